@@ -1,0 +1,11 @@
+# Writes one C++ source that holds every preset (FOLDER/*.json) as a raw string, sorted by name.
+file(GLOB files ${FOLDER}/*.json)
+list(SORT files)
+set(text "// Generated from src/model/presets by cmake/embed_presets.cmake.\n#include \"model/presets.h\"\n\nnamespace reckon {\n\nconst std::vector<Preset>& presets() {\n  static const std::vector<Preset> all = {\n")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME_WLE)
+  file(READ ${file} body)
+  string(APPEND text "    {\"${name}\", R\"json(${body})json\"},\n")
+endforeach()
+string(APPEND text "  };\n  return all;\n}\n\n}  // namespace reckon\n")
+file(WRITE ${OUTPUT} "${text}")

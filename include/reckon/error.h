@@ -1,0 +1,19 @@
+// The one exception of the library: a sentence that says what, where, what was found, what was expected.
+#pragma once
+
+#include <stdexcept>
+
+namespace reckon {
+
+class Error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Wrong use of a command or of the API (an option that makes no sense), as opposed to bad data.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+}  // namespace reckon

@@ -1,0 +1,162 @@
+// What a network is: plain data with the field's own names, one struct per layer.
+// Nothing here knows shapes of activations or costs; those are read from the program.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reckon {
+
+struct Norm {
+  enum class Kind { layer, rms };
+  Kind kind = Kind::layer;
+  double epsilon = 1e-5;
+  bool weight = true;            // a learned factor per element
+  bool bias = false;             // a learned shift per element
+  bool weight_plus_one = false;  // Gemma: multiplies by 1 + w
+  bool operator==(const Norm&) const = default;
+};
+
+// Where norms stand around a sublayer f:  x → residual(x + after(f(before(x)))).
+// Pre-norm sets `before`, OLMo 2 `after`, Gemma 2 both, the first transformer `residual`.
+struct SublayerNorms {
+  std::optional<Norm> before, after, residual;
+  bool operator==(const SublayerNorms&) const = default;
+};
+
+// Rotary positions: the first `dims` elements of every head are rotated.
+struct Rope {
+  enum class Scaling { none, linear, dynamic, llama3, yarn, longrope };
+  double theta = 10000.0;
+  std::int64_t dims = 0;
+  bool interleaved = false;  // pairs (0,1),(2,3)… instead of (0,n/2),(1,n/2+1)…
+  Scaling scaling = Scaling::none;
+  double factor = 1.0;
+  double original_context = 0.0;  // the context that the scaling starts from
+  double low_frequency_factor = 1.0, high_frequency_factor = 4.0;  // llama3
+  double beta_fast = 32.0, beta_slow = 1.0;                        // yarn
+  bool truncate = true;                                            // yarn: whole-numbered correction range
+  double attention_factor = 0.0;                                   // yarn, longrope: 0 = derived from factor
+  double mscale = 0.0, mscale_all_dim = 0.0;                       // yarn (DeepSeek)
+  std::vector<double> short_factors, long_factors;                 // longrope, one per rotated pair
+  bool operator==(const Rope&) const = default;
+};
+
+// Latent attention (DeepSeek V2): keys and values are rebuilt from one small latent per token.
+struct Latent {
+  std::int64_t query_rank = 0;  // 0: queries are projected directly
+  std::int64_t kv_rank = 0;
+  std::int64_t d_nope = 0;  // part of a head without position
+  std::int64_t d_rope = 0;  // part of a head with rotary position; its key is shared by all heads
+  bool down_bias = false;   // biases on the projections to the latents
+  Norm norm;                // on each latent
+  bool operator==(const Latent&) const = default;
+};
+
+struct Attention {
+  // What a query or key norm spans: each head with one shared weight, each head with a weight of its own,
+  // or all heads together.
+  enum class NormSpan { shared_head, own_head, all_heads };
+  std::int64_t n_heads = 0;
+  std::int64_t n_kv_heads = 0;
+  std::int64_t d_head = 0;   // width of a query or key head
+  std::int64_t d_value = 0;  // width of a value head; d_head unless latent
+  bool query_bias = false, key_bias = false, value_bias = false, output_bias = false;
+  std::optional<Norm> query_key_norm;
+  NormSpan norm_span = NormSpan::shared_head;
+  std::optional<Latent> latent;
+  std::optional<Rope> rope;
+  bool alibi = false;
+  std::int64_t window = 0;  // keys that a query sees, itself included; 0 = all before it
+  double scale = 0.0;       // multiplies the scores
+  double softcap = 0.0;     // c·tanh(score / c); 0 = none
+  bool sinks = false;       // a learned score per head that takes its share of the softmax
+  bool operator==(const Attention&) const = default;
+};
+
+// Attention to the output of an encoder of the same width.
+struct CrossAttention {
+  std::int64_t n_heads = 0;
+  std::int64_t d_head = 0;
+  bool bias = false;
+  double scale = 0.0;
+  std::optional<Norm> norm;
+  bool operator==(const CrossAttention&) const = default;
+};
+
+enum class Activation { gelu, gelu_tanh, relu, relu_squared, silu };
+
+struct FeedForward {
+  std::int64_t d_ff = 0;
+  Activation activation = Activation::gelu;
+  bool gated = false;  // activation(gate) · up
+  bool bias = false;
+  // gpt-oss: gate and up are clamped to this limit and the gate is g·σ(1.702 g), times (up + 1); 0 = no clamp
+  double clamp = 0.0;
+  bool operator==(const FeedForward&) const = default;
+};
+
+// A mixture of experts: `Layer::feed_forward` is then each expert.
+struct Mixture {
+  enum class Scores { softmax, softmax_of_chosen, sigmoid };
+  std::int64_t n_experts = 0;
+  std::int64_t n_active = 0;
+  std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
+  bool shared_gate = false;           // its output is multiplied by a learned sigmoid gate
+  bool router_bias = false;           // a parameter
+  bool correction_bias = false;       // DeepSeek V3: a buffer that moves the choice, not the weight
+  Scores scores = Scores::softmax;
+  bool normalize = false;   // the chosen weights are divided by their sum
+  double scale = 1.0;       // …and multiplied by this
+  std::int64_t n_groups = 1, n_active_groups = 1;  // experts are chosen from the best groups only
+  std::int64_t group_top = 1;  // a group's score is the sum of its best `group_top` experts
+  bool operator==(const Mixture&) const = default;
+};
+
+struct Layer {
+  Attention attention;
+  std::optional<CrossAttention> cross_attention;
+  FeedForward feed_forward;
+  std::optional<Mixture> mixture;
+  SublayerNorms attention_norms, feed_forward_norms;
+  bool parallel = false;        // attention and feed-forward read the same x, and both are added to it
+  bool shared_norm = false;     // parallel only: one norm serves both (attention_norms.before)
+  double residual_scale = 1.0;  // multiplies what a sublayer adds
+  bool operator==(const Layer&) const = default;
+};
+
+// Positions that are added to the embedding. (RoPE and ALiBi belong to each layer's attention.)
+struct Positions {
+  enum class Kind { none, learned, sinusoidal };
+  Kind kind = Kind::none;
+  std::int64_t extra_rows = 0;  // OPT stores two rows more than its context
+  bool operator==(const Positions&) const = default;
+};
+
+struct Head {
+  bool tied = false;  // shares the embedding's matrix
+  bool bias = false;
+  double scale = 1.0;    // multiplies the logits
+  double softcap = 0.0;  // c·tanh(logit / c); 0 = none
+  bool operator==(const Head&) const = default;
+};
+
+struct Model {
+  std::string name;    // preset, or the path it was read from
+  std::string family;  // Hugging Face's model_type: decides the names and layouts of stored tensors
+  std::int64_t d_model = 0;
+  std::int64_t vocab_size = 0;
+  std::int64_t context = 0;
+  std::int64_t d_embedding = 0;      // width of the embedding table; projected to d_model where it differs (OPT-350M)
+  double embedding_scale = 1.0;
+  std::optional<Norm> embedding_norm;
+  Positions positions;
+  std::vector<Layer> layers;
+  std::optional<Norm> final_norm;
+  Head head;
+  bool operator==(const Model&) const = default;
+};
+
+}  // namespace reckon

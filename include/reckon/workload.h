@@ -1,0 +1,45 @@
+// What is asked of a network: the phase, how many tokens, and in which precision.
+#pragma once
+
+#include <cstdint>
+
+namespace reckon {
+
+enum class Phase {
+  forward,  // all tokens at once, nothing cached
+  prefill,  // the same, filling the cache; by default only the last token's logits
+  decode,   // new tokens after `past` cached ones
+  train,    // forward, loss, backward, AdamW step
+};
+
+enum class Logits { all, last, none };
+
+// How attention scores are counted: every one, or only those that causality and windows let through.
+enum class Causal { full, exact };
+
+enum class DType : std::uint8_t { float32, bfloat16, float16, int32, int8, int4 };
+
+// The type of each kind of tensor.
+struct Precision {
+  DType weights = DType::float32;
+  DType activations = DType::float32;
+  DType cache = DType::float32;
+  DType gradients = DType::float32;
+  DType optimizer = DType::float32;
+};
+
+struct Workload {
+  Phase phase = Phase::forward;
+  std::int64_t batch = 1;
+  std::int64_t tokens = 0;          // new tokens per sequence; 0: the context, or 1 when decoding
+  std::int64_t past = -1;           // tokens already in the cache; -1: none, or context − tokens when decoding
+  std::int64_t encoder_tokens = 0;  // what cross-attention attends to; 0: as many as `tokens`
+  Logits logits = Logits::all;
+  Causal causal = Causal::full;
+  Precision precision;
+};
+
+// The workload of a phase with the usual choices filled in (decode and prefill ask for the last logits only).
+Workload workload_of(Phase phase);
+
+}  // namespace reckon

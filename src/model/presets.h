@@ -1,0 +1,17 @@
+// The presets: published architectures in config.json form, embedded from src/model/presets/.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace reckon {
+
+struct Preset {
+  std::string_view name;
+  std::string_view config;  // JSON text
+};
+
+// Sorted by name.
+const std::vector<Preset>& presets();
+
+}  // namespace reckon
