@@ -12,6 +12,9 @@ enum class Phase {
   train,    // forward, loss, backward, AdamW step
 };
 
+// The stages of a training step; everything else is all forward.
+enum class Stage : std::uint8_t { forward, backward, optimizer };
+
 enum class Logits { all, last, none };
 
 // How attention scores are counted: every one, or only those that causality and windows let through.

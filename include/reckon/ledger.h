@@ -1,0 +1,89 @@
+// The ledger: every parameter, FLOP and byte of a program, entry by entry, with the formula behind each.
+#pragma once
+
+#include <reckon/formula.h>
+#include <reckon/workload.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reckon {
+
+// Where an entry belongs, and how many alike ones it stands for.
+struct Place {
+  std::string_view path;      // "attention/query"
+  std::int32_t layer = -1;    // the first layer it stands for; -1: outside the stack
+  std::int32_t period = 1;    // the next layers it stands for are layer + period, layer + 2·period, …
+  std::int64_t count = 1;
+};
+
+struct ParameterEntry {
+  Place place;
+  std::string_view name;  // "weight"
+  Formula elements;       // of one
+  std::int64_t each = 0;
+  std::int64_t active_each = 0;  // that one token touches: a mixture's chosen experts only
+};
+
+struct WorkEntry {
+  Place place;
+  std::string_view op;  // "matmul"
+  Stage stage = Stage::forward;
+  Formula matmul, elementwise;  // FLOPs of one
+  std::int64_t matmul_each = 0, elementwise_each = 0;
+  std::int64_t read_each = 0, written_each = 0;  // bytes
+  std::int64_t read_least_each = 0;              // less than read_each where it depends on the experts chosen
+};
+
+struct ParameterTotals {
+  std::int64_t total = 0;          // a tied tensor once
+  std::int64_t active = 0;         // touched by one token
+  std::int64_t embedding = 0;      // token and position tables, with their projection and norm
+  std::int64_t non_embedding = 0;  // total − embedding
+  std::int64_t active_non_embedding = 0;
+  std::int64_t tensors = 0;
+};
+
+struct WorkTotals {
+  std::int64_t matmul = 0, elementwise = 0;  // FLOPs
+  std::int64_t read = 0, read_least = 0, written = 0;  // bytes
+  std::int64_t flops() const;
+};
+
+struct Ledger {
+  Workload workload;  // with every choice filled in
+  Dim width;          // d_model
+  std::int64_t layers = 0;
+  std::vector<ParameterEntry> parameters;
+  std::vector<WorkEntry> work;
+  ParameterTotals parameter_totals;
+  WorkTotals forward, backward, optimizer;
+
+  WorkTotals total() const;
+};
+
+// Bytes of all weights in a type.
+std::int64_t weight_bytes(const Ledger& ledger, DType dtype);
+
+enum class By { component, layer, tensor, op };
+enum class Quantity { parameters, matmul, elementwise };
+
+// One line of a report.
+struct Row {
+  std::string name;
+  std::string group;  // "attention", "feed-forward", …; rows of a group stand together
+  std::string formula, numbers;  // "4·L·d²", "4·12·768²"
+  std::int64_t value = 0;
+  std::int64_t each = 0;    // in one layer, where all its layers are alike; else 0
+  std::int64_t layers = 0;  // how many layers have it; 0: it stands outside the stack
+};
+
+// The ledger's entries grouped, in the order of the data. The values add up to the total.
+std::vector<Row> rows(const Ledger& ledger, Quantity quantity, By by);
+
+// The symbols of the formulas with their values: "d = 768".
+std::vector<Dim> dimensions(const Ledger& ledger, Quantity quantity);
+
+}  // namespace reckon

@@ -1,0 +1,143 @@
+// Reading a program op by op into the ledger.
+#include <reckon/ledger.h>
+#include <reckon/reckon.h>
+
+#include "files/checked.h"
+#include "network/forward.h"
+#include "passes/gradient.h"
+#include "passes/optimizer.h"
+
+#include <unordered_map>
+
+#include "count/ledger.h"
+
+namespace reckon {
+namespace {
+
+Place place_of(const Program& program, Scope scope, std::int32_t repeat) {
+  if (repeat < 0) return {scope.path, scope.layer, 1, 1};
+  const Repeat& body = program.repeats[static_cast<std::size_t>(repeat)];
+  return {scope.path, scope.layer, body.layers, body.count};
+}
+
+// What one token touches of an expert's weights: k of E, read off the op that uses them.
+std::unordered_map<TensorId, std::int64_t> active_elements(const Program& program) {
+  std::unordered_map<TensorId, std::int64_t> active;
+  for (const Op& op : program.ops) {
+    if (op.stage != Stage::forward) break;
+    for (TensorId id : op.inputs) {
+      if (id == no_tensor || program[id].kind != TensorKind::parameter) continue;
+      const Shape& shape = program[id].shape;
+      if (shape[0].symbol != Symbol::experts || shape.rank() < 2 || op.operation->name != "grouped_matmul") continue;
+      const std::int64_t chosen = program[op.inputs[0]].shape[-2].size;
+      active[id] = shape.elements() / shape[0].size * chosen;
+    }
+  }
+  return active;
+}
+
+void add(std::int64_t& total, std::int64_t each, std::int64_t count) {
+  total = checked_add(total, checked_multiply(each, count, "the count"), "the count");
+}
+
+void read_parameters(const Program& program, Ledger& ledger) {
+  const auto active = active_elements(program);
+  ParameterTotals& totals = ledger.parameter_totals;
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const Tensor& tensor = program.tensors[i];
+    if (tensor.kind != TensorKind::parameter) continue;
+    ParameterEntry entry{place_of(program, tensor.scope, tensor.repeat), tensor.name, Formula(tensor.shape.product()),
+                         tensor.shape.elements(), tensor.shape.elements()};
+    if (const auto found = active.find(static_cast<TensorId>(i)); found != active.end()) {
+      entry.active_each = found->second;
+    }
+    const std::int64_t count = entry.place.count;
+    add(totals.total, entry.each, count);
+    add(totals.active, entry.active_each, count);
+    add(totals.tensors, 1, count);
+    if (tensor.scope.path.starts_with("embedding/")) add(totals.embedding, entry.each, count);
+    ledger.parameters.push_back(std::move(entry));
+  }
+  totals.non_embedding = totals.total - totals.embedding;
+  totals.active_non_embedding = totals.active - totals.embedding;
+}
+
+void read_work(const Program& program, Ledger& ledger) {
+  ledger.work.reserve(program.ops.size());
+  for (const Op& op : program.ops) {
+    Cost cost = op.operation->cost(program, op);
+    WorkEntry entry{place_of(program, op.scope, op.repeat),
+                    op.operation->name,
+                    op.stage,
+                    std::move(cost.matmul),
+                    std::move(cost.elementwise),
+                    0, 0, cost.read, cost.written,
+                    cost.read_least < 0 ? cost.read : cost.read_least};
+    entry.matmul_each = entry.matmul.value();
+    entry.elementwise_each = entry.elementwise.value();
+    WorkTotals& totals = op.stage == Stage::forward    ? ledger.forward
+                         : op.stage == Stage::backward ? ledger.backward
+                                                       : ledger.optimizer;
+    const std::int64_t count = entry.place.count;
+    add(totals.matmul, entry.matmul_each, count);
+    add(totals.elementwise, entry.elementwise_each, count);
+    add(totals.read, entry.read_each, count);
+    add(totals.read_least, entry.read_least_each, count);
+    add(totals.written, entry.written_each, count);
+    ledger.work.push_back(std::move(entry));
+  }
+}
+
+}  // namespace
+
+std::int64_t WorkTotals::flops() const { return checked_add(matmul, elementwise, "the count"); }
+
+WorkTotals Ledger::total() const {
+  WorkTotals sum;
+  for (const WorkTotals* part : {&forward, &backward, &optimizer}) {
+    add(sum.matmul, part->matmul, 1);
+    add(sum.elementwise, part->elementwise, 1);
+    add(sum.read, part->read, 1);
+    add(sum.read_least, part->read_least, 1);
+    add(sum.written, part->written, 1);
+  }
+  return sum;
+}
+
+Ledger read_ledger(const Program& program) {
+  Ledger ledger;
+  ledger.workload = program.workload;
+  ledger.width = program.width;
+  ledger.layers = program.layers;
+  read_parameters(program, ledger);
+  read_work(program, ledger);
+  return ledger;
+}
+
+Program program_of(const Model& model, const Workload& workload) {
+  Program program = forward(model, workload);
+  if (workload.phase != Phase::train) return program;
+  return optimizer_step(gradient(std::move(program)));
+}
+
+Ledger count(const Model& model, const Workload& workload) { return read_ledger(program_of(model, workload)); }
+
+std::int64_t count_parameters(const Model& model) {
+  Workload one;  // the parameters are the same for any workload
+  one.tokens = 1;
+  Ledger ledger;
+  read_parameters(forward(model, one), ledger);
+  return ledger.parameter_totals.total;
+}
+
+std::int64_t weight_bytes(const Ledger& ledger, DType dtype) {
+  std::int64_t sum = 0;
+  for (const ParameterEntry& entry : ledger.parameters) {
+    // Each tensor is stored by itself: the last byte of one in 4 bits may be half empty.
+    const std::int64_t size = (checked_multiply(entry.each, bits(dtype), "the bytes of a tensor") + 7) / 8;
+    add(sum, size, entry.place.count);
+  }
+  return sum;
+}
+
+}  // namespace reckon

@@ -1,0 +1,42 @@
+// The parts of a block: norms, attention in its kinds, feed-forward and mixtures.
+#pragma once
+
+#include <reckon/model.h>
+
+#include "program/builder.h"
+
+#include <vector>
+
+namespace reckon {
+
+// What every part needs: the model, the extents of the workload, and the tables that layers share.
+struct Network {
+  const Model& model;
+  Builder& builder;
+  Dim batch, tokens, d_model;
+  std::int64_t past;
+  bool cached;  // prefill and decode keep a cache
+  bool decode;
+  struct RopeTable {
+    Rope rope;
+    TensorId table;
+  };
+  std::vector<RopeTable> rope_tables;
+  TensorId encoder;  // (B × Tₑ × d)
+  Dim encoder_tokens;
+
+  TensorId rope_table(const Rope& rope) const;
+};
+
+// y = norm(x) with the parameters `path`.weight and `path`.bias
+TensorId apply_norm(Network& network, const Norm& norm, TensorId x, std::string_view path);
+
+// y = x·Wᵀ + b with the parameters `path`.weight (out × in) and `path`.bias
+TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, std::string_view path);
+
+TensorId attention(Network& network, const Attention& attention, TensorId x);
+TensorId latent_attention(Network& network, const Attention& attention, TensorId x);
+TensorId cross_attention(Network& network, const CrossAttention& cross, TensorId x);
+TensorId feed_forward(Network& network, const Layer& layer, TensorId x);
+
+}  // namespace reckon

@@ -1,0 +1,274 @@
+// Tokens in, logits or loss out: the embedding, the stack of blocks, the final norm, the head.
+#include "network/forward.h"
+
+#include <reckon/error.h>
+
+#include "network/blocks.h"
+#include "ops/add.h"
+#include "ops/cross_entropy.h"
+#include "ops/embed.h"
+#include "ops/last.h"
+#include "ops/matmul.h"
+#include "ops/norm.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
+
+#include <algorithm>
+
+namespace reckon {
+
+TensorId Network::rope_table(const Rope& rope) const {
+  for (const RopeTable& entry : rope_tables) {
+    if (entry.rope == rope) return entry.table;
+  }
+  throw Error("a layer's rotary positions have no table");
+}
+
+TensorId apply_norm(Network& n, const Norm& rule, TensorId x, std::string_view path) {
+  Builder& b = n.builder;
+  b.set_path(path);
+  const Shape shape{b.shape(x)[-1]};
+  const TensorId weight = rule.weight ? b.parameter(path, "weight", shape) : no_tensor;
+  const TensorId bias = rule.bias ? b.parameter(path, "bias", shape) : no_tensor;
+  return norm(b, rule, x, weight, bias, "normed");
+}
+
+TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, std::string_view path) {
+  Builder& b = n.builder;
+  b.set_path(path);
+  const TensorId weight = b.parameter(path, "weight", {out, b.shape(x)[-1]});
+  const TensorId shift = bias ? b.parameter(path, "bias", {out}) : no_tensor;
+  return linear(b, x, weight, shift, "out");
+}
+
+namespace {
+
+// A stretch of the stack: `layers` layers, `count` times over.
+struct Stretch {
+  std::size_t first;
+  std::int32_t layers;
+  std::int64_t count;
+};
+
+// Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once.
+std::vector<Stretch> stretches(const std::vector<Layer>& layers) {
+  constexpr std::size_t longest_pattern = 8;
+  std::vector<Stretch> found;
+  for (std::size_t first = 0; first < layers.size();) {
+    Stretch best{first, 1, 1};
+    for (std::size_t period = 1; period <= longest_pattern && first + period <= layers.size(); ++period) {
+      std::size_t same = first + period;
+      while (same < layers.size() && layers[same] == layers[same - period]) ++same;
+      const auto count = static_cast<std::int64_t>((same - first) / period);
+      const auto covered = count * static_cast<std::int64_t>(period);
+      if ((count > 1 || period == 1) && covered > best.count * best.layers) {
+        best = {first, static_cast<std::int32_t>(period), count};
+      }
+    }
+    found.push_back(best);
+    first += static_cast<std::size_t>(best.count * best.layers);
+  }
+  return found;
+}
+
+TensorId embedding(Network& n, TensorId ids, TensorId& table) {
+  const Model& model = n.model;
+  Builder& b = n.builder;
+  b.set_path("embedding/token");
+  const Dim d_embedding =
+      model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
+  table = b.parameter("embedding/token", "weight", {{model.vocab_size, Symbol::vocabulary}, d_embedding});
+  TensorId x = embed(b, table, ids, "embedded");  // (B × T × dₑ)
+  if (model.d_embedding != model.d_model) x = apply_linear(n, x, n.d_model, false, "embedding/project");
+  b.set_path("embedding/token");
+  if (model.embedding_scale != 1.0) x = scale(b, x, model.embedding_scale, "scaled");
+  b.set_path("embedding/position");
+  if (model.positions.kind == Positions::Kind::learned) {
+    const Dim rows(model.context + model.positions.extra_rows, Symbol::positions);
+    const TensorId positions = b.tensor(TensorKind::input, "positions", {n.tokens}, DType::int32);
+    const TensorId rows_table = b.parameter("embedding/position", "weight", {rows, n.d_model});
+    x = add(b, x, embed(b, rows_table, positions, "positioned"), "embedded");
+  } else if (model.positions.kind == Positions::Kind::sinusoidal) {
+    const TensorId waves = b.tensor(TensorKind::constant, "sinusoids", {n.tokens, n.d_model},
+                                    b.program().workload.precision.activations);
+    x = add(b, x, waves, "embedded");
+  }
+  if (model.embedding_norm) x = apply_norm(n, *model.embedding_norm, x, "embedding/norm");
+  return x;
+}
+
+// What a sublayer makes of its input, ready to be added to the residual stream.
+TensorId finish(Network& n, const Layer& layer, const SublayerNorms& norms, TensorId y, std::string_view after,
+                std::string_view residual) {
+  if (norms.after) y = apply_norm(n, *norms.after, y, after);
+  n.builder.set_path(residual);
+  return layer.residual_scale == 1.0 ? y : scale(n.builder, y, layer.residual_scale, "scaled");
+}
+
+TensorId block(Network& n, const Layer& layer, TensorId x) {
+  Builder& b = n.builder;
+  const SublayerNorms& an = layer.attention_norms;
+  const SublayerNorms& fn = layer.feed_forward_norms;
+
+  const TensorId h = an.before ? apply_norm(n, *an.before, x, "attention/norm") : x;
+  TensorId y = attention(n, layer.attention, h);
+  y = finish(n, layer, an, y, "attention/norm_after", "attention/residual");
+  TensorId sum = add(b, x, y, "residual");
+  if (an.residual) sum = apply_norm(n, *an.residual, sum, "attention/norm_residual");
+
+  if (layer.cross_attention) {
+    y = cross_attention(n, *layer.cross_attention, sum);
+    b.set_path("cross_attention/residual");
+    sum = add(b, sum, y, "residual");
+  }
+
+  TensorId in = layer.parallel ? x : sum;
+  if (layer.parallel && layer.shared_norm) {
+    in = h;
+  } else if (fn.before) {
+    in = apply_norm(n, *fn.before, in, "feed_forward/norm");
+  }
+  y = feed_forward(n, layer, in);
+  y = finish(n, layer, fn, y, "feed_forward/norm_after", "feed_forward/residual");
+  sum = add(b, sum, y, "residual");
+  if (fn.residual) sum = apply_norm(n, *fn.residual, sum, "feed_forward/norm_residual");
+  return sum;
+}
+
+TensorId head(Network& n, TensorId x, TensorId table) {
+  const Model& model = n.model;
+  Builder& b = n.builder;
+  if (model.final_norm) x = apply_norm(n, *model.final_norm, x, "final_norm");
+  const Shape table_shape = b.shape(table);
+  if (model.d_embedding != model.d_model) x = apply_linear(n, x, table_shape[1], false, "head/project");
+  b.set_path("head");
+  const TensorId weight = model.head.tied ? table : b.parameter("head", "weight", table_shape);
+  const TensorId bias = model.head.bias ? b.parameter("head", "bias", {table_shape[0]}) : no_tensor;
+  TensorId logits = linear(b, x, weight, bias, "logits");
+  if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
+  if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
+  return logits;
+}
+
+std::string phase_word(Phase phase) {
+  switch (phase) {
+    case Phase::forward: return "forward";
+    case Phase::prefill: return "prefill";
+    case Phase::decode: return "decode";
+    case Phase::train: return "train";
+  }
+  return "";
+}
+
+}  // namespace
+
+Workload workload_of(Phase phase) {
+  Workload workload;
+  workload.phase = phase;
+  if (phase == Phase::prefill || phase == Phase::decode) workload.logits = Logits::last;
+  return workload;
+}
+
+Workload resolve(const Model& model, Workload w) {
+  constexpr std::int64_t largest = std::int64_t{1} << 40;
+  if (w.tokens == 0) w.tokens = w.phase == Phase::decode ? 1 : model.context;
+  if (w.past < 0) w.past = w.phase == Phase::decode ? std::max<std::int64_t>(model.context - w.tokens, 0) : 0;
+  if (w.encoder_tokens == 0) w.encoder_tokens = w.phase == Phase::decode ? model.context : w.tokens;
+  const auto sensible = [&](std::int64_t value, const char* name) {
+    if (value < 1 || value > largest) {
+      throw UsageError(std::string(name) + " is " + std::to_string(value) + "; expected 1 to 2^40");
+    }
+  };
+  sensible(w.batch, "batch");
+  sensible(w.tokens, "tokens");
+  sensible(w.encoder_tokens, "encoder tokens");
+  sensible(w.past + 1, "past + 1");
+  if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train)) {
+    throw UsageError("past is " + std::to_string(w.past) + " in phase " + phase_word(w.phase) +
+                     ", which has no cache; expected 0, or phase prefill or decode");
+  }
+  if (w.phase == Phase::train && w.logits != Logits::all) {
+    throw UsageError("training needs every logit; expected logits all");
+  }
+  if (model.positions.kind == Positions::Kind::learned && w.past + w.tokens > model.context) {
+    throw UsageError(model.name + " has " + std::to_string(model.context) + " learned positions, but " +
+                     std::to_string(w.past + w.tokens) + " are asked for; give it more with --context");
+  }
+  return w;
+}
+
+Program forward(const Model& model, const Workload& asked) {
+  Program program;
+  program.workload = resolve(model, asked);
+  program.width = {model.d_model, Symbol::d_model};
+  program.layers = static_cast<std::int64_t>(model.layers.size());
+  const Workload workload = program.workload;
+  Builder b(std::move(program));
+  const bool decode = workload.phase == Phase::decode;
+  const bool cached = decode || workload.phase == Phase::prefill;
+  Network n{model,        b, {workload.batch, Symbol::batch}, {workload.tokens, Symbol::tokens}, b.program().width,
+            workload.past, cached, decode, {}, no_tensor, {}};
+
+  b.set_path("input");
+  const TensorId ids = b.tensor(TensorKind::input, "ids", {n.batch, n.tokens}, DType::int32);
+  TensorId table = no_tensor;
+  TensorId x = embedding(n, ids, table);
+
+  b.set_path("attention/rope");
+  for (const Layer& layer : model.layers) {
+    const std::optional<Rope>& rope = layer.attention.rope;
+    if (!rope || std::any_of(n.rope_tables.begin(), n.rope_tables.end(), [&](auto& t) { return t.rope == *rope; })) {
+      continue;
+    }
+    const Symbol symbol = layer.attention.latent                    ? Symbol::d_rope
+                          : rope->dims == layer.attention.d_head ? Symbol::d_head
+                                                                    : Symbol::none;
+    const Shape shape{workload.past + workload.tokens, {rope->dims, symbol}};
+    n.rope_tables.push_back({*rope, b.tensor(TensorKind::constant, "table", shape, DType::float32)});
+  }
+  const bool crossed = std::any_of(model.layers.begin(), model.layers.end(),
+                                   [](const Layer& layer) { return layer.cross_attention.has_value(); });
+  if (crossed) {
+    n.encoder_tokens = {workload.encoder_tokens, Symbol::encoder_tokens};
+    if (!n.decode) {
+      b.set_path("input");
+      n.encoder = b.tensor(TensorKind::input, "encoder", {n.batch, n.encoder_tokens, n.d_model},
+                           workload.precision.activations);
+    }
+  }
+
+  for (const Stretch& stretch : stretches(model.layers)) {
+    const TensorId entering = x;
+    b.begin_repeat(stretch.count, stretch.layers);
+    for (std::int32_t i = 0; i < stretch.layers; ++i) {
+      const std::size_t layer = stretch.first + static_cast<std::size_t>(i);
+      b.set_layer(static_cast<std::int32_t>(layer));
+      x = block(n, model.layers[layer], x);
+    }
+    b.end_repeat({{entering, x}});
+  }
+  b.set_layer(-1);
+
+  if (workload.logits == Logits::none) {
+    // The head's parameters are there all the same; its work is not.
+    const std::size_t ops = b.program().ops.size();
+    head(n, x, table);
+    b.program().ops.resize(ops);
+    b.program().output = x;
+    return b.finish();
+  }
+  if (workload.logits == Logits::last && workload.tokens > 1) {
+    b.set_path("final_norm");
+    x = last(b, x, "last");
+  }
+  TensorId output = head(n, x, table);
+  if (workload.phase == Phase::train) {
+    b.set_path("loss");
+    const TensorId labels = b.tensor(TensorKind::input, "labels", {n.batch, n.tokens}, DType::int32);
+    output = cross_entropy(b, output, labels, "loss");
+  }
+  b.program().output = output;
+  return b.finish();
+}
+
+}  // namespace reckon

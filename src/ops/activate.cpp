@@ -1,0 +1,74 @@
+#include "ops/activate.h"
+
+#include "ops/check.h"
+#include "ops/gradient.h"
+
+namespace reckon {
+
+// The derivatives, with their operations:
+//   gelu       Φ(x) + x·φ(x),  Φ = ½(1 + erf(x/√2)) 4,  φ = e^(−½x²)/√2π 4,  product and sum 2,  · dy 1
+//   gelu_tanh  ½(1 + t) + ½x(1 − t²)·√(2/π)(1 + 3·0.044715x²):  t 6,  first 2,  second 9 (x² is shared),  · dy 1
+//   silu       σ(1 + x(1 − σ)):  σ 4,  rest 4,  · dy 1
+ActivationCost activation_cost(Activation activation) {
+  switch (activation) {
+    case Activation::gelu: return {5, 11};       // ½·x · (1 + erf(x / √2))
+    case Activation::gelu_tanh: return {9, 18};  // ½·x · (1 + tanh(√(2/π)·(x + 0.044715·x·x·x)))
+    case Activation::relu: return {1, 1};        // a comparison
+    case Activation::relu_squared: return {2, 3};
+    case Activation::silu: return {4, 9};  // x / (1 + e^−x)
+  }
+  return {0, 0};
+}
+
+namespace {
+
+Activation kind(const Op& op) { return static_cast<Activation>(op.attributes.whole("activation")); }
+bool clamped(const Op& op) { return op.attributes.get("clamp") != 0.0; }
+
+// A gate costs one product more. gpt-oss: g = min(g, c), u = clamp(u, ±c), g·σ(1.702·g)·(u + 1): 1 + 2 + 6 + 2.
+Cost cost(const Program& program, const Op& op) {
+  Cost cost;
+  const bool gated = op.inputs[1] != no_tensor;
+  const std::int64_t operations = clamped(op) ? 11 : activation_cost(kind(op)).forward + (gated ? 1 : 0);
+  cost.elementwise = program[op.outputs[0]].shape.product(operations);
+  add_traffic(cost, program, op);
+  return cost;
+}
+
+// Gated: d_up = dy·act(gate), d_gate = (dy·up)·act'(gate). gpt-oss: clamps 3, σ 5, act 1, u + 1 and products 3,
+// derivative σ + 1.702·g·σ·(1 − σ) 5, two masks of the clamps 2.
+Cost backward_cost(const Program& program, const Op& op) {
+  Cost cost;
+  const bool gated = op.inputs[2] != no_tensor;
+  const ActivationCost act = activation_cost(kind(op));
+  const std::int64_t operations = clamped(op) ? 19 : gated ? act.forward + 1 + act.backward + 1 : act.backward;
+  cost.elementwise = program[op.inputs[1]].shape.product(operations);
+  add_traffic(cost, program, op);
+  return cost;
+}
+
+void gradient(Gradient& g, const Op& op) {
+  const TensorId gate = op.inputs[0], up = op.inputs[1];
+  const TensorId d_gate = g.make(gate);
+  const TensorId d_up = up != no_tensor ? g.make(up) : no_tensor;
+  g.builder().emit(activate_backward_operation, {g.of(op.outputs[0]), gate, up}, {d_gate, d_up}, op.attributes);
+  g.add(gate, d_gate);
+  if (up != no_tensor) g.add(up, d_up);
+}
+
+}  // namespace
+
+const Operation activate_operation{"activate", cost, gradient};
+const Operation activate_backward_operation{"activate_backward", backward_cost, nullptr};
+
+TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, TensorId up, std::string_view name) {
+  const Shape shape = builder.shape(gate);
+  check(up == no_tensor || builder.shape(up).same_sizes(shape), "activate",
+        to_string(shape) + (up == no_tensor ? "" : " and " + to_string(builder.shape(up))), "equal shapes");
+  const TensorId y = builder.activation(name, shape);
+  builder.emit(activate_operation, {gate, up}, {y},
+               {{"activation", static_cast<double>(rule.activation)}, {"clamp", rule.clamp}});
+  return y;
+}
+
+}  // namespace reckon

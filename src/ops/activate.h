@@ -1,0 +1,21 @@
+// Activations, plain and gated: act(x), act(gate)·up  (GLU variants: Shazeer, arXiv 2002.05202).
+#pragma once
+
+#include <reckon/model.h>
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation activate_operation, activate_backward_operation;
+
+// gate (… × f), up of the same shape or no_tensor where the feed-forward is not gated
+TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, TensorId up, std::string_view name);
+
+// Operations per element of the reference formula and of its derivative (times dy).
+struct ActivationCost {
+  std::int64_t forward, backward;
+};
+ActivationCost activation_cost(Activation activation);
+
+}  // namespace reckon

@@ -1,0 +1,17 @@
+// The optimizer's step: AdamW (Loshchilov & Hutter, arXiv 1711.05101) with clipping by the global norm of the
+// gradient (Pascanu et al., arXiv 1211.5063).
+#pragma once
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation squared_norm_operation, adamw_operation;
+
+// sum + Σ g² (sum may be no_tensor at the start) → a scalar
+TensorId squared_norm(Builder& builder, TensorId sum, TensorId gradient);
+
+// Updates parameter, first and second moment in place.
+void adamw(Builder& builder, TensorId parameter, TensorId gradient, TensorId norm, bool decay);
+
+}  // namespace reckon

@@ -1,0 +1,13 @@
+// Sum of two tensors: residuals, positions, gradients that meet.
+#pragma once
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation add_operation;
+
+// a + b; b may lack leading dimensions of a, over which it is then repeated.
+TensorId add(Builder& builder, TensorId a, TensorId b, std::string_view name);
+
+}  // namespace reckon

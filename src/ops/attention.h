@@ -1,0 +1,26 @@
+// The products of attention (Vaswani et al., arXiv 1706.03762), with grouped heads (Ainslie et al., arXiv 2305.13245):
+//   scores   q·kᵀ    (B × T × H × m), (B × S × K × m) → (B × H × T × S)
+//   mix      p·v     (B × H × T × S), (B × S × K × m) → (B × T × H × m)
+//   spread   pᵀ·o    (B × H × T × S), (B × T × H × m) → (B × S × K × m)   each key's share of what its queries hold
+// The gradient of each is made of the others. K divides H; H/K query heads share a key/value head.
+#pragma once
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation scores_operation, scores_backward_operation, mix_operation, spread_operation;
+
+// What attention lets through and how it shapes its scores.
+struct AttentionRule {
+  bool causal = true;
+  std::int64_t window = 0;
+  double scale = 1.0;
+  double softcap = 0.0;
+  bool alibi = false;
+};
+
+TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, std::string_view name);
+TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, std::string_view name);
+
+}  // namespace reckon

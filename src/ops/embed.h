@@ -1,0 +1,13 @@
+// Rows of a table, one per id: token and position embeddings.
+#pragma once
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation embed_operation, embed_backward_operation;
+
+// table (V × d), ids (…) → (… × d)
+TensorId embed(Builder& builder, TensorId table, TensorId ids, std::string_view name);
+
+}  // namespace reckon

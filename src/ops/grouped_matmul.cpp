@@ -1,0 +1,85 @@
+// The products of experts: each row with the weight of its own expert.
+#include "ops/check.h"
+#include "ops/gradient.h"
+#include "ops/mixture.h"
+
+#include <algorithm>
+
+namespace reckon {
+namespace {
+
+// 2 · rows · N · K. Of the weights, as many experts are read as rows chose: from k (all tokens agree) to
+// min(E, rows).
+Cost cost(const Program& program, const Op& op) {
+  Cost cost;
+  const Tensor& rows = program[op.inputs[0]];
+  const Tensor& weight = program[op.inputs[1]];
+  const Tensor& y = program[op.outputs[0]];
+  cost.matmul = Formula(rows.shape.product(2).times(y.shape[-1]));
+  if (op.inputs[2] != no_tensor) cost.elementwise = y.shape.product();
+  const std::int64_t experts = weight.shape[0].size, active = rows.shape[-2].size;
+  const std::int64_t chosen = std::min(experts, rows.shape.leading().elements());
+  std::int64_t expert_bytes = bytes(weight) / experts;
+  if (op.inputs[2] != no_tensor) expert_bytes += bytes(program[op.inputs[2]]) / experts;
+  const std::int64_t other = bytes(rows) + bytes(program[op.inputs[3]]);
+  cost.read = other + chosen * expert_bytes;
+  cost.read_least = other + active * expert_bytes;
+  cost.written = bytes(y);
+  return cost;
+}
+
+Cost weight_gradient_cost(const Program& program, const Op& op) {
+  Cost cost;
+  const Shape& dy = program[op.inputs[0]].shape;
+  cost.matmul = Formula(dy.product(2).times(program[op.outputs[0]].shape[-1]));
+  add_traffic(cost, program, op);
+  return cost;
+}
+
+// Each row of dy is added to its expert's.
+Cost bias_gradient_cost(const Program& program, const Op& op) {
+  Cost cost;
+  cost.elementwise = program[op.inputs[0]].shape.product();
+  add_traffic(cost, program, op);
+  return cost;
+}
+
+void gradient(Gradient& g, const Op& op) {
+  const TensorId rows = op.inputs[0], weight = op.inputs[1], bias = op.inputs[2], choice = op.inputs[3];
+  const TensorId dy = g.of(op.outputs[0]);
+  if (g.wanted(rows)) {
+    const TensorId dx = g.make(rows);
+    g.builder().emit(grouped_matmul_operation, {dy, weight, no_tensor, choice}, {dx});
+    g.add(rows, dx);
+  }
+  if (g.wanted(weight)) {
+    const TensorId dw = g.make(weight);
+    g.builder().emit(grouped_weight_gradient_operation, {dy, rows, choice}, {dw});
+    g.add(weight, dw);
+  }
+  if (g.wanted(bias)) {
+    const TensorId db = g.make(bias);
+    g.builder().emit(grouped_bias_gradient_operation, {dy, choice}, {db});
+    g.add(bias, db);
+  }
+}
+
+}  // namespace
+
+const Operation grouped_matmul_operation{"grouped_matmul", cost, gradient};
+const Operation grouped_weight_gradient_operation{"grouped_weight_gradient", weight_gradient_cost, nullptr};
+const Operation grouped_bias_gradient_operation{"grouped_bias_gradient", bias_gradient_cost, nullptr};
+
+TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId choice,
+                        std::string_view name) {
+  const Shape in = builder.shape(rows), w = builder.shape(weight);
+  check(w.rank() == 3 && in[-1].size == w[-1].size, "grouped_matmul", to_string(in) + " and " + to_string(w),
+        "a last dimension that both share");
+  Shape shape = in.leading();
+  shape.push(w[1]);
+  const TensorId y = builder.activation(name, shape);
+  builder.emit(grouped_matmul_operation, {rows, weight, bias, choice}, {y}, {{"transpose_b", 1}});
+  return y;
+}
+
+}  // namespace reckon

@@ -1,0 +1,39 @@
+#include "ops/head_matmul.h"
+
+#include "ops/check.h"
+
+namespace reckon {
+namespace {
+
+Cost cost(const Program& program, const Op& op) {
+  const Tensor& x = program[op.inputs[0]];
+  const Tensor& weight = program[op.inputs[1]];
+  const Tensor& y = program[op.outputs[0]];
+  Cost cost;
+  cost.matmul = Formula(x.shape.product(2).times(y.shape[-1]));
+  // Only the slice is read: heads · rows · rank.
+  const std::int64_t slice = Product(x.shape[2].size).times(x.shape[-1]).times(y.shape[-1]).value();
+  cost.read = bytes(x) + slice * bits(weight.dtype) / 8;
+  cost.written = bytes(y);
+  return cost;
+}
+
+}  // namespace
+
+// Used in decoding only, so it is never differentiated.
+const Operation head_matmul_operation{"head_matmul", cost, nullptr};
+
+TensorId head_matmul(Builder& builder, TensorId x, TensorId weight, std::int64_t first, Dim rows, bool into_latent,
+                     std::string_view name) {
+  const Shape in = builder.shape(x), w = builder.shape(weight);
+  check(in.rank() == 4 && in[-1].size == (into_latent ? rows.size : w[-1].size), "head_matmul",
+        to_string(in) + " and " + to_string(w), "heads as wide as the slice of the weight");
+  Shape shape = in.leading();
+  shape.push(into_latent ? w[-1] : rows);
+  const TensorId y = builder.activation(name, shape);
+  builder.emit(head_matmul_operation, {x, weight}, {y},
+               {{"first", static_cast<double>(first)}, {"into_latent", into_latent ? 1.0 : 0.0}});
+  return y;
+}
+
+}  // namespace reckon

@@ -1,0 +1,27 @@
+#include "ops/last.h"
+
+#include "ops/check.h"
+
+namespace reckon {
+namespace {
+
+Cost cost(const Program& program, const Op& op) {
+  Cost cost;
+  cost.read = cost.written = bytes(program[op.outputs[0]]);
+  return cost;
+}
+
+}  // namespace
+
+// Training asks for every logit, so it is never differentiated.
+const Operation last_operation{"last", cost, nullptr};
+
+TensorId last(Builder& builder, TensorId x, std::string_view name) {
+  const Shape shape = builder.shape(x);
+  check(shape.rank() == 3, "last", to_string(shape), "batch × tokens × width");
+  const TensorId y = builder.activation(name, {shape[0], {1, Symbol::tokens}, shape[2]});
+  builder.emit(last_operation, {x}, {y});
+  return y;
+}
+
+}  // namespace reckon

@@ -1,0 +1,13 @@
+// Dense product of activations with a weight: y = x·Wᵀ (+ b), and the two products of its gradient.
+#pragma once
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation matmul_operation;
+
+// x (… × K), weight (N × K), bias (N) or no_tensor → (… × N)
+TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, std::string_view name);
+
+}  // namespace reckon

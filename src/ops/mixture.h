@@ -1,0 +1,27 @@
+// Mixtures of experts without dropping: every token goes to its k best experts, so k·tokens rows are dispatched.
+//   route           logits (… × E), correction (E) or no_tensor → choice (… × k), weights (… × k)
+//   dispatch        x (… × d) → rows (… × k × d), in the order of the experts
+//   grouped_matmul  rows (… × k × K) · the chosen expert's weight of (E × N × K), + bias (E × N) → (… × k × N)
+//   combine         rows (… × k × d), weights (… × k) → Σ over k of weight · row (… × d)
+// Ties go to the lower expert.
+#pragma once
+
+#include <reckon/model.h>
+
+#include "program/builder.h"
+
+#include <utility>
+
+namespace reckon {
+
+extern const Operation route_operation, route_backward_operation, dispatch_operation, dispatch_backward_operation,
+    grouped_matmul_operation, grouped_weight_gradient_operation, grouped_bias_gradient_operation, combine_operation,
+    combine_backward_operation;
+
+std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction);
+TensorId dispatch(Builder& builder, TensorId x, TensorId choice, std::string_view name);
+TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId choice,
+                        std::string_view name);
+TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId choice, std::string_view name);
+
+}  // namespace reckon

@@ -1,0 +1,16 @@
+// LayerNorm (Ba et al., arXiv 1607.06450) and RMSNorm (Zhang & Sennrich, arXiv 1910.07467) over the last dimension.
+#pragma once
+
+#include <reckon/model.h>
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation layer_norm_operation, layer_norm_backward_operation;
+extern const Operation rms_norm_operation, rms_norm_backward_operation;
+
+// x (… × n); weight and bias (n, or the last dimensions of x), or no_tensor.
+TensorId norm(Builder& builder, const Norm& norm, TensorId x, TensorId weight, TensorId bias, std::string_view name);
+
+}  // namespace reckon

@@ -1,0 +1,41 @@
+#include "ops/rope.h"
+
+#include "ops/check.h"
+#include "ops/gradient.h"
+
+namespace reckon {
+namespace {
+
+// (a, b) → (a·cos − b·sin, a·sin + b·cos): six operations per pair, three per rotated element.
+// The table is made once, not per pass: it is no part of this cost.
+Cost cost(const Program& program, const Op& op) {
+  Cost cost;
+  const Shape& x = program[op.inputs[0]].shape;
+  Product rotated = x.leading().product(3);
+  cost.elementwise = rotated.times(program[op.inputs[1]].shape[-1]);
+  add_traffic(cost, program, op);
+  return cost;
+}
+
+// A rotation's gradient is the rotation back.
+void gradient(Gradient& g, const Op& op) {
+  const TensorId dx = g.make(op.inputs[0]);
+  g.builder().emit(rope_operation, {g.of(op.outputs[0]), op.inputs[1]}, {dx},
+                   {{"interleaved", op.attributes.get("interleaved")}, {"inverse", 1}});
+  g.add(op.inputs[0], dx);
+}
+
+}  // namespace
+
+const Operation rope_operation{"rope", cost, gradient};
+
+TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, std::string_view name) {
+  const Shape shape = builder.shape(x);
+  check(builder.shape(table)[-1].size <= shape[-1].size, "rope",
+        "a table of " + to_string(builder.shape(table)) + " for " + to_string(shape), "no more angles than elements");
+  const TensorId y = builder.activation(name, shape);
+  builder.emit(rope_operation, {x, table}, {y}, {{"interleaved", interleaved ? 1.0 : 0.0}});
+  return y;
+}
+
+}  // namespace reckon

@@ -1,0 +1,13 @@
+// Rotary positions (Su et al., arXiv 2104.09864): each pair of a head's first elements is rotated by its angle.
+#pragma once
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation rope_operation;
+
+// x (B × T × heads × d_head), table (positions × dims: the cosines and sines of each pair)
+TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, std::string_view name);
+
+}  // namespace reckon

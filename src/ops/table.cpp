@@ -1,0 +1,52 @@
+#include "ops/table.h"
+
+#include "ops/activate.h"
+#include "ops/adamw.h"
+#include "ops/add.h"
+#include "ops/append.h"
+#include "ops/attention.h"
+#include "ops/cross_entropy.h"
+#include "ops/embed.h"
+#include "ops/head_matmul.h"
+#include "ops/last.h"
+#include "ops/matmul.h"
+#include "ops/mixture.h"
+#include "ops/norm.h"
+#include "ops/rope.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
+#include "ops/softmax.h"
+#include "ops/split.h"
+#include "ops/sum_rows.h"
+#include "ops/view.h"
+
+namespace reckon {
+
+const std::vector<const Operation*>& all_operations() {
+  static const std::vector<const Operation*> all = {
+      &activate_operation,          &activate_backward_operation,
+      &adamw_operation,             &squared_norm_operation,
+      &add_operation,               &append_operation,
+      &scores_operation,            &scores_backward_operation,
+      &mix_operation,               &spread_operation,
+      &cross_entropy_operation,     &cross_entropy_backward_operation,
+      &embed_operation,             &embed_backward_operation,
+      &head_matmul_operation,       &last_operation,
+      &matmul_operation,            &route_operation,
+      &route_backward_operation,    &dispatch_operation,
+      &dispatch_backward_operation, &grouped_matmul_operation,
+      &grouped_weight_gradient_operation, &grouped_bias_gradient_operation,
+      &combine_operation,           &combine_backward_operation,
+      &layer_norm_operation,        &layer_norm_backward_operation,
+      &rms_norm_operation,          &rms_norm_backward_operation,
+      &rope_operation,              &scale_operation,
+      &softcap_operation,           &softcap_backward_operation,
+      &softmax_operation,           &softmax_backward_operation,
+      &split_operation,             &join_operation,
+      &join_backward_operation,     &sum_rows_operation,
+      &view_operation,
+  };
+  return all;
+}
+
+}  // namespace reckon

@@ -1,0 +1,32 @@
+#include "ops/view.h"
+
+#include "ops/check.h"
+#include "ops/gradient.h"
+
+namespace reckon {
+namespace {
+
+Cost cost(const Program&, const Op&) { return {}; }
+
+void gradient(Gradient& g, const Op& op) {
+  const TensorId dx = g.make(op.inputs[0]);
+  const TensorId dy = g.of(op.outputs[0]);
+  g.builder().program().tensors[static_cast<std::size_t>(dx)].storage = dy;
+  g.builder().emit(view_operation, {dy}, {dx});
+  g.add(op.inputs[0], dx);
+}
+
+}  // namespace
+
+const Operation view_operation{"view", cost, gradient};
+
+TensorId view(Builder& builder, TensorId x, const Shape& shape) {
+  check(builder.shape(x).elements() == shape.elements(), "view",
+        to_string(builder.shape(x)) + " as " + to_string(shape), "as many elements");
+  const TensorId y = builder.activation(builder[x].name, shape);
+  builder.program().tensors[static_cast<std::size_t>(y)].storage = x;
+  builder.emit(view_operation, {x}, {y});
+  return y;
+}
+
+}  // namespace reckon

@@ -1,0 +1,12 @@
+// The same elements under another shape: no work, no memory.
+#pragma once
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation view_operation;
+
+TensorId view(Builder& builder, TensorId x, const Shape& shape);
+
+}  // namespace reckon

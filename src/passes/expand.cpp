@@ -1,0 +1,110 @@
+// Copies each body once per iteration and reconnects what one iteration hands to the next.
+#include "passes/expand.h"
+
+#include <reckon/error.h>
+
+#include <algorithm>
+
+namespace reckon {
+namespace {
+
+class Expansion {
+ public:
+  explicit Expansion(const Program& folded) : folded_(folded), instances_(folded.tensors.size()) {
+    program_.workload = folded.workload;
+    program_.width = folded.width;
+    program_.layers = folded.layers;
+    for (std::size_t id = 0; id < folded.tensors.size(); ++id) {
+      const std::int64_t count = folded.count(folded.tensors[id].repeat);
+      for (std::int64_t k = 0; k < count; ++k) copy_tensor(static_cast<TensorId>(id), k);
+    }
+    for (std::size_t id = 0; id < folded.tensors.size(); ++id) connect_storage(static_cast<TensorId>(id));
+  }
+
+  Program run() {
+    for (std::size_t i = 0; i < folded_.ops.size();) {
+      const std::int32_t r = folded_.ops[i].repeat;
+      if (r < 0) {
+        copy_op(folded_.ops[i], -1, 0);
+        ++i;
+        continue;
+      }
+      const Repeat& body = repeat(r);
+      for (std::int64_t step = 0; step < body.count; ++step) {
+        const std::int64_t k = body.reversed ? body.count - 1 - step : step;
+        for (std::int32_t j = body.first_op; j < body.last_op; ++j) copy_op(folded_.ops[static_cast<std::size_t>(j)], r, k);
+      }
+      i = static_cast<std::size_t>(body.last_op);
+    }
+    program_.output = folded_.output == no_tensor ? no_tensor : resolve(folded_.output, -1, 0);
+    return std::move(program_);
+  }
+
+ private:
+  const Repeat& repeat(std::int32_t r) const { return folded_.repeats[static_cast<std::size_t>(r)]; }
+  std::int32_t root(std::int32_t r) const { return r < 0 ? -1 : repeat(r).root; }
+  TensorId instance(TensorId id, std::int64_t k) const {
+    return instances_[static_cast<std::size_t>(id)][static_cast<std::size_t>(k)];
+  }
+
+  void copy_tensor(TensorId id, std::int64_t k) {
+    Tensor tensor = folded_[id];
+    if (tensor.repeat >= 0 && tensor.scope.layer >= 0) {
+      tensor.scope.layer += static_cast<std::int32_t>(k) * repeat(tensor.repeat).layers;
+    }
+    tensor.repeat = -1;
+    instances_[static_cast<std::size_t>(id)].push_back(static_cast<TensorId>(program_.tensors.size()));
+    program_.tensors.push_back(tensor);
+  }
+
+  // The tensor that `id` means inside iteration k of repeat r (r = -1: outside of all).
+  TensorId resolve(TensorId id, std::int32_t r, std::int64_t k) const {
+    if (id == no_tensor) return no_tensor;
+    if (r >= 0) {
+      const Repeat& body = repeat(r);
+      const std::int64_t before = body.reversed ? k + 1 : k - 1;
+      const bool first = before < 0 || before >= body.count;
+      for (const auto& [entering, leaving] : body.carried) {
+        if (id == entering && !first) return resolve(leaving, r, before);
+      }
+      // A backward body means by what entered the forward body the same as that did in its iteration.
+      if (body.root != r) {
+        for (const auto& [entering, leaving] : repeat(body.root).carried) {
+          if (id == entering && k > 0) return instance(leaving, k - 1);
+        }
+      }
+    }
+    const std::int32_t owner = folded_[id].repeat;
+    if (owner < 0) return instance(id, 0);
+    if (r >= 0 && root(owner) == root(r)) return instance(id, k);
+    // From outside, a body's tensor is that of the iteration that ran last.
+    return instance(id, repeat(owner).reversed ? 0 : repeat(owner).count - 1);
+  }
+
+  void connect_storage(TensorId id) {
+    const Tensor& tensor = folded_[id];
+    if (tensor.storage == no_tensor) return;
+    for (std::int64_t k = 0; k < folded_.count(tensor.repeat); ++k) {
+      program_.tensors[static_cast<std::size_t>(instance(id, k))].storage = resolve(tensor.storage, tensor.repeat, k);
+    }
+  }
+
+  void copy_op(const Op& op, std::int32_t r, std::int64_t k) {
+    Op copy = op;
+    copy.repeat = -1;
+    if (r >= 0 && copy.scope.layer >= 0) copy.scope.layer += static_cast<std::int32_t>(k) * repeat(r).layers;
+    for (TensorId& id : copy.inputs) id = resolve(id, r, k);
+    for (TensorId& id : copy.outputs) id = id == no_tensor ? no_tensor : resolve(id, r, k);
+    program_.ops.push_back(std::move(copy));
+  }
+
+  const Program& folded_;
+  Program program_;
+  std::vector<std::vector<TensorId>> instances_;  // of each folded tensor, by iteration
+};
+
+}  // namespace
+
+Program expand(const Program& program) { return Expansion(program).run(); }
+
+}  // namespace reckon

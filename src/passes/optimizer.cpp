@@ -1,0 +1,59 @@
+// Two sweeps over the parameters: the sum of squared gradients, for clipping, and the updates. Parameters of a
+// repeated block are swept in a repeat of their own, so that each stays one op that stands for all layers.
+#include "passes/optimizer.h"
+
+#include "ops/adamw.h"
+
+#include <map>
+
+namespace reckon {
+namespace {
+
+// The parameters by the repeat whose body they belong to (-1: none).
+using Parameters = std::map<std::int32_t, std::vector<TensorId>>;
+
+// Calls visit(parameter) for each, inside a repeat where it belongs to one; `sum` is carried through.
+template <class Visit>
+void sweep(Builder& b, const Parameters& parameters, const std::vector<Repeat>& repeats, TensorId& sum, Visit visit) {
+  for (const auto& [repeat, ids] : parameters) {
+    const TensorId entering = sum;
+    if (repeat >= 0) {
+      const Repeat& body = repeats[static_cast<std::size_t>(repeat)];
+      b.begin_repeat(body.count, body.layers, repeat);
+    }
+    for (TensorId id : ids) {
+      b.set_scope(b[id].scope);
+      visit(id);
+    }
+    if (repeat < 0) continue;
+    std::vector<std::pair<TensorId, TensorId>> carried;
+    if (sum != entering) carried.push_back({entering, sum});
+    b.end_repeat(std::move(carried));
+  }
+}
+
+}  // namespace
+
+Program optimizer_step(Differentiated differentiated) {
+  Parameters parameters;
+  const Program& program = differentiated.program;
+  for (std::size_t id = 0; id < differentiated.gradients.size(); ++id) {
+    const Tensor& tensor = program.tensors[id];
+    if (tensor.kind == TensorKind::parameter && differentiated.gradients[id] != no_tensor) {
+      parameters[tensor.repeat].push_back(static_cast<TensorId>(id));
+    }
+  }
+  const std::vector<Repeat> repeats = program.repeats;
+  const auto gradient_of = [&](TensorId id) { return differentiated.gradients[static_cast<std::size_t>(id)]; };
+
+  Builder b(std::move(differentiated.program));
+  b.set_stage(Stage::optimizer);
+  TensorId norm = no_tensor;
+  sweep(b, parameters, repeats, norm, [&](TensorId id) { norm = squared_norm(b, norm, gradient_of(id)); });
+  // Decay is for matrices, not for biases and norms.
+  sweep(b, parameters, repeats, norm,
+        [&](TensorId id) { adamw(b, id, gradient_of(id), norm, b.shape(id).rank() > 1); });
+  return b.finish();
+}
+
+}  // namespace reckon

@@ -1,0 +1,57 @@
+// Appends tensors and ops to a program, each under the current scope, stage and repeat.
+#include "program/builder.h"
+
+#include <reckon/error.h>
+
+namespace reckon {
+
+TensorId Builder::push(Tensor tensor) {
+  tensor.repeat = repeat_;
+  program_.tensors.push_back(tensor);
+  return static_cast<TensorId>(program_.tensors.size() - 1);
+}
+
+TensorId Builder::parameter(std::string_view path, std::string_view name, const Shape& shape) {
+  Tensor tensor{{path, scope_.layer}, name, TensorKind::parameter, program_.workload.precision.weights, shape};
+  return push(tensor);
+}
+
+TensorId Builder::tensor(TensorKind kind, std::string_view name, const Shape& shape, DType dtype) {
+  return push({scope_, name, kind, dtype, shape});
+}
+
+TensorId Builder::activation(std::string_view name, const Shape& shape) {
+  return tensor(TensorKind::activation, name, shape, program_.workload.precision.activations);
+}
+
+TensorId Builder::like(TensorId other, TensorKind kind, std::string_view name, DType dtype) {
+  const Tensor& source = program_[other];
+  return push({source.scope, name, kind, dtype, source.shape});
+}
+
+void Builder::emit(const Operation& operation, TensorIds inputs, TensorIds outputs, Attributes attributes) {
+  program_.ops.push_back(
+      {&operation, std::move(inputs), std::move(outputs), std::move(attributes), scope_, stage_, repeat_});
+}
+
+std::int32_t Builder::begin_repeat(std::int64_t count, std::int32_t layers, std::int32_t root, bool reversed) {
+  if (repeat_ >= 0) throw Error("a repeat inside a repeat");
+  repeat_ = static_cast<std::int32_t>(program_.repeats.size());
+  Repeat repeat;
+  repeat.first_op = static_cast<std::int32_t>(program_.ops.size());
+  repeat.count = count;
+  repeat.layers = layers;
+  repeat.root = root < 0 ? repeat_ : root;
+  repeat.reversed = reversed;
+  program_.repeats.push_back(repeat);
+  return repeat_;
+}
+
+void Builder::end_repeat(std::vector<std::pair<TensorId, TensorId>> carried) {
+  Repeat& repeat = program_.repeats[static_cast<std::size_t>(repeat_)];
+  repeat.last_op = static_cast<std::int32_t>(program_.ops.size());
+  repeat.carried = std::move(carried);
+  repeat_ = -1;
+}
+
+}  // namespace reckon

@@ -1,0 +1,51 @@
+// Writes a program op by op. Operations are emitted through the functions of ops/.
+#pragma once
+
+#include "program/program.h"
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reckon {
+
+class Builder {
+ public:
+  explicit Builder(Program program) : program_(std::move(program)) {}
+
+  Program& program() { return program_; }
+  const Program& program() const { return program_; }
+  const Tensor& operator[](TensorId id) const { return program_[id]; }
+  Shape shape(TensorId id) const { return program_[id].shape; }
+
+  TensorId parameter(std::string_view path, std::string_view name, const Shape& shape);
+  TensorId tensor(TensorKind kind, std::string_view name, const Shape& shape, DType dtype);
+  TensorId activation(std::string_view name, const Shape& shape);
+  // A tensor like `other`, of another kind (its gradient, its optimizer state), under other's scope and name.
+  TensorId like(TensorId other, TensorKind kind, std::string_view name, DType dtype);
+
+  // Appends an op; its outputs must have been made before.
+  void emit(const Operation& operation, TensorIds inputs, TensorIds outputs, Attributes attributes = {});
+
+  // Where what follows belongs.
+  std::string_view path() const { return scope_.path; }
+  void set_path(std::string_view path) { scope_.path = path; }
+  void set_layer(std::int32_t layer) { scope_.layer = layer; }
+  void set_scope(Scope scope) { scope_ = scope; }
+  void set_stage(Stage stage) { stage_ = stage; }
+
+  // Between the two, ops and tensors belong to a body that stands for `count` alike ones.
+  std::int32_t begin_repeat(std::int64_t count, std::int32_t layers, std::int32_t root = -1, bool reversed = false);
+  void end_repeat(std::vector<std::pair<TensorId, TensorId>> carried);
+
+  Program finish() { return std::move(program_); }
+
+ private:
+  TensorId push(Tensor tensor);
+  Program program_;
+  Scope scope_;
+  Stage stage_ = Stage::forward;
+  std::int32_t repeat_ = -1;
+};
+
+}  // namespace reckon

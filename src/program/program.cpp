@@ -1,0 +1,107 @@
+// Shapes, names and sizes of a program's tensors.
+#include "program/program.h"
+
+#include <reckon/error.h>
+
+#include <algorithm>
+
+namespace reckon {
+
+Shape::Shape(std::initializer_list<Dim> dims) {
+  for (const Dim& dim : dims) push(dim);
+}
+
+void Shape::push(Dim dim) {
+  if (rank_ == capacity) throw Error("a tensor of more than five dimensions");
+  dims_[rank_++] = dim;
+}
+
+Shape Shape::leading() const {
+  Shape out;
+  for (int i = 0; i + 1 < rank_; ++i) out.push(dims_[i]);
+  return out;
+}
+
+Product Shape::product(std::int64_t coefficient) const {
+  Product out(coefficient);
+  for (int i = 0; i < rank_; ++i) out.times(dims_[i]);
+  return out;
+}
+
+bool Shape::same_sizes(const Shape& other) const {
+  return std::equal(begin(), end(), other.begin(), other.end(), [](Dim a, Dim b) { return a.size == b.size; });
+}
+
+std::string to_string(const Shape& shape) {
+  std::string out;
+  for (const Dim& dim : shape) {
+    if (!out.empty()) out += " × ";
+    out += std::to_string(dim.size);
+  }
+  return out.empty() ? "scalar" : out;
+}
+
+std::string full_name(const Tensor& tensor) {
+  std::string out;
+  if (tensor.scope.layer >= 0) out = "layers." + std::to_string(tensor.scope.layer) + ".";
+  out += tensor.scope.path;
+  std::replace(out.begin(), out.end(), '/', '.');
+  out += ".";
+  out += tensor.name;
+  if (tensor.kind == TensorKind::gradient) out += ".gradient";
+  return out;
+}
+
+std::int64_t bits(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+    case DType::int32: return 32;
+    case DType::bfloat16:
+    case DType::float16: return 16;
+    case DType::int8: return 8;
+    case DType::int4: return 4;
+  }
+  return 0;
+}
+
+std::string_view dtype_name(DType dtype) {
+  switch (dtype) {
+    case DType::float32: return "float32";
+    case DType::bfloat16: return "bfloat16";
+    case DType::float16: return "float16";
+    case DType::int32: return "int32";
+    case DType::int8: return "int8";
+    case DType::int4: return "int4";
+  }
+  return "";
+}
+
+std::int64_t bytes(const Tensor& tensor) {
+  // The last byte of a 4-bit tensor may be half empty.
+  const Product product = tensor.shape.product(bits(tensor.dtype));
+  return (product.value() + 7) / 8;
+}
+
+double Attributes::get(std::string_view name, double otherwise) const {
+  for (const Entry& entry : entries_) {
+    if (entry.name == name) return entry.value;
+  }
+  return otherwise;
+}
+
+Dim Program::count_dim(std::int32_t repeat) const {
+  if (repeat < 0) return {};
+  const Repeat& r = repeats[static_cast<std::size_t>(repeat)];
+  return {r.count, r.count == layers ? Symbol::layers : Symbol::none};
+}
+
+void add_traffic(Cost& cost, const Program& program, const Op& op) {
+  for (TensorId id : op.inputs) {
+    if (id != no_tensor) cost.read += bytes(program[id]);
+  }
+  for (TensorId id : op.outputs) {
+    if (id != no_tensor) cost.written += bytes(program[id]);
+  }
+}
+
+}  // namespace reckon

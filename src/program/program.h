@@ -1,0 +1,150 @@
+// What a network computes: tensors, and operations on them in the order of execution.
+// This room knows no particular operation; ops/ does.
+#pragma once
+
+#include <reckon/formula.h>
+#include <reckon/workload.h>
+
+#include <array>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace reckon {
+
+struct Operation;
+struct Program;
+
+// The extents of a tensor, outermost first.
+class Shape {
+ public:
+  static constexpr int capacity = 5;
+  Shape() = default;
+  Shape(std::initializer_list<Dim> dims);
+  void push(Dim dim);
+  int rank() const { return rank_; }
+  Dim operator[](int i) const { return dims_[i < 0 ? rank_ + i : i]; }
+  const Dim* begin() const { return dims_.data(); }
+  const Dim* end() const { return dims_.data() + rank_; }
+  Shape leading() const;  // all but the last extent
+  std::int64_t elements() const { return product().value(); }
+  Product product(std::int64_t coefficient = 1) const;
+  bool same_sizes(const Shape& other) const;
+  bool operator==(const Shape&) const = default;
+
+ private:
+  std::array<Dim, capacity> dims_{};
+  int rank_ = 0;
+};
+
+std::string to_string(const Shape& shape);  // "1 × 1,024 × 768"
+
+using TensorId = std::int32_t;
+constexpr TensorId no_tensor = -1;
+
+enum class TensorKind : std::uint8_t { parameter, input, activation, cache, gradient, optimizer_state, constant };
+
+// Where in the network something belongs: `layer 3 / attention/query`. Paths and names are string literals.
+struct Scope {
+  std::string_view path;
+  std::int32_t layer = -1;
+  bool operator==(const Scope&) const = default;
+};
+
+struct Tensor {
+  Scope scope;
+  std::string_view name;
+  TensorKind kind = TensorKind::activation;
+  DType dtype = DType::float32;
+  Shape shape;
+  std::int32_t repeat = -1;       // the repeat whose body made it: one instance per iteration
+  TensorId storage = no_tensor;   // the tensor whose memory this one is a view of
+};
+
+std::string full_name(const Tensor& tensor);          // "layers.3.attention.query.weight"
+std::int64_t bits(DType dtype);
+std::string_view dtype_name(DType dtype);
+std::int64_t bytes(const Tensor& tensor);
+
+// Named numbers of an operation, such as a norm's epsilon. Names are string literals.
+class Attributes {
+ public:
+  struct Entry {
+    std::string_view name;
+    double value;
+    bool operator==(const Entry&) const = default;
+  };
+  Attributes() = default;
+  Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
+  double get(std::string_view name, double otherwise = 0.0) const;
+  std::int64_t whole(std::string_view name) const { return static_cast<std::int64_t>(get(name)); }
+  bool flag(std::string_view name) const { return get(name) != 0.0; }
+  const std::vector<Entry>& entries() const { return entries_; }
+  bool operator==(const Attributes&) const = default;
+
+ private:
+  std::vector<Entry> entries_;
+};
+
+using TensorIds = std::vector<TensorId>;
+
+struct Op {
+  const Operation* operation = nullptr;
+  TensorIds inputs;  // no_tensor where an optional input is absent
+  TensorIds outputs;
+  Attributes attributes;
+  Scope scope;
+  Stage stage = Stage::forward;
+  std::int32_t repeat = -1;
+};
+
+// A run of ops that stands for `count` alike blocks. `carried` pairs the tensor that enters the body with the one
+// that leaves it: an iteration's second is the next iteration's first.
+struct Repeat {
+  std::int32_t first_op = 0, last_op = 0;  // [first, last)
+  std::int64_t count = 1;
+  std::int32_t layers = 1;  // layers per iteration
+  std::vector<std::pair<TensorId, TensorId>> carried;
+  std::int32_t root = -1;  // the forward repeat whose iterations this one shares (itself for a forward one)
+  bool reversed = false;   // iterations run from the last to the first
+};
+
+struct Program {
+  Workload workload;
+  Dim width;            // d_model, for formulas
+  std::int64_t layers = 0;
+  std::vector<Tensor> tensors;
+  std::vector<Op> ops;
+  std::vector<Repeat> repeats;
+  TensorId output = no_tensor;  // the logits, or the loss when training
+
+  const Tensor& operator[](TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
+  // How many instances of a tensor or op of this repeat the expanded program holds.
+  std::int64_t count(std::int32_t repeat) const { return repeat < 0 ? 1 : repeats[static_cast<std::size_t>(repeat)].count; }
+  // The same as a dimension of formulas: L when the repeat is the whole stack.
+  Dim count_dim(std::int32_t repeat) const;
+};
+
+// What one op costs. Formulas are for one instance.
+struct Cost {
+  Formula matmul, elementwise;
+  std::int64_t read = 0, written = 0;  // bytes
+  std::int64_t read_least = -1;        // mixtures: the fewest bytes that may be read; -1: as `read`
+};
+
+class Gradient;
+
+// The rules of one operation. Its shape rule is the function that emits it, in ops/NAME.h.
+struct Operation {
+  std::string_view name;
+  Cost (*cost)(const Program&, const Op&);
+  void (*gradient)(Gradient&, const Op&);  // nullptr: never differentiated
+};
+
+// Bytes of all inputs and outputs: the traffic of an op that touches each element once.
+void add_traffic(Cost& cost, const Program& program, const Op& op);
+
+}  // namespace reckon
