@@ -15,8 +15,8 @@ using Json = nlohmann::json;
 // nlohmann's SAX parser keeps its own stack on the heap, so that nesting cannot overflow ours.
 struct Adapter final : nlohmann::json_sax<Json> {
   JsonEvents& events;
-  const std::string& where;
-  Adapter(JsonEvents& to, const std::string& name) : events(to), where(name) {}
+  const std::string& what;
+  Adapter(JsonEvents& to, const std::string& name) : events(to), what(name) {}
 
   bool null() override { return events.scalar(nullptr), true; }
   bool boolean(bool value) override { return events.scalar(value), true; }
@@ -31,17 +31,17 @@ struct Adapter final : nlohmann::json_sax<Json> {
   bool start_array(std::size_t) override { return events.open_array(), true; }
   bool end_array() override { return events.close(), true; }
   bool parse_error(std::size_t position, const std::string& token, const Json::exception&) override {
-    throw Error(fmt::format("{}: is not valid JSON: unexpected {} before byte {}", where, quote(token), position));
+    throw Error(fmt::format("{} is not valid JSON at byte {}, near {}", what, position, quote(token)));
   }
 };
 
 }  // namespace
 
-void read_json(std::string_view text, const std::string& where, JsonEvents& events) {
+void read_json(std::string_view text, const std::string& what, JsonEvents& events) {
   // The parser takes a zero byte for the end of the text; what follows it would go unread.
   if (const auto zero = text.find('\0'); zero != std::string_view::npos)
-    throw Error(fmt::format("{}: is not valid JSON: a zero byte at byte {}", where, zero));
-  Adapter adapter(events, where);
+    throw Error(fmt::format("{} is not valid JSON at byte {}, which is zero", what, zero + 1));
+  Adapter adapter(events, what);
   Json::sax_parse(text.begin(), text.end(), &adapter);
 }
 

@@ -22,8 +22,9 @@ class JsonEvents {
   virtual void scalar(const JsonScalar& value) = 0;
 };
 
-// Throws Error that begins with `where` if the text is not JSON, and lets pass what the events throw.
-void read_json(std::string_view text, const std::string& where, JsonEvents& events);
+// Throws Error if the text is not JSON, naming it as `what` ("x.safetensors: the header"); lets pass what the events
+// throw.
+void read_json(std::string_view text, const std::string& what, JsonEvents& events);
 
 // What a value is, for an error sentence: "the string 'F33'", "-3", "null".
 std::string describe(const JsonScalar& value);

@@ -280,7 +280,8 @@ SafetensorsHeader parse_safetensors(const std::filesystem::path& path, std::span
   SafetensorsHeader header;
   header.files.push_back({path, file_size, 8 + length, {}});
   HeaderEvents events(where, header);
-  read_json({reinterpret_cast<const char*>(start.data()) + 8, static_cast<std::size_t>(length)}, where, events);
+  read_json({reinterpret_cast<const char*>(start.data()) + 8, static_cast<std::size_t>(length)}, where + ": the header",
+            events);
   std::sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensorInfo& a, const StoredTensorInfo& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });

@@ -73,7 +73,7 @@ class IndexEvents final : public JsonEvents {
 SafetensorsHeader read_index(const std::filesystem::path& path) {
   const std::string where = path.string();
   IndexEvents index(where);
-  read_json(read_text(path, longest_index), where, index);
+  read_json(read_text(path, longest_index), where + ": the index", index);
   if (!index.had_map) throw Error(where + ": has no weight_map, which says the file of each tensor");
 
   std::set<std::string> shards;
