@@ -1,0 +1,13 @@
+// Writing a file so that a reader sees the old text or the new, never a part.
+#pragma once
+
+#include <filesystem>
+#include <string_view>
+
+namespace reckon {
+
+// Writes beside the target, syncs, and renames; on any failure the old file stays and nothing is left behind.
+// A target that is no regular file (a terminal, a pipe, /dev/null) is written to directly.
+void atomic_write(const std::filesystem::path& target, std::string_view text);
+
+}  // namespace reckon

@@ -1,0 +1,312 @@
+#include "files/safetensors.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <optional>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "files/json_events.h"
+#include "files/quote.h"
+
+namespace reckon {
+namespace {
+
+constexpr std::uint64_t longest_header = 100'000'000;  // the limit of the format's own library
+
+struct TypeRow {
+  StoredType type;
+  std::string_view name;
+  int bits;
+};
+using enum StoredType;
+// In the order of the enumeration.
+constexpr std::array types{
+    TypeRow{BOOL, "BOOL", 8},
+    TypeRow{F4, "F4", 4},
+    TypeRow{F6_E2M3, "F6_E2M3", 6},
+    TypeRow{F6_E3M2, "F6_E3M2", 6},
+    TypeRow{U8, "U8", 8},
+    TypeRow{I8, "I8", 8},
+    TypeRow{F8_E5M2, "F8_E5M2", 8},
+    TypeRow{F8_E4M3, "F8_E4M3", 8},
+    TypeRow{F8_E8M0, "F8_E8M0", 8},
+    TypeRow{F8_E4M3FNUZ, "F8_E4M3FNUZ", 8},
+    TypeRow{F8_E5M2FNUZ, "F8_E5M2FNUZ", 8},
+    TypeRow{I16, "I16", 16},
+    TypeRow{U16, "U16", 16},
+    TypeRow{F16, "F16", 16},
+    TypeRow{BF16, "BF16", 16},
+    TypeRow{I32, "I32", 32},
+    TypeRow{U32, "U32", 32},
+    TypeRow{F32, "F32", 32},
+    TypeRow{C64, "C64", 64},
+    TypeRow{F64, "F64", 64},
+    TypeRow{I64, "I64", 64},
+    TypeRow{U64, "U64", 64},
+};
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (types[i].type != static_cast<StoredType>(i)) return false;
+  return true;
+}
+static_assert(in_order());
+
+std::optional<StoredType> type_named(std::string_view name) {
+  for (const TypeRow& row : types)
+    if (row.name == name) return row.type;
+  return std::nullopt;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  constexpr std::size_t most = 16;  // a hostile shape may have millions of axes
+  return fmt::format("[{}{}]", fmt::join(shape.begin(), shape.begin() + std::min(shape.size(), most), ", "),
+                     shape.size() > most ? ", …" : "");
+}
+
+// Takes the events of {"__metadata__": {…}, "name": {"dtype": …, "shape": […], "data_offsets": [b, e]}, …}.
+class HeaderEvents final : public JsonEvents {
+ public:
+  HeaderEvents(std::string file, SafetensorsHeader& header) : file_(std::move(file)), header_(header) {}
+
+  void open_object() override {
+    if (depth_ == 0 || (depth_ == 1 && !in_array_)) {
+      ++depth_;
+      return;
+    }
+    fail_value("an object");
+  }
+
+  void open_array() override {
+    if (depth_ == 0) throw Error(file_ + ": the header is an array, expected an object");
+    if (depth_ != 2 || in_array_ || in_metadata_ || field_ == Field::dtype) fail_value("an array");
+    in_array_ = true;
+    offsets_ = 0;
+  }
+
+  void close() override {
+    if (in_array_) {
+      in_array_ = false;
+      if (field_ == Field::offsets && offsets_ != 2)
+        fail(fmt::format("data_offsets has {} numbers, expected 2", offsets_));
+      return;
+    }
+    --depth_;
+    if (depth_ == 1 && !in_metadata_) finish_tensor();
+    in_metadata_ = false;
+  }
+
+  void key(std::string& name) override {
+    if (depth_ == 1) {
+      in_metadata_ = name == "__metadata__";
+      if (!in_metadata_) {
+        header_.tensors.emplace_back().name = std::move(name);
+        seen_ = 0;
+      } else if (std::exchange(had_metadata_, true)) {
+        throw Error(file_ + ": __metadata__ appears twice");
+      }
+    } else if (in_metadata_) {
+      const auto [entry, is_new] = header_.files.back().metadata.try_emplace(name);
+      if (!is_new) throw Error(fmt::format("{}: __metadata__ has the key {} twice", file_, quote(name)));
+      metadata_value_ = &entry->second;
+    } else {
+      if (name == "dtype")
+        field_ = Field::dtype;
+      else if (name == "shape")
+        field_ = Field::shape;
+      else if (name == "data_offsets")
+        field_ = Field::offsets;
+      else
+        fail(fmt::format("unknown field {}, expected dtype, shape and data_offsets", quote(name)));
+      if (saw(field_)) fail(fmt::format("{} appears twice", name));
+      seen_ |= bit(field_);
+    }
+  }
+
+  void scalar(const JsonScalar& value) override {
+    if (depth_ == 0) throw Error(fmt::format("{}: the header is {}, expected an object", file_, describe(value)));
+    if (depth_ == 1) fail_value(describe(value));
+    if (in_metadata_) {
+      const auto* text = std::get_if<std::string_view>(&value);
+      if (!text) fail_value(describe(value));
+      *metadata_value_ = *text;
+    } else if (field_ == Field::dtype) {
+      const auto* text = std::get_if<std::string_view>(&value);
+      if (!text) fail_value(describe(value));
+      const auto type = type_named(*text);
+      if (!type) fail(fmt::format("unknown dtype {}", quote(*text)));
+      header_.tensors.back().type = *type;
+    } else {
+      if (!in_array_) fail_value(describe(value));
+      const auto* number = std::get_if<std::uint64_t>(&value);
+      if (!number) fail_value(describe(value));
+      if (field_ == Field::shape)
+        header_.tensors.back().shape.push_back(as_extent(*number));
+      else
+        add_offset(*number);
+    }
+  }
+
+ private:
+  enum class Field : unsigned { dtype, shape, offsets };
+  static unsigned bit(Field field) { return 1u << static_cast<unsigned>(field); }
+  bool saw(Field field) const { return seen_ & bit(field); }
+
+  [[noreturn]] void fail(const std::string& problem) const {
+    throw Error(fmt::format("{}: tensor {}: {}", file_, quote(header_.tensors.back().name), problem));
+  }
+
+  // A value of the wrong kind, wherever the reader stands.
+  [[noreturn]] void fail_value(const std::string& found) const {
+    if (in_metadata_)
+      throw Error(fmt::format("{}: __metadata__ holds {}, expected {}", file_, found,
+                              depth_ == 1 ? "an object" : "only strings"));
+    if (depth_ == 1) fail(fmt::format("is {}, expected an object", found));
+    if (field_ == Field::dtype) fail(fmt::format("dtype is {}, expected a string", found));
+    fail(fmt::format("{} {} {}, expected whole numbers from 0", field_ == Field::shape ? "shape" : "data_offsets",
+                     in_array_ ? "holds" : "is", found));
+  }
+
+  std::int64_t as_extent(std::uint64_t number) const {
+    if (!std::in_range<std::int64_t>(number)) fail(fmt::format("shape holds {}, expected at most 2^63 − 1", number));
+    return static_cast<std::int64_t>(number);
+  }
+
+  void add_offset(std::uint64_t number) {
+    if (offsets_ == 0) header_.tensors.back().begin = number;
+    if (offsets_ == 1) header_.tensors.back().end = number;
+    ++offsets_;
+  }
+
+  void finish_tensor() {
+    if (!saw(Field::dtype)) fail("dtype is missing");
+    if (!saw(Field::shape)) fail("shape is missing");
+    if (!saw(Field::offsets)) fail("data_offsets is missing");
+    StoredTensorInfo& tensor = header_.tensors.back();
+    if (tensor.end < tensor.begin)
+      fail(fmt::format("data_offsets end at {}, before they begin at {}", tensor.end, tensor.begin));
+    std::int64_t elements = 1;
+    const auto multiply = [&](auto a, auto b) {
+      decltype(a) product{};
+      if (__builtin_mul_overflow(a, b, &product))
+        fail(fmt::format("shape {} has more elements than can be counted", shape_text(tensor.shape)));
+      return product;
+    };
+    for (const std::int64_t extent : tensor.shape) elements = multiply(elements, extent);
+    const auto bits = multiply(static_cast<std::uint64_t>(elements), static_cast<std::uint64_t>(bits_of(tensor.type)));
+    if (bits % 8 != 0) fail(fmt::format("{} bits of {} are no whole number of bytes", bits, name_of(tensor.type)));
+    if (tensor.end - tensor.begin != bits / 8)
+      fail(fmt::format("data_offsets span {} bytes, expected {} for shape {} of {}", tensor.end - tensor.begin,
+                       bits / 8, shape_text(tensor.shape), name_of(tensor.type)));
+    tensor.elements = elements;
+  }
+
+  std::string file_;
+  SafetensorsHeader& header_;
+  int depth_ = 0;  // open objects
+  bool in_array_ = false;
+  bool in_metadata_ = false, had_metadata_ = false;
+  std::string* metadata_value_ = nullptr;
+  Field field_ = Field::dtype;
+  unsigned seen_ = 0;  // fields of the current tensor, a bit each
+  int offsets_ = 0;
+};
+
+void check_names_differ(const SafetensorsHeader& header) {
+  std::unordered_set<std::string_view> names;
+  names.reserve(header.tensors.size());
+  for (const StoredTensorInfo& tensor : header.tensors)
+    if (!names.insert(tensor.name).second)
+      throw Error(
+          fmt::format("{}: tensor {} appears twice", header.files[tensor.file].path.string(), quote(tensor.name)));
+}
+
+// The format has each byte of data belong to exactly one tensor.
+void check_ranges(const SafetensorsHeader& header) {
+  const SafetensorsFile& file = header.files.back();
+  const std::string where = file.path.string();
+  const std::uint64_t data = file.size - file.data_begin;
+  std::uint64_t end = 0;
+  const StoredTensorInfo* previous = nullptr;
+  for (const StoredTensorInfo& tensor : header.tensors) {
+    if (tensor.end > data)
+      throw Error(fmt::format("{}: tensor {} ends at byte {} of the data, but the file holds only {}", where,
+                              quote(tensor.name), tensor.end, data));
+    if (tensor.begin < end)
+      throw Error(fmt::format("{}: tensor {} begins at byte {} of the data, inside tensor {}, which ends at {}", where,
+                              quote(tensor.name), tensor.begin, quote(previous->name), end));
+    if (tensor.begin > end)
+      throw Error(fmt::format("{}: tensor {} begins at byte {} of the data, but the one before it ends at {}", where,
+                              quote(tensor.name), tensor.begin, end));
+    end = tensor.end;
+    previous = &tensor;
+  }
+  if (end != data)
+    throw Error(fmt::format("{}: the tensors end at byte {} of the data, but the file holds {}", where, end, data));
+}
+
+std::uint64_t header_length(const std::string& where, std::span<const std::byte> start, std::uint64_t file_size) {
+  if (file_size < 8 || start.size() < 8)
+    throw Error(fmt::format("{}: has {} bytes, expected at least the 8 of a safetensors file", where, file_size));
+  std::uint64_t length = 0;
+  for (int i = 7; i >= 0; --i)
+    length = length << 8 | std::to_integer<std::uint64_t>(start[static_cast<std::size_t>(i)]);
+  if (length > file_size - 8)
+    throw Error(
+        fmt::format("{}: the header should have {} bytes, but only {} follow: not a safetensors file, or cut "
+                    "short",
+                    where, length, file_size - 8));
+  if (length > longest_header)
+    throw Error(fmt::format("{}: the header has {} bytes, expected at most {}", where, length, longest_header));
+  return length;
+}
+
+}  // namespace
+
+std::string_view name_of(StoredType type) { return types[static_cast<std::size_t>(type)].name; }
+int bits_of(StoredType type) { return types[static_cast<std::size_t>(type)].bits; }
+
+SafetensorsHeader parse_safetensors(const std::filesystem::path& path, std::span<const std::byte> start,
+                                    std::uint64_t file_size) {
+  const std::string where = path.string();
+  const std::uint64_t length = header_length(where, start, file_size);
+  if (length > start.size() - 8)
+    throw Error(fmt::format("{}: {} bytes were read, expected the header's {}", where, start.size(), 8 + length));
+  SafetensorsHeader header;
+  header.files.push_back({path, file_size, 8 + length, {}});
+  HeaderEvents events(where, header);
+  read_json({reinterpret_cast<const char*>(start.data()) + 8, static_cast<std::size_t>(length)}, where + ": the header",
+            events);
+  std::sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensorInfo& a, const StoredTensorInfo& b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+  });
+  check_names_differ(header);
+  check_ranges(header);
+  return header;
+}
+
+SafetensorsHeader read_safetensors_file(const std::filesystem::path& path) {
+  const std::string where = path.string();
+  std::error_code problem;
+  const auto size = std::filesystem::file_size(path, problem);
+  if (problem) throw Error(fmt::format("{}: cannot be opened: {}", where, problem.message()));
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(fmt::format("{}: cannot be opened: {}", where, std::generic_category().message(errno)));
+  std::vector<std::byte> start(8);
+  const auto read = [&](std::size_t from, std::size_t count) {
+    if (!file.read(reinterpret_cast<char*>(start.data() + from), static_cast<std::streamsize>(count)))
+      throw Error(fmt::format("{}: cannot be read past byte {}", where, from));
+  };
+  if (size >= 8) read(0, 8);
+  const std::uint64_t length = header_length(where, start, size);
+  start.resize(8 + length);
+  read(8, length);
+  return parse_safetensors(path, start, size);
+}
+
+}  // namespace reckon

@@ -1,0 +1,152 @@
+#include "model/file_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "files/checked.h"
+#include "model/stored.h"
+
+namespace reckon {
+namespace {
+
+// How packed weights are known: "x.weight" is missing, "x" with one of these endings is there instead.
+struct Packing {
+  std::string_view plain, packed, format;
+};
+constexpr std::array packings{
+    Packing{"", "_blocks", "MXFP4"},
+    Packing{".weight", ".qweight", "GPTQ or AWQ"},
+    Packing{".weight", ".weight_packed", "compressed-tensors"},
+};
+
+// Why a tensor that is no parameter may be there, by the ending of its name. The first that fits is taken.
+struct Reason {
+  std::string_view ending, why;
+};
+constexpr std::array reasons{
+    Reason{".attn.bias", "stored attention mask"},
+    Reason{".attn.masked_bias", "stored attention mask"},
+    Reason{".attention.bias", "stored attention mask"},
+    Reason{".attention.masked_bias", "stored attention mask"},
+    Reason{".crossattention.bias", "stored attention mask"},
+    Reason{".crossattention.masked_bias", "stored attention mask"},
+    Reason{"rotary_emb.inv_freq", "rotary table"},
+    Reason{"rotary_emb.cos_cached", "rotary table"},
+    Reason{"rotary_emb.sin_cached", "rotary table"},
+    Reason{".attn.embed_positions", "rotary table"},
+    Reason{"_blocks", "MXFP4 blocks, two 4-bit elements to a byte"},
+    Reason{"_scales", "quantization scale"},
+    Reason{".qweight", "packed quantized weight"},
+    Reason{".weight_packed", "packed quantized weight"},
+    Reason{".qzeros", "quantization zero point"},
+    Reason{".weight_zero_point", "quantization zero point"},
+    Reason{".scales", "quantization scale"},
+    Reason{".weight_scale_inv", "quantization scale"},
+    Reason{".weight_scale", "quantization scale"},
+    Reason{".weight_scale_2", "quantization scale"},
+    Reason{".input_scale", "quantization scale"},
+    Reason{".k_scale", "quantization scale"},
+    Reason{".v_scale", "quantization scale"},
+    Reason{"absmax", "quantization scale"},
+    Reason{"quant_map", "quantization table"},
+    Reason{".bitsandbytes__nf4", "quantization state"},
+    Reason{".bitsandbytes__fp4", "quantization state"},
+    Reason{".SCB", "quantization scale"},
+    Reason{".g_idx", "quantization order"},
+    Reason{".weight_shape", "shape of a packed quantized weight"},
+};
+
+// The number behind "layers." or "h." in a tensor's name, or -1.
+std::int64_t layer_of(std::string_view name) {
+  for (const std::string_view word : {"layers.", "h."}) {
+    const auto found = name.find(word);
+    if (found == std::string_view::npos || (found > 0 && name[found - 1] != '.')) continue;
+    const char* digits = name.data() + found + word.size();
+    std::int64_t number = -1;
+    if (std::from_chars(digits, name.data() + name.size(), number).ec == std::errc{}) return number;
+  }
+  return -1;
+}
+
+std::string why_unexpected(const Model& model, const StoredLayout& layout, const StoredTensorInfo& tensor) {
+  const std::string& name = tensor.name;
+  if (std::find(layout.tied_heads.begin(), layout.tied_heads.end(), name) != layout.tied_heads.end())
+    return "duplicate of the embedding (tied head)";
+  if (name.find("vision_tower.") != std::string::npos || name.find("multi_modal_projector.") != std::string::npos)
+    return "part of a vision model";
+  // DeepSeek V3 counts its prediction layer on after the last one; others give it a name.
+  const auto layers = static_cast<std::int64_t>(model.layers.size());
+  const std::int64_t layer = layer_of(name);
+  if (name.starts_with("mtp.") || (layer >= layers && model.family.starts_with("deepseek")))
+    return "multi-token prediction layer";
+  if (layer >= layers) return fmt::format("layer {} of a model with {} layers", layer, layers);
+  for (const Reason& reason : reasons)
+    if (name.ends_with(reason.ending)) return std::string(reason.why);
+  return "";
+}
+
+std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements = checked_multiply(elements, extent, "the size of a stored tensor");
+  return elements;
+}
+
+}  // namespace
+
+FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
+  FileReport report;
+  std::unordered_map<std::string_view, const StoredTensorInfo*> found;
+  StoredNames names;
+  for (const StoredTensorInfo& tensor : header.tensors) {
+    found.emplace(tensor.name, &tensor);
+    names.insert(tensor.name);
+    const auto bytes = static_cast<std::int64_t>(tensor.end - tensor.begin);
+    FileReport::Share& share = report.types[tensor.type];
+    share.tensors += 1;
+    share.elements = checked_add(share.elements, tensor.elements, "the number of elements");
+    share.bytes = checked_add(share.bytes, bytes, "the number of bytes");
+    report.elements = checked_add(report.elements, tensor.elements, "the number of elements");
+    report.bytes = checked_add(report.bytes, bytes, "the number of bytes");
+  }
+
+  const StoredLayout layout = stored_layout(model, names);
+  const auto count = [](const std::vector<StoredParameter>& parameters) {
+    std::int64_t elements = 0;
+    for (const StoredParameter& parameter : parameters)
+      elements = checked_add(elements, elements_of(parameter.shape), "the number of parameters");
+    return elements;
+  };
+  report.expected_elements = count(layout.parameters);
+  report.buffer_elements = count(layout.buffers);
+
+  std::unordered_set<std::string_view> expected;
+  for (const StoredTensor& tensor : layout.tensors) {
+    expected.insert(tensor.name);
+    if (const auto at = found.find(tensor.name); at != found.end()) {
+      if (at->second->shape != tensor.shape) report.misshapen.push_back({tensor.name, at->second->shape, tensor.shape});
+      continue;
+    }
+    const auto packed = std::find_if(packings.begin(), packings.end(), [&](const Packing& packing) {
+      if (!tensor.name.ends_with(packing.plain)) return false;
+      const std::string stem = tensor.name.substr(0, tensor.name.size() - packing.plain.size());
+      return found.contains(stem + std::string(packing.packed));
+    });
+    if (packed != packings.end())
+      report.quantized.push_back({tensor.name, std::string(packed->format)});
+    else
+      report.missing.push_back({tensor.name, tensor.shape});
+  }
+  for (const StoredTensorInfo& tensor : header.tensors)
+    if (!expected.contains(tensor.name))
+      report.unexpected.push_back({tensor.name, tensor.shape, tensor.elements, why_unexpected(model, layout, tensor)});
+  report.complete = report.missing.empty() && report.misshapen.empty();
+  return report;
+}
+
+}  // namespace reckon

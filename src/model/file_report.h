@@ -1,0 +1,54 @@
+// A file's header held against what the model says the file should hold.
+#pragma once
+
+#include <reckon/model.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "files/safetensors.h"
+
+namespace reckon {
+
+struct FileReport {
+  struct Share {
+    std::int64_t tensors = 0, elements = 0, bytes = 0;
+  };
+  // A tensor that is no parameter of the model, and why it is there where that is known (else empty).
+  struct Unexpected {
+    std::string name;
+    std::vector<std::int64_t> shape;
+    std::int64_t elements = 0;
+    std::string why;
+  };
+  struct Missing {
+    std::string name;
+    std::vector<std::int64_t> shape;
+  };
+  struct Misshapen {
+    std::string name;
+    std::vector<std::int64_t> found, expected;
+  };
+  // A tensor that the file holds in a packed form, under other names.
+  struct Quantized {
+    std::string name;
+    std::string format;  // "MXFP4", "GPTQ or AWQ", …
+  };
+
+  std::int64_t elements = 0;  // of every tensor in the file, packed ones as they are stored
+  std::int64_t bytes = 0;     // of the data, without headers
+  std::map<StoredType, Share> types;
+  std::int64_t expected_elements = 0;  // of the model's parameters, buffers apart
+  std::int64_t buffer_elements = 0;    // …and of its buffers
+  std::vector<Unexpected> unexpected;
+  std::vector<Missing> missing;
+  std::vector<Misshapen> misshapen;
+  std::vector<Quantized> quantized;
+  bool complete = false;  // nothing missing or misshapen; quantized tensors are there, but not as plain numbers
+};
+
+FileReport inspect_file(const Model& model, const SafetensorsHeader& header);
+
+}  // namespace reckon

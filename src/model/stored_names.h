@@ -1,0 +1,59 @@
+// What each family calls its tensors in a file. Facts only; stored.cpp lays them out.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reckon {
+
+// How the experts of a mixture are named. "{}" stands for the expert: one tensor each, or all in one without it.
+struct MixtureNames {
+  std::string_view router;
+  std::string_view gate_up;         // gate and up in one tensor, where the family or its newer files fuse them
+  std::string_view gate, up, down;  // apart: without gate_up
+  bool interleaved = false;         // gpt-oss: in × out, and the columns of gate_up alternate
+};
+
+// Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
+// A layer's names follow `layer`, where "{}" stands for its number; both follow one of the prefixes.
+struct FamilyNames {
+  std::vector<std::string_view> prefixes{"model.", "", "model.language_model.", "language_model.model."};
+  std::string_view layer = "layers.{}.";
+
+  std::string_view token_embedding = "embed_tokens";
+  std::string_view position_embedding;
+  std::string_view embedding_norm;
+  std::string_view embedding_project, head_project;
+  std::string_view final_norm = "norm";
+  std::vector<std::string_view> heads{"lm_head", "language_model.lm_head"};  // in full, without a prefix
+
+  bool transposed = false;  // linear layers are stored in × out (GPT-2's Conv1D)
+  std::string_view attention_norm = "input_layernorm";
+  std::string_view attention_norm_after, attention_norm_residual;
+  std::string_view query = "self_attn.q_proj", key = "self_attn.k_proj", value = "self_attn.v_proj";
+  std::string_view query_key_value;  // instead of the three
+  bool by_group = false;             // …whose rows go by group of heads (queries, key, value), not q, then k, then v
+  std::string_view output = "self_attn.o_proj";
+  std::string_view query_norm = "self_attn.q_norm", key_norm = "self_attn.k_norm";  // "{}": one tensor per head
+  std::string_view sinks;                                                           // in full, without ".weight"
+  std::string_view query_down, query_down_norm, query_up, kv_down, kv_down_norm, kv_up;
+
+  std::string_view cross_norm, cross_query, cross_key_value, cross_output;
+
+  std::string_view feed_forward_norm = "post_attention_layernorm";
+  std::string_view feed_forward_norm_after, feed_forward_norm_residual;
+  // In a parallel block with two norms, where these have names of their own.
+  std::string_view parallel_attention_norm, parallel_feed_forward_norm;
+  std::string_view gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
+  std::string_view gate_up;  // instead of the two
+
+  std::vector<MixtureNames> mixtures;  // the forms in which files are found; the usual one first
+  std::string_view correction;         // in full, without ".bias"
+  std::string_view shared_gate, shared_up, shared_down, shared_switch;
+};
+
+// Throws Error for a family whose files are not known.
+FamilyNames names_of_family(const std::string& family);
+
+}  // namespace reckon
