@@ -69,6 +69,7 @@ struct Attention {
   std::optional<Latent> latent;
   std::optional<Rope> rope;
   bool alibi = false;
+  double alibi_scale = 1.0;  // multiplies ALiBi's slopes (Falcon: the scale of the scores)
   std::int64_t window = 0;  // keys that a query sees, itself included; 0 = all before it
   double scale = 0.0;       // multiplies the scores
   double softcap = 0.0;     // c·tanh(score / c); 0 = none

@@ -1,0 +1,219 @@
+#include "model/fields.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <cmath>
+#include <utility>
+
+namespace reckon {
+
+namespace {
+
+// Larger than any size of a real network, and small enough that the product of two fits into 64 bits.
+constexpr std::int64_t largest_size = std::int64_t{1} << 30;
+
+// A false or empty value switches a feature off, unless off is the unusual state: biases, ties and norms are there by
+// default in some families.
+bool switched_off(const std::string& name, const nlohmann::json& value) {
+  if (value.is_null()) return true;
+  if (value.is_array() || value.is_object()) return value.empty();
+  if (!value.is_boolean() || value.get<bool>()) return false;
+  for (const char* part : {"bias", "tie", "norm", "affine"})
+    if (name.find(part) != std::string::npos) return false;
+  return true;
+}
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+// Families differ in how they call them, but a dropout rate or a token's number never changes the network.
+bool harmless(std::string_view name) {
+  for (std::string_view end : {"dropout", "_pdrop", "dropout_prob", "token_id", "token_ids", "tokens_ids"})
+    if (ends_with(name, end)) return true;
+  return false;
+}
+
+}  // namespace
+
+std::string describe(const nlohmann::json& value) {
+  switch (value.type()) {
+    case nlohmann::json::value_t::null: return "null";
+    case nlohmann::json::value_t::boolean: return value.get<bool>() ? "true" : "false";
+    case nlohmann::json::value_t::number_integer: return std::to_string(value.get<std::int64_t>());
+    case nlohmann::json::value_t::number_unsigned: return std::to_string(value.get<std::uint64_t>());
+    case nlohmann::json::value_t::number_float: return fmt::format("{}", value.get<double>());
+    case nlohmann::json::value_t::string: {
+      const std::string& text = value.get_ref<const std::string&>();
+      if (text.size() <= 40) return fmt::format("\"{}\", a string", text);
+      std::size_t end = 40;  // not in the middle of a UTF-8 sequence
+      while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+      return fmt::format("\"{}…\", a string", text.substr(0, end));
+    }
+    case nlohmann::json::value_t::array: return fmt::format("an array of {}", value.size());
+    default: return "an object";
+  }
+}
+
+Fields::Fields(const nlohmann::json& object, std::string where, std::string prefix)
+    : object_(&object), where_(std::move(where)), prefix_(std::move(prefix)) {
+  if (object.is_object()) return;
+  const std::string what = prefix_.empty() ? "the file" : prefix_.substr(0, prefix_.size() - 1);
+  throw Error(fmt::format("{}: {} is {}; expected an object", where_, what, describe(object)));
+}
+
+void Fields::rename(const std::string& name, std::vector<std::string> others) { renamed_[name] = std::move(others); }
+
+const nlohmann::json* Fields::find(const std::string& name) const {
+  const auto other_names = renamed_.find(name);
+  const std::vector<std::string> own{name};
+  const nlohmann::json* found = nullptr;
+  std::string found_as;
+  for (const std::string& spelling : other_names == renamed_.end() ? own : other_names->second) {
+    const auto entry = object_->find(spelling);
+    if (entry == object_->end()) continue;
+    read_.insert(spelling);
+    // Only plain values are compared: nested ones are an error anyway, and may be nested deeply.
+    if (found && found->is_primitive() && entry->is_primitive() && !found->is_null() && !entry->is_null() &&
+        *found != *entry)
+      throw Error(fmt::format("{}: {}{} is {} but {}{} is {}; they are two names of the same size", where_, prefix_,
+                              found_as, describe(*found), prefix_, spelling, describe(*entry)));
+    if (!found || found->is_null()) {
+      found = &*entry;
+      found_as = spelling;
+    }
+  }
+  return found;
+}
+
+std::string Fields::spelled(const std::string& name) const {
+  const auto other_names = renamed_.find(name);
+  if (other_names == renamed_.end()) return prefix_ + name;
+  for (const std::string& spelling : other_names->second)
+    if (object_->contains(spelling)) return prefix_ + spelling;
+  return prefix_ + other_names->second.front();
+}
+
+void Fields::fail(const std::string& name, const std::string& expected) const {
+  const nlohmann::json* found = find(name);
+  throw Error(found ? fmt::format("{}: {} is {}; expected {}", where_, spelled(name), describe(*found), expected)
+                    : fmt::format("{}: {} is missing; expected {}", where_, spelled(name), expected));
+}
+
+void Fields::refuse(const std::string& sentence) const { throw Error(fmt::format("{}: {}", where_, sentence)); }
+
+bool Fields::present(const std::string& name) const { return find(name) != nullptr; }
+
+const nlohmann::json* Fields::value(const std::string& name) {
+  const nlohmann::json* found = find(name);
+  return found && !found->is_null() ? found : nullptr;
+}
+
+bool Fields::has(const std::string& name) const {
+  const nlohmann::json* found = find(name);
+  return found && !found->is_null();
+}
+
+std::int64_t Fields::whole(const std::string& name, const nlohmann::json& value, std::int64_t least) const {
+  if (!value.is_number_integer()) fail(name, "a whole number");
+  const bool too_large = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(largest_size);
+  if (too_large) fail(name, fmt::format("at most {}", largest_size));
+  const auto number = value.get<std::int64_t>();
+  if (number < least) fail(name, fmt::format("a whole number of at least {}", least));
+  return number;
+}
+
+std::int64_t Fields::size(const std::string& name) {
+  const nlohmann::json* found = value(name);
+  if (!found) fail(name, "a whole number");
+  return whole(name, *found, 1);
+}
+
+std::int64_t Fields::size(const std::string& name, std::int64_t fallback) {
+  const nlohmann::json* found = value(name);
+  return found ? whole(name, *found, 1) : fallback;
+}
+
+std::int64_t Fields::count(const std::string& name, std::int64_t fallback) {
+  const nlohmann::json* found = value(name);
+  return found ? whole(name, *found, 0) : fallback;
+}
+
+double Fields::number(const std::string& name, double fallback) {
+  const nlohmann::json* found = value(name);
+  if (!found) return fallback;
+  if (!found->is_number()) fail(name, "a number");
+  const auto number = found->get<double>();
+  if (!std::isfinite(number)) fail(name, "a finite number");
+  return number;
+}
+
+double Fields::positive(const std::string& name, double fallback) {
+  const double found = number(name, fallback);
+  if (!(found > 0)) fail(name, "a number above zero");
+  return found;
+}
+
+bool Fields::flag(const std::string& name, bool fallback) {
+  const nlohmann::json* found = value(name);
+  if (!found) return fallback;
+  if (!found->is_boolean()) fail(name, "true or false");
+  return found->get<bool>();
+}
+
+std::string Fields::word(const std::string& name, const std::string& fallback) {
+  const nlohmann::json* found = value(name);
+  if (!found) return fallback;
+  if (!found->is_string()) fail(name, "a word in quotes");
+  return found->get<std::string>();
+}
+
+const nlohmann::json* Fields::array(const std::string& name) {
+  const nlohmann::json* found = value(name);
+  if (found && !found->is_array()) fail(name, "an array");
+  return found;
+}
+
+std::vector<double> Fields::numbers(const std::string& name) {
+  const nlohmann::json* found = array(name);
+  if (!found) fail(name, "an array of numbers");
+  std::vector<double> result;
+  for (const nlohmann::json& element : *found) {
+    if (!element.is_number() || !std::isfinite(element.get<double>())) fail(name, "an array of numbers");
+    result.push_back(element.get<double>());
+  }
+  return result;
+}
+
+std::optional<Fields> Fields::object(const std::string& name) {
+  const nlohmann::json* found = value(name);
+  if (!found) return std::nullopt;
+  return Fields(*found, where_, spelled(name) + ".");
+}
+
+void Fields::expect_off(const std::string& name, const std::string& why) {
+  const nlohmann::json* found = value(name);
+  if (!found || (found->is_boolean() && !found->get<bool>()) || (found->is_number() && found->get<double>() == 0)) return;
+  if ((found->is_array() || found->is_object()) && found->empty()) return;
+  fail(name, why);
+}
+
+void Fields::expect_word(const std::string& name, const std::string& only, const std::string& why) {
+  if (word(name, only) != only) fail(name, why);
+}
+
+void Fields::expect_size(const std::string& name, std::int64_t only, const std::string& why) {
+  if (count(name, only) != only) fail(name, why);
+}
+
+void Fields::ignore(const std::vector<std::string>& names) { read_.insert(names.begin(), names.end()); }
+
+std::vector<std::string> Fields::unread() const {
+  std::vector<std::string> result;
+  for (const auto& [name, value] : object_->items())
+    if (!read_.count(name) && !harmless(name) && !switched_off(name, value)) result.push_back(prefix_ + name);
+  return result;
+}
+
+}  // namespace reckon

@@ -1,0 +1,73 @@
+// One JSON object while it is read. Every field that a reader asks for is marked, so that a field nobody asked for can
+// be named instead of silently passed over. Every complaint is a reckon::Error that names place, field, what was found
+// and what was expected.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace reckon {
+
+// What a JSON value is, for an error sentence: `"32", a string`, `an array`, `-4`.
+std::string describe(const nlohmann::json& value);
+
+class Fields {
+ public:
+  // `object` must outlive this. `prefix` stands before every field's name in errors ("rope_scaling.").
+  Fields(const nlohmann::json& object, std::string where, std::string prefix = "");
+
+  // From now on `name` may be written as any of `others`; the first is what the family itself calls it.
+  void rename(const std::string& name, std::vector<std::string> others);
+
+  bool present(const std::string& name) const;  // there at all, even if null
+  bool has(const std::string& name) const;      // there and not null
+
+  // A whole number, at least 1. Without `fallback` the field is required; a null counts as missing.
+  std::int64_t size(const std::string& name);
+  std::int64_t size(const std::string& name, std::int64_t fallback);
+  std::int64_t count(const std::string& name, std::int64_t fallback);  // 0 is allowed
+  double number(const std::string& name, double fallback);             // finite
+  double positive(const std::string& name, double fallback);
+  bool flag(const std::string& name, bool fallback);
+  std::string word(const std::string& name, const std::string& fallback);
+  std::vector<double> numbers(const std::string& name);      // required
+  const nlohmann::json* array(const std::string& name);      // null if missing
+  std::optional<Fields> object(const std::string& name);     // marks what it holds as its own affair
+  const nlohmann::json* value(const std::string& name);      // null if missing or null
+
+  // For fields of which only one reading is supported.
+  void expect_off(const std::string& name, const std::string& why);                            // false, 0, null, missing
+  void expect_word(const std::string& name, const std::string& only, const std::string& why);  // or missing
+  void expect_size(const std::string& name, std::int64_t only, const std::string& why);        // or missing
+
+  // Fields that are known not to change what the network is.
+  void ignore(const std::vector<std::string>& names);
+
+  // The fields that nobody has asked for and that are not plainly switched off.
+  std::vector<std::string> unread() const;
+
+  // Throws "where: field is (what was found); expected …".
+  [[noreturn]] void fail(const std::string& name, const std::string& expected) const;
+  // Throws "where: sentence".
+  [[noreturn]] void refuse(const std::string& sentence) const;
+
+  std::string spelled(const std::string& name) const;  // the field's name as the file has it, with the prefix
+  const std::string& where() const { return where_; }
+
+ private:
+  const nlohmann::json* find(const std::string& name) const;
+  std::int64_t whole(const std::string& name, const nlohmann::json& value, std::int64_t least) const;
+
+  const nlohmann::json* object_;
+  std::string where_, prefix_;
+  std::map<std::string, std::vector<std::string>> renamed_;
+  mutable std::set<std::string> read_;
+};
+
+}  // namespace reckon

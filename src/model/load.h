@@ -1,0 +1,20 @@
+// A Model by the name of a preset or from a path.
+//
+// What is a path: text with a slash, or with the ending of a model's file (.json, .safetensors, .gguf, .bin, …). Any
+// other text is the name of a preset if there is one of that name, and else a path if something is there. So a folder
+// called gpt2 does not hide the preset: ask for ./gpt2.
+#pragma once
+
+#include <reckon/model.h>
+
+#include <string>
+
+namespace reckon {
+
+// The preset of exactly that name. The model's name is the preset's.
+Model find_preset(const std::string& name);
+
+// Declared for users in reckon/reckon.h. The model's name is the text as given.
+Model load_model(const std::string& name_or_path);
+
+}  // namespace reckon

@@ -1,0 +1,134 @@
+#include "model/read_rope.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace reckon {
+
+namespace {
+
+// What stands outside of the RoPE object, and holds unless the object says otherwise.
+struct Outside {
+  double theta;
+  double fraction;
+  bool interleaved;
+  std::int64_t d_head;
+  std::int64_t context;
+  double original_context;  // 0 = not said
+};
+
+Rope read_one(Fields& fields, const Outside& outside) {
+  Rope rope;
+  rope.theta = fields.positive("rope_theta", outside.theta);
+  rope.interleaved = outside.interleaved;
+  const double fraction = fields.positive("partial_rotary_factor", outside.fraction);
+  if (fraction > 1) fields.fail("partial_rotary_factor", "at most 1");
+  rope.dims = static_cast<std::int64_t>(static_cast<double>(outside.d_head) * fraction);
+  if (rope.dims < 2 || rope.dims % 2 != 0)
+    fields.refuse(fmt::format("RoPE would rotate {} of {} elements of a head; expected an even number", rope.dims,
+                              outside.d_head));
+
+  std::string type = fields.word("rope_type", fields.word("type", "default"));
+  // Phi-3's first files call LongRoPE by other names.
+  if (type == "su" || (type == "yarn" && fields.has("short_factor"))) type = "longrope";
+  const bool starts_somewhere = type == "llama3" || type == "yarn" || type == "longrope";
+  const double inner_start =
+      fields.positive("original_max_position_embeddings", static_cast<double>(outside.context));
+  if (starts_somewhere) rope.original_context = outside.original_context > 0 ? outside.original_context : inner_start;
+  const double stretched = starts_somewhere ? static_cast<double>(outside.context) / rope.original_context : 1.0;
+
+  if (type == "default" || type == "none") {
+    rope.scaling = Rope::Scaling::none;
+  } else if (type == "linear" || type == "dynamic") {
+    rope.scaling = type == "linear" ? Rope::Scaling::linear : Rope::Scaling::dynamic;
+    if (!fields.has("factor")) fields.fail("factor", "a number");
+    rope.factor = fields.positive("factor", 1.0);
+    if (type == "dynamic") rope.original_context = static_cast<double>(outside.context);
+  } else if (type == "llama3") {
+    rope.scaling = Rope::Scaling::llama3;
+    for (const char* needed : {"factor", "low_freq_factor", "high_freq_factor"})
+      if (!fields.has(needed)) fields.fail(needed, "a number");
+    rope.factor = fields.positive("factor", 1.0);
+    rope.low_frequency_factor = fields.positive("low_freq_factor", 1.0);
+    rope.high_frequency_factor = fields.positive("high_freq_factor", 4.0);
+    if (rope.high_frequency_factor <= rope.low_frequency_factor)
+      fields.fail("high_freq_factor", fmt::format("more than low_freq_factor, {}", rope.low_frequency_factor));
+  } else if (type == "yarn") {
+    rope.scaling = Rope::Scaling::yarn;
+    rope.factor = fields.positive("factor", stretched);
+    rope.beta_fast = fields.positive("beta_fast", 32.0);
+    rope.beta_slow = fields.positive("beta_slow", 1.0);
+    rope.truncate = fields.flag("truncate", true);
+    rope.attention_factor = fields.number("attention_factor", 0.0);
+    rope.mscale = fields.number("mscale", 0.0);
+    rope.mscale_all_dim = fields.number("mscale_all_dim", 0.0);
+  } else if (type == "longrope") {
+    rope.scaling = Rope::Scaling::longrope;
+    rope.factor = fields.positive("factor", stretched);
+    rope.attention_factor = fields.number("attention_factor", 0.0);
+    rope.short_factors = fields.numbers("short_factor");
+    rope.long_factors = fields.numbers("long_factor");
+    const auto pairs = static_cast<std::size_t>(rope.dims / 2);
+    if (rope.short_factors.size() != pairs) fields.fail("short_factor", fmt::format("{} numbers, one per rotated pair", pairs));
+    if (rope.long_factors.size() != pairs) fields.fail("long_factor", fmt::format("{} numbers, one per rotated pair", pairs));
+  } else {
+    fields.fail(fields.has("rope_type") ? "rope_type" : "type",
+                "default, linear, dynamic, llama3, yarn or longrope");
+  }
+  // Parameters of the kinds that are not in use change nothing; "finetuned" tells how the weights were made.
+  fields.ignore({"type", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow", "truncate",
+                 "attention_factor", "mscale", "mscale_all_dim", "short_factor", "long_factor", "finetuned"});
+  const std::vector<std::string> unread = fields.unread();
+  if (!unread.empty())
+    fields.refuse(fmt::format("{} is not understood and could change how positions are rotated", unread.front()));
+  return rope;
+}
+
+}  // namespace
+
+double yarn_mscale(double factor, double mscale) { return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0; }
+
+Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_head, std::int64_t context) {
+  Outside outside;
+  outside.theta = config.positive("rope_theta", defaults.theta);
+  outside.fraction = config.positive("partial_rotary_factor", defaults.fraction);
+  outside.interleaved = defaults.interleaved;
+  outside.d_head = d_head;
+  outside.context = context;
+  outside.original_context = config.number("original_max_position_embeddings", 0.0);
+  Outside sliding = outside;
+  if (defaults.sliding_theta > 0) sliding.theta = config.positive("rope_local_base_freq", defaults.sliding_theta);
+
+  static const nlohmann::json nothing = nlohmann::json::object();
+  Fields plain(nothing, config.where(), "rope_parameters.");
+  Ropes ropes;
+  if (std::optional<Fields> parameters = config.object("rope_parameters")) {
+    const bool nested = parameters->present("full_attention") || parameters->present("sliding_attention");
+    if (nested) {
+      std::optional<Fields> full = parameters->object("full_attention");
+      std::optional<Fields> local = parameters->object("sliding_attention");
+      ropes.full = read_one(full ? *full : plain, outside);
+      ropes.sliding = read_one(local ? *local : plain, sliding);
+      const std::vector<std::string> unread = parameters->unread();
+      if (!unread.empty()) parameters->refuse(fmt::format("{} is not a type of layer; expected full_attention or sliding_attention", unread.front()));
+      config.ignore({"rope_scaling"});
+      return ropes;
+    }
+    if (!config.has("rope_scaling")) {
+      ropes.full = read_one(*parameters, outside);
+      ropes.sliding = defaults.sliding_theta > 0 ? read_one(plain, sliding) : ropes.full;
+      return ropes;
+    }
+  }
+  if (std::optional<Fields> scaling = config.object("rope_scaling")) {
+    ropes.full = read_one(*scaling, outside);
+  } else {
+    ropes.full = read_one(plain, outside);
+  }
+  // A family with a RoPE base of its own for sliding layers scales only the full ones.
+  ropes.sliding = defaults.sliding_theta > 0 ? read_one(plain, sliding) : ropes.full;
+  return ropes;
+}
+
+}  // namespace reckon

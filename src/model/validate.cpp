@@ -1,0 +1,166 @@
+#include "model/validate.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <cmath>
+
+namespace reckon {
+
+namespace {
+
+// Larger than any real size; the product of two still fits into 64 bits.
+constexpr std::int64_t largest_size = std::int64_t{1} << 30;
+constexpr std::size_t most_layers = 100'000;
+
+// Collects where we are, so that each check is one line.
+class Checks {
+ public:
+  explicit Checks(std::string place) : place_(std::move(place)) {}
+
+  [[noreturn]] void fail(const std::string& sentence) const { throw Error(place_ + sentence); }
+
+  void size(const char* name, std::int64_t value, std::int64_t least = 1) const {
+    if (value < least) fail(fmt::format("{} is {}; expected at least {}", name, value, least));
+    if (value > largest_size) fail(fmt::format("{} is {}; expected at most {}", name, value, largest_size));
+  }
+  void positive(const char* name, double value) const {
+    if (!(std::isfinite(value) && value > 0)) fail(fmt::format("{} is {}; expected a number above zero", name, value));
+  }
+  void not_negative(const char* name, double value) const {
+    if (!(std::isfinite(value) && value >= 0)) fail(fmt::format("{} is {}; expected zero or more", name, value));
+  }
+  void norm(const char* name, const std::optional<Norm>& norm) const {
+    if (!norm) return;
+    if (!(std::isfinite(norm->epsilon) && norm->epsilon >= 0))
+      fail(fmt::format("the epsilon of {} is {}; expected zero or more", name, norm->epsilon));
+    if (norm->bias && norm->kind == Norm::Kind::rms) fail(fmt::format("{} is an RMSNorm with a bias; it has none", name));
+    if (norm->bias && !norm->weight) fail(fmt::format("{} has a bias but no weight; expected both or none", name));
+  }
+
+ private:
+  std::string place_;
+};
+
+void check_rope(const Checks& check, const Rope& rope, std::int64_t rotated) {
+  check.size("rope.dims", rope.dims, 2);
+  if (rope.dims % 2 != 0) check.fail(fmt::format("rope.dims is {}; expected an even number", rope.dims));
+  if (rope.dims > rotated)
+    check.fail(fmt::format("rope.dims is {}; expected at most the {} elements of a head", rope.dims, rotated));
+  check.positive("rope.theta", rope.theta);
+  check.positive("rope.factor", rope.factor);
+  check.not_negative("rope.attention_factor", rope.attention_factor);
+  const bool starts = rope.scaling == Rope::Scaling::llama3 || rope.scaling == Rope::Scaling::yarn ||
+                      rope.scaling == Rope::Scaling::longrope || rope.scaling == Rope::Scaling::dynamic;
+  if (starts) check.positive("rope.original_context", rope.original_context);
+  if (rope.scaling != Rope::Scaling::longrope) return;
+  const auto pairs = static_cast<std::size_t>(rope.dims / 2);
+  if (rope.short_factors.size() != pairs || rope.long_factors.size() != pairs)
+    check.fail(fmt::format("rope has {} short and {} long factors; expected {} of each, one per rotated pair",
+                           rope.short_factors.size(), rope.long_factors.size(), pairs));
+}
+
+void check_attention(const Checks& check, const Attention& attention) {
+  check.size("n_heads", attention.n_heads);
+  check.size("n_kv_heads", attention.n_kv_heads);
+  check.size("d_head", attention.d_head);
+  check.size("d_value", attention.d_value);
+  check.size("n_heads · d_head", attention.n_heads * attention.d_head);
+  check.size("n_heads · d_value", attention.n_heads * attention.d_value);
+  if (attention.n_heads % attention.n_kv_heads != 0)
+    check.fail(fmt::format("n_kv_heads is {}; expected a divisor of n_heads, {}", attention.n_kv_heads, attention.n_heads));
+  check.size("window", attention.window, 0);
+  check.positive("the scale of the scores", attention.scale);
+  check.not_negative("the soft-cap of the scores", attention.softcap);
+  check.norm("the query-key norm", attention.query_key_norm);
+  if (attention.alibi) check.positive("alibi_scale", attention.alibi_scale);
+  if (attention.latent) {
+    const Latent& latent = *attention.latent;
+    check.size("the query rank of the latent", latent.query_rank, 0);
+    check.size("the key-value rank of the latent", latent.kv_rank);
+    check.size("d_nope", latent.d_nope);
+    check.size("d_rope", latent.d_rope);
+    check.norm("the norm of the latents", latent.norm);
+    if (attention.d_head != latent.d_nope + latent.d_rope)
+      check.fail(fmt::format("d_head is {}; expected d_nope + d_rope, {}", attention.d_head, latent.d_nope + latent.d_rope));
+    if (attention.n_kv_heads != attention.n_heads)
+      check.fail(fmt::format("n_kv_heads is {}; expected n_heads, {}, as latent attention has no groups",
+                             attention.n_kv_heads, attention.n_heads));
+  } else if (attention.d_value != attention.d_head) {
+    check.fail(fmt::format("d_value is {}; expected d_head, {}", attention.d_value, attention.d_head));
+  }
+  if (attention.rope) check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
+}
+
+void check_mixture(const Checks& check, const Mixture& mixture) {
+  check.size("n_experts", mixture.n_experts);
+  check.size("n_active", mixture.n_active);
+  if (mixture.n_active > mixture.n_experts)
+    check.fail(fmt::format("n_active is {}; expected at most n_experts, {}", mixture.n_active, mixture.n_experts));
+  check.size("n_groups", mixture.n_groups);
+  check.size("n_active_groups", mixture.n_active_groups);
+  check.size("group_top", mixture.group_top);
+  check.positive("the scale of the experts' weights", mixture.scale);
+  if (mixture.n_experts % mixture.n_groups != 0)
+    check.fail(fmt::format("n_groups is {}; expected a divisor of n_experts, {}", mixture.n_groups, mixture.n_experts));
+  const std::int64_t group = mixture.n_experts / mixture.n_groups;
+  if (mixture.n_active_groups > mixture.n_groups)
+    check.fail(fmt::format("n_active_groups is {}; expected at most n_groups, {}", mixture.n_active_groups, mixture.n_groups));
+  if (mixture.n_active > group * mixture.n_active_groups)
+    check.fail(fmt::format("n_active is {}; expected at most {}, the experts in the chosen groups", mixture.n_active,
+                           group * mixture.n_active_groups));
+  if (mixture.n_groups > 1 && mixture.group_top > group)
+    check.fail(fmt::format("group_top is {}; expected at most {}, the experts of a group", mixture.group_top, group));
+  if (mixture.shared) check.size("d_ff of the shared experts", mixture.shared->d_ff);
+  if (mixture.shared_gate && !mixture.shared) check.fail("shared_gate is set but there is no shared expert");
+}
+
+void check_layer(const Checks& check, const Layer& layer) {
+  check_attention(check, layer.attention);
+  check.size("d_ff", layer.feed_forward.d_ff);
+  check.not_negative("the clamp of the feed-forward", layer.feed_forward.clamp);
+  if (layer.mixture) check_mixture(check, *layer.mixture);
+  if (layer.cross_attention) {
+    check.size("n_heads of the cross-attention", layer.cross_attention->n_heads);
+    check.size("d_head of the cross-attention", layer.cross_attention->d_head);
+    check.positive("the scale of the cross-attention", layer.cross_attention->scale);
+    check.norm("the norm of the cross-attention", layer.cross_attention->norm);
+  }
+  for (const SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) {
+    check.norm("the norm before a sublayer", norms->before);
+    check.norm("the norm after a sublayer", norms->after);
+    check.norm("the norm after a residual", norms->residual);
+  }
+  check.positive("residual_scale", layer.residual_scale);
+  if (layer.shared_norm && !layer.parallel) check.fail("shared_norm is set but the block is not parallel");
+  if (layer.shared_norm && (layer.feed_forward_norms.before || !layer.attention_norms.before))
+    check.fail("shared_norm is set; expected the one norm to be attention_norms.before");
+  if (layer.parallel && (layer.attention_norms.residual || layer.feed_forward_norms.residual))
+    check.fail("a parallel block cannot have a norm after its residual");
+}
+
+}  // namespace
+
+void validate(const Model& model) {
+  const std::string name = model.name.empty() ? "model" : model.name;
+  const Checks check(name + ": ");
+  check.size("d_model", model.d_model);
+  check.size("vocab_size", model.vocab_size);
+  check.size("context", model.context);
+  check.size("d_embedding", model.d_embedding);
+  check.size("extra rows of the positions", model.positions.extra_rows, 0);
+  check.positive("embedding_scale", model.embedding_scale);
+  check.norm("the embedding's norm", model.embedding_norm);
+  check.norm("the final norm", model.final_norm);
+  check.positive("the scale of the logits", model.head.scale);
+  check.not_negative("the soft-cap of the logits", model.head.softcap);
+  if (model.layers.empty()) check.fail("there are no layers; expected at least 1");
+  if (model.layers.size() > most_layers)
+    check.fail(fmt::format("there are {} layers; expected at most {}", model.layers.size(), most_layers));
+  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+    if (i > 0 && model.layers[i] == model.layers[i - 1]) continue;
+    check_layer(Checks(fmt::format("{}: layer {}: ", name, i)), model.layers[i]);
+  }
+}
+
+}  // namespace reckon
