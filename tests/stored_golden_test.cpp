@@ -34,9 +34,8 @@ TEST_P(TinyModel, HoldsExactlyWhatItsConfigurationSays) {
 
 TEST_P(TinyModel, CoversEachStoredElementOnce) {
   const reckon::Model model = reckon::load_model(folder.string());
-  reckon::StoredNames names;
-  for (const auto& tensor : reckon::read_safetensors(folder).tensors) names.insert(tensor.name);
-  reckon::testing_models::expect_each_element_covered_once(reckon::stored_layout(model, names));
+  const reckon::SafetensorsHeader header = reckon::read_safetensors(folder);
+  reckon::testing_models::expect_each_element_covered_once(reckon::stored_layout(model, header));
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, TinyModel,
