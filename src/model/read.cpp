@@ -50,7 +50,7 @@ const std::map<std::string, Reader>& families() {
 const std::vector<std::string> harmless = {
     // what the file is and who wrote it
     "architectures", "auto_map", "transformers_version", "_name_or_path", "_commit_hash", "name_or_path", "license",
-    "tokenizer_class", "unsloth_version", "unsloth_fixed", "unsloth_training", "transformers.js_config", "custom_pipelines",
+    "tokenizer_class", "is_llama_config", "unsloth_version", "unsloth_fixed", "unsloth_training", "transformers.js_config", "custom_pipelines",
     // how weights are stored or computed: their number stays the same (a quantized file holds extra scales, which are
     // elements of the file and not parameters of the model)
     "torch_dtype", "dtype", "quantization_config", "compression_config", "use_bfloat16", "torchscript", "fp16", "bf16",
@@ -68,9 +68,9 @@ const std::vector<std::string> harmless = {
     "diversity_penalty", "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty",
     "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "output_scores",
     "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens", "begin_suppress_tokens",
-    "task_specific_params", "prefix", "model_max_length",
+    "task_specific_params", "prefix", "model_max_length", "max_sequence_length",
     // other tasks' heads
-    "id2label", "label2id", "num_labels", "problem_type", "finetuning_task", "chunk_size_feed_forward",
+    "id2label", "label2id", "num_labels", "_num_labels", "problem_type", "finetuning_task", "chunk_size_feed_forward",
     "tf_legacy_loss",
 };
 

@@ -162,7 +162,8 @@ Model read_opt(Fields& config) {
 
   // OPT-350M alone is post-norm. It has no final norm either, and neither have some early fine-tuned files.
   const bool before = config.flag("do_layer_norm_before", true);
-  if (!before || config.flag("_remove_final_layer_norm", false)) model.final_norm.reset();
+  const bool removed = config.flag("_remove_final_layer_norm", false);
+  if (!before || removed) model.final_norm.reset();
   if (!before)
     for (Layer& layer : model.layers)
       for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) norms->residual.swap(norms->before);
