@@ -58,7 +58,8 @@ TEST_F(LoadModel, FindsAPresetByItsName) {
 
 TEST_F(LoadModel, ReadsEveryPreset) {
   ASSERT_GT(presets().size(), 100u);
-  EXPECT_TRUE(std::is_sorted(presets().begin(), presets().end(), [](const Preset& a, const Preset& b) { return a.name < b.name; }));
+  EXPECT_TRUE(std::is_sorted(presets().begin(), presets().end(),
+                             [](const Preset& a, const Preset& b) { return a.name < b.name; }));
   for (const Preset& preset : presets()) EXPECT_NO_THROW(find_preset(std::string(preset.name))) << preset.name;
 }
 
@@ -81,7 +82,9 @@ TEST_F(LoadModel, ReadsAFolderAConfigAndASafetensorsFileBesideOne) {
   }
 }
 
-TEST_F(LoadModel, AcceptsAByteOrderMark) { EXPECT_EQ(load_model(write("config.json", "\xEF\xBB\xBF" + std::string(tiny))).d_model, 64); }
+TEST_F(LoadModel, AcceptsAByteOrderMark) {
+  EXPECT_EQ(load_model(write("config.json", "\xEF\xBB\xBF" + std::string(tiny))).d_model, 64);
+}
 
 TEST_F(LoadModel, NamesWhatIsMissing) {
   expect_complaint((folder_ / "nothing").string(), "there is no such file or folder");
@@ -90,7 +93,8 @@ TEST_F(LoadModel, NamesWhatIsMissing) {
 }
 
 TEST_F(LoadModel, RefusesPicklesAndFormatsThatItDoesNotRead) {
-  for (const char* name : {"pytorch_model.bin", "model.pt", "model.pth", "last.ckpt"}) expect_complaint(write(name, "x"), "pickle");
+  for (const char* name : {"pytorch_model.bin", "model.pt", "model.pth", "last.ckpt"})
+    expect_complaint(write(name, "x"), "pickle");
   expect_complaint(write("model.gguf", "GGUF"), "not yet read");
   expect_complaint(write("notes.txt", "x"), "expected a folder");
 }

@@ -13,7 +13,8 @@ namespace {
 Model read(const char* text) { return read_config(nlohmann::json::parse(text), "config.json"); }
 
 TEST(PublishedConfig, Gpt2IsRead) {
-  const Model model = read(R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
+  const Model model =
+      read(R"({"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "attn_pdrop": 0.1,
     "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "initializer_range": 0.02,
     "layer_norm_epsilon": 1e-05, "model_type": "gpt2", "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 12,
     "n_positions": 1024, "resid_pdrop": 0.1, "summary_activation": null, "summary_first_dropout": 0.1,
@@ -23,7 +24,8 @@ TEST(PublishedConfig, Gpt2IsRead) {
 }
 
 TEST(PublishedConfig, DistilGpt2IsRead) {
-  const Model model = read(R"({"_num_labels": 1, "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
+  const Model model =
+      read(R"({"_num_labels": 1, "activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"],
     "attn_pdrop": 0.1, "bos_token_id": 50256, "embd_pdrop": 0.1, "eos_token_id": 50256, "id2label": {"0": "LABEL_0"},
     "initializer_range": 0.02, "label2id": {"LABEL_0": 0}, "layer_norm_epsilon": 1e-05, "model_type": "gpt2",
     "n_ctx": 1024, "n_embd": 768, "n_head": 12, "n_layer": 6, "n_positions": 1024, "resid_pdrop": 0.1,
@@ -47,7 +49,8 @@ TEST(PublishedConfig, GptNeo13BIsRead) {
 }
 
 TEST(PublishedConfig, GptJIsRead) {
-  const Model model = read(R"({"activation_function": "gelu_new", "architectures": ["GPTJForCausalLM"], "attn_pdrop": 0.0,
+  const Model model =
+      read(R"({"activation_function": "gelu_new", "architectures": ["GPTJForCausalLM"], "attn_pdrop": 0.0,
     "bos_token_id": 50256, "embd_pdrop": 0.0, "eos_token_id": 50256, "gradient_checkpointing": false,
     "initializer_range": 0.02, "layer_norm_epsilon": 1e-05, "model_type": "gptj", "n_embd": 4096, "n_head": 16,
     "n_inner": null, "n_layer": 28, "n_positions": 2048, "resid_pdrop": 0.0, "rotary": true, "rotary_dim": 64,
@@ -79,7 +82,8 @@ TEST(PublishedConfig, GptNeox20BIsRead) {
 }
 
 TEST(PublishedConfig, Opt350MIsRead) {
-  const Model model = read(R"({"_name_or_path": "opt-350m", "_remove_final_layer_norm": false, "activation_dropout": 0.0,
+  const Model model =
+      read(R"({"_name_or_path": "opt-350m", "_remove_final_layer_norm": false, "activation_dropout": 0.0,
     "activation_function": "relu", "architectures": ["OPTForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 2,
     "do_layer_norm_before": false, "dropout": 0.1, "eos_token_id": 2, "ffn_dim": 4096, "hidden_size": 1024,
     "init_std": 0.02, "layerdrop": 0.0, "max_position_embeddings": 2048, "model_type": "opt", "num_attention_heads": 16,
@@ -192,7 +196,8 @@ TEST(PublishedConfig, Qwen25IsRead) {
 }
 
 TEST(PublishedConfig, Qwen330BA3BIsRead) {
-  const Model model = read(R"({"architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  const Model model =
+      read(R"({"architectures": ["Qwen3MoeForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "bos_token_id": 151643, "decoder_sparse_step": 1, "eos_token_id": 151645, "head_dim": 128, "hidden_act": "silu",
     "hidden_size": 2048, "initializer_range": 0.02, "intermediate_size": 6144, "max_position_embeddings": 40960,
     "max_window_layers": 48, "mlp_only_layers": [], "model_type": "qwen3_moe", "moe_intermediate_size": 768,
@@ -205,7 +210,8 @@ TEST(PublishedConfig, Qwen330BA3BIsRead) {
 }
 
 TEST(PublishedConfig, Gemma29BIsRead) {
-  const Model model = read(R"({"architectures": ["Gemma2ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  const Model model =
+      read(R"({"architectures": ["Gemma2ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "attn_logit_softcapping": 50.0, "bos_token_id": 2, "cache_implementation": "hybrid", "eos_token_id": 1,
     "final_logit_softcapping": 30.0, "head_dim": 256, "hidden_act": "gelu_pytorch_tanh",
     "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 3584, "initializer_range": 0.02, "intermediate_size": 14336,
@@ -217,7 +223,8 @@ TEST(PublishedConfig, Gemma29BIsRead) {
 }
 
 TEST(PublishedConfig, Gemma31BIsRead) {
-  const Model model = read(R"({"architectures": ["Gemma3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  const Model model =
+      read(R"({"architectures": ["Gemma3ForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "attn_logit_softcapping": null, "bos_token_id": 2, "cache_implementation": "hybrid", "eos_token_id": [1, 106],
     "final_logit_softcapping": null, "head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 1152,
     "initializer_range": 0.02, "intermediate_size": 6912, "max_position_embeddings": 32768, "model_type": "gemma3_text",
@@ -286,7 +293,8 @@ TEST(PublishedConfig, StableLm2IsRead) {
 }
 
 TEST(PublishedConfig, CommandRIsRead) {
-  const Model model = read(R"({"architectures": ["CohereForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
+  const Model model =
+      read(R"({"architectures": ["CohereForCausalLM"], "attention_bias": false, "attention_dropout": 0.0,
     "bos_token_id": 5, "eos_token_id": 255001, "hidden_act": "silu", "hidden_size": 8192, "initializer_range": 0.02,
     "intermediate_size": 22528, "layer_norm_eps": 1e-05, "logit_scale": 0.0625, "max_position_embeddings": 8192,
     "model_max_length": 131072, "model_type": "cohere", "num_attention_heads": 64, "num_hidden_layers": 40,
@@ -297,7 +305,8 @@ TEST(PublishedConfig, CommandRIsRead) {
 }
 
 TEST(PublishedConfig, Granite3IsRead) {
-  const Model model = read(R"({"architectures": ["GraniteForCausalLM"], "attention_bias": false, "attention_dropout": 0.1,
+  const Model model =
+      read(R"({"architectures": ["GraniteForCausalLM"], "attention_bias": false, "attention_dropout": 0.1,
     "attention_multiplier": 0.0078125, "bos_token_id": 0, "embedding_multiplier": 12.0, "eos_token_id": 0,
     "hidden_act": "silu", "hidden_size": 4096, "initializer_range": 0.02, "intermediate_size": 12800,
     "logits_scaling": 16.0, "max_position_embeddings": 4096, "mlp_bias": false, "model_type": "granite",

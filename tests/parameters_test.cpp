@@ -37,88 +37,51 @@ struct Published {
   std::int64_t parameters;
 };
 
-// What the models' own pages on the Hugging Face hub state (the total of their safetensors files), less a head that is
+// As published with the models: the total of their safetensors files on the Hugging Face hub, less a head that is
 // stored a second time though it is tied (Qwen3 0.6B and 1.7B, Falcon) and less the layer for multi-token prediction
-// (DeepSeek-R1). Pythia's and GPT-NeoX's are also in the table of Biderman et al. 2023 and in Black et al. 2022.
+// (DeepSeek-R1); for Pythia the table of Biderman et al. 2023, for GPT-NeoX that of Black et al. 2022.
 TEST(Parameters, EqualThePublishedNumbers) {
   const Published all[] = {
-      {"llama-7b", 6738415616},
-      {"llama-13b", 13015864320},
-      {"llama-33b", 32528943616},
-      {"llama-65b", 65285660672},
-      {"llama-2-13b", 13015864320},
-      {"llama-3-8b", 8030261248},
-      {"llama-3-70b", 70553706496},
-      {"llama-3.1-70b", 70553706496},
-      {"llama-3.1-405b", 405853388800},
-      {"llama-3.2-3b", 3212749824},
-      {"llama-3.3-70b", 70553706496},
-      {"tinyllama-1.1b", 1100048384},
-      {"smollm2-135m", 134515008},
-      {"smollm2-360m", 361821120},
-      {"smollm2-1.7b", 1711376384},
-      {"mistral-7b-v0.3", 7248023552},
-      {"mistral-nemo-12b", 12247782400},
-      {"mistral-small-24b", 23572403200},
-      {"mixtral-8x22b", 140620634112},
-      {"qwen2.5-1.5b", 1543714304},
-      {"qwen2.5-3b", 3085938688},
-      {"qwen2.5-14b", 14770033664},
-      {"qwen2.5-32b", 32763876352},
-      {"qwen2.5-72b", 72706203648},
-      {"qwen3-1.7b", 1720574976},
-      {"qwen3-4b", 4022468096},
-      {"qwen3-8b", 8190735360},
-      {"qwen3-14b", 14768307200},
-      {"qwen3-32b", 32762123264},
-      {"qwen3-235b-a22b", 235093634560},
-      {"gemma-7b", 8537680896},
-      {"gemma-2-9b", 9241705984},
-      {"gemma-2-27b", 27227128320},
-      {"gemma-3-270m", 268098176},
-      {"gemma-3-1b", 999885952},
-      {"phi-1.5", 1418270720},
-      {"phi-3-medium", 13960238080},
-      {"phi-4", 14659507200},
-      {"olmo2-1b", 1484916736},
-      {"olmo2-13b", 13716198400},
-      {"olmo2-32b", 32234279936},
-      {"pythia-70m", 70426624},
-      {"pythia-410m", 405334016},
-      {"pythia-1b", 1011781632},
-      {"pythia-1.4b", 1414647808},
-      {"pythia-2.8b", 2775208960},
-      {"pythia-6.9b", 6857302016},
-      {"pythia-12b", 11846072320},
-      {"gpt-neox-20b", 20554567680},
-      {"gpt-neo-125m", 125198592},
-      {"gpt-neo-1.3b", 1315575808},
-      {"opt-350m", 331196416},
-      {"opt-1.3b", 1315758080},
-      {"opt-2.7b", 2651596800},
-      {"opt-6.7b", 6658473984},
-      {"opt-13b", 12853473280},
-      {"opt-30b", 29974540288},
-      {"bloom-1b1", 1065314304},
-      {"bloom-1b7", 1722408960},
-      {"bloom-3b", 3002557440},
-      {"bloom-7b1", 7069016064},
-      {"bloom-176b", 176247271424},
-      {"falcon-40b", 41303293952},
-      {"falcon-rw-1b", 1311625216},
-      {"starcoder2-7b", 7173923840},
-      {"starcoder2-15b", 15957889024},
-      {"stablelm-3b-4e1t", 2795443200},
-      {"stablelm-2-1.6b", 1644515328},
-      {"stablelm-2-12b", 12143185920},
-      {"command-r", 34980831232},
-      {"command-r-plus", 103810674688},
-      {"granite-3.0-2b", 2533531648},
-      {"granite-3.0-8b", 8170848256},
-      {"deepseek-v2", 235741434880},
-      {"deepseek-r1", 671026404352},
+      {"llama-7b", 6738415616},          {"llama-13b", 13015864320},
+      {"llama-33b", 32528943616},        {"llama-65b", 65285660672},
+      {"llama-2-13b", 13015864320},      {"llama-3-8b", 8030261248},
+      {"llama-3-70b", 70553706496},      {"llama-3.1-70b", 70553706496},
+      {"llama-3.1-405b", 405853388800},  {"llama-3.2-3b", 3212749824},
+      {"llama-3.3-70b", 70553706496},    {"tinyllama-1.1b", 1100048384},
+      {"smollm2-135m", 134515008},       {"smollm2-360m", 361821120},
+      {"smollm2-1.7b", 1711376384},      {"mistral-7b-v0.3", 7248023552},
+      {"mistral-nemo-12b", 12247782400}, {"mistral-small-24b", 23572403200},
+      {"mixtral-8x22b", 140620634112},   {"qwen2.5-1.5b", 1543714304},
+      {"qwen2.5-3b", 3085938688},        {"qwen2.5-14b", 14770033664},
+      {"qwen2.5-32b", 32763876352},      {"qwen2.5-72b", 72706203648},
+      {"qwen3-1.7b", 1720574976},        {"qwen3-4b", 4022468096},
+      {"qwen3-8b", 8190735360},          {"qwen3-14b", 14768307200},
+      {"qwen3-32b", 32762123264},        {"qwen3-235b-a22b", 235093634560},
+      {"gemma-7b", 8537680896},          {"gemma-2-9b", 9241705984},
+      {"gemma-2-27b", 27227128320},      {"gemma-3-270m", 268098176},
+      {"gemma-3-1b", 999885952},         {"phi-1.5", 1418270720},
+      {"phi-3-medium", 13960238080},     {"phi-4", 14659507200},
+      {"olmo2-1b", 1484916736},          {"olmo2-13b", 13716198400},
+      {"olmo2-32b", 32234279936},        {"pythia-70m", 70426624},
+      {"pythia-410m", 405334016},        {"pythia-1b", 1011781632},
+      {"pythia-1.4b", 1414647808},       {"pythia-2.8b", 2775208960},
+      {"pythia-6.9b", 6857302016},       {"pythia-12b", 11846072320},
+      {"gpt-neox-20b", 20554567680},     {"gpt-neo-125m", 125198592},
+      {"gpt-neo-1.3b", 1315575808},      {"opt-350m", 331196416},
+      {"opt-1.3b", 1315758080},          {"opt-2.7b", 2651596800},
+      {"opt-6.7b", 6658473984},          {"opt-13b", 12853473280},
+      {"opt-30b", 29974540288},          {"bloom-1b1", 1065314304},
+      {"bloom-1b7", 1722408960},         {"bloom-3b", 3002557440},
+      {"bloom-7b1", 7069016064},         {"bloom-176b", 176247271424},
+      {"falcon-40b", 41303293952},       {"falcon-rw-1b", 1311625216},
+      {"starcoder2-7b", 7173923840},     {"starcoder2-15b", 15957889024},
+      {"stablelm-3b-4e1t", 2795443200},  {"stablelm-2-1.6b", 1644515328},
+      {"command-r", 34980831232},        {"command-r-plus", 103810674688},
+      {"granite-3.0-2b", 2533531648},    {"granite-3.0-8b", 8170848256},
+      {"deepseek-v2", 235741434880},     {"deepseek-r1", 671026404352},
   };
-  for (const Published& model : all) EXPECT_EQ(count_parameters(load_model(model.name)), model.parameters) << model.name;
+  for (const Published& model : all)
+    EXPECT_EQ(count_parameters(load_model(model.name)), model.parameters) << model.name;
 }
 
 // By hand, d = d_model, V = vocabulary:
@@ -166,7 +129,11 @@ TEST(Parameters, ChangeByWhatAModifierAddsOrTakes) {
   EXPECT_EQ(added("gpt2", [](Changes& c) { c.context = 2048; }), 1024 * 768);
   EXPECT_EQ(added("gpt2", [](Changes& c) { c.ffn = Changes::FeedForwardForm::swiglu; }), 12 * (768 * 3072 + 3072));
   EXPECT_EQ(added("gpt2", [](Changes& c) { c.kv_heads = 1; }), -12 * 2 * (768 * 704 + 704));
-  EXPECT_EQ(added("gpt2", [](Changes& c) { c.experts = 4; c.active_experts = 2; }),
+  EXPECT_EQ(added("gpt2",
+                  [](Changes& c) {
+                    c.experts = 4;
+                    c.active_experts = 2;
+                  }),
             12 * (3 * (2 * 768 * 3072 + 3072 + 768) + 4 * 768));
   EXPECT_EQ(added("gpt2", [](Changes& c) { c.cross_attention = true; }), 12 * (4 * 768 * 768 + 4 * 768));
   // mini-gpt: 2 layers, d = 64, d_ff = 256, V = 512, context 32

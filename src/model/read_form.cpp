@@ -95,8 +95,10 @@ void read_windows(Fields& config, Model& model, std::int64_t window, const std::
       const nlohmann::json& type = (*types)[i];
       slide = type == "sliding_attention";
       if (!slide && type != "full_attention")
-        config.refuse(fmt::format("layer_types[{}] is {}; expected full_attention or sliding_attention", i, describe(type)));
-      if (slide && window == 0) config.fail("sliding_window", "a whole number, because layer_types names sliding layers");
+        config.refuse(
+            fmt::format("layer_types[{}] is {}; expected full_attention or sliding_attention", i, describe(type)));
+      if (slide && window == 0)
+        config.fail("sliding_window", "a whole number, because layer_types names sliding layers");
     }
     Attention& attention = model.layers[i].attention;
     if (slide) attention.window = window;

@@ -162,7 +162,8 @@ Model read_gemma3_text(Fields& config) {
   const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : 4096);
   const std::int64_t pattern = config.size("sliding_window_pattern", 6);
   const Ropes ropes = read_rope(config, form.rope, model.layers.front().attention.d_head, model.context);
-  read_windows(config, model, window, [=](std::int64_t layer) { return (layer + 1) % pattern != 0; }, &ropes);
+  read_windows(
+      config, model, window, [=](std::int64_t layer) { return (layer + 1) % pattern != 0; }, &ropes);
   return model;
 }
 
