@@ -1,6 +1,7 @@
 // What each family's reader must know beyond the sizes. The expected values are those of the family's definition in
 // Hugging Face transformers, or of the paper named at the test.
 #include <gtest/gtest.h>
+#include <reckon/error.h>
 
 #include <cmath>
 #include <fstream>
@@ -487,6 +488,19 @@ TEST(ReadConfig, TakesHowWeightsAreStoredForHarmless) {
                                           {"another", nullptr},
                                           {"attention_dropout", 0.1},
                                           {"eos_token_id", {1, 2}}}));
+}
+
+TEST(ReadConfig, AcceptsThatAFamilyWithoutBiasesSaysSo) {
+  EXPECT_EQ(read("mistral"), read("mistral", {{"attention_bias", false}, {"mlp_bias", false}}));
+  EXPECT_THROW(read("mistral", {{"mlp_bias", true}}), Error);
+}
+
+TEST(ReadConfig, PutsDeepseekBiasesOnTheLatentsAndTheOutput) {
+  json config = latent_sizes;
+  config["attention_bias"] = true;
+  const Attention attention = read("deepseek_v3", config).layers[0].attention;
+  EXPECT_TRUE(attention.latent->down_bias && attention.output_bias);
+  EXPECT_FALSE(attention.query_bias || attention.key_bias || attention.value_bias);
 }
 
 // The golden configurations, made with transformers 5.17, are in the newer form throughout.
