@@ -40,6 +40,7 @@ struct Table {
 
 struct Heading {
   std::string text;
+  int level = 1;  // 2: a part of what a heading of level 1 is over
 };
 
 struct Paragraph {

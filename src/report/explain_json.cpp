@@ -1,0 +1,73 @@
+#include "report/explain_json.h"
+
+#include <string_view>
+
+namespace reckon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::forward: return "forward";
+    case Stage::backward: return "backward";
+    case Stage::optimizer: return "optimizer";
+  }
+  return "";
+}
+
+Json quantity(const Formula& formula, Dim width) {
+  return {{"formula", formula.symbols(width)}, {"numbers", formula.numbers(width)}, {"value", formula.value()}};
+}
+
+Json step_json(const Section& section, const Step& step, Dim width) {
+  Json shapes = Json::array();
+  for (const Operand& operand : step.operands) {
+    shapes.push_back({{"tensor", operand.letter}, {"symbols", operand.symbols}, {"numbers", operand.numbers}});
+  }
+  return {{"stage", stage_name(section.stage)},
+          {"layers", section.layers},
+          {"times", section.count()},
+          {"name", step.name},
+          {"path", step.key},
+          {"operations", step.operations},
+          {"formula", step.formulas},
+          {"why", step.text},
+          {"shapes", shapes},
+          {"parameters", quantity(step.parameters, width)},
+          {"flops", {{"matmul", quantity(step.matmul, width)}, {"elementwise", quantity(step.elementwise, width)}}}};
+}
+
+Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+}  // namespace
+
+Json explain_json(const Model& model, const Ledger& ledger, const std::vector<Section>& sections,
+                  const std::vector<Growth>& doubled, const CacheCost& cache) {
+  Json steps = Json::array();
+  for (const Section& section : sections) {
+    for (const Step& step : section.steps) steps.push_back(step_json(section, step, ledger.width));
+  }
+  Json growth = Json::array();
+  for (const Growth& row : doubled) {
+    growth.push_back({{"doubled", row.what},
+                      {"from", row.from},
+                      {"to", row.to},
+                      {"parameters", number_or_null(row.parameters)},
+                      {"matmul", number_or_null(row.matmul)},
+                      {"scores_and_mixing", number_or_null(row.scores)},
+                      {"elementwise", number_or_null(row.elementwise)},
+                      {"cache", number_or_null(row.cache)}});
+  }
+  const WorkTotals total = ledger.total();
+  return {{"schema", 1},
+          {"model", model.name},
+          {"steps", steps},
+          {"totals",
+           {{"parameters", ledger.parameter_totals.total}, {"matmul", total.matmul}, {"elementwise", total.elementwise}}},
+          {"growth", growth},
+          {"cache",
+           {{"bytes_per_token", cache.first_token}, {"bytes_per_token_at_context", cache.last_token}, {"bytes_at_context", cache.full}}}};
+}
+
+}  // namespace reckon

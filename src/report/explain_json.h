@@ -1,0 +1,19 @@
+// The same derivation as data.
+#pragma once
+
+#include <reckon/ledger.h>
+#include <reckon/model.h>
+
+#include "count/growth.h"
+#include "report/steps.h"
+
+#include <nlohmann/json.hpp>
+
+#include <vector>
+
+namespace reckon {
+
+nlohmann::ordered_json explain_json(const Model& model, const Ledger& ledger, const std::vector<Section>& sections,
+                                    const std::vector<Growth>& doubled, const CacheCost& cache);
+
+}  // namespace reckon
