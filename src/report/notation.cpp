@@ -182,8 +182,7 @@ std::string Notation::formula(const Op& op) const {
 
   if (is(op, "embed")) return equation(x + "[" + second + "]");
   if (is(op, "matmul")) return equation(x + "·" + second + "ᵀ" + plus(third));
-  if (is(op, "head_matmul")) return equation(x + (op.attributes.flag("into_latent") ? "·" : "·(") + second +
-                                             (op.attributes.flag("into_latent") ? "" : ")ᵀ"));
+  if (is(op, "head_matmul")) return equation(x + "·" + second + (op.attributes.flag("into_latent") ? "" : "ᵀ"));
   if (is(op, "grouped_matmul")) return equation(x + "·" + second + "[e]ᵀ" + (third.empty() ? "" : " + " + third + "[e]"));
   if (is_norm(op)) {
     const bool layer = is(op, "layer_norm");

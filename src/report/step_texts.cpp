@@ -9,8 +9,7 @@ namespace {
 constexpr std::string_view norm_why =
     "Each token's vector is brought to a common size before the sublayer reads it. This keeps deep stacks trainable.";
 constexpr std::string_view residual_why =
-    "The result is added to the stream, which itself passes by unchanged: on the way back the gradient reaches every "
-    "layer undiminished.";
+    "The result is added to the stream, which itself passes unchanged. So the gradient reaches every layer directly.";
 constexpr std::string_view norm_after_why = "The sublayer's result is normalised before it is added to the stream.";
 constexpr std::string_view norm_residual_why = "The stream itself is normalised after each sum (post-norm).";
 constexpr std::string_view up_why = "Each token, by itself, is taken to a wider space.";
@@ -23,7 +22,7 @@ constexpr std::string_view scores_why =
 constexpr std::string_view softmax_why = "Each query's scores become weights that are positive and sum to one.";
 constexpr std::string_view mixing_why = "Each head's answer is the mean of the values, by those weights.";
 constexpr std::string_view output_why = "The heads stand side by side again, and one matrix blends their answers.";
-constexpr std::string_view heads_why = "The vectors are cut into heads, each with a view of its own. Nothing is computed.";
+constexpr std::string_view heads_why = "The vectors are cut into heads, which attend independently. Nothing is computed.";
 
 constexpr StepText texts[] = {
     {"input", "tokens", "A text arrives as numbers, one per token: its row in the vocabulary."},
@@ -56,6 +55,7 @@ constexpr StepText texts[] = {
     {"attention/rope", "rotary positions",
      "Pairs of elements turn by an angle that grows with the position, so that a query and a key meet at an angle that "
      "depends on their distance alone. The angles are fixed: no parameters."},
+    {"attention/rope/key", "rotary position of the shared key", "It turns like the queries do, once for all heads."},
     {"attention/cache", "cache",
      "Keys and values of earlier tokens are kept, not computed again; the new ones join them. It costs memory instead "
      "of FLOPs."},

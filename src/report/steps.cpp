@@ -30,10 +30,17 @@ std::string_view joined_path(std::string_view path, bool gated) {
 
 bool is_view(const Op& op) { return op.operation->name == "view"; }
 
-// A view that cuts vectors into heads. (The latent's single head is no cut.)
+// A view that cuts vectors into heads. (Latent attention does so within the step that makes the vectors.)
 bool cuts_heads(const Program& program, const Op& op) {
+  const std::string_view path = op.scope.path;
   return is_view(op) && program[op.inputs[0]].shape.rank() == 3 && program[op.outputs[0]].shape.rank() == 4 &&
-         op.scope.path != "attention/kv_down";
+         path != "attention/kv_down" && path != "attention/query_up" && path != "attention/query";
+}
+
+// Whether an op or its gradient works on the one rotated key that latent attention shares between heads.
+bool rotates_shared_key(const Program& program, const Op& op) {
+  const auto shared = [&](TensorId id) { return program[id].name == "key_rope"; };
+  return op.operation->name == "rope" && (shared(op.inputs[0]) || shared(op.outputs[0]));
 }
 
 std::string_view step_key(const Program& program, const Op& op, bool gated) {
@@ -42,6 +49,7 @@ std::string_view step_key(const Program& program, const Op& op, bool gated) {
     return op.scope.path.starts_with("cross_") ? "cross_attention/heads" : "attention/heads";
   }
   if (op.operation->name == "head_matmul" && !op.attributes.flag("into_latent")) return "attention/kv_up/values";
+  if (rotates_shared_key(program, op)) return "attention/rope/key";
   if (op.stage == Stage::forward && op.operation->name == "add" && op.scope.path == "feed_forward/combine") {
     return "feed_forward/shared/sum";
   }
