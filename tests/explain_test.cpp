@@ -115,8 +115,8 @@ TEST(Explain, formulas_say_what_a_layer_really_does) {
   EXPECT_EQ(find_step(steps_of_model("gpt2"), "head").formulas, (Lines{"z = h·W_eᵀ"}));  // tied
   EXPECT_EQ(find_step(steps_of_model("llama-7b"), "head").formulas, (Lines{"z = h·W_hᵀ"}));
   EXPECT_EQ(find_step(steps_of_model("llama-7b"), "feed_forward/activation").formulas, (Lines{"m = SiLU(g)·u"}));
-  EXPECT_EQ(find_step(steps_of_model("bloom-560m"), "attention/softmax").formulas, (Lines{"p = softmax(a − slope·distance)"}));
-  EXPECT_EQ(find_step(steps_of_model("gpt-oss-20b"), "attention/softmax").formulas, (Lines{"p = softmax(a, sink)"}));
+  EXPECT_EQ(find_step(steps_of_model("bloom-560m"), "attention/softmax").formulas, (Lines{"p = softmax(mask(a − slope·distance))"}));
+  EXPECT_EQ(find_step(steps_of_model("gpt-oss-20b"), "attention/softmax").formulas, (Lines{"p = softmax(mask(a), sink)"}));
   EXPECT_EQ(find_step(steps_of_model("gemma-2-9b"), "attention/norm").formulas,
             (Lines{"h = x / √(mean(x²) + ε)·(1 + γ)"}));
   EXPECT_EQ(find_step(steps_of_model("opt-350m"), "embedding/project").formulas, (Lines{"x ← x·W_iᵀ"}));
@@ -211,6 +211,7 @@ TEST(Explain, the_flowchart_follows_the_data) {
             "  end\n"
             "  n8[\"final norm<br/>64 parameters\"]\n"
             "  n9[\"head\"]\n"
+            "  n10[\"logits\"]\n"
             "  n0 -->|\"32\"| n1\n"
             "  n1 -->|\"32 × 64\"| n2\n"
             "  n2 -->|\"32 × 64\"| n3\n"
@@ -221,7 +222,8 @@ TEST(Explain, the_flowchart_follows_the_data) {
             "  n4 -->|\"32 × 64\"| n7\n"
             "  n6 -->|\"32 × 64\"| n7\n"
             "  n7 -->|\"32 × 64\"| n8\n"
-            "  n8 -->|\"32 × 64\"| n9\n");
+            "  n8 -->|\"32 × 64\"| n9\n"
+            "  n9 -->|\"32 × 512\"| n10\n");
 }
 
 TEST(Explain, markdown_has_the_diagrams_and_the_terminal_does_not) {

@@ -86,8 +86,9 @@ class Page {
         ledger_.layers == 1 ? "block" : "blocks", grouped(ledger_.parameter_totals.total), grouped(flops),
         percent(ratio(ledger_.total().matmul, flops)))});
     add(Paragraph{fmt::format(
-        "A product of m × k by k × n is 2·m·k·n FLOPs: k multiplications and k additions for each of m·n results. "
-        "{} Other work (norms, softmax, activations, sums) counts each operation as one.",
+        "Matmul FLOPs are those of matrix products. A product of m × k by k × n takes 2·m·k·n: k multiplications and k "
+        "additions for each of m·n results. {} Element-wise FLOPs are those of norms, softmax, activations and sums, each "
+        "operation counted as one.",
         w.causal == Causal::full ? "Every attention score is counted, masked ones too."
                                  : "Only the attention scores that the mask lets through are counted.")});
     symbols();
@@ -148,7 +149,7 @@ class Page {
     int step_number = 0;
     for (const Step& step : section.steps) {
       if (section.in_stack() && known(index, step)) {
-        same.emplace_back(step.name);
+        if (std::find(same.begin(), same.end(), step.name) == same.end()) same.emplace_back(step.name);
         continue;
       }
       write_step(step, fmt::format("{}.{}", number_, ++step_number));
@@ -177,14 +178,14 @@ class Page {
           Cells{name, formula.symbols(program_.width), formula.numbers(program_.width), grouped(formula.value())});
     };
     quantity("parameters", step.parameters);
-    quantity("FLOPs in products", step.matmul);
-    quantity("other FLOPs", step.elementwise);
+    quantity("matmul FLOPs", step.matmul);
+    quantity("element-wise FLOPs", step.elementwise);
     add(std::move(table));
   }
 
   // What a block holds, part by part; then the whole, and all of its kind.
   void block_sum(const Section& section) {
-    Table table{"The block in sum", {name_column, number_column("parameters"), number_column("FLOPs in products"), number_column("other FLOPs")}, {}, 1, {}};
+    Table table{"The block in sum", {name_column, number_column("parameters"), number_column("matmul FLOPs"), number_column("element-wise FLOPs")}, {}, 1, {}};
     struct Sum {
       std::string_view part;
       std::int64_t parameters, matmul, elementwise;
@@ -226,8 +227,8 @@ class Page {
         "dx = dy·W for the step before and dW = dyᵀ·x for the parameters, and each costs as much as the product itself: "
         "{} products forward, {} backward, {:.2f} times the FLOPs.",
         grouped(products), grouped(backward_products), ratio(ledger_.backward.matmul, ledger_.forward.matmul))});
-    Table table{"", {{"step"}, number_column("times"), number_column("products forward"), number_column("products backward"),
-                     number_column("other forward"), number_column("other backward")}, {}, 0, {}};
+    Table table{"", {{"step"}, number_column("times"), number_column("matmul forward"), number_column("matmul backward"),
+                     number_column("element-wise forward"), number_column("element-wise backward")}, {}, 0, {}};
     for (const Section& section : sections_) {
       if (section.stage != Stage::backward) continue;
       for (const Step& step : section.steps) {
@@ -276,10 +277,10 @@ class Page {
     ++number_;
     add(Heading{fmt::format("{}. Where it all goes", number_)});
     shares("Parameters", "parameters", Quantity::parameters);
-    shares("FLOPs in products", "FLOPs", Quantity::matmul);
+    shares("matmul FLOPs", "FLOPs", Quantity::matmul);
     const WorkTotals all = ledger_.total();
-    add(Paragraph{fmt::format("Other work comes to {} FLOPs, {} of all arithmetic. It moves far more bytes per FLOP than "
-                              "products do, so it takes a larger share of the time.",
+    add(Paragraph{fmt::format("Element-wise work comes to {} FLOPs, {} of all arithmetic. It moves far more bytes per FLOP "
+                              "than products do, so it takes a larger share of the time.",
                               grouped(all.elementwise), percent(ratio(all.elementwise, all.flops())))});
   }
 
@@ -302,9 +303,9 @@ class Page {
     ++number_;
     add(Heading{fmt::format("{}. What grows with what", number_)});
     add(Paragraph{"Each line doubles one size, builds the program again and compares. × 2.00 doubles, × 4.00 goes with the "
-                  "square, × 1.00 does not notice."});
-    Table table{"", {{"doubled"}, {"from and to"}, number_column("parameters"), number_column("FLOPs in products"),
-                     number_column("of these, scores and mixing"), number_column("other FLOPs"), number_column("full cache")}, {}, 0, {}};
+                  "square, × 1.00 does not notice. A doubled width takes the heads and the feed-forward along."});
+    Table table{"", {{"doubled"}, {"from and to"}, number_column("parameters"), number_column("matmul FLOPs"),
+                     number_column("scores, mixing"), number_column("element-wise FLOPs"), number_column("full cache")}, {}, 0, {}};
     for (const Growth& row : doubled) {
       if (!row.refused.empty()) continue;
       table.rows.push_back(Cells{row.what, grouped(row.from) + " → " + grouped(row.to), times(row.parameters), times(row.matmul),

@@ -40,6 +40,12 @@ class Flowchart {
     for (const Op& op : program_.ops) {
       if (op.stage == Stage::forward) visit(op);
     }
+    if (const auto made = producer_.find(program_.output); made != producer_.end() && nodes_[made->second].name == "head") {
+      const Key logits{after_stack, "logits"};
+      nodes_[logits] = {"n" + std::to_string(nodes_.size()), "logits", 0};
+      order_.push_back(logits);
+      connect(made->second, logits, program_[program_.output].shape);
+    }
     std::string out = "flowchart TD\n";
     for (const Section& section : sections_) {
       if (section.stage == Stage::forward) write(out, section);

@@ -209,6 +209,7 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, "softmax")) {
     std::string right = x;
     if (op.attributes.flag("alibi")) right += " − slope·distance";
+    if (op.attributes.flag("causal")) right = "mask(" + right + ")";
     if (!second.empty()) right += ", " + second;
     return equation("softmax(" + right + ")");
   }
