@@ -5,6 +5,7 @@
 #include "count/growth.h"
 #include "count/ledger.h"
 #include "count/rules.h"
+#include "report/count.h"
 #include "report/explain_json.h"
 #include "report/mermaid.h"
 #include "report/numbers.h"
@@ -109,12 +110,7 @@ class Page {
     for (const Tensor& tensor : program_.tensors) {
       for (const Dim& dim : tensor.shape) add_symbol(dims, dim);
     }
-    std::stable_sort(dims.begin(), dims.end(), [](Dim a, Dim b) { return a.symbol < b.symbol; });
-    Table table{"Symbols", {{"symbol"}, number_column("here"), {"meaning"}}, {}, 0, {}};
-    for (const Dim& dim : dims) {
-      table.rows.push_back(Cells{std::string(symbol_text(dim.symbol)), grouped(dim.size), std::string(symbol_meaning(dim.symbol))});
-    }
-    add(std::move(table));
+    add(symbols_table(std::move(dims)));
   }
 
   // ---- forward
@@ -276,27 +272,17 @@ class Page {
   void totals() {
     ++number_;
     add(Heading{fmt::format("{}. Where it all goes", number_)});
-    shares("Parameters", "parameters", Quantity::parameters);
-    shares("matmul FLOPs", "FLOPs", Quantity::matmul);
+    shares("Parameters", Quantity::parameters);
+    shares("Matmul FLOPs", Quantity::matmul);
     const WorkTotals all = ledger_.total();
     add(Paragraph{fmt::format("Element-wise work comes to {} FLOPs, {} of all arithmetic. It moves far more bytes per FLOP "
                               "than products do, so it takes a larger share of the time.",
                               grouped(all.elementwise), percent(ratio(all.elementwise, all.flops())))});
   }
 
-  void shares(const char* title, const char* unit, Quantity quantity) {
-    const std::vector<Row> parts = rows(ledger_, quantity, By::component);
-    std::int64_t sum = 0;
-    for (const Row& row : parts) sum += row.value;
-    Table table{title, {{"part"}, formula_column("formula"), formula_column("numbers"), number_column(unit), number_column("share"),
-                        {"", false, Column::Kind::bar}}, {}, 1, {}};
-    for (const Row& row : parts) {
-      const double share = ratio(row.value, sum);
-      table.rows.push_back(Cells{row.name, row.formula, row.numbers, grouped(row.value), percent(share), fmt::format("{:.6f}", share)});
-    }
-    table.rows.push_back(Cells{"total", "", "", grouped(sum), percent(1.0), ""});
-    add(std::move(table));
-    add(Block{pie(title, parts), "mermaid", false, true});
+  void shares(const char* title, Quantity quantity) {
+    add(quantity_table(ledger_, quantity, By::component, title, true));
+    add(Block{pie(title, rows(ledger_, quantity, By::component)), "mermaid", false, true});
   }
 
   void scaling(const std::vector<Growth>& doubled) {

@@ -1,5 +1,7 @@
 #include "report/explain_json.h"
 
+#include "report/describe.h"
+
 #include <string_view>
 
 namespace reckon {
@@ -60,8 +62,10 @@ Json explain_json(const Model& model, const Ledger& ledger, const std::vector<Se
                       {"cache", number_or_null(row.cache)}});
   }
   const WorkTotals total = ledger.total();
-  return {{"schema", 1},
+  return {{"schema", "reckon.explain/1"},
           {"model", model.name},
+          {"architecture", architecture_json(model)},
+          {"workload", workload_json(ledger.workload)},
           {"steps", steps},
           {"totals",
            {{"parameters", ledger.parameter_totals.total}, {"matmul", total.matmul}, {"elementwise", total.elementwise}}},

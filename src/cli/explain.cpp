@@ -1,0 +1,41 @@
+// reckon explain MODEL: the derivation of every number, step by step.
+#include <reckon/reckon.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "model/modify.h"
+#include "network/forward.h"
+#include "report/explain.h"
+
+namespace reckon::cli {
+
+void add_explain(CLI::App& program) {
+  struct Arguments {
+    std::string model;
+    Options options;
+    Output output;
+  };
+  const auto given = std::make_shared<Arguments>();
+  CLI::App& command = *program.add_subcommand("explain", "follow a network step by step: formulas, shapes, costs");
+  add_model(command, given->model);
+  add_modifiers(command, given->options);
+  add_workload(command, given->options);
+  add_output(command, given->output);
+  command.footer(
+      "Examples:\n"
+      "  reckon explain mini-gpt               every number of a small model, to follow by hand\n"
+      "  reckon explain gpt2 --tokens 4        the shapes of four tokens on their way through\n"
+      "  reckon explain gpt2 --phase train     with the way back and the optimizer\n"
+      "  reckon explain deepseek-v3 --format markdown > page.md");
+  command.callback([given] {
+    const Setting setting = read_options(given->options);
+    const Model model = modify(load_model(given->model), setting.changes);
+    note_past_context(model, resolve(model, setting.workload));
+    write_report(explain(model, setting.workload), given->output);
+  });
+}
+
+}  // namespace reckon::cli
