@@ -8,6 +8,7 @@
 
 #include "count/growth.h"
 #include "count/ledger.h"
+#include "files/read_text.h"
 #include "model/modify.h"
 #include "model/presets.h"
 #include "report/explain.h"
@@ -120,6 +121,16 @@ TEST(Explain, formulas_say_what_a_layer_really_does) {
   EXPECT_EQ(find_step(steps_of_model("gemma-2-9b"), "attention/norm").formulas,
             (Lines{"h = x / √(mean(x²) + ε)·(1 + γ)"}));
   EXPECT_EQ(find_step(steps_of_model("opt-350m"), "embedding/project").formulas, (Lines{"x ← x·W_iᵀ"}));
+}
+
+TEST(Explain, parallel_sublayers_are_said_to_be_parallel) {
+  const std::string parallel = "side by side";
+  for (const char* name : {"gpt-j-6b", "falcon-7b"}) {  // one norm for both
+    EXPECT_NE(find_step(steps_of_model(name), "feed_forward/up").text.find(parallel), std::string::npos) << name;
+  }
+  EXPECT_NE(find_step(steps_of_model("falcon-40b"), "feed_forward/norm").text.find(parallel), std::string::npos);
+  EXPECT_EQ(find_step(steps_of_model("gpt2"), "feed_forward/norm").text.find(parallel), std::string::npos);
+  EXPECT_EQ(find_step(steps_of_model("gpt2"), "feed_forward/up").text.find(parallel), std::string::npos);
 }
 
 TEST(Explain, every_formula_names_all_its_tensors) {
@@ -235,6 +246,11 @@ TEST(Explain, markdown_has_the_diagrams_and_the_terminal_does_not) {
   EXPECT_EQ(terminal.find("pie showData"), std::string::npos);
 }
 
+TEST(Explain, the_page_in_the_documents_is_what_the_command_writes_today) {
+  const std::string stored = read_text(std::string(RECKON_SOURCE_DIR) + "/docs/explain-mini-gpt.md", 1 << 20);
+  EXPECT_EQ(stored, "*Written by `reckon explain mini-gpt --format markdown`.*\n\n" + page("mini-gpt", Format::markdown));
+}
+
 TEST(Explain, json_gives_each_step_its_formula_shapes_and_costs) {
   const auto json = explain(load_model("mini-gpt"), {}).json;
   EXPECT_EQ(json.at("model"), "mini-gpt");
@@ -252,6 +268,13 @@ TEST(Explain, json_gives_each_step_its_formula_shapes_and_costs) {
     EXPECT_EQ(step.at("parameters").at("value"), 0);
   }
   EXPECT_TRUE(found);
+}
+
+TEST(Explain, csv_is_one_line_for_each_step) {
+  const std::vector<std::string> lines = lines_of(page("mini-gpt", Format::csv));
+  EXPECT_EQ(lines.size(), 1 + 2 + 14 + 2);  // the head; tokens, embedding; the block; final norm, head
+  expect_contains(lines.at(7), "attention/scores,a = q·kᵀ / √dₕ");
+  expect_contains(lines.at(7), ",131072,");
 }
 
 TEST(Explain, training_goes_back_with_twice_the_products) {

@@ -4,6 +4,7 @@
 #include <reckon/reckon.h>
 
 #include "count/ledger.h"
+#include "files/checked.h"
 #include "model/modify.h"
 #include "network/forward.h"
 
@@ -21,7 +22,9 @@ std::int64_t cache_bytes(const Model& model, std::int64_t past, std::int64_t bat
   const Program program = forward(model, workload);
   std::int64_t sum = 0;
   for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind == TensorKind::cache && tensor.storage == no_tensor) sum += bytes(tensor) * program.count(tensor.repeat);
+    if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
+    const std::int64_t all = checked_multiply(bytes(tensor), program.count(tensor.repeat), "the cache");
+    sum = checked_add(sum, all, "the cache");
   }
   return sum;
 }
@@ -113,7 +116,7 @@ std::vector<Growth> growth(const Model& model, const Workload& asked) {
 CacheCost cache_cost(const Model& model) {
   CacheCost cost;
   const std::int64_t context = model.context;
-  cost.full = cache_bytes(model, context - 1, 1);
+  cost.full = cost.first_token = cost.last_token = cache_bytes(model, context - 1, 1);
   if (context > 1) {
     cost.first_token = cache_bytes(model, 1, 1) - cache_bytes(model, 0, 1);
     cost.last_token = cost.full - cache_bytes(model, context - 2, 1);

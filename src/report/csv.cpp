@@ -47,8 +47,10 @@ void append_line(std::string& out, const std::vector<std::string>& fields) {
 
 std::string render_csv(const Document& document) {
   std::vector<const Table*> tables;
+  for (const Table& table : document.csv) tables.push_back(&table);
   for (const Part& part : document.parts) {
-    if (const Table* table = std::get_if<Table>(&part)) tables.push_back(table);
+    const Table* table = std::get_if<Table>(&part);
+    if (table != nullptr && document.csv.empty()) tables.push_back(table);
   }
   const bool several = tables.size() > 1;
   std::vector<std::string> titles;  // of all tables, each once

@@ -60,6 +60,7 @@ using Part = std::variant<Heading, Paragraph, Table, Block>;
 struct Document {
   std::vector<Part> parts;
   nlohmann::ordered_json json;
+  std::vector<Table> csv;  // what CSV holds; empty: the tables among the parts
 };
 
 enum class Format { table, json, csv, markdown };

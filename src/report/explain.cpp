@@ -6,6 +6,7 @@
 #include "count/ledger.h"
 #include "count/rules.h"
 #include "report/count.h"
+#include "report/describe.h"
 #include "report/explain_json.h"
 #include "report/mermaid.h"
 #include "report/numbers.h"
@@ -29,7 +30,7 @@ double ratio(std::int64_t a, std::int64_t b) {
   return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
 }
 
-std::string times(const std::optional<double>& factor) { return factor ? fmt::format("× {:.2f}", *factor) : "–"; }
+Cell times(const std::optional<double>& factor) { return factor ? factor_cell(*factor, 1) : Cell("–"); }
 
 std::string capitalized(std::string_view text) {
   std::string out(text);
@@ -66,6 +67,7 @@ class Page {
     scaling(doubled);
     const CacheCost cache = cache_cost(model_);
     long_contexts(cache);
+    document_.csv.push_back(steps_table(ledger_, sections_));
     document_.json = explain_json(model_, ledger_, sections_, doubled, cache);
     return std::move(document_);
   }
@@ -110,7 +112,13 @@ class Page {
     for (const Tensor& tensor : program_.tensors) {
       for (const Dim& dim : tensor.shape) add_symbol(dims, dim);
     }
+    const auto size_of = [&](Symbol symbol) {
+      const auto found = std::find_if(dims.begin(), dims.end(), [&](Dim dim) { return dim.symbol == symbol; });
+      return found == dims.end() ? 0 : found->size;
+    };
+    const bool plain_heads = size_of(Symbol::heads) * size_of(Symbol::d_head) == program_.width.size;
     add(symbols_table(std::move(dims)));
+    if (plain_heads) add(Paragraph{"All heads together are as wide as the stream: where H·dₕ occurs, formulas say d."});
   }
 
   // ---- forward
@@ -137,10 +145,21 @@ class Page {
     return false;
   }
 
+  // "norm → attention → + → norm → feed-forward → +"
+  static std::string order_of_parts(const Section& section) {
+    std::vector<std::string_view> parts;
+    for (const Step& step : section.steps) {
+      const std::string_view part = part_name(step.key);
+      if (parts.empty() || parts.back() != part) parts.push_back(part);
+    }
+    return fmt::format("{}", fmt::join(parts, " → "));
+  }
+
   void forward_section(std::size_t index) {
     const Section& section = sections_[index];
     ++number_;
     add(Heading{fmt::format("{}. {}", number_, title(index))});
+    if (section.in_stack()) add(Paragraph{"In order: " + order_of_parts(section) + "."});
     std::vector<std::string> same;
     int step_number = 0;
     for (const Step& step : section.steps) {
@@ -288,8 +307,8 @@ class Page {
   void scaling(const std::vector<Growth>& doubled) {
     ++number_;
     add(Heading{fmt::format("{}. What grows with what", number_)});
-    add(Paragraph{"Each line doubles one size, builds the program again and compares. × 2.00 doubles, × 4.00 goes with the "
-                  "square, × 1.00 does not notice. A doubled width takes the heads and the feed-forward along."});
+    add(Paragraph{"Each line doubles one size, builds the program again and compares. ×2.00 doubles, ×4.00 goes with the "
+                  "square, ×1.00 does not notice. A doubled width takes the heads and the feed-forward along."});
     Table table{"", {{"doubled"}, {"from and to"}, number_column("parameters"), number_column("matmul FLOPs"),
                      number_column("scores, mixing"), number_column("element-wise FLOPs"), number_column("full cache")}, {}, 0, {}};
     for (const Growth& row : doubled) {

@@ -2,6 +2,8 @@
 
 #include "report/describe.h"
 
+#include <fmt/format.h>
+
 #include <string_view>
 
 namespace reckon {
@@ -42,7 +44,30 @@ Json step_json(const Section& section, const Step& step, Dim width) {
 
 Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
 
+std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }
+
 }  // namespace
+
+Table steps_table(const Ledger& ledger, const std::vector<Section>& sections) {
+  Table table{"Steps",
+              {{"stage"}, {"layers"}, {"times", true}, {"step"}, {"formula"}, {"shapes"}, {"parameters"},
+               {"parameter count", true}, {"matmul"}, {"matmul FLOPs", true}, {"elementwise"}, {"element-wise FLOPs", true}},
+              {}, 0, {}};
+  for (const Section& section : sections) {
+    for (const Step& step : section.steps) {
+      std::vector<std::string> shapes;
+      for (const Operand& operand : step.operands) shapes.push_back(operand.letter + ": " + operand.numbers);
+      std::vector<Cell> row{std::string(stage_name(section.stage)), fmt::format("{}", fmt::join(section.layers, " ")),
+                            count_cell(section.count()), std::string(step.key), joined(step.formulas), joined(shapes)};
+      for (const Formula* formula : {&step.parameters, &step.matmul, &step.elementwise}) {
+        row.emplace_back(formula->symbols(ledger.width));
+        row.push_back(count_cell(formula->value()));
+      }
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
 
 Json explain_json(const Model& model, const Ledger& ledger, const std::vector<Section>& sections,
                   const std::vector<Growth>& doubled, const CacheCost& cache) {

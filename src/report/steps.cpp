@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace reckon {
 namespace {
@@ -82,14 +83,19 @@ class Walk {
       representative_[layer] = std::find(seen.begin(), seen.end(), kinds_[layer]) == seen.end();
       if (representative_[layer]) seen.push_back(kinds_[layer]);
     }
+    first_op_.assign(kinds_.size(), nullptr);
     for (const Op& op : program.ops) {
-      if (op.scope.path.ends_with("/gate")) gated_.insert({{op.scope.layer, gate_room(op.scope.path)}, true});
+      if (op.scope.layer >= 0) {
+        const Op*& first = first_op_[static_cast<std::size_t>(op.scope.layer)];
+        if (first == nullptr) first = &op;
+      }
+      if (op.scope.path.ends_with("/gate")) gated_.insert({op.scope.layer, room_of(op.scope.path)});
     }
   }
 
   std::vector<Section> run() {
     begin_with_tokens();
-    std::map<TensorId, bool> read;
+    std::set<TensorId> read;
     for (const Op& op : program_.ops) {
       if (op.stage == Stage::optimizer) continue;
       if (op.scope.layer >= 0 && !representative_[static_cast<std::size_t>(op.scope.layer)]) continue;
@@ -100,8 +106,7 @@ class Walk {
       if (op.stage != Stage::forward) continue;
       describe(step, op);
       for (TensorId id : op.inputs) {
-        if (id == no_tensor || program_[id].kind != TensorKind::parameter || read[id]) continue;
-        read[id] = true;
+        if (id == no_tensor || program_[id].kind != TensorKind::parameter || !read.insert(id).second) continue;
         step.parameters += Formula(program_[id].shape.product());
       }
     }
@@ -111,8 +116,8 @@ class Walk {
   }
 
  private:
-  static std::string_view gate_room(std::string_view path) { return path.substr(0, path.rfind('/')); }
-  bool gated(Scope scope) const { return gated_.count({scope.layer, gate_room(scope.path)}) > 0; }
+  static std::string_view room_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
+  bool gated(Scope scope) const { return gated_.count({scope.layer, room_of(scope.path)}) > 0; }
 
   void begin_with_tokens() {
     for (const Tensor& tensor : program_.tensors) {
@@ -156,11 +161,23 @@ class Walk {
     return {notation_.letter(id), notation_.symbols(shape), notation_.numbers(shape)};
   }
 
+  // In a parallel block the feed-forward reads what attention reads, or shares its norm.
+  bool beside_attention(const Op& op) const {
+    if (op.scope.layer < 0 || !op.scope.path.starts_with("feed_forward/")) return false;
+    const Scope made = program_[op.inputs[0]].scope;
+    const Op& first = *first_op_[static_cast<std::size_t>(op.scope.layer)];
+    return op.inputs[0] == first.inputs[0] || (made.path == "attention/norm" && made.layer == op.scope.layer);
+  }
+
+  static void add_remark(Step& step, const std::string& remark) {
+    if (!remark.empty() && step.text.find(remark) == std::string::npos) step.text += " " + remark;
+  }
+
   void describe(Step& step, const Op& op) const {
     if (const std::string formula = notation_.formula(op); !formula.empty()) add_once(step.formulas, formula);
-    if (const std::string remark = notation_.remark(op);
-        !remark.empty() && step.text.find(remark) == std::string::npos) {
-      step.text += " " + remark;
+    add_remark(step, notation_.remark(op));
+    if (beside_attention(op)) {
+      add_remark(step, "It reads what entered the block, not the sum above: attention and feed-forward stand side by side.");
     }
     if (is_view(op)) {
       const Operand before = operand(op.inputs[0]), after = operand(op.outputs[0]);
@@ -175,17 +192,16 @@ class Walk {
   }
 
   // Some parameters are stored though this phase does not read them: the head when no logits are asked for.
-  void add_unread_parameters(std::map<TensorId, bool>& read) {
+  void add_unread_parameters(const std::set<TensorId>& read) {
     for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
       const Tensor& tensor = program_.tensors[i];
       const auto id = static_cast<TensorId>(i);
-      if (tensor.kind != TensorKind::parameter || read[id]) continue;
+      if (tensor.kind != TensorKind::parameter || read.count(id) > 0) continue;
       if (tensor.scope.layer >= 0 && !representative_[static_cast<std::size_t>(tensor.scope.layer)]) continue;
       Step& step = step_at(forward_section(tensor.scope.layer), joined_path(tensor.scope.path, gated(tensor.scope)));
       step.parameters += Formula(tensor.shape.product());
       add_once(step.operands, operand(id));
-      static constexpr std::string_view remark = "Part of it is stored, but not used in this phase.";
-      if (!step.text.ends_with(remark)) step.text += " " + std::string(remark);
+      add_remark(step, "Part of it is stored, but not used in this phase.");
     }
   }
 
@@ -212,7 +228,8 @@ class Walk {
   Notation notation_;
   std::vector<std::int32_t> kinds_;
   std::vector<bool> representative_;  // by layer: the first of its kind
-  std::map<std::pair<std::int32_t, std::string_view>, bool> gated_;
+  std::vector<const Op*> first_op_;   // by layer
+  std::set<std::pair<std::int32_t, std::string_view>> gated_;  // the feed-forwards with a gate: layer and room
   std::vector<Section> sections_;
 };
 
