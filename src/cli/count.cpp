@@ -60,25 +60,23 @@ void run(const CountOptions& asked) {
 }  // namespace
 
 void add_count(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("count", "where every parameter, FLOP and weight byte of a model goes");
   const auto asked = std::make_shared<CountOptions>();
-  add_model(*command, asked->model);
-  command->add_option("--by", asked->by, "what a row stands for (component)")->type_name("component|layer|tensor|op");
-  command->add_option("--convention", asked->convention, "also count as a publication does (exact)")
+  CLI::App& command = add_command(program, "count", "where every parameter, FLOP and weight byte of a model goes",
+                                  "  reckon count gpt2\n"
+                                  "  reckon count llama-3.1-405b --phase train --batch 16 --tokens 8k\n"
+                                  "  reckon count gpt2-xl --ffn swiglu --d-ff match --positions rope --tied no\n"
+                                  "  reckon count mixtral-8x7b --phase decode --past 4k --by layer\n"
+                                  "  reckon count gpt3-175b --convention palm --train-tokens 300B\n"
+                                  "  reckon count ./folder-with-config-and-weights --format json");
+  add_model(command, asked->model);
+  command.add_option("--by", asked->by, "what a row stands for (component)")->type_name("component|layer|tensor|op");
+  command.add_option("--convention", asked->convention, "also count as a publication does (exact)")
       ->type_name("exact|kaplan|palm|megatron|chinchilla");
-  command->add_option("--train-tokens", asked->train_tokens, "tokens of a whole training, for its compute")->type_name("D");
-  add_workload(*command, asked->options);
-  add_modifiers(*command, asked->options);
-  add_output(*command, asked->output);
-  command->footer(
-      "Examples:\n"
-      "  reckon count gpt2\n"
-      "  reckon count llama-3.1-405b --phase train --batch 16 --tokens 8k\n"
-      "  reckon count gpt2-xl --ffn swiglu --d-ff match --positions rope --tied no\n"
-      "  reckon count mixtral-8x7b --phase decode --past 4k --by layer\n"
-      "  reckon count gpt3-175b --convention palm --train-tokens 300B\n"
-      "  reckon count ./folder-with-config-and-weights --format json");
-  command->callback([asked] { run(*asked); });
+  command.add_option("--train-tokens", asked->train_tokens, "tokens of a whole training, for its compute")->type_name("D");
+  add_workload(command, asked->options);
+  add_modifiers(command, asked->options);
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
 }
 
 }  // namespace reckon::cli

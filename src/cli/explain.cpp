@@ -19,17 +19,15 @@ void add_explain(CLI::App& program) {
     Output output;
   };
   const auto given = std::make_shared<Arguments>();
-  CLI::App& command = *program.add_subcommand("explain", "follow a network step by step: formulas, shapes, costs");
+  CLI::App& command = add_command(program, "explain", "a network step by step: formulas, shapes and costs",
+                                  "  reckon explain mini-gpt              every number of a small model, to follow by hand\n"
+                                  "  reckon explain gpt2 --tokens 4       the shapes of four tokens on their way through\n"
+                                  "  reckon explain gpt2 --phase train    with the way back and the optimizer\n"
+                                  "  reckon explain deepseek-v3 --format markdown --output page.md");
   add_model(command, given->model);
-  add_modifiers(command, given->options);
   add_workload(command, given->options);
+  add_modifiers(command, given->options);
   add_output(command, given->output);
-  command.footer(
-      "Examples:\n"
-      "  reckon explain mini-gpt               every number of a small model, to follow by hand\n"
-      "  reckon explain gpt2 --tokens 4        the shapes of four tokens on their way through\n"
-      "  reckon explain gpt2 --phase train     with the way back and the optimizer\n"
-      "  reckon explain deepseek-v3 --format markdown > page.md");
   command.callback([given] {
     const Setting setting = read_options(given->options);
     const Model model = modify(load_model(given->model), setting.changes);

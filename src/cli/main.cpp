@@ -76,23 +76,28 @@ std::vector<std::string> arguments(int argc, char** argv) {
   return out;
 }
 
+// CLI11 leaves two empty lines between groups.
+std::string squeezed(std::string text) {
+  for (std::size_t at; (at = text.find("\n\n\n")) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
 int run(int argc, char** argv) {
   CLI::App program("reckon counts, runs and trains transformer language models from one description.", "reckon");
   program.set_version_flag("--version", std::string("reckon ") + version(), "print the version");
   program.set_help_flag("--help,-h", "print this help");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
-  program.get_formatter()->label("OPTIONS", "options");
-  program.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  for (const auto& [from, to] : {std::pair{"OPTIONS", "options"}, {"SUBCOMMAND", "COMMAND"}, {"REQUIRED", ""}, {"Positionals", "Arguments"}}) {
+    program.get_formatter()->label(from, to);
+  }
   program.footer(
-      "Sizes are written 512, 16k, 4M, 2B, 15T. k and M are 1,024 and 1,024² (10³ and 10⁶ for amounts of training\n"
-      "data); B and T are 10⁹ and 10¹².\n\n"
       "Examples:\n"
-      "  reckon count gpt2                     where every parameter and every FLOP goes\n"
-      "  reckon count llama-3.1-8b --phase decode --past 8k\n"
-      "  reckon explain mini-gpt               the derivation of every number, step by step\n"
-      "  reckon compare gpt2 gpt2-xl           side by side\n"
-      "  reckon sweep gpt2-xl --context 1k..1M --positions rope\n\n"
+      "  reckon count gpt2                                   where every parameter and every FLOP goes\n"
+      "  reckon count llama-3.1-8b --phase decode --past 8k  what one more token costs\n"
+      "  reckon explain mini-gpt                             the derivation of every number, step by step\n"
+      "  reckon compare gpt2 gpt2-xl                         two models side by side\n"
+      "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n\n"
       "`reckon COMMAND --help` shows the options of a command.");
   add_count(program);
   add_explain(program);
@@ -105,7 +110,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& call) {
     write_text(std::string(call.what()) + "\n");
   } catch (const CLI::CallForHelp&) {
-    write_text(command_of(program).help());
+    const CLI::App& command = command_of(program);
+    write_text(squeezed(command.help(&command == &program ? "" : "reckon")));
   } catch (const CLI::ParseError& error) {
     if (argc < 2) std::fputs((program.help() + "\n").c_str(), stderr);
     return complain(usage_sentence(program, error), 2);

@@ -44,16 +44,14 @@ void run(const ModelsOptions& asked) {
 }  // namespace
 
 void add_models(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("models", "the models that are known by name");
   const auto asked = std::make_shared<ModelsOptions>();
-  command->add_option("FILTER", asked->filter, "only names and families that have this in them")->type_name("");
-  add_output(*command, asked->output);
-  command->footer(
-      "Examples:\n"
-      "  reckon models\n"
-      "  reckon models llama\n"
-      "  reckon models --format csv");
-  command->callback([asked] { run(*asked); });
+  CLI::App& command = add_command(program, "models", "the models that are known by name",
+                                  "  reckon models\n"
+                                  "  reckon models llama\n"
+                                  "  reckon models --format csv", false);
+  command.add_option("FILTER", asked->filter, "only names and families that have this in them")->type_name("");
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
 }
 
 }  // namespace reckon::cli

@@ -18,6 +18,10 @@
 namespace reckon::cli {
 namespace {
 
+constexpr const char* sizes_help =
+    "Sizes are written 512, 16k, 4M, 2B, 15T: k is 1,024 and M 1,024² (10³ and 10⁶ for an amount of\n"
+    "training data), B is 10⁹ and T 10¹².";
+
 constexpr bool of_model = true, of_workload = false;
 
 struct SizeOption {
@@ -105,10 +109,24 @@ void add_shared(CLI::App& command, Options& options, bool model, const std::stri
 
 }  // namespace
 
+CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
+                      bool sizes) {
+  CLI::App* command = program.add_subcommand(name, help);
+  command->group("Commands");
+  command->footer("Examples:\n" + examples + (sizes ? std::string("\n\n") + sizes_help : ""));
+  return *command;
+}
+
+namespace {
+constexpr const char* what_a_model_is = "a preset (`reckon models`), a folder, a config.json or a .safetensors file";
+}
+
 void add_model(CLI::App& command, std::string& model) {
-  command.add_option("MODEL", model, "a preset (`reckon models`), a folder or .safetensors file, or a config.json")
-      ->required()
-      ->type_name("");
+  command.add_option("MODEL", model, what_a_model_is)->required()->type_name("");
+}
+
+void add_models_argument(CLI::App& command, std::vector<std::string>& models) {
+  command.add_option("MODELS", models, std::string("two or more, each ") + what_a_model_is)->required()->type_name("");
 }
 
 void add_modifiers(CLI::App& command, Options& options) {

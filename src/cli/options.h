@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cli/sizes.h"
 #include "model/modify.h"
@@ -33,7 +34,11 @@ struct Options {
   bool cross_attention = false;
 };
 
-void add_model(CLI::App& command, std::string& model);       // the argument MODEL
+// A command with its help: one line of what it does, examples (indented lines), and what sizes mean if it takes any.
+CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
+                      bool sizes = true);
+void add_model(CLI::App& command, std::string& model);                            // the argument MODEL
+void add_models_argument(CLI::App& command, std::vector<std::string>& models);    // MODELS...
 void add_modifiers(CLI::App& command, Options& options);     // --layers … --cross-attention
 void add_workload(CLI::App& command, Options& options);      // --phase … --encoder-tokens
 Setting read_options(const Options& options);

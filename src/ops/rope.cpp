@@ -11,7 +11,7 @@ namespace {
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const Shape& x = program[op.inputs[0]].shape;
-  Product rotated = x.leading().product(3);
+  Term rotated = x.leading().product(3);
   cost.elementwise = rotated.times(program[op.inputs[1]].shape[-1]);
   add_traffic(cost, program, op);
   return cost;

@@ -43,6 +43,11 @@ std::vector<Row> folded(const std::vector<Row>& rows) {
   return out;
 }
 
+// From here on a value per block is shortened, to leave room for the sum, which never is.
+constexpr std::int64_t long_number = 1'000'000'000'000;
+
+std::string compact_flops(std::int64_t value) { return flops(static_cast<double>(value)); }
+
 struct Counted {
   std::string title;
   By by;
@@ -52,7 +57,12 @@ struct Counted {
 // One row per component, and over the components of a group of several their sum.
 Table counted_table(const std::vector<Row>& rows, const Counted& form) {
   Table table{form.title, {{std::string(title_of(form.by))}, {"formula", false, Kind::formula}}, {}, 1, {}};
-  const bool each = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.each != 0; });
+  std::int64_t most_each = 0;
+  for (const Row& row : rows) most_each = std::max(most_each, row.each);
+  const bool each = most_each > 0;
+  const auto each_cell = [&](std::int64_t value) {
+    return value == 0 ? Cell() : most_each < long_number ? count_cell(value) : Cell(compact_flops(value), std::to_string(value));
+  };
   if (form.numbers) table.columns.push_back({"with numbers", false, Kind::formula});
   if (each) table.columns.push_back({"per block", true});
   table.columns.insert(table.columns.end(), {{"value", true}, {"share", true}, {"", false, Kind::bar}});
@@ -62,7 +72,7 @@ Table counted_table(const std::vector<Row>& rows, const Counted& form) {
   const auto add = [&](Cell name, const Row& row) {
     std::vector<Cell> cells{std::move(name), row.formula};
     if (form.numbers) cells.emplace_back(row.numbers);
-    if (each) cells.push_back(row.each == 0 ? Cell() : count_cell(row.each));
+    if (each) cells.push_back(each_cell(row.each));
     cells.insert(cells.end(), {count_cell(row.value), share_cell(row.value, total), bar_cell(row.value, total)});
     table.rows.push_back(std::move(cells));
   };
@@ -71,12 +81,12 @@ Table counted_table(const std::vector<Row>& rows, const Counted& form) {
     while (end < rows.size() && !rows[i].group.empty() && rows[end].group == rows[i].group) ++end;
     const bool group = end - i > 1;
     if (group) {
-      Row sum{rows[i].group, "", "", "", 0, 0, 0};
-      bool alike = true;
+      Row sum{rows[i].group == "block" ? "blocks" : rows[i].group, "", "", "", 0, 0, 0};
+      bool alike = true;  // and in the same layers, so that a sum per block makes sense
       for (std::size_t j = i; j < end; ++j) {
         sum.value += rows[j].value;
         sum.each += rows[j].each;
-        alike = alike && rows[j].each != 0;
+        alike = alike && rows[j].each != 0 && rows[j].layers == rows[i].layers;
       }
       if (!alike) sum.each = 0;
       table.groups.push_back(table.rows.size());
@@ -143,11 +153,9 @@ Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::
 }
 
 Table weights_table(const Ledger& ledger) {
-  Table table{"Weights", {{"type"}, {"bytes", true}, {"GiB and the like (2¹⁰)", true}, {"GB and the like (10³)", true}}, {}, 0, {}};
+  Table table{"Weights", {{"type"}, {"bytes", true}, {"binary", true}, {"decimal", true}}, {}, 0, {}};
   static constexpr std::array<std::pair<const char*, DType>, 4> types{
       {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"int8", DType::int8}, {"int4", DType::int4}}};
-  table.columns[2].title = "binary";
-  table.columns[3].title = "decimal";
   for (const auto& [name, type] : types) {
     const std::int64_t bytes = weight_bytes(ledger, type);
     table.rows.push_back({name, count_cell(bytes), binary_bytes(bytes), decimal_bytes(bytes)});

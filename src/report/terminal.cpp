@@ -11,7 +11,7 @@ namespace reckon {
 namespace {
 
 constexpr int gap = 2;  // columns between two columns of a table
-constexpr int longest_bar = 10, shortest_bar = 4;
+constexpr int longest_bar = 10, shortest_bar = 6;
 constexpr int narrowest_text = 12;
 
 constexpr std::string_view bold = "1", faint = "2", blue = "34";
