@@ -1,4 +1,6 @@
 // The page that explains a network: its sums, its words, its diagrams, its width.
+#include "report/explain.h"
+
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
@@ -11,7 +13,6 @@
 #include "files/read_text.h"
 #include "model/modify.h"
 #include "model/presets.h"
-#include "report/explain.h"
 #include "report/mermaid.h"
 #include "report/steps.h"
 #include "report/text.h"
@@ -93,16 +94,17 @@ TEST(Explain, no_line_of_any_preset_is_wider_than_100_columns) {
 // By hand, for d = 64, f = 256, V = 512, T = 32, 2 layers.
 TEST(Explain, mini_gpt_shows_the_numbers_of_the_derivation_by_hand) {
   const std::string text = page("mini-gpt");
-  for (const char* part : {"V·d    512·64    32,768",               // token embedding
-                           "3·d²    3·64²      12,288",             // q, k, v
-                           "d²      64²         4,096",             // output
-                           "d·f      64·256          16,384",       // up, down
-                           "2·T²·d      2·32²·64     131,072",      // scores
-                           "2·T·V·d  2·32·512·64  2,097,152",       // head
+  for (const char* part : {"V·d    512·64    32,768",           // token embedding
+                           "3·d²    3·64²      12,288",         // q, k, v
+                           "d²      64²         4,096",         // output
+                           "d·f      64·256          16,384",   // up, down
+                           "2·T²·d      2·32²·64     131,072",  // scores
+                           "2·T·V·d  2·32·512·64  2,097,152",   // head
                            "131,392"}) {
     expect_contains(text, part);
   }
-  for (const char* row : {"attention +16,384 ", "feed-forward +32,768 ", "norms +128 ", "one block +49,280 ", "all 2 +98,560 "}) {
+  for (const char* row :
+       {"attention +16,384 ", "feed-forward +32,768 ", "norms +128 ", "one block +49,280 ", "all 2 +98,560 "}) {
     EXPECT_TRUE(std::regex_search(text, std::regex(row))) << row;
   }
   expect_contains(text, "512 bytes a token");  // 2 layers · 2 (k, v) · 64 · 2 bytes
@@ -116,8 +118,10 @@ TEST(Explain, formulas_say_what_a_layer_really_does) {
   EXPECT_EQ(find_step(steps_of_model("gpt2"), "head").formulas, (Lines{"z = h·W_eᵀ"}));  // tied
   EXPECT_EQ(find_step(steps_of_model("llama-7b"), "head").formulas, (Lines{"z = h·W_hᵀ"}));
   EXPECT_EQ(find_step(steps_of_model("llama-7b"), "feed_forward/activation").formulas, (Lines{"m = SiLU(g)·u"}));
-  EXPECT_EQ(find_step(steps_of_model("bloom-560m"), "attention/softmax").formulas, (Lines{"p = softmax(mask(a − slope·distance))"}));
-  EXPECT_EQ(find_step(steps_of_model("gpt-oss-20b"), "attention/softmax").formulas, (Lines{"p = softmax(mask(a), sink)"}));
+  EXPECT_EQ(find_step(steps_of_model("bloom-560m"), "attention/softmax").formulas,
+            (Lines{"p = softmax(mask(a − slope·distance))"}));
+  EXPECT_EQ(find_step(steps_of_model("gpt-oss-20b"), "attention/softmax").formulas,
+            (Lines{"p = softmax(mask(a), sink)"}));
   EXPECT_EQ(find_step(steps_of_model("gemma-2-9b"), "attention/norm").formulas,
             (Lines{"h = x / √(mean(x²) + ε)·(1 + γ)"}));
   EXPECT_EQ(find_step(steps_of_model("opt-350m"), "embedding/project").formulas, (Lines{"x ← x·W_iᵀ"}));
@@ -158,8 +162,8 @@ TEST(Explain, alike_layers_are_one_section_and_different_ones_are_apart) {
   };
   using Counts = std::vector<std::int64_t>;
   EXPECT_EQ(blocks("gpt2"), (Counts{12}));
-  EXPECT_EQ(blocks("deepseek-v3"), (Counts{3, 58}));    // dense, then mixtures
-  EXPECT_EQ(blocks("gemma-2-9b"), (Counts{21, 21}));    // sliding, full
+  EXPECT_EQ(blocks("deepseek-v3"), (Counts{3, 58}));  // dense, then mixtures
+  EXPECT_EQ(blocks("gemma-2-9b"), (Counts{21, 21}));  // sliding, full
   EXPECT_EQ(blocks("gpt-oss-20b"), (Counts{12, 12}));
 }
 
@@ -248,7 +252,8 @@ TEST(Explain, markdown_has_the_diagrams_and_the_terminal_does_not) {
 
 TEST(Explain, the_page_in_the_documents_is_what_the_command_writes_today) {
   const std::string stored = read_text(std::string(RECKON_SOURCE_DIR) + "/docs/explain-mini-gpt.md", 1 << 20);
-  EXPECT_EQ(stored, "*Written by `reckon explain mini-gpt --format markdown`.*\n\n" + page("mini-gpt", Format::markdown));
+  EXPECT_EQ(stored,
+            "*Written by `reckon explain mini-gpt --format markdown`.*\n\n" + page("mini-gpt", Format::markdown));
 }
 
 TEST(Explain, json_gives_each_step_its_formula_shapes_and_costs) {

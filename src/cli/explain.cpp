@@ -1,4 +1,6 @@
 // reckon explain MODEL: the derivation of every number, step by step.
+#include "report/explain.h"
+
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
@@ -8,7 +10,6 @@
 #include "cli/options.h"
 #include "model/modify.h"
 #include "network/forward.h"
-#include "report/explain.h"
 
 namespace reckon::cli {
 
@@ -19,11 +20,12 @@ void add_explain(CLI::App& program) {
     Output output;
   };
   const auto given = std::make_shared<Arguments>();
-  CLI::App& command = add_command(program, "explain", "a network step by step: formulas, shapes and costs",
-                                  "  reckon explain mini-gpt              every number of a small model, to follow by hand\n"
-                                  "  reckon explain gpt2 --tokens 4       the shapes of four tokens on their way through\n"
-                                  "  reckon explain gpt2 --phase train    with the way back and the optimizer\n"
-                                  "  reckon explain deepseek-v3 --format markdown --output page.md");
+  CLI::App& command =
+      add_command(program, "explain", "a network step by step: formulas, shapes and costs",
+                  "  reckon explain mini-gpt              every number of a small model, to follow by hand\n"
+                  "  reckon explain gpt2 --tokens 4       the shapes of four tokens on their way through\n"
+                  "  reckon explain gpt2 --phase train    with the way back and the optimizer\n"
+                  "  reckon explain deepseek-v3 --format markdown --output page.md");
   add_model(command, given->model);
   add_workload(command, given->options);
   add_modifiers(command, given->options);

@@ -3,12 +3,12 @@
 #include <reckon/error.h>
 #include <reckon/reckon.h>
 
+#include <algorithm>
+
 #include "count/ledger.h"
 #include "files/checked.h"
 #include "model/modify.h"
 #include "network/forward.h"
-
-#include <algorithm>
 
 namespace reckon {
 namespace {
@@ -95,21 +95,26 @@ std::vector<Growth> growth(const Model& model, const Workload& asked) {
   };
 
   const auto layers = static_cast<std::int64_t>(model.layers.size());
-  add("layers", layers, [&] { return changed(&Changes::layers, 2 * layers); }, workload);
-  add("width", model.d_model, [&] { return twice_as_wide(model); }, workload);
+  add(
+      "layers", layers, [&] { return changed(&Changes::layers, 2 * layers); }, workload);
+  add(
+      "width", model.d_model, [&] { return twice_as_wide(model); }, workload);
   Workload longer = workload;
   longer.tokens = workload.phase == Phase::decode ? workload.tokens : 2 * workload.tokens;
   longer.past = 2 * workload.past;
   longer.encoder_tokens = 2 * workload.encoder_tokens;
   const std::int64_t length = workload.phase == Phase::decode ? workload.past : workload.tokens;
   if (length > 0) {
-    add(workload.phase == Phase::decode ? "past tokens" : "tokens", length,
+    add(
+        workload.phase == Phase::decode ? "past tokens" : "tokens", length,
         [&] { return changed(&Changes::context, 2 * model.context); }, longer);
   }
-  add("vocabulary", model.vocab_size, [&] { return changed(&Changes::vocab, 2 * model.vocab_size); }, workload);
+  add(
+      "vocabulary", model.vocab_size, [&] { return changed(&Changes::vocab, 2 * model.vocab_size); }, workload);
   Workload more = workload;
   more.batch = 2 * workload.batch;
-  add("batch", workload.batch, [&] { return model; }, more);
+  add(
+      "batch", workload.batch, [&] { return model; }, more);
   return rows;
 }
 

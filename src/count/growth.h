@@ -11,7 +11,7 @@
 namespace reckon {
 
 struct Growth {
-  std::string what;            // "layers"
+  std::string what;  // "layers"
   std::int64_t from = 0, to = 0;
   // Factors; none where the quantity is zero.
   std::optional<double> parameters, matmul, scores, elementwise, cache;
@@ -25,8 +25,8 @@ std::vector<Growth> growth(const Model& model, const Workload& workload);
 // Bytes of the cache, per sequence, in bfloat16.
 struct CacheCost {
   std::int64_t first_token = 0;  // what the second token adds to the first's: every layer still grows
-  std::int64_t last_token = 0;   // what the last one adds at the full context: layers with a window have stopped growing
-  std::int64_t full = 0;         // at the full context
+  std::int64_t last_token = 0;  // what the last one adds at the full context: layers with a window have stopped growing
+  std::int64_t full = 0;        // at the full context
 };
 CacheCost cache_cost(const Model& model);
 

@@ -1,6 +1,9 @@
 #include "report/explain.h"
 
+#include <fmt/format.h>
 #include <reckon/ledger.h>
+
+#include <algorithm>
 
 #include "count/growth.h"
 #include "count/ledger.h"
@@ -12,10 +15,6 @@
 #include "report/numbers.h"
 #include "report/steps.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-
 namespace reckon {
 namespace {
 
@@ -26,9 +25,7 @@ const Column name_column{"", false, Column::Kind::text}, value_column{"", true, 
 Column formula_column(std::string title) { return {std::move(title), false, Column::Kind::formula}; }
 Column number_column(std::string title) { return {std::move(title), true, Column::Kind::text}; }
 
-double ratio(std::int64_t a, std::int64_t b) {
-  return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b);
-}
+double ratio(std::int64_t a, std::int64_t b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); }
 
 Cell times(const std::optional<double>& factor) { return factor ? factor_cell(*factor, 1) : Cell("–"); }
 
@@ -42,10 +39,18 @@ std::string phase_text(const Workload& w) {
   const std::string tokens = w.tokens == 1 ? "1 token" : grouped(w.tokens) + " tokens";
   std::string text;
   switch (w.phase) {
-    case Phase::forward: text = "a forward pass over " + tokens; break;
-    case Phase::prefill: text = "the prefill of a cache with " + tokens; break;
-    case Phase::decode: text = "decoding " + tokens + " after " + grouped(w.past) + " cached ones"; break;
-    case Phase::train: text = "a training step on " + tokens; break;
+    case Phase::forward:
+      text = "a forward pass over " + tokens;
+      break;
+    case Phase::prefill:
+      text = "the prefill of a cache with " + tokens;
+      break;
+    case Phase::decode:
+      text = "decoding " + tokens + " after " + grouped(w.past) + " cached ones";
+      break;
+    case Phase::train:
+      text = "a training step on " + tokens;
+      break;
   }
   if (w.batch > 1) text += " in each of " + grouped(w.batch) + " sequences";
   return text;
@@ -54,7 +59,10 @@ std::string phase_text(const Workload& w) {
 class Page {
  public:
   Page(const Model& model, const Workload& workload)
-      : model_(model), program_(program_of(model, workload)), ledger_(read_ledger(program_)), sections_(steps_of(program_)) {}
+      : model_(model),
+        program_(program_of(model, workload)),
+        ledger_(read_ledger(program_)),
+        sections_(steps_of(program_)) {}
 
   Document write() {
     introduction();
@@ -82,15 +90,17 @@ class Page {
     const Workload& w = ledger_.workload;
     const std::int64_t flops = ledger_.total().flops();
     add(Heading{model_.name + ", step by step"});
-    add(Paragraph{fmt::format(
-        "This page follows {} through {}, {} {} wide and {} {} deep, in the order of the data. Every number is read off "
-        "the program that computes it: {} parameters, and {} FLOPs in all, of which {} in matrix products.",
-        phase_text(w), model_.name, grouped(model_.d_model), "elements", grouped(ledger_.layers),
-        ledger_.layers == 1 ? "block" : "blocks", grouped(ledger_.parameter_totals.total), grouped(flops),
-        percent(ratio(ledger_.total().matmul, flops)))});
+    add(Paragraph{
+        fmt::format("This page follows {} through {}, {} {} wide and {} {} deep, in the order of the data. Every "
+                    "number is read off "
+                    "the program that computes it: {} parameters, and {} FLOPs in all, of which {} in matrix products.",
+                    phase_text(w), model_.name, grouped(model_.d_model), "elements", grouped(ledger_.layers),
+                    ledger_.layers == 1 ? "block" : "blocks", grouped(ledger_.parameter_totals.total), grouped(flops),
+                    percent(ratio(ledger_.total().matmul, flops)))});
     add(Paragraph{fmt::format(
         "Matmul FLOPs are those of matrix products. A product of m × k by k × n takes 2·m·k·n: k multiplications and k "
-        "additions for each of m·n results. {} Element-wise FLOPs are those of norms, softmax, activations and sums, each "
+        "additions for each of m·n results. {} Element-wise FLOPs are those of norms, softmax, activations and sums, "
+        "each "
         "operation counted as one.",
         w.causal == Causal::full ? "Every attention score is counted, masked ones too."
                                  : "Only the attention scores that the mask lets through are counted.")});
@@ -126,9 +136,10 @@ class Page {
   std::string title(std::size_t index) const {
     const Section& section = sections_[index];
     if (!section.in_stack()) return index == 0 ? "From tokens to vectors" : "From vectors to an answer";
-    if (section.count() == ledger_.layers) return section.count() == 1 ? "The block" : fmt::format("The block, {} times", section.count());
-    return fmt::format("The block of layer{} {} ({} of {})", section.count() == 1 ? "" : "s", layer_list(section.layers),
-                       section.count(), ledger_.layers);
+    if (section.count() == ledger_.layers)
+      return section.count() == 1 ? "The block" : fmt::format("The block, {} times", section.count());
+    return fmt::format("The block of layer{} {} ({} of {})", section.count() == 1 ? "" : "s",
+                       layer_list(section.layers), section.count(), ledger_.layers);
   }
 
   // Whether an earlier kind of block has the same step.
@@ -200,7 +211,12 @@ class Page {
 
   // What a block holds, part by part; then the whole, and all of its kind.
   void block_sum(const Section& section) {
-    Table table{"The block in sum", {name_column, number_column("parameters"), number_column("matmul FLOPs"), number_column("element-wise FLOPs")}, {}, 1, {}};
+    Table table{
+        "The block in sum",
+        {name_column, number_column("parameters"), number_column("matmul FLOPs"), number_column("element-wise FLOPs")},
+        {},
+        1,
+        {}};
     struct Sum {
       std::string_view part;
       std::int64_t parameters, matmul, elementwise;
@@ -239,11 +255,20 @@ class Page {
     }
     add(Paragraph{fmt::format(
         "The gradient flows through the same steps from the last to the first. A product y = x·Wᵀ has two gradients, "
-        "dx = dy·W for the step before and dW = dyᵀ·x for the parameters, and each costs as much as the product itself: "
+        "dx = dy·W for the step before and dW = dyᵀ·x for the parameters, and each costs as much as the product "
+        "itself: "
         "{} products forward, {} backward, {:.2f} times the FLOPs.",
         grouped(products), grouped(backward_products), ratio(ledger_.backward.matmul, ledger_.forward.matmul))});
-    Table table{"", {{"step"}, number_column("times"), number_column("matmul forward"), number_column("matmul backward"),
-                     number_column("element-wise forward"), number_column("element-wise backward")}, {}, 0, {}};
+    Table table{"",
+                {{"step"},
+                 number_column("times"),
+                 number_column("matmul forward"),
+                 number_column("matmul backward"),
+                 number_column("element-wise forward"),
+                 number_column("element-wise backward")},
+                {},
+                0,
+                {}};
     for (const Section& section : sections_) {
       if (section.stage != Stage::backward) continue;
       for (const Step& step : section.steps) {
@@ -254,8 +279,9 @@ class Page {
                                    grouped(step.elementwise.value())});
       }
     }
-    table.rows.push_back(Cells{"all, times included", "", grouped(ledger_.forward.matmul), grouped(ledger_.backward.matmul),
-                               grouped(ledger_.forward.elementwise), grouped(ledger_.backward.elementwise)});
+    table.rows.push_back(Cells{"all, times included", "", grouped(ledger_.forward.matmul),
+                               grouped(ledger_.backward.matmul), grouped(ledger_.forward.elementwise),
+                               grouped(ledger_.backward.elementwise)});
     table.totals = 1;
     add(std::move(table));
     optimizer();
@@ -294,9 +320,10 @@ class Page {
     shares("Parameters", Quantity::parameters);
     shares("Matmul FLOPs", Quantity::matmul);
     const WorkTotals all = ledger_.total();
-    add(Paragraph{fmt::format("Element-wise work comes to {} FLOPs, {} of all arithmetic. It moves far more bytes per FLOP "
-                              "than products do, so it takes a larger share of the time.",
-                              grouped(all.elementwise), percent(ratio(all.elementwise, all.flops())))});
+    add(Paragraph{
+        fmt::format("Element-wise work comes to {} FLOPs, {} of all arithmetic. It moves far more bytes per FLOP "
+                    "than products do, so it takes a larger share of the time.",
+                    grouped(all.elementwise), percent(ratio(all.elementwise, all.flops())))});
   }
 
   void shares(const char* title, Quantity quantity) {
@@ -307,18 +334,29 @@ class Page {
   void scaling(const std::vector<Growth>& doubled) {
     ++number_;
     add(Heading{fmt::format("{}. What grows with what", number_)});
-    add(Paragraph{"Each line doubles one size, builds the program again and compares. ×2.00 doubles, ×4.00 goes with the "
-                  "square, ×1.00 does not notice. A doubled width takes the heads and the feed-forward along."});
-    Table table{"", {{"doubled"}, {"from and to"}, number_column("parameters"), number_column("matmul FLOPs"),
-                     number_column("scores, mixing"), number_column("element-wise FLOPs"), number_column("full cache")}, {}, 0, {}};
+    add(Paragraph{
+        "Each line doubles one size, builds the program again and compares. ×2.00 doubles, ×4.00 goes with the "
+        "square, ×1.00 does not notice. A doubled width takes the heads and the feed-forward along."});
+    Table table{"",
+                {{"doubled"},
+                 {"from and to"},
+                 number_column("parameters"),
+                 number_column("matmul FLOPs"),
+                 number_column("scores, mixing"),
+                 number_column("element-wise FLOPs"),
+                 number_column("full cache")},
+                {},
+                0,
+                {}};
     for (const Growth& row : doubled) {
       if (!row.refused.empty()) continue;
-      table.rows.push_back(Cells{row.what, grouped(row.from) + " → " + grouped(row.to), times(row.parameters), times(row.matmul),
-                                 times(row.scores), times(row.elementwise), times(row.cache)});
+      table.rows.push_back(Cells{row.what, grouped(row.from) + " → " + grouped(row.to), times(row.parameters),
+                                 times(row.matmul), times(row.scores), times(row.elementwise), times(row.cache)});
     }
     add(std::move(table));
     for (const Growth& row : doubled) {
-      if (!row.refused.empty()) add(Paragraph{capitalized(row.what) + " cannot simply be doubled: " + row.refused + "."});
+      if (!row.refused.empty())
+        add(Paragraph{capitalized(row.what) + " cannot simply be doubled: " + row.refused + "."});
     }
   }
 
@@ -334,9 +372,10 @@ class Page {
                                      grouped(cache.full), binary_bytes(cache.full))});
     for (const Rule& rule : rules_of_thumb(model_, ledger_)) {
       if (rule.unit != "tokens" || !rule.exact) continue;
-      add(Paragraph{fmt::format("Scores and mixing grow with the square of the tokens, the projections in proportion. They cost "
-                                "the same at {} tokens (the rule {} says {}); beyond, attention is what a longer context pays for.",
-                                grouped(*rule.exact), rule.name, grouped(rule.estimate))});
+      add(Paragraph{fmt::format(
+          "Scores and mixing grow with the square of the tokens, the projections in proportion. They cost "
+          "the same at {} tokens (the rule {} says {}); beyond, attention is what a longer context pays for.",
+          grouped(*rule.exact), rule.name, grouped(rule.estimate))});
     }
   }
 

@@ -1,10 +1,10 @@
 #include "report/explain_json.h"
 
-#include "report/describe.h"
-
 #include <fmt/format.h>
 
 #include <string_view>
+
+#include "report/describe.h"
 
 namespace reckon {
 namespace {
@@ -13,9 +13,12 @@ using Json = nlohmann::ordered_json;
 
 std::string_view stage_name(Stage stage) {
   switch (stage) {
-    case Stage::forward: return "forward";
-    case Stage::backward: return "backward";
-    case Stage::optimizer: return "optimizer";
+    case Stage::forward:
+      return "forward";
+    case Stage::backward:
+      return "backward";
+    case Stage::optimizer:
+      return "optimizer";
   }
   return "";
 }
@@ -50,15 +53,31 @@ std::string joined(const std::vector<std::string>& texts) { return fmt::format("
 
 Table steps_table(const Ledger& ledger, const std::vector<Section>& sections) {
   Table table{"Steps",
-              {{"stage"}, {"layers"}, {"times", true}, {"step"}, {"formula"}, {"shapes"}, {"parameters"},
-               {"parameter count", true}, {"matmul"}, {"matmul FLOPs", true}, {"elementwise"}, {"element-wise FLOPs", true}},
-              {}, 0, {}};
+              {{"stage"},
+               {"layers"},
+               {"times", true},
+               {"step"},
+               {"formula"},
+               {"shapes"},
+               {"parameters"},
+               {"parameter count", true},
+               {"matmul"},
+               {"matmul FLOPs", true},
+               {"elementwise"},
+               {"element-wise FLOPs", true}},
+              {},
+              0,
+              {}};
   for (const Section& section : sections) {
     for (const Step& step : section.steps) {
       std::vector<std::string> shapes;
       for (const Operand& operand : step.operands) shapes.push_back(operand.letter + ": " + operand.numbers);
-      std::vector<Cell> row{std::string(stage_name(section.stage)), fmt::format("{}", fmt::join(section.layers, " ")),
-                            count_cell(section.count()), std::string(step.key), joined(step.formulas), joined(shapes)};
+      std::vector<Cell> row{std::string(stage_name(section.stage)),
+                            fmt::format("{}", fmt::join(section.layers, " ")),
+                            count_cell(section.count()),
+                            std::string(step.key),
+                            joined(step.formulas),
+                            joined(shapes)};
       for (const Formula* formula : {&step.parameters, &step.matmul, &step.elementwise}) {
         row.emplace_back(formula->symbols(ledger.width));
         row.push_back(count_cell(formula->value()));
@@ -87,16 +106,19 @@ Json explain_json(const Model& model, const Ledger& ledger, const std::vector<Se
                       {"cache", number_or_null(row.cache)}});
   }
   const WorkTotals total = ledger.total();
-  return {{"schema", "reckon.explain/1"},
-          {"model", model.name},
-          {"architecture", architecture_json(model)},
-          {"workload", workload_json(ledger.workload)},
-          {"steps", steps},
-          {"totals",
-           {{"parameters", ledger.parameter_totals.total}, {"matmul", total.matmul}, {"elementwise", total.elementwise}}},
-          {"growth", growth},
-          {"cache",
-           {{"bytes_per_token", cache.first_token}, {"bytes_per_token_at_context", cache.last_token}, {"bytes_at_context", cache.full}}}};
+  return {
+      {"schema", "reckon.explain/1"},
+      {"model", model.name},
+      {"architecture", architecture_json(model)},
+      {"workload", workload_json(ledger.workload)},
+      {"steps", steps},
+      {"totals",
+       {{"parameters", ledger.parameter_totals.total}, {"matmul", total.matmul}, {"elementwise", total.elementwise}}},
+      {"growth", growth},
+      {"cache",
+       {{"bytes_per_token", cache.first_token},
+        {"bytes_per_token_at_context", cache.last_token},
+        {"bytes_at_context", cache.full}}}};
 }
 
 }  // namespace reckon

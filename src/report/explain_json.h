@@ -4,13 +4,12 @@
 #include <reckon/ledger.h>
 #include <reckon/model.h>
 
+#include <nlohmann/json.hpp>
+#include <vector>
+
 #include "count/growth.h"
 #include "report/document.h"
 #include "report/steps.h"
-
-#include <nlohmann/json.hpp>
-
-#include <vector>
 
 namespace reckon {
 

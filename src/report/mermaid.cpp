@@ -1,13 +1,13 @@
 #include "report/mermaid.h"
 
-#include "report/notation.h"
-#include "report/numbers.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "report/notation.h"
+#include "report/numbers.h"
 
 namespace reckon {
 namespace {
@@ -40,7 +40,8 @@ class Flowchart {
     for (const Op& op : program_.ops) {
       if (op.stage == Stage::forward) visit(op);
     }
-    if (const auto made = producer_.find(program_.output); made != producer_.end() && nodes_[made->second].name == "head") {
+    if (const auto made = producer_.find(program_.output);
+        made != producer_.end() && nodes_[made->second].name == "head") {
       const Key logits{after_stack, "logits"};
       nodes_[logits] = {"n" + std::to_string(nodes_.size()), "logits", 0};
       order_.push_back(logits);
@@ -101,10 +102,13 @@ class Flowchart {
   }
 
   void write(std::string& out, const Section& section) {
-    const std::int32_t of = section.in_stack() ? kind(section.layers[0]) : out.ends_with("TD\n") ? before_stack : after_stack;
+    const std::int32_t of = section.in_stack()      ? kind(section.layers[0])
+                            : out.ends_with("TD\n") ? before_stack
+                                                    : after_stack;
     const char* indent = "  ";
     if (section.in_stack()) {
-      out += fmt::format("  subgraph block{}[\"{} × block: layers {}\"]\n", of, section.count(), layer_list(section.layers));
+      out += fmt::format("  subgraph block{}[\"{} × block: layers {}\"]\n", of, section.count(),
+                         layer_list(section.layers));
       indent = "    ";
     }
     for (const Key& key : order_) {

@@ -3,12 +3,12 @@
 
 #include <reckon/ledger.h>
 
-#include "program/program.h"
-#include "report/steps.h"
-
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "program/program.h"
+#include "report/steps.h"
 
 namespace reckon {
 

@@ -1,12 +1,11 @@
 #include "report/notation.h"
 
+#include <fmt/format.h>
 #include <reckon/model.h>
 
-#include "report/numbers.h"
-
-#include <fmt/format.h>
-
 #include <cmath>
+
+#include "report/numbers.h"
 
 namespace reckon {
 namespace {
@@ -102,12 +101,29 @@ constexpr Letter owner[] = {
 
 // Tensors whose own name says what they are.
 constexpr Letter named[] = {
-    {"ids", "ids"},           {"encoder", "n"},         {"positions", "positions"}, {"labels", "labels"},
-    {"table", "R"},           {"sinusoids", "x_p"},     {"query_nope", "q_n"},      {"query_rope", "q_r"},
-    {"rotated_query", ""},    {"latent", "c"},          {"latents", "c"},           {"key_rope", "k_r"},
-    {"keys_rope", "k_r"},     {"keys_nope", "k_n"},     {"folded_query", "q_c"},    {"query", "q"},
-    {"keys", "k"},            {"values", "v"},          {"choice", "e"},            {"weights", "w"},
-    {"key_cache", "cache_k"}, {"value_cache", "cache_v"}, {"latent_cache", "cache_c"},
+    {"ids", "ids"},
+    {"encoder", "n"},
+    {"positions", "positions"},
+    {"labels", "labels"},
+    {"table", "R"},
+    {"sinusoids", "x_p"},
+    {"query_nope", "q_n"},
+    {"query_rope", "q_r"},
+    {"rotated_query", ""},
+    {"latent", "c"},
+    {"latents", "c"},
+    {"key_rope", "k_r"},
+    {"keys_rope", "k_r"},
+    {"keys_nope", "k_n"},
+    {"folded_query", "q_c"},
+    {"query", "q"},
+    {"keys", "k"},
+    {"values", "v"},
+    {"choice", "e"},
+    {"weights", "w"},
+    {"key_cache", "cache_k"},
+    {"value_cache", "cache_v"},
+    {"latent_cache", "cache_c"},
 };
 
 bool is(const Op& op, std::string_view name) { return op.operation->name == name; }
@@ -133,11 +149,16 @@ std::string decimal(double value) { return fmt::format("{:.6g}", value); }
 
 std::string_view activation_name(const Op& op) {
   switch (static_cast<Activation>(op.attributes.whole("activation"))) {
-    case Activation::gelu: return "GELU";
-    case Activation::gelu_tanh: return "GELU_tanh";
-    case Activation::relu: return "ReLU";
-    case Activation::relu_squared: return "ReLU²";
-    case Activation::silu: return "SiLU";
+    case Activation::gelu:
+      return "GELU";
+    case Activation::gelu_tanh:
+      return "GELU_tanh";
+    case Activation::relu:
+      return "ReLU";
+    case Activation::relu_squared:
+      return "ReLU²";
+    case Activation::silu:
+      return "SiLU";
   }
   return "";
 }
@@ -161,7 +182,9 @@ Notation::Notation(const Program& program) : program_(program), letters_(program
 }
 
 void Notation::name_outputs(const Op& op) {
-  const auto set = [&](std::size_t i, std::string letter) { letters_[static_cast<std::size_t>(op.outputs[i])] = letter; };
+  const auto set = [&](std::size_t i, std::string letter) {
+    letters_[static_cast<std::size_t>(op.outputs[i])] = letter;
+  };
   if (keeps_letter(op)) return set(0, letter(op.inputs[0]));
   const bool own_names = is(op, "split") || is(op, "join") || is(op, "route");
   if (own_names) return;
@@ -183,11 +206,12 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, "embed")) return equation(x + "[" + second + "]");
   if (is(op, "matmul")) return equation(x + "·" + second + "ᵀ" + plus(third));
   if (is(op, "head_matmul")) return equation(x + "·" + second + (op.attributes.flag("into_latent") ? "" : "ᵀ"));
-  if (is(op, "grouped_matmul")) return equation(x + "·" + second + "[e]ᵀ" + (third.empty() ? "" : " + " + third + "[e]"));
+  if (is(op, "grouped_matmul"))
+    return equation(x + "·" + second + "[e]ᵀ" + (third.empty() ? "" : " + " + third + "[e]"));
   if (is_norm(op)) {
     const bool layer = is(op, "layer_norm");
-    std::string right = layer ? "(" + x + " − mean(" + x + ")) / √(var(" + x + ") + ε)"
-                              : x + " / √(mean(" + x + "²) + ε)";
+    std::string right =
+        layer ? "(" + x + " − mean(" + x + ")) / √(var(" + x + ") + ε)" : x + " / √(mean(" + x + "²) + ε)";
     if (!second.empty()) right += op.attributes.flag("weight_plus_one") ? "·(1 + " + second + ")" : "·" + second;
     return equation(right + plus(third));
   }
@@ -257,7 +281,8 @@ std::string Notation::remark(const Op& op) const {
     if (const std::int64_t window = op.attributes.whole("window"); window > 0) {
       say("In this layer it sees only the last " + grouped(window) + " of them, itself included.");
     }
-    if (op.attributes.flag("alibi")) say("ALiBi lowers a score by the distance, with a slope of its own for each head.");
+    if (op.attributes.flag("alibi"))
+      say("ALiBi lowers a score by the distance, with a slope of its own for each head.");
     if (op.inputs[1] != no_tensor) {
       say("A learned sink per head takes its share of the weight, so that a head may attend to nothing.");
     }
@@ -276,14 +301,13 @@ std::string Notation::remark(const Op& op) const {
   }
   if (is(op, "grouped_matmul") && op.inputs[1] != no_tensor) {
     const Shape& weight = program_[op.inputs[1]].shape;
-    say("Of " + grouped(weight[0].size) + " experts a token uses " + grouped(program_[op.inputs[0]].shape[-2].size) + ".");
+    say("Of " + grouped(weight[0].size) + " experts a token uses " + grouped(program_[op.inputs[0]].shape[-2].size) +
+        ".");
   }
   return text;
 }
 
-bool Notation::batch_of_one(const Shape& shape) const {
-  return shape.rank() > 1 && shape[0] == Dim(1, Symbol::batch);
-}
+bool Notation::batch_of_one(const Shape& shape) const { return shape.rank() > 1 && shape[0] == Dim(1, Symbol::batch); }
 
 std::string Notation::symbols(const Shape& shape) const {
   std::string text;

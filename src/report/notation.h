@@ -1,10 +1,10 @@
 // How a program is written on paper: a letter for each tensor, a formula for each operation, shapes in symbols.
 #pragma once
 
-#include "program/program.h"
-
 #include <string>
 #include <vector>
+
+#include "program/program.h"
 
 namespace reckon {
 

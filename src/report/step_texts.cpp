@@ -1,7 +1,7 @@
 // What each step is called, why it is there and what it is a part of, by its path.
-#include "report/steps.h"
-
 #include <reckon/error.h>
+
+#include "report/steps.h"
 
 namespace reckon {
 namespace {
@@ -22,15 +22,15 @@ constexpr std::string_view scores_why =
 constexpr std::string_view softmax_why = "Each query's scores become weights that are positive and sum to one.";
 constexpr std::string_view mixing_why = "Each head's answer is the mean of the values, by those weights.";
 constexpr std::string_view output_why = "The heads stand side by side again, and one matrix blends their answers.";
-constexpr std::string_view heads_why = "The vectors are cut into heads, which attend independently. Nothing is computed.";
+constexpr std::string_view heads_why =
+    "The vectors are cut into heads, which attend independently. Nothing is computed.";
 
 constexpr StepText texts[] = {
     {"input", "tokens", "A text arrives as numbers, one per token: its row in the vocabulary."},
     {"embedding/token", "token embedding",
      "Each token picks its row of a learned table. A look-up needs no arithmetic, only memory."},
     {"embedding/project", "embedding projection", "The table is narrower than the stream; one matrix widens its rows."},
-    {"embedding/position", "positions",
-     "Attention alone does not see order, so a row for each position is added."},
+    {"embedding/position", "positions", "Attention alone does not see order, so a row for each position is added."},
     {"embedding/norm", "embedding norm", "The stream starts normalised."},
 
     {"attention/norm", "norm before attention", norm_why},
@@ -46,7 +46,8 @@ constexpr StepText texts[] = {
      "beside it. Only these two are cached."},
     {"attention/kv_down_norm", "norm of the key/value latent", "The latent is normalised before it is expanded."},
     {"attention/kv_up", "keys and values from the latent",
-     "One matrix rebuilds every head's key and value from the latent. In decoding its key half is folded into the query "
+     "One matrix rebuilds every head's key and value from the latent. In decoding its key half is folded into the "
+     "query "
      "instead, so that cached latents are never expanded."},
     {"attention/kv_up/values", "values from the latent",
      "What was mixed are latents; the matrix's value half turns each head's mean into its answer."},
@@ -80,7 +81,8 @@ constexpr StepText texts[] = {
 
     {"feed_forward/norm", "norm before the feed-forward", norm_why},
     {"feed_forward/up", "up", up_why},
-    {"feed_forward/gate", "gate and up", "Each token, by itself, is taken to a wider space twice: one copy will gate the other."},
+    {"feed_forward/gate", "gate and up",
+     "Each token, by itself, is taken to a wider space twice: one copy will gate the other."},
     {"feed_forward/activation", "activation", activation_why},
     {"feed_forward/down", "down", down_why},
     {"feed_forward/router", "router", "A small matrix scores every expert for each token, and the best are chosen."},
@@ -92,7 +94,8 @@ constexpr StepText texts[] = {
     {"feed_forward/experts/down", "experts: down", down_why},
     {"feed_forward/combine", "combine", "The experts' answers are summed by the router's weights."},
     {"feed_forward/shared/up", "shared expert: up", up_why},
-    {"feed_forward/shared/gate", "shared expert: gate and up", "One expert serves every token, beside the chosen ones."},
+    {"feed_forward/shared/gate", "shared expert: gate and up",
+     "One expert serves every token, beside the chosen ones."},
     {"feed_forward/shared/activation", "shared expert: activation", activation_why},
     {"feed_forward/shared/down", "shared expert: down", down_why},
     {"feed_forward/shared/sum", "shared expert: sum", "Its answer joins those of the chosen experts."},
@@ -114,7 +117,9 @@ constexpr StepText texts[] = {
 
 std::string_view part_name(std::string_view path) {
   // The first prefix that fits holds.
-  static constexpr struct { std::string_view prefix, name; } table[] = {
+  static constexpr struct {
+    std::string_view prefix, name;
+  } table[] = {
       {"input", "tokens"},
       {"embedding/token", "token embedding"},
       {"embedding/project", "embedding projection"},

@@ -1,18 +1,20 @@
 // Walking a program once: which ops make a step, which layers a section.
 #include "report/steps.h"
 
-#include "report/notation.h"
-
 #include <algorithm>
 #include <map>
 #include <set>
+
+#include "report/notation.h"
 
 namespace reckon {
 namespace {
 
 // Steps that are read together, under the path of the first: q, k and v; gate and up.
 std::string_view joined_path(std::string_view path, bool gated) {
-  static constexpr struct { std::string_view path, with; } table[] = {
+  static constexpr struct {
+    std::string_view path, with;
+  } table[] = {
       {"attention/key", "attention/query"},
       {"attention/value", "attention/query"},
       {"attention/key_norm", "attention/query_norm"},
@@ -58,7 +60,8 @@ std::string_view step_key(const Program& program, const Op& op, bool gated) {
 }
 
 Step& step_at(Section& section, std::string_view key) {
-  const auto found = std::find_if(section.steps.begin(), section.steps.end(), [&](const Step& s) { return s.key == key; });
+  const auto found =
+      std::find_if(section.steps.begin(), section.steps.end(), [&](const Step& s) { return s.key == key; });
   if (found != section.steps.end()) return *found;
   const StepText& text = step_text(key);
   Step step;
@@ -177,7 +180,8 @@ class Walk {
     if (const std::string formula = notation_.formula(op); !formula.empty()) add_once(step.formulas, formula);
     add_remark(step, notation_.remark(op));
     if (beside_attention(op)) {
-      add_remark(step, "It reads what entered the block, not the sum above: attention and feed-forward stand side by side.");
+      add_remark(step,
+                 "It reads what entered the block, not the sum above: attention and feed-forward stand side by side.");
     }
     if (is_view(op)) {
       const Operand before = operand(op.inputs[0]), after = operand(op.outputs[0]);
@@ -201,16 +205,15 @@ class Walk {
       Step& step = step_at(forward_section(tensor.scope.layer), joined_path(tensor.scope.path, gated(tensor.scope)));
       step.parameters += Formula(tensor.shape.product());
       add_once(step.operands, operand(id));
-      add_remark(step, "Part of it is stored, but not used in this phase.");
+      add_remark(step, "Its parameters are stored, though this workload does not use them all.");
     }
   }
 
   // Where the unread belong: in their layer, or after the stack.
   Section& forward_section(std::int32_t layer) {
     if (layer >= 0) return section_of(Stage::forward, layer);
-    const auto last = std::find_if(sections_.rbegin(), sections_.rend(), [](const Section& s) {
-      return s.stage == Stage::forward;
-    });
+    const auto last =
+        std::find_if(sections_.rbegin(), sections_.rend(), [](const Section& s) { return s.stage == Stage::forward; });
     if (!last->in_stack()) return *last;
     return *sections_.insert(last.base(), Section{Stage::forward, {}, {}});
   }
@@ -227,8 +230,8 @@ class Walk {
   const Program& program_;
   Notation notation_;
   std::vector<std::int32_t> kinds_;
-  std::vector<bool> representative_;  // by layer: the first of its kind
-  std::vector<const Op*> first_op_;   // by layer
+  std::vector<bool> representative_;                           // by layer: the first of its kind
+  std::vector<const Op*> first_op_;                            // by layer
   std::set<std::pair<std::int32_t, std::string_view>> gated_;  // the feed-forwards with a gate: layer and room
   std::vector<Section> sections_;
 };

@@ -2,12 +2,12 @@
 // which parameters and FLOPs. Blocks that are alike are one section.
 #pragma once
 
-#include "program/program.h"
-
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "program/program.h"
 
 namespace reckon {
 
