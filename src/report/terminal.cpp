@@ -147,14 +147,18 @@ class TableWriter {
   // As many columns from `next` on as fit beside the first; at least one.
   Layout part(const std::vector<std::size_t>& all, std::size_t& next) const {
     std::vector<std::size_t> some{all[0]};
-    if (next < all.size()) some.push_back(all[next++]);
     Layout best = layout_of(some);
-    shrink(best);
-    for (; next < all.size(); ++next) {
-      some.push_back(all[next]);
+    while (next < all.size()) {
+      std::size_t end = next;  // the next column and those joined to it
+      do {
+        some.push_back(all[end++]);
+      } while (end < all.size() && table_.columns[all[end]].joined);
       Layout wider = layout_of(some);
-      if (!shrink(wider)) break;
+      const bool fits = shrink(wider);
+      if (!fits && best.columns.size() > 1) break;
       best = std::move(wider);
+      next = end;
+      if (!fits) break;
     }
     clip(best);
     return best;
