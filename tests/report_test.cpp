@@ -89,6 +89,7 @@ TEST(Text, WrapsFormulasAtPlusBeforeItWrapsThemAtTimes) {
   EXPECT_EQ(wrap("2·131,072·16,384", 11, Breaks::formula), (std::vector<std::string>{"2·131,072", "·16,384"}));
   EXPECT_EQ(wrap("  one two three", 9, Breaks::words), (std::vector<std::string>{"  one two", "  three"}));
   EXPECT_EQ(wrap("abcdefgh", 3, Breaks::words), (std::vector<std::string>{"abc", "def", "gh"}));
+  EXPECT_EQ(wrap("layers.*.experts.gate", 18, Breaks::words), (std::vector<std::string>{"layers.*.experts", ".gate"}));
   EXPECT_EQ(wrap("", 3, Breaks::words), (std::vector<std::string>{""}));
 }
 
