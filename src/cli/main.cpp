@@ -52,11 +52,15 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
     const bool option = word.starts_with('-');
     const std::string near = option || top ? nearest(word, known_words(command, option)) : "";
     const std::string what = option ? "option" : top ? "command" : "argument";
-    return fmt::format("unknown {} {}{}; {}", what, quote(word), near.empty() ? "" : ", did you mean " + near + "?", help);
+    return fmt::format("unknown {} {}{}; {}", what, quote(word), near.empty() ? "" : " (did you mean " + near + "?)", help);
   }
   if (top) return "a command is missing; `reckon --help` lists them";
   std::string what = error.what();
   std::replace(what.begin(), what.end(), '\n', ' ');
+  if (error.get_name() == "ArgumentMismatch") {
+    const bool missing = what.find("missing") != std::string::npos;
+    what = what.substr(0, what.find(':')) + (missing ? " has no value" : " is given more than once");
+  }
   return fmt::format("{}; {}", what, help);
 }
 
@@ -83,7 +87,7 @@ std::string squeezed(std::string text) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App program("reckon counts, runs and trains transformer language models from one description.", "reckon");
+  CLI::App program("reckon counts, runs and trains transformer language models from one description.\n", "reckon");
   program.set_version_flag("--version", std::string("reckon ") + version(), "print the version");
   program.set_help_flag("--help,-h", "print this help");
   program.require_subcommand(1);

@@ -60,8 +60,8 @@ Table quantity_table(const std::vector<Compared>& compared, const std::vector<Li
   const std::vector<std::string> names = labels(compared);
   for (std::size_t m = 0; m < compared.size(); ++m) {
     table.columns.push_back({names[m], true});
-    table.columns.push_back({names[m] + " share", true});
-    if (m > 0) table.columns.push_back({names[m] + " growth", true});
+    table.columns.push_back({names[m] + " share", true, Column::Kind::text, true});
+    if (m > 0) table.columns.push_back({names[m] + " growth", true, Column::Kind::text, true});
   }
   std::vector<std::int64_t> totals(compared.size(), 0);
   for (const Line& line : lines) {

@@ -23,22 +23,41 @@ std::string_view title_of(By by) {
   return "";
 }
 
-// Layers that follow one another and are alike become one row: "layers 0–11", with the value of each beside the sum.
+// "0–11", "0, 2, 4, …, 34": at most three stretches, and the last.
+std::string layers_text(const std::vector<std::int64_t>& layers) {
+  std::vector<std::string> stretches;
+  for (std::size_t i = 0; i < layers.size();) {
+    std::size_t end = i + 1;
+    while (end < layers.size() && layers[end] == layers[end - 1] + 1) ++end;
+    stretches.push_back(end - i == 1 ? std::to_string(layers[i]) : fmt::format("{}–{}", layers[i], layers[end - 1]));
+    i = end;
+  }
+  if (stretches.size() > 4) {
+    stretches[3] = "…";
+    stretches.erase(stretches.begin() + 4, stretches.end() - 1);
+  }
+  return fmt::format("{} {}", layers.size() == 1 ? "layer" : "layers", fmt::join(stretches, ", "));
+}
+
+// Layers that are alike become one row, with the value of each beside the sum.
 std::vector<Row> folded(const std::vector<Row>& rows) {
   std::vector<Row> out;
-  std::vector<std::string> first;  // the number of the first layer of each row, or nothing
+  std::vector<std::vector<std::int64_t>> layers;  // of each row
   for (const Row& row : rows) {
     const bool layer = row.name.starts_with("layer ");
-    const std::string number = layer ? row.name.substr(6) : "";
-    if (layer && !out.empty() && !first.back().empty() && out.back().each == row.value && out.back().formula == row.formula) {
-      out.back().name = fmt::format("layers {}–{}", first.back(), number);
-      out.back().value += row.value;
-      out.back().layers += 1;
-      continue;
+    std::size_t same = layer ? 0 : out.size();
+    while (same < out.size() && !(!layers[same].empty() && out[same].each == row.value && out[same].formula == row.formula)) ++same;
+    if (same == out.size()) {
+      out.push_back(row);
+      layers.emplace_back();
+      if (layer) out.back().each = row.value;
+    } else {
+      out[same].value += row.value;
     }
-    out.push_back(row);
-    if (layer) out.back().each = row.value;
-    first.push_back(number);
+    if (layer) layers[same].push_back(std::stoll(row.name.substr(6)));
+  }
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (!layers[i].empty()) out[i].name = layers_text(layers[i]);
   }
   return out;
 }
@@ -56,7 +75,7 @@ struct Counted {
 
 // One row per component, and over the components of a group of several their sum.
 Table counted_table(const std::vector<Row>& rows, const Counted& form) {
-  Table table{form.title, {{std::string(title_of(form.by))}, {"formula", false, Kind::formula}}, {}, 1, {}};
+  Table table{form.title, {{std::string(title_of(form.by))}, {form.by == By::layer ? "formula of one" : "formula", false, Kind::formula}}, {}, 1, {}};
   std::int64_t most_each = 0;
   for (const Row& row : rows) most_each = std::max(most_each, row.each);
   const bool each = most_each > 0;

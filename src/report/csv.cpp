@@ -50,7 +50,9 @@ std::string render_csv(const Document& document) {
   for (const Table& table : document.csv) tables.push_back(&table);
   for (const Part& part : document.parts) {
     const Table* table = std::get_if<Table>(&part);
-    if (table != nullptr && document.csv.empty()) tables.push_back(table);
+    const bool titled = table != nullptr && std::any_of(table->columns.begin(), table->columns.end(),
+                                                         [](const Column& column) { return !column.title.empty(); });
+    if (titled && document.csv.empty()) tables.push_back(table);
   }
   const bool several = tables.size() > 1;
   std::vector<std::string> titles;  // of all tables, each once

@@ -19,6 +19,7 @@ struct Column {
   std::string title;   // no title in any column: the table has no head
   bool right = false;  // numbers stand right, and are never wrapped
   Kind kind = Kind::text;
+  bool joined = false;  // stays beside the column before it where a table is too wide and is split
 };
 
 // A cell as people read it, and as CSV gives it where that is different ("31.7%" and "0.316525"). Grouped numbers lose
@@ -71,7 +72,8 @@ struct Terminal {
 };
 
 // `table` is for the terminal, at most terminal.width columns wide; `csv` holds the tables alone, with plain numbers:
-// several tables become one, with a first column that says which table a line is from.
+// several tables become one, with a first column that says which table a line is from, and those without a head are for
+// reading only and left out.
 std::string render(const Document& document, Format format, const Terminal& terminal);
 
 }  // namespace reckon

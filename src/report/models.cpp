@@ -10,7 +10,7 @@ namespace reckon {
 Document models_document(const std::vector<Model>& models) {
   Document document;
   Table table{"",
-              {{"name"}, {"parameters", true}, {"layers", true}, {"width", true}, {"heads", true}, {"kv heads", true},
+              {{"name"}, {"parameters", true}, {"layers", true}, {"width", true}, {"heads", true}, {"kv-heads", true},
                {"vocabulary", true}, {"context", true}, {"family"}},
               {}, 0, {}};
   document.json = {{"schema", "reckon.models/1"}, {"models", nlohmann::ordered_json::array()}};

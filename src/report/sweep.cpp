@@ -35,7 +35,7 @@ Document sweep_document(const Sweep& sweep) {
   Document document;
   Table table{"",
               {{sweep.option, true}, {"parameters", true}, {"matmul FLOPs", true}, {"growth", true},
-               {"scores + mixing", true}, {"feed-forward", true}, {"projections", true}, {"head", true}},
+               {"scores, mixing", true}, {"feed-forward", true}, {"projections", true}, {"head", true}},
               {}, 0, {}};
   const Workload& w = sweep.workload;
   document.json = {{"schema", "reckon.sweep/1"}, {"model", sweep.model}, {"option", sweep.option}};

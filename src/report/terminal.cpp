@@ -12,7 +12,7 @@ namespace {
 
 constexpr int gap = 2;  // columns between two columns of a table
 constexpr int longest_bar = 10, shortest_bar = 6;
-constexpr int narrowest_text = 12;
+constexpr int narrowest_text = 12, narrowest_formula = 15;
 
 constexpr std::string_view bold = "1", faint = "2", blue = "34";
 
@@ -99,7 +99,8 @@ class TableWriter {
     }
     const int title = column.right ? longest_word(column.title) : display_width(column.title);
     natural_.push_back(std::max(cells, title));
-    least_.push_back(column.right ? natural_.back() : std::min(natural_.back(), narrowest_text));
+    const int narrowest = column.kind == Column::Kind::formula ? narrowest_formula : narrowest_text;
+    least_.push_back(column.right ? natural_.back() : std::min(natural_.back(), narrowest));
   }
 
   Layout layout_of(std::vector<std::size_t> columns) const {
@@ -110,15 +111,16 @@ class TableWriter {
 
   bool is_bar(std::size_t column) const { return table_.columns[column].kind == Column::Kind::bar; }
 
-  // Takes from the widest column that can give, bars first, until the table fits. False: it cannot.
+  // Takes from the widest column that can give, bars first, then formulas, until the table fits. False: it cannot.
   bool shrink(Layout& layout) const {
     for (int over = layout.total() - width_; over > 0; --over) {
       std::size_t widest = layout.columns.size();
       for (std::size_t i = 0; i < layout.columns.size(); ++i) {
         if (layout.widths[i] <= least_[layout.columns[i]]) continue;
-        const bool better = widest == layout.columns.size() || layout.widths[i] > layout.widths[widest];
-        if (is_bar(layout.columns[i]) || (better && !(widest < layout.columns.size() && is_bar(layout.columns[widest]))))
-          widest = i;
+        const auto readiness = [&](std::size_t at) {
+          return std::pair(static_cast<int>(table_.columns[layout.columns[at]].kind), layout.widths[at]);
+        };
+        if (widest == layout.columns.size() || readiness(i) > readiness(widest)) widest = i;
       }
       if (widest == layout.columns.size()) return false;
       --layout.widths[widest];
@@ -147,14 +149,18 @@ class TableWriter {
   // As many columns from `next` on as fit beside the first; at least one.
   Layout part(const std::vector<std::size_t>& all, std::size_t& next) const {
     std::vector<std::size_t> some{all[0]};
-    if (next < all.size()) some.push_back(all[next++]);
     Layout best = layout_of(some);
-    shrink(best);
-    for (; next < all.size(); ++next) {
-      some.push_back(all[next]);
+    while (next < all.size()) {
+      std::size_t end = next;  // the next column and those joined to it
+      do {
+        some.push_back(all[end++]);
+      } while (end < all.size() && table_.columns[all[end]].joined);
       Layout wider = layout_of(some);
-      if (!shrink(wider)) break;
+      const bool fits = shrink(wider);
+      if (!fits && best.columns.size() > 1) break;
       best = std::move(wider);
+      next = end;
+      if (!fits) break;
     }
     clip(best);
     return best;

@@ -47,7 +47,11 @@ int width_of(std::uint32_t c) {
 // How good a place `at` is to begin a new line: 0 none, 1 fair, 2 good.
 int break_rank(std::string_view text, std::size_t at, Breaks breaks) {
   const std::string_view rest = text.substr(at);
-  if (breaks == Breaks::words) return rest.starts_with(' ') ? 1 : 0;
+  if (breaks == Breaks::words) {
+    if (rest.starts_with(' ')) return 2;
+    const bool inside = rest.size() > 1 && (rest[0] == '.' || rest[0] == '/') && (rest[1] < '0' || rest[1] > '9') && rest[1] != ' ';
+    return inside ? 1 : 0;  // names of tensors, paths
+  }
   if (rest.starts_with(" + ") || rest.starts_with(" − ")) return 2;
   return rest.starts_with("·") ? 1 : 0;
 }
