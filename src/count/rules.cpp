@@ -1,0 +1,193 @@
+// The rules of thumb that people use, each held against the program's own figure.
+#include "count/rules.h"
+
+#include <reckon/reckon.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace reckon {
+namespace {
+
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+struct Sizes {
+  double layers, d_model, vocabulary, heads, kv_heads, d_head, d_ff;
+  double batch, tokens, keys;
+};
+
+// What the published formulas know of a network: one kind of layer, described by the first.
+Sizes sizes_of(const Model& model, const Workload& workload) {
+  const Layer& layer = model.layers.front();
+  return {real(static_cast<std::int64_t>(model.layers.size())),
+          real(model.d_model),
+          real(model.vocab_size),
+          real(layer.attention.n_heads),
+          real(layer.attention.n_kv_heads),
+          real(layer.attention.d_head),
+          real(layer.feed_forward.d_ff),
+          real(workload.batch),
+          real(workload.tokens),
+          real(workload.past + workload.tokens)};
+}
+
+double new_tokens(const Workload& workload) { return real(workload.batch) * real(workload.tokens); }
+
+// Sums the FLOPs of forward entries whose path and op are accepted.
+template <class Accept>
+double sum_forward(const Ledger& ledger, bool matmul, Accept accept) {
+  double sum = 0;
+  for (const WorkEntry& entry : ledger.work) {
+    if (entry.stage != Stage::forward || !accept(entry)) continue;
+    sum += real(matmul ? entry.matmul_each : entry.elementwise_each) * real(entry.place.count);
+  }
+  return sum;
+}
+
+bool pairwise(const WorkEntry& entry) {
+  return entry.place.path == "attention/scores" || entry.place.path == "attention/mixing";
+}
+
+// The context at which scores and mixing cost as much as the projections: the one grows with T², the other with T.
+double crossover(const Model& model) {
+  Workload workload;
+  workload.tokens = std::min<std::int64_t>(model.context, 64);
+  const Ledger ledger = count(model, workload);
+  const double pairs = sum_forward(ledger, true, pairwise);
+  const double projections = sum_forward(ledger, true, [](const WorkEntry& entry) {
+    return entry.place.path.starts_with("attention/") && !pairwise(entry);
+  });
+  return projections / pairs * real(workload.tokens);
+}
+
+// Two RMSNorms a layer and one at the end, over the whole width: what the rule for norms assumes.
+bool plain_rms_norms(const Model& model) {
+  const auto rms = [](const std::optional<Norm>& norm) { return norm && norm->kind == Norm::Kind::rms; };
+  return rms(model.final_norm) && !model.embedding_norm &&
+         std::all_of(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
+           const SublayerNorms &a = layer.attention_norms, &f = layer.feed_forward_norms;
+           return rms(a.before) && rms(f.before) && !a.after && !f.after && !a.residual && !f.residual &&
+                  !layer.attention.query_key_norm && !layer.attention.latent;
+         });
+}
+
+bool whole_rope(const Model& model) {
+  return std::all_of(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
+    return layer.attention.rope && layer.attention.rope->dims == layer.attention.d_head;
+  });
+}
+
+bool has_window(const Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& layer) { return layer.attention.window > 0; });
+}
+
+Ledger training_ledger(const Model& model, const Ledger& ledger) {
+  if (ledger.workload.phase == Phase::train) return ledger;
+  Workload workload = ledger.workload;
+  workload.phase = Phase::train;
+  workload.past = 0;
+  workload.logits = Logits::all;
+  return count(model, workload);
+}
+
+constexpr const char* kaplan_reference = "Kaplan et al. 2020, arXiv 2001.08361";
+constexpr const char* chinchilla_reference = "Hoffmann et al. 2022, arXiv 2203.15556";
+constexpr const char* palm_reference = "Chowdhery et al. 2022, arXiv 2204.02311, appendix B";
+constexpr const char* megatron_reference = "Narayanan et al. 2021, arXiv 2104.04473, equation 3 without recomputation";
+constexpr const char* exercise_reference = "the usual hand calculation";
+
+}  // namespace
+
+std::optional<double> Rule::error() const {
+  if (!exact || *exact == 0) return std::nullopt;
+  return estimate / *exact - 1;
+}
+
+std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, double train_tokens) {
+  const Sizes s = sizes_of(model, ledger.workload);
+  const ParameterTotals& p = ledger.parameter_totals;
+  const double n = real(p.active);
+  const double blocks = 12 * s.layers * s.d_model * s.d_model;
+  const double table = s.vocabulary * s.d_model;
+  const double tokens = new_tokens(ledger.workload);
+
+  std::vector<Rule> rules;
+  rules.push_back({"12·L·d²", "parameters", blocks, real(p.total), "parameters", kaplan_reference});
+  rules.push_back({"V·d / (V·d + 12·L·d²)", "share of the embedding", table / (table + blocks),
+                   real(p.embedding) / real(p.total), "share", exercise_reference});
+  rules.push_back({"2·N", "forward FLOPs per token", 2 * n, real(ledger.forward.matmul) / tokens, "FLOPs per token",
+                   kaplan_reference});
+  if (ledger.workload.phase != Phase::decode) {
+    const Ledger training = training_ledger(model, ledger);
+    const double forward = real(training.forward.matmul) / tokens, backward = real(training.backward.matmul) / tokens;
+    rules.push_back({"4·N", "backward FLOPs per token", 4 * n, backward, "FLOPs per token", kaplan_reference});
+    rules.push_back({"6·N", "training FLOPs per token", 6 * n, forward + backward, "FLOPs per token", kaplan_reference});
+    rules.push_back({"20·N", "tokens for training at the optimum of compute", 20 * real(p.total), std::nullopt,
+                     "tokens", chinchilla_reference});
+    rules.push_back({"6·N·20·N", "FLOPs of that training", 6 * n * 20 * real(p.total),
+                     (forward + backward) * 20 * real(p.total), "FLOPs", chinchilla_reference});
+    if (train_tokens > 0) {
+      rules.push_back({"6·N·D", "FLOPs of training on D tokens", 6 * n * train_tokens,
+                       (forward + backward) * train_tokens, "FLOPs", kaplan_reference});
+    }
+  }
+  if (!has_window(model)) {
+    rules.push_back({"T = 2·d", "context at which scores and mixing cost as much as the projections", 2 * s.d_model,
+                     crossover(model), "tokens", exercise_reference});
+  }
+  if (plain_rms_norms(model) && ledger.workload.logits == Logits::all) {
+    rules.push_back({"3·(2·L + 1)·T·d", "element-wise FLOPs of RMSNorm, forward",
+                     3 * (2 * s.layers + 1) * s.batch * s.tokens * s.d_model,
+                     sum_forward(ledger, false, [](const WorkEntry& e) { return e.op == "rms_norm"; }), "FLOPs",
+                     exercise_reference});
+  }
+  if (whole_rope(model)) {
+    const double head = model.layers.front().attention.rope->dims;
+    const double rotated = model.layers.front().attention.latent ? s.heads + 1 : s.heads + s.kv_heads;
+    rules.push_back({"2·dₕ²·(H + K)·L·T", "FLOPs of RoPE, were it a dense rotation of each head",
+                     2 * head * head * rotated * s.layers * s.batch * s.tokens,
+                     sum_forward(ledger, false, [](const WorkEntry& e) { return e.op == "rope"; }), "FLOPs",
+                     exercise_reference});
+  }
+  return rules;
+}
+
+Rule convention_flops(Convention convention, const Model& model, const Ledger& ledger) {
+  const Sizes s = sizes_of(model, ledger.workload);
+  const double exact = real(ledger.total().matmul);
+  const double tokens = new_tokens(ledger.workload);
+  // Each counts the backward pass as twice the forward.
+  const bool train = ledger.workload.phase == Phase::train;
+  const double passes = train ? 3 : 1;
+  const char* const unit = "FLOPs";
+  switch (convention) {
+    case Convention::exact: break;
+    case Convention::kaplan:
+      return {train ? "6·N·T" : "2·N·T", "N without embeddings, attention's T² left out",
+              passes * 2 * real(ledger.parameter_totals.active_non_embedding) * tokens, exact, unit, kaplan_reference};
+    case Convention::palm:
+      return {train ? "(6·N + 12·L·H·Q·T)·T" : "(2·N + 4·L·H·Q·T)·T", "N with embeddings, Q the width of a head",
+              passes * (2 * real(ledger.parameter_totals.active) + 4 * s.layers * s.heads * s.d_head * s.keys) * tokens,
+              exact, unit, palm_reference};
+    case Convention::megatron:
+      return {train ? "72·B·s·L·h²·(1 + s/6h + V/12Lh)" : "24·B·s·L·h²·(1 + s/6h + V/12Lh)",
+              "plain blocks of d_ff = 4·d and full heads",
+              passes * 24 * tokens * s.layers * s.d_model * s.d_model *
+                  (1 + s.keys / (6 * s.d_model) + s.vocabulary / (12 * s.layers * s.d_model)),
+              exact, unit, megatron_reference};
+    case Convention::chinchilla: {
+      const double width = s.heads * s.d_head;
+      const double attention = 2 * 3 * s.d_model * width + 2 * s.keys * width + 3 * s.heads * s.keys +
+                               2 * s.keys * width + 2 * width * s.d_model;
+      const double block = attention + 2 * (2 * s.d_model * s.d_ff);
+      const double forward = 2 * s.vocabulary * s.d_model + s.layers * block + 2 * s.d_model * s.vocabulary;
+      return {train ? "3·(4·V·d + L·(attention + dense))·T" : "(4·V·d + L·(attention + dense))·T",
+              "embedding as a product, softmax at 3 a score, plain blocks", passes * forward * tokens, exact, unit,
+              std::string(chinchilla_reference) + ", appendix F"};
+    }
+  }
+  return {"exact", "matrix products of the program", exact, exact, unit, ""};
+}
+
+}  // namespace reckon
