@@ -6,12 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "model/validate.h"
+
 namespace reckon {
 
 namespace {
-
-// Larger than any size of a real network, and small enough that the product of two fits into 64 bits.
-constexpr std::int64_t largest_size = std::int64_t{1} << 30;
 
 // A false or empty value switches a feature off, unless off is the unusual state: biases, ties and norms are there by
 // default in some families.
@@ -24,14 +23,10 @@ bool switched_off(const std::string& name, const nlohmann::json& value) {
   return true;
 }
 
-bool ends_with(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
-}
-
 // Families differ in how they call them, but a dropout rate or a token's number never changes the network.
 bool harmless(std::string_view name) {
   for (std::string_view end : {"dropout", "_pdrop", "dropout_prob", "token_id", "token_ids", "tokens_ids"})
-    if (ends_with(name, end)) return true;
+    if (name.ends_with(end)) return true;
   return false;
 }
 
@@ -117,7 +112,10 @@ bool Fields::has(const std::string& name) const {
 
 std::int64_t Fields::whole(const std::string& name, const nlohmann::json& value, std::int64_t least) const {
   if (!value.is_number_integer()) fail(name, "a whole number");
-  const bool too_large = value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(largest_size);
+  // Asked in this order, for a number beyond 2⁶³ would come out negative.
+  const bool too_large = value.is_number_unsigned()
+                             ? value.get<std::uint64_t>() > static_cast<std::uint64_t>(largest_size)
+                             : value.get<std::int64_t>() > largest_size;
   if (too_large) fail(name, fmt::format("at most {}", largest_size));
   const auto number = value.get<std::int64_t>();
   if (number < least) fail(name, fmt::format("a whole number of at least {}", least));

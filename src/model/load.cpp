@@ -24,20 +24,16 @@ namespace {
 
 constexpr std::uintmax_t largest_config = 64u << 20;  // bytes; real ones have a few thousand
 
-bool ends_with(const std::string& text, const std::string& end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 // PyTorch's own formats are pickles, and reading a pickle can run any code that is in it.
 bool is_pickle(const std::string& path) {
   for (const char* end : {".bin", ".pt", ".pth", ".ckpt", ".pkl"})
-    if (ends_with(path, end)) return true;
+    if (path.ends_with(end)) return true;
   return false;
 }
 
 bool looks_like_path(const std::string& text) {
-  return text.find('/') != std::string::npos || ends_with(text, ".json") || ends_with(text, ".safetensors") ||
-         ends_with(text, ".gguf") || is_pickle(text);
+  return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".safetensors") ||
+         text.ends_with(".gguf") || is_pickle(text);
 }
 
 nlohmann::json parse(const std::string& text, const std::string& where) {
@@ -81,18 +77,18 @@ Model read_path(const std::string& given) {
     if (!fs::exists(config, error)) throw Error(fmt::format("{}: this folder has no config.json", given));
     return read_file(config);
   }
-  if (ends_with(given, ".gguf"))
+  if (given.ends_with(".gguf"))
     throw Error(fmt::format("{}: GGUF files are not yet read; give the folder with the model's config.json", given));
   if (is_pickle(given))
     throw Error(fmt::format("{}: this is a pickle, which can run code when it is read, and is refused; "
                             "give a config.json or a .safetensors file", given));
-  if (ends_with(given, ".safetensors") || ends_with(given, ".safetensors.index.json")) {
+  if (given.ends_with(".safetensors") || given.ends_with(".safetensors.index.json")) {
     const fs::path config = path.parent_path() / "config.json";
     if (!fs::exists(config, error))
       throw Error(fmt::format("{}: there is no config.json beside this file to say what its tensors are for", given));
     return read_file(config);
   }
-  if (!ends_with(given, ".json"))
+  if (!given.ends_with(".json"))
     throw Error(fmt::format("{}: expected a folder with a config.json, a .json file or a .safetensors file", given));
   return read_file(path);
 }

@@ -5,12 +5,11 @@
 #include <map>
 
 #include "model/families.h"
+#include "model/validate.h"
 
 namespace reckon {
 
 namespace {
-
-constexpr std::int64_t most_layers = 100'000;
 
 // A missing field takes the family's default, a null asks for what follows from the other sizes.
 std::int64_t derived(Fields& config, const std::string& name, std::int64_t family_default, std::int64_t following) {

@@ -84,9 +84,10 @@ Model read_gpt_neo(Fields& config) {
   static const nlohmann::json usual = nlohmann::json::parse(R"([[["global", "local"], 12]])");
   const std::string shape = "an array like [[[\"global\", \"local\"], 12]]";
   for (const nlohmann::json& group : types ? *types : usual) {
-    if (!group.is_array() || group.size() != 2 || !group[0].is_array() || !group[1].is_number_unsigned())
+    if (!group.is_array() || group.size() != 2 || !group[0].is_array() || !group[1].is_number_integer())
       config.fail("attention_types", shape);
-    for (std::uint64_t time = 0; time < group[1].get<std::uint64_t>() && local.size() <= model.layers.size(); ++time) {
+    const auto times = group[1].get<std::int64_t>();
+    for (std::int64_t time = 0; time < times && local.size() <= model.layers.size(); ++time) {
       if (group[0].empty()) config.fail("attention_types", shape);
       for (const nlohmann::json& type : group[0]) {
         if (type != "global" && type != "local") config.fail("attention_types", shape);

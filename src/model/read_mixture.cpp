@@ -144,7 +144,7 @@ Model read_qwen3_moe(Fields& config) {
   std::set<std::int64_t> dense;
   if (const nlohmann::json* layers = config.array("mlp_only_layers"))
     for (const nlohmann::json& layer : *layers) {
-      if (!layer.is_number_unsigned()) config.fail("mlp_only_layers", "an array of layer numbers");
+      if (!layer.is_number_integer()) config.fail("mlp_only_layers", "an array of layer numbers");
       dense.insert(layer.get<std::int64_t>());
     }
   const bool slides = config.flag("use_sliding_window", false);

@@ -93,6 +93,7 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
   Outside outside;
   outside.theta = config.positive("rope_theta", defaults.theta);
   outside.fraction = config.positive("partial_rotary_factor", defaults.fraction);
+  if (outside.fraction > 1) config.fail("partial_rotary_factor", "at most 1");
   outside.interleaved = defaults.interleaved;
   outside.d_head = d_head;
   outside.context = context;

@@ -9,10 +9,6 @@ namespace reckon {
 
 namespace {
 
-// Larger than any real size; the product of two still fits into 64 bits.
-constexpr std::int64_t largest_size = std::int64_t{1} << 30;
-constexpr std::size_t most_layers = 100'000;
-
 // Collects where we are, so that each check is one line.
 class Checks {
  public:
@@ -155,7 +151,7 @@ void validate(const Model& model) {
   check.positive("the scale of the logits", model.head.scale);
   check.not_negative("the soft-cap of the logits", model.head.softcap);
   if (model.layers.empty()) check.fail("there are no layers; expected at least 1");
-  if (model.layers.size() > most_layers)
+  if (model.layers.size() > static_cast<std::size_t>(most_layers))
     check.fail(fmt::format("there are {} layers; expected at most {}", model.layers.size(), most_layers));
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     if (i > 0 && model.layers[i] == model.layers[i - 1]) continue;

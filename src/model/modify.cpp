@@ -1,0 +1,349 @@
+#include "model/modify.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "model/validate.h"
+
+namespace reckon {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& sentence) { throw UsageError(sentence); }
+
+void check_given(const char* option, const std::optional<std::int64_t>& given, std::int64_t least = 1,
+                 std::int64_t most = largest_size) {
+  if (given && (*given < least || *given > most))
+    refuse(fmt::format("{} is {}; expected a whole number from {} to {}", option, *given, least, most));
+}
+
+double inverse_root(std::int64_t width) { return 1.0 / std::sqrt(static_cast<double>(width)); }
+
+// size · numerator / denominator if that is a whole number above zero; else complains, naming the option that settles it.
+std::int64_t scaled(std::int64_t size, std::int64_t numerator, std::int64_t denominator, const char* what,
+                    const char* option) {
+  if (size * numerator % denominator != 0 || size * numerator < denominator)
+    refuse(fmt::format("{} would be {} · {} / {}, which is not a whole number; say it with {}", what, size, numerator,
+                       denominator, option));
+  return size * numerator / denominator;
+}
+
+// The layers before the stack's repeating pattern, and the length of that pattern: the pair with the least sum.
+std::pair<std::size_t, std::size_t> find_pattern(const std::vector<Layer>& layers) {
+  std::pair<std::size_t, std::size_t> best{0, layers.size()};
+  for (std::size_t period = 1; period < best.first + best.second; ++period) {
+    std::size_t start = layers.size() - period;  // from here on, every layer equals the one a period later
+    while (start > 0 && layers[start - 1] == layers[start - 1 + period]) --start;
+    if (start + period < best.first + best.second) best = {start, period};
+  }
+  return best;
+}
+
+void change_layers(Model& model, std::int64_t n_layers) {
+  const auto wanted = static_cast<std::size_t>(n_layers);
+  const auto [start, period] = find_pattern(model.layers);
+  model.layers.reserve(wanted);
+  while (model.layers.size() < wanted) {
+    Layer next = model.layers[start + (model.layers.size() - start) % period];
+    model.layers.push_back(std::move(next));
+  }
+  model.layers.resize(wanted);
+}
+
+void change_heads(Attention& attention, std::int64_t old_width, std::int64_t width, const Changes& changes) {
+  const Attention old = attention;
+  const bool derived = !old.latent && old.n_heads * old.d_head == old_width;
+  if (old.latent && changes.kv_heads) refuse("--kv-heads cannot be changed in latent attention: keys and values come from one latent");
+  if (old.latent && changes.d_head) refuse("--d-head cannot be changed in latent attention: a head has two parts of its own");
+
+  attention.n_heads = changes.heads.value_or(old.n_heads);
+  attention.n_kv_heads = changes.kv_heads.value_or(old.n_kv_heads == old.n_heads ? attention.n_heads : old.n_kv_heads);
+  if (attention.n_heads % attention.n_kv_heads != 0)
+    refuse(fmt::format("{} key-value heads do not divide {} heads; say them with --kv-heads", attention.n_kv_heads,
+                       attention.n_heads));
+  if (changes.d_head) {
+    attention.d_head = *changes.d_head;
+  } else if (derived) {
+    if (width % attention.n_heads != 0)
+      refuse(fmt::format("{} heads do not divide d_model, {}; change one of them or say --d-head", attention.n_heads, width));
+    attention.d_head = width / attention.n_heads;
+  }
+  if (attention.d_head == old.d_head) return;
+
+  attention.d_value = attention.d_head;
+  if (old.scale == inverse_root(old.d_head)) attention.scale = inverse_root(attention.d_head);
+  if (old.alibi_scale == old.scale) attention.alibi_scale = attention.scale;
+  if (!attention.rope) return;
+  if (attention.rope->scaling == Rope::Scaling::longrope)
+    refuse(fmt::format("d_head would become {}, but LongRoPE's factors are for heads of {}", attention.d_head, old.d_head));
+  attention.rope->dims = scaled(old.rope->dims, attention.d_head, old.d_head, "the rotated part of a head", "another --d-head");
+  if (attention.rope->dims % 2 != 0)
+    refuse(fmt::format("RoPE would rotate {} elements of a head, an odd number; choose another --d-head", attention.rope->dims));
+}
+
+// Cross-attention spans the whole width: its heads follow the layer's as far as they divide it.
+void fit_cross_attention(Layer& layer, std::int64_t width) {
+  CrossAttention& cross = *layer.cross_attention;
+  const bool usual_scale = cross.d_head == 0 || cross.scale == inverse_root(cross.d_head);
+  cross.n_heads = layer.attention.n_heads;
+  if (width % cross.n_heads != 0)
+    refuse(fmt::format("{} heads do not divide d_model, {}, as cross-attention needs", cross.n_heads, width));
+  cross.d_head = width / cross.n_heads;
+  if (usual_scale) cross.scale = inverse_root(cross.d_head);
+}
+
+void change_widths(Model& model, const Changes& changes) {
+  const std::int64_t old_width = model.d_model;
+  const std::int64_t width = changes.d_model.value_or(old_width);
+  if (model.d_embedding == old_width) model.d_embedding = width;
+  if (model.embedding_scale == std::sqrt(static_cast<double>(old_width)))
+    model.embedding_scale = std::sqrt(static_cast<double>(width));
+  model.d_model = width;
+  for (Layer& layer : model.layers) {
+    change_heads(layer.attention, old_width, width, changes);
+    if (layer.cross_attention) fit_cross_attention(layer, width);
+    const bool settled = changes.d_ff || changes.match_d_ff;
+    if (!settled) {
+      layer.feed_forward.d_ff = scaled(layer.feed_forward.d_ff, width, old_width, "d_ff", "--d-ff");
+      if (layer.mixture && layer.mixture->shared)
+        layer.mixture->shared->d_ff = scaled(layer.mixture->shared->d_ff, width, old_width, "the shared experts' d_ff", "--d-ff");
+    }
+  }
+}
+
+void set_form(FeedForward& feed_forward, Changes::FeedForwardForm form) {
+  const FeedForward old = feed_forward;
+  using Form = Changes::FeedForwardForm;
+  feed_forward.gated = form == Form::swiglu || form == Form::geglu;
+  if (form == Form::relu) {
+    feed_forward.activation = Activation::relu;
+  } else if (form == Form::silu || form == Form::swiglu) {
+    feed_forward.activation = Activation::silu;
+  } else if (old.activation != Activation::gelu_tanh) {  // which is a GELU already
+    feed_forward.activation = Activation::gelu;
+  }
+  if (feed_forward != old) feed_forward.clamp = 0.0;  // gpt-oss's clamp belongs to its own SwiGLU
+}
+
+void change_feed_forward(Model& model, const Changes& changes) {
+  for (Layer& layer : model.layers) {
+    FeedForward& feed_forward = layer.feed_forward;
+    FeedForward* shared = layer.mixture && layer.mixture->shared ? &*layer.mixture->shared : nullptr;
+    if (changes.ffn) {
+      set_form(feed_forward, *changes.ffn);
+      if (shared) set_form(*shared, *changes.ffn);
+    }
+    if (!changes.d_ff && !changes.match_d_ff) continue;
+    const std::int64_t old = feed_forward.d_ff;
+    const std::int64_t matched = feed_forward.gated ? (16 * model.d_model + 3) / 6 : 4 * model.d_model;
+    feed_forward.d_ff = changes.d_ff.value_or(matched);
+    if (shared) shared->d_ff = scaled(shared->d_ff, feed_forward.d_ff, old, "the shared experts' d_ff", "another --d-ff");
+  }
+}
+
+bool has_biases(const Model& model) {
+  for (const Layer& layer : model.layers)
+    if (layer.attention.output_bias || layer.feed_forward.bias) return true;
+  return false;
+}
+
+template <class Change>
+void for_each_norm(Model& model, const Change& change) {
+  const auto each = [&](std::optional<Norm>& norm) {
+    if (norm) change(*norm);
+  };
+  each(model.embedding_norm);
+  each(model.final_norm);
+  for (Layer& layer : model.layers) {
+    for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) {
+      each(norms->before);
+      each(norms->after);
+      each(norms->residual);
+    }
+    each(layer.attention.query_key_norm);
+    if (layer.attention.latent) change(layer.attention.latent->norm);
+    if (layer.cross_attention) each(layer.cross_attention->norm);
+  }
+}
+
+void change_norm_kind(Model& model, Norm::Kind kind) {
+  const bool bias = kind == Norm::Kind::layer && has_biases(model);
+  for_each_norm(model, [&](Norm& norm) {
+    if (norm.kind == kind) return;
+    norm.kind = kind;
+    norm.bias = bias && norm.weight;
+  });
+}
+
+void change_norm_position(Model& model, Changes::NormPosition position) {
+  std::optional<Norm> last;
+  for (Layer& layer : model.layers) {
+    if (layer.parallel && position == Changes::NormPosition::post)
+      refuse("--norm-position post makes no sense here: the blocks of this model add attention and feed-forward in parallel");
+    for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) {
+      const std::optional<Norm> norm = norms->before ? norms->before : norms->after ? norms->after : norms->residual;
+      *norms = {};
+      (position == Changes::NormPosition::post ? norms->residual : norms->before) = norm;
+      if (norm) last = norm;
+    }
+  }
+  if (position == Changes::NormPosition::post) {
+    model.final_norm.reset();
+  } else if (!model.final_norm) {
+    model.final_norm = last;
+  }
+}
+
+void change_positions(Model& model, Changes::PositionKind kind) {
+  using Kind = Changes::PositionKind;
+  if (kind == Kind::learned && model.positions.kind == Positions::Kind::learned) {
+    // OPT keeps its extra rows
+  } else {
+    model.positions = {};
+    if (kind == Kind::learned) model.positions.kind = Positions::Kind::learned;
+    if (kind == Kind::sinusoidal) model.positions.kind = Positions::Kind::sinusoidal;
+  }
+  for (Layer& layer : model.layers) {
+    Attention& attention = layer.attention;
+    if (attention.latent && kind != Kind::rope)
+      refuse("--positions cannot be changed in latent attention: a part of each head is there for RoPE");
+    if (kind != Kind::rope) attention.rope.reset();
+    if (kind == Kind::rope && !attention.rope) {
+      if (attention.d_head % 2 != 0) refuse(fmt::format("RoPE needs heads of even width; d_head is {}", attention.d_head));
+      attention.rope.emplace().dims = attention.d_head;
+    }
+    if (kind != Kind::alibi) attention.alibi_scale = 1.0;
+    attention.alibi = kind == Kind::alibi;
+  }
+}
+
+void change_bias(Model& model, bool bias) {
+  for (Layer& layer : model.layers) {
+    Attention& attention = layer.attention;
+    attention.output_bias = bias;
+    if (attention.latent) {
+      attention.latent->down_bias = bias;  // the projections up from the latents never have one
+    } else {
+      attention.query_bias = attention.key_bias = attention.value_bias = bias;
+    }
+    layer.feed_forward.bias = bias;
+    if (layer.mixture && layer.mixture->shared) layer.mixture->shared->bias = bias;
+    if (layer.cross_attention) layer.cross_attention->bias = bias;
+  }
+  for_each_norm(model, [&](Norm& norm) { norm.bias = bias && norm.kind == Norm::Kind::layer && norm.weight; });
+}
+
+void change_qkv_bias(Model& model, bool bias) {
+  for (Layer& layer : model.layers) {
+    Attention& attention = layer.attention;
+    if (attention.latent) refuse("--qkv-bias makes no sense in latent attention, which has no query, key and value projections");
+    attention.query_bias = attention.key_bias = attention.value_bias = bias;
+  }
+}
+
+void change_window(Model& model, std::int64_t window) {
+  bool some = false;
+  for (const Layer& layer : model.layers) some = some || layer.attention.window > 0;
+  for (Layer& layer : model.layers)
+    if (!some || layer.attention.window > 0) layer.attention.window = window;
+}
+
+void change_experts(Model& model, const Changes& changes) {
+  bool dense = true;
+  for (const Layer& layer : model.layers) dense = dense && !layer.mixture;
+  if (dense && !(changes.experts && changes.active_experts))
+    refuse("a dense model becomes a mixture with both --experts and --active-experts");
+  for (Layer& layer : model.layers) {
+    if (dense) layer.mixture.emplace().normalize = true;
+    if (!layer.mixture) continue;
+    layer.mixture->n_experts = changes.experts.value_or(layer.mixture->n_experts);
+    layer.mixture->n_active = changes.active_experts.value_or(layer.mixture->n_active);
+    if (layer.mixture->n_active > layer.mixture->n_experts)
+      refuse(fmt::format("--active-experts is {}; expected at most the {} experts", layer.mixture->n_active,
+                         layer.mixture->n_experts));
+  }
+}
+
+void change_cross_attention(Model& model, bool wanted) {
+  for (Layer& layer : model.layers) {
+    if (!wanted) layer.cross_attention.reset();
+    if (!wanted || layer.cross_attention) continue;
+    layer.cross_attention.emplace().bias = layer.attention.output_bias;
+    fit_cross_attention(layer, model.d_model);
+  }
+}
+
+template <class Value>
+Value parse_word(const char* option, const std::string& word, const std::vector<std::pair<std::string, Value>>& words) {
+  std::string expected;
+  for (const auto& [known, value] : words) {
+    if (known == word) return value;
+    expected += (expected.empty() ? "" : ", ") + known;
+  }
+  throw UsageError(fmt::format("{} is \"{}\"; expected one of {}", option, word.substr(0, 40), expected));
+}
+
+}  // namespace
+
+Model modify(Model model, const Changes& changes) {
+  check_given("--layers", changes.layers, 1, most_layers);
+  check_given("--d-model", changes.d_model);
+  check_given("--heads", changes.heads);
+  check_given("--kv-heads", changes.kv_heads);
+  check_given("--d-head", changes.d_head);
+  check_given("--d-ff", changes.d_ff);
+  check_given("--vocab", changes.vocab);
+  check_given("--context", changes.context);
+  check_given("--window", changes.window, 0);
+  check_given("--experts", changes.experts);
+  check_given("--active-experts", changes.active_experts);
+  if (changes.d_ff && changes.match_d_ff) refuse("--d-ff is both a number and match; expected one of them");
+
+  if (changes.layers) change_layers(model, *changes.layers);
+  if (changes.d_model || changes.heads || changes.kv_heads || changes.d_head) change_widths(model, changes);
+  change_feed_forward(model, changes);
+  model.vocab_size = changes.vocab.value_or(model.vocab_size);
+  model.context = changes.context.value_or(model.context);
+  model.head.tied = changes.tied.value_or(model.head.tied);
+  if (changes.norm_position) change_norm_position(model, *changes.norm_position);
+  if (changes.positions) change_positions(model, *changes.positions);
+  if (changes.norm) change_norm_kind(model, *changes.norm);
+  if (changes.bias) change_bias(model, *changes.bias);
+  if (changes.qkv_bias) change_qkv_bias(model, *changes.qkv_bias);
+  if (changes.window) change_window(model, *changes.window);
+  if (changes.experts || changes.active_experts) change_experts(model, changes);
+  if (changes.cross_attention) change_cross_attention(model, *changes.cross_attention);
+  try {
+    validate(model);
+  } catch (const Error& error) {  // the model made sense before: the changes do not
+    throw UsageError(error.what());
+  }
+  return model;
+}
+
+Changes::FeedForwardForm parse_feed_forward(const std::string& word) {
+  using Form = Changes::FeedForwardForm;
+  return parse_word<Form>("--ffn", word, {{"gelu", Form::gelu}, {"relu", Form::relu}, {"silu", Form::silu},
+                                          {"swiglu", Form::swiglu}, {"geglu", Form::geglu}});
+}
+
+Norm::Kind parse_norm(const std::string& word) {
+  return parse_word<Norm::Kind>("--norm", word, {{"layernorm", Norm::Kind::layer}, {"rmsnorm", Norm::Kind::rms}});
+}
+
+Changes::NormPosition parse_norm_position(const std::string& word) {
+  using Position = Changes::NormPosition;
+  return parse_word<Position>("--norm-position", word, {{"pre", Position::pre}, {"post", Position::post}});
+}
+
+Changes::PositionKind parse_positions(const std::string& word) {
+  using Kind = Changes::PositionKind;
+  return parse_word<Kind>("--positions", word, {{"learned", Kind::learned}, {"sinusoidal", Kind::sinusoidal},
+                                                {"rope", Kind::rope}, {"alibi", Kind::alibi}, {"none", Kind::none}});
+}
+
+}  // namespace reckon
