@@ -282,9 +282,12 @@ SafetensorsHeader parse_safetensors(const std::filesystem::path& path, std::span
   HeaderEvents events(where, header);
   read_json({reinterpret_cast<const char*>(start.data()) + 8, static_cast<std::size_t>(length)}, where + ": the header",
             events);
-  std::sort(header.tensors.begin(), header.tensors.end(), [](const StoredTensorInfo& a, const StoredTensorInfo& b) {
+  const auto before = [](const StoredTensorInfo& a, const StoredTensorInfo& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
-  });
+  };
+  // Most writers list the tensors as they lie.
+  if (!std::is_sorted(header.tensors.begin(), header.tensors.end(), before))
+    std::sort(header.tensors.begin(), header.tensors.end(), before);
   check_names_differ(header);
   check_ranges(header);
   return header;

@@ -102,10 +102,8 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
 FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
   FileReport report;
   std::unordered_map<std::string_view, const StoredTensorInfo*> found;
-  StoredNames names;
   for (const StoredTensorInfo& tensor : header.tensors) {
     found.emplace(tensor.name, &tensor);
-    names.insert(tensor.name);
     const auto bytes = static_cast<std::int64_t>(tensor.end - tensor.begin);
     FileReport::Share& share = report.types[tensor.type];
     share.tensors += 1;
@@ -115,7 +113,7 @@ FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
     report.bytes = checked_add(report.bytes, bytes, "the number of bytes");
   }
 
-  const StoredLayout layout = stored_layout(model, names);
+  const StoredLayout layout = stored_layout(model, header);
   const auto count = [](const std::vector<StoredParameter>& parameters) {
     std::int64_t elements = 0;
     for (const StoredParameter& parameter : parameters)

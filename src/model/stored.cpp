@@ -1,3 +1,4 @@
+// Every matrix goes through one description (parts, groups, transposed or not), so that a family is only names.
 #include "model/stored.h"
 
 #include <fmt/format.h>
@@ -9,6 +10,7 @@
 
 #include "files/checked.h"
 #include "files/quote.h"
+#include "files/safetensors.h"
 #include "model/stored_names.h"
 
 namespace reckon {
@@ -383,5 +385,11 @@ class Writer {
 }  // namespace
 
 StoredLayout stored_layout(const Model& model, const StoredNames& present) { return Writer(model, present).write(); }
+
+StoredLayout stored_layout(const Model& model, const SafetensorsHeader& header) {
+  StoredNames present;
+  for (const StoredTensorInfo& tensor : header.tensors) present.insert(tensor.name);
+  return stored_layout(model, present);
+}
 
 }  // namespace reckon

@@ -25,12 +25,12 @@ TensorId dense(Network& n, const FeedForward& f, TensorId x, Symbol symbol, cons
   return apply_linear(n, h, n.d_model, f.bias, paths.down);
 }
 
-TensorId grouped(Network& n, TensorId rows, TensorId choice, Dim experts, Dim out, bool bias, std::string_view path) {
+TensorId grouped(Network& n, TensorId rows, TensorId offsets, Dim experts, Dim out, bool bias, std::string_view path) {
   Builder& b = n.builder;
   b.set_path(path);
   const TensorId weight = b.parameter(path, "weight", {experts, out, b.shape(rows)[-1]});
   const TensorId shift = bias ? b.parameter(path, "bias", {experts, out}) : no_tensor;
-  return grouped_linear(b, rows, weight, shift, choice, "out");
+  return grouped_linear(b, rows, weight, shift, offsets, "out");
 }
 
 TensorId mixture(Network& n, const FeedForward& f, const Mixture& m, TensorId x) {
@@ -45,14 +45,14 @@ TensorId mixture(Network& n, const FeedForward& f, const Mixture& m, TensorId x)
   }
   const auto [choice, weights] = route(b, m, logits, correction);
   b.set_path("feed_forward/dispatch");
-  const TensorId rows = dispatch(b, x, choice, "rows");  // (B × T × k × d)
-  const TensorId gate = f.gated ? grouped(n, rows, choice, experts, d_expert, f.bias, expert_paths.gate) : no_tensor;
-  const TensorId up = grouped(n, rows, choice, experts, d_expert, f.bias, expert_paths.up);
+  const auto [rows, order, offsets] = dispatch(b, x, choice, experts);  // (B × T × k × d)
+  const TensorId gate = f.gated ? grouped(n, rows, offsets, experts, d_expert, f.bias, expert_paths.gate) : no_tensor;
+  const TensorId up = grouped(n, rows, offsets, experts, d_expert, f.bias, expert_paths.up);
   b.set_path(expert_paths.activation);
   const TensorId h = f.gated ? activate(b, f, gate, up, "hidden") : activate(b, f, up, no_tensor, "hidden");
-  const TensorId down = grouped(n, h, choice, experts, n.d_model, f.bias, expert_paths.down);
+  const TensorId down = grouped(n, h, offsets, experts, n.d_model, f.bias, expert_paths.down);
   b.set_path("feed_forward/combine");
-  const TensorId y = combine(b, down, weights, choice, "combined");
+  const TensorId y = combine(b, down, weights, order, "combined");
   if (!m.shared) return y;
   const TensorId shared = dense(n, *m.shared, x, Symbol::d_shared, shared_paths);
   b.set_path("feed_forward/combine");

@@ -20,29 +20,29 @@ ActivationCost activation_cost(Activation activation) {
   return {0, 0};
 }
 
+// A gate costs one product more, and backward: d_up = dy·act(gate), d_gate = (dy·up)·act'(gate).
+// gpt-oss: g = min(g, c), u = clamp(u, ±c), g·σ(1.702·g)·(u + 1): 1 + 2 + 6 + 2; backward: clamps 3, σ 5, act 1,
+// u + 1 and products 3, derivative σ + 1.702·g·σ·(1 − σ) 5, two masks of the clamps 2.
+ActivationCost activation_operations(const Attributes& attributes, bool gated) {
+  if (attributes.get("clamp") != 0.0) return {11, 19};
+  const ActivationCost act = activation_cost(static_cast<Activation>(attributes.whole("activation")));
+  return gated ? ActivationCost{act.forward + 1, act.forward + 1 + act.backward + 1} : act;
+}
+
 namespace {
 
-Activation kind(const Op& op) { return static_cast<Activation>(op.attributes.whole("activation")); }
-bool clamped(const Op& op) { return op.attributes.get("clamp") != 0.0; }
-
-// A gate costs one product more. gpt-oss: g = min(g, c), u = clamp(u, ±c), g·σ(1.702·g)·(u + 1): 1 + 2 + 6 + 2.
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const bool gated = op.inputs[1] != no_tensor;
-  const std::int64_t operations = clamped(op) ? 11 : activation_cost(kind(op)).forward + (gated ? 1 : 0);
-  cost.elementwise = program[op.outputs[0]].shape.product(operations);
+  cost.elementwise = program[op.outputs[0]].shape.product(activation_operations(op.attributes, gated).forward);
   add_traffic(cost, program, op);
   return cost;
 }
 
-// Gated: d_up = dy·act(gate), d_gate = (dy·up)·act'(gate). gpt-oss: clamps 3, σ 5, act 1, u + 1 and products 3,
-// derivative σ + 1.702·g·σ·(1 − σ) 5, two masks of the clamps 2.
 Cost backward_cost(const Program& program, const Op& op) {
   Cost cost;
   const bool gated = op.inputs[2] != no_tensor;
-  const ActivationCost act = activation_cost(kind(op));
-  const std::int64_t operations = clamped(op) ? 19 : gated ? act.forward + 1 + act.backward + 1 : act.backward;
-  cost.elementwise = program[op.inputs[1]].shape.product(operations);
+  cost.elementwise = program[op.inputs[1]].shape.product(activation_operations(op.attributes, gated).backward);
   add_traffic(cost, program, op);
   return cost;
 }

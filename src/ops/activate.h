@@ -17,5 +17,7 @@ struct ActivationCost {
   std::int64_t forward, backward;
 };
 ActivationCost activation_cost(Activation activation);
+// The same of an op with the attributes `activation` and `clamp`, its gate counted in.
+ActivationCost activation_operations(const Attributes& attributes, bool gated);
 
 }  // namespace reckon

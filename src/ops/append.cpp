@@ -24,8 +24,7 @@ TensorId append(Builder& builder, TensorId fresh, TensorId cache, Dim keys, std:
   check(in.rank() == 4 && held.rank() == 4 && in[2].size == held[2].size && in[3].size == held[3].size &&
             keys.size <= held[1].size,
         "append", to_string(in) + " to " + to_string(held), "a cache with room and heads alike");
-  const TensorId y = builder.tensor(TensorKind::cache, name, {in[0], keys, in[2], in[3]}, builder[cache].dtype);
-  builder.program().tensors[static_cast<std::size_t>(y)].storage = cache;
+  const TensorId y = builder.alias(cache, name, {in[0], keys, in[2], in[3]}, 0, strides_of(builder[cache]));
   builder.emit(append_operation, {fresh, cache}, {y});
   return y;
 }

@@ -41,14 +41,14 @@ Cost combine_backward_cost(const Program& program, const Op& op) {
 
 void dispatch_gradient(Gradient& g, const Op& op) {
   const TensorId dx = g.make(op.inputs[0]);
-  g.builder().emit(dispatch_backward_operation, {g.of(op.outputs[0]), op.inputs[1]}, {dx});
+  g.builder().emit(dispatch_backward_operation, {g.of(op.outputs[0]), op.outputs[1]}, {dx});
   g.add(op.inputs[0], dx);
 }
 
 void combine_gradient(Gradient& g, const Op& op) {
-  const TensorId rows = op.inputs[0], weights = op.inputs[1], choice = op.inputs[2];
+  const TensorId rows = op.inputs[0], weights = op.inputs[1], order = op.inputs[2];
   const TensorId d_rows = g.make(rows), d_weights = g.make(weights);
-  g.builder().emit(combine_backward_operation, {g.of(op.outputs[0]), rows, weights, choice}, {d_rows, d_weights});
+  g.builder().emit(combine_backward_operation, {g.of(op.outputs[0]), rows, weights, order}, {d_rows, d_weights});
   g.add(rows, d_rows);
   g.add(weights, d_weights);
 }
@@ -60,22 +60,25 @@ const Operation dispatch_backward_operation{"dispatch_backward", gather_cost, nu
 const Operation combine_operation{"combine", combine_cost, combine_gradient};
 const Operation combine_backward_operation{"combine_backward", combine_backward_cost, nullptr};
 
-TensorId dispatch(Builder& builder, TensorId x, TensorId choice, std::string_view name) {
-  Shape shape = builder.shape(choice);
+Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts) {
+  const Shape chosen = builder.shape(choice);
+  Shape shape = chosen;
   shape.push(builder.shape(x)[-1]);
-  const TensorId rows = builder.activation(name, shape);
-  builder.emit(dispatch_operation, {x, choice}, {rows});
-  return rows;
+  const TensorId rows = builder.activation("rows", shape);
+  const TensorId order = builder.tensor(TensorKind::activation, "order", chosen, DType::int32);
+  const TensorId offsets = builder.tensor(TensorKind::activation, "offsets", {experts.size + 1}, DType::int32);
+  builder.emit(dispatch_operation, {x, choice}, {rows, order, offsets});
+  return {rows, order, offsets};
 }
 
-TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId choice, std::string_view name) {
+TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId order, std::string_view name) {
   const Shape in = builder.shape(rows);
   check(builder.shape(weights).same_sizes(in.leading()), "combine",
         to_string(in) + " and " + to_string(builder.shape(weights)), "a weight for each row");
   Shape shape = in.leading().leading();
   shape.push(in[-1]);
   const TensorId y = builder.activation(name, shape);
-  builder.emit(combine_operation, {rows, weights, choice}, {y});
+  builder.emit(combine_operation, {rows, weights, order}, {y});
   return y;
 }
 

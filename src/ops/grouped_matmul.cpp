@@ -45,21 +45,21 @@ Cost bias_gradient_cost(const Program& program, const Op& op) {
 }
 
 void gradient(Gradient& g, const Op& op) {
-  const TensorId rows = op.inputs[0], weight = op.inputs[1], bias = op.inputs[2], choice = op.inputs[3];
+  const TensorId rows = op.inputs[0], weight = op.inputs[1], bias = op.inputs[2], offsets = op.inputs[3];
   const TensorId dy = g.of(op.outputs[0]);
   if (g.wanted(rows)) {
     const TensorId dx = g.make(rows);
-    g.builder().emit(grouped_matmul_operation, {dy, weight, no_tensor, choice}, {dx});
+    g.builder().emit(grouped_matmul_operation, {dy, weight, no_tensor, offsets}, {dx});
     g.add(rows, dx);
   }
   if (g.wanted(weight)) {
     const TensorId dw = g.make(weight);
-    g.builder().emit(grouped_weight_gradient_operation, {dy, rows, choice}, {dw});
+    g.builder().emit(grouped_weight_gradient_operation, {dy, rows, offsets}, {dw});
     g.add(weight, dw);
   }
   if (g.wanted(bias)) {
     const TensorId db = g.make(bias);
-    g.builder().emit(grouped_bias_gradient_operation, {dy, choice}, {db});
+    g.builder().emit(grouped_bias_gradient_operation, {dy, offsets}, {db});
     g.add(bias, db);
   }
 }
@@ -70,7 +70,7 @@ const Operation grouped_matmul_operation{"grouped_matmul", cost, gradient};
 const Operation grouped_weight_gradient_operation{"grouped_weight_gradient", weight_gradient_cost, nullptr};
 const Operation grouped_bias_gradient_operation{"grouped_bias_gradient", bias_gradient_cost, nullptr};
 
-TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId choice,
+TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets,
                         std::string_view name) {
   const Shape in = builder.shape(rows), w = builder.shape(weight);
   check(w.rank() == 3 && in[-1].size == w[-1].size, "grouped_matmul", to_string(in) + " and " + to_string(w),
@@ -78,7 +78,7 @@ TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, Tensor
   Shape shape = in.leading();
   shape.push(w[1]);
   const TensorId y = builder.activation(name, shape);
-  builder.emit(grouped_matmul_operation, {rows, weight, bias, choice}, {y}, {{"transpose_b", 1}});
+  builder.emit(grouped_matmul_operation, {rows, weight, bias, offsets}, {y}, {{"transpose_b", 1}});
   return y;
 }
 

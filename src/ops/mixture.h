@@ -1,7 +1,8 @@
 // Mixtures of experts without dropping: every token goes to its k best experts, so k·tokens rows are dispatched.
 //   route           logits (… × E), correction (E) or no_tensor → choice (… × k), weights (… × k)
-//   dispatch        x (… × d) → rows (… × k × d), in the order of the experts
-//   grouped_matmul  rows (… × k × K) · the chosen expert's weight of (E × N × K), + bias (E × N) → (… × k × N)
+//   dispatch        x (… × d) → rows (… × k × d) sorted by expert, order (… × k: where each came from),
+//                   offsets (E + 1: where each expert's rows begin)
+//   grouped_matmul  rows (… × k × K) · their expert's weight of (E × N × K), + bias (E × N) → (… × k × N)
 //   combine         rows (… × k × d), weights (… × k) → Σ over k of weight · row (… × d)
 // Ties go to the lower expert.
 #pragma once
@@ -19,9 +20,12 @@ extern const Operation route_operation, route_backward_operation, dispatch_opera
     combine_backward_operation;
 
 std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction);
-TensorId dispatch(Builder& builder, TensorId x, TensorId choice, std::string_view name);
-TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId choice,
+struct Dispatched {
+  TensorId rows, order, offsets;
+};
+Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts);
+TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets,
                         std::string_view name);
-TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId choice, std::string_view name);
+TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId order, std::string_view name);
 
 }  // namespace reckon

@@ -55,8 +55,8 @@ std::pair<TensorId, TensorId> split(Builder& builder, TensorId x, Dim a, Dim b, 
   Shape left = shape.leading(), right = shape.leading();
   left.push(a);
   right.push(b);
-  const TensorId ya = builder.activation(first, left), yb = builder.activation(second, right);
-  for (TensorId y : {ya, yb}) builder.program().tensors[static_cast<std::size_t>(y)].storage = x;
+  const Strides strides = strides_of(builder[x]);
+  const TensorId ya = builder.alias(x, first, left, 0, strides), yb = builder.alias(x, second, right, a.size, strides);
   builder.emit(split_operation, {x}, {ya, yb});
   return {ya, yb};
 }

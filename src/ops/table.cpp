@@ -4,6 +4,7 @@
 #include "ops/adamw.h"
 #include "ops/add.h"
 #include "ops/append.h"
+#include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
 #include "ops/embed.h"
@@ -12,6 +13,7 @@
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/project.h"
 #include "ops/rope.h"
 #include "ops/scale.h"
 #include "ops/softcap.h"
@@ -44,7 +46,8 @@ const std::vector<const Operation*>& all_operations() {
       &softmax_operation,           &softmax_backward_operation,
       &split_operation,             &join_operation,
       &join_backward_operation,     &sum_rows_operation,
-      &view_operation,
+      &view_operation,              &project_operation,
+      &grouped_project_operation,   &attend_operation,
   };
   return all;
 }

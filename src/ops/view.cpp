@@ -9,9 +9,9 @@ namespace {
 Cost cost(const Program&, const Op&) { return {}; }
 
 void gradient(Gradient& g, const Op& op) {
-  const TensorId dx = g.make(op.inputs[0]);
+  const Tensor x = g.builder()[op.inputs[0]];
   const TensorId dy = g.of(op.outputs[0]);
-  g.builder().program().tensors[static_cast<std::size_t>(dx)].storage = dy;
+  const TensorId dx = g.builder().alias(dy, x.name, x.shape);
   g.builder().emit(view_operation, {dy}, {dx});
   g.add(op.inputs[0], dx);
 }
@@ -23,8 +23,7 @@ const Operation view_operation{"view", cost, gradient};
 TensorId view(Builder& builder, TensorId x, const Shape& shape) {
   check(builder.shape(x).elements() == shape.elements(), "view",
         to_string(builder.shape(x)) + " as " + to_string(shape), "as many elements");
-  const TensorId y = builder.activation(builder[x].name, shape);
-  builder.program().tensors[static_cast<std::size_t>(y)].storage = x;
+  const TensorId y = builder.alias(x, builder[x].name, shape);
   builder.emit(view_operation, {x}, {y});
   return y;
 }

@@ -12,8 +12,7 @@ TensorId Builder::push(Tensor tensor) {
 }
 
 TensorId Builder::parameter(std::string_view path, std::string_view name, const Shape& shape) {
-  Tensor tensor{{path, scope_.layer}, name, TensorKind::parameter, program_.workload.precision.weights, shape};
-  return push(tensor);
+  return push({{path, scope_.layer}, name, TensorKind::parameter, program_.workload.precision.weights, shape});
 }
 
 TensorId Builder::tensor(TensorKind kind, std::string_view name, const Shape& shape, DType dtype) {
@@ -22,6 +21,12 @@ TensorId Builder::tensor(TensorKind kind, std::string_view name, const Shape& sh
 
 TensorId Builder::activation(std::string_view name, const Shape& shape) {
   return tensor(TensorKind::activation, name, shape, program_.workload.precision.activations);
+}
+
+TensorId Builder::alias(TensorId of, std::string_view name, const Shape& shape, std::int64_t offset,
+                        const Strides& strides) {
+  const Tensor& source = program_[of];
+  return push({scope_, name, source.kind, source.dtype, shape, -1, of, offset, strides});
 }
 
 TensorId Builder::like(TensorId other, TensorKind kind, std::string_view name, DType dtype) {

@@ -21,6 +21,9 @@ class Builder {
   TensorId parameter(std::string_view path, std::string_view name, const Shape& shape);
   TensorId tensor(TensorKind kind, std::string_view name, const Shape& shape, DType dtype);
   TensorId activation(std::string_view name, const Shape& shape);
+  // Another shape of the memory of `of`, from `offset` on; `strides` all 0: row-major without gaps.
+  TensorId alias(TensorId of, std::string_view name, const Shape& shape, std::int64_t offset = 0,
+                 const Strides& strides = {});
   // A tensor like `other`, of another kind (its gradient, its optimizer state), under other's scope and name.
   TensorId like(TensorId other, TensorKind kind, std::string_view name, DType dtype);
 

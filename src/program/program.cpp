@@ -52,6 +52,17 @@ std::string full_name(const Tensor& tensor) {
   return out;
 }
 
+Strides strides_of(const Tensor& tensor) {
+  if (tensor.strides != Strides{}) return tensor.strides;
+  Strides strides{};
+  std::int64_t step = 1;
+  for (int i = tensor.shape.rank() - 1; i >= 0; --i) {
+    strides[static_cast<std::size_t>(i)] = step;
+    step *= tensor.shape[i].size;
+  }
+  return strides;
+}
+
 std::int64_t bits(DType dtype) {
   switch (dtype) {
     case DType::float32:

@@ -42,6 +42,8 @@ class Shape {
 
 std::string to_string(const Shape& shape);  // "1 × 1024 × 768"
 
+using Strides = std::array<std::int64_t, Shape::capacity>;
+
 using TensorId = std::int32_t;
 constexpr TensorId no_tensor = -1;
 
@@ -62,7 +64,12 @@ struct Tensor {
   Shape shape;
   std::int32_t repeat = -1;       // the repeat whose body made it: one instance per iteration
   TensorId storage = no_tensor;   // the tensor whose memory this one is a view of
+  std::int64_t offset = 0;        // …from this element on
+  Strides strides{};              // in elements; all 0: row-major without gaps
 };
+
+// Where the elements of a tensor lie.
+Strides strides_of(const Tensor& tensor);
 
 std::string full_name(const Tensor& tensor);          // "layers.3.attention.query.weight"
 std::int64_t bits(DType dtype);

@@ -1,0 +1,97 @@
+// Liveness: a tensor lives from the op that first writes it to the last that reads it. Layout: largest first, each at
+// the lowest place that is free for its whole life.
+#include "memory/plan.h"
+
+#include "files/checked.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace reckon {
+namespace {
+
+struct Life {
+  TensorId id;
+  std::int64_t first, last;  // ops
+  std::int64_t size;         // bytes, rounded up to the alignment
+};
+
+std::int64_t rounded(std::int64_t size) { return (size + Plan::alignment - 1) / Plan::alignment * Plan::alignment; }
+
+bool in_arena(TensorKind kind) {
+  return kind == TensorKind::activation || kind == TensorKind::input || kind == TensorKind::gradient;
+}
+
+std::vector<Life> lives(const Program& program) {
+  constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
+  std::vector<Life> life(program.tensors.size());
+  for (std::size_t i = 0; i < life.size(); ++i) {
+    life[i] = {static_cast<TensorId>(i), never, -1, 0};
+  }
+  const auto touch = [&](TensorId id, std::int64_t op) {
+    if (id == no_tensor) return;
+    Life& l = life[static_cast<std::size_t>(placement(program, id).root)];
+    l.first = std::min(l.first, op);
+    l.last = std::max(l.last, op);
+  };
+  const auto count = static_cast<std::int64_t>(program.ops.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    const Op& op = program.ops[static_cast<std::size_t>(i)];
+    for (TensorId id : op.inputs) touch(id, i);
+    for (TensorId id : op.outputs) touch(id, i);
+  }
+  touch(program.output, count - 1);
+  std::erase_if(life, [&](const Life& l) { return l.last < 0 || !in_arena(program[l.id].kind); });
+  for (Life& l : life) {
+    l.size = rounded(bytes(program[l.id]));
+    if (program[l.id].kind == TensorKind::input) l.first = 0;  // filled before the first op
+  }
+  return life;
+}
+
+}  // namespace
+
+Placement placement(const Program& program, TensorId id) {
+  Placement p{id, 0};
+  while (program[p.root].storage != no_tensor) {
+    p.offset += program[p.root].offset;
+    p.root = program[p.root].storage;
+  }
+  return p;
+}
+
+Plan plan_memory(const Program& program) {
+  Plan plan;
+  plan.offsets.assign(program.tensors.size(), -1);
+  plan.live.assign(program.ops.size(), 0);
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.storage != no_tensor) continue;
+    if (tensor.kind == TensorKind::parameter) plan.weights = checked_add(plan.weights, bytes(tensor), "the weights");
+    if (tensor.kind == TensorKind::cache) plan.cache = checked_add(plan.cache, bytes(tensor), "the cache");
+    if (tensor.kind == TensorKind::constant) plan.constants = checked_add(plan.constants, bytes(tensor), "the constants");
+  }
+
+  std::vector<Life> order = lives(program);
+  std::stable_sort(order.begin(), order.end(), [](const Life& a, const Life& b) { return a.size > b.size; });
+  std::vector<Life> placed;  // by offset
+  for (const Life& life : order) {
+    // Walk the placed tensors that live at the same time, from the lowest, and take the first gap.
+    std::int64_t offset = 0;
+    for (const Life& other : placed) {
+      if (other.last < life.first || other.first > life.last) continue;
+      const std::int64_t at = plan.offsets[static_cast<std::size_t>(other.id)];
+      if (offset + life.size <= at) break;
+      offset = std::max(offset, at + other.size);
+    }
+    plan.offsets[static_cast<std::size_t>(life.id)] = offset;
+    plan.arena = std::max(plan.arena, checked_add(offset, life.size, "the arena"));
+    const auto place = std::upper_bound(placed.begin(), placed.end(), offset, [&](std::int64_t value, const Life& other) {
+      return value < plan.offsets[static_cast<std::size_t>(other.id)];
+    });
+    placed.insert(place, life);
+    for (std::int64_t i = life.first; i <= life.last; ++i) plan.live[static_cast<std::size_t>(i)] += life.size;
+  }
+  return plan;
+}
+
+}  // namespace reckon

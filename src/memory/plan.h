@@ -1,0 +1,28 @@
+// Where every tensor lies: one arena for what lives only while the program runs, laid out by liveness, and the sizes
+// of what outlives it (weights, cache, constants).
+#pragma once
+
+#include "program/program.h"
+
+#include <vector>
+
+namespace reckon {
+
+struct Plan {
+  static constexpr std::int64_t alignment = 64;  // bytes: a cache line
+  std::vector<std::int64_t> offsets;  // of each tensor in the arena, in bytes; -1: not there (views, other kinds)
+  std::int64_t arena = 0;             // bytes
+  std::int64_t cache = 0, weights = 0, constants = 0;
+  std::vector<std::int64_t> live;  // bytes in use while each op runs
+};
+
+Plan plan_memory(const Program& program);
+
+// The tensor whose memory `id` is part of, and the element at which it begins there.
+struct Placement {
+  TensorId root;
+  std::int64_t offset;
+};
+Placement placement(const Program& program, TensorId id);
+
+}  // namespace reckon

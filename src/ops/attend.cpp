@@ -1,0 +1,47 @@
+// Cost of the lowered attention: the blocks that its kernel visits.
+#include "ops/attend.h"
+
+#include <algorithm>
+
+namespace reckon {
+
+std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window) {
+  std::int64_t pairs = 0;
+  for (std::int64_t first = 0; first < tokens; first += query_block) {
+    const std::int64_t last = std::min(first + query_block, tokens);
+    const std::int64_t begin = window > 0 ? std::max<std::int64_t>(0, past + first - window + 1) : 0;
+    pairs += (last - first) * (past + last - begin);
+  }
+  return pairs;
+}
+
+namespace {
+
+// Inputs: query (B × T × H × m), keys (B × S × K × m), values (B × S × K × n), sinks (H) or no_tensor.
+Cost cost(const Program& program, const Op& op) {
+  Cost cost;
+  const Shape& query = program[op.inputs[0]].shape;
+  const Shape& out = program[op.outputs[0]].shape;
+  const std::int64_t tokens = query[1].size, past = program.workload.past;
+  const Dim pairs(attended_pairs(tokens, past, op.attributes.whole("window")), Symbol::window_pairs);
+  const Dim batch = query[0], heads = query[2];
+  cost.matmul = Formula(2, {batch, heads, pairs, query[3]});
+  cost.matmul += Formula(2, {batch, heads, pairs, out[3]});
+  const std::int64_t per_pair = 5 + (op.attributes.get("scale", 1.0) != 1.0 ? 1 : 0) +
+                                (op.attributes.get("softcap") != 0.0 ? 3 : 0) + (op.attributes.flag("alibi") ? 2 : 0);
+  cost.elementwise = Formula(per_pair, {batch, heads, pairs});
+  const std::int64_t window = op.attributes.whole("window");
+  const std::int64_t keys = tokens + (window > 0 ? std::min(past, window - 1) : past);
+  const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
+  const std::int64_t key_bits = bits(program[op.inputs[1]].dtype);
+  cost.read = bytes(program[op.inputs[0]]) +
+              Product(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).times(key_bits).value() / 8;
+  cost.written = bytes(program[op.outputs[0]]);
+  return cost;
+}
+
+}  // namespace
+
+const Operation attend_operation{"attend", cost, nullptr};
+
+}  // namespace reckon

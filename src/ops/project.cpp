@@ -1,0 +1,57 @@
+// Costs of the lowered products: the same FLOPs as the products they stand for, at the past of this run.
+#include "ops/project.h"
+
+#include "ops/activate.h"
+#include "ops/runtime.h"
+
+#include <algorithm>
+
+namespace reckon {
+namespace {
+
+Shape runtime_shape(const Program& program, TensorId id) {
+  Shape out;
+  for (const Dim& dim : program[id].shape) out.push(at_past(program, dim));
+  return out;
+}
+
+void add_epilogue(Cost& cost, const Op& op, const Shape& y) {
+  const auto has = [&](std::size_t input) { return op.inputs[input] != no_tensor; };
+  std::int64_t operations = 0;
+  if (has(project_input::bias)) operations += 1;
+  if (has(project_input::residual)) operations += 1;
+  if (op.attributes.get("scale", 1.0) != 1.0) operations += 1;
+  if (op.attributes.flag("activate")) {
+    operations += activation_operations(op.attributes, has(project_input::gate)).forward;
+  }
+  if (operations > 0) cost.elementwise = y.product(operations);
+}
+
+Cost project_cost(const Program& program, const Op& op) {
+  Cost cost;
+  const Shape x = runtime_shape(program, op.inputs[project_input::x]);
+  const Shape y = runtime_shape(program, op.outputs[0]);
+  cost.matmul = Formula(x.product(2).times(y[-1]));
+  add_epilogue(cost, op, y);
+  add_traffic(cost, program, op);
+  return cost;
+}
+
+Cost grouped_project_cost(const Program& program, const Op& op) {
+  Cost cost = project_cost(program, op);
+  const Tensor& weight = program[op.inputs[project_input::weight]];
+  const Shape& rows = program[op.inputs[project_input::x]].shape;
+  const std::int64_t experts = weight.shape[0].size;
+  const std::int64_t most = std::min(experts, rows.leading().elements());
+  const std::int64_t all = bytes(weight), each = all / experts;
+  cost.read_least = cost.read - all + each * rows[-2].size;
+  cost.read += each * most - all;
+  return cost;
+}
+
+}  // namespace
+
+const Operation project_operation{"project", project_cost, nullptr};
+const Operation grouped_project_operation{"grouped_project", grouped_project_cost, nullptr};
+
+}  // namespace reckon

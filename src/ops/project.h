@@ -1,0 +1,17 @@
+// Lowered products: y = residual + scale · act(gate, x·Wᵀ + bias), in one pass over y while it is in cache.
+//   project          x (rows × K), weight (N × K)          → (rows × N)
+//   grouped_project  rows sorted by expert, weight (E × N × K), offsets (E + 1)
+#pragma once
+
+#include "program/builder.h"
+
+namespace reckon {
+
+extern const Operation project_operation, grouped_project_operation;
+
+// Inputs of both, in this order; any but x and weight may be no_tensor.
+namespace project_input {
+enum : std::size_t { x, weight, bias, gate, residual, offsets, count };
+}
+
+}  // namespace reckon

@@ -1,0 +1,172 @@
+// Small models built by hand, one of each family, for tests of what files hold.
+#pragma once
+
+#include <reckon/model.h>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reckon::testing_models {
+
+// Two layers of LLaMA: d 8, 4 query and 2 key heads of 6, feed-forward 12, vocabulary 11, context 5, untied.
+inline Model small_llama(const std::string& family = "llama") {
+  Model model;
+  model.name = "small " + family;
+  model.family = family;
+  model.d_model = model.d_embedding = 8;
+  model.vocab_size = 11;
+  model.context = 5;
+  Layer layer;
+  layer.attention.n_heads = 4;
+  layer.attention.n_kv_heads = 2;
+  layer.attention.d_head = layer.attention.d_value = 6;
+  layer.feed_forward = {.d_ff = 12, .activation = Activation::silu, .gated = true};
+  layer.attention_norms.before = layer.feed_forward_norms.before = Norm{.kind = Norm::Kind::rms};
+  model.layers.assign(2, layer);
+  model.final_norm = Norm{.kind = Norm::Kind::rms};
+  return model;
+}
+
+inline Model changed(Model model, const std::function<void(Layer&)>& change) {
+  for (Layer& layer : model.layers) change(layer);
+  return model;
+}
+
+inline void set_biases(Layer& layer, bool qkv, bool output, bool feed_forward) {
+  layer.attention.query_bias = layer.attention.key_bias = layer.attention.value_bias = qkv;
+  layer.attention.output_bias = output;
+  layer.feed_forward.bias = feed_forward;
+}
+
+// LayerNorms with bias, plain feed-forward, as many key as query heads, tied.
+inline Model small_gpt(const std::string& family) {
+  Model model = small_llama(family);
+  const Norm norm{.bias = true};
+  model = changed(model, [&](Layer& layer) {
+    layer.attention.n_kv_heads = 4;
+    layer.attention.d_head = layer.attention.d_value = 2;
+    layer.feed_forward.gated = false;
+    set_biases(layer, true, true, true);
+    layer.attention_norms.before = layer.feed_forward_norms.before = norm;
+  });
+  model.final_norm = norm;
+  model.head.tied = true;
+  return model;
+}
+
+inline void share_norm(Layer& layer) {
+  layer.parallel = layer.shared_norm = true;
+  layer.feed_forward_norms.before.reset();
+}
+
+inline Mixture three_experts(std::optional<FeedForward> shared = {}) {
+  Mixture mixture;
+  mixture.n_experts = 3;
+  mixture.n_active = 2;
+  mixture.shared = shared;
+  return mixture;
+}
+
+inline Model small_model(const std::string& family) {
+  if (family == "gpt2" || family == "gpt_neo" || family == "opt") {
+    Model model = small_gpt(family);
+    model.positions.kind = Positions::Kind::learned;
+    if (family == "gpt_neo") model = changed(model, [](Layer& layer) { set_biases(layer, false, true, true); });
+    if (family == "opt") model.positions.extra_rows = 2;
+    return model;
+  }
+  if (family == "gptj") {
+    Model model = changed(small_gpt(family), [](Layer& layer) {
+      set_biases(layer, false, false, true);
+      share_norm(layer);
+    });
+    model.head = {.tied = false, .bias = true};
+    return model;
+  }
+  if (family == "gpt_neox") {
+    Model model = changed(small_gpt(family), [](Layer& layer) { layer.parallel = true; });
+    model.head.tied = false;
+    return model;
+  }
+  if (family == "bloom") {
+    Model model = small_gpt(family);
+    model.embedding_norm = Norm{.bias = true};
+    return model;
+  }
+  if (family == "falcon")  // the form of 7B: one norm, one key head
+    return changed(small_gpt(family), [](Layer& layer) {
+      set_biases(layer, false, false, false);
+      layer.attention.n_kv_heads = 1;
+      share_norm(layer);
+    });
+  if (family == "phi") {
+    Model model = changed(small_gpt(family), share_norm);
+    model.head = {.tied = false, .bias = true};
+    return model;
+  }
+  if (family == "starcoder2") return changed(small_gpt(family), [](Layer& layer) { layer.attention.n_kv_heads = 2; });
+
+  Model model = small_llama(family);
+  const Norm rms{.kind = Norm::Kind::rms};
+  if (family == "qwen2") return changed(model, [](Layer& layer) { set_biases(layer, true, false, false); });
+  if (family == "qwen3") return changed(model, [&](Layer& layer) { layer.attention.query_key_norm = rms; });
+  if (family == "gemma2" || family == "gemma3_text") {
+    model.head.tied = true;
+    return changed(model, [&](Layer& layer) {
+      layer.attention_norms.after = layer.feed_forward_norms.after = rms;
+      if (family == "gemma3_text") layer.attention.query_key_norm = rms;
+    });
+  }
+  if (family == "olmo2")
+    return changed(model, [&](Layer& layer) {
+      layer.attention_norms = layer.feed_forward_norms = {.before = {}, .after = rms, .residual = {}};
+      layer.attention.query_key_norm = rms;
+      layer.attention.norm_span = Attention::NormSpan::all_heads;
+    });
+  if (family == "stablelm" || family == "cohere")
+    return changed(model, [&](Layer& layer) {
+      share_norm(layer);
+      layer.attention.query_key_norm = Norm{};
+      layer.attention.norm_span = Attention::NormSpan::own_head;
+    });
+  if (family == "arcee") return changed(model, [](Layer& layer) { layer.feed_forward.gated = false; });
+  if (family == "mixtral" || family == "qwen3_moe")
+    return changed(model, [](Layer& layer) { layer.mixture = three_experts(); });
+  if (family == "qwen2_moe")
+    return changed(model, [](Layer& layer) {
+      set_biases(layer, true, false, false);
+      layer.mixture = three_experts(layer.feed_forward);
+      layer.mixture->shared_gate = true;
+    });
+  if (family == "gpt_oss")
+    return changed(model, [](Layer& layer) {
+      set_biases(layer, true, true, true);
+      layer.attention.sinks = true;
+      layer.mixture = three_experts();
+      layer.mixture->router_bias = true;
+    });
+  if (family == "deepseek_v2" || family == "deepseek_v3") {
+    model = changed(model, [&](Layer& layer) {
+      layer.attention.n_kv_heads = 4;
+      layer.attention.d_head = 5;
+      layer.attention.d_value = 4;
+      layer.attention.latent = Latent{.query_rank = 7, .kv_rank = 3, .d_nope = 3, .d_rope = 2, .norm = rms};
+    });
+    model.layers[1].mixture = three_experts(model.layers[1].feed_forward);
+    model.layers[1].mixture->correction_bias = family == "deepseek_v3";
+  }
+  return model;  // gemma, granite, llama, mistral, phi3
+}
+
+inline const std::vector<std::string>& families() {
+  static const std::vector<std::string> names{
+      "arcee",   "bloom",       "cohere",    "deepseek_v2", "deepseek_v3", "falcon",   "gemma",
+      "gemma2",  "gemma3_text", "gpt2",      "gpt_neo",     "gpt_neox",    "gpt_oss",  "gptj",
+      "granite", "llama",       "mistral",   "mixtral",     "olmo2",       "opt",      "phi",
+      "phi3",    "qwen2",       "qwen2_moe", "qwen3",       "qwen3_moe",   "stablelm", "starcoder2"};
+  return names;
+}
+
+}  // namespace reckon::testing_models

@@ -1,0 +1,62 @@
+// The tiny models as their files are: read from config.json, nothing missing, nothing left over.
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "files/safetensors.h"
+#include "model/file_report.h"
+#include "model/presets.h"
+#include "model/stored.h"
+#include "stored_coverage.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class TinyModel : public testing::TestWithParam<std::string> {
+ protected:
+  fs::path folder = fs::path(RECKON_SOURCE_DIR) / "tests/data/tiny" / GetParam();
+};
+
+TEST_P(TinyModel, HoldsExactlyWhatItsConfigurationSays) {
+  const reckon::Model model = reckon::load_model(folder.string());
+  const reckon::FileReport report = reckon::inspect_file(model, reckon::read_safetensors(folder));
+  EXPECT_TRUE(report.complete);
+  EXPECT_TRUE(report.unexpected.empty());
+  EXPECT_EQ(report.elements, report.expected_elements);
+  std::ifstream file(folder / "io.json");
+  EXPECT_EQ(report.elements, nlohmann::json::parse(file).at("params").get<std::int64_t>());
+}
+
+TEST_P(TinyModel, CoversEachStoredElementOnce) {
+  const reckon::Model model = reckon::load_model(folder.string());
+  const reckon::SafetensorsHeader header = reckon::read_safetensors(folder);
+  reckon::testing_models::expect_each_element_covered_once(reckon::stored_layout(model, header));
+}
+
+INSTANTIATE_TEST_SUITE_P(Golden, TinyModel,
+                         testing::Values("gemma2", "gpt2", "gpt_neox", "llama-gqa", "llama3-rope", "mixtral", "phi3",
+                                         "qwen2"),
+                         [](const auto& instance) {
+                           std::string name = instance.param;
+                           for (char& c : name)
+                             if (c == '-') c = '_';
+                           return name;
+                         });
+
+// Two derivations that share no code: the parameters of the program and the elements of the files.
+TEST(Presets, HaveAsManyElementsInFilesAsParameters) {
+  for (const reckon::Preset& preset : reckon::presets()) {
+    const reckon::Model model = reckon::load_model(std::string(preset.name));
+    std::int64_t elements = 0;
+    for (const reckon::StoredParameter& parameter : reckon::stored_layout(model).parameters)
+      elements += reckon::testing_models::product(parameter.shape);
+    EXPECT_EQ(elements, reckon::count_parameters(model)) << preset.name;
+  }
+}
+
+}  // namespace
