@@ -8,6 +8,7 @@
 #include "ops/adamw.h"
 #include "ops/add.h"
 #include "ops/append.h"
+#include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
 #include "ops/embed.h"
@@ -16,6 +17,7 @@
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/project.h"
 #include "ops/rope.h"
 #include "ops/scale.h"
 #include "ops/softcap.h"
@@ -66,8 +68,8 @@ TensorId multiplied(Builder& b, bool bias) {
 }
 
 TensorId experts_multiplied(Builder& b, bool bias) {
-  const TensorId choice = whole_numbers(b, {2, 3, 2});
-  return grouped_linear(b, weight(b, {2, 3, 2, 4}), weight(b, {8, 5, 4}), bias ? weight(b, {8, 5}) : no_tensor, choice,
+  const TensorId offsets = whole_numbers(b, {9});
+  return grouped_linear(b, weight(b, {2, 3, 2, 4}), weight(b, {8, 5, 4}), bias ? weight(b, {8, 5}) : no_tensor, offsets,
                         "y");
 }
 
@@ -99,7 +101,7 @@ TensorId loss(Builder& b) {
   return cross_entropy(b, weight(b, {2, 3, 7}), whole_numbers(b, {2, 3}), "loss");
 }
 TensorId embedded(Builder& b) { return embed(b, weight(b, {7, 4}), whole_numbers(b, {2, 3}), "y"); }
-TensorId dispatched(Builder& b) { return dispatch(b, weight(b, {2, 3, 4}), whole_numbers(b, {2, 3, 2}), "rows"); }
+TensorId dispatched(Builder& b) { return dispatch(b, weight(b, {2, 3, 4}), whole_numbers(b, {2, 3, 2}), 8).rows; }
 TensorId combined(Builder& b) {
   return combine(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2}), whole_numbers(b, {2, 3, 2}), "y");
 }
@@ -114,6 +116,30 @@ TensorId appended(Builder& b, DType dtype) {
   const TensorId cache = b.tensor(TensorKind::cache, "cache", {2, 6, 3, 4}, dtype);
   return append(b, weight(b, {2, 1, 3, 4}), cache, 5, "y");
 }
+
+// Lowered ops are emitted by a lowering alone.
+TensorId attended(Builder& b, double softcap, bool alibi) {
+  const TensorId y = b.activation("y", {2, 3, 4, 8});
+  b.emit(attend_operation, {weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), no_tensor}, {y},
+         {{"causal", 1}, {"scale", 0.5}, {"softcap", softcap}, {"alibi", alibi ? 1.0 : 0.0}});
+  return y;
+}
+TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
+  const TensorId y = b.activation("y", {2, 3, 5});
+  const auto maybe = [&](bool has, const Shape& shape) { return has ? weight(b, shape) : no_tensor; };
+  const TensorIds inputs{weight(b, {2, 3, 4}), weight(b, {5, 4}), maybe(bias, {5}), maybe(gate, {2, 3, 5}),
+                         maybe(residual, {2, 3, 5}), no_tensor};
+  b.emit(project_operation, inputs, {y},
+         {{"activate", gate ? 1.0 : 0.0}, {"activation", static_cast<double>(Activation::silu)}});
+  return y;
+}
+TensorId experts_projected(Builder& b) {
+  const TensorId y = b.activation("y", {2, 3, 2, 5});
+  b.emit(grouped_project_operation,
+         {weight(b, {2, 3, 2, 4}), weight(b, {8, 5, 4}), no_tensor, weight(b, {2, 3, 2, 5}), no_tensor, whole_numbers(b, {9})},
+         {y}, {{"activate", 1}, {"activation", static_cast<double>(Activation::silu)}});
+  return y;
+}
 TensorId stepped(Builder& b, const Shape& shape, bool decay) {
   const TensorId w = weight(b, shape);
   const TensorId gradient = b.tensor(TensorKind::gradient, "g", shape, DType::float32);
@@ -125,6 +151,14 @@ TensorId stepped(Builder& b, const Shape& shape, bool decay) {
 Workload exact() {
   Workload workload;
   workload.causal = Causal::exact;
+  return workload;
+}
+
+// Two tokens in the cache.
+Workload after_two() {
+  Workload workload = workload_of(Phase::decode);
+  workload.tokens = 3;
+  workload.past = 2;
   return workload;
 }
 
@@ -220,16 +254,16 @@ const std::vector<OpCase>& op_cases() {
       {"route_backward", "softmax, normalised", back, 0, [](B& b) { return routed(b, S::softmax, true); }, {{2, 3, 8}}, 0, 240, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "softmax of the chosen", back, 0, [](B& b) { return routed(b, S::softmax_of_chosen, false); }, {{2, 3, 8}}, 0, 48, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "sigmoid in groups", back, 0, routed_in_groups, {{2, 3, 8}}, 0, 96, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
-      {"dispatch", "", ahead, 0, dispatched, {{2, 3, 2, 4}}, 0, 0, 144, 192, {}},
+      {"dispatch", "", ahead, 0, dispatched, {{2, 3, 2, 4}, {2, 3, 2}, {9}}, 0, 0, 144, 276, {}},
       {"dispatch_backward", "", back, 0, dispatched, {{2, 3, 4}}, 0, 24, 240, 96, {{"n", 24}, {"k", 2}}},
       // Of 8 experts, 12 rows can choose all; if all tokens agree, 2 are read. An expert has (20 + 5)·4 bytes.
-      {"grouped_matmul", "with bias", ahead, 0, [](B& b) { return experts_multiplied(b, true); }, {{2, 3, 2, 5}}, 480, 60, 1040, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 440},
-      {"grouped_matmul", "without bias", ahead, 0, [](B& b) { return experts_multiplied(b, false); }, {{2, 3, 2, 5}}, 480, 0, 880, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 400},
+      {"grouped_matmul", "with bias", ahead, 0, [](B& b) { return experts_multiplied(b, true); }, {{2, 3, 2, 5}}, 480, 60, 1028, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 428},
+      {"grouped_matmul", "without bias", ahead, 0, [](B& b) { return experts_multiplied(b, false); }, {{2, 3, 2, 5}}, 480, 0, 868, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 388},
       {"grouped_matmul", "without bias", ahead, 0,
-       [](B& b) { return grouped_linear(b, weight(b, {1, 1, 2, 4}), weight(b, {8, 5, 4}), no_tensor, whole_numbers(b, {1, 1, 2}), "y"); },
-       {{1, 1, 2, 5}}, 80, 0, 200, 40, {{"n", 8}, {"m", 5}, {"r", 2}}, {}, 200},
-      {"grouped_weight_gradient", "", back, 0, [](B& b) { return experts_multiplied(b, true); }, {{8, 5, 4}}, 480, 0, 480, 640, {{"n", 60}, {"m", 4}}},
-      {"grouped_bias_gradient", "", back, 0, [](B& b) { return experts_multiplied(b, true); }, {{8, 5}}, 0, 60, 288, 160, {{"n", 60}}},
+       [](B& b) { return grouped_linear(b, weight(b, {1, 1, 2, 4}), weight(b, {8, 5, 4}), no_tensor, whole_numbers(b, {9}), "y"); },
+       {{1, 1, 2, 5}}, 80, 0, 228, 40, {{"n", 8}, {"m", 5}, {"r", 2}}, {}, 228},
+      {"grouped_weight_gradient", "", back, 0, [](B& b) { return experts_multiplied(b, true); }, {{8, 5, 4}}, 480, 0, 468, 640, {{"n", 60}, {"m", 4}}},
+      {"grouped_bias_gradient", "", back, 0, [](B& b) { return experts_multiplied(b, true); }, {{8, 5}}, 0, 60, 276, 160, {{"n", 60}}},
       {"combine", "", ahead, 0, combined, {{2, 3, 4}}, 0, 72, 288, 96, {{"n", 24}, {"k", 2}}},
       {"combine_backward", "", back, 0, combined, {{2, 3, 2, 4}, {2, 3, 2}}, 0, 132, 384, 240, {{"n", 24}, {"k", 2}, {"r", 6}}},
 
@@ -262,6 +296,15 @@ const std::vector<OpCase>& op_cases() {
       {"join_backward", "one part for all heads", back, 0, [](B& b) { return joined(b, 1); }, {{2, 3, 4, 2}, {2, 3, 1, 3}}, 0, 54, 480, 264, {{"n", 18}, {"H", 4}}},
       {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
+
+      // One block of 3 queries sees all 5 keys: 2·4·3·5 = 120 pairs. Keys and values: 2·2·5·(8 + 8) elements.
+      {"attend", "scaled", ahead, 0, [](B& b) { return attended(b, 0.0, false); }, {{2, 3, 4, 8}}, 3840, 720, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
+      {"attend", "scaled and capped", ahead, 0, [](B& b) { return attended(b, 50.0, false); }, {{2, 3, 4, 8}}, 3840, 1080, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
+      {"attend", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended(b, 0.0, true); }, {{2, 3, 4, 8}}, 3840, 960, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
+      {"project", "plain", ahead, 0, [](B& b) { return projected(b, false, false, false); }, {{2, 3, 5}}, 240, 0, 176, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"project", "with bias and residual", ahead, 0, [](B& b) { return projected(b, true, false, true); }, {{2, 3, 5}}, 240, 60, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"project", "with bias and silu gate", ahead, 0, [](B& b) { return projected(b, true, true, false); }, {{2, 3, 5}}, 240, 180, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"grouped_project", "with silu gate", ahead, 0, experts_projected, {{2, 3, 2, 5}}, 480, 300, 1108, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 628},
       {"view", "", back, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{2, 3, 4}}, 0, 0, 0, 0, {}},
   };
   return all;

@@ -206,6 +206,27 @@ TEST(Optimizer, StepsEveryParameterOnceWithTheGradientOfTheSameLayer) {
   });
 }
 
+TEST(Optimizer, ClipsEveryParameterByTheOneNormOfAllGradients) {
+  const Program program = expand(program_in(load_model("llama-7b"), Phase::train));
+  std::set<TensorId> norms, summed;
+  TensorId last_sum = no_tensor;
+  std::size_t parameters = 0;
+  for (const Op& op : program.ops) {
+    if (op.operation->name == "squared_norm") {
+      EXPECT_EQ(op.inputs[0], last_sum) << "the chain of sums is broken";
+      last_sum = op.outputs[0];
+      summed.insert(op.inputs[1]);
+    }
+    if (op.operation->name == "adamw") {
+      norms.insert(op.inputs[4]);
+      ++parameters;
+    }
+  }
+  EXPECT_EQ(summed.size(), parameters);
+  ASSERT_EQ(norms.size(), 1u);
+  EXPECT_EQ(program[*norms.begin()].storage, last_sum);
+}
+
 TEST(Optimizer, DecaysMatricesAndSparesNormsAndBiases) {
   const Program program = program_in(load_model("gpt2"), Phase::train);
   for (const Op& op : program.ops) {
