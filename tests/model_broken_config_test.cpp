@@ -12,7 +12,7 @@ namespace {
 using nlohmann::json;
 
 json small_llama() {
-  return {{"model_type", "llama"},       {"hidden_size", 64},         {"num_hidden_layers", 2}, {"num_attention_heads", 4},
+  return {{"model_type", "llama"},    {"hidden_size", 64},        {"num_hidden_layers", 2}, {"num_attention_heads", 4},
           {"num_key_value_heads", 2}, {"intermediate_size", 128}, {"vocab_size", 100}};
 }
 
@@ -47,7 +47,8 @@ TEST(BrokenConfig, NamesTheFieldWhatWasFoundAndWhatWasExpected) {
       {R"({"vocab_size": 18446744073709551615})", {"vocab_size is 18446744073709551615", "at most"}},
       {R"({"vocab_size": 1e30})", {"vocab_size is 1e+30", "whole number"}},
       {R"({"num_hidden_layers": 100001})", {"num_hidden_layers is 100001", "at most 100000"}},
-      {R"({"num_attention_heads": 5, "num_key_value_heads": 5})", {"num_attention_heads is 5", "does not divide hidden_size, 64"}},
+      {R"({"num_attention_heads": 5, "num_key_value_heads": 5})",
+       {"num_attention_heads is 5", "does not divide hidden_size, 64"}},
       {R"({"num_key_value_heads": 3})", {"num_key_value_heads is 3", "does not divide num_attention_heads, 4"}},
       {R"({"head_dim": 15})", {"RoPE would rotate 15", "even"}},
       {R"({"hidden_act": "mish"})", {"hidden_act is \"mish\"", "gelu"}},
@@ -62,7 +63,8 @@ TEST(BrokenConfig, NamesTheFieldWhatWasFoundAndWhatWasExpected) {
       {R"({"rope_scaling": {"type": "linear", "factor": "two"}})", {"rope_scaling.factor is \"two\"", "a number"}},
       {R"({"rope_scaling": {"rope_type": "llama3", "factor": 8}})", {"rope_scaling.low_freq_factor is missing"}},
       {R"({"rope_scaling": {"type": "mrope", "mrope_section": [1, 2]}})", {"rope_scaling.type is \"mrope\""}},
-      {R"({"rope_scaling": {"type": "default", "mrope_section": [1, 2]}})", {"rope_scaling.mrope_section", "not understood"}},
+      {R"({"rope_scaling": {"type": "default", "mrope_section": [1, 2]}})",
+       {"rope_scaling.mrope_section", "not understood"}},
       {R"({"rope_scaling": {"type": "longrope", "short_factor": [1], "long_factor": [1]}})",
        {"rope_scaling.short_factor is an array of 1", "8 numbers"}},
       {R"({"rope_scaling": {"type": "longrope", "short_factor": ["x"], "long_factor": [1]}})",
@@ -85,13 +87,16 @@ TEST(BrokenConfig, NamesTheFieldWhatWasFoundAndWhatWasExpected) {
       {R"({"model_type": "gemma2", "head_dim": 16, "layer_types": ["full_attention", "chunked_attention"]})",
        {"layer_types[1] is \"chunked_attention\"", "sliding_attention"}},
       {R"({"model_type": "gemma2", "head_dim": 16, "layer_types": [1, [[]]]})", {"layer_types[0] is 1"}},
-      {R"({"model_type": "gemma2", "use_bidirectional_attention": true})", {"use_bidirectional_attention is true", "causal"}},
+      {R"({"model_type": "gemma2", "use_bidirectional_attention": true})",
+       {"use_bidirectional_attention is true", "causal"}},
       {R"({"model_type": "gpt2", "n_embd": 32})", {"n_embd is 32 but hidden_size is 64"}},
       {R"({"model_type": "gpt_neo", "attention_types": [["global", 2]]})", {"attention_types", "an array like"}},
-      {R"({"model_type": "gpt_neo", "attention_types": [[["global"], 9000000000000]]})", {"attention_types", "one per layer"}},
+      {R"({"model_type": "gpt_neo", "attention_types": [[["global"], 9000000000000]]})",
+       {"attention_types", "one per layer"}},
       {R"({"model_type": "gpt_neo", "attention_types": [[[], 9000000000000]]})", {"attention_types", "an array like"}},
       {R"({"model_type": "bloom", "apply_residual_connection_post_layernorm": true, "intermediate_size": null,
-           "num_key_value_heads": null})", {"apply_residual_connection_post_layernorm is true", "not supported"}},
+           "num_key_value_heads": null})",
+       {"apply_residual_connection_post_layernorm is true", "not supported"}},
       {R"({"model_type": "deepseek_v2", "num_experts_per_tok": 2, "num_key_value_heads": 4, "topk_method": "best"})",
        {"topk_method is \"best\"", "greedy"}},
       {R"({"model_type": "deepseek_v2", "num_key_value_heads": 4})", {"num_experts_per_tok is missing"}},
@@ -99,7 +104,8 @@ TEST(BrokenConfig, NamesTheFieldWhatWasFoundAndWhatWasExpected) {
       {R"({"model_type": "deepseek_v3", "num_key_value_heads": 4, "moe_layer_freq": 2})", {"moe_layer_freq is 2", "1"}},
       {R"({"model_type": "deepseek_v3", "num_key_value_heads": 2})", {"num_key_value_heads is 2", "latent"}},
       {R"({"model_type": "falcon", "num_key_value_heads": null, "intermediate_size": null,
-           "new_decoder_architecture": true, "parallel_attn": false})", {"parallel_attn is false"}},
+           "new_decoder_architecture": true, "parallel_attn": false})",
+       {"parallel_attn is false"}},
   };
   for (const Case& broken : cases) {
     json config = small_llama();
@@ -118,8 +124,9 @@ TEST(BrokenConfig, IsRefusedWhenItIsNoObject) {
 
 TEST(BrokenConfig, NestedAHundredThousandDeepIsAnErrorAndNoCrash) {
   const std::string deep = std::string(100000, '[') + std::string(100000, ']');
-  const std::pair<const char*, const char*> cases[] = {{"llama", "rope_scaling"}, {"gemma2", "layer_types"},
-      {"gpt_neo", "attention_types"}, {"qwen3_moe", "mlp_only_layers"}, {"gpt2", "n_embd"}, {"llama", "unknown"}};
+  const std::pair<const char*, const char*> cases[] = {
+      {"llama", "rope_scaling"},        {"gemma2", "layer_types"}, {"gpt_neo", "attention_types"},
+      {"qwen3_moe", "mlp_only_layers"}, {"gpt2", "n_embd"},        {"llama", "unknown"}};
   for (const auto& [type, field] : cases) {
     json config = small_llama();
     config["model_type"] = type;
@@ -130,17 +137,67 @@ TEST(BrokenConfig, NestedAHundredThousandDeepIsAnErrorAndNoCrash) {
 
 // Every field of a working config is replaced by every kind of wrong value: the reader accepts or throws an Error.
 TEST(BrokenConfig, NeverEscapesWithAnotherExceptionWhateverTheValue) {
-  const std::vector<json> values = {nullptr, true, false, 0, -1, 1, 7, 1e300, -1e300, 0.5, "", "text", json::array(),
-                                    json::array({1}), json::object(), json::object({{"a", json::array({nullptr})}}),
-                                    18446744073709551615u, std::int64_t{-9223372036854775807}};
-  const char* fields[] = {"hidden_size", "num_hidden_layers", "num_attention_heads", "num_key_value_heads", "head_dim",
-      "intermediate_size", "vocab_size", "max_position_embeddings", "hidden_act", "rms_norm_eps", "rope_theta",
-      "rope_scaling", "rope_parameters", "partial_rotary_factor", "layer_types", "sliding_window", "attention_types",
-      "num_experts", "num_local_experts", "num_experts_per_tok", "moe_intermediate_size", "mlp_only_layers",
-      "decoder_sparse_step", "q_lora_rank", "kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim",
-      "n_group", "topk_group", "n_shared_experts", "first_k_dense_replace", "rotary_dim", "word_embed_proj_dim",
-      "query_pre_attn_scalar", "attn_logit_softcapping", "logits_scaling", "num_ln_in_parallel_attn", "ff_factor",
-      "sliding_window_pattern", "original_max_position_embeddings", "window_size", "model_type"};
+  const std::vector<json> values = {nullptr,
+                                    true,
+                                    false,
+                                    0,
+                                    -1,
+                                    1,
+                                    7,
+                                    1e300,
+                                    -1e300,
+                                    0.5,
+                                    "",
+                                    "text",
+                                    json::array(),
+                                    json::array({1}),
+                                    json::object(),
+                                    json::object({{"a", json::array({nullptr})}}),
+                                    18446744073709551615u,
+                                    std::int64_t{-9223372036854775807}};
+  const char* fields[] = {"hidden_size",
+                          "num_hidden_layers",
+                          "num_attention_heads",
+                          "num_key_value_heads",
+                          "head_dim",
+                          "intermediate_size",
+                          "vocab_size",
+                          "max_position_embeddings",
+                          "hidden_act",
+                          "rms_norm_eps",
+                          "rope_theta",
+                          "rope_scaling",
+                          "rope_parameters",
+                          "partial_rotary_factor",
+                          "layer_types",
+                          "sliding_window",
+                          "attention_types",
+                          "num_experts",
+                          "num_local_experts",
+                          "num_experts_per_tok",
+                          "moe_intermediate_size",
+                          "mlp_only_layers",
+                          "decoder_sparse_step",
+                          "q_lora_rank",
+                          "kv_lora_rank",
+                          "qk_rope_head_dim",
+                          "qk_nope_head_dim",
+                          "v_head_dim",
+                          "n_group",
+                          "topk_group",
+                          "n_shared_experts",
+                          "first_k_dense_replace",
+                          "rotary_dim",
+                          "word_embed_proj_dim",
+                          "query_pre_attn_scalar",
+                          "attn_logit_softcapping",
+                          "logits_scaling",
+                          "num_ln_in_parallel_attn",
+                          "ff_factor",
+                          "sliding_window_pattern",
+                          "original_max_position_embeddings",
+                          "window_size",
+                          "model_type"};
   for (const std::string& type : model_types())
     for (const char* field : fields)
       for (const json& value : values) {

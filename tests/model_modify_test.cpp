@@ -50,7 +50,14 @@ TEST(Modify, KeepsAHeadWidthThatWasNotDerived) {
 TEST(Modify, AsksForTheFeedForwardWidthWhenTheRatioDoesNotFit) {
   // 8192 / 3072 is 8/3, and 3136 is no multiple of 3
   EXPECT_NE(complaint("phi-3-mini", [](Changes& c) { c.d_model = 3136; }).find("--d-ff"), std::string::npos);
-  EXPECT_EQ(changed("phi-3-mini", [](Changes& c) { c.d_model = 3136; c.d_ff = 8000; }).layers[0].feed_forward.d_ff, 8000);
+  EXPECT_EQ(changed("phi-3-mini",
+                    [](Changes& c) {
+                      c.d_model = 3136;
+                      c.d_ff = 8000;
+                    })
+                .layers[0]
+                .feed_forward.d_ff,
+            8000);
 }
 
 TEST(Modify, LetsKeyHeadsFollowHeadsOnlyWhereTheyWereEqual) {
@@ -63,7 +70,8 @@ TEST(Modify, LetsKeyHeadsFollowHeadsOnlyWhereTheyWereEqual) {
 }
 
 TEST(Modify, ScalesTheRotatedPartWithTheHead) {
-  EXPECT_EQ(changed("pythia-160m", [](Changes& c) { c.d_head = 128; }).layers[0].attention.rope->dims, 32);  // a quarter
+  EXPECT_EQ(changed("pythia-160m", [](Changes& c) { c.d_head = 128; }).layers[0].attention.rope->dims,
+            32);  // a quarter
   const Model model = changed("llama-2-7b", [](Changes& c) { c.heads = 64; });
   EXPECT_EQ(model.layers[0].attention.rope->dims, 64);
   EXPECT_DOUBLE_EQ(model.layers[0].attention.scale, 0.125);
@@ -92,21 +100,37 @@ TEST(Modify, KeepsTheDenseLayersOfDeepseekFirst) {
 }
 
 TEST(Modify, SwitchesTheFeedForwardAndKeepsItsWidth) {
-  const FeedForward swiglu = changed("gpt2", [](Changes& c) { c.ffn = parse_feed_forward("swiglu"); }).layers[0].feed_forward;
+  const FeedForward swiglu =
+      changed("gpt2", [](Changes& c) { c.ffn = parse_feed_forward("swiglu"); }).layers[0].feed_forward;
   EXPECT_TRUE(swiglu.gated);
   EXPECT_EQ(swiglu.activation, Activation::silu);
   EXPECT_EQ(swiglu.d_ff, 3072);
-  const FeedForward gelu = changed("llama-2-7b", [](Changes& c) { c.ffn = parse_feed_forward("gelu"); }).layers[0].feed_forward;
+  const FeedForward gelu =
+      changed("llama-2-7b", [](Changes& c) { c.ffn = parse_feed_forward("gelu"); }).layers[0].feed_forward;
   EXPECT_FALSE(gelu.gated);
   EXPECT_EQ(gelu.activation, Activation::gelu);
 }
 
 TEST(Modify, MatchesAFeedForwardOfEightSquaredWidths) {
-  EXPECT_EQ(changed("llama-2-7b", [](Changes& c) { c.match_d_ff = true; }).layers[0].feed_forward.d_ff, 10923);  // 10922.67
-  EXPECT_EQ(changed("mini-gpt", [](Changes& c) { c.match_d_ff = true; c.ffn = Changes::FeedForwardForm::swiglu; })
-                .layers[0].feed_forward.d_ff, 171);  // 170.67
+  EXPECT_EQ(changed("llama-2-7b", [](Changes& c) { c.match_d_ff = true; }).layers[0].feed_forward.d_ff,
+            10923);  // 10922.67
+  EXPECT_EQ(changed("mini-gpt",
+                    [](Changes& c) {
+                      c.match_d_ff = true;
+                      c.ffn = Changes::FeedForwardForm::swiglu;
+                    })
+                .layers[0]
+                .feed_forward.d_ff,
+            171);  // 170.67
   EXPECT_EQ(changed("cs336-gpt2-small", [](Changes& c) { c.match_d_ff = true; }).layers[0].feed_forward.d_ff, 2048);
-  EXPECT_EQ(changed("gpt2", [](Changes& c) { c.match_d_ff = true; c.d_model = 1536; }).layers[0].feed_forward.d_ff, 6144);
+  EXPECT_EQ(changed("gpt2",
+                    [](Changes& c) {
+                      c.match_d_ff = true;
+                      c.d_model = 1536;
+                    })
+                .layers[0]
+                .feed_forward.d_ff,
+            6144);
 }
 
 TEST(Modify, PutsBiasesOnProjectionsFeedForwardsAndLayerNorms) {
@@ -131,9 +155,13 @@ TEST(Modify, SwitchesEveryNorm) {
   EXPECT_EQ(rms.final_norm->kind, Norm::Kind::rms);
   EXPECT_FALSE(rms.final_norm->bias || rms.layers[3].attention_norms.before->bias);
   EXPECT_FALSE(changed("llama-2-7b", [](Changes& c) { c.norm = Norm::Kind::layer; }).final_norm->bias);
-  EXPECT_TRUE(changed("llama-2-7b", [](Changes& c) { c.norm = Norm::Kind::layer; c.bias = true; }).final_norm->bias);
-  EXPECT_EQ(changed("qwen3-8b", [](Changes& c) { c.norm = Norm::Kind::layer; }).layers[0].attention.query_key_norm->kind,
-            Norm::Kind::layer);
+  EXPECT_TRUE(changed("llama-2-7b", [](Changes& c) {
+                c.norm = Norm::Kind::layer;
+                c.bias = true;
+              }).final_norm->bias);
+  EXPECT_EQ(
+      changed("qwen3-8b", [](Changes& c) { c.norm = Norm::Kind::layer; }).layers[0].attention.query_key_norm->kind,
+      Norm::Kind::layer);
 }
 
 TEST(Modify, MovesNormsAfterTheResidualAndBack) {
@@ -156,8 +184,10 @@ TEST(Modify, ReplacesThePositions) {
   EXPECT_EQ(rope.layers[0].attention.rope->dims, 64);
   EXPECT_DOUBLE_EQ(rope.layers[0].attention.rope->theta, 10000);
   EXPECT_TRUE(changed("gpt2", [](Changes& c) { c.positions = parse_positions("alibi"); }).layers[0].attention.alibi);
-  EXPECT_FALSE(changed("bloom-560m", [](Changes& c) { c.positions = parse_positions("none"); }).layers[0].attention.alibi);
-  EXPECT_EQ(changed("opt-125m", [](Changes& c) { c.positions = parse_positions("sinusoidal"); }).positions.extra_rows, 0);
+  EXPECT_FALSE(
+      changed("bloom-560m", [](Changes& c) { c.positions = parse_positions("none"); }).layers[0].attention.alibi);
+  EXPECT_EQ(changed("opt-125m", [](Changes& c) { c.positions = parse_positions("sinusoidal"); }).positions.extra_rows,
+            0);
   EXPECT_EQ(changed("opt-125m", [](Changes& c) { c.positions = parse_positions("learned"); }).positions.extra_rows, 2);
 }
 
@@ -170,14 +200,23 @@ TEST(Modify, ChangesTheWindowOfTheLayersThatSlide) {
 }
 
 TEST(Modify, TurnsADenseModelIntoAMixtureOfItsFeedForward) {
-  const Layer layer = changed("gpt2", [](Changes& c) { c.experts = 8; c.active_experts = 2; }).layers[0];
+  const Layer layer = changed("gpt2", [](Changes& c) {
+                        c.experts = 8;
+                        c.active_experts = 2;
+                      }).layers[0];
   ASSERT_TRUE(layer.mixture);
   EXPECT_EQ(layer.mixture->n_experts, 8);
   EXPECT_EQ(layer.mixture->n_active, 2);
   EXPECT_FALSE(layer.mixture->router_bias);
   EXPECT_EQ(layer.feed_forward.d_ff, 3072);
   EXPECT_NE(complaint("gpt2", [](Changes& c) { c.experts = 8; }).find("--active-experts"), std::string::npos);
-  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.experts = 2; c.active_experts = 3; }).find("at most the 2"), std::string::npos);
+  EXPECT_NE(complaint("gpt2",
+                      [](Changes& c) {
+                        c.experts = 2;
+                        c.active_experts = 3;
+                      })
+                .find("at most the 2"),
+            std::string::npos);
   EXPECT_EQ(changed("mixtral-8x7b", [](Changes& c) { c.active_experts = 1; }).layers[0].mixture->n_active, 1);
 }
 
@@ -187,7 +226,8 @@ TEST(Modify, AddsCrossAttentionAsWideAsTheModelWithoutANorm) {
   EXPECT_FALSE(plain.cross_attention->bias || plain.cross_attention->norm);
   EXPECT_EQ(plain.cross_attention->n_heads * plain.cross_attention->d_head, 4096);
   EXPECT_TRUE(changed("gpt2", [](Changes& c) { c.cross_attention = true; }).layers[0].cross_attention->bias);
-  const Layer qwen = changed("qwen3-0.6b", [](Changes& c) { c.cross_attention = true; }).layers[0];  // 16 heads of 128, d = 1024
+  const Layer qwen =
+      changed("qwen3-0.6b", [](Changes& c) { c.cross_attention = true; }).layers[0];  // 16 heads of 128, d = 1024
   EXPECT_EQ(qwen.cross_attention->d_head, 64);
 }
 
@@ -199,8 +239,9 @@ TEST(Modify, LetsLatentAttentionChangeItsHeadsOnly) {
   EXPECT_NE(complaint("deepseek-v2-lite", [](Changes& c) { c.d_head = 64; }).find("latent"), std::string::npos);
   EXPECT_NE(complaint("deepseek-v2-lite", [](Changes& c) { c.kv_heads = 4; }).find("latent"), std::string::npos);
   EXPECT_NE(complaint("deepseek-v2-lite", [](Changes& c) { c.qkv_bias = true; }).find("latent"), std::string::npos);
-  EXPECT_NE(complaint("deepseek-v2-lite", [](Changes& c) { c.positions = Changes::PositionKind::learned; }).find("latent"),
-            std::string::npos);
+  EXPECT_NE(
+      complaint("deepseek-v2-lite", [](Changes& c) { c.positions = Changes::PositionKind::learned; }).find("latent"),
+      std::string::npos);
 }
 
 TEST(Modify, KeepsSharedExpertsAMultipleOfAnExpert) {
@@ -214,7 +255,13 @@ TEST(Modify, RefusesNumbersThatMakeNoSense) {
   EXPECT_NE(complaint("gpt2", [](Changes& c) { c.layers = 100001; }).find("--layers is 100001"), std::string::npos);
   EXPECT_NE(complaint("gpt2", [](Changes& c) { c.d_model = -1; }).find("--d-model is -1"), std::string::npos);
   EXPECT_NE(complaint("gpt2", [](Changes& c) { c.vocab = std::int64_t{1} << 60; }).find("--vocab"), std::string::npos);
-  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.d_ff = 5; c.match_d_ff = true; }).find("match"), std::string::npos);
+  EXPECT_NE(complaint("gpt2",
+                      [](Changes& c) {
+                        c.d_ff = 5;
+                        c.match_d_ff = true;
+                      })
+                .find("match"),
+            std::string::npos);
 }
 
 TEST(Modify, ListsTheWordsItExpects) {

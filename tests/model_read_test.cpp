@@ -1,6 +1,7 @@
 // What each family's reader must know beyond the sizes. The expected values are those of the family's definition in
 // Hugging Face transformers, or of the paper named at the test.
 #include <gtest/gtest.h>
+#include <reckon/error.h>
 
 #include <cmath>
 #include <fstream>
@@ -15,7 +16,7 @@ using nlohmann::json;
 
 // A small config of the given type in LLaMA's names, changed by `extra`.
 Model read(const std::string& type, const json& extra = json::object()) {
-  json config = {{"model_type", type},     {"hidden_size", 64},         {"num_hidden_layers", 4},
+  json config = {{"model_type", type},       {"hidden_size", 64},        {"num_hidden_layers", 4},
                  {"num_attention_heads", 4}, {"num_key_value_heads", 2}, {"intermediate_size", 128},
                  {"vocab_size", 100}};
   config.update(extra);
@@ -96,8 +97,11 @@ TEST(ReadConfig, NormsEachQueryAndKeyHeadOfQwen3) {
 }
 
 TEST(ReadConfig, ReadsBothFormsOfLlama3RopeAlike) {
-  const json parameters = {{"factor", 8.0}, {"low_freq_factor", 1.0}, {"high_freq_factor", 4.0},
-                           {"original_max_position_embeddings", 64}, {"rope_type", "llama3"}};
+  const json parameters = {{"factor", 8.0},
+                           {"low_freq_factor", 1.0},
+                           {"high_freq_factor", 4.0},
+                           {"original_max_position_embeddings", 64},
+                           {"rope_type", "llama3"}};
   const Model old = read("llama", {{"rope_theta", 5e5}, {"rope_scaling", parameters}});
   json with_theta = parameters;
   with_theta["rope_theta"] = 5e5;
@@ -115,14 +119,18 @@ TEST(ReadConfig, ReadsBothFormsOfLlama3RopeAlike) {
 TEST(ReadConfig, ReadsLinearAndDynamicRopeWithTheOldKey) {
   EXPECT_EQ(read("llama", {{"rope_scaling", {{"type", "linear"}, {"factor", 4.0}}}}).layers[0].attention.rope->scaling,
             Rope::Scaling::linear);
-  const Rope dynamic = *read("llama", {{"rope_scaling", {{"type", "dynamic"}, {"factor", 2.0}}}}).layers[0].attention.rope;
+  const Rope dynamic =
+      *read("llama", {{"rope_scaling", {{"type", "dynamic"}, {"factor", 2.0}}}}).layers[0].attention.rope;
   EXPECT_EQ(dynamic.scaling, Rope::Scaling::dynamic);
   EXPECT_DOUBLE_EQ(dynamic.original_context, 2048);  // transformers' default context of llama
 }
 
 TEST(ReadConfig, ReadsYarnOfQwen) {
-  const Rope rope = *read("qwen2", {{"rope_scaling", {{"type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 32768}}}})
-                         .layers[0].attention.rope;
+  const Rope rope =
+      *read("qwen2",
+            {{"rope_scaling", {{"type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 32768}}}})
+           .layers[0]
+           .attention.rope;
   EXPECT_EQ(rope.scaling, Rope::Scaling::yarn);
   EXPECT_DOUBLE_EQ(rope.factor, 4);
   EXPECT_DOUBLE_EQ(rope.beta_fast, 32);
@@ -133,9 +141,10 @@ TEST(ReadConfig, ReadsYarnOfQwen) {
 TEST(ReadConfig, ReadsLongRopeOfPhi3UnderAllItsNames) {
   const std::vector<double> factors(8, 1.5);
   for (const char* name : {"su", "longrope", "yarn"}) {
-    const Model model = read("phi3", {{"max_position_embeddings", 131072},
-                                      {"original_max_position_embeddings", 4096},
-                                      {"rope_scaling", {{"type", name}, {"short_factor", factors}, {"long_factor", factors}}}});
+    const Model model =
+        read("phi3", {{"max_position_embeddings", 131072},
+                      {"original_max_position_embeddings", 4096},
+                      {"rope_scaling", {{"type", name}, {"short_factor", factors}, {"long_factor", factors}}}});
     const Rope rope = *model.layers[0].attention.rope;
     EXPECT_EQ(rope.scaling, Rope::Scaling::longrope) << name;
     EXPECT_DOUBLE_EQ(rope.factor, 32);
@@ -174,8 +183,9 @@ TEST(ReadConfig, AlternatesGemma2WindowsAndCapsItsScores) {
 }
 
 TEST(ReadConfig, LetsLayerTypesDecideWhichLayersSlide) {
-  const Model model = read("gemma2", {{"sliding_window", 16},
-                                      {"layer_types", {"full_attention", "full_attention", "sliding_attention", "full_attention"}}});
+  const Model model =
+      read("gemma2", {{"sliding_window", 16},
+                      {"layer_types", {"full_attention", "full_attention", "sliding_attention", "full_attention"}}});
   EXPECT_EQ(model.layers[0].attention.window, 0);
   EXPECT_EQ(model.layers[2].attention.window, 16);
 }
@@ -183,7 +193,9 @@ TEST(ReadConfig, LetsLayerTypesDecideWhichLayersSlide) {
 TEST(ReadConfig, GivesGemma3TwoRopeBasesAndFiveSlidingLayersToOneFull) {
   const json sizes = {{"num_hidden_layers", 7}, {"sliding_window", 512}};
   json old = sizes;
-  old.update({{"rope_theta", 1e6}, {"rope_local_base_freq", 1e4}, {"sliding_window_pattern", 6},
+  old.update({{"rope_theta", 1e6},
+              {"rope_local_base_freq", 1e4},
+              {"sliding_window_pattern", 6},
               {"rope_scaling", {{"rope_type", "linear"}, {"factor", 8.0}}}});
   json recent = sizes;
   recent["rope_parameters"] = {{"full_attention", {{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 1e6}}},
@@ -218,7 +230,8 @@ TEST(ReadConfig, GivesStarcoder2LayerNormsBiasesAndAPlainGelu) {
 }
 
 TEST(ReadConfig, HonoursEveryOptionOfStablelm) {
-  const json options = {{"num_key_value_heads", 4}, {"use_qkv_bias", true}, {"qk_layernorm", true}, {"use_parallel_residual", true}};
+  const json options = {
+      {"num_key_value_heads", 4}, {"use_qkv_bias", true}, {"qk_layernorm", true}, {"use_parallel_residual", true}};
   const Layer layer = read("stablelm", options).layers[0];
   EXPECT_EQ(layer.attention.rope->dims, 4);  // a quarter of 16
   EXPECT_TRUE(layer.attention.query_bias);
@@ -241,8 +254,10 @@ TEST(ReadConfig, GivesCohereOneNormWithoutBiasAndScaledLogits) {
 }
 
 TEST(ReadConfig, AppliesTheFourMultipliersOfGranite) {
-  const Model model = read("granite", {{"embedding_multiplier", 12.0}, {"logits_scaling", 16.0},
-                                       {"residual_multiplier", 0.22}, {"attention_multiplier", 0.0078125}});
+  const Model model = read("granite", {{"embedding_multiplier", 12.0},
+                                       {"logits_scaling", 16.0},
+                                       {"residual_multiplier", 0.22},
+                                       {"attention_multiplier", 0.0078125}});
   EXPECT_DOUBLE_EQ(model.embedding_scale, 12);
   EXPECT_DOUBLE_EQ(model.head.scale, 1.0 / 16);
   EXPECT_DOUBLE_EQ(model.layers[0].residual_scale, 0.22);
@@ -312,7 +327,8 @@ TEST(ReadConfig, RotatesGptjPairsOfAPartOfAHead) {
 }
 
 TEST(ReadConfig, GivesGptNeoxTwoNormsInParallel) {
-  const Model model = read("gpt_neox", {{"num_key_value_heads", nullptr}, {"rotary_pct", 0.5}, {"rotary_emb_base", 20000}});
+  const Model model =
+      read("gpt_neox", {{"num_key_value_heads", nullptr}, {"rotary_pct", 0.5}, {"rotary_emb_base", 20000}});
   const Layer& layer = model.layers[0];
   EXPECT_TRUE(layer.parallel && layer.attention_norms.before && layer.feed_forward_norms.before);
   EXPECT_FALSE(layer.shared_norm || model.head.tied);
@@ -355,7 +371,8 @@ TEST(ReadConfig, TellsTheThreeFalconsApart) {
   EXPECT_TRUE(large.parallel && large.feed_forward_norms.before);
   EXPECT_FALSE(large.shared_norm);
 
-  const Layer rw = read_text(sizes + R"("alibi": true, "bias": true, "multi_query": false, "parallel_attn": false})").layers[0];
+  const Layer rw =
+      read_text(sizes + R"("alibi": true, "bias": true, "multi_query": false, "parallel_attn": false})").layers[0];
   EXPECT_EQ(rw.attention.n_kv_heads, 4);
   EXPECT_TRUE(rw.attention.alibi && rw.attention.output_bias);
   EXPECT_FALSE(rw.attention.rope || rw.parallel);
@@ -372,8 +389,12 @@ TEST(ReadConfig, NormalisesTheChosenWeightsOfMixtral) {
 }
 
 TEST(ReadConfig, LeavesTheDenseLayersOfQwen3MoeDense) {
-  const Model model = read("qwen3_moe", {{"num_experts", 8}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 32},
-                                         {"norm_topk_prob", true}, {"mlp_only_layers", {1}}, {"decoder_sparse_step", 2}});
+  const Model model = read("qwen3_moe", {{"num_experts", 8},
+                                         {"num_experts_per_tok", 2},
+                                         {"moe_intermediate_size", 32},
+                                         {"norm_topk_prob", true},
+                                         {"mlp_only_layers", {1}},
+                                         {"decoder_sparse_step", 2}});
   EXPECT_FALSE(model.layers[0].mixture || model.layers[1].mixture || model.layers[2].mixture);
   ASSERT_TRUE(model.layers[3].mixture);
   EXPECT_TRUE(model.layers[3].mixture->normalize);
@@ -381,15 +402,30 @@ TEST(ReadConfig, LeavesTheDenseLayersOfQwen3MoeDense) {
   EXPECT_EQ(model.layers[0].feed_forward.d_ff, 128);
 }
 
-const json latent_sizes = {{"num_key_value_heads", 4}, {"q_lora_rank", 24}, {"kv_lora_rank", 16}, {"qk_nope_head_dim", 8},
-                           {"qk_rope_head_dim", 4}, {"v_head_dim", 6}, {"n_routed_experts", 8}, {"num_experts_per_tok", 2},
-                           {"moe_intermediate_size", 10}, {"first_k_dense_replace", 1}, {"n_group", 4}, {"topk_group", 2}};
+const json latent_sizes = {{"num_key_value_heads", 4},
+                           {"q_lora_rank", 24},
+                           {"kv_lora_rank", 16},
+                           {"qk_nope_head_dim", 8},
+                           {"qk_rope_head_dim", 4},
+                           {"v_head_dim", 6},
+                           {"n_routed_experts", 8},
+                           {"num_experts_per_tok", 2},
+                           {"moe_intermediate_size", 10},
+                           {"first_k_dense_replace", 1},
+                           {"n_group", 4},
+                           {"topk_group", 2}};
 
 TEST(ReadConfig, ReadsDeepseekV2LatentsGroupsAndScale) {
   json config = latent_sizes;
-  config.update({{"n_shared_experts", 2}, {"topk_method", "group_limited_greedy"}, {"routed_scaling_factor", 16.0},
-                 {"rope_scaling", {{"type", "yarn"}, {"factor", 40}, {"original_max_position_embeddings", 4096},
-                                   {"mscale", 0.707}, {"mscale_all_dim", 0.707}}}});
+  config.update({{"n_shared_experts", 2},
+                 {"topk_method", "group_limited_greedy"},
+                 {"routed_scaling_factor", 16.0},
+                 {"rope_scaling",
+                  {{"type", "yarn"},
+                   {"factor", 40},
+                   {"original_max_position_embeddings", 4096},
+                   {"mscale", 0.707},
+                   {"mscale_all_dim", 0.707}}}});
   const Model model = read("deepseek_v2", config);
   const Attention& attention = model.layers[0].attention;
   EXPECT_EQ(attention.d_head, 12);
@@ -431,7 +467,8 @@ TEST(ReadConfig, RoutesDeepseekV3BySigmoidWithACorrection) {
 TEST(ReadConfig, GivesGptOssSinksBiasesAndYarnByDefault) {
   const Model model = read("gpt_oss", {{"num_local_experts", 8}, {"sliding_window", 128}});
   const Layer& layer = model.layers[0];
-  EXPECT_TRUE(layer.attention.sinks && layer.attention.query_bias && layer.attention.output_bias && layer.feed_forward.bias);
+  EXPECT_TRUE(layer.attention.sinks && layer.attention.query_bias && layer.attention.output_bias &&
+              layer.feed_forward.bias);
   EXPECT_EQ(layer.attention.window, 128);
   EXPECT_EQ(model.layers[1].attention.window, 0);
   EXPECT_DOUBLE_EQ(layer.feed_forward.clamp, 7);
@@ -444,9 +481,26 @@ TEST(ReadConfig, GivesGptOssSinksBiasesAndYarnByDefault) {
 }
 
 TEST(ReadConfig, TakesHowWeightsAreStoredForHarmless) {
-  EXPECT_EQ(read("llama"), read("llama", {{"quantization_config", {{"quant_method", "fp8"}}}, {"torch_dtype", "bfloat16"},
-                                          {"architectures", {"LlamaForCausalLM"}}, {"some_new_feature", false},
-                                          {"another", nullptr}, {"attention_dropout", 0.1}, {"eos_token_id", {1, 2}}}));
+  EXPECT_EQ(read("llama"), read("llama", {{"quantization_config", {{"quant_method", "fp8"}}},
+                                          {"torch_dtype", "bfloat16"},
+                                          {"architectures", {"LlamaForCausalLM"}},
+                                          {"some_new_feature", false},
+                                          {"another", nullptr},
+                                          {"attention_dropout", 0.1},
+                                          {"eos_token_id", {1, 2}}}));
+}
+
+TEST(ReadConfig, AcceptsThatAFamilyWithoutBiasesSaysSo) {
+  EXPECT_EQ(read("mistral"), read("mistral", {{"attention_bias", false}, {"mlp_bias", false}}));
+  EXPECT_THROW(read("mistral", {{"mlp_bias", true}}), Error);
+}
+
+TEST(ReadConfig, PutsDeepseekBiasesOnTheLatentsAndTheOutput) {
+  json config = latent_sizes;
+  config["attention_bias"] = true;
+  const Attention attention = read("deepseek_v3", config).layers[0].attention;
+  EXPECT_TRUE(attention.latent->down_bias && attention.output_bias);
+  EXPECT_FALSE(attention.query_bias || attention.key_bias || attention.value_bias);
 }
 
 // The golden configurations, made with transformers 5.17, are in the newer form throughout.

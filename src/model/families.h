@@ -19,7 +19,7 @@ struct Form {
   std::string epsilon = "rms_norm_eps";  // the field with the norm's epsilon
   std::string activation = "silu";       // where hidden_act is missing
   bool gated = true;
-  bool attention_bias = false;     // on all four projections
+  bool attention_bias = false;  // on all four projections
   bool feed_forward_bias = false;
   bool rotary = true;
   RopeDefaults rope;

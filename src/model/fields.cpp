@@ -34,11 +34,16 @@ bool harmless(std::string_view name) {
 
 std::string describe(const nlohmann::json& value) {
   switch (value.type()) {
-    case nlohmann::json::value_t::null: return "null";
-    case nlohmann::json::value_t::boolean: return value.get<bool>() ? "true" : "false";
-    case nlohmann::json::value_t::number_integer: return std::to_string(value.get<std::int64_t>());
-    case nlohmann::json::value_t::number_unsigned: return std::to_string(value.get<std::uint64_t>());
-    case nlohmann::json::value_t::number_float: return fmt::format("{}", value.get<double>());
+    case nlohmann::json::value_t::null:
+      return "null";
+    case nlohmann::json::value_t::boolean:
+      return value.get<bool>() ? "true" : "false";
+    case nlohmann::json::value_t::number_integer:
+      return std::to_string(value.get<std::int64_t>());
+    case nlohmann::json::value_t::number_unsigned:
+      return std::to_string(value.get<std::uint64_t>());
+    case nlohmann::json::value_t::number_float:
+      return fmt::format("{}", value.get<double>());
     case nlohmann::json::value_t::string: {
       const std::string& text = value.get_ref<const std::string&>();
       if (text.size() <= 40) return fmt::format("\"{}\", a string", text);
@@ -46,8 +51,10 @@ std::string describe(const nlohmann::json& value) {
       while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
       return fmt::format("\"{}…\", a string", text.substr(0, end));
     }
-    case nlohmann::json::value_t::array: return fmt::format("an array of {}", value.size());
-    default: return "an object";
+    case nlohmann::json::value_t::array:
+      return fmt::format("an array of {}", value.size());
+    default:
+      return "an object";
   }
 }
 
@@ -192,7 +199,8 @@ std::optional<Fields> Fields::object(const std::string& name) {
 
 void Fields::expect_off(const std::string& name, const std::string& why) {
   const nlohmann::json* found = value(name);
-  if (!found || (found->is_boolean() && !found->get<bool>()) || (found->is_number() && found->get<double>() == 0)) return;
+  if (!found || (found->is_boolean() && !found->get<bool>()) || (found->is_number() && found->get<double>() == 0))
+    return;
   if ((found->is_array() || found->is_object()) && found->empty()) return;
   fail(name, why);
 }

@@ -36,13 +36,13 @@ class Fields {
   double positive(const std::string& name, double fallback);
   bool flag(const std::string& name, bool fallback);
   std::string word(const std::string& name, const std::string& fallback);
-  std::vector<double> numbers(const std::string& name);      // required
-  const nlohmann::json* array(const std::string& name);      // null if missing
-  std::optional<Fields> object(const std::string& name);     // marks what it holds as its own affair
-  const nlohmann::json* value(const std::string& name);      // null if missing or null
+  std::vector<double> numbers(const std::string& name);   // required
+  const nlohmann::json* array(const std::string& name);   // null if missing
+  std::optional<Fields> object(const std::string& name);  // marks what it holds as its own affair
+  const nlohmann::json* value(const std::string& name);   // null if missing or null
 
   // For fields of which only one reading is supported.
-  void expect_off(const std::string& name, const std::string& why);                            // false, 0, null, missing
+  void expect_off(const std::string& name, const std::string& why);  // false, 0, null, missing
   void expect_word(const std::string& name, const std::string& only, const std::string& why);  // or missing
   void expect_size(const std::string& name, std::int64_t only, const std::string& why);        // or missing
 

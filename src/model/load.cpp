@@ -52,7 +52,8 @@ std::string read_text(const fs::path& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (!fs::exists(status)) throw Error(fmt::format("{}: there is no such file", path.string()));
-  if (!fs::is_regular_file(status)) throw Error(fmt::format("{}: not a regular file; expected a config.json", path.string()));
+  if (!fs::is_regular_file(status))
+    throw Error(fmt::format("{}: not a regular file; expected a config.json", path.string()));
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > largest_config)
     throw Error(fmt::format("{}: {} bytes; a config.json has at most {}", path.string(), size, largest_config));
@@ -80,8 +81,10 @@ Model read_path(const std::string& given) {
   if (given.ends_with(".gguf"))
     throw Error(fmt::format("{}: GGUF files are not yet read; give the folder with the model's config.json", given));
   if (is_pickle(given))
-    throw Error(fmt::format("{}: this is a pickle, which can run code when it is read, and is refused; "
-                            "give a config.json or a .safetensors file", given));
+    throw Error(
+        fmt::format("{}: this is a pickle, which can run code when it is read, and is refused; "
+                    "give a config.json or a .safetensors file",
+                    given));
   if (given.ends_with(".safetensors") || given.ends_with(".safetensors.index.json")) {
     const fs::path config = path.parent_path() / "config.json";
     if (!fs::exists(config, error))
@@ -112,7 +115,8 @@ Model load_model(const std::string& name_or_path) {
   bool path = looks_like_path(name_or_path);
   if (!path) {
     const auto& all = presets();
-    const bool known = std::any_of(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name_or_path; });
+    const bool known =
+        std::any_of(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name_or_path; });
     path = !known && fs::exists(name_or_path, error);
   }
   if (!path) return find_preset(name_or_path);

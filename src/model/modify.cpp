@@ -23,7 +23,8 @@ void check_given(const char* option, const std::optional<std::int64_t>& given, s
 
 double inverse_root(std::int64_t width) { return 1.0 / std::sqrt(static_cast<double>(width)); }
 
-// size · numerator / denominator if that is a whole number above zero; else complains, naming the option that settles it.
+// size · numerator / denominator if that is a whole number above zero; else complains, naming the option that settles
+// it.
 std::int64_t scaled(std::int64_t size, std::int64_t numerator, std::int64_t denominator, const char* what,
                     const char* option) {
   if (size * numerator % denominator != 0 || size * numerator < denominator)
@@ -57,8 +58,10 @@ void change_layers(Model& model, std::int64_t n_layers) {
 void change_heads(Attention& attention, std::int64_t old_width, std::int64_t width, const Changes& changes) {
   const Attention old = attention;
   const bool derived = !old.latent && old.n_heads * old.d_head == old_width;
-  if (old.latent && changes.kv_heads) refuse("--kv-heads cannot be changed in latent attention: keys and values come from one latent");
-  if (old.latent && changes.d_head) refuse("--d-head cannot be changed in latent attention: a head has two parts of its own");
+  if (old.latent && changes.kv_heads)
+    refuse("--kv-heads cannot be changed in latent attention: keys and values come from one latent");
+  if (old.latent && changes.d_head)
+    refuse("--d-head cannot be changed in latent attention: a head has two parts of its own");
 
   attention.n_heads = changes.heads.value_or(old.n_heads);
   attention.n_kv_heads = changes.kv_heads.value_or(old.n_kv_heads == old.n_heads ? attention.n_heads : old.n_kv_heads);
@@ -69,7 +72,8 @@ void change_heads(Attention& attention, std::int64_t old_width, std::int64_t wid
     attention.d_head = *changes.d_head;
   } else if (derived) {
     if (width % attention.n_heads != 0)
-      refuse(fmt::format("{} heads do not divide d_model, {}; change one of them or say --d-head", attention.n_heads, width));
+      refuse(fmt::format("{} heads do not divide d_model, {}; change one of them or say --d-head", attention.n_heads,
+                         width));
     attention.d_head = width / attention.n_heads;
   }
   if (attention.d_head == old.d_head) return;
@@ -79,10 +83,13 @@ void change_heads(Attention& attention, std::int64_t old_width, std::int64_t wid
   if (old.alibi_scale == old.scale) attention.alibi_scale = attention.scale;
   if (!attention.rope) return;
   if (attention.rope->scaling == Rope::Scaling::longrope)
-    refuse(fmt::format("d_head would become {}, but LongRoPE's factors are for heads of {}", attention.d_head, old.d_head));
-  attention.rope->dims = scaled(old.rope->dims, attention.d_head, old.d_head, "the rotated part of a head", "another --d-head");
+    refuse(fmt::format("d_head would become {}, but LongRoPE's factors are for heads of {}", attention.d_head,
+                       old.d_head));
+  attention.rope->dims =
+      scaled(old.rope->dims, attention.d_head, old.d_head, "the rotated part of a head", "another --d-head");
   if (attention.rope->dims % 2 != 0)
-    refuse(fmt::format("RoPE would rotate {} elements of a head, an odd number; choose another --d-head", attention.rope->dims));
+    refuse(fmt::format("RoPE would rotate {} elements of a head, an odd number; choose another --d-head",
+                       attention.rope->dims));
 }
 
 // Cross-attention spans the whole width: its heads follow the layer's as far as they divide it.
@@ -110,7 +117,8 @@ void change_widths(Model& model, const Changes& changes) {
     if (!settled) {
       layer.feed_forward.d_ff = scaled(layer.feed_forward.d_ff, width, old_width, "d_ff", "--d-ff");
       if (layer.mixture && layer.mixture->shared)
-        layer.mixture->shared->d_ff = scaled(layer.mixture->shared->d_ff, width, old_width, "the shared experts' d_ff", "--d-ff");
+        layer.mixture->shared->d_ff =
+            scaled(layer.mixture->shared->d_ff, width, old_width, "the shared experts' d_ff", "--d-ff");
     }
   }
 }
@@ -141,7 +149,8 @@ void change_feed_forward(Model& model, const Changes& changes) {
     const std::int64_t old = feed_forward.d_ff;
     const std::int64_t matched = feed_forward.gated ? (16 * model.d_model + 3) / 6 : 4 * model.d_model;
     feed_forward.d_ff = changes.d_ff.value_or(matched);
-    if (shared) shared->d_ff = scaled(shared->d_ff, feed_forward.d_ff, old, "the shared experts' d_ff", "another --d-ff");
+    if (shared)
+      shared->d_ff = scaled(shared->d_ff, feed_forward.d_ff, old, "the shared experts' d_ff", "another --d-ff");
   }
 }
 
@@ -183,7 +192,9 @@ void change_norm_position(Model& model, Changes::NormPosition position) {
   std::optional<Norm> last;
   for (Layer& layer : model.layers) {
     if (layer.parallel && position == Changes::NormPosition::post)
-      refuse("--norm-position post makes no sense here: the blocks of this model add attention and feed-forward in parallel");
+      refuse(
+          "--norm-position post makes no sense here: the blocks of this model add attention and feed-forward in "
+          "parallel");
     for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) {
       const std::optional<Norm> norm = norms->before ? norms->before : norms->after ? norms->after : norms->residual;
       *norms = {};
@@ -213,7 +224,8 @@ void change_positions(Model& model, Changes::PositionKind kind) {
       refuse("--positions cannot be changed in latent attention: a part of each head is there for RoPE");
     if (kind != Kind::rope) attention.rope.reset();
     if (kind == Kind::rope && !attention.rope) {
-      if (attention.d_head % 2 != 0) refuse(fmt::format("RoPE needs heads of even width; d_head is {}", attention.d_head));
+      if (attention.d_head % 2 != 0)
+        refuse(fmt::format("RoPE needs heads of even width; d_head is {}", attention.d_head));
       attention.rope.emplace().dims = attention.d_head;
     }
     if (kind != Kind::alibi) attention.alibi_scale = 1.0;
@@ -240,7 +252,8 @@ void change_bias(Model& model, bool bias) {
 void change_qkv_bias(Model& model, bool bias) {
   for (Layer& layer : model.layers) {
     Attention& attention = layer.attention;
-    if (attention.latent) refuse("--qkv-bias makes no sense in latent attention, which has no query, key and value projections");
+    if (attention.latent)
+      refuse("--qkv-bias makes no sense in latent attention, which has no query, key and value projections");
     attention.query_bias = attention.key_bias = attention.value_bias = bias;
   }
 }
@@ -327,8 +340,12 @@ Model modify(Model model, const Changes& changes) {
 
 Changes::FeedForwardForm parse_feed_forward(const std::string& word) {
   using Form = Changes::FeedForwardForm;
-  return parse_word<Form>("--ffn", word, {{"gelu", Form::gelu}, {"relu", Form::relu}, {"silu", Form::silu},
-                                          {"swiglu", Form::swiglu}, {"geglu", Form::geglu}});
+  return parse_word<Form>("--ffn", word,
+                          {{"gelu", Form::gelu},
+                           {"relu", Form::relu},
+                           {"silu", Form::silu},
+                           {"swiglu", Form::swiglu},
+                           {"geglu", Form::geglu}});
 }
 
 Norm::Kind parse_norm(const std::string& word) {
@@ -342,8 +359,12 @@ Changes::NormPosition parse_norm_position(const std::string& word) {
 
 Changes::PositionKind parse_positions(const std::string& word) {
   using Kind = Changes::PositionKind;
-  return parse_word<Kind>("--positions", word, {{"learned", Kind::learned}, {"sinusoidal", Kind::sinusoidal},
-                                                {"rope", Kind::rope}, {"alibi", Kind::alibi}, {"none", Kind::none}});
+  return parse_word<Kind>("--positions", word,
+                          {{"learned", Kind::learned},
+                           {"sinusoidal", Kind::sinusoidal},
+                           {"rope", Kind::rope},
+                           {"alibi", Kind::alibi},
+                           {"none", Kind::none}});
 }
 
 }  // namespace reckon

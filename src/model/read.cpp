@@ -50,16 +50,17 @@ const std::map<std::string, Reader>& families() {
 const std::vector<std::string> harmless = {
     // what the file is and who wrote it
     "architectures", "auto_map", "transformers_version", "_name_or_path", "_commit_hash", "name_or_path", "license",
-    "tokenizer_class", "unsloth_version", "unsloth_fixed", "unsloth_training", "transformers.js_config", "custom_pipelines",
+    "tokenizer_class", "is_llama_config", "unsloth_version", "unsloth_fixed", "unsloth_training",
+    "transformers.js_config", "custom_pipelines",
     // how weights are stored or computed: their number stays the same (a quantized file holds extra scales, which are
     // elements of the file and not parameters of the model)
     "torch_dtype", "dtype", "quantization_config", "compression_config", "use_bfloat16", "torchscript", "fp16", "bf16",
     "_attn_implementation", "_attn_implementation_internal", "attn_implementation", "_flash_attn_2_enabled",
-    "use_flash_attn", "use_flash_attention", "flash_attn", "fused_dense", "fused_bias_fc", "use_cache", "pretraining_tp",
-    "cache_implementation",
+    "use_flash_attn", "use_flash_attention", "flash_attn", "fused_dense", "fused_bias_fc", "use_cache",
+    "pretraining_tp", "cache_implementation",
     // how weights were made
-    "initializer_range", "init_std", "layerdrop", "gradient_checkpointing", "initializer_factor", "router_aux_loss_coef",
-    "router_jitter_noise",
+    "initializer_range", "init_std", "layerdrop", "gradient_checkpointing", "initializer_factor",
+    "router_aux_loss_coef", "router_jitter_noise",
     // what calls return
     "output_attentions", "output_hidden_states", "output_router_logits", "return_dict", "return_dict_in_generate",
     "keys_to_ignore_at_inference",
@@ -68,11 +69,10 @@ const std::vector<std::string> harmless = {
     "diversity_penalty", "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty",
     "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "output_scores",
     "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens", "begin_suppress_tokens",
-    "task_specific_params", "prefix", "model_max_length",
+    "task_specific_params", "prefix", "model_max_length", "max_sequence_length",
     // other tasks' heads
-    "id2label", "label2id", "num_labels", "problem_type", "finetuning_task", "chunk_size_feed_forward",
-    "tf_legacy_loss",
-};
+    "id2label", "label2id", "num_labels", "_num_labels", "problem_type", "finetuning_task", "chunk_size_feed_forward",
+    "tf_legacy_loss"};
 
 }  // namespace
 

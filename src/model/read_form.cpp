@@ -66,6 +66,9 @@ Model read_form(Fields& config, const Form& form) {
   attention.d_value = attention.d_head;
   attention.scale = 1.0 / std::sqrt(static_cast<double>(attention.d_head));
   set_attention_bias(attention, form.attention_bias, form.attention_bias);
+  // Files of families without these fields may still say that there are no such biases.
+  if (!form.attention_bias) config.expect_off("attention_bias", "false: this family has no such biases");
+  if (!form.feed_forward_bias) config.expect_off("mlp_bias", "false: this family has no such biases");
   if (form.rotary) attention.rope = read_rope(config, form.rope, attention.d_head, model.context).full;
 
   layer.feed_forward.d_ff = form.widening > 0 ? config.size("intermediate_size", form.widening * model.d_model)
@@ -95,8 +98,10 @@ void read_windows(Fields& config, Model& model, std::int64_t window, const std::
       const nlohmann::json& type = (*types)[i];
       slide = type == "sliding_attention";
       if (!slide && type != "full_attention")
-        config.refuse(fmt::format("layer_types[{}] is {}; expected full_attention or sliding_attention", i, describe(type)));
-      if (slide && window == 0) config.fail("sliding_window", "a whole number, because layer_types names sliding layers");
+        config.refuse(
+            fmt::format("layer_types[{}] is {}; expected full_attention or sliding_attention", i, describe(type)));
+      if (slide && window == 0)
+        config.fail("sliding_window", "a whole number, because layer_types names sliding layers");
     }
     Attention& attention = model.layers[i].attention;
     if (slide) attention.window = window;

@@ -105,7 +105,8 @@ Model read_gpt_neo(Fields& config) {
     if (local[i]) attention.window = window;
   }
   // attention_layers repeats attention_types layer by layer.
-  config.ignore({"attention_layers", "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels"});
+  config.ignore(
+      {"attention_layers", "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels"});
   return model;
 }
 
@@ -162,10 +163,12 @@ Model read_opt(Fields& config) {
 
   // OPT-350M alone is post-norm. It has no final norm either, and neither have some early fine-tuned files.
   const bool before = config.flag("do_layer_norm_before", true);
-  if (!before || config.flag("_remove_final_layer_norm", false)) model.final_norm.reset();
+  const bool removed = config.flag("_remove_final_layer_norm", false);
+  if (!before || removed) model.final_norm.reset();
   if (!before)
     for (Layer& layer : model.layers)
-      for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) norms->residual.swap(norms->before);
+      for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms})
+        norms->residual.swap(norms->before);
   config.ignore({"prefix", "init_std", "layerdrop"});
   return model;
 }
@@ -181,7 +184,8 @@ Model read_bloom(Fields& config) {
   Model model = read_form(config, form);
   model.embedding_norm = model.final_norm;
   for (Layer& layer : model.layers) layer.attention.alibi = true;
-  config.expect_off("apply_residual_connection_post_layernorm", "false: a residual taken after the norm is not supported");
+  config.expect_off("apply_residual_connection_post_layernorm",
+                    "false: a residual taken after the norm is not supported");
   // Of Megatron's training run, or about precision.
   config.ignore({"attention_softmax_in_fp32", "bias_dropout_fusion", "masked_softmax_fusion", "offset_alibi",
                  "skip_bias_add", "skip_bias_add_qkv", "slow_but_exact", "unk_token_id"});
@@ -209,7 +213,8 @@ Model read_falcon(Fields& config) {
   const std::int64_t parallel_norms = config.size("num_ln_in_parallel_attn", new_decoder ? 2 : 1);
   if (parallel_norms > 2) config.fail("num_ln_in_parallel_attn", "1 or 2");
   if (new_decoder && !parallel) config.fail("parallel_attn", "true, because new_decoder_architecture is");
-  if (!new_decoder && parallel_norms != 1) config.fail("num_ln_in_parallel_attn", "1, because new_decoder_architecture is false");
+  if (!new_decoder && parallel_norms != 1)
+    config.fail("num_ln_in_parallel_attn", "1, because new_decoder_architecture is false");
   if (config.count("ff_factor", 4) * model.d_model != model.layers.front().feed_forward.d_ff && config.has("ff_factor"))
     config.fail("ff_factor", fmt::format("ffn_hidden_size / hidden_size, {} / {}",
                                          model.layers.front().feed_forward.d_ff, model.d_model));
@@ -222,7 +227,8 @@ Model read_falcon(Fields& config) {
     layer.parallel = parallel;
   }
   if (parallel && parallel_norms == 1) run_in_parallel(model);
-  config.expect_off("apply_residual_connection_post_layernorm", "false: a residual taken after the norm is not supported");
+  config.expect_off("apply_residual_connection_post_layernorm",
+                    "false: a residual taken after the norm is not supported");
   if (alibi) config.ignore({"rope_theta", "rope_scaling", "rope_parameters"});
   return model;
 }

@@ -104,6 +104,7 @@ Model read_mistral(Fields& config) {
 }
 
 Model read_qwen2(Fields& config) {
+  config.ignore({"qkv_bias"});  // there always are some
   Form form;
   form.n_kv_heads = 32;
   form.context = 32768;
@@ -162,7 +163,8 @@ Model read_gemma3_text(Fields& config) {
   const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : 4096);
   const std::int64_t pattern = config.size("sliding_window_pattern", 6);
   const Ropes ropes = read_rope(config, form.rope, model.layers.front().attention.d_head, model.context);
-  read_windows(config, model, window, [=](std::int64_t layer) { return (layer + 1) % pattern != 0; }, &ropes);
+  read_windows(
+      config, model, window, [=](std::int64_t layer) { return (layer + 1) % pattern != 0; }, &ropes);
   return model;
 }
 
@@ -172,8 +174,6 @@ Model read_phi3(Fields& config) {
   form.context = 4096;
   Model model = read_form(config, form);
   read_window_everywhere(config, model, 0);
-  config.expect_off("attention_bias", "false: phi3 has no such biases");
-  config.expect_off("mlp_bias", "false: phi3 has no such biases");
   config.expect_off("lm_head_bias", "false: phi3 has no such bias");
   config.expect_size("full_attn_mod", 1, "1: every layer alike");
   config.expect_size("interpolate_factor", 1, "1");

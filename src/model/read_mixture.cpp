@@ -34,9 +34,9 @@ Model read_deepseek(Fields& config, bool third) {
   config.rename("head_dim", {"qk_head_dim"});  // the sum; what files call head_dim is the RoPE part alone
   config.ignore({"head_dim"});
   form.feed_forward_bias = third ? false : config.flag("mlp_bias", false);
+  const bool bias = form.attention_bias = config.flag("attention_bias", false);
   Model model = read_form(config, form);
 
-  const bool bias = config.flag("attention_bias", false);
   Latent latent;
   const bool direct = config.present("q_lora_rank") && !config.has("q_lora_rank");
   latent.query_rank = direct ? 0 : config.size("q_lora_rank", 1536);
@@ -61,7 +61,8 @@ Model read_deepseek(Fields& config, bool third) {
     mixture.normalize = config.flag("norm_topk_prob", true);
     mixture.group_top = 2;
   } else {
-    if (method != "greedy" && method != "group_limited_greedy") config.fail("topk_method", "greedy or group_limited_greedy");
+    if (method != "greedy" && method != "group_limited_greedy")
+      config.fail("topk_method", "greedy or group_limited_greedy");
     config.expect_word("scoring_func", "softmax", "softmax");
     // transformers and DeepSeek's own code disagree about what a true would mean in V2.
     config.expect_off("norm_topk_prob", "false in deepseek_v2");
@@ -92,12 +93,13 @@ Model read_deepseek(Fields& config, bool third) {
     Layer& layer = model.layers[i];
     Attention& attention = layer.attention;
     if (attention.n_kv_heads != attention.n_heads)
-      config.fail("num_key_value_heads", fmt::format("num_attention_heads, {}, as latent attention has no groups", attention.n_heads));
+      config.fail("num_key_value_heads",
+                  fmt::format("num_attention_heads, {}, as latent attention has no groups", attention.n_heads));
     attention.d_value = config.size("v_head_dim", 128);
     attention.latent = latent;
     attention.rope = rope;
     attention.scale = scale;
-    attention.output_bias = bias;
+    set_attention_bias(attention, false, bias);  // the projections to the latents take the others' place
     if (static_cast<std::int64_t>(i) >= n_dense) {
       layer.mixture = mixture;
       layer.feed_forward = expert;
@@ -105,8 +107,8 @@ Model read_deepseek(Fields& config, bool third) {
   }
   // About training and about how the work was spread; the layers that predict further tokens are not part of the model
   // that transformers builds, though files may hold them.
-  config.ignore({"aux_loss_alpha", "seq_aux", "ep_size", "num_nextn_predict_layers", "num_mtp_layers", "rope_interleave",
-                 "mlp_bias"});
+  config.ignore(
+      {"aux_loss_alpha", "seq_aux", "ep_size", "num_nextn_predict_layers", "num_mtp_layers", "rope_interleave"});
   return model;
 }
 

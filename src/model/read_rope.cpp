@@ -33,8 +33,7 @@ Rope read_one(Fields& fields, const Outside& outside) {
   // Phi-3's first files call LongRoPE by other names.
   if (type == "su" || (type == "yarn" && fields.has("short_factor"))) type = "longrope";
   const bool starts_somewhere = type == "llama3" || type == "yarn" || type == "longrope";
-  const double inner_start =
-      fields.positive("original_max_position_embeddings", static_cast<double>(outside.context));
+  const double inner_start = fields.positive("original_max_position_embeddings", static_cast<double>(outside.context));
   if (starts_somewhere) rope.original_context = outside.original_context > 0 ? outside.original_context : inner_start;
   const double stretched = starts_somewhere ? static_cast<double>(outside.context) / rope.original_context : 1.0;
 
@@ -70,11 +69,12 @@ Rope read_one(Fields& fields, const Outside& outside) {
     rope.short_factors = fields.numbers("short_factor");
     rope.long_factors = fields.numbers("long_factor");
     const auto pairs = static_cast<std::size_t>(rope.dims / 2);
-    if (rope.short_factors.size() != pairs) fields.fail("short_factor", fmt::format("{} numbers, one per rotated pair", pairs));
-    if (rope.long_factors.size() != pairs) fields.fail("long_factor", fmt::format("{} numbers, one per rotated pair", pairs));
+    if (rope.short_factors.size() != pairs)
+      fields.fail("short_factor", fmt::format("{} numbers, one per rotated pair", pairs));
+    if (rope.long_factors.size() != pairs)
+      fields.fail("long_factor", fmt::format("{} numbers, one per rotated pair", pairs));
   } else {
-    fields.fail(fields.has("rope_type") ? "rope_type" : "type",
-                "default, linear, dynamic, llama3, yarn or longrope");
+    fields.fail(fields.has("rope_type") ? "rope_type" : "type", "default, linear, dynamic, llama3, yarn or longrope");
   }
   // Parameters of the kinds that are not in use change nothing; "finetuned" tells how the weights were made.
   fields.ignore({"type", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow", "truncate",
@@ -112,7 +112,9 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
       ropes.full = read_one(full ? *full : plain, outside);
       ropes.sliding = read_one(local ? *local : plain, sliding);
       const std::vector<std::string> unread = parameters->unread();
-      if (!unread.empty()) parameters->refuse(fmt::format("{} is not a type of layer; expected full_attention or sliding_attention", unread.front()));
+      if (!unread.empty())
+        parameters->refuse(
+            fmt::format("{} is not a type of layer; expected full_attention or sliding_attention", unread.front()));
       config.ignore({"rope_scaling"});
       return ropes;
     }

@@ -10,8 +10,8 @@ namespace reckon {
 
 struct RopeDefaults {
   double theta = 10000.0;
-  double fraction = 1.0;        // of a head that is rotated
-  double sliding_theta = 0.0;   // of the sliding layers; 0 = the same
+  double fraction = 1.0;       // of a head that is rotated
+  double sliding_theta = 0.0;  // of the sliding layers; 0 = the same
   bool interleaved = false;
 };
 

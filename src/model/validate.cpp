@@ -30,7 +30,8 @@ class Checks {
     if (!norm) return;
     if (!(std::isfinite(norm->epsilon) && norm->epsilon >= 0))
       fail(fmt::format("the epsilon of {} is {}; expected zero or more", name, norm->epsilon));
-    if (norm->bias && norm->kind == Norm::Kind::rms) fail(fmt::format("{} is an RMSNorm with a bias; it has none", name));
+    if (norm->bias && norm->kind == Norm::Kind::rms)
+      fail(fmt::format("{} is an RMSNorm with a bias; it has none", name));
     if (norm->bias && !norm->weight) fail(fmt::format("{} has a bias but no weight; expected both or none", name));
   }
 
@@ -64,7 +65,8 @@ void check_attention(const Checks& check, const Attention& attention) {
   check.size("n_heads · d_head", attention.n_heads * attention.d_head);
   check.size("n_heads · d_value", attention.n_heads * attention.d_value);
   if (attention.n_heads % attention.n_kv_heads != 0)
-    check.fail(fmt::format("n_kv_heads is {}; expected a divisor of n_heads, {}", attention.n_kv_heads, attention.n_heads));
+    check.fail(
+        fmt::format("n_kv_heads is {}; expected a divisor of n_heads, {}", attention.n_kv_heads, attention.n_heads));
   check.size("window", attention.window, 0);
   check.positive("the scale of the scores", attention.scale);
   check.not_negative("the soft-cap of the scores", attention.softcap);
@@ -78,14 +80,16 @@ void check_attention(const Checks& check, const Attention& attention) {
     check.size("d_rope", latent.d_rope);
     check.norm("the norm of the latents", latent.norm);
     if (attention.d_head != latent.d_nope + latent.d_rope)
-      check.fail(fmt::format("d_head is {}; expected d_nope + d_rope, {}", attention.d_head, latent.d_nope + latent.d_rope));
+      check.fail(
+          fmt::format("d_head is {}; expected d_nope + d_rope, {}", attention.d_head, latent.d_nope + latent.d_rope));
     if (attention.n_kv_heads != attention.n_heads)
       check.fail(fmt::format("n_kv_heads is {}; expected n_heads, {}, as latent attention has no groups",
                              attention.n_kv_heads, attention.n_heads));
   } else if (attention.d_value != attention.d_head) {
     check.fail(fmt::format("d_value is {}; expected d_head, {}", attention.d_value, attention.d_head));
   }
-  if (attention.rope) check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
+  if (attention.rope)
+    check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
 }
 
 void check_mixture(const Checks& check, const Mixture& mixture) {
@@ -101,7 +105,8 @@ void check_mixture(const Checks& check, const Mixture& mixture) {
     check.fail(fmt::format("n_groups is {}; expected a divisor of n_experts, {}", mixture.n_groups, mixture.n_experts));
   const std::int64_t group = mixture.n_experts / mixture.n_groups;
   if (mixture.n_active_groups > mixture.n_groups)
-    check.fail(fmt::format("n_active_groups is {}; expected at most n_groups, {}", mixture.n_active_groups, mixture.n_groups));
+    check.fail(
+        fmt::format("n_active_groups is {}; expected at most n_groups, {}", mixture.n_active_groups, mixture.n_groups));
   if (mixture.n_active > group * mixture.n_active_groups)
     check.fail(fmt::format("n_active is {}; expected at most {}, the experts in the chosen groups", mixture.n_active,
                            group * mixture.n_active_groups));

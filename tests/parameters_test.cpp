@@ -1,0 +1,148 @@
+// The number of parameters: against PyTorch for 30 configurations, against published numbers for the presets, and by
+// hand for changes.
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "model/load.h"
+#include "model/modify.h"
+#include "model/read.h"
+
+namespace reckon {
+namespace {
+
+using nlohmann::json;
+
+json golden() { return json::parse(std::ifstream(RECKON_SOURCE_DIR "/tests/data/parameters.json")); }
+
+// tests/data/parameters.json was made by building each model with transformers 5.17 and adding up its parameters.
+TEST(Parameters, EqualTransformersForEveryGoldenConfiguration) {
+  const json all = golden();
+  ASSERT_EQ(all.size(), 30u);
+  for (const auto& [name, entry] : all.items())
+    EXPECT_EQ(count_parameters(read_config(entry["config"], name)), entry["parameters"].get<std::int64_t>()) << name;
+}
+
+TEST(Parameters, OfAPresetEqualItsGoldenConfiguration) {
+  const json all = golden();
+  for (const auto& [name, entry] : all.items())
+    EXPECT_EQ(count_parameters(load_model(name)), entry["parameters"].get<std::int64_t>()) << name;
+}
+
+struct Published {
+  const char* name;
+  std::int64_t parameters;
+};
+
+// As published with the models: the total of their safetensors files on the Hugging Face hub, less a head that is
+// stored a second time though it is tied (Qwen3 0.6B and 1.7B, Falcon) and less the layer for multi-token prediction
+// (DeepSeek-R1); for Pythia the table of Biderman et al. 2023, for GPT-NeoX that of Black et al. 2022.
+TEST(Parameters, EqualThePublishedNumbers) {
+  const Published all[] = {
+      {"llama-7b", 6738415616},          {"llama-13b", 13015864320},
+      {"llama-33b", 32528943616},        {"llama-65b", 65285660672},
+      {"llama-2-13b", 13015864320},      {"llama-3-8b", 8030261248},
+      {"llama-3-70b", 70553706496},      {"llama-3.1-70b", 70553706496},
+      {"llama-3.1-405b", 405853388800},  {"llama-3.2-3b", 3212749824},
+      {"llama-3.3-70b", 70553706496},    {"tinyllama-1.1b", 1100048384},
+      {"smollm2-135m", 134515008},       {"smollm2-360m", 361821120},
+      {"smollm2-1.7b", 1711376384},      {"mistral-7b-v0.3", 7248023552},
+      {"mistral-nemo-12b", 12247782400}, {"mistral-small-24b", 23572403200},
+      {"mixtral-8x22b", 140620634112},   {"qwen2.5-1.5b", 1543714304},
+      {"qwen2.5-3b", 3085938688},        {"qwen2.5-14b", 14770033664},
+      {"qwen2.5-32b", 32763876352},      {"qwen2.5-72b", 72706203648},
+      {"qwen3-1.7b", 1720574976},        {"qwen3-4b", 4022468096},
+      {"qwen3-8b", 8190735360},          {"qwen3-14b", 14768307200},
+      {"qwen3-32b", 32762123264},        {"qwen3-235b-a22b", 235093634560},
+      {"gemma-7b", 8537680896},          {"gemma-2-9b", 9241705984},
+      {"gemma-2-27b", 27227128320},      {"gemma-3-270m", 268098176},
+      {"gemma-3-1b", 999885952},         {"phi-1.5", 1418270720},
+      {"phi-3-medium", 13960238080},     {"phi-4", 14659507200},
+      {"olmo2-1b", 1484916736},          {"olmo2-13b", 13716198400},
+      {"olmo2-32b", 32234279936},        {"pythia-70m", 70426624},
+      {"pythia-410m", 405334016},        {"pythia-1b", 1011781632},
+      {"pythia-1.4b", 1414647808},       {"pythia-2.8b", 2775208960},
+      {"pythia-6.9b", 6857302016},       {"pythia-12b", 11846072320},
+      {"gpt-neox-20b", 20554567680},     {"gpt-neo-125m", 125198592},
+      {"gpt-neo-1.3b", 1315575808},      {"opt-350m", 331196416},
+      {"opt-1.3b", 1315758080},          {"opt-2.7b", 2651596800},
+      {"opt-6.7b", 6658473984},          {"opt-13b", 12853473280},
+      {"opt-30b", 29974540288},          {"bloom-1b1", 1065314304},
+      {"bloom-1b7", 1722408960},         {"bloom-3b", 3002557440},
+      {"bloom-7b1", 7069016064},         {"bloom-176b", 176247271424},
+      {"falcon-40b", 41303293952},       {"falcon-rw-1b", 1311625216},
+      {"starcoder2-7b", 7173923840},     {"starcoder2-15b", 15957889024},
+      {"stablelm-3b-4e1t", 2795443200},  {"stablelm-2-1.6b", 1644515328},
+      {"command-r", 34980831232},        {"command-r-plus", 103810674688},
+      {"granite-3.0-2b", 2533531648},    {"granite-3.0-8b", 8170848256},
+      {"deepseek-v2", 235741434880},     {"deepseek-r1", 671026404352},
+  };
+  for (const Published& model : all)
+    EXPECT_EQ(count_parameters(load_model(model.name)), model.parameters) << model.name;
+}
+
+// By hand, d = d_model, V = vocabulary:
+//   mini-gpt        512·64 + 2·(4·64² + 2·64·256 + 2·64) + 64
+//   mini-gpt-small  512·32 + 2·(4·32² + 2·32·128 + 2·32) + 32
+//   cs336-gpt2-*    2·V·d + L·(4·d² + 3·d·4d + 2·d) + d, e.g. xl: V = 50257, d = 1600, L = 48
+TEST(Parameters, EqualTheSumsDoneByHand) {
+  EXPECT_EQ(count_parameters(load_model("mini-gpt")), 131'392);
+  EXPECT_EQ(count_parameters(load_model("mini-gpt-small")), 41'120);
+  EXPECT_EQ(count_parameters(load_model("cs336-gpt2-small")), 190'460'160);
+  EXPECT_EQ(count_parameters(load_model("cs336-gpt2-medium")), 505'629'696);
+  EXPECT_EQ(count_parameters(load_model("cs336-gpt2-large")), 1'072'469'760);
+  EXPECT_EQ(count_parameters(load_model("cs336-gpt2-xl")), 2'127'057'600);
+}
+
+// Brown et al. 2020, table 2.1, gives rounded numbers: V·d + 2048·d + L·(12·d² + 13·d) + 2·d is within 2% of each.
+TEST(Parameters, AreThoseOfTheGpt3PaperWithinItsRounding) {
+  const std::pair<const char*, double> all[] = {{"gpt3-125m", 125e6}, {"gpt3-350m", 350e6}, {"gpt3-760m", 760e6},
+                                                {"gpt3-1.3b", 1.3e9}, {"gpt3-2.7b", 2.7e9}, {"gpt3-6.7b", 6.7e9},
+                                                {"gpt3-13b", 13e9},   {"gpt3-175b", 175e9}};
+  for (const auto& [name, published] : all)
+    EXPECT_NEAR(static_cast<double>(count_parameters(load_model(name))) / published, 1.0, 0.02) << name;
+  EXPECT_EQ(count_parameters(load_model("gpt3-1.3b")), 1'315'723'264);
+  EXPECT_EQ(count_parameters(load_model("gpt3-13b")), 12'853'386'240);
+  EXPECT_EQ(count_parameters(load_model("gpt3-175b")), 174'604'259'328);
+}
+
+template <class Set>
+std::int64_t added(const char* preset, const Set& set) {
+  Changes changes;
+  set(changes);
+  const Model model = load_model(preset);
+  return count_parameters(modify(model, changes)) - count_parameters(model);
+}
+
+TEST(Parameters, ChangeByWhatAModifierAddsOrTakes) {
+  // gpt2: 12 layers, d = 768, d_ff = 3072, V = 50257
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.qkv_bias = false; }), -12 * 3 * 768);  // 124,412,160 remain
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.bias = false; }), -(12 * (4 * 768 + 3072 + 768 + 2 * 768) + 768));
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.tied = false; }), 50257 * 768);
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.positions = Changes::PositionKind::rope; }), -1024 * 768);
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.norm = Norm::Kind::rms; }), -25 * 768);
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.norm_position = Changes::NormPosition::post; }), -2 * 768);
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.layers = 13; }), 12 * 768 * 768 + 13 * 768);
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.context = 2048; }), 1024 * 768);
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.ffn = Changes::FeedForwardForm::swiglu; }), 12 * (768 * 3072 + 3072));
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.kv_heads = 1; }), -12 * 2 * (768 * 704 + 704));
+  EXPECT_EQ(added("gpt2",
+                  [](Changes& c) {
+                    c.experts = 4;
+                    c.active_experts = 2;
+                  }),
+            12 * (3 * (2 * 768 * 3072 + 3072 + 768) + 4 * 768));
+  EXPECT_EQ(added("gpt2", [](Changes& c) { c.cross_attention = true; }), 12 * (4 * 768 * 768 + 4 * 768));
+  // mini-gpt: 2 layers, d = 64, d_ff = 256, V = 512, context 32
+  EXPECT_EQ(added("mini-gpt", [](Changes& c) { c.bias = true; }), 2 * (256 + 320));
+  EXPECT_EQ(added("mini-gpt", [](Changes& c) { c.cross_attention = true; }), 2 * 4 * 64 * 64);
+  EXPECT_EQ(added("mini-gpt", [](Changes& c) { c.positions = Changes::PositionKind::learned; }), 32 * 64);
+  EXPECT_EQ(added("mini-gpt", [](Changes& c) { c.norm = Norm::Kind::layer; }), 0);
+  EXPECT_EQ(added("mini-gpt", [](Changes& c) { c.window = 8; }), 0);
+}
+
+}  // namespace
+}  // namespace reckon
