@@ -1,33 +1,15 @@
-// Parameters and FLOPs against tests/data: figures of Hugging Face transformers and PyTorch's FlopCounterMode.
+// FLOPs against tests/data: what PyTorch's FlopCounterMode counts. (Parameters: parameters_test.cpp.)
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "model/presets.h"
-#include "model/read.h"
-
 namespace reckon {
 namespace {
 
 nlohmann::json golden(const std::string& name) {
   return nlohmann::json::parse(std::ifstream(RECKON_SOURCE_DIR "/tests/data/" + name));
-}
-
-TEST(Golden, ParametersOfEveryConfigurationAreThoseOfTransformers) {
-  const nlohmann::json all = golden("parameters.json");
-  EXPECT_EQ(all.size(), 30u);
-  for (const auto& [name, entry] : all.items()) {
-    EXPECT_EQ(count_parameters(read_config(entry["config"], name)), entry["parameters"]) << name;
-  }
-}
-
-TEST(Golden, ParametersOfThePresetOfEachNameAreThoseOfTransformers) {
-  const nlohmann::json all = golden("parameters.json");
-  for (const auto& [name, entry] : all.items()) {
-    EXPECT_EQ(count_parameters(load_model(name)), entry["parameters"]) << name;
-  }
 }
 
 TEST(Golden, ForwardAndBackwardFlopsAreThoseThatPyTorchCounts) {

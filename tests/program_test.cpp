@@ -154,25 +154,20 @@ TEST(Expand, GivesEveryParameterANameOfItsOwn) {
   });
 }
 
-TEST(Repeats, TheWholeStackOfLlamaIsOne) {
-  const Program program = program_in(load_model("llama-7b"), Phase::forward);
-  ASSERT_EQ(program.repeats.size(), 1u);
-  EXPECT_EQ(program.repeats[0].count, 32);
-  EXPECT_EQ(program.repeats[0].layers, 1);
+// How often each repeat of the forward pass runs, and how many layers it has.
+std::vector<std::pair<std::int64_t, std::int32_t>> repeats_of(const std::string& name) {
+  std::vector<std::pair<std::int64_t, std::int32_t>> found;
+  for (const Repeat& repeat : program_in(load_model(name), Phase::forward).repeats) {
+    found.emplace_back(repeat.count, repeat.layers);
+  }
+  return found;
 }
 
-TEST(Repeats, AlternatingWindowsOfGemma2AreOneOfTwoLayers) {
-  const Program program = program_in(load_model("gemma-2-2b"), Phase::forward);
-  ASSERT_EQ(program.repeats.size(), 1u);
-  EXPECT_EQ(program.repeats[0].count, 13);
-  EXPECT_EQ(program.repeats[0].layers, 2);
-}
-
-TEST(Repeats, DenseFirstLayersOfDeepseekStandApart) {
-  const Program program = program_in(load_model("deepseek-v3"), Phase::forward);
-  ASSERT_EQ(program.repeats.size(), 2u);
-  EXPECT_EQ(program.repeats[0].count, 3);
-  EXPECT_EQ(program.repeats[1].count, 58);
+TEST(Repeats, CoverAStackOfLayersThatAreAlikeOrFollowAPattern) {
+  using Expected = std::vector<std::pair<std::int64_t, std::int32_t>>;
+  EXPECT_EQ(repeats_of("llama-7b"), (Expected{{32, 1}}));
+  EXPECT_EQ(repeats_of("gemma-2-2b"), (Expected{{13, 2}})) << "sliding and full in turns";
+  EXPECT_EQ(repeats_of("deepseek-v3"), (Expected{{3, 1}, {58, 1}})) << "three dense layers first";
 }
 
 TEST(Gradient, EveryParameterOfEveryPresetGetsOneOfItsOwnShape) {
