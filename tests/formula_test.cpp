@@ -102,8 +102,8 @@ TEST(Formula, PastSixtyThreeBitsIsAnErrorAndNoWrap) {
   EXPECT_THROW(sum.value(), Error);
 }
 
-TEST(Product, HoldsEightFactorsAndRefusesANinth) {
-  Product product(1);
+TEST(Term, HoldsEightFactorsAndRefusesANinth) {
+  Term product(1);
   for (int i = 0; i < 8; ++i) product.times(2);
   EXPECT_EQ(product.value(), 256);
   EXPECT_THROW(product.times(2), Error);

@@ -47,12 +47,12 @@ TensorId gated(Builder& b, Activation activation, double clamp = 0.0) {
 }
 
 TensorId scores_with(Builder& b, double scale, double softcap, std::int64_t window = 0) {
-  return scores(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), {true, window, scale, softcap, false}, "s");
+  return scores(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), {true, window, scale, softcap, 0.0}, "s");
 }
 
 TensorId softmax_with(Builder& b, bool alibi, bool sinks) {
   const TensorId s = weight(b, {2, 4, 3, 5});
-  return softmax(b, s, sinks ? weight(b, {4}) : no_tensor, {true, 0, 1.0, 0.0, alibi}, "p");
+  return softmax(b, s, sinks ? weight(b, {4}) : no_tensor, {true, 0, 1.0, 0.0, alibi ? 0.5 : 0.0}, "p");
 }
 
 TensorId mixed(Builder& b) { return mix(b, weight(b, {2, 4, 3, 5}), weight(b, {2, 5, 2, 8}), {}, "o"); }

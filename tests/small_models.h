@@ -134,12 +134,6 @@ inline Model small_model(const std::string& family) {
   if (family == "arcee") return changed(model, [](Layer& layer) { layer.feed_forward.gated = false; });
   if (family == "mixtral" || family == "qwen3_moe")
     return changed(model, [](Layer& layer) { layer.mixture = three_experts(); });
-  if (family == "qwen2_moe")
-    return changed(model, [](Layer& layer) {
-      set_biases(layer, true, false, false);
-      layer.mixture = three_experts(layer.feed_forward);
-      layer.mixture->shared_gate = true;
-    });
   if (family == "gpt_oss")
     return changed(model, [](Layer& layer) {
       set_biases(layer, true, true, true);
@@ -165,7 +159,7 @@ inline const std::vector<std::string>& families() {
       "arcee",   "bloom",       "cohere",    "deepseek_v2", "deepseek_v3", "falcon",   "gemma",
       "gemma2",  "gemma3_text", "gpt2",      "gpt_neo",     "gpt_neox",    "gpt_oss",  "gptj",
       "granite", "llama",       "mistral",   "mixtral",     "olmo2",       "opt",      "phi",
-      "phi3",    "qwen2",       "qwen2_moe", "qwen3",       "qwen3_moe",   "stablelm", "starcoder2"};
+      "phi3",    "qwen2",       "qwen3",       "qwen3_moe",   "stablelm", "starcoder2"};
   return names;
 }
 

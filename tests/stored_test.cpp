@@ -121,10 +121,6 @@ const FamilyLayer first_layers[] = {
      llama_attention + llama_norms + "block_sparse_moe.gate.weight " +
          experts("block_sparse_moe.experts.", "w1", "w2", "w3")},
     {"qwen3_moe", "model.layers.0.", llama_attention + llama_norms + qwen_experts},
-    {"qwen2_moe", "model.layers.0.",
-     llama_attention + llama_norms + qwen_experts +
-         "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias mlp.shared_expert_gate.weight "
-         "mlp.shared_expert.gate_proj.weight mlp.shared_expert.up_proj.weight mlp.shared_expert.down_proj.weight"},
     {"deepseek_v2", "model.layers.0.", latent_layer},
     {"deepseek_v3", "model.layers.0.", latent_layer},
     {"gpt_oss", "model.layers.0.",

@@ -59,29 +59,29 @@ struct Dim {
 };
 
 // coefficient · factor · factor …
-struct Product {
+struct Term {
   static constexpr int capacity = 8;
   std::int64_t coefficient = 1;
   std::array<Dim, capacity> factors{};
   int size = 0;
 
-  Product() = default;
-  explicit Product(std::int64_t coefficient_) : coefficient(coefficient_) {}
-  Product& times(Dim dim);
+  Term() = default;
+  explicit Term(std::int64_t coefficient_) : coefficient(coefficient_) {}
+  Term& times(Dim dim);
   std::int64_t value() const;  // throws Error past 2⁶³
 };
 
 class Formula {
  public:
   Formula() = default;
-  Formula(const Product& product) : terms_{product} {}
+  Formula(const Term& product) : terms_{product} {}
   Formula(std::int64_t coefficient, std::initializer_list<Dim> factors);
 
   Formula& operator+=(const Formula& other);
   Formula& operator*=(Dim dim);
   std::int64_t value() const;
   bool empty() const { return terms_.empty(); }
-  const std::vector<Product>& terms() const { return terms_; }
+  const std::vector<Term>& terms() const { return terms_; }
 
   // The like terms collected, in symbols ("4·d²") and in numbers ("4·768²"). `width` is d_model: heads · d_head
   // is written d where the two are equal.
@@ -92,7 +92,7 @@ class Formula {
 
  private:
   Formula collected(Dim width) const;
-  std::vector<Product> terms_;
+  std::vector<Term> terms_;
 };
 
 }  // namespace reckon

@@ -105,7 +105,6 @@ struct Mixture {
   std::int64_t n_experts = 0;
   std::int64_t n_active = 0;
   std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
-  bool shared_gate = false;           // its output is multiplied by a learned sigmoid gate
   bool router_bias = false;           // a parameter
   bool correction_bias = false;       // DeepSeek V3: a buffer that moves the choice, not the weight
   Scores scores = Scores::softmax;

@@ -147,39 +147,39 @@ Row finish(const Sum& sum, const Ledger& ledger) {
   Row row;
   row.name = sum.name.empty() ? std::string(sum.label.name) : sum.name;
   row.group = sum.label.group;
-  // Layers with one and the same formula are one term.
-  struct Term {
+  // Layers with one and the same formula are one summand.
+  struct Summand {
     Formula formula;
     std::string symbols;
     std::int64_t each, layers;
     bool in_layer;
   };
-  std::vector<Term> terms;
+  std::vector<Summand> summands;
   for (const Sum::Slot& slot : sum.slots) {
     row.value = checked_add(row.value, checked_multiply(slot.each, slot.place.count, "the count"), "the count");
     const bool in_layer = slot.place.layer >= 0;
     if (in_layer) row.layers += slot.place.count;
     const std::string symbols = slot.formula.symbols(ledger.width);
-    auto same = std::find_if(terms.begin(), terms.end(), [&](const Term& t) {
+    auto same = std::find_if(summands.begin(), summands.end(), [&](const Summand& t) {
       return t.each == slot.each && t.symbols == symbols && t.in_layer == in_layer;
     });
-    if (same == terms.end()) {
-      terms.push_back({slot.formula, symbols, slot.each, slot.place.count, in_layer});
+    if (same == summands.end()) {
+      summands.push_back({slot.formula, symbols, slot.each, slot.place.count, in_layer});
     } else {
       same->layers += slot.place.count;
     }
   }
-  for (const Term& term : terms) {
-    const bool all = term.in_layer && term.layers == ledger.layers;
-    const Dim count(term.layers, all ? Symbol::layers : Symbol::none);
+  for (const Summand& summand : summands) {
+    const bool all = summand.in_layer && summand.layers == ledger.layers;
+    const Dim count(summand.layers, all ? Symbol::layers : Symbol::none);
     if (!row.formula.empty()) {
       row.formula += " + ";
       row.numbers += " + ";
     }
-    row.formula += times(count, term.formula, ledger.width, true);
-    row.numbers += times(count, term.formula, ledger.width, false);
+    row.formula += times(count, summand.formula, ledger.width, true);
+    row.numbers += times(count, summand.formula, ledger.width, false);
   }
-  if (terms.size() == 1 && terms[0].in_layer) row.each = terms[0].each;
+  if (summands.size() == 1 && summands[0].in_layer) row.each = summands[0].each;
   return row;
 }
 

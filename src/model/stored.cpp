@@ -350,7 +350,6 @@ class Writer {
 
     if (mixture.shared)
       feed_forward(*mixture.shared, scope + "shared.", {}, names_.shared_gate, names_.shared_up, names_.shared_down);
-    if (mixture.shared_gate) linear({{{scope + "shared_gate", 1, false}}, d}, in_layer(names_.shared_switch));
   }
 
   // The form of which this layer's first tensor is there.

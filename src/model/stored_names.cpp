@@ -50,10 +50,6 @@ FamilyNames mixtral() {
 FamilyNames qwen_moe() {
   FamilyNames names = llama();
   names.mixtures = qwen_mixtures;
-  names.shared_gate = "mlp.shared_expert.gate_proj";
-  names.shared_up = "mlp.shared_expert.up_proj";
-  names.shared_down = "mlp.shared_expert.down_proj";
-  names.shared_switch = "mlp.shared_expert_gate";
   return names;
 }
 
@@ -248,7 +244,6 @@ constexpr std::array families{
     Family{"phi", phi},
     Family{"phi3", phi3},
     Family{"qwen2", llama},
-    Family{"qwen2_moe", qwen_moe},
     Family{"qwen3", llama},
     Family{"qwen3_moe", qwen_moe},
     Family{"stablelm", stablelm},

@@ -50,7 +50,7 @@ struct FamilyNames {
 
   std::vector<MixtureNames> mixtures;  // the forms in which files are found; the usual one first
   std::string_view correction;         // in full, without ".bias"
-  std::string_view shared_gate, shared_up, shared_down, shared_switch;
+  std::string_view shared_gate, shared_up, shared_down;
 };
 
 // Throws Error for a family whose files are not known.

@@ -113,7 +113,6 @@ void check_mixture(const Checks& check, const Mixture& mixture) {
   if (mixture.n_groups > 1 && mixture.group_top > group)
     check.fail(fmt::format("group_top is {}; expected at most {}, the experts of a group", mixture.group_top, group));
   if (mixture.shared) check.size("d_ff of the shared experts", mixture.shared->d_ff);
-  if (mixture.shared_gate && !mixture.shared) check.fail("shared_gate is set but there is no shared expert");
 }
 
 void check_layer(const Checks& check, const Layer& layer) {

@@ -90,7 +90,7 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
     const TensorId rows_table = b.parameter("embedding/position", "weight", {rows, n.d_model});
     x = add(b, x, embed(b, rows_table, positions, "positioned"), "embedded");
   } else if (model.positions.kind == Positions::Kind::sinusoidal) {
-    const TensorId waves = b.tensor(TensorKind::constant, "sinusoids", {n.tokens, n.d_model},
+    const TensorId waves = b.tensor(TensorKind::input, "sinusoids", {n.tokens, n.d_model},
                                     b.program().workload.precision.activations);
     x = add(b, x, waves, "embedded");
   }
@@ -198,6 +198,15 @@ Workload resolve(const Model& model, Workload w) {
   return w;
 }
 
+std::vector<Rope> distinct_ropes(const Model& model) {
+  std::vector<Rope> found;
+  for (const Layer& layer : model.layers) {
+    const std::optional<Rope>& rope = layer.attention.rope;
+    if (rope && std::find(found.begin(), found.end(), *rope) == found.end()) found.push_back(*rope);
+  }
+  return found;
+}
+
 Program forward(const Model& model, const Workload& asked) {
   Program program;
   program.workload = resolve(model, asked);
@@ -216,16 +225,13 @@ Program forward(const Model& model, const Workload& asked) {
   TensorId x = embedding(n, ids, table);
 
   b.set_path("attention/rope");
-  for (const Layer& layer : model.layers) {
-    const std::optional<Rope>& rope = layer.attention.rope;
-    if (!rope || std::any_of(n.rope_tables.begin(), n.rope_tables.end(), [&](auto& t) { return t.rope == *rope; })) {
-      continue;
-    }
-    const Symbol symbol = layer.attention.latent                    ? Symbol::d_rope
-                          : rope->dims == layer.attention.d_head ? Symbol::d_head
-                                                                    : Symbol::none;
-    const Shape shape{workload.past + workload.tokens, {rope->dims, symbol}};
-    n.rope_tables.push_back({*rope, b.tensor(TensorKind::constant, "table", shape, DType::float32)});
+  const Attention& first_attention = model.layers.front().attention;
+  for (const Rope& rope : distinct_ropes(model)) {
+    const Symbol symbol = first_attention.latent                ? Symbol::d_rope
+                          : rope.dims == first_attention.d_head ? Symbol::d_head
+                                                                : Symbol::none;
+    const Shape shape{workload.past + workload.tokens, {rope.dims, symbol}};
+    n.rope_tables.push_back({rope, b.tensor(TensorKind::constant, "table", shape, DType::float32)});
   }
   const bool crossed = std::any_of(model.layers.begin(), model.layers.end(),
                                    [](const Layer& layer) { return layer.cross_attention.has_value(); });

@@ -6,10 +6,15 @@
 
 #include "program/program.h"
 
+#include <vector>
+
 namespace reckon {
 
 // The workload with its open choices filled in for this model; throws UsageError where it makes no sense.
 Workload resolve(const Model& model, Workload workload);
+
+// The rotary positions of a model's layers, each kind once, in the order of the program's tables.
+std::vector<Rope> distinct_ropes(const Model& model);
 
 // The forward pass; when training, with the loss at its end.
 Program forward(const Model& model, const Workload& workload);

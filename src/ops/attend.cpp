@@ -35,7 +35,7 @@ Cost cost(const Program& program, const Op& op) {
   const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
   const std::int64_t key_bits = bits(program[op.inputs[1]].dtype);
   cost.read = bytes(program[op.inputs[0]]) +
-              Product(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).times(key_bits).value() / 8;
+              Term(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).times(key_bits).value() / 8;
   cost.written = bytes(program[op.outputs[0]]);
   return cost;
 }

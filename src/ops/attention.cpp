@@ -13,11 +13,11 @@ Attributes mask(const Op& op) {
 
 // 2·B·H·pairs·m
 Formula matmul(const Program& program, const Op& op, const Shape& grid, Dim width) {
-  return times_pairs(Product(2).times(grid[0]).times(grid[1]).times(width), program, op, grid);
+  return times_pairs(Term(2).times(grid[0]).times(grid[1]).times(width), program, op, grid);
 }
 
 Formula per_pair(const Program& program, const Op& op, const Shape& grid, std::int64_t operations) {
-  return times_pairs(Product(operations).times(grid[0]).times(grid[1]), program, op, grid);
+  return times_pairs(Term(operations).times(grid[0]).times(grid[1]), program, op, grid);
 }
 
 // Scaling is one operation a score, the soft cap three (divide, tanh, multiply).

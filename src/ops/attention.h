@@ -17,7 +17,7 @@ struct AttentionRule {
   std::int64_t window = 0;
   double scale = 1.0;
   double softcap = 0.0;
-  bool alibi = false;
+  double alibi = 0.0;  // factor of ALiBi's slopes; 0 = none
 };
 
 TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, std::string_view name);

@@ -18,7 +18,7 @@ std::int64_t visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t 
   return static_cast<std::int64_t>(pairs);
 }
 
-Formula times_pairs(Product product, const Program& program, const Op& op, const Shape& scores) {
+Formula times_pairs(Term product, const Program& program, const Op& op, const Shape& scores) {
   const Dim tokens = scores[2], keys = scores[3];
   if (program.workload.causal == Causal::full || !op.attributes.flag("causal")) {
     return Formula(product.times(tokens).times(keys));

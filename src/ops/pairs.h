@@ -7,7 +7,7 @@ namespace reckon {
 
 // Multiplies `product` by the pairs of scores (B × H × T × S) as the workload counts them. An op that masks says
 // so with the attributes `causal` and `window`.
-Formula times_pairs(Product product, const Program& program, const Op& op, const Shape& scores);
+Formula times_pairs(Term product, const Program& program, const Op& op, const Shape& scores);
 
 // Σ over queries i = 1…T of min(S − T + i, window).
 std::int64_t visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t window);

@@ -12,9 +12,9 @@ Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const Tensor& x = program[op.inputs[0]];
   const Tensor& table = program[op.inputs[1]];
-  Product rotated = x.shape.leading().product(3);
+  Term rotated = x.shape.leading().product(3);
   cost.elementwise = rotated.times(table.shape[-1]);
-  const Product rows = Product(bits(table.dtype)).times(x.shape[1]).times(table.shape[-1]);
+  const Term rows = Term(bits(table.dtype)).times(x.shape[1]).times(table.shape[-1]);
   cost.read = bytes(x) + rows.value() / 8;
   cost.written = bytes(program[op.outputs[0]]);
   return cost;

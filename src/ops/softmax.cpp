@@ -8,7 +8,7 @@ namespace {
 
 Formula grid_cost(const Program& program, const Op& op, const Shape& grid, std::int64_t per_pair,
                   std::int64_t per_row) {
-  Formula formula = times_pairs(Product(per_pair).times(grid[0]).times(grid[1]), program, op, grid);
+  Formula formula = times_pairs(Term(per_pair).times(grid[0]).times(grid[1]), program, op, grid);
   if (per_row != 0) formula += Formula(per_row, {grid[0], grid[1], grid[2]});
   return formula;
 }
@@ -53,7 +53,7 @@ TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const Attent
   builder.emit(softmax_operation, {scores, sinks}, {p},
                {{"causal", rule.causal ? 1.0 : 0.0},
                 {"window", static_cast<double>(rule.window)},
-                {"alibi", rule.alibi ? 1.0 : 0.0}});
+                {"alibi", rule.alibi}});
   return p;
 }
 

@@ -64,7 +64,7 @@ std::string exponent(int power) {
 
 // "4·d²": the coefficient (unless it is 1), then each run of equal factors as a power.
 template <class Text>
-std::string product_text(const Product& product, Text text) {
+std::string product_text(const Term& product, Text text) {
   std::string out;
   const std::int64_t coefficient = product.coefficient < 0 ? -product.coefficient : product.coefficient;
   if (coefficient != 1 || product.size == 0) out = grouped(coefficient);
@@ -81,10 +81,10 @@ std::string product_text(const Product& product, Text text) {
 }
 
 template <class Text>
-std::string sum_text(const std::vector<Product>& terms, Text text) {
+std::string sum_text(const std::vector<Term>& terms, Text text) {
   if (terms.empty()) return "0";
   std::string out;
-  for (const Product& term : terms) {
+  for (const Term& term : terms) {
     if (out.empty()) {
       out = (term.coefficient < 0 ? "−" : "") + product_text(term, text);
     } else {
@@ -95,8 +95,8 @@ std::string sum_text(const std::vector<Product>& terms, Text text) {
 }
 
 // Literals go into the coefficient, ones go away, heads · d_head becomes d where they are equal.
-Product canonical(const Product& product, Dim width) {
-  Product out(product.coefficient);
+Term canonical(const Term& product, Dim width) {
+  Term out(product.coefficient);
   int heads = -1, d_head = -1;
   for (int i = 0; i < product.size; ++i) {
     if (product.factors[i].symbol == Symbol::heads) heads = i;
@@ -120,7 +120,7 @@ Product canonical(const Product& product, Dim width) {
   return out;
 }
 
-bool alike(const Product& a, const Product& b) {
+bool alike(const Term& a, const Term& b) {
   return a.size == b.size && std::equal(a.factors.begin(), a.factors.begin() + a.size, b.factors.begin());
 }
 
@@ -129,20 +129,20 @@ bool alike(const Product& a, const Product& b) {
 std::string_view symbol_text(Symbol symbol) { return names[static_cast<int>(symbol)].text; }
 std::string_view symbol_meaning(Symbol symbol) { return names[static_cast<int>(symbol)].meaning; }
 
-Product& Product::times(Dim dim) {
+Term& Term::times(Dim dim) {
   if (size == capacity) throw Error("a product of more than eight dimensions");
   factors[size++] = dim;
   return *this;
 }
 
-std::int64_t Product::value() const {
+std::int64_t Term::value() const {
   std::int64_t value = coefficient;
   for (int i = 0; i < size; ++i) value = checked_multiply(value, factors[i].size, "the count");
   return value;
 }
 
 Formula::Formula(std::int64_t coefficient, std::initializer_list<Dim> factors) {
-  Product product(coefficient);
+  Term product(coefficient);
   for (const Dim& dim : factors) product.times(dim);
   terms_.push_back(product);
 }
@@ -153,28 +153,28 @@ Formula& Formula::operator+=(const Formula& other) {
 }
 
 Formula& Formula::operator*=(Dim dim) {
-  for (Product& term : terms_) term.times(dim);
+  for (Term& term : terms_) term.times(dim);
   return *this;
 }
 
 std::int64_t Formula::value() const {
   std::int64_t sum = 0;
-  for (const Product& term : terms_) sum = checked_add(sum, term.value(), "the count");
+  for (const Term& term : terms_) sum = checked_add(sum, term.value(), "the count");
   return sum;
 }
 
 Formula Formula::collected(Dim width) const {
   Formula out;
-  for (const Product& term : terms_) {
-    const Product simple = canonical(term, width);
-    auto same = std::find_if(out.terms_.begin(), out.terms_.end(), [&](const Product& p) { return alike(p, simple); });
+  for (const Term& term : terms_) {
+    const Term simple = canonical(term, width);
+    auto same = std::find_if(out.terms_.begin(), out.terms_.end(), [&](const Term& p) { return alike(p, simple); });
     if (same == out.terms_.end()) {
       out.terms_.push_back(simple);
     } else {
       same->coefficient = checked_add(same->coefficient, simple.coefficient, "the count");
     }
   }
-  std::erase_if(out.terms_, [](const Product& p) { return p.coefficient == 0; });
+  std::erase_if(out.terms_, [](const Term& p) { return p.coefficient == 0; });
   return out;
 }
 
@@ -189,7 +189,7 @@ std::string Formula::numbers(Dim width) const {
 std::vector<Dim> Formula::dimensions(Dim width) const {
   std::vector<Dim> found;
   const Formula simple = collected(width);
-  for (const Product& term : simple.terms_) {
+  for (const Term& term : simple.terms_) {
     for (int i = 0; i < term.size; ++i) {
       if (std::find(found.begin(), found.end(), term.factors[i]) == found.end()) found.push_back(term.factors[i]);
     }

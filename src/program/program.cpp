@@ -24,8 +24,8 @@ Shape Shape::leading() const {
   return out;
 }
 
-Product Shape::product(std::int64_t coefficient) const {
-  Product out(coefficient);
+Term Shape::product(std::int64_t coefficient) const {
+  Term out(coefficient);
   for (int i = 0; i < rank_; ++i) out.times(dims_[i]);
   return out;
 }
@@ -91,7 +91,7 @@ std::string_view dtype_name(DType dtype) {
 
 std::int64_t bytes(const Tensor& tensor) {
   // The last byte of a 4-bit tensor may be half empty.
-  const Product product = tensor.shape.product(bits(tensor.dtype));
+  const Term product = tensor.shape.product(bits(tensor.dtype));
   return (product.value() + 7) / 8;
 }
 

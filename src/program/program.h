@@ -31,7 +31,7 @@ class Shape {
   const Dim* end() const { return dims_.data() + rank_; }
   Shape leading() const;  // all but the last extent
   std::int64_t elements() const { return product().value(); }
-  Product product(std::int64_t coefficient = 1) const;
+  Term product(std::int64_t coefficient = 1) const;
   bool same_sizes(const Shape& other) const;
   bool operator==(const Shape&) const = default;
 
