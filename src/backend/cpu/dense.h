@@ -1,0 +1,53 @@
+// Dense products y = x·Wᵀ with what is done to each result while it is still in the cache.
+#pragma once
+
+#include <reckon/model.h>
+#include <reckon/workload.h>
+
+#include <cstdint>
+#include <span>
+
+#include "backend/cpu/counters.h"
+#include "backend/cpu/pool.h"
+#include "backend/cpu/scratch.h"
+
+namespace reckon {
+
+// A stored matrix, N × K, read in its own type and layout. Sizes and strides are in elements.
+struct Weight {
+  const void* data = nullptr;
+  DType dtype = DType::float32;  // float32, bfloat16 or float16
+  std::int64_t rows = 0, cols = 0;
+  std::int64_t row_stride = 0, col_stride = 1;  // one of them is 1: K runs on in a Linear, N in GPT-2's Conv1D
+  // Rows that come in blocks (the heads of a fused qkv tensor): block b starts at b·block_stride. 0: no blocks.
+  std::int64_t block_rows = 0, block_stride = 0;
+};
+
+// y = residual + scale·f(product + bias), where f is nothing, an activation, or the gate's activation times it.
+struct Epilogue {
+  const float* bias = nullptr;  // N
+  const float* gate = nullptr;  // rows × N: f(u) = act(gate)·u
+  std::int64_t gate_stride = 0;
+  bool activate = false;  // without a gate: f(u) = act(u)
+  Activation activation = Activation::gelu;
+  double clamp = 0;  // gpt-oss, with a gate: g = min(gate, c), u = clamp(u, ±c), f = g·σ(1.702·g)·(u + 1); 0: none
+  const float* residual = nullptr;  // rows × N; may be y itself
+  std::int64_t residual_stride = 0;
+  float scale = 1;
+};
+
+struct Product {
+  const float* x = nullptr;  // rows × K; must not overlap y
+  std::int64_t rows = 0, x_stride = 0;
+  Weight weight;
+  float* y = nullptr;  // rows × N
+  std::int64_t y_stride = 0;
+  Epilogue epilogue;
+};
+
+// Runs products that don't depend on each other in one parallel region (query, key and value; all experts of a
+// mixture). How they are cut and which kernel runs depends on shapes and the instruction set alone, so the bits of y
+// are the same for any number of threads. `scratch` and `counters` are for at least as many workers as the pool has.
+void run_products(Pool& pool, std::span<const Product> products, Scratch& scratch, Counters& counters);
+
+}  // namespace reckon

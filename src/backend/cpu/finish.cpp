@@ -1,0 +1,97 @@
+// What is done to a product's results while they are in the cache; also reads stored weights as float32.
+#include "backend/cpu/tile.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/finish.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#include "backend/cpu/activate-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reckon {
+namespace HWY_NAMESPACE {
+
+// The epilogue of one row; pointers start at the first element.
+struct Row {
+  const float *product, *bias, *gate, *residual;
+  bool activate;
+  float clamp, scale;
+  float* y;
+};
+
+template <Activation kind, class D>
+HWY_INLINE std::int64_t finish_lanes(D d, const Row& row, std::int64_t i, std::int64_t count) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto scale = hn::Set(d, row.scale);
+  for (; i + lanes <= count; i += lanes) {
+    auto v = hn::LoadU(d, row.product + i);
+    if (row.bias) v = hn::Add(v, hn::LoadU(d, row.bias + i));
+    if (row.gate) {
+      const auto gate = hn::LoadU(d, row.gate + i);
+      v = row.clamp != 0 ? clamped_gate(d, gate, v, row.clamp) : hn::Mul(activate<kind>(d, gate), v);
+    } else if (row.activate) {
+      v = activate<kind>(d, v);
+    }
+    v = hn::Mul(v, scale);
+    if (row.residual) v = hn::Add(hn::LoadU(d, row.residual + i), v);
+    hn::StoreU(v, d, row.y + i);
+  }
+  return i;
+}
+
+void finish(const Epilogue& e, std::int64_t row, std::int64_t first, std::int64_t count, const float* product,
+            float* y) {
+  const Row r{product,
+              e.bias ? e.bias + first : nullptr,
+              e.gate ? e.gate + row * e.gate_stride + first : nullptr,
+              e.residual ? e.residual + row * e.residual_stride + first : nullptr,
+              e.activate,
+              static_cast<float>(e.clamp),
+              e.scale,
+              y};
+  with_activation(e.activation, [&](auto kind) HWY_ATTR {
+    const std::int64_t done = finish_lanes<kind.value>(Floats(), r, 0, count);
+    finish_lanes<kind.value>(OneFloat(), r, done, count);
+  });
+}
+
+template <class D, class T>
+HWY_INLINE std::int64_t convert_lanes(D d, const T* from, std::int64_t i, std::int64_t count, float* to) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (; i + lanes <= count; i += lanes) hn::StoreU(load(d, from + i), d, to + i);
+  return i;
+}
+
+template <class T>
+HWY_INLINE void convert_all(const void* from, std::int64_t count, float* to) {
+  const T* typed = static_cast<const T*>(from);
+  convert_lanes(OneFloat(), typed, convert_lanes(Floats(), typed, 0, count, to), count, to);
+}
+
+void convert(DType dtype, const void* from, std::int64_t count, float* to) {
+  if (dtype == DType::float32) return convert_all<float>(from, count, to);
+  if (dtype == DType::bfloat16) return convert_all<hwy::bfloat16_t>(from, count, to);
+  return convert_all<hwy::float16_t>(from, count, to);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace reckon
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reckon {
+
+HWY_EXPORT(finish);
+HWY_EXPORT(convert);
+
+void finish_row(const Epilogue& epilogue, std::int64_t row, std::int64_t first, std::int64_t count,
+                const float* product, float* y) {
+  HWY_DYNAMIC_DISPATCH(finish)(epilogue, row, first, count, product, y);
+}
+
+void convert_weights(DType dtype, const void* from, std::int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(convert)(dtype, from, count, to);
+}
+
+}  // namespace reckon
+#endif

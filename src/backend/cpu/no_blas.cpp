@@ -1,0 +1,10 @@
+// The twin of blas.cpp in a build without OpenBLAS: gemm_tile does all the work.
+#include "backend/cpu/tile.h"
+
+namespace reckon {
+
+bool have_blas() { return false; }
+
+void blas_tile(const Tile&, float*) {}
+
+}  // namespace reckon

@@ -1,0 +1,32 @@
+// The pool of a build without threads (WebAssembly): the same work, done by the caller alone.
+#include <reckon/error.h>
+
+#include <string>
+
+#include "backend/cpu/pool.h"
+
+namespace reckon {
+
+struct Pool::State {
+  bool running = false;
+};
+
+Pool::Pool(int threads) : state_(std::make_unique<State>()) {
+  if (threads < 1) throw UsageError("threads: found " + std::to_string(threads) + ", expected at least 1");
+}
+
+Pool::~Pool() = default;
+
+int Pool::threads() const { return 1; }
+
+void Pool::run(std::int64_t tasks, Body body) {
+  if (state_->running) throw Error("the pool: a run began inside another, expected one at a time");
+  struct Done {
+    bool& running;
+    ~Done() { running = false; }
+  } done{state_->running};
+  state_->running = true;
+  for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
+}
+
+}  // namespace reckon

@@ -1,0 +1,75 @@
+// Vectors of floats for every kernel: how stored types are read, sums in a fixed order, and the functions that
+// networks need. Included once per instruction set by files that use Highway's foreach_target.
+
+#if defined(RECKON_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef RECKON_SIMD_INL_H
+#undef RECKON_SIMD_INL_H
+#else
+#define RECKON_SIMD_INL_H
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/contrib/math/math-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reckon {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using OneFloat = hn::CappedTag<float, 1>;  // the same functions on one element, for what is left over at the end
+
+// Registers decide how many sums a kernel keeps at once.
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_NEON
+constexpr int vector_registers = 32;
+#else
+constexpr int vector_registers = 16;
+#endif
+
+// Stored numbers as floats.
+template <class D>
+HWY_INLINE hn::Vec<D> load(D d, const float* from) {
+  return hn::LoadU(d, from);
+}
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load(D d, const T* from) {
+  return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), from));
+}
+
+// The sum of all lanes, halves first: the order depends on the instruction set alone.
+template <class D>
+HWY_INLINE float sum_of_lanes(D d, hn::Vec<D> v) {
+  return hn::GetLane(hn::SumOfLanes(d, v));
+}
+
+// 1 / (1 + e^−x), to about 2 ulp. Beyond the clamp the result is 0 to a float's precision relative to 1.
+template <class D, class V>
+HWY_INLINE V sigmoid(D d, V x) {
+  const V one = hn::Set(d, 1.0f);
+  return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Min(hn::Set(d, 88.0f), hn::Neg(x)))));
+}
+
+// Φ(x), the normal distribution: with h = |x|,  Φ(−h) = e^(−h²/2)·Q(h).  Q is a polynomial in (h − 3)/(h + 3), which
+// maps [0, ∞) to [−1, 1) (the form of Shepherd and Laframboise 1981), interpolated at Chebyshev nodes for h ≤ 14.5;
+// its error is below 3e-9.
+template <class D, class V>
+HWY_INLINE V normal_distribution(D d, V x) {
+  const V h = hn::Min(hn::Set(d, 14.5f), hn::Abs(x));
+  const V three = hn::Set(d, 3.0f);
+  const V u = hn::Div(hn::Sub(h, three), hn::Add(h, three));
+  V q = hn::Set(d, 5.4151939e-05f);
+  const float coefficients[] = {0.000116249616f, -0.000339674574f, -0.000984372195f, 0.00290447904f, 0.00613223629f,
+                                -0.046213254f, 0.123225016f, -0.206402622f, 0.121513948f};
+  for (const float c : coefficients) q = hn::MulAdd(q, u, hn::Set(d, c));
+  const V tail = hn::Mul(q, hn::Exp(d, hn::Mul(hn::Set(d, -0.5f), hn::Mul(h, h))));
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace reckon
+HWY_AFTER_NAMESPACE();
+
+#endif  // RECKON_SIMD_INL_H

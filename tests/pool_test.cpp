@@ -1,0 +1,92 @@
+// The pool: every task once, on a worker that exists, with exceptions that reach the caller.
+#include "backend/cpu/pool.h"
+
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+
+#include <atomic>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using reckon::Pool;
+
+TEST(Pool, RunsEveryTaskOnceOnAWorkerThatExists) {
+  for (const int threads : {1, 2, 3, 8}) {
+    Pool pool(threads);
+    EXPECT_LE(pool.threads(), threads);
+    for (const std::int64_t tasks : {0, 1, 2, 7, 1000}) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(tasks));
+      std::atomic<bool> known = true;
+      pool.run(tasks, [&](std::int64_t task, int worker) {
+        ++runs[static_cast<std::size_t>(task)];
+        if (worker < 0 || worker >= pool.threads()) known = false;
+      });
+      for (const auto& count : runs) EXPECT_EQ(count, 1);
+      EXPECT_TRUE(known);
+    }
+  }
+}
+
+TEST(Pool, NeverGivesOneWorkerToTwoThreadsAtOnce) {
+  Pool pool(4);
+  std::vector<std::atomic<bool>> busy(4);
+  std::atomic<bool> shared = false;
+  for (int repeat = 0; repeat < 200; ++repeat)
+    pool.run(64, [&](std::int64_t, int worker) {
+      if (busy[static_cast<std::size_t>(worker)].exchange(true)) shared = true;
+      busy[static_cast<std::size_t>(worker)] = false;
+    });
+  EXPECT_FALSE(shared);
+}
+
+TEST(Pool, SeesWhatWasWrittenBeforeTheRunAndShowsWhatWasWrittenInIt) {
+  Pool pool(3);
+  std::vector<std::int64_t> values(100, 0);  // plain memory: the pool must order it
+  for (int repeat = 0; repeat < 2000; ++repeat) {
+    pool.run(100, [&](std::int64_t task, int) { values[static_cast<std::size_t>(task)] += task; });
+    for (auto& value : values) ++value;
+  }
+  for (std::int64_t task = 0; task < 100; ++task) EXPECT_EQ(values[static_cast<std::size_t>(task)], 2000 * (task + 1));
+}
+
+TEST(Pool, WakesWorkersThatHaveFallenAsleep) {
+  Pool pool(2);
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    std::atomic<int> done = 0;
+    pool.run(50, [&](std::int64_t, int) { ++done; });
+    EXPECT_EQ(done, 50);
+  }
+}
+
+TEST(Pool, ThrowsWhatATaskThrewAndWorksOn) {
+  for (const int threads : {1, 4}) {
+    Pool pool(threads);
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      EXPECT_THROW(pool.run(100,
+                            [](std::int64_t task, int) {
+                              if (task % 10 == 3) throw std::invalid_argument("no");
+                            }),
+                   std::invalid_argument);
+      std::atomic<int> done = 0;
+      pool.run(10, [&](std::int64_t, int) { ++done; });
+      EXPECT_EQ(done, 10);
+    }
+  }
+}
+
+TEST(Pool, RefusesARunInsideAnother) {
+  Pool pool(2);
+  EXPECT_THROW(pool.run(4, [&](std::int64_t, int) { pool.run(2, [](std::int64_t, int) {}); }), reckon::Error);
+}
+
+TEST(Pool, RefusesNoThreads) {
+  EXPECT_THROW(Pool(0), reckon::UsageError);
+  EXPECT_THROW(Pool(-3), reckon::UsageError);
+}
+
+}  // namespace
