@@ -3,6 +3,7 @@
 #include "memory/plan.h"
 
 #include "files/checked.h"
+#include "lowering/regions.h"
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +13,7 @@ namespace {
 
 struct Life {
   TensorId id;
-  std::int64_t first, last;  // ops
+  std::int64_t first, last;  // regions
   std::int64_t size;         // bytes, rounded up to the alignment
 };
 
@@ -22,25 +23,23 @@ bool in_arena(TensorKind kind) {
   return kind == TensorKind::activation || kind == TensorKind::input || kind == TensorKind::gradient;
 }
 
-std::vector<Life> lives(const Program& program) {
+std::vector<Life> lives(const Program& program, const std::vector<std::int64_t>& regions) {
   constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   std::vector<Life> life(program.tensors.size());
   for (std::size_t i = 0; i < life.size(); ++i) {
     life[i] = {static_cast<TensorId>(i), never, -1, 0};
   }
-  const auto touch = [&](TensorId id, std::int64_t op) {
+  const auto touch = [&](TensorId id, std::int64_t region) {
     if (id == no_tensor) return;
     Life& l = life[static_cast<std::size_t>(placement(program, id).root)];
-    l.first = std::min(l.first, op);
-    l.last = std::max(l.last, op);
+    l.first = std::min(l.first, region);
+    l.last = std::max(l.last, region);
   };
-  const auto count = static_cast<std::int64_t>(program.ops.size());
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Op& op = program.ops[static_cast<std::size_t>(i)];
-    for (TensorId id : op.inputs) touch(id, i);
-    for (TensorId id : op.outputs) touch(id, i);
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    for (TensorId id : program.ops[i].inputs) touch(id, regions[i]);
+    for (TensorId id : program.ops[i].outputs) touch(id, regions[i]);
   }
-  touch(program.output, count - 1);
+  touch(program.output, regions.back());
   std::erase_if(life, [&](const Life& l) { return l.last < 0 || !in_arena(program[l.id].kind); });
   for (Life& l : life) {
     l.size = rounded(bytes(program[l.id]));
@@ -51,18 +50,10 @@ std::vector<Life> lives(const Program& program) {
 
 }  // namespace
 
-Placement placement(const Program& program, TensorId id) {
-  Placement p{id, 0};
-  while (program[p.root].storage != no_tensor) {
-    p.offset += program[p.root].offset;
-    p.root = program[p.root].storage;
-  }
-  return p;
-}
-
 Plan plan_memory(const Program& program) {
   Plan plan;
   plan.offsets.assign(program.tensors.size(), -1);
+  plan.regions = parallel_regions(program);
   plan.live.assign(program.ops.size(), 0);
   for (const Tensor& tensor : program.tensors) {
     if (tensor.storage != no_tensor) continue;
@@ -71,7 +62,7 @@ Plan plan_memory(const Program& program) {
     if (tensor.kind == TensorKind::constant) plan.constants = checked_add(plan.constants, bytes(tensor), "the constants");
   }
 
-  std::vector<Life> order = lives(program);
+  std::vector<Life> order = lives(program, plan.regions);
   std::stable_sort(order.begin(), order.end(), [](const Life& a, const Life& b) { return a.size > b.size; });
   std::vector<Life> placed;  // by offset
   for (const Life& life : order) {
@@ -89,7 +80,9 @@ Plan plan_memory(const Program& program) {
       return value < plan.offsets[static_cast<std::size_t>(other.id)];
     });
     placed.insert(place, life);
-    for (std::int64_t i = life.first; i <= life.last; ++i) plan.live[static_cast<std::size_t>(i)] += life.size;
+    for (std::size_t i = 0; i < program.ops.size(); ++i) {
+      if (plan.regions[i] >= life.first && plan.regions[i] <= life.last) plan.live[i] += life.size;
+    }
   }
   return plan;
 }

@@ -13,16 +13,10 @@ struct Plan {
   std::vector<std::int64_t> offsets;  // of each tensor in the arena, in bytes; -1: not there (views, other kinds)
   std::int64_t arena = 0;             // bytes
   std::int64_t cache = 0, weights = 0, constants = 0;
-  std::vector<std::int64_t> live;  // bytes in use while each op runs
+  std::vector<std::int64_t> regions;  // of each op: ops of one region run at the same time
+  std::vector<std::int64_t> live;     // bytes in use while each op runs
 };
 
 Plan plan_memory(const Program& program);
-
-// The tensor whose memory `id` is part of, and the element at which it begins there.
-struct Placement {
-  TensorId root;
-  std::int64_t offset;
-};
-Placement placement(const Program& program, TensorId id);
 
 }  // namespace reckon

@@ -1,0 +1,202 @@
+// Attention in one pass over the keys: each block of queries keeps a running maximum and sum of its softmax, and
+// rescales what it has mixed so far when the maximum rises.
+#include "ops/attend.h"
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/tile.h"
+#include "backend/cpu/vectors.h"
+#include "ops/check.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace reckon {
+namespace {
+
+constexpr std::int64_t key_block = 512, value_block = 512;
+constexpr int few = 8;  // so many rows are multiplied key by key, more as a tile
+
+// ALiBi's slope of a head (Press et al., section 3, with the published handling of counts that are no power of two).
+float alibi_slope(std::int64_t head, std::int64_t heads) {
+  std::int64_t closest = 1;
+  while (closest * 2 <= heads) closest *= 2;
+  const double base = std::pow(2.0, -8.0 / static_cast<double>(closest));
+  if (head < closest) return static_cast<float>(std::pow(base, static_cast<double>(head + 1)));
+  const double extra = std::pow(2.0, -4.0 / static_cast<double>(closest));
+  return static_cast<float>(std::pow(extra, static_cast<double>(2 * (head - closest) + 1)));
+}
+
+struct Geometry {
+  std::int64_t batch, tokens, heads, kv_heads, group, key_width, value_width;
+  std::int64_t heads_per_task, head_tasks, blocks, tasks;
+};
+
+Geometry geometry(const View& query, const View& keys, const View& out) {
+  Geometry g{};
+  g.batch = query.size[0];
+  g.tokens = query.size[1];
+  g.heads = query.size[2];
+  g.kv_heads = keys.size[2];
+  g.group = g.heads / g.kv_heads;
+  g.key_width = query.size[3];
+  g.value_width = out.size[3];
+  // Few tokens: the query heads that share a key head go together, so that its keys are read once.
+  g.heads_per_task = g.tokens >= few ? 1 : std::min<std::int64_t>(g.group, few / g.tokens);
+  g.head_tasks = (g.group + g.heads_per_task - 1) / g.heads_per_task;
+  g.blocks = (g.tokens + query_block - 1) / query_block;
+  g.tasks = g.batch * g.kv_heads * g.head_tasks * g.blocks;
+  return g;
+}
+
+class Block {
+ public:
+  Block(const Launch& launch, const Geometry& g, std::int64_t task, int worker)
+      : launch_(launch), g_(g), query_(launch.inputs[0]), keys_(launch.inputs[1]), values_(launch.inputs[2]),
+        out_(launch.outputs[0]), count_(launch.machine.counters.of(worker)) {
+    block_ = task % g.blocks;
+    task /= g.blocks;
+    const std::int64_t head_task = task % g.head_tasks;
+    task /= g.head_tasks;
+    kv_head_ = task % g.kv_heads;
+    b_ = task / g.kv_heads;
+    first_head_ = kv_head_ * g.group + head_task * g.heads_per_task;
+    heads_ = std::min(g.heads_per_task, g.group - head_task * g.heads_per_task);
+    first_ = block_ * query_block;
+    last_ = std::min(first_ + query_block, g.tokens);
+    rows_ = static_cast<int>(heads_ * (last_ - first_));
+    scores_ = launch.machine.scratch.of(worker).data();
+    mixed_ = scores_ + query_block * key_block;
+    packed_ = mixed_ + query_block * value_block;
+  }
+
+  void run() {
+    const Attributes& a = launch_.op.attributes;
+    window_ = a.whole("window");
+    factor_ = static_cast<float>(a.get("scale", 1.0));
+    cap_ = static_cast<float>(a.get("softcap"));
+    alibi_ = static_cast<float>(a.get("alibi"));
+    start();
+    const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, launch_.past + first_ - window_ + 1) : 0;
+    const std::int64_t end = launch_.past + last_;
+    for (std::int64_t p = begin; p < end;) {
+      const std::int64_t slot = p % keys_.capacity;  // a windowed cache is a ring
+      const std::int64_t n = std::min({key_block, end - p, keys_.capacity - slot});
+      visit(p, slot, n);
+      p += n;
+    }
+    for (int r = 0; r < rows_; ++r) vector_scale(out_row(r), g_.value_width, 1.0f / sum_[static_cast<std::size_t>(r)]);
+  }
+
+ private:
+  std::int64_t head(int r) const { return first_head_ + r / (last_ - first_); }
+  std::int64_t token(int r) const { return first_ + r % (last_ - first_); }
+  float* query_row(int r) const {
+    return query_.floats() + b_ * query_.stride[0] + token(r) * query_.stride[1] + head(r) * query_.stride[2];
+  }
+  float* out_row(int r) const {
+    return out_.floats() + b_ * out_.stride[0] + token(r) * out_.stride[1] + head(r) * out_.stride[2];
+  }
+
+  // A sink is a score without a value: it takes its share of the sum and mixes nothing.
+  void start() {
+    const ParameterData* sinks = launch_.inputs[3].parameter;
+    for (int r = 0; r < rows_; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      most_[i] = sinks != nullptr ? sinks->values[static_cast<std::size_t>(head(r))] : -std::numeric_limits<float>::infinity();
+      sum_[i] = sinks != nullptr ? 1.0f : 0.0f;
+      std::fill_n(out_row(r), g_.value_width, 0.0f);
+    }
+  }
+
+  void visit(std::int64_t p, std::int64_t slot, std::int64_t n) {
+    const float* keys = keys_.floats() + b_ * keys_.stride[0] + slot * keys_.stride[1] + kv_head_ * keys_.stride[2];
+    const float* values = values_.floats() + b_ * values_.stride[0] + slot * values_.stride[1] + kv_head_ * values_.stride[2];
+    const bool tile = rows_ > few;
+    std::array<const float*, few> queries{};
+    std::array<float*, few> outs{};
+    if (tile) {
+      multiply({rows_, n, g_.key_width, query_row(0), query_.stride[1], keys, DType::float32, keys_.stride[1], 1,
+                scores_, key_block});
+    } else {
+      for (int r = 0; r < rows_; ++r) {
+        queries[static_cast<std::size_t>(r)] = query_row(r);
+        outs[static_cast<std::size_t>(r)] = out_row(r);
+      }
+      vector_scores(queries.data(), rows_, keys, keys_.stride[1], n, g_.key_width, scores_, key_block);
+    }
+    for (int r = 0; r < rows_; ++r) soften(r, p, n);
+    if (tile) {
+      for (std::int64_t first = 0; first < g_.value_width; first += value_block) {
+        const std::int64_t width = std::min(value_block, g_.value_width - first);
+        multiply({rows_, width, n, scores_, key_block, values + first, DType::float32, 1, values_.stride[1], mixed_, width});
+        for (int r = 0; r < rows_; ++r) vector_add(out_row(r) + first, mixed_ + r * width, out_row(r) + first, width);
+      }
+    } else {
+      vector_mix(scores_, key_block, rows_, values, values_.stride[1], n, g_.value_width, outs.data());
+    }
+    count_.matmul_flops += 2 * rows_ * n * (g_.key_width + g_.value_width);
+    count_.calls += 2;
+  }
+
+  void multiply(const Tile& tile) const { uses_blas() ? blas_tile(tile, packed_) : gemm_tile(tile, packed_); }
+
+  // Row r's scores of keys p … p + n become weights e^(s − maximum); what was mixed before shrinks to match.
+  void soften(int r, std::int64_t p, std::int64_t n) {
+    float* s = scores_ + r * key_block;
+    const std::int64_t position = launch_.past + token(r);
+    const std::int64_t from = window_ > 0 ? std::clamp<std::int64_t>(position - window_ + 1 - p, 0, n) : 0;
+    const std::int64_t to = std::clamp<std::int64_t>(position + 1 - p, 0, n);
+    std::fill(s, s + std::min(from, n), 0.0f);
+    std::fill(s + std::max<std::int64_t>(to, 0), s + n, 0.0f);
+    if (from >= to) {
+      std::fill(s, s + n, 0.0f);
+      return;
+    }
+    float* seen = s + from;
+    const std::int64_t count = to - from;
+    if (cap_ != 0.0f) {
+      vector_softcap(seen, count, factor_, cap_);
+    } else if (factor_ != 1.0f) {
+      vector_scale(seen, count, factor_);
+    }
+    if (alibi_ != 0.0f) {
+      const float slope = alibi_ * alibi_slope(head(r), g_.heads);
+      for (std::int64_t j = 0; j < count; ++j) seen[j] += slope * static_cast<float>(p + from + j - position);
+    }
+    const auto i = static_cast<std::size_t>(r);
+    const float most = std::max(most_[i], vector_max(seen, count));
+    const float shrink = std::exp(most_[i] - most);  // 0 at the first block
+    if (shrink != 1.0f && sum_[i] != 0.0f) vector_scale(out_row(r), g_.value_width, shrink);
+    sum_[i] = sum_[i] * shrink + vector_exp(seen, count, most);
+    most_[i] = most;
+  }
+
+  const Launch& launch_;
+  const Geometry& g_;
+  const View &query_, &keys_, &values_, &out_;
+  Count& count_;
+  std::int64_t block_ = 0, kv_head_ = 0, b_ = 0, first_head_ = 0, heads_ = 0, first_ = 0, last_ = 0;
+  int rows_ = 0;
+  std::int64_t window_ = 0;
+  float factor_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
+  float *scores_ = nullptr, *mixed_ = nullptr, *packed_ = nullptr;
+  std::array<float, query_block> most_{}, sum_{};
+};
+
+// The widest head that a tile's packed keys have room for.
+constexpr std::int64_t widest_key =
+    (static_cast<std::int64_t>(tile_scratch) - query_block * (key_block + value_block)) / key_block;
+static_assert(widest_key >= 512, "the scratch holds scores, mixed values and packed keys");
+
+}  // namespace
+
+void run_attend(const Launch& launch) {
+  const Geometry g = geometry(launch.inputs[0], launch.inputs[1], launch.outputs[0]);
+  check(g.key_width <= widest_key || g.tokens < few, "attend", "heads of " + std::to_string(g.key_width),
+        "at most " + std::to_string(widest_key));
+  launch.machine.pool.run(g.tasks, [&](std::int64_t task, int worker) { Block(launch, g, task, worker).run(); });
+}
+
+}  // namespace reckon

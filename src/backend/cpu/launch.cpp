@@ -1,0 +1,66 @@
+// Rows of strided tensors, and the table of kernels.
+#include "backend/cpu/launch.h"
+
+#include <reckon/error.h>
+
+#include "backend/cpu/kernels.h"
+#include "ops/activate.h"
+#include "ops/add.h"
+#include "ops/append.h"
+#include "ops/attend.h"
+#include "ops/embed.h"
+#include "ops/head_matmul.h"
+#include "ops/last.h"
+#include "ops/mixture.h"
+#include "ops/norm.h"
+#include "ops/project.h"
+#include "ops/rope.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
+#include "ops/split.h"
+
+#include <utility>
+
+namespace reckon {
+
+std::int64_t View::rows() const {
+  std::int64_t count = 1;
+  for (int i = 0; i + 1 < rank; ++i) count *= size[i];
+  return count;
+}
+
+float* View::row(std::int64_t index) const {
+  std::int64_t offset = 0;
+  for (int i = rank - 2; i >= 0; --i) {
+    offset += index % size[i] * stride[i];
+    index /= size[i];
+  }
+  return floats() + offset;
+}
+
+Kernel cpu_kernel(const Operation& operation) {
+  static const std::pair<const Operation*, Kernel> table[] = {
+      {&embed_operation, run_embed},
+      {&add_operation, run_add},
+      {&scale_operation, run_scale},
+      {&softcap_operation, run_softcap},
+      {&layer_norm_operation, run_norm},
+      {&rms_norm_operation, run_norm},
+      {&rope_operation, run_rope},
+      {&append_operation, run_append},
+      {&attend_operation, run_attend},
+      {&last_operation, run_last},
+      {&join_operation, run_join},
+      {&head_matmul_operation, run_head_matmul},
+      {&route_operation, run_route},
+      {&dispatch_operation, run_dispatch},
+      {&grouped_project_operation, run_grouped_project},
+      {&combine_operation, run_combine},
+  };
+  for (const auto& [candidate, kernel] : table) {
+    if (candidate == &operation) return kernel;
+  }
+  throw Error("[" + std::string(operation.name) + "] has no kernel on the CPU");
+}
+
+}  // namespace reckon

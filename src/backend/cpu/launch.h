@@ -1,0 +1,70 @@
+// What a kernel is given: its op, where its tensors lie, and the machine to run on.
+#pragma once
+
+#include "backend/cpu/counters.h"
+#include "backend/cpu/dense.h"
+#include "backend/cpu/pool.h"
+#include "program/program.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace reckon {
+
+// A parameter's values: matrices where they lie (one per expert, or one), vectors as float32.
+struct ParameterData {
+  std::vector<Weight> matrices;
+  std::vector<float> values;
+};
+
+// A tensor in memory. Strides are in elements; the last is 1.
+struct View {
+  std::byte* data = nullptr;
+  int rank = 0;
+  std::int64_t size[Shape::capacity] = {};
+  std::int64_t stride[Shape::capacity] = {};
+  std::int64_t capacity = 0;                 // planned size of dimension 1, where `size` is that of this run
+  const ParameterData* parameter = nullptr;  // for parameters: data is null for matrices
+
+  bool there() const { return data != nullptr || parameter != nullptr; }
+  float* floats() const { return reinterpret_cast<float*>(data); }
+  std::int32_t* integers() const { return reinterpret_cast<std::int32_t*>(data); }
+  std::int64_t width() const { return size[rank - 1]; }
+  std::int64_t rows() const;                    // product of all but the last size
+  float* row(std::int64_t index) const;         // the index-th row, in row-major order of the leading dimensions
+};
+
+struct Machine {
+  Pool& pool;
+  Scratch& scratch;
+  Counters& counters;
+};
+
+struct Launch {
+  const Op& op;
+  std::span<const View> inputs, outputs;
+  Machine& machine;
+  std::int64_t past;  // tokens in the cache before this run
+  std::vector<Product>& products;  // room for the products of a mixture
+};
+
+using Kernel = void (*)(const Launch&);
+
+// The kernel of an operation; throws Error where the backend has none.
+Kernel cpu_kernel(const Operation& operation);
+
+// Calls body(first, last, worker) for ranges of rows: in parallel where there is enough work, by shape alone.
+template <class Body>
+void over_rows(Machine& machine, std::int64_t rows, std::int64_t work_per_row, const Body& body) {
+  constexpr std::int64_t worthwhile = 32768;  // element operations in a task
+  const std::int64_t chunk = std::max<std::int64_t>(1, worthwhile / std::max<std::int64_t>(1, work_per_row));
+  const std::int64_t tasks = (rows + chunk - 1) / chunk;
+  if (tasks <= 1) return body(std::int64_t{0}, rows, 0);
+  machine.pool.run(tasks, [&](std::int64_t task, int worker) {
+    body(task * chunk, std::min(rows, (task + 1) * chunk), worker);
+  });
+}
+
+}  // namespace reckon

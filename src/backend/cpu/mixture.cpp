@@ -1,0 +1,136 @@
+// Mixtures of experts: choosing, sorting rows by expert, the experts' products, the weighted sum.
+#include "ops/mixture.h"
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/vectors.h"
+#include "ops/project.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace reckon {
+namespace {
+
+using Scores = Mixture::Scores;
+
+// Indices of the `count` largest values, the lower index first where two are equal.
+void largest(const float* values, std::int64_t n, std::int64_t count, std::int32_t* chosen) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::int32_t best = -1;
+    for (std::int32_t j = 0; j < n; ++j) {
+      if (std::find(chosen, chosen + i, j) != chosen + i) continue;
+      if (best < 0 || values[j] > values[best]) best = j;
+    }
+    chosen[i] = best;
+  }
+}
+
+// Experts outside the best groups cannot be chosen.
+void close_groups(float* choice, std::int64_t experts, const Attributes& a, float* group_scores,
+                  std::int32_t* open) {
+  const std::int64_t groups = a.whole("groups"), size = experts / groups, top = a.whole("group_top");
+  for (std::int64_t g = 0; g < groups; ++g) {
+    std::int32_t best[8];
+    const std::int64_t count = std::min<std::int64_t>(top, 8);
+    largest(choice + g * size, size, count, best);
+    group_scores[g] = 0;
+    for (std::int64_t i = 0; i < count; ++i) group_scores[g] += choice[g * size + best[i]];
+  }
+  const std::int64_t active = a.whole("active_groups");
+  largest(group_scores, groups, active, open);
+  for (std::int32_t g = 0; g < groups; ++g) {
+    if (std::find(open, open + active, g) != open + active) continue;
+    std::fill_n(choice + g * size, size, -std::numeric_limits<float>::infinity());
+  }
+}
+
+void softmax(float* x, std::int64_t n) { vector_scale(x, n, 1.0f / vector_exp(x, n, vector_max(x, n))); }
+
+}  // namespace
+
+void run_route(const Launch& launch) {
+  const View &logits = launch.inputs[0], &correction = launch.inputs[1];
+  const View &choice = launch.outputs[0], &weights = launch.outputs[1];
+  const Attributes& a = launch.op.attributes;
+  const auto kind = static_cast<Scores>(a.whole("scores"));
+  const std::int64_t experts = logits.width(), active = choice.width();
+  const auto scale = static_cast<float>(a.get("scale", 1.0));
+  float* scratch = launch.machine.scratch.of(0).data();
+  float *scores = scratch, *candidates = scratch + experts, *group_scores = scratch + 2 * experts;
+  auto* open = reinterpret_cast<std::int32_t*>(scratch + 3 * experts);
+  for (std::int64_t r = 0; r < logits.rows(); ++r) {
+    std::copy_n(logits.row(r), experts, scores);
+    if (kind == Scores::softmax) softmax(scores, experts);
+    if (kind == Scores::sigmoid) {
+      for (std::int64_t e = 0; e < experts; ++e) scores[e] = 1.0f / (1.0f + std::exp(-scores[e]));
+    }
+    std::copy_n(scores, experts, candidates);
+    if (correction.there()) vector_add(candidates, correction.floats(), candidates, experts);
+    if (a.whole("groups") > 1) close_groups(candidates, experts, a, group_scores, open);
+    std::int32_t* chosen = choice.integers() + r * active;
+    largest(candidates, experts, active, chosen);
+    float* w = weights.row(r);
+    for (std::int64_t i = 0; i < active; ++i) w[i] = scores[chosen[i]];
+    if (kind == Scores::softmax_of_chosen) softmax(w, active);
+    if (a.flag("normalize")) {
+      float sum = 0;
+      for (std::int64_t i = 0; i < active; ++i) sum += w[i];
+      // DeepSeek V3 guards the division of sigmoids, which may all be tiny.
+      vector_scale(w, active, 1.0f / (kind == Scores::sigmoid ? sum + 1e-20f : sum));
+    }
+    if (scale != 1.0f) vector_scale(w, active, scale);
+  }
+}
+
+// A stable counting sort: within an expert, rows keep the order of their tokens.
+void run_dispatch(const Launch& launch) {
+  const View &x = launch.inputs[0], &choice = launch.inputs[1];
+  const View &rows = launch.outputs[0], &order = launch.outputs[1], &offsets = launch.outputs[2];
+  const std::int64_t active = choice.width(), total = choice.rows() * active;
+  const std::int32_t *chosen = choice.integers();
+  std::int32_t *first = offsets.integers(), *place = order.integers();
+  const std::int64_t experts = offsets.size[0] - 1;
+  std::fill_n(first, experts + 1, 0);
+  for (std::int64_t i = 0; i < total; ++i) ++first[chosen[i] + 1];
+  for (std::int64_t e = 0; e < experts; ++e) first[e + 1] += first[e];
+  for (std::int64_t i = 0; i < total; ++i) place[i] = first[chosen[i]]++;  // where token i/k's i%k-th choice goes
+  for (std::int64_t e = experts; e > 0; --e) first[e] = first[e - 1];
+  first[0] = 0;
+  over_rows(launch.machine, total, x.width(), [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) std::copy_n(x.row(i / active), x.width(), rows.row(place[i]));
+  });
+}
+
+void run_grouped_project(const Launch& launch) {
+  const View &x = launch.inputs[project_input::x], &y = launch.outputs[0];
+  const View &bias = launch.inputs[project_input::bias], &gate = launch.inputs[project_input::gate];
+  const std::vector<Weight>& weights = launch.inputs[project_input::weight].parameter->matrices;
+  const std::int32_t* first = launch.inputs[project_input::offsets].integers();
+  launch.products.clear();
+  for (std::size_t e = 0; e < weights.size(); ++e) {
+    const std::int64_t begin = first[e], count = first[e + 1] - begin;
+    if (count == 0) continue;
+    Epilogue epilogue = epilogue_of(launch);
+    if (bias.there()) epilogue.bias = bias.parameter->values.data() + static_cast<std::int64_t>(e) * y.width();
+    if (gate.there()) epilogue.gate = gate.row(begin);
+    launch.products.push_back({x.row(begin), count, x.width(), weights[e], y.row(begin), y.width(), epilogue});
+  }
+  run_products(launch.machine.pool, launch.products, launch.machine.scratch, launch.machine.counters);
+}
+
+void run_combine(const Launch& launch) {
+  const View &rows = launch.inputs[0], &weights = launch.inputs[1], &order = launch.inputs[2], &y = launch.outputs[0];
+  const std::int64_t active = weights.width();
+  const std::int32_t* place = order.integers();
+  over_rows(launch.machine, y.rows(), active * y.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) {
+      std::fill_n(y.row(r), y.width(), 0.0f);
+      for (std::int64_t i = 0; i < active; ++i) {
+        vector_add_scaled(y.row(r), rows.row(place[r * active + i]), y.width(), weights.row(r)[i]);
+      }
+    }
+  });
+}
+
+}  // namespace reckon

@@ -1,0 +1,25 @@
+// Rotary positions: row (b, t, head) is rotated by the angles of position past + t.
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/vectors.h"
+
+#include <algorithm>
+
+namespace reckon {
+
+void run_rope(const Launch& launch) {
+  const View &x = launch.inputs[0], &table = launch.inputs[1], &y = launch.outputs[0];
+  const bool interleaved = launch.op.attributes.flag("interleaved");
+  const std::int64_t dims = table.size[1], half = dims / 2, tokens = x.size[1], heads = x.size[2];
+  const bool in_place = x.data == y.data;
+  over_rows(launch.machine, x.rows(), 4 * x.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) {
+      const float* angles = table.floats() + (launch.past + r / heads % tokens) * dims;
+      const float* in = x.row(r);
+      float* out = y.row(r);
+      vector_rotate(in, out, angles, angles + half, half, interleaved);
+      if (!in_place) std::copy(in + dims, in + x.width(), out + dims);
+    }
+  });
+}
+
+}  // namespace reckon

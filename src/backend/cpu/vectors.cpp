@@ -1,0 +1,220 @@
+// The loops of vectors.h, compiled once per instruction set and chosen at run time.
+#include "backend/cpu/vectors.h"
+
+#include <cmath>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/vectors.cpp"
+#include <hwy/foreach_target.h>  // must come before highway.h
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace reckon {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+
+// Calls body(i, count) for whole vectors, then once for the rest with count < lanes.
+template <class Body>
+HWY_INLINE void for_vectors(std::int64_t n, const Body& body) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) body(i, lanes);
+  if (i < n) body(i, n - i);
+}
+
+HWY_INLINE V load(const float* x, std::int64_t count) {
+  const D d;
+  return count == static_cast<std::int64_t>(hn::Lanes(d)) ? hn::LoadU(d, x)
+                                                          : hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, x);
+}
+
+HWY_INLINE void store(V v, float* x, std::int64_t count) {
+  const D d;
+  if (count == static_cast<std::int64_t>(hn::Lanes(d))) {
+    hn::StoreU(v, d, x);
+  } else {
+    hn::BlendedStore(v, hn::FirstN(d, static_cast<std::size_t>(count)), d, x);
+  }
+}
+
+HWY_INLINE float sum_lanes(V v) { return hn::GetLane(hn::SumOfLanes(D(), v)); }
+
+float Max(const float* x, std::int64_t n) {
+  const D d;
+  V most = hn::Set(d, -INFINITY);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) most = hn::Max(most, hn::LoadU(d, x + i));
+  float result = hn::GetLane(hn::MaxOfLanes(d, most));
+  for (; i < n; ++i) result = x[i] > result ? x[i] : result;
+  return result;
+}
+
+float Exp(float* x, std::int64_t n, float shift) {
+  const D d;
+  const V s = hn::Set(d, shift);
+  V sum = hn::Zero(d);
+  for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+    V e = hn::Exp(d, hn::Sub(load(x + i, count), s));
+    e = hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(count)), e);
+    sum = hn::Add(sum, e);
+    store(e, x + i, count);
+  });
+  return sum_lanes(sum);
+}
+
+void Scale(float* x, std::int64_t n, float factor) {
+  const V f = hn::Set(D(), factor);
+  for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR { store(hn::Mul(load(x + i, count), f), x + i, count); });
+}
+
+void Add(const float* a, const float* b, float* y, std::int64_t n) {
+  for_vectors(n, [&](std::int64_t i, std::int64_t count)
+                     HWY_ATTR { store(hn::Add(load(a + i, count), load(b + i, count)), y + i, count); });
+}
+
+void AddScaled(float* y, const float* x, std::int64_t n, float factor) {
+  const V f = hn::Set(D(), factor);
+  for_vectors(n, [&](std::int64_t i, std::int64_t count)
+                     HWY_ATTR { store(hn::MulAdd(load(x + i, count), f, load(y + i, count)), y + i, count); });
+}
+
+void Softcap(float* x, std::int64_t n, float factor, float cap) {
+  const D d;
+  const V in = hn::Set(d, factor / cap), out = hn::Set(d, cap);
+  for_vectors(n, [&](std::int64_t i, std::int64_t count)
+                     HWY_ATTR { store(hn::Mul(hn::Tanh(d, hn::Mul(load(x + i, count), in)), out), x + i, count); });
+}
+
+// y = (x − mean)·factor·(w + offset) + b
+HWY_INLINE void finish_norm(const NormRow& row, const float* x, float mean, float factor, float* y) {
+  const D d;
+  const V m = hn::Set(d, mean), f = hn::Set(d, factor), offset = hn::Set(d, row.offset);
+  for_vectors(row.n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+    V v = hn::Mul(hn::Sub(load(x + i, count), m), f);
+    if (row.weight != nullptr) v = hn::Mul(v, hn::Add(load(row.weight + i, count), offset));
+    if (row.bias != nullptr) v = hn::Add(v, load(row.bias + i, count));
+    store(v, y + i, count);
+  });
+}
+
+HWY_INLINE float squares(const float* x, std::int64_t n, float mean) {
+  const D d;
+  const V m = hn::Set(d, mean);
+  V sum = hn::Zero(d);
+  for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+    V v = hn::Sub(load(x + i, count), m);
+    v = hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(count)), v);
+    sum = hn::MulAdd(v, v, sum);
+  });
+  return sum_lanes(sum);
+}
+
+void RmsNorm(const NormRow& row, const float* x, float* y) {
+  const float mean_square = squares(x, row.n, 0.0f) / static_cast<float>(row.n);
+  finish_norm(row, x, 0.0f, 1.0f / std::sqrt(mean_square + row.epsilon), y);
+}
+
+void LayerNorm(const NormRow& row, const float* x, float* y) {
+  const D d;
+  V sum = hn::Zero(d);
+  for_vectors(row.n, [&](std::int64_t i, std::int64_t count) HWY_ATTR { sum = hn::Add(sum, load(x + i, count)); });
+  const float mean = sum_lanes(sum) / static_cast<float>(row.n);
+  const float variance = squares(x, row.n, mean) / static_cast<float>(row.n);
+  finish_norm(row, x, mean, 1.0f / std::sqrt(variance + row.epsilon), y);
+}
+
+void Rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half, bool interleaved) {
+  if (interleaved) {
+    for (std::int64_t j = 0; j < half; ++j) {
+      const float a = x[2 * j], b = x[2 * j + 1];
+      y[2 * j] = a * cosines[j] - b * sines[j];
+      y[2 * j + 1] = a * sines[j] + b * cosines[j];
+    }
+    return;
+  }
+  for_vectors(half, [&](std::int64_t j, std::int64_t count) HWY_ATTR {
+    const V a = load(x + j, count), b = load(x + half + j, count);
+    const V c = load(cosines + j, count), s = load(sines + j, count);
+    store(hn::Sub(hn::Mul(a, c), hn::Mul(b, s)), y + j, count);
+    store(hn::Add(hn::Mul(a, s), hn::Mul(b, c)), y + half + j, count);
+  });
+}
+
+void Scores(const float* const* q, int rows, const float* keys, std::int64_t key_stride, std::int64_t count,
+            std::int64_t width, float* scores, std::int64_t scores_stride) {
+  for (std::int64_t j = 0; j < count; ++j) {
+    const float* key = keys + j * key_stride;
+    for (int r = 0; r < rows; ++r) {
+      V sum = hn::Zero(D());
+      for_vectors(width, [&](std::int64_t i, std::int64_t n)
+                             HWY_ATTR { sum = hn::MulAdd(load(q[r] + i, n), load(key + i, n), sum); });
+      scores[r * scores_stride + j] = sum_lanes(sum);
+    }
+  }
+}
+
+void Mix(const float* weights, std::int64_t weights_stride, int rows, const float* values, std::int64_t value_stride,
+         std::int64_t count, std::int64_t width, float* const* out) {
+  for_vectors(width, [&](std::int64_t i, std::int64_t n) HWY_ATTR {
+    for (int r = 0; r < rows; ++r) {
+      V sum = load(out[r] + i, n);
+      const float* w = weights + r * weights_stride;
+      for (std::int64_t j = 0; j < count; ++j) {
+        sum = hn::MulAdd(hn::Set(D(), w[j]), load(values + j * value_stride + i, n), sum);
+      }
+      store(sum, out[r] + i, n);
+    }
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace reckon
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reckon {
+
+HWY_EXPORT(Max);
+HWY_EXPORT(Exp);
+HWY_EXPORT(Scale);
+HWY_EXPORT(Add);
+HWY_EXPORT(AddScaled);
+HWY_EXPORT(Softcap);
+HWY_EXPORT(RmsNorm);
+HWY_EXPORT(LayerNorm);
+HWY_EXPORT(Rotate);
+HWY_EXPORT(Scores);
+HWY_EXPORT(Mix);
+
+float vector_max(const float* x, std::int64_t n) { return HWY_DYNAMIC_DISPATCH(Max)(x, n); }
+float vector_exp(float* x, std::int64_t n, float shift) { return HWY_DYNAMIC_DISPATCH(Exp)(x, n, shift); }
+void vector_scale(float* x, std::int64_t n, float factor) { HWY_DYNAMIC_DISPATCH(Scale)(x, n, factor); }
+void vector_add(const float* a, const float* b, float* y, std::int64_t n) { HWY_DYNAMIC_DISPATCH(Add)(a, b, y, n); }
+void vector_add_scaled(float* y, const float* x, std::int64_t n, float factor) {
+  HWY_DYNAMIC_DISPATCH(AddScaled)(y, x, n, factor);
+}
+void vector_softcap(float* x, std::int64_t n, float factor, float cap) {
+  HWY_DYNAMIC_DISPATCH(Softcap)(x, n, factor, cap);
+}
+void vector_rms_norm(const NormRow& row, const float* x, float* y) { HWY_DYNAMIC_DISPATCH(RmsNorm)(row, x, y); }
+void vector_layer_norm(const NormRow& row, const float* x, float* y) { HWY_DYNAMIC_DISPATCH(LayerNorm)(row, x, y); }
+void vector_rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half,
+                   bool interleaved) {
+  HWY_DYNAMIC_DISPATCH(Rotate)(x, y, cosines, sines, half, interleaved);
+}
+void vector_scores(const float* const* q, int rows, const float* keys, std::int64_t key_stride, std::int64_t count,
+                   std::int64_t width, float* scores, std::int64_t scores_stride) {
+  HWY_DYNAMIC_DISPATCH(Scores)(q, rows, keys, key_stride, count, width, scores, scores_stride);
+}
+void vector_mix(const float* weights, std::int64_t weights_stride, int rows, const float* values,
+                std::int64_t value_stride, std::int64_t count, std::int64_t width, float* const* out) {
+  HWY_DYNAMIC_DISPATCH(Mix)(weights, weights_stride, rows, values, value_stride, count, width, out);
+}
+
+}  // namespace reckon
+#endif

@@ -1,0 +1,222 @@
+// Programs are written for each number of tokens at the full capacity of the cache, and run at any past below it.
+#include "run/engine.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include "lowering/cpu.h"
+#include "network/forward.h"
+#include "passes/expand.h"
+#include "run/rope_table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+namespace reckon {
+namespace {
+
+int thread_count(int asked) {
+  if (asked > 0) return asked;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+EngineOptions filled(EngineOptions options, const Model& model) {
+  options.threads = thread_count(options.threads);
+  if (options.capacity == 0) options.capacity = model.context;
+  options.chunk = std::min(options.chunk, options.capacity);
+  return options;
+}
+
+std::string rope_name(std::size_t index) { return fmt::format("rope.{}", index); }
+
+// Vaswani et al., section 3.5: sines at even, cosines at odd places.
+void fill_sinusoids(float* row, std::int64_t position, std::int64_t width) {
+  for (std::int64_t i = 0; i < width; ++i) {
+    const double exponent = -static_cast<double>(i / 2 * 2) / static_cast<double>(width);
+    const double angle = static_cast<double>(position) * std::pow(10000.0, exponent);
+    row[i] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+  }
+}
+
+}  // namespace
+
+Engine::Engine(Model model, Weights weights, const EngineOptions& options)
+    : model_(std::move(model)), ropes_(distinct_ropes(model_)), weights_(std::move(weights)), options_(filled(options, model_)), pool_(options_.threads),
+      scratch_(options_.threads), counters_(options_.threads), machine_{pool_, scratch_, counters_} {
+  // The longest chunk needs the most room in a windowed cache: window + chunk − 1.
+  Workload workload = workload_of(Phase::prefill);
+  workload.batch = options_.batch;
+  workload.tokens = options_.chunk;
+  workload.past = options_.capacity - options_.chunk;
+  for (const Tensor& tensor : expand(forward(model_, workload)).tensors) {
+    if (tensor.kind == TensorKind::cache && tensor.storage == no_tensor) {
+      cache_sizes_[full_name(tensor)] = tensor.shape[1].size;
+    }
+  }
+}
+
+Program Engine::program_for(std::int64_t tokens, Logits logits) const {
+  Workload workload = workload_of(tokens == 1 ? Phase::decode : Phase::prefill);
+  workload.batch = options_.batch;
+  workload.tokens = tokens;
+  workload.past = options_.capacity - tokens;
+  workload.logits = logits;
+  workload.precision.weights = weights_.dtype();
+  Program program = expand(forward(model_, workload));
+  for (Tensor& tensor : program.tensors) {
+    if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
+    const Shape& s = tensor.shape;
+    tensor.shape = {s[0], {cache_sizes_.at(full_name(tensor)), s[1].symbol}, s[2], s[3]};
+  }
+  return lower_for_cpu(std::move(program));
+}
+
+Executor& Engine::prepare(std::int64_t tokens, Logits logits) {
+  // One token's logits are the last ones too.
+  if (tokens == 1 && logits == Logits::all) logits = Logits::last;
+  std::unique_ptr<Executor>& found = executors_[{tokens, logits}];
+  if (found == nullptr) {
+    found = std::make_unique<Executor>(program_for(tokens, logits), weights_,
+                                       [this](const Program& program, TensorId id) { return resident(program, id); });
+  }
+  return *found;
+}
+
+std::byte* Engine::resident(const Program& program, TensorId id) {
+  const Tensor& tensor = program[id];
+  // Rotary tables are told apart by their order: a model may have several.
+  std::string name = full_name(tensor);
+  std::size_t rope_index = 0;
+  if (tensor.kind == TensorKind::constant && tensor.scope.path == "attention/rope") {
+    for (TensorId i = 0; i < id; ++i) {
+      rope_index += program[i].kind == TensorKind::constant && program[i].scope.path == "attention/rope" ? 1 : 0;
+    }
+    name = rope_name(rope_index);
+  }
+  std::unique_ptr<Arena>& memory = residents_[name];
+  if (memory != nullptr) return memory->take(0, 0);
+  std::vector<float> values;
+  if (tensor.kind == TensorKind::cache) {
+    memory = std::make_unique<Arena>(bytes(tensor));
+    return memory->take(0, bytes(tensor));
+  }
+  if (tensor.scope.path == "attention/rope") {
+    values = rope_rows(ropes_.at(rope_index), 0, options_.capacity, options_.capacity);
+  } else {
+    values = weights_[name].values;
+  }
+  const auto size = static_cast<std::int64_t>(values.size() * sizeof(float));
+  memory = std::make_unique<Arena>(size);
+  std::byte* data = memory->take(0, size);
+  std::memcpy(data, values.data(), static_cast<std::size_t>(size));
+  return data;
+}
+
+std::int64_t Engine::cache_bytes() const {
+  std::int64_t sum = 0;
+  for (const auto& [name, memory] : residents_) {
+    if (cache_sizes_.contains(name)) sum += memory->high_water();
+  }
+  return sum;
+}
+
+void Engine::fill_inputs(const Executor& executor, std::span<const std::int32_t> ids, std::int64_t tokens) {
+  const Program& program = executor.program();
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const Tensor& tensor = program.tensors[i];
+    if (tensor.kind != TensorKind::input) continue;
+    std::byte* memory = executor.data(static_cast<TensorId>(i));
+    auto* data = reinterpret_cast<std::int32_t*>(memory);
+    if (tensor.name == "ids") std::copy(ids.begin(), ids.end(), data);
+    if (tensor.name == "positions") {
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        data[t] = static_cast<std::int32_t>(past_ + t + model_.positions.extra_rows);
+      }
+    }
+    if (tensor.name == "sinusoids") {
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        fill_sinusoids(reinterpret_cast<float*>(memory) + t * model_.d_model, past_ + t, model_.d_model);
+      }
+    }
+  }
+}
+
+// New tokens are rotated by the frequencies of the length so far; those in the cache stay as they were.
+void Engine::renew_rope(std::int64_t tokens, std::int64_t length) {
+  for (std::size_t i = 0; i < ropes_.size(); ++i) {
+    if (!depends_on_length(ropes_[i])) continue;
+    const std::vector<float> rows = rope_rows(ropes_[i], past_, tokens, length);
+    const auto size = static_cast<std::int64_t>(rows.size() * sizeof(float));
+    const std::int64_t offset = past_ * ropes_[i].dims * static_cast<std::int64_t>(sizeof(float));
+    std::memcpy(residents_.at(rope_name(i))->take(offset, size), rows.data(), static_cast<std::size_t>(size));
+  }
+}
+
+std::span<const float> Engine::run_chunk(std::span<const std::int32_t> ids, std::int64_t tokens, std::int64_t length,
+                                         Logits logits) {
+  Executor& executor = prepare(tokens, logits);
+  fill_inputs(executor, ids, tokens);
+  renew_rope(tokens, length);
+  executor.run(machine_, past_, profile_);
+  past_ += tokens;
+  if (logits == Logits::none) return {};
+  const TensorId output = executor.program().output;
+  return {reinterpret_cast<const float*>(executor.data(output)),
+          static_cast<std::size_t>(executor.program()[output].shape.elements())};
+}
+
+std::span<const float> Engine::run(std::span<const std::int32_t> ids, Logits logits) {
+  const std::int64_t tokens = static_cast<std::int64_t>(ids.size()) / options_.batch;
+  if (tokens < 1 || tokens * options_.batch != static_cast<std::int64_t>(ids.size())) {
+    throw UsageError(fmt::format("{} ids for {} sequences; expected as many for each, and at least one", ids.size(),
+                                 options_.batch));
+  }
+  for (std::int32_t id : ids) {
+    if (id < 0 || id >= model_.vocab_size) {
+      throw UsageError(fmt::format("id {} is outside the vocabulary of {} tokens", id, model_.vocab_size));
+    }
+  }
+  if (past_ + tokens > options_.capacity) {
+    throw UsageError(fmt::format("{} tokens after {} do not fit a context of {}", tokens, past_, options_.capacity));
+  }
+  const std::int64_t length = past_ + tokens;
+  if (tokens <= options_.chunk) return run_chunk(ids, tokens, length, logits);
+
+  // In pieces; with every logit asked for, they are gathered sequence by sequence.
+  const std::int64_t vocabulary = model_.vocab_size;
+  if (logits == Logits::all) gathered_.resize(static_cast<std::size_t>(options_.batch * tokens * vocabulary));
+  std::vector<std::int32_t> piece;
+  std::span<const float> result;
+  for (std::int64_t first = 0; first < tokens; first += options_.chunk) {
+    const std::int64_t count = std::min(options_.chunk, tokens - first);
+    piece.clear();
+    for (std::int64_t b = 0; b < options_.batch; ++b) {
+      const auto from = ids.begin() + b * tokens + first;
+      piece.insert(piece.end(), from, from + count);
+    }
+    const bool last = first + count == tokens;
+    result = run_chunk(piece, count, length, logits == Logits::last && !last ? Logits::none : logits);
+    if (logits != Logits::all) continue;
+    for (std::int64_t b = 0; b < options_.batch; ++b) {
+      std::copy_n(result.begin() + b * count * vocabulary, count * vocabulary,
+                  gathered_.begin() + (b * tokens + first) * vocabulary);
+    }
+  }
+  return logits == Logits::all ? std::span<const float>(gathered_) : result;
+}
+
+void Engine::reorder(std::span<const int> sources) {
+  for (auto& [name, memory] : residents_) {
+    if (!cache_sizes_.contains(name)) continue;
+    const std::int64_t each = memory->size() / options_.batch;
+    std::byte* data = memory->take(0, memory->size());
+    const std::vector<std::byte> before(data, data + memory->size());
+    for (std::size_t b = 0; b < sources.size(); ++b) {
+      std::copy_n(before.begin() + sources[b] * each, each, data + static_cast<std::int64_t>(b) * each);
+    }
+  }
+}
+
+}  // namespace reckon

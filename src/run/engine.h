@@ -1,0 +1,77 @@
+// A model ready to run: its weights, its caches, and a program for each length of input that it meets.
+#pragma once
+
+#include <reckon/model.h>
+#include <reckon/workload.h>
+
+#include "backend/cpu/counters.h"
+#include "backend/cpu/pool.h"
+#include "backend/cpu/scratch.h"
+#include "run/executor.h"
+#include "run/profile.h"
+#include "run/weights.h"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace reckon {
+
+struct EngineOptions {
+  int threads = 0;            // 0: as many as the machine has
+  std::int64_t batch = 1;     // sequences side by side, all of one length
+  std::int64_t capacity = 0;  // tokens that the cache has room for; 0: the model's context
+  std::int64_t chunk = 512;   // a longer input runs in pieces of this many tokens
+};
+
+class Engine {
+ public:
+  Engine(Model model, Weights weights, const EngineOptions& options);
+
+  // Runs `ids` (batch × tokens) after what is in the cache and keeps them there. Returns the logits asked for:
+  // batch × tokens × V, or batch × V. They stay until the next run.
+  std::span<const float> run(std::span<const std::int32_t> ids, Logits logits);
+
+  void reset() { past_ = 0; }                     // empties the cache
+  void reorder(std::span<const int> sources);     // sequence b goes on from what sequence sources[b] has cached
+  std::int64_t past() const { return past_; }
+
+  const Model& model() const { return model_; }
+  const Weights& weights() const { return weights_; }
+  const EngineOptions& options() const { return options_; }
+  Counters& counters() { return counters_; }
+  void set_profile(Profile* profile) { profile_ = profile; }
+
+  // The program that runs `tokens` tokens, lowered, and where its memory lies.
+  const Executor& executor(std::int64_t tokens, Logits logits) { return prepare(tokens, logits); }
+  std::int64_t cache_bytes() const;
+
+ private:
+  std::span<const float> run_chunk(std::span<const std::int32_t> ids, std::int64_t tokens, std::int64_t length,
+                                   Logits logits);
+  Executor& prepare(std::int64_t tokens, Logits logits);
+  void renew_rope(std::int64_t tokens, std::int64_t length);
+  std::byte* resident(const Program& program, TensorId id);
+  void fill_inputs(const Executor& executor, std::span<const std::int32_t> ids, std::int64_t tokens);
+  Program program_for(std::int64_t tokens, Logits logits) const;
+
+  Model model_;
+  std::vector<Rope> ropes_;
+  Weights weights_;
+  EngineOptions options_;
+  Pool pool_;
+  Scratch scratch_;
+  Counters counters_;
+  Machine machine_;
+  Profile* profile_ = nullptr;
+  std::int64_t past_ = 0;
+  std::map<std::string, std::int64_t> cache_sizes_;  // positions that each cache holds
+  std::map<std::string, std::unique_ptr<Arena>> residents_;  // caches and constants, by name
+  std::map<std::pair<std::int64_t, Logits>, std::unique_ptr<Executor>> executors_;
+  std::vector<float> gathered_;  // logits of several chunks
+};
+
+}  // namespace reckon

@@ -1,0 +1,163 @@
+// Binding and launching.
+#include "run/executor.h"
+
+#include "backend/cpu/kernels.h"
+#include "lowering/regions.h"
+#include "ops/project.h"
+#include "ops/runtime.h"
+
+#include <algorithm>
+
+namespace reckon {
+namespace {
+
+bool follows(const Program& program, TensorId id) {
+  const Shape& shape = program[id].shape;
+  return std::any_of(shape.begin(), shape.end(), [](Dim dim) { return dim.symbol == Symbol::keys; });
+}
+
+// The distance of the rows of a view, counting dimensions from `from` on; -1 where they are not even.
+std::int64_t row_stride(const View& view, int from) {
+  std::int64_t distance = 0, span = 0;
+  for (int i = view.rank - 2; i >= from; --i) {
+    if (view.size[i] == 1) continue;
+    if (distance == 0) distance = view.stride[i];
+    if (span != 0 && view.stride[i] != span) return -1;
+    span = view.stride[i] * view.size[i];
+  }
+  return distance == 0 ? view.width() : distance;
+}
+
+}  // namespace
+
+Executor::Executor(Program program, const Weights& weights, const Resident& resident)
+    : program_(std::move(program)), plan_(plan_memory(program_)), arena_(plan_.arena),
+      base_(program_.tensors.size(), nullptr) {
+  std::int64_t experts = 1;
+  for (std::size_t i = 0; i < program_.ops.size();) {
+    Step step;
+    step.op = &program_.ops[i];
+    if (step.op->operation != &project_operation) {
+      step.kernel = cpu_kernel(*step.op->operation);
+      for (TensorId id : step.op->inputs) {
+        step.inputs.push_back(bind(id, weights, resident));
+        step.follows_past |= id != no_tensor && follows(program_, id);
+      }
+      for (TensorId id : step.op->outputs) {
+        step.outputs.push_back(bind(id, weights, resident));
+        step.follows_past |= id != no_tensor && follows(program_, id);
+      }
+      for (const View& view : step.inputs) {
+        if (view.parameter != nullptr) experts = std::max(experts, static_cast<std::int64_t>(view.parameter->matrices.size()));
+      }
+      ++i;
+    } else {
+      const std::int64_t region = plan_.regions[i];
+      step.ops = 0;
+      for (; i < program_.ops.size() && plan_.regions[i] == region; ++i, ++step.ops) {
+        const Op& op = program_.ops[i];
+        std::vector<View> inputs;
+        for (TensorId id : op.inputs) inputs.push_back(bind(id, weights, resident));
+        add_products(step, op, inputs, bind(op.outputs[0], weights, resident));
+        step.follows_past |= follows(program_, op.outputs[0]);
+      }
+    }
+    steps_.push_back(std::move(step));
+  }
+  // A mixture has a product per expert; a product per head is the other use.
+  for (const Op& op : program_.ops) {
+    for (TensorId id : op.inputs) {
+      if (id != no_tensor && program_[id].shape.rank() == 4) {
+        experts = std::max(experts, program_[id].shape[0].size * program_[id].shape[2].size);
+      }
+    }
+  }
+  products_.reserve(static_cast<std::size_t>(experts));
+}
+
+View Executor::bind(TensorId id, const Weights& weights, const Resident& resident) {
+  View view;
+  if (id == no_tensor) return view;
+  const Tensor& tensor = program_[id];
+  const Strides strides = strides_of(tensor);
+  view.rank = tensor.shape.rank();
+  for (int i = 0; i < view.rank; ++i) {
+    view.size[i] = tensor.shape[i].size;
+    view.stride[i] = strides[static_cast<std::size_t>(i)];
+  }
+  if (tensor.kind == TensorKind::parameter) {
+    view.parameter = &weights[full_name(tensor)];
+    return view;
+  }
+  const auto [root, offset] = placement(program_, id);
+  const Tensor& owner = program_[root];
+  std::byte*& base = base_[static_cast<std::size_t>(root)];
+  if (base == nullptr) {
+    const std::int64_t at = plan_.offsets[static_cast<std::size_t>(root)];
+    base = at >= 0 ? arena_.take(at, (bytes(owner) + Plan::alignment - 1) / Plan::alignment * Plan::alignment)
+                   : resident(program_, root);
+  }
+  view.data = base + offset * bits(tensor.dtype) / 8;
+  if (view.rank > 1) view.capacity = owner.kind == TensorKind::cache ? owner.shape[1].size : view.size[1];
+  return view;
+}
+
+void Executor::add_products(Step& step, const Op& op, const std::vector<View>& inputs, const View& output) const {
+  const View& x = inputs[project_input::x];
+  Machine* const no_machine = nullptr;
+  std::vector<Product> none;
+  const Epilogue epilogue = epilogue_of({op, inputs, {}, *no_machine, 0, none});
+  const std::int64_t even = row_stride(x, 0);
+  Product product{x.floats(), x.rows(), even, inputs[project_input::weight].parameter->matrices.at(0),
+                  output.floats(), output.width(), epilogue};
+  if (even >= 0 && !follows(program_, op.outputs[0])) {
+    step.products.push_back(product);
+    return;
+  }
+  // Sequence by sequence: a cache has room between them.
+  product.rows = x.rows() / x.size[0];
+  product.x_stride = row_stride(x, 1);
+  for (std::int64_t b = 0; b < x.size[0]; ++b) {
+    step.products.push_back(product);
+    product.x += x.stride[0];
+    product.y += output.stride[0];
+  }
+}
+
+void Executor::follow_past(Step& step, std::int64_t past) const {
+  const std::int64_t keys = past + program_.workload.tokens;
+  for (Product& product : step.products) product.rows = keys;
+  const auto follow = [&](const TensorIds& ids, std::vector<View>& views) {
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      if (ids[i] == no_tensor) continue;
+      const Shape& shape = program_[ids[i]].shape;
+      for (int d = 0; d < shape.rank(); ++d) {
+        if (shape[d].symbol == Symbol::keys) views[i].size[d] = std::min(shape[d].size, keys);
+      }
+    }
+  };
+  if (step.kernel != nullptr) {
+    follow(step.op->inputs, step.inputs);
+    follow(step.op->outputs, step.outputs);
+  }
+}
+
+void Executor::run(Machine& machine, std::int64_t past, Profile* profile) {
+  for (Step& step : steps_) {
+    if (step.follows_past) follow_past(step, past);
+    const Profile::Time begin = profile != nullptr ? Profile::now() : Profile::Time{};
+    if (step.kernel != nullptr) {
+      step.kernel({*step.op, step.inputs, step.outputs, machine, past, products_});
+    } else {
+      run_products(machine.pool, step.products, machine.scratch, machine.counters);
+    }
+    if (profile != nullptr) profile->add(program_, *step.op, step.ops, past, begin);
+  }
+}
+
+std::byte* Executor::data(TensorId id) const {
+  const auto [root, offset] = placement(program_, id);
+  return base_[static_cast<std::size_t>(root)] + offset * bits(program_[id].dtype) / 8;
+}
+
+}  // namespace reckon

@@ -1,0 +1,58 @@
+// Runs one lowered program: binds its tensors to memory once, then launches its kernels in order.
+#pragma once
+
+#include "backend/cpu/launch.h"
+#include "memory/plan.h"
+#include "program/program.h"
+#include "run/arena.h"
+#include "run/profile.h"
+#include "run/weights.h"
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace reckon {
+
+// Where tensors that outlive a run lie: caches and constants, by the program's tensor.
+using Resident = std::function<std::byte*(const Program&, TensorId)>;
+
+class Executor {
+ public:
+  Executor(Program program, const Weights& weights, const Resident& resident);
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+
+  // Runs every op, with `past` tokens in the cache. `profile` may be null.
+  void run(Machine& machine, std::int64_t past, Profile* profile);
+
+  // The memory of a tensor (an input to fill, the output to read).
+  std::byte* data(TensorId id) const;
+  const Program& program() const { return program_; }
+  const Plan& plan() const { return plan_; }
+  const Arena& arena() const { return arena_; }
+
+ private:
+  // One parallel region: an op, or several products that don't depend on each other.
+  struct Step {
+    const Op* op = nullptr;
+    Kernel kernel = nullptr;  // null: `products`
+    std::vector<View> inputs, outputs;
+    std::vector<Product> products;
+    bool follows_past = false;  // some extent is that of the keys held
+    std::int64_t ops = 1;
+  };
+
+  View bind(TensorId id, const Weights& weights, const Resident& resident);
+  void add_products(Step& step, const Op& op, const std::vector<View>& inputs, const View& output) const;
+  void follow_past(Step& step, std::int64_t past) const;
+
+  Program program_;
+  Plan plan_;
+  Arena arena_;
+  std::vector<std::byte*> base_;  // of each tensor
+  std::vector<Step> steps_;
+  std::vector<Product> products_;  // room for a mixture's
+};
+
+}  // namespace reckon

@@ -1,0 +1,268 @@
+// Binding parameters to stored tensors, through the views that the family's layout gives.
+#include "run/weights.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include "files/safetensors.h"
+#include "model/file_report.h"
+#include "model/stored.h"
+#include "network/forward.h"
+#include "run/float_types.h"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <optional>
+#include <unordered_map>
+
+namespace reckon {
+namespace {
+
+// Vectors, and what is used like them: converted to float32, for they are small and read element by element.
+bool is_vector(const std::string& name, std::size_t rank) {
+  return rank == 1 || name.ends_with(".bias") || name.find("norm.") != std::string::npos;
+}
+
+DType dtype_of(const StoredTensorInfo& info) {
+  switch (info.type) {
+    case StoredType::F32: return DType::float32;
+    case StoredType::F16: return DType::float16;
+    case StoredType::BF16: return DType::bfloat16;
+    default:
+      throw Error(fmt::format("tensor '{}' is of type {}; reckon runs F32, F16 and BF16", info.name, name_of(info.type)));
+  }
+}
+
+float element(const void* data, DType dtype, std::int64_t index) {
+  switch (dtype) {
+    case DType::float16: return from_float16(static_cast<const std::uint16_t*>(data)[index]);
+    case DType::bfloat16: return from_bfloat16(static_cast<const std::uint16_t*>(data)[index]);
+    default: return static_cast<const float*>(data)[index];
+  }
+}
+
+// Calls visit(offset) for each element of a view, in row-major order of its axes.
+template <class Visit>
+void for_elements(const std::vector<StoredAxis>& axes, std::int64_t offset, const Visit& visit, std::size_t axis = 0) {
+  if (axis == axes.size()) return visit(offset);
+  for (std::int64_t i = 0; i < axes[axis].extent; ++i) {
+    for_elements(axes, offset + i * axes[axis].stride, visit, axis + 1);
+  }
+}
+
+// The matrix that the kernels can read in place, if the axes are of such a form: rows × columns with one of them
+// contiguous, or blocks of contiguous rows.
+std::optional<Weight> in_place(const void* data, DType dtype, const std::vector<StoredAxis>& axes, std::int64_t rows,
+                               std::int64_t cols) {
+  Weight weight{data, dtype, rows, cols, 0, 1, 0, 0};
+  if (axes.size() == 2 && (axes[1].stride == 1 || axes[0].stride == 1)) {
+    weight.row_stride = axes[0].stride;
+    weight.col_stride = axes[1].stride;
+    return weight;
+  }
+  if (axes.size() == 3 && axes[2].stride == 1) {
+    weight.row_stride = axes[1].stride;
+    weight.block_rows = axes[1].extent;
+    weight.block_stride = axes[0].stride;
+    return weight;
+  }
+  return std::nullopt;
+}
+
+// splitmix64 (Steele et al. 2014): a good hash of a counter.
+std::uint64_t mixed(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+class WeightReader {
+ public:
+  WeightReader(const Model& model, const std::filesystem::path& path) : header_(read_safetensors(path)) {
+    check(model, path);
+    for (const SafetensorsFile& file : header_.files) weights_.files_.emplace_back(file.path);
+    for (const StoredTensorInfo& info : header_.tensors) by_name_[info.name] = &info;
+    const StoredLayout layout = stored_layout(model, header_);
+    for (const StoredParameter& parameter : layout.parameters) read(parameter, true);
+    for (const StoredParameter& buffer : layout.buffers) {
+      if (by_name_.contains(buffer.views.at(0).tensor)) read(buffer, false);
+    }
+  }
+
+  Weights finish() { return std::move(weights_); }
+
+ private:
+  void check(const Model& model, const std::filesystem::path& path) const {
+    const FileReport report = inspect_file(model, header_);
+    const std::string where = path.string();
+    if (!report.missing.empty()) {
+      throw Error(fmt::format("{} has no tensor '{}', which the model needs ({} missing in all)", where,
+                              report.missing.front().name, report.missing.size()));
+    }
+    if (!report.misshapen.empty()) {
+      throw Error(fmt::format("{}: tensor '{}' is {}, expected {}", where, report.misshapen.front().name,
+                              shape_text(report.misshapen.front().found), shape_text(report.misshapen.front().expected)));
+    }
+    for (const auto& extra : report.unexpected) {
+      if (extra.why.empty()) {
+        throw Error(fmt::format("{}: tensor '{}' is no part of the model that its config describes", where, extra.name));
+      }
+    }
+    if (!report.quantized.empty()) {
+      throw Error(fmt::format("{}: tensor '{}' is quantized; reckon runs F32, F16 and BF16", where,
+                              report.quantized.front().name));
+    }
+  }
+
+  static std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("{}", fmt::join(shape, " × ")); }
+
+  struct Source {
+    const std::byte* data;
+    DType dtype;
+  };
+  Source source(const StoredView& view) const {
+    const StoredTensorInfo& info = *by_name_.at(view.tensor);
+    const SafetensorsFile& file = header_.files[info.file];
+    const DType dtype = dtype_of(info);
+    const std::byte* base = weights_.files_[info.file].bytes().data() + file.data_begin + info.begin;
+    if (reinterpret_cast<std::uintptr_t>(base) % 4 != 0) {
+      throw Error(fmt::format("tensor '{}' begins at an odd place of its file; expected a multiple of 4 bytes", info.name));
+    }
+    return {base, dtype};
+  }
+
+  void read(const StoredParameter& parameter, bool counted) {
+    ParameterData& data = weights_.parameters_[parameter.name];
+    std::int64_t elements = 1;
+    for (std::int64_t extent : parameter.shape) elements *= extent;
+    if (counted) weights_.elements_ += elements;
+    const Source first = source(parameter.views.at(0));
+    if (counted) weights_.bytes_ += elements * bits(first.dtype) / 8;
+    if (is_vector(parameter.name, parameter.shape.size())) {
+      data.values.reserve(static_cast<std::size_t>(elements));
+      for (const StoredView& view : parameter.views) {
+        const Source from = source(view);
+        for_elements(view.axes, view.offset,
+                     [&](std::int64_t offset) { data.values.push_back(element(from.data, from.dtype, offset)); });
+      }
+      return;
+    }
+    weights_.dtype_ = first.dtype;
+    const std::int64_t rows = parameter.shape[parameter.shape.size() - 2], cols = parameter.shape.back();
+    const bool experts = parameter.shape.size() == 3;
+    for (const StoredView& view : parameter.views) {
+      const Source from = source(view);
+      if (!experts || parameter.views.size() > 1) {
+        data.matrices.push_back(matrix(from, view.offset, view.axes, rows, cols));
+        continue;
+      }
+      const std::vector<StoredAxis> each(view.axes.begin() + 1, view.axes.end());
+      for (std::int64_t e = 0; e < view.axes[0].extent; ++e) {
+        data.matrices.push_back(matrix(from, view.offset + e * view.axes[0].stride, each, rows, cols));
+      }
+    }
+  }
+
+  Weight matrix(const Source& from, std::int64_t offset, const std::vector<StoredAxis>& axes, std::int64_t rows,
+                std::int64_t cols) {
+    const std::int64_t size = bits(from.dtype) / 8;
+    if (auto weight = in_place(from.data + offset * size, from.dtype, axes, rows, cols)) return *weight;
+    auto copy = std::make_unique<std::byte[]>(static_cast<std::size_t>(rows * cols * size));
+    std::byte* to = copy.get();
+    for_elements(axes, offset, [&](std::int64_t at) {
+      std::memcpy(to, from.data + at * size, static_cast<std::size_t>(size));
+      to += size;
+    });
+    weights_.copied_ += rows * cols * size;
+    weights_.owned_.push_back(std::move(copy));
+    return {weights_.owned_.back().get(), from.dtype, rows, cols, cols, 1, 0, 0};
+  }
+
+  SafetensorsHeader header_;
+  std::unordered_map<std::string, const StoredTensorInfo*> by_name_;
+  Weights weights_;
+
+ public:
+  // Fills memory of its own, parameter by parameter.
+  static Weights random(const Model& model, std::uint64_t seed, DType dtype) {
+    Weights weights;
+    weights.dtype_ = dtype;
+    Workload one;
+    one.tokens = 1;
+    const Program program = forward(model, one);
+    for (const Tensor& tensor : program.tensors) {
+      const bool correction = tensor.kind == TensorKind::constant && tensor.scope.path == "feed_forward/correction";
+      if (tensor.kind != TensorKind::parameter && !correction) continue;
+      const std::int64_t layers = tensor.repeat < 0 ? 1 : program.count(tensor.repeat);
+      for (std::int64_t k = 0; k < layers; ++k) {
+        Tensor own = tensor;
+        if (tensor.repeat >= 0) {
+          own.scope.layer += static_cast<std::int32_t>(k) * program.repeats[static_cast<std::size_t>(tensor.repeat)].layers;
+        }
+        fill(weights, full_name(own), own, seed, dtype, !correction);
+      }
+    }
+    return weights;
+  }
+
+ private:
+  static void fill(Weights& weights, const std::string& name, const Tensor& tensor, std::uint64_t seed, DType dtype,
+                   bool counted) {
+    ParameterData& data = weights.parameters_[name];
+    const std::int64_t elements = tensor.shape.elements();
+    if (counted) {
+      weights.elements_ += elements;
+      weights.bytes_ += elements * bits(dtype) / 8;
+    }
+    std::uint64_t state = mixed(seed);
+    for (char c : name) state = mixed(state ^ static_cast<unsigned char>(c));
+    constexpr float deviation = 0.02f;
+    // Uniform on ±deviation·√3.
+    const auto value = [&](std::int64_t i) {
+      const std::uint64_t bits64 = mixed(state + static_cast<std::uint64_t>(i));
+      const float unit = static_cast<float>(bits64 >> 40) * 0x1p-24f;
+      return (unit - 0.5f) * (2.0f * 1.7320508f * deviation);
+    };
+    if (is_vector(name, static_cast<std::size_t>(tensor.shape.rank()))) {
+      const bool norm_weight = name.find("norm") != std::string::npos && name.ends_with(".weight");
+      data.values.resize(static_cast<std::size_t>(elements));
+      for (std::int64_t i = 0; i < elements; ++i) data.values[static_cast<std::size_t>(i)] = norm_weight ? 1.0f : value(i);
+      return;
+    }
+    const std::int64_t size = bits(dtype) / 8;
+    auto memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(elements * size));
+    for (std::int64_t i = 0; i < elements; ++i) {
+      const float v = value(i);
+      if (dtype == DType::float32) {
+        std::memcpy(memory.get() + i * size, &v, sizeof v);
+      } else {
+        const std::uint16_t half = dtype == DType::bfloat16 ? to_bfloat16(v) : to_float16(v);
+        std::memcpy(memory.get() + i * size, &half, sizeof half);
+      }
+    }
+    const int rank = tensor.shape.rank();
+    const std::int64_t cols = tensor.shape[-1].size, rows = tensor.shape[rank - 2].size;
+    for (std::int64_t e = 0; e < elements / (rows * cols); ++e) {
+      data.matrices.push_back({memory.get() + e * rows * cols * size, dtype, rows, cols, cols, 1, 0, 0});
+    }
+    weights.owned_.push_back(std::move(memory));
+  }
+};
+
+Weights Weights::load(const Model& model, const std::filesystem::path& path) { return WeightReader(model, path).finish(); }
+
+Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype) {
+  return WeightReader::random(model, seed, dtype);
+}
+
+const ParameterData& Weights::operator[](const std::string& name) const {
+  const auto found = parameters_.find(name);
+  if (found == parameters_.end()) throw Error("the weights have no parameter '" + name + "'");
+  return found->second;
+}
+
+}  // namespace reckon
