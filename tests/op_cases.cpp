@@ -97,9 +97,7 @@ TensorId routed_in_groups(Builder& b) {
   return route(b, mixture, weight(b, {2, 3, 8}), correction).second;
 }
 
-TensorId loss(Builder& b) {
-  return cross_entropy(b, weight(b, {2, 3, 7}), whole_numbers(b, {2, 3}), "loss");
-}
+TensorId loss(Builder& b) { return cross_entropy(b, weight(b, {2, 3, 7}), whole_numbers(b, {2, 3}), "loss"); }
 TensorId embedded(Builder& b) { return embed(b, weight(b, {7, 4}), whole_numbers(b, {2, 3}), "y"); }
 TensorId dispatched(Builder& b) { return dispatch(b, weight(b, {2, 3, 4}), whole_numbers(b, {2, 3, 2}), 8).rows; }
 TensorId combined(Builder& b) {
@@ -127,8 +125,8 @@ TensorId attended(Builder& b, double softcap, bool alibi) {
 TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
   const TensorId y = b.activation("y", {2, 3, 5});
   const auto maybe = [&](bool has, const Shape& shape) { return has ? weight(b, shape) : no_tensor; };
-  const TensorIds inputs{weight(b, {2, 3, 4}), weight(b, {5, 4}), maybe(bias, {5}), maybe(gate, {2, 3, 5}),
-                         maybe(residual, {2, 3, 5}), no_tensor};
+  const TensorIds inputs{weight(b, {2, 3, 4}),   weight(b, {5, 4}),          maybe(bias, {5}),
+                         maybe(gate, {2, 3, 5}), maybe(residual, {2, 3, 5}), no_tensor};
   b.emit(project_operation, inputs, {y},
          {{"activate", gate ? 1.0 : 0.0}, {"activation", static_cast<double>(Activation::silu)}});
   return y;
@@ -136,7 +134,8 @@ TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
 TensorId experts_projected(Builder& b) {
   const TensorId y = b.activation("y", {2, 3, 2, 5});
   b.emit(grouped_project_operation,
-         {weight(b, {2, 3, 2, 4}), weight(b, {8, 5, 4}), no_tensor, weight(b, {2, 3, 2, 5}), no_tensor, whole_numbers(b, {9})},
+         {weight(b, {2, 3, 2, 4}), weight(b, {8, 5, 4}), no_tensor, weight(b, {2, 3, 2, 5}), no_tensor,
+          whole_numbers(b, {9})},
          {y}, {{"activate", 1}, {"activation", static_cast<double>(Activation::silu)}});
   return y;
 }
@@ -174,6 +173,7 @@ using B = Builder;
 
 }  // namespace
 
+// clang-format off
 // operation, variant, stage, nth, program | sizes of outputs | matmul, element-wise, bytes read, bytes written | symbols
 const std::vector<OpCase>& op_cases() {
   static const std::vector<OpCase> all = {
@@ -309,6 +309,7 @@ const std::vector<OpCase>& op_cases() {
   };
   return all;
 }
+// clang-format on
 
 BuiltCase build(const OpCase& row) {
   Program program;

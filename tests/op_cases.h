@@ -13,10 +13,10 @@ namespace reckon {
 
 struct OpCase {
   std::string operation;
-  std::string variant;  // as docs/counting.md calls it; empty where it has none
-  Stage stage = Stage::forward;  // backward: the op is one that the gradient of the program emits
-  int nth = 0;                   // which of the ops of that name and stage
-  TensorId (*build)(Builder&);   // returns what is differentiated
+  std::string variant;                             // as docs/counting.md calls it; empty where it has none
+  Stage stage = Stage::forward;                    // backward: the op is one that the gradient of the program emits
+  int nth = 0;                                     // which of the ops of that name and stage
+  TensorId (*build)(Builder&);                     // returns what is differentiated
   std::vector<std::vector<std::int64_t>> outputs;  // their sizes, absent ones left out
   std::int64_t matmul = 0, elementwise = 0, read = 0, written = 0;
   std::map<std::string, std::int64_t> symbols;  // of the formulas in docs/counting.md

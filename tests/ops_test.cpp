@@ -46,7 +46,8 @@ TEST(Ops, EveryOperationHasARowInTheTestTable) {
 
 TEST(Ops, NoTwoOperationsShareAName) {
   std::set<std::string_view> names;
-  for (const Operation* operation : all_operations()) EXPECT_TRUE(names.insert(operation->name).second) << operation->name;
+  for (const Operation* operation : all_operations())
+    EXPECT_TRUE(names.insert(operation->name).second) << operation->name;
 }
 
 TEST(Ops, OutputsHaveTheShapesWorkedOutByHand) {
@@ -134,39 +135,78 @@ TensorId of(Builder& b, const Shape& shape) { return b.parameter("test", "w", sh
 
 TEST(Ops, ShapesThatDoNotFitAreRefusedWithASentence) {
   const std::vector<Misfit> misfits = {
-      {[](Builder& b) { activate(b, {}, of(b, {2, 4}), of(b, {2, 5}), "y"); },
+      {[](Builder& b) {
+         activate(b, {}, of(b, {2, 4}), of(b, {2, 5}), "y");
+       },
        "[activate] got 2 × 4 and 2 × 5, expected equal shapes"},
-      {[](Builder& b) { add(b, of(b, {2, 3, 4}), of(b, {2, 4}), "y"); },
+      {[](Builder& b) {
+         add(b, of(b, {2, 3, 4}), of(b, {2, 4}), "y");
+       },
        "[add] got 2 × 3 × 4 and 2 × 4, expected shapes that agree from the last dimension on"},
-      {[](Builder& b) { add(b, of(b, {4}), of(b, {3, 4}), "y"); },
+      {[](Builder& b) {
+         add(b, of(b, {4}), of(b, {3, 4}), "y");
+       },
        "[add] got 4 and 3 × 4, expected shapes that agree from the last dimension on"},
-      {[](Builder& b) { append(b, of(b, {2, 1, 3, 4}), of(b, {2, 4, 3, 4}), 5, "y"); },
+      {[](Builder& b) {
+         append(b, of(b, {2, 1, 3, 4}), of(b, {2, 4, 3, 4}), 5, "y");
+       },
        "[append] got 2 × 1 × 3 × 4 to 2 × 4 × 3 × 4, expected a cache with room and heads alike"},
-      {[](Builder& b) { scores(b, of(b, {2, 3, 4, 8}), of(b, {2, 5, 3, 8}), {}, "s"); },
+      {[](Builder& b) {
+         scores(b, of(b, {2, 3, 4, 8}), of(b, {2, 5, 3, 8}), {}, "s");
+       },
        "[scores] got 2 × 3 × 4 × 8 and 2 × 5 × 3 × 8, expected heads of one width, shared evenly"},
-      {[](Builder& b) { mix(b, of(b, {2, 4, 3, 5}), of(b, {2, 6, 2, 8}), {}, "o"); },
+      {[](Builder& b) {
+         mix(b, of(b, {2, 4, 3, 5}), of(b, {2, 6, 2, 8}), {}, "o");
+       },
        "[mix] got 2 × 4 × 3 × 5 and 2 × 6 × 2 × 8, expected a value for each key, heads shared evenly"},
-      {[](Builder& b) { cross_entropy(b, of(b, {2, 3, 7}), of(b, {3, 2}), "loss"); },
+      {[](Builder& b) {
+         cross_entropy(b, of(b, {2, 3, 7}), of(b, {3, 2}), "loss");
+       },
        "[cross_entropy] got 2 × 3 × 7 and labels 3 × 2, expected a label for each row"},
-      {[](Builder& b) { embed(b, of(b, {7}), of(b, {2, 3}), "y"); }, "[embed] got 7, expected a table of rows"},
-      {[](Builder& b) { head_matmul(b, of(b, {2, 3, 4, 5}), of(b, {28, 6}), 0, 4, true, "y"); },
+      {[](Builder& b) {
+         embed(b, of(b, {7}), of(b, {2, 3}), "y");
+       },
+       "[embed] got 7, expected a table of rows"},
+      {[](Builder& b) {
+         head_matmul(b, of(b, {2, 3, 4, 5}), of(b, {28, 6}), 0, 4, true, "y");
+       },
        "[head_matmul] got 2 × 3 × 4 × 5 and 28 × 6, expected heads as wide as the slice of the weight"},
-      {[](Builder& b) { last(b, of(b, {3, 4}), "y"); }, "[last] got 3 × 4, expected batch × tokens × width"},
-      {[](Builder& b) { linear(b, of(b, {2, 3, 4}), of(b, {5, 6}), no_tensor, "y"); },
+      {[](Builder& b) {
+         last(b, of(b, {3, 4}), "y");
+       },
+       "[last] got 3 × 4, expected batch × tokens × width"},
+      {[](Builder& b) {
+         linear(b, of(b, {2, 3, 4}), of(b, {5, 6}), no_tensor, "y");
+       },
        "[matmul] got 2 × 3 × 4 and 5 × 6, expected a last dimension that both share"},
-      {[](Builder& b) { grouped_linear(b, of(b, {3, 2, 4}), of(b, {5, 4}), no_tensor, of(b, {3, 2}), "y"); },
+      {[](Builder& b) {
+         grouped_linear(b, of(b, {3, 2, 4}), of(b, {5, 4}), no_tensor, of(b, {3, 2}), "y");
+       },
        "[grouped_matmul] got 3 × 2 × 4 and 5 × 4, expected a last dimension that both share"},
-      {[](Builder& b) { combine(b, of(b, {3, 2, 4}), of(b, {3, 4}), of(b, {3, 2}), "y"); },
+      {[](Builder& b) {
+         combine(b, of(b, {3, 2, 4}), of(b, {3, 4}), of(b, {3, 2}), "y");
+       },
        "[combine] got 3 × 2 × 4 and 3 × 4, expected a weight for each row"},
-      {[](Builder& b) { norm(b, {}, of(b, {2, 4}), of(b, {5}), no_tensor, "y"); },
+      {[](Builder& b) {
+         norm(b, {}, of(b, {2, 4}), of(b, {5}), no_tensor, "y");
+       },
        "[norm] got a weight of 5 for 2 × 4, expected an equal last dimension"},
-      {[](Builder& b) { rope(b, of(b, {2, 3, 4, 8}), of(b, {3, 10}), false, "y"); },
+      {[](Builder& b) {
+         rope(b, of(b, {2, 3, 4, 8}), of(b, {3, 10}), false, "y");
+       },
        "[rope] got a table of 3 × 10 for 2 × 3 × 4 × 8, expected no more angles than elements"},
-      {[](Builder& b) { split(b, of(b, {2, 6}), 2, 3, "a", "b"); },
+      {[](Builder& b) {
+         split(b, of(b, {2, 6}), 2, 3, "a", "b");
+       },
        "[split] got 2 × 6 into 2 and 3, expected parts that add up"},
-      {[](Builder& b) { join(b, of(b, {2, 3}), of(b, {2, 4}), 8, "y"); },
+      {[](Builder& b) {
+         join(b, of(b, {2, 3}), of(b, {2, 4}), 8, "y");
+       },
        "[join] got 2 × 3 and 2 × 4, expected parts that add up to 8"},
-      {[](Builder& b) { view(b, of(b, {2, 3}), {5}); }, "[view] got 2 × 3 as 5, expected as many elements"},
+      {[](Builder& b) {
+         view(b, of(b, {2, 3}), {5});
+       },
+       "[view] got 2 × 3 as 5, expected as many elements"},
   };
   for (const Misfit& misfit : misfits) {
     Builder b{Program{}};

@@ -92,8 +92,8 @@ void expect_same_program(const Program& a, const Program& b) {
     ASSERT_EQ(x.scope.layer, y.scope.layer) << "op " << i << ", " << x.scope.path;
     ASSERT_EQ(x.stage, y.stage) << "op " << i;
     ASSERT_TRUE(same_attributes(x.attributes, y.attributes)) << "op " << i;
-    ASSERT_TRUE(same_tensors(x.inputs, y.inputs)) << "inputs of op " << i << ", " << x.operation->name << " of layer "
-                                                  << x.scope.layer << ", " << x.scope.path;
+    ASSERT_TRUE(same_tensors(x.inputs, y.inputs))
+        << "inputs of op " << i << ", " << x.operation->name << " of layer " << x.scope.layer << ", " << x.scope.path;
     ASSERT_TRUE(same_tensors(x.outputs, y.outputs)) << "outputs of op " << i << ", " << x.operation->name;
   }
   ASSERT_TRUE(same_tensor(a.output, b.output));
@@ -237,7 +237,8 @@ TEST(Optimizer, DecaysMatricesAndSparesNormsAndBiases) {
   for (const Op& op : program.ops) {
     if (op.operation->name != "adamw") continue;
     const Tensor& parameter = program[op.inputs[0]];
-    EXPECT_EQ(op.attributes.flag("decay"), parameter.name == "weight" && parameter.shape.rank() == 2) << full_name(parameter);
+    EXPECT_EQ(op.attributes.flag("decay"), parameter.name == "weight" && parameter.shape.rank() == 2)
+        << full_name(parameter);
   }
 }
 

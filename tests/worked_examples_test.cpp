@@ -55,10 +55,10 @@ Rule rule(const Model& model, const std::string& name, double train_tokens = 0) 
 
 TEST(WorkedMiniGpt, HasItsParametersInEveryComponent) {
   const Ledger ledger = count(load_model("mini-gpt"));
-  EXPECT_EQ(parameters_of(ledger, "token embedding"), 32768);                         // 512·64
-  EXPECT_EQ(component(ledger, Quantity::parameters, "attention").each, 16384);        // 4·64²
-  EXPECT_EQ(component(ledger, Quantity::parameters, "feed-forward").each, 32768);     // 2·64·256
-  EXPECT_EQ(component(ledger, Quantity::parameters, "norms").each, 128);              // 2·64
+  EXPECT_EQ(parameters_of(ledger, "token embedding"), 32768);                      // 512·64
+  EXPECT_EQ(component(ledger, Quantity::parameters, "attention").each, 16384);     // 4·64²
+  EXPECT_EQ(component(ledger, Quantity::parameters, "feed-forward").each, 32768);  // 2·64·256
+  EXPECT_EQ(component(ledger, Quantity::parameters, "norms").each, 128);           // 2·64
   EXPECT_EQ(parameters_of(ledger, "attention") + parameters_of(ledger, "feed-forward") + parameters_of(ledger, "norms"),
             2 * 49280);
   EXPECT_EQ(parameters_of(ledger, "final norm"), 64);
@@ -192,7 +192,8 @@ TEST(WorkedXl, SmallerOnesGiveMoreToTheHead) {
   const struct {
     const char* name;
     double flops, head;
-  } expected[] = {{"cs336-gpt2-small", 0.350, 0.226}, {"cs336-gpt2-medium", 1.033, 0.102}, {"cs336-gpt2-large", 2.258, 0.058}};
+  } expected[] = {
+      {"cs336-gpt2-small", 0.350, 0.226}, {"cs336-gpt2-medium", 1.033, 0.102}, {"cs336-gpt2-large", 2.258, 0.058}};
   for (const auto& [name, flops, head] : expected) {
     const Ledger ledger = at(name, 1024);
     EXPECT_NEAR(static_cast<double>(ledger.forward.matmul) / tera, flops, 0.0005) << name;
