@@ -25,10 +25,14 @@ struct Cut {
 Cut cut_of(const Product& product) {
   const Weight& w = product.weight;
   if (product.rows > few_rows) return {tile_rows, tile_cols};
-  // Small enough that the last tiles end close together, large enough that memory streams.
-  constexpr std::int64_t bytes = 64 * 1024, most = 1024;
-  if (w.col_stride == 1) return {few_rows, std::clamp(bytes / (w.cols * bytes_of(w.dtype)) / 24 * 24, std::int64_t{24}, most)};
-  return {few_rows, 96};
+  // Small enough that the last tiles end close together, large enough that memory streams: some 128 KiB where K runs
+  // on, in multiples of what few_rows_tile multiplies at once; where N runs on, row pieces of at least 256 bytes.
+  if (w.col_stride == 1) {
+    constexpr std::int64_t bytes = 128 * 1024, step = 24, most = 1008;
+    return {few_rows, std::clamp(bytes / (w.cols * bytes_of(w.dtype)) / step * step, step, most)};
+  }
+  if (product.rows > 3) return {few_rows, 96};
+  return {few_rows, w.rows < 1536 && w.dtype == DType::float32 ? 64 : 128};
 }
 
 std::int64_t tiles_of(const Product& product) {

@@ -18,11 +18,16 @@ namespace HWY_NAMESPACE {
 constexpr int most_rows = vector_registers / 4;
 constexpr int most_sums = most_rows * 3;
 
-// --- K runs on: one dot product per element, `rows` of x by `streams` rows of W at once.
+// How far ahead of its use memory is asked for. Where K runs on, the hardware follows each stream but stops at the end
+// of a page; where N runs on, each row piece lies in a page of its own and it cannot know the next.
+constexpr int bytes_ahead = 1024;
+constexpr int pieces_ahead = 16;
+
+// --- K runs on: one dot product per element, `rows` of x by `streams` rows of W at once, which are `apart` rows apart.
 
 template <int rows, int streams, class T>
 HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int64_t w_stride, std::int64_t k,
-                     float* out, std::int64_t out_stride) {
+                     float* out, std::int64_t out_stride, std::int64_t apart) {
   const Floats d;
   const OneFloat one;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -35,7 +40,10 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
   for (; p + lanes <= k; p += lanes) {
     hn::Vec<Floats> weights[streams];
     HWY_UNROLL(8)
-    for (int j = 0; j < streams; ++j) weights[j] = load(d, w + j * w_stride + p);
+    for (int j = 0; j < streams; ++j) {
+      hwy::Prefetch(w + j * w_stride + p + bytes_ahead / static_cast<int>(sizeof(T)));
+      weights[j] = load(d, w + j * w_stride + p);
+    }
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
       const auto element = hn::LoadU(d, x + i * x_stride + p);
@@ -50,18 +58,20 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
       auto sum = hn::Set(one, sum_of_lanes(d, sums[i][j]));
       for (std::int64_t q = p; q < k; ++q)
         sum = hn::MulAdd(hn::LoadU(one, x + i * x_stride + q), load(one, w + j * w_stride + q), sum);
-      out[i * out_stride + j] = hn::GetLane(sum);
+      out[i * out_stride + j * apart] = hn::GetLane(sum);
     }
 }
 
 template <int rows, class T>
 void dot_tile(const Tile& t, const float* x, float* out) {
-  constexpr int streams = rows == 1 ? 8 : rows <= 4 ? 4 : 3;
+  // Each stream reads rows that follow each other: memory is fastest when long stretches of it are read side by side.
+  constexpr int streams = rows == 1 ? 8 : rows <= most_rows / 2 ? 4 : 3;
   const T* w = static_cast<const T*>(t.w);
-  std::int64_t j = 0;
-  for (; j + streams <= t.n; j += streams)
-    dots<rows, streams>(x, t.x_stride, w + j * t.row_stride, t.row_stride, t.k, out + j, t.out_stride);
-  for (; j < t.n; ++j) dots<rows, 1>(x, t.x_stride, w + j * t.row_stride, t.row_stride, t.k, out + j, t.out_stride);
+  const std::int64_t apart = t.n / streams;
+  for (std::int64_t j = 0; j < apart; ++j)
+    dots<rows, streams>(x, t.x_stride, w + j * t.row_stride, apart * t.row_stride, t.k, out + j, t.out_stride, apart);
+  for (std::int64_t j = apart * streams; j < t.n; ++j)
+    dots<rows, 1>(x, t.x_stride, w + j * t.row_stride, t.row_stride, t.k, out + j, t.out_stride, 1);
 }
 
 // --- N runs on: the weights of one k are a row piece of `width` vectors, times one element of each row of x.
@@ -79,7 +89,7 @@ HWY_INLINE void sums_of_rows(D d, const float* x, std::int64_t x_stride, const T
     hn::Vec<D> weights[width];
     HWY_UNROLL(16)
     for (int j = 0; j < width; ++j) {
-      hwy::Prefetch(w + 4 * w_stride + j * lanes);
+      hwy::Prefetch(w + pieces_ahead * w_stride + j * lanes);
       weights[j] = load(d, w + j * lanes);
     }
     HWY_UNROLL(16)
@@ -95,19 +105,25 @@ HWY_INLINE void sums_of_rows(D d, const float* x, std::int64_t x_stride, const T
     for (int j = 0; j < width; ++j) hn::StoreU(sums[i][j], d, out + i * out_stride + j * lanes);
 }
 
+// Columns [j, t.n) in pieces of `width` vectors, then half of it, down to one; then one by one.
+template <int rows, int width, class T>
+HWY_INLINE void row_pieces(const Tile& t, const float* x, float* out, std::int64_t j) {
+  const Floats d;
+  const std::int64_t step = width * static_cast<std::int64_t>(hn::Lanes(d));
+  const T* w = static_cast<const T*>(t.w);
+  for (; j + step <= t.n; j += step)
+    sums_of_rows<rows, width>(d, x, t.x_stride, w + j, t.col_stride, t.k, out + j, t.out_stride);
+  if constexpr (width > 1)
+    row_pieces<rows, width / 2, T>(t, x, out, j);
+  else
+    for (; j < t.n; ++j)
+      sums_of_rows<rows, 1>(OneFloat(), x, t.x_stride, w + j, t.col_stride, t.k, out + j, t.out_stride);
+}
+
 template <int rows, class T>
 void row_tile(const Tile& t, const float* x, float* out) {
-  const Floats d;
   constexpr int width = most_sums / rows < 8 ? most_sums / rows : 8;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  const T* w = static_cast<const T*>(t.w);
-  std::int64_t j = 0;
-  for (; j + width * lanes <= t.n; j += width * lanes)
-    sums_of_rows<rows, width>(d, x, t.x_stride, w + j, t.col_stride, t.k, out + j, t.out_stride);
-  for (; j + lanes <= t.n; j += lanes)
-    sums_of_rows<rows, 1>(d, x, t.x_stride, w + j, t.col_stride, t.k, out + j, t.out_stride);
-  for (; j < t.n; ++j)
-    sums_of_rows<rows, 1>(OneFloat(), x, t.x_stride, w + j, t.col_stride, t.k, out + j, t.out_stride);
+  row_pieces<rows, width, T>(t, x, out, 0);
 }
 
 template <int rows, class T>
