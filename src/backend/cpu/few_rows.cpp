@@ -46,20 +46,26 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
     }
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      const auto element = hn::LoadU(d, x + i * x_stride + p);
+      auto element = hn::LoadU(d, x + i * x_stride + p);
+      keep(element);
       HWY_UNROLL(8)
       for (int j = 0; j < streams; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
   }
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i)
+  for (int j = 0; j < streams; ++j) {
+    hn::Vec<Floats> column[rows];
     HWY_UNROLL(8)
-    for (int j = 0; j < streams; ++j) {
-      auto sum = hn::Set(one, sum_of_lanes(d, sums[i][j]));
+    for (int i = 0; i < rows; ++i) column[i] = sums[i][j];
+    HWY_ALIGN float whole[rows + hn::MaxLanes(d)];
+    sums_of_lanes<rows>(d, column, whole);
+    for (int i = 0; i < rows; ++i) {
+      auto sum = hn::Set(one, whole[i]);
       for (std::int64_t q = p; q < k; ++q)
         sum = hn::MulAdd(hn::LoadU(one, x + i * x_stride + q), load(one, w + j * w_stride + q), sum);
       out[i * out_stride + j * apart] = hn::GetLane(sum);
     }
+  }
 }
 
 template <int rows, class T>
