@@ -9,6 +9,7 @@
 #include "model/stored.h"
 #include "network/forward.h"
 #include "run/float_types.h"
+#include "run/random.h"
 
 #include <bit>
 #include <cmath>
@@ -68,14 +69,6 @@ std::optional<Weight> in_place(const void* data, DType dtype, const std::vector<
     return weight;
   }
   return std::nullopt;
-}
-
-// splitmix64 (Steele et al. 2014): a good hash of a counter.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
 }
 
 }  // namespace
