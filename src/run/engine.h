@@ -43,6 +43,7 @@ class Engine {
   const Weights& weights() const { return weights_; }
   const EngineOptions& options() const { return options_; }
   Counters& counters() { return counters_; }
+  Machine& machine() { return machine_; }
   void set_profile(Profile* profile) { profile_ = profile; }
 
   // The program that runs `tokens` tokens, lowered, and where its memory lies.

@@ -254,6 +254,14 @@ Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype) {
   return WeightReader::random(model, seed, dtype);
 }
 
+std::vector<const Weight*> Weights::matrices() const {
+  std::vector<const Weight*> all;
+  for (const auto& [name, data] : parameters_) {
+    for (const Weight& matrix : data.matrices) all.push_back(&matrix);
+  }
+  return all;
+}
+
 const ParameterData& Weights::operator[](const std::string& name) const {
   const auto found = parameters_.find(name);
   if (found == parameters_.end()) throw Error("the weights have no parameter '" + name + "'");
