@@ -43,7 +43,6 @@ void add_run(CLI::App& command, RunOptions& options) {
   command.add_option("--threads", options.threads, "threads; the results do not depend on it (all)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
-  add_modifiers(command, options.changes);
 }
 
 Loaded load(const RunOptions& options) {

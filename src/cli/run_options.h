@@ -21,7 +21,7 @@ struct RunOptions {
   std::string random;  // a seed; empty: weights from files
   std::string dtype = "float32";
   int threads = 0;
-  Options changes;  // of a model with random weights
+  Options changes;  // of a model with random weights, where the command takes modifiers
 };
 
 struct Loaded {
@@ -29,7 +29,7 @@ struct Loaded {
   Weights weights;
 };
 
-void add_run(CLI::App& command, RunOptions& options);  // MODEL, --random, --dtype, --threads, and what to change
+void add_run(CLI::App& command, RunOptions& options);  // MODEL, --random, --dtype, --threads
 Loaded load(const RunOptions& options);
 
 // "1,2,3": ids of tokens.

@@ -39,10 +39,12 @@ void add_verify(CLI::App& program) {
   CLI::App& command = add_command(program, "verify", "run a prefill and some decoding, and hold what was measured against the prediction",
                                   "  reckon verify gpt2 --random 1\n"
                                   "  reckon verify ./model --tokens 256 --batch 2\n"
+                                  "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
                                   "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");
   add_run(command, asked->run);
   command.add_option("--tokens", asked->tokens, "tokens of the prompt (half the context, at most 512)")->type_name("N");
   command.add_option("--batch", asked->batch, "sequences side by side (1)")->type_name("B");
+  add_modifiers(command, asked->run.changes);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });
 }
