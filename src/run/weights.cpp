@@ -77,7 +77,10 @@ class WeightReader {
  public:
   WeightReader(const Model& model, const std::filesystem::path& path) : header_(read_safetensors(path)) {
     check(model, path);
-    for (const SafetensorsFile& file : header_.files) weights_.files_.emplace_back(file.path);
+    for (const SafetensorsFile& file : header_.files) {
+      weights_.files_.emplace_back(file.path);
+      weights_.files_.back().expect_all();
+    }
     for (const StoredTensorInfo& info : header_.tensors) by_name_[info.name] = &info;
     const StoredLayout layout = stored_layout(model, header_);
     for (const StoredParameter& parameter : layout.parameters) read(parameter, true);
