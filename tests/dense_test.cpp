@@ -207,9 +207,9 @@ constexpr Layout layouts[] = {Layout::k_runs_on, Layout::n_runs_on, Layout::bloc
 class Dense : public testing::TestWithParam<bool> {
   void SetUp() override {
     if (GetParam() && !have_blas()) GTEST_SKIP() << "built without OpenBLAS";
-    use_blas(GetParam());
+    choose_many_rows(GetParam() ? ManyRows::blas : ManyRows::highway);
   }
-  void TearDown() override { use_blas(true); }
+  void TearDown() override { choose_many_rows(ManyRows::automatic); }
 };
 INSTANTIATE_TEST_SUITE_P(, Dense, testing::Bool(), [](const auto& path) { return path.param ? "Blas" : "Highway"; });
 
