@@ -86,6 +86,16 @@ std::string squeezed(std::string text) {
   return text;
 }
 
+// An option with an empty value (a script's unset variable) is a mistake, not the same as no option.
+void refuse_empty_values(CLI::App& program) {
+  for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_expected_max() == 0) continue;  // a flag
+      option->check([](const std::string& value) { return value.empty() ? std::string("its value is empty") : std::string(); });
+    }
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App program("reckon counts, runs and trains transformer language models from one description.\n", "reckon");
   program.set_version_flag("--version", std::string("reckon ") + version(), "print the version");
@@ -113,6 +123,7 @@ int run(int argc, char** argv) {
   add_logits(program);
   add_verify(program);
   add_completion(program);
+  refuse_empty_values(program);
   try {
     program.parse(arguments(argc, argv));
   } catch (const CLI::CallForVersion& call) {

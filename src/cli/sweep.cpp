@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "files/atomic_write.h"
+#include "files/checked.h"
 #include "report/sweep.h"
 
 namespace reckon::cli {
@@ -32,9 +33,15 @@ void run(SweepOptions& asked) {
   for (std::int64_t value : swept.range.values) {
     set_size(setting, swept.option, value);
     if (changing) model = modify(loaded, setting.changes);
-    const Ledger ledger = count(model, setting.workload);
-    if (sweep.points.empty()) sweep.workload = ledger.workload;
-    sweep.points.push_back(sweep_point(value, ledger));
+    try {
+      const Ledger ledger = count(model, setting.workload);
+      if (sweep.points.empty()) sweep.workload = ledger.workload;
+      sweep.points.push_back(sweep_point(value, ledger));
+    } catch (const Overflow& overflow) {
+      if (sweep.points.empty()) throw;
+      fmt::print(stderr, "reckon: the sweep ends before {} {}: {}\n", swept.flag, value, overflow.what());
+      break;
+    }
   }
   if (!asked.svg.empty()) atomic_write(asked.svg, chart_svg(sweep_chart(sweep)));
   write_report(sweep_document(sweep), asked.output);

@@ -106,7 +106,7 @@ Model find_preset(const std::string& name) {
   }
   const std::string near = nearest(name, names);
   throw UsageError(fmt::format("there is no preset \"{}\"{}; `reckon models` lists them", name.substr(0, 100),
-                               near.empty() ? "" : fmt::format(", did you mean {}?", near)));
+                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
 }
 
 Model load_model(const std::string& name_or_path) {
