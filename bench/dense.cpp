@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "backend/cpu/dense.h"
+#include "backend/cpu/read_memory.h"
 #include "backend/cpu/tile.h"
-#include "hwy/highway.h"
 
 #if __has_include(<cblas.h>)
 #include <cblas.h>
@@ -28,7 +28,6 @@
 namespace {
 
 using namespace reckon;
-namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t d = 768, vocabulary = 50257, layers = 12;
 constexpr std::size_t huge_page = 2 << 20;
@@ -73,24 +72,10 @@ const std::byte* weights(const std::string& where, std::size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
   if (memory == MAP_FAILED) std::exit(1);
   ::madvise(memory, bytes, MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_READ
   ::madvise(memory, bytes, MADV_POPULATE_READ);
+#endif
   return static_cast<const std::byte*>(memory);
-}
-
-// Reads `bytes` in so many streams side by side and adds them up, so that nothing is left out.
-float read_streams(const std::byte* from, std::size_t bytes, std::size_t streams) {
-  const hn::ScalableTag<float> tag;
-  const std::size_t lanes = hn::Lanes(tag), apart = bytes / streams / 4;
-  auto a = hn::Zero(tag), b = a, c = a, e = a;
-  for (std::size_t i = 0; i + 4 * lanes <= apart; i += 4 * lanes)
-    for (std::size_t s = 0; s < streams; ++s) {
-      const float* p = reinterpret_cast<const float*>(from) + s * apart + i;
-      a = hn::Add(a, hn::LoadU(tag, p));
-      b = hn::Add(b, hn::LoadU(tag, p + lanes));
-      c = hn::Add(c, hn::LoadU(tag, p + 2 * lanes));
-      e = hn::Add(e, hn::LoadU(tag, p + 3 * lanes));
-    }
-  return hn::GetLane(hn::SumOfLanes(tag, hn::Add(hn::Add(a, b), hn::Add(c, e))));
 }
 
 struct Network {
@@ -172,7 +157,7 @@ void decode(const std::string& where, int threads, int rounds) {
       limit[streams].push_back(seconds(threads, [&] {
         const std::size_t part = bytes / static_cast<std::size_t>(threads) / 4096 * 4096;
         machine.pool.run(threads, [&](std::int64_t task, int) {
-          sink = read_streams(memory + static_cast<std::size_t>(task) * part, part, streams);
+          sink = read_memory(memory + static_cast<std::size_t>(task) * part, part, streams);
         });
       }));
     for (std::size_t i = 0; i < runs.size(); ++i)
@@ -183,12 +168,12 @@ void decode(const std::string& where, int threads, int rounds) {
     fmt::print("decode, {} threads, weights in {} memory, {} of {} rounds\n", threads, where, name, rounds);
     for (const auto& [streams, times] : limit) {
       const double rate = static_cast<double>(bytes) / pick(times) / 1e9;
-      fmt::print("  limit, {} streams      {:6.1f} GB/s\n", streams, rate);
+      fmt::print("  limit, {} streams            {:6.1f} GB/s\n", streams, rate);
       best = std::max(best, rate);
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const double time = pick(ours[i]), rate = static_cast<double>(runs[i].second.bytes) / time / 1e9;
-      fmt::print("  {:27} {:6.1f} GB/s  {:5.1f}% of the limit  {:7.1f} tokens/s", runs[i].first, rate,
+      fmt::print("  {:28} {:6.1f} GB/s  {:5.1f}% of the limit  {:7.1f} tokens/s", runs[i].first, rate,
                  100 * rate / best, static_cast<double>(runs[i].second.rows) / time);
       if (runs[i].second.rows == 8) fmt::print("  {:.2f} times batch 1", 8 * pick(ours[i - 1]) / time);
       fmt::print("\n");
