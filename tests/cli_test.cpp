@@ -87,6 +87,35 @@ TEST_F(ProgramTest, TakesModifiers) {
   EXPECT_EQ(json({"count", "cs336-gpt2-xl", "--context", "16k"}).at("workload").at("tokens"), 16384);
 }
 
+TEST_F(ProgramTest, SaysWhatAModifiedModelIs) {
+  const std::vector<std::string> changed = {"count",       "gpt2",   "--positions",       "rope",
+                                            "--norm",      "rmsnorm", "--bias",           "no",
+                                            "--cross-attention", "--encoder-tokens", "77"};
+  const std::string plain = run({"count", "gpt2"}).out, text = run(changed).out;
+  for (const char* part : {"learned positions", "LayerNorm", "biases"}) {
+    EXPECT_NE(plain.find(part), std::string::npos) << part;
+    EXPECT_EQ(text.substr(0, text.find("\n\n")).find(part), std::string::npos) << part;
+  }
+  for (const char* part : {"RoPE", "RMSNorm", "cross-attention", "77 from an encoder"}) {
+    EXPECT_EQ(plain.find(part), std::string::npos) << part;
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+  const auto expect = [](const Json& found, const Json& expected) {
+    for (const auto& [key, value] : expected.items()) EXPECT_EQ(found.at(key), value) << key;
+  };
+  const Json before = json({"count", "gpt2"}), after = json(changed);
+  expect(before.at("architecture"), {{"norm", "layernorm"}, {"norm_position", "pre"}, {"positions", "learned"},
+                                     {"activation", "gelu_tanh"}, {"gated", false}, {"bias", true}, {"qkv_bias", true},
+                                     {"window", 0}, {"n_experts", 0}, {"n_active_experts", 0}, {"cross_attention", false}});
+  expect(after.at("architecture"), {{"norm", "rmsnorm"}, {"positions", "rope"}, {"bias", false}, {"qkv_bias", false},
+                                    {"cross_attention", true}});
+  EXPECT_FALSE(before.at("workload").contains("encoder_tokens"));
+  EXPECT_EQ(after.at("workload").at("encoder_tokens"), 77);
+  expect(json({"count", "mixtral-8x7b", "--norm-position", "post"}).at("architecture"),
+         {{"norm_position", "post"}, {"activation", "silu"}, {"gated", true}, {"n_experts", 8}, {"n_active_experts", 2}});
+  expect(json({"count", "gemma-2-2b"}).at("architecture"), {{"norm_position", "both"}, {"window", 4096}});
+}
+
 TEST_F(ProgramTest, CountsCausalScoresOnlyWhenAsked) {
   const Json full = json({"count", "mini-gpt"}), exact = json({"count", "mini-gpt", "--causal", "exact"});
   EXPECT_EQ(full.at("flops").at("causal"), "full");
@@ -204,6 +233,17 @@ TEST_F(ProgramTest, WritesReportsAndChartsToFiles) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4);  // and nothing else beside stdout and stderr
 }
 
+TEST_F(ProgramTest, TakesADashForStandardOutput) {
+  EXPECT_EQ(run({"count", "gpt2", "--output", "-"}).out, run({"count", "gpt2"}).out);
+  const fs::path table = folder_ / "table.md";
+  const Result both = run({"sweep", "gpt2", "--layers", "2..8", "--svg", "-", "--output", table.string()});
+  EXPECT_TRUE(both.out.starts_with("<svg")) << both.out;
+  EXPECT_NE(text_of(table), "");
+  const Result drawing = run({"sweep", "gpt2", "--layers", "2..8", "--svg", "-"});
+  EXPECT_EQ(drawing.out, both.out);  // no table behind it
+  EXPECT_FALSE(fs::exists("-"));
+}
+
 TEST_F(ProgramTest, CsvIsARectangleOfPlainNumbers) {
   const std::string csv = run({"sweep", "gpt2", "--layers", "2..4", "--format", "csv"}).out;
   const std::vector<std::string> lines = lines_of(csv);
@@ -224,6 +264,10 @@ TEST_F(ProgramTest, ExitsWithTwoAndASentenceOnWrongUse) {
   expect_complaint({"count", "gpt2", "--format", "xml"}, 2, "table json csv markdown");
   expect_complaint({"count", "gpt2", "--context", "1k..2k"}, 2, "range");
   expect_complaint({"count", "gpt2", "--tokens", "2k"}, 2, "learned positions");
+  expect_complaint({"count", "gpt2", "--encoder-tokens", "77"}, 2, "no cross-attention");
+  expect_complaint({"help"}, 2, "unknown command 'help'; did you mean `reckon --help`?");
+  expect_complaint({"help", "count"}, 2, "did you mean `reckon count --help`?");
+  expect_complaint({"version"}, 2, "did you mean `reckon --version`?");
   expect_complaint({"compare", "gpt2"}, 2, "two models");
   expect_complaint({"sweep", "gpt2"}, 2, "no option is a range");
   expect_complaint({"sweep", "gpt2", "--layers", "1..4", "--batch", "1..4"}, 2, "--layers and --batch");
@@ -262,12 +306,13 @@ TEST_F(ProgramTest, NotesTokensPastTheContext) {
 TEST_F(ProgramTest, HelpsOnEveryCommand) {
   const Result top = run({"--help"});
   EXPECT_EQ(top.code, 0);
-  for (const char* command : {"count", "models", "compare", "sweep", "completion"}) {
+  for (const char* command : {"count", "models", "compare", "sweep", "generate", "score", "logits", "verify", "completion"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Result help = run({command, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_NE(help.out.find("Examples:\n"), std::string::npos) << help.out;
     EXPECT_NE(help.out.find(std::string("Usage: reckon ") + command), std::string::npos) << help.out;
+    for (const char* leak : {"INT", "POSITIVE", "FLOAT"}) EXPECT_EQ(help.out.find(leak), std::string::npos) << help.out;
   }
   EXPECT_EQ(run({"--version"}).out.substr(0, 7), "reckon ");
 }

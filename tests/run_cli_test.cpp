@@ -87,6 +87,12 @@ TEST_F(RunProgram, ScoreGivesTheReferenceLoss) {
   EXPECT_NEAR(nll, io["loss"].get<double>(), 1e-5);
 }
 
+TEST_F(RunProgram, IdsMayStandInAFileOfLines) {
+  std::ofstream(folder_ / "ids") << "1, 2\n3 4\n";
+  const Json lines = json({"score", tiny + "gpt2", "--ids-file", (folder_ / "ids").string()});
+  EXPECT_EQ(lines["nll"], json({"score", tiny + "gpt2", "--ids", "1,2,3,4"})["nll"]);
+}
+
 TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
   const fs::path broken = folder_ / "broken";
   fs::copy(tiny + "llama-gqa", broken);
@@ -107,6 +113,12 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
       {{"logits", tiny + "gpt2", "--ids", "1,-1"}, 2, "-1"},
       {{"logits", tiny + "gpt2", "--ids", "1,x"}, 2, "x"},
       {{"logits", tiny + "gpt2", "--ids", ","}, 2, "--ids"},
+      {{"logits", tiny + "gpt2", "--ids", "1,,2"}, 2, "id 2 of --ids is empty"},
+      {{"logits", tiny + "gpt2", "--ids", "1,2,"}, 2, "id 3 of --ids is empty"},
+      {{"logits", tiny + "gpt2", "--ids", "1", "--threads", "0"}, 2, "--threads is 0; expected 1 to 1024"},
+      {{"generate", "mini-gpt", "--random", "1", "--ids", "1", "--beams", "x"}, 2, "--beams is 'x'; expected 1 to 1024"},
+      // 90,000 of its 126 layers: about 1 PiB
+      {{"verify", "llama-3.1-405b", "--random", "1", "--layers", "90000"}, 1, "of memory"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--temperature", "nan"}, 2, "temperature"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--top-p", "1.5"}, 2, "top_p"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--tokens", "0"}, 2, "--tokens"},

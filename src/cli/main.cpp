@@ -42,7 +42,19 @@ std::vector<std::string> known_words(const CLI::App& command, bool options) {
   return words;
 }
 
+// "help" and "version" are options here, not commands; nothing where the first word is neither.
+std::string option_for(const std::string& word, const CLI::App& program) {
+  const CLI::App& command = command_of(program);
+  if (word == "help") return fmt::format("`reckon {}--help`", &command == &program ? "" : command.get_name() + " ");
+  return word == "version" ? "`reckon --version`" : "";
+}
+
 std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error) {
+  const std::vector<std::string> before = program.remaining(false);  // what stands before any command
+  if (!before.empty()) {
+    const std::string option = option_for(before.front(), program);
+    if (!option.empty()) return fmt::format("unknown command {}; did you mean {}?", quote(before.front()), option);
+  }
   const CLI::App& command = command_of(program);
   const bool top = &command == &program;
   const std::string help = fmt::format("`reckon {}--help` shows what it takes", top ? "" : command.get_name() + " ");
@@ -97,7 +109,7 @@ void refuse_empty_values(CLI::App& program) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App program("reckon counts, runs and trains transformer language models from one description.\n", "reckon");
+  CLI::App program("reckon counts and runs transformer language models from one description.\n", "reckon");
   program.set_version_flag("--version", std::string("reckon ") + version(), "print the version");
   program.set_help_flag("--help,-h", "print this help");
   program.require_subcommand(1);
