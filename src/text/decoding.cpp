@@ -1,0 +1,126 @@
+#include "text/decoding.h"
+
+#include <fmt/core.h>
+#include <reckon/error.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "text/byte_level.h"
+#include "text/replace.h"
+
+namespace reckon {
+namespace {
+
+void strip(std::string& text, const Strip& step) {
+  for (std::int64_t i = 0; i < step.start && text.starts_with(step.content); ++i) text.erase(0, step.content.size());
+  for (std::int64_t i = 0; i < step.stop && text.ends_with(step.content); ++i) text.resize(text.size() - step.content.size());
+}
+
+// <0x41> is A.
+std::string byte_of_fallback(const std::string& text) {
+  unsigned value = 0;
+  if (text.size() != 6 || !text.starts_with("<0x") || text[5] != '>') return text;
+  const auto [end, error] = std::from_chars(text.data() + 3, text.data() + 5, value, 16);
+  return error == std::errc() && end == text.data() + 5 ? std::string(1, static_cast<char>(value)) : text;
+}
+
+// One token by the steps before Fuse.
+std::string decode_token(std::string text, std::span<const Decoder> steps, bool added, bool first) {
+  for (const Decoder& step : steps) {
+    if (const auto* replace = std::get_if<Replace>(&step)) {
+      text = replaced(text, replace->from, replace->to);
+    } else if (const auto* metaspace = std::get_if<Metaspace>(&step)) {
+      const bool drops = first && metaspace->prepending != Metaspace::Prepending::never;
+      text = replaced(text, metaspace->replacement, drops ? "" : " ");
+    } else if (std::holds_alternative<ByteLevelDecoder>(step)) {
+      if (!added) text = byte_level_bytes(text).value_or(text);
+    } else if (std::holds_alternative<ByteFallback>(step)) {
+      text = byte_of_fallback(text);
+    } else if (const auto* each = std::get_if<Strip>(&step)) {
+      strip(text, *each);
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+Decoding::Decoding(const TokenizerSpec& spec) : joined_by_space_(spec.decoders.empty()) {
+  const auto fuse = std::find_if(spec.decoders.begin(), spec.decoders.end(),
+                                 [](const Decoder& step) { return std::holds_alternative<Fuse>(step); });
+  const std::span<const Decoder> steps(spec.decoders.begin(), fuse);
+  for (auto step = fuse; step != spec.decoders.end(); ++step) {
+    if (std::holds_alternative<Fuse>(*step)) continue;
+    const auto* behind = std::get_if<Strip>(&*step);
+    if (!behind || behind->stop != 0 || strip_ != 0) {
+      throw Error("decoder: behind Fuse only one Strip with 'stop' 0 is understood");
+    }
+    strip_ = behind->start;
+    strip_content_ = behind->content;
+  }
+  differs_first_ = std::any_of(steps.begin(), steps.end(), [](const Decoder& step) {
+    const auto* metaspace = std::get_if<Metaspace>(&step);
+    return metaspace && metaspace->prepending != Metaspace::Prepending::never;
+  });
+
+  std::size_t size = spec.tokens.size();
+  for (const AddedToken& token : spec.added_tokens) size = std::max(size, static_cast<std::size_t>(token.id) + 1);
+  std::vector<const AddedToken*> added(size);
+  for (const AddedToken& token : spec.added_tokens) added[static_cast<std::size_t>(token.id)] = &token;
+  special_.resize(size);
+  for (std::size_t id = 0; id < size; ++id) {
+    const std::string& text = added[id] ? added[id]->content : id < spec.tokens.size() ? spec.tokens[id] : "";
+    special_[id] = added[id] && added[id]->special;
+    bytes_.add(decode_token(text, steps, added[id] != nullptr, false));
+    if (differs_first_) first_bytes_.add(decode_token(text, steps, added[id] != nullptr, true));
+  }
+}
+
+void Decoding::check(TokenId id) const {
+  if (id >= 0 && static_cast<std::size_t>(id) < size()) return;
+  throw Error(fmt::format("token id {} is not in the vocabulary, whose ids are 0 to {}", id,
+                          static_cast<std::int64_t>(size()) - 1));
+}
+
+std::string Decoding::decode(std::span<const TokenId> ids, bool skip_special) const {
+  const auto skipped = [&](TokenId id) { return skip_special && is_special(id); };
+  std::size_t length = ids.size();  // room for spaces between them
+  for (const TokenId id : ids) {
+    check(id);
+    length += bytes(id).size();
+  }
+  std::string text(length, '\0');
+  char* at = text.data();
+  Start state = start();
+  for (const TokenId id : ids) {
+    if (skipped(id)) continue;
+    if (state.first || state.strip > 0 || joined_by_space_) {
+      std::string scratch;
+      const std::string_view part = next(id, state, scratch);
+      at = std::copy(part.begin(), part.end(), at);
+    } else {
+      const std::string_view part = bytes(id);
+      at = std::copy(part.begin(), part.end(), at);
+    }
+  }
+  text.resize(static_cast<std::size_t>(at - text.data()));
+  return text;
+}
+
+std::string_view Decoding::next(TokenId id, Start& state, std::string& scratch) const {
+  std::string_view part = state.first && differs_first_ ? first_bytes_[id] : bytes(id);
+  if (joined_by_space_ && !state.first) part = scratch = " " + std::string(part);
+  state.first = false;
+  while (state.strip > 0 && !part.empty()) {
+    if (!part.starts_with(strip_content_)) {
+      state.strip = 0;
+    } else {
+      part.remove_prefix(strip_content_.size());
+      --state.strip;
+    }
+  }
+  return part;
+}
+
+}  // namespace reckon
