@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 
 #include "text/byte_level.h"
 #include "text/replace.h"
@@ -84,27 +85,35 @@ void Decoding::check(TokenId id) const {
 }
 
 std::string Decoding::decode(std::span<const TokenId> ids, bool skip_special) const {
-  const auto skipped = [&](TokenId id) { return skip_special && is_special(id); };
-  std::size_t length = ids.size();  // room for spaces between them
-  for (const TokenId id : ids) {
-    check(id);
-    length += bytes(id).size();
-  }
-  std::string text(length, '\0');
-  char* at = text.data();
+  constexpr std::size_t room = TokenBytes::readable_behind, block = 256;
+  std::string text;
+  std::string scratch;
+  std::size_t end = 0;
   Start state = start();
-  for (const TokenId id : ids) {
-    if (skipped(id)) continue;
-    if (state.first || state.strip > 0 || joined_by_space_) {
-      std::string scratch;
-      const std::string_view part = next(id, state, scratch);
-      at = std::copy(part.begin(), part.end(), at);
-    } else {
-      const std::string_view part = bytes(id);
-      at = std::copy(part.begin(), part.end(), at);
+  for (std::size_t from = 0; from < ids.size(); from += block) {
+    const std::span<const TokenId> some = ids.subspan(from, std::min(block, ids.size() - from));
+    std::size_t most = some.size() + room;  // a space before each, and what a short token's copy writes behind it
+    for (const TokenId id : some) {
+      check(id);
+      most += bytes(id).size();
     }
+    if (text.size() < end + most) text.resize(std::max(end + most, 2 * text.size()));
+    char* at = text.data() + end;
+    for (const TokenId id : some) {
+      if (skip_special && is_special(id)) continue;
+      const bool plain = !state.first && state.strip == 0 && !joined_by_space_;
+      const std::string_view part = plain ? bytes(id) : next(id, state, scratch);
+      // Most tokens are short, and a copy of fixed length is one instruction.
+      if (plain && part.size() <= room) {
+        std::memcpy(at, part.data(), room);
+      } else if (!part.empty()) {
+        std::memcpy(at, part.data(), part.size());
+      }
+      at += part.size();
+    }
+    end = static_cast<std::size_t>(at - text.data());
   }
-  text.resize(static_cast<std::size_t>(at - text.data()));
+  text.resize(end);
   return text;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "files/checked.h"
 #include "text/spec.h"
 
 namespace reckon {
@@ -14,9 +15,13 @@ class TokenBytes {
  public:
   // Of the next id.
   void add(std::string_view bytes) {
+    text_.resize(begin_.back());
     text_ += bytes;
-    begin_.push_back(text_.size());
+    begin_.push_back(checked_cast<std::uint32_t>(text_.size(), "the length of all tokens"));
+    text_.append(readable_behind, '\0');
   }
+  // So many bytes behind a token may be read.
+  static constexpr std::size_t readable_behind = 16;
   std::string_view operator[](TokenId id) const {
     const auto i = static_cast<std::size_t>(id);
     return {text_.data() + begin_[i], begin_[i + 1] - begin_[i]};
@@ -25,7 +30,7 @@ class TokenBytes {
 
  private:
   std::string text_;
-  std::vector<std::size_t> begin_ = {0};  // one more than there are tokens
+  std::vector<std::uint32_t> begin_ = {0};  // one more than there are tokens
 };
 
 class TokenIndex {
