@@ -11,19 +11,37 @@
 namespace reckon {
 
 struct Column {
-  std::string title;
-  bool right = false;  // numbers stand right
+  enum class Kind {
+    text,     // wrapped at spaces where the table would be too wide
+    formula,  // wrapped at + and ·
+    bar,      // the cell is a share such as "0.317", drawn as a bar; in the terminal only
+  };
+  std::string title;   // no title in any column: the table has no head
+  bool right = false;  // numbers stand right, and are never wrapped
+  Kind kind = Kind::text;
+  bool joined = false;  // stays beside the column before it where a table is too wide and is split
+};
+
+// A cell as people read it, and as CSV gives it where that is different ("31.7%" and "0.316525"). Grouped numbers lose
+// their commas by themselves. Leading spaces set a cell in.
+struct Cell {
+  std::string text;
+  std::string plain;
+  Cell(std::string text_ = "", std::string plain_ = "") : text(std::move(text_)), plain(std::move(plain_)) {}
+  Cell(const char* text_) : text(text_) {}
 };
 
 struct Table {
   std::string title;
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;  // UTF-8; a cell per column
-  std::size_t totals = 0;                      // the last so many rows are sums, set apart by a line
+  std::vector<std::vector<Cell>> rows;  // UTF-8; a cell per column
+  std::size_t totals = 0;               // the last so many rows are sums, set apart by a line
+  std::vector<std::size_t> groups;      // the rows that head the ones below them
 };
 
 struct Heading {
   std::string text;
+  int level = 1;  // 2: a part of what a heading of level 1 is over
 };
 
 struct Paragraph {
@@ -43,6 +61,7 @@ using Part = std::variant<Heading, Paragraph, Table, Block>;
 struct Document {
   std::vector<Part> parts;
   nlohmann::ordered_json json;
+  std::vector<Table> csv;  // what CSV holds; empty: the tables among the parts
 };
 
 enum class Format { table, json, csv, markdown };
@@ -52,7 +71,9 @@ struct Terminal {
   bool color = false;
 };
 
-// `table` is for the terminal, at most terminal.width columns wide; `csv` holds the tables alone, with plain numbers.
+// `table` is for the terminal, at most terminal.width columns wide; `csv` holds the tables alone, with plain numbers:
+// several tables become one, with a first column that says which table a line is from, and those without a head are for
+// reading only and left out.
 std::string render(const Document& document, Format format, const Terminal& terminal);
 
 }  // namespace reckon

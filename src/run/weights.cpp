@@ -9,6 +9,7 @@
 #include "model/stored.h"
 #include "network/forward.h"
 #include "run/float_types.h"
+#include "run/random.h"
 
 #include <bit>
 #include <cmath>
@@ -70,21 +71,16 @@ std::optional<Weight> in_place(const void* data, DType dtype, const std::vector<
   return std::nullopt;
 }
 
-// splitmix64 (Steele et al. 2014): a good hash of a counter.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 class WeightReader {
  public:
   WeightReader(const Model& model, const std::filesystem::path& path) : header_(read_safetensors(path)) {
     check(model, path);
-    for (const SafetensorsFile& file : header_.files) weights_.files_.emplace_back(file.path);
+    for (const SafetensorsFile& file : header_.files) {
+      weights_.files_.emplace_back(file.path);
+      weights_.files_.back().expect_all();
+    }
     for (const StoredTensorInfo& info : header_.tensors) by_name_[info.name] = &info;
     const StoredLayout layout = stored_layout(model, header_);
     for (const StoredParameter& parameter : layout.parameters) read(parameter, true);
@@ -214,10 +210,6 @@ class WeightReader {
                    bool counted) {
     ParameterData& data = weights.parameters_[name];
     const std::int64_t elements = tensor.shape.elements();
-    if (counted) {
-      weights.elements_ += elements;
-      weights.bytes_ += elements * bits(dtype) / 8;
-    }
     std::uint64_t state = mixed(seed);
     for (char c : name) state = mixed(state ^ static_cast<unsigned char>(c));
     constexpr float deviation = 0.02f;
@@ -227,22 +219,28 @@ class WeightReader {
       const float unit = static_cast<float>(bits64 >> 40) * 0x1p-24f;
       return (unit - 0.5f) * (2.0f * 1.7320508f * deviation);
     };
-    if (is_vector(name, static_cast<std::size_t>(tensor.shape.rank()))) {
-      const bool norm_weight = name.find("norm") != std::string::npos && name.ends_with(".weight");
-      data.values.resize(static_cast<std::size_t>(elements));
-      for (std::int64_t i = 0; i < elements; ++i) data.values[static_cast<std::size_t>(i)] = norm_weight ? 1.0f : value(i);
-      return;
-    }
+    const bool vector = is_vector(name, static_cast<std::size_t>(tensor.shape.rank()));
+    const bool norm_weight = vector && name.find("norm") != std::string::npos && name.ends_with(".weight");
     const std::int64_t size = bits(dtype) / 8;
     auto memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(elements * size));
+    if (counted) {
+      weights.elements_ += elements;
+      weights.bytes_ += elements * size;
+    }
     for (std::int64_t i = 0; i < elements; ++i) {
-      const float v = value(i);
+      const float v = norm_weight ? 1.0f : value(i);
       if (dtype == DType::float32) {
         std::memcpy(memory.get() + i * size, &v, sizeof v);
       } else {
         const std::uint16_t half = dtype == DType::bfloat16 ? to_bfloat16(v) : to_float16(v);
         std::memcpy(memory.get() + i * size, &half, sizeof half);
       }
+    }
+    if (vector) {
+      data.values.reserve(static_cast<std::size_t>(elements));
+      for (std::int64_t i = 0; i < elements; ++i) data.values.push_back(element(memory.get(), dtype, i));
+      weights.owned_.push_back(std::move(memory));
+      return;
     }
     const int rank = tensor.shape.rank();
     const std::int64_t cols = tensor.shape[-1].size, rows = tensor.shape[rank - 2].size;
@@ -257,6 +255,14 @@ Weights Weights::load(const Model& model, const std::filesystem::path& path) { r
 
 Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype) {
   return WeightReader::random(model, seed, dtype);
+}
+
+std::vector<const Weight*> Weights::matrices() const {
+  std::vector<const Weight*> all;
+  for (const auto& [name, data] : parameters_) {
+    for (const Weight& matrix : data.matrices) all.push_back(&matrix);
+  }
+  return all;
 }
 
 const ParameterData& Weights::operator[](const std::string& name) const {
