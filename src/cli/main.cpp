@@ -134,6 +134,7 @@ int run(int argc, char** argv) {
   add_score(program);
   add_logits(program);
   add_verify(program);
+  add_tokenize(program);
   add_completion(program);
   refuse_empty_values(program);
   try {

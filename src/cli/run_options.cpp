@@ -84,19 +84,19 @@ Loaded load(const RunOptions& options) {
   return {std::move(model), std::move(weights)};
 }
 
-std::vector<std::int32_t> parse_ids(const std::string& text) {
+std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option) {
   constexpr std::string_view spaces = " \t\r\n";
   std::vector<std::int32_t> ids;
   std::string_view rest = text;
   const auto skip_spaces = [&] { rest.remove_prefix(std::min(rest.find_first_not_of(spaces), rest.size())); };
   skip_spaces();
-  if (rest.empty()) throw UsageError("there is no id; expected whole numbers, as in --ids 1,2,3");
+  if (rest.empty()) throw UsageError(fmt::format("{0} holds no id; expected whole numbers, as in {0} 1,2,3", option));
   for (bool more = true; more;) {
     const std::string_view word = rest.substr(0, rest.find_first_of(", \t\r\n"));
     if (word.empty()) {
-      throw UsageError(fmt::format("id {} of --ids is empty; expected whole numbers, as in --ids 1,2,3", ids.size() + 1));
+      throw UsageError(fmt::format("id {0} of {1} is empty; expected whole numbers, as in {1} 1,2,3", ids.size() + 1, option));
     }
-    ids.push_back(whole<std::int32_t>(word, "an id of --ids"));
+    ids.push_back(whole<std::int32_t>(word, "an id of " + option));
     rest.remove_prefix(word.size());
     skip_spaces();
     more = !rest.empty();

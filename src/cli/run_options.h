@@ -37,8 +37,8 @@ Loaded load(const RunOptions& options);
 // A whole number from `least` to `most`, or UsageError says what was expected.
 void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most = std::numeric_limits<std::int32_t>::max());
 
-// "1,2,3" or "1 2 3": ids of tokens.
-std::vector<std::int32_t> parse_ids(const std::string& text);
+// "1,2,3" or "1 2 3": ids of tokens, given with this option.
+std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option = "--ids");
 
 // Throws UsageError where so many tokens are more than the model's context.
 void check_length(const Model& model, std::int64_t tokens);
