@@ -58,7 +58,7 @@ TEST(Tokenizer, EncodesStoriesAsHuggingFaceDoes) {
   if (!fs::exists(folder)) GTEST_SKIP() << "there is no ../shared/data/stories260K";
   const Tokenizer tokenizer = reckon::load_tokenizer(folder.string());
   const Json io = Json::parse(text_of(folder / "io.json"));
-  for (const auto& [text, ids] : io.at("encodings").items()) EXPECT_EQ(tokenizer.encode(text), ids.get<Ids>()) << text;
+  for (const auto& [text, ids] : io.at("encode").items()) EXPECT_EQ(tokenizer.encode(text), ids.get<Ids>()) << text;
   const Ids story = io.at("greedy").get<Ids>();
   EXPECT_EQ(tokenizer.decode(story, true), io.at("text").get<std::string>());
   reckon::StreamDecoder stream(tokenizer);
