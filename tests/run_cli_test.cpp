@@ -93,6 +93,25 @@ TEST_F(RunProgram, IdsMayStandInAFileOfLines) {
   EXPECT_EQ(lines["nll"], json({"score", tiny + "gpt2", "--ids", "1,2,3,4"})["nll"]);
 }
 
+TEST_F(RunProgram, StoriesAreToldWordForWord) {
+  const fs::path folder = fs::path(RECKON_SOURCE_DIR) / "../shared/data/stories260K";
+  if (!fs::exists(folder)) GTEST_SKIP() << "there is no ../shared/data/stories260K";
+  const Json io = Json::parse(text_of(folder / "io.json"));
+  const std::string prompt = "Once upon a time", tokens = std::to_string(io["greedy"].size() - io["logits_ids"].size());
+  const Result told = run({"generate", folder.string(), prompt, "--temperature", "0", "--tokens", tokens});
+  ASSERT_EQ(told.code, 0) << told.err;
+  EXPECT_EQ(prompt + told.out, io["text"].get<std::string>() + "\n");
+
+  const Json logits = json({"logits", folder.string(), "--ids", joined(io["logits_ids"])})["logits"];
+  for (std::size_t t = 0; t < io["logits"].size(); ++t) {
+    for (std::size_t v = 0; v < io["logits"][t].size(); ++v) {
+      ASSERT_NEAR(logits[t][v].get<double>(), io["logits"][t][v].get<double>(), 2e-4);
+    }
+  }
+  const Result stopped = run({"generate", folder.string(), prompt, "--temperature", "0", "--stop", " girl"});
+  EXPECT_EQ(stopped.out, ", there was a little\n");
+}
+
 TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
   const fs::path broken = folder_ / "broken";
   fs::copy(tiny + "llama-gqa", broken);
@@ -109,6 +128,7 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
     std::string word;
   } cases[] = {
       {{"generate", "gpt2", "--ids", "1"}, 2, "--random"},
+      {{"generate", tiny + "gpt2"}, 2, "--ids"},
       {{"logits", tiny + "gpt2", "--ids", "1,257"}, 2, "257"},
       {{"logits", tiny + "gpt2", "--ids", "1,-1"}, 2, "-1"},
       {{"logits", tiny + "gpt2", "--ids", "1,x"}, 2, "x"},

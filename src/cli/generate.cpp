@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -15,13 +16,15 @@
 #include "report/run.h"
 #include "run/generate.h"
 #include "run/limits.h"
+#include "text/load.h"
+#include "text/tokenizer.h"
 
 namespace reckon::cli {
 namespace {
 
 struct GenerateOptions {
   RunOptions run;
-  std::string ids, stop_ids, profile;
+  std::string prompt, ids, stop_ids, stop, tokenizer, profile;
   Generation generation;
   Output output;
 };
@@ -99,7 +102,11 @@ nlohmann::ordered_json json_of(const GenerateOptions& asked, const std::vector<s
 }
 
 void run(const GenerateOptions& asked) {
-  const std::vector<std::int32_t> prompt = parse_ids(asked.ids);
+  if (asked.prompt.empty() == asked.ids.empty()) throw UsageError("give the prompt either as text or with --ids");
+  std::optional<Tokenizer> tokenizer;
+  if (!asked.prompt.empty()) tokenizer = load_tokenizer(asked.tokenizer.empty() ? asked.run.model : asked.tokenizer);
+  if (!asked.stop.empty() && !tokenizer) throw UsageError("--stop is text; it needs a prompt in text too");
+  const std::vector<std::int32_t> prompt = tokenizer ? tokenizer->encode(asked.prompt) : parse_ids(asked.ids);
   Generation generation = asked.generation;
   if (!asked.stop_ids.empty()) generation.stop_ids = parse_ids(asked.stop_ids);
   Loaded loaded = load(asked.run);
@@ -115,21 +122,50 @@ void run(const GenerateOptions& asked) {
   const bool streams = asked.output.format == "table" && to_standard_output(asked.output);
   std::signal(SIGINT, [](int) { interrupted = 1; });
   bool first = true;
+  std::optional<StreamDecoder> decoder;
+  std::string held;  // text that may be the beginning of the stop string
+  bool stopped = false;
+  if (tokenizer) decoder.emplace(*tokenizer);
+  // Shows what can no longer become the stop string.
+  const auto show = [&](std::string text) {
+    held += text;
+    if (!asked.stop.empty()) {
+      if (const std::size_t at = held.find(asked.stop); at != std::string::npos) {
+        stopped = true;
+        held.resize(at);
+      }
+    }
+    const std::size_t kept = stopped || asked.stop.empty() ? 0 : std::min(held.size(), asked.stop.size() - 1);
+    if (streams) write_text(held.substr(0, held.size() - kept));
+    if (streams) std::fflush(stdout);
+    held.erase(0, held.size() - kept);
+  };
+  if (tokenizer && streams && generation.beams == 1) {
+    // The text goes on from the prompt as the tokenizer sees it.
+    for (std::int32_t id : prompt) decoder->add(id);
+  }
   const Generated generated = generate(
       engine, prompt, generation,
       [&](const Token& token) {
-        if (streams) {
+        if (decoder) {
+          show(decoder->add(token.id));
+        } else if (streams) {
           write_text(fmt::format("{}{}", first ? "" : " ", token.id));
           std::fflush(stdout);
           first = false;
         }
-        return interrupted == 0;
+        return interrupted == 0 && !stopped;
       },
       [] { return interrupted == 0; });
+  if (decoder && !stopped) {
+    show(decoder->finish());
+    if (streams) write_text(held);
+  }
   if (streams) {
     write_text("\n");
     for (std::size_t i = 1; i < generated.continuations.size(); ++i) {
-      write_text(fmt::format("{}\n", fmt::join(generated.continuations[i].ids, " ")));
+      const std::vector<std::int32_t>& ids = generated.continuations[i].ids;
+      write_text(tokenizer ? tokenizer->decode(ids, true) + "\n" : fmt::format("{}\n", fmt::join(ids, " ")));
     }
   } else {
     Document document;
@@ -141,6 +177,7 @@ void run(const GenerateOptions& asked) {
     }
     document.parts.push_back(table);
     document.json = json_of(asked, prompt, generated);
+    if (tokenizer) document.json["text"] = tokenizer->decode(generated.continuations.front().ids, true);
     write_report(document, asked.output);
   }
   engine.set_profile(nullptr);
@@ -158,13 +195,16 @@ void add_generate(CLI::App& program) {
   const auto asked = std::make_shared<GenerateOptions>();
   Generation& g = asked->generation;
   CLI::App& command = add_command(program, "generate", "continue a sequence of tokens",
-                                  "  reckon generate ./model --ids 1,15,27 --tokens 64\n"
+                                  "  reckon generate ./model \"Once upon a time\" --tokens 64\n"
                                   "  reckon generate gpt2 --random 1 --ids 5 --tokens 32 --temperature 0\n"
                                   "  reckon generate ./model --ids 1,15 --beams 4 --best 2\n"
                                   "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json",
                                   false);
   add_run(command, asked->run);
-  command.add_option("--ids", asked->ids, "the prompt, as ids")->type_name("1,2,3")->required();
+  command.add_option("PROMPT", asked->prompt, "the text to continue");
+  command.add_option("--ids", asked->ids, "the prompt as ids, instead of text")->type_name("1,2,3");
+  command.add_option("--tokenizer", asked->tokenizer, "a tokenizer's name, file or folder (the model's)")->type_name("NAME");
+  command.add_option("--stop", asked->stop, "text that ends the generation, and is not shown")->type_name("TEXT");
   expect_within(*command.add_option("--tokens", g.tokens, "at most so many new tokens (128)")->type_name("N"), 1);
   command.add_option("--temperature", g.sampling.temperature, "0: the most likely token (1)")->type_name("X");
   expect_within(*command.add_option("--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)")->type_name("K"), 0);
