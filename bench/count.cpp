@@ -37,7 +37,7 @@ void write_forward(benchmark::State& state) {
   const Model model = load_model(name);
   for (auto _ : state) benchmark::DoNotOptimize(forward(model, workload_of(Phase::train)));
 }
-BENCHMARK(write_forward)->Name("… of it, writing the forward program")->Unit(benchmark::kMicrosecond);
+BENCHMARK(write_forward)->Name("… of it: writing the forward program")->Unit(benchmark::kMicrosecond);
 
 void write_backward(benchmark::State& state) {
   const Program program = forward(load_model(name), workload_of(Phase::train));

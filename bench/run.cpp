@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "hwy/highway.h"
@@ -92,9 +93,12 @@ double sgemm_rate(int threads) {
   static const std::vector<float> x(m * k, 0.5f), w(n * k, 0.25f);
   static std::vector<float> y(m * n);
   openblas_set_num_threads(threads);
-  const double taken = seconds([&] {
-    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x.data(), k, w.data(), k, 0.0f, y.data(), n);
-  });
+  double taken = 1e9;  // the first call after a change of threads starts them
+  for (int i = 0; i < 4; ++i) {
+    taken = std::min(taken, seconds([&] {
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x.data(), k, w.data(), k, 0.0f, y.data(), n);
+    }));
+  }
   openblas_set_num_threads(1);
   return 2.0 * m * n * k / taken;
 }
@@ -109,11 +113,11 @@ Model prepared(const std::string& folder, DType dtype) {
   return load_model(folder);
 }
 
-struct Row {
+struct Rates {
   std::vector<double> ours, limit;
 };
 
-void print(const std::string& what, int threads, const std::string& unit, const Row& row, double scale, double work) {
+void print(const std::string& what, int threads, const std::string& unit, const Rates& row, double scale, double work) {
   std::vector<double> ratios;
   for (std::size_t i = 0; i < row.ours.size(); ++i) ratios.push_back(row.ours[i] * work / row.limit[i]);
   fmt::print("| {} | {} | {:.1f} {} | {:.1f} | {:.1f} | {:.0f}% |\n", what, threads, median(row.ours), unit,
@@ -145,7 +149,7 @@ int main(int count, char** arguments) {
       workload.causal = Causal::exact;
       const double flops = static_cast<double>(reckon::count(model, workload).total().matmul) / 512;
       const auto bytes = static_cast<double>(engine.weights().bytes());
-      Row prefill, decode;
+      Rates prefill, decode;
       for (int round = 0; round < rounds; ++round) {
         if (dtype == DType::float32) {
           prefill.limit.push_back(sgemm_rate(threads));
