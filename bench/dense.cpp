@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "backend/cpu/dense.h"
+#include "backend/cpu/read_memory.h"
 #include "backend/cpu/tile.h"
-#include "hwy/highway.h"
 
 #if __has_include(<cblas.h>)
 #include <cblas.h>
@@ -28,7 +28,6 @@
 namespace {
 
 using namespace reckon;
-namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t d = 768, vocabulary = 50257, layers = 12;
 constexpr std::size_t huge_page = 2 << 20;
@@ -73,24 +72,10 @@ const std::byte* weights(const std::string& where, std::size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_PRIVATE, file, 0);
   if (memory == MAP_FAILED) std::exit(1);
   ::madvise(memory, bytes, MADV_HUGEPAGE);
+#ifdef MADV_POPULATE_READ
   ::madvise(memory, bytes, MADV_POPULATE_READ);
+#endif
   return static_cast<const std::byte*>(memory);
-}
-
-// Reads `bytes` in so many streams side by side and adds them up, so that nothing is left out.
-float read_streams(const std::byte* from, std::size_t bytes, std::size_t streams) {
-  const hn::ScalableTag<float> tag;
-  const std::size_t lanes = hn::Lanes(tag), apart = bytes / streams / 4;
-  auto a = hn::Zero(tag), b = a, c = a, e = a;
-  for (std::size_t i = 0; i + 4 * lanes <= apart; i += 4 * lanes)
-    for (std::size_t s = 0; s < streams; ++s) {
-      const float* p = reinterpret_cast<const float*>(from) + s * apart + i;
-      a = hn::Add(a, hn::LoadU(tag, p));
-      b = hn::Add(b, hn::LoadU(tag, p + lanes));
-      c = hn::Add(c, hn::LoadU(tag, p + 2 * lanes));
-      e = hn::Add(e, hn::LoadU(tag, p + 3 * lanes));
-    }
-  return hn::GetLane(hn::SumOfLanes(tag, hn::Add(hn::Add(a, b), hn::Add(c, e))));
 }
 
 struct Network {
@@ -172,7 +157,7 @@ void decode(const std::string& where, int threads, int rounds) {
       limit[streams].push_back(seconds(threads, [&] {
         const std::size_t part = bytes / static_cast<std::size_t>(threads) / 4096 * 4096;
         machine.pool.run(threads, [&](std::int64_t task, int) {
-          sink = read_streams(memory + static_cast<std::size_t>(task) * part, part, streams);
+          sink = read_memory(memory + static_cast<std::size_t>(task) * part, part, streams);
         });
       }));
     for (std::size_t i = 0; i < runs.size(); ++i)
@@ -183,12 +168,12 @@ void decode(const std::string& where, int threads, int rounds) {
     fmt::print("decode, {} threads, weights in {} memory, {} of {} rounds\n", threads, where, name, rounds);
     for (const auto& [streams, times] : limit) {
       const double rate = static_cast<double>(bytes) / pick(times) / 1e9;
-      fmt::print("  limit, {} streams      {:6.1f} GB/s\n", streams, rate);
+      fmt::print("  limit, {} streams            {:6.1f} GB/s\n", streams, rate);
       best = std::max(best, rate);
     }
     for (std::size_t i = 0; i < runs.size(); ++i) {
       const double time = pick(ours[i]), rate = static_cast<double>(runs[i].second.bytes) / time / 1e9;
-      fmt::print("  {:27} {:6.1f} GB/s  {:5.1f}% of the limit  {:7.1f} tokens/s", runs[i].first, rate,
+      fmt::print("  {:28} {:6.1f} GB/s  {:5.1f}% of the limit  {:7.1f} tokens/s", runs[i].first, rate,
                  100 * rate / best, static_cast<double>(runs[i].second.rows) / time);
       if (runs[i].second.rows == 8) fmt::print("  {:.2f} times batch 1", 8 * pick(ours[i - 1]) / time);
       fmt::print("\n");
@@ -200,46 +185,55 @@ void decode(const std::string& where, int threads, int rounds) {
 
 void prefill(int threads, int rounds) {
 #ifdef OPENBLAS_VERSION
+  struct Run {
+    std::string name;
+    ManyRows kernel;
+    Network network;
+    std::vector<double> rates, ratios;
+  };
   Machine machine(threads);
   const std::byte* memory = weights("huge", 64u << 20);
-  std::vector<std::pair<std::string, Network>> runs;
-  for (const std::int64_t m : {512, 64, 24, 16})
-    for (const bool conv : {true, false}) {
-      runs.emplace_back(fmt::format("{} tokens, {}", m, conv ? "N runs on" : "K runs on"),
-                        Network(memory, DType::float32, m, conv, false, 2));
-    }
-  runs.emplace_back("512 tokens, bfloat16", Network(memory, DType::bfloat16, 512, true, false, 2));
-  runs.emplace_back("512 tokens, Highway", Network(memory, DType::float32, 512, true, false, 2));
-  runs.emplace_back("64 tokens, Highway", Network(memory, DType::float32, 64, true, false, 2));
+  std::vector<Run> runs;
+  const std::pair<const char*, ManyRows> kernels[] = {{"as chosen", ManyRows::automatic},
+                                                      {"Highway", ManyRows::highway},
+                                                      {"OpenBLAS", ManyRows::blas}};
+  for (const auto& [kernel, choice] : kernels)
+    for (const std::int64_t m : {512, 64, 24, 16})
+      for (const bool conv : {true, false})
+        for (const DType type : {DType::float32, DType::bfloat16}) {
+          if (m < 512 && type != DType::float32) continue;
+          if (m == 16 && choice != ManyRows::automatic) continue;
+          runs.push_back({fmt::format("{:3} tokens, {} runs on, {:8}, {}", m, conv ? 'N' : 'K',
+                                      type == DType::float32 ? "float32" : "bfloat16", kernel),
+                          choice,
+                          Network(memory, type, m, conv, false, 2),
+                          {},
+                          {}});
+        }
   const std::vector<float> a(1024 * 768, 0.01f), b(768 * 3072, 0.01f);
   std::vector<float> c(1024 * 3072);
-  std::vector<double> limit;
-  std::vector<std::vector<double>> ours(runs.size());
-  for (int round = 0; round < rounds; ++round) {
-    openblas_set_num_threads(threads);
-    limit.push_back(seconds(threads, [&] {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1024, 3072, 768, 1, a.data(), 768, b.data(), 3072, 0,
-                  c.data(), 3072);
-    }));
-    openblas_set_num_threads(1);
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-      use_blas(runs[i].first.find("Highway") == std::string::npos);
-      ours[i].push_back(seconds(threads, [&] { machine.run(runs[i].second); }));
-    }
-  }
-  const auto report = [&](const char* name, auto&& pick) {
-    const double most = 2.0 * 1024 * 3072 * 768 / pick(limit) / 1e9;
-    fmt::print("prefill, {} threads, {} of {} rounds: OpenBLAS {:.1f} GFLOP/s\n", threads, name, rounds, most);
-    for (std::size_t i = 0; i < runs.size(); ++i) {
+  std::vector<double> limits;
+  for (int round = 0; round < rounds; ++round)
+    for (Run& run : runs) {  // each beside a limit of its own: the processor's clock changes from moment to moment
+      openblas_set_num_threads(threads);
+      const double limit = 2.0 * 1024 * 3072 * 768 / 1e9 / seconds(threads, [&] {
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1024, 3072, 768, 1, a.data(), 768, b.data(), 3072, 0,
+                    c.data(), 3072);
+      });
+      openblas_set_num_threads(1);
+      choose_many_rows(run.kernel);
       double flops = 0;
-      for (const auto& step : runs[i].second.steps)
+      for (const auto& step : run.network.steps)
         flops += 2.0 * static_cast<double>(step[0].rows * step[0].weight.rows * step[0].weight.cols);
-      const double rate = flops / pick(ours[i]) / 1e9;
-      fmt::print("  {:27} {:6.1f} GFLOP/s  {:5.1f}% of it\n", runs[i].first, rate, 100 * rate / most);
+      const double rate = flops / 1e9 / seconds(threads, [&] { machine.run(run.network); });
+      limits.push_back(limit);
+      run.rates.push_back(rate);
+      run.ratios.push_back(rate / limit);
     }
-  };
-  report("median", [](const std::vector<double>& v) { return median(v); });
-  report("best", [](const std::vector<double>& v) { return *std::min_element(v.begin(), v.end()); });
+  fmt::print("prefill, {} threads, medians of {} rounds: OpenBLAS' own rate {:.1f} GFLOP/s\n", threads, rounds,
+             median(limits));
+  for (const Run& run : runs)
+    fmt::print("  {:47} {:6.1f} GFLOP/s  {:5.1f}% of it\n", run.name, median(run.rates), 100 * median(run.ratios));
 #else
   fmt::print("prefill on {} threads, {} rounds: not measured, OpenBLAS is not there to compare with\n", threads, rounds);
 #endif

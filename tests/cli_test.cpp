@@ -1,9 +1,5 @@
 // The program as a person or a script uses it: exit codes, sentences, forms, figures.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <spawn.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -14,73 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "program_fixture.h"
 #include "report/text.h"
-
-extern char** environ;
 
 namespace reckon {
 namespace {
-
-namespace fs = std::filesystem;
-using Json = nlohmann::json;
-
-struct Result {
-  int code = -1;
-  std::string out, err;
-};
-
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class Program : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "reckon-cli-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  Result run(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.begin(), RECKON_PROGRAM);
-    std::vector<char*> pointers;
-    for (std::string& argument : arguments) pointers.push_back(argument.data());
-    pointers.push_back(nullptr);
-    const fs::path out = folder_ / "stdout", err = folder_ / "stderr";
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    pid_t child = 0;
-    const int failed = ::posix_spawn(&child, RECKON_PROGRAM, &actions, nullptr, pointers.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) return {};
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
-  }
-
-  Json json(std::vector<std::string> arguments) const {
-    arguments.insert(arguments.end(), {"--format", "json"});
-    const Result result = run(arguments);
-    EXPECT_EQ(result.code, 0) << result.err;
-    return Json::parse(result.out, nullptr, false);
-  }
-
-  // One sentence on stderr, nothing on stdout.
-  void expect_complaint(const std::vector<std::string>& arguments, int code, const std::string& part) const {
-    const Result result = run(arguments);
-    EXPECT_EQ(result.code, code) << result.err;
-    EXPECT_EQ(result.out, "");
-    EXPECT_TRUE(result.err.starts_with("reckon: ")) << result.err;
-    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
-    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
-  }
-
-  fs::path folder_;
-};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
@@ -95,7 +29,7 @@ std::int64_t sum_of(const Json& rows) {
   return sum;
 }
 
-TEST_F(Program, CountsGpt2AsPublished) {
+TEST_F(ProgramTest, CountsGpt2AsPublished) {
   const Json report = json({"count", "gpt2"});
   EXPECT_EQ(report.at("schema"), "reckon.count/1");
   EXPECT_EQ(report.at("model"), "gpt2");
@@ -113,7 +47,7 @@ TEST_F(Program, CountsGpt2AsPublished) {
   EXPECT_EQ(report.at("weights").at("int8"), 124439808);
 }
 
-TEST_F(Program, GivesEveryCountAsAnIntegerThatAddsUp) {
+TEST_F(ProgramTest, GivesEveryCountAsAnIntegerThatAddsUp) {
   for (const char* model : {"gpt2", "llama-3.1-8b", "mixtral-8x7b", "deepseek-v3"}) {
     for (const char* phase : {"forward", "train", "decode"}) {
       const Json report = json({"count", model, "--phase", phase});
@@ -135,7 +69,7 @@ TEST_F(Program, GivesEveryCountAsAnIntegerThatAddsUp) {
   }
 }
 
-TEST_F(Program, SplitsTrainingIntoForwardAndBackward) {
+TEST_F(ProgramTest, SplitsTrainingIntoForwardAndBackward) {
   const Json report = json({"count", "cs336-gpt2-xl", "--phase", "train"});
   const Json& flops = report.at("flops");
   EXPECT_EQ(flops.at("forward_matmul"), 4513336524800);
@@ -143,7 +77,7 @@ TEST_F(Program, SplitsTrainingIntoForwardAndBackward) {
   EXPECT_FALSE(json({"count", "gpt2"}).at("flops").contains("forward_matmul"));
 }
 
-TEST_F(Program, TakesModifiers) {
+TEST_F(ProgramTest, TakesModifiers) {
   EXPECT_EQ(json({"count", "gpt2", "--qkv-bias", "no"}).at("parameters").at("total"), 124412160);
   EXPECT_EQ(json({"count", "gpt2", "--qkv-bias", "no", "--tied", "no"}).at("parameters").at("total"), 163009536);
   EXPECT_EQ(json({"count", "mini-gpt", "--positions", "learned"}).at("parameters").at("total"), 131392 + 2048);
@@ -153,7 +87,36 @@ TEST_F(Program, TakesModifiers) {
   EXPECT_EQ(json({"count", "cs336-gpt2-xl", "--context", "16k"}).at("workload").at("tokens"), 16384);
 }
 
-TEST_F(Program, CountsCausalScoresOnlyWhenAsked) {
+TEST_F(ProgramTest, SaysWhatAModifiedModelIs) {
+  const std::vector<std::string> changed = {"count",       "gpt2",   "--positions",       "rope",
+                                            "--norm",      "rmsnorm", "--bias",           "no",
+                                            "--cross-attention", "--encoder-tokens", "77"};
+  const std::string plain = run({"count", "gpt2"}).out, text = run(changed).out;
+  for (const char* part : {"learned positions", "LayerNorm", "biases"}) {
+    EXPECT_NE(plain.find(part), std::string::npos) << part;
+    EXPECT_EQ(text.substr(0, text.find("\n\n")).find(part), std::string::npos) << part;
+  }
+  for (const char* part : {"RoPE", "RMSNorm", "cross-attention", "77 from an encoder"}) {
+    EXPECT_EQ(plain.find(part), std::string::npos) << part;
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  }
+  const auto expect = [](const Json& found, const Json& expected) {
+    for (const auto& [key, value] : expected.items()) EXPECT_EQ(found.at(key), value) << key;
+  };
+  const Json before = json({"count", "gpt2"}), after = json(changed);
+  expect(before.at("architecture"), {{"norm", "layernorm"}, {"norm_position", "pre"}, {"positions", "learned"},
+                                     {"activation", "gelu_tanh"}, {"gated", false}, {"bias", true}, {"qkv_bias", true},
+                                     {"window", 0}, {"n_experts", 0}, {"n_active_experts", 0}, {"cross_attention", false}});
+  expect(after.at("architecture"), {{"norm", "rmsnorm"}, {"positions", "rope"}, {"bias", false}, {"qkv_bias", false},
+                                    {"cross_attention", true}});
+  EXPECT_FALSE(before.at("workload").contains("encoder_tokens"));
+  EXPECT_EQ(after.at("workload").at("encoder_tokens"), 77);
+  expect(json({"count", "mixtral-8x7b", "--norm-position", "post"}).at("architecture"),
+         {{"norm_position", "post"}, {"activation", "silu"}, {"gated", true}, {"n_experts", 8}, {"n_active_experts", 2}});
+  expect(json({"count", "gemma-2-2b"}).at("architecture"), {{"norm_position", "both"}, {"window", 4096}});
+}
+
+TEST_F(ProgramTest, CountsCausalScoresOnlyWhenAsked) {
   const Json full = json({"count", "mini-gpt"}), exact = json({"count", "mini-gpt", "--causal", "exact"});
   EXPECT_EQ(full.at("flops").at("causal"), "full");
   EXPECT_EQ(exact.at("flops").at("causal"), "exact");
@@ -162,7 +125,7 @@ TEST_F(Program, CountsCausalScoresOnlyWhenAsked) {
             2 * 2 * 2 * 64 * (32 * 32 - 32 * 33 / 2));
 }
 
-TEST_F(Program, GroupsByLayerTensorAndOp) {
+TEST_F(ProgramTest, GroupsByLayerTensorAndOp) {
   for (const std::string by : {"layer", "tensor", "op"}) {
     const Json report = json({"count", "gemma-2-2b", "--by", by});
     EXPECT_EQ(sum_of(report.at("parameters").at("by_" + by)), report.at("parameters").at("total"));
@@ -175,14 +138,14 @@ TEST_F(Program, GroupsByLayerTensorAndOp) {
   EXPECT_NE(mixed.out.find("layers 0, 2, 4, …, 22"), std::string::npos) << mixed.out;
 }
 
-TEST_F(Program, ReportsWhatAWeightFileHolds) {
+TEST_F(ProgramTest, ReportsWhatAWeightFileHolds) {
   const Json report = json({"count", std::string(RECKON_SOURCE_DIR) + "/tests/data/tiny/gpt2"});
   EXPECT_EQ(report.at("file").at("complete"), true);
   EXPECT_EQ(report.at("file").at("expected_elements"), report.at("parameters").at("total"));
   EXPECT_FALSE(json({"count", "gpt2"}).contains("file"));
 }
 
-TEST_F(Program, NamesTheConventionOfAPublication) {
+TEST_F(ProgramTest, NamesTheConventionOfAPublication) {
   const Json report = json({"count", "gpt3-175b", "--convention", "palm", "--train-tokens", "300B"});
   EXPECT_TRUE(report.contains("convention"));
   bool found = false;
@@ -194,7 +157,7 @@ TEST_F(Program, NamesTheConventionOfAPublication) {
   EXPECT_TRUE(found);
 }
 
-TEST_F(Program, TablesAreAtMostAHundredColumnsWide) {
+TEST_F(ProgramTest, TablesAreAtMostAHundredColumnsWide) {
   for (const char* model : {"gpt2", "mini-gpt", "llama-3.1-405b", "deepseek-v3", "gpt-oss-120b", "gemma-2-27b", "mixtral-8x7b"}) {
     for (const char* phase : {"forward", "prefill", "decode", "train"}) {
       for (const char* by : {"component", "layer", "tensor", "op"}) {
@@ -210,11 +173,11 @@ TEST_F(Program, TablesAreAtMostAHundredColumnsWide) {
   }
 }
 
-TEST_F(Program, HasNoColourWhereNobodyLooks) {
+TEST_F(ProgramTest, HasNoColourWhereNobodyLooks) {
   EXPECT_EQ(run({"count", "gpt2"}).out.find('\033'), std::string::npos);
 }
 
-TEST_F(Program, ListsModels) {
+TEST_F(ProgramTest, ListsModels) {
   const Json all = json({"models"});
   EXPECT_GT(all.at("models").size(), 50u);
   const Json some = json({"models", "GPT2-XL"});
@@ -222,7 +185,7 @@ TEST_F(Program, ListsModels) {
   EXPECT_EQ(lines_of(run({"models", "--format", "csv"}).out).size(), all.at("models").size() + 1);
 }
 
-TEST_F(Program, ComparesSideBySide) {
+TEST_F(ProgramTest, ComparesSideBySide) {
   const Json report = json({"compare", "gpt2", "gpt2-xl"});
   EXPECT_EQ(report.at("models").at(1).at("parameters").at("total"), 1557611200);
   std::int64_t sum = 0;
@@ -233,7 +196,7 @@ TEST_F(Program, ComparesSideBySide) {
   EXPECT_NEAR(embedding.at("growth").at(1).get<double>(), 1600.0 / 768.0, 1e-12);
 }
 
-TEST_F(Program, SweepsTheContextByDoubling) {
+TEST_F(ProgramTest, SweepsTheContextByDoubling) {
   const Json report = json({"sweep", "cs336-gpt2-xl", "--context", "1k..16k"});
   const Json& points = report.at("points");
   ASSERT_EQ(points.size(), 5u);
@@ -248,7 +211,7 @@ TEST_F(Program, SweepsTheContextByDoubling) {
   }
 }
 
-TEST_F(Program, SweepsInEqualStepsToo) {
+TEST_F(ProgramTest, SweepsInEqualStepsToo) {
   const auto values = [&](const std::vector<std::string>& arguments) {
     const Json report = json(arguments);
     std::vector<std::int64_t> found;
@@ -260,7 +223,7 @@ TEST_F(Program, SweepsInEqualStepsToo) {
   EXPECT_EQ(values({"sweep", "llama-2-7b", "--phase", "decode", "--past", "0..5"}), (std::vector<std::int64_t>{0, 1, 2, 4, 5}));
 }
 
-TEST_F(Program, WritesReportsAndChartsToFiles) {
+TEST_F(ProgramTest, WritesReportsAndChartsToFiles) {
   const fs::path table = folder_ / "table.md", chart = folder_ / "chart.svg";
   const Result result = run({"sweep", "gpt2", "--layers", "2..8", "--format", "markdown", "--output", table.string(), "--svg", chart.string()});
   EXPECT_EQ(result.code, 0) << result.err;
@@ -270,7 +233,18 @@ TEST_F(Program, WritesReportsAndChartsToFiles) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 4);  // and nothing else beside stdout and stderr
 }
 
-TEST_F(Program, CsvIsARectangleOfPlainNumbers) {
+TEST_F(ProgramTest, TakesADashForStandardOutput) {
+  EXPECT_EQ(run({"count", "gpt2", "--output", "-"}).out, run({"count", "gpt2"}).out);
+  const fs::path table = folder_ / "table.md";
+  const Result both = run({"sweep", "gpt2", "--layers", "2..8", "--svg", "-", "--output", table.string()});
+  EXPECT_TRUE(both.out.starts_with("<svg")) << both.out;
+  EXPECT_NE(text_of(table), "");
+  const Result drawing = run({"sweep", "gpt2", "--layers", "2..8", "--svg", "-"});
+  EXPECT_EQ(drawing.out, both.out);  // no table behind it
+  EXPECT_FALSE(fs::exists("-"));
+}
+
+TEST_F(ProgramTest, CsvIsARectangleOfPlainNumbers) {
   const std::string csv = run({"sweep", "gpt2", "--layers", "2..4", "--format", "csv"}).out;
   const std::vector<std::string> lines = lines_of(csv);
   ASSERT_EQ(lines.size(), 3u);
@@ -278,7 +252,7 @@ TEST_F(Program, CsvIsARectangleOfPlainNumbers) {
   EXPECT_TRUE(lines[1].starts_with("2,53561088,")) << lines[1];
 }
 
-TEST_F(Program, ExitsWithTwoAndASentenceOnWrongUse) {
+TEST_F(ProgramTest, ExitsWithTwoAndASentenceOnWrongUse) {
   expect_complaint({"count", "gtp2"}, 2, "gpt2");
   expect_complaint({"cuont", "gpt2"}, 2, "did you mean count?");
   expect_complaint({"count", "gpt2", "--layrs", "3"}, 2, "did you mean --layers?");
@@ -290,6 +264,10 @@ TEST_F(Program, ExitsWithTwoAndASentenceOnWrongUse) {
   expect_complaint({"count", "gpt2", "--format", "xml"}, 2, "table json csv markdown");
   expect_complaint({"count", "gpt2", "--context", "1k..2k"}, 2, "range");
   expect_complaint({"count", "gpt2", "--tokens", "2k"}, 2, "learned positions");
+  expect_complaint({"count", "gpt2", "--encoder-tokens", "77"}, 2, "no cross-attention");
+  expect_complaint({"help"}, 2, "unknown command 'help'; did you mean `reckon --help`?");
+  expect_complaint({"help", "count"}, 2, "did you mean `reckon count --help`?");
+  expect_complaint({"version"}, 2, "did you mean `reckon --version`?");
   expect_complaint({"compare", "gpt2"}, 2, "two models");
   expect_complaint({"sweep", "gpt2"}, 2, "no option is a range");
   expect_complaint({"sweep", "gpt2", "--layers", "1..4", "--batch", "1..4"}, 2, "--layers and --batch");
@@ -298,47 +276,48 @@ TEST_F(Program, ExitsWithTwoAndASentenceOnWrongUse) {
   expect_complaint({"completion", "tcsh"}, 2, "bash zsh fish");
 }
 
-TEST_F(Program, RefusesSizesThatAreNoWholeNumbers) {
+TEST_F(ProgramTest, RefusesSizesThatAreNoWholeNumbers) {
   for (const char* text : {"1.5x", "-3", "0", "", "1.", ".5", "k", "12 ", "0x10", "1e", "1,024", "99999999999999999999", "9223372036854775808", "9999999T", "1.0001k"}) {
     const Result result = run({"count", "gpt2", std::string("--layers=") + text});
     EXPECT_EQ(result.code, 2) << text << result.err;
   }
 }
 
-TEST_F(Program, ReadsSizesWithUnits) {
+TEST_F(ProgramTest, ReadsSizesWithUnits) {
   EXPECT_EQ(json({"count", "mini-gpt", "--vocab", "1.5k"}).at("architecture").at("vocab_size"), 1536);
   EXPECT_EQ(json({"count", "mini-gpt", "--tokens", "2M"}).at("workload").at("tokens"), 2 << 20);
   EXPECT_EQ(json({"count", "mini-gpt", "--vocab", "1B"}).at("architecture").at("vocab_size"), 1000000000);
   EXPECT_EQ(json({"count", "mini-gpt", "--vocab", "3e5"}).at("architecture").at("vocab_size"), 300000);
 }
 
-TEST_F(Program, ExitsWithOneOnBadData) {
+TEST_F(ProgramTest, ExitsWithOneOnBadData) {
   expect_complaint({"count", "./no/such/folder"}, 1, "no such file");
   std::ofstream(folder_ / "config.json") << "{ \"model_type\": ";
   expect_complaint({"count", folder_.string()}, 1, "not JSON");
   expect_complaint({"count", "gpt2", "--output", (folder_ / "no" / "file").string()}, 1, "cannot be written");
 }
 
-TEST_F(Program, NotesTokensPastTheContext) {
+TEST_F(ProgramTest, NotesTokensPastTheContext) {
   const Result result = run({"count", "llama-2-7b", "--tokens", "8k"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "reckon: note: 8,192 tokens are past llama-2-7b's context of 4,096\n");
 }
 
-TEST_F(Program, HelpsOnEveryCommand) {
+TEST_F(ProgramTest, HelpsOnEveryCommand) {
   const Result top = run({"--help"});
   EXPECT_EQ(top.code, 0);
-  for (const char* command : {"count", "models", "compare", "sweep", "completion"}) {
+  for (const char* command : {"count", "models", "compare", "sweep", "generate", "score", "logits", "verify", "completion"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Result help = run({command, "--help"});
     EXPECT_EQ(help.code, 0);
     EXPECT_NE(help.out.find("Examples:\n"), std::string::npos) << help.out;
     EXPECT_NE(help.out.find(std::string("Usage: reckon ") + command), std::string::npos) << help.out;
+    for (const char* leak : {"INT", "POSITIVE", "FLOAT"}) EXPECT_EQ(help.out.find(leak), std::string::npos) << help.out;
   }
   EXPECT_EQ(run({"--version"}).out.substr(0, 7), "reckon ");
 }
 
-TEST_F(Program, CompletesCommandsOptionsAndPresets) {
+TEST_F(ProgramTest, CompletesCommandsOptionsAndPresets) {
   for (const char* shell : {"bash", "zsh", "fish"}) {
     const Result result = run({"completion", shell});
     EXPECT_EQ(result.code, 0);
@@ -348,7 +327,7 @@ TEST_F(Program, CompletesCommandsOptionsAndPresets) {
   }
 }
 
-TEST_F(Program, BashTakesItsCompletionScript) {
+TEST_F(ProgramTest, BashTakesItsCompletionScript) {
   std::ofstream(folder_ / "script") << run({"completion", "bash"}).out;
   const std::string command = "bash -c 'source " + (folder_ / "script").string() +
                               "; COMP_WORDS=(reckon count gpt2 --phase tr); COMP_CWORD=4; _reckon; echo ${COMPREPLY[@]}' > " +
@@ -357,7 +336,7 @@ TEST_F(Program, BashTakesItsCompletionScript) {
   EXPECT_EQ(text_of(folder_ / "reply"), "train\n");
 }
 
-TEST_F(Program, EndsQuietlyWhenItsReaderGoesAway) {
+TEST_F(ProgramTest, EndsQuietlyWhenItsReaderGoesAway) {
   const std::string command = std::string(RECKON_PROGRAM) + " models 2> " + (folder_ / "err").string() + " | head -1 > /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(text_of(folder_ / "err"), "");

@@ -1,4 +1,4 @@
-// Checked arithmetic, mapped files, reading and replacing small files.
+// Checked arithmetic, mapped files, reading and replacing small files, keys that stand twice.
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 #include <sys/resource.h>
@@ -17,6 +17,7 @@
 #include "files/mapped_file.h"
 #include "files/quote.h"
 #include "files/read_text.h"
+#include "files/repeated_keys.h"
 
 namespace {
 
@@ -161,6 +162,13 @@ TEST_F(Files, KeepsTheOldTextWhenTheNewOneStopsHalfWay) {
   EXPECT_EQ(error, (folder / "f").string() + ": cannot be written: File too large");
   EXPECT_EQ(reckon::read_text(folder / "f", 10), "one");
   EXPECT_EQ(entries(), 1u);
+}
+
+TEST(RepeatedKeys, AreRefusedByNameInWhicheverObjectTheyStand) {
+  const auto error = [](const char* text) { return error_of([&] { reckon::refuse_repeated_keys(text, "c.json"); }); };
+  EXPECT_EQ(error(R"({"d": 64, "n": 2, "d": 32})"), "c.json: 'd' is there twice; expected one value of it");
+  EXPECT_EQ(error(R"({"a": [{"type": 1, "type": 1}]})"), "c.json: 'type' is there twice; expected one value of it");
+  EXPECT_EQ(error(R"({"a": {"d": 1}, "b": {"d": 1}, "d": [{"d": 1}, {"d": 1}]})"), "no error");
 }
 
 }  // namespace

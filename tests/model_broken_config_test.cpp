@@ -45,7 +45,9 @@ TEST(BrokenConfig, NamesTheFieldWhatWasFoundAndWhatWasExpected) {
       {R"({"hidden_size": true})", {"hidden_size is true", "whole number"}},
       {R"({"vocab_size": 99999999999})", {"vocab_size is 99999999999", "at most 1073741824"}},
       {R"({"vocab_size": 18446744073709551615})", {"vocab_size is 18446744073709551615", "at most"}},
-      {R"({"vocab_size": 1e30})", {"vocab_size is 1e+30", "whole number"}},
+      {R"({"vocab_size": 1e30})", {"vocab_size is 1e+30", "a whole number of at most 1073741824"}},
+      {R"({"num_hidden_layers": 1e23})", {"num_hidden_layers is 1e+23", "a whole number of at most 100000"}},
+      {R"({"num_hidden_layers": 99999999999})", {"num_hidden_layers is 99999999999", "at most 100000"}},
       {R"({"num_hidden_layers": 100001})", {"num_hidden_layers is 100001", "at most 100000"}},
       {R"({"num_attention_heads": 5, "num_key_value_heads": 5})",
        {"num_attention_heads is 5", "does not divide hidden_size, 64"}},
@@ -77,7 +79,7 @@ TEST(BrokenConfig, NamesTheFieldWhatWasFoundAndWhatWasExpected) {
       {R"({"pruned_heads": {"0": [1]}})", {"pruned_heads is an object", "empty"}},
       {R"({"model_type": null})", {"model_type is missing", "llama", "qwen3_moe"}},
       {R"({"model_type": 7})", {"model_type is 7", "a word"}},
-      {R"({"model_type": "lama"})", {"model_type is \"lama\"", "did you mean llama?"}},
+      {R"({"model_type": "lama"})", {"model_type is \"lama\"; expected one of", "did you mean llama?"}},
       {R"({"model_type": "gemma3", "text_config": {}})", {"model_type is \"gemma3\"", "gemma3_text"}},
       {R"({"model_type": "llama4"})", {"model_type is \"llama4\"", "did you mean llama?"}},
       {R"({"model_type": "mixtral", "num_local_experts": 2, "num_experts_per_tok": 3})",
@@ -115,6 +117,12 @@ TEST(BrokenConfig, NamesTheFieldWhatWasFoundAndWhatWasExpected) {
     for (const std::string& part : broken.mentions)
       EXPECT_NE(sentence.find(part), std::string::npos) << broken.change << "\n" << sentence << "\nlacks: " << part;
   }
+}
+
+TEST(BrokenConfig, IsNotSeenInAWholeNumberThatIsWrittenWithAPoint) {
+  json config = small_llama();
+  config["hidden_size"] = 64.0;
+  EXPECT_EQ(read_config(config, "some/config.json").d_model, 64);
 }
 
 TEST(BrokenConfig, IsRefusedWhenItIsNoObject) {

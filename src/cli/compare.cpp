@@ -38,7 +38,7 @@ void add_compare(CLI::App& program) {
   CLI::App& command = add_command(program, "compare", "models side by side, component by component",
                                   "  reckon compare gpt2 gpt2-medium gpt2-large gpt2-xl\n"
                                   "  reckon compare llama-2-7b llama-3.1-8b --tokens 4k --phase train\n"
-                                  "  reckon compare mistral-7b mixtral-8x7b --format markdown --output table.md");
+                                  "  reckon compare mistral-7b-v0.1 mixtral-8x7b --format markdown --output table.md");
   add_models_argument(command, asked->models);
   add_workload(command, asked->options);
   add_modifiers(command, asked->options);

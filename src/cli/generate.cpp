@@ -11,7 +11,6 @@
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "count/ledger.h"
-#include "files/atomic_write.h"
 #include "report/numbers.h"
 #include "report/run.h"
 #include "run/generate.h"
@@ -47,18 +46,20 @@ double prefill_flops(const Model& model, std::int64_t tokens) {
   return static_cast<double>(count(model, workload).total().matmul);
 }
 
+std::string tokens_text(std::int64_t tokens) { return fmt::format("{} {}", tokens, tokens == 1 ? "token" : "tokens"); }
+
 void say_pace(Engine& engine, const Pace& pace) {
   const MachineLimits limits = measure_limits(engine);
   std::string line;
   if (pace.prefill_seconds > 0 && pace.prefill_tokens > 0) {
     const auto tokens = static_cast<double>(pace.prefill_tokens);
     const double rate = prefill_flops(engine.model(), pace.prefill_tokens) / pace.prefill_seconds;
-    line += fmt::format("prefill {} tokens, {:.1f} tokens/s ({} of the product limit)", pace.prefill_tokens,
+    line += fmt::format("prefill {}, {:.1f} tokens/s ({} of the product limit)", tokens_text(pace.prefill_tokens),
                         tokens / pace.prefill_seconds, percent(rate / limits.product_flops_per_second, 0));
   }
   if (pace.decode_seconds > 0 && pace.decode_tokens > 0) {
     const double each = static_cast<double>(pace.decode_tokens) / pace.decode_seconds;
-    line += fmt::format("{}decode {} tokens, {:.1f} tokens/s", line.empty() ? "" : " · ", pace.decode_tokens, each);
+    line += fmt::format("{}decode {}, {:.1f} tokens/s", line.empty() ? "" : " · ", tokens_text(pace.decode_tokens), each);
     if (limits.read_bytes_per_second > 0) {
       const double flow = each * static_cast<double>(engine.weights().bytes());
       line += fmt::format(" ({} of the read limit)", percent(flow / limits.read_bytes_per_second, 0));
@@ -111,7 +112,7 @@ void run(const GenerateOptions& asked) {
   Profile profile;
   if (!asked.profile.empty()) engine.set_profile(&profile);
 
-  const bool streams = asked.output.format == "table" && asked.output.file.empty();
+  const bool streams = asked.output.format == "table" && to_standard_output(asked.output);
   std::signal(SIGINT, [](int) { interrupted = 1; });
   bool first = true;
   const Generated generated = generate(
@@ -145,7 +146,7 @@ void run(const GenerateOptions& asked) {
   engine.set_profile(nullptr);
   say_pace(engine, generated.pace);
   if (!asked.profile.empty()) {
-    atomic_write(asked.profile, chrome_trace(profile));
+    write_file(asked.profile, chrome_trace(profile));
     const std::string table = render(profile_document(profile), Format::table, {});
     std::fwrite(table.data(), 1, table.size(), stderr);
   }
@@ -164,18 +165,18 @@ void add_generate(CLI::App& program) {
                                   false);
   add_run(command, asked->run);
   command.add_option("--ids", asked->ids, "the prompt, as ids")->type_name("1,2,3")->required();
-  command.add_option("--tokens", g.tokens, "at most so many new tokens (128)")->type_name("N")->check(CLI::PositiveNumber);
+  expect_within(*command.add_option("--tokens", g.tokens, "at most so many new tokens (128)")->type_name("N"), 1);
   command.add_option("--temperature", g.sampling.temperature, "0: the most likely token (1)")->type_name("X");
-  command.add_option("--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)")->type_name("K");
+  expect_within(*command.add_option("--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)")->type_name("K"), 0);
   command.add_option("--top-p", g.sampling.top_p, "draw from the fewest that have this probability together (1)")->type_name("P");
   command.add_option("--min-p", g.sampling.min_p, "draw from what is so many times as likely as the best (0)")->type_name("P");
   command.add_option("--repetition-penalty", g.sampling.repetition_penalty, "over 1: less of what was there (1)")->type_name("X");
   command.add_option("--seed", g.sampling.seed, "the same seed draws the same tokens (0)")->type_name("N");
-  command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N")->check(CLI::Range(1, 1024));
-  command.add_option("--best", g.best, "so many of its results (1)")->type_name("N")->check(CLI::Range(1, 1024));
+  expect_within(*command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N"), 1, 1024);
+  expect_within(*command.add_option("--best", g.best, "so many of its results (1)")->type_name("N"), 1, 1024);
   command.add_option("--length-penalty", g.length_penalty, "above 0 favours long ones (1)")->type_name("X");
   command.add_option("--stop-ids", asked->stop_ids, "end of text: each of these ends it")->type_name("1,2");
-  command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")->type_name("N")->check(CLI::Range(0, 100));
+  expect_within(*command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")->type_name("N"), 0, 100);
   command.add_flag("--window", g.window, "slide over a text that is longer than the context");
   command.add_option("--profile", asked->profile, "time of each operation, and a trace for Chrome's viewer in this file")->type_name("FILE");
   add_output(command, asked->output);

@@ -42,7 +42,19 @@ std::vector<std::string> known_words(const CLI::App& command, bool options) {
   return words;
 }
 
+// "help" and "version" are options here, not commands; nothing where the first word is neither.
+std::string option_for(const std::string& word, const CLI::App& program) {
+  const CLI::App& command = command_of(program);
+  if (word == "help") return fmt::format("`reckon {}--help`", &command == &program ? "" : command.get_name() + " ");
+  return word == "version" ? "`reckon --version`" : "";
+}
+
 std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error) {
+  const std::vector<std::string> before = program.remaining(false);  // what stands before any command
+  if (!before.empty()) {
+    const std::string option = option_for(before.front(), program);
+    if (!option.empty()) return fmt::format("unknown command {}; did you mean {}?", quote(before.front()), option);
+  }
   const CLI::App& command = command_of(program);
   const bool top = &command == &program;
   const std::string help = fmt::format("`reckon {}--help` shows what it takes", top ? "" : command.get_name() + " ");
@@ -86,8 +98,18 @@ std::string squeezed(std::string text) {
   return text;
 }
 
+// An option with an empty value (a script's unset variable) is a mistake, not the same as no option.
+void refuse_empty_values(CLI::App& program) {
+  for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
+    for (CLI::Option* option : command->get_options()) {
+      if (option->get_expected_max() == 0) continue;  // a flag
+      option->check([](const std::string& value) { return value.empty() ? std::string("its value is empty") : std::string(); });
+    }
+  }
+}
+
 int run(int argc, char** argv) {
-  CLI::App program("reckon counts, runs and trains transformer language models from one description.\n", "reckon");
+  CLI::App program("reckon counts and runs transformer language models from one description.\n", "reckon");
   program.set_version_flag("--version", std::string("reckon ") + version(), "print the version");
   program.set_help_flag("--help,-h", "print this help");
   program.require_subcommand(1);
@@ -114,6 +136,7 @@ int run(int argc, char** argv) {
   add_verify(program);
   add_tokenize(program);
   add_completion(program);
+  refuse_empty_values(program);
   try {
     program.parse(arguments(argc, argv));
   } catch (const CLI::CallForVersion& call) {

@@ -62,10 +62,13 @@ struct Output {
   std::string format = "table", file;
 };
 void add_output(CLI::App& command, Output& output);
+bool to_standard_output(const Output& output);
 void write_report(const Document& document, const Output& output);
 // How wide standard output is, and whether it takes colours.
 Terminal this_terminal();
 // To standard output; a reader that has gone away (| head) is no error.
 void write_text(const std::string& text);
+// To a file, replacing it in one step; "-" is standard output.
+void write_file(const std::string& file, const std::string& text);
 
 }  // namespace reckon::cli

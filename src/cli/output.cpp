@@ -48,7 +48,7 @@ void add_output(CLI::App& command, Output& output) {
   command.add_option("--format", output.format, "form of the report (table)")
       ->type_name("table|json|csv|markdown")
       ->group("Output");
-  command.add_option("--output", output.file, "write to this file, replacing it in one step")
+  command.add_option("--output", output.file, "write to this file, replacing it in one step; -: standard output")
       ->type_name("FILE")
       ->group("Output");
 }
@@ -66,9 +66,16 @@ void write_text(const std::string& text) {
   }
 }
 
+void write_file(const std::string& file, const std::string& text) {
+  if (file == "-") return write_text(text);
+  atomic_write(file, text);
+}
+
+bool to_standard_output(const Output& output) { return output.file.empty() || output.file == "-"; }
+
 void write_report(const Document& document, const Output& output) {
   const Format format = format_of(output.format);
-  if (output.file.empty()) return write_text(render(document, format, this_terminal()));
+  if (to_standard_output(output)) return write_text(render(document, format, this_terminal()));
   atomic_write(output.file, render(document, format, {}));
 }
 

@@ -5,6 +5,7 @@
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "cli/options.h"
 #include "files/quote.h"
+#include "report/numbers.h"
 
 namespace reckon::cli {
 namespace {
@@ -34,15 +36,34 @@ Integer whole(std::string_view text, const std::string& what) {
   return value;
 }
 
+// Random weights are made in memory; without this check a large model runs until the system ends it.
+void check_memory(const Model& model, DType dtype) {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return;
+  const std::int64_t bytes = weight_bytes(count(model, workload_of(Phase::decode)), dtype);
+  const std::int64_t memory = std::int64_t{pages} * page;
+  if (bytes <= memory) return;
+  throw Error(fmt::format("the weights of {} take {}, but this machine has {} of memory", model.name, binary_bytes(bytes),
+                          binary_bytes(memory)));
+}
+
 }  // namespace
 
 void add_run(CLI::App& command, RunOptions& options) {
   add_model(command, options.model);
   command.add_option("--random", options.random, "random weights from this seed, instead of files")->type_name("SEED");
   command.add_option("--dtype", options.dtype, "type of random weights (float32)")->type_name("float32|bfloat16|float16");
-  command.add_option("--threads", options.threads, "threads; the results do not depend on it (all)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024));
+  expect_within(*command.add_option("--threads", options.threads, "threads; the results do not depend on it (all)")->type_name("N"), 1, 1024);
+}
+
+void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most) {
+  const auto check = [name = option.get_name(), least, most](const std::string& text) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return std::string();
+    throw UsageError(fmt::format("{} is {}; expected {} to {}", name, error == std::errc() ? text : quote(text), least, most));
+  };
+  option.check(CLI::Validator(check, ""));  // without a description, which the help would show
 }
 
 Loaded load(const RunOptions& options) {
@@ -51,6 +72,7 @@ Loaded load(const RunOptions& options) {
   Model model = modify(described, read_options(options.changes).changes);
   const DType dtype = dtype_of(options.dtype);
   if (!options.random.empty()) {
+    check_memory(model, dtype);
     return {model, Weights::random(model, whole<std::uint64_t>(options.random, "--random"), dtype)};
   }
   if (!(model == described)) throw UsageError("only a model with random weights can be changed; give --random SEED");
@@ -63,15 +85,26 @@ Loaded load(const RunOptions& options) {
 }
 
 std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option) {
+  constexpr std::string_view spaces = " \t\r\n";
   std::vector<std::int32_t> ids;
   std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::size_t end = rest.find_first_of(", ");
-    const std::string_view word = rest.substr(0, end);
-    if (!word.empty()) ids.push_back(whole<std::int32_t>(word, "an id of " + option));
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  const auto skip_spaces = [&] { rest.remove_prefix(std::min(rest.find_first_not_of(spaces), rest.size())); };
+  skip_spaces();
+  if (rest.empty()) throw UsageError(fmt::format("{0} holds no id; expected whole numbers, as in {0} 1,2,3", option));
+  for (bool more = true; more;) {
+    const std::string_view word = rest.substr(0, rest.find_first_of(", \t\r\n"));
+    if (word.empty()) {
+      throw UsageError(fmt::format("id {0} of {1} is empty; expected whole numbers, as in {1} 1,2,3", ids.size() + 1, option));
+    }
+    ids.push_back(whole<std::int32_t>(word, "an id of " + option));
+    rest.remove_prefix(word.size());
+    skip_spaces();
+    more = !rest.empty();
+    if (rest.starts_with(',')) {  // one comma, and an id must follow it
+      rest.remove_prefix(1);
+      skip_spaces();
+    }
   }
-  if (ids.empty()) throw UsageError(fmt::format("{0} holds no id; expected whole numbers, as in {0} 1,2,3", option));
   return ids;
 }
 

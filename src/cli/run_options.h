@@ -7,11 +7,13 @@
 #include "run/weights.h"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 namespace CLI {
 class App;
+class Option;
 }
 
 namespace reckon::cli {
@@ -31,6 +33,9 @@ struct Loaded {
 
 void add_run(CLI::App& command, RunOptions& options);  // MODEL, --random, --dtype, --threads
 Loaded load(const RunOptions& options);
+
+// A whole number from `least` to `most`, or UsageError says what was expected.
+void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most = std::numeric_limits<std::int32_t>::max());
 
 // "1,2,3" or "1 2 3": ids of tokens, given with this option.
 std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option = "--ids");

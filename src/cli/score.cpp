@@ -70,8 +70,8 @@ void add_score(CLI::App& program) {
   add_run(command, asked->run);
   command.add_option("--ids", asked->ids, "the text, as ids")->type_name("1,2,3");
   command.add_option("--ids-file", asked->ids_file, "a file of ids, separated by commas or spaces")->type_name("FILE");
-  command.add_option("--context", asked->context, "tokens of a window (the model's context)")->type_name("N")->check(CLI::PositiveNumber);
-  command.add_option("--stride", asked->stride, "how far the window slides (half of it)")->type_name("N")->check(CLI::PositiveNumber);
+  expect_within(*command.add_option("--context", asked->context, "tokens of a window (the model's context)")->type_name("N"), 1);
+  expect_within(*command.add_option("--stride", asked->stride, "how far the window slides (half of it)")->type_name("N"), 1);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });
 }

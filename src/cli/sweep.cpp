@@ -7,7 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "files/atomic_write.h"
+#include "files/checked.h"
 #include "report/sweep.h"
 
 namespace reckon::cli {
@@ -32,11 +32,18 @@ void run(SweepOptions& asked) {
   for (std::int64_t value : swept.range.values) {
     set_size(setting, swept.option, value);
     if (changing) model = modify(loaded, setting.changes);
-    const Ledger ledger = count(model, setting.workload);
-    if (sweep.points.empty()) sweep.workload = ledger.workload;
-    sweep.points.push_back(sweep_point(value, ledger));
+    try {
+      const Ledger ledger = count(model, setting.workload);
+      if (sweep.points.empty()) sweep.workload = ledger.workload;
+      sweep.points.push_back(sweep_point(value, ledger));
+    } catch (const Overflow& overflow) {
+      if (sweep.points.empty()) throw;
+      fmt::print(stderr, "reckon: the sweep ends before {} {}: {}\n", swept.flag, value, overflow.what());
+      break;
+    }
   }
-  if (!asked.svg.empty()) atomic_write(asked.svg, chart_svg(sweep_chart(sweep)));
+  if (!asked.svg.empty()) write_file(asked.svg, chart_svg(sweep_chart(sweep)));
+  if (asked.svg == "-" && to_standard_output(asked.output)) return;  // a drawing with a table behind it is neither
   write_report(sweep_document(sweep), asked.output);
 }
 
@@ -53,7 +60,7 @@ void add_sweep(CLI::App& program) {
                                   "--steps COUNT spreads so many points evenly.");
   add_model(command, asked->model);
   command.add_option("--steps", asked->steps, "so many points, evenly spread, instead of doubling")->type_name("COUNT");
-  command.add_option("--svg", asked->svg, "also draw the lines to this file")->type_name("FILE");
+  command.add_option("--svg", asked->svg, "also draw the lines to this file; -: standard output, in place of the table")->type_name("FILE");
   add_workload(command, asked->options);
   add_modifiers(command, asked->options);
   add_output(command, asked->output);

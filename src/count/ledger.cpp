@@ -120,7 +120,13 @@ Program program_of(const Model& model, const Workload& workload) {
   return optimizer_step(gradient(std::move(program)));
 }
 
-Ledger count(const Model& model, const Workload& workload) { return read_ledger(program_of(model, workload)); }
+Ledger count(const Model& model, const Workload& workload) {
+  try {
+    return read_ledger(program_of(model, workload));
+  } catch (const Overflow& overflow) {
+    throw Overflow(model.name + " is too large to count: " + overflow.what());
+  }
+}
 
 std::int64_t count_parameters(const Model& model) {
   Workload one;  // the parameters are the same for any workload

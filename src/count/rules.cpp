@@ -112,18 +112,21 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
   const double table = s.vocabulary * s.d_model;
   const double tokens = new_tokens(ledger.workload);
 
+  // Of a mixture, a token meets only its experts; what is trained is all of them.
+  const std::string met = p.active == p.total ? "" : ", N those active", all = p.active == p.total ? "" : ", N all";
+
   std::vector<Rule> rules;
   rules.push_back({"12·L·d²", "parameters", blocks, real(p.total), "parameters", kaplan_reference});
   rules.push_back({"V·d / (V·d + 12·L·d²)", "share of the embedding", table / (table + blocks),
                    real(p.embedding) / real(p.total), "share", exercise_reference});
-  rules.push_back({"2·N", "forward FLOPs per token", 2 * n, real(ledger.forward.matmul) / tokens, "FLOPs per token",
+  rules.push_back({"2·N", "forward FLOPs per token" + met, 2 * n, real(ledger.forward.matmul) / tokens, "FLOPs per token",
                    kaplan_reference});
-  if (ledger.workload.phase != Phase::decode) {
+  if (ledger.workload.phase == Phase::forward || ledger.workload.phase == Phase::train) {
     const Ledger training = training_ledger(model, ledger);
     const double forward = real(training.forward.matmul) / tokens, backward = real(training.backward.matmul) / tokens;
-    rules.push_back({"4·N", "backward FLOPs per token", 4 * n, backward, "FLOPs per token", kaplan_reference});
-    rules.push_back({"6·N", "training FLOPs per token", 6 * n, forward + backward, "FLOPs per token", kaplan_reference});
-    rules.push_back({"20·N", "tokens for training at the optimum of compute", 20 * real(p.total), std::nullopt,
+    rules.push_back({"4·N", "backward FLOPs per token" + met, 4 * n, backward, "FLOPs per token", kaplan_reference});
+    rules.push_back({"6·N", "training FLOPs per token" + met, 6 * n, forward + backward, "FLOPs per token", kaplan_reference});
+    rules.push_back({"20·N", "tokens for training at the optimum of compute" + all, 20 * real(p.total), std::nullopt,
                      "tokens", chinchilla_reference});
     rules.push_back({"6·N·20·N", "FLOPs of that training", 6 * n * 20 * real(p.total),
                      (forward + backward) * 20 * real(p.total), "FLOPs", chinchilla_reference});

@@ -11,13 +11,19 @@
 
 namespace reckon {
 
+// A number that is past its type: the sizes that were asked for are too large.
+class Overflow : public Error {
+ public:
+  using Error::Error;
+};
+
 // `what` names the quantity in the error: "the size of tensor 'x'".
 
 template <std::integral Integer>
 [[nodiscard]] Integer checked_multiply(Integer a, Integer b, std::string_view what) {
   Integer product{};
   if (__builtin_mul_overflow(a, b, &product))
-    throw Error(fmt::format("{} overflows: {} × {} is past {}", what, a, b, std::numeric_limits<Integer>::max()));
+    throw Overflow(fmt::format("{} overflows: {} × {} is past {}", what, a, b, std::numeric_limits<Integer>::max()));
   return product;
 }
 
@@ -25,14 +31,14 @@ template <std::integral Integer>
 [[nodiscard]] Integer checked_add(Integer a, Integer b, std::string_view what) {
   Integer sum{};
   if (__builtin_add_overflow(a, b, &sum))
-    throw Error(fmt::format("{} overflows: {} + {} is past {}", what, a, b, std::numeric_limits<Integer>::max()));
+    throw Overflow(fmt::format("{} overflows: {} + {} is past {}", what, a, b, std::numeric_limits<Integer>::max()));
   return sum;
 }
 
 template <std::integral To, std::integral From>
 [[nodiscard]] To checked_cast(From value, std::string_view what) {
   if (!std::in_range<To>(value))
-    throw Error(fmt::format("{} overflows: {} is not between {} and {}", what, value, std::numeric_limits<To>::min(),
+    throw Overflow(fmt::format("{} overflows: {} is not between {} and {}", what, value, std::numeric_limits<To>::min(),
                             std::numeric_limits<To>::max()));
   return static_cast<To>(value);
 }

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include "model/validate.h"
-
 namespace reckon {
 
 namespace {
@@ -46,10 +44,10 @@ std::string describe(const nlohmann::json& value) {
       return fmt::format("{}", value.get<double>());
     case nlohmann::json::value_t::string: {
       const std::string& text = value.get_ref<const std::string&>();
-      if (text.size() <= 40) return fmt::format("\"{}\", a string", text);
+      if (text.size() <= 40) return fmt::format("\"{}\"", text);
       std::size_t end = 40;  // not in the middle of a UTF-8 sequence
       while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-      return fmt::format("\"{}…\", a string", text.substr(0, end));
+      return fmt::format("\"{}…\"", text.substr(0, end));
     }
     case nlohmann::json::value_t::array:
       return fmt::format("an array of {}", value.size());
@@ -103,6 +101,12 @@ void Fields::fail(const std::string& name, const std::string& expected) const {
                     : fmt::format("{}: {} is missing; expected {}", where_, spelled(name), expected));
 }
 
+void Fields::fail_type(const std::string& name, const std::string& expected) const {
+  const nlohmann::json* found = find(name);
+  if (!found || !found->is_string()) fail(name, expected);
+  refuse(fmt::format("{} is {}, a string; expected {}", spelled(name), describe(*found), expected));
+}
+
 void Fields::refuse(const std::string& sentence) const { throw Error(fmt::format("{}: {}", where_, sentence)); }
 
 bool Fields::present(const std::string& name) const { return find(name) != nullptr; }
@@ -117,22 +121,23 @@ bool Fields::has(const std::string& name) const {
   return found && !found->is_null();
 }
 
-std::int64_t Fields::whole(const std::string& name, const nlohmann::json& value, std::int64_t least) const {
-  if (!value.is_number_integer()) fail(name, "a whole number");
-  // Asked in this order, for a number beyond 2⁶³ would come out negative.
-  const bool too_large = value.is_number_unsigned()
-                             ? value.get<std::uint64_t>() > static_cast<std::uint64_t>(largest_size)
-                             : value.get<std::int64_t>() > largest_size;
-  if (too_large) fail(name, fmt::format("at most {}", largest_size));
-  const auto number = value.get<std::int64_t>();
-  if (number < least) fail(name, fmt::format("a whole number of at least {}", least));
-  return number;
+std::int64_t Fields::whole(const std::string& name, const nlohmann::json& value, std::int64_t least,
+                           std::int64_t most) const {
+  if (!value.is_number()) fail_type(name, "a whole number");
+  // As doubles, which hold every number up to `most` exactly, and compare rightly far past 2⁶³. 64.0 is whole, too.
+  const auto number = value.get<double>();
+  if (number != std::floor(number)) fail(name, "a whole number");
+  if (number > static_cast<double>(most)) fail(name, fmt::format("a whole number of at most {}", most));
+  if (number < static_cast<double>(least)) fail(name, fmt::format("a whole number of at least {}", least));
+  return static_cast<std::int64_t>(number);
 }
 
-std::int64_t Fields::size(const std::string& name) {
+std::int64_t Fields::size(const std::string& name) { return size_up_to(name, largest_size); }
+
+std::int64_t Fields::size_up_to(const std::string& name, std::int64_t most) {
   const nlohmann::json* found = value(name);
   if (!found) fail(name, "a whole number");
-  return whole(name, *found, 1);
+  return whole(name, *found, 1, most);
 }
 
 std::int64_t Fields::size(const std::string& name, std::int64_t fallback) {
@@ -148,7 +153,7 @@ std::int64_t Fields::count(const std::string& name, std::int64_t fallback) {
 double Fields::number(const std::string& name, double fallback) {
   const nlohmann::json* found = value(name);
   if (!found) return fallback;
-  if (!found->is_number()) fail(name, "a number");
+  if (!found->is_number()) fail_type(name, "a number");
   const auto number = found->get<double>();
   if (!std::isfinite(number)) fail(name, "a finite number");
   return number;
@@ -163,7 +168,7 @@ double Fields::positive(const std::string& name, double fallback) {
 bool Fields::flag(const std::string& name, bool fallback) {
   const nlohmann::json* found = value(name);
   if (!found) return fallback;
-  if (!found->is_boolean()) fail(name, "true or false");
+  if (!found->is_boolean()) fail_type(name, "true or false");
   return found->get<bool>();
 }
 
@@ -176,7 +181,7 @@ std::string Fields::word(const std::string& name, const std::string& fallback) {
 
 const nlohmann::json* Fields::array(const std::string& name) {
   const nlohmann::json* found = value(name);
-  if (found && !found->is_array()) fail(name, "an array");
+  if (found && !found->is_array()) fail_type(name, "an array");
   return found;
 }
 

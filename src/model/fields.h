@@ -12,9 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "model/validate.h"
+
 namespace reckon {
 
-// What a JSON value is, for an error sentence: `"32", a string`, `an array`, `-4`.
+// What a JSON value is, for an error sentence: `"mish"`, `an array of 3`, `-4`.
 std::string describe(const nlohmann::json& value);
 
 class Fields {
@@ -30,6 +32,7 @@ class Fields {
 
   // A whole number, at least 1. Without `fallback` the field is required; a null counts as missing.
   std::int64_t size(const std::string& name);
+  std::int64_t size_up_to(const std::string& name, std::int64_t most);  // required
   std::int64_t size(const std::string& name, std::int64_t fallback);
   std::int64_t count(const std::string& name, std::int64_t fallback);  // 0 is allowed
   double number(const std::string& name, double fallback);             // finite
@@ -62,7 +65,10 @@ class Fields {
 
  private:
   const nlohmann::json* find(const std::string& name) const;
-  std::int64_t whole(const std::string& name, const nlohmann::json& value, std::int64_t least) const;
+  std::int64_t whole(const std::string& name, const nlohmann::json& value, std::int64_t least,
+                     std::int64_t most = largest_size) const;
+  // As fail(), for a value of another type: says of a string that it is one.
+  [[noreturn]] void fail_type(const std::string& name, const std::string& expected) const;
 
   const nlohmann::json* object_;
   std::string where_, prefix_;

@@ -1,3 +1,4 @@
+#include "files/repeated_keys.h"
 #include "model/load.h"
 
 #include <fmt/format.h>
@@ -66,7 +67,12 @@ std::string read_text(const fs::path& path) {
   return text;
 }
 
-Model read_file(const fs::path& path) { return read_config(parse(read_text(path), path.string()), path.string()); }
+Model read_file(const fs::path& path) {
+  const std::string text = read_text(path);
+  const nlohmann::json config = parse(text, path.string());
+  refuse_repeated_keys(text, path.string());
+  return read_config(config, path.string());
+}
 
 Model read_path(const std::string& given) {
   const fs::path path(given);
@@ -106,7 +112,7 @@ Model find_preset(const std::string& name) {
   }
   const std::string near = nearest(name, names);
   throw UsageError(fmt::format("there is no preset \"{}\"{}; `reckon models` lists them", name.substr(0, 100),
-                               near.empty() ? "" : fmt::format(", did you mean {}?", near)));
+                               near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
 }
 
 Model load_model(const std::string& name_or_path) {

@@ -29,7 +29,12 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
   if (word.size() > 64) return "";  // nobody mistypes that much
+  // What goes on as the word begins comes first: the shortest of them.
   std::string best;
+  for (const std::string& candidate : known) {
+    if (word.size() > 2 && candidate.starts_with(word) && (best.empty() || candidate.size() < best.size())) best = candidate;
+  }
+  if (!best.empty()) return best;
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(word, candidate);

@@ -45,8 +45,7 @@ Model read_form(Fields& config, const Form& form) {
   model.context = config.size("max_position_embeddings", form.context);
   model.head.tied = config.flag("tie_word_embeddings", form.tied);
 
-  const std::int64_t n_layers = config.size("num_hidden_layers");
-  if (n_layers > most_layers) config.fail("num_hidden_layers", fmt::format("at most {}", most_layers));
+  const std::int64_t n_layers = config.size_up_to("num_hidden_layers", most_layers);
 
   Layer layer;
   Attention& attention = layer.attention;

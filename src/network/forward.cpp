@@ -161,6 +161,11 @@ std::string phase_word(Phase phase) {
   return "";
 }
 
+bool has_cross_attention(const Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& layer) { return layer.cross_attention.has_value(); });
+}
+
 }  // namespace
 
 Workload workload_of(Phase phase) {
@@ -174,7 +179,12 @@ Workload resolve(const Model& model, Workload w) {
   constexpr std::int64_t largest = std::int64_t{1} << 40;
   if (w.tokens == 0) w.tokens = w.phase == Phase::decode ? 1 : model.context;
   if (w.past < 0) w.past = w.phase == Phase::decode ? std::max<std::int64_t>(model.context - w.tokens, 0) : 0;
-  if (w.encoder_tokens == 0) w.encoder_tokens = w.phase == Phase::decode ? model.context : w.tokens;
+  const bool crossed = has_cross_attention(model);
+  if (w.encoder_tokens != 0 && !crossed) {
+    throw UsageError("encoder tokens are " + std::to_string(w.encoder_tokens) + ", but " + model.name +
+                     " has no cross-attention; give it some with --cross-attention");
+  }
+  if (w.encoder_tokens == 0 && crossed) w.encoder_tokens = w.phase == Phase::decode ? model.context : w.tokens;
   const auto sensible = [&](std::int64_t value, const char* name) {
     if (value < 1 || value > largest) {
       throw UsageError(std::string(name) + " is " + std::to_string(value) + "; expected 1 to 2^40");
@@ -182,7 +192,7 @@ Workload resolve(const Model& model, Workload w) {
   };
   sensible(w.batch, "batch");
   sensible(w.tokens, "tokens");
-  sensible(w.encoder_tokens, "encoder tokens");
+  if (crossed) sensible(w.encoder_tokens, "encoder tokens");
   sensible(w.past + 1, "past + 1");
   if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train)) {
     throw UsageError("past is " + std::to_string(w.past) + " in phase " + phase_word(w.phase) +
@@ -233,9 +243,7 @@ Program forward(const Model& model, const Workload& asked) {
     const Shape shape{workload.past + workload.tokens, {rope.dims, symbol}};
     n.rope_tables.push_back({rope, b.tensor(TensorKind::constant, "table", shape, DType::float32)});
   }
-  const bool crossed = std::any_of(model.layers.begin(), model.layers.end(),
-                                   [](const Layer& layer) { return layer.cross_attention.has_value(); });
-  if (crossed) {
+  if (has_cross_attention(model)) {
     n.encoder_tokens = {workload.encoder_tokens, Symbol::encoder_tokens};
     if (!n.decode) {
       b.set_path("input");

@@ -62,35 +62,45 @@ std::vector<Row> folded(const std::vector<Row>& rows) {
   return out;
 }
 
-// From here on a value per block is shortened, to leave room for the sum, which never is.
+// From here on there is no room for a value per block beside the sum.
 constexpr std::int64_t long_number = 1'000'000'000'000;
-
-std::string compact_flops(std::int64_t value) { return flops(static_cast<double>(value)); }
 
 struct Counted {
   std::string title;
   By by;
-  bool numbers;  // whether formulas are shown with numbers too
+  bool blocks;  // whether what all blocks hold is summed once more above the total
 };
+
+// The rows of the stack together, and what one block holds where all are alike.
+Row blocks_of(const std::vector<Row>& rows) {
+  Row sum{"blocks", "", "", "", 0, 0, 0};
+  bool alike = true;
+  for (const Row& row : rows) {
+    if (row.layers == 0) continue;
+    alike = alike && row.each != 0 && (sum.layers == 0 || row.layers == sum.layers);
+    sum.layers = row.layers;
+    sum.value += row.value;
+    sum.each += row.each;
+  }
+  if (!alike) sum.each = 0;
+  return sum;
+}
 
 // One row per component, and over the components of a group of several their sum.
 Table counted_table(const std::vector<Row>& rows, const Counted& form) {
   Table table{form.title, {{std::string(title_of(form.by))}, {form.by == By::layer ? "formula of one" : "formula", false, Kind::formula}}, {}, 1, {}};
   std::int64_t most_each = 0;
   for (const Row& row : rows) most_each = std::max(most_each, row.each);
-  const bool each = most_each > 0;
-  const auto each_cell = [&](std::int64_t value) {
-    return value == 0 ? Cell() : most_each < long_number ? count_cell(value) : Cell(compact_flops(value), std::to_string(value));
-  };
-  if (form.numbers) table.columns.push_back({"with numbers", false, Kind::formula});
+  const bool each = most_each > 0 && most_each < long_number;
+  const auto each_cell = [&](std::int64_t value) { return value == 0 ? Cell() : count_cell(value); };
+  table.columns.push_back({"with numbers", false, Kind::formula});
   if (each) table.columns.push_back({"per block", true});
   table.columns.insert(table.columns.end(), {{"value", true}, {"share", true}, {"", false, Kind::bar}});
 
   std::int64_t total = 0;
   for (const Row& row : rows) total += row.value;
   const auto add = [&](Cell name, const Row& row) {
-    std::vector<Cell> cells{std::move(name), row.formula};
-    if (form.numbers) cells.emplace_back(row.numbers);
+    std::vector<Cell> cells{std::move(name), row.formula, row.numbers};
     if (each) cells.push_back(each_cell(row.each));
     cells.insert(cells.end(), {count_cell(row.value), share_cell(row.value, total), bar_cell(row.value, total)});
     table.rows.push_back(std::move(cells));
@@ -118,6 +128,11 @@ Table counted_table(const std::vector<Row>& rows, const Counted& form) {
         add(rows[i].name, rows[i]);
       }
     }
+  }
+  if (form.blocks) {
+    const Row blocks = blocks_of(rows);
+    add("blocks", blocks);
+    ++table.totals;
   }
   add("total", Row{"total", "", "", "", total, 0, 0});
   return table;
@@ -165,10 +180,10 @@ Table summary_table(const Ledger& ledger, const CountView& view, const Model& mo
 
 }  // namespace
 
-Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::string& title, bool numbers) {
+Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::string& title) {
   std::vector<Row> found = rows(ledger, quantity, by);
   if (by == By::layer) found = folded(found);
-  return counted_table(found, {title, by, numbers && by == By::component});
+  return counted_table(found, {title, by, quantity == Quantity::matmul && by == By::component});
 }
 
 Table weights_table(const Ledger& ledger) {
@@ -221,9 +236,11 @@ Document count_document(const Model& model, const Ledger& ledger, const CountVie
   parts.emplace_back(Paragraph{describe(ledger.workload)});
   parts.emplace_back(summary_table(ledger, view, model));
   if (view.file) add_file_parts(document, model, *view.file);
-  parts.emplace_back(quantity_table(ledger, Quantity::parameters, view.by, "Parameters", true));
-  parts.emplace_back(quantity_table(ledger, Quantity::matmul, view.by, "FLOPs of matrix products", true));
-  parts.emplace_back(quantity_table(ledger, Quantity::elementwise, view.by, "Element-wise FLOPs", false));
+  // Parameters belong to no operation of their own.
+  const By parameters_by = view.by == By::op ? By::component : view.by;
+  parts.emplace_back(quantity_table(ledger, Quantity::parameters, parameters_by, "Parameters"));
+  parts.emplace_back(quantity_table(ledger, Quantity::matmul, view.by, "FLOPs of matrix products"));
+  parts.emplace_back(quantity_table(ledger, Quantity::elementwise, view.by, "Element-wise FLOPs"));
   if (ledger.workload.phase == Phase::train) parts.emplace_back(training_table(ledger));
   parts.emplace_back(weights_table(ledger));
   parts.emplace_back(rules_table(rules));

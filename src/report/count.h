@@ -32,6 +32,6 @@ Table weights_table(const Ledger& ledger);
 Table symbols_table(const Ledger& ledger);
 Table symbols_table(std::vector<Dim> dimensions);
 // A quantity's rows with formula, value, share and bar; `numbers` shows the formulas of components with numbers too.
-Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::string& title, bool numbers);
+Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::string& title);
 
 }  // namespace reckon

@@ -19,15 +19,77 @@ std::string heads_text(const Attention& attention) {
   return text;
 }
 
+std::int64_t window_of(const Model& model) {
+  for (const Layer& layer : model.layers) {
+    if (layer.attention.window > 0) return layer.attention.window;
+  }
+  return 0;
+}
+
 std::string windows_text(const Model& model) {
-  std::int64_t window = 0;
-  const auto windowed = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
-    if (layer.attention.window > 0) window = layer.attention.window;
-    return layer.attention.window > 0;
-  });
+  const auto windowed = std::count_if(model.layers.begin(), model.layers.end(),
+                                      [](const Layer& layer) { return layer.attention.window > 0; });
   if (windowed == 0) return "";
   const bool all = static_cast<std::size_t>(windowed) == model.layers.size();
-  return fmt::format(" · window {}{}", grouped(window), all ? "" : fmt::format(" in {} layers", windowed));
+  return fmt::format(" · window {}{}", grouped(window_of(model)), all ? "" : fmt::format(" in {} layers", windowed));
+}
+
+std::string_view positions_word(const Model& model) {
+  if (model.positions.kind == Positions::Kind::learned) return "learned";
+  if (model.positions.kind == Positions::Kind::sinusoidal) return "sinusoidal";
+  for (const Layer& layer : model.layers) {
+    if (layer.attention.rope) return "rope";
+    if (layer.attention.alibi) return "alibi";
+  }
+  return "none";
+}
+
+std::string positions_text(const Model& model) {
+  const std::string_view word = positions_word(model);
+  if (word == "rope") return "RoPE";
+  if (word == "alibi") return "ALiBi";
+  return fmt::format("{} positions", word == "none" ? "no" : word);
+}
+
+const std::optional<Norm>& norm_of(const Model& model) {
+  const SublayerNorms& norms = model.layers.front().attention_norms;
+  return norms.before ? norms.before : norms.after ? norms.after : norms.residual ? norms.residual : model.final_norm;
+}
+
+std::string_view norm_position_word(const SublayerNorms& norms) {
+  if (norms.residual) return "post";
+  if (norms.before && norms.after) return "both";
+  return norms.before ? "pre" : norms.after ? "output" : "none";
+}
+
+std::string norm_text(const Model& model) {
+  const std::optional<Norm>& norm = norm_of(model);
+  if (!norm) return "no norms";
+  const std::string_view where = norm_position_word(model.layers.front().attention_norms);
+  return fmt::format("{}{}", where == "post" ? "post-norm " : "", norm->kind == Norm::Kind::rms ? "RMSNorm" : "LayerNorm");
+}
+
+bool has_bias(const Layer& layer) { return layer.attention.output_bias || layer.feed_forward.bias; }
+
+bool has_qkv_bias(const Attention& attention) { return attention.query_bias || attention.key_bias || attention.value_bias; }
+
+std::string_view biases_text(const Layer& layer) {
+  return has_bias(layer) ? " · biases" : has_qkv_bias(layer.attention) ? " · query, key and value biases" : "";
+}
+
+bool crosses(const Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.cross_attention.has_value(); });
+}
+
+std::string_view word_of(Activation activation) {
+  switch (activation) {
+    case Activation::gelu: return "gelu";
+    case Activation::gelu_tanh: return "gelu_tanh";
+    case Activation::relu: return "relu";
+    case Activation::relu_squared: return "relu_squared";
+    case Activation::silu: return "silu";
+  }
+  return "";
 }
 
 }  // namespace
@@ -50,8 +112,10 @@ std::string describe(const Model& model) {
                         grouped(mixture->feed_forward.d_ff));
     if (mixture->mixture->shared) text += fmt::format(" and a shared one of {}", grouped(mixture->mixture->shared->d_ff));
   }
-  return text + fmt::format(" · vocabulary {} · context {}{}{}", grouped(model.vocab_size), grouped(model.context),
-                            windows_text(model), model.head.tied ? " · tied head" : "");
+  return text + fmt::format(" · vocabulary {} · context {}{} · {} · {}{}{}{}", grouped(model.vocab_size),
+                            grouped(model.context), windows_text(model), positions_text(model), norm_text(model),
+                            biases_text(first), crosses(model) ? " · cross-attention" : "",
+                            model.head.tied ? " · tied head" : "");
 }
 
 std::string_view word_of(Phase phase) {
@@ -68,6 +132,7 @@ std::string describe(const Workload& w) {
   std::string text = w.phase == Phase::train ? "training step" : w.phase == Phase::forward ? "forward pass" : std::string(word_of(w.phase));
   text += fmt::format(" · batch {} · {} {}", grouped(w.batch), grouped(w.tokens), w.tokens == 1 ? "token" : "tokens");
   if (w.past > 0) text += fmt::format(" after {}", grouped(w.past));
+  if (w.encoder_tokens > 0) text += fmt::format(" · {} from an encoder", grouped(w.encoder_tokens));
   if (w.tokens > 1 || w.logits == Logits::none) {
     text += w.logits == Logits::all ? " · every logit" : w.logits == Logits::last ? " · the last logits" : " · no logits";
   }
@@ -76,6 +141,8 @@ std::string describe(const Workload& w) {
 
 nlohmann::ordered_json architecture_json(const Model& model) {
   const Layer& first = model.layers.front();
+  const std::optional<Norm>& norm = norm_of(model);
+  const Layer* mixture = mixture_layer(model);
   nlohmann::ordered_json json = {{"family", model.family},
                                  {"layers", model.layers.size()},
                                  {"d_model", model.d_model},
@@ -85,17 +152,25 @@ nlohmann::ordered_json architecture_json(const Model& model) {
                                  {"d_ff", first.feed_forward.d_ff},
                                  {"vocab_size", model.vocab_size},
                                  {"context", model.context},
-                                 {"tied", model.head.tied}};
-  if (const Layer* layer = mixture_layer(model)) {
-    json["n_experts"] = layer->mixture->n_experts;
-    json["n_active_experts"] = layer->mixture->n_active;
-    json["d_expert"] = layer->feed_forward.d_ff;
-  }
+                                 {"tied", model.head.tied},
+                                 {"norm", !norm ? "none" : norm->kind == Norm::Kind::rms ? "rmsnorm" : "layernorm"},
+                                 {"norm_position", norm_position_word(first.attention_norms)},
+                                 {"positions", positions_word(model)},
+                                 {"activation", word_of(first.feed_forward.activation)},
+                                 {"gated", first.feed_forward.gated},
+                                 {"bias", has_bias(first)},
+                                 {"qkv_bias", has_qkv_bias(first.attention)},
+                                 {"window", window_of(model)},
+                                 {"cross_attention", crosses(model)},
+                                 {"n_experts", mixture == nullptr ? 0 : mixture->mixture->n_experts},
+                                 {"n_active_experts", mixture == nullptr ? 0 : mixture->mixture->n_active}};
+  if (mixture != nullptr) json["d_expert"] = mixture->feed_forward.d_ff;
   return json;
 }
 
 nlohmann::ordered_json workload_json(const Workload& w) {
   nlohmann::ordered_json json = {{"phase", word_of(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
+  if (w.encoder_tokens > 0) json["encoder_tokens"] = w.encoder_tokens;
   json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
   return json;
 }

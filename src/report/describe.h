@@ -11,7 +11,8 @@
 
 namespace reckon {
 
-// "gpt2 family · 12 layers · width 768 · 12 heads of 64 · feed-forward 3,072 · vocabulary 50,257 · context 1,024"
+// "gpt2 family · 12 layers · width 768 · 12 heads of 64 · feed-forward 3,072 · vocabulary 50,257 · context 1,024 ·
+// learned positions · LayerNorm · biases · tied head"
 std::string describe(const Model& model);
 // "forward pass · batch 1 · 1,024 tokens · every logit"
 std::string describe(const Workload& workload);

@@ -12,6 +12,7 @@ namespace reckon {
 
 struct Column {
   enum class Kind {
+    name,     // never wrapped, so that it can be copied
     text,     // wrapped at spaces where the table would be too wide
     formula,  // wrapped at + and ·
     bar,      // the cell is a share such as "0.317", drawn as a bar; in the terminal only

@@ -327,7 +327,7 @@ class Page {
   }
 
   void shares(const char* title, Quantity quantity) {
-    add(quantity_table(ledger_, quantity, By::component, title, true));
+    add(quantity_table(ledger_, quantity, By::component, title));
     add(Block{pie(title, rows(ledger_, quantity, By::component)), "mermaid", false, true});
   }
 

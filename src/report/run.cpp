@@ -89,7 +89,7 @@ Document verify_document(const Model& model, const Verification& v) {
   line("prefill", v.prefill_tokens, v.prefill_seconds);
   line("decode", v.decode_tokens, v.decode_seconds);
   document.parts.push_back(pace);
-  document.parts.push_back(Paragraph{fmt::format("Apart from these: {} of scratch for the kernels; the process held {} at most.",
+  document.parts.push_back(Paragraph{fmt::format("Apart from these: the kernels reserve {} of scratch, of which they touch what they need; the process held {} at most.",
                                                  binary_bytes(v.scratch_bytes), binary_bytes(v.peak_rss))});
   document.json = {{"schema", "reckon.verify/1"},
                    {"model", model.name},

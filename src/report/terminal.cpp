@@ -100,7 +100,8 @@ class TableWriter {
     const int title = column.right ? longest_word(column.title) : display_width(column.title);
     natural_.push_back(std::max(cells, title));
     const int narrowest = column.kind == Column::Kind::formula ? narrowest_formula : narrowest_text;
-    least_.push_back(column.right ? natural_.back() : std::min(natural_.back(), narrowest));
+    const bool whole = column.right || column.kind == Column::Kind::name;
+    least_.push_back(whole ? natural_.back() : std::min(natural_.back(), narrowest));
   }
 
   Layout layout_of(std::vector<std::size_t> columns) const {

@@ -104,9 +104,7 @@ View Executor::bind(TensorId id, const Weights& weights, const Resident& residen
 
 void Executor::add_products(Step& step, const Op& op, const std::vector<View>& inputs, const View& output) const {
   const View& x = inputs[project_input::x];
-  Machine* const no_machine = nullptr;
-  std::vector<Product> none;
-  const Epilogue epilogue = epilogue_of({op, inputs, {}, *no_machine, 0, none});
+  const Epilogue epilogue = epilogue_of(op, inputs);
   const std::int64_t even = row_stride(x, 0);
   Product product{x.floats(), x.rows(), even, inputs[project_input::weight].parameter->matrices.at(0),
                   output.floats(), output.width(), epilogue};

@@ -140,7 +140,7 @@ class Block {
     count_.calls += 2;
   }
 
-  void multiply(const Tile& tile) const { uses_blas() ? blas_tile(tile, packed_) : gemm_tile(tile, packed_); }
+  void multiply(const Tile& tile) const { blas_wanted(rows_) ? blas_tile(tile, packed_) : gemm_tile(tile, packed_); }
 
   // Row r's scores of keys p … p + n become weights e^(s − maximum); what was mixed before shrinks to match.
   void soften(int r, std::int64_t p, std::int64_t n) {

@@ -31,8 +31,9 @@ Cut cut_of(const Product& product, std::int64_t room) {
   cut.rows = few_rows;
   cut.depth = w.cols;
   if (product.rows > few_rows) {
-    cut.rows = tile_rows;
-    cut.cols = tile_cols;
+    const bool blas = blas_wanted(product.rows);
+    cut.rows = blas ? blas_rows : gemm_rows;
+    cut.cols = blas ? blas_cols : gemm_cols;
   } else if (w.col_stride == 1) {
     cut.cols = rows_of_weights(w);
   } else if (ceiling(w.cols, depth_of_weights(w)) * product.rows * w.rows <= room) {

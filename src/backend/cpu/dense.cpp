@@ -14,7 +14,7 @@ namespace reckon {
 
 namespace {
 
-bool blas_wanted = true;
+ManyRows many_rows = ManyRows::automatic;
 
 void check(const Product& product) {
   const Weight& w = product.weight;
@@ -62,7 +62,7 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                     .out_stride = n};
     if (product.rows <= few_rows)
       few_rows_tile(tile);
-    else if (uses_blas())
+    else if (blas_wanted(product.rows))
       blas_tile(tile, weights);
     else
       gemm_tile(tile, weights);
@@ -92,8 +92,12 @@ std::size_t product_of(std::span<const Cut> cuts, std::int64_t Cut::*first, std:
 
 }  // namespace
 
-bool uses_blas() { return blas_wanted && have_blas(); }
-void use_blas(bool use) { blas_wanted = use; }
+void choose_many_rows(ManyRows choice) { many_rows = choice; }
+
+bool blas_wanted(std::int64_t rows) {
+  if (!have_blas() || many_rows == ManyRows::highway) return false;
+  return many_rows == ManyRows::blas || !gemm_is_faster(rows);
+}
 
 void run_products(Pool& pool, std::span<const Product> products, Scratch& scratch, Counters& counters) {
   for (const Product& product : products) check(product);

@@ -83,13 +83,14 @@ void dot_tile(const Tile& t, const float* x, float* out) {
 
 template <int rows, int depth, class D, class T>
 HWY_INLINE std::int64_t add_rows(D d, const float* x, std::int64_t x_stride, const T* w, std::int64_t w_stride,
-                                 std::int64_t j, std::int64_t n, float* out, std::int64_t out_stride, bool first) {
+                                 std::int64_t ahead, std::int64_t j, std::int64_t n, float* out,
+                                 std::int64_t out_stride, bool first) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   for (; j + lanes <= n; j += lanes) {
     hn::Vec<D> weights[depth];
     HWY_UNROLL(8)
     for (int q = 0; q < depth; ++q) {
-      hwy::Prefetch(w + q * w_stride + j + bytes_ahead / static_cast<int>(sizeof(T)));
+      hwy::Prefetch(w + q * w_stride + j + ahead);
       weights[q] = load(d, w + q * w_stride + j);
       keep(weights[q]);
     }
@@ -108,9 +109,12 @@ HWY_INLINE std::int64_t add_rows(D d, const float* x, std::int64_t x_stride, con
 template <int rows, int depth, class T>
 HWY_INLINE void add_piece(const Tile& t, const float* x, const T* w, std::int64_t begin, std::int64_t end, float* out,
                           bool first) {
+  // The same place in the rows that come next, unless they are too far away to stay in the cache.
+  constexpr std::int64_t longest = 32 * 1024 / sizeof(T);
+  const std::int64_t ahead = t.n < longest ? depth * t.col_stride : bytes_ahead / static_cast<int>(sizeof(T));
   const std::int64_t j =
-      add_rows<rows, depth>(Floats(), x, t.x_stride, w, t.col_stride, begin, end, out, t.out_stride, first);
-  add_rows<rows, depth>(OneFloat(), x, t.x_stride, w, t.col_stride, j, end, out, t.out_stride, first);
+      add_rows<rows, depth>(Floats(), x, t.x_stride, w, t.col_stride, ahead, begin, end, out, t.out_stride, first);
+  add_rows<rows, depth>(OneFloat(), x, t.x_stride, w, t.col_stride, ahead, j, end, out, t.out_stride, first);
 }
 
 template <int rows, class T>

@@ -1,4 +1,4 @@
-// The tile of many rows without a BLAS: weights are packed into panels as wide as the registers' block, and each
+// Our own tile of many rows: weights are packed into panels as wide as the registers' block, and each
 // block of sums stays in registers while K runs.
 #include <algorithm>
 
@@ -10,6 +10,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backend/cpu/simd-inl.h"
+#include "hwy/cache_control.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reckon {
@@ -18,25 +19,63 @@ namespace HWY_NAMESPACE {
 constexpr int block_rows = vector_registers / 4;  // of x
 constexpr int block_width = 3;                    // vectors of W's rows; at most 3·16 floats
 
-// packed: panels of width × depth, element (p, j) of a panel at p·width + j; columns beyond n are zero.
+// The panel of columns [j, j + columns) of y: element (p, c) at p·width + c; those beyond `columns` are zero.
+
+// N runs on: a piece of each row of W is copied. The pieces lie far apart, so the next ones are asked for beforehand.
 template <class T>
-HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t width, float* packed) {
+HWY_INLINE void copy_pieces(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width,
+                            std::int64_t columns, float* panel) {
+  const Floats d;
   const OneFloat one;
-  const T* w = static_cast<const T*>(t.w) + begin * t.col_stride;
-  for (std::int64_t j = 0; j < t.n; j += width, packed += width * depth) {
-    const std::int64_t columns = std::min(width, t.n - j);
-    if (columns < width) std::fill(packed, packed + width * depth, 0.0f);
-    if (t.col_stride == 1) {
-      for (std::int64_t c = 0; c < columns; ++c) {
-        const T* row = w + (j + c) * t.row_stride;
-        for (std::int64_t p = 0; p < depth; ++p) packed[p * width + c] = hn::GetLane(load(one, row + p));
-      }
-    } else {
-      for (std::int64_t p = 0; p < depth; ++p)
-        for (std::int64_t c = 0; c < columns; ++c)
-          packed[p * width + c] = hn::GetLane(load(one, w + p * t.col_stride + j + c));
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t p = 0; p < depth; ++p, w += stride, panel += width) {
+    std::int64_t c = 0;
+    for (; c + lanes <= columns; c += lanes) {
+      hwy::Prefetch(w + 16 * stride + c);
+      hn::StoreU(load(d, w + c), d, panel + c);
+    }
+    for (; c < columns; ++c) hn::StoreU(load(one, w + c), one, panel + c);
+  }
+}
+
+// K runs on: four rows by four elements are turned at a time.
+template <class T>
+HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width,
+                          std::int64_t columns, float* panel) {
+  std::int64_t c = 0, turned = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Full128<float> d;
+  const hn::Full128<std::uint64_t> wide;
+  turned = depth / 4 * 4;
+  for (; c + 4 <= columns; c += 4) {
+    const T* row = w + c * stride;
+    for (std::int64_t p = 0; p < turned; p += 4) {
+      const auto a = load(d, row + p), b = load(d, row + stride + p), e = load(d, row + 2 * stride + p),
+                 f = load(d, row + 3 * stride + p);
+      const auto ab = hn::BitCast(wide, hn::InterleaveLower(d, a, b)), AB = hn::BitCast(wide, hn::InterleaveUpper(d, a, b));
+      const auto ef = hn::BitCast(wide, hn::InterleaveLower(d, e, f)), EF = hn::BitCast(wide, hn::InterleaveUpper(d, e, f));
+      float* to = panel + p * width + c;
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab, ef)), d, to);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab, ef)), d, to + width);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, AB, EF)), d, to + 2 * width);
+      hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, AB, EF)), d, to + 3 * width);
     }
   }
+#endif
+  const OneFloat one;
+  for (std::int64_t k = 0; k < columns; ++k)
+    for (std::int64_t p = k < c ? turned : 0; p < depth; ++p)
+      hn::StoreU(load(one, w + k * stride + p), one, panel + p * width + k);
+}
+
+template <class T>
+HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t j, std::int64_t width,
+                     float* panel) {
+  const T* w = static_cast<const T*>(t.w) + begin * t.col_stride + j * t.row_stride;
+  const std::int64_t columns = std::min(width, t.n - j);
+  if (columns < width) std::fill(panel, panel + width * depth, 0.0f);
+  if (t.col_stride == 1) return turn_rows(w, t.row_stride, depth, width, columns, panel);
+  copy_pieces(w, t.col_stride, depth, width, columns, panel);
 }
 
 // out (rows × columns) = or += x (rows × depth) · panel.
@@ -53,10 +92,14 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
   for (std::int64_t p = 0; p < depth; ++p, panel += block_width * lanes) {
     hn::Vec<Floats> weights[block_width];
     HWY_UNROLL(3)
-    for (int j = 0; j < block_width; ++j) weights[j] = hn::LoadU(d, panel + j * lanes);
+    for (int j = 0; j < block_width; ++j) {
+      weights[j] = hn::LoadU(d, panel + j * lanes);
+      keep(weights[j]);
+    }
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      const auto element = hn::Set(d, x[i * x_stride + p]);
+      auto element = hn::Set(d, x[i * x_stride + p]);
+      keep(element);
       HWY_UNROLL(3)
       for (int j = 0; j < block_width; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
@@ -89,24 +132,34 @@ HWY_INLINE void block_of(std::int64_t count, const float* x, std::int64_t x_stri
   }
 }
 
+// A panel stays in the cache while all rows of x pass by.
 template <class T>
-HWY_INLINE void gemm_typed(const Tile& t, float* packed) {
+HWY_INLINE void gemm_typed(const Tile& t, float* panel) {
   const std::int64_t width = block_width * static_cast<std::int64_t>(hn::Lanes(Floats()));
-  for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
-    const std::int64_t depth = std::min(tile_depth, t.k - begin);
-    pack<T>(t, begin, depth, width, packed);
-    for (std::int64_t i = 0; i < t.m; i += block_rows)
-      for (std::int64_t j = 0; j < t.n; j += width)
-        block_of(std::min<std::int64_t>(block_rows, t.m - i), t.x + i * t.x_stride + begin, t.x_stride,
-                 packed + j * depth, depth, t.out + i * t.out_stride + j, t.out_stride, std::min(width, t.n - j),
-                 begin > 0);
-  }
+  for (std::int64_t j = 0; j < t.n; j += width)
+    for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
+      const std::int64_t depth = std::min(tile_depth, t.k - begin), columns = std::min(width, t.n - j);
+      pack<T>(t, begin, depth, j, width, panel);
+      for (std::int64_t i = 0; i < t.m; i += block_rows)
+        block_of(std::min<std::int64_t>(block_rows, t.m - i), t.x + i * t.x_stride + begin, t.x_stride, panel, depth,
+                 t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+    }
 }
 
 void gemm(const Tile& tile, float* packed) {
   if (tile.dtype == DType::float32) return gemm_typed<float>(tile, packed);
   if (tile.dtype == DType::bfloat16) return gemm_typed<hwy::bfloat16_t>(tile, packed);
   gemm_typed<hwy::float16_t>(tile, packed);
+}
+
+bool is_faster([[maybe_unused]] std::int64_t rows) {
+#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return true;
+#elif HWY_TARGET == HWY_AVX2
+  return rows >= 256;
+#else
+  return false;  // not measured
+#endif
 }
 
 }  // namespace HWY_NAMESPACE
@@ -117,6 +170,9 @@ HWY_AFTER_NAMESPACE();
 namespace reckon {
 
 HWY_EXPORT(gemm);
+HWY_EXPORT(is_faster);
+
+bool gemm_is_faster(std::int64_t rows) { return HWY_DYNAMIC_DISPATCH(is_faster)(rows); }
 
 void gemm_tile(const Tile& tile, float* packed) { HWY_DYNAMIC_DISPATCH(gemm)(tile, packed); }
 

@@ -21,7 +21,7 @@ void run_dispatch(const Launch&);
 void run_grouped_project(const Launch&);
 void run_combine(const Launch&);
 
-// An op's attributes and extra operands as the epilogue of its products. `row` is the first row of y it is for.
-Epilogue epilogue_of(const Launch& launch);
+// An op's attributes and extra operands as the epilogue of its products.
+Epilogue epilogue_of(const Op& op, std::span<const View> inputs);
 
 }  // namespace reckon

@@ -111,7 +111,7 @@ void run_grouped_project(const Launch& launch) {
   for (std::size_t e = 0; e < weights.size(); ++e) {
     const std::int64_t begin = first[e], count = first[e + 1] - begin;
     if (count == 0) continue;
-    Epilogue epilogue = epilogue_of(launch);
+    Epilogue epilogue = epilogue_of(launch.op, launch.inputs);
     if (bias.there()) epilogue.bias = bias.parameter->values.data() + static_cast<std::int64_t>(e) * y.width();
     if (gate.there()) epilogue.gate = gate.row(begin);
     launch.products.push_back({x.row(begin), count, x.width(), weights[e], y.row(begin), y.width(), epilogue});

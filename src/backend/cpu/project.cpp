@@ -5,10 +5,10 @@
 
 namespace reckon {
 
-Epilogue epilogue_of(const Launch& launch) {
-  const View &bias = launch.inputs[project_input::bias], &gate = launch.inputs[project_input::gate];
-  const View& residual = launch.inputs[project_input::residual];
-  const Attributes& a = launch.op.attributes;
+Epilogue epilogue_of(const Op& op, std::span<const View> inputs) {
+  const View &bias = inputs[project_input::bias], &gate = inputs[project_input::gate];
+  const View& residual = inputs[project_input::residual];
+  const Attributes& a = op.attributes;
   Epilogue epilogue;
   if (bias.there()) epilogue.bias = bias.parameter->values.data();
   if (gate.there()) {

@@ -11,14 +11,16 @@ namespace reckon {
 // Up to so many rows of x the time goes into reading the weights; beyond, into arithmetic.
 constexpr std::int64_t few_rows = 16;
 
-// The largest tile of many rows: rows of x, rows of W, and how deep weights are packed or converted at a time.
-constexpr std::int64_t tile_rows = 256;
-constexpr std::int64_t tile_cols = 384;
+// The largest tiles of many rows: rows of x by rows of W, and how deep weights are packed or converted at a time.
+// Our own kernel streams x past a narrow panel of weights; OpenBLAS packs both, which pays for squarer tiles only.
+constexpr std::int64_t gemm_rows = 512, gemm_cols = 48;
+constexpr std::int64_t blas_rows = 256, blas_cols = 384;
 constexpr std::int64_t tile_depth = 1024;
 
-// A worker's scratch, in floats: a tile of results, then packed or converted weights (their rows padded to 64).
-constexpr std::size_t tile_results = tile_rows * tile_cols;
-constexpr std::size_t tile_scratch = tile_results + (tile_cols + 64) * tile_depth;
+// A worker's scratch, in floats: a tile of results, then packed or converted weights.
+constexpr std::size_t tile_results = blas_rows * blas_cols;
+constexpr std::size_t tile_scratch = tile_results + blas_cols * tile_depth;
+static_assert(gemm_rows * gemm_cols <= blas_rows * blas_cols);
 
 // Scratch that all workers share, in floats: sums of parts of K.
 constexpr std::size_t shared_scratch = 2 << 20;
@@ -39,17 +41,21 @@ struct Tile {
 // Each element's sum runs in an order that depends on k and the layout alone, not on the tile it is part of.
 void few_rows_tile(const Tile& tile);
 
-// For many rows: packs the weights as float32 into `packed`, (n padded to 64) × tile_depth, and blocks by registers.
-void gemm_tile(const Tile& tile, float* packed);
+// For many rows: packs the weights as float32 into `panel`, at most 48 × tile_depth at a time, and blocks by registers.
+void gemm_tile(const Tile& tile, float* panel);
+
+// Whether gemm_tile was measured to be faster than OpenBLAS' tile on this instruction set (bench/dense.cpp).
+bool gemm_is_faster(std::int64_t rows);
 
 // For many rows, by OpenBLAS on one thread: weights of float32 are read where they are, others are converted first.
 // A build without OpenBLAS has a twin that says so and does nothing.
 bool have_blas();
 void blas_tile(const Tile& tile, float* converted);
 
-// Tests and benchmarks turn OpenBLAS off to see the other path; not while products run.
-bool uses_blas();
-void use_blas(bool use);
+// Tests and benchmarks choose between the two; not while products run. Automatic: the faster one.
+enum class ManyRows { automatic, highway, blas };
+void choose_many_rows(ManyRows choice);
+bool blas_wanted(std::int64_t rows);
 
 // Stored weights as float32: `count` elements that run on.
 void convert_weights(DType dtype, const void* from, std::int64_t count, float* to);

@@ -1,0 +1,137 @@
+// The commands that run a model, as a person or a script uses them: what they print, and what they refuse.
+#include <gtest/gtest.h>
+
+#include "program_fixture.h"
+
+#include <cmath>
+
+namespace reckon {
+namespace {
+
+const std::string tiny = std::string(RECKON_SOURCE_DIR) + "/tests/data/tiny/";
+
+class RunProgram : public ProgramTest {
+ protected:
+  static Json reference(const std::string& folder) { return Json::parse(text_of(tiny + folder + "/io.json")); }
+  static std::string joined(const Json& ids) {
+    std::string text;
+    for (const Json& id : ids) text += (text.empty() ? "" : ",") + id.dump();
+    return text;
+  }
+};
+
+TEST_F(RunProgram, LogitsAreARowPerPositionAndEqualTheReference) {
+  const Json io = reference("qwen2");
+  const Json logits = json({"logits", tiny + "qwen2", "--ids", joined(io["ids"][0])})["logits"];
+  ASSERT_EQ(logits.size(), io["ids"][0].size());
+  for (std::size_t t = 0; t < logits.size(); ++t) {
+    ASSERT_EQ(logits[t].size(), io["logits"][0][t].size());
+    for (std::size_t v = 0; v < logits[t].size(); ++v) {
+      ASSERT_NEAR(logits[t][v].get<double>(), io["logits"][0][t][v].get<double>(), 2e-4);
+    }
+  }
+}
+
+TEST_F(RunProgram, GenerateWritesOnlyTheNewIdsToStandardOutputAndItsPaceToStandardError) {
+  const Json io = reference("gemma2");
+  const std::size_t prompt = io["greedy_prompt"].size(), all = io["greedy"].size();
+  const Result result = run({"generate", tiny + "gemma2", "--ids", joined(io["greedy_prompt"]), "--temperature", "0",
+                             "--tokens", std::to_string(all - prompt)});
+  ASSERT_EQ(result.code, 0) << result.err;
+  std::string expected;
+  for (std::size_t i = prompt; i < all; ++i) expected += (i == prompt ? "" : " ") + io["greedy"][i].dump();
+  EXPECT_EQ(result.out, expected + "\n");
+  EXPECT_NE(result.err.find("tokens/s"), std::string::npos);
+}
+
+TEST_F(RunProgram, TheSameSeedGeneratesTheSameTokensForAnyNumberOfThreads) {
+  const auto ids = [&](const std::string& seed, const std::string& threads) {
+    return json({"generate", "mini-gpt", "--random", "3", "--ids", "1,2", "--tokens", "20", "--seed", seed, "--threads",
+                 threads})["ids"];
+  };
+  EXPECT_EQ(ids("5", "1"), ids("5", "2"));
+  EXPECT_NE(ids("5", "1"), ids("6", "1"));
+}
+
+TEST_F(RunProgram, AProfileIsATraceThatChromeReads) {
+  const std::string trace = (folder_ / "trace.json").string();
+  const Result result = run({"generate", "mini-gpt", "--random", "1", "--ids", "1", "--tokens", "3", "--profile", trace});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json events = Json::parse(text_of(trace))["traceEvents"];
+  ASSERT_FALSE(events.empty());
+  for (const Json& event : events) {
+    EXPECT_EQ(event["ph"], "X");
+    EXPECT_GE(event["dur"].get<double>(), 0);
+  }
+}
+
+TEST_F(RunProgram, VerifyHoldsAndSaysSoInJson) {
+  for (const std::string& model : {std::string("mini-gpt"), std::string("gpt2")}) {
+    const Json verified = json({"verify", model, "--random", "1", "--tokens", "16"});
+    EXPECT_TRUE(verified["holds"].get<bool>());
+    for (const Json& check : verified["checks"]) {
+      EXPECT_TRUE(check["lowered"].is_number_integer());
+      EXPECT_EQ(check["lowered"], check["measured"]) << check["name"];
+    }
+  }
+  EXPECT_TRUE(json({"verify", tiny + "mixtral", "--batch", "2"})["holds"].get<bool>());
+}
+
+TEST_F(RunProgram, ScoreGivesTheReferenceLoss) {
+  const Json io = reference("llama-gqa");
+  double nll = 0;
+  for (const Json& row : io["ids"]) {
+    const Json scored = json({"score", tiny + "llama-gqa", "--ids", joined(row)});
+    nll += scored["loss"].get<double>() / static_cast<double>(io["ids"].size());
+  }
+  EXPECT_NEAR(nll, io["loss"].get<double>(), 1e-5);
+}
+
+TEST_F(RunProgram, IdsMayStandInAFileOfLines) {
+  std::ofstream(folder_ / "ids") << "1, 2\n3 4\n";
+  const Json lines = json({"score", tiny + "gpt2", "--ids-file", (folder_ / "ids").string()});
+  EXPECT_EQ(lines["nll"], json({"score", tiny + "gpt2", "--ids", "1,2,3,4"})["nll"]);
+}
+
+TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
+  const fs::path broken = folder_ / "broken";
+  fs::copy(tiny + "llama-gqa", broken);
+  const std::string weights = text_of(broken / "model.safetensors");
+  std::ofstream(broken / "model.safetensors", std::ios::binary) << weights.substr(0, weights.size() / 2);
+  const fs::path other = folder_ / "other";
+  fs::copy(tiny + "llama-gqa", other);
+  fs::copy_file(tiny + "gemma2/config.json", other / "config.json", fs::copy_options::overwrite_existing);
+  const fs::path pickle = folder_ / "model.bin";
+  std::ofstream(pickle) << "x";
+  const struct {
+    std::vector<std::string> arguments;
+    int code;
+    std::string word;
+  } cases[] = {
+      {{"generate", "gpt2", "--ids", "1"}, 2, "--random"},
+      {{"logits", tiny + "gpt2", "--ids", "1,257"}, 2, "257"},
+      {{"logits", tiny + "gpt2", "--ids", "1,-1"}, 2, "-1"},
+      {{"logits", tiny + "gpt2", "--ids", "1,x"}, 2, "x"},
+      {{"logits", tiny + "gpt2", "--ids", ","}, 2, "--ids"},
+      {{"logits", tiny + "gpt2", "--ids", "1,,2"}, 2, "id 2 of --ids is empty"},
+      {{"logits", tiny + "gpt2", "--ids", "1,2,"}, 2, "id 3 of --ids is empty"},
+      {{"logits", tiny + "gpt2", "--ids", "1", "--threads", "0"}, 2, "--threads is 0; expected 1 to 1024"},
+      {{"generate", "mini-gpt", "--random", "1", "--ids", "1", "--beams", "x"}, 2, "--beams is 'x'; expected 1 to 1024"},
+      // 90,000 of its 126 layers: about 1 PiB
+      {{"verify", "llama-3.1-405b", "--random", "1", "--layers", "90000"}, 1, "of memory"},
+      {{"generate", tiny + "gpt2", "--ids", "1", "--temperature", "nan"}, 2, "temperature"},
+      {{"generate", tiny + "gpt2", "--ids", "1", "--top-p", "1.5"}, 2, "top_p"},
+      {{"generate", tiny + "gpt2", "--ids", "1", "--tokens", "0"}, 2, "--tokens"},
+      {{"verify", tiny + "gpt2", "--tokens", "65"}, 2, "64"},
+      {{"verify", "mini-gpt", "--random", "x"}, 2, "--random"},
+      {{"verify", "mini-gpt", "--random", "1", "--dtype", "int8"}, 2, "int8"},
+      {{"generate", broken.string(), "--ids", "1"}, 1, "model.safetensors"},
+      {{"generate", other.string(), "--ids", "1"}, 1, "tensor"},
+      {{"generate", pickle.string(), "--ids", "1"}, 1, "pickle"},
+      {{"score", tiny + "gpt2", "--ids", "1"}, 2, "two"},
+  };
+  for (const auto& [arguments, code, word] : cases) expect_complaint(arguments, code, word);
+}
+
+}  // namespace
+}  // namespace reckon
