@@ -3,10 +3,10 @@
 #include <reckon/error.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "files/read_text.h"
 #include "text/byte_level.h"
 #include "text/load.h"
 #include "text/nfc.h"
@@ -44,10 +44,7 @@ std::string document(const std::string& vocabulary, const std::string& merges, c
          rest + "}";
 }
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string text_of(const fs::path& path) { return reckon::read_text(path, 1 << 28); }
 
 TEST(TokenizerJson, IsWrittenAsItWasRead) {
   std::vector<fs::path> files = {source_folder / "tests/data/tokenizer/shakespeare8k.tokenizer.json"};

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "files/read_text.h"
 #include "text/load.h"
 #include "text/utf8.h"
 
@@ -83,9 +84,8 @@ TEST_P(Peer, GivesTheSameIdsForHardCasesAndShakespeare) {
     GTEST_SKIP() << "scripts/fetch-tokenizers --peer has not been run";
   }
   std::vector<std::string> texts = hard_cases();
-  if (std::ifstream shakespeare(source_folder / "../shared/data/shakespeare.txt"); shakespeare) {
-    texts.emplace_back(std::istreambuf_iterator<char>(shakespeare), std::istreambuf_iterator<char>());
-  }
+  const fs::path shakespeare = source_folder / "../shared/data/shakespeare.txt";
+  if (fs::exists(shakespeare)) texts.push_back(reckon::read_text(shakespeare, 1 << 28));
   const reckon::Tokenizer tokenizer = reckon::load_tokenizer(encoding);
   const std::vector<Ids> expected = peer_ids(encoding, texts);
   ASSERT_EQ(expected.size(), texts.size());

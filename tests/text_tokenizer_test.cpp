@@ -4,10 +4,10 @@
 #include <reckon/error.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "files/read_text.h"
 #include "text/load.h"
 #include "text/tiktoken.h"
 #include "text/tokenizer_json.h"
@@ -25,10 +25,7 @@ using Json = nlohmann::json;
 const fs::path source_folder = RECKON_SOURCE_DIR;
 const fs::path shared_data = source_folder / ".." / "shared" / "data";
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string text_of(const fs::path& path) { return reckon::read_text(path, 1 << 28); }
 
 Tokenizer golden() {
   return reckon::load_tokenizer((source_folder / "tests/data/tokenizer/shakespeare8k.tokenizer.json").string());
