@@ -5,6 +5,7 @@
 #include <reckon/error.h>
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <functional>
 #include <random>
@@ -48,20 +49,27 @@ void real_text(const std::string& name, const std::string& text) {
   fmt::print("real {} {:.1f} {:.1f}\n", name, megabytes / encode, megabytes / decode);
 }
 
+// All lengths in turn, again and again, and the best of each: what else the machine does then spoils no ratio.
 void single_piece(const Tokenizer& tokenizer, const std::string& name, const std::function<char(std::mt19937&)>& next) {
-  constexpr std::size_t longest = std::size_t{4} << 20;
+  constexpr std::size_t shortest = std::size_t{64} << 10, n_lengths = 7;
   std::mt19937 random(1);
   std::string text;
-  double before = 0, slowest = 1e9, growth = 0, last = 0;
-  for (std::size_t length = std::size_t{64} << 10; length <= longest; length *= 2) {
-    while (text.size() < length) text += next(random);
-    const double seconds = best_seconds(5, [&] { (void)tokenizer.encode(text); });
-    last = static_cast<double>(length) / 1e6 / seconds;
-    slowest = std::min(slowest, last);
-    if (before > 0) growth = std::max(growth, seconds / before);
-    before = seconds;
+  while (text.size() < shortest << (n_lengths - 1)) text += next(random);
+  std::array<double, n_lengths> seconds;
+  seconds.fill(1e9);
+  for (int round = 0; round < 9; ++round) {
+    for (std::size_t i = 0; i < n_lengths; ++i) {
+      const std::string_view piece = std::string_view(text).substr(0, shortest << i);
+      seconds[i] = std::min(seconds[i], best_seconds(1, [&] { (void)tokenizer.encode(piece); }));
+    }
   }
-  fmt::print("piece {} {:.1f} {:.1f} {:.2f}\n", name, last, slowest, growth);
+  double slowest = 1e9, growth = 0, rate = 0;
+  for (std::size_t i = 0; i < n_lengths; ++i) {
+    rate = static_cast<double>(shortest << i) / 1e6 / seconds[i];
+    slowest = std::min(slowest, rate);
+    if (i > 0) growth = std::max(growth, seconds[i] / seconds[i - 1]);
+  }
+  fmt::print("piece {} {:.1f} {:.1f} {:.2f}\n", name, rate, slowest, growth);
 }
 
 }  // namespace

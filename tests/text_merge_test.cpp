@@ -64,9 +64,11 @@ RandomMerges random_merges(std::mt19937& random, int alphabet, int n_merges) {
   RandomMerges made;
   for (int i = 0; i < alphabet; ++i) made.tokens.emplace_back(1, static_cast<char>('a' + i));
   for (int i = 0; i < n_merges; ++i) {
-    const auto left = static_cast<TokenId>(random() % made.tokens.size()), right = static_cast<TokenId>(random() % made.tokens.size());
+    const auto left = static_cast<TokenId>(random() % made.tokens.size()),
+               right = static_cast<TokenId>(random() % made.tokens.size());
     std::string product = made.tokens[static_cast<std::size_t>(left)] + made.tokens[static_cast<std::size_t>(right)];
-    if (product.size() > 40 || std::find(made.tokens.begin(), made.tokens.end(), product) != made.tokens.end()) continue;
+    if (product.size() > 40 || std::find(made.tokens.begin(), made.tokens.end(), product) != made.tokens.end())
+      continue;
     made.merges.push_back({left, right, static_cast<TokenId>(made.tokens.size())});
     made.tokens.push_back(std::move(product));
   }

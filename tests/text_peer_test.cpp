@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "files/read_text.h"
 #include "text/load.h"
 #include "text/utf8.h"
 
@@ -32,7 +33,10 @@ std::vector<std::string> hard_cases() {
       "e\u0301 n\u0303 \u0301\u0301A\u0301B \u0903x\u20DD",
       "🙂👩‍👩‍👧‍👦🏽🇩🇪 ☃️ \U0001F9D1\u200D\U0001F680",
       "\u200B\uFEFF\u0000\u0001 control",
-      std::string(1000, ' '), std::string(1000, 'a'), std::string(1000, '\n'), std::string(500, '-'),
+      std::string(1000, ' '),
+      std::string(1000, 'a'),
+      std::string(1000, '\n'),
+      std::string(500, '-'),
       "for (int i = 0; i < n; ++i) {\n\t\tsum += a[i] * b[i];\n\t}\n",
   };
   std::mt19937 random(11);
@@ -58,8 +62,8 @@ std::vector<Ids> peer_ids(const std::string& encoding, const std::vector<std::st
   const int file = ::mkstemp(input.data());
   if (file < 0) return {};
   std::ofstream(input) << Json(texts);
-  const std::string command = "node '" + (source_folder / "tests/peer/tiktoken.cjs").string() + "' '" + package.string() + "' " +
-                              encoding + " < '" + input + "'";
+  const std::string command = "node '" + (source_folder / "tests/peer/tiktoken.cjs").string() + "' '" +
+                              package.string() + "' " + encoding + " < '" + input + "'";
   std::string output;
   if (FILE* pipe = ::popen(command.c_str(), "r")) {
     char buffer[65536];
@@ -80,9 +84,8 @@ TEST_P(Peer, GivesTheSameIdsForHardCasesAndShakespeare) {
     GTEST_SKIP() << "scripts/fetch-tokenizers --peer has not been run";
   }
   std::vector<std::string> texts = hard_cases();
-  if (std::ifstream shakespeare(source_folder / "../shared/data/shakespeare.txt"); shakespeare) {
-    texts.emplace_back(std::istreambuf_iterator<char>(shakespeare), std::istreambuf_iterator<char>());
-  }
+  const fs::path shakespeare = source_folder / "../shared/data/shakespeare.txt";
+  if (fs::exists(shakespeare)) texts.push_back(reckon::read_text(shakespeare, 1 << 28));
   const reckon::Tokenizer tokenizer = reckon::load_tokenizer(encoding);
   const std::vector<Ids> expected = peer_ids(encoding, texts);
   ASSERT_EQ(expected.size(), texts.size());

@@ -4,10 +4,10 @@
 #include <reckon/error.h>
 
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "files/read_text.h"
 #include "text/load.h"
 #include "text/tiktoken.h"
 #include "text/tokenizer_json.h"
@@ -25,17 +25,32 @@ using Json = nlohmann::json;
 const fs::path source_folder = RECKON_SOURCE_DIR;
 const fs::path shared_data = source_folder / ".." / "shared" / "data";
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
+std::string text_of(const fs::path& path) { return reckon::read_text(path, 1 << 28); }
 
-Tokenizer golden() { return reckon::load_tokenizer((source_folder / "tests/data/tokenizer/shakespeare8k.tokenizer.json").string()); }
+Tokenizer golden() {
+  return reckon::load_tokenizer((source_folder / "tests/data/tokenizer/shakespeare8k.tokenizer.json").string());
+}
 
 // A text that has everything: words, many scripts, runs, broken UTF-8.
 std::string mixed_text(std::size_t length) {
-  const std::string parts[] = {"word ",  "Héllo", "  ",     "\n\n", "123",  "東京 ",  "🙂👩‍👩‍👧", "don't", "\xFF\xFE", "a",
-                               "aaaaaa", "!!!",   "\xE6\x97", "é",  "\t\t", "the the", std::string(50, ' '), std::string(1, '\0')};
+  const std::string parts[] = {"word ",
+                               "Héllo",
+                               "  ",
+                               "\n\n",
+                               "123",
+                               "東京 ",
+                               "🙂👩‍👩‍👧",
+                               "don't",
+                               "\xFF\xFE",
+                               "a",
+                               "aaaaaa",
+                               "!!!",
+                               "\xE6\x97",
+                               "é",
+                               "\t\t",
+                               "the the",
+                               std::string(50, ' '),
+                               std::string(1, '\0')};
   std::mt19937 random(5);
   std::string text;
   while (text.size() < length) text += parts[random() % std::size(parts)];
@@ -131,19 +146,24 @@ TEST(StreamDecoder, NeverSplitsACharacter) {
 // A small tokenizer.json of characters: a to e, ▁, ab, the rest as given.
 Tokenizer small(const std::string& parts, const std::string& vocabulary = "", const std::string& model = "") {
   return Tokenizer(reckon::parse_tokenizer_json(
-      R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "▁": 3, "ab": 4, "▁a": 5, "<unk>": 6)" + vocabulary +
-          R"(}, "merges": ["a b", "▁ a"])" + model + "}" + parts + "}",
+      R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "▁": 3, "ab": 4, "▁a": 5, "<unk>": 6)" +
+          vocabulary + R"(}, "merges": ["a b", "▁ a"])" + model + "}" + parts + "}",
       "small"));
 }
 
 TEST(AddedTokens, AreFoundLongestFirstWithTheSpaceTheyTake) {
   const std::string flags = R"("special": true, "normalized": false)";
   const Tokenizer tokenizer = small(R"(, "added_tokens": [
-      {"id": 7, "content": "<x>", )" + flags + R"(},
-      {"id": 8, "content": "<x><y>", )" + flags + R"(},
-      {"id": 9, "content": "<l>", "lstrip": true, )" + flags + R"(},
-      {"id": 10, "content": "<r>", "rstrip": true, )" + flags + R"(},
-      {"id": 11, "content": "cc", "single_word": true, )" + flags + "}]");
+      {"id": 7, "content": "<x>", )" +
+                                    flags + R"(},
+      {"id": 8, "content": "<x><y>", )" +
+                                    flags + R"(},
+      {"id": 9, "content": "<l>", "lstrip": true, )" +
+                                    flags + R"(},
+      {"id": 10, "content": "<r>", "rstrip": true, )" +
+                                    flags + R"(},
+      {"id": 11, "content": "cc", "single_word": true, )" +
+                                    flags + "}]");
   EXPECT_EQ(tokenizer.encode("a<x>b"), (Ids{0, 7, 1}));
   EXPECT_EQ(tokenizer.encode("a<x><y>b<x>"), (Ids{0, 8, 1, 7}));
   EXPECT_EQ(tokenizer.encode("a \n<l>b"), (Ids{0, 9, 1}));
@@ -166,8 +186,9 @@ TEST(UnknownCharacters, BecomeUnkOneByOneOrFused) {
 }
 
 TEST(UnknownCharacters, FallBackToBytesWhereTheVocabularyHasThem) {
-  const Tokenizer tokenizer = small(R"(, "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]})",
-                                    R"(, "<0xC3>": 7, "<0xA9>": 8, "<0xFF>": 9)", R"(, "unk_token": "<unk>", "byte_fallback": true)");
+  const Tokenizer tokenizer =
+      small(R"(, "decoder": {"type": "Sequence", "decoders": [{"type": "ByteFallback"}, {"type": "Fuse"}]})",
+            R"(, "<0xC3>": 7, "<0xA9>": 8, "<0xFF>": 9)", R"(, "unk_token": "<unk>", "byte_fallback": true)");
   EXPECT_EQ(tokenizer.encode("aéb"), (Ids{0, 7, 8, 1}));
   EXPECT_EQ(tokenizer.encode("aèb\xFF"), (Ids{0, 6, 1, 9})) << "è needs a byte that is not there";
   EXPECT_EQ(tokenizer.decode(Ids{0, 7, 8, 9}), "aé\xFF");
@@ -180,8 +201,10 @@ TEST(IgnoreMerges, KeepsAPieceThatIsAToken) {
 
 TEST(Metaspace, MarksWordsAndTakesTheFirstMarkBack) {
   const auto with = [](const std::string& scheme) {
-    const std::string step = R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": ")" + scheme + R"(", "split": true})";
-    return small(R"(, "added_tokens": [{"id": 7, "content": "<x>", "special": true}], "pre_tokenizer": )" + step + R"(, "decoder": )" + step);
+    const std::string step =
+        R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": ")" + scheme + R"(", "split": true})";
+    return small(R"(, "added_tokens": [{"id": 7, "content": "<x>", "special": true}], "pre_tokenizer": )" + step +
+                 R"(, "decoder": )" + step);
   };
   EXPECT_EQ(with("always").encode("a a<x>a"), (Ids{5, 5, 7, 5}));
   EXPECT_EQ(with("first").encode("a a<x>a"), (Ids{5, 5, 7, 0}));
@@ -193,10 +216,11 @@ TEST(Metaspace, MarksWordsAndTakesTheFirstMarkBack) {
 
 TEST(Splits, CutAtTextAndDigits) {
   const auto encode = [&](const std::string& step, const std::string& text) {
-    return Tokenizer(reckon::parse_tokenizer_json(
-                         R"({"model": {"vocab": {"a": 0, "b": 1, "ab": 2, "1": 3, "11": 4, "a1": 5}, "merges": ["a b", "1 1", "a 1"]}, "pre_tokenizer": )" +
-                             step + "}",
-                         "small"))
+    return Tokenizer(
+               reckon::parse_tokenizer_json(
+                   R"({"model": {"vocab": {"a": 0, "b": 1, "ab": 2, "1": 3, "11": 4, "a1": 5}, "merges": ["a b", "1 1", "a 1"]}, "pre_tokenizer": )" +
+                       step + "}",
+                   "small"))
         .encode(text);
   };
   EXPECT_EQ(encode(R"({"type": "Digits", "individual_digits": true})", "a11"), (Ids{0, 3, 3}));
@@ -213,7 +237,10 @@ TEST(Splits, CutAtTextAndDigits) {
 TEST(ByteLevel, AddsASpaceBeforeTheFirstWordWhereAskedTo) {
   const auto encode = [](const std::string& flag, const std::string& text) {
     return Tokenizer(reckon::parse_tokenizer_json(R"({"model": {"vocab": {"a": 0, "Ġ": 1, "Ġa": 2}, "merges": ["Ġ a"]},
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": )" + flag + "}}", "small")).encode(text);
+        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": )" +
+                                                      flag + "}}",
+                                                  "small"))
+        .encode(text);
   };
   EXPECT_EQ(encode("false", "a a"), (Ids{0, 2}));
   EXPECT_EQ(encode("true", "a a"), (Ids{2, 2}));
@@ -224,8 +251,11 @@ TEST(Sentences, WithoutASplitterAreCutWhereNoMergeReaches) {
   // The whole text is one piece here; words behind ▁ may be merged alone only if no token has ▁ inside.
   const std::string spaces = R"(, "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"})";
   const auto encode = [&](const std::string& vocabulary, const std::string& merges, const std::string& text) {
-    return Tokenizer(reckon::parse_tokenizer_json(R"({"model": {"vocab": {"a": 0, "b": 1, "▁": 2, "▁a": 3)" + vocabulary +
-        R"(}, "merges": ["▁ a")" + merges + "]}" + spaces + "}", "small")).encode(text);
+    return Tokenizer(reckon::parse_tokenizer_json(R"({"model": {"vocab": {"a": 0, "b": 1, "▁": 2, "▁a": 3)" +
+                                                      vocabulary + R"(}, "merges": ["▁ a")" + merges + "]}" + spaces +
+                                                      "}",
+                                                  "small"))
+        .encode(text);
   };
   EXPECT_EQ(encode("", "", "b a  a"), (Ids{1, 3, 2, 3}));
   EXPECT_EQ(encode(R"(, "b▁a": 4)", R"(, "b ▁a")", "b a b"), (Ids{4, 2, 1}));

@@ -54,7 +54,8 @@ class Input {
 void run(const TokenizeOptions& asked) {
   const int given = asked.text_given + !asked.file.empty() + !asked.decode.empty();
   if (given != 1) {
-    throw UsageError(fmt::format("{} given; expected one of TEXT, --file and --decode", given ? "several texts are" : "no text is"));
+    throw UsageError(
+        fmt::format("{} given; expected one of TEXT, --file and --decode", given ? "several texts are" : "no text is"));
   }
   if (asked.threads < 0) throw UsageError(fmt::format("--threads is {}; expected 1 or more", asked.threads));
   if (!asked.decode.empty()) {
@@ -83,15 +84,20 @@ void run(const TokenizeOptions& asked) {
 
 void add_tokenize(CLI::App& program) {
   const auto asked = std::make_shared<TokenizeOptions>();
-  CLI::App& command = add_command(program, "tokenize", "text to token ids and back, with the pieces and their statistics",
-                                  "  reckon tokenize \"Hello, I am\"\n"
-                                  "  reckon tokenize --tokenizer o200k_base --show \"Grüße, 世界! 🙂 x = 42\"\n"
-                                  "  reckon tokenize --tokenizer ./folder-with-tokenizer-json --file book.txt --count\n"
-                                  "  reckon tokenize --decode 15496,11,314,716",
-                                  false);
-  command.add_option("TEXT", asked->text, "the text")->type_name("")->each([asked](const std::string&) { asked->text_given = true; });
-  command.add_option("--tokenizer", asked->tokenizer,
-                     "gpt2, cl100k_base, o200k_base, bytes, a tokenizer.json, vocab.json or .tiktoken file, or a folder (gpt2)")
+  CLI::App& command =
+      add_command(program, "tokenize", "text to token ids and back, with the pieces and their statistics",
+                  "  reckon tokenize \"Hello, I am\"\n"
+                  "  reckon tokenize --tokenizer o200k_base --show \"Grüße, 世界! 🙂 x = 42\"\n"
+                  "  reckon tokenize --tokenizer ./folder-with-tokenizer-json --file book.txt --count\n"
+                  "  reckon tokenize --decode 15496,11,314,716",
+                  false);
+  command.add_option("TEXT", asked->text, "the text")->type_name("")->each([asked](const std::string&) {
+    asked->text_given = true;
+  });
+  command
+      .add_option(
+          "--tokenizer", asked->tokenizer,
+          "gpt2, cl100k_base, o200k_base, bytes, a tokenizer.json, vocab.json or .tiktoken file, or a folder (gpt2)")
       ->type_name("NAME|FILE|FOLDER");
   command.add_option("--file", asked->file, "take the text from this file (-: standard input)")->type_name("FILE");
   command.add_option("--decode", asked->decode, "write the text of these ids")->type_name("IDS");

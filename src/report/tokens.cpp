@@ -23,19 +23,21 @@ std::string as_utf8(std::string_view bytes) {
   return out;
 }
 
-// What can be seen of a piece: line breaks and tabs by their symbols.
+// What can be seen of a piece: line breaks and tabs by their symbols, bytes that are no whole character by their
+// values.
 std::string visible(std::string_view piece) {
   std::string out;
-  for (const char c : piece) {
-    if (c == '\n') {
-      out += "⏎";
-    } else if (c == '\t') {
-      out += "⇥";
+  for (const char *at = piece.data(), *end = at + piece.size(); at != end;) {
+    const Utf8Char c = utf8_char(at, end);
+    const std::string_view bytes(at, c.length);
+    if (!c.valid) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(*at));
     } else {
-      out += c;
+      out += bytes == "\n" ? "⏎" : bytes == "\t" ? "⇥" : printable(bytes);
     }
+    at += c.length;
   }
-  return printable(out);
+  return out;
 }
 
 // The text with its tokens apart; a line break of the text breaks the line here too.
@@ -54,7 +56,8 @@ std::string coloured(const Tokenizer& tokenizer, std::span<const TokenId> ids, b
 
 std::string hexadecimal(std::string_view bytes) {
   std::string out;
-  for (const char byte : bytes) out += fmt::format("{}{:02x}", out.empty() ? "" : " ", static_cast<unsigned char>(byte));
+  for (const char byte : bytes)
+    out += fmt::format("{}{:02x}", out.empty() ? "" : " ", static_cast<unsigned char>(byte));
   return out;
 }
 
@@ -75,7 +78,8 @@ Table count_table(const TokenStatistics& statistics) {
   table.columns = {{"kind"}, {"tokens", true}, {"share", true}, {"bytes", true}, {"bytes per token", true}};
   const auto row = [&](std::string_view name, const TokenStatistics::Count& count) {
     const auto tokens = static_cast<double>(std::max<std::int64_t>(count.tokens, 1));
-    const double share = static_cast<double>(count.tokens) / static_cast<double>(std::max<std::int64_t>(statistics.total.tokens, 1));
+    const double share =
+        static_cast<double>(count.tokens) / static_cast<double>(std::max<std::int64_t>(statistics.total.tokens, 1));
     table.rows.push_back({std::string(name), grouped(count.tokens), Cell(percent(share), fmt::format("{:.6f}", share)),
                           grouped(count.bytes), fmt::format("{:.3f}", static_cast<double>(count.bytes) / tokens)});
   };
@@ -95,19 +99,22 @@ nlohmann::ordered_json json_of(const TokenStatistics& statistics, std::size_t by
   }
   return {{"tokens", statistics.total.tokens},
           {"bytes", bytes},
-          {"bytes_per_token", statistics.total.tokens ? static_cast<double>(bytes) / static_cast<double>(statistics.total.tokens) : 0.0},
+          {"bytes_per_token",
+           statistics.total.tokens ? static_cast<double>(bytes) / static_cast<double>(statistics.total.tokens) : 0.0},
           {"kinds", kinds}};
 }
 
 }  // namespace
 
-Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes, const TokensView& view) {
+Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes,
+                         const TokensView& view) {
   Document document;
-  document.json = nlohmann::ordered_json::object();
+  document.json = {{"schema", "reckon.tokenize/1"}};
   if (view.pieces) {
     nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
     for (const TokenId id : ids) pieces.push_back(as_utf8(tokenizer.bytes(id)));
-    document.json = {{"ids", ids}, {"pieces", std::move(pieces)}};
+    document.json["ids"] = ids;
+    document.json["pieces"] = std::move(pieces);
     document.parts.emplace_back(Block{coloured(tokenizer, ids, view.color), "text", true, false});
     document.parts.emplace_back(piece_table(tokenizer, ids));
   }

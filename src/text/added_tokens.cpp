@@ -37,7 +37,8 @@ AddedTokenFinder::AddedTokenFinder(std::vector<AddedToken> tokens) : tokens_(std
   });
   for (const AddedToken& token : tokens_) ++first_with_[first_byte(token) + 1u];
   for (std::size_t i = 1; i < first_with_.size(); ++i) first_with_[i] += first_with_[i - 1];
-  if (!tokens_.empty() && first_byte(tokens_.front()) == first_byte(tokens_.back())) only_start_ = first_byte(tokens_.front());
+  if (!tokens_.empty() && first_byte(tokens_.front()) == first_byte(tokens_.back()))
+    only_start_ = first_byte(tokens_.front());
 }
 
 // The next place where a token could begin.
@@ -53,13 +54,15 @@ std::size_t AddedTokenFinder::next_start(std::string_view text, std::size_t from
   return from;
 }
 
-std::optional<AddedTokenFinder::Match> AddedTokenFinder::find(std::string_view text, std::size_t from, bool special) const {
+std::optional<AddedTokenFinder::Match> AddedTokenFinder::find(std::string_view text, std::size_t from,
+                                                              bool special) const {
   if (tokens_.empty()) return std::nullopt;
   std::size_t at = from;
   while ((at = next_start(text, at)) < text.size()) {
     const auto byte = static_cast<unsigned char>(text[at]);
     const auto begin = tokens_.begin() + first_with_[byte], end = tokens_.begin() + first_with_[byte + 1u];
-    const auto token = std::find_if(begin, end, [&](const AddedToken& t) { return text.substr(at).starts_with(t.content); });
+    const auto token =
+        std::find_if(begin, end, [&](const AddedToken& t) { return text.substr(at).starts_with(t.content); });
     if (token == end) {
       ++at;
       continue;

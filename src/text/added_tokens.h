@@ -25,9 +25,9 @@ class AddedTokenFinder {
  private:
   std::size_t next_start(std::string_view text, std::size_t from) const;
 
-  std::vector<AddedToken> tokens_;                   // by first byte, then the longest first
-  std::array<std::uint32_t, 257> first_with_{};      // by first byte: where its tokens begin
-  int only_start_ = -1;                              // the one first byte of all tokens, if there is only one
+  std::vector<AddedToken> tokens_;               // by first byte, then the longest first
+  std::array<std::uint32_t, 257> first_with_{};  // by first byte: where its tokens begin
+  int only_start_ = -1;                          // the one first byte of all tokens, if there is only one
 };
 
 }  // namespace reckon

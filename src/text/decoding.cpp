@@ -15,7 +15,8 @@ namespace {
 
 void strip(std::string& text, const Strip& step) {
   for (std::int64_t i = 0; i < step.start && text.starts_with(step.content); ++i) text.erase(0, step.content.size());
-  for (std::int64_t i = 0; i < step.stop && text.ends_with(step.content); ++i) text.resize(text.size() - step.content.size());
+  for (std::int64_t i = 0; i < step.stop && text.ends_with(step.content); ++i)
+    text.resize(text.size() - step.content.size());
 }
 
 // <0x41> is A.

@@ -25,8 +25,8 @@ class Decoding {
 
   // What is still to be done at the start of a text.
   struct Start {
-    bool first = true;         // no token has come yet
-    std::int64_t strip = 0;    // so many Strip contents may still go
+    bool first = true;       // no token has come yet
+    std::int64_t strip = 0;  // so many Strip contents may still go
   };
   Start start() const { return {true, strip_}; }
   // The bytes that a token adds to a text; it must be checked.
@@ -35,10 +35,10 @@ class Decoding {
  private:
   TokenBytes bytes_;
   std::vector<char> special_;
-  bool joined_by_space_ = false;     // there is no decoder
-  bool differs_first_ = false;       // Metaspace: the first token of a text loses its ▁
-  TokenBytes first_bytes_;           // then: each token as the first
-  std::int64_t strip_ = 0;           // Strip behind Fuse
+  bool joined_by_space_ = false;  // there is no decoder
+  bool differs_first_ = false;    // Metaspace: the first token of a text loses its ▁
+  TokenBytes first_bytes_;        // then: each token as the first
+  std::int64_t strip_ = 0;        // Strip behind Fuse
   std::string strip_content_;
 };
 

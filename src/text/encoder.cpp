@@ -14,6 +14,8 @@ template <class... Calls>
 struct Overloaded : Calls... {
   using Calls::operator()...;
 };
+template <class... Calls>
+Overloaded(Calls...) -> Overloaded<Calls...>;  // clang before 17 does not find this by itself
 
 // The first place at or after `from` where a `text` begins that does not follow another, other than the start.
 std::size_t next_cut_before(std::string_view whole, std::string_view text, std::size_t from) {
@@ -71,34 +73,35 @@ void Encoder::pre_tokenize(std::string_view text, std::size_t step, const Segmen
   if (step == plan_.steps.size()) return encode_piece(text, out);
   const auto next = [&](std::string_view piece) { pre_tokenize(piece, step + 1, segment, out); };
   const bool may_prefix = step > 0 || !segment.continued;
-  std::visit(
-      Overloaded{
-          [&](const RegexSplit& regex) { split(regex.splitter, text, next); },
-          [&](const TextSplit& literal) { split_at_text(literal, text, next); },
-          [&](const Digits& digits) { split_digits(digits, text, next); },
-          [&](const ByteLevel& level) {
-            std::string prefixed;
-            if (level.add_prefix_space && may_prefix && !text.starts_with(' ')) text = prefixed = " " + std::string(text);
-            if (!level.use_regex) return next(text);
-            split(Splitter::gpt2, text, next);
-          },
-          [&](const Metaspace& metaspace) {
-            std::string marked = replaced(text, " ", metaspace.replacement);
-            const bool prepends = metaspace.prepending == Metaspace::Prepending::always ||
-                                  (metaspace.prepending == Metaspace::Prepending::first && segment.at_start);
-            if (prepends && may_prefix && !marked.starts_with(metaspace.replacement)) marked.insert(0, metaspace.replacement);
-            if (!metaspace.split) return next(marked);
-            split_at_text({metaspace.replacement, TextSplit::Behavior::merged_with_next}, marked, next);
-          },
-          [&](const CutBefore& cut) {
-            for (std::size_t begin = 0; begin < text.size();) {
-              const std::size_t end = next_cut_before(text, cut.text, begin + 1);
-              next(text.substr(begin, end - begin));
-              begin = end;
-            }
-          },
-      },
-      plan_.steps[step]);
+  std::visit(Overloaded{
+                 [&](const RegexSplit& regex) { split(regex.splitter, text, next); },
+                 [&](const TextSplit& literal) { split_at_text(literal, text, next); },
+                 [&](const Digits& digits) { split_digits(digits, text, next); },
+                 [&](const ByteLevel& level) {
+                   std::string prefixed;
+                   if (level.add_prefix_space && may_prefix && !text.starts_with(' '))
+                     text = prefixed = " " + std::string(text);
+                   if (!level.use_regex) return next(text);
+                   split(Splitter::gpt2, text, next);
+                 },
+                 [&](const Metaspace& metaspace) {
+                   std::string marked = replaced(text, " ", metaspace.replacement);
+                   const bool prepends = metaspace.prepending == Metaspace::Prepending::always ||
+                                         (metaspace.prepending == Metaspace::Prepending::first && segment.at_start);
+                   if (prepends && may_prefix && !marked.starts_with(metaspace.replacement))
+                     marked.insert(0, metaspace.replacement);
+                   if (!metaspace.split) return next(marked);
+                   split_at_text({metaspace.replacement, TextSplit::Behavior::merged_with_next}, marked, next);
+                 },
+                 [&](const CutBefore& cut) {
+                   for (std::size_t begin = 0; begin < text.size();) {
+                     const std::size_t end = next_cut_before(text, cut.text, begin + 1);
+                     next(text.substr(begin, end - begin));
+                     begin = end;
+                   }
+                 },
+             },
+             plan_.steps[step]);
 }
 
 void Encoder::encode_piece(std::string_view piece, std::vector<TokenId>& out) {
@@ -128,7 +131,8 @@ void Encoder::merge_piece(std::string_view piece, std::vector<TokenId>& out) {
 std::vector<Segment> segments_of(const EncodingPlan& plan, std::string_view text, bool special) {
   std::vector<Segment> segments;
   // Calls take_text and take_token for what lies between matches and for the matches.
-  const auto cut_out = [special](const AddedTokenFinder& finder, std::string_view whole, auto take_text, auto take_token) {
+  const auto cut_out = [special](const AddedTokenFinder& finder, std::string_view whole, auto take_text,
+                                 auto take_token) {
     std::size_t begin = 0;
     while (const auto match = finder.find(whole, begin, special)) {
       if (match->begin > begin) take_text(whole.substr(begin, match->begin - begin), begin == 0);

@@ -33,8 +33,8 @@ struct EncodingPlan {
   bool byte_level, fuse_unk, ignore_merges;
   TokenId unk;
   TokenIndex index;
-  std::array<TokenId, 256> byte_symbols;    // byte level: the token of a byte. Characters: that of an ASCII character
-  std::array<TokenId, 256> fallback;        // <0x00> …; all no_token without byte_fallback
+  std::array<TokenId, 256> byte_symbols;  // byte level: the token of a byte. Characters: that of an ASCII character
+  std::array<TokenId, 256> fallback;      // <0x00> …; all no_token without byte_fallback
   Merges merges;
   AddedTokenFinder added, added_normalized;
   std::vector<Normalizer> normalizers;
@@ -50,10 +50,10 @@ struct EncodingPlan {
 // A part of a text between added tokens, or an added token.
 struct Segment {
   TokenId added = no_token;
-  std::string_view text;        // without an added token; points into the text that was given or into `normalized`
+  std::string_view text;  // without an added token; points into the text that was given or into `normalized`
   std::shared_ptr<const std::string> normalized;
-  bool at_start = false;        // of the whole text
-  bool continued = false;       // the rest of a segment that was cut: gets no prefix of its own
+  bool at_start = false;   // of the whole text
+  bool continued = false;  // the rest of a segment that was cut: gets no prefix of its own
 };
 
 // The state of one thread.

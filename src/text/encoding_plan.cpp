@@ -82,7 +82,9 @@ EncodingPlan::EncodingPlan(const TokenizerSpec& spec)
     byte_symbols[byte] = byte_level || byte < 0x80 ? index.find({&text, 1}) : no_token;
     fallback[byte] = spec.byte_fallback ? index.find(fmt::format("<0x{:02X}>", byte)) : no_token;
   }
-  unk = spec.unk_token.empty() ? no_token : index.find(byte_level ? byte_level_bytes(spec.unk_token).value_or("") : spec.unk_token);
+  unk = spec.unk_token.empty()
+            ? no_token
+            : index.find(byte_level ? byte_level_bytes(spec.unk_token).value_or("") : spec.unk_token);
   merges = make_merges(spec);
   added = make_finder(spec, *this, false);
   added_normalized = make_finder(spec, *this, true);

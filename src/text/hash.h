@@ -21,7 +21,8 @@ Word load_word(const char* at) {
   return word;
 }
 
-// Up to 16 bytes as two words; together with the length they say which bytes it was. Long strings: the first and last 8.
+// Up to 16 bytes as two words; together with the length they say which bytes it was. Long strings: the first and
+// last 8.
 struct TwoWords {
   std::uint64_t first, second;
 };

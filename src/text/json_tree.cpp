@@ -59,7 +59,8 @@ class TreeBuilder final : public JsonEvents {
       pair_.clear();
       return;
     }
-    if (list_ != List::none) throw Error(fmt::format("{}: model.{} holds a list or an object", to_.listed.file, list_name()));
+    if (list_ != List::none)
+      throw Error(fmt::format("{}: model.{} holds a list or an object", to_.listed.file, list_name()));
     if (stack_.size() >= deepest) throw Error(fmt::format("{}: nested more than {} deep", to_.listed.file, deepest));
     if (in_model_ && stack_.size() == 2 && key_ == "vocab" && container.is_object()) list_ = List::vocabulary;
     if (in_model_ && stack_.size() == 2 && key_ == "merges" && container.is_array()) list_ = List::merges;

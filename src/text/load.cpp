@@ -24,14 +24,15 @@ TokenizerSpec read_json_file(const fs::path& path) {
 
 TokenizerSpec read_vocab_merges(const fs::path& vocab) {
   const fs::path merges = vocab.parent_path() / "merges.txt";
-  return parse_vocab_merges(read_text(vocab, longest_file), vocab.string(), read_text(merges, longest_file), merges.string());
+  return parse_vocab_merges(read_text(vocab, longest_file), vocab.string(), read_text(merges, longest_file),
+                            merges.string());
 }
 
 TokenizerSpec read_ranks(const fs::path& path) {
   const auto encoding = ranked_encoding(path.stem().string());
   if (!encoding) {
-    throw Error(fmt::format("{}: a rank file does not say how text is split; its name must be one of: {}", path.string(),
-                            ranked_encoding_names()));
+    throw Error(fmt::format("{}: a rank file does not say how text is split; its name must be one of: {}",
+                            path.string(), ranked_encoding_names()));
   }
   return parse_ranks(read_text(path, longest_file), path.string(), *encoding);
 }
@@ -68,8 +69,8 @@ TokenizerSpec read_tokenizer(const std::string& name) {
   std::error_code none;
   if (fs::is_directory(path, none)) return read_folder(path);
   if (!fs::exists(path, none)) {
-    throw Error(fmt::format("there is no tokenizer {}; expected bytes, one of the names {}, a file or a folder", quote(name),
-                            ranked_encoding_names()));
+    throw Error(fmt::format("there is no tokenizer {}; expected bytes, one of the names {}, a file or a folder",
+                            quote(name), ranked_encoding_names()));
   }
   if (path.extension() == ".tiktoken") return read_ranks(path);
   if (path.filename() == "vocab.json") return read_vocab_merges(path);

@@ -20,7 +20,8 @@ Tokenizer load_tokenizer(const std::string& name_or_path);
 
 TokenizerSpec read_tokenizer(const std::string& name_or_path);
 
-// $RECKON_DATA; else reckon under $XDG_DATA_HOME, which is ~/.local/share unless set. scripts/fetch-tokenizers fills it.
+// $RECKON_DATA; else reckon under $XDG_DATA_HOME, which is ~/.local/share unless set. scripts/fetch-tokenizers fills
+// it.
 std::filesystem::path data_folder();
 
 }  // namespace reckon

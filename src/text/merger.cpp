@@ -6,10 +6,10 @@
 namespace reckon {
 namespace {
 
-constexpr std::size_t few = 48;            // symbols: so many are merged by looking at all pairs each time
-constexpr std::size_t window = 4096;       // symbols of a window: its nodes and heap stay in the cache
-constexpr std::size_t margin = 512;        // symbols at its end that what follows is likely to change
-constexpr int attempts = 24;               // cuts tried before a window is made larger
+constexpr std::size_t few = 48;       // symbols: so many are merged by looking at all pairs each time
+constexpr std::size_t window = 4096;  // symbols of a window: its nodes and heap stay in the cache
+constexpr std::size_t margin = 512;   // symbols at its end that what follows is likely to change
+constexpr int attempts = 24;          // cuts tried before a window is made larger
 
 constexpr std::uint32_t nowhere = ~0u;
 constexpr std::uint32_t no_rank = Merges::no_rank;
@@ -64,7 +64,8 @@ Merges::Made Merger::merge_many(const Merges& merges, std::span<const TokenId> s
   const auto entry = [](std::uint32_t rank, std::uint32_t place) { return std::uint64_t{rank} << 32 | place; };
   const auto pair_at = [&](std::uint32_t place) {
     Node& node = nodes_[place];
-    node.with_next = node.next == nowhere ? PairMerge{no_rank, no_token} : merges.find(node.token, nodes_[node.next].token);
+    node.with_next =
+        node.next == nowhere ? PairMerge{no_rank, no_token} : merges.find(node.token, nodes_[node.next].token);
     return node.with_next.rank;
   };
   for (std::uint32_t i = 0; i < n; ++i) nodes_[i] = {symbols[i], {}, i ? i - 1 : nowhere, i + 1 < n ? i + 1 : nowhere};

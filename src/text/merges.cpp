@@ -30,7 +30,7 @@ Merges::Merges(std::span<const TokenMerge> merges, std::size_t tokens)
 }
 
 std::vector<TokenMerge> essential_merges(std::span<const TokenMerge> merges, std::size_t tokens,
-                                    const std::function<void(TokenId, std::vector<TokenId>&)>& symbols) {
+                                         const std::function<void(TokenId, std::vector<TokenId>&)>& symbols) {
   std::vector<std::uint8_t> makers(tokens);  // 0, 1, or 2 for several
   for (const TokenMerge& merge : merges) {
     std::uint8_t& count = makers[static_cast<std::size_t>(merge.product)];

@@ -68,6 +68,6 @@ class Merges {
 // reached into the token's bytes until then. The list without the others encodes every text as before.
 // `symbols` appends a token's symbols.
 std::vector<TokenMerge> essential_merges(std::span<const TokenMerge> merges, std::size_t tokens,
-                                    const std::function<void(TokenId, std::vector<TokenId>&)>& symbols);
+                                         const std::function<void(TokenId, std::vector<TokenId>&)>& symbols);
 
 }  // namespace reckon

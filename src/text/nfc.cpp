@@ -24,8 +24,9 @@ struct Character {
 int combining_class_of(char32_t point) {
   if (point < 0x300) return 0;
   const std::span ranges(unicode::combining_ranges, unicode::n_combining_ranges);
-  const auto after = std::upper_bound(ranges.begin(), ranges.end(), point,
-                                      [](char32_t wanted, const unicode::CombiningRange& range) { return wanted < range.first; });
+  const auto after =
+      std::upper_bound(ranges.begin(), ranges.end(), point,
+                       [](char32_t wanted, const unicode::CombiningRange& range) { return wanted < range.first; });
   return after != ranges.begin() && point <= after[-1].last ? after[-1].combining_class : 0;
 }
 
@@ -38,8 +39,9 @@ void decompose(char32_t point, std::vector<Character>& out) {
     return;
   }
   const std::span table(unicode::decompositions, unicode::n_decompositions);
-  const auto found = std::lower_bound(table.begin(), table.end(), point,
-                                      [](const unicode::Decomposition& each, char32_t wanted) { return each.point < wanted; });
+  const auto found =
+      std::lower_bound(table.begin(), table.end(), point,
+                       [](const unicode::Decomposition& each, char32_t wanted) { return each.point < wanted; });
   if (found == table.end() || found->point != point) return out.push_back({point, combining_class_of(point)});
   decompose(found->first, out);
   if (found->second) decompose(found->second, out);
@@ -54,9 +56,10 @@ char32_t compose(char32_t first, char32_t second) {
     return first + (second - trails);
   }
   const std::span table(unicode::compositions, unicode::n_compositions);
-  const auto found = std::lower_bound(table.begin(), table.end(), std::pair(first, second), [](const auto& each, const auto& wanted) {
-    return std::tie(each.first, each.second) < std::tie(wanted.first, wanted.second);
-  });
+  const auto found =
+      std::lower_bound(table.begin(), table.end(), std::pair(first, second), [](const auto& each, const auto& wanted) {
+        return std::tie(each.first, each.second) < std::tie(wanted.first, wanted.second);
+      });
   return found != table.end() && found->first == first && found->second == second ? found->point : 0;
 }
 
@@ -65,7 +68,8 @@ void order_marks(std::vector<Character>& characters) {
     const auto is_starter = [](const Character& each) { return each.combining_class == 0; };
     const auto begin = std::find_if_not(at, characters.end(), is_starter);
     at = std::find_if(begin, characters.end(), is_starter);
-    std::stable_sort(begin, at, [](const Character& a, const Character& b) { return a.combining_class < b.combining_class; });
+    std::stable_sort(begin, at,
+                     [](const Character& a, const Character& b) { return a.combining_class < b.combining_class; });
   }
 }
 
@@ -97,7 +101,8 @@ void compose_all(std::vector<Character>& characters) {
 
 std::string nfc(std::string_view text) {
   // Below U+0300, whose first byte is 0xCC, every character is composed already.
-  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0xCC; })) return std::string(text);
+  if (std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0xCC; }))
+    return std::string(text);
   std::vector<Character> characters;
   characters.reserve(text.size());
   for (const char *at = text.data(), *end = at + text.size(); at != end;) {

@@ -20,8 +20,8 @@ class PieceCache {
 
   // One line of the processor's cache.
   struct alignas(64) Entry {
-    TwoWords start{}, end{};     // the first 16 bytes and, of a longer piece, the last 16
-    std::uint16_t length = 0;    // 0: nothing here
+    TwoWords start{}, end{};   // the first 16 bytes and, of a longer piece, the last 16
+    std::uint16_t length = 0;  // 0: nothing here
     std::uint16_t count = 0;
     TokenId tokens[most] = {};
 

@@ -1,5 +1,5 @@
-// What a tokenizer is, as plain data: the parts of a Hugging Face tokenizer.json, under its names. Files of every format
-// are read into this; text/tokenizer.h makes it work.
+// What a tokenizer is, as plain data: the parts of a Hugging Face tokenizer.json, under its names. Files of every
+// format are read into this; text/tokenizer.h makes it work.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ inline constexpr TokenId no_token = -1;
 struct AddedToken {
   TokenId id = 0;
   std::string content;
-  bool special = true;        // no text of the user's: left out when decoding without special tokens
-  bool single_word = false;   // only where no word character stands beside it
-  bool lstrip = false;        // takes the white space before it
-  bool rstrip = false;        // takes the white space behind it
-  bool normalized = false;    // looked for in the normalized text
+  bool special = true;       // no text of the user's: left out when decoding without special tokens
+  bool single_word = false;  // only where no word character stands beside it
+  bool lstrip = false;       // takes the white space before it
+  bool rstrip = false;       // takes the white space behind it
+  bool normalized = false;   // looked for in the normalized text
 };
 
 // Normalizers, applied to the text between non-normalized added tokens.
@@ -65,7 +65,7 @@ struct ByteLevelDecoder {};
 struct ByteFallback {};
 struct Fuse {};
 struct Strip {
-  std::string content = " ";      // one character
+  std::string content = " ";         // one character
   std::int64_t start = 0, stop = 0;  // at most so many of it go
 };
 using Decoder = std::variant<Replace, Metaspace, ByteLevelDecoder, ByteFallback, Fuse, Strip>;
@@ -80,10 +80,10 @@ struct TokenizerSpec {
   // that only an added token has is empty here.
   std::vector<std::string> tokens;
   std::vector<TokenMerge> merges;
-  std::string unk_token;        // empty: none
-  bool fuse_unk = false;        // unknown characters side by side become one unk_token
-  bool byte_fallback = false;   // unknown characters become <0x00> … <0xFF>, where the vocabulary has them
-  bool ignore_merges = false;   // a piece that is a token stays whole
+  std::string unk_token;       // empty: none
+  bool fuse_unk = false;       // unknown characters side by side become one unk_token
+  bool byte_fallback = false;  // unknown characters become <0x00> … <0xFF>, where the vocabulary has them
+  bool ignore_merges = false;  // a piece that is a token stays whole
 
   std::vector<AddedToken> added_tokens;
   std::vector<Normalizer> normalizers;

@@ -7,7 +7,8 @@
 namespace reckon {
 
 std::string_view name_of(TokenKind kind) {
-  constexpr std::string_view names[n_token_kinds] = {"word", "number", "symbol", "white space", "part of a character", "special"};
+  constexpr std::string_view names[n_token_kinds] = {"word",   "number", "symbol", "white space", "part of a character",
+                                                     "special"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -20,7 +21,9 @@ TokenKind kind_of(const Tokenizer& tokenizer, TokenId id) {
     if (!c.valid) return TokenKind::partial;
     const CharClass each = class_of(c.point);
     if (kind == TokenKind::space && !is_in(each, space_chars)) {
-      kind = is_in(each, letter_chars) ? TokenKind::word : is_in(each, number_chars) ? TokenKind::number : TokenKind::symbol;
+      kind = is_in(each, letter_chars)   ? TokenKind::word
+             : is_in(each, number_chars) ? TokenKind::number
+                                         : TokenKind::symbol;
     }
     at += c.length;
   }
@@ -35,7 +38,8 @@ TokenStatistics token_statistics(const Tokenizer& tokenizer, std::span<const Tok
     if (times[i] == 0) continue;
     const auto id = static_cast<TokenId>(i);
     const auto bytes = static_cast<std::int64_t>(tokenizer.bytes(id).size());
-    for (TokenStatistics::Count* count : {&statistics.by_kind[static_cast<std::size_t>(kind_of(tokenizer, id))], &statistics.total}) {
+    for (TokenStatistics::Count* count :
+         {&statistics.by_kind[static_cast<std::size_t>(kind_of(tokenizer, id))], &statistics.total}) {
       count->tokens += times[i];
       count->bytes += times[i] * bytes;
     }

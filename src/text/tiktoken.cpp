@@ -27,7 +27,9 @@ std::vector<RankedEncoding> encodings() {
        {special_token(100257, "<|endoftext|>"), special_token(100258, "<|fim_prefix|>"),
         special_token(100259, "<|fim_middle|>"), special_token(100260, "<|fim_suffix|>"),
         special_token(100276, "<|endofprompt|>")}},
-      {"o200k_base", Splitter::o200k, {special_token(199999, "<|endoftext|>"), special_token(200018, "<|endofprompt|>")}},
+      {"o200k_base",
+       Splitter::o200k,
+       {special_token(199999, "<|endoftext|>"), special_token(200018, "<|endofprompt|>")}},
   };
 }
 
@@ -35,7 +37,8 @@ constexpr std::array<std::int8_t, 256> base64_values = [] {
   std::array<std::int8_t, 256> values{};
   for (auto& value : values) value = -1;
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (std::size_t i = 0; i < digits.size(); ++i) values[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
+  for (std::size_t i = 0; i < digits.size(); ++i)
+    values[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
   return values;
 }();
 
@@ -71,7 +74,8 @@ void each_line(std::string_view text, const std::string& file, Take&& take) {
     const std::string_view digits = space == std::string_view::npos ? "" : line.substr(space + 1);
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
     if (!bytes || bytes->empty() || error != std::errc() || stop != digits.data() + digits.size() || rank < 0) {
-      throw Error(fmt::format("{}: line {} is {}; expected a token in base64, a space and its rank", file, number, quote(line)));
+      throw Error(fmt::format("{}: line {} is {}; expected a token in base64, a space and its rank", file, number,
+                              quote(line)));
     }
     take(number, *bytes, rank);
   }
@@ -122,17 +126,21 @@ TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const 
       throw Error(fmt::format("{}: line {} has rank {} in a file of {} tokens", file, number, rank, lines));
     }
     if (id >= tokens.size()) tokens.resize(id + 1);
-    if (!tokens[id].empty()) throw Error(fmt::format("{}: line {} has rank {}, which another line has too", file, number, rank));
-    if (bytes.size() > longest_token) throw Error(fmt::format("{}: line {} has a token of {} bytes", file, number, bytes.size()));
+    if (!tokens[id].empty())
+      throw Error(fmt::format("{}: line {} has rank {}, which another line has too", file, number, rank));
+    if (bytes.size() > longest_token)
+      throw Error(fmt::format("{}: line {} has a token of {} bytes", file, number, bytes.size()));
     tokens[id] = bytes;
   });
   TokenIndex index(tokens.size());
   for (std::size_t id = 0; id < tokens.size(); ++id) {
     bool is_special = false;
-    for (const AddedToken& token : encoding.special) is_special = is_special || static_cast<std::size_t>(token.id) == id;
+    for (const AddedToken& token : encoding.special)
+      is_special = is_special || static_cast<std::size_t>(token.id) == id;
     if (tokens[id].empty() && !is_special) throw Error(fmt::format("{}: rank {} is missing", file, id));
     if (!tokens[id].empty() && index.find(tokens[id]) != no_token) {
-      throw Error(fmt::format("{}: token {} has two ranks, {} and {}", file, quote(tokens[id]), index.find(tokens[id]), id));
+      throw Error(
+          fmt::format("{}: token {} has two ranks, {} and {}", file, quote(tokens[id]), index.find(tokens[id]), id));
     }
     index.add(tokens[id], !tokens[id].empty());
   }
@@ -154,7 +162,8 @@ TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const 
 
 TokenizerSpec byte_tokenizer() {
   TokenizerSpec spec;
-  for (unsigned byte = 0; byte < 256; ++byte) spec.tokens.push_back(byte_level_text(std::string(1, static_cast<char>(byte))));
+  for (unsigned byte = 0; byte < 256; ++byte)
+    spec.tokens.push_back(byte_level_text(std::string(1, static_cast<char>(byte))));
   spec.pre_tokenizers.emplace_back(ByteLevel{false, false});
   spec.decoders.emplace_back(ByteLevelDecoder{});
   return spec;

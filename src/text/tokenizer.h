@@ -31,10 +31,10 @@ class Tokenizer {
   // Any bytes; an id that is not in the vocabulary is an Error.
   std::string decode(std::span<const TokenId> ids, bool skip_special = false) const;
 
-  std::size_t size() const;                      // one past the highest id
-  std::string_view bytes(TokenId id) const;      // what the token adds to a text
+  std::size_t size() const;                  // one past the highest id
+  std::string_view bytes(TokenId id) const;  // what the token adds to a text
   bool is_special(TokenId id) const;
-  TokenId find(std::string_view token) const;    // by its text in the file ("Ġthe", "<s>"); no_token if there is none
+  TokenId find(std::string_view token) const;  // by its text in the file ("Ġthe", "<s>"); no_token if there is none
   const TokenizerSpec& spec() const;
 
  private:

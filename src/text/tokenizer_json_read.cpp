@@ -85,7 +85,8 @@ void read_normalizer(const JsonPart& step, TokenizerSpec& spec) {
 }
 
 void read_pre_tokenizer(const JsonPart& step, TokenizerSpec& spec) {
-  if (is_byte_level(spec)) throw Error(fmt::format("{} stands behind ByteLevel; expected ByteLevel to be the last", step.where()));
+  if (is_byte_level(spec))
+    throw Error(fmt::format("{} stands behind ByteLevel; expected ByteLevel to be the last", step.where()));
   const std::string type = step["type"].text();
   if (type == "ByteLevel") {
     spec.pre_tokenizers.emplace_back(ByteLevel{step.truth("add_prefix_space", true), step.truth("use_regex", true)});

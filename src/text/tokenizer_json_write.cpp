@@ -29,7 +29,8 @@ Json json_of(const TextSplit& step) {
           {"invert", false}};
 }
 Json byte_level(bool add_prefix_space, bool use_regex) {
-  return {{"type", "ByteLevel"}, {"add_prefix_space", add_prefix_space}, {"trim_offsets", true}, {"use_regex", use_regex}};
+  return {
+      {"type", "ByteLevel"}, {"add_prefix_space", add_prefix_space}, {"trim_offsets", true}, {"use_regex", use_regex}};
 }
 Json json_of(const ByteLevel& step) { return byte_level(step.add_prefix_space, step.use_regex); }
 Json json_of(const Metaspace& step) {
@@ -108,7 +109,8 @@ Json model(const TokenizerSpec& spec) {
     if (!spec.tokens[id].empty()) entries.Container::emplace_back(spec.tokens[id], id);
   }
   for (const TokenMerge& merge : spec.merges) {
-    merges.push_back({spec.tokens[static_cast<std::size_t>(merge.left)], spec.tokens[static_cast<std::size_t>(merge.right)]});
+    merges.push_back(
+        {spec.tokens[static_cast<std::size_t>(merge.left)], spec.tokens[static_cast<std::size_t>(merge.right)]});
   }
   return {{"type", "BPE"},
           {"dropout", nullptr},

@@ -41,9 +41,9 @@ constexpr bool is_in(CharClass single, CharClasses set) { return (set >> static_
 
 inline constexpr CharClasses letter_chars = classes_of(CharClass::upper, CharClass::lower, CharClass::letter);  // \p{L}
 inline constexpr CharClasses number_chars = classes_of(CharClass::number, CharClass::number_word);              // \p{N}
-inline constexpr CharClasses newline_chars = classes_of(CharClass::newline);                                    // [\r\n]
-inline constexpr CharClasses space_chars = classes_of(CharClass::space) | newline_chars;                             // \s
-inline constexpr CharClasses symbol_chars =  // [^\s\p{L}\p{N}]
+inline constexpr CharClasses newline_chars = classes_of(CharClass::newline);              // [\r\n]
+inline constexpr CharClasses space_chars = classes_of(CharClass::space) | newline_chars;  // \s
+inline constexpr CharClasses symbol_chars =                                               // [^\s\p{L}\p{N}]
     classes_of(CharClass::other, CharClass::other_word, CharClass::mark);
 inline constexpr CharClasses word_chars =  // \w
     letter_chars | classes_of(CharClass::other_word, CharClass::mark, CharClass::number_word);

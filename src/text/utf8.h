@@ -14,7 +14,7 @@ namespace reckon {
 inline constexpr char32_t invalid_char = 0xFFFD;
 
 struct Utf8Char {
-  char32_t point;  // invalid_char for a broken byte
+  char32_t point;      // invalid_char for a broken byte
   std::size_t length;  // bytes; 1 for a broken byte
   bool valid;
 };

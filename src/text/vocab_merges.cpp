@@ -19,13 +19,15 @@ TokenizerSpec parse_vocab_merges(std::string_view vocab, const std::string& voca
     if (line.empty() || (number == 1 && line.starts_with("#version"))) continue;
     const std::size_t space = line.find(' ');
     if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) {
-      throw Error(fmt::format("{}: line {} is {}; expected two tokens with a space between them", merges_file, number, quote(line)));
+      throw Error(fmt::format("{}: line {} is {}; expected two tokens with a space between them", merges_file, number,
+                              quote(line)));
     }
     listed.merges.emplace_back(line.substr(0, space), line.substr(space + 1));
   }
   TokenizerSpec spec;
   for (const auto& [token, id] : listed.tokens) {
-    if (token == "<|endoftext|>") spec.added_tokens.push_back({static_cast<TokenId>(id), token, true, false, false, false, false});
+    if (token == "<|endoftext|>")
+      spec.added_tokens.push_back({static_cast<TokenId>(id), token, true, false, false, false, false});
   }
   spec.pre_tokenizers.emplace_back(ByteLevel{false, true});
   spec.decoders.emplace_back(ByteLevelDecoder{});

@@ -23,8 +23,8 @@ AddedById added_by_id(const ListedVocabulary& listed, const TokenizerSpec& spec)
   const std::int64_t end = static_cast<std::int64_t>(listed.tokens.size()) + most_added_gap;
   for (const AddedToken& token : spec.added_tokens) {
     if (token.id < 0 || token.id >= end) {
-      throw Error(fmt::format("{}: added token {} has id {}; expected 0 to {}", listed.file, quote(token.content), token.id,
-                              end - 1));
+      throw Error(fmt::format("{}: added token {} has id {}; expected 0 to {}", listed.file, quote(token.content),
+                              token.id, end - 1));
     }
     const auto [place, is_new] = added.emplace(token.id, &token);
     if (!is_new && place->second->content != token.content) {
@@ -44,11 +44,13 @@ void set_tokens(ListedVocabulary& listed, const AddedById& added, TokenizerSpec&
     auto next = static_cast<std::int64_t>(spec.tokens.size());
     if (id < 0) throw Error(fmt::format("{}: token {} has id {}; expected 0 or more", listed.file, quote(text), id));
     if (id < next) {
-      throw Error(fmt::format("{}: tokens {} and {} both have id {}", listed.file, quote(spec.tokens.back()), quote(text), id));
+      throw Error(
+          fmt::format("{}: tokens {} and {} both have id {}", listed.file, quote(spec.tokens.back()), quote(text), id));
     }
     for (; next < id; ++next) {
       if (!added.contains(next)) {
-        throw Error(fmt::format("{}: id {} is missing: no token has it, but {} has id {}", listed.file, next, quote(text), id));
+        throw Error(
+            fmt::format("{}: id {} is missing: no token has it, but {} has id {}", listed.file, next, quote(text), id));
       }
       spec.tokens.emplace_back();
     }
@@ -71,7 +73,8 @@ void set_merges(const ListedVocabulary& listed, TokenizerSpec& spec) {
   }
   spec.merges.clear();
   spec.merges.reserve(listed.merges.size());
-  for (const auto& [left, right] : listed.merges) {
+  for (const auto& pair : listed.merges) {
+    const std::string &left = pair.first, &right = pair.second;  // clang 14 lets no lambda take a structured binding
     const auto find = [&](const std::string& text) {
       const TokenId id = index.find(text);
       if (id == no_token) {
@@ -96,7 +99,8 @@ void set_vocabulary(ListedVocabulary listed, TokenizerSpec& spec) {
     }
   }
   set_merges(listed, spec);
-  if (!spec.unk_token.empty() && std::find(spec.tokens.begin(), spec.tokens.end(), spec.unk_token) == spec.tokens.end()) {
+  if (!spec.unk_token.empty() &&
+      std::find(spec.tokens.begin(), spec.tokens.end(), spec.unk_token) == spec.tokens.end()) {
     throw Error(fmt::format("{}: unk_token {} is not in the vocabulary", listed.file, quote(spec.unk_token)));
   }
 }

@@ -15,7 +15,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const reckon::Tokenizer tokenizer(reckon::parse_tokenizer_json(text, "fuzz"));
     const std::vector<reckon::TokenId> ids = tokenizer.encode(text);
     tokenizer.decode(ids);
-    const reckon::Tokenizer again(reckon::parse_tokenizer_json(reckon::write_tokenizer_json(tokenizer.spec()), "written"));
+    const reckon::Tokenizer again(
+        reckon::parse_tokenizer_json(reckon::write_tokenizer_json(tokenizer.spec()), "written"));
     if (again.encode(text) != ids) std::abort();
   } catch (const reckon::Error&) {
   }

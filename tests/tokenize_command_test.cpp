@@ -1,0 +1,55 @@
+// reckon tokenize as a person or a script uses it, with the tokenizer in tests/data (ids by Hugging Face tokenizers).
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "program_fixture.h"
+
+namespace reckon {
+namespace {
+
+const std::string golden = std::string(RECKON_SOURCE_DIR) + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
+
+TEST_F(ProgramTest, TokenizePrintsIdsAndDecodesThem) {
+  EXPECT_EQ(run({"tokenize", "--tokenizer", golden, "Once upon a time"}).out, "3527 597 258 673\n");
+  EXPECT_EQ(run({"tokenize", "--tokenizer", golden, "--decode", "3527 597,258 673"}).out, "Once upon a time\n");
+  EXPECT_EQ(run({"tokenize", "--tokenizer", "bytes", "Aé"}).out, "65 195 169\n");
+}
+
+TEST_F(ProgramTest, TokenizeGivesIdsAndPiecesAsJson) {
+  const Json tokens = json({"tokenize", "--tokenizer", golden, "Once upon"});
+  EXPECT_EQ(tokens.at("ids"), Json({3527, 597}));
+  EXPECT_EQ(tokens.at("pieces"), Json({"Once", " upon"}));
+}
+
+TEST_F(ProgramTest, TokenizeCountsAFileByKind) {
+  std::ofstream(folder_ / "text") << "Once upon a time 7!\n";
+  const std::string file = (folder_ / "text").string();
+  const Json statistics = json({"tokenize", "--tokenizer", "bytes", "--file", file, "--count"}).at("statistics");
+  EXPECT_EQ(statistics.at("bytes"), 20);
+  EXPECT_EQ(statistics.at("tokens"), 20);
+  EXPECT_EQ(statistics.at("kinds").at("word").at("tokens"), 13);
+  EXPECT_EQ(statistics.at("kinds").at("number").at("tokens"), 1);
+  EXPECT_EQ(statistics.at("kinds").at("symbol").at("tokens"), 1);
+  EXPECT_EQ(statistics.at("kinds").at("white space").at("tokens"), 5);
+}
+
+TEST_F(ProgramTest, TokenizeShowsPiecesWithIdsAndBytes) {
+  const std::string out = run({"tokenize", "--tokenizer", golden, "--show", "Once upon"}).out;
+  EXPECT_EQ(out.substr(0, out.find('\n')), "Once| upon");
+  EXPECT_NE(out.find("20 75 70 6f 6e"), std::string::npos) << out;
+}
+
+TEST_F(ProgramTest, TokenizeSaysWhatIsWrong) {
+  expect_complaint({"tokenize"}, 2, "no text is given; expected one of TEXT, --file and --decode");
+  expect_complaint({"tokenize", "a", "--decode", "1"}, 2, "several texts are given");
+  expect_complaint({"tokenize", "--tokenizer", golden, "--decode", "8192"}, 1,
+                   "token id 8192 is not in the vocabulary");
+  expect_complaint({"tokenize", "--tokenizer", "nothing-here", "a"}, 1, "there is no tokenizer 'nothing-here'");
+  expect_complaint({"tokenize", "--tokenizer", "bytes", "--file", (folder_ / "none").string()}, 1, "cannot be opened");
+}
+
+}  // namespace
+}  // namespace reckon
