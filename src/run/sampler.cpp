@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace reckon {
 namespace {
@@ -84,39 +86,49 @@ std::span<const float> Sampler::penalized(std::span<const float> logits, std::sp
   return scores_;
 }
 
-// Takes what top_k leaves, with its weight.
-void Sampler::weigh(std::span<const float> scores, float most) {
-  float least = -std::numeric_limits<float>::infinity();
-  if (sampling_.top_k > 0 && static_cast<std::size_t>(sampling_.top_k) < scores.size()) {
-    best_tokens(scores, sampling_.top_k, ranked_);
-    least = ranked_.back().score;
+void Sampler::keep_top_k(std::span<const float> scores) {
+  const auto size = static_cast<std::int32_t>(scores.size());
+  if (sampling_.top_k == 0 || sampling_.top_k >= size) {
+    ids_.resize(scores.size());
+    std::iota(ids_.begin(), ids_.end(), 0);
+    return;
   }
+  best_tokens(scores, sampling_.top_k, ranked_);
+  const float least = ranked_.back().score;
+  ids_.clear();
+  for (std::int32_t id = 0; id < size; ++id) {
+    if (scores[static_cast<std::size_t>(id)] >= least) ids_.push_back(id);
+  }
+}
+
+void Sampler::weigh(std::span<const float> scores, float most) {
   // A temperature next to 0 must not make 0 · ∞ of the best.
   const auto factor = static_cast<float>(std::min(1 / sampling_.temperature, 1e38));
-  ids_.clear();
-  weights_.clear();
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] < least) continue;
-    ids_.push_back(static_cast<std::int32_t>(i));
-    weights_.push_back((scores[i] - most) * factor);
-  }
+  weights_.resize(ids_.size());
+  for (std::size_t i = 0; i < ids_.size(); ++i) weights_[i] = (scores[static_cast<std::size_t>(ids_[i])] - most) * factor;
   vector_exp(weights_.data(), static_cast<std::int64_t>(weights_.size()), 0);
 }
 
+// Buckets of like weights, by exponent and the first bits of the mantissa (these bits of a positive float rise with its
+// value), tell in which of them top_p is reached; only that one is looked into.
 void Sampler::keep_top_p(std::span<const float> scores) {
   if (sampling_.top_p == 1) return;
-  const double total = sum(weights_);
-  // Tokens lighter than this weigh less than 1 − top_p even if all of them do: none can be left.
-  const double light = (1 - sampling_.top_p) * total / static_cast<double>(weights_.size());
+  const auto bucket_of = [](float weight) { return std::bit_cast<std::uint32_t>(weight) >> 20; };
+  std::array<double, 1024> buckets = {};  // no weight is above 1, whose bucket is 1016
+  for (const float weight : weights_) buckets[bucket_of(weight)] += static_cast<double>(weight);
+  double wanted = sampling_.top_p * sum(weights_);
+  std::uint32_t bucket = buckets.size() - 1;
+  for (; bucket > 0 && (buckets[bucket] == 0 || buckets[bucket] < wanted); --bucket) wanted -= buckets[bucket];
+
+  const auto ranked = [&](std::size_t i) { return Ranked{scores[static_cast<std::size_t>(ids_[i])], static_cast<std::int32_t>(i)}; };
   ranked_.clear();
   for (std::size_t i = 0; i < ids_.size(); ++i) {
-    if (static_cast<double>(weights_[i]) < light) continue;
-    ranked_.push_back({scores[static_cast<std::size_t>(ids_[i])], static_cast<std::int32_t>(i)});
+    if (bucket_of(weights_[i]) == bucket) ranked_.push_back(ranked(i));
   }
-  const Ranked last = border(ranked_, weights_, sampling_.top_p * total);
+  if (ranked_.empty()) return;  // all are needed
+  const Ranked last = border(ranked_, weights_, wanted);
   for (std::size_t i = 0; i < ids_.size(); ++i) {
-    const Ranked token{scores[static_cast<std::size_t>(ids_[i])], static_cast<std::int32_t>(i)};
-    if (ranks_before(last, token)) weights_[i] = 0;
+    if (ranks_before(last, ranked(i))) weights_[i] = 0;
   }
 }
 
@@ -160,6 +172,7 @@ std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::i
   if (sampling_.temperature == 0) {
     return static_cast<std::int32_t>(std::find(scores.begin(), scores.end(), most) - scores.begin());
   }
+  keep_top_k(scores);
   weigh(scores, most);
   keep_top_p(scores);
   keep_min_p();

@@ -53,6 +53,7 @@ class Sampler {
 
  private:
   std::span<const float> penalized(std::span<const float> logits, std::span<const std::int32_t> history);
+  void keep_top_k(std::span<const float> scores);
   void weigh(std::span<const float> scores, float most);
   void keep_top_p(std::span<const float> scores);
   void keep_min_p();
