@@ -1,0 +1,221 @@
+// The splitters against PCRE2, which runs the published regular expressions as they stand, and against pieces that
+// follow from those expressions by hand.
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <gtest/gtest.h>
+#include <pcre2.h>
+
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "text/split.h"
+#include "text/utf8.h"
+
+namespace {
+
+using reckon::Splitter;
+using Pieces = std::vector<std::string>;
+
+constexpr Splitter every_splitter[] = {Splitter::gpt2, Splitter::cl100k, Splitter::qwen2, Splitter::o200k};
+
+Pieces pieces_of(Splitter splitter, std::string_view text) {
+  Pieces pieces;
+  reckon::split(splitter, text, [&](std::string_view piece) { pieces.emplace_back(piece); });
+  return pieces;
+}
+
+class Regex {
+ public:
+  explicit Regex(std::string_view pattern)
+      : code_(compile(pattern), pcre2_code_free), data_(pcre2_match_data_create(1, nullptr), pcre2_match_data_free) {
+    pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
+  }
+
+  Pieces pieces_of(const std::string& text) const {
+    Pieces pieces;
+    for (std::size_t at = 0; at < text.size();) {
+      const int found = pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at,
+                                    PCRE2_ANCHORED, data_.get(), nullptr);
+      EXPECT_GT(found, 0) << "the expression does not cover the text";
+      if (found <= 0) break;
+      const std::size_t end = pcre2_get_ovector_pointer(data_.get())[1];
+      if (end == at) break;
+      pieces.push_back(text.substr(at, end - at));
+      at = end;
+    }
+    return pieces;
+  }
+
+ private:
+  static pcre2_code* compile(std::string_view pattern) {
+    int error = 0;
+    PCRE2_SIZE offset = 0;
+    pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
+                                     PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
+    EXPECT_NE(code, nullptr) << "error " << error << " at " << offset;
+    return code;
+  }
+  std::unique_ptr<pcre2_code, decltype(&pcre2_code_free)> code_;
+  std::unique_ptr<pcre2_match_data, decltype(&pcre2_match_data_free)> data_;
+};
+
+std::string utf8(char32_t point) {
+  std::string text;
+  reckon::append_utf8(text, point);
+  return text;
+}
+
+// PCRE2 10.42 knows Unicode 14; what came later is unassigned to it. And it alone counts U+180E as a space, which
+// Unicode took out in 6.3.
+bool is_the_same_to_pcre2(char32_t point) {
+  static const Regex assigned(R"(\P{Cn}|)");
+  if (point >= 0xD800 && point < 0xE000) return false;
+  const bool newer = reckon::class_of(point) != reckon::CharClass::other && assigned.pieces_of(utf8(point)).empty();
+  return !newer && point != 0x180E;
+}
+
+TEST(Splitters, ClassEveryCharacterOfUnicodeAsPcre2Does) {
+  using enum reckon::CharClass;
+  const struct {
+    const char* pattern;
+    reckon::CharClasses set;
+  } sets[] = {{R"([\p{Lu}\p{Lt}]|)", reckon::classes_of(upper)},
+              {R"(\p{Ll}|)", reckon::classes_of(lower)},
+              {R"([\p{Lm}\p{Lo}]|)", reckon::classes_of(letter)},
+              {R"(\p{M}|)", reckon::classes_of(mark)},
+              {R"(\p{N}|)", reckon::numbers},
+              {R"(\s|)", reckon::spaces}};
+  for (const auto& [pattern, set] : sets) {
+    const Regex regex(pattern);
+    int wrong = 0, newer = 0;
+    for (char32_t point = 0; point <= 0x10FFFF; ++point) {
+      const bool ours = reckon::is_in(reckon::class_of(point), set);
+      if ((point >= 0xD800 && point < 0xE000) || ours != regex.pieces_of(utf8(point)).empty()) continue;
+      ++(is_the_same_to_pcre2(point) ? wrong : newer);
+    }
+    EXPECT_EQ(wrong, 0) << pattern;
+    EXPECT_LT(newer, 5000) << pattern;
+  }
+}
+
+// Every kind of character, the ends of their ranges, and those that the expressions name.
+const std::vector<std::string> hard_characters = {
+    " ",   " ",    " ",          "\n",     "\r",     "\t",     "\u00A0", "\u0085", "\u2003", "\u3000", "\u2028",
+    "'",   "'",    "s",          "S",      "t",      "T",      "m",      "d",      "l",      "L",      "r",
+    "e",   "v",    "V",          "E",      "\u017F", "\u212A", "a",      "Z",      "é",      "É",      "\u01C5",
+    "ʰ",   "ª",    "中",         "文",     "\u0301", "\u0903", "\u20DD", "0",      "1",      "9",      "²",
+    "½",   "Ⅷ",    "٣",          "_",      "-",      "/",      "/",      "!",      "。",     "🙂",   "👩",
+    "‍", "🏽", "\U000E0100", "\u200B", "\uFEFF", "\x01",   "<",      "|",      "\uFFFD", "\u0378"};
+
+void expect_same_pieces(const std::vector<std::pair<Splitter, Regex>>& regexes, const std::string& text) {
+  for (const auto& [splitter, regex] : regexes) {
+    ASSERT_EQ(pieces_of(splitter, text), regex.pieces_of(text)) << static_cast<int>(splitter) << ": " << text;
+  }
+}
+
+std::vector<std::pair<Splitter, Regex>> every_regex() {
+  std::vector<std::pair<Splitter, Regex>> regexes;
+  for (const Splitter splitter : every_splitter) {
+    for (const std::string_view pattern : reckon::patterns_of(splitter)) regexes.emplace_back(splitter, Regex(pattern));
+  }
+  return regexes;
+}
+
+TEST(Splitters, CutMixturesOfHardCharactersAsPcre2Does) {
+  const auto regexes = every_regex();
+  std::mt19937 random(1);
+  for (int round = 0; round < 40000; ++round) {
+    std::string text;
+    for (std::size_t n = random() % 14; n > 0; --n) {
+      const std::string& character = hard_characters[random() % hard_characters.size()];
+      for (std::size_t repeat = random() % 4 ? 1 : 1 + random() % 5; repeat > 0; --repeat) text += character;
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_same_pieces(regexes, text));
+  }
+}
+
+TEST(Splitters, CutRandomUnicodeAsPcre2Does) {
+  const auto regexes = every_regex();
+  std::mt19937 random(2);
+  const char32_t planes[] = {0x80, 0x250, 0x800, 0x3100, 0x10000, 0x20000, 0x110000};
+  for (int round = 0; round < 20000; ++round) {
+    std::string text;
+    while (text.size() < 60) {
+      const char32_t point = random() % planes[random() % std::size(planes)];
+      if (is_the_same_to_pcre2(point)) text += utf8(point);
+      if (random() % 4 == 0) text += hard_characters[random() % hard_characters.size()];
+    }
+    ASSERT_NO_FATAL_FAILURE(expect_same_pieces(regexes, text));
+  }
+}
+
+TEST(Splitters, TreatEachInvalidByteAsAReplacementCharacterAndKeepIt) {
+  std::mt19937 random(3);
+  const std::string bytes = "\x80\xBF\xC0\xC3\xE2\xED\xA0\xF0\x9F\xF4\x90\xFF ab1\n'";
+  for (int round = 0; round < 20000; ++round) {
+    std::string broken, replaced;
+    for (std::size_t n = random() % 12; n > 0; --n) broken += bytes[random() % bytes.size()];
+    std::vector<std::size_t> place = {0};  // of each byte of `replaced`, plus one for its end, in `broken`
+    for (std::size_t at = 0; at < broken.size();) {
+      const reckon::Utf8Char c = reckon::utf8_char(broken.data() + at, broken.data() + broken.size());
+      replaced += c.valid ? broken.substr(at, static_cast<std::size_t>(c.length)) : "\uFFFD";
+      at += static_cast<std::size_t>(c.length);
+      place.resize(replaced.size() + 1, at);
+      place.back() = at;
+    }
+    for (const Splitter splitter : every_splitter) {
+      std::vector<std::size_t> ends, expected;
+      std::size_t at = 0;
+      for (const std::string& piece : pieces_of(splitter, broken)) ends.push_back(at += piece.size());
+      at = 0;
+      for (const std::string& piece : pieces_of(splitter, replaced)) expected.push_back(place[at += piece.size()]);
+      ASSERT_EQ(ends, expected) << testing::PrintToString(broken);
+    }
+  }
+}
+
+TEST(Splitters, LeaveTheLastSpaceOfARunToTheWord) {
+  EXPECT_EQ(pieces_of(Splitter::gpt2, "a  b\n\n c  "), (Pieces{"a", " ", " b", "\n\n", " c", "  "}));
+  EXPECT_EQ(pieces_of(Splitter::cl100k, "a  b\n\n c  \n "), (Pieces{"a", " ", " b", "\n\n", " c", "  \n", " "}));
+}
+
+TEST(Splitters, DifferInContractionsDigitsAndCase) {
+  const std::string text = "WE'LL CamelCase's 12345";
+  EXPECT_EQ(pieces_of(Splitter::gpt2, text), (Pieces{"WE", "'", "LL", " CamelCase", "'s", " 12345"}));
+  EXPECT_EQ(pieces_of(Splitter::cl100k, text), (Pieces{"WE", "'LL", " CamelCase", "'s", " ", "123", "45"}));
+  EXPECT_EQ(pieces_of(Splitter::qwen2, text), (Pieces{"WE", "'LL", " CamelCase", "'s", " ", "1", "2", "3", "4", "5"}));
+  EXPECT_EQ(pieces_of(Splitter::o200k, text), (Pieces{"WE'LL", " Camel", "Case's", " ", "123", "45"}));
+}
+
+TEST(Splitters, AreKnownByTheirPatterns) {
+  for (const Splitter splitter : every_splitter) {
+    for (const std::string_view pattern : reckon::patterns_of(splitter)) {
+      EXPECT_EQ(reckon::splitter_of_pattern(pattern), splitter);
+    }
+  }
+  EXPECT_EQ(reckon::splitter_of_pattern(R"(\w+|\s+)"), std::nullopt);
+}
+
+TEST(SafeCut, LeavesThePiecesOfBothSidesAsTheyWere) {
+  std::mt19937 random(4);
+  int cuts = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text;
+    for (std::size_t n = random() % 30; n > 0; --n) text += hard_characters[random() % hard_characters.size()];
+    if (round % 3 == 0 && !text.empty()) text[random() % text.size()] = static_cast<char>(random());
+    const std::size_t from = random() % (text.size() + 1);
+    const std::size_t cut = reckon::safe_cut(text, from);
+    ASSERT_GE(cut, from);
+    ASSERT_LE(cut, text.size());
+    cuts += cut < text.size();
+    for (const Splitter splitter : every_splitter) {
+      Pieces both = pieces_of(splitter, text.substr(0, cut));
+      for (std::string& piece : pieces_of(splitter, text.substr(cut))) both.push_back(std::move(piece));
+      ASSERT_EQ(both, pieces_of(splitter, text));
+    }
+  }
+  EXPECT_GT(cuts, 5000);
+}
+
+}  // namespace
