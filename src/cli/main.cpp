@@ -1,1 +1,139 @@
-int main() { return 0; }
+// The program: its commands, and how errors reach the person. 0: done, 2: wrong use, 1: anything else.
+#include <fmt/format.h>
+#include <reckon/reckon.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "files/quote.h"
+#include "model/nearest.h"
+#include "report/text.h"
+
+namespace reckon::cli {
+namespace {
+
+int complain(const std::string& sentence, int code) {
+  const std::string line = "reckon: " + printable(sentence) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+  return code;
+}
+
+// The command that was being read, or the program itself.
+const CLI::App& command_of(const CLI::App& program) {
+  const std::vector<CLI::App*> parsed = program.get_subcommands();
+  return parsed.empty() ? program : *parsed.front();
+}
+
+std::vector<std::string> known_words(const CLI::App& command, bool options) {
+  std::vector<std::string> words;
+  if (!options) {
+    for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) words.push_back(sub->get_name());
+    return words;
+  }
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  }
+  return words;
+}
+
+std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error) {
+  const CLI::App& command = command_of(program);
+  const bool top = &command == &program;
+  const std::string help = fmt::format("`reckon {}--help` shows what it takes", top ? "" : command.get_name() + " ");
+  const std::vector<std::string> extra = program.remaining(true);
+  if (!extra.empty()) {
+    const std::string word = extra.front().substr(0, extra.front().find('='));
+    const bool option = word.starts_with('-');
+    const std::string near = option || top ? nearest(word, known_words(command, option)) : "";
+    const std::string what = option ? "option" : top ? "command" : "argument";
+    return fmt::format("unknown {} {}{}; {}", what, quote(word), near.empty() ? "" : " (did you mean " + near + "?)", help);
+  }
+  if (top) return "a command is missing; `reckon --help` lists them";
+  std::string what = error.what();
+  std::replace(what.begin(), what.end(), '\n', ' ');
+  if (error.get_name() == "ArgumentMismatch") {
+    const bool missing = what.find("missing") != std::string::npos;
+    what = what.substr(0, what.find(':')) + (missing ? " has no value" : " is given more than once");
+  }
+  return fmt::format("{}; {}", what, help);
+}
+
+// "--layers -3" is a wrong number, not an option called -3.
+std::vector<std::string> arguments(int argc, char** argv) {
+  std::vector<std::string> out;
+  for (int i = 1; i < argc; ++i) {
+    const std::string text = argv[i];
+    const bool negative = text.size() > 1 && text[0] == '-' && (text[1] == '.' || (text[1] >= '0' && text[1] <= '9'));
+    if (negative && !out.empty() && out.back().starts_with("--") && out.back().find('=') == std::string::npos) {
+      out.back() += "=" + text;
+    } else {
+      out.push_back(text);
+    }
+  }
+  std::reverse(out.begin(), out.end());  // CLI11 takes them from the back
+  return out;
+}
+
+// CLI11 leaves two empty lines between groups.
+std::string squeezed(std::string text) {
+  for (std::size_t at; (at = text.find("\n\n\n")) != std::string::npos;) text.erase(at, 1);
+  return text;
+}
+
+int run(int argc, char** argv) {
+  CLI::App program("reckon counts, runs and trains transformer language models from one description.\n", "reckon");
+  program.set_version_flag("--version", std::string("reckon ") + version(), "print the version");
+  program.set_help_flag("--help,-h", "print this help");
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(34);
+  for (const auto& [from, to] : {std::pair{"OPTIONS", "options"}, {"SUBCOMMAND", "COMMAND"}, {"REQUIRED", ""}, {"Positionals", "Arguments"}}) {
+    program.get_formatter()->label(from, to);
+  }
+  program.footer(
+      "Examples:\n"
+      "  reckon count gpt2                                   where every parameter and every FLOP goes\n"
+      "  reckon count llama-3.1-8b --phase decode --past 8k  what one more token costs\n"
+      "  reckon compare gpt2 gpt2-xl                         two models side by side\n"
+      "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n\n"
+      "`reckon COMMAND --help` shows the options of a command.");
+  add_count(program);
+  add_models(program);
+  add_compare(program);
+  add_sweep(program);
+  add_completion(program);
+  try {
+    program.parse(arguments(argc, argv));
+  } catch (const CLI::CallForVersion& call) {
+    write_text(std::string(call.what()) + "\n");
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App& command = command_of(program);
+    write_text(squeezed(command.help(&command == &program ? "" : "reckon")));
+  } catch (const CLI::ParseError& error) {
+    if (argc < 2) std::fputs((program.help() + "\n").c_str(), stderr);
+    return complain(usage_sentence(program, error), 2);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace reckon::cli
+
+int main(int argc, char** argv) {
+  using reckon::cli::complain;
+  std::signal(SIGPIPE, SIG_IGN);  // `reckon … | head` ends quietly
+  try {
+    return reckon::cli::run(argc, argv);
+  } catch (const reckon::UsageError& error) {
+    return complain(error.what(), 2);
+  } catch (const std::bad_alloc&) {
+    return complain("there is not enough memory for this", 1);
+  } catch (const std::exception& error) {
+    return complain(error.what(), 1);
+  }
+}

@@ -11,15 +11,32 @@
 namespace reckon {
 
 struct Column {
-  std::string title;
-  bool right = false;  // numbers stand right
+  enum class Kind {
+    text,     // wrapped at spaces where the table would be too wide
+    formula,  // wrapped at + and ·
+    bar,      // the cell is a share such as "0.317", drawn as a bar; in the terminal only
+  };
+  std::string title;   // no title in any column: the table has no head
+  bool right = false;  // numbers stand right, and are never wrapped
+  Kind kind = Kind::text;
+  bool joined = false;  // stays beside the column before it where a table is too wide and is split
+};
+
+// A cell as people read it, and as CSV gives it where that is different ("31.7%" and "0.316525"). Grouped numbers lose
+// their commas by themselves. Leading spaces set a cell in.
+struct Cell {
+  std::string text;
+  std::string plain;
+  Cell(std::string text_ = "", std::string plain_ = "") : text(std::move(text_)), plain(std::move(plain_)) {}
+  Cell(const char* text_) : text(text_) {}
 };
 
 struct Table {
   std::string title;
   std::vector<Column> columns;
-  std::vector<std::vector<std::string>> rows;  // UTF-8; a cell per column
-  std::size_t totals = 0;                      // the last so many rows are sums, set apart by a line
+  std::vector<std::vector<Cell>> rows;  // UTF-8; a cell per column
+  std::size_t totals = 0;               // the last so many rows are sums, set apart by a line
+  std::vector<std::size_t> groups;      // the rows that head the ones below them
 };
 
 struct Heading {
@@ -52,7 +69,9 @@ struct Terminal {
   bool color = false;
 };
 
-// `table` is for the terminal, at most terminal.width columns wide; `csv` holds the tables alone, with plain numbers.
+// `table` is for the terminal, at most terminal.width columns wide; `csv` holds the tables alone, with plain numbers:
+// several tables become one, with a first column that says which table a line is from, and those without a head are for
+// reading only and left out.
 std::string render(const Document& document, Format format, const Terminal& terminal);
 
 }  // namespace reckon

@@ -1,0 +1,16 @@
+// The commands, one file each. Each function adds its command to the program; the command runs when it was parsed.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace reckon::cli {
+
+void add_count(CLI::App& program);
+void add_models(CLI::App& program);
+void add_compare(CLI::App& program);
+void add_sweep(CLI::App& program);
+void add_completion(CLI::App& program);
+
+}  // namespace reckon::cli

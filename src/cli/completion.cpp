@@ -1,0 +1,183 @@
+// reckon completion: scripts that complete commands, options, their words and the names of presets, made from the
+// program's own description of itself.
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "files/quote.h"
+#include "model/presets.h"
+
+namespace reckon::cli {
+namespace {
+
+struct Flag {
+  std::string name, help;
+  bool takes_value = false, takes_file = false;
+  std::vector<std::string> words;
+};
+
+struct Command {
+  std::string name, help;
+  std::vector<Flag> flags;
+  std::vector<std::string> words;  // of its argument
+  bool takes_models = false;
+};
+
+// "a|b|c" → the words; "N", "FILE" → none.
+std::vector<std::string> words_of(const std::string& type) {
+  std::vector<std::string> words;
+  if (type.find('|') == std::string::npos) return words;
+  for (std::size_t from = 0; from <= type.size();) {
+    const std::size_t to = std::min(type.find('|', from), type.size());
+    if (std::islower(static_cast<unsigned char>(type[from]))) words.push_back(type.substr(from, to - from));
+    from = to + 1;
+  }
+  return words;
+}
+
+std::vector<Command> commands_of(const CLI::App& program) {
+  std::vector<Command> commands;
+  for (const CLI::App* app : program.get_subcommands([](const CLI::App*) { return true; })) {
+    Command command{app->get_name(), app->get_description(), {}, {}, false};
+    for (const CLI::Option* option : app->get_options()) {
+      const std::string type = option->get_type_name();
+      if (option->get_lnames().empty()) {
+        command.takes_models = command.takes_models || option->get_name().starts_with("MODEL");
+        command.words = words_of(type);
+        continue;
+      }
+      command.flags.push_back({"--" + option->get_lnames().front(), option->get_description(), option->get_expected_min() > 0,
+                               type == "FILE", words_of(type)});
+    }
+    commands.push_back(std::move(command));
+  }
+  return commands;
+}
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
+
+std::string preset_names() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.emplace_back(preset.name);
+  return joined(names);
+}
+
+std::string bash_script(const std::vector<Command>& commands) {
+  std::vector<std::string> names;
+  std::string values, words;
+  for (const Command& command : commands) {
+    names.push_back(command.name);
+    std::vector<std::string> flags;
+    for (const Flag& flag : command.flags) {
+      flags.push_back(flag.name);
+      const std::string reply = flag.takes_file ? "$(compgen -f -- \"$current\")"
+                                                : fmt::format("$(compgen -W \"{}\" -- \"$current\")", joined(flag.words));
+      if (flag.takes_value) values += fmt::format("    \"{} {}\") COMPREPLY=({}); return ;;\n", command.name, flag.name, reply);
+    }
+    words += fmt::format("    {}) words=\"{} {}\"{} ;;\n", command.name, joined(flags), joined(command.words),
+                         command.takes_models ? "; [[ $current == -* ]] || words=$presets files=yes" : "");
+  }
+  return fmt::format(
+      "# reckon completion bash > ~/.local/share/bash-completion/completions/reckon\n"
+      "_reckon() {{\n"
+      "  local current=\"${{COMP_WORDS[COMP_CWORD]}}\" previous=\"${{COMP_WORDS[COMP_CWORD-1]}}\" words files=\n"
+      "  local presets=\"{}\"\n"
+      "  if [[ $COMP_CWORD == 1 ]]; then\n"
+      "    COMPREPLY=($(compgen -W \"{} --help --version\" -- \"$current\")); return\n"
+      "  fi\n"
+      "  case \"${{COMP_WORDS[1]}} $previous\" in\n{}  esac\n"
+      "  case \"${{COMP_WORDS[1]}}\" in\n{}  esac\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n"
+      "  if [[ $files ]]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
+      "}}\n"
+      "complete -o filenames -F _reckon reckon\n",
+      preset_names(), joined(names), values, words);
+}
+
+// Text inside single quotes, and inside zsh's [description].
+std::string within_quotes(std::string_view text, std::string_view also = "") {
+  std::string out;
+  for (char c : text) {
+    if (c == '\'') {
+      out += "'\\''";
+      continue;
+    }
+    if (also.find(c) != std::string_view::npos) out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string zsh_script(const std::vector<Command>& commands) {
+  std::string list, cases;
+  for (const Command& command : commands) {
+    list += fmt::format("    '{}:{}'\n", command.name, within_quotes(command.help, ":"));
+    cases += fmt::format("    {})\n      _arguments \\\n", command.name);
+    for (const Flag& flag : command.flags) {
+      const std::string action = flag.takes_file ? "_files" : "(" + joined(flag.words) + ")";
+      const std::string value = !flag.takes_value ? "" : flag.words.empty() && !flag.takes_file ? ":value: " : ":value:" + action;
+      cases += fmt::format("        '{}[{}]{}' \\\n", flag.name, within_quotes(flag.help, "[]:"), value);
+    }
+    const std::string argument = command.takes_models ? "_reckon_models" : "(" + joined(command.words) + ")";
+    cases += fmt::format("        '*:argument:{}' ;;\n", argument);
+  }
+  return fmt::format(
+      "#compdef reckon\n"
+      "# reckon completion zsh > ~/.zfunc/_reckon   (with ~/.zfunc in fpath, before compinit)\n"
+      "_reckon_models() {{\n"
+      "  compadd {}\n"
+      "  _files\n"
+      "}}\n"
+      "_reckon() {{\n"
+      "  local -a commands=(\n{}  )\n"
+      "  if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
+      "  shift words; (( CURRENT-- ))\n"
+      "  case $words[1] in\n{}  esac\n"
+      "}}\n"
+      "compdef _reckon reckon\n",
+      preset_names(), list, cases);
+}
+
+std::string fish_script(const std::vector<Command>& commands) {
+  std::string out =
+      "# reckon completion fish > ~/.config/fish/completions/reckon.fish\n"
+      "complete -c reckon -f\n";
+  for (const Command& command : commands) {
+    out += fmt::format("complete -c reckon -n __fish_use_subcommand -a {} -d '{}'\n", command.name, within_quotes(command.help));
+    const std::string condition = fmt::format("complete -c reckon -n '__fish_seen_subcommand_from {}'", command.name);
+    for (const Flag& flag : command.flags) {
+      out += fmt::format("{} -l {} -d '{}'", condition, flag.name.substr(2), within_quotes(flag.help));
+      if (flag.takes_file) out += " -rF";
+      if (flag.takes_value && !flag.takes_file) out += fmt::format(" -xa '{}'", joined(flag.words));
+      out += "\n";
+    }
+    if (!command.words.empty()) out += fmt::format("{} -a '{}'\n", condition, joined(command.words));
+    if (command.takes_models) out += fmt::format("{} -Fa '{}'\n", condition, preset_names());
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_completion(CLI::App& program) {
+  const auto shell = std::make_shared<std::string>();
+  CLI::App& command = add_command(program, "completion", "a script that completes reckon's commands in a shell",
+                                  "  source <(reckon completion bash)\n"
+                                  "  reckon completion fish > ~/.config/fish/completions/reckon.fish", false);
+  command.add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("bash|zsh|fish");
+  command.callback([&program, shell] {
+    const std::vector<Command> commands = commands_of(program);
+    if (*shell == "bash") return write_text(bash_script(commands));
+    if (*shell == "zsh") return write_text(zsh_script(commands));
+    if (*shell == "fish") return write_text(fish_script(commands));
+    throw UsageError(fmt::format("there are no completions for {}; expected one of: bash zsh fish", quote(*shell)));
+  });
+}
+
+}  // namespace reckon::cli

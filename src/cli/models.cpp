@@ -1,0 +1,57 @@
+// reckon models: the presets.
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "files/quote.h"
+#include "model/load.h"
+#include "model/presets.h"
+#include "report/models.h"
+
+namespace reckon::cli {
+namespace {
+
+struct ModelsOptions {
+  std::string filter;
+  Output output;
+};
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return text;
+}
+
+void run(const ModelsOptions& asked) {
+  std::vector<Model> found;
+  for (const Preset& preset : presets()) {
+    Model model = find_preset(std::string(preset.name));
+    const std::string filter = lower(asked.filter);
+    if (lower(model.name).find(filter) == std::string::npos && lower(model.family).find(filter) == std::string::npos) continue;
+    found.push_back(std::move(model));
+  }
+  if (found.empty()) {
+    throw UsageError(fmt::format("no preset's name or family has {} in it; `reckon models` lists them all", quote(asked.filter)));
+  }
+  write_report(models_document(found), asked.output);
+}
+
+}  // namespace
+
+void add_models(CLI::App& program) {
+  const auto asked = std::make_shared<ModelsOptions>();
+  CLI::App& command = add_command(program, "models", "the models that are known by name",
+                                  "  reckon models\n"
+                                  "  reckon models llama\n"
+                                  "  reckon models --format csv", false);
+  command.add_option("FILTER", asked->filter, "only names and families that have this in them")->type_name("");
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli

@@ -1,0 +1,69 @@
+// The options that commands share: what to change about a model, what to ask of it, how to report.
+// A command adds the groups that it takes, and reads them when it runs.
+#pragma once
+
+#include <reckon/model.h>
+#include <reckon/workload.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/sizes.h"
+#include "model/modify.h"
+#include "report/document.h"
+
+namespace CLI {
+class App;
+}
+
+namespace reckon::cli {
+
+// What the options say, once they are read.
+struct Setting {
+  Changes changes;
+  Workload workload;
+};
+
+// The options as they were written; empty: not given.
+inline constexpr std::size_t n_sizes = 15, n_words = 10;
+struct Options {
+  std::array<std::string, n_sizes> sizes;
+  std::array<std::string, n_words> words;
+  bool cross_attention = false;
+};
+
+// A command with its help: one line of what it does, examples (indented lines), and what sizes mean if it takes any.
+CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
+                      bool sizes = true);
+void add_model(CLI::App& command, std::string& model);                            // the argument MODEL
+void add_models_argument(CLI::App& command, std::vector<std::string>& models);    // MODELS...
+void add_modifiers(CLI::App& command, Options& options);     // --layers … --cross-attention
+void add_workload(CLI::App& command, Options& options);      // --phase … --encoder-tokens
+Setting read_options(const Options& options);
+
+// The one option that was given as a range, for a sweep.
+struct Swept {
+  std::size_t option;
+  std::string flag;  // "--context"
+  SizeRange range;
+};
+Swept take_range(Options& options, std::int64_t steps);
+void set_size(Setting& setting, std::size_t option, std::int64_t value);
+bool changes_model(std::size_t option);        // as opposed to the workload
+
+// Whether the text names a file or folder with weights, not only a description.
+bool holds_weights(const std::string& model);
+// Says on stderr that more tokens are asked for than the model's context.
+void note_past_context(const Model& model, const Workload& workload);
+
+struct Output {
+  std::string format = "table", file;
+};
+void add_output(CLI::App& command, Output& output);
+void write_report(const Document& document, const Output& output);
+// To standard output; a reader that has gone away (| head) is no error.
+void write_text(const std::string& text);
+
+}  // namespace reckon::cli

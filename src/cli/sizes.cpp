@@ -1,0 +1,120 @@
+#include "cli/sizes.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "files/quote.h"
+
+namespace reckon::cli {
+namespace {
+
+constexpr std::int64_t most_points = 1'000'000;
+
+std::optional<std::int64_t> unit_of(char letter, Units units) {
+  const bool lengths = units == Units::lengths;
+  switch (letter) {
+    case 'k': case 'K': return lengths ? std::int64_t{1} << 10 : 1'000;
+    case 'M': return lengths ? std::int64_t{1} << 20 : 1'000'000;
+    case 'B': case 'G': return 1'000'000'000;
+    case 'T': return 1'000'000'000'000;
+    default: return std::nullopt;
+  }
+}
+
+// digits[.digits][e digits][unit], as an exact whole number; nothing if it is not one, or past 2⁶³.
+std::optional<std::int64_t> read_size(std::string_view text, Units units) {
+  std::int64_t unit = 1;
+  if (!text.empty()) {
+    if (const auto found = unit_of(text.back(), units)) {
+      unit = *found;
+      text.remove_suffix(1);
+    }
+  }
+  std::int64_t value = 0;
+  int exponent = 0;
+  bool point = false, digits = false;
+  std::size_t i = 0;
+  for (; i < text.size() && text[i] != 'e'; ++i) {
+    if (text[i] == '.' && !point && digits) {
+      point = true;
+      continue;
+    }
+    if (text[i] < '0' || text[i] > '9') return std::nullopt;
+    if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text[i] - '0', &value)) return std::nullopt;
+    digits = true;
+    if (point) --exponent;
+  }
+  if (!digits || text.ends_with('.')) return std::nullopt;
+  if (i < text.size()) {  // e11
+    const std::string_view power = text.substr(i + 1);
+    if (power.empty() || power.size() > 2 || power.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+    int tens = 0;
+    for (char c : power) tens = tens * 10 + (c - '0');
+    exponent += tens;
+  }
+  if (__builtin_mul_overflow(value, unit, &value)) return std::nullopt;
+  for (; exponent > 0 && value != 0; --exponent) {
+    if (__builtin_mul_overflow(value, 10, &value)) return std::nullopt;
+  }
+  for (; exponent < 0; ++exponent) {
+    if (value % 10 != 0) return std::nullopt;
+    value /= 10;
+  }
+  return value;
+}
+
+}  // namespace
+
+std::int64_t parse_size(const std::string& text, const std::string& option, std::int64_t least, Units units) {
+  const std::optional<std::int64_t> value = read_size(text, units);
+  if (!value || *value < least) {
+    throw UsageError(fmt::format("{} is {}; expected a whole number from {} to 2^63, such as 12, 16k or {}", option,
+                                 quote(text), least, units == Units::lengths ? "4M" : "300B"));
+  }
+  return *value;
+}
+
+bool is_range(const std::string& text) { return text.find("..") != std::string::npos; }
+
+SizeRange parse_range(const std::string& text, const std::string& option, std::int64_t least, std::int64_t steps) {
+  const std::size_t dots = text.find("..");
+  const std::size_t colon = text.find(':', dots);
+  const std::int64_t first = parse_size(text.substr(0, dots), "the start of " + option, least);
+  const std::size_t end = std::min(colon, text.size());
+  const std::int64_t last = parse_size(text.substr(dots + 2, end - dots - 2), "the end of " + option, least);
+  if (last < first) throw UsageError(fmt::format("{} is {}; expected a range that goes up", option, quote(text)));
+  SizeRange range;
+  if (colon != std::string::npos) {
+    if (steps > 0) throw UsageError(fmt::format("{} has a step of its own; expected it or --steps, not both", option));
+    const std::int64_t step = parse_size(text.substr(colon + 1), "the step of " + option);
+    if ((last - first) / step >= most_points) {
+      throw UsageError(fmt::format("{} is {}, more than {} points", option, quote(text), most_points));
+    }
+    for (std::int64_t value = first; value <= last; value += step) {
+      range.values.push_back(value);
+      if (value > last - step) break;
+    }
+  } else if (steps > 0) {
+    if (steps > most_points) throw UsageError(fmt::format("--steps is {}; expected at most {}", steps, most_points));
+    for (std::int64_t i = 0; i < steps; ++i) {
+      const auto share = steps == 1 ? 0.0L : static_cast<long double>(i) / static_cast<long double>(steps - 1);
+      const auto value = first + static_cast<std::int64_t>(share * static_cast<long double>(last - first) + 0.5L);
+      if (range.values.empty() || value != range.values.back()) range.values.push_back(value);
+    }
+  } else {
+    range.doubling = true;
+    for (std::int64_t value = std::max<std::int64_t>(first, 1); value < last; value *= 2) {
+      range.values.push_back(value);
+      if (value > last / 2) break;
+    }
+    if (first == 0) range.values.insert(range.values.begin(), 0);
+    if (range.values.empty() || range.values.back() != last) range.values.push_back(last);
+  }
+  return range;
+}
+
+}  // namespace reckon::cli

@@ -1,0 +1,63 @@
+// reckon sweep: how parameters and FLOPs follow one size.
+#include <fmt/format.h>
+#include <reckon/reckon.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "files/atomic_write.h"
+#include "report/sweep.h"
+
+namespace reckon::cli {
+namespace {
+
+struct SweepOptions {
+  std::string model;
+  Options options;
+  std::string steps, svg;
+  Output output;
+};
+
+void run(SweepOptions& asked) {
+  const std::int64_t steps = asked.steps.empty() ? 0 : parse_size(asked.steps, "--steps");
+  const Swept swept = take_range(asked.options, steps);
+  Setting setting = read_options(asked.options);
+  const Model loaded = load_model(asked.model);
+  const bool changing = changes_model(swept.option);
+  Model model = changing ? loaded : modify(loaded, setting.changes);
+  Sweep sweep{loaded.name, swept.flag.substr(2), swept.range.doubling, {}, {}};
+  sweep.points.reserve(swept.range.values.size());
+  for (std::int64_t value : swept.range.values) {
+    set_size(setting, swept.option, value);
+    if (changing) model = modify(loaded, setting.changes);
+    const Ledger ledger = count(model, setting.workload);
+    if (sweep.points.empty()) sweep.workload = ledger.workload;
+    sweep.points.push_back(sweep_point(value, ledger));
+  }
+  if (!asked.svg.empty()) atomic_write(asked.svg, chart_svg(sweep_chart(sweep)));
+  write_report(sweep_document(sweep), asked.output);
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program) {
+  const auto asked = std::make_shared<SweepOptions>();
+  CLI::App& command = add_command(program, "sweep", "how parameters and FLOPs follow one size, as table and plot",
+                                  "  reckon sweep cs336-gpt2-xl --context 1k..1M\n"
+                                  "  reckon sweep gpt2 --layers 2..48:2 --svg layers.svg\n"
+                                  "  reckon sweep llama-3.1-8b --phase decode --past 0..128k\n"
+                                  "  reckon sweep mixtral-8x7b --experts 4..64 --format csv\n\n"
+                                  "Exactly one of the options that take N is a range: A..B doubles, A..B:STEP adds, and A..B with\n"
+                                  "--steps COUNT spreads so many points evenly.");
+  add_model(command, asked->model);
+  command.add_option("--steps", asked->steps, "so many points, evenly spread, instead of doubling")->type_name("COUNT");
+  command.add_option("--svg", asked->svg, "also draw the lines to this file")->type_name("FILE");
+  add_workload(command, asked->options);
+  add_modifiers(command, asked->options);
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli

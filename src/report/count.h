@@ -1,0 +1,34 @@
+// The report of `count`: where every parameter, FLOP and weight byte of a model goes.
+#pragma once
+
+#include <reckon/ledger.h>
+#include <reckon/model.h>
+
+#include <optional>
+
+#include "count/rules.h"
+#include "model/file_report.h"
+#include "report/document.h"
+
+namespace reckon {
+
+struct CountView {
+  By by = By::component;
+  Convention convention = Convention::exact;
+  double train_tokens = 0;  // 0: none
+  std::optional<FileReport> file;
+};
+
+Document count_document(const Model& model, const Ledger& ledger, const CountView& view);
+
+// The parts that have files of their own.
+nlohmann::ordered_json count_json(const Model& model, const Ledger& ledger, const CountView& view,
+                                  const std::vector<Rule>& rules);
+void add_file_parts(Document& document, const Model& model, const FileReport& file);
+nlohmann::ordered_json file_json(const FileReport& file);
+
+Table rules_table(const std::vector<Rule>& rules);
+Table weights_table(const Ledger& ledger);
+Table symbols_table(const Ledger& ledger);
+
+}  // namespace reckon

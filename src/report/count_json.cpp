@@ -1,0 +1,73 @@
+// The JSON of `count`; docs/json.md describes every key.
+#include "report/count.h"
+#include "report/describe.h"
+
+namespace reckon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json rows_json(const Ledger& ledger, Quantity quantity, By by) {
+  Json out = Json::array();
+  for (const Row& row : rows(ledger, quantity, by)) {
+    Json json = {{"name", row.name}, {"formula", row.formula}, {"numbers", row.numbers}, {"value", row.value}};
+    if (!row.group.empty()) json["group"] = row.group;
+    if (row.layers > 0) json["layers"] = row.layers;
+    if (row.each != 0) json["each"] = row.each;
+    out.push_back(std::move(json));
+  }
+  return out;
+}
+
+void add_grouping(Json& json, const Ledger& ledger, By by) {
+  const char* key = by == By::layer ? "by_layer" : by == By::tensor ? "by_tensor" : "by_op";
+  json["parameters"][key] = rows_json(ledger, Quantity::parameters, by);
+  json["flops"][key] = rows_json(ledger, Quantity::matmul, by);
+  json["flops"][std::string("elementwise_") + key] = rows_json(ledger, Quantity::elementwise, by);
+}
+
+Json rule_json(const Rule& rule) {
+  Json json = {{"name", rule.name}, {"meaning", rule.meaning}, {"unit", rule.unit}, {"estimate", number_json(rule.estimate)}};
+  json["exact"] = rule.exact ? number_json(*rule.exact) : Json();
+  const auto error = rule.error();
+  json["error"] = error ? Json(*error) : Json();
+  json["reference"] = rule.reference;
+  return json;
+}
+
+}  // namespace
+
+Json count_json(const Model& model, const Ledger& ledger, const CountView& view, const std::vector<Rule>& rules) {
+  const ParameterTotals& p = ledger.parameter_totals;
+  const WorkTotals work = ledger.total();
+  Json json = {{"schema", "reckon.count/1"}, {"model", model.name}};
+  json["architecture"] = architecture_json(model);
+  json["workload"] = workload_json(ledger.workload);
+  json["parameters"] = {{"total", p.total},
+                        {"active", p.active},
+                        {"embedding", p.embedding},
+                        {"non_embedding", p.non_embedding},
+                        {"active_non_embedding", p.active_non_embedding},
+                        {"tensors", p.tensors},
+                        {"by_component", rows_json(ledger, Quantity::parameters, By::component)}};
+  json["flops"] = {{"matmul", work.matmul}, {"elementwise", work.elementwise}, {"total", work.flops()}};
+  json["flops"]["causal"] = ledger.workload.causal == Causal::exact ? "exact" : "full";
+  if (ledger.workload.phase == Phase::train) {
+    json["flops"]["forward_matmul"] = ledger.forward.matmul;
+    json["flops"]["backward_matmul"] = ledger.backward.matmul;
+    json["flops"]["forward_elementwise"] = ledger.forward.elementwise;
+    json["flops"]["backward_elementwise"] = ledger.backward.elementwise;
+    json["flops"]["optimizer_elementwise"] = ledger.optimizer.elementwise;
+  }
+  json["flops"]["by_component"] = rows_json(ledger, Quantity::matmul, By::component);
+  json["flops"]["elementwise_by_component"] = rows_json(ledger, Quantity::elementwise, By::component);
+  if (view.by != By::component) add_grouping(json, ledger, view.by);
+  json["weights"] = weights_json(ledger);
+  if (view.convention != Convention::exact) json["convention"] = rule_json(convention_flops(view.convention, model, ledger));
+  json["rules"] = Json::array();
+  for (const Rule& rule : rules) json["rules"].push_back(rule_json(rule));
+  if (view.file) json["file"] = file_json(*view.file);
+  return json;
+}
+
+}  // namespace reckon

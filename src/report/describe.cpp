@@ -1,0 +1,136 @@
+#include "report/describe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/numbers.h"
+
+namespace reckon {
+namespace {
+
+std::string heads_text(const Attention& attention) {
+  if (attention.latent) {
+    return fmt::format("{} heads from a latent of {}", attention.n_heads, grouped(attention.latent->kv_rank));
+  }
+  std::string text = fmt::format("{} heads of {}", grouped(attention.n_heads), grouped(attention.d_head));
+  if (attention.n_kv_heads != attention.n_heads) text += fmt::format(", {} for keys and values", attention.n_kv_heads);
+  return text;
+}
+
+std::string windows_text(const Model& model) {
+  std::int64_t window = 0;
+  const auto windowed = std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
+    if (layer.attention.window > 0) window = layer.attention.window;
+    return layer.attention.window > 0;
+  });
+  if (windowed == 0) return "";
+  const bool all = static_cast<std::size_t>(windowed) == model.layers.size();
+  return fmt::format(" · window {}{}", grouped(window), all ? "" : fmt::format(" in {} layers", windowed));
+}
+
+}  // namespace
+
+const Layer* mixture_layer(const Model& model) {
+  const auto found = std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.mixture.has_value(); });
+  return found == model.layers.end() ? nullptr : &*found;
+}
+
+std::string describe(const Model& model) {
+  const Layer& first = model.layers.front();
+  std::string text = fmt::format("{} family · {} layers · width {} · {}", model.family, model.layers.size(),
+                                 grouped(model.d_model), heads_text(first.attention));
+  const Layer* mixture = mixture_layer(model);
+  if (mixture == nullptr || !first.mixture) {
+    text += fmt::format(" · {}feed-forward {}", first.feed_forward.gated ? "gated " : "", grouped(first.feed_forward.d_ff));
+  }
+  if (mixture != nullptr) {
+    text += fmt::format(" · {} of {} experts of {}", mixture->mixture->n_active, mixture->mixture->n_experts,
+                        grouped(mixture->feed_forward.d_ff));
+    if (mixture->mixture->shared) text += fmt::format(" and a shared one of {}", grouped(mixture->mixture->shared->d_ff));
+  }
+  return text + fmt::format(" · vocabulary {} · context {}{}{}", grouped(model.vocab_size), grouped(model.context),
+                            windows_text(model), model.head.tied ? " · tied head" : "");
+}
+
+std::string_view word_of(Phase phase) {
+  switch (phase) {
+    case Phase::forward: return "forward";
+    case Phase::prefill: return "prefill";
+    case Phase::decode: return "decode";
+    case Phase::train: return "train";
+  }
+  return "";
+}
+
+std::string describe(const Workload& w) {
+  std::string text = w.phase == Phase::train ? "training step" : w.phase == Phase::forward ? "forward pass" : std::string(word_of(w.phase));
+  text += fmt::format(" · batch {} · {} {}", grouped(w.batch), grouped(w.tokens), w.tokens == 1 ? "token" : "tokens");
+  if (w.past > 0) text += fmt::format(" after {}", grouped(w.past));
+  if (w.tokens > 1 || w.logits == Logits::none) {
+    text += w.logits == Logits::all ? " · every logit" : w.logits == Logits::last ? " · the last logits" : " · no logits";
+  }
+  return text + (w.causal == Causal::exact ? " · causal scores only" : "");
+}
+
+nlohmann::ordered_json architecture_json(const Model& model) {
+  const Layer& first = model.layers.front();
+  nlohmann::ordered_json json = {{"family", model.family},
+                                 {"layers", model.layers.size()},
+                                 {"d_model", model.d_model},
+                                 {"n_heads", first.attention.n_heads},
+                                 {"n_kv_heads", first.attention.n_kv_heads},
+                                 {"d_head", first.attention.d_head},
+                                 {"d_ff", first.feed_forward.d_ff},
+                                 {"vocab_size", model.vocab_size},
+                                 {"context", model.context},
+                                 {"tied", model.head.tied}};
+  if (const Layer* layer = mixture_layer(model)) {
+    json["n_experts"] = layer->mixture->n_experts;
+    json["n_active_experts"] = layer->mixture->n_active;
+    json["d_expert"] = layer->feed_forward.d_ff;
+  }
+  return json;
+}
+
+nlohmann::ordered_json workload_json(const Workload& w) {
+  nlohmann::ordered_json json = {{"phase", word_of(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
+  json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
+  return json;
+}
+
+nlohmann::ordered_json weights_json(const Ledger& ledger) {
+  return {{"float32", weight_bytes(ledger, DType::float32)},
+          {"bfloat16", weight_bytes(ledger, DType::bfloat16)},
+          {"int8", weight_bytes(ledger, DType::int8)},
+          {"int4", weight_bytes(ledger, DType::int4)}};
+}
+
+nlohmann::ordered_json number_json(double value) {
+  if (value == std::floor(value) && std::abs(value) < 9e18) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+Cell count_cell(std::int64_t value) { return {grouped(value), std::to_string(value)}; }
+
+namespace {
+double share_of(std::int64_t part, std::int64_t whole) {
+  return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
+}
+}  // namespace
+
+Cell share_cell(std::int64_t part, std::int64_t whole) {
+  return {percent(share_of(part, whole)), fmt::format("{:.6g}", share_of(part, whole))};
+}
+
+Cell bar_cell(std::int64_t part, std::int64_t whole) { return fmt::format("{:.6g}", share_of(part, whole)); }
+
+Cell factor_cell(double value, double base) {
+  if (base == 0) return {};
+  const double factor = value / base;
+  return {factor >= 1000 ? "×" + grouped(std::round(factor)) : fmt::format("×{:.{}f}", factor, factor < 0.1 ? 3 : 2),
+          fmt::format("{:.6g}", factor)};
+}
+
+}  // namespace reckon

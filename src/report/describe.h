@@ -1,0 +1,35 @@
+// A model and a workload in one line each, and as JSON.
+#pragma once
+
+#include <reckon/ledger.h>
+#include <reckon/model.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "report/document.h"
+
+namespace reckon {
+
+// "gpt2 family · 12 layers · width 768 · 12 heads of 64 · feed-forward 3,072 · vocabulary 50,257 · context 1,024"
+std::string describe(const Model& model);
+// "forward pass · batch 1 · 1,024 tokens · every logit"
+std::string describe(const Workload& workload);
+std::string_view word_of(Phase phase);
+
+nlohmann::ordered_json architecture_json(const Model& model);
+nlohmann::ordered_json workload_json(const Workload& workload);
+nlohmann::ordered_json weights_json(const Ledger& ledger);
+// A whole number as an integer, else as it is.
+nlohmann::ordered_json number_json(double value);
+
+// The layer that stands for the mixture: the first that is one, or none.
+const Layer* mixture_layer(const Model& model);
+
+// Cells with their plain form for CSV.
+Cell count_cell(std::int64_t value);
+Cell share_cell(std::int64_t part, std::int64_t whole);  // "31.7%"
+Cell bar_cell(std::int64_t part, std::int64_t whole);
+Cell factor_cell(double value, double base);             // "×2.00"
+
+}  // namespace reckon

@@ -1,0 +1,31 @@
+#include "report/models.h"
+
+#include <reckon/reckon.h>
+
+#include "report/describe.h"
+#include "report/numbers.h"
+
+namespace reckon {
+
+Document models_document(const std::vector<Model>& models) {
+  Document document;
+  Table table{"",
+              {{"name"}, {"parameters", true}, {"layers", true}, {"width", true}, {"heads", true}, {"kv-heads", true},
+               {"vocabulary", true}, {"context", true}, {"family"}},
+              {}, 0, {}};
+  document.json = {{"schema", "reckon.models/1"}, {"models", nlohmann::ordered_json::array()}};
+  for (const Model& model : models) {
+    const std::int64_t parameters = count_parameters(model);
+    const Attention& attention = model.layers.front().attention;
+    table.rows.push_back({model.name, count_cell(parameters), count_cell(static_cast<std::int64_t>(model.layers.size())),
+                          count_cell(model.d_model), count_cell(attention.n_heads), count_cell(attention.n_kv_heads),
+                          count_cell(model.vocab_size), count_cell(model.context), model.family});
+    nlohmann::ordered_json json = {{"name", model.name}, {"parameters", parameters}};
+    json.update(architecture_json(model));
+    document.json["models"].push_back(std::move(json));
+  }
+  document.parts.emplace_back(std::move(table));
+  return document;
+}
+
+}  // namespace reckon

@@ -1,0 +1,35 @@
+// The report of `sweep`: how parameters and FLOPs follow one size.
+#pragma once
+
+#include <reckon/ledger.h>
+#include <reckon/model.h>
+
+#include <string>
+#include <vector>
+
+#include "count/parts.h"
+#include "report/chart.h"
+#include "report/document.h"
+
+namespace reckon {
+
+struct SweepPoint {
+  std::int64_t value = 0;
+  ParameterTotals parameters;
+  WorkTotals work;
+  MatmulParts parts;
+};
+
+struct Sweep {
+  std::string model;   // its name
+  std::string option;  // "context"
+  bool doubling = false;
+  Workload workload;   // of the first point
+  std::vector<SweepPoint> points;
+};
+
+SweepPoint sweep_point(std::int64_t value, const Ledger& ledger);
+Chart sweep_chart(const Sweep& sweep);
+Document sweep_document(const Sweep& sweep);
+
+}  // namespace reckon

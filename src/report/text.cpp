@@ -1,0 +1,128 @@
+#include "report/text.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace reckon {
+namespace {
+
+constexpr std::uint32_t broken = 0xFFFD;
+
+struct CodePoint {
+  std::uint32_t value;
+  std::size_t size;  // bytes
+};
+
+CodePoint decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char first = byte(0);
+  if (first < 0x80) return {first, 1};
+  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || text.size() < size) return {broken, 1};
+  std::uint32_t value = first & (0xFFu >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {broken, 1};
+    value = value << 6 | (byte(i) & 0x3Fu);
+  }
+  const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
+  const bool surrogate = value >= 0xD800 && value < 0xE000;
+  if (overlong || surrogate || value > 0x10FFFF) return {broken, 1};
+  return {value, size};
+}
+
+int width_of(std::uint32_t c) {
+  struct Range {
+    std::uint32_t first, last;
+  };
+  static constexpr Range none[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
+  static constexpr Range two[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},
+                                  {0xFE30, 0xFE6F}, {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF},
+                                  {0x20000, 0x3FFFD}};
+  const auto in = [c](const Range& range) { return c >= range.first && c <= range.last; };
+  if (c < 0x300) return 1;
+  if (std::any_of(std::begin(none), std::end(none), in)) return 0;
+  return std::any_of(std::begin(two), std::end(two), in) ? 2 : 1;
+}
+
+// How good a place `at` is to begin a new line: 0 none, 1 fair, 2 good.
+int break_rank(std::string_view text, std::size_t at, Breaks breaks) {
+  const std::string_view rest = text.substr(at);
+  if (breaks == Breaks::words) {
+    if (rest.starts_with(' ')) return 2;
+    const bool inside = rest.size() > 1 && (rest[0] == '.' || rest[0] == '/') && (rest[1] < '0' || rest[1] > '9') && rest[1] != ' ';
+    return inside ? 1 : 0;  // names of tensors, paths
+  }
+  if (rest.starts_with(" + ") || rest.starts_with(" − ")) return 2;
+  return rest.starts_with("·") ? 1 : 0;
+}
+
+// Where the first line of `text` ends, in bytes.
+std::size_t line_end(std::string_view text, int width, Breaks breaks) {
+  std::size_t best = 0;
+  int best_rank = 0, columns = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const CodePoint c = decode(text.substr(i));
+    const int rank = i == 0 ? 0 : break_rank(text, i, breaks);
+    if (rank > 0 && columns <= width && (rank >= best_rank || columns > 3 * display_width(text.substr(0, best)))) {
+      best = i;
+      best_rank = rank;
+    }
+    columns += width_of(c.value);
+    if (columns > width) return best > 0 ? best : std::max(i, c.size);
+    i += c.size;
+  }
+  return text.size();
+}
+
+}  // namespace
+
+int display_width(std::string_view text) {
+  int columns = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    const CodePoint c = decode(text.substr(i));
+    columns += width_of(c.value);
+    i += c.size;
+  }
+  return columns;
+}
+
+std::string printable(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const CodePoint c = decode(text.substr(i));
+    const bool control = c.value < 0x20 || (c.value >= 0x7F && c.value < 0xA0);
+    const bool direction = (c.value >= 0x202A && c.value <= 0x202E) || (c.value >= 0x2066 && c.value <= 0x2069);
+    if (control || direction || (c.value == broken && c.size == 1)) {
+      out += "\uFFFD";
+    } else {
+      out += text.substr(i, c.size);
+    }
+    i += c.size;
+  }
+  return out;
+}
+
+std::vector<std::string> wrap(std::string_view text, int width, Breaks breaks) {
+  const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  const std::string margin(std::min<std::size_t>(indent, static_cast<std::size_t>(std::max(0, width - 1))), ' ');
+  width = std::max(1, width - static_cast<int>(margin.size()));
+  text.remove_prefix(indent);
+  std::vector<std::string> lines;
+  while (!text.empty()) {
+    const std::size_t end = line_end(text, width, breaks);
+    std::string_view line = text.substr(0, end);
+    while (line.ends_with(' ')) line.remove_suffix(1);
+    lines.push_back(margin + std::string(line));
+    text.remove_prefix(end);
+    while (text.starts_with(' ')) text.remove_prefix(1);
+  }
+  if (lines.empty()) lines.emplace_back();
+  return lines;
+}
+
+std::string padded(std::string_view text, int width, bool right) {
+  const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
+  return right ? fill + std::string(text) : std::string(text) + fill;
+}
+
+}  // namespace reckon
