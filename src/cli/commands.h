@@ -8,6 +8,7 @@ class App;
 namespace reckon::cli {
 
 void add_count(CLI::App& program);
+void add_explain(CLI::App& program);
 void add_models(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_sweep(CLI::App& program);

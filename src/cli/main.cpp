@@ -99,10 +99,12 @@ int run(int argc, char** argv) {
       "Examples:\n"
       "  reckon count gpt2                                   where every parameter and every FLOP goes\n"
       "  reckon count llama-3.1-8b --phase decode --past 8k  what one more token costs\n"
+      "  reckon explain mini-gpt                             the derivation of every number, step by step\n"
       "  reckon compare gpt2 gpt2-xl                         two models side by side\n"
       "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n\n"
       "`reckon COMMAND --help` shows the options of a command.");
   add_count(program);
+  add_explain(program);
   add_models(program);
   add_compare(program);
   add_sweep(program);

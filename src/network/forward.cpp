@@ -64,6 +64,7 @@ std::vector<Stretch> stretches(const std::vector<Layer>& layers) {
       if ((count > 1 || period == 1) && covered > best.count * best.layers) {
         best = {first, static_cast<std::int32_t>(period), count};
       }
+      if (same == layers.size() && (same - first) % period == 0) break;  // nothing is left for a longer pattern
     }
     found.push_back(best);
     first += static_cast<std::size_t>(best.count * best.layers);

@@ -7,13 +7,16 @@ namespace reckon {
 namespace {
 
 // (a, b) → (a·cos − b·sin, a·sin + b·cos): six operations per pair, three per rotated element.
-// The table is made once, not per pass: it is no part of this cost.
+// The table is made once, not per pass: it is no part of this cost. Of it, the rows of the new tokens are read.
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
-  const Shape& x = program[op.inputs[0]].shape;
-  Term rotated = x.leading().product(3);
-  cost.elementwise = rotated.times(program[op.inputs[1]].shape[-1]);
-  add_traffic(cost, program, op);
+  const Tensor& x = program[op.inputs[0]];
+  const Tensor& table = program[op.inputs[1]];
+  Term rotated = x.shape.leading().product(3);
+  cost.elementwise = rotated.times(table.shape[-1]);
+  const Term rows = Term(bits(table.dtype)).times(x.shape[1]).times(table.shape[-1]);
+  cost.read = bytes(x) + rows.value() / 8;
+  cost.written = bytes(program[op.outputs[0]]);
   return cost;
 }
 

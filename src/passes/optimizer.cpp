@@ -3,6 +3,7 @@
 #include "passes/optimizer.h"
 
 #include "ops/adamw.h"
+#include "ops/view.h"
 
 #include <map>
 
@@ -50,6 +51,9 @@ Program optimizer_step(Differentiated differentiated) {
   b.set_stage(Stage::optimizer);
   TensorId norm = no_tensor;
   sweep(b, parameters, repeats, norm, [&](TensorId id) { norm = squared_norm(b, norm, gradient_of(id)); });
+  // Seen from outside the repeats, so that every layer reads the whole sum and not what its own iteration held.
+  b.set_scope({"optimizer", -1});
+  norm = view(b, norm, {});
   // Decay is for matrices, not for biases and norms.
   sweep(b, parameters, repeats, norm,
         [&](TensorId id) { adamw(b, id, gradient_of(id), norm, b.shape(id).rank() > 1); });

@@ -3,6 +3,8 @@
 
 #include <reckon/error.h>
 
+#include "files/checked.h"
+
 #include <algorithm>
 
 namespace reckon {
@@ -58,7 +60,7 @@ Strides strides_of(const Tensor& tensor) {
   std::int64_t step = 1;
   for (int i = tensor.shape.rank() - 1; i >= 0; --i) {
     strides[static_cast<std::size_t>(i)] = step;
-    step *= tensor.shape[i].size;
+    step = checked_multiply(step, tensor.shape[i].size, "the stride of a tensor");
   }
   return strides;
 }

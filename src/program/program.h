@@ -40,7 +40,7 @@ class Shape {
   int rank_ = 0;
 };
 
-std::string to_string(const Shape& shape);  // "1 × 1,024 × 768"
+std::string to_string(const Shape& shape);  // "1 × 1024 × 768"
 
 using Strides = std::array<std::int64_t, Shape::capacity>;
 

@@ -123,12 +123,6 @@ Table counted_table(const std::vector<Row>& rows, const Counted& form) {
   return table;
 }
 
-Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::string& title, bool numbers) {
-  std::vector<Row> found = rows(ledger, quantity, by);
-  if (by == By::layer) found = folded(found);
-  return counted_table(found, {title, by, numbers && by == By::component});
-}
-
 Table training_table(const Ledger& ledger) {
   Table table{"Training step", {{"stage"}, {"matmul FLOPs", true}, {"share", true}, {"element-wise FLOPs", true}, {"of forward", true}}, {}, 1, {}};
   const WorkTotals total = ledger.total();
@@ -171,6 +165,12 @@ Table summary_table(const Ledger& ledger, const CountView& view, const Model& mo
 
 }  // namespace
 
+Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::string& title, bool numbers) {
+  std::vector<Row> found = rows(ledger, quantity, by);
+  if (by == By::layer) found = folded(found);
+  return counted_table(found, {title, by, numbers && by == By::component});
+}
+
 Table weights_table(const Ledger& ledger) {
   Table table{"Weights", {{"type"}, {"bytes", true}, {"binary", true}, {"decimal", true}}, {}, 0, {}};
   static constexpr std::array<std::pair<const char*, DType>, 4> types{
@@ -194,13 +194,17 @@ Table rules_table(const std::vector<Rule>& rules) {
 }
 
 Table symbols_table(const Ledger& ledger) {
-  Table table{"Symbols", {{"symbol"}, {"size", true}, {"meaning"}}, {}, 0, {}};
   std::vector<Dim> dims;
   for (Quantity quantity : {Quantity::parameters, Quantity::matmul, Quantity::elementwise}) {
     for (const Dim& dim : dimensions(ledger, quantity)) {
       if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
     }
   }
+  return symbols_table(std::move(dims));
+}
+
+Table symbols_table(std::vector<Dim> dims) {
+  Table table{"Symbols", {{"symbol"}, {"size", true}, {"meaning"}}, {}, 0, {}};
   std::stable_sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.symbol < b.symbol; });
   for (const Dim& dim : dims) {
     table.rows.push_back({std::string(symbol_text(dim.symbol)), count_cell(dim.size), std::string(symbol_meaning(dim.symbol))});

@@ -30,5 +30,8 @@ nlohmann::ordered_json file_json(const FileReport& file);
 Table rules_table(const std::vector<Rule>& rules);
 Table weights_table(const Ledger& ledger);
 Table symbols_table(const Ledger& ledger);
+Table symbols_table(std::vector<Dim> dimensions);
+// A quantity's rows with formula, value, share and bar; `numbers` shows the formulas of components with numbers too.
+Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::string& title, bool numbers);
 
 }  // namespace reckon

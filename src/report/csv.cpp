@@ -47,10 +47,12 @@ void append_line(std::string& out, const std::vector<std::string>& fields) {
 
 std::string render_csv(const Document& document) {
   std::vector<const Table*> tables;
+  for (const Table& table : document.csv) tables.push_back(&table);
   for (const Part& part : document.parts) {
     const Table* table = std::get_if<Table>(&part);
-    if (table != nullptr && std::any_of(table->columns.begin(), table->columns.end(), [](const Column& c) { return !c.title.empty(); }))
-      tables.push_back(table);
+    const bool titled = table != nullptr && std::any_of(table->columns.begin(), table->columns.end(),
+                                                         [](const Column& column) { return !column.title.empty(); });
+    if (titled && document.csv.empty()) tables.push_back(table);
   }
   const bool several = tables.size() > 1;
   std::vector<std::string> titles;  // of all tables, each once

@@ -41,6 +41,7 @@ struct Table {
 
 struct Heading {
   std::string text;
+  int level = 1;  // 2: a part of what a heading of level 1 is over
 };
 
 struct Paragraph {
@@ -60,6 +61,7 @@ using Part = std::variant<Heading, Paragraph, Table, Block>;
 struct Document {
   std::vector<Part> parts;
   nlohmann::ordered_json json;
+  std::vector<Table> csv;  // what CSV holds; empty: the tables among the parts
 };
 
 enum class Format { table, json, csv, markdown };

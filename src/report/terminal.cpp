@@ -249,6 +249,7 @@ std::string text_of(const Heading& heading, const Terminal& terminal) {
     out += paint(bold, line) + "\n";
     width = std::max(width, display_width(line));
   }
+  if (heading.level > 1) return out;
   std::string rule;
   for (int i = 0; i < width; ++i) rule += "━";
   return out + paint(blue, rule) + "\n";

@@ -214,10 +214,6 @@ class WeightReader {
                    bool counted) {
     ParameterData& data = weights.parameters_[name];
     const std::int64_t elements = tensor.shape.elements();
-    if (counted) {
-      weights.elements_ += elements;
-      weights.bytes_ += elements * bits(dtype) / 8;
-    }
     std::uint64_t state = mixed(seed);
     for (char c : name) state = mixed(state ^ static_cast<unsigned char>(c));
     constexpr float deviation = 0.02f;
@@ -227,22 +223,28 @@ class WeightReader {
       const float unit = static_cast<float>(bits64 >> 40) * 0x1p-24f;
       return (unit - 0.5f) * (2.0f * 1.7320508f * deviation);
     };
-    if (is_vector(name, static_cast<std::size_t>(tensor.shape.rank()))) {
-      const bool norm_weight = name.find("norm") != std::string::npos && name.ends_with(".weight");
-      data.values.resize(static_cast<std::size_t>(elements));
-      for (std::int64_t i = 0; i < elements; ++i) data.values[static_cast<std::size_t>(i)] = norm_weight ? 1.0f : value(i);
-      return;
-    }
+    const bool vector = is_vector(name, static_cast<std::size_t>(tensor.shape.rank()));
+    const bool norm_weight = vector && name.find("norm") != std::string::npos && name.ends_with(".weight");
     const std::int64_t size = bits(dtype) / 8;
     auto memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(elements * size));
+    if (counted) {
+      weights.elements_ += elements;
+      weights.bytes_ += elements * size;
+    }
     for (std::int64_t i = 0; i < elements; ++i) {
-      const float v = value(i);
+      const float v = norm_weight ? 1.0f : value(i);
       if (dtype == DType::float32) {
         std::memcpy(memory.get() + i * size, &v, sizeof v);
       } else {
         const std::uint16_t half = dtype == DType::bfloat16 ? to_bfloat16(v) : to_float16(v);
         std::memcpy(memory.get() + i * size, &half, sizeof half);
       }
+    }
+    if (vector) {
+      data.values.reserve(static_cast<std::size_t>(elements));
+      for (std::int64_t i = 0; i < elements; ++i) data.values.push_back(element(memory.get(), dtype, i));
+      weights.owned_.push_back(std::move(memory));
+      return;
     }
     const int rank = tensor.shape.rank();
     const std::int64_t cols = tensor.shape[-1].size, rows = tensor.shape[rank - 2].size;

@@ -1,0 +1,56 @@
+// How long it takes to count: the model read, its program written, the ledger added up.
+#include <benchmark/benchmark.h>
+#include <reckon/reckon.h>
+
+#include "count/ledger.h"
+#include "network/forward.h"
+#include "passes/gradient.h"
+#include "passes/optimizer.h"
+
+namespace {
+
+using namespace reckon;
+
+const char* const name = "llama-3.1-405b";
+
+void load(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(load_model(name));
+}
+BENCHMARK(load)->Name("read the model")->Unit(benchmark::kMicrosecond);
+
+void parameters(benchmark::State& state) {
+  const Model model = load_model(name);
+  for (auto _ : state) benchmark::DoNotOptimize(count_parameters(model));
+}
+BENCHMARK(parameters)->Name("count its parameters")->Unit(benchmark::kMicrosecond);
+
+void ledger(benchmark::State& state, Phase phase) {
+  const Model model = load_model(name);
+  const Workload workload = workload_of(phase);
+  for (auto _ : state) benchmark::DoNotOptimize(count(model, workload));
+}
+BENCHMARK_CAPTURE(ledger, forward, Phase::forward)->Name("forward ledger")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(ledger, train, Phase::train)->Name("training ledger")->Unit(benchmark::kMicrosecond);
+
+// The parts of the training ledger.
+void write_forward(benchmark::State& state) {
+  const Model model = load_model(name);
+  for (auto _ : state) benchmark::DoNotOptimize(forward(model, workload_of(Phase::train)));
+}
+BENCHMARK(write_forward)->Name("… of it, writing the forward program")->Unit(benchmark::kMicrosecond);
+
+void write_backward(benchmark::State& state) {
+  const Program program = forward(load_model(name), workload_of(Phase::train));
+  for (auto _ : state) benchmark::DoNotOptimize(optimizer_step(gradient(program)));
+}
+BENCHMARK(write_backward)->Name("… differentiating and the optimizer's step")->Unit(benchmark::kMicrosecond);
+
+void read(benchmark::State& state) {
+  const Program program = program_of(load_model(name), workload_of(Phase::train));
+  for (auto _ : state) benchmark::DoNotOptimize(read_ledger(program));
+}
+BENCHMARK(read)->Name("… adding up")->Unit(benchmark::kMicrosecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();

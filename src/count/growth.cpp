@@ -1,0 +1,132 @@
+#include "count/growth.h"
+
+#include <reckon/error.h>
+#include <reckon/reckon.h>
+
+#include <algorithm>
+
+#include "count/ledger.h"
+#include "files/checked.h"
+#include "model/modify.h"
+#include "network/forward.h"
+
+namespace reckon {
+namespace {
+
+// The cache while one token is decoded after `past` others.
+std::int64_t cache_bytes(const Model& model, std::int64_t past, std::int64_t batch) {
+  Workload workload = workload_of(Phase::decode);
+  workload.batch = batch;
+  workload.past = past;
+  workload.precision.cache = DType::bfloat16;
+  const Program program = forward(model, workload);
+  std::int64_t sum = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
+    const std::int64_t all = checked_multiply(bytes(tensor), program.count(tensor.repeat), "the cache");
+    sum = checked_add(sum, all, "the cache");
+  }
+  return sum;
+}
+
+struct Sizes {
+  double parameters = 0, matmul = 0, scores = 0, elementwise = 0, cache = 0;
+};
+
+Sizes sizes_of(const Model& model, const Workload& workload) {
+  const Ledger ledger = count(model, workload);
+  Sizes sizes;
+  sizes.parameters = static_cast<double>(ledger.parameter_totals.total);
+  sizes.matmul = static_cast<double>(ledger.total().matmul);
+  sizes.elementwise = static_cast<double>(ledger.total().elementwise);
+  for (const WorkEntry& entry : ledger.work) {
+    if (entry.place.path.ends_with("attention/scores") || entry.place.path.ends_with("attention/mixing")) {
+      sizes.scores += static_cast<double>(entry.matmul_each) * static_cast<double>(entry.place.count);
+    }
+  }
+  sizes.cache = static_cast<double>(cache_bytes(model, model.context - 1, workload.batch));
+  return sizes;
+}
+
+std::optional<double> factor(double after, double before) {
+  if (before == 0) return std::nullopt;
+  return after / before;
+}
+
+// A doubled width takes its heads along: as wide as they were, twice as many, where wider ones are impossible.
+Model twice_as_wide(const Model& model) {
+  Changes changes;
+  changes.d_model = 2 * model.d_model;
+  try {
+    return modify(model, changes);
+  } catch (const UsageError&) {
+    changes.heads = 2 * model.layers.front().attention.n_heads;
+    return modify(model, changes);
+  }
+}
+
+}  // namespace
+
+std::vector<Growth> growth(const Model& model, const Workload& asked) {
+  const Workload workload = resolve(model, asked);
+  const Sizes before = sizes_of(model, workload);
+  std::vector<Growth> rows;
+  const auto add = [&](const char* what, std::int64_t from, auto doubled_model, const Workload& doubled) {
+    Growth row;
+    row.what = what;
+    row.from = from;
+    row.to = 2 * from;
+    try {
+      const Sizes after = sizes_of(doubled_model(), doubled);
+      row.parameters = factor(after.parameters, before.parameters);
+      row.matmul = factor(after.matmul, before.matmul);
+      row.scores = factor(after.scores, before.scores);
+      row.elementwise = factor(after.elementwise, before.elementwise);
+      row.cache = factor(after.cache, before.cache);
+    } catch (const Error& error) {
+      row.refused = error.what();
+    }
+    rows.push_back(std::move(row));
+  };
+  const auto changed = [&](auto Changes::*field, std::int64_t value) {
+    Changes changes;
+    changes.*field = value;
+    return modify(model, changes);
+  };
+
+  const auto layers = static_cast<std::int64_t>(model.layers.size());
+  add(
+      "layers", layers, [&] { return changed(&Changes::layers, 2 * layers); }, workload);
+  add(
+      "width", model.d_model, [&] { return twice_as_wide(model); }, workload);
+  Workload longer = workload;
+  longer.tokens = workload.phase == Phase::decode ? workload.tokens : 2 * workload.tokens;
+  longer.past = 2 * workload.past;
+  longer.encoder_tokens = 2 * workload.encoder_tokens;
+  const std::int64_t length = workload.phase == Phase::decode ? workload.past : workload.tokens;
+  if (length > 0) {
+    add(
+        workload.phase == Phase::decode ? "past tokens" : "tokens", length,
+        [&] { return changed(&Changes::context, 2 * model.context); }, longer);
+  }
+  add(
+      "vocabulary", model.vocab_size, [&] { return changed(&Changes::vocab, 2 * model.vocab_size); }, workload);
+  Workload more = workload;
+  more.batch = 2 * workload.batch;
+  add(
+      "batch", workload.batch, [&] { return model; }, more);
+  return rows;
+}
+
+CacheCost cache_cost(const Model& model) {
+  CacheCost cost;
+  const std::int64_t context = model.context;
+  cost.full = cost.first_token = cost.last_token = cache_bytes(model, context - 1, 1);
+  if (context > 1) {
+    cost.first_token = cache_bytes(model, 1, 1) - cache_bytes(model, 0, 1);
+    cost.last_token = cost.full - cache_bytes(model, context - 2, 1);
+  }
+  return cost;
+}
+
+}  // namespace reckon

@@ -1,0 +1,33 @@
+// What scales how: the same program at doubled sizes, ledger against ledger. And what a cache costs.
+#pragma once
+
+#include <reckon/ledger.h>
+#include <reckon/model.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace reckon {
+
+struct Growth {
+  std::string what;  // "layers"
+  std::int64_t from = 0, to = 0;
+  // Factors; none where the quantity is zero.
+  std::optional<double> parameters, matmul, scores, elementwise, cache;
+  std::string refused;  // why this size cannot be doubled; the factors are then empty
+};
+
+// Layers, width, context, vocabulary and batch, each doubled by itself. `scores` are the products of attention that
+// grow with two lengths: scores and mixing. `cache` is that of a full context.
+std::vector<Growth> growth(const Model& model, const Workload& workload);
+
+// Bytes of the cache, per sequence, in bfloat16.
+struct CacheCost {
+  std::int64_t first_token = 0;  // what the second token adds to the first's: every layer still grows
+  std::int64_t last_token = 0;  // what the last one adds at the full context: layers with a window have stopped growing
+  std::int64_t full = 0;        // at the full context
+};
+CacheCost cache_cost(const Model& model);
+
+}  // namespace reckon

@@ -1,0 +1,394 @@
+#include "report/explain.h"
+
+#include <fmt/format.h>
+#include <reckon/ledger.h>
+
+#include <algorithm>
+
+#include "count/growth.h"
+#include "count/ledger.h"
+#include "count/rules.h"
+#include "report/count.h"
+#include "report/describe.h"
+#include "report/explain_json.h"
+#include "report/mermaid.h"
+#include "report/numbers.h"
+#include "report/steps.h"
+
+namespace reckon {
+namespace {
+
+using Cells = std::vector<Cell>;
+
+const Column name_column{"", false, Column::Kind::text}, value_column{"", true, Column::Kind::text};
+
+Column formula_column(std::string title) { return {std::move(title), false, Column::Kind::formula}; }
+Column number_column(std::string title) { return {std::move(title), true, Column::Kind::text}; }
+
+double ratio(std::int64_t a, std::int64_t b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); }
+
+Cell times(const std::optional<double>& factor) { return factor ? factor_cell(*factor, 1) : Cell("–"); }
+
+std::string capitalized(std::string_view text) {
+  std::string out(text);
+  if (!out.empty() && out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out;
+}
+
+std::string phase_text(const Workload& w) {
+  const std::string tokens = w.tokens == 1 ? "1 token" : grouped(w.tokens) + " tokens";
+  std::string text;
+  switch (w.phase) {
+    case Phase::forward:
+      text = "a forward pass over " + tokens;
+      break;
+    case Phase::prefill:
+      text = "the prefill of a cache with " + tokens;
+      break;
+    case Phase::decode:
+      text = "decoding " + tokens + " after " + grouped(w.past) + " cached ones";
+      break;
+    case Phase::train:
+      text = "a training step on " + tokens;
+      break;
+  }
+  if (w.batch > 1) text += " in each of " + grouped(w.batch) + " sequences";
+  return text;
+}
+
+class Page {
+ public:
+  Page(const Model& model, const Workload& workload)
+      : model_(model),
+        program_(program_of(model, workload)),
+        ledger_(read_ledger(program_)),
+        sections_(steps_of(program_)) {}
+
+  Document write() {
+    introduction();
+    for (std::size_t i = 0; i < sections_.size(); ++i) {
+      if (sections_[i].stage == Stage::forward) forward_section(i);
+    }
+    if (ledger_.workload.phase == Phase::train) training();
+    totals();
+    const std::vector<Growth> doubled = growth(model_, ledger_.workload);
+    scaling(doubled);
+    const CacheCost cache = cache_cost(model_);
+    long_contexts(cache);
+    document_.csv.push_back(steps_table(ledger_, sections_));
+    document_.json = explain_json(model_, ledger_, sections_, doubled, cache);
+    return std::move(document_);
+  }
+
+ private:
+  template <class T>
+  void add(T part) {
+    document_.parts.emplace_back(std::move(part));
+  }
+
+  void introduction() {
+    const Workload& w = ledger_.workload;
+    const std::int64_t flops = ledger_.total().flops();
+    add(Heading{model_.name + ", step by step"});
+    add(Paragraph{
+        fmt::format("This page follows {} through {}, {} {} wide and {} {} deep, in the order of the data. Every "
+                    "number is read off "
+                    "the program that computes it: {} parameters, and {} FLOPs in all, of which {} in matrix products.",
+                    phase_text(w), model_.name, grouped(model_.d_model), "elements", grouped(ledger_.layers),
+                    ledger_.layers == 1 ? "block" : "blocks", grouped(ledger_.parameter_totals.total), grouped(flops),
+                    percent(ratio(ledger_.total().matmul, flops)))});
+    add(Paragraph{fmt::format(
+        "Matmul FLOPs are those of matrix products. A product of m × k by k × n takes 2·m·k·n: k multiplications and k "
+        "additions for each of m·n results. {} Element-wise FLOPs are those of norms, softmax, activations and sums, "
+        "each "
+        "operation counted as one.",
+        w.causal == Causal::full ? "Every attention score is counted, masked ones too."
+                                 : "Only the attention scores that the mask lets through are counted.")});
+    symbols();
+    add(Block{flowchart(program_, sections_), "mermaid", false, true});
+  }
+
+  // Ones are left out of formulas and shapes, so they need no symbol.
+  static void add_symbol(std::vector<Dim>& dims, Dim dim) {
+    if (dim.symbol == Symbol::none || (dim.size == 1 && dim.symbol != Symbol::layers)) return;
+    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
+  }
+
+  void symbols() {
+    std::vector<Dim> dims;
+    for (Quantity quantity : {Quantity::parameters, Quantity::matmul, Quantity::elementwise}) {
+      for (const Dim& dim : dimensions(ledger_, quantity)) add_symbol(dims, dim);
+    }
+    for (const Tensor& tensor : program_.tensors) {
+      for (const Dim& dim : tensor.shape) add_symbol(dims, dim);
+    }
+    const auto size_of = [&](Symbol symbol) {
+      const auto found = std::find_if(dims.begin(), dims.end(), [&](Dim dim) { return dim.symbol == symbol; });
+      return found == dims.end() ? 0 : found->size;
+    };
+    const bool plain_heads = size_of(Symbol::heads) * size_of(Symbol::d_head) == program_.width.size;
+    add(symbols_table(std::move(dims)));
+    if (plain_heads) add(Paragraph{"All heads together are as wide as the stream: where H·dₕ occurs, formulas say d."});
+  }
+
+  // ---- forward
+
+  std::string title(std::size_t index) const {
+    const Section& section = sections_[index];
+    if (!section.in_stack()) return index == 0 ? "From tokens to vectors" : "From vectors to an answer";
+    if (section.count() == ledger_.layers)
+      return section.count() == 1 ? "The block" : fmt::format("The block, {} times", section.count());
+    return fmt::format("The block of layer{} {} ({} of {})", section.count() == 1 ? "" : "s",
+                       layer_list(section.layers), section.count(), ledger_.layers);
+  }
+
+  // Whether an earlier kind of block has the same step.
+  bool known(std::size_t index, const Step& step) const {
+    for (std::size_t i = 0; i < index; ++i) {
+      if (!sections_[i].in_stack()) continue;
+      for (const Step& other : sections_[i].steps) {
+        if (other.key == step.key && other.text == step.text && other.formulas == step.formulas &&
+            other.operands == step.operands) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  // "norm → attention → + → norm → feed-forward → +"
+  static std::string order_of_parts(const Section& section) {
+    std::vector<std::string_view> parts;
+    for (const Step& step : section.steps) {
+      const std::string_view part = part_name(step.key);
+      if (parts.empty() || parts.back() != part) parts.push_back(part);
+    }
+    return fmt::format("{}", fmt::join(parts, " → "));
+  }
+
+  void forward_section(std::size_t index) {
+    const Section& section = sections_[index];
+    ++number_;
+    add(Heading{fmt::format("{}. {}", number_, title(index))});
+    if (section.in_stack()) add(Paragraph{"In order: " + order_of_parts(section) + "."});
+    std::vector<std::string> same;
+    int step_number = 0;
+    for (const Step& step : section.steps) {
+      if (section.in_stack() && known(index, step)) {
+        if (std::find(same.begin(), same.end(), step.name) == same.end()) same.emplace_back(step.name);
+        continue;
+      }
+      write_step(step, fmt::format("{}.{}", number_, ++step_number));
+    }
+    if (!same.empty()) {
+      add(Paragraph{fmt::format("As in the block above: {}.", fmt::join(same, ", "))});
+    }
+    if (section.in_stack()) block_sum(section);
+  }
+
+  void write_step(const Step& step, const std::string& number) {
+    add(Heading{number + " " + capitalized(step.name), 2});
+    add(Paragraph{step.text});
+    if (!step.formulas.empty()) {
+      std::string text;
+      for (const std::string& formula : step.formulas) text += "    " + formula + "\n";
+      add(Block{text, "text", true, true});
+    }
+    Table table{"", {name_column, formula_column(""), formula_column(""), value_column}, {}, 0, {}};
+    for (const Operand& operand : step.operands) {
+      table.rows.push_back(Cells{operand.letter, operand.symbols, operand.numbers, ""});
+    }
+    const auto quantity = [&](const char* name, const Formula& formula) {
+      if (formula.value() == 0) return;
+      table.rows.push_back(
+          Cells{name, formula.symbols(program_.width), formula.numbers(program_.width), grouped(formula.value())});
+    };
+    quantity("parameters", step.parameters);
+    quantity("matmul FLOPs", step.matmul);
+    quantity("element-wise FLOPs", step.elementwise);
+    add(std::move(table));
+  }
+
+  // What a block holds, part by part; then the whole, and all of its kind.
+  void block_sum(const Section& section) {
+    Table table{
+        "The block in sum",
+        {name_column, number_column("parameters"), number_column("matmul FLOPs"), number_column("element-wise FLOPs")},
+        {},
+        1,
+        {}};
+    struct Sum {
+      std::string_view part;
+      std::int64_t parameters, matmul, elementwise;
+    };
+    std::vector<Sum> sums;
+    for (const Step& step : section.steps) {
+      const std::string_view part = part_name(step.key);
+      auto sum = std::find_if(sums.begin(), sums.end(), [&](const Sum& s) { return s.part == part; });
+      if (sum == sums.end()) sum = sums.insert(sums.end(), {part, 0, 0, 0});
+      sum->parameters += step.parameters.value();
+      sum->matmul += step.matmul.value();
+      sum->elementwise += step.elementwise.value();
+    }
+    for (const Sum& sum : sums) {
+      const std::string name = sum.part == "norm" ? "norms" : sum.part == "+" ? "residual sums" : std::string(sum.part);
+      table.rows.push_back(Cells{name, grouped(sum.parameters), grouped(sum.matmul), grouped(sum.elementwise)});
+    }
+    const std::int64_t parameters = total(section, Work::parameters), matmul = total(section, Work::matmul),
+                       elementwise = total(section, Work::elementwise), n = section.count();
+    table.rows.push_back(Cells{"one block", grouped(parameters / n), grouped(matmul / n), grouped(elementwise / n)});
+    if (n > 1) {
+      table.rows.push_back(Cells{fmt::format("all {}", n), grouped(parameters), grouped(matmul), grouped(elementwise)});
+      table.totals = 2;
+    }
+    add(std::move(table));
+  }
+
+  // ---- training
+
+  void training() {
+    ++number_;
+    add(Heading{fmt::format("{}. Back from the loss to every parameter", number_)});
+    std::int64_t products = 0, backward_products = 0;
+    for (const WorkEntry& entry : ledger_.work) {
+      if (entry.matmul_each > 0) (entry.stage == Stage::forward ? products : backward_products) += entry.place.count;
+    }
+    add(Paragraph{fmt::format(
+        "The gradient flows through the same steps from the last to the first. A product y = x·Wᵀ has two gradients, "
+        "dx = dy·W for the step before and dW = dyᵀ·x for the parameters, and each costs as much as the product "
+        "itself: "
+        "{} products forward, {} backward, {:.2f} times the FLOPs.",
+        grouped(products), grouped(backward_products), ratio(ledger_.backward.matmul, ledger_.forward.matmul))});
+    Table table{"",
+                {{"step"},
+                 number_column("times"),
+                 number_column("matmul forward"),
+                 number_column("matmul backward"),
+                 number_column("element-wise forward"),
+                 number_column("element-wise backward")},
+                {},
+                0,
+                {}};
+    for (const Section& section : sections_) {
+      if (section.stage != Stage::backward) continue;
+      for (const Step& step : section.steps) {
+        const Step* forward = forward_step(section, step.key);
+        if (forward == nullptr || step.matmul.value() + step.elementwise.value() == 0) continue;
+        table.rows.push_back(Cells{std::string(step.name), grouped(section.count()), grouped(forward->matmul.value()),
+                                   grouped(step.matmul.value()), grouped(forward->elementwise.value()),
+                                   grouped(step.elementwise.value())});
+      }
+    }
+    table.rows.push_back(Cells{"all, times included", "", grouped(ledger_.forward.matmul),
+                               grouped(ledger_.backward.matmul), grouped(ledger_.forward.elementwise),
+                               grouped(ledger_.backward.elementwise)});
+    table.totals = 1;
+    add(std::move(table));
+    optimizer();
+  }
+
+  const Step* forward_step(const Section& backward, std::string_view key) const {
+    for (const Section& section : sections_) {
+      if (section.stage != Stage::forward || section.layers != backward.layers) continue;
+      for (const Step& step : section.steps) {
+        if (step.key == key) return &step;
+      }
+    }
+    return nullptr;
+  }
+
+  void optimizer() {
+    ++number_;
+    add(Heading{fmt::format("{}. The optimizer's step", number_)});
+    Table table{"", {{"step"}, {"why"}, number_column("FLOPs"), number_column("a parameter")}, {}, 0, {}};
+    for (const Section& section : sections_) {
+      if (section.stage != Stage::optimizer) continue;
+      for (const Step& step : section.steps) {
+        const std::int64_t flops = step.elementwise.value();
+        table.rows.push_back(Cells{std::string(step.name), step.text, grouped(flops),
+                                   fmt::format("{:.2f}", ratio(flops, ledger_.parameter_totals.total))});
+      }
+    }
+    add(std::move(table));
+  }
+
+  // ---- where it goes
+
+  void totals() {
+    ++number_;
+    add(Heading{fmt::format("{}. Where it all goes", number_)});
+    shares("Parameters", Quantity::parameters);
+    shares("Matmul FLOPs", Quantity::matmul);
+    const WorkTotals all = ledger_.total();
+    add(Paragraph{
+        fmt::format("Element-wise work comes to {} FLOPs, {} of all arithmetic. It moves far more bytes per FLOP "
+                    "than products do, so it takes a larger share of the time.",
+                    grouped(all.elementwise), percent(ratio(all.elementwise, all.flops())))});
+  }
+
+  void shares(const char* title, Quantity quantity) {
+    add(quantity_table(ledger_, quantity, By::component, title, true));
+    add(Block{pie(title, rows(ledger_, quantity, By::component)), "mermaid", false, true});
+  }
+
+  void scaling(const std::vector<Growth>& doubled) {
+    ++number_;
+    add(Heading{fmt::format("{}. What grows with what", number_)});
+    add(Paragraph{
+        "Each line doubles one size, builds the program again and compares. ×2.00 doubles, ×4.00 goes with the "
+        "square, ×1.00 does not notice. A doubled width takes the heads and the feed-forward along."});
+    Table table{"",
+                {{"doubled"},
+                 {"from and to"},
+                 number_column("parameters"),
+                 number_column("matmul FLOPs"),
+                 number_column("scores, mixing"),
+                 number_column("element-wise FLOPs"),
+                 number_column("full cache")},
+                {},
+                0,
+                {}};
+    for (const Growth& row : doubled) {
+      if (!row.refused.empty()) continue;
+      table.rows.push_back(Cells{row.what, grouped(row.from) + " → " + grouped(row.to), times(row.parameters),
+                                 times(row.matmul), times(row.scores), times(row.elementwise), times(row.cache)});
+    }
+    add(std::move(table));
+    for (const Growth& row : doubled) {
+      if (!row.refused.empty())
+        add(Paragraph{capitalized(row.what) + " cannot simply be doubled: " + row.refused + "."});
+    }
+  }
+
+  void long_contexts(const CacheCost& cache) {
+    ++number_;
+    add(Heading{fmt::format("{}. Long contexts", number_)});
+    std::string text = fmt::format("To generate, keys and values are kept in a cache: {} bytes a token in bfloat16",
+                                   grouped(cache.first_token));
+    if (cache.last_token != cache.first_token) {
+      text += fmt::format(" at first, {} once the windows are full", grouped(cache.last_token));
+    }
+    add(Paragraph{text + fmt::format(". A full context of {} tokens takes {} bytes ({}).", grouped(model_.context),
+                                     grouped(cache.full), binary_bytes(cache.full))});
+    for (const Rule& rule : rules_of_thumb(model_, ledger_)) {
+      if (rule.unit != "tokens" || !rule.exact) continue;
+      add(Paragraph{fmt::format(
+          "Scores and mixing grow with the square of the tokens, the projections in proportion. They cost "
+          "the same at {} tokens (the rule {} says {}); beyond, attention is what a longer context pays for.",
+          grouped(*rule.exact), rule.name, grouped(rule.estimate))});
+    }
+  }
+
+  const Model& model_;
+  Program program_;
+  Ledger ledger_;
+  std::vector<Section> sections_;
+  Document document_;
+  int number_ = 0;
+};
+
+}  // namespace
+
+Document explain(const Model& model, const Workload& workload) { return Page(model, workload).write(); }
+
+}  // namespace reckon

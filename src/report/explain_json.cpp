@@ -1,0 +1,124 @@
+#include "report/explain_json.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "report/describe.h"
+
+namespace reckon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view stage_name(Stage stage) {
+  switch (stage) {
+    case Stage::forward:
+      return "forward";
+    case Stage::backward:
+      return "backward";
+    case Stage::optimizer:
+      return "optimizer";
+  }
+  return "";
+}
+
+Json quantity(const Formula& formula, Dim width) {
+  return {{"formula", formula.symbols(width)}, {"numbers", formula.numbers(width)}, {"value", formula.value()}};
+}
+
+Json step_json(const Section& section, const Step& step, Dim width) {
+  Json shapes = Json::array();
+  for (const Operand& operand : step.operands) {
+    shapes.push_back({{"tensor", operand.letter}, {"symbols", operand.symbols}, {"numbers", operand.numbers}});
+  }
+  return {{"stage", stage_name(section.stage)},
+          {"layers", section.layers},
+          {"times", section.count()},
+          {"name", step.name},
+          {"path", step.key},
+          {"operations", step.operations},
+          {"formula", step.formulas},
+          {"why", step.text},
+          {"shapes", shapes},
+          {"parameters", quantity(step.parameters, width)},
+          {"flops", {{"matmul", quantity(step.matmul, width)}, {"elementwise", quantity(step.elementwise, width)}}}};
+}
+
+Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }
+
+}  // namespace
+
+Table steps_table(const Ledger& ledger, const std::vector<Section>& sections) {
+  Table table{"Steps",
+              {{"stage"},
+               {"layers"},
+               {"times", true},
+               {"step"},
+               {"formula"},
+               {"shapes"},
+               {"parameters"},
+               {"parameter count", true},
+               {"matmul"},
+               {"matmul FLOPs", true},
+               {"elementwise"},
+               {"element-wise FLOPs", true}},
+              {},
+              0,
+              {}};
+  for (const Section& section : sections) {
+    for (const Step& step : section.steps) {
+      std::vector<std::string> shapes;
+      for (const Operand& operand : step.operands) shapes.push_back(operand.letter + ": " + operand.numbers);
+      std::vector<Cell> row{std::string(stage_name(section.stage)),
+                            fmt::format("{}", fmt::join(section.layers, " ")),
+                            count_cell(section.count()),
+                            std::string(step.key),
+                            joined(step.formulas),
+                            joined(shapes)};
+      for (const Formula* formula : {&step.parameters, &step.matmul, &step.elementwise}) {
+        row.emplace_back(formula->symbols(ledger.width));
+        row.push_back(count_cell(formula->value()));
+      }
+      table.rows.push_back(std::move(row));
+    }
+  }
+  return table;
+}
+
+Json explain_json(const Model& model, const Ledger& ledger, const std::vector<Section>& sections,
+                  const std::vector<Growth>& doubled, const CacheCost& cache) {
+  Json steps = Json::array();
+  for (const Section& section : sections) {
+    for (const Step& step : section.steps) steps.push_back(step_json(section, step, ledger.width));
+  }
+  Json growth = Json::array();
+  for (const Growth& row : doubled) {
+    growth.push_back({{"doubled", row.what},
+                      {"from", row.from},
+                      {"to", row.to},
+                      {"parameters", number_or_null(row.parameters)},
+                      {"matmul", number_or_null(row.matmul)},
+                      {"scores_and_mixing", number_or_null(row.scores)},
+                      {"elementwise", number_or_null(row.elementwise)},
+                      {"cache", number_or_null(row.cache)}});
+  }
+  const WorkTotals total = ledger.total();
+  return {
+      {"schema", "reckon.explain/1"},
+      {"model", model.name},
+      {"architecture", architecture_json(model)},
+      {"workload", workload_json(ledger.workload)},
+      {"steps", steps},
+      {"totals",
+       {{"parameters", ledger.parameter_totals.total}, {"matmul", total.matmul}, {"elementwise", total.elementwise}}},
+      {"growth", growth},
+      {"cache",
+       {{"bytes_per_token", cache.first_token},
+        {"bytes_per_token_at_context", cache.last_token},
+        {"bytes_at_context", cache.full}}}};
+}
+
+}  // namespace reckon

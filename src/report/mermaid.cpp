@@ -1,0 +1,173 @@
+#include "report/mermaid.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/notation.h"
+#include "report/numbers.h"
+
+namespace reckon {
+namespace {
+
+// Paths that are one node share its name and its room; norms and sums are nodes of their own.
+std::string node_key(std::string_view path) {
+  const std::string_view name = part_name(path);
+  const bool own = name == "norm" || name == "+";
+  return std::string(own ? path : path.substr(0, path.find('/'))) + ":" + std::string(name);
+}
+
+struct Node {
+  std::string id;
+  std::string_view name;
+  std::int64_t parameters = 0;
+};
+
+class Flowchart {
+ public:
+  Flowchart(const Program& program, const std::vector<Section>& sections)
+      : program_(program), notation_(program), kinds_(layer_kinds(program)), sections_(sections) {}
+
+  std::string text() {
+    for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
+      const Tensor& tensor = program_.tensors[i];
+      if (tensor.kind == TensorKind::input && tensor.scope.path == "input") {
+        producer_[static_cast<TensorId>(i)] = node(tensor.scope, tensor.name == "encoder" ? "encoder" : "tokens");
+      }
+    }
+    for (const Op& op : program_.ops) {
+      if (op.stage == Stage::forward) visit(op);
+    }
+    if (const auto made = producer_.find(program_.output);
+        made != producer_.end() && nodes_[made->second].name == "head") {
+      const Key logits{after_stack, "logits"};
+      nodes_[logits] = {"n" + std::to_string(nodes_.size()), "logits", 0};
+      order_.push_back(logits);
+      connect(made->second, logits, program_[program_.output].shape);
+    }
+    std::string out = "flowchart TD\n";
+    for (const Section& section : sections_) {
+      if (section.stage == Stage::forward) write(out, section);
+    }
+    for (const std::string& edge : edges_) out += edge;
+    return out;
+  }
+
+ private:
+  using Key = std::pair<std::int32_t, std::string>;  // kind of block, node key
+  static constexpr std::int32_t before_stack = -1, after_stack = -2;
+
+  std::int32_t kind(std::int32_t layer) {
+    if (layer < 0) return outside_;
+    outside_ = after_stack;
+    return kinds_[static_cast<std::size_t>(layer)];
+  }
+
+  Key node(Scope scope, std::string_view name) {
+    Key key{kind(scope.layer), node_key(scope.path)};
+    if (name == "encoder") key.second = "encoder";
+    if (nodes_.find(key) == nodes_.end()) {
+      nodes_[key] = {"n" + std::to_string(nodes_.size()), name, 0};
+      order_.push_back(key);
+    }
+    return key;
+  }
+
+  void visit(const Op& op) {
+    const Key here = node(op.scope, part_name(op.scope.path));
+    for (TensorId id : op.inputs) {
+      if (id == no_tensor) continue;
+      const Tensor& tensor = program_[id];
+      // A tied matrix belongs to the node that reads it first; a kind of block counts one layer's parameters.
+      if (tensor.kind == TensorKind::parameter && owned_.insert(id).second &&
+          counted_.insert({here, tensor.scope.path, tensor.name}).second) {
+        nodes_[here].parameters += tensor.shape.elements();
+      }
+      const auto made = producer_.find(id);
+      if (made == producer_.end() || made->second == here) continue;
+      connect(made->second, here, tensor.shape);
+    }
+    for (TensorId id : op.outputs) {
+      if (id != no_tensor) producer_[id] = here;
+    }
+  }
+
+  // One arrow for each pair of nodes; an arrow back to an earlier kind of block is left to the blocks' titles.
+  void connect(const Key& from, const Key& to, const Shape& shape) {
+    const auto place = [&](const Key& key) { return std::find(order_.begin(), order_.end(), key) - order_.begin(); };
+    if (place(from) > place(to) || !connected_.insert({from, to}).second) return;
+    edges_.push_back(fmt::format("  {} -->|\"{}\"| {}\n", nodes_[from].id, notation_.numbers(shape), nodes_[to].id));
+  }
+
+  void write(std::string& out, const Section& section) {
+    const std::int32_t of = section.in_stack()      ? kind(section.layers[0])
+                            : out.ends_with("TD\n") ? before_stack
+                                                    : after_stack;
+    const char* indent = "  ";
+    if (section.in_stack()) {
+      out += fmt::format("  subgraph block{}[\"{} × block: layers {}\"]\n", of, section.count(),
+                         layer_list(section.layers));
+      indent = "    ";
+    }
+    for (const Key& key : order_) {
+      const Node& each = nodes_[key];
+      if (key.first != of) continue;
+      if (each.name == "+") {
+        out += fmt::format("{}{}((\"+\"))\n", indent, each.id);
+      } else if (each.parameters == 0) {
+        out += fmt::format("{}{}[\"{}\"]\n", indent, each.id, each.name);
+      } else {
+        out += fmt::format("{}{}[\"{}<br/>{} parameters\"]\n", indent, each.id, each.name, grouped(each.parameters));
+      }
+    }
+    if (section.in_stack()) out += "  end\n";
+  }
+
+  const Program& program_;
+  Notation notation_;
+  std::vector<std::int32_t> kinds_;
+  const std::vector<Section>& sections_;
+  std::map<Key, Node> nodes_;
+  std::vector<Key> order_;
+  std::map<TensorId, Key> producer_;  // the node that made a tensor
+  std::set<TensorId> owned_;
+  std::set<std::tuple<Key, std::string_view, std::string_view>> counted_;
+  std::set<std::pair<Key, Key>> connected_;
+  std::int32_t outside_ = before_stack;
+  std::vector<std::string> edges_;
+};
+
+}  // namespace
+
+std::string flowchart(const Program& program, const std::vector<Section>& sections) {
+  return Flowchart(program, sections).text();
+}
+
+std::string pie(std::string_view title, const std::vector<Row>& rows) {
+  std::string out = fmt::format("pie showData title {}\n", title);
+  for (const Row& row : rows) {
+    if (row.value > 0) out += fmt::format("  \"{}\" : {}\n", row.name, row.value);
+  }
+  return out;
+}
+
+std::string layer_list(const std::vector<std::int32_t>& layers) {
+  constexpr std::size_t longest = 4;
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < layers.size();) {
+    std::size_t last = i;
+    while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1) ++last;
+    runs.push_back(last == i ? std::to_string(layers[i]) : fmt::format("{}–{}", layers[i], layers[last]));
+    i = last + 1;
+  }
+  if (runs.size() > longest) {
+    runs[longest - 2] = "…";
+    runs[longest - 1] = runs.back();
+    runs.resize(longest);
+  }
+  return fmt::format("{}", fmt::join(runs, ", "));
+}
+
+}  // namespace reckon

@@ -1,0 +1,289 @@
+// Walking a program once: which ops make a step, which layers a section.
+#include "report/steps.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "report/notation.h"
+
+namespace reckon {
+namespace {
+
+// Steps that are read together, under the path of the first: q, k and v; gate and up.
+std::string_view joined_path(std::string_view path, bool gated) {
+  static constexpr struct {
+    std::string_view path, with;
+  } table[] = {
+      {"attention/key", "attention/query"},
+      {"attention/value", "attention/query"},
+      {"attention/key_norm", "attention/query_norm"},
+      {"attention/sinks", "attention/softmax"},
+      {"cross_attention/key", "cross_attention/query"},
+      {"cross_attention/value", "cross_attention/query"},
+  };
+  for (const auto& [from, with] : table) {
+    if (path == from) return with;
+  }
+  if (gated && path == "feed_forward/up") return "feed_forward/gate";
+  if (gated && path == "feed_forward/experts/up") return "feed_forward/experts/gate";
+  if (gated && path == "feed_forward/shared/up") return "feed_forward/shared/gate";
+  return path;
+}
+
+bool is_view(const Op& op) { return op.operation->name == "view"; }
+
+// A view that cuts vectors into heads. (Latent attention does so within the step that makes the vectors.)
+bool cuts_heads(const Program& program, const Op& op) {
+  const std::string_view path = op.scope.path;
+  return is_view(op) && program[op.inputs[0]].shape.rank() == 3 && program[op.outputs[0]].shape.rank() == 4 &&
+         path != "attention/kv_down" && path != "attention/query_up" && path != "attention/query";
+}
+
+// Whether an op or its gradient works on the one rotated key that latent attention shares between heads.
+bool rotates_shared_key(const Program& program, const Op& op) {
+  const auto shared = [&](TensorId id) { return program[id].name == "key_rope"; };
+  return op.operation->name == "rope" && (shared(op.inputs[0]) || shared(op.outputs[0]));
+}
+
+std::string_view step_key(const Program& program, const Op& op, bool gated) {
+  if (op.stage == Stage::optimizer) return op.operation->name;
+  if (op.stage == Stage::forward && cuts_heads(program, op)) {
+    return op.scope.path.starts_with("cross_") ? "cross_attention/heads" : "attention/heads";
+  }
+  if (op.operation->name == "head_matmul" && !op.attributes.flag("into_latent")) return "attention/kv_up/values";
+  if (rotates_shared_key(program, op)) return "attention/rope/key";
+  if (op.stage == Stage::forward && op.operation->name == "add" && op.scope.path == "feed_forward/combine") {
+    return "feed_forward/shared/sum";
+  }
+  return joined_path(op.scope.path, gated);
+}
+
+Step& step_at(Section& section, std::string_view key) {
+  const auto found =
+      std::find_if(section.steps.begin(), section.steps.end(), [&](const Step& s) { return s.key == key; });
+  if (found != section.steps.end()) return *found;
+  const StepText& text = step_text(key);
+  Step step;
+  step.key = text.key;
+  step.name = text.name;
+  step.text = text.why;
+  section.steps.push_back(std::move(step));
+  return section.steps.back();
+}
+
+template <class T>
+void add_once(std::vector<T>& list, const T& item) {
+  if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+}
+
+class Walk {
+ public:
+  explicit Walk(const Program& program) : program_(program), notation_(program), kinds_(layer_kinds(program)) {
+    representative_.assign(kinds_.size(), false);
+    std::vector<std::int32_t> seen;
+    for (std::size_t layer = 0; layer < kinds_.size(); ++layer) {
+      representative_[layer] = std::find(seen.begin(), seen.end(), kinds_[layer]) == seen.end();
+      if (representative_[layer]) seen.push_back(kinds_[layer]);
+    }
+    first_op_.assign(kinds_.size(), nullptr);
+    for (const Op& op : program.ops) {
+      if (op.scope.layer >= 0) {
+        const Op*& first = first_op_[static_cast<std::size_t>(op.scope.layer)];
+        if (first == nullptr) first = &op;
+      }
+      if (op.scope.path.ends_with("/gate")) gated_.insert({op.scope.layer, room_of(op.scope.path)});
+    }
+  }
+
+  std::vector<Section> run() {
+    begin_with_tokens();
+    std::set<TensorId> read;
+    for (const Op& op : program_.ops) {
+      if (op.stage == Stage::optimizer) continue;
+      if (op.scope.layer >= 0 && !representative_[static_cast<std::size_t>(op.scope.layer)]) continue;
+      if (op.stage == Stage::forward && is_view(op) && !cuts_heads(program_, op)) continue;
+      Section& section = section_of(op.stage, op.scope.layer);
+      Step& step = step_at(section, step_key(program_, op, gated(op.scope)));
+      add_cost(step, op, {});
+      if (op.stage != Stage::forward) continue;
+      describe(step, op);
+      for (TensorId id : op.inputs) {
+        if (id == no_tensor || program_[id].kind != TensorKind::parameter || !read.insert(id).second) continue;
+        step.parameters += Formula(program_[id].shape.product());
+      }
+    }
+    add_unread_parameters(read);
+    add_optimizer();
+    return std::move(sections_);
+  }
+
+ private:
+  static std::string_view room_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
+  bool gated(Scope scope) const { return gated_.count({scope.layer, room_of(scope.path)}) > 0; }
+
+  void begin_with_tokens() {
+    for (const Tensor& tensor : program_.tensors) {
+      if (tensor.kind != TensorKind::input || tensor.scope.path != "input") continue;
+      Step& step = step_at(section_of(Stage::forward, -1), "input");
+      const auto id = static_cast<TensorId>(&tensor - program_.tensors.data());
+      step.operands.push_back(operand(id));
+    }
+  }
+
+  // Outside the stack, what comes before it and what comes after it are sections of their own.
+  Section& section_of(Stage stage, std::int32_t layer) {
+    if (layer < 0) {
+      if (sections_.empty() || sections_.back().stage != stage || sections_.back().in_stack()) {
+        sections_.push_back({stage, {}, {}});
+      }
+      return sections_.back();
+    }
+    const std::int32_t kind = kinds_[static_cast<std::size_t>(layer)];
+    const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) {
+      return s.stage == stage && s.in_stack() && kinds_[static_cast<std::size_t>(s.layers[0])] == kind;
+    });
+    if (found != sections_.end()) return *found;
+    Section section{stage, {}, {}};
+    for (std::size_t i = 0; i < kinds_.size(); ++i) {
+      if (kinds_[i] == kind) section.layers.push_back(static_cast<std::int32_t>(i));
+    }
+    sections_.push_back(std::move(section));
+    return sections_.back();
+  }
+
+  void add_cost(Step& step, const Op& op, Dim count) const {
+    Cost cost = op.operation->cost(program_, op);
+    step.matmul += cost.matmul *= count;
+    step.elementwise += cost.elementwise *= count;
+    add_once(step.operations, op.operation->name);
+  }
+
+  Operand operand(TensorId id) const {
+    const Shape& shape = program_[id].shape;
+    return {notation_.letter(id), notation_.symbols(shape), notation_.numbers(shape)};
+  }
+
+  // In a parallel block the feed-forward reads what attention reads, or shares its norm.
+  bool beside_attention(const Op& op) const {
+    if (op.scope.layer < 0 || !op.scope.path.starts_with("feed_forward/")) return false;
+    const Scope made = program_[op.inputs[0]].scope;
+    const Op& first = *first_op_[static_cast<std::size_t>(op.scope.layer)];
+    return op.inputs[0] == first.inputs[0] || (made.path == "attention/norm" && made.layer == op.scope.layer);
+  }
+
+  static void add_remark(Step& step, const std::string& remark) {
+    if (!remark.empty() && step.text.find(remark) == std::string::npos) step.text += " " + remark;
+  }
+
+  void describe(Step& step, const Op& op) const {
+    if (const std::string formula = notation_.formula(op); !formula.empty()) add_once(step.formulas, formula);
+    add_remark(step, notation_.remark(op));
+    if (beside_attention(op)) {
+      add_remark(step,
+                 "It reads what entered the block, not the sum above: attention and feed-forward stand side by side.");
+    }
+    if (is_view(op)) {
+      const Operand before = operand(op.inputs[0]), after = operand(op.outputs[0]);
+      return add_once(step.operands,
+                      {before.letter, before.symbols + " → " + after.symbols, before.numbers + " → " + after.numbers});
+    }
+    for (const TensorIds* ids : {&op.inputs, &op.outputs}) {
+      for (TensorId id : *ids) {
+        if (id != no_tensor && !notation_.letter(id).empty()) add_once(step.operands, operand(id));
+      }
+    }
+  }
+
+  // Some parameters are stored though this phase does not read them: the head when no logits are asked for.
+  void add_unread_parameters(const std::set<TensorId>& read) {
+    for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
+      const Tensor& tensor = program_.tensors[i];
+      const auto id = static_cast<TensorId>(i);
+      if (tensor.kind != TensorKind::parameter || read.count(id) > 0) continue;
+      if (tensor.scope.layer >= 0 && !representative_[static_cast<std::size_t>(tensor.scope.layer)]) continue;
+      Step& step = step_at(forward_section(tensor.scope.layer), joined_path(tensor.scope.path, gated(tensor.scope)));
+      step.parameters += Formula(tensor.shape.product());
+      add_once(step.operands, operand(id));
+      add_remark(step, "Its parameters are stored, though this workload does not use them all.");
+    }
+  }
+
+  // Where the unread belong: in their layer, or after the stack.
+  Section& forward_section(std::int32_t layer) {
+    if (layer >= 0) return section_of(Stage::forward, layer);
+    const auto last =
+        std::find_if(sections_.rbegin(), sections_.rend(), [](const Section& s) { return s.stage == Stage::forward; });
+    if (!last->in_stack()) return *last;
+    return *sections_.insert(last.base(), Section{Stage::forward, {}, {}});
+  }
+
+  void add_optimizer() {
+    Section section{Stage::optimizer, {}, {}};
+    for (const Op& op : program_.ops) {
+      if (op.stage != Stage::optimizer) continue;
+      add_cost(step_at(section, step_key(program_, op, false)), op, program_.count_dim(op.repeat));
+    }
+    if (!section.steps.empty()) sections_.push_back(std::move(section));
+  }
+
+  const Program& program_;
+  Notation notation_;
+  std::vector<std::int32_t> kinds_;
+  std::vector<bool> representative_;                           // by layer: the first of its kind
+  std::vector<const Op*> first_op_;                            // by layer
+  std::set<std::pair<std::int32_t, std::string_view>> gated_;  // the feed-forwards with a gate: layer and room
+  std::vector<Section> sections_;
+};
+
+// All that decides what a layer computes and costs, as one text.
+void append_signature(std::string& text, const Program& program, const Op& op) {
+  text += op.operation->name;
+  text += op.scope.path;
+  for (const Attributes::Entry& entry : op.attributes.entries()) text += " " + std::to_string(entry.value);
+  for (const TensorIds* ids : {&op.inputs, &op.outputs}) {
+    for (TensorId id : *ids) text += id == no_tensor ? ";-" : ";" + to_string(program[id].shape);
+  }
+  text += "\n";
+}
+
+}  // namespace
+
+std::vector<std::int32_t> layer_kinds(const Program& program) {
+  const auto layers = static_cast<std::size_t>(program.layers);
+  std::vector<std::string> signatures(layers);
+  std::vector<std::size_t> written(layers);  // the layer that holds the ops of this one
+  for (std::size_t i = 0; i < layers; ++i) written[i] = i;
+  for (const Op& op : program.ops) {
+    if (op.stage != Stage::forward || op.scope.layer < 0) continue;
+    const auto layer = static_cast<std::size_t>(op.scope.layer);
+    append_signature(signatures[layer], program, op);
+    if (op.repeat < 0) continue;
+    const Repeat& body = program.repeats[static_cast<std::size_t>(op.repeat)];
+    for (std::int64_t k = 1; k < body.count; ++k) {
+      written[layer + static_cast<std::size_t>(k * body.layers)] = layer;
+    }
+  }
+  std::map<std::string_view, std::int32_t> numbers;
+  std::vector<std::int32_t> kinds;
+  for (std::size_t i = 0; i < layers; ++i) {
+    const auto next = static_cast<std::int32_t>(numbers.size());
+    kinds.push_back(numbers.try_emplace(signatures[written[i]], next).first->second);
+  }
+  return kinds;
+}
+
+std::int64_t total(const Section& section, Work work) {
+  std::int64_t sum = 0;
+  for (const Step& step : section.steps) {
+    const Formula& formula = work == Work::parameters ? step.parameters
+                             : work == Work::matmul   ? step.matmul
+                                                      : step.elementwise;
+    sum += formula.value() * section.count();
+  }
+  return sum;
+}
+
+std::vector<Section> steps_of(const Program& program) { return Walk(program).run(); }
+
+}  // namespace reckon

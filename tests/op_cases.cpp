@@ -1,0 +1,330 @@
+// Sizes are small and all different, so that a swapped dimension shows: 2 sequences, 3 tokens, width 4; 4 heads of
+// which 2 share keys, 8 wide, 5 keys; 8 experts, 2 active; 7 words. All float32: an element is 4 bytes.
+#include "op_cases.h"
+
+#include <stdexcept>
+
+#include "ops/activate.h"
+#include "ops/adamw.h"
+#include "ops/add.h"
+#include "ops/append.h"
+#include "ops/attend.h"
+#include "ops/attention.h"
+#include "ops/cross_entropy.h"
+#include "ops/embed.h"
+#include "ops/head_matmul.h"
+#include "ops/last.h"
+#include "ops/matmul.h"
+#include "ops/mixture.h"
+#include "ops/norm.h"
+#include "ops/project.h"
+#include "ops/rope.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
+#include "ops/softmax.h"
+#include "ops/split.h"
+#include "ops/view.h"
+#include "passes/gradient.h"
+
+namespace reckon {
+namespace {
+
+TensorId weight(Builder& b, const Shape& shape) { return b.parameter("test", "w", shape); }
+TensorId whole_numbers(Builder& b, const Shape& shape) { return b.tensor(TensorKind::input, "i", shape, DType::int32); }
+
+TensorId plain(Builder& b, Activation activation) {
+  FeedForward rule;
+  rule.activation = activation;
+  return activate(b, rule, weight(b, {2, 3, 4}), no_tensor, "y");
+}
+
+TensorId gated(Builder& b, Activation activation, double clamp = 0.0) {
+  FeedForward rule;
+  rule.activation = activation;
+  rule.gated = true;
+  rule.clamp = clamp;
+  return activate(b, rule, weight(b, {2, 3, 4}), weight(b, {2, 3, 4}), "y");
+}
+
+TensorId scores_with(Builder& b, double scale, double softcap, std::int64_t window = 0) {
+  return scores(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), {true, window, scale, softcap, 0.0}, "s");
+}
+
+TensorId softmax_with(Builder& b, bool alibi, bool sinks) {
+  const TensorId s = weight(b, {2, 4, 3, 5});
+  return softmax(b, s, sinks ? weight(b, {4}) : no_tensor, {true, 0, 1.0, 0.0, alibi ? 0.5 : 0.0}, "p");
+}
+
+TensorId mixed(Builder& b) { return mix(b, weight(b, {2, 4, 3, 5}), weight(b, {2, 5, 2, 8}), {}, "o"); }
+
+TensorId normed(Builder& b, Norm::Kind kind, bool has_weight, bool has_bias, bool plus_one = false) {
+  const Norm rule{kind, 1e-5, has_weight, has_bias, plus_one};
+  const TensorId x = weight(b, {2, 3, 4});
+  return norm(b, rule, x, has_weight ? weight(b, {4}) : no_tensor, has_bias ? weight(b, {4}) : no_tensor, "y");
+}
+
+TensorId multiplied(Builder& b, bool bias) {
+  return linear(b, weight(b, {2, 3, 4}), weight(b, {5, 4}), bias ? weight(b, {5}) : no_tensor, "y");
+}
+
+TensorId experts_multiplied(Builder& b, bool bias) {
+  const TensorId offsets = whole_numbers(b, {9});
+  return grouped_linear(b, weight(b, {2, 3, 2, 4}), weight(b, {8, 5, 4}), bias ? weight(b, {8, 5}) : no_tensor, offsets,
+                        "y");
+}
+
+TensorId routed(Builder& b, Mixture::Scores scores, bool normalize) {
+  Mixture mixture;
+  mixture.n_experts = 8;
+  mixture.n_active = 2;
+  mixture.scores = scores;
+  mixture.normalize = normalize;
+  return route(b, mixture, weight(b, {2, 3, 8}), no_tensor).second;
+}
+
+// As DeepSeek V3 does it: 4 groups judged by the sum of their best 2, of which 2 stay.
+TensorId routed_in_groups(Builder& b) {
+  Mixture mixture;
+  mixture.n_experts = 8;
+  mixture.n_active = 2;
+  mixture.scores = Mixture::Scores::sigmoid;
+  mixture.normalize = true;
+  mixture.scale = 2.5;
+  mixture.n_groups = 4;
+  mixture.n_active_groups = 2;
+  mixture.group_top = 2;
+  const TensorId correction = b.tensor(TensorKind::constant, "correction", {8}, DType::float32);
+  return route(b, mixture, weight(b, {2, 3, 8}), correction).second;
+}
+
+TensorId loss(Builder& b) { return cross_entropy(b, weight(b, {2, 3, 7}), whole_numbers(b, {2, 3}), "loss"); }
+TensorId embedded(Builder& b) { return embed(b, weight(b, {7, 4}), whole_numbers(b, {2, 3}), "y"); }
+TensorId dispatched(Builder& b) { return dispatch(b, weight(b, {2, 3, 4}), whole_numbers(b, {2, 3, 2}), 8).rows; }
+TensorId combined(Builder& b) {
+  return combine(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2}), whole_numbers(b, {2, 3, 2}), "y");
+}
+TensorId rotated(Builder& b, std::int64_t positions) {
+  const TensorId table = b.tensor(TensorKind::constant, "table", {positions, 6}, DType::float32);
+  return rope(b, weight(b, {2, 3, 4, 8}), table, false, "y");
+}
+TensorId joined(Builder& b, std::int64_t heads) {
+  return join(b, weight(b, {2, 3, 4, 2}), weight(b, {2, 3, heads, 3}), 5, "y");
+}
+TensorId appended(Builder& b, DType dtype) {
+  const TensorId cache = b.tensor(TensorKind::cache, "cache", {2, 6, 3, 4}, dtype);
+  return append(b, weight(b, {2, 1, 3, 4}), cache, 5, "y");
+}
+
+// Lowered ops are emitted by a lowering alone.
+TensorId attended(Builder& b, double softcap, bool alibi) {
+  const TensorId y = b.activation("y", {2, 3, 4, 8});
+  b.emit(attend_operation, {weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), no_tensor}, {y},
+         {{"causal", 1}, {"scale", 0.5}, {"softcap", softcap}, {"alibi", alibi ? 1.0 : 0.0}});
+  return y;
+}
+TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
+  const TensorId y = b.activation("y", {2, 3, 5});
+  const auto maybe = [&](bool has, const Shape& shape) { return has ? weight(b, shape) : no_tensor; };
+  const TensorIds inputs{weight(b, {2, 3, 4}),   weight(b, {5, 4}),          maybe(bias, {5}),
+                         maybe(gate, {2, 3, 5}), maybe(residual, {2, 3, 5}), no_tensor};
+  b.emit(project_operation, inputs, {y},
+         {{"activate", gate ? 1.0 : 0.0}, {"activation", static_cast<double>(Activation::silu)}});
+  return y;
+}
+TensorId experts_projected(Builder& b) {
+  const TensorId y = b.activation("y", {2, 3, 2, 5});
+  b.emit(grouped_project_operation,
+         {weight(b, {2, 3, 2, 4}), weight(b, {8, 5, 4}), no_tensor, weight(b, {2, 3, 2, 5}), no_tensor,
+          whole_numbers(b, {9})},
+         {y}, {{"activate", 1}, {"activation", static_cast<double>(Activation::silu)}});
+  return y;
+}
+TensorId stepped(Builder& b, const Shape& shape, bool decay) {
+  const TensorId w = weight(b, shape);
+  const TensorId gradient = b.tensor(TensorKind::gradient, "g", shape, DType::float32);
+  const TensorId squares = b.tensor(TensorKind::activation, "squares", {}, DType::float32);
+  adamw(b, w, gradient, squares, decay);
+  return w;
+}
+
+Workload exact() {
+  Workload workload;
+  workload.causal = Causal::exact;
+  return workload;
+}
+
+// Two tokens in the cache.
+Workload after_two() {
+  Workload workload = workload_of(Phase::decode);
+  workload.tokens = 3;
+  workload.past = 2;
+  return workload;
+}
+
+Workload training() { return workload_of(Phase::train); }
+
+constexpr auto layer = Norm::Kind::layer;
+constexpr auto rms = Norm::Kind::rms;
+constexpr Stage back = Stage::backward;
+constexpr Stage ahead = Stage::forward;
+using A = Activation;
+using S = Mixture::Scores;
+using B = Builder;
+
+}  // namespace
+
+// clang-format off
+// operation, variant, stage, nth, program | sizes of outputs | matmul, element-wise, bytes read, bytes written | symbols
+const std::vector<OpCase>& op_cases() {
+  static const std::vector<OpCase> all = {
+      {"activate", "gelu", ahead, 0, [](B& b) { return plain(b, A::gelu); }, {{2, 3, 4}}, 0, 120, 96, 96, {{"n", 24}}},
+      {"activate", "gelu_tanh", ahead, 0, [](B& b) { return plain(b, A::gelu_tanh); }, {{2, 3, 4}}, 0, 216, 96, 96, {{"n", 24}}},
+      {"activate", "relu", ahead, 0, [](B& b) { return plain(b, A::relu); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
+      {"activate", "relu_squared", ahead, 0, [](B& b) { return plain(b, A::relu_squared); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
+      {"activate", "silu", ahead, 0, [](B& b) { return plain(b, A::silu); }, {{2, 3, 4}}, 0, 96, 96, 96, {{"n", 24}}},
+      {"activate", "gelu, gated", ahead, 0, [](B& b) { return gated(b, A::gelu); }, {{2, 3, 4}}, 0, 144, 192, 96, {{"n", 24}}},
+      {"activate", "gelu_tanh, gated", ahead, 0, [](B& b) { return gated(b, A::gelu_tanh); }, {{2, 3, 4}}, 0, 240, 192, 96, {{"n", 24}}},
+      {"activate", "silu, gated", ahead, 0, [](B& b) { return gated(b, A::silu); }, {{2, 3, 4}}, 0, 120, 192, 96, {{"n", 24}}},
+      {"activate", "clamped, gated", ahead, 0, [](B& b) { return gated(b, A::silu, 7.0); }, {{2, 3, 4}}, 0, 264, 192, 96, {{"n", 24}}},
+      {"activate_backward", "gelu", back, 0, [](B& b) { return plain(b, A::gelu); }, {{2, 3, 4}}, 0, 264, 192, 96, {{"n", 24}}},
+      {"activate_backward", "gelu_tanh", back, 0, [](B& b) { return plain(b, A::gelu_tanh); }, {{2, 3, 4}}, 0, 432, 192, 96, {{"n", 24}}},
+      {"activate_backward", "relu", back, 0, [](B& b) { return plain(b, A::relu); }, {{2, 3, 4}}, 0, 24, 192, 96, {{"n", 24}}},
+      {"activate_backward", "relu_squared", back, 0, [](B& b) { return plain(b, A::relu_squared); }, {{2, 3, 4}}, 0, 72, 192, 96, {{"n", 24}}},
+      {"activate_backward", "silu", back, 0, [](B& b) { return plain(b, A::silu); }, {{2, 3, 4}}, 0, 216, 192, 96, {{"n", 24}}},
+      {"activate_backward", "gelu, gated", back, 0, [](B& b) { return gated(b, A::gelu); }, {{2, 3, 4}, {2, 3, 4}}, 0, 432, 288, 192, {{"n", 24}}},
+      {"activate_backward", "gelu_tanh, gated", back, 0, [](B& b) { return gated(b, A::gelu_tanh); }, {{2, 3, 4}, {2, 3, 4}}, 0, 696, 288, 192, {{"n", 24}}},
+      {"activate_backward", "silu, gated", back, 0, [](B& b) { return gated(b, A::silu); }, {{2, 3, 4}, {2, 3, 4}}, 0, 360, 288, 192, {{"n", 24}}},
+      {"activate_backward", "clamped, gated", back, 0, [](B& b) { return gated(b, A::silu, 7.0); }, {{2, 3, 4}, {2, 3, 4}}, 0, 456, 288, 192, {{"n", 24}}},
+
+      {"squared_norm", "", ahead, 0, [](B& b) { return squared_norm(b, no_tensor, weight(b, {3, 4})); }, {{}}, 0, 24, 48, 4, {{"n", 12}}},
+      {"adamw", "with decay", ahead, 0, [](B& b) { return stepped(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 192, 196, 144, {{"n", 12}}},
+      {"adamw", "without decay", ahead, 0, [](B& b) { return stepped(b, {5}, false); }, {{5}, {5}, {5}}, 0, 75, 84, 60, {{"n", 5}}},
+
+      {"add", "", ahead, 0, [](B& b) { return add(b, weight(b, {2, 3, 4}), weight(b, {2, 3, 4}), "y"); }, {{2, 3, 4}}, 0, 24, 192, 96, {{"n", 24}}},
+      {"add", "", ahead, 0, [](B& b) { return add(b, weight(b, {2, 3, 4}), weight(b, {3, 4}), "y"); }, {{2, 3, 4}}, 0, 24, 144, 96, {{"n", 24}}},
+      {"append", "", ahead, 0, [](B& b) { return appended(b, DType::float32); }, {{2, 5, 3, 4}}, 0, 0, 96, 96, {}},
+      {"append", "", ahead, 0, [](B& b) { return appended(b, DType::bfloat16); }, {{2, 5, 3, 4}}, 0, 0, 96, 48, {}},
+
+      // Pairs: 2 sequences · 4 heads · 3 queries · 5 keys = 120; causal 2·4·(3 + 4 + 5) = 96; in a window of 4, 2·4·(3 + 4 + 4) = 88.
+      {"scores", "unscaled", ahead, 0, [](B& b) { return scores_with(b, 1.0, 0.0); }, {{2, 4, 3, 5}}, 1920, 0, 1408, 480, {{"p", 120}, {"m", 8}}},
+      {"scores", "scaled", ahead, 0, [](B& b) { return scores_with(b, 0.5, 0.0); }, {{2, 4, 3, 5}}, 1920, 120, 1408, 480, {{"p", 120}, {"m", 8}}},
+      {"scores", "scaled", ahead, 0, [](B& b) { return scores_with(b, 0.5, 0.0); }, {{2, 4, 3, 5}}, 1536, 96, 1408, 480, {{"p", 96}, {"m", 8}}, exact()},
+      {"scores", "scaled", ahead, 0, [](B& b) { return scores_with(b, 0.5, 0.0, 4); }, {{2, 4, 3, 5}}, 1408, 88, 1408, 480, {{"p", 88}, {"m", 8}}, exact()},
+      {"scores", "scaled and capped", ahead, 0, [](B& b) { return scores_with(b, 0.5, 50.0); }, {{2, 4, 3, 5}}, 1920, 480, 1408, 480, {{"p", 120}, {"m", 8}}},
+      {"scores_backward", "scaled", back, 0, [](B& b) { return scores_with(b, 0.5, 0.0); }, {{2, 4, 3, 5}}, 0, 120, 480, 480, {{"p", 120}}},
+      {"scores_backward", "scaled and capped", back, 0, [](B& b) { return scores_with(b, 0.5, 50.0); }, {{2, 4, 3, 5}}, 0, 600, 960, 480, {{"p", 120}}},
+      {"mix", "", ahead, 0, mixed, {{2, 3, 4, 8}}, 1920, 0, 1120, 768, {{"p", 120}, {"m", 8}}},
+      {"mix", "", ahead, 0, mixed, {{2, 3, 4, 8}}, 1536, 0, 1120, 768, {{"p", 96}, {"m", 8}}, exact()},
+      // The gradient of scores: dq is a mix of the keys, dk spreads over them; of mixing: the weights' is scores of the values.
+      {"mix", "", back, 0, [](B& b) { return scores_with(b, 1.0, 0.0); }, {{2, 3, 4, 8}}, 1920, 0, 1120, 768, {{"p", 120}, {"m", 8}}},
+      {"spread", "", back, 0, [](B& b) { return scores_with(b, 1.0, 0.0); }, {{2, 5, 2, 8}}, 1920, 0, 1248, 640, {{"p", 120}, {"m", 8}}},
+      {"scores", "unscaled", back, 0, mixed, {{2, 4, 3, 5}}, 1920, 0, 1408, 480, {{"p", 120}, {"m", 8}}},
+      {"spread", "", back, 0, mixed, {{2, 5, 2, 8}}, 1920, 0, 1248, 640, {{"p", 120}, {"m", 8}}},
+      {"softmax", "plain", ahead, 0, [](B& b) { return softmax_with(b, false, false); }, {{2, 4, 3, 5}}, 0, 552, 480, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax", "plain", ahead, 0, [](B& b) { return softmax_with(b, false, false); }, {{2, 4, 3, 5}}, 0, 432, 480, 480, {{"p", 96}, {"r", 24}}, exact()},
+      {"softmax", "with ALiBi", ahead, 0, [](B& b) { return softmax_with(b, true, false); }, {{2, 4, 3, 5}}, 0, 792, 480, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax", "with sinks", ahead, 0, [](B& b) { return softmax_with(b, false, true); }, {{2, 4, 3, 5}}, 0, 648, 496, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax_backward", "plain", back, 0, [](B& b) { return softmax_with(b, true, false); }, {{2, 4, 3, 5}}, 0, 456, 960, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax_backward", "with sinks", back, 0, [](B& b) { return softmax_with(b, false, true); }, {{2, 4, 3, 5}, {4}}, 0, 648, 960, 496, {{"p", 120}, {"r", 24}}},
+
+      {"cross_entropy", "", ahead, 0, loss, {{}, {2, 3}}, 0, 180, 192, 28, {{"n", 42}, {"r", 6}}},
+      {"cross_entropy_backward", "", back, 0, loss, {{2, 3, 7}}, 0, 132, 216, 168, {{"n", 42}, {"r", 6}}},
+      {"embed", "", ahead, 0, embedded, {{2, 3, 4}}, 0, 0, 120, 96, {}},
+      {"embed_backward", "", back, 0, embedded, {{7, 4}}, 0, 24, 120, 112, {{"n", 24}}},
+
+      {"head_matmul", "", ahead, 0, [](B& b) { return head_matmul(b, weight(b, {2, 3, 4, 5}), weight(b, {28, 6}), 0, 5, true, "y"); },
+       {{2, 3, 4, 6}}, 1440, 0, 960, 576, {{"n", 120}, {"m", 6}}},
+      {"head_matmul", "", ahead, 0, [](B& b) { return head_matmul(b, weight(b, {2, 3, 4, 6}), weight(b, {28, 6}), 5, 2, false, "y"); },
+       {{2, 3, 4, 2}}, 576, 0, 768, 192, {{"n", 144}, {"m", 2}}},
+      {"last", "", ahead, 0, [](B& b) { return last(b, weight(b, {2, 3, 4}), "y"); }, {{2, 1, 4}}, 0, 0, 32, 32, {}},
+      {"matmul", "without bias", ahead, 0, [](B& b) { return multiplied(b, false); }, {{2, 3, 5}}, 240, 0, 176, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"matmul", "with bias", ahead, 0, [](B& b) { return multiplied(b, true); }, {{2, 3, 5}}, 240, 30, 196, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"matmul", "without bias", back, 0, [](B& b) { return multiplied(b, true); }, {{2, 3, 4}}, 240, 0, 200, 96, {{"n", 30}, {"m", 4}, {"r", 6}}},
+      {"matmul", "without bias", back, 1, [](B& b) { return multiplied(b, true); }, {{5, 4}}, 240, 0, 216, 80, {{"n", 30}, {"m", 4}, {"r", 6}}},
+      {"sum_rows", "", back, 0, [](B& b) { return multiplied(b, true); }, {{5}}, 0, 25, 120, 20, {{"n", 30}, {"m", 5}}},
+      {"sum_rows", "", back, 0, [](B& b) { return add(b, weight(b, {2, 3, 4}), weight(b, {3, 4}), "y"); }, {{3, 4}}, 0, 12, 96, 48, {{"n", 24}, {"m", 12}}},
+
+      // Per token 5·8 − 2 for the softmax, 2·7 comparisons, 2·2 − 1 to normalise.
+      {"route", "softmax", ahead, 0, [](B& b) { return routed(b, S::softmax, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 312, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"route", "softmax, normalised", ahead, 0, [](B& b) { return routed(b, S::softmax, true); }, {{2, 3, 2}, {2, 3, 2}}, 0, 330, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"route", "softmax of the chosen", ahead, 0, [](B& b) { return routed(b, S::softmax_of_chosen, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 132, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      // 4·8 sigmoids, 8 corrections, groups 4·2·(2 − 1) + 4 + 2·3, choice 2·7, normalising 3, scaling 2: 77 a token.
+      {"route", "sigmoid in groups", ahead, 0, routed_in_groups, {{2, 3, 2}, {2, 3, 2}}, 0, 462, 224, 96, {{"r", 6}, {"E", 8}, {"k", 2}, {"g", 4}, {"a", 2}, {"t", 2}}},
+      {"route_backward", "softmax", back, 0, [](B& b) { return routed(b, S::softmax, false); }, {{2, 3, 8}}, 0, 192, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"route_backward", "softmax, normalised", back, 0, [](B& b) { return routed(b, S::softmax, true); }, {{2, 3, 8}}, 0, 240, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"route_backward", "softmax of the chosen", back, 0, [](B& b) { return routed(b, S::softmax_of_chosen, false); }, {{2, 3, 8}}, 0, 48, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"route_backward", "sigmoid in groups", back, 0, routed_in_groups, {{2, 3, 8}}, 0, 96, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"dispatch", "", ahead, 0, dispatched, {{2, 3, 2, 4}, {2, 3, 2}, {9}}, 0, 0, 144, 276, {}},
+      {"dispatch_backward", "", back, 0, dispatched, {{2, 3, 4}}, 0, 24, 240, 96, {{"n", 24}, {"k", 2}}},
+      // Of 8 experts, 12 rows can choose all; if all tokens agree, 2 are read. An expert has (20 + 5)·4 bytes.
+      {"grouped_matmul", "with bias", ahead, 0, [](B& b) { return experts_multiplied(b, true); }, {{2, 3, 2, 5}}, 480, 60, 1028, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 428},
+      {"grouped_matmul", "without bias", ahead, 0, [](B& b) { return experts_multiplied(b, false); }, {{2, 3, 2, 5}}, 480, 0, 868, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 388},
+      {"grouped_matmul", "without bias", ahead, 0,
+       [](B& b) { return grouped_linear(b, weight(b, {1, 1, 2, 4}), weight(b, {8, 5, 4}), no_tensor, whole_numbers(b, {9}), "y"); },
+       {{1, 1, 2, 5}}, 80, 0, 228, 40, {{"n", 8}, {"m", 5}, {"r", 2}}, {}, 228},
+      {"grouped_weight_gradient", "", back, 0, [](B& b) { return experts_multiplied(b, true); }, {{8, 5, 4}}, 480, 0, 468, 640, {{"n", 60}, {"m", 4}}},
+      {"grouped_bias_gradient", "", back, 0, [](B& b) { return experts_multiplied(b, true); }, {{8, 5}}, 0, 60, 276, 160, {{"n", 60}}},
+      {"combine", "", ahead, 0, combined, {{2, 3, 4}}, 0, 72, 288, 96, {{"n", 24}, {"k", 2}}},
+      {"combine_backward", "", back, 0, combined, {{2, 3, 2, 4}, {2, 3, 2}}, 0, 132, 384, 240, {{"n", 24}, {"k", 2}, {"r", 6}}},
+
+      {"layer_norm", "plain", ahead, 0, [](B& b) { return normed(b, layer, false, false); }, {{2, 3, 4}}, 0, 132, 96, 96, {{"n", 24}, {"r", 6}}},
+      {"layer_norm", "with weight", ahead, 0, [](B& b) { return normed(b, layer, true, false); }, {{2, 3, 4}}, 0, 156, 112, 96, {{"n", 24}, {"r", 6}}},
+      {"layer_norm", "with weight and shift", ahead, 0, [](B& b) { return normed(b, layer, true, true); }, {{2, 3, 4}}, 0, 180, 128, 96, {{"n", 24}, {"r", 6}}},
+      {"layer_norm", "with weight and shift", ahead, 0, [](B& b) { return normed(b, layer, true, true); }, {{2, 3, 4}, {2, 3, 2}}, 0, 180, 128, 144, {{"n", 24}, {"r", 6}}, training()},
+      {"layer_norm_backward", "plain", back, 0, [](B& b) { return normed(b, layer, false, false); }, {{2, 3, 4}}, 0, 216, 240, 96, {{"n", 24}}, training()},
+      {"layer_norm_backward", "with weight", back, 0, [](B& b) { return normed(b, layer, true, false); }, {{2, 3, 4}, {4}}, 0, 288, 256, 112, {{"n", 24}}, training()},
+      {"layer_norm_backward", "with weight and shift", back, 0, [](B& b) { return normed(b, layer, true, true); }, {{2, 3, 4}, {4}, {4}}, 0, 312, 256, 128, {{"n", 24}}, training()},
+      {"rms_norm", "plain", ahead, 0, [](B& b) { return normed(b, rms, false, false); }, {{2, 3, 4}}, 0, 84, 96, 96, {{"n", 24}, {"r", 6}}},
+      {"rms_norm", "with weight", ahead, 0, [](B& b) { return normed(b, rms, true, false); }, {{2, 3, 4}}, 0, 108, 112, 96, {{"n", 24}, {"r", 6}}},
+      {"rms_norm", "with 1 + weight", ahead, 0, [](B& b) { return normed(b, rms, true, false, true); }, {{2, 3, 4}}, 0, 112, 112, 96, {{"n", 24}, {"r", 6}, {"m", 4}}},
+      {"rms_norm_backward", "plain", back, 0, [](B& b) { return normed(b, rms, false, false); }, {{2, 3, 4}}, 0, 144, 216, 96, {{"n", 24}}, training()},
+      {"rms_norm_backward", "with weight", back, 0, [](B& b) { return normed(b, rms, true, false); }, {{2, 3, 4}, {4}}, 0, 216, 232, 112, {{"n", 24}}, training()},
+
+      // 6 of a head's 8 elements turn: 2·3·4·6 = 144. Of the table, the rows of 3 tokens are read, however long it is.
+      {"rope", "", ahead, 0, [](B& b) { return rotated(b, 3); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
+      {"rope", "", ahead, 0, [](B& b) { return rotated(b, 1000); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
+      {"rope", "", back, 0, [](B& b) { return rotated(b, 3); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
+      {"scale", "", ahead, 0, [](B& b) { return scale(b, weight(b, {2, 3, 4}), 0.5, "y"); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
+      {"scale", "", back, 0, [](B& b) { return scale(b, weight(b, {2, 3, 4}), 0.5, "y"); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
+      {"softcap", "", ahead, 0, [](B& b) { return softcap(b, weight(b, {2, 3, 4}), 30.0, "y"); }, {{2, 3, 4}}, 0, 72, 96, 96, {{"n", 24}}},
+      {"softcap_backward", "", back, 0, [](B& b) { return softcap(b, weight(b, {2, 3, 4}), 30.0, "y"); }, {{2, 3, 4}}, 0, 96, 192, 96, {{"n", 24}}},
+
+      {"split", "", ahead, 0, [](B& b) { return split(b, weight(b, {2, 3, 6}), 2, 4, "a", "b").first; }, {{2, 3, 2}, {2, 3, 4}}, 0, 0, 0, 0, {}},
+      {"join", "", ahead, 0, [](B& b) { return joined(b, 1); }, {{2, 3, 4, 5}}, 0, 0, 264, 480, {}},
+      // Nothing depends on the split's second part: its place is filled without reading.
+      {"join", "", back, 0, [](B& b) { return split(b, weight(b, {2, 3, 6}), 2, 4, "a", "b").first; }, {{2, 3, 6}}, 0, 0, 48, 144, {}},
+      {"join_backward", "one part for all heads", back, 0, [](B& b) { return joined(b, 1); }, {{2, 3, 4, 2}, {2, 3, 1, 3}}, 0, 54, 480, 264, {{"n", 18}, {"H", 4}}},
+      {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
+      {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
+
+      // One block of 3 queries sees all 5 keys: 2·4·3·5 = 120 pairs. Keys and values: 2·2·5·(8 + 8) elements.
+      {"attend", "scaled", ahead, 0, [](B& b) { return attended(b, 0.0, false); }, {{2, 3, 4, 8}}, 3840, 720, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
+      {"attend", "scaled and capped", ahead, 0, [](B& b) { return attended(b, 50.0, false); }, {{2, 3, 4, 8}}, 3840, 1080, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
+      {"attend", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended(b, 0.0, true); }, {{2, 3, 4, 8}}, 3840, 960, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
+      {"project", "plain", ahead, 0, [](B& b) { return projected(b, false, false, false); }, {{2, 3, 5}}, 240, 0, 176, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"project", "with bias and residual", ahead, 0, [](B& b) { return projected(b, true, false, true); }, {{2, 3, 5}}, 240, 60, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"project", "with bias and silu gate", ahead, 0, [](B& b) { return projected(b, true, true, false); }, {{2, 3, 5}}, 240, 180, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"grouped_project", "with silu gate", ahead, 0, experts_projected, {{2, 3, 2, 5}}, 480, 300, 1108, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 628},
+      {"view", "", back, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{2, 3, 4}}, 0, 0, 0, 0, {}},
+  };
+  return all;
+}
+// clang-format on
+
+BuiltCase build(const OpCase& row) {
+  Program program;
+  program.workload = row.workload;
+  Builder b(std::move(program));
+  b.set_path("test");
+  const TensorId output = row.build(b);
+  b.program().output = output;
+  program = b.finish();
+  if (row.stage == Stage::backward) program = gradient(std::move(program)).program;
+  int seen = 0;
+  for (const Op& op : program.ops) {
+    if (op.operation->name == row.operation && op.stage == row.stage && seen++ == row.nth) return {program, op};
+  }
+  throw std::logic_error("the program of this row holds no " + row.operation);
+}
+
+}  // namespace reckon

@@ -1,0 +1,143 @@
+// The engine against references from Hugging Face transformers (tests/data/tiny/README.md): logits of every family, in
+// one piece, in chunks and token by token, the same bits for any number of threads.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <reckon/reckon.h>
+
+#include "run/engine.h"
+#include "run/verify.h"
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace reckon {
+namespace {
+
+const std::filesystem::path tiny = std::filesystem::path(RECKON_SOURCE_DIR) / "tests/data/tiny";
+
+std::vector<std::string> folders() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(tiny)) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace_if(name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
+struct Reference {
+  Model model;
+  std::vector<std::int32_t> ids;  // batch × tokens
+  std::int64_t batch = 0, tokens = 0;
+  std::vector<float> logits;
+};
+
+Reference reference(const std::string& folder) {
+  Reference r;
+  r.model = load_model((tiny / folder).string());
+  std::ifstream file(tiny / folder / "io.json");
+  const auto io = nlohmann::json::parse(file);
+  r.batch = static_cast<std::int64_t>(io["ids"].size());
+  r.tokens = static_cast<std::int64_t>(io["ids"][0].size());
+  for (const auto& row : io["ids"]) {
+    for (const auto& id : row) r.ids.push_back(id.get<std::int32_t>());
+  }
+  for (const auto& row : io["logits"]) {
+    for (const auto& position : row) {
+      for (const auto& logit : position) r.logits.push_back(logit.get<float>());
+    }
+  }
+  return r;
+}
+
+std::vector<float> run(const Reference& r, const std::string& folder, std::int64_t chunk, int threads) {
+  EngineOptions options;
+  options.batch = r.batch;
+  options.capacity = r.tokens;
+  options.chunk = chunk;
+  options.threads = threads;
+  Engine engine(r.model, Weights::load(r.model, tiny / folder), options);
+  const auto logits = engine.run(r.ids, Logits::all);
+  return {logits.begin(), logits.end()};
+}
+
+class GoldenRun : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenRun, GivesTheReferenceLogitsInOnePieceInChunksAndTokenByToken) {
+  const Reference r = reference(GetParam());
+  for (std::int64_t chunk : {std::int64_t{512}, std::int64_t{5}, std::int64_t{1}}) {
+    const std::vector<float> logits = run(r, GetParam(), chunk, 2);
+    ASSERT_EQ(logits.size(), r.logits.size());
+    float worst = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      ASSERT_TRUE(std::isfinite(logits[i])) << "chunk " << chunk << ", element " << i;
+      worst = std::max(worst, std::fabs(logits[i] - r.logits[i]));
+    }
+    EXPECT_LE(worst, 2e-4f) << "chunk " << chunk;
+  }
+}
+
+TEST_P(GoldenRun, GivesTheSameBitsForAnyNumberOfThreads) {
+  const Reference r = reference(GetParam());
+  const std::vector<float> alone = run(r, GetParam(), 7, 1);
+  for (int threads : {2, 3}) EXPECT_EQ(run(r, GetParam(), 7, threads), alone) << threads << " threads";
+}
+
+TEST_P(GoldenRun, MeasuresWhatItPredicts) {
+  const Reference r = reference(GetParam());
+  VerifyOptions options;
+  options.tokens = 20;
+  options.steps = 3;
+  options.batch = 2;
+  const Verification v = verify(r.model, Weights::load(r.model, tiny / GetParam()), options);
+  for (const Check& check : v.checks) EXPECT_EQ(check.lowered, check.measured) << check.name;
+  EXPECT_TRUE(v.holds());
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenRun, testing::ValuesIn(folders()), test_name);
+
+TEST(Verify, HoldsForAPresetWithRandomWeightsInEachPrecision) {
+  const Model model = load_model("mini-gpt");
+  for (DType dtype : {DType::float32, DType::bfloat16, DType::float16}) {
+    const Verification v = verify(model, Weights::random(model, 1, dtype), {});
+    for (const Check& check : v.checks) EXPECT_EQ(check.lowered, check.measured) << check.name;
+    EXPECT_EQ(v.checks.at(0).measured, 131'392);
+  }
+}
+
+TEST(Engine, RefusesIdsOutsideTheVocabularyAndMoreTokensThanTheContext) {
+  const Model model = load_model("mini-gpt");
+  Engine engine(model, Weights::random(model, 1, DType::float32), {});
+  const std::vector<std::int32_t> outside = {1, 512};
+  EXPECT_THROW(engine.run(outside, Logits::last), UsageError);
+  const std::vector<std::int32_t> negative = {-1};
+  EXPECT_THROW(engine.run(negative, Logits::last), UsageError);
+  const std::vector<std::int32_t> many(33, 1);
+  EXPECT_THROW(engine.run(many, Logits::last), UsageError);
+}
+
+TEST(Engine, GoesOnFromTheSequenceThatReorderNames) {
+  const Model model = load_model("mini-gpt");
+  EngineOptions options;
+  options.batch = 2;
+  Engine engine(model, Weights::random(model, 3, DType::float32), options);
+  const std::vector<std::int32_t> prompts = {1, 2, 3, 4, 5, 6};  // 1 2 3 and 4 5 6
+  engine.run(prompts, Logits::last);
+  const std::vector<int> sources = {1, 1};
+  engine.reorder(sources);
+  const std::vector<std::int32_t> next = {7, 7};
+  const auto logits = engine.run(next, Logits::last);
+  const std::vector<float> first(logits.begin(), logits.begin() + 512), second(logits.begin() + 512, logits.end());
+  EXPECT_EQ(first, second);
+}
+
+}  // namespace
+}  // namespace reckon
