@@ -1,5 +1,5 @@
 // The pool: every task once, on a worker that exists, with exceptions that reach the caller.
-#include "backend/cpu/pool.h"
+#include "threads/pool.h"
 
 #include <gtest/gtest.h>
 #include <reckon/error.h>

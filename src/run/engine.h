@@ -5,11 +5,11 @@
 #include <reckon/workload.h>
 
 #include "backend/cpu/counters.h"
-#include "backend/cpu/pool.h"
 #include "backend/cpu/scratch.h"
 #include "run/executor.h"
 #include "run/profile.h"
 #include "run/weights.h"
+#include "threads/pool.h"
 
 #include <cstdint>
 #include <map>

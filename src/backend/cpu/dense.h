@@ -8,8 +8,8 @@
 #include <span>
 
 #include "backend/cpu/counters.h"
-#include "backend/cpu/pool.h"
 #include "backend/cpu/scratch.h"
+#include "threads/pool.h"
 
 namespace reckon {
 

@@ -3,8 +3,8 @@
 
 #include "backend/cpu/counters.h"
 #include "backend/cpu/dense.h"
-#include "backend/cpu/pool.h"
 #include "program/program.h"
+#include "threads/pool.h"
 
 #include <cstddef>
 #include <cstdint>

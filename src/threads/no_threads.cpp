@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "backend/cpu/pool.h"
+#include "threads/pool.h"
 
 namespace reckon {
 

@@ -1,6 +1,6 @@
 // The pool on real threads. A decoded token has about a hundred parallel regions of some 100 µs, so workers spin a
 // little for the next region before they sleep, and a region waits only for the workers that joined it.
-#include "backend/cpu/pool.h"
+#include "threads/pool.h"
 
 #include <reckon/error.h>
 
