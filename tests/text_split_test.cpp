@@ -84,8 +84,8 @@ TEST(Splitters, ClassEveryCharacterOfUnicodeAsPcre2Does) {
               {R"(\p{Ll}|)", reckon::classes_of(lower)},
               {R"([\p{Lm}\p{Lo}]|)", reckon::classes_of(letter)},
               {R"(\p{M}|)", reckon::classes_of(mark)},
-              {R"(\p{N}|)", reckon::numbers},
-              {R"(\s|)", reckon::spaces}};
+              {R"(\p{N}|)", reckon::number_chars},
+              {R"(\s|)", reckon::space_chars}};
   for (const auto& [pattern, set] : sets) {
     const Regex regex(pattern);
     int wrong = 0, newer = 0;

@@ -12,6 +12,10 @@ void add_explain(CLI::App& program);
 void add_models(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_sweep(CLI::App& program);
+void add_generate(CLI::App& program);
+void add_score(CLI::App& program);
+void add_logits(CLI::App& program);
+void add_verify(CLI::App& program);
 void add_completion(CLI::App& program);
 
 }  // namespace reckon::cli

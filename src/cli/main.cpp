@@ -108,6 +108,10 @@ int run(int argc, char** argv) {
   add_models(program);
   add_compare(program);
   add_sweep(program);
+  add_generate(program);
+  add_score(program);
+  add_logits(program);
+  add_verify(program);
   add_completion(program);
   try {
     program.parse(arguments(argc, argv));

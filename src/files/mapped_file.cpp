@@ -36,4 +36,16 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
+void MappedFile::expect_all() const {
+  if (bytes_.empty()) return;
+  [[maybe_unused]] void* const begin = const_cast<std::byte*>(bytes_.data());
+  // Advice only: an older kernel that does not know it goes on page by page.
+#ifdef MADV_HUGEPAGE
+  ::madvise(begin, bytes_.size(), MADV_HUGEPAGE);
+#endif
+#ifdef MADV_POPULATE_READ
+  ::madvise(begin, bytes_.size(), MADV_POPULATE_READ);
+#endif
+}
+
 }  // namespace reckon

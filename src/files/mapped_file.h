@@ -16,6 +16,9 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
 
+  // The whole file will be read again and again: maps it now, in huge pages where the system can.
+  void expect_all() const;
+
  private:
   std::span<const std::byte> bytes_;
 };

@@ -221,7 +221,7 @@ class Walk {
   void add_optimizer() {
     Section section{Stage::optimizer, {}, {}};
     for (const Op& op : program_.ops) {
-      if (op.stage != Stage::optimizer) continue;
+      if (op.stage != Stage::optimizer || is_view(op)) continue;
       add_cost(step_at(section, step_key(program_, op, false)), op, program_.count_dim(op.repeat));
     }
     if (!section.steps.empty()) sections_.push_back(std::move(section));

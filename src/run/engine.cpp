@@ -7,6 +7,7 @@
 #include "lowering/cpu.h"
 #include "network/forward.h"
 #include "passes/expand.h"
+#include "run/ids.h"
 #include "run/rope_table.h"
 
 #include <algorithm>
@@ -52,7 +53,7 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
   workload.past = options_.capacity - options_.chunk;
   for (const Tensor& tensor : expand(forward(model_, workload)).tensors) {
     if (tensor.kind == TensorKind::cache && tensor.storage == no_tensor) {
-      cache_sizes_[full_name(tensor)] = tensor.shape[1].size;
+      cache_sizes_[full_name(tensor)] = {tensor.shape[1].size, tensor.shape[2].size};
     }
   }
 }
@@ -68,7 +69,7 @@ Program Engine::program_for(std::int64_t tokens, Logits logits) const {
   for (Tensor& tensor : program.tensors) {
     if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
     const Shape& s = tensor.shape;
-    tensor.shape = {s[0], {cache_sizes_.at(full_name(tensor)), s[1].symbol}, s[2], s[3]};
+    tensor.shape = {s[0], {cache_sizes_.at(full_name(tensor)).positions, s[1].symbol}, s[2], s[3]};
   }
   return lower_for_cpu(std::move(program));
 }
@@ -173,11 +174,7 @@ std::span<const float> Engine::run(std::span<const std::int32_t> ids, Logits log
     throw UsageError(fmt::format("{} ids for {} sequences; expected as many for each, and at least one", ids.size(),
                                  options_.batch));
   }
-  for (std::int32_t id : ids) {
-    if (id < 0 || id >= model_.vocab_size) {
-      throw UsageError(fmt::format("id {} is outside the vocabulary of {} tokens", id, model_.vocab_size));
-    }
-  }
+  check_ids(ids, model_.vocab_size);
   if (past_ + tokens > options_.capacity) {
     throw UsageError(fmt::format("{} tokens after {} do not fit a context of {}", tokens, past_, options_.capacity));
   }
@@ -207,14 +204,32 @@ std::span<const float> Engine::run(std::span<const std::int32_t> ids, Logits log
   return logits == Logits::all ? std::span<const float>(gathered_) : result;
 }
 
+// A cache lies as batch × heads × positions × width (lowering/cpu.cpp). Only sequences that change are copied, and only
+// the positions that are filled.
 void Engine::reorder(std::span<const int> sources) {
+  std::vector<std::byte> moved;
   for (auto& [name, memory] : residents_) {
-    if (!cache_sizes_.contains(name)) continue;
-    const std::int64_t each = memory->size() / options_.batch;
+    const auto found = cache_sizes_.find(name);
+    if (found == cache_sizes_.end()) continue;
+    const auto [positions, heads] = found->second;
+    const std::int64_t head_bytes = memory->size() / options_.batch / heads;
+    const std::int64_t filled = head_bytes / positions * std::min(past_, positions);
     std::byte* data = memory->take(0, memory->size());
-    const std::vector<std::byte> before(data, data + memory->size());
-    for (std::size_t b = 0; b < sources.size(); ++b) {
-      std::copy_n(before.begin() + sources[b] * each, each, data + static_cast<std::int64_t>(b) * each);
+    moved.clear();
+    for (int b = 0; b < static_cast<int>(sources.size()); ++b) {
+      const int source = sources[static_cast<std::size_t>(b)];
+      if (source == b) continue;
+      for (std::int64_t h = 0; h < heads; ++h) {
+        const std::byte* from = data + (source * heads + h) * head_bytes;
+        moved.insert(moved.end(), from, from + filled);
+      }
+    }
+    const std::byte* next = moved.data();
+    for (int b = 0; b < static_cast<int>(sources.size()); ++b) {
+      if (sources[static_cast<std::size_t>(b)] == b) continue;
+      for (std::int64_t h = 0; h < heads; ++h, next += filled) {
+        std::copy_n(next, filled, data + (b * heads + h) * head_bytes);
+      }
     }
   }
 }

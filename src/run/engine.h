@@ -43,6 +43,7 @@ class Engine {
   const Weights& weights() const { return weights_; }
   const EngineOptions& options() const { return options_; }
   Counters& counters() { return counters_; }
+  Machine& machine() { return machine_; }
   void set_profile(Profile* profile) { profile_ = profile; }
 
   // The program that runs `tokens` tokens, lowered, and where its memory lies.
@@ -58,6 +59,10 @@ class Engine {
   void fill_inputs(const Executor& executor, std::span<const std::int32_t> ids, std::int64_t tokens);
   Program program_for(std::int64_t tokens, Logits logits) const;
 
+  struct CacheSize {
+    std::int64_t positions, heads;
+  };
+
   Model model_;
   std::vector<Rope> ropes_;
   Weights weights_;
@@ -68,7 +73,7 @@ class Engine {
   Machine machine_;
   Profile* profile_ = nullptr;
   std::int64_t past_ = 0;
-  std::map<std::string, std::int64_t> cache_sizes_;  // positions that each cache holds
+  std::map<std::string, CacheSize> cache_sizes_;             // by name
   std::map<std::string, std::unique_ptr<Arena>> residents_;  // caches and constants, by name
   std::map<std::pair<std::int64_t, Logits>, std::unique_ptr<Executor>> executors_;
   std::vector<float> gathered_;  // logits of several chunks

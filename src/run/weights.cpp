@@ -9,6 +9,7 @@
 #include "model/stored.h"
 #include "network/forward.h"
 #include "run/float_types.h"
+#include "run/random.h"
 
 #include <bit>
 #include <cmath>
@@ -70,21 +71,16 @@ std::optional<Weight> in_place(const void* data, DType dtype, const std::vector<
   return std::nullopt;
 }
 
-// splitmix64 (Steele et al. 2014): a good hash of a counter.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9E3779B97F4A7C15u;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
-  return x ^ (x >> 31);
-}
-
 }  // namespace
 
 class WeightReader {
  public:
   WeightReader(const Model& model, const std::filesystem::path& path) : header_(read_safetensors(path)) {
     check(model, path);
-    for (const SafetensorsFile& file : header_.files) weights_.files_.emplace_back(file.path);
+    for (const SafetensorsFile& file : header_.files) {
+      weights_.files_.emplace_back(file.path);
+      weights_.files_.back().expect_all();
+    }
     for (const StoredTensorInfo& info : header_.tensors) by_name_[info.name] = &info;
     const StoredLayout layout = stored_layout(model, header_);
     for (const StoredParameter& parameter : layout.parameters) read(parameter, true);
@@ -259,6 +255,14 @@ Weights Weights::load(const Model& model, const std::filesystem::path& path) { r
 
 Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype) {
   return WeightReader::random(model, seed, dtype);
+}
+
+std::vector<const Weight*> Weights::matrices() const {
+  std::vector<const Weight*> all;
+  for (const auto& [name, data] : parameters_) {
+    for (const Weight& matrix : data.matrices) all.push_back(&matrix);
+  }
+  return all;
 }
 
 const ParameterData& Weights::operator[](const std::string& name) const {

@@ -28,6 +28,8 @@ class Weights {
   // By the program's name; throws Error for one that is not there.
   const ParameterData& operator[](const std::string& name) const;
 
+  std::vector<const Weight*> matrices() const;  // all of them
+
   std::int64_t elements() const { return elements_; }  // of all parameters
   std::int64_t bytes() const { return bytes_; }        // as stored
   std::int64_t copied() const { return copied_; }      // bytes of matrices whose layout no kernel reads in place

@@ -23,7 +23,7 @@ const char* white_space(const char* begin, const char* end, bool newlines_first)
   const char *at = begin, *last = begin, *after_newline = nullptr;
   while (at != end) {
     const SplitChar c = split_char(at, end);
-    if (!is_in(c.kind, spaces)) break;
+    if (!is_in(c.kind, space_chars)) break;
     last = at;
     at = c.next;
     if (c.kind == CharClass::newline) after_newline = at;
@@ -51,11 +51,11 @@ const char* gpt2_end(const char* begin, const char* end) {
   SplitChar c = split_char(begin, end);
   if (*begin == ' ' && c.next != end) {
     const SplitChar after = split_char(c.next, end);
-    if (!is_in(after.kind, spaces)) c = after;
+    if (!is_in(after.kind, space_chars)) c = after;
   }
-  if (is_in(c.kind, letters)) return run_of(letters, c.next, end);
-  if (is_in(c.kind, numbers)) return run_of(numbers, c.next, end);
-  if (is_in(c.kind, symbols)) return run_of(symbols, c.next, end);
+  if (is_in(c.kind, letter_chars)) return run_of(letter_chars, c.next, end);
+  if (is_in(c.kind, number_chars)) return run_of(number_chars, c.next, end);
+  if (is_in(c.kind, symbol_chars)) return run_of(symbol_chars, c.next, end);
   return white_space(begin, end, false);
 }
 
@@ -63,18 +63,18 @@ const char* gpt2_end(const char* begin, const char* end) {
 template <int most_digits, bool slash_trails>
 const char* not_word_end(const char* begin, const char* end) {
   SplitChar c = split_char(begin, end);
-  if (is_in(c.kind, numbers)) {
+  if (is_in(c.kind, number_chars)) {
     const char* at = c.next;
     for (int digits = 1; digits < most_digits && at != end; ++digits) {
       const SplitChar digit = split_char(at, end);
-      if (!is_in(digit.kind, numbers)) break;
+      if (!is_in(digit.kind, number_chars)) break;
       at = digit.next;
     }
     return at;
   }
   if (*begin == ' ' && c.next != end) c = split_char(c.next, end);
-  if (is_in(c.kind, symbols)) {
-    const char* at = run_of(symbols, c.next, end);
+  if (is_in(c.kind, symbol_chars)) {
+    const char* at = run_of(symbol_chars, c.next, end);
     while (at != end && (*at == '\r' || *at == '\n' || (slash_trails && *at == '/'))) ++at;
     return at;
   }
@@ -82,15 +82,15 @@ const char* not_word_end(const char* begin, const char* end) {
 }
 
 // [^\r\n\p{L}\p{N}]? : what may lead a word.
-constexpr CharClasses leads_word = ~(newlines | letters | numbers);
+constexpr CharClasses leads_word = ~(newline_chars | letter_chars | number_chars);
 
 template <int most_digits>
 const char* cl100k_end(const char* begin, const char* end) {
   if (const char* found = contraction(begin, end, true)) return found;
   const SplitChar c = split_char(begin, end);
-  if (is_in(c.kind, letters)) return run_of(letters, c.next, end);
+  if (is_in(c.kind, letter_chars)) return run_of(letter_chars, c.next, end);
   if (is_in(c.kind, leads_word)) {
-    const char* word = run_of(letters, c.next, end);
+    const char* word = run_of(letter_chars, c.next, end);
     if (word != c.next) return word;
   }
   return not_word_end<most_digits, false>(begin, end);
@@ -123,7 +123,7 @@ CasedWord cased_word(const char* begin, const char* end) {
 const char* o200k_end(const char* begin, const char* end) {
   const SplitChar c = split_char(begin, end);
   const char* word = nullptr;
-  if (is_in(c.kind, letters)) {
+  if (is_in(c.kind, letter_chars)) {
     const CasedWord plain = cased_word(begin, end);
     word = plain.with_tail ? plain.with_tail : plain.head;
   } else if (is_in(c.kind, leads_word)) {
@@ -187,8 +187,8 @@ std::size_t safe_cut(std::string_view text, std::size_t from) {
   bool after_word = false;
   while (at != end) {
     const SplitChar c = split_char(at, end);
-    if (after_word && is_in(c.kind, spaces) && at >= begin + from) return static_cast<std::size_t>(at - begin);
-    after_word = is_in(c.kind, letters | numbers);
+    if (after_word && is_in(c.kind, space_chars) && at >= begin + from) return static_cast<std::size_t>(at - begin);
+    after_word = is_in(c.kind, letter_chars | number_chars);
     at = c.next;
   }
   return text.size();

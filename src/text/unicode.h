@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-// The order is known to scripts/unicode-classes.
+// The order is known to scripts/unicode-tables.
 enum class CharClass : std::uint8_t {
   other,        // none of the below: punctuation, symbols, controls, unassigned
   other_word,   // the same, but \w: connectors such as _, circled letters, joiners
@@ -39,13 +39,13 @@ constexpr CharClasses classes_of(CharClass first, More... more) {
 }
 constexpr bool is_in(CharClass single, CharClasses set) { return (set >> static_cast<unsigned>(single)) & 1; }
 
-inline constexpr CharClasses letters = classes_of(CharClass::upper, CharClass::lower, CharClass::letter);  // \p{L}
-inline constexpr CharClasses numbers = classes_of(CharClass::number, CharClass::number_word);              // \p{N}
-inline constexpr CharClasses newlines = classes_of(CharClass::newline);                                    // [\r\n]
-inline constexpr CharClasses spaces = classes_of(CharClass::space) | newlines;                             // \s
-inline constexpr CharClasses symbols =  // [^\s\p{L}\p{N}]
+inline constexpr CharClasses letter_chars = classes_of(CharClass::upper, CharClass::lower, CharClass::letter);  // \p{L}
+inline constexpr CharClasses number_chars = classes_of(CharClass::number, CharClass::number_word);              // \p{N}
+inline constexpr CharClasses newline_chars = classes_of(CharClass::newline);                                    // [\r\n]
+inline constexpr CharClasses space_chars = classes_of(CharClass::space) | newline_chars;                             // \s
+inline constexpr CharClasses symbol_chars =  // [^\s\p{L}\p{N}]
     classes_of(CharClass::other, CharClass::other_word, CharClass::mark);
-inline constexpr CharClasses words =  // \w
-    letters | classes_of(CharClass::other_word, CharClass::mark, CharClass::number_word);
+inline constexpr CharClasses word_chars =  // \w
+    letter_chars | classes_of(CharClass::other_word, CharClass::mark, CharClass::number_word);
 
 }  // namespace reckon

@@ -1,4 +1,4 @@
-// Cuts products into tiles by their shape alone, shares the tiles out, and counts what each kernel call did.
+// Runs the tiles that products are cut into, and counts what each kernel call did.
 #include "backend/cpu/dense.h"
 
 #include <reckon/error.h>
@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backend/cpu/cut.h"
 #include "backend/cpu/dtype.h"
 #include "backend/cpu/tile.h"
 
@@ -14,27 +15,6 @@ namespace reckon {
 namespace {
 
 bool blas_wanted = true;
-
-std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
-
-// How a product is cut: tiles of at most rows × cols.
-struct Cut {
-  std::int64_t rows, cols;
-};
-
-Cut cut_of(const Product& product) {
-  const Weight& w = product.weight;
-  if (product.rows > few_rows) return {tile_rows, tile_cols};
-  // Small enough that the last tiles end close together, large enough that memory streams.
-  constexpr std::int64_t bytes = 64 * 1024, most = 1024;
-  if (w.col_stride == 1) return {few_rows, std::clamp(bytes / (w.cols * bytes_of(w.dtype)) / 24 * 24, std::int64_t{24}, most)};
-  return {few_rows, 96};
-}
-
-std::int64_t tiles_of(const Product& product) {
-  const Cut cut = cut_of(product);
-  return ceiling(product.rows, cut.rows) * ceiling(product.weight.rows, cut.cols);
-}
 
 void check(const Product& product) {
   const Weight& w = product.weight;
@@ -46,32 +26,40 @@ void check(const Product& product) {
                 std::to_string(w.col_stride) + ", expected one of them to be 1");
 }
 
-// A tile of the product for rows [row, row + m) and W's rows [first, first + n), which lie in one block.
-Tile tile_of(const Product& product, std::int64_t row, std::int64_t m, std::int64_t first, std::int64_t n, float* out,
-             std::int64_t out_stride) {
-  const Weight& w = product.weight;
-  const std::int64_t at = w.block_rows ? first / w.block_rows * w.block_stride + first % w.block_rows * w.row_stride
-                                       : first * w.row_stride;
-  return {m,        n,
-          w.cols,   product.x + row * product.x_stride,
-          product.x_stride, element(w.dtype, w.data, at),
-          w.dtype,  w.row_stride,
-          w.col_stride, out,
-          out_stride};
+// Where row `index` of the weights begins.
+std::int64_t row_offset(const Weight& w, std::int64_t index) {
+  if (w.block_rows == 0) return index * w.row_stride;
+  return index / w.block_rows * w.block_stride + index % w.block_rows * w.row_stride;
 }
 
-void run_tile(const Product& product, std::int64_t index, std::span<float> scratch, Count& count) {
-  const Weight& w = product.weight;
-  const Cut cut = cut_of(product);
-  const std::int64_t down = ceiling(product.rows, cut.rows);
-  const std::int64_t row = index % down * cut.rows, first = index / down * cut.cols;
-  const std::int64_t m = std::min(cut.rows, product.rows - row), n = std::min(cut.cols, w.rows - first);
+void finish(const Product& product, std::int64_t row, std::int64_t m, std::int64_t first, std::int64_t n,
+            const float* results) {
+  for (std::int64_t i = 0; i < m; ++i)
+    finish_row(product.epilogue, row + i, first, n, results + i * n, product.y + (row + i) * product.y_stride + first);
+}
 
-  float* const results = scratch.data();
-  float* const weights = results + tile_results;
+void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own, std::span<float> shared,
+              Count& count) {
+  const Weight& w = product.weight;
+  const std::int64_t row = index % cut.down * cut.rows, first = index / cut.down % cut.across * cut.cols,
+                     part = index / cut.down / cut.across, begin = part * cut.depth;
+  const std::int64_t m = std::min(cut.rows, product.rows - row), n = std::min(cut.cols, w.rows - first),
+                     k = std::min(cut.depth, w.cols - begin);
+  float* const results = cut.parts > 1 ? shared.data() + cut.sums + part * m * n : own.data();
+  float* const weights = own.data() + tile_results;
   for (std::int64_t j = first, next; j < first + n; j = next) {
     next = w.block_rows ? std::min(first + n, (j / w.block_rows + 1) * w.block_rows) : first + n;
-    const Tile tile = tile_of(product, row, m, j, next - j, results + (j - first), n);
+    const Tile tile{.m = m,
+                    .n = next - j,
+                    .k = k,
+                    .x = product.x + row * product.x_stride + begin,
+                    .x_stride = product.x_stride,
+                    .w = element(w.dtype, w.data, row_offset(w, j) + begin * w.col_stride),
+                    .dtype = w.dtype,
+                    .row_stride = w.row_stride,
+                    .col_stride = w.col_stride,
+                    .out = results + (j - first),
+                    .out_stride = n};
     if (product.rows <= few_rows)
       few_rows_tile(tile);
     else if (uses_blas())
@@ -82,8 +70,24 @@ void run_tile(const Product& product, std::int64_t index, std::span<float> scrat
     count.weight_bytes += row == 0 ? tile.n * tile.k * bytes_of(w.dtype) : 0;
     ++count.calls;
   }
-  for (std::int64_t i = 0; i < m; ++i)
-    finish_row(product.epilogue, row + i, first, n, results + i * n, product.y + (row + i) * product.y_stride + first);
+  if (cut.parts == 1) finish(product, row, m, first, n, results);
+}
+
+// The second region, for products whose K was cut.
+void run_sum_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own,
+                  std::span<const float> shared) {
+  const std::int64_t rows = product.rows, cols = product.weight.rows, first = index * sum_cols,
+                     n = std::min(sum_cols, cols - first);
+  for (std::int64_t i = 0; i < rows; ++i)
+    add_parts(shared.data() + cut.sums + i * cols + first, cut.parts, rows * cols, n, own.data() + i * n);
+  finish(product, 0, rows, first, n, own.data());
+}
+
+// The product that a tile belongs to: the last one that begins at or before it.
+std::size_t product_of(std::span<const Cut> cuts, std::int64_t Cut::*first, std::int64_t tile) {
+  const auto after = std::upper_bound(cuts.begin(), cuts.end(), tile,
+                                      [&](std::int64_t t, const Cut& cut) { return t < cut.*first; });
+  return static_cast<std::size_t>(after - cuts.begin()) - 1;
 }
 
 }  // namespace
@@ -92,16 +96,17 @@ bool uses_blas() { return blas_wanted && have_blas(); }
 void use_blas(bool use) { blas_wanted = use; }
 
 void run_products(Pool& pool, std::span<const Product> products, Scratch& scratch, Counters& counters) {
-  std::int64_t tiles = 0;
-  for (const Product& product : products) {
-    check(product);
-    tiles += tiles_of(product);
-  }
-  pool.run(tiles, [&](std::int64_t tile, int worker) {
-    std::int64_t before = 0;
-    std::size_t i = 0;
-    for (std::int64_t own = tiles_of(products[0]); tile >= before + own; own = tiles_of(products[++i])) before += own;
-    run_tile(products[i], tile - before, scratch.of(worker), counters.of(worker));
+  for (const Product& product : products) check(product);
+  std::vector<Cut>& cuts = scratch.cuts();
+  const Totals totals = cut_products(products, cuts);
+  pool.run(totals.tiles, [&](std::int64_t tile, int worker) {
+    const std::size_t i = product_of(cuts, &Cut::first_tile, tile);
+    run_tile(products[i], cuts[i], tile - cuts[i].first_tile, scratch.of(worker), scratch.shared(),
+             counters.of(worker));
+  });
+  pool.run(totals.sum_tiles, [&](std::int64_t tile, int worker) {
+    const std::size_t i = product_of(cuts, &Cut::first_sum_tile, tile);
+    run_sum_tile(products[i], cuts[i], tile - cuts[i].first_sum_tile, scratch.of(worker), scratch.shared());
   });
 }
 

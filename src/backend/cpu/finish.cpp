@@ -55,6 +55,23 @@ void finish(const Epilogue& e, std::int64_t row, std::int64_t first, std::int64_
   });
 }
 
+template <class D>
+HWY_INLINE std::int64_t add_parts_lanes(D d, const float* from, std::int64_t parts, std::int64_t stride, std::int64_t i,
+                                        std::int64_t count, float* to) {
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (; i + lanes <= count; i += lanes) {
+    auto sum = hn::LoadU(d, from + i);
+    for (std::int64_t part = 1; part < parts; ++part) sum = hn::Add(sum, hn::LoadU(d, from + part * stride + i));
+    hn::StoreU(sum, d, to + i);
+  }
+  return i;
+}
+
+void add_parts_all(const float* from, std::int64_t parts, std::int64_t stride, std::int64_t count, float* to) {
+  const std::int64_t done = add_parts_lanes(Floats(), from, parts, stride, 0, count, to);
+  add_parts_lanes(OneFloat(), from, parts, stride, done, count, to);
+}
+
 template <class D, class T>
 HWY_INLINE std::int64_t convert_lanes(D d, const T* from, std::int64_t i, std::int64_t count, float* to) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -83,10 +100,15 @@ namespace reckon {
 
 HWY_EXPORT(finish);
 HWY_EXPORT(convert);
+HWY_EXPORT(add_parts_all);
 
 void finish_row(const Epilogue& epilogue, std::int64_t row, std::int64_t first, std::int64_t count,
                 const float* product, float* y) {
   HWY_DYNAMIC_DISPATCH(finish)(epilogue, row, first, count, product, y);
+}
+
+void add_parts(const float* from, std::int64_t parts, std::int64_t stride, std::int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(add_parts_all)(from, parts, stride, count, to);
 }
 
 void convert_weights(DType dtype, const void* from, std::int64_t count, float* to) {

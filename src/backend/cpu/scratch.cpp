@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "backend/cpu/cut.h"
 #include "backend/cpu/tile.h"
 
 namespace reckon {
@@ -10,15 +11,21 @@ namespace {
 constexpr std::align_val_t alignment{64};
 }
 
-std::size_t scratch_bytes(int threads) { return static_cast<std::size_t>(threads) * tile_scratch * sizeof(float); }
+std::size_t scratch_bytes(int threads) {
+  return (shared_scratch + static_cast<std::size_t>(threads) * tile_scratch) * sizeof(float);
+}
 
 Scratch::Scratch(int threads)
-    : threads_(threads), memory_(static_cast<float*>(::operator new(scratch_bytes(threads), alignment))) {}
+    : threads_(threads), memory_(static_cast<float*>(::operator new(scratch_bytes(threads), alignment))) {
+  cuts_.reserve(1024);  // more products at once than any network has experts
+}
 
 Scratch::~Scratch() { ::operator delete(memory_, alignment); }
 
 std::span<float> Scratch::of(int worker) const {
-  return {memory_ + static_cast<std::size_t>(worker) * tile_scratch, tile_scratch};
+  return {memory_ + shared_scratch + static_cast<std::size_t>(worker) * tile_scratch, tile_scratch};
 }
+
+std::span<float> Scratch::shared() const { return {memory_, shared_scratch}; }
 
 }  // namespace reckon

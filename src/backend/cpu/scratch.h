@@ -1,11 +1,15 @@
-// Working memory of the kernels: a piece per worker, allocated once, so that nothing is allocated while a network runs.
+// Working memory of the kernels: a piece per worker and one that they share, allocated once, so that nothing is
+// allocated while a network runs.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace reckon {
+
+struct Cut;
 
 // What a Scratch for so many workers holds, in bytes.
 std::size_t scratch_bytes(int threads);
@@ -19,11 +23,15 @@ class Scratch {
 
   // The worker's own piece, aligned to a line of cache. A kernel may leave anything in it.
   std::span<float> of(int worker) const;
+  std::span<float> shared() const;
+  // How the products of the run in progress are cut; kept here so that its memory is used again.
+  std::vector<Cut>& cuts() { return cuts_; }
   int threads() const { return threads_; }
 
  private:
   int threads_;
   float* memory_;
+  std::vector<Cut> cuts_;
 };
 
 }  // namespace reckon

@@ -39,10 +39,41 @@ HWY_INLINE hn::Vec<D> load(D d, const T* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), from));
 }
 
-// The sum of all lanes, halves first: the order depends on the instruction set alone.
-template <class D>
-HWY_INLINE float sum_of_lanes(D d, hn::Vec<D> v) {
-  return hn::GetLane(hn::SumOfLanes(d, v));
+// g++ reads a vector again from memory for each use of it in a loop; this makes it stay in its register.
+template <class V>
+HWY_INLINE void keep(V& v) {
+#if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
+  asm("" : "+v"(v.raw));
+#else
+  static_cast<void>(v);
+#endif
+}
+
+// Halves `count` vectors until each sum has one lane: neighbours are added, and what belongs to the next vector goes to
+// the upper half. An odd one out is paired with itself.
+template <int count, std::size_t lanes, class D, class V>
+HWY_INLINE void add_neighbours([[maybe_unused]] D d, [[maybe_unused]] V* vectors) {
+#if HWY_TARGET != HWY_SCALAR  // which has one lane, and no such functions
+  if constexpr (lanes > 1) {
+    constexpr int half = (count + 1) / 2;
+    HWY_UNROLL(8)
+    for (int i = 0; i < half; ++i) {
+      const V a = vectors[2 * i], b = vectors[2 * i + 1 < count ? 2 * i + 1 : 2 * i];
+      vectors[i] = hn::Add(hn::ConcatEven(d, b, a), hn::ConcatOdd(d, b, a));
+    }
+    add_neighbours<half, lanes / 2>(d, vectors);
+  }
+#endif
+}
+
+// sums[i] = the sum of vectors[i]'s lanes, as a tree of neighbours: its order depends on the number of lanes alone.
+// `sums` has room for `count` rounded up to whole vectors. Destroys vectors.
+template <int count, class D, class V>
+HWY_INLINE void sums_of_lanes(D d, V* vectors, float* sums) {
+  constexpr int lanes = static_cast<int>(hn::MaxLanes(D()));
+  add_neighbours<count, hn::MaxLanes(D())>(d, vectors);
+  HWY_UNROLL(8)
+  for (int i = 0; i * lanes < count; ++i) hn::StoreU(vectors[i], d, sums + i * lanes);
 }
 
 // 1 / (1 + e^−x), to about 2 ulp. Beyond the clamp the result is 0 to a float's precision relative to 1.

@@ -20,6 +20,9 @@ constexpr std::int64_t tile_depth = 1024;
 constexpr std::size_t tile_results = tile_rows * tile_cols;
 constexpr std::size_t tile_scratch = tile_results + (tile_cols + 64) * tile_depth;
 
+// Scratch that all workers share, in floats: sums of parts of K.
+constexpr std::size_t shared_scratch = 2 << 20;
+
 // out (m × n) = x (m × k)·wᵀ. W has no blocks here: its element (j, p) is at j·row_stride + p·col_stride.
 struct Tile {
   std::int64_t m, n, k;
@@ -50,6 +53,9 @@ void use_blas(bool use);
 
 // Stored weights as float32: `count` elements that run on.
 void convert_weights(DType dtype, const void* from, std::int64_t count, float* to);
+
+// to[i] = the sum of `parts` numbers from[i], from[i + stride] …, in that order.
+void add_parts(const float* from, std::int64_t parts, std::int64_t stride, std::int64_t count, float* to);
 
 // y[first, first + count) of one row, from the same elements of that row's product.
 void finish_row(const Epilogue& epilogue, std::int64_t row, std::int64_t first, std::int64_t count,

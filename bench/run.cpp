@@ -1,0 +1,182 @@
+// Whole networks against limits measured in the same run, interleaved: GPT-2 from a file in the page cache.
+//   prefill  512 tokens, beside OpenBLAS' own rate on 1024 × 3072 × 768 with as many threads
+//   decode   past 32 to 160, beside a loop that only reads as many bytes in huge pages, best of 1, 2 and 4 streams
+// Usage: bench_run FOLDER [rounds]: FOLDER holds the weights, made if missing. Prints the rows of a Markdown table.
+#include <cblas.h>
+#include <fmt/format.h>
+#include <reckon/reckon.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "hwy/highway.h"
+#include "model/presets.h"
+#include "run/engine.h"
+#include "run/save.h"
+
+extern "C" void openblas_set_num_threads(int);
+
+namespace {
+
+using namespace reckon;
+namespace hn = hwy::HWY_NAMESPACE;
+
+double seconds(auto&& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+float read_streams(const float* from, std::size_t count, std::size_t streams) {
+  const hn::ScalableTag<float> tag;
+  const std::size_t lanes = hn::Lanes(tag), apart = count / streams;
+  auto a = hn::Zero(tag), b = a, c = a, e = a;
+  for (std::size_t i = 0; i + 4 * lanes <= apart; i += 4 * lanes) {
+    for (std::size_t s = 0; s < streams; ++s) {
+      const float* p = from + s * apart + i;
+      a = hn::Add(a, hn::LoadU(tag, p));
+      b = hn::Add(b, hn::LoadU(tag, p + lanes));
+      c = hn::Add(c, hn::LoadU(tag, p + 2 * lanes));
+      e = hn::Add(e, hn::LoadU(tag, p + 3 * lanes));
+    }
+  }
+  return hn::GetLane(hn::SumOfLanes(tag, hn::Add(hn::Add(a, b), hn::Add(c, e))));
+}
+
+volatile float sink;
+
+// Memory in huge pages that a loop reads as fast as this machine can.
+class ReadLimit {
+ public:
+  explicit ReadLimit(std::size_t bytes) : count_(bytes / sizeof(float)) {
+    constexpr std::size_t huge = 2 << 20;
+    void* memory = ::mmap(nullptr, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) std::exit(1);
+    data_ = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(memory) + huge - 1) / huge * huge);
+    ::madvise(data_, bytes, MADV_HUGEPAGE);
+    std::fill(data_, data_ + count_, 0.5f);
+  }
+
+  // Bytes per second, best of 1, 2 and 4 streams a thread.
+  double measure(Pool& pool) const {
+    double best = 0;
+    const auto threads = static_cast<std::size_t>(pool.threads());
+    for (std::size_t streams : {1, 2, 4}) {
+      const double taken = seconds([&] {
+        pool.run(pool.threads(), [&](std::int64_t task, int) {
+          sink = read_streams(data_ + static_cast<std::size_t>(task) * (count_ / threads), count_ / threads, streams);
+        });
+      });
+      best = std::max(best, static_cast<double>(count_) * sizeof(float) / taken);
+    }
+    return best;
+  }
+
+ private:
+  std::size_t count_;
+  float* data_;
+};
+
+double sgemm_rate(int threads) {
+  constexpr int m = 1024, n = 3072, k = 768;
+  static const std::vector<float> x(m * k, 0.5f), w(n * k, 0.25f);
+  static std::vector<float> y(m * n);
+  openblas_set_num_threads(threads);
+  const double taken = seconds([&] {
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x.data(), k, w.data(), k, 0.0f, y.data(), n);
+  });
+  openblas_set_num_threads(1);
+  return 2.0 * m * n * k / taken;
+}
+
+Model prepared(const std::string& folder, DType dtype) {
+  const Model preset = load_model("gpt2");
+  if (!std::filesystem::exists(folder + "/model.safetensors")) {
+    for (const Preset& p : presets()) {
+      if (p.name == "gpt2") save_checkpoint(preset, Weights::random(preset, 1, dtype), std::string(p.config), folder);
+    }
+  }
+  return load_model(folder);
+}
+
+struct Row {
+  std::vector<double> ours, limit;
+};
+
+void print(const std::string& what, int threads, const std::string& unit, const Row& row, double scale, double work) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < row.ours.size(); ++i) ratios.push_back(row.ours[i] * work / row.limit[i]);
+  fmt::print("| {} | {} | {:.1f} {} | {:.1f} | {:.1f} | {:.0f}% |\n", what, threads, median(row.ours), unit,
+             median(row.ours) * work * scale, median(row.limit) * scale, 100 * median(ratios));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 2) return 2;
+  const std::string base = arguments[1];
+  const int rounds = count > 2 ? std::atoi(arguments[2]) : 5;
+  const int most = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const ReadLimit memory(std::size_t{512} << 20);
+  std::vector<std::int32_t> prompt(512);
+  for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<std::int32_t>(i * 7919 % 50257);
+
+  for (int threads = 1; threads <= most; threads *= 2) {
+    Pool pool(threads);
+    for (const auto& [dtype, word] : {std::pair{DType::float32, "float32"}, {DType::bfloat16, "bfloat16"}, {DType::float16, "float16"}}) {
+      const std::string folder = fmt::format("{}/gpt2-{}", base, word);
+      const Model model = prepared(folder, dtype);
+      EngineOptions options;
+      options.threads = threads;
+      options.capacity = 1024;
+      Engine engine(model, Weights::load(model, folder), options);
+      Workload workload = workload_of(Phase::prefill);
+      workload.tokens = 512;
+      workload.causal = Causal::exact;
+      const double flops = static_cast<double>(reckon::count(model, workload).total().matmul) / 512;
+      const auto bytes = static_cast<double>(engine.weights().bytes());
+      Row prefill, decode;
+      for (int round = 0; round < rounds; ++round) {
+        if (dtype == DType::float32) {
+          prefill.limit.push_back(sgemm_rate(threads));
+          engine.reset();
+          prefill.ours.push_back(512 / seconds([&] { engine.run(prompt, Logits::last); }));
+        }
+        decode.limit.push_back(memory.measure(pool));
+        engine.reset();
+        engine.run({prompt.data(), 32}, Logits::last);
+        decode.ours.push_back(128 / seconds([&] {
+          for (int i = 0; i < 128; ++i) engine.run({prompt.data(), 1}, Logits::last);
+        }));
+      }
+      if (dtype == DType::float32) print("prefill of 512 tokens, float32 (GFLOP/s)", threads, "tokens/s", prefill, 1e-9, flops);
+      print(fmt::format("decode, {} (GB/s)", word), threads, "tokens/s", decode, 1e-9, bytes);
+      if (dtype == DType::float16) continue;
+
+      options.batch = 8;
+      Engine eight(model, Weights::load(model, folder), options);
+      std::vector<std::int32_t> prompts(8 * 32, 5), next(8, 7);
+      std::vector<double> speedups;
+      for (int round = 0; round < rounds; ++round) {
+        engine.reset();
+        eight.reset();
+        engine.run({prompt.data(), 32}, Logits::last);
+        eight.run(prompts, Logits::last);
+        const double one = seconds([&] { for (int i = 0; i < 32; ++i) engine.run({prompt.data(), 1}, Logits::last); });
+        const double all = seconds([&] { for (int i = 0; i < 32; ++i) eight.run(next, Logits::last); });
+        speedups.push_back(8 * one / all);
+      }
+      fmt::print("| decode, {}, batch 8 | {} | {:.2f} times the tokens/s of batch 1 | | | |\n", word, threads, median(speedups));
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// How products are cut into tiles: by their shapes alone, never by threads or time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "backend/cpu/dense.h"
+
+namespace reckon {
+
+// Tiles of at most rows × cols × depth. Where K is cut into parts, each part's sums (rows × N) go to shared scratch, and
+// a second region adds them up, first to last.
+struct Cut {
+  std::int64_t rows, cols, depth;
+  std::int64_t down, across, parts;  // how many tiles that makes
+  std::int64_t sums;                 // where its sums begin in shared scratch
+  std::int64_t first_tile, first_sum_tile;  // among those of all products of a run
+  std::int64_t sums_end(const Product& product) const {
+    return sums + (parts > 1 ? parts * product.rows * product.weight.rows : 0);
+  }
+};
+
+// Columns of a tile of the second region; it has all rows.
+constexpr std::int64_t sum_cols = 512;
+
+struct Totals {
+  std::int64_t tiles = 0, sum_tiles = 0;
+};
+
+// Fills `cuts` with one for each product.
+Totals cut_products(std::span<const Product> products, std::vector<Cut>& cuts);
+
+}  // namespace reckon

@@ -1,0 +1,48 @@
+// reckon logits: the scores of every next token, a row per position.
+#include <reckon/reckon.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/run_options.h"
+#include "report/run.h"
+#include "run/engine.h"
+
+namespace reckon::cli {
+namespace {
+
+struct LogitsOptions {
+  RunOptions run;
+  std::string ids;
+  Output output;
+};
+
+void run(const LogitsOptions& asked) {
+  const std::vector<std::int32_t> ids = parse_ids(asked.ids);
+  Loaded loaded = load(asked.run);
+  EngineOptions options;
+  options.threads = asked.run.threads;
+  options.capacity = static_cast<std::int64_t>(ids.size());
+  const std::int64_t vocabulary = loaded.model.vocab_size;
+  check_length(loaded.model, options.capacity);
+  Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
+  write_report(logits_document(ids, engine.run(ids, Logits::all), vocabulary), asked.output);
+}
+
+}  // namespace
+
+void add_logits(CLI::App& program) {
+  const auto asked = std::make_shared<LogitsOptions>();
+  CLI::App& command = add_command(program, "logits", "the logits of every position of a sequence of ids",
+                                  "  reckon logits ./model --ids 1,15,27 --format json\n"
+                                  "  reckon logits mini-gpt --random 1 --ids 1,2,3",
+                                  false);
+  add_run(command, asked->run);
+  command.add_option("--ids", asked->ids, "the tokens, as ids")->type_name("1,2,3")->required();
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli

@@ -1,0 +1,44 @@
+// The options of commands that run a model: its weights, threads, and the ids it is given.
+#pragma once
+
+#include <reckon/model.h>
+
+#include "cli/options.h"
+#include "run/weights.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace reckon::cli {
+
+struct RunOptions {
+  std::string model;
+  std::string random;  // a seed; empty: weights from files
+  std::string dtype = "float32";
+  int threads = 0;
+  Options changes;  // of a model with random weights, where the command takes modifiers
+};
+
+struct Loaded {
+  Model model;
+  Weights weights;
+};
+
+void add_run(CLI::App& command, RunOptions& options);  // MODEL, --random, --dtype, --threads
+Loaded load(const RunOptions& options);
+
+// "1,2,3": ids of tokens.
+std::vector<std::int32_t> parse_ids(const std::string& text);
+
+// Throws UsageError where so many tokens are more than the model's context.
+void check_length(const Model& model, std::int64_t tokens);
+
+// A file that shrinks while it is mapped ends the program with a sentence and exit code 1, not with a bus error.
+void guard_mapped_files();
+
+}  // namespace reckon::cli

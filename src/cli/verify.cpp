@@ -1,0 +1,52 @@
+// reckon verify: predicted beside measured, on this machine.
+#include <reckon/reckon.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/run_options.h"
+#include "report/run.h"
+#include "run/verify.h"
+
+namespace reckon::cli {
+namespace {
+
+struct VerifyCommand {
+  RunOptions run;
+  std::string tokens, batch;
+  Output output;
+};
+
+void run(const VerifyCommand& asked) {
+  VerifyOptions options;
+  options.threads = asked.run.threads;
+  if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", 1, Units::lengths);
+  if (!asked.batch.empty()) options.batch = parse_size(asked.batch, "--batch", 1, Units::lengths);
+  Loaded loaded = load(asked.run);
+  const Model model = loaded.model;
+  if (options.tokens > 0) check_length(model, options.tokens);
+  const Verification verification = verify(model, std::move(loaded.weights), options);
+  write_report(verify_document(model, verification), asked.output);
+  if (!verification.holds()) throw Error("a measured figure differs from its prediction");
+}
+
+}  // namespace
+
+void add_verify(CLI::App& program) {
+  const auto asked = std::make_shared<VerifyCommand>();
+  CLI::App& command = add_command(program, "verify", "run a prefill and some decoding, and hold what was measured against the prediction",
+                                  "  reckon verify gpt2 --random 1\n"
+                                  "  reckon verify ./model --tokens 256 --batch 2\n"
+                                  "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
+                                  "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");
+  add_run(command, asked->run);
+  command.add_option("--tokens", asked->tokens, "tokens of the prompt (half the context, at most 512)")->type_name("N");
+  command.add_option("--batch", asked->batch, "sequences side by side (1)")->type_name("B");
+  add_modifiers(command, asked->run.changes);
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli

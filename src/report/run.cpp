@@ -1,0 +1,156 @@
+// Turning runs into tables and JSON.
+#include "report/run.h"
+
+#include <fmt/format.h>
+
+#include "report/numbers.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+namespace reckon {
+namespace {
+
+constexpr std::size_t shown = 5;  // most likely tokens of a position
+
+std::string figure(std::int64_t value, const std::string& unit) {
+  return unit == "B" ? fmt::format("{} B", grouped(value)) : grouped(value);
+}
+
+double seconds(Profile::Time begin, Profile::Time end) { return std::chrono::duration<double>(end - begin).count(); }
+
+}  // namespace
+
+Document logits_document(std::span<const std::int32_t> ids, std::span<const float> logits, std::int64_t vocabulary) {
+  Document document;
+  Table table;
+  table.title = "Logits: the most likely next tokens";
+  table.columns = {{"position", true}, {"id", true}, {"next ids and their logits", false}};
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  std::vector<std::size_t> order(static_cast<std::size_t>(vocabulary));
+  for (std::size_t t = 0; t < ids.size(); ++t) {
+    const auto row = logits.subspan(t * static_cast<std::size_t>(vocabulary), static_cast<std::size_t>(vocabulary));
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto most = std::min(shown, order.size());
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
+                      [&](std::size_t a, std::size_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
+    std::string best;
+    for (std::size_t i = 0; i < most; ++i) best += fmt::format("{}{} ({:.3f})", i == 0 ? "" : "  ", order[i], row[order[i]]);
+    table.rows.push_back({grouped(static_cast<std::int64_t>(t)), std::to_string(ids[t]), best});
+    all.push_back(std::vector<float>(row.begin(), row.end()));
+  }
+  document.parts.push_back(table);
+  document.json = {{"schema", "reckon.logits/1"}, {"ids", std::vector<std::int32_t>(ids.begin(), ids.end())}, {"logits", all}};
+  return document;
+}
+
+Document verify_document(const Model& model, const Verification& v) {
+  Document document;
+  document.parts.push_back(Heading{fmt::format("{}: predicted and measured", model.name)});
+  Table table;
+  table.columns = {{"quantity", false}, {"headline", true}, {"lowered", true}, {"measured", true}, {"difference", true}};
+  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  for (const Check& check : v.checks) {
+    const std::int64_t off = check.measured - check.lowered;
+    table.rows.push_back({check.name, check.headline ? figure(*check.headline, check.unit) : "",
+                          figure(check.lowered, check.unit), figure(check.measured, check.unit),
+                          off == 0 ? "equal" : fmt::format("{}{}", off > 0 ? "+" : "−", grouped(std::abs(off)))});
+    nlohmann::ordered_json entry{{"name", check.name}, {"unit", check.unit}, {"headline", nullptr},
+                                 {"lowered", check.lowered}, {"measured", check.measured}, {"equal", check.equal()}};
+    if (check.headline) entry["headline"] = *check.headline;
+    checks.push_back(entry);
+  }
+  document.parts.push_back(table);
+  document.parts.push_back(Paragraph{
+      "Headline: what the mathematics asks for. Lowered: what this machine's program says it will do. Measured: what the "
+      "kernels, the arena and the weights report themselves. Lowered and measured must be equal."});
+
+  nlohmann::ordered_json differences = nlohmann::ordered_json::array();
+  if (!v.differences.empty()) {
+    Table items;
+    items.title = "Why headline and lowered differ";
+    items.columns = {{"phase", false}, {"component", false}, {"headline", true}, {"lowered", true}, {"reason", false}};
+    for (const Difference& d : v.differences) {
+      items.rows.push_back({d.phase, d.component, grouped(d.headline), grouped(d.lowered), d.reason});
+      differences.push_back({{"phase", d.phase}, {"component", d.component}, {"headline", d.headline},
+                             {"lowered", d.lowered}, {"reason", d.reason}});
+    }
+    document.parts.push_back(items);
+  }
+
+  Table pace;
+  pace.title = "Time";
+  pace.columns = {{"phase", false}, {"tokens per sequence", true}, {"seconds", true}, {"tokens/s per sequence", true}};
+  const auto line = [&](const char* phase, std::int64_t tokens, double taken) {
+    pace.rows.push_back({phase, grouped(tokens), fmt::format("{:.4f}", taken),
+                         taken > 0 ? grouped(static_cast<double>(tokens) / taken) : ""});
+  };
+  line("prefill", v.prefill_tokens, v.prefill_seconds);
+  line("decode", v.decode_tokens, v.decode_seconds);
+  document.parts.push_back(pace);
+  document.parts.push_back(Paragraph{fmt::format("Apart from these: {} of scratch for the kernels; the process held {} at most.",
+                                                 binary_bytes(v.scratch_bytes), binary_bytes(v.peak_rss))});
+  document.json = {{"schema", "reckon.verify/1"},
+                   {"model", model.name},
+                   {"holds", v.holds()},
+                   {"checks", checks},
+                   {"differences", differences},
+                   {"prefill", {{"tokens", v.prefill_tokens}, {"seconds", v.prefill_seconds}}},
+                   {"decode", {{"tokens", v.decode_tokens}, {"seconds", v.decode_seconds}}},
+                   {"scratch_bytes", v.scratch_bytes},
+                   {"peak_rss", v.peak_rss}};
+  return document;
+}
+
+Document profile_document(const Profile& profile) {
+  struct Sum {
+    double time = 0;
+    std::int64_t calls = 0, flops = 0, bytes = 0;
+  };
+  std::map<std::string, Sum> sums;
+  double total = 0;
+  for (const Profile::Event& event : profile.events()) {
+    Sum& sum = sums[fmt::format("{} {}", event.operation, event.path)];
+    const double taken = seconds(event.begin, event.end);
+    sum.time += taken;
+    total += taken;
+    sum.calls += 1;
+    sum.flops += event.flops;
+    sum.bytes += event.bytes;
+  }
+  std::vector<std::pair<std::string, Sum>> order(sums.begin(), sums.end());
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  Document document;
+  Table table;
+  table.title = "Where the time went";
+  table.columns = {{"operation", false}, {"calls", true}, {"ms", true}, {"share", true}, {"GFLOP/s", true}, {"GB/s", true}};
+  nlohmann::ordered_json operations = nlohmann::ordered_json::array();
+  for (const auto& [name, sum] : order) {
+    const double rate = static_cast<double>(sum.flops) / sum.time * 1e-9, flow = static_cast<double>(sum.bytes) / sum.time * 1e-9;
+    table.rows.push_back({name, grouped(sum.calls), fmt::format("{:.3f}", sum.time * 1e3), percent(sum.time / total),
+                          sum.flops > 0 ? fmt::format("{:.1f}", rate) : "", fmt::format("{:.1f}", flow)});
+    operations.push_back({{"operation", name}, {"calls", sum.calls}, {"seconds", sum.time}, {"flops", sum.flops}, {"bytes", sum.bytes}});
+  }
+  document.parts.push_back(table);
+  document.json = {{"schema", "reckon.profile/1"}, {"seconds", total}, {"operations", operations}};
+  return document;
+}
+
+std::string chrome_trace(const Profile& profile) {
+  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  const auto zero = profile.events().empty() ? Profile::Time{} : profile.events().front().begin;
+  for (const Profile::Event& event : profile.events()) {
+    events.push_back({{"name", event.operation},
+                      {"cat", event.path},
+                      {"ph", "X"},
+                      {"ts", seconds(zero, event.begin) * 1e6},
+                      {"dur", seconds(event.begin, event.end) * 1e6},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"args", {{"path", event.path}, {"layer", event.layer}, {"flops", event.flops}, {"bytes", event.bytes}}}});
+  }
+  return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
+}
+
+}  // namespace reckon

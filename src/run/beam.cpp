@@ -1,0 +1,195 @@
+// A beam lives in one row of the engine's batch; the first child of a beam stays in its row, so that only the caches of
+// beams that fork are copied.
+#include "run/beam.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace reckon {
+namespace {
+
+struct Beam {
+  int row = 0;
+  std::vector<std::int32_t> ids;
+  double sum = 0;  // Σ ln p
+};
+
+struct Candidate {
+  double sum;
+  int beam;  // its place among the running ones
+  std::int32_t id;
+};
+
+bool goes_before(const Candidate& a, const Candidate& b) {
+  if (a.sum != b.sum) return a.sum > b.sum;
+  return a.beam != b.beam ? a.beam < b.beam : a.id < b.id;
+}
+
+class Search {
+ public:
+  Search(Engine& engine, const Generation& generation, std::int64_t limit)
+      : engine_(engine), generation_(generation), limit_(limit), running_(1) {}
+
+  // Takes the logits of all rows; the best continuations run on.
+  void step(std::span<const float> logits) {
+    rank(logits);
+    std::vector<Beam> next;
+    const bool last = length() + 1 == limit_;
+    const auto beams = static_cast<std::size_t>(generation_.beams);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const bool end = is_end(candidates_[i].id);
+      if (end || last) {
+        if (i < beams) finish(candidates_[i], end);
+      } else if (next.size() < beams) {
+        next.push_back(child(candidates_[i]));
+      }
+    }
+    std::swap(running_, next);
+    if (!running_.empty()) place();
+  }
+
+  bool done() const {
+    if (running_.empty()) return true;
+    if (finished_.size() < static_cast<std::size_t>(generation_.beams)) return false;
+    if (generation_.beam_stop == BeamStop::full) return true;
+    // Σ ln p only falls. Divided by a power above 0 of the length it is highest at the greatest length, by one below 0
+    // at the least.
+    const bool longest = generation_.beam_stop == BeamStop::impossible && generation_.length_penalty > 0;
+    return score(running_.front().sum, longest ? limit_ : length()) <= finished_.back().score;
+  }
+
+  // The last token of each row.
+  std::vector<std::int32_t> last_ids() const {
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(generation_.beams), 0);  // rows without a beam run token 0
+    for (const Beam& beam : running_) ids[static_cast<std::size_t>(beam.row)] = beam.ids.back();
+    return ids;
+  }
+
+  void stop() {
+    for (const Beam& beam : running_) {
+      add({beam.ids, Ending::stopped, {}, beam.sum, score(beam.sum, length())});
+    }
+  }
+
+  std::vector<Continuation> take_best() {
+    finished_.resize(std::min(finished_.size(), static_cast<std::size_t>(generation_.best)));
+    return std::move(finished_);
+  }
+
+ private:
+  std::int64_t length() const { return static_cast<std::int64_t>(running_.front().ids.size()); }
+
+  double score(double sum, std::int64_t n) const {
+    return sum / std::pow(static_cast<double>(n), generation_.length_penalty);
+  }
+
+  bool is_end(std::int32_t id) const {
+    return std::find(generation_.stop_ids.begin(), generation_.stop_ids.end(), id) != generation_.stop_ids.end();
+  }
+
+  // Enough that, if all that can end do, as many as there are beams are left to run on.
+  void rank(std::span<const float> logits) {
+    const std::size_t wanted =
+        std::max<std::size_t>(2, 1 + generation_.stop_ids.size()) * static_cast<std::size_t>(generation_.beams);
+    const auto vocab_size = static_cast<std::size_t>(engine_.model().vocab_size);
+    candidates_.clear();
+    for (std::size_t b = 0; b < running_.size(); ++b) {
+      const auto row = logits.subspan(static_cast<std::size_t>(running_[b].row) * vocab_size, vocab_size);
+      const double base = running_[b].sum - log_sum_exp(row);
+      best_tokens(row, static_cast<std::int64_t>(wanted), ranked_);
+      for (const Ranked& token : ranked_) {
+        candidates_.push_back({base + static_cast<double>(token.score), static_cast<int>(b), token.id});
+      }
+    }
+    const auto end = candidates_.begin() + static_cast<std::ptrdiff_t>(std::min(wanted, candidates_.size()));
+    std::partial_sort(candidates_.begin(), end, candidates_.end(), goes_before);
+    candidates_.erase(end, candidates_.end());
+  }
+
+  Beam child(const Candidate& candidate) const {
+    Beam beam = running_[static_cast<std::size_t>(candidate.beam)];
+    beam.ids.push_back(candidate.id);
+    beam.sum = candidate.sum;
+    return beam;
+  }
+
+  void finish(const Candidate& candidate, bool end) {
+    const std::int64_t n = length() + 1;
+    Beam beam = child(candidate);
+    if (end) beam.ids.pop_back();
+    const Ending ending = end ? Ending::end_of_text : n < generation_.tokens ? Ending::context : Ending::length;
+    add({std::move(beam.ids), ending, {}, beam.sum, score(beam.sum, n)});
+  }
+
+  void add(Continuation hypothesis) {
+    const auto place = std::upper_bound(finished_.begin(), finished_.end(), hypothesis,
+                                        [](const auto& a, const auto& b) { return a.score > b.score; });
+    finished_.insert(place, std::move(hypothesis));
+    if (finished_.size() > static_cast<std::size_t>(generation_.beams)) finished_.pop_back();
+  }
+
+  // Gives each beam a row; its own `row` is that of its parent until then.
+  void place() {
+    std::vector<int> sources(static_cast<std::size_t>(generation_.beams));
+    std::iota(sources.begin(), sources.end(), 0);
+    std::vector<bool> taken(sources.size(), false);
+    std::vector<Beam*> forked;
+    for (Beam& beam : running_) {
+      if (taken[static_cast<std::size_t>(beam.row)]) forked.push_back(&beam);
+      taken[static_cast<std::size_t>(beam.row)] = true;
+    }
+    if (forked.empty()) return;
+    auto free = taken.begin();
+    for (Beam* beam : forked) {
+      free = std::find(free, taken.end(), false);
+      *free = true;
+      const auto row = static_cast<int>(free - taken.begin());
+      sources[static_cast<std::size_t>(row)] = beam->row;
+      beam->row = row;
+    }
+    engine_.reorder(sources);
+  }
+
+  Engine& engine_;
+  const Generation& generation_;
+  std::int64_t limit_;               // tokens of the longest hypothesis
+  std::vector<Beam> running_;        // the best first
+  std::vector<Continuation> finished_;  // the best first
+  std::vector<Candidate> candidates_;
+  std::vector<Ranked> ranked_;
+};
+
+}  // namespace
+
+Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
+                      const OnStep& on_step) {
+  validate(generation, engine, prompt);
+  Generated result;
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  Search search(engine, generation, std::min(generation.tokens, engine.options().capacity - length + 1));
+
+  std::vector<std::int32_t> ids;
+  for (int b = 0; b < generation.beams; ++b) ids.insert(ids.end(), prompt.begin(), prompt.end());
+  engine.reset();
+  result.pace.prefill_tokens = length;
+  std::span<const float> logits =
+      Pace::timed(result.pace.prefill_seconds, [&] { return engine.run(ids, Logits::last); });
+  for (;;) {
+    const bool done = Pace::timed(result.pace.decode_seconds, [&] {
+      search.step(logits);
+      return search.done();
+    });
+    if (done) break;
+    if (on_step && !on_step()) {
+      search.stop();
+      break;
+    }
+    result.pace.decode_tokens += 1;
+    logits = Pace::timed(result.pace.decode_seconds, [&] { return engine.run(search.last_ids(), Logits::last); });
+  }
+  result.continuations = search.take_best();
+  return result;
+}
+
+}  // namespace reckon

@@ -1,0 +1,18 @@
+// Beam search: the most likely continuations, followed side by side.
+#pragma once
+
+#include "run/generation.h"
+
+namespace reckon {
+
+// The search of Hugging Face transformers (generation/utils.py, _beam_search). Each step ranks all continuations of all
+// running beams by Σ ln p. Of the first `beams` among them, those that end (with one of stop_ids, or as the last token
+// that was asked for or that the context has room for) become hypotheses, scored by Σ ln p / n^length_penalty, of which
+// the best `beams` are kept; the best `beams` that don't end run on. generation.beam_stop says when the search ends.
+// Of equal ones, those of the better beam go first, then the lower id.
+//
+// Returns up to generation.best continuations, the best first. Stopped by `on_step`, the running beams compete too.
+Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
+                      const OnStep& on_step = {});
+
+}  // namespace reckon

@@ -1,0 +1,15 @@
+// The loop that continues a prompt.
+#pragma once
+
+#include "run/generation.h"
+
+namespace reckon {
+
+// Continues `prompt`, from an empty cache. `on_token` may be empty; it is called for each new token, not for the one
+// that ends the text, and stops the generation by returning false: for stop strings, and to be interrupted.
+// A beam search knows its tokens only at its end and calls `on_token` then, for those of the best hypothesis (which it
+// can cut short); while it runs it calls `on_step` after each step.
+Generated generate(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
+                   const OnToken& on_token = {}, const OnStep& on_step = {});
+
+}  // namespace reckon

@@ -1,0 +1,169 @@
+// Each filter is a border in the ranking; none sorts more than the tokens that lie around it.
+#include "run/sampler.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include "backend/cpu/vectors.h"
+#include "run/ids.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace reckon {
+namespace {
+
+// Eight running sums: short chains of additions, and an order that does not depend on the machine.
+double sum(std::span<const float> values) {
+  std::array<double, 8> lanes = {};
+  std::size_t i = 0;
+  for (; i + lanes.size() <= values.size(); i += lanes.size()) {
+    for (std::size_t j = 0; j < lanes.size(); ++j) lanes[j] += static_cast<double>(values[i + j]);
+  }
+  for (std::size_t j = 0; i < values.size(); ++i, ++j) lanes[j] += static_cast<double>(values[i]);
+  return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
+}
+
+// The first in rank at which the weights so far reach `wanted`; `id` is the place in `weights`. Halves what is left
+// until one remains, so the work is that of a few passes, not of a sort.
+Ranked border(std::span<Ranked> ranked, std::span<const float> weights, double wanted) {
+  while (ranked.size() > 1) {
+    const std::size_t half = ranked.size() / 2;
+    std::nth_element(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(half), ranked.end(), ranks_before);
+    double weight = 0;
+    for (const Ranked& token : ranked.first(half)) weight += static_cast<double>(weights[static_cast<std::size_t>(token.id)]);
+    if (weight >= wanted) {
+      ranked = ranked.first(half);
+    } else {
+      wanted -= weight;
+      ranked = ranked.subspan(half);
+    }
+  }
+  return ranked.front();
+}
+
+}  // namespace
+
+void validate(const Sampling& sampling) {
+  // Written so that a NaN fails each of them.
+  const auto expect = [](bool right, const char* field, double found, const char* expected) {
+    if (!right) throw UsageError(fmt::format("{} is {}; expected {}", field, found, expected));
+  };
+  const double most = std::numeric_limits<double>::max();
+  expect(sampling.repetition_penalty > 0 && sampling.repetition_penalty <= most, "repetition_penalty",
+         sampling.repetition_penalty, "a number above 0 (1 to do without)");
+  expect(sampling.temperature >= 0 && sampling.temperature <= most, "temperature", sampling.temperature,
+         "0 (greedy) or a number above it");
+  expect(sampling.top_k >= 0, "top_k", static_cast<double>(sampling.top_k), "0 (off) or how many tokens are left");
+  expect(sampling.top_p > 0 && sampling.top_p <= 1, "top_p", sampling.top_p, "a probability above 0, at most 1 (off)");
+  expect(sampling.min_p >= 0 && sampling.min_p <= 1, "min_p", sampling.min_p, "a number from 0 (off) to 1");
+}
+
+Sampler::Sampler(const Sampling& sampling, std::int64_t vocab_size) : sampling_(sampling), random_(sampling.seed) {
+  validate(sampling);
+  const auto size = static_cast<std::size_t>(vocab_size);
+  if (sampling.repetition_penalty != 1) scores_.reserve(size);
+  if (sampling.temperature == 0) return;
+  ranked_.reserve(size);
+  ids_.reserve(size);
+  weights_.reserve(size);
+}
+
+std::span<const float> Sampler::penalized(std::span<const float> logits, std::span<const std::int32_t> history) {
+  if (sampling_.repetition_penalty == 1) return logits;
+  scores_.assign(logits.begin(), logits.end());
+  check_ids(history, static_cast<std::int64_t>(logits.size()));
+  const auto penalty = static_cast<float>(sampling_.repetition_penalty);
+  for (const std::int32_t id : history) {
+    // From the logit, not the score: a token that occurs twice is penalized once.
+    const float logit = logits[static_cast<std::size_t>(id)];
+    scores_[static_cast<std::size_t>(id)] = logit < 0 ? logit * penalty : logit / penalty;
+  }
+  return scores_;
+}
+
+// Takes what top_k leaves, with its weight.
+void Sampler::weigh(std::span<const float> scores, float most) {
+  float least = -std::numeric_limits<float>::infinity();
+  if (sampling_.top_k > 0 && static_cast<std::size_t>(sampling_.top_k) < scores.size()) {
+    best_tokens(scores, sampling_.top_k, ranked_);
+    least = ranked_.back().score;
+  }
+  // A temperature next to 0 must not make 0 · ∞ of the best.
+  const auto factor = static_cast<float>(std::min(1 / sampling_.temperature, 1e38));
+  ids_.clear();
+  weights_.clear();
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] < least) continue;
+    ids_.push_back(static_cast<std::int32_t>(i));
+    weights_.push_back((scores[i] - most) * factor);
+  }
+  vector_exp(weights_.data(), static_cast<std::int64_t>(weights_.size()), 0);
+}
+
+void Sampler::keep_top_p(std::span<const float> scores) {
+  if (sampling_.top_p == 1) return;
+  const double total = sum(weights_);
+  // Tokens lighter than this weigh less than 1 − top_p even if all of them do: none can be left.
+  const double light = (1 - sampling_.top_p) * total / static_cast<double>(weights_.size());
+  ranked_.clear();
+  for (std::size_t i = 0; i < ids_.size(); ++i) {
+    if (static_cast<double>(weights_[i]) < light) continue;
+    ranked_.push_back({scores[static_cast<std::size_t>(ids_[i])], static_cast<std::int32_t>(i)});
+  }
+  const Ranked last = border(ranked_, weights_, sampling_.top_p * total);
+  for (std::size_t i = 0; i < ids_.size(); ++i) {
+    const Ranked token{scores[static_cast<std::size_t>(ids_[i])], static_cast<std::int32_t>(i)};
+    if (ranks_before(last, token)) weights_[i] = 0;
+  }
+}
+
+void Sampler::keep_min_p() {
+  if (sampling_.min_p == 0) return;
+  for (float& weight : weights_) {
+    if (static_cast<double>(weight) < sampling_.min_p) weight = 0;
+  }
+}
+
+// Whole blocks are passed by their sums, then one is walked through. Should rounding leave something over at the end,
+// the last token that has a weight is chosen.
+std::int32_t Sampler::draw() {
+  constexpr std::size_t block = 1024;
+  const auto part = [&](std::size_t first) {
+    return std::span<const float>(weights_).subspan(first, std::min(block, weights_.size() - first));
+  };
+  double total = 0;
+  for (std::size_t first = 0; first < weights_.size(); first += block) total += sum(part(first));
+  double left = random_.uniform() * total;
+  std::size_t begin = 0;
+  for (std::size_t first = 0; first < weights_.size(); first += block) {
+    const double weight = sum(part(first));
+    if (weight == 0) continue;
+    begin = first;
+    if (left < weight) break;
+    left -= weight;
+  }
+  std::size_t chosen = begin;
+  for (std::size_t i = begin; i < begin + part(begin).size() && left >= 0; ++i) {
+    if (weights_[i] == 0) continue;
+    chosen = i;
+    left -= static_cast<double>(weights_[i]);
+  }
+  return ids_[chosen];
+}
+
+std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history) {
+  const std::span<const float> scores = penalized(logits, history);
+  const float most = greatest(scores);
+  if (sampling_.temperature == 0) {
+    return static_cast<std::int32_t>(std::find(scores.begin(), scores.end(), most) - scores.begin());
+  }
+  weigh(scores, most);
+  keep_top_p(scores);
+  keep_min_p();
+  return draw();
+}
+
+}  // namespace reckon

@@ -1,0 +1,37 @@
+// How well a model predicts a text: the sum of −ln p over its tokens.
+#pragma once
+
+#include "run/engine.h"
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace reckon {
+
+// The text is read in windows of C tokens, C being the engine's capacity; each begins `stride` after the one before,
+// and the last ends with the text. A window scores the tokens that no earlier one has, each from all that stand before
+// it in the window. So every token but the first is scored once, and those after the first window have at least
+// C − stride tokens before them. (The sliding window of Hugging Face's guide to perplexity.)
+struct Scoring {
+  std::int64_t stride = 0;  // 1 to C/2, so that there are always C/2 tokens to go by; 0: C/2
+};
+
+struct Score {
+  double nll = 0;           // Σ −ln p, in nats
+  std::int64_t tokens = 0;  // that were scored
+
+  double loss() const { return nll / static_cast<double>(tokens); }
+  double perplexity() const { return std::exp(loss()); }
+};
+
+// Called after each group of windows with the tokens scored so far and all that will be; false stops, and the score of
+// what was read so far is returned.
+using OnScored = std::function<bool(const Score& so_far, std::int64_t all)>;
+
+// An engine with a batch of more than 1 reads as many windows side by side, which helps where they are short.
+// Throws UsageError for fewer than two tokens: there is nothing to predict.
+Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& scoring = {}, const OnScored& on_scored = {});
+
+}  // namespace reckon

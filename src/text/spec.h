@@ -1,0 +1,103 @@
+// What a tokenizer is, as plain data: the parts of a Hugging Face tokenizer.json, under its names. Files of every format
+// are read into this; text/tokenizer.h makes it work.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "text/split.h"
+
+namespace reckon {
+
+using TokenId = std::int32_t;
+inline constexpr TokenId no_token = -1;
+
+// A token that is found in the text as it stands, before anything else is done to it.
+struct AddedToken {
+  TokenId id = 0;
+  std::string content;
+  bool special = true;        // no text of the user's: left out when decoding without special tokens
+  bool single_word = false;   // only where no word character stands beside it
+  bool lstrip = false;        // takes the white space before it
+  bool rstrip = false;        // takes the white space behind it
+  bool normalized = false;    // looked for in the normalized text
+};
+
+// Normalizers, applied to the text between non-normalized added tokens.
+struct Prepend {
+  std::string text;
+};
+struct Replace {  // also a decoder
+  std::string from, to;
+};
+struct Nfc {};  // Unicode's canonical composition
+using Normalizer = std::variant<Prepend, Replace, Nfc>;
+
+// Pre-tokenizers, each applied to the pieces of the one before it.
+struct RegexSplit {
+  Splitter splitter = Splitter::gpt2;
+};
+struct TextSplit {
+  enum class Behavior { removed, isolated, merged_with_previous, merged_with_next };
+  std::string text;
+  Behavior behavior = Behavior::isolated;
+};
+struct ByteLevel {
+  bool add_prefix_space = false;
+  bool use_regex = true;  // GPT-2's splitter
+};
+struct Metaspace {  // also a decoder
+  enum class Prepending { first, always, never };
+  std::string replacement = "▁";
+  Prepending prepending = Prepending::always;
+  bool split = true;
+};
+struct Digits {
+  bool individual = false;
+};
+using PreTokenizer = std::variant<RegexSplit, TextSplit, ByteLevel, Metaspace, Digits>;
+
+// Decoders, applied to the list of tokens; those behind Fuse see the whole text.
+struct ByteLevelDecoder {};
+struct ByteFallback {};
+struct Fuse {};
+struct Strip {
+  std::string content = " ";      // one character
+  std::int64_t start = 0, stop = 0;  // at most so many of it go
+};
+using Decoder = std::variant<Replace, Metaspace, ByteLevelDecoder, ByteFallback, Fuse, Strip>;
+
+// left and right become product; the place in the list is the rank, and the lowest goes first.
+struct Merge {
+  TokenId left = 0, right = 0, product = 0;
+};
+
+struct TokenizerSpec {
+  // The model's vocabulary by id, as tokenizer.json writes it (byte-level tokens in GPT-2's printable alphabet). An id
+  // that only an added token has is empty here.
+  std::vector<std::string> tokens;
+  std::vector<Merge> merges;
+  std::string unk_token;        // empty: none
+  bool fuse_unk = false;        // unknown characters side by side become one unk_token
+  bool byte_fallback = false;   // unknown characters become <0x00> … <0xFF>, where the vocabulary has them
+  bool ignore_merges = false;   // a piece that is a token stays whole
+
+  std::vector<AddedToken> added_tokens;
+  std::vector<Normalizer> normalizers;
+  std::vector<PreTokenizer> pre_tokenizers;
+  std::vector<Decoder> decoders;
+  std::vector<TokenId> before, after;  // what the post-processor puts around a text
+};
+
+// Whether the pieces are merged from bytes rather than from characters.
+inline bool is_byte_level(const TokenizerSpec& spec) {
+  for (const PreTokenizer& step : spec.pre_tokenizers) {
+    if (std::holds_alternative<ByteLevel>(step)) return true;
+  }
+  return false;
+}
+
+}  // namespace reckon

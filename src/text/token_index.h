@@ -1,0 +1,53 @@
+// From a token's id to its bytes and back: all bytes in one string, a hash table of ids over them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/checked.h"
+#include "text/spec.h"
+
+namespace reckon {
+
+class TokenBytes {
+ public:
+  // Of the next id.
+  void add(std::string_view bytes) {
+    text_.resize(begin_.back());
+    text_ += bytes;
+    begin_.push_back(checked_cast<std::uint32_t>(text_.size(), "the length of all tokens"));
+    text_.append(readable_behind, '\0');
+  }
+  // So many bytes behind a token may be read.
+  static constexpr std::size_t readable_behind = 16;
+  std::string_view operator[](TokenId id) const {
+    const auto i = static_cast<std::size_t>(id);
+    return {text_.data() + begin_[i], begin_[i + 1] - begin_[i]};
+  }
+  std::size_t size() const { return begin_.size() - 1; }
+
+ private:
+  std::string text_;
+  std::vector<std::uint32_t> begin_ = {0};  // one more than there are tokens
+};
+
+class TokenIndex {
+ public:
+  explicit TokenIndex(std::size_t tokens);  // at most so many
+
+  // Gives the next id to these bytes; find() gives the first id that has them and may be found.
+  void add(std::string_view bytes, bool may_be_found = true);
+
+  TokenId find(std::string_view bytes) const { return slots_[slot_of(bytes)]; }  // no_token if there is none
+  const TokenBytes& bytes() const { return bytes_; }
+
+ private:
+  std::size_t slot_of(std::string_view bytes) const;
+
+  TokenBytes bytes_;
+  std::vector<TokenId> slots_;  // a power of two of them, at most half full
+};
+
+}  // namespace reckon

@@ -1,0 +1,140 @@
+#include "text/tokenizer.h"
+
+#include <mutex>
+#include <utility>
+
+#include "text/decoding.h"
+#include "text/encoder.h"
+#include "text/utf8.h"
+
+namespace reckon {
+namespace {
+
+constexpr std::size_t part_length = std::size_t{1} << 20;  // bytes of a text that one task encodes
+
+}  // namespace
+
+struct Tokenizer::State {
+  explicit State(TokenizerSpec given) : spec(std::move(given)), plan(spec), decoding(spec) {}
+
+  TokenizerSpec spec;
+  EncodingPlan plan;
+  Decoding decoding;
+
+  // Encoders that no thread is using, with the pieces that they know.
+  std::unique_ptr<Encoder> borrow() {
+    const std::lock_guard lock(mutex);
+    if (idle.empty()) return std::make_unique<Encoder>(plan);
+    std::unique_ptr<Encoder> encoder = std::move(idle.back());
+    idle.pop_back();
+    return encoder;
+  }
+  void give_back(std::unique_ptr<Encoder> encoder) {
+    const std::lock_guard lock(mutex);
+    idle.push_back(std::move(encoder));
+  }
+
+ private:
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Encoder>> idle;
+};
+
+Tokenizer::Tokenizer(TokenizerSpec spec) : state_(std::make_shared<State>(std::move(spec))) {}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  return encode(text, options, nullptr);
+}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options,
+                                       const ParallelFor& parallel) const {
+  std::vector<TokenId> ids;
+  if (options.add_special) ids = state_->spec.before;
+  std::vector<Segment> segments = segments_of(state_->plan, text, options.special_text);
+  if (parallel) cut_long_segments(state_->plan, part_length, segments);
+  if (!parallel || segments.size() < 2) {
+    std::unique_ptr<Encoder> encoder = state_->borrow();
+    for (const Segment& segment : segments) encoder->encode(segment, ids);
+    state_->give_back(std::move(encoder));
+  } else {
+    // Short segments side by side are one task.
+    std::vector<std::size_t> first = {0};
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      length += segments[i].text.size();
+      if (length < part_length) continue;
+      first.push_back(i + 1);
+      length = 0;
+    }
+    if (first.back() != segments.size()) first.push_back(segments.size());
+    std::vector<std::vector<TokenId>> parts(first.size() - 1);
+    parallel(static_cast<std::int64_t>(parts.size()), [&](std::int64_t task) {
+      const auto t = static_cast<std::size_t>(task);
+      std::unique_ptr<Encoder> encoder = state_->borrow();
+      for (std::size_t i = first[t]; i < first[t + 1]; ++i) encoder->encode(segments[i], parts[t]);
+      state_->give_back(std::move(encoder));
+    });
+    std::size_t total = ids.size() + state_->spec.after.size();
+    for (const auto& part : parts) total += part.size();
+    ids.reserve(total);
+    for (const auto& part : parts) ids.insert(ids.end(), part.begin(), part.end());
+  }
+  if (options.add_special) ids.insert(ids.end(), state_->spec.after.begin(), state_->spec.after.end());
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {
+  return state_->decoding.decode(ids, skip_special);
+}
+
+std::size_t Tokenizer::size() const { return state_->decoding.size(); }
+
+std::string_view Tokenizer::bytes(TokenId id) const {
+  state_->decoding.check(id);
+  return state_->decoding.bytes(id);
+}
+
+bool Tokenizer::is_special(TokenId id) const {
+  state_->decoding.check(id);
+  return state_->decoding.is_special(id);
+}
+
+TokenId Tokenizer::find(std::string_view token) const {
+  for (const AddedToken& added : state_->spec.added_tokens) {
+    if (added.content == token) return added.id;
+  }
+  for (std::size_t id = 0; id < state_->spec.tokens.size(); ++id) {
+    if (!token.empty() && state_->spec.tokens[id] == token) return static_cast<TokenId>(id);
+  }
+  return no_token;
+}
+
+const TokenizerSpec& Tokenizer::spec() const { return state_->spec; }
+
+StreamDecoder::StreamDecoder(Tokenizer tokenizer, bool skip_special)
+    : tokenizer_(std::move(tokenizer)), skip_special_(skip_special) {
+  finish();
+}
+
+std::string StreamDecoder::add(TokenId id) {
+  const Decoding& decoding = tokenizer_.state_->decoding;
+  decoding.check(id);
+  if (skip_special_ && decoding.is_special(id)) return "";
+  std::string scratch;
+  Decoding::Start state{first_, strip_};
+  held_ += decoding.next(id, state, scratch);
+  first_ = state.first;
+  strip_ = state.strip;
+  const std::size_t unfinished = unfinished_utf8(held_);
+  std::string whole = held_.substr(0, held_.size() - unfinished);
+  held_.erase(0, whole.size());
+  return whole;
+}
+
+std::string StreamDecoder::finish() {
+  const Decoding::Start state = tokenizer_.state_->decoding.start();
+  first_ = state.first;
+  strip_ = state.strip;
+  return std::exchange(held_, "");
+}
+
+}  // namespace reckon

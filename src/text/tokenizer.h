@@ -1,0 +1,63 @@
+// A tokenizer at work: text to ids and back. Immutable, cheap to copy, safe to use from several threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/spec.h"
+
+namespace reckon {
+
+struct EncodeOptions {
+  bool add_special = true;   // adds the special tokens that the post-processor asks for, <s> say
+  bool special_text = true;  // the text "<s>" is that special token; otherwise it is ordinary characters
+};
+
+// Calls body(task) once for each task of [0, tasks), in any order and on any threads, and returns when all are done.
+using ParallelFor = std::function<void(std::int64_t tasks, const std::function<void(std::int64_t task)>& body)>;
+
+class Tokenizer {
+ public:
+  // Throws an Error if the parts do not fit together.
+  explicit Tokenizer(TokenizerSpec spec);
+
+  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
+  // The same ids, with the parts of a long text shared out.
+  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options, const ParallelFor& parallel) const;
+
+  // Any bytes; an id that is not in the vocabulary is an Error.
+  std::string decode(std::span<const TokenId> ids, bool skip_special = false) const;
+
+  std::size_t size() const;                      // one past the highest id
+  std::string_view bytes(TokenId id) const;      // what the token adds to a text
+  bool is_special(TokenId id) const;
+  TokenId find(std::string_view token) const;    // by its text in the file ("Ġthe", "<s>"); no_token if there is none
+  const TokenizerSpec& spec() const;
+
+ private:
+  friend class StreamDecoder;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Decodes ids one by one, for a screen: gives only whole UTF-8 characters.
+class StreamDecoder {
+ public:
+  explicit StreamDecoder(Tokenizer tokenizer, bool skip_special = true);
+  std::string add(TokenId id);  // the text that is complete now; may be empty
+  std::string finish();         // what was held back; starts anew
+
+ private:
+  Tokenizer tokenizer_;
+  bool skip_special_;
+  bool first_ = true;
+  std::int64_t strip_ = 0;
+  std::string held_;
+};
+
+}  // namespace reckon

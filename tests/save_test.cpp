@@ -1,0 +1,54 @@
+// Checkpoints that are written read back as they were, in the layout of each family.
+#include "run/save.h"
+
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include "files/read_text.h"
+#include "files/safetensors.h"
+#include "run/engine.h"
+
+#include <filesystem>
+
+namespace reckon {
+namespace {
+
+const std::filesystem::path tiny = std::filesystem::path(RECKON_SOURCE_DIR) / "tests/data/tiny";
+
+TEST(Save, AFolderReadsBackWithTheSameLogitsForEveryLayout) {
+  for (const char* family : {"gpt2", "gpt_neox", "phi3", "mixtral", "gpt_oss", "deepseek_v3", "opt-350m"}) {
+    const std::string config = read_text(tiny / family / "config.json", 1 << 20);
+    const Model model = load_model((tiny / family).string());
+    const auto folder = std::filesystem::temp_directory_path() / ("reckon-save-" + std::string(family));
+    save_checkpoint(model, Weights::load(model, tiny / family), config, folder);
+    const Model again = load_model(folder.string());
+    const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5};
+    EngineOptions options;
+    options.threads = 1;
+    Engine before(model, Weights::load(model, tiny / family), options), after(again, Weights::load(again, folder), options);
+    const auto a = before.run(ids, Logits::all);
+    const auto b = after.run(ids, Logits::all);
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << family;
+    std::filesystem::remove_all(folder);
+  }
+}
+
+TEST(Save, WritesEveryTensorThatTheOriginalHasWithTheSameNameAndShape) {
+  for (const char* family : {"gpt2", "gpt_neox", "phi3", "llama-gqa", "gemma2"}) {
+    const Model model = load_model((tiny / family).string());
+    const auto folder = std::filesystem::temp_directory_path() / ("reckon-save-names-" + std::string(family));
+    save_checkpoint(model, Weights::load(model, tiny / family), "{}", folder);
+    const SafetensorsHeader original = read_safetensors(tiny / family), written = read_safetensors(folder / "model.safetensors");
+    ASSERT_EQ(original.tensors.size(), written.tensors.size()) << family;
+    for (const StoredTensorInfo& tensor : original.tensors) {
+      const auto same = std::find_if(written.tensors.begin(), written.tensors.end(),
+                                     [&](const StoredTensorInfo& other) { return other.name == tensor.name; });
+      ASSERT_NE(same, written.tensors.end()) << tensor.name;
+      EXPECT_EQ(same->shape, tensor.shape) << tensor.name;
+    }
+    std::filesystem::remove_all(folder);
+  }
+}
+
+}  // namespace
+}  // namespace reckon

@@ -1,0 +1,102 @@
+// Scores against the losses of the tiny references, and windows against one row of logits at a time.
+#include "run/score.h"
+
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+
+#include "run/logits.h"
+#include "tiny_models.h"
+
+namespace reckon {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+using testing_models::tiny_engine;
+using testing_models::tiny_io;
+
+Ids long_text() {
+  Ids ids;
+  for (const auto& row : tiny_io("llama-gqa").at("ids").get<std::vector<Ids>>()) ids.insert(ids.end(), row.begin(), row.end());
+  return ids;  // 48 tokens
+}
+
+// −ln p of token t from the `context` tokens before it.
+double by_hand(Engine& engine, const Ids& ids, std::int64_t t, std::int64_t context) {
+  engine.reset();
+  const std::span<const float> logits = engine.run(std::span(ids).subspan(static_cast<std::size_t>(t - context), static_cast<std::size_t>(context)), Logits::last);
+  return log_sum_exp(logits) - static_cast<double>(logits[static_cast<std::size_t>(ids[static_cast<std::size_t>(t)])]);
+}
+
+TEST(Score, GivesTheLossOfEveryTinyReference) {
+  for (const std::string& name : testing_models::tiny_names()) {
+    const nlohmann::json io = tiny_io(name);
+    Engine engine = tiny_engine(name, {.threads = 1, .capacity = 24});
+    Score sum;
+    for (const Ids& row : io.at("ids").get<std::vector<Ids>>()) {
+      const Score one = score(engine, row);
+      sum.nll += one.nll;
+      sum.tokens += one.tokens;
+    }
+    EXPECT_EQ(sum.tokens, 2 * 23) << name;
+    EXPECT_NEAR(sum.loss(), io.at("loss").get<double>(), 2e-5) << name;
+    EXPECT_NEAR(sum.perplexity(), std::exp(io.at("loss").get<double>()), 2e-5 * sum.perplexity()) << name;
+  }
+}
+
+TEST(Score, SlidesAWindowThatScoresEachTokenOnce) {
+  const Ids ids = long_text();
+  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
+  // Windows of 10 that begin at 0, 3, 6, …: the first scores 1 to 9, each further one three tokens, the first of them
+  // from 7 before it, the last from 9.
+  double expected = 0;
+  for (std::int64_t t = 1; t < 48; ++t) {
+    const std::int64_t context = t < 10 ? t : 7 + (t - 10) % 3;
+    expected += by_hand(engine, ids, t, context);
+  }
+  const Score found = score(engine, ids, {.stride = 3});
+  EXPECT_EQ(found.tokens, 47);
+  EXPECT_NEAR(found.nll, expected, 1e-3);
+  EXPECT_NEAR(score(engine, Ids(ids.begin(), ids.begin() + 10), {}).nll, score(engine, Ids(ids.begin(), ids.begin() + 10), {.stride = 1}).nll, 1e-9);
+}
+
+TEST(Score, DoesNotDependOnHowManyWindowsRunSideBySideNorOnPieces) {
+  const Ids ids = long_text();
+  Engine one = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
+  const Score expected = score(one, ids);
+  for (const std::int64_t batch : {2, 3, 20}) {
+    Engine engine = tiny_engine("llama-gqa", {.threads = 1, .batch = batch, .capacity = 10});
+    const Score found = score(engine, ids);
+    EXPECT_EQ(found.tokens, expected.tokens);
+    EXPECT_NEAR(found.nll, expected.nll, 1e-4) << batch;
+  }
+  Engine chunked = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10, .chunk = 3});
+  EXPECT_NEAR(score(chunked, ids).nll, expected.nll, 1e-4);
+}
+
+TEST(Score, ReportsProgressAndStopsWhenAsked) {
+  const Ids ids = long_text();
+  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
+  std::vector<std::int64_t> seen;
+  score(engine, ids, {}, [&](const Score& so_far, std::int64_t all) {
+    EXPECT_EQ(all, 47);
+    seen.push_back(so_far.tokens);
+    return true;
+  });
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{9, 14, 19, 24, 29, 34, 39, 44, 47}));
+  const Score stopped = score(engine, ids, {}, [](const Score& so_far, std::int64_t) { return so_far.tokens < 14; });
+  EXPECT_EQ(stopped.tokens, 14);
+}
+
+TEST(Score, RefusesWhatCannotBeScored) {
+  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
+  const Ids ids = long_text();
+  EXPECT_THROW(score(engine, Ids{}), UsageError);
+  EXPECT_THROW(score(engine, Ids{1}), UsageError);
+  EXPECT_THROW(score(engine, ids, {.stride = 6}), UsageError);
+  EXPECT_THROW(score(engine, ids, {.stride = -1}), UsageError);
+  EXPECT_THROW(score(engine, Ids{1, 2, 263}), UsageError);
+  EXPECT_THROW(score(engine, Ids{1, -2, 3}), UsageError);
+}
+
+}  // namespace
+}  // namespace reckon

@@ -1,0 +1,40 @@
+// The small models of tests/data/tiny, ready to run, and what they are known to give (see the README there).
+#pragma once
+
+#include <reckon/reckon.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "run/engine.h"
+#include "run/weights.h"
+
+namespace reckon::testing_models {
+
+inline std::filesystem::path tiny_folder() { return std::filesystem::path(RECKON_SOURCE_DIR) / "tests/data/tiny"; }
+
+inline std::vector<std::string> tiny_names() {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(tiny_folder())) {
+    if (entry.is_directory()) names.push_back(entry.path().filename().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+inline nlohmann::json tiny_io(const std::string& name) {
+  std::ifstream file(tiny_folder() / name / "io.json");
+  return nlohmann::json::parse(file);
+}
+
+inline Engine tiny_engine(const std::string& name, const EngineOptions& options) {
+  const std::filesystem::path folder = tiny_folder() / name;
+  const Model model = load_model(folder.string());
+  return Engine(model, Weights::load(model, folder), options);
+}
+
+}  // namespace reckon::testing_models
