@@ -11,7 +11,7 @@ namespace reckon {
 namespace {
 
 using Slot = std::uint32_t;    // an index into the words laid end to end
-using Symbol = std::uint32_t;  // see Merge
+using Symbol = std::uint32_t;  // see SymbolPair
 using PairId = std::uint32_t;
 
 constexpr Symbol separator = std::numeric_limits<Symbol>::max();

@@ -23,13 +23,12 @@ struct MergeRules {
 };
 
 // Symbols are numbered in the order they come to be: 0–255 are the bytes, 256 + i is what merge i makes.
-struct Merge {
+struct SymbolPair {
   std::uint32_t left = 0, right = 0;
-  bool operator==(const Merge&) const = default;
 };
 
 struct LearnedMerges {
-  std::vector<Merge> merges;
+  std::vector<SymbolPair> merges;
   std::int64_t symbols = 0;  // in the whole text once all merges are applied
 };
 
