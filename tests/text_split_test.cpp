@@ -159,8 +159,8 @@ TEST(Splitters, TreatEachInvalidByteAsAReplacementCharacterAndKeepIt) {
     std::vector<std::size_t> place = {0};  // of each byte of `replaced`, plus one for its end, in `broken`
     for (std::size_t at = 0; at < broken.size();) {
       const reckon::Utf8Char c = reckon::utf8_char(broken.data() + at, broken.data() + broken.size());
-      replaced += c.valid ? broken.substr(at, static_cast<std::size_t>(c.length)) : "\uFFFD";
-      at += static_cast<std::size_t>(c.length);
+      replaced += c.valid ? broken.substr(at, c.length) : "\uFFFD";
+      at += c.length;
       place.resize(replaced.size() + 1, at);
       place.back() = at;
     }

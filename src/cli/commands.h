@@ -16,6 +16,7 @@ void add_generate(CLI::App& program);
 void add_score(CLI::App& program);
 void add_logits(CLI::App& program);
 void add_verify(CLI::App& program);
+void add_tokenize(CLI::App& program);
 void add_completion(CLI::App& program);
 
 }  // namespace reckon::cli

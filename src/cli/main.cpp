@@ -112,6 +112,7 @@ int run(int argc, char** argv) {
   add_score(program);
   add_logits(program);
   add_verify(program);
+  add_tokenize(program);
   add_completion(program);
   try {
     program.parse(arguments(argc, argv));

@@ -63,6 +63,8 @@ struct Output {
 };
 void add_output(CLI::App& command, Output& output);
 void write_report(const Document& document, const Output& output);
+// How wide standard output is, and whether it takes colours.
+Terminal this_terminal();
 // To standard output; a reader that has gone away (| head) is no error.
 void write_text(const std::string& text);
 

@@ -28,6 +28,8 @@ Format format_of(const std::string& word) {
   throw UsageError(fmt::format("--format is {}; expected one of: table json csv markdown", quote(word)));
 }
 
+}  // namespace
+
 // Colour only where a person looks at it and has not said no (https://no-color.org).
 Terminal this_terminal() {
   Terminal terminal{widest, false};
@@ -41,8 +43,6 @@ Terminal this_terminal() {
   terminal.color = (no_color == nullptr || *no_color == '\0') && term != nullptr && std::string_view(term) != "dumb";
   return terminal;
 }
-
-}  // namespace
 
 void add_output(CLI::App& command, Output& output) {
   command.add_option("--format", output.format, "form of the report (table)")

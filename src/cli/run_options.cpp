@@ -62,16 +62,16 @@ Loaded load(const RunOptions& options) {
   return {std::move(model), std::move(weights)};
 }
 
-std::vector<std::int32_t> parse_ids(const std::string& text) {
+std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option) {
   std::vector<std::int32_t> ids;
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::size_t end = rest.find_first_of(", ");
     const std::string_view word = rest.substr(0, end);
-    if (!word.empty()) ids.push_back(whole<std::int32_t>(word, "an id of --ids"));
+    if (!word.empty()) ids.push_back(whole<std::int32_t>(word, "an id of " + option));
     rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
   }
-  if (ids.empty()) throw UsageError("--ids holds no id; expected whole numbers, as in --ids 1,2,3");
+  if (ids.empty()) throw UsageError(fmt::format("{0} holds no id; expected whole numbers, as in {0} 1,2,3", option));
   return ids;
 }
 

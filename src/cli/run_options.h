@@ -32,8 +32,8 @@ struct Loaded {
 void add_run(CLI::App& command, RunOptions& options);  // MODEL, --random, --dtype, --threads
 Loaded load(const RunOptions& options);
 
-// "1,2,3": ids of tokens.
-std::vector<std::int32_t> parse_ids(const std::string& text);
+// "1,2,3" or "1 2 3": ids of tokens, given with this option.
+std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option = "--ids");
 
 // Throws UsageError where so many tokens are more than the model's context.
 void check_length(const Model& model, std::int64_t tokens);

@@ -3,32 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "text/utf8.h"
+
 namespace reckon {
 namespace {
-
-constexpr std::uint32_t broken = 0xFFFD;
-
-struct CodePoint {
-  std::uint32_t value;
-  std::size_t size;  // bytes
-};
-
-CodePoint decode(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return {first, 1};
-  const std::size_t size = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || text.size() < size) return {broken, 1};
-  std::uint32_t value = first & (0xFFu >> (size + 1));
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {broken, 1};
-    value = value << 6 | (byte(i) & 0x3Fu);
-  }
-  const bool overlong = (size == 3 && value < 0x800) || (size == 4 && value < 0x10000);
-  const bool surrogate = value >= 0xD800 && value < 0xE000;
-  if (overlong || surrogate || value > 0x10FFFF) return {broken, 1};
-  return {value, size};
-}
 
 int width_of(std::uint32_t c) {
   struct Range {
@@ -61,15 +39,15 @@ std::size_t line_end(std::string_view text, int width, Breaks breaks) {
   std::size_t best = 0;
   int best_rank = 0, columns = 0;
   for (std::size_t i = 0; i < text.size();) {
-    const CodePoint c = decode(text.substr(i));
+    const Utf8Char c = utf8_char(text.data() + i, text.data() + text.size());
     const int rank = i == 0 ? 0 : break_rank(text, i, breaks);
     if (rank > 0 && columns <= width && (rank >= best_rank || columns > 3 * display_width(text.substr(0, best)))) {
       best = i;
       best_rank = rank;
     }
-    columns += width_of(c.value);
-    if (columns > width) return best > 0 ? best : std::max(i, c.size);
-    i += c.size;
+    columns += width_of(c.point);
+    if (columns > width) return best > 0 ? best : std::max(i, c.length);
+    i += c.length;
   }
   return text.size();
 }
@@ -79,9 +57,9 @@ std::size_t line_end(std::string_view text, int width, Breaks breaks) {
 int display_width(std::string_view text) {
   int columns = 0;
   for (std::size_t i = 0; i < text.size();) {
-    const CodePoint c = decode(text.substr(i));
-    columns += width_of(c.value);
-    i += c.size;
+    const Utf8Char c = utf8_char(text.data() + i, text.data() + text.size());
+    columns += width_of(c.point);
+    i += c.length;
   }
   return columns;
 }
@@ -89,15 +67,15 @@ int display_width(std::string_view text) {
 std::string printable(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
-    const CodePoint c = decode(text.substr(i));
-    const bool control = c.value < 0x20 || (c.value >= 0x7F && c.value < 0xA0);
-    const bool direction = (c.value >= 0x202A && c.value <= 0x202E) || (c.value >= 0x2066 && c.value <= 0x2069);
-    if (control || direction || (c.value == broken && c.size == 1)) {
+    const Utf8Char c = utf8_char(text.data() + i, text.data() + text.size());
+    const bool control = c.point < 0x20 || (c.point >= 0x7F && c.point < 0xA0);
+    const bool direction = (c.point >= 0x202A && c.point <= 0x202E) || (c.point >= 0x2066 && c.point <= 0x2069);
+    if (control || direction || !c.valid) {
       out += "\uFFFD";
     } else {
-      out += text.substr(i, c.size);
+      out += text.substr(i, c.length);
     }
-    i += c.size;
+    i += c.length;
   }
   return out;
 }

@@ -15,7 +15,7 @@ std::size_t char_before(std::string_view text, std::size_t end) {
   for (std::size_t length = 2; length <= 4 && length <= end; ++length) {
     const char* at = text.data() + end - length;
     const Utf8Char c = utf8_char(at, text.data() + end);
-    if (c.valid && static_cast<std::size_t>(c.length) == length) return end - length;
+    if (c.valid && c.length == length) return end - length;
   }
   return end - 1;
 }
@@ -72,7 +72,7 @@ std::optional<AddedTokenFinder::Match> AddedTokenFinder::find(std::string_view t
       match.begin = char_before(text, match.begin);
     }
     while (token->rstrip && match.end < text.size() && is_at(text, match.end, space_chars)) {
-      match.end += static_cast<std::size_t>(utf8_char(text.data() + match.end, text.data() + text.size()).length);
+      match.end += utf8_char(text.data() + match.end, text.data() + text.size()).length;
     }
     return match;
   }

@@ -57,8 +57,8 @@ bool holds_behind_other(std::string_view token, std::string_view text) {
 // Whether a CutBefore changes nothing: the text is a symbol, and no merge makes a token that holds it behind another.
 bool may_cut_before(const TokenizerSpec& spec, const EncodingPlan& plan, const std::string& text) {
   if (text.empty() || spec.ignore_merges || plan.byte_level || plan.index.find(text) == no_token) return false;
-  if (static_cast<std::size_t>(utf8_char(text.data(), text.data() + text.size()).length) != text.size()) return false;
-  for (const Merge& merge : spec.merges) {
+  if (utf8_char(text.data(), text.data() + text.size()).length != text.size()) return false;
+  for (const TokenMerge& merge : spec.merges) {
     if (holds_behind_other(plan.index.bytes()[merge.product], text)) return false;
   }
   return true;
@@ -121,11 +121,11 @@ void EncodingPlan::append_symbols(std::string_view piece, std::vector<TokenId>& 
   bool after_unk = false;
   for (const char *at = piece.data(), *end = at + piece.size(); at != end;) {
     const auto byte = static_cast<unsigned char>(*at);
-    int length = 1;
+    std::size_t length = 1;
     TokenId symbol = byte_symbols[byte];
     if (!byte_level && byte >= 0x80) {
       length = utf8_char(at, end).length;
-      symbol = index.find({at, static_cast<std::size_t>(length)});
+      symbol = index.find({at, length});
     }
     const char* const begin = at;
     at += length;

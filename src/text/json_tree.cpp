@@ -128,8 +128,9 @@ std::vector<std::pair<std::string, std::int64_t>> read_token_ids(std::string_vie
 
 JsonPart JsonPart::operator[](const char* key) const {
   if (!value_.is_object()) refuse("an object");
-  if (!value_.contains(key)) throw Error(fmt::format("{}.{} is missing", where_, key));
-  return {value_[key], where_ + (where_.ends_with(": ") ? "" : ".") + key};
+  const std::string where = fmt::format("{}{}{}", where_, where_.ends_with(':') ? " " : ".", key);
+  if (!value_.contains(key)) throw Error(where + " is missing");
+  return {value_[key], where};
 }
 
 std::vector<JsonPart> JsonPart::list() const {

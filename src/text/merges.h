@@ -22,7 +22,7 @@ class Merges {
   static constexpr std::uint32_t no_rank = ~0u;
 
   // The rank is the place in the list; a pair that is listed twice has its first.
-  Merges(std::span<const Merge> merges, std::size_t tokens);
+  Merges(std::span<const TokenMerge> merges, std::size_t tokens);
 
   PairMerge find(TokenId left, TokenId right) const {
     const std::uint64_t key = key_of(left, right);
@@ -67,7 +67,7 @@ class Merges {
 // alone. No other two halves of it can come to stand side by side, whatever the text around them, since nothing has
 // reached into the token's bytes until then. The list without the others encodes every text as before.
 // `symbols` appends a token's symbols.
-std::vector<Merge> essential_merges(std::span<const Merge> merges, std::size_t tokens,
+std::vector<TokenMerge> essential_merges(std::span<const TokenMerge> merges, std::size_t tokens,
                                     const std::function<void(TokenId, std::vector<TokenId>&)>& symbols);
 
 }  // namespace reckon

@@ -71,7 +71,7 @@ struct Strip {
 using Decoder = std::variant<Replace, Metaspace, ByteLevelDecoder, ByteFallback, Fuse, Strip>;
 
 // left and right become product; the place in the list is the rank, and the lowest goes first.
-struct Merge {
+struct TokenMerge {
   TokenId left = 0, right = 0, product = 0;
 };
 
@@ -79,7 +79,7 @@ struct TokenizerSpec {
   // The model's vocabulary by id, as tokenizer.json writes it (byte-level tokens in GPT-2's printable alphabet). An id
   // that only an added token has is empty here.
   std::vector<std::string> tokens;
-  std::vector<Merge> merges;
+  std::vector<TokenMerge> merges;
   std::string unk_token;        // empty: none
   bool fuse_unk = false;        // unknown characters side by side become one unk_token
   bool byte_fallback = false;   // unknown characters become <0x00> … <0xFF>, where the vocabulary has them

@@ -78,8 +78,8 @@ void each_line(std::string_view text, const std::string& file, Take&& take) {
 }
 
 // Every pair of tokens that makes a token, in order of the token's rank. Those that never come up go.
-std::vector<Merge> merges_of(const TokenIndex& index) {
-  std::vector<Merge> all;
+std::vector<TokenMerge> merges_of(const TokenIndex& index) {
+  std::vector<TokenMerge> all;
   const auto size = static_cast<TokenId>(index.bytes().size());
   for (TokenId product = 0; product < size; ++product) {
     const std::string_view bytes = index.bytes()[product];

@@ -6,6 +6,7 @@
 #include "text/decoding.h"
 #include "text/encoder.h"
 #include "text/utf8.h"
+#include "threads/pool.h"
 
 namespace reckon {
 namespace {
@@ -42,16 +43,19 @@ struct Tokenizer::State {
 Tokenizer::Tokenizer(TokenizerSpec spec) : state_(std::make_shared<State>(std::move(spec))) {}
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  return encode(text, options, nullptr);
+  return encode_with(text, options, nullptr);
 }
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options,
-                                       const ParallelFor& parallel) const {
+std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options, Pool& pool) const {
+  return encode_with(text, options, &pool);
+}
+
+std::vector<TokenId> Tokenizer::encode_with(std::string_view text, const EncodeOptions& options, Pool* pool) const {
   std::vector<TokenId> ids;
   if (options.add_special) ids = state_->spec.before;
   std::vector<Segment> segments = segments_of(state_->plan, text, options.special_text);
-  if (parallel) cut_long_segments(state_->plan, part_length, segments);
-  if (!parallel || segments.size() < 2) {
+  if (pool) cut_long_segments(state_->plan, part_length, segments);
+  if (!pool || segments.size() < 2) {
     std::unique_ptr<Encoder> encoder = state_->borrow();
     for (const Segment& segment : segments) encoder->encode(segment, ids);
     state_->give_back(std::move(encoder));
@@ -67,7 +71,7 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOption
     }
     if (first.back() != segments.size()) first.push_back(segments.size());
     std::vector<std::vector<TokenId>> parts(first.size() - 1);
-    parallel(static_cast<std::int64_t>(parts.size()), [&](std::int64_t task) {
+    pool->run(static_cast<std::int64_t>(parts.size()), [&](std::int64_t task, int) {
       const auto t = static_cast<std::size_t>(task);
       std::unique_ptr<Encoder> encoder = state_->borrow();
       for (std::size_t i = first[t]; i < first[t + 1]; ++i) encoder->encode(segments[i], parts[t]);

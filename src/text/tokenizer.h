@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,8 +17,7 @@ struct EncodeOptions {
   bool special_text = true;  // the text "<s>" is that special token; otherwise it is ordinary characters
 };
 
-// Calls body(task) once for each task of [0, tasks), in any order and on any threads, and returns when all are done.
-using ParallelFor = std::function<void(std::int64_t tasks, const std::function<void(std::int64_t task)>& body)>;
+class Pool;
 
 class Tokenizer {
  public:
@@ -28,7 +26,7 @@ class Tokenizer {
 
   std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
   // The same ids, with the parts of a long text shared out.
-  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options, const ParallelFor& parallel) const;
+  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options, Pool& pool) const;
 
   // Any bytes; an id that is not in the vocabulary is an Error.
   std::string decode(std::span<const TokenId> ids, bool skip_special = false) const;
@@ -42,6 +40,7 @@ class Tokenizer {
  private:
   friend class StreamDecoder;
   struct State;
+  std::vector<TokenId> encode_with(std::string_view text, const EncodeOptions& options, Pool* pool) const;
   std::shared_ptr<State> state_;
 };
 

@@ -201,7 +201,7 @@ void read_model(const JsonPart& model, TokenizerSpec& spec) {
 
 TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& file) {
   TokenizerTree tree = read_tokenizer_tree(text, file);
-  const JsonPart top(tree.rest, file + ": ");
+  const JsonPart top(tree.rest, file + ":");
   TokenizerSpec spec;
   read_model(top["model"], spec);
   const auto steps = [&](const char* key, const char* list, auto read) {

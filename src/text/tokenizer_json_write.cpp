@@ -107,7 +107,7 @@ Json model(const TokenizerSpec& spec) {
     // Straight to the end: the tokens are distinct, and looking for each would take the square of their number.
     if (!spec.tokens[id].empty()) entries.Container::emplace_back(spec.tokens[id], id);
   }
-  for (const Merge& merge : spec.merges) {
+  for (const TokenMerge& merge : spec.merges) {
     merges.push_back({spec.tokens[static_cast<std::size_t>(merge.left)], spec.tokens[static_cast<std::size_t>(merge.right)]});
   }
   return {{"type", "BPE"},

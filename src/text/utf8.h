@@ -15,7 +15,7 @@ inline constexpr char32_t invalid_char = 0xFFFD;
 
 struct Utf8Char {
   char32_t point;  // invalid_char for a broken byte
-  int length;      // bytes; 1 for a broken byte
+  std::size_t length;  // bytes; 1 for a broken byte
   bool valid;
 };
 

@@ -87,7 +87,14 @@ void set_merges(const ListedVocabulary& listed, TokenizerSpec& spec) {
 }  // namespace
 
 void set_vocabulary(ListedVocabulary listed, TokenizerSpec& spec) {
-  set_tokens(listed, added_by_id(listed, spec), spec);
+  const AddedById added = added_by_id(listed, spec);
+  set_tokens(listed, added, spec);
+  for (const auto* ids : {&spec.before, &spec.after}) {
+    for (const TokenId id : *ids) {
+      if (static_cast<std::size_t>(id) < spec.tokens.size() || added.contains(id)) continue;
+      throw Error(fmt::format("{}: the post-processor adds id {}, which is not in the vocabulary", listed.file, id));
+    }
+  }
   set_merges(listed, spec);
   if (!spec.unk_token.empty() && std::find(spec.tokens.begin(), spec.tokens.end(), spec.unk_token) == spec.tokens.end()) {
     throw Error(fmt::format("{}: unk_token {} is not in the vocabulary", listed.file, quote(spec.unk_token)));

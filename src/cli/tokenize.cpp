@@ -1,0 +1,106 @@
+// reckon tokenize: text to tokens and back.
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/run_options.h"
+#include "files/mapped_file.h"
+#include "files/read_text.h"
+#include "report/tokens.h"
+#include "text/load.h"
+#include "threads/pool.h"
+
+namespace reckon::cli {
+namespace {
+
+struct TokenizeOptions {
+  std::string tokenizer = "gpt2", text, file, decode;
+  bool text_given = false, show = false, count = false, no_special = false;
+  int threads = 0;
+  Output output;
+};
+
+// A file is mapped, so that its size is no matter; a pipe is read.
+class Input {
+ public:
+  explicit Input(const TokenizeOptions& asked) {
+    constexpr std::uint64_t longest_pipe = std::uint64_t{1} << 34;
+    if (asked.text_given) {
+      text_ = asked.text;
+    } else if (asked.file != "-" && std::filesystem::is_regular_file(asked.file)) {
+      file_.emplace(asked.file);
+      return;
+    } else {
+      text_ = read_text(asked.file == "-" ? "/dev/stdin" : asked.file, longest_pipe);
+    }
+  }
+  std::string_view text() const {
+    if (!file_) return text_;
+    return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
+  }
+
+ private:
+  std::string text_;
+  std::optional<MappedFile> file_;
+};
+
+void run(const TokenizeOptions& asked) {
+  const int given = asked.text_given + !asked.file.empty() + !asked.decode.empty();
+  if (given != 1) {
+    throw UsageError(fmt::format("{} given; expected one of TEXT, --file and --decode", given ? "several texts are" : "no text is"));
+  }
+  if (asked.threads < 0) throw UsageError(fmt::format("--threads is {}; expected 1 or more", asked.threads));
+  if (!asked.decode.empty()) {
+    const std::vector<TokenId> ids = parse_ids(asked.decode, "--decode");
+    return write_text(load_tokenizer(asked.tokenizer).decode(ids, asked.no_special) + "\n");
+  }
+  const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
+  guard_mapped_files();
+  const Input input(asked);
+  EncodeOptions options;
+  options.add_special = !asked.no_special;
+  Pool pool(asked.threads > 0 ? asked.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  const std::vector<TokenId> ids = tokenizer.encode(input.text(), options, pool);
+  const bool table = asked.output.format == "table";
+  if (table && asked.output.file.empty() && !asked.show && !asked.count) {
+    return write_text(fmt::format("{}\n", fmt::join(ids, " ")));
+  }
+  TokensView view;
+  view.counts = asked.count;
+  view.pieces = asked.show || !asked.count;
+  view.color = asked.output.file.empty() && this_terminal().color;
+  write_report(tokens_document(tokenizer, ids, input.text().size(), view), asked.output);
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& program) {
+  const auto asked = std::make_shared<TokenizeOptions>();
+  CLI::App& command = add_command(program, "tokenize", "text to token ids and back, with the pieces and their statistics",
+                                  "  reckon tokenize \"Hello, I am\"\n"
+                                  "  reckon tokenize --tokenizer o200k_base --show \"Grüße, 世界! 🙂 x = 42\"\n"
+                                  "  reckon tokenize --tokenizer ./folder-with-tokenizer-json --file book.txt --count\n"
+                                  "  reckon tokenize --decode 15496,11,314,716",
+                                  false);
+  command.add_option("TEXT", asked->text, "the text")->type_name("")->each([asked](const std::string&) { asked->text_given = true; });
+  command.add_option("--tokenizer", asked->tokenizer,
+                     "gpt2, cl100k_base, o200k_base, bytes, a tokenizer.json, vocab.json or .tiktoken file, or a folder (gpt2)")
+      ->type_name("NAME|FILE|FOLDER");
+  command.add_option("--file", asked->file, "take the text from this file (-: standard input)")->type_name("FILE");
+  command.add_option("--decode", asked->decode, "write the text of these ids")->type_name("IDS");
+  command.add_flag("--show", asked->show, "show each token: piece, id, bytes");
+  command.add_flag("--count", asked->count, "count the tokens, by kind");
+  command.add_flag("--no-special", asked->no_special, "add no special tokens such as <s>; decoding leaves them out");
+  command.add_option("--threads", asked->threads, "threads; the ids do not depend on it (all)")->type_name("N");
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli

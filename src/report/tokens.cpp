@@ -1,0 +1,126 @@
+#include "report/tokens.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "report/numbers.h"
+#include "report/text.h"
+#include "text/statistics.h"
+#include "text/utf8.h"
+
+namespace reckon {
+namespace {
+
+// Bytes that are no characters become replacement characters; JSON has no other way to write them.
+std::string as_utf8(std::string_view bytes) {
+  std::string out;
+  for (const char *at = bytes.data(), *end = at + bytes.size(); at != end;) {
+    const Utf8Char c = utf8_char(at, end);
+    append_utf8(out, c.point);
+    at += c.length;
+  }
+  return out;
+}
+
+// What can be seen of a piece: line breaks and tabs by their symbols.
+std::string visible(std::string_view piece) {
+  std::string out;
+  for (const char c : piece) {
+    if (c == '\n') {
+      out += "⏎";
+    } else if (c == '\t') {
+      out += "⇥";
+    } else {
+      out += c;
+    }
+  }
+  return printable(out);
+}
+
+// The text with its tokens apart; a line break of the text breaks the line here too.
+std::string coloured(const Tokenizer& tokenizer, std::span<const TokenId> ids, bool color) {
+  constexpr int backgrounds[] = {153, 223, 157, 225, 229};  // of the 256 colours: light, to be read in black
+  std::string out;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    const std::string_view piece = tokenizer.bytes(ids[i]);
+    const std::string text = visible(piece);
+    out += color ? fmt::format("\x1b[30;48;5;{}m{}\x1b[0m", backgrounds[i % std::size(backgrounds)], text)
+                 : (out.empty() || out.ends_with('\n') ? "" : "|") + text;
+    if (piece.ends_with('\n')) out += '\n';
+  }
+  return out;
+}
+
+std::string hexadecimal(std::string_view bytes) {
+  std::string out;
+  for (const char byte : bytes) out += fmt::format("{}{:02x}", out.empty() ? "" : " ", static_cast<unsigned char>(byte));
+  return out;
+}
+
+Table piece_table(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
+  Table table;
+  table.columns = {{"id", true}, {"piece"}, {"bytes"}, {"kind"}};
+  for (const TokenId id : ids) {
+    const std::string_view piece = tokenizer.bytes(id);
+    std::string text = visible(piece);
+    for (std::size_t at; (at = text.find(' ')) != std::string::npos;) text.replace(at, 1, "␣");
+    table.rows.push_back({std::to_string(id), text, hexadecimal(piece), std::string(name_of(kind_of(tokenizer, id)))});
+  }
+  return table;
+}
+
+Table count_table(const TokenStatistics& statistics) {
+  Table table;
+  table.columns = {{"kind"}, {"tokens", true}, {"share", true}, {"bytes", true}, {"bytes per token", true}};
+  const auto row = [&](std::string_view name, const TokenStatistics::Count& count) {
+    const auto tokens = static_cast<double>(std::max<std::int64_t>(count.tokens, 1));
+    const double share = static_cast<double>(count.tokens) / static_cast<double>(std::max<std::int64_t>(statistics.total.tokens, 1));
+    table.rows.push_back({std::string(name), grouped(count.tokens), Cell(percent(share), fmt::format("{:.6f}", share)),
+                          grouped(count.bytes), fmt::format("{:.3f}", static_cast<double>(count.bytes) / tokens)});
+  };
+  for (std::size_t kind = 0; kind < n_token_kinds; ++kind) {
+    if (statistics.by_kind[kind].tokens > 0) row(name_of(static_cast<TokenKind>(kind)), statistics.by_kind[kind]);
+  }
+  row("all", statistics.total);
+  table.totals = 1;
+  return table;
+}
+
+nlohmann::ordered_json json_of(const TokenStatistics& statistics, std::size_t bytes) {
+  nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
+  for (std::size_t kind = 0; kind < n_token_kinds; ++kind) {
+    const TokenStatistics::Count& count = statistics.by_kind[kind];
+    kinds[std::string(name_of(static_cast<TokenKind>(kind)))] = {{"tokens", count.tokens}, {"bytes", count.bytes}};
+  }
+  return {{"tokens", statistics.total.tokens},
+          {"bytes", bytes},
+          {"bytes_per_token", statistics.total.tokens ? static_cast<double>(bytes) / static_cast<double>(statistics.total.tokens) : 0.0},
+          {"kinds", kinds}};
+}
+
+}  // namespace
+
+Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes, const TokensView& view) {
+  Document document;
+  document.json = nlohmann::ordered_json::object();
+  if (view.pieces) {
+    nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
+    for (const TokenId id : ids) pieces.push_back(as_utf8(tokenizer.bytes(id)));
+    document.json = {{"ids", ids}, {"pieces", std::move(pieces)}};
+    document.parts.emplace_back(Block{coloured(tokenizer, ids, view.color), "text", true, false});
+    document.parts.emplace_back(piece_table(tokenizer, ids));
+  }
+  if (view.counts) {
+    const TokenStatistics statistics = token_statistics(tokenizer, ids);
+    const double each = ids.empty() ? 0 : static_cast<double>(bytes) / static_cast<double>(ids.size());
+    document.parts.emplace_back(Paragraph{fmt::format("{} bytes are {} tokens: {:.3f} bytes per token.",
+                                                      grouped(static_cast<std::int64_t>(bytes)),
+                                                      grouped(static_cast<std::int64_t>(ids.size())), each)});
+    document.parts.emplace_back(count_table(statistics));
+    document.json["statistics"] = json_of(statistics, bytes);
+  }
+  return document;
+}
+
+}  // namespace reckon

@@ -1,0 +1,20 @@
+// The tokens of a text: their pieces in colours, one by one, and counted by kind.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "report/document.h"
+#include "text/tokenizer.h"
+
+namespace reckon {
+
+struct TokensView {
+  bool pieces = false;   // each token with its id and bytes; in JSON {"ids": […], "pieces": […]}
+  bool counts = false;   // how many, of which kind; in JSON {"statistics": {…}}
+  bool color = false;    // the pieces side by side, in colours rather than between bars
+};
+// `bytes` is the length of the text.
+Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes, const TokensView& view);
+
+}  // namespace reckon
