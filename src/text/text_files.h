@@ -1,0 +1,28 @@
+// Text files, as views that live as long as this does: files are mapped, pipes are read into memory.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "files/mapped_file.h"
+
+namespace reckon {
+
+class TextFiles {
+ public:
+  // A file that cannot be read, or a folder, is an Error.
+  explicit TextFiles(std::span<const std::filesystem::path> paths);
+
+  std::span<const std::string_view> texts() const { return texts_; }
+  std::size_t bytes() const;  // of all together
+
+ private:
+  std::vector<MappedFile> mapped_;
+  std::vector<std::string> read_;
+  std::vector<std::string_view> texts_;
+};
+
+}  // namespace reckon

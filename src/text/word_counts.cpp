@@ -1,0 +1,112 @@
+#include "text/word_counts.h"
+
+#include <algorithm>
+#include <atomic>
+
+#include "text/added_tokens.h"
+#include "text/cut_text.h"
+#include "text/hash.h"
+#include "threads/pool.h"
+
+namespace reckon {
+namespace {
+
+constexpr std::size_t chunk_size = 256 << 10;
+
+// Open addressing, linear probing: no copy of the words, one cache line for most look-ups.
+class WordTable {
+ public:
+  void add(std::string_view bytes, std::int64_t count) { add(bytes, count, hash_bytes(bytes)); }
+
+  void add_all(const WordTable& other) {
+    for (const Entry& entry : other.entries_) {
+      if (entry.word.count > 0) add(entry.word.bytes, entry.word.count, entry.hash);
+    }
+  }
+
+  std::size_t size() const { return size_; }
+
+  std::vector<Word> words() const {
+    std::vector<Word> words;
+    words.reserve(size_);
+    for (const Entry& entry : entries_) {
+      if (entry.word.count > 0) words.push_back(entry.word);
+    }
+    return words;
+  }
+
+ private:
+  struct Entry {
+    Word word;  // count 0: free
+    std::uint64_t hash = 0;
+  };
+
+  void add(std::string_view bytes, std::int64_t count, std::uint64_t hash) {
+    if (size_ * 2 >= entries_.size()) grow();
+    Entry& entry = find(bytes, hash);
+    if (entry.word.count == 0) {
+      entry = {{bytes, 0}, hash};
+      ++size_;
+    }
+    entry.word.count += count;
+  }
+
+  Entry& find(std::string_view bytes, std::uint64_t hash) {
+    const std::size_t mask = entries_.size() - 1;
+    for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+      Entry& entry = entries_[at];
+      if (entry.word.count == 0 || (entry.hash == hash && entry.word.bytes == bytes)) return entry;
+    }
+  }
+
+  void grow() {
+    std::vector<Entry> old(std::max<std::size_t>(entries_.size() * 2, 1 << 12));
+    old.swap(entries_);
+    for (const Entry& entry : old) {
+      if (entry.word.count > 0) find(entry.word.bytes, entry.hash) = entry;
+    }
+  }
+
+  std::vector<Entry> entries_;  // a power of two
+  std::size_t size_ = 0;
+};
+
+}  // namespace
+
+std::vector<Word> count_words(std::span<const std::string_view> texts, Splitter splitter,
+                              std::span<const std::string> special_tokens, int threads,
+                              const std::function<void(std::int64_t)>& counted) {
+  std::vector<std::string_view> chunks;
+  for (const std::string_view text : texts) {
+    const std::vector<std::string_view> cut = cut_text(text, chunk_size, special_tokens);
+    chunks.insert(chunks.end(), cut.begin(), cut.end());
+  }
+  std::vector<AddedToken> added;
+  for (const std::string& token : special_tokens) added.push_back({.content = token});
+  const AddedTokenFinder finder(std::move(added));
+  Pool pool(threads);
+  std::vector<WordTable> tables(static_cast<std::size_t>(pool.threads()));
+  std::atomic<std::int64_t> done = 0;
+  pool.run(std::ssize(chunks), [&](std::int64_t task, int worker) {
+    WordTable& table = tables[static_cast<std::size_t>(worker)];
+    const std::string_view chunk = chunks[static_cast<std::size_t>(task)];
+    for (std::size_t begin = 0; begin < chunk.size();) {
+      const auto special = finder.find(chunk, begin, true);
+      const std::size_t end = special ? special->begin : chunk.size();
+      split(splitter, chunk.substr(begin, end - begin), [&](std::string_view piece) { table.add(piece, 1); });
+      begin = special ? special->end : end;
+    }
+    done += std::ssize(chunk);
+    if (counted && worker == 0) counted(done);
+  });
+  // Which worker saw which chunk is forgotten in the sum.
+  const auto largest = std::max_element(tables.begin(), tables.end(), [](const WordTable& a, const WordTable& b) { return a.size() < b.size(); });
+  std::swap(tables.front(), *largest);
+  for (std::size_t i = 1; i < tables.size(); ++i) {
+    tables.front().add_all(tables[i]);
+    tables[i] = {};
+  }
+  return tables.front().words();
+}
+
+}  // namespace reckon
