@@ -47,7 +47,8 @@ std::vector<Found> children(Engine& engine, const Ids& prompt, const Found& befo
 }
 
 void sort_by_score(std::vector<Found>& all, double penalty) {
-  std::stable_sort(all.begin(), all.end(), [&](const Found& a, const Found& b) { return a.score(penalty) > b.score(penalty); });
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Found& a, const Found& b) { return a.score(penalty) > b.score(penalty); });
 }
 
 // Every sequence that ends or has all its tokens, the best first.
@@ -77,9 +78,12 @@ std::vector<Found> plain_search(Engine& engine, const Ids& prompt, const Generat
     }
     sort_by_score(all, 0);
     for (std::size_t i = 0; i < all.size() && next.size() < beams; ++i) {
-      if (!all[i].ended && n < generation.tokens) next.push_back(all[i]);
-      else if (i < beams) finished.push_back(all[i]);
-      else if (n == generation.tokens) break;
+      if (!all[i].ended && n < generation.tokens)
+        next.push_back(all[i]);
+      else if (i < beams)
+        finished.push_back(all[i]);
+      else if (n == generation.tokens)
+        break;
     }
     running = std::move(next);
     sort_by_score(finished, generation.length_penalty);
@@ -87,7 +91,8 @@ std::vector<Found> plain_search(Engine& engine, const Ids& prompt, const Generat
     if (finished.size() < beams || running.empty()) continue;
     if (generation.beam_stop == BeamStop::full) break;
     const bool longest = generation.beam_stop == BeamStop::impossible && generation.length_penalty > 0;
-    const double best = running[0].sum / std::pow(static_cast<double>(longest ? generation.tokens : n), generation.length_penalty);
+    const double best =
+        running[0].sum / std::pow(static_cast<double>(longest ? generation.tokens : n), generation.length_penalty);
     if (best <= finished.back().score(generation.length_penalty)) break;
   }
   return finished;
@@ -114,8 +119,12 @@ TEST(BeamSearch, FindsTheBestSequencesWhenItsBeamsHoldEveryPrefix) {
   // Two likely first tokens are ends: some of the best sequences have one token, some two.
   const std::vector<Found> likely = exhaustive(one, prompt, {.tokens = 1});
   for (const double penalty : {-1.0, 0.0, 1.0, 3.0}) {
-    const Generation generation{.tokens = 2, .stop_ids = {likely[1].ids[0], likely[8].ids[0]}, .beams = 131, .length_penalty = penalty,
-                                .beam_stop = BeamStop::impossible, .best = 20};
+    const Generation generation{.tokens = 2,
+                                .stop_ids = {likely[1].ids[0], likely[8].ids[0]},
+                                .beams = 131,
+                                .length_penalty = penalty,
+                                .beam_stop = BeamStop::impossible,
+                                .best = 20};
     expect_same(beam_search(wide, prompt, generation), exhaustive(one, prompt, generation), generation);
   }
 }
@@ -125,8 +134,12 @@ TEST(BeamSearch, FindsTheBestOfThreeTokensOfASmallVocabulary) {
   Engine one(model, Weights::random(model, 5, DType::float32), {.threads = 1});
   Engine wide(model, Weights::random(model, 5, DType::float32), {.threads = 1, .batch = 121});
   for (const double penalty : {-1.0, 0.5, 1.0, 2.0}) {
-    const Generation generation{.tokens = 3, .stop_ids = {4}, .beams = 121, .length_penalty = penalty,
-                                .beam_stop = BeamStop::impossible, .best = 3};
+    const Generation generation{.tokens = 3,
+                                .stop_ids = {4},
+                                .beams = 121,
+                                .length_penalty = penalty,
+                                .beam_stop = BeamStop::impossible,
+                                .best = 3};
     expect_same(beam_search(wide, Ids{1, 7}, generation), exhaustive(one, Ids{1, 7}, generation), generation);
   }
 }
@@ -140,7 +153,8 @@ TEST(BeamSearch, EqualsASearchWithoutACache) {
     Generation generation{.tokens = 9, .beams = 3, .best = 3};
     expect_same(beam_search(batch, prompt, generation), plain_search(one, prompt, generation), generation);
     // Ends that the search meets: the first tokens of what it has just found.
-    generation.stop_ids = {plain_search(one, prompt, generation)[0].ids[3], plain_search(one, prompt, generation)[1].ids[5]};
+    generation.stop_ids = {plain_search(one, prompt, generation)[0].ids[3],
+                           plain_search(one, prompt, generation)[1].ids[5]};
     for (const BeamStop stop : {BeamStop::full, BeamStop::unlikely, BeamStop::impossible}) {
       for (const double penalty : {-0.5, 0.0, 1.0, 2.0}) {
         generation.beam_stop = stop;
@@ -156,8 +170,10 @@ TEST(BeamSearch, IsGreedyWithOneBeam) {
   const nlohmann::json io = tiny_io("qwen3");
   Engine engine = tiny_engine("qwen3", {.threads = 1});
   const Ids prompt = io.at("greedy_prompt").get<Ids>(), whole = io.at("greedy").get<Ids>();
-  const Generated found = beam_search(engine, prompt, {.tokens = static_cast<std::int64_t>(whole.size() - prompt.size())});
-  EXPECT_EQ(found.continuations.at(0).ids, Ids(whole.begin() + static_cast<std::ptrdiff_t>(prompt.size()), whole.end()));
+  const Generated found =
+      beam_search(engine, prompt, {.tokens = static_cast<std::int64_t>(whole.size() - prompt.size())});
+  EXPECT_EQ(found.continuations.at(0).ids,
+            Ids(whole.begin() + static_cast<std::ptrdiff_t>(prompt.size()), whole.end()));
 }
 
 TEST(BeamSearch, EndsWhereTheContextIsFull) {
@@ -172,7 +188,8 @@ TEST(BeamSearch, StopsWhenAskedWithTheBestSoFar) {
   Engine engine = tiny_engine("qwen3", {.threads = 1, .batch = 4});
   const Ids prompt = tiny_io("qwen3").at("greedy_prompt").get<Ids>();
   int steps = 0;
-  const Generated found = beam_search(engine, prompt, {.tokens = 20, .beams = 4, .best = 2}, [&] { return ++steps < 3; });
+  const Generated found =
+      beam_search(engine, prompt, {.tokens = 20, .beams = 4, .best = 2}, [&] { return ++steps < 3; });
   ASSERT_EQ(found.continuations.size(), 2u);
   EXPECT_EQ(found.continuations[0].ids.size(), 3u);
   EXPECT_EQ(found.continuations[0].ending, Ending::stopped);

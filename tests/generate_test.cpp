@@ -41,7 +41,8 @@ TEST(Generate, ContinuesEveryTinyReferenceGreedily) {
     const auto tokens = static_cast<std::int64_t>(whole.size() - prompt.size());
     const Generated found = generate(engine, prompt, {.sampling = greedy, .tokens = tokens});
     ASSERT_EQ(found.continuations.size(), 1u);
-    EXPECT_EQ(found.continuations[0].ids, Ids(whole.begin() + static_cast<std::ptrdiff_t>(prompt.size()), whole.end())) << name;
+    EXPECT_EQ(found.continuations[0].ids, Ids(whole.begin() + static_cast<std::ptrdiff_t>(prompt.size()), whole.end()))
+        << name;
     EXPECT_EQ(found.continuations[0].ending, Ending::length);
     EXPECT_EQ(found.pace.prefill_tokens, static_cast<std::int64_t>(prompt.size()));
     EXPECT_EQ(found.pace.decode_tokens, tokens - 1);  // the last token is not run
@@ -53,7 +54,9 @@ TEST(Generate, ContinuesEveryTinyReferenceGreedily) {
 TEST(Generate, RepeatsItselfForTheSameSeedAndNotForAnother) {
   Engine engine = tiny_engine("llama-gqa", {.threads = 1});
   const auto ids = [&](std::uint64_t seed) {
-    return generate(engine, prompt_of("llama-gqa"), {.sampling = {.top_k = 50, .seed = seed}, .tokens = 20}).continuations[0].ids;
+    return generate(engine, prompt_of("llama-gqa"), {.sampling = {.top_k = 50, .seed = seed}, .tokens = 20})
+        .continuations[0]
+        .ids;
   };
   EXPECT_EQ(ids(1), ids(1));
   EXPECT_NE(ids(1), ids(2));
@@ -118,12 +121,15 @@ TEST(Generate, SlidesToTheLastHalfOfTheText) {
 TEST(Generate, CutsAPromptThatDoesNotFitWhenSliding) {
   const Ids whole = tiny_io("llama-gqa").at("greedy").get<Ids>();  // 32
   Engine engine = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
-  const auto generated = [&](std::int64_t tokens) { return generate(engine, whole, {.sampling = greedy, .tokens = tokens, .window = true}); };
+  const auto generated = [&](std::int64_t tokens) {
+    return generate(engine, whole, {.sampling = greedy, .tokens = tokens, .window = true});
+  };
   // One token: room for 10 of the prompt. Three: for 8. Many: half of it, 5.
   for (const auto& [tokens, kept] : {std::pair{1, 10}, {3, 8}, {6, 5}}) {
     const Generated found = generated(tokens);
     EXPECT_EQ(found.pace.prefill_tokens, kept);
-    EXPECT_EQ(found.continuations[0].ids[0], greedy_after(engine, std::span(whole).last(static_cast<std::size_t>(kept))));
+    EXPECT_EQ(found.continuations[0].ids[0],
+              greedy_after(engine, std::span(whole).last(static_cast<std::size_t>(kept))));
   }
 }
 
@@ -138,12 +144,14 @@ TEST(Generate, ReportsLogProbabilitiesOfTheModelsOwnDistribution) {
   std::vector<float> sorted = row;
   std::sort(sorted.rbegin(), sorted.rend());
 
-  const Generated found = generate(engine, prompt, {.sampling = {.temperature = 5, .top_k = 9, .seed = 3}, .tokens = 1, .logprobs = 4});
+  const Generated found =
+      generate(engine, prompt, {.sampling = {.temperature = 5, .top_k = 9, .seed = 3}, .tokens = 1, .logprobs = 4});
   const Continuation& continuation = found.continuations[0];
   ASSERT_EQ(continuation.tokens.size(), 1u);
   const Token& token = continuation.tokens[0];
   EXPECT_EQ(token.id, continuation.ids[0]);
-  EXPECT_NEAR(token.log_probability, static_cast<double>(row[static_cast<std::size_t>(token.id)]) - std::log(sum), 1e-4);
+  EXPECT_NEAR(token.log_probability, static_cast<double>(row[static_cast<std::size_t>(token.id)]) - std::log(sum),
+              1e-4);
   ASSERT_EQ(token.alternatives.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(token.alternatives[i].log_probability, static_cast<double>(sorted[i]) - std::log(sum), 1e-4);
@@ -154,11 +162,38 @@ TEST(Generate, PenalizesWhatTheTextHasHad) {
   Engine engine = tiny_engine("gpt2", {.threads = 1});
   const Ids prompt = prompt_of("gpt2");
   // Greedy, gpt2's continuation is one token over and over; under a heavy penalty none comes twice.
-  const Ids ids = generate(engine, prompt, {.sampling = {.repetition_penalty = 1e6, .temperature = 0}, .tokens = 12}).continuations[0].ids;
+  const Ids ids = generate(engine, prompt, {.sampling = {.repetition_penalty = 1e6, .temperature = 0}, .tokens = 12})
+                      .continuations[0]
+                      .ids;
   Ids all = prompt;
   all.insert(all.end(), ids.begin(), ids.end());
   std::sort(all.begin(), all.end());
   EXPECT_EQ(std::adjacent_find(all.begin(), all.end()), all.end());
+}
+
+TEST(Generate, PassesOnTheBestHypothesisOfABeamSearch) {
+  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .batch = 3});
+  const Generation generation{.tokens = 6, .beams = 3, .best = 2};
+  const Ids prompt = prompt_of("llama-gqa");
+  Ids seen;
+  int steps = 0;
+  const Generated all = generate(
+      engine, prompt, generation,
+      [&](const Token& token) {
+        seen.push_back(token.id);
+        return true;
+      },
+      [&] { return ++steps > 0; });
+  EXPECT_EQ(all.continuations.size(), 2u);
+  EXPECT_EQ(seen, all.continuations[0].ids);
+  EXPECT_EQ(steps, 5);  // after all but the last token
+  EXPECT_EQ(all.pace.prefill_tokens, 8);
+  EXPECT_EQ(all.pace.decode_tokens, 5);
+
+  int calls = 0;
+  const Generated cut = generate(engine, prompt, generation, [&](const Token&) { return ++calls < 2; });
+  EXPECT_EQ(cut.continuations[0].ids, Ids(seen.begin(), seen.begin() + 2));
+  EXPECT_EQ(cut.continuations[0].ending, Ending::stopped);
 }
 
 TEST(Generate, RefusesWhatMakesNoSense) {
@@ -174,7 +209,8 @@ TEST(Generate, RefusesWhatMakesNoSense) {
   EXPECT_NE(refusal(engine, {1}, {.sampling = {.top_p = 2}}).find("top_p is 2"), std::string::npos);
   EXPECT_NE(refusal(engine, {263}, {}).find("id 263 is outside the vocabulary of 263 tokens"), std::string::npos);
   EXPECT_NE(refusal(engine, {1}, {.beams = 3}).find("a batch of 1 cannot generate with 3 beams"), std::string::npos);
-  EXPECT_NE(refusal(engine, {1}, {.sampling = {.top_k = 3}, .beams = 3}).find("a beam search draws nothing"), std::string::npos);
+  EXPECT_NE(refusal(engine, {1}, {.sampling = {.top_k = 3}, .beams = 3}).find("a beam search draws nothing"),
+            std::string::npos);
   EXPECT_NE(refusal(engine, {1}, {.beams = 3, .window = true}).find("cannot slide"), std::string::npos);
 }
 

@@ -64,7 +64,8 @@ Probabilities reference(const std::vector<float>& logits, const std::vector<std:
 std::vector<float> random_logits(std::size_t count, std::uint64_t seed, double spread) {
   Random random(seed);
   std::vector<float> logits(count);
-  for (float& x : logits) x = static_cast<float>(spread * (random.uniform() + random.uniform() + random.uniform() - 1.5));
+  for (float& x : logits)
+    x = static_cast<float>(spread * (random.uniform() + random.uniform() + random.uniform() - 1.5));
   return logits;
 }
 
@@ -83,7 +84,8 @@ void expect_distribution(const std::vector<float>& logits, const std::vector<std
   const int count = 40000;
   const Probabilities expected = reference(logits, history, sampling);
   const std::map<std::int32_t, int> found = draws(logits, history, sampling, count);
-  for (const auto& [id, n] : found) EXPECT_TRUE(expected.contains(id)) << "token " << id << " was drawn " << n << " times";
+  for (const auto& [id, n] : found)
+    EXPECT_TRUE(expected.contains(id)) << "token " << id << " was drawn " << n << " times";
   double chi_square = 0, rest = 0, rest_found = 0;
   int cells = 0;
   const auto add = [&](double wanted, double n) {
@@ -162,7 +164,7 @@ TEST(Sampler, LeavesTheFewestTokensThatReachTopP) {
   const float step = std::log(2.0f);
   const std::vector<float> logits = {3 * step, 2 * step, step, step};
   const auto left = [&](double top_p) { return draws(logits, {}, {.top_p = top_p, .seed = 2}, 2000).size(); };
-  EXPECT_EQ(left(0.01), 1u);   // at least one
+  EXPECT_EQ(left(0.01), 1u);  // at least one
   EXPECT_EQ(left(0.499), 1u);
   EXPECT_EQ(left(0.501), 2u);
   EXPECT_EQ(left(0.749), 2u);
@@ -187,14 +189,22 @@ TEST(Sampler, PenalizesEachTokenOfTheHistoryOnce) {
   expect_distribution(logits, {3, 3, 3, 17, 20, 39}, {.repetition_penalty = 1.7, .seed = 18});
   expect_distribution(logits, {3, 17, 20, 39}, {.repetition_penalty = 0.6, .seed = 19});
   // Positive logits are divided, negative ones multiplied: 3 / 2 < 2, and 0 stays above -1 · 2.
-  EXPECT_EQ(Sampler({.repetition_penalty = 2, .temperature = 0}, 2).next(std::vector<float>{3, 2}, std::vector<std::int32_t>{0, 0}), 1);
-  EXPECT_EQ(Sampler({.repetition_penalty = 2, .temperature = 0}, 2).next(std::vector<float>{-1, -1.5f}, std::vector<std::int32_t>{0}), 1);
+  EXPECT_EQ(Sampler({.repetition_penalty = 2, .temperature = 0}, 2)
+                .next(std::vector<float>{3, 2}, std::vector<std::int32_t>{0, 0}),
+            1);
+  EXPECT_EQ(Sampler({.repetition_penalty = 2, .temperature = 0}, 2)
+                .next(std::vector<float>{-1, -1.5f}, std::vector<std::int32_t>{0}),
+            1);
 }
 
 TEST(Sampler, AppliesAllFiltersInTheirOrder) {
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
-    const Sampling sampling{.repetition_penalty = 1.3, .temperature = 0.7 + 0.1 * static_cast<double>(seed), .top_k = 40,
-                            .top_p = 0.9, .min_p = 0.02, .seed = seed};
+    const Sampling sampling{.repetition_penalty = 1.3,
+                            .temperature = 0.7 + 0.1 * static_cast<double>(seed),
+                            .top_k = 40,
+                            .top_p = 0.9,
+                            .min_p = 0.02,
+                            .seed = seed};
     expect_distribution(random_logits(500, 100 + seed, 7), {1, 2, 3, 400, 401}, sampling);
   }
 }
@@ -207,7 +217,8 @@ TEST(Sampler, IsGreedyAtTemperatureZeroAndTakesTheLowestIdOfEqualOnes) {
 
 TEST(Sampler, BecomesGreedyAsTheTemperatureNearsZero) {
   for (const double temperature : {1e-3, 1e-30, 1e-300, std::numeric_limits<double>::denorm_min()}) {
-    EXPECT_EQ(draws({0, 4, 1, 3.5f, -2}, {}, {.temperature = temperature, .seed = 6}, 100), (std::map<std::int32_t, int>{{1, 100}}));
+    EXPECT_EQ(draws({0, 4, 1, 3.5f, -2}, {}, {.temperature = temperature, .seed = 6}, 100),
+              (std::map<std::int32_t, int>{{1, 100}}));
   }
 }
 

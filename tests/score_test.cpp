@@ -16,14 +16,16 @@ using testing_models::tiny_io;
 
 Ids long_text() {
   Ids ids;
-  for (const auto& row : tiny_io("llama-gqa").at("ids").get<std::vector<Ids>>()) ids.insert(ids.end(), row.begin(), row.end());
+  for (const auto& row : tiny_io("llama-gqa").at("ids").get<std::vector<Ids>>())
+    ids.insert(ids.end(), row.begin(), row.end());
   return ids;  // 48 tokens
 }
 
 // −ln p of token t from the `context` tokens before it.
 double by_hand(Engine& engine, const Ids& ids, std::int64_t t, std::int64_t context) {
   engine.reset();
-  const std::span<const float> logits = engine.run(std::span(ids).subspan(static_cast<std::size_t>(t - context), static_cast<std::size_t>(context)), Logits::last);
+  const std::span<const float> logits = engine.run(
+      std::span(ids).subspan(static_cast<std::size_t>(t - context), static_cast<std::size_t>(context)), Logits::last);
   return log_sum_exp(logits) - static_cast<double>(logits[static_cast<std::size_t>(ids[static_cast<std::size_t>(t)])]);
 }
 
@@ -56,7 +58,8 @@ TEST(Score, SlidesAWindowThatScoresEachTokenOnce) {
   const Score found = score(engine, ids, {.stride = 3});
   EXPECT_EQ(found.tokens, 47);
   EXPECT_NEAR(found.nll, expected, 1e-3);
-  EXPECT_NEAR(score(engine, Ids(ids.begin(), ids.begin() + 10), {}).nll, score(engine, Ids(ids.begin(), ids.begin() + 10), {.stride = 1}).nll, 1e-9);
+  EXPECT_NEAR(score(engine, Ids(ids.begin(), ids.begin() + 10), {}).nll,
+              score(engine, Ids(ids.begin(), ids.begin() + 10), {.stride = 1}).nll, 1e-9);
 }
 
 TEST(Score, DoesNotDependOnHowManyWindowsRunSideBySideNorOnPieces) {

@@ -153,8 +153,8 @@ class Search {
 
   Engine& engine_;
   const Generation& generation_;
-  std::int64_t limit_;               // tokens of the longest hypothesis
-  std::vector<Beam> running_;        // the best first
+  std::int64_t limit_;                  // tokens of the longest hypothesis
+  std::vector<Beam> running_;           // the best first
   std::vector<Continuation> finished_;  // the best first
   std::vector<Candidate> candidates_;
   std::vector<Ranked> ranked_;
@@ -169,12 +169,10 @@ Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, cons
   const auto length = static_cast<std::int64_t>(prompt.size());
   Search search(engine, generation, std::min(generation.tokens, engine.options().capacity - length + 1));
 
-  std::vector<std::int32_t> ids;
-  for (int b = 0; b < generation.beams; ++b) ids.insert(ids.end(), prompt.begin(), prompt.end());
   engine.reset();
   result.pace.prefill_tokens = length;
   std::span<const float> logits =
-      Pace::timed(result.pace.prefill_seconds, [&] { return engine.run(ids, Logits::last); });
+      Pace::timed(result.pace.prefill_seconds, [&] { return engine.run_shared(prompt, Logits::last); });
   for (;;) {
     const bool done = Pace::timed(result.pace.decode_seconds, [&] {
       search.step(logits);

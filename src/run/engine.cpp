@@ -58,12 +58,12 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
   }
 }
 
-Program Engine::program_for(std::int64_t tokens, Logits logits) const {
-  Workload workload = workload_of(tokens == 1 ? Phase::decode : Phase::prefill);
-  workload.batch = options_.batch;
-  workload.tokens = tokens;
-  workload.past = options_.capacity - tokens;
-  workload.logits = logits;
+Program Engine::program_for(const Form& form) const {
+  Workload workload = workload_of(form.tokens == 1 ? Phase::decode : Phase::prefill);
+  workload.batch = form.batch;
+  workload.tokens = form.tokens;
+  workload.past = options_.capacity - form.tokens;
+  workload.logits = form.logits;
   workload.precision.weights = weights_.dtype();
   Program program = expand(forward(model_, workload));
   for (Tensor& tensor : program.tensors) {
@@ -74,12 +74,12 @@ Program Engine::program_for(std::int64_t tokens, Logits logits) const {
   return lower_for_cpu(std::move(program));
 }
 
-Executor& Engine::prepare(std::int64_t tokens, Logits logits) {
+Executor& Engine::prepare(Form form) {
   // One token's logits are the last ones too.
-  if (tokens == 1 && logits == Logits::all) logits = Logits::last;
-  std::unique_ptr<Executor>& found = executors_[{tokens, logits}];
+  if (form.tokens == 1 && form.logits == Logits::all) form.logits = Logits::last;
+  std::unique_ptr<Executor>& found = executors_[form];
   if (found == nullptr) {
-    found = std::make_unique<Executor>(program_for(tokens, logits), weights_,
+    found = std::make_unique<Executor>(program_for(form), weights_,
                                        [this](const Program& program, TensorId id) { return resident(program, id); });
   }
   return *found;
@@ -100,8 +100,10 @@ std::byte* Engine::resident(const Program& program, TensorId id) {
   if (memory != nullptr) return memory->take(0, 0);
   std::vector<float> values;
   if (tensor.kind == TensorKind::cache) {
-    memory = std::make_unique<Arena>(bytes(tensor));
-    return memory->take(0, bytes(tensor));
+    // Of all sequences, even when this program runs one.
+    const std::int64_t size = bytes(tensor) / tensor.shape[0].size * options_.batch;
+    memory = std::make_unique<Arena>(size);
+    return memory->take(0, size);
   }
   if (tensor.scope.path == "attention/rope") {
     values = rope_rows(ropes_.at(rope_index), 0, options_.capacity, options_.capacity);
@@ -155,48 +157,58 @@ void Engine::renew_rope(std::int64_t tokens, std::int64_t length) {
   }
 }
 
-std::span<const float> Engine::run_chunk(std::span<const std::int32_t> ids, std::int64_t tokens, std::int64_t length,
-                                         Logits logits) {
-  Executor& executor = prepare(tokens, logits);
-  fill_inputs(executor, ids, tokens);
-  renew_rope(tokens, length);
+std::span<const float> Engine::run_chunk(std::span<const std::int32_t> ids, const Form& form, std::int64_t length) {
+  Executor& executor = prepare(form);
+  fill_inputs(executor, ids, form.tokens);
+  renew_rope(form.tokens, length);
   executor.run(machine_, past_, profile_);
-  past_ += tokens;
-  if (logits == Logits::none) return {};
+  past_ += form.tokens;
+  if (form.logits == Logits::none) return {};
   const TensorId output = executor.program().output;
   return {reinterpret_cast<const float*>(executor.data(output)),
           static_cast<std::size_t>(executor.program()[output].shape.elements())};
 }
 
 std::span<const float> Engine::run(std::span<const std::int32_t> ids, Logits logits) {
-  const std::int64_t tokens = static_cast<std::int64_t>(ids.size()) / options_.batch;
-  if (tokens < 1 || tokens * options_.batch != static_cast<std::int64_t>(ids.size())) {
+  return run(ids, options_.batch, logits);
+}
+
+std::span<const float> Engine::run_shared(std::span<const std::int32_t> ids, Logits logits) {
+  if (past_ != 0) throw Error(fmt::format("a shared beginning after {} tokens; expected an empty cache", past_));
+  const std::span<const float> result = run(ids, 1, logits);
+  reorder(std::vector<int>(static_cast<std::size_t>(options_.batch), 0));
+  return result;
+}
+
+std::span<const float> Engine::run(std::span<const std::int32_t> ids, std::int64_t batch, Logits logits) {
+  const std::int64_t tokens = static_cast<std::int64_t>(ids.size()) / batch;
+  if (tokens < 1 || tokens * batch != static_cast<std::int64_t>(ids.size())) {
     throw UsageError(fmt::format("{} ids for {} sequences; expected as many for each, and at least one", ids.size(),
-                                 options_.batch));
+                                 batch));
   }
   check_ids(ids, model_.vocab_size);
   if (past_ + tokens > options_.capacity) {
     throw UsageError(fmt::format("{} tokens after {} do not fit a context of {}", tokens, past_, options_.capacity));
   }
   const std::int64_t length = past_ + tokens;
-  if (tokens <= options_.chunk) return run_chunk(ids, tokens, length, logits);
+  if (tokens <= options_.chunk) return run_chunk(ids, {batch, tokens, logits}, length);
 
   // In pieces; with every logit asked for, they are gathered sequence by sequence.
   const std::int64_t vocabulary = model_.vocab_size;
-  if (logits == Logits::all) gathered_.resize(static_cast<std::size_t>(options_.batch * tokens * vocabulary));
+  if (logits == Logits::all) gathered_.resize(static_cast<std::size_t>(batch * tokens * vocabulary));
   std::vector<std::int32_t> piece;
   std::span<const float> result;
   for (std::int64_t first = 0; first < tokens; first += options_.chunk) {
     const std::int64_t count = std::min(options_.chunk, tokens - first);
     piece.clear();
-    for (std::int64_t b = 0; b < options_.batch; ++b) {
+    for (std::int64_t b = 0; b < batch; ++b) {
       const auto from = ids.begin() + b * tokens + first;
       piece.insert(piece.end(), from, from + count);
     }
     const bool last = first + count == tokens;
-    result = run_chunk(piece, count, length, logits == Logits::last && !last ? Logits::none : logits);
+    result = run_chunk(piece, {batch, count, logits == Logits::last && !last ? Logits::none : logits}, length);
     if (logits != Logits::all) continue;
-    for (std::int64_t b = 0; b < options_.batch; ++b) {
+    for (std::int64_t b = 0; b < batch; ++b) {
       std::copy_n(result.begin() + b * count * vocabulary, count * vocabulary,
                   gathered_.begin() + (b * tokens + first) * vocabulary);
     }

@@ -11,6 +11,7 @@
 #include "run/weights.h"
 #include "threads/pool.h"
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -35,6 +36,10 @@ class Engine {
   // batch × tokens × V, or batch × V. They stay until the next run.
   std::span<const float> run(std::span<const std::int32_t> ids, Logits logits);
 
+  // With an empty cache: runs `ids` as the beginning of every sequence of the batch, at the cost of one. Returns the
+  // logits of one.
+  std::span<const float> run_shared(std::span<const std::int32_t> ids, Logits logits);
+
   void reset() { past_ = 0; }                     // empties the cache
   void reorder(std::span<const int> sources);     // sequence b goes on from what sequence sources[b] has cached
   std::int64_t past() const { return past_; }
@@ -47,17 +52,24 @@ class Engine {
   void set_profile(Profile* profile) { profile_ = profile; }
 
   // The program that runs `tokens` tokens, lowered, and where its memory lies.
-  const Executor& executor(std::int64_t tokens, Logits logits) { return prepare(tokens, logits); }
+  const Executor& executor(std::int64_t tokens, Logits logits) { return prepare({options_.batch, tokens, logits}); }
   std::int64_t cache_bytes() const;
 
  private:
-  std::span<const float> run_chunk(std::span<const std::int32_t> ids, std::int64_t tokens, std::int64_t length,
-                                   Logits logits);
-  Executor& prepare(std::int64_t tokens, Logits logits);
+  // What a program is written for.
+  struct Form {
+    std::int64_t batch, tokens;
+    Logits logits;
+    auto operator<=>(const Form&) const = default;
+  };
+
+  std::span<const float> run(std::span<const std::int32_t> ids, std::int64_t batch, Logits logits);
+  std::span<const float> run_chunk(std::span<const std::int32_t> ids, const Form& form, std::int64_t length);
+  Executor& prepare(Form form);
   void renew_rope(std::int64_t tokens, std::int64_t length);
   std::byte* resident(const Program& program, TensorId id);
   void fill_inputs(const Executor& executor, std::span<const std::int32_t> ids, std::int64_t tokens);
-  Program program_for(std::int64_t tokens, Logits logits) const;
+  Program program_for(const Form& form) const;
 
   struct CacheSize {
     std::int64_t positions, heads;
@@ -75,7 +87,7 @@ class Engine {
   std::int64_t past_ = 0;
   std::map<std::string, CacheSize> cache_sizes_;             // by name
   std::map<std::string, std::unique_ptr<Arena>> residents_;  // caches and constants, by name
-  std::map<std::pair<std::int64_t, Logits>, std::unique_ptr<Executor>> executors_;
+  std::map<Form, std::unique_ptr<Executor>> executors_;
   std::vector<float> gathered_;  // logits of several chunks
 };
 

@@ -1,9 +1,9 @@
 // Prefill once, then a token at a time; again from the end of the text where the window slides.
 #include "run/generate.h"
 
-#include "run/beam.h"
-
 #include <algorithm>
+
+#include "run/beam.h"
 
 namespace reckon {
 namespace {

@@ -13,15 +13,18 @@ namespace {
 void validate_beams(const Generation& generation) {
   if (generation.beams == 1) return;
   if (generation.window) throw UsageError("a beam search cannot slide its window; expected beams = 1 or no window");
-  if (generation.logprobs > 0) throw UsageError("a beam search reports no logprobs; expected beams = 1 or logprobs = 0");
+  if (generation.logprobs > 0)
+    throw UsageError("a beam search reports no logprobs; expected beams = 1 or logprobs = 0");
   // A filter that would silently do nothing is a mistake of the caller's. (Temperature 0 and 1 are what "no sampling"
   // looks like.)
   const Sampling& sampling = generation.sampling;
-  const bool plain = sampling.repetition_penalty == 1 && sampling.top_k == 0 && sampling.top_p == 1 && sampling.min_p == 0;
+  const bool plain =
+      sampling.repetition_penalty == 1 && sampling.top_k == 0 && sampling.top_p == 1 && sampling.min_p == 0;
   if (!plain || (sampling.temperature != 0 && sampling.temperature != 1)) {
-    throw UsageError(fmt::format("a beam search draws nothing, so that temperature, top_k, top_p, min_p and "
-                                 "repetition_penalty have no meaning with {} beams",
-                                 generation.beams));
+    throw UsageError(
+        fmt::format("a beam search draws nothing, so that temperature, top_k, top_p, min_p and "
+                    "repetition_penalty have no meaning with {} beams",
+                    generation.beams));
   }
 }
 
@@ -37,7 +40,8 @@ void validate(const Generation& generation, const Engine& engine, std::span<cons
   at_least("best", generation.best, 1);
   at_least("logprobs", generation.logprobs, 0);
   if (generation.best > generation.beams) {
-    throw UsageError(fmt::format("best is {}; expected at most the number of beams, {}", generation.best, generation.beams));
+    throw UsageError(
+        fmt::format("best is {}; expected at most the number of beams, {}", generation.best, generation.beams));
   }
   if (!std::isfinite(generation.length_penalty)) {
     throw UsageError(fmt::format("length_penalty is {}; expected a finite number", generation.length_penalty));

@@ -1,15 +1,15 @@
 // What is asked of a generation, and what comes back.
 #pragma once
 
-#include "run/engine.h"
-#include "run/logits.h"
-#include "run/sampler.h"
-
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <vector>
+
+#include "run/engine.h"
+#include "run/logits.h"
+#include "run/sampler.h"
 
 namespace reckon {
 

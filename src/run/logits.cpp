@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include "backend/cpu/vectors.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
+
+#include "backend/cpu/vectors.h"
 
 namespace reckon {
 namespace {

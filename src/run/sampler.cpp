@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include "backend/cpu/vectors.h"
-#include "run/ids.h"
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "backend/cpu/vectors.h"
+#include "run/ids.h"
 
 namespace reckon {
 namespace {
@@ -35,7 +35,8 @@ Ranked border(std::span<Ranked> ranked, std::span<const float> weights, double w
     const std::size_t half = ranked.size() / 2;
     std::nth_element(ranked.begin(), ranked.begin() + static_cast<std::ptrdiff_t>(half), ranked.end(), ranks_before);
     double weight = 0;
-    for (const Ranked& token : ranked.first(half)) weight += static_cast<double>(weights[static_cast<std::size_t>(token.id)]);
+    for (const Ranked& token : ranked.first(half))
+      weight += static_cast<double>(weights[static_cast<std::size_t>(token.id)]);
     if (weight >= wanted) {
       ranked = ranked.first(half);
     } else {
@@ -105,7 +106,8 @@ void Sampler::weigh(std::span<const float> scores, float most) {
   // A temperature next to 0 must not make 0 · ∞ of the best.
   const auto factor = static_cast<float>(std::min(1 / sampling_.temperature, 1e38));
   weights_.resize(ids_.size());
-  for (std::size_t i = 0; i < ids_.size(); ++i) weights_[i] = (scores[static_cast<std::size_t>(ids_[i])] - most) * factor;
+  for (std::size_t i = 0; i < ids_.size(); ++i)
+    weights_[i] = (scores[static_cast<std::size_t>(ids_[i])] - most) * factor;
   vector_exp(weights_.data(), static_cast<std::int64_t>(weights_.size()), 0);
 }
 
@@ -120,7 +122,9 @@ void Sampler::keep_top_p(std::span<const float> scores) {
   std::uint32_t bucket = buckets.size() - 1;
   for (; bucket > 0 && (buckets[bucket] == 0 || buckets[bucket] < wanted); --bucket) wanted -= buckets[bucket];
 
-  const auto ranked = [&](std::size_t i) { return Ranked{scores[static_cast<std::size_t>(ids_[i])], static_cast<std::int32_t>(i)}; };
+  const auto ranked = [&](std::size_t i) {
+    return Ranked{scores[static_cast<std::size_t>(ids_[i])], static_cast<std::int32_t>(i)};
+  };
   ranked_.clear();
   for (std::size_t i = 0; i < ids_.size(); ++i) {
     if (bucket_of(weights_[i]) == bucket) ranked_.push_back(ranked(i));

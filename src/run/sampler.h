@@ -1,18 +1,19 @@
 // Choosing the next token from a row of logits: filters in a fixed order, then a draw that a seed reproduces.
 #pragma once
 
-#include "run/logits.h"
-#include "run/random.h"
-
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "run/logits.h"
+#include "run/random.h"
+
 namespace reckon {
 
-// The filters in the order in which they work, which is that of Hugging Face transformers (generation/logits_process.py)
-// and with its meaning at the borders. At least one token, the most likely, is always left. With "ranks before" is
-// meant: more likely or, of equally likely ones, with the lower id (transformers leaves the order of those open).
+// The filters in the order in which they work, which is that of Hugging Face transformers
+// (generation/logits_process.py) and with its meaning at the borders. At least one token, the most likely, is always
+// left. With "ranks before" is meant: more likely or, of equally likely ones, with the lower id (transformers leaves
+// the order of those open).
 struct Sampling {
   // Over 1 makes less likely what has been in the text (the prompt included): the logit of each token that has
   // occurred, once or often, is divided by it where positive and multiplied where negative. Below 1 makes it likelier.
@@ -61,8 +62,8 @@ class Sampler {
 
   Sampling sampling_;
   Random random_;
-  std::vector<float> scores_;     // logits after the repetition penalty, where there is one
-  std::vector<Ranked> ranked_;    // room to rank tokens in
+  std::vector<float> scores_;   // logits after the repetition penalty, where there is one
+  std::vector<Ranked> ranked_;  // room to rank tokens in
   // What is left after the filters so far, in rising order of ids, so that a draw does not depend on how they rank.
   std::vector<std::int32_t> ids_;
   std::vector<float> weights_;  // e^((score − most) / temperature): the probability up to a factor, 1 for the best

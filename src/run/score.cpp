@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include "run/ids.h"
-#include "run/logits.h"
-
 #include <algorithm>
 #include <vector>
+
+#include "run/ids.h"
+#include "run/logits.h"
 
 namespace reckon {
 namespace {
@@ -64,7 +64,8 @@ void add(Engine& engine, std::span<const std::int32_t> ids, std::span<const Wind
       const std::int64_t first = std::max(window.scored, window.begin + begin + 1);
       for (std::int64_t t = first; t < std::min(window.end, window.begin + end + 1); ++t) {
         const std::int64_t row = static_cast<std::int64_t>(b) * (end - begin) + t - 1 - window.begin - begin;
-        const auto here = logits.subspan(static_cast<std::size_t>(row * vocab_size), static_cast<std::size_t>(vocab_size));
+        const auto here =
+            logits.subspan(static_cast<std::size_t>(row * vocab_size), static_cast<std::size_t>(vocab_size));
         const std::int32_t id = ids[static_cast<std::size_t>(t)];
         score.nll += log_sum_exp(here) - static_cast<double>(here[static_cast<std::size_t>(id)]);
         score.tokens += 1;
@@ -82,7 +83,8 @@ Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& sc
   if (stride < 1 || stride > widest) {
     throw UsageError(fmt::format("stride is {}; expected 1 to {}, half the context", stride, widest));
   }
-  if (ids.size() < 2) throw UsageError(fmt::format("a text of {} tokens has nothing to predict; expected two or more", ids.size()));
+  if (ids.size() < 2)
+    throw UsageError(fmt::format("a text of {} tokens has nothing to predict; expected two or more", ids.size()));
   if (context < 2) throw UsageError("a context of 1 token has nothing to predict from; expected two or more");
   check_ids(ids, engine.model().vocab_size);
 

@@ -1,12 +1,12 @@
 // How well a model predicts a text: the sum of −ln p over its tokens.
 #pragma once
 
-#include "run/engine.h"
-
 #include <cmath>
 #include <cstdint>
 #include <functional>
 #include <span>
+
+#include "run/engine.h"
 
 namespace reckon {
 
@@ -32,6 +32,7 @@ using OnScored = std::function<bool(const Score& so_far, std::int64_t all)>;
 
 // An engine with a batch of more than 1 reads as many windows side by side, which helps where they are short.
 // Throws UsageError for fewer than two tokens: there is nothing to predict.
-Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& scoring = {}, const OnScored& on_scored = {});
+Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& scoring = {},
+            const OnScored& on_scored = {});
 
 }  // namespace reckon
