@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "text_samples.h"
 #include "text/split.h"
+#include "text_samples.h"
 
 namespace {
 
@@ -35,7 +35,8 @@ std::vector<BytesPair> learn(const std::vector<Word>& words, std::int64_t most, 
   return spelled(reckon::learn_merges(words, {most, min_frequency, {}}).merges);
 }
 
-// The definition, in plain loops: count every pair of every word, from left to right and without overlap; merge the best.
+// The definition, in plain loops: count every pair of every word, from left to right and without overlap; merge the
+// best.
 struct PlainTrainer {
   std::vector<std::pair<Symbols, std::int64_t>> words;
   std::vector<BytesPair> merges;
@@ -97,7 +98,8 @@ TEST(LearnMerges, TakesTheMostFrequentPairAndOfEqualsTheGreater) {
   // The words of Sennrich et al. 2016. s|t and e|s come 9 times each: s|t is greater. Then e|st 9; o|w and l|o 7 each;
   // l|ow 7; w|est, n|e and e|w 6 each.
   const std::vector<Word> words = {{"low", 5}, {"lower", 2}, {"widest", 3}, {"newest", 6}};
-  EXPECT_EQ(learn(words, 6), (std::vector<BytesPair>{{"s", "t"}, {"e", "st"}, {"o", "w"}, {"l", "ow"}, {"w", "est"}, {"n", "e"}}));
+  EXPECT_EQ(learn(words, 6),
+            (std::vector<BytesPair>{{"s", "t"}, {"e", "st"}, {"o", "w"}, {"l", "ow"}, {"w", "est"}, {"n", "e"}}));
 }
 
 TEST(LearnMerges, ComparesTheLeftBytesFirstThenTheRight) {
@@ -136,7 +138,8 @@ TEST(LearnMerges, EqualsPlainLoopsOnRandomWords) {
     std::vector<std::string> store;
     for (unsigned i = 0; i < 1 + random() % 20; ++i) {
       std::string& word = store.emplace_back();
-      for (unsigned k = 0; k < 1 + random() % longest; ++k) word += static_cast<char>(random() % 2 ? 'a' + random() % letters : 'a');
+      for (unsigned k = 0; k < 1 + random() % longest; ++k)
+        word += static_cast<char>(random() % 2 ? 'a' + random() % letters : 'a');
     }
     std::vector<Word> words;
     for (const std::string& word : store) words.push_back({word, static_cast<std::int64_t>(1 + random() % 3)});

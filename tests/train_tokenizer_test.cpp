@@ -1,6 +1,4 @@
 // Training a tokenizer on text: its ids, its special tokens, the same result on any number of threads.
-#include "text/train.h"
-
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
@@ -11,10 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "text_samples.h"
 #include "text/byte_level.h"
 #include "text/cut_text.h"
 #include "text/tokenizer.h"
+#include "text/train.h"
+#include "text_samples.h"
 
 namespace {
 
@@ -53,7 +52,8 @@ TEST(CutText, GivesChunksWhosePiecesAreThoseOfTheWhole) {
     for (const Splitter splitter : {Splitter::gpt2, Splitter::cl100k, Splitter::qwen2, Splitter::o200k}) {
       std::vector<std::string> whole, parts;
       split(splitter, text, [&](std::string_view piece) { whole.emplace_back(piece); });
-      for (const std::string_view chunk : chunks) split(splitter, chunk, [&](std::string_view piece) { parts.emplace_back(piece); });
+      for (const std::string_view chunk : chunks)
+        split(splitter, chunk, [&](std::string_view piece) { parts.emplace_back(piece); });
       ASSERT_EQ(parts, whole);
     }
     for (const std::string& token : special) {
@@ -73,7 +73,8 @@ TEST(CutText, GivesChunksWhosePiecesAreThoseOfTheWhole) {
 TEST(CutText, MakesManyChunksOfALongText) {
   std::string text;
   while (text.size() < 1'000'000) text += test::real_text();
-  const double chunks = static_cast<double>(cut_text(text, 10'000, {}).size()), even = static_cast<double>(text.size()) / 10'000;
+  const double chunks = static_cast<double>(cut_text(text, 10'000, {}).size()),
+               even = static_cast<double>(text.size()) / 10'000;
   EXPECT_LE(chunks, even + 1);
   EXPECT_GE(chunks, even * 0.9);
 }
@@ -95,7 +96,7 @@ TEST(TrainTokenizer, NumbersSpecialTokensThenBytesThenMerges) {
 }
 
 TEST(TrainTokenizer, NumbersTheBytesAsHuggingFaceDoes) {
-  const auto golden = nlohmann::json::parse(test::text_file("tests/data/text/shakespeare8k.tokenizer.json"));
+  const auto golden = nlohmann::json::parse(test::text_file("tests/data/tokenizer/shakespeare8k.tokenizer.json"));
   const TokenizerSpec spec = train({"a"}, {.vocab_size = 256}).spec;
   for (std::size_t id = 0; id < 256; ++id) EXPECT_EQ(golden["model"]["vocab"].at(spec.tokens[id]), id);
 }
@@ -125,7 +126,8 @@ TEST(TrainTokenizer, GivesTheSameForAnyNumberOfThreads) {
   std::mt19937 random(13);
   std::string text;
   while (text.size() < 1'000'000) text += test::real_text() + test::hard_text(random, 1000);  // several chunks
-  const std::vector<std::string_view> texts = {text, std::string_view(text).substr(1000, 500'000), "\xFF\xFE only bytes"};
+  const std::vector<std::string_view> texts = {text, std::string_view(text).substr(1000, 500'000),
+                                               "\xFF\xFE only bytes"};
   TrainerOptions options{.vocab_size = 2000, .special_tokens = {"the", "\n\n"}};
   const TrainedTokenizer one = train(texts, options);
   EXPECT_EQ(one.spec.tokens.size(), 2000u);
@@ -144,6 +146,7 @@ TEST(TrainTokenizer, CountsTheTokensThatEncodingGives) {
   for (const std::string& text : {hard, real}) {
     for (const Splitter splitter : {Splitter::gpt2, Splitter::cl100k, Splitter::qwen2, Splitter::o200k}) {
       const TrainedTokenizer trained = train({text}, {.vocab_size = 2000, .splitter = splitter});
+      EXPECT_EQ(std::set(trained.spec.tokens.begin(), trained.spec.tokens.end()).size(), trained.spec.tokens.size());
       const Tokenizer tokenizer(trained.spec);
       const std::vector<TokenId> ids = tokenizer.encode(text);
       EXPECT_EQ(std::ssize(ids), trained.text_tokens);
@@ -153,12 +156,13 @@ TEST(TrainTokenizer, CountsTheTokensThatEncodingGives) {
 }
 
 TEST(TrainTokenizer, AgreesWithHuggingFaceButForTies) {
-  // That trainer breaks ties by id and counts runs with overlap. Names in capitals (DUKE, GLOUCESTER), whose letters come
-  // as often alone as together, are therefore put together in another order. The 97th merge is the first tie.
-  const auto golden = nlohmann::json::parse(test::text_file("tests/data/text/shakespeare8k.tokenizer.json"));
+  // That trainer breaks ties by id and counts runs with overlap. Names in capitals (DUKE, GLOUCESTER), whose letters
+  // come as often alone as together, are therefore put together in another order. The 97th merge is the first tie.
+  const auto golden = nlohmann::json::parse(test::text_file("tests/data/tokenizer/shakespeare8k.tokenizer.json"));
   std::vector<std::string> theirs;
   for (const auto& merge : golden["model"]["merges"]) {
-    theirs.push_back(merge.is_string() ? merge.get<std::string>() : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+    theirs.push_back(merge.is_string() ? merge.get<std::string>()
+                                       : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
   }
   const std::string text = test::shakespeare();
   if (text.empty()) GTEST_SKIP() << "the golden tokenizer's text is not at hand";
@@ -166,7 +170,8 @@ TEST(TrainTokenizer, AgreesWithHuggingFaceButForTies) {
   ASSERT_EQ(ours.size(), theirs.size());
   EXPECT_TRUE(std::equal(ours.begin(), ours.begin() + 96, theirs.begin()));
   const std::set<std::string> early(theirs.begin(), theirs.begin() + 1000);
-  const auto shared = std::count_if(ours.begin(), ours.begin() + 1000, [&](const std::string& merge) { return early.contains(merge); });
+  const auto shared =
+      std::count_if(ours.begin(), ours.begin() + 1000, [&](const std::string& merge) { return early.contains(merge); });
   RecordProperty("of_the_first_1000", static_cast<int>(shared));
   EXPECT_GE(shared, 950);
 }
@@ -180,7 +185,8 @@ TEST(TrainTokenizer, StopsEarlyOnASmallText) {
 TEST(TrainTokenizer, ReportsHowFarItIs) {
   const std::string text = test::real_text();
   std::vector<TrainProgress> seen;
-  train_tokenizer(std::vector<std::string_view>{text}, {.vocab_size = 1000, .threads = 2}, [&](const TrainProgress& now) { seen.push_back(now); });
+  train_tokenizer(std::vector<std::string_view>{text}, {.vocab_size = 1000, .threads = 2},
+                  [&](const TrainProgress& now) { seen.push_back(now); });
   ASSERT_GE(seen.size(), 3u);
   EXPECT_EQ(seen.back().phase, TrainProgress::Phase::merging);
   EXPECT_EQ(seen.back().done, 1000);
@@ -193,7 +199,8 @@ TEST(TrainTokenizer, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error({.vocab_size = 256, .special_tokens = {"<s>"}}),
             "the vocabulary size is 256; expected 257 to 2147483647: 256 bytes, 1 special tokens, and room for merges");
   EXPECT_EQ(error({.vocab_size = std::int64_t{1} << 40}),
-            "the vocabulary size is 1099511627776; expected 256 to 2147483647: 256 bytes, 0 special tokens, and room for merges");
+            "the vocabulary size is 1099511627776; expected 256 to 2147483647: 256 bytes, 0 special tokens, and room "
+            "for merges");
   EXPECT_EQ(error({.special_tokens = {"<s>", "<s>"}}), "the special token '<s>' is given twice");
   EXPECT_EQ(error({.special_tokens = {""}}), "a special token is empty; expected some text");
   EXPECT_EQ(error({.special_tokens = {"<\xFF>"}}), "the special token '<\\xff>' is not valid UTF-8");

@@ -12,6 +12,7 @@ void add_explain(CLI::App& program);
 void add_models(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_sweep(CLI::App& program);
+void add_tokenizer(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_score(CLI::App& program);
 void add_logits(CLI::App& program);

@@ -45,11 +45,18 @@ std::vector<Command> commands_of(const CLI::App& program) {
   std::vector<Command> commands;
   for (const CLI::App* app : program.get_subcommands([](const CLI::App*) { return true; })) {
     Command command{app->get_name(), app->get_description(), {}, {}, false};
-    for (const CLI::Option* option : app->get_options()) {
+    // Its own options, or those of the command within it.
+    std::vector<const CLI::Option*> options = app->get_options();
+    for (const CLI::App* within : app->get_subcommands([](const CLI::App*) { return true; })) {
+      command.words.push_back(within->get_name());
+      options = within->get_options();
+    }
+    for (const CLI::Option* option : options) {
       const std::string type = option->get_type_name();
       if (option->get_lnames().empty()) {
         command.takes_models = command.takes_models || option->get_name().starts_with("MODEL");
-        command.words = words_of(type);
+        const std::vector<std::string> words = words_of(type);
+        command.words.insert(command.words.end(), words.begin(), words.end());
         continue;
       }
       command.flags.push_back({"--" + option->get_lnames().front(), option->get_description(), option->get_expected_min() > 0,

@@ -24,10 +24,19 @@ int complain(const std::string& sentence, int code) {
   return code;
 }
 
-// The command that was being read, or the program itself.
+// The command that was being read, the innermost; or the program itself.
 const CLI::App& command_of(const CLI::App& program) {
   const std::vector<CLI::App*> parsed = program.get_subcommands();
-  return parsed.empty() ? program : *parsed.front();
+  return parsed.empty() ? program : command_of(*parsed.front());
+}
+
+// "reckon tokenizer train"
+std::string full_name(const CLI::App& command) {
+  return (command.get_parent() == nullptr ? "" : full_name(*command.get_parent()) + " ") + command.get_name();
+}
+
+bool takes_command(const CLI::App& command) {
+  return !command.get_subcommands([](const CLI::App*) { return true; }).empty();
 }
 
 std::vector<std::string> known_words(const CLI::App& command, bool options) {
@@ -56,8 +65,8 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
     if (!option.empty()) return fmt::format("unknown command {}; did you mean {}?", quote(before.front()), option);
   }
   const CLI::App& command = command_of(program);
-  const bool top = &command == &program;
-  const std::string help = fmt::format("`reckon {}--help` shows what it takes", top ? "" : command.get_name() + " ");
+  const bool top = takes_command(command);
+  const std::string help = fmt::format("`{} --help` shows what it takes", full_name(command));
   const std::vector<std::string> extra = program.remaining(true);
   if (!extra.empty()) {
     const std::string word = extra.front().substr(0, extra.front().find('='));
@@ -66,7 +75,7 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
     const std::string what = option ? "option" : top ? "command" : "argument";
     return fmt::format("unknown {} {}{}; {}", what, quote(word), near.empty() ? "" : " (did you mean " + near + "?)", help);
   }
-  if (top) return "a command is missing; `reckon --help` lists them";
+  if (top) return fmt::format("a command is missing; `{} --help` lists them", full_name(command));
   std::string what = error.what();
   std::replace(what.begin(), what.end(), '\n', ' ');
   if (error.get_name() == "ArgumentMismatch") {
@@ -130,6 +139,7 @@ int run(int argc, char** argv) {
   add_models(program);
   add_compare(program);
   add_sweep(program);
+  add_tokenizer(program);
   add_generate(program);
   add_score(program);
   add_logits(program);
@@ -143,7 +153,7 @@ int run(int argc, char** argv) {
     write_text(std::string(call.what()) + "\n");
   } catch (const CLI::CallForHelp&) {
     const CLI::App& command = command_of(program);
-    write_text(squeezed(command.help(&command == &program ? "" : "reckon")));
+    write_text(squeezed(command.help(&command == &program ? "" : full_name(*command.get_parent()))));
   } catch (const CLI::ParseError& error) {
     if (argc < 2) std::fputs((program.help() + "\n").c_str(), stderr);
     return complain(usage_sentence(program, error), 2);

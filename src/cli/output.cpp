@@ -53,6 +53,8 @@ void add_output(CLI::App& command, Output& output) {
       ->group("Output");
 }
 
+void check_output(const Output& output) { (void)format_of(output.format); }
+
 void write_text(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);

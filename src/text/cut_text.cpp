@@ -17,7 +17,8 @@ bool is_spanned(std::string_view text, std::size_t at, std::span<const std::stri
 
 }  // namespace
 
-std::vector<std::string_view> cut_text(std::string_view text, std::size_t size, std::span<const std::string> special_tokens) {
+std::vector<std::string_view> cut_text(std::string_view text, std::size_t size,
+                                       std::span<const std::string> special_tokens) {
   std::vector<std::string_view> chunks;
   while (!text.empty()) {
     std::size_t at = safe_cut(text, size);

@@ -36,7 +36,8 @@ struct Candidate {
 
 std::uint64_t prefix_of(std::string_view bytes) {
   std::uint64_t prefix = 0;
-  for (std::size_t i = 0; i < 8; ++i) prefix = prefix << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0);
+  for (std::size_t i = 0; i < 8; ++i)
+    prefix = prefix << 8 | (i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0);
   return prefix;
 }
 
@@ -88,7 +89,8 @@ class Learner {
   std::vector<std::pair<PairId, Slot>> entered_;
 };
 
-Learner::Learner(std::vector<Word> words, const MergeRules& rules) : rules_(rules), min_frequency_(std::max<std::int64_t>(rules.min_frequency, 1)) {
+Learner::Learner(std::vector<Word> words, const MergeRules& rules)
+    : rules_(rules), min_frequency_(std::max<std::int64_t>(rules.min_frequency, 1)) {
   for (Symbol byte = 0; byte < n_bytes; ++byte) bytes_.emplace_back(1, static_cast<char>(byte));
   before_.assign(n_bytes, no_pair);
   after_.assign(n_bytes, no_pair);
@@ -104,7 +106,8 @@ void Learner::lay_out(std::vector<Word> words) {
   }
   std::erase_if(words, [](const Word& word) { return word.bytes.size() < 2; });
   if (slots >= std::numeric_limits<Slot>::max()) {
-    throw Error(fmt::format("the text has {} bytes of distinct words; expected at most {}", slots, std::numeric_limits<Slot>::max()));
+    throw Error(fmt::format("the text has {} bytes of distinct words; expected at most {}", slots,
+                            std::numeric_limits<Slot>::max()));
   }
   std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.count > b.count; });
   symbols_.reserve(slots);
@@ -147,7 +150,8 @@ void Learner::count_byte_pairs() {
 
 PairId Learner::pair_of(Symbol left, Symbol right, PairId& known) {
   if (known == no_pair) {
-    if (pairs_.size() >= no_pair) throw Error(fmt::format("the text has more than {} different pairs of symbols", no_pair));
+    if (pairs_.size() >= no_pair)
+      throw Error(fmt::format("the text has more than {} different pairs of symbols", no_pair));
     known = static_cast<PairId>(pairs_.size());
     pairs_.push_back({left, right});
   }
@@ -188,6 +192,8 @@ void Learner::enter(PairId pair, Slot slot) {
 
 void Learner::merge(PairId merged) {
   const Symbol left = pairs_[merged].left, right = pairs_[merged].right;
+  // Its bytes are new: while no symbol reaches over the ends of a stretch of text, what is merged inside depends on the
+  // stretch alone, so the same bytes always come from the same two halves.
   const Symbol made = static_cast<Symbol>(bytes_.size());
   bytes_.push_back(bytes_[left] + bytes_[right]);
   before_.push_back(no_pair);
@@ -270,12 +276,14 @@ bool Learner::comes_later(const Candidate& a, const Candidate& b) const {
 void Learner::push(PairId pair) {
   if (pairs_[pair].count < min_frequency_) return;
   heap_.push_back({pairs_[pair].count, prefix_of(bytes_[pairs_[pair].left]), pair});
-  std::push_heap(heap_.begin(), heap_.end(), [this](const Candidate& a, const Candidate& b) { return comes_later(a, b); });
+  std::push_heap(heap_.begin(), heap_.end(),
+                 [this](const Candidate& a, const Candidate& b) { return comes_later(a, b); });
 }
 
 PairId Learner::best() {
   while (!heap_.empty()) {
-    std::pop_heap(heap_.begin(), heap_.end(), [this](const Candidate& a, const Candidate& b) { return comes_later(a, b); });
+    std::pop_heap(heap_.begin(), heap_.end(),
+                  [this](const Candidate& a, const Candidate& b) { return comes_later(a, b); });
     const Candidate candidate = heap_.back();
     heap_.pop_back();
     const Pair& pair = pairs_[candidate.pair];
@@ -301,7 +309,8 @@ LearnedMerges Learner::learn(const std::function<void(std::int64_t)>& learned) {
 
 }  // namespace
 
-LearnedMerges learn_merges(std::vector<Word> words, const MergeRules& rules, const std::function<void(std::int64_t)>& learned) {
+LearnedMerges learn_merges(std::vector<Word> words, const MergeRules& rules,
+                           const std::function<void(std::int64_t)>& learned) {
   return Learner(std::move(words), rules).learn(learned);
 }
 

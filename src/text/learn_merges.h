@@ -17,9 +17,9 @@ struct Word {
 };
 
 struct MergeRules {
-  std::int64_t most = 0;               // merges to learn at most
-  std::int64_t min_frequency = 1;      // a rarer pair is not merged
-  std::set<std::string> never;         // byte strings that must not become a token
+  std::int64_t most = 0;           // merges to learn at most
+  std::int64_t min_frequency = 1;  // a rarer pair is not merged
+  std::set<std::string> never;     // byte strings that must not become a token
 };
 
 // Symbols are numbered in the order they come to be: 0–255 are the bytes, 256 + i is what merge i makes.

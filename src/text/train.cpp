@@ -51,7 +51,8 @@ TokenizerSpec spec_of(const TrainerOptions& options, std::span<const SymbolPair>
     spec.tokens.push_back(token);
   }
   std::vector<std::string> names(n_bytes);  // of each symbol
-  for (std::size_t byte = 0; byte < names.size(); ++byte) names[byte] = byte_level_text(std::string(1, static_cast<char>(byte)));
+  for (std::size_t byte = 0; byte < names.size(); ++byte)
+    names[byte] = byte_level_text(std::string(1, static_cast<char>(byte)));
   std::vector<std::size_t> bytes(names.size());
   std::iota(bytes.begin(), bytes.end(), 0);
   std::sort(bytes.begin(), bytes.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
@@ -84,10 +85,12 @@ void check_options(const TrainerOptions& options) {
   (void)bytes_named_by(options.special_tokens);
   const std::int64_t least = n_bytes + std::ssize(options.special_tokens);
   if (options.vocab_size < least || options.vocab_size > most_tokens) {
-    throw UsageError(fmt::format("the vocabulary size is {}; expected {} to {}: 256 bytes, {} special tokens, and room for merges",
-                                 options.vocab_size, least, most_tokens, options.special_tokens.size()));
+    throw UsageError(
+        fmt::format("the vocabulary size is {}; expected {} to {}: 256 bytes, {} special tokens, and room for merges",
+                    options.vocab_size, least, most_tokens, options.special_tokens.size()));
   }
-  if (options.threads < 1) throw UsageError(fmt::format("the number of threads is {}; expected 1 or more", options.threads));
+  if (options.threads < 1)
+    throw UsageError(fmt::format("the number of threads is {}; expected 1 or more", options.threads));
 }
 
 TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TrainerOptions& options,
@@ -102,9 +105,9 @@ TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const 
     if (report) report({phase, done, total});
   };
 
-  std::vector<Word> distinct = count_words(texts, options.splitter, options.special_tokens, options.threads, [&](std::int64_t bytes) {
-    tell(TrainProgress::Phase::counting, bytes, trained.text_bytes);
-  });
+  std::vector<Word> distinct =
+      count_words(texts, options.splitter, options.special_tokens, options.threads,
+                  [&](std::int64_t bytes) { tell(TrainProgress::Phase::counting, bytes, trained.text_bytes); });
   tell(TrainProgress::Phase::counting, trained.text_bytes, trained.text_bytes);
   trained.distinct_words = std::ssize(distinct);
   const LearnedMerges learned = learn_merges(std::move(distinct), rules, [&](std::int64_t merges) {

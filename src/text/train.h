@@ -13,11 +13,11 @@
 namespace reckon {
 
 struct TrainerOptions {
-  std::int64_t vocab_size = 8192;           // special tokens and the 256 bytes included
+  std::int64_t vocab_size = 8192;                // special tokens and the 256 bytes included
   std::vector<std::string> special_tokens = {};  // the text is cut at them, and no token goes across
-  Splitter splitter = Splitter::gpt2;       // tokens stay within its pieces
-  std::int64_t min_frequency = 1;           // a pair that is rarer than this is not merged
-  int threads = 1;                          // the result is the same for any number
+  Splitter splitter = Splitter::gpt2;            // tokens stay within its pieces
+  std::int64_t min_frequency = 1;                // a pair that is rarer than this is not merged
+  int threads = 1;                               // the result is the same for any number
 };
 
 struct TrainProgress {

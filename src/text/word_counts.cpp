@@ -100,7 +100,8 @@ std::vector<Word> count_words(std::span<const std::string_view> texts, Splitter 
     if (counted && worker == 0) counted(done);
   });
   // Which worker saw which chunk is forgotten in the sum.
-  const auto largest = std::max_element(tables.begin(), tables.end(), [](const WordTable& a, const WordTable& b) { return a.size() < b.size(); });
+  const auto largest = std::max_element(tables.begin(), tables.end(),
+                                        [](const WordTable& a, const WordTable& b) { return a.size() < b.size(); });
   std::swap(tables.front(), *largest);
   for (std::size_t i = 1; i < tables.size(); ++i) {
     tables.front().add_all(tables[i]);

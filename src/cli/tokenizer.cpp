@@ -1,0 +1,123 @@
+// reckon tokenizer train: a vocabulary from text.
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/run_options.h"
+#include "cli/sizes.h"
+#include "files/atomic_write.h"
+#include "files/quote.h"
+#include "report/numbers.h"
+#include "report/progress.h"
+#include "report/text.h"
+#include "report/trained_tokenizer.h"
+#include "text/text_files.h"
+#include "text/tokenizer_json.h"
+#include "text/train.h"
+
+namespace reckon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t most_threads = 1024;
+
+struct TrainOptions {
+  std::vector<std::string> files, special;
+  std::string vocab, folder, splitter = "gpt2", min_frequency = "1", threads;
+  Output output;
+};
+
+Splitter splitter_of(const std::string& word) {
+  if (word == "gpt2") return Splitter::gpt2;
+  if (word == "cl100k") return Splitter::cl100k;
+  if (word == "qwen2") return Splitter::qwen2;
+  if (word == "o200k") return Splitter::o200k;
+  throw UsageError(fmt::format("--splitter is {}; expected one of: gpt2 cl100k qwen2 o200k", quote(word)));
+}
+
+// Before the work, so that it is not done for a folder that cannot be.
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
+}
+
+void run(const TrainOptions& asked) {
+  TrainerOptions options;
+  options.vocab_size = parse_size(asked.vocab, "--vocab");
+  options.special_tokens = asked.special;
+  options.splitter = splitter_of(asked.splitter);
+  options.min_frequency = parse_size(asked.min_frequency, "--min-frequency");
+  const std::int64_t threads =
+      asked.threads.empty() ? std::thread::hardware_concurrency() : parse_size(asked.threads, "--threads");
+  options.threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, most_threads));
+  check_output(asked.output);
+  guard_mapped_files();
+  check_options(options);
+  const std::vector<fs::path> paths(asked.files.begin(), asked.files.end());
+  const TextFiles files(paths);
+  if (files.bytes() == 0) throw Error(fmt::format("{}: is empty; expected text to train on", asked.files.front()));
+  make_folder(asked.folder);
+
+  const auto begin = std::chrono::steady_clock::now();
+  ProgressLine progress;
+  const TrainedTokenizer trained = train_tokenizer(files.texts(), options, [&](const TrainProgress& now) {
+    progress.show(now.phase == TrainProgress::Phase::counting ? "counting words" : "merging", now.done, now.total);
+  });
+  progress.clear();
+  const fs::path file = fs::path(asked.folder) / "tokenizer.json";
+  atomic_write(file, write_tokenizer_json(trained.spec));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+
+  if (std::ssize(trained.spec.tokens) < options.vocab_size) {
+    const std::string note =
+        fmt::format("reckon: note: no pair is left to merge: {} tokens of the {} asked for were made\n",
+                    grouped(std::ssize(trained.spec.tokens)), grouped(options.vocab_size));
+    std::fputs(note.c_str(), stderr);
+  }
+  write_report(trained_tokenizer_document(trained, {file.string(), options.vocab_size, seconds}), asked.output);
+}
+
+}  // namespace
+
+void add_tokenizer(CLI::App& program) {
+  const auto asked = std::make_shared<TrainOptions>();
+  CLI::App& tokenizer = add_command(program, "tokenizer", "train a tokenizer on your own text",
+                                    "  reckon tokenizer train book.txt --vocab 8192 --out mine", false);
+  tokenizer.require_subcommand(1);
+  CLI::App& train = add_command(tokenizer, "train", "byte-level BPE: merges the most frequent pair again and again",
+                                "  reckon tokenizer train book.txt --vocab 8192 --out mine\n"
+                                "  reckon tokenizer train part-*.txt --vocab 32k --special '<|endoftext|>' --out mine");
+  train.add_option("FILES", asked->files, "text files; any bytes will do")->required()->type_name("");
+  train.add_option("--vocab", asked->vocab, "tokens to make, special tokens and the 256 bytes included")
+      ->required()
+      ->type_name("N");
+  train.add_option("--out", asked->folder, "folder for the tokenizer.json; made if need be")
+      ->required()
+      ->type_name("FOLDER");
+  train
+      .add_option("--special", asked->special, "a token that the text is cut at, never merged across; may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  train.add_option("--splitter", asked->splitter, "how text is cut into words (gpt2)")
+      ->type_name("gpt2|cl100k|qwen2|o200k");
+  train.add_option("--min-frequency", asked->min_frequency, "how often a pair must occur to be merged (1)")
+      ->type_name("N");
+  train
+      .add_option("--threads", asked->threads, "threads that count words (all); the result is the same for any number")
+      ->type_name("N");
+  add_output(train, asked->output);
+  train.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli
