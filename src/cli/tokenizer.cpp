@@ -53,7 +53,7 @@ void make_folder(const fs::path& folder) {
 }
 
 void run(const TrainOptions& asked) {
-  TrainerOptions options;
+  TokenizerTrainerOptions options;
   options.vocab_size = parse_size(asked.vocab, "--vocab");
   options.special_tokens = asked.special;
   options.splitter = splitter_of(asked.splitter);

@@ -44,7 +44,7 @@ std::set<std::string> bytes_named_by(const std::vector<std::string>& special_tok
 }
 
 // From symbols, in the order they came to be, to a vocabulary; see TrainedTokenizer::spec.
-TokenizerSpec spec_of(const TrainerOptions& options, std::span<const SymbolPair> merges) {
+TokenizerSpec spec_of(const TokenizerTrainerOptions& options, std::span<const SymbolPair> merges) {
   TokenizerSpec spec;
   for (const std::string& token : options.special_tokens) {
     spec.added_tokens.push_back({.id = static_cast<TokenId>(spec.tokens.size()), .content = token});
@@ -75,7 +75,7 @@ TokenizerSpec spec_of(const TrainerOptions& options, std::span<const SymbolPair>
 
 }  // namespace
 
-void check_options(const TrainerOptions& options) {
+void check_options(const TokenizerTrainerOptions& options) {
   std::set<std::string_view> seen;
   for (const std::string& token : options.special_tokens) {
     if (token.empty()) throw UsageError("a special token is empty; expected some text");
@@ -93,7 +93,7 @@ void check_options(const TrainerOptions& options) {
     throw UsageError(fmt::format("the number of threads is {}; expected 1 or more", options.threads));
 }
 
-TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TrainerOptions& options,
+TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TokenizerTrainerOptions& options,
                                  const TrainReport& report) {
   check_options(options);
   TrainedTokenizer trained;

@@ -12,7 +12,7 @@
 
 namespace reckon {
 
-struct TrainerOptions {
+struct TokenizerTrainerOptions {
   std::int64_t vocab_size = 8192;                // special tokens and the 256 bytes included
   std::vector<std::string> special_tokens = {};  // the text is cut at them, and no token goes across
   Splitter splitter = Splitter::gpt2;            // tokens stay within its pieces
@@ -38,10 +38,10 @@ struct TrainedTokenizer {
 };
 
 // Throws UsageError where they make no sense.
-void check_options(const TrainerOptions& options);
+void check_options(const TokenizerTrainerOptions& options);
 
 // An empty text is an Error. A text too small for the vocabulary gives a smaller one: spec.tokens.size() < vocab_size.
-TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TrainerOptions& options,
+TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TokenizerTrainerOptions& options,
                                  const TrainReport& report = {});
 
 }  // namespace reckon
