@@ -33,10 +33,14 @@ volatile std::sig_atomic_t interrupted = 0;
 
 std::string ending_word(Ending ending) {
   switch (ending) {
-    case Ending::length: return "length";
-    case Ending::end_of_text: return "end of text";
-    case Ending::context: return "context";
-    case Ending::stopped: return "stopped";
+    case Ending::length:
+      return "length";
+    case Ending::end_of_text:
+      return "end of text";
+    case Ending::context:
+      return "context";
+    case Ending::stopped:
+      return "stopped";
   }
   return "";
 }
@@ -62,7 +66,8 @@ void say_pace(Engine& engine, const Pace& pace) {
   }
   if (pace.decode_seconds > 0 && pace.decode_tokens > 0) {
     const double each = static_cast<double>(pace.decode_tokens) / pace.decode_seconds;
-    line += fmt::format("{}decode {}, {:.1f} tokens/s", line.empty() ? "" : " · ", tokens_text(pace.decode_tokens), each);
+    line +=
+        fmt::format("{}decode {}, {:.1f} tokens/s", line.empty() ? "" : " · ", tokens_text(pace.decode_tokens), each);
     if (limits.read_bytes_per_second > 0) {
       const double flow = each * static_cast<double>(engine.weights().bytes());
       line += fmt::format(" ({} of the read limit)", percent(flow / limits.read_bytes_per_second, 0));
@@ -71,7 +76,8 @@ void say_pace(Engine& engine, const Pace& pace) {
   fmt::print(stderr, "{}\n", line);
 }
 
-nlohmann::ordered_json json_of(const GenerateOptions& asked, const std::vector<std::int32_t>& prompt, const Generated& generated) {
+nlohmann::ordered_json json_of(const GenerateOptions& asked, const std::vector<std::int32_t>& prompt,
+                               const Generated& generated) {
   nlohmann::ordered_json continuations = nlohmann::ordered_json::array();
   for (const Continuation& one : generated.continuations) {
     nlohmann::ordered_json entry{{"ids", one.ids}, {"ending", ending_word(one.ending)}};
@@ -173,7 +179,8 @@ void run(const GenerateOptions& asked) {
     table.columns = {{"continuation", true}, {"ending", false}, {"ids", false}};
     for (std::size_t i = 0; i < generated.continuations.size(); ++i) {
       const Continuation& one = generated.continuations[i];
-      table.rows.push_back({std::to_string(i + 1), ending_word(one.ending), fmt::format("{}", fmt::join(one.ids, " "))});
+      table.rows.push_back(
+          {std::to_string(i + 1), ending_word(one.ending), fmt::format("{}", fmt::join(one.ids, " "))});
     }
     document.parts.push_back(table);
     document.json = json_of(asked, prompt, generated);
@@ -194,31 +201,43 @@ void run(const GenerateOptions& asked) {
 void add_generate(CLI::App& program) {
   const auto asked = std::make_shared<GenerateOptions>();
   Generation& g = asked->generation;
-  CLI::App& command = add_command(program, "generate", "continue a sequence of tokens",
-                                  "  reckon generate ./model \"Once upon a time\" --tokens 64\n"
-                                  "  reckon generate gpt2 --random 1 --ids 5 --tokens 32 --temperature 0\n"
-                                  "  reckon generate ./model --ids 1,15 --beams 4 --best 2\n"
-                                  "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json",
-                                  false);
+  CLI::App& command =
+      add_command(program, "generate", "continue a sequence of tokens",
+                  "  reckon generate ./model \"Once upon a time\" --tokens 64\n"
+                  "  reckon generate gpt2 --random 1 --ids 5 --tokens 32 --temperature 0\n"
+                  "  reckon generate ./model --ids 1,15 --beams 4 --best 2\n"
+                  "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json",
+                  false);
   add_run(command, asked->run);
   command.add_option("PROMPT", asked->prompt, "the text to continue");
   command.add_option("--ids", asked->ids, "the prompt as ids, instead of text")->type_name("1,2,3");
-  command.add_option("--tokenizer", asked->tokenizer, "a tokenizer's name, file or folder (the model's)")->type_name("NAME");
+  command.add_option("--tokenizer", asked->tokenizer, "a tokenizer's name, file or folder (the model's)")
+      ->type_name("NAME");
   command.add_option("--stop", asked->stop, "text that ends the generation, and is not shown")->type_name("TEXT");
   expect_within(*command.add_option("--tokens", g.tokens, "at most so many new tokens (128)")->type_name("N"), 1);
   command.add_option("--temperature", g.sampling.temperature, "0: the most likely token (1)")->type_name("X");
-  expect_within(*command.add_option("--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)")->type_name("K"), 0);
-  command.add_option("--top-p", g.sampling.top_p, "draw from the fewest that have this probability together (1)")->type_name("P");
-  command.add_option("--min-p", g.sampling.min_p, "draw from what is so many times as likely as the best (0)")->type_name("P");
-  command.add_option("--repetition-penalty", g.sampling.repetition_penalty, "over 1: less of what was there (1)")->type_name("X");
+  expect_within(
+      *command.add_option("--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)")->type_name("K"),
+      0);
+  command.add_option("--top-p", g.sampling.top_p, "draw from the fewest that have this probability together (1)")
+      ->type_name("P");
+  command.add_option("--min-p", g.sampling.min_p, "draw from what is so many times as likely as the best (0)")
+      ->type_name("P");
+  command.add_option("--repetition-penalty", g.sampling.repetition_penalty, "over 1: less of what was there (1)")
+      ->type_name("X");
   command.add_option("--seed", g.sampling.seed, "the same seed draws the same tokens (0)")->type_name("N");
   expect_within(*command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N"), 1, 1024);
   expect_within(*command.add_option("--best", g.best, "so many of its results (1)")->type_name("N"), 1, 1024);
   command.add_option("--length-penalty", g.length_penalty, "above 0 favours long ones (1)")->type_name("X");
   command.add_option("--stop-ids", asked->stop_ids, "end of text: each of these ends it")->type_name("1,2");
-  expect_within(*command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")->type_name("N"), 0, 100);
+  expect_within(
+      *command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")
+           ->type_name("N"),
+      0, 100);
   command.add_flag("--window", g.window, "slide over a text that is longer than the context");
-  command.add_option("--profile", asked->profile, "time of each operation, and a trace for Chrome's viewer in this file")->type_name("FILE");
+  command
+      .add_option("--profile", asked->profile, "time of each operation, and a trace for Chrome's viewer in this file")
+      ->type_name("FILE");
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });
 }

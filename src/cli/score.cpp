@@ -33,7 +33,8 @@ void run(const ScoreOptions& asked) {
   Loaded loaded = load(asked.run);
   EngineOptions options;
   options.threads = asked.run.threads;
-  options.capacity = std::min(asked.context > 0 ? asked.context : loaded.model.context, static_cast<std::int64_t>(ids.size()));
+  options.capacity =
+      std::min(asked.context > 0 ? asked.context : loaded.model.context, static_cast<std::int64_t>(ids.size()));
   check_length(loaded.model, options.capacity);
   const std::string name = loaded.model.name;
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
@@ -52,10 +53,12 @@ void run(const ScoreOptions& asked) {
   Table table;
   table.title = fmt::format("{} on {} tokens", name, grouped(static_cast<std::int64_t>(ids.size())));
   table.columns = {{"tokens scored", true}, {"loss (nats per token)", true}, {"perplexity", true}};
-  table.rows.push_back({grouped(result.tokens), fmt::format("{:.6f}", result.loss()), fmt::format("{:.4f}", result.perplexity())});
+  table.rows.push_back(
+      {grouped(result.tokens), fmt::format("{:.6f}", result.loss()), fmt::format("{:.4f}", result.perplexity())});
   document.parts.push_back(table);
-  document.json = {{"schema", "reckon.score/1"}, {"model", name}, {"tokens", result.tokens}, {"nll", result.nll},
-                   {"loss", result.loss()}, {"perplexity", result.perplexity()}, {"context", options.capacity}};
+  document.json = {{"schema", "reckon.score/1"}, {"model", name},         {"tokens", result.tokens},
+                   {"nll", result.nll},          {"loss", result.loss()}, {"perplexity", result.perplexity()},
+                   {"context", options.capacity}};
   write_report(document, asked.output);
 }
 
@@ -70,8 +73,10 @@ void add_score(CLI::App& program) {
   add_run(command, asked->run);
   command.add_option("--ids", asked->ids, "the text, as ids")->type_name("1,2,3");
   command.add_option("--ids-file", asked->ids_file, "a file of ids, separated by commas or spaces")->type_name("FILE");
-  expect_within(*command.add_option("--context", asked->context, "tokens of a window (the model's context)")->type_name("N"), 1);
-  expect_within(*command.add_option("--stride", asked->stride, "how far the window slides (half of it)")->type_name("N"), 1);
+  expect_within(
+      *command.add_option("--context", asked->context, "tokens of a window (the model's context)")->type_name("N"), 1);
+  expect_within(
+      *command.add_option("--stride", asked->stride, "how far the window slides (half of it)")->type_name("N"), 1);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });
 }

@@ -85,8 +85,8 @@ void run_sum_tile(const Product& product, const Cut& cut, std::int64_t index, st
 
 // The product that a tile belongs to: the last one that begins at or before it.
 std::size_t product_of(std::span<const Cut> cuts, std::int64_t Cut::*first, std::int64_t tile) {
-  const auto after = std::upper_bound(cuts.begin(), cuts.end(), tile,
-                                      [&](std::int64_t t, const Cut& cut) { return t < cut.*first; });
+  const auto after =
+      std::upper_bound(cuts.begin(), cuts.end(), tile, [&](std::int64_t t, const Cut& cut) { return t < cut.*first; });
   return static_cast<std::size_t>(after - cuts.begin()) - 1;
 }
 

@@ -40,8 +40,8 @@ HWY_INLINE void copy_pieces(const T* w, std::int64_t stride, std::int64_t depth,
 
 // K runs on: four rows by four elements are turned at a time.
 template <class T>
-HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width,
-                          std::int64_t columns, float* panel) {
+HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width, std::int64_t columns,
+                          float* panel) {
   std::int64_t c = 0, turned = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::Full128<float> d;
@@ -52,8 +52,10 @@ HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, s
     for (std::int64_t p = 0; p < turned; p += 4) {
       const auto a = load(d, row + p), b = load(d, row + stride + p), e = load(d, row + 2 * stride + p),
                  f = load(d, row + 3 * stride + p);
-      const auto ab = hn::BitCast(wide, hn::InterleaveLower(d, a, b)), AB = hn::BitCast(wide, hn::InterleaveUpper(d, a, b));
-      const auto ef = hn::BitCast(wide, hn::InterleaveLower(d, e, f)), EF = hn::BitCast(wide, hn::InterleaveUpper(d, e, f));
+      const auto ab = hn::BitCast(wide, hn::InterleaveLower(d, a, b)),
+                 AB = hn::BitCast(wide, hn::InterleaveUpper(d, a, b));
+      const auto ef = hn::BitCast(wide, hn::InterleaveLower(d, e, f)),
+                 EF = hn::BitCast(wide, hn::InterleaveUpper(d, e, f));
       float* to = panel + p * width + c;
       hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab, ef)), d, to);
       hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab, ef)), d, to + width);
@@ -86,9 +88,10 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<Floats> sums[rows][block_width];
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i)
+  for (int i = 0; i < rows; ++i) {
     HWY_UNROLL(3)
     for (int j = 0; j < block_width; ++j) sums[i][j] = hn::Zero(d);
+  }
   for (std::int64_t p = 0; p < depth; ++p, panel += block_width * lanes) {
     hn::Vec<Floats> weights[block_width];
     HWY_UNROLL(3)
