@@ -96,6 +96,8 @@ int main(int argc, char** argv) {
       const std::string_view text = file.texts().front();
       for (const int threads : {1, 2})
         measure(path.filename().string(), text, vocab, threads, text.size() < 2'000'000 ? 0.3 : 0);
+      // What the peer makes of it (tests/peer/huggingface.cjs).
+      for (const int threads : {1, 2}) measure(path.filename().string(), text, 30'000, threads, 0);
     }
     const std::string text = generated_text(100'000'000);
     for (const int threads : {1, 2})
