@@ -69,6 +69,8 @@ const std::vector<const Operation*>& all_operations() {
       &view_operation,
       &project_operation,
       &grouped_project_operation,
+      &weight_gradient_operation,
+      &attend_backward_operation,
       &attend_operation,
   };
   return all;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/cpu/launch.h"
-#include "run/float_types.h"
+#include "backend/cpu/float_types.h"
 
 namespace reckon {
 

@@ -3,11 +3,11 @@
 
 #include <reckon/error.h>
 
+#include "backend/cpu/float_types.h"
 #include "files/atomic_write.h"
 #include "files/write_safetensors.h"
 #include "model/stored.h"
 #include "run/elements.h"
-#include "run/float_types.h"
 
 #include <cstring>
 #include <memory>

@@ -1,5 +1,5 @@
-// One model in training: its weights, gradients and moments, and the program of a step. Knows nothing of data, schedules
-// or files.
+// One model in training: its weights, gradients and moments, and the program of a step. Knows nothing of data,
+// schedules or files.
 #pragma once
 
 #include <reckon/model.h>
@@ -10,6 +10,7 @@
 #include "run/weights.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,12 +19,12 @@
 namespace reckon {
 
 struct TrainerOptions {
-  int threads = 0;                          // 0: as many as the machine has
-  std::int64_t batch = 1, tokens = 0;       // of a micro-step; tokens 0: the model's context
-  Recompute recompute = Recompute::none;    // what the backward pass computes again instead of keeping it
-  DType precision = DType::float32;         // of the weights that products read and of activations
+  int threads = 0;                        // 0: as many as the machine has
+  std::int64_t batch = 1, tokens = 0;     // of a micro-step; tokens 0: the model's context
+  Recompute recompute = Recompute::none;  // what the backward pass computes again instead of keeping it
+  DType precision = DType::float32;       // of the weights that products read and of activations
   double dropout = 0;
-  std::uint64_t seed = 0;                   // of dropout
+  std::uint64_t seed = 0;  // of dropout
 };
 
 // AdamW (Loshchilov and Hutter, arXiv 1711.05101): decoupled decay, of matrices only.
@@ -34,12 +35,10 @@ struct Update {
 
 // A parameter with all that training keeps of it, row-major.
 struct TrainedTensor {
-  std::string name;                 // the program's: "layers.3.attention.query.weight"
+  std::string name;  // the program's: "layers.3.attention.query.weight"
   std::vector<std::int64_t> shape;
   std::span<float> weight, gradient, first_moment, second_moment;
-  double gradient_square = 0;       // of the last update(): Σ g², before clipping
-  double update_square = 0;         // Σ (Δw)²
-  double weight_square = 0;         // Σ w², after it
+  Squares squares;  // of the last update(): Σ g² before clipping, Σ (Δw)², Σ w² after it
 };
 
 class Trainer {
@@ -64,7 +63,7 @@ class Trainer {
 
   std::span<TrainedTensor> tensors() { return tensors_; }  // in the program's order
   // After writing to a tensor's weight from outside (a checkpoint): brings what is derived from it up to date.
-  void weights_changed();
+  void weights_changed() { weights_.refresh(); }
 
   const Model& model() const { return model_; }
   const Weights& weights() const { return weights_; }
@@ -76,6 +75,8 @@ class Trainer {
 
  private:
   std::byte* resident(const Program& program, TensorId id);
+  void take_memory(const Program& program);
+  double loss_value() const;
   void fill(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels);
 
   Model model_;
@@ -88,6 +89,10 @@ class Trainer {
   Profile* profile_ = nullptr;
   std::int64_t steps_ = 0;
   std::vector<TrainedTensor> tensors_;
+  std::unique_ptr<Arena> gradients_, moments_;
+  std::vector<std::unique_ptr<Arena>> constants_;
+  std::map<TensorId, std::byte*> lasting_;  // tensors that outlive a step
+  const float* norm_ = nullptr;             // the squared global norm of the last update
   std::unique_ptr<Executor> executor_;
 };
 
