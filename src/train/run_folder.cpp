@@ -39,7 +39,7 @@ void make_folder(const fs::path& path) {
   if (error) throw Error(fmt::format("{}: cannot be made: {}", path.string(), error.message()));
 }
 
-void rename(const fs::path& from, const fs::path& to) {
+void move_into_place(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (error) throw Error(fmt::format("{}: cannot be written: {}", to.string(), error.message()));
@@ -99,7 +99,7 @@ fs::path RunFolder::save(std::int64_t step, const std::function<void(const fs::p
     atomic_write(beside / "training.json", state.dump(1) + "\n");
     sync_folder(beside);
     if (fs::exists(target)) remove_folder(target);
-    rename(beside, target);
+    move_into_place(beside, target);
   } catch (const std::exception& error) {
     std::error_code ignored;
     fs::remove_all(beside, ignored);

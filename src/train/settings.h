@@ -43,6 +43,9 @@ struct Settings {
 nlohmann::ordered_json to_json(const Settings& settings);
 Settings settings_of(const nlohmann::ordered_json& json);  // an Error names the key that is missing or wrong
 
+// Throws UsageError where a value makes no sense.
+void validate(const Settings& settings);
+
 // Whether the value of this key of to_json() may change when a run is resumed.
 bool may_change(const std::string& key);
 
