@@ -1,4 +1,5 @@
-// Loss and every gradient against references from PyTorch (tests/data/tiny/*/grads.safetensors), executed by the trainer.
+// Loss and every gradient against references from PyTorch (tests/data/tiny/*/grads.safetensors), executed by the
+// trainer.
 #include <gtest/gtest.h>
 
 #include "count/ledger.h"
@@ -67,7 +68,8 @@ TEST_P(GoldenGradient, LossAndEveryGradientAreTheReferences) {
   EXPECT_NEAR(loss, io["loss"].get<double>(), 1e-4);
 
   const Weights reference = Weights::trainable(
-      trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"), DType::float32);
+      trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"),
+      DType::float32);
   for (const TrainedTensor& tensor : trainer.tensors()) {
     const float* expected = reference[tensor.name].master;
     double difference = 0, norm = 0;
