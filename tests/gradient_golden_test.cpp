@@ -106,6 +106,29 @@ TEST_P(GoldenGradient, BitsAreTheSameForAnyNumberOfThreads) {
   }
 }
 
+TEST_P(GoldenGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  std::vector<float> kept;
+  std::int64_t arena = 0;
+  for (Recompute what : {Recompute::none, Recompute::attention, Recompute::block}) {
+    TrainerOptions options;
+    options.recompute = what;
+    Trainer trainer = trainer_of(GetParam(), b, options);
+    trainer.micro_step(b.ids, b.labels, 0, 1);
+    const Executor& executor = trainer.executor();
+    EXPECT_EQ(trainer.counters().total().matmul_flops,
+              read_ledger(executor.program()).forward.matmul + read_ledger(executor.program()).backward.matmul);
+    EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
+    if (what == Recompute::none) {
+      kept = gradients(trainer);
+      arena = executor.plan().arena;
+    } else {
+      EXPECT_EQ(gradients(trainer), kept);
+      EXPECT_LE(executor.plan().arena, arena);
+    }
+  }
+}
+
 // Two micro-steps of the same batch: the mean of two equal gradients.
 TEST_P(GoldenGradient, MicroStepsSumUp) {
   const Batch b = batch_of(tiny_io(GetParam()));
