@@ -156,6 +156,36 @@ TEST_P(GoldenGradient, TakesTheMemoryThatIsPlannedAndTheFlopsThatAreCounted) {
   EXPECT_EQ(trainer.counters().total().matmul_flops, read_ledger(executor.program()).total().matmul);
 }
 
+// With dropout: the directional derivative that the gradient promises is the one that finite differences find, with the
+// same elements dropped.
+TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
+  const Batch b = batch_of(tiny_io("gpt2"));
+  TrainerOptions options;
+  options.dropout = 0.3;
+  options.seed = 5;
+  Trainer trainer = trainer_of("gpt2", b, options);
+  const double loss = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NE(loss, trainer.loss(b.ids, b.labels)) << "evaluation drops nothing";
+  EXPECT_EQ(loss, trainer.micro_step(b.ids, b.labels, 0, 1)) << "the same step draws the same";
+  EXPECT_NE(loss, trainer.micro_step(b.ids, b.labels, 1, 2)) << "another micro-step draws anew";
+  trainer.micro_step(b.ids, b.labels, 0, 1);
+  const std::vector<float> gradient = gradients(trainer);
+  double square = 0;
+  for (float g : gradient) square += static_cast<double>(g) * static_cast<double>(g);
+  const double length = 1e-2 / std::sqrt(square);
+  const auto move = [&](double by) {
+    std::size_t i = 0;
+    for (TrainedTensor& tensor : trainer.tensors()) {
+      for (float& w : tensor.weight) w += static_cast<float>(by * static_cast<double>(gradient[i++]));
+    }
+  };
+  move(length);
+  const double above = trainer.micro_step(b.ids, b.labels, 0, 1);
+  move(-2 * length);
+  const double below = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NEAR((above - below) / (2 * length), square, 0.01 * square);
+}
+
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(with_gradients()), test_name);
 
 }  // namespace

@@ -45,6 +45,7 @@ struct Workload {
   Causal causal = Causal::full;
   Precision precision;
   Recompute recompute = Recompute::none;
+  double dropout = 0;  // training: of the embedding and of what each sublayer adds to the residual stream
 };
 
 // The workload of a phase with the usual choices filled in (decode and prefill ask for the last logits only).

@@ -9,7 +9,7 @@
 #include "model/stored.h"
 #include "network/forward.h"
 #include "backend/cpu/float_types.h"
-#include "run/random.h"
+#include "backend/cpu/random.h"
 
 #include <bit>
 #include <cmath>
