@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/model_tokenizer.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "count/ledger.h"
@@ -16,7 +17,6 @@
 #include "report/run.h"
 #include "run/generate.h"
 #include "run/limits.h"
-#include "text/load.h"
 #include "text/tokenizer.h"
 
 namespace reckon::cli {
@@ -110,12 +110,13 @@ nlohmann::ordered_json json_of(const GenerateOptions& asked, const std::vector<s
 void run(const GenerateOptions& asked) {
   if (asked.prompt.empty() == asked.ids.empty()) throw UsageError("give the prompt either as text or with --ids");
   std::optional<Tokenizer> tokenizer;
-  if (!asked.prompt.empty()) tokenizer = load_tokenizer(asked.tokenizer.empty() ? asked.run.model : asked.tokenizer);
+  if (!asked.prompt.empty()) tokenizer = load_model_tokenizer(asked.tokenizer, asked.run.model);
   if (!asked.stop.empty() && !tokenizer) throw UsageError("--stop is text; it needs a prompt in text too");
   const std::vector<std::int32_t> prompt = tokenizer ? tokenizer->encode(asked.prompt) : parse_ids(asked.ids);
   Generation generation = asked.generation;
   if (!asked.stop_ids.empty()) generation.stop_ids = parse_ids(asked.stop_ids);
   Loaded loaded = load(asked.run);
+  if (tokenizer) check_vocabulary(*tokenizer, loaded.model);
   EngineOptions options;
   options.threads = asked.run.threads;
   options.batch = generation.beams;
@@ -132,6 +133,13 @@ void run(const GenerateOptions& asked) {
   std::string held;  // text that may be the beginning of the stop string
   bool stopped = false;
   if (tokenizer) decoder.emplace(*tokenizer);
+  // A model may have more ids than its tokenizer: rows that only make the matrix a round size.
+  const std::string no_text = "\uFFFD";
+  const auto has_text = [&](std::int32_t id) { return static_cast<std::size_t>(id) < tokenizer->size(); };
+  const auto text_of = [&](std::vector<std::int32_t> ids) {
+    std::erase_if(ids, [&](std::int32_t id) { return !has_text(id); });
+    return tokenizer->decode(ids, true);
+  };
   // Shows what can no longer become the stop string.
   const auto show = [&](std::string text) {
     held += text;
@@ -154,7 +162,7 @@ void run(const GenerateOptions& asked) {
       engine, prompt, generation,
       [&](const Token& token) {
         if (decoder) {
-          show(decoder->add(token.id));
+          show(has_text(token.id) ? decoder->add(token.id) : no_text);
         } else if (streams) {
           write_text(fmt::format("{}{}", first ? "" : " ", token.id));
           std::fflush(stdout);
@@ -171,7 +179,7 @@ void run(const GenerateOptions& asked) {
     write_text("\n");
     for (std::size_t i = 1; i < generated.continuations.size(); ++i) {
       const std::vector<std::int32_t>& ids = generated.continuations[i].ids;
-      write_text(tokenizer ? tokenizer->decode(ids, true) + "\n" : fmt::format("{}\n", fmt::join(ids, " ")));
+      write_text(tokenizer ? text_of(ids) + "\n" : fmt::format("{}\n", fmt::join(ids, " ")));
     }
   } else {
     Document document;
@@ -184,7 +192,7 @@ void run(const GenerateOptions& asked) {
     }
     document.parts.push_back(table);
     document.json = json_of(asked, prompt, generated);
-    if (tokenizer) document.json["text"] = tokenizer->decode(generated.continuations.front().ids, true);
+    if (tokenizer) document.json["text"] = text_of(generated.continuations.front().ids);
     write_report(document, asked.output);
   }
   engine.set_profile(nullptr);

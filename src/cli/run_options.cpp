@@ -123,7 +123,7 @@ void check_length(const Model& model, std::int64_t tokens) {
 void guard_mapped_files() {
 #ifdef SIGBUS
   std::signal(SIGBUS, [](int) {
-    constexpr std::string_view sentence = "reckon: a file of weights became shorter while it was being read\n";
+    constexpr std::string_view sentence = "reckon: a file became shorter while it was being read\n";
     [[maybe_unused]] const auto written = ::write(STDERR_FILENO, sentence.data(), sentence.size());
     ::_exit(1);
   });
