@@ -2,7 +2,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/activate.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format off
+#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
+// clang-format on
 
 #include "backend/cpu/activate-inl.h"
 

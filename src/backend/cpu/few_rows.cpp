@@ -6,7 +6,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/few_rows.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format off
+#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
+// clang-format on
 
 #include "backend/cpu/simd-inl.h"
 #include "hwy/cache_control.h"
@@ -31,9 +33,8 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<Floats> sums[rows][streams];
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i)
-    HWY_UNROLL(8)
-    for (int j = 0; j < streams; ++j) sums[i][j] = hn::Zero(d);
+  for (int i = 0; i < rows; ++i) HWY_UNROLL(8)
+  for (int j = 0; j < streams; ++j) sums[i][j] = hn::Zero(d);
   std::int64_t p = 0;
   for (; p + lanes <= k; p += lanes) {
     hn::Vec<Floats> weights[streams];
@@ -125,8 +126,7 @@ HWY_INLINE void stream_rows(const Tile& t, const float* x, float* out) {
   for (std::int64_t j = 0; j < t.n; j += piece) {
     const std::int64_t end = std::min(t.n, j + piece);
     std::int64_t p = 0;
-    for (; p + depth <= t.k; p += depth)
-      add_piece<rows, depth>(t, x + p, w + p * t.col_stride, j, end, out, p == 0);
+    for (; p + depth <= t.k; p += depth) add_piece<rows, depth>(t, x + p, w + p * t.col_stride, j, end, out, p == 0);
     for (; p < t.k; ++p) add_piece<rows, 1>(t, x + p, w + p * t.col_stride, j, end, out, p == 0);
   }
 }
@@ -135,14 +135,12 @@ HWY_INLINE void stream_rows(const Tile& t, const float* x, float* out) {
 // of W, while the next ones are fetched into the cache. The order of each sum is that of stream_rows.
 template <int rows, int width, class D, class T>
 HWY_INLINE void block_of_rows(D d, const float* x, std::int64_t x_stride, const T* w, std::int64_t w_stride,
-                              std::int64_t depth, std::int64_t ahead, float* out, std::int64_t out_stride,
-                              bool first) {
+                              std::int64_t depth, std::int64_t ahead, float* out, std::int64_t out_stride, bool first) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<D> sums[rows][width];
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i)
-    HWY_UNROLL(8)
-    for (int j = 0; j < width; ++j) sums[i][j] = first ? hn::Zero(d) : hn::LoadU(d, out + i * out_stride + j * lanes);
+  for (int i = 0; i < rows; ++i) HWY_UNROLL(8)
+  for (int j = 0; j < width; ++j) sums[i][j] = first ? hn::Zero(d) : hn::LoadU(d, out + i * out_stride + j * lanes);
   for (std::int64_t p = 0; p < depth; ++p, w += w_stride) {
     hn::Vec<D> weights[width];
     HWY_UNROLL(8)
@@ -160,9 +158,8 @@ HWY_INLINE void block_of_rows(D d, const float* x, std::int64_t x_stride, const 
     }
   }
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i)
-    HWY_UNROLL(8)
-    for (int j = 0; j < width; ++j) hn::StoreU(sums[i][j], d, out + i * out_stride + j * lanes);
+  for (int i = 0; i < rows; ++i) HWY_UNROLL(8)
+  for (int j = 0; j < width; ++j) hn::StoreU(sums[i][j], d, out + i * out_stride + j * lanes);
 }
 
 template <int rows, class T>

@@ -7,7 +7,9 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// clang-format off
+#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
+// clang-format on
 
 #include "backend/cpu/simd-inl.h"
 #include "hwy/cache_control.h"
@@ -40,8 +42,8 @@ HWY_INLINE void copy_pieces(const T* w, std::int64_t stride, std::int64_t depth,
 
 // K runs on: four rows by four elements are turned at a time.
 template <class T>
-HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width,
-                          std::int64_t columns, float* panel) {
+HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width, std::int64_t columns,
+                          float* panel) {
   std::int64_t c = 0, turned = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::Full128<float> d;
@@ -52,8 +54,10 @@ HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, s
     for (std::int64_t p = 0; p < turned; p += 4) {
       const auto a = load(d, row + p), b = load(d, row + stride + p), e = load(d, row + 2 * stride + p),
                  f = load(d, row + 3 * stride + p);
-      const auto ab = hn::BitCast(wide, hn::InterleaveLower(d, a, b)), AB = hn::BitCast(wide, hn::InterleaveUpper(d, a, b));
-      const auto ef = hn::BitCast(wide, hn::InterleaveLower(d, e, f)), EF = hn::BitCast(wide, hn::InterleaveUpper(d, e, f));
+      const auto ab = hn::BitCast(wide, hn::InterleaveLower(d, a, b)),
+                 AB = hn::BitCast(wide, hn::InterleaveUpper(d, a, b));
+      const auto ef = hn::BitCast(wide, hn::InterleaveLower(d, e, f)),
+                 EF = hn::BitCast(wide, hn::InterleaveUpper(d, e, f));
       float* to = panel + p * width + c;
       hn::StoreU(hn::BitCast(d, hn::InterleaveLower(wide, ab, ef)), d, to);
       hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(wide, ab, ef)), d, to + width);
@@ -86,9 +90,8 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<Floats> sums[rows][block_width];
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i)
-    HWY_UNROLL(3)
-    for (int j = 0; j < block_width; ++j) sums[i][j] = hn::Zero(d);
+  for (int i = 0; i < rows; ++i) HWY_UNROLL(3)
+  for (int j = 0; j < block_width; ++j) sums[i][j] = hn::Zero(d);
   for (std::int64_t p = 0; p < depth; ++p, panel += block_width * lanes) {
     hn::Vec<Floats> weights[block_width];
     HWY_UNROLL(3)
@@ -132,6 +135,16 @@ HWY_INLINE void block_of(std::int64_t count, const float* x, std::int64_t x_stri
   }
 }
 
+// The lines of memory where rows [i, i + rows) of the results go: far apart, and slow to come.
+HWY_INLINE void ask_ahead(const Tile& t, std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns) {
+  constexpr std::int64_t line = 64 / sizeof(float);
+  for (const Tile::Ahead& ahead : t.ahead) {
+    if (ahead.data == nullptr) continue;
+    for (std::int64_t r = i; r < i + rows; ++r)
+      for (std::int64_t c = j; c < j + columns; c += line) hwy::Prefetch(ahead.data + r * ahead.stride + c);
+  }
+}
+
 // A panel stays in the cache while all rows of x pass by.
 template <class T>
 HWY_INLINE void gemm_typed(const Tile& t, float* panel) {
@@ -140,9 +153,12 @@ HWY_INLINE void gemm_typed(const Tile& t, float* panel) {
     for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
       const std::int64_t depth = std::min(tile_depth, t.k - begin), columns = std::min(width, t.n - j);
       pack<T>(t, begin, depth, j, width, panel);
-      for (std::int64_t i = 0; i < t.m; i += block_rows)
-        block_of(std::min<std::int64_t>(block_rows, t.m - i), t.x + i * t.x_stride + begin, t.x_stride, panel, depth,
-                 t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+      for (std::int64_t i = 0; i < t.m; i += block_rows) {
+        const std::int64_t rows = std::min<std::int64_t>(block_rows, t.m - i);
+        if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
+        block_of(rows, t.x + i * t.x_stride + begin, t.x_stride, panel, depth, t.out + i * t.out_stride + j,
+                 t.out_stride, columns, begin > 0);
+      }
     }
 }
 

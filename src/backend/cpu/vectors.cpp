@@ -5,7 +5,10 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/vectors.cpp"
-#include <hwy/foreach_target.h>  // must come before highway.h
+// clang-format off
+#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
+// clang-format on
+
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -28,8 +31,9 @@ HWY_INLINE void for_vectors(std::int64_t n, const Body& body) {
 
 HWY_INLINE V load(const float* x, std::int64_t count) {
   const D d;
-  return count == static_cast<std::int64_t>(hn::Lanes(d)) ? hn::LoadU(d, x)
-                                                          : hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, x);
+  return count == static_cast<std::int64_t>(hn::Lanes(d))
+             ? hn::LoadU(d, x)
+             : hn::MaskedLoad(hn::FirstN(d, static_cast<std::size_t>(count)), d, x);
 }
 
 HWY_INLINE void store(V v, float* x, std::int64_t count) {
@@ -69,7 +73,8 @@ float Exp(float* x, std::int64_t n, float shift) {
 
 void Scale(float* x, std::int64_t n, float factor) {
   const V f = hn::Set(D(), factor);
-  for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR { store(hn::Mul(load(x + i, count), f), x + i, count); });
+  for_vectors(
+      n, [&](std::int64_t i, std::int64_t count) HWY_ATTR { store(hn::Mul(load(x + i, count), f), x + i, count); });
 }
 
 void Add(const float* a, const float* b, float* y, std::int64_t n) {
