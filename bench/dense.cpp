@@ -194,9 +194,8 @@ void prefill(int threads, int rounds) {
   Machine machine(threads);
   const std::byte* memory = weights("huge", 64u << 20);
   std::vector<Run> runs;
-  const std::pair<const char*, ManyRows> kernels[] = {{"as chosen", ManyRows::automatic},
-                                                      {"Highway", ManyRows::highway},
-                                                      {"OpenBLAS", ManyRows::blas}};
+  const std::pair<const char*, ManyRows> kernels[] = {
+      {"as chosen", ManyRows::automatic}, {"Highway", ManyRows::highway}, {"OpenBLAS", ManyRows::blas}};
   for (const auto& [kernel, choice] : kernels)
     for (const std::int64_t m : {512, 64, 24, 16})
       for (const bool conv : {true, false})
@@ -217,9 +216,9 @@ void prefill(int threads, int rounds) {
     for (Run& run : runs) {  // each beside a limit of its own: the processor's clock changes from moment to moment
       openblas_set_num_threads(threads);
       const double limit = 2.0 * 1024 * 3072 * 768 / 1e9 / seconds(threads, [&] {
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1024, 3072, 768, 1, a.data(), 768, b.data(), 3072, 0,
-                    c.data(), 3072);
-      });
+                             cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1024, 3072, 768, 1, a.data(), 768,
+                                         b.data(), 3072, 0, c.data(), 3072);
+                           });
       openblas_set_num_threads(1);
       choose_many_rows(run.kernel);
       double flops = 0;
@@ -235,7 +234,8 @@ void prefill(int threads, int rounds) {
   for (const Run& run : runs)
     fmt::print("  {:47} {:6.1f} GFLOP/s  {:5.1f}% of it\n", run.name, median(run.rates), 100 * median(run.ratios));
 #else
-  fmt::print("prefill on {} threads, {} rounds: not measured, OpenBLAS is not there to compare with\n", threads, rounds);
+  fmt::print("prefill on {} threads, {} rounds: not measured, OpenBLAS is not there to compare with\n", threads,
+             rounds);
 #endif
 }
 

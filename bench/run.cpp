@@ -99,8 +99,9 @@ double sgemm_rate(int threads) {
   double taken = 1e9;  // the first call after a change of threads starts them
   for (int i = 0; i < 4; ++i) {
     taken = std::min(taken, seconds([&] {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x.data(), k, w.data(), k, 0.0f, y.data(), n);
-    }));
+                       cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x.data(), k, w.data(), k,
+                                   0.0f, y.data(), n);
+                     }));
   }
   openblas_set_num_threads(1);
   return 2.0 * m * n * k / taken;
@@ -118,8 +119,9 @@ Model prepared(const std::string& folder, DType dtype) {
 
 // Seconds from the start of `reckon generate` to its first token, without the prefill that it reports itself.
 double first_token_overhead(const std::string& folder, const std::vector<std::int32_t>& prompt, int threads) {
-  const std::string command = fmt::format("{} generate {} --ids {} --tokens 1 --temperature 0 --threads {} --format json 2>/dev/null",
-                                          RECKON_PROGRAM, folder, fmt::join(prompt, ","), threads);
+  const std::string command =
+      fmt::format("{} generate {} --ids {} --tokens 1 --temperature 0 --threads {} --format json 2>/dev/null",
+                  RECKON_PROGRAM, folder, fmt::join(prompt, ","), threads);
   std::string answer(1 << 20, '\0');
   const auto begin = std::chrono::steady_clock::now();
   std::FILE* pipe = ::popen(command.c_str(), "r");
@@ -155,7 +157,8 @@ int main(int count, char** arguments) {
 
   for (int threads = 1; threads <= most; threads *= 2) {
     Pool pool(threads);
-    for (const auto& [dtype, word] : {std::pair{DType::float32, "float32"}, {DType::bfloat16, "bfloat16"}, {DType::float16, "float16"}}) {
+    for (const auto& [dtype, word] :
+         {std::pair{DType::float32, "float32"}, {DType::bfloat16, "bfloat16"}, {DType::float16, "float16"}}) {
       const std::string folder = fmt::format("{}/gpt2-{}", base, word);
       const Model model = prepared(folder, dtype);
       EngineOptions options;
@@ -180,14 +183,16 @@ int main(int count, char** arguments) {
         engine.reset();
         engine.run({prompt.data(), 32}, Logits::last);
         decode.ours.push_back(128 / seconds([&] {
-          for (int i = 0; i < 128; ++i) engine.run({prompt.data(), 1}, Logits::last);
-        }));
+                                for (int i = 0; i < 128; ++i) engine.run({prompt.data(), 1}, Logits::last);
+                              }));
       }
       if (dtype == DType::float32) {
         print("prefill of 512 tokens, float32 (GFLOP/s)", threads, "tokens/s", prefill, 1e-9, flops);
         constexpr double limit = 0.2;
-        fmt::print("| from the start of `reckon generate` to its first token, less the prefill, float32 (s) | {} | {:.3f} | | {} | {:.0f}% |\n",
-                   threads, median(overheads), limit, 100 * median(overheads) / limit);
+        fmt::print(
+            "| from the start of `reckon generate` to its first token, less the prefill, float32 (s) | {} | {:.3f} | | "
+            "{} | {:.0f}% |\n",
+            threads, median(overheads), limit, 100 * median(overheads) / limit);
       }
       print(fmt::format("decode, {} (GB/s)", word), threads, "tokens/s", decode, 1e-9, bytes);
       if (dtype == DType::float16) continue;
@@ -201,11 +206,16 @@ int main(int count, char** arguments) {
         eight.reset();
         engine.run({prompt.data(), 32}, Logits::last);
         eight.run(prompts, Logits::last);
-        const double one = seconds([&] { for (int i = 0; i < 32; ++i) engine.run({prompt.data(), 1}, Logits::last); });
-        const double all = seconds([&] { for (int i = 0; i < 32; ++i) eight.run(next, Logits::last); });
+        const double one = seconds([&] {
+          for (int i = 0; i < 32; ++i) engine.run({prompt.data(), 1}, Logits::last);
+        });
+        const double all = seconds([&] {
+          for (int i = 0; i < 32; ++i) eight.run(next, Logits::last);
+        });
         speedups.push_back(8 * one / all);
       }
-      fmt::print("| decode, {}, batch 8 | {} | {:.2f} times the tokens/s of batch 1 | | | |\n", word, threads, median(speedups));
+      fmt::print("| decode, {}, batch 8 | {} | {:.2f} times the tokens/s of batch 1 | | | |\n", word, threads,
+                 median(speedups));
     }
   }
 }

@@ -16,12 +16,16 @@ constexpr Activation kinds[] = {Activation::gelu, Activation::gelu_tanh, Activat
 
 double reference(Activation kind, double x) {
   switch (kind) {
-    case Activation::gelu: return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
+    case Activation::gelu:
+      return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
     case Activation::gelu_tanh:
       return x / (1 + std::exp(-2 * std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case Activation::relu: return std::max(0.0, x);
-    case Activation::relu_squared: return x > 0 ? x * x : 0;
-    case Activation::silu: return x / (1 + std::exp(-x));
+    case Activation::relu:
+      return std::max(0.0, x);
+    case Activation::relu_squared:
+      return x > 0 ? x * x : 0;
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
   }
   return 0;
 }
@@ -51,8 +55,7 @@ TEST(Activate, GivesTheSameBitsAtEveryPlaceInAnArray) {
     for (std::int64_t count = 1; count <= 67; ++count) {
       y.assign(67, -7.0f);
       activate(kind, x.data(), count, y.data());
-      for (std::int64_t i = 0; i < 67; ++i)
-        EXPECT_EQ(y[static_cast<std::size_t>(i)], i < count ? y[0] : -7.0f);
+      for (std::int64_t i = 0; i < 67; ++i) EXPECT_EQ(y[static_cast<std::size_t>(i)], i < count ? y[0] : -7.0f);
     }
 }
 

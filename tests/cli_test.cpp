@@ -63,7 +63,8 @@ TEST_F(ProgramTest, GivesEveryCountAsAnIntegerThatAddsUp) {
       EXPECT_EQ(sum_of(flops.at("by_component")), flops.at("matmul"));
       EXPECT_EQ(sum_of(flops.at("elementwise_by_component")), flops.at("elementwise"));
       for (const Json& rule : report.at("rules")) {
-        for (const char* key : {"name", "meaning", "unit", "estimate", "exact", "error"}) EXPECT_TRUE(rule.contains(key)) << rule;
+        for (const char* key : {"name", "meaning", "unit", "estimate", "exact", "error"})
+          EXPECT_TRUE(rule.contains(key)) << rule;
       }
     }
   }
@@ -73,7 +74,8 @@ TEST_F(ProgramTest, SplitsTrainingIntoForwardAndBackward) {
   const Json report = json({"count", "cs336-gpt2-xl", "--phase", "train"});
   const Json& flops = report.at("flops");
   EXPECT_EQ(flops.at("forward_matmul"), 4513336524800);
-  EXPECT_EQ(flops.at("forward_matmul").get<std::int64_t>() + flops.at("backward_matmul").get<std::int64_t>(), flops.at("matmul"));
+  EXPECT_EQ(flops.at("forward_matmul").get<std::int64_t>() + flops.at("backward_matmul").get<std::int64_t>(),
+            flops.at("matmul"));
   EXPECT_FALSE(json({"count", "gpt2"}).at("flops").contains("forward_matmul"));
 }
 
@@ -88,9 +90,17 @@ TEST_F(ProgramTest, TakesModifiers) {
 }
 
 TEST_F(ProgramTest, SaysWhatAModifiedModelIs) {
-  const std::vector<std::string> changed = {"count",       "gpt2",   "--positions",       "rope",
-                                            "--norm",      "rmsnorm", "--bias",           "no",
-                                            "--cross-attention", "--encoder-tokens", "77"};
+  const std::vector<std::string> changed = {"count",
+                                            "gpt2",
+                                            "--positions",
+                                            "rope",
+                                            "--norm",
+                                            "rmsnorm",
+                                            "--bias",
+                                            "no",
+                                            "--cross-attention",
+                                            "--encoder-tokens",
+                                            "77"};
   const std::string plain = run({"count", "gpt2"}).out, text = run(changed).out;
   for (const char* part : {"learned positions", "LayerNorm", "biases"}) {
     EXPECT_NE(plain.find(part), std::string::npos) << part;
@@ -104,15 +114,24 @@ TEST_F(ProgramTest, SaysWhatAModifiedModelIs) {
     for (const auto& [key, value] : expected.items()) EXPECT_EQ(found.at(key), value) << key;
   };
   const Json before = json({"count", "gpt2"}), after = json(changed);
-  expect(before.at("architecture"), {{"norm", "layernorm"}, {"norm_position", "pre"}, {"positions", "learned"},
-                                     {"activation", "gelu_tanh"}, {"gated", false}, {"bias", true}, {"qkv_bias", true},
-                                     {"window", 0}, {"n_experts", 0}, {"n_active_experts", 0}, {"cross_attention", false}});
-  expect(after.at("architecture"), {{"norm", "rmsnorm"}, {"positions", "rope"}, {"bias", false}, {"qkv_bias", false},
-                                    {"cross_attention", true}});
+  expect(before.at("architecture"), {{"norm", "layernorm"},
+                                     {"norm_position", "pre"},
+                                     {"positions", "learned"},
+                                     {"activation", "gelu_tanh"},
+                                     {"gated", false},
+                                     {"bias", true},
+                                     {"qkv_bias", true},
+                                     {"window", 0},
+                                     {"n_experts", 0},
+                                     {"n_active_experts", 0},
+                                     {"cross_attention", false}});
+  expect(after.at("architecture"),
+         {{"norm", "rmsnorm"}, {"positions", "rope"}, {"bias", false}, {"qkv_bias", false}, {"cross_attention", true}});
   EXPECT_FALSE(before.at("workload").contains("encoder_tokens"));
   EXPECT_EQ(after.at("workload").at("encoder_tokens"), 77);
-  expect(json({"count", "mixtral-8x7b", "--norm-position", "post"}).at("architecture"),
-         {{"norm_position", "post"}, {"activation", "silu"}, {"gated", true}, {"n_experts", 8}, {"n_active_experts", 2}});
+  expect(
+      json({"count", "mixtral-8x7b", "--norm-position", "post"}).at("architecture"),
+      {{"norm_position", "post"}, {"activation", "silu"}, {"gated", true}, {"n_experts", 8}, {"n_active_experts", 2}});
   expect(json({"count", "gemma-2-2b"}).at("architecture"), {{"norm_position", "both"}, {"window", 4096}});
 }
 
@@ -158,7 +177,8 @@ TEST_F(ProgramTest, NamesTheConventionOfAPublication) {
 }
 
 TEST_F(ProgramTest, TablesAreAtMostAHundredColumnsWide) {
-  for (const char* model : {"gpt2", "mini-gpt", "llama-3.1-405b", "deepseek-v3", "gpt-oss-120b", "gemma-2-27b", "mixtral-8x7b"}) {
+  for (const char* model :
+       {"gpt2", "mini-gpt", "llama-3.1-405b", "deepseek-v3", "gpt-oss-120b", "gemma-2-27b", "mixtral-8x7b"}) {
     for (const char* phase : {"forward", "prefill", "decode", "train"}) {
       for (const char* by : {"component", "layer", "tensor", "op"}) {
         const Result result = run({"count", model, "--phase", phase, "--by", by});
@@ -167,8 +187,10 @@ TEST_F(ProgramTest, TablesAreAtMostAHundredColumnsWide) {
       }
     }
   }
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {"models"}, {"compare", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "deepseek-v3"}, {"sweep", "llama-3.1-405b", "--context", "1k..1M"}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{"models"},
+                                             {"compare", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "deepseek-v3"},
+                                             {"sweep", "llama-3.1-405b", "--context", "1k..1M"}}) {
     for (const std::string& line : lines_of(run(arguments).out)) EXPECT_LE(display_width(line), 100) << line;
   }
 }
@@ -181,7 +203,8 @@ TEST_F(ProgramTest, ListsModels) {
   const Json all = json({"models"});
   EXPECT_GT(all.at("models").size(), 50u);
   const Json some = json({"models", "GPT2-XL"});
-  for (const Json& model : some.at("models")) EXPECT_NE(model.at("name").get<std::string>().find("gpt2-xl"), std::string::npos);
+  for (const Json& model : some.at("models"))
+    EXPECT_NE(model.at("name").get<std::string>().find("gpt2-xl"), std::string::npos);
   EXPECT_EQ(lines_of(run({"models", "--format", "csv"}).out).size(), all.at("models").size() + 1);
 }
 
@@ -205,7 +228,8 @@ TEST_F(ProgramTest, SweepsTheContextByDoubling) {
   EXPECT_TRUE(points.front().at("growth").is_null());
   EXPECT_EQ(points.back().at("value"), 16384);
   // scores and mixing grow 256 times, everything else 16 times
-  EXPECT_EQ(points.back().at("scores_and_mixing").get<std::int64_t>(), 256 * points.front().at("scores_and_mixing").get<std::int64_t>());
+  EXPECT_EQ(points.back().at("scores_and_mixing").get<std::int64_t>(),
+            256 * points.front().at("scores_and_mixing").get<std::int64_t>());
   for (const char* part : {"feed_forward", "projections", "head"}) {
     EXPECT_EQ(points.back().at(part).get<std::int64_t>(), 16 * points.front().at(part).get<std::int64_t>());
   }
@@ -220,12 +244,14 @@ TEST_F(ProgramTest, SweepsInEqualStepsToo) {
   };
   EXPECT_EQ(values({"sweep", "gpt2", "--layers", "2..8:3"}), (std::vector<std::int64_t>{2, 5, 8}));
   EXPECT_EQ(values({"sweep", "gpt2", "--batch", "1..9", "--steps", "3"}), (std::vector<std::int64_t>{1, 5, 9}));
-  EXPECT_EQ(values({"sweep", "llama-2-7b", "--phase", "decode", "--past", "0..5"}), (std::vector<std::int64_t>{0, 1, 2, 4, 5}));
+  EXPECT_EQ(values({"sweep", "llama-2-7b", "--phase", "decode", "--past", "0..5"}),
+            (std::vector<std::int64_t>{0, 1, 2, 4, 5}));
 }
 
 TEST_F(ProgramTest, WritesReportsAndChartsToFiles) {
   const fs::path table = folder_ / "table.md", chart = folder_ / "chart.svg";
-  const Result result = run({"sweep", "gpt2", "--layers", "2..8", "--format", "markdown", "--output", table.string(), "--svg", chart.string()});
+  const Result result = run({"sweep", "gpt2", "--layers", "2..8", "--format", "markdown", "--output", table.string(),
+                             "--svg", chart.string()});
   EXPECT_EQ(result.code, 0) << result.err;
   EXPECT_EQ(result.out, "");
   EXPECT_NE(text_of(table).find("| layers |"), std::string::npos);
@@ -277,7 +303,8 @@ TEST_F(ProgramTest, ExitsWithTwoAndASentenceOnWrongUse) {
 }
 
 TEST_F(ProgramTest, RefusesSizesThatAreNoWholeNumbers) {
-  for (const char* text : {"1.5x", "-3", "0", "", "1.", ".5", "k", "12 ", "0x10", "1e", "1,024", "99999999999999999999", "9223372036854775808", "9999999T", "1.0001k"}) {
+  for (const char* text : {"1.5x", "-3", "0", "", "1.", ".5", "k", "12 ", "0x10", "1e", "1,024", "99999999999999999999",
+                           "9223372036854775808", "9999999T", "1.0001k"}) {
     const Result result = run({"count", "gpt2", std::string("--layers=") + text});
     EXPECT_EQ(result.code, 2) << text << result.err;
   }
@@ -306,7 +333,8 @@ TEST_F(ProgramTest, NotesTokensPastTheContext) {
 TEST_F(ProgramTest, HelpsOnEveryCommand) {
   const Result top = run({"--help"});
   EXPECT_EQ(top.code, 0);
-  for (const char* command : {"count", "models", "compare", "sweep", "generate", "score", "logits", "verify", "tokenizer", "completion"}) {
+  for (const char* command :
+       {"count", "models", "compare", "sweep", "generate", "score", "logits", "verify", "tokenizer", "completion"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Result help = run({command, "--help"});
     EXPECT_EQ(help.code, 0);
@@ -329,15 +357,17 @@ TEST_F(ProgramTest, CompletesCommandsOptionsAndPresets) {
 
 TEST_F(ProgramTest, BashTakesItsCompletionScript) {
   std::ofstream(folder_ / "script") << run({"completion", "bash"}).out;
-  const std::string command = "bash -c 'source " + (folder_ / "script").string() +
-                              "; COMP_WORDS=(reckon count gpt2 --phase tr); COMP_CWORD=4; _reckon; echo ${COMPREPLY[@]}' > " +
-                              (folder_ / "reply").string();
+  const std::string command =
+      "bash -c 'source " + (folder_ / "script").string() +
+      "; COMP_WORDS=(reckon count gpt2 --phase tr); COMP_CWORD=4; _reckon; echo ${COMPREPLY[@]}' > " +
+      (folder_ / "reply").string();
   ASSERT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(text_of(folder_ / "reply"), "train\n");
 }
 
 TEST_F(ProgramTest, EndsQuietlyWhenItsReaderGoesAway) {
-  const std::string command = std::string(RECKON_PROGRAM) + " models 2> " + (folder_ / "err").string() + " | head -1 > /dev/null";
+  const std::string command =
+      std::string(RECKON_PROGRAM) + " models 2> " + (folder_ / "err").string() + " | head -1 > /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(text_of(folder_ / "err"), "");
 }

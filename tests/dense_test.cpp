@@ -126,12 +126,16 @@ struct Problem {
 
 double act(Activation kind, double x) {
   switch (kind) {
-    case Activation::gelu: return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
+    case Activation::gelu:
+      return x * 0.5 * std::erfc(-x / std::sqrt(2.0));
     case Activation::gelu_tanh:
       return 0.5 * x * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case Activation::relu: return std::max(0.0, x);
-    case Activation::relu_squared: return std::max(0.0, x) * std::max(0.0, x);
-    case Activation::silu: return x / (1 + std::exp(-x));
+    case Activation::relu:
+      return std::max(0.0, x);
+    case Activation::relu_squared:
+      return std::max(0.0, x) * std::max(0.0, x);
+    case Activation::silu:
+      return x / (1 + std::exp(-x));
   }
   return 0;
 }
@@ -239,10 +243,9 @@ TEST_P(Dense, GivesTheProductWhenItIsCutIntoManyTiles) {
 
 TEST_P(Dense, AppliesEveryEpilogue) {
   for (const std::int64_t m : {1, 5, 40})
-    for (const char* epilogue :
-         {"bias", "bias erf", "bias tanh", "bias relu", "squared", "bias silu", "gate silu", "bias gate tanh",
-          "bias gate clamp silu", "residual", "bias itself", "scale bias residual", "bias silu scale itself",
-          "gate erf residual"})
+    for (const char* epilogue : {"bias", "bias erf", "bias tanh", "bias relu", "squared", "bias silu", "gate silu",
+                                 "bias gate tanh", "bias gate clamp silu", "residual", "bias itself",
+                                 "scale bias residual", "bias silu scale itself", "gate erf residual"})
       for (const Layout layout : {Layout::k_runs_on, Layout::n_runs_on})
         expect_right({m, 67, 41, DType::float32, layout, epilogue});
 }
@@ -255,10 +258,9 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
 std::vector<Problem> mixed_problems() {
   std::vector<Problem> problems;
   unsigned seed = 0;
-  for (const Case& c :
-       {Case{1, 300, 200}, Case{8, 500, 129, DType::bfloat16, Layout::n_runs_on, "bias tanh"}, Case{0, 50, 40},
-        Case{300, 400, 40, DType::float32, Layout::k_runs_on, "bias itself"},
-        Case{20, 110, 1100, DType::float16, Layout::blocks}, Case{3, 7, 5}, Case{17, 400, 30}})
+  for (const Case& c : {Case{1, 300, 200}, Case{8, 500, 129, DType::bfloat16, Layout::n_runs_on, "bias tanh"},
+                        Case{0, 50, 40}, Case{300, 400, 40, DType::float32, Layout::k_runs_on, "bias itself"},
+                        Case{20, 110, 1100, DType::float16, Layout::blocks}, Case{3, 7, 5}, Case{17, 400, 30}})
     problems.emplace_back(c, ++seed);
   return problems;
 }

@@ -25,7 +25,11 @@ Document document_of(Table table) {
 }
 
 Table small_table() {
-  return {"Sizes", {{"name"}, {"value", true}, {"share", true}}, {{"a|b", "1,234,567", "31.7%"}, {"say \"hi\", x", "−5", "2.5%"}}, 0, {}};
+  return {"Sizes",
+          {{"name"}, {"value", true}, {"share", true}},
+          {{"a|b", "1,234,567", "31.7%"}, {"say \"hi\", x", "−5", "2.5%"}},
+          0,
+          {}};
 }
 
 TEST(Numbers, AreGroupedByThousands) {
@@ -105,7 +109,11 @@ TEST(TableText, AlignsColumnsByDisplayWidth) {
 
 TEST(TableText, IsNeverWiderThanTheTerminal) {
   const std::string formula = "L·(2·d² + 2·K·dₕ·d + r_kv·H·(dₙ+dᵥ) + 16,384·7,168·53,248)";
-  Table table{"A title that is longer than sixty columns so that it has to be wrapped as well", {{"component"}, {"formula", false, Column::Kind::formula}}, {}, 1, {0}};
+  Table table{"A title that is longer than sixty columns so that it has to be wrapped as well",
+              {{"component"}, {"formula", false, Column::Kind::formula}},
+              {},
+              1,
+              {0}};
   for (int i = 0; i < 6; ++i) table.columns.push_back({"number " + std::to_string(i), true});
   table.columns.push_back({"", false, Column::Kind::bar});
   for (int r = 0; r < 3; ++r) {
@@ -122,7 +130,8 @@ TEST(TableText, IsNeverWiderThanTheTerminal) {
 }
 
 TEST(TableText, DrawsSharesAsBarsInEighths) {
-  const Table table{"", {{"n"}, {"", false, Column::Kind::bar}}, {{"a", "1"}, {"b", "0.5"}, {"c", "0.0125"}, {"d", "0"}}, 0, {}};
+  const Table table{
+      "", {{"n"}, {"", false, Column::Kind::bar}}, {{"a", "1"}, {"b", "0.5"}, {"c", "0.0125"}, {"d", "0"}}, 0, {}};
   const std::vector<std::string> lines = lines_of(render(document_of(table), Format::table, {}));
   ASSERT_EQ(lines.size(), 6u);
   EXPECT_EQ(lines[2], "a  ██████████");
@@ -147,7 +156,11 @@ TEST(Csv, HasPlainNumbersAndQuotesWhatNeedsIt) {
 TEST(Csv, OfSeveralTablesIsOneRectangle) {
   Document document = document_of(small_table());
   document.parts.emplace_back(Paragraph{"not in CSV"});
-  document.parts.emplace_back(Table{"Other", {{"value", true}, {"more"}, {"", false, Column::Kind::bar}}, {{Cell("7.92 GiB", "8508230400"), "m", "1"}}, 0, {}});
+  document.parts.emplace_back(Table{"Other",
+                                    {{"value", true}, {"more"}, {"", false, Column::Kind::bar}},
+                                    {{Cell("7.92 GiB", "8508230400"), "m", "1"}},
+                                    0,
+                                    {}});
   EXPECT_EQ(render(document, Format::csv, {}),
             "table,name,value,share,more\r\n"
             "Sizes,a|b,1234567,0.317,\r\n"
@@ -159,7 +172,9 @@ TEST(Markdown, EscapesPipesAndFencesBlocks) {
   Document document = document_of(small_table());
   document.parts.emplace_back(Block{"graph TD", "mermaid", false, true});
   const std::string text = render(document, Format::markdown, {});
-  EXPECT_NE(text.find("| name | value | share |\n| --- | ---: | ---: |\n| a\\|b | 1,234,567 | 31.7% |"), std::string::npos) << text;
+  EXPECT_NE(text.find("| name | value | share |\n| --- | ---: | ---: |\n| a\\|b | 1,234,567 | 31.7% |"),
+            std::string::npos)
+      << text;
   EXPECT_NE(text.find("```mermaid\ngraph TD\n```\n"), std::string::npos) << text;
   EXPECT_EQ(render(document, Format::table, {}).find("graph TD"), std::string::npos);
 }

@@ -55,7 +55,8 @@ TEST_F(RunProgram, TheSameSeedGeneratesTheSameTokensForAnyNumberOfThreads) {
 
 TEST_F(RunProgram, AProfileIsATraceThatChromeReads) {
   const std::string trace = (folder_ / "trace.json").string();
-  const Result result = run({"generate", "mini-gpt", "--random", "1", "--ids", "1", "--tokens", "3", "--profile", trace});
+  const Result result =
+      run({"generate", "mini-gpt", "--random", "1", "--ids", "1", "--tokens", "3", "--profile", trace});
   ASSERT_EQ(result.code, 0) << result.err;
   const Json events = Json::parse(text_of(trace))["traceEvents"];
   ASSERT_FALSE(events.empty());
@@ -136,7 +137,9 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
       {{"logits", tiny + "gpt2", "--ids", "1,,2"}, 2, "id 2 of --ids is empty"},
       {{"logits", tiny + "gpt2", "--ids", "1,2,"}, 2, "id 3 of --ids is empty"},
       {{"logits", tiny + "gpt2", "--ids", "1", "--threads", "0"}, 2, "--threads is 0; expected 1 to 1024"},
-      {{"generate", "mini-gpt", "--random", "1", "--ids", "1", "--beams", "x"}, 2, "--beams is 'x'; expected 1 to 1024"},
+      {{"generate", "mini-gpt", "--random", "1", "--ids", "1", "--beams", "x"},
+       2,
+       "--beams is 'x'; expected 1 to 1024"},
       // 90,000 of its 126 layers: about 1 PiB
       {{"verify", "llama-3.1-405b", "--random", "1", "--layers", "90000"}, 1, "of memory"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--temperature", "nan"}, 2, "temperature"},

@@ -25,7 +25,8 @@ TEST(Save, AFolderReadsBackWithTheSameLogitsForEveryLayout) {
     const std::vector<std::int32_t> ids = {1, 2, 3, 4, 5};
     EngineOptions options;
     options.threads = 1;
-    Engine before(model, Weights::load(model, tiny / family), options), after(again, Weights::load(again, folder), options);
+    Engine before(model, Weights::load(model, tiny / family), options),
+        after(again, Weights::load(again, folder), options);
     const auto a = before.run(ids, Logits::all);
     const auto b = after.run(ids, Logits::all);
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << family;
@@ -38,7 +39,8 @@ TEST(Save, WritesEveryTensorThatTheOriginalHasWithTheSameNameAndShape) {
     const Model model = load_model((tiny / family).string());
     const auto folder = std::filesystem::temp_directory_path() / ("reckon-save-names-" + std::string(family));
     save_checkpoint(model, Weights::load(model, tiny / family), "{}", folder);
-    const SafetensorsHeader original = read_safetensors(tiny / family), written = read_safetensors(folder / "model.safetensors");
+    const SafetensorsHeader original = read_safetensors(tiny / family),
+                            written = read_safetensors(folder / "model.safetensors");
     ASSERT_EQ(original.tensors.size(), written.tensors.size()) << family;
     for (const StoredTensorInfo& tensor : original.tensors) {
       const auto same = std::find_if(written.tensors.begin(), written.tensors.end(),

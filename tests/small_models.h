@@ -156,10 +156,9 @@ inline Model small_model(const std::string& family) {
 
 inline const std::vector<std::string>& families() {
   static const std::vector<std::string> names{
-      "arcee",   "bloom",       "cohere",    "deepseek_v2", "deepseek_v3", "falcon",   "gemma",
-      "gemma2",  "gemma3_text", "gpt2",      "gpt_neo",     "gpt_neox",    "gpt_oss",  "gptj",
-      "granite", "llama",       "mistral",   "mixtral",     "olmo2",       "opt",      "phi",
-      "phi3",    "qwen2",       "qwen3",       "qwen3_moe",   "stablelm", "starcoder2"};
+      "arcee", "bloom",   "cohere",   "deepseek_v2", "deepseek_v3", "falcon",  "gemma",     "gemma2",   "gemma3_text",
+      "gpt2",  "gpt_neo", "gpt_neox", "gpt_oss",     "gptj",        "granite", "llama",     "mistral",  "mixtral",
+      "olmo2", "opt",     "phi",      "phi3",        "qwen2",       "qwen3",   "qwen3_moe", "stablelm", "starcoder2"};
   return names;
 }
 

@@ -17,12 +17,12 @@ enum class Symbol : std::uint8_t {
   layers,
   batch,
   tokens,
-  keys,           // tokens that a query may look at: past + new
-  causal_pairs,   // (query, key) pairs that causality lets through
-  window_pairs,   // …and a sliding window too
+  keys,          // tokens that a query may look at: past + new
+  causal_pairs,  // (query, key) pairs that causality lets through
+  window_pairs,  // …and a sliding window too
   encoder_tokens,
   past,
-  positions,      // rows of the position table
+  positions,  // rows of the position table
   vocabulary,
   d_embedding,
   experts,
@@ -31,16 +31,16 @@ enum class Symbol : std::uint8_t {
   kv_heads,
   d_head,
   d_value,
-  heads_width,    // heads · d_head, where it is not d
-  kv_width,       // kv_heads · d_head
+  heads_width,  // heads · d_head, where it is not d
+  kv_width,     // kv_heads · d_head
   value_width,
   query_rank,
   kv_rank,
   d_nope,
   d_rope,
-  latent_query,   // heads · (d_nope + d_rope)
-  latent_kv_down, // kv_rank + d_rope
-  latent_kv_up,   // heads · (d_nope + d_value)
+  latent_query,    // heads · (d_nope + d_rope)
+  latent_kv_down,  // kv_rank + d_rope
+  latent_kv_up,    // heads · (d_nope + d_value)
   d_model,
   d_ff,
   d_expert,

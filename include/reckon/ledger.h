@@ -13,9 +13,9 @@ namespace reckon {
 
 // Where an entry belongs, and how many alike ones it stands for.
 struct Place {
-  std::string_view path;      // "attention/query"
-  std::int32_t layer = -1;    // the first layer it stands for; -1: outside the stack
-  std::int32_t period = 1;    // the next layers it stands for are layer + period, layer + 2·period, …
+  std::string_view path;    // "attention/query"
+  std::int32_t layer = -1;  // the first layer it stands for; -1: outside the stack
+  std::int32_t period = 1;  // the next layers it stands for are layer + period, layer + 2·period, …
   std::int64_t count = 1;
 };
 
@@ -47,7 +47,7 @@ struct ParameterTotals {
 };
 
 struct WorkTotals {
-  std::int64_t matmul = 0, elementwise = 0;  // FLOPs
+  std::int64_t matmul = 0, elementwise = 0;            // FLOPs
   std::int64_t read = 0, read_least = 0, written = 0;  // bytes
   std::int64_t flops() const;
 };
@@ -73,7 +73,7 @@ enum class Quantity { parameters, matmul, elementwise };
 // One line of a report.
 struct Row {
   std::string name;
-  std::string group;  // "attention", "feed-forward", …; rows of a group stand together
+  std::string group;             // "attention", "feed-forward", …; rows of a group stand together
   std::string formula, numbers;  // "4·L·d²", "4·12·768²"
   std::int64_t value = 0;
   std::int64_t each = 0;    // in one layer, where all its layers are alike; else 0

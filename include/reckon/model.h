@@ -34,7 +34,7 @@ struct Rope {
   bool interleaved = false;  // pairs (0,1),(2,3)… instead of (0,n/2),(1,n/2+1)…
   Scaling scaling = Scaling::none;
   double factor = 1.0;
-  double original_context = 0.0;  // the context that the scaling starts from
+  double original_context = 0.0;                                   // the context that the scaling starts from
   double low_frequency_factor = 1.0, high_frequency_factor = 4.0;  // llama3
   double beta_fast = 32.0, beta_slow = 1.0;                        // yarn
   bool truncate = true;                                            // yarn: whole-numbered correction range
@@ -70,10 +70,10 @@ struct Attention {
   std::optional<Rope> rope;
   bool alibi = false;
   double alibi_scale = 1.0;  // multiplies ALiBi's slopes (Falcon: the scale of the scores)
-  std::int64_t window = 0;  // keys that a query sees, itself included; 0 = all before it
-  double scale = 0.0;       // multiplies the scores
-  double softcap = 0.0;     // c·tanh(score / c); 0 = none
-  bool sinks = false;       // a learned score per head that takes its share of the softmax
+  std::int64_t window = 0;   // keys that a query sees, itself included; 0 = all before it
+  double scale = 0.0;        // multiplies the scores
+  double softcap = 0.0;      // c·tanh(score / c); 0 = none
+  bool sinks = false;        // a learned score per head that takes its share of the softmax
   bool operator==(const Attention&) const = default;
 };
 
@@ -108,10 +108,10 @@ struct Mixture {
   bool router_bias = false;           // a parameter
   bool correction_bias = false;       // DeepSeek V3: a buffer that moves the choice, not the weight
   Scores scores = Scores::softmax;
-  bool normalize = false;   // the chosen weights are divided by their sum
-  double scale = 1.0;       // …and multiplied by this
+  bool normalize = false;                          // the chosen weights are divided by their sum
+  double scale = 1.0;                              // …and multiplied by this
   std::int64_t n_groups = 1, n_active_groups = 1;  // experts are chosen from the best groups only
-  std::int64_t group_top = 1;  // a group's score is the sum of its best `group_top` experts
+  std::int64_t group_top = 1;                      // a group's score is the sum of its best `group_top` experts
   bool operator==(const Mixture&) const = default;
 };
 
@@ -149,7 +149,7 @@ struct Model {
   std::int64_t d_model = 0;
   std::int64_t vocab_size = 0;
   std::int64_t context = 0;
-  std::int64_t d_embedding = 0;      // width of the embedding table; projected to d_model where it differs (OPT-350M)
+  std::int64_t d_embedding = 0;  // width of the embedding table; projected to d_model where it differs (OPT-350M)
   double embedding_scale = 1.0;
   std::optional<Norm> embedding_norm;
   Positions positions;

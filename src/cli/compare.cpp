@@ -19,7 +19,8 @@ struct CompareOptions {
 };
 
 void run(const CompareOptions& asked) {
-  if (asked.models.size() < 2) throw UsageError(fmt::format("only {} is given to compare; expected two models or more", asked.models.front()));
+  if (asked.models.size() < 2)
+    throw UsageError(fmt::format("only {} is given to compare; expected two models or more", asked.models.front()));
   const Setting setting = read_options(asked.options);
   std::vector<Compared> compared;
   for (const std::string& name : asked.models) {

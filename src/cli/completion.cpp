@@ -59,8 +59,8 @@ std::vector<Command> commands_of(const CLI::App& program) {
         command.words.insert(command.words.end(), words.begin(), words.end());
         continue;
       }
-      command.flags.push_back({"--" + option->get_lnames().front(), option->get_description(), option->get_expected_min() > 0,
-                               type == "FILE", words_of(type)});
+      command.flags.push_back({"--" + option->get_lnames().front(), option->get_description(),
+                               option->get_expected_min() > 0, type == "FILE", words_of(type)});
     }
     commands.push_back(std::move(command));
   }
@@ -83,9 +83,11 @@ std::string bash_script(const std::vector<Command>& commands) {
     std::vector<std::string> flags;
     for (const Flag& flag : command.flags) {
       flags.push_back(flag.name);
-      const std::string reply = flag.takes_file ? "$(compgen -f -- \"$current\")"
-                                                : fmt::format("$(compgen -W \"{}\" -- \"$current\")", joined(flag.words));
-      if (flag.takes_value) values += fmt::format("    \"{} {}\") COMPREPLY=({}); return ;;\n", command.name, flag.name, reply);
+      const std::string reply = flag.takes_file
+                                    ? "$(compgen -f -- \"$current\")"
+                                    : fmt::format("$(compgen -W \"{}\" -- \"$current\")", joined(flag.words));
+      if (flag.takes_value)
+        values += fmt::format("    \"{} {}\") COMPREPLY=({}); return ;;\n", command.name, flag.name, reply);
     }
     words += fmt::format("    {}) words=\"{} {}\"{} ;;\n", command.name, joined(flags), joined(command.words),
                          command.takes_models ? "; [[ $current == -* ]] || words=$presets files=yes" : "");
@@ -128,7 +130,9 @@ std::string zsh_script(const std::vector<Command>& commands) {
     cases += fmt::format("    {})\n      _arguments \\\n", command.name);
     for (const Flag& flag : command.flags) {
       const std::string action = flag.takes_file ? "_files" : "(" + joined(flag.words) + ")";
-      const std::string value = !flag.takes_value ? "" : flag.words.empty() && !flag.takes_file ? ":value: " : ":value:" + action;
+      const std::string value = !flag.takes_value                        ? ""
+                                : flag.words.empty() && !flag.takes_file ? ":value: "
+                                                                         : ":value:" + action;
       cases += fmt::format("        '{}[{}]{}' \\\n", flag.name, within_quotes(flag.help, "[]:"), value);
     }
     const std::string argument = command.takes_models ? "_reckon_models" : "(" + joined(command.words) + ")";
@@ -156,7 +160,8 @@ std::string fish_script(const std::vector<Command>& commands) {
       "# reckon completion fish > ~/.config/fish/completions/reckon.fish\n"
       "complete -c reckon -f\n";
   for (const Command& command : commands) {
-    out += fmt::format("complete -c reckon -n __fish_use_subcommand -a {} -d '{}'\n", command.name, within_quotes(command.help));
+    out += fmt::format("complete -c reckon -n __fish_use_subcommand -a {} -d '{}'\n", command.name,
+                       within_quotes(command.help));
     const std::string condition = fmt::format("complete -c reckon -n '__fish_seen_subcommand_from {}'", command.name);
     for (const Flag& flag : command.flags) {
       out += fmt::format("{} -l {} -d '{}'", condition, flag.name.substr(2), within_quotes(flag.help));
@@ -176,7 +181,8 @@ void add_completion(CLI::App& program) {
   const auto shell = std::make_shared<std::string>();
   CLI::App& command = add_command(program, "completion", "a script that completes reckon's commands in a shell",
                                   "  source <(reckon completion bash)\n"
-                                  "  reckon completion fish > ~/.config/fish/completions/reckon.fish", false);
+                                  "  reckon completion fish > ~/.config/fish/completions/reckon.fish",
+                                  false);
   command.add_option("SHELL", *shell, "bash, zsh or fish")->required()->type_name("bash|zsh|fish");
   command.callback([&program, shell] {
     const std::vector<Command> commands = commands_of(program);

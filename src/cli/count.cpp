@@ -38,7 +38,8 @@ Convention convention_of(const std::string& word) {
   if (word == "palm") return Convention::palm;
   if (word == "megatron") return Convention::megatron;
   if (word == "chinchilla") return Convention::chinchilla;
-  throw UsageError(fmt::format("--convention is {}; expected one of: exact kaplan palm megatron chinchilla", quote(word)));
+  throw UsageError(
+      fmt::format("--convention is {}; expected one of: exact kaplan palm megatron chinchilla", quote(word)));
 }
 
 void run(const CountOptions& asked) {
@@ -72,7 +73,8 @@ void add_count(CLI::App& program) {
   command.add_option("--by", asked->by, "what a row stands for (component)")->type_name("component|layer|tensor|op");
   command.add_option("--convention", asked->convention, "also count as a publication does (exact)")
       ->type_name("exact|kaplan|palm|megatron|chinchilla");
-  command.add_option("--train-tokens", asked->train_tokens, "tokens of a whole training, for its compute")->type_name("D");
+  command.add_option("--train-tokens", asked->train_tokens, "tokens of a whole training, for its compute")
+      ->type_name("D");
   add_workload(command, asked->options);
   add_modifiers(command, asked->options);
   add_output(command, asked->output);

@@ -34,7 +34,8 @@ void add_explain(CLI::App& program) {
                   "  reckon explain deepseek-v3 --format markdown --output page.md");
   add_model(command, given->model);
   command.add_option("--prompt", given->prompt, "walk the tokens of this text through")->type_name("TEXT");
-  command.add_option("--tokenizer", given->tokenizer, "its tokenizer's name, file or folder (the model's)")->type_name("NAME");
+  command.add_option("--tokenizer", given->tokenizer, "its tokenizer's name, file or folder (the model's)")
+      ->type_name("NAME");
   add_workload(command, given->options);
   add_modifiers(command, given->options);
   add_output(command, given->output);
@@ -45,7 +46,8 @@ void add_explain(CLI::App& program) {
       const Tokenizer tokenizer = load_tokenizer(given->tokenizer.empty() ? given->model : given->tokenizer);
       const std::vector<TokenId> ids = tokenizer.encode(given->prompt);
       setting.workload.tokens = static_cast<std::int64_t>(ids.size());
-      tokens.text = fmt::format("The prompt {} is {} tokens: {}.", quote(given->prompt), ids.size(), fmt::join(ids, ", "));
+      tokens.text =
+          fmt::format("The prompt {} is {} tokens: {}.", quote(given->prompt), ids.size(), fmt::join(ids, ", "));
     }
     const Model model = modify(load_model(given->model), setting.changes);
     note_past_context(model, resolve(model, setting.workload));

@@ -42,7 +42,8 @@ bool takes_command(const CLI::App& command) {
 std::vector<std::string> known_words(const CLI::App& command, bool options) {
   std::vector<std::string> words;
   if (!options) {
-    for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; })) words.push_back(sub->get_name());
+    for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
+      words.push_back(sub->get_name());
     return words;
   }
   for (const CLI::Option* option : command.get_options()) {
@@ -73,7 +74,8 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
     const bool option = word.starts_with('-');
     const std::string near = option || top ? nearest(word, known_words(command, option)) : "";
     const std::string what = option ? "option" : top ? "command" : "argument";
-    return fmt::format("unknown {} {}{}; {}", what, quote(word), near.empty() ? "" : " (did you mean " + near + "?)", help);
+    return fmt::format("unknown {} {}{}; {}", what, quote(word), near.empty() ? "" : " (did you mean " + near + "?)",
+                       help);
   }
   if (top) return fmt::format("a command is missing; `{} --help` lists them", full_name(command));
   std::string what = error.what();
@@ -112,7 +114,8 @@ void refuse_empty_values(CLI::App& program) {
   for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_expected_max() == 0) continue;  // a flag
-      option->check([](const std::string& value) { return value.empty() ? std::string("its value is empty") : std::string(); });
+      option->check(
+          [](const std::string& value) { return value.empty() ? std::string("its value is empty") : std::string(); });
     }
   }
 }
@@ -123,7 +126,8 @@ int run(int argc, char** argv) {
   program.set_help_flag("--help,-h", "print this help");
   program.require_subcommand(1);
   program.get_formatter()->column_width(34);
-  for (const auto& [from, to] : {std::pair{"OPTIONS", "options"}, {"SUBCOMMAND", "COMMAND"}, {"REQUIRED", ""}, {"Positionals", "Arguments"}}) {
+  for (const auto& [from, to] :
+       {std::pair{"OPTIONS", "options"}, {"SUBCOMMAND", "COMMAND"}, {"REQUIRED", ""}, {"Positionals", "Arguments"}}) {
     program.get_formatter()->label(from, to);
   }
   program.footer(

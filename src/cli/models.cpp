@@ -23,7 +23,8 @@ struct ModelsOptions {
 };
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
@@ -32,11 +33,13 @@ void run(const ModelsOptions& asked) {
   for (const Preset& preset : presets()) {
     Model model = find_preset(std::string(preset.name));
     const std::string filter = lower(asked.filter);
-    if (lower(model.name).find(filter) == std::string::npos && lower(model.family).find(filter) == std::string::npos) continue;
+    if (lower(model.name).find(filter) == std::string::npos && lower(model.family).find(filter) == std::string::npos)
+      continue;
     found.push_back(std::move(model));
   }
   if (found.empty()) {
-    throw UsageError(fmt::format("no preset's name or family has {} in it; `reckon models` lists them all", quote(asked.filter)));
+    throw UsageError(
+        fmt::format("no preset's name or family has {} in it; `reckon models` lists them all", quote(asked.filter)));
   }
   write_report(models_document(found), asked.output);
 }
@@ -48,7 +51,8 @@ void add_models(CLI::App& program) {
   CLI::App& command = add_command(program, "models", "the models that are known by name",
                                   "  reckon models\n"
                                   "  reckon models llama\n"
-                                  "  reckon models --format csv", false);
+                                  "  reckon models --format csv",
+                                  false);
   command.add_option("FILTER", asked->filter, "only names and families that have this in them")->type_name("");
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

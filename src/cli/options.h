@@ -37,10 +37,10 @@ struct Options {
 // A command with its help: one line of what it does, examples (indented lines), and what sizes mean if it takes any.
 CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
                       bool sizes = true);
-void add_model(CLI::App& command, std::string& model);                            // the argument MODEL
-void add_models_argument(CLI::App& command, std::vector<std::string>& models);    // MODELS...
-void add_modifiers(CLI::App& command, Options& options);     // --layers … --cross-attention
-void add_workload(CLI::App& command, Options& options);      // --phase … --encoder-tokens
+void add_model(CLI::App& command, std::string& model);                          // the argument MODEL
+void add_models_argument(CLI::App& command, std::vector<std::string>& models);  // MODELS...
+void add_modifiers(CLI::App& command, Options& options);                        // --layers … --cross-attention
+void add_workload(CLI::App& command, Options& options);                         // --phase … --encoder-tokens
 Setting read_options(const Options& options);
 
 // The one option that was given as a range, for a sweep.
@@ -51,7 +51,7 @@ struct Swept {
 };
 Swept take_range(Options& options, std::int64_t steps);
 void set_size(Setting& setting, std::size_t option, std::int64_t value);
-bool changes_model(std::size_t option);        // as opposed to the workload
+bool changes_model(std::size_t option);  // as opposed to the workload
 
 // Whether the text names a file or folder with weights, not only a description.
 bool holds_weights(const std::string& model);

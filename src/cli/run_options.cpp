@@ -45,8 +45,8 @@ void check_memory(const Model& model, DType dtype) {
   const std::int64_t bytes = weight_bytes(count(model, workload_of(Phase::decode)), dtype);
   const std::int64_t memory = std::int64_t{pages} * page;
   if (bytes <= memory) return;
-  throw Error(fmt::format("the weights of {} take {}, but this machine has {} of memory", model.name, binary_bytes(bytes),
-                          binary_bytes(memory)));
+  throw Error(fmt::format("the weights of {} take {}, but this machine has {} of memory", model.name,
+                          binary_bytes(bytes), binary_bytes(memory)));
 }
 
 // A folder whose weights are there, but in a form that is not read.
@@ -54,9 +54,10 @@ void refuse_pickles(const std::string& model) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(model, error)) {
     if (!is_pickle(entry.path().string())) continue;
-    throw Error(fmt::format("{}: its weights are in {}, a pickle, which can run code when it is read, and is refused; "
-                            "expected .safetensors",
-                            model, entry.path().filename().string()));
+    throw Error(
+        fmt::format("{}: its weights are in {}, a pickle, which can run code when it is read, and is refused; "
+                    "expected .safetensors",
+                    model, entry.path().filename().string()));
   }
 }
 
@@ -65,16 +66,21 @@ void refuse_pickles(const std::string& model) {
 void add_run(CLI::App& command, RunOptions& options) {
   add_model(command, options.model);
   command.add_option("--random", options.random, "random weights from this seed, instead of files")->type_name("SEED");
-  command.add_option("--dtype", options.dtype, "type of random weights (float32)")->type_name("float32|bfloat16|float16");
-  expect_within(*command.add_option("--threads", options.threads, "threads; the results do not depend on it (all)")->type_name("N"), 1, 1024);
+  command.add_option("--dtype", options.dtype, "type of random weights (float32)")
+      ->type_name("float32|bfloat16|float16");
+  expect_within(*command.add_option("--threads", options.threads, "threads; the results do not depend on it (all)")
+                     ->type_name("N"),
+                1, 1024);
 }
 
 void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most) {
   const auto check = [name = option.get_name(), least, most](const std::string& text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most) return std::string();
-    throw UsageError(fmt::format("{} is {}; expected {} to {}", name, error == std::errc() ? text : quote(text), least, most));
+    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most)
+      return std::string();
+    throw UsageError(
+        fmt::format("{} is {}; expected {} to {}", name, error == std::errc() ? text : quote(text), least, most));
   };
   option.check(CLI::Validator(check, ""));  // without a description, which the help would show
 }
@@ -91,8 +97,9 @@ Loaded load(const RunOptions& options) {
   if (!(model == described)) throw UsageError("only a model with random weights can be changed; give --random SEED");
   if (!holds_weights(options.model)) {
     if (is_model_path(options.model)) refuse_pickles(options.model);
-    throw UsageError(fmt::format("{} is a description without weights; name a folder that has them, or give --random SEED",
-                                 quote(options.model)));
+    throw UsageError(
+        fmt::format("{} is a description without weights; name a folder that has them, or give --random SEED",
+                    quote(options.model)));
   }
   Weights weights = Weights::load(model, options.model);
   return {std::move(model), std::move(weights)};
@@ -108,7 +115,8 @@ std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& 
   for (bool more = true; more;) {
     const std::string_view word = rest.substr(0, rest.find_first_of(", \t\r\n"));
     if (word.empty()) {
-      throw UsageError(fmt::format("id {0} of {1} is empty; expected whole numbers, as in {1} 1,2,3", ids.size() + 1, option));
+      throw UsageError(
+          fmt::format("id {0} of {1} is empty; expected whole numbers, as in {1} 1,2,3", ids.size() + 1, option));
     }
     ids.push_back(whole<std::int32_t>(word, "an id of " + option));
     rest.remove_prefix(word.size());

@@ -14,7 +14,7 @@
 namespace CLI {
 class App;
 class Option;
-}
+}  // namespace CLI
 
 namespace reckon::cli {
 
@@ -35,7 +35,8 @@ void add_run(CLI::App& command, RunOptions& options);  // MODEL, --random, --dty
 Loaded load(const RunOptions& options);
 
 // A whole number from `least` to `most`, or UsageError says what was expected.
-void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most = std::numeric_limits<std::int32_t>::max());
+void expect_within(CLI::Option& option, std::int64_t least,
+                   std::int64_t most = std::numeric_limits<std::int32_t>::max());
 
 // "1,2,3" or "1 2 3": ids of tokens, given with this option.
 std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option = "--ids");

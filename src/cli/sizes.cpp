@@ -17,11 +17,18 @@ constexpr std::int64_t most_points = 1'000'000;
 std::optional<std::int64_t> unit_of(char letter, Units units) {
   const bool lengths = units == Units::lengths;
   switch (letter) {
-    case 'k': case 'K': return lengths ? std::int64_t{1} << 10 : 1'000;
-    case 'M': return lengths ? std::int64_t{1} << 20 : 1'000'000;
-    case 'B': case 'G': return 1'000'000'000;
-    case 'T': return 1'000'000'000'000;
-    default: return std::nullopt;
+    case 'k':
+    case 'K':
+      return lengths ? std::int64_t{1} << 10 : 1'000;
+    case 'M':
+      return lengths ? std::int64_t{1} << 20 : 1'000'000;
+    case 'B':
+    case 'G':
+      return 1'000'000'000;
+    case 'T':
+      return 1'000'000'000'000;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -44,14 +51,16 @@ std::optional<std::int64_t> read_size(std::string_view text, Units units) {
       continue;
     }
     if (text[i] < '0' || text[i] > '9') return std::nullopt;
-    if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text[i] - '0', &value)) return std::nullopt;
+    if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text[i] - '0', &value))
+      return std::nullopt;
     digits = true;
     if (point) --exponent;
   }
   if (!digits || text.ends_with('.')) return std::nullopt;
   if (i < text.size()) {  // e11
     const std::string_view power = text.substr(i + 1);
-    if (power.empty() || power.size() > 2 || power.find_first_not_of("0123456789") != std::string_view::npos) return std::nullopt;
+    if (power.empty() || power.size() > 2 || power.find_first_not_of("0123456789") != std::string_view::npos)
+      return std::nullopt;
     int tens = 0;
     for (char c : power) tens = tens * 10 + (c - '0');
     exponent += tens;

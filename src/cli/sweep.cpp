@@ -51,16 +51,19 @@ void run(SweepOptions& asked) {
 
 void add_sweep(CLI::App& program) {
   const auto asked = std::make_shared<SweepOptions>();
-  CLI::App& command = add_command(program, "sweep", "how parameters and FLOPs follow one size, as table and plot",
-                                  "  reckon sweep cs336-gpt2-xl --context 1k..1M\n"
-                                  "  reckon sweep gpt2 --layers 2..48:2 --svg layers.svg\n"
-                                  "  reckon sweep llama-3.1-8b --phase decode --past 0..128k\n"
-                                  "  reckon sweep mixtral-8x7b --experts 4..64 --format csv\n\n"
-                                  "Exactly one of the options that take N is a range: A..B doubles, A..B:STEP adds, and A..B with\n"
-                                  "--steps COUNT spreads so many points evenly.");
+  CLI::App& command =
+      add_command(program, "sweep", "how parameters and FLOPs follow one size, as table and plot",
+                  "  reckon sweep cs336-gpt2-xl --context 1k..1M\n"
+                  "  reckon sweep gpt2 --layers 2..48:2 --svg layers.svg\n"
+                  "  reckon sweep llama-3.1-8b --phase decode --past 0..128k\n"
+                  "  reckon sweep mixtral-8x7b --experts 4..64 --format csv\n\n"
+                  "Exactly one of the options that take N is a range: A..B doubles, A..B:STEP adds, and A..B with\n"
+                  "--steps COUNT spreads so many points evenly.");
   add_model(command, asked->model);
   command.add_option("--steps", asked->steps, "so many points, evenly spread, instead of doubling")->type_name("COUNT");
-  command.add_option("--svg", asked->svg, "also draw the lines to this file; -: standard output, in place of the table")->type_name("FILE");
+  command
+      .add_option("--svg", asked->svg, "also draw the lines to this file; -: standard output, in place of the table")
+      ->type_name("FILE");
   add_workload(command, asked->options);
   add_modifiers(command, asked->options);
   add_output(command, asked->output);

@@ -36,7 +36,8 @@ void run(const VerifyCommand& asked) {
 
 void add_verify(CLI::App& program) {
   const auto asked = std::make_shared<VerifyCommand>();
-  CLI::App& command = add_command(program, "verify", "run a prefill and some decoding, and hold what was measured against the prediction",
+  CLI::App& command = add_command(program, "verify",
+                                  "run a prefill and some decoding, and hold what was measured against the prediction",
                                   "  reckon verify gpt2 --random 1\n"
                                   "  reckon verify ./model --tokens 256 --batch 2\n"
                                   "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"

@@ -71,7 +71,10 @@ void read_work(const Program& program, Ledger& ledger) {
                     op.stage,
                     std::move(cost.matmul),
                     std::move(cost.elementwise),
-                    0, 0, cost.read, cost.written,
+                    0,
+                    0,
+                    cost.read,
+                    cost.written,
                     cost.read_least < 0 ? cost.read : cost.read_least};
     entry.matmul_each = entry.matmul.value();
     entry.elementwise_each = entry.elementwise.value();

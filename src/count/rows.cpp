@@ -17,7 +17,10 @@ struct Label {
 
 // What a path's parameters are part of. The first prefix that fits holds.
 Label parameter_label(std::string_view path) {
-  static constexpr struct { std::string_view prefix; Label label; } table[] = {
+  static constexpr struct {
+    std::string_view prefix;
+    Label label;
+  } table[] = {
       {"embedding/token", {"token embedding", "embedding"}},
       {"embedding/position", {"position embedding", "embedding"}},
       {"embedding/project", {"embedding projection", "embedding"}},
@@ -43,7 +46,10 @@ Label parameter_label(std::string_view path) {
 // What a path's products are part of. `gated` says whether the block has a gate beside its up-projection.
 Label matmul_label(std::string_view path, bool gated) {
   const std::string_view up = gated ? "gate and up" : "up";
-  const struct { std::string_view prefix; Label label; } table[] = {
+  const struct {
+    std::string_view prefix;
+    Label label;
+  } table[] = {
       {"embedding/project", {"embedding projection", "embedding"}},
       {"attention/query_", {"latent projections", "attention"}},
       {"attention/kv_", {"latent projections", "attention"}},
@@ -76,17 +82,29 @@ Label matmul_label(std::string_view path, bool gated) {
 
 // What kind of element-wise work an op does.
 Label elementwise_label(std::string_view op, std::string_view path) {
-  static constexpr struct { std::string_view prefix; Label label; } table[] = {
-      {"layer_norm", {"norms", ""}},      {"rms_norm", {"norms", ""}},
-      {"rope", {"rotary positions", ""}}, {"scores", {"scaling of scores", ""}},
-      {"softmax", {"softmax", ""}},       {"activate", {"activation", ""}},
-      {"matmul", {"biases", ""}},         {"grouped_matmul", {"biases", ""}},
-      {"grouped_bias", {"biases", ""}},   {"sum_rows", {"biases", ""}},
-      {"route", {"routing", ""}},         {"dispatch", {"routing", ""}},
-      {"combine", {"routing", ""}},       {"embed_backward", {"embedding", ""}},
-      {"scale", {"multipliers", ""}},     {"softcap", {"soft cap of logits", ""}},
+  static constexpr struct {
+    std::string_view prefix;
+    Label label;
+  } table[] = {
+      {"layer_norm", {"norms", ""}},
+      {"rms_norm", {"norms", ""}},
+      {"rope", {"rotary positions", ""}},
+      {"scores", {"scaling of scores", ""}},
+      {"softmax", {"softmax", ""}},
+      {"activate", {"activation", ""}},
+      {"matmul", {"biases", ""}},
+      {"grouped_matmul", {"biases", ""}},
+      {"grouped_bias", {"biases", ""}},
+      {"sum_rows", {"biases", ""}},
+      {"route", {"routing", ""}},
+      {"dispatch", {"routing", ""}},
+      {"combine", {"routing", ""}},
+      {"embed_backward", {"embedding", ""}},
+      {"scale", {"multipliers", ""}},
+      {"softcap", {"soft cap of logits", ""}},
       {"join", {"gradients that meet", ""}},
-      {"cross_entropy", {"loss", ""}},    {"squared_norm", {"gradient norm", ""}},
+      {"cross_entropy", {"loss", ""}},
+      {"squared_norm", {"gradient norm", ""}},
       {"adamw", {"optimizer", ""}},
   };
   for (const auto& [prefix, label] : table) {
@@ -184,7 +202,9 @@ Row finish(const Sum& sum, const Ledger& ledger) {
 }
 
 std::string tensor_name(const Place& place, std::string_view name) {
-  std::string out = place.layer < 0 ? "" : place.count > 1 ? "layers.*." : "layers." + std::to_string(place.layer) + ".";
+  std::string out = place.layer < 0   ? ""
+                    : place.count > 1 ? "layers.*."
+                                      : "layers." + std::to_string(place.layer) + ".";
   out += place.path;
   std::replace(out.begin(), out.end(), '/', '.');
   if (!name.empty()) out += "." + std::string(name);
@@ -199,10 +219,18 @@ class Grouping {
            std::int64_t each) {
     if (each == 0) return;
     switch (by_) {
-      case By::component: row(std::string(label.name) + "\n" + std::string(label.group), label).add(place, formula, each); break;
-      case By::op: named_row(std::string(op)).add(place, formula, each); break;
-      case By::tensor: named_row(tensor_name(place, name)).add(place, formula, each); break;
-      case By::layer: add_to_layers(place, label, formula, each); break;
+      case By::component:
+        row(std::string(label.name) + "\n" + std::string(label.group), label).add(place, formula, each);
+        break;
+      case By::op:
+        named_row(std::string(op)).add(place, formula, each);
+        break;
+      case By::tensor:
+        named_row(tensor_name(place, name)).add(place, formula, each);
+        break;
+      case By::layer:
+        add_to_layers(place, label, formula, each);
+        break;
     }
   }
 
@@ -261,12 +289,12 @@ std::vector<Row> rows(const Ledger& ledger, Quantity quantity, By by) {
       grouping.add(entry.place, "parameter", entry.name, parameter_label(entry.place.path), entry.elements, entry.each);
     }
   } else {
-    const bool gated = std::any_of(ledger.work.begin(), ledger.work.end(), [](const WorkEntry& entry) {
-      return entry.place.path.ends_with("/gate");
-    });
+    const bool gated = std::any_of(ledger.work.begin(), ledger.work.end(),
+                                   [](const WorkEntry& entry) { return entry.place.path.ends_with("/gate"); });
     for (const WorkEntry& entry : ledger.work) {
       const bool matmul = quantity == Quantity::matmul;
-      const Label label = matmul ? matmul_label(entry.place.path, gated) : elementwise_label(entry.op, entry.place.path);
+      const Label label =
+          matmul ? matmul_label(entry.place.path, gated) : elementwise_label(entry.op, entry.place.path);
       grouping.add(entry.place, entry.op, "", label, matmul ? entry.matmul : entry.elementwise,
                    matmul ? entry.matmul_each : entry.elementwise_each);
     }

@@ -119,13 +119,14 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
   rules.push_back({"12·L·d²", "parameters", blocks, real(p.total), "parameters", kaplan_reference});
   rules.push_back({"V·d / (V·d + 12·L·d²)", "share of the embedding", table / (table + blocks),
                    real(p.embedding) / real(p.total), "share", exercise_reference});
-  rules.push_back({"2·N", "forward FLOPs per token" + met, 2 * n, real(ledger.forward.matmul) / tokens, "FLOPs per token",
-                   kaplan_reference});
+  rules.push_back({"2·N", "forward FLOPs per token" + met, 2 * n, real(ledger.forward.matmul) / tokens,
+                   "FLOPs per token", kaplan_reference});
   if (ledger.workload.phase == Phase::forward || ledger.workload.phase == Phase::train) {
     const Ledger training = training_ledger(model, ledger);
     const double forward = real(training.forward.matmul) / tokens, backward = real(training.backward.matmul) / tokens;
     rules.push_back({"4·N", "backward FLOPs per token" + met, 4 * n, backward, "FLOPs per token", kaplan_reference});
-    rules.push_back({"6·N", "training FLOPs per token" + met, 6 * n, forward + backward, "FLOPs per token", kaplan_reference});
+    rules.push_back(
+        {"6·N", "training FLOPs per token" + met, 6 * n, forward + backward, "FLOPs per token", kaplan_reference});
     rules.push_back({"20·N", "tokens for training at the optimum of compute" + all, 20 * real(p.total), std::nullopt,
                      "tokens", chinchilla_reference});
     rules.push_back({"6·N·20·N", "FLOPs of that training", 6 * n * 20 * real(p.total),
@@ -165,20 +166,30 @@ Rule convention_flops(Convention convention, const Model& model, const Ledger& l
   const double passes = train ? 3 : 1;
   const char* const unit = "FLOPs";
   switch (convention) {
-    case Convention::exact: break;
+    case Convention::exact:
+      break;
     case Convention::kaplan:
-      return {train ? "6·N·T" : "2·N·T", "N without embeddings, attention's T² left out",
-              passes * 2 * real(ledger.parameter_totals.active_non_embedding) * tokens, exact, unit, kaplan_reference};
+      return {train ? "6·N·T" : "2·N·T",
+              "N without embeddings, attention's T² left out",
+              passes * 2 * real(ledger.parameter_totals.active_non_embedding) * tokens,
+              exact,
+              unit,
+              kaplan_reference};
     case Convention::palm:
-      return {train ? "(6·N + 12·L·H·Q·T)·T" : "(2·N + 4·L·H·Q·T)·T", "N with embeddings, Q the width of a head",
+      return {train ? "(6·N + 12·L·H·Q·T)·T" : "(2·N + 4·L·H·Q·T)·T",
+              "N with embeddings, Q the width of a head",
               passes * (2 * real(ledger.parameter_totals.active) + 4 * s.layers * s.heads * s.d_head * s.keys) * tokens,
-              exact, unit, palm_reference};
+              exact,
+              unit,
+              palm_reference};
     case Convention::megatron:
       return {train ? "72·B·s·L·h²·(1 + s/6h + V/12Lh)" : "24·B·s·L·h²·(1 + s/6h + V/12Lh)",
               "plain blocks of d_ff = 4·d and full heads",
               passes * 24 * tokens * s.layers * s.d_model * s.d_model *
                   (1 + s.keys / (6 * s.d_model) + s.vocabulary / (12 * s.layers * s.d_model)),
-              exact, unit, megatron_reference};
+              exact,
+              unit,
+              megatron_reference};
     case Convention::chinchilla: {
       const double width = s.heads * s.d_head;
       const double attention = 2 * 3 * s.d_model * width + 2 * s.keys * width + 3 * s.heads * s.keys +
@@ -186,7 +197,10 @@ Rule convention_flops(Convention convention, const Model& model, const Ledger& l
       const double block = attention + 2 * (2 * s.d_model * s.d_ff);
       const double forward = 2 * s.vocabulary * s.d_model + s.layers * block + 2 * s.d_model * s.vocabulary;
       return {train ? "3·(4·V·d + L·(attention + dense))·T" : "(4·V·d + L·(attention + dense))·T",
-              "embedding as a product, softmax at 3 a score, plain blocks", passes * forward * tokens, exact, unit,
+              "embedding as a product, softmax at 3 a score, plain blocks",
+              passes * forward * tokens,
+              exact,
+              unit,
               std::string(chinchilla_reference) + ", appendix F"};
     }
   }

@@ -16,7 +16,7 @@ struct Rule {
   std::string meaning;  // "parameters of the blocks"
   double estimate = 0;
   std::optional<double> exact;  // none: there is nothing to compare it with
-  std::string unit;     // "parameters", "FLOPs per token", "tokens", "share"
+  std::string unit;             // "parameters", "FLOPs per token", "tokens", "share"
   std::string reference;
   std::optional<double> error() const;  // estimate / exact − 1
 };

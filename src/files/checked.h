@@ -39,7 +39,7 @@ template <std::integral To, std::integral From>
 [[nodiscard]] To checked_cast(From value, std::string_view what) {
   if (!std::in_range<To>(value))
     throw Overflow(fmt::format("{} overflows: {} is not between {} and {}", what, value, std::numeric_limits<To>::min(),
-                            std::numeric_limits<To>::max()));
+                               std::numeric_limits<To>::max()));
   return static_cast<To>(value);
 }
 

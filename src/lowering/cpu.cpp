@@ -25,8 +25,11 @@ namespace {
 class Lowering {
  public:
   explicit Lowering(Program program)
-      : program_(std::move(program)), ops_(std::move(program_.ops)), consumers_(program_.tensors.size()),
-        position_(program_.tensors.size(), -1), done_(ops_.size(), false) {
+      : program_(std::move(program)),
+        ops_(std::move(program_.ops)),
+        consumers_(program_.tensors.size()),
+        position_(program_.tensors.size(), -1),
+        done_(ops_.size(), false) {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
       for (TensorId id : ops_[i].inputs) {
         if (id != no_tensor) consumers_[index(id)].push_back(i);
@@ -83,17 +86,16 @@ class Lowering {
     if (const Op* act = only_consumer(y, activate_operation); act != nullptr && fusible(*act, y, i)) {
       const bool gated = act->inputs[1] != no_tensor;
       if (gated) inputs[project_input::gate] = act->inputs[0];
-      attributes = {{"activate", 1},
-                    {"activation", act->attributes.get("activation")},
-                    {"clamp", act->attributes.get("clamp")}};
+      attributes = {
+          {"activate", 1}, {"activation", act->attributes.get("activation")}, {"clamp", act->attributes.get("clamp")}};
       y = act->outputs[0];
       fuse(*act);
     } else if (!grouped) {
       double factor = 1.0;
       const Op* scaled = only_consumer(y, scale_operation);
       const TensorId term = scaled != nullptr ? scaled->outputs[0] : y;
-      if (const Op* sum = only_consumer(term, add_operation); sum != nullptr && sum->inputs[1] == term &&
-                                                              known_before(sum->inputs[0], i)) {
+      if (const Op* sum = only_consumer(term, add_operation);
+          sum != nullptr && sum->inputs[1] == term && known_before(sum->inputs[0], i)) {
         if (scaled != nullptr) {
           factor = scaled->attributes.get("factor");
           fuse(*scaled);
@@ -104,8 +106,12 @@ class Lowering {
         fuse(*sum);
       }
     }
-    program_.ops.push_back({grouped ? &grouped_project_operation : &project_operation, std::move(inputs), {y},
-                            std::move(attributes), op.scope, op.stage});
+    program_.ops.push_back({grouped ? &grouped_project_operation : &project_operation,
+                            std::move(inputs),
+                            {y},
+                            std::move(attributes),
+                            op.scope,
+                            op.stage});
   }
 
   // An activation of y alone, or of y gated by something that is there already.

@@ -33,8 +33,8 @@ std::vector<std::int64_t> parallel_regions(const Program& program) {
     const bool joins = op.operation == &project_operation && !written.empty() &&
                        !follows_past(program, op.outputs[0]) &&
                        std::none_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-                         return id != no_tensor && std::find(written.begin(), written.end(),
-                                                             placement(program, id).root) != written.end();
+                         return id != no_tensor &&
+                                std::find(written.begin(), written.end(), placement(program, id).root) != written.end();
                        });
     if (!joins) {
       ++region;

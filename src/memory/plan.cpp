@@ -59,7 +59,8 @@ Plan plan_memory(const Program& program) {
     if (tensor.storage != no_tensor) continue;
     if (tensor.kind == TensorKind::parameter) plan.weights = checked_add(plan.weights, bytes(tensor), "the weights");
     if (tensor.kind == TensorKind::cache) plan.cache = checked_add(plan.cache, bytes(tensor), "the cache");
-    if (tensor.kind == TensorKind::constant) plan.constants = checked_add(plan.constants, bytes(tensor), "the constants");
+    if (tensor.kind == TensorKind::constant)
+      plan.constants = checked_add(plan.constants, bytes(tensor), "the constants");
   }
 
   std::vector<Life> order = lives(program, plan.regions);
@@ -76,9 +77,10 @@ Plan plan_memory(const Program& program) {
     }
     plan.offsets[static_cast<std::size_t>(life.id)] = offset;
     plan.arena = std::max(plan.arena, checked_add(offset, life.size, "the arena"));
-    const auto place = std::upper_bound(placed.begin(), placed.end(), offset, [&](std::int64_t value, const Life& other) {
-      return value < plan.offsets[static_cast<std::size_t>(other.id)];
-    });
+    const auto place =
+        std::upper_bound(placed.begin(), placed.end(), offset, [&](std::int64_t value, const Life& other) {
+          return value < plan.offsets[static_cast<std::size_t>(other.id)];
+        });
     placed.insert(place, life);
     for (std::size_t i = 0; i < program.ops.size(); ++i) {
       if (plan.regions[i] >= life.first && plan.regions[i] <= life.last) plan.live[i] += life.size;

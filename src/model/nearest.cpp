@@ -32,7 +32,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   // What goes on as the word begins comes first: the shortest of them.
   std::string best;
   for (const std::string& candidate : known) {
-    if (word.size() > 2 && candidate.starts_with(word) && (best.empty() || candidate.size() < best.size())) best = candidate;
+    if (word.size() > 2 && candidate.starts_with(word) && (best.empty() || candidate.size() < best.size()))
+      best = candidate;
   }
   if (!best.empty()) return best;
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;

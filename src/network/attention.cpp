@@ -1,4 +1,5 @@
-// Attention in its three kinds: heads of their own or shared (grouped), rebuilt from a latent, and across to an encoder.
+// Attention in its three kinds: heads of their own or shared (grouped), rebuilt from a latent, and across to an
+// encoder.
 #include "ops/attention.h"
 
 #include "network/blocks.h"
@@ -22,9 +23,7 @@ struct Widths {
   Dim query, key, value, mixed;  // all heads together; `mixed` is what the output projection reads
 };
 
-Dim width(std::int64_t size, Symbol symbol, Dim d_model) {
-  return size == d_model.size ? d_model : Dim(size, symbol);
-}
+Dim width(std::int64_t size, Symbol symbol, Dim d_model) { return size == d_model.size ? d_model : Dim(size, symbol); }
 
 Widths widths(const Network& n, const Attention& a) {
   Widths w;
@@ -39,7 +38,9 @@ Widths widths(const Network& n, const Attention& a) {
   return w;
 }
 
-AttentionRule rule_of(const Attention& a) { return {true, a.window, a.scale, a.softcap, a.alibi ? a.alibi_scale : 0.0}; }
+AttentionRule rule_of(const Attention& a) {
+  return {true, a.window, a.scale, a.softcap, a.alibi ? a.alibi_scale : 0.0};
+}
 
 // The keys that a chunk of new tokens can see: a window keeps window − 1 of the past.
 Dim visible_keys(const Network& n, std::int64_t window) {
@@ -48,8 +49,7 @@ Dim visible_keys(const Network& n, std::int64_t window) {
 }
 
 // New keys or values, behind the cached ones where there is a cache.
-TensorId remember(Network& n, TensorId fresh, std::int64_t window, std::string_view cache_name,
-                  std::string_view name) {
+TensorId remember(Network& n, TensorId fresh, std::int64_t window, std::string_view cache_name, std::string_view name) {
   if (!n.cached) return fresh;
   Builder& b = n.builder;
   b.set_path("attention/cache");
@@ -160,7 +160,7 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   const TensorId down = apply_linear(n, x, down_width, latent.down_bias, "attention/kv_down");
   auto [c, k_rope] = split(b, heads(n, down, 1, down_width), kv_rank, d_rope, "latent", "key_rope");
   c = apply_norm(n, latent.norm, c, "attention/kv_down_norm");  // (B × T × 1 × r_kv)
-  k_rope = rotate(n, a.rope, k_rope, "rotated_key");             // (B × T × 1 × dᵣ)
+  k_rope = rotate(n, a.rope, k_rope, "rotated_key");            // (B × T × 1 × dᵣ)
 
   b.set_path("attention/cache");
   TensorId held = no_tensor;  // (B × S × 1 × r_kv+dᵣ)

@@ -21,7 +21,8 @@ TensorId dense(Network& n, const FeedForward& f, TensorId x, Symbol symbol, cons
   const TensorId gate = f.gated ? apply_linear(n, x, d_ff, f.bias, paths.gate) : no_tensor;
   const TensorId up = apply_linear(n, x, d_ff, f.bias, paths.up);
   n.builder.set_path(paths.activation);
-  const TensorId h = f.gated ? activate(n.builder, f, gate, up, "hidden") : activate(n.builder, f, up, no_tensor, "hidden");
+  const TensorId h =
+      f.gated ? activate(n.builder, f, gate, up, "hidden") : activate(n.builder, f, up, no_tensor, "hidden");
   return apply_linear(n, h, n.d_model, f.bias, paths.down);
 }
 

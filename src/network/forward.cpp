@@ -76,8 +76,7 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
   const Model& model = n.model;
   Builder& b = n.builder;
   b.set_path("embedding/token");
-  const Dim d_embedding =
-      model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
+  const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
   table = b.parameter("embedding/token", "weight", {{model.vocab_size, Symbol::vocabulary}, d_embedding});
   TensorId x = embed(b, table, ids, "embedded");  // (B × T × dₑ)
   if (model.d_embedding != model.d_model) x = apply_linear(n, x, n.d_model, false, "embedding/project");
@@ -90,8 +89,8 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
     const TensorId rows_table = b.parameter("embedding/position", "weight", {rows, n.d_model});
     x = add(b, x, embed(b, rows_table, positions, "positioned"), "embedded");
   } else if (model.positions.kind == Positions::Kind::sinusoidal) {
-    const TensorId waves = b.tensor(TensorKind::input, "sinusoids", {n.tokens, n.d_model},
-                                    b.program().workload.precision.activations);
+    const TensorId waves =
+        b.tensor(TensorKind::input, "sinusoids", {n.tokens, n.d_model}, b.program().workload.precision.activations);
     x = add(b, x, waves, "embedded");
   }
   if (model.embedding_norm) x = apply_norm(n, *model.embedding_norm, x, "embedding/norm");
@@ -153,10 +152,14 @@ TensorId head(Network& n, TensorId x, TensorId table) {
 
 std::string phase_word(Phase phase) {
   switch (phase) {
-    case Phase::forward: return "forward";
-    case Phase::prefill: return "prefill";
-    case Phase::decode: return "decode";
-    case Phase::train: return "train";
+    case Phase::forward:
+      return "forward";
+    case Phase::prefill:
+      return "prefill";
+    case Phase::decode:
+      return "decode";
+    case Phase::train:
+      return "train";
   }
   return "";
 }
@@ -226,8 +229,17 @@ Program forward(const Model& model, const Workload& asked) {
   Builder b(std::move(program));
   const bool decode = workload.phase == Phase::decode;
   const bool cached = decode || workload.phase == Phase::prefill;
-  Network n{model,        b, {workload.batch, Symbol::batch}, {workload.tokens, Symbol::tokens}, b.program().width,
-            workload.past, cached, decode, {}, no_tensor, {}};
+  Network n{model,
+            b,
+            {workload.batch, Symbol::batch},
+            {workload.tokens, Symbol::tokens},
+            b.program().width,
+            workload.past,
+            cached,
+            decode,
+            {},
+            no_tensor,
+            {}};
 
   b.set_path("input");
   const TensorId ids = b.tensor(TensorKind::input, "ids", {n.batch, n.tokens}, DType::int32);

@@ -11,11 +11,16 @@ namespace reckon {
 //   silu       σ(1 + x(1 − σ)):  σ 4,  rest 4,  · dy 1
 ActivationCost activation_cost(Activation activation) {
   switch (activation) {
-    case Activation::gelu: return {5, 11};       // ½·x · (1 + erf(x / √2))
-    case Activation::gelu_tanh: return {9, 18};  // ½·x · (1 + tanh(√(2/π)·(x + 0.044715·x·x·x)))
-    case Activation::relu: return {1, 1};        // a comparison
-    case Activation::relu_squared: return {2, 3};
-    case Activation::silu: return {4, 9};  // x / (1 + e^−x)
+    case Activation::gelu:
+      return {5, 11};  // ½·x · (1 + erf(x / √2))
+    case Activation::gelu_tanh:
+      return {9, 18};  // ½·x · (1 + tanh(√(2/π)·(x + 0.044715·x·x·x)))
+    case Activation::relu:
+      return {1, 1};  // a comparison
+    case Activation::relu_squared:
+      return {2, 3};
+    case Activation::silu:
+      return {4, 9};  // x / (1 + e^−x)
   }
   return {0, 0};
 }

@@ -25,8 +25,8 @@ Formula times_pairs(Term product, const Program& program, const Op& op, const Sh
   }
   const std::int64_t window = op.attributes.whole("window");
   const bool plain = tokens.size == keys.size && (window == 0 || window >= keys.size);
-  return Formula(product.times({visible_pairs(tokens.size, keys.size, window),
-                                plain ? Symbol::causal_pairs : Symbol::window_pairs}));
+  return Formula(product.times(
+      {visible_pairs(tokens.size, keys.size, window), plain ? Symbol::causal_pairs : Symbol::window_pairs}));
 }
 
 }  // namespace reckon

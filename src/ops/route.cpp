@@ -32,7 +32,9 @@ Cost cost(const Program& program, const Op& op) {
       per_token(5, active);
       per_token(-2);
       break;
-    case Scores::sigmoid: per_token(4, experts); break;
+    case Scores::sigmoid:
+      per_token(4, experts);
+      break;
   }
   if (op.inputs[1] != no_tensor) per_token(1, experts);
   const std::int64_t groups = op.attributes.whole("groups");

@@ -18,8 +18,8 @@ Formula grid_cost(const Program& program, const Op& op, const Shape& grid, std::
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const bool sinks = op.inputs[1] != no_tensor;
-  cost.elementwise = grid_cost(program, op, program[op.outputs[0]].shape, op.attributes.flag("alibi") ? 7 : 5,
-                               sinks ? 2 : -2);
+  cost.elementwise =
+      grid_cost(program, op, program[op.outputs[0]].shape, op.attributes.flag("alibi") ? 7 : 5, sinks ? 2 : -2);
   add_traffic(cost, program, op);
   return cost;
 }
@@ -50,10 +50,9 @@ const Operation softmax_backward_operation{"softmax_backward", backward_cost, nu
 
 TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, std::string_view name) {
   const TensorId p = builder.activation(name, builder.shape(scores));
-  builder.emit(softmax_operation, {scores, sinks}, {p},
-               {{"causal", rule.causal ? 1.0 : 0.0},
-                {"window", static_cast<double>(rule.window)},
-                {"alibi", rule.alibi}});
+  builder.emit(
+      softmax_operation, {scores, sinks}, {p},
+      {{"causal", rule.causal ? 1.0 : 0.0}, {"window", static_cast<double>(rule.window)}, {"alibi", rule.alibi}});
   return p;
 }
 

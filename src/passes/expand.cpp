@@ -32,7 +32,8 @@ class Expansion {
       const Repeat& body = repeat(r);
       for (std::int64_t step = 0; step < body.count; ++step) {
         const std::int64_t k = body.reversed ? body.count - 1 - step : step;
-        for (std::int32_t j = body.first_op; j < body.last_op; ++j) copy_op(folded_.ops[static_cast<std::size_t>(j)], r, k);
+        for (std::int32_t j = body.first_op; j < body.last_op; ++j)
+          copy_op(folded_.ops[static_cast<std::size_t>(j)], r, k);
       }
       i = static_cast<std::size_t>(body.last_op);
     }

@@ -16,8 +16,9 @@ std::vector<bool> wanted(const Program& program) {
   std::vector<bool> want(program.tensors.size());
   for (std::size_t i = 0; i < want.size(); ++i) want[i] = program.tensors[i].kind == TensorKind::parameter;
   for (const Op& op : program.ops) {
-    const bool depends = std::any_of(op.inputs.begin(), op.inputs.end(),
-                                     [&](TensorId id) { return id != no_tensor && want[static_cast<std::size_t>(id)]; });
+    const bool depends = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+      return id != no_tensor && want[static_cast<std::size_t>(id)];
+    });
     if (!depends) continue;
     for (TensorId id : op.outputs) {
       if (id != no_tensor && program[id].dtype != DType::int32) want[static_cast<std::size_t>(id)] = true;
@@ -27,8 +28,9 @@ std::vector<bool> wanted(const Program& program) {
 }
 
 void differentiate(Gradient& g, const Op& op) {
-  const bool reached = std::any_of(op.outputs.begin(), op.outputs.end(),
-                                   [&](TensorId id) { return id != no_tensor && g.wanted(id) && g.of(id) != no_tensor; });
+  const bool reached = std::any_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
+    return id != no_tensor && g.wanted(id) && g.of(id) != no_tensor;
+  });
   if (!reached) return;
   if (op.operation->gradient == nullptr) {
     throw Error("[" + std::string(op.operation->name) + "] cannot be differentiated");

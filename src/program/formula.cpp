@@ -102,8 +102,8 @@ Term canonical(const Term& product, Dim width) {
     if (product.factors[i].symbol == Symbol::heads) heads = i;
     if (product.factors[i].symbol == Symbol::d_head) d_head = i;
   }
-  const bool plain = heads >= 0 && d_head >= 0 &&
-                     product.factors[heads].size * product.factors[d_head].size == width.size;
+  const bool plain =
+      heads >= 0 && d_head >= 0 && product.factors[heads].size * product.factors[d_head].size == width.size;
   for (int i = 0; i < product.size; ++i) {
     Dim factor = product.factors[i];
     if (plain && i == heads) factor = width;
@@ -114,9 +114,8 @@ Term canonical(const Term& product, Dim width) {
       out.times(factor);
     }
   }
-  std::sort(out.factors.begin(), out.factors.begin() + out.size, [](const Dim& a, const Dim& b) {
-    return a.symbol != b.symbol ? a.symbol < b.symbol : a.size < b.size;
-  });
+  std::sort(out.factors.begin(), out.factors.begin() + out.size,
+            [](const Dim& a, const Dim& b) { return a.symbol != b.symbol ? a.symbol < b.symbol : a.size < b.size; });
   return out;
 }
 

@@ -68,23 +68,33 @@ Strides strides_of(const Tensor& tensor) {
 std::int64_t bits(DType dtype) {
   switch (dtype) {
     case DType::float32:
-    case DType::int32: return 32;
+    case DType::int32:
+      return 32;
     case DType::bfloat16:
-    case DType::float16: return 16;
-    case DType::int8: return 8;
-    case DType::int4: return 4;
+    case DType::float16:
+      return 16;
+    case DType::int8:
+      return 8;
+    case DType::int4:
+      return 4;
   }
   return 0;
 }
 
 std::string_view dtype_name(DType dtype) {
   switch (dtype) {
-    case DType::float32: return "float32";
-    case DType::bfloat16: return "bfloat16";
-    case DType::float16: return "float16";
-    case DType::int32: return "int32";
-    case DType::int8: return "int8";
-    case DType::int4: return "int4";
+    case DType::float32:
+      return "float32";
+    case DType::bfloat16:
+      return "bfloat16";
+    case DType::float16:
+      return "float16";
+    case DType::int32:
+      return "int32";
+    case DType::int8:
+      return "int8";
+    case DType::int4:
+      return "int4";
   }
   return "";
 }

@@ -62,16 +62,16 @@ struct Tensor {
   TensorKind kind = TensorKind::activation;
   DType dtype = DType::float32;
   Shape shape;
-  std::int32_t repeat = -1;       // the repeat whose body made it: one instance per iteration
-  TensorId storage = no_tensor;   // the tensor whose memory this one is a view of
-  std::int64_t offset = 0;        // …from this element on
-  Strides strides{};              // in elements; all 0: row-major without gaps
+  std::int32_t repeat = -1;      // the repeat whose body made it: one instance per iteration
+  TensorId storage = no_tensor;  // the tensor whose memory this one is a view of
+  std::int64_t offset = 0;       // …from this element on
+  Strides strides{};             // in elements; all 0: row-major without gaps
 };
 
 // Where the elements of a tensor lie.
 Strides strides_of(const Tensor& tensor);
 
-std::string full_name(const Tensor& tensor);          // "layers.3.attention.query.weight"
+std::string full_name(const Tensor& tensor);  // "layers.3.attention.query.weight"
 std::int64_t bits(DType dtype);
 std::string_view dtype_name(DType dtype);
 std::int64_t bytes(const Tensor& tensor);
@@ -121,7 +121,7 @@ struct Repeat {
 
 struct Program {
   Workload workload;
-  Dim width;            // d_model, for formulas
+  Dim width;  // d_model, for formulas
   std::int64_t layers = 0;
   std::vector<Tensor> tensors;
   std::vector<Op> ops;
@@ -130,7 +130,9 @@ struct Program {
 
   const Tensor& operator[](TensorId id) const { return tensors[static_cast<std::size_t>(id)]; }
   // How many instances of a tensor or op of this repeat the expanded program holds.
-  std::int64_t count(std::int32_t repeat) const { return repeat < 0 ? 1 : repeats[static_cast<std::size_t>(repeat)].count; }
+  std::int64_t count(std::int32_t repeat) const {
+    return repeat < 0 ? 1 : repeats[static_cast<std::size_t>(repeat)].count;
+  }
   // The same as a dimension of formulas: L when the repeat is the whole stack.
   Dim count_dim(std::int32_t repeat) const;
 };

@@ -88,8 +88,11 @@ std::string chart_text(const Chart& chart, int width) {
   int margin = 0;
   for (double tick : y.ticks) margin = std::max(margin, display_width(flops_label(tick)));
   const int columns = std::max(20, width - margin - 3);
-  std::vector<std::vector<std::string>> cells(plot_height, std::vector<std::string>(static_cast<std::size_t>(columns), " "));
-  const auto row_of = [&](double value) { return plot_height - 1 - static_cast<int>(std::lround(y.place(value) * (plot_height - 1))); };
+  std::vector<std::vector<std::string>> cells(plot_height,
+                                              std::vector<std::string>(static_cast<std::size_t>(columns), " "));
+  const auto row_of = [&](double value) {
+    return plot_height - 1 - static_cast<int>(std::lround(y.place(value) * (plot_height - 1)));
+  };
   const auto column_of = [&](double value) { return static_cast<int>(std::lround(x.place(value) * (columns - 1))); };
   for (std::size_t s = chart.series.size(); s-- > 0;) {  // the first series is drawn last, on top
     const std::vector<double>& values = chart.series[s].values;

@@ -18,18 +18,28 @@ std::string escaped(const std::string& text) {
   std::string out;
   for (char c : printable(text)) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
 }
 
 std::string text_at(double x, double y, std::string_view anchor, const std::string& text, std::string_view extra = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra, escaped(text));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,
+                     escaped(text));
 }
 
 }  // namespace
@@ -48,7 +58,8 @@ std::string chart_svg(const Chart& chart) {
       "<style>\n"
       "  svg { background: #ffffff; font: 13px system-ui, sans-serif; }\n"
       "  text { fill: #24292f; } .soft { fill: #57606a; } .grid { stroke: #d8dee4; } .frame { stroke: #57606a; }\n"
-      "  .grid, .frame { stroke-width: 1; fill: none; } .line { fill: none; stroke-width: 2; stroke-linejoin: round; }\n"
+      "  .grid, .frame { stroke-width: 1; fill: none; } .line { fill: none; stroke-width: 2; stroke-linejoin: round; "
+      "}\n"
       "  @media (prefers-color-scheme: dark) {\n"
       "    svg { background: #0d1117; } text { fill: #e6edf3; } .soft { fill: #9198a1; } .grid { stroke: #2a313c; }\n"
       "    .frame { stroke: #9198a1; }\n"
@@ -63,7 +74,8 @@ std::string chart_svg(const Chart& chart) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", across(tick), top, top + plot_height);
     out += text_at(across(tick), top + plot_height + 20, "middle", size_label(tick), " class=\"soft\"");
   }
-  out += fmt::format("<path class=\"frame\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", left, top, top + plot_height, left + plot_width);
+  out += fmt::format("<path class=\"frame\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", left, top, top + plot_height,
+                     left + plot_width);
   out += text_at(left + plot_width / 2, height - 14, "middle", chart.x_title);
   out += text_at(left, top - 10, "start", chart.y_title, " class=\"soft\"");
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
@@ -75,13 +87,15 @@ std::string chart_svg(const Chart& chart) {
       const double px = across(chart.x[i]), py = down(series.values[i]);
       points += fmt::format("{:.1f},{:.1f} ", px, py);
       if (chart.x.size() > 64) continue;
-      dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}: {} at {}</title></circle>\n", px, py,
-                          color, escaped(series.name), flops_label(series.values[i]), size_label(chart.x[i]));
+      dots +=
+          fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}: {} at {}</title></circle>\n",
+                      px, py, color, escaped(series.name), flops_label(series.values[i]), size_label(chart.x[i]));
     }
     if (!points.empty()) points.pop_back();
     out += fmt::format("<polyline class=\"line\" stroke=\"{}\" points=\"{}\"/>\n{}", color, points, dots);
     const double line = top + 14 + 22 * static_cast<double>(s);
-    out += fmt::format("<path class=\"line\" stroke=\"{}\" d=\"M{:.1f} {:.1f}h22\"/>\n", color, left + plot_width + 18, line - 4);
+    out += fmt::format("<path class=\"line\" stroke=\"{}\" d=\"M{:.1f} {:.1f}h22\"/>\n", color, left + plot_width + 18,
+                       line - 4);
     out += text_at(left + plot_width + 46, line, "start", series.name);
   }
   return out + "</svg>\n";

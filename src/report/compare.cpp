@@ -26,7 +26,8 @@ std::vector<Line> side_by_side(const std::vector<Compared>& compared, Quantity q
   for (std::size_t m = 0; m < compared.size(); ++m) {
     std::size_t next = 0;
     for (const Row& row : rows(compared[m].ledger, quantity, By::component)) {
-      auto found = std::find_if(lines.begin(), lines.end(), [&](const Line& l) { return l.name == row.name && l.group == row.group; });
+      auto found = std::find_if(lines.begin(), lines.end(),
+                                [&](const Line& l) { return l.name == row.name && l.group == row.group; });
       if (found == lines.end()) {
         found = lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(next),
                              {row.name, row.group, std::vector<std::int64_t>(compared.size(), 0)});
@@ -73,7 +74,8 @@ Table quantity_table(const std::vector<Compared>& compared, const std::vector<Li
       const bool absent = values[m] == 0;
       cells.push_back(absent ? Cell("–", "0") : count_cell(values[m]));
       cells.push_back(absent ? Cell("", "0") : share_cell(values[m], totals[m]));
-      if (m > 0) cells.push_back(absent ? Cell() : factor_cell(static_cast<double>(values[m]), static_cast<double>(values[0])));
+      if (m > 0)
+        cells.push_back(absent ? Cell() : factor_cell(static_cast<double>(values[m]), static_cast<double>(values[0])));
     }
     table.rows.push_back(std::move(cells));
   };
@@ -113,7 +115,9 @@ Table shape_table(const std::vector<Compared>& compared) {
   };
   const auto first = [](const Compared& c) -> const Layer& { return c.model.layers.front(); };
   add("parameters", [](const Compared& c) { return count_cell(c.ledger.parameter_totals.total); });
-  const auto sparse = [](const Compared& c) { return c.ledger.parameter_totals.active != c.ledger.parameter_totals.total; };
+  const auto sparse = [](const Compared& c) {
+    return c.ledger.parameter_totals.active != c.ledger.parameter_totals.total;
+  };
   if (std::any_of(compared.begin(), compared.end(), sparse)) {
     add("active for a token", [](const Compared& c) { return count_cell(c.ledger.parameter_totals.active); });
   }
@@ -146,7 +150,8 @@ Document compare_document(const std::vector<Compared>& compared) {
     Json json = {{"name", one.model.name}};
     json["architecture"] = architecture_json(one.model);
     json["workload"] = workload_json(one.ledger.workload);
-    json["parameters"] = {{"total", p.total}, {"active", p.active}, {"embedding", p.embedding}, {"non_embedding", p.non_embedding}};
+    json["parameters"] = {
+        {"total", p.total}, {"active", p.active}, {"embedding", p.embedding}, {"non_embedding", p.non_embedding}};
     json["flops"] = {{"matmul", one.ledger.total().matmul}, {"elementwise", one.ledger.total().elementwise}};
     json["weights"] = weights_json(one.ledger);
     models.push_back(std::move(json));

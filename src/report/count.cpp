@@ -15,10 +15,14 @@ using Kind = Column::Kind;
 
 std::string_view title_of(By by) {
   switch (by) {
-    case By::component: return "component";
-    case By::layer: return "layer";
-    case By::tensor: return "tensor";
-    case By::op: return "operation";
+    case By::component:
+      return "component";
+    case By::layer:
+      return "layer";
+    case By::tensor:
+      return "tensor";
+    case By::op:
+      return "operation";
   }
   return "";
 }
@@ -46,7 +50,9 @@ std::vector<Row> folded(const std::vector<Row>& rows) {
   for (const Row& row : rows) {
     const bool layer = row.name.starts_with("layer ");
     std::size_t same = layer ? 0 : out.size();
-    while (same < out.size() && !(!layers[same].empty() && out[same].each == row.value && out[same].formula == row.formula)) ++same;
+    while (same < out.size() &&
+           !(!layers[same].empty() && out[same].each == row.value && out[same].formula == row.formula))
+      ++same;
     if (same == out.size()) {
       out.push_back(row);
       layers.emplace_back();
@@ -88,7 +94,12 @@ Row blocks_of(const std::vector<Row>& rows) {
 
 // One row per component, and over the components of a group of several their sum.
 Table counted_table(const std::vector<Row>& rows, const Counted& form) {
-  Table table{form.title, {{std::string(title_of(form.by))}, {form.by == By::layer ? "formula of one" : "formula", false, Kind::formula}}, {}, 1, {}};
+  Table table{
+      form.title,
+      {{std::string(title_of(form.by))}, {form.by == By::layer ? "formula of one" : "formula", false, Kind::formula}},
+      {},
+      1,
+      {}};
   std::int64_t most_each = 0;
   for (const Row& row : rows) most_each = std::max(most_each, row.each);
   const bool each = most_each > 0 && most_each < long_number;
@@ -139,10 +150,15 @@ Table counted_table(const std::vector<Row>& rows, const Counted& form) {
 }
 
 Table training_table(const Ledger& ledger) {
-  Table table{"Training step", {{"stage"}, {"matmul FLOPs", true}, {"share", true}, {"element-wise FLOPs", true}, {"of forward", true}}, {}, 1, {}};
+  Table table{"Training step",
+              {{"stage"}, {"matmul FLOPs", true}, {"share", true}, {"element-wise FLOPs", true}, {"of forward", true}},
+              {},
+              1,
+              {}};
   const WorkTotals total = ledger.total();
   const auto add = [&](const char* name, const WorkTotals& part) {
-    table.rows.push_back({name, count_cell(part.matmul), share_cell(part.matmul, total.matmul), count_cell(part.elementwise),
+    table.rows.push_back({name, count_cell(part.matmul), share_cell(part.matmul, total.matmul),
+                          count_cell(part.elementwise),
                           factor_cell(static_cast<double>(part.matmul), static_cast<double>(ledger.forward.matmul))});
   };
   add("forward", ledger.forward);
@@ -152,7 +168,9 @@ Table training_table(const Ledger& ledger) {
   return table;
 }
 
-std::string rule_number(double value, const std::string& unit) { return unit == "share" ? percent(value) : grouped(value); }
+std::string rule_number(double value, const std::string& unit) {
+  return unit == "share" ? percent(value) : grouped(value);
+}
 
 // What a person wants to know first.
 Table summary_table(const Ledger& ledger, const CountView& view, const Model& model) {
@@ -160,21 +178,24 @@ Table summary_table(const Ledger& ledger, const CountView& view, const Model& mo
   const ParameterTotals& p = ledger.parameter_totals;
   std::string parameters = fmt::format("{} ({})", grouped(p.total), compact(static_cast<double>(p.total)));
   if (p.active != p.total) {
-    parameters += fmt::format("; {} ({}) active for a token", grouped(p.active), compact(static_cast<double>(p.active)));
+    parameters +=
+        fmt::format("; {} ({}) active for a token", grouped(p.active), compact(static_cast<double>(p.active)));
   }
   table.rows.push_back({"parameters", parameters});
   const WorkTotals work = ledger.total();
-  table.rows.push_back({"FLOPs", fmt::format("{} ({}) in matrix products, {} element-wise", grouped(work.matmul),
-                                             flops(static_cast<double>(work.matmul)),
-                                             flops(static_cast<double>(work.elementwise)))});
+  table.rows.push_back(
+      {"FLOPs", fmt::format("{} ({}) in matrix products, {} element-wise", grouped(work.matmul),
+                            flops(static_cast<double>(work.matmul)), flops(static_cast<double>(work.elementwise)))});
   if (view.convention != Convention::exact) {
     const Rule rule = convention_flops(view.convention, model, ledger);
     const auto error = rule.error();
-    table.rows.push_back({"as published", fmt::format("{} by {} ({}){}", grouped(rule.estimate), rule.name, rule.reference,
-                                                      error ? ", " + signed_percent(*error) + " against exact" : "")});
+    table.rows.push_back(
+        {"as published", fmt::format("{} by {} ({}){}", grouped(rule.estimate), rule.name, rule.reference,
+                                     error ? ", " + signed_percent(*error) + " against exact" : "")});
   }
-  table.rows.push_back({"weights", fmt::format("{} in float32, {} in bfloat16", binary_bytes(weight_bytes(ledger, DType::float32)),
-                                               binary_bytes(weight_bytes(ledger, DType::bfloat16)))});
+  table.rows.push_back(
+      {"weights", fmt::format("{} in float32, {} in bfloat16", binary_bytes(weight_bytes(ledger, DType::float32)),
+                              binary_bytes(weight_bytes(ledger, DType::bfloat16)))});
   return table;
 }
 
@@ -198,7 +219,11 @@ Table weights_table(const Ledger& ledger) {
 }
 
 Table rules_table(const std::vector<Rule>& rules) {
-  Table table{"Rules of thumb", {{"rule", false, Kind::formula}, {"for"}, {"estimate", true}, {"exact", true}, {"error", true}}, {}, 0, {}};
+  Table table{"Rules of thumb",
+              {{"rule", false, Kind::formula}, {"for"}, {"estimate", true}, {"exact", true}, {"error", true}},
+              {},
+              0,
+              {}};
   for (const Rule& rule : rules) {
     const auto error = rule.error();
     table.rows.push_back({rule.name, rule.meaning, rule_number(rule.estimate, rule.unit),
@@ -222,7 +247,8 @@ Table symbols_table(std::vector<Dim> dims) {
   Table table{"Symbols", {{"symbol"}, {"size", true}, {"meaning"}}, {}, 0, {}};
   std::stable_sort(dims.begin(), dims.end(), [](const Dim& a, const Dim& b) { return a.symbol < b.symbol; });
   for (const Dim& dim : dims) {
-    table.rows.push_back({std::string(symbol_text(dim.symbol)), count_cell(dim.size), std::string(symbol_meaning(dim.symbol))});
+    table.rows.push_back(
+        {std::string(symbol_text(dim.symbol)), count_cell(dim.size), std::string(symbol_meaning(dim.symbol))});
   }
   return table;
 }

@@ -27,7 +27,8 @@ void add_grouping(Json& json, const Ledger& ledger, By by) {
 }
 
 Json rule_json(const Rule& rule) {
-  Json json = {{"name", rule.name}, {"meaning", rule.meaning}, {"unit", rule.unit}, {"estimate", number_json(rule.estimate)}};
+  Json json = {
+      {"name", rule.name}, {"meaning", rule.meaning}, {"unit", rule.unit}, {"estimate", number_json(rule.estimate)}};
   json["exact"] = rule.exact ? number_json(*rule.exact) : Json();
   const auto error = rule.error();
   json["error"] = error ? Json(*error) : Json();
@@ -63,7 +64,8 @@ Json count_json(const Model& model, const Ledger& ledger, const CountView& view,
   json["flops"]["elementwise_by_component"] = rows_json(ledger, Quantity::elementwise, By::component);
   if (view.by != By::component) add_grouping(json, ledger, view.by);
   json["weights"] = weights_json(ledger);
-  if (view.convention != Convention::exact) json["convention"] = rule_json(convention_flops(view.convention, model, ledger));
+  if (view.convention != Convention::exact)
+    json["convention"] = rule_json(convention_flops(view.convention, model, ledger));
   json["rules"] = Json::array();
   for (const Rule& rule : rules) json["rules"].push_back(rule_json(rule));
   if (view.file) json["file"] = file_json(*view.file);

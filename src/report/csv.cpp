@@ -51,7 +51,7 @@ std::string render_csv(const Document& document) {
   for (const Part& part : document.parts) {
     const Table* table = std::get_if<Table>(&part);
     const bool titled = table != nullptr && std::any_of(table->columns.begin(), table->columns.end(),
-                                                         [](const Column& column) { return !column.title.empty(); });
+                                                        [](const Column& column) { return !column.title.empty(); });
     if (titled && document.csv.empty()) tables.push_back(table);
   }
   const bool several = tables.size() > 1;

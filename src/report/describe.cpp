@@ -66,28 +66,37 @@ std::string norm_text(const Model& model) {
   const std::optional<Norm>& norm = norm_of(model);
   if (!norm) return "no norms";
   const std::string_view where = norm_position_word(model.layers.front().attention_norms);
-  return fmt::format("{}{}", where == "post" ? "post-norm " : "", norm->kind == Norm::Kind::rms ? "RMSNorm" : "LayerNorm");
+  return fmt::format("{}{}", where == "post" ? "post-norm " : "",
+                     norm->kind == Norm::Kind::rms ? "RMSNorm" : "LayerNorm");
 }
 
 bool has_bias(const Layer& layer) { return layer.attention.output_bias || layer.feed_forward.bias; }
 
-bool has_qkv_bias(const Attention& attention) { return attention.query_bias || attention.key_bias || attention.value_bias; }
+bool has_qkv_bias(const Attention& attention) {
+  return attention.query_bias || attention.key_bias || attention.value_bias;
+}
 
 std::string_view biases_text(const Layer& layer) {
   return has_bias(layer) ? " · biases" : has_qkv_bias(layer.attention) ? " · query, key and value biases" : "";
 }
 
 bool crosses(const Model& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.cross_attention.has_value(); });
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& l) { return l.cross_attention.has_value(); });
 }
 
 std::string_view word_of(Activation activation) {
   switch (activation) {
-    case Activation::gelu: return "gelu";
-    case Activation::gelu_tanh: return "gelu_tanh";
-    case Activation::relu: return "relu";
-    case Activation::relu_squared: return "relu_squared";
-    case Activation::silu: return "silu";
+    case Activation::gelu:
+      return "gelu";
+    case Activation::gelu_tanh:
+      return "gelu_tanh";
+    case Activation::relu:
+      return "relu";
+    case Activation::relu_squared:
+      return "relu_squared";
+    case Activation::silu:
+      return "silu";
   }
   return "";
 }
@@ -95,7 +104,8 @@ std::string_view word_of(Activation activation) {
 }  // namespace
 
 const Layer* mixture_layer(const Model& model) {
-  const auto found = std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.mixture.has_value(); });
+  const auto found =
+      std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.mixture.has_value(); });
   return found == model.layers.end() ? nullptr : &*found;
 }
 
@@ -105,12 +115,14 @@ std::string describe(const Model& model) {
                                  grouped(model.d_model), heads_text(first.attention));
   const Layer* mixture = mixture_layer(model);
   if (mixture == nullptr || !first.mixture) {
-    text += fmt::format(" · {}feed-forward {}", first.feed_forward.gated ? "gated " : "", grouped(first.feed_forward.d_ff));
+    text +=
+        fmt::format(" · {}feed-forward {}", first.feed_forward.gated ? "gated " : "", grouped(first.feed_forward.d_ff));
   }
   if (mixture != nullptr) {
     text += fmt::format(" · {} of {} experts of {}", mixture->mixture->n_active, mixture->mixture->n_experts,
                         grouped(mixture->feed_forward.d_ff));
-    if (mixture->mixture->shared) text += fmt::format(" and a shared one of {}", grouped(mixture->mixture->shared->d_ff));
+    if (mixture->mixture->shared)
+      text += fmt::format(" and a shared one of {}", grouped(mixture->mixture->shared->d_ff));
   }
   return text + fmt::format(" · vocabulary {} · context {}{} · {} · {}{}{}{}", grouped(model.vocab_size),
                             grouped(model.context), windows_text(model), positions_text(model), norm_text(model),
@@ -120,21 +132,29 @@ std::string describe(const Model& model) {
 
 std::string_view word_of(Phase phase) {
   switch (phase) {
-    case Phase::forward: return "forward";
-    case Phase::prefill: return "prefill";
-    case Phase::decode: return "decode";
-    case Phase::train: return "train";
+    case Phase::forward:
+      return "forward";
+    case Phase::prefill:
+      return "prefill";
+    case Phase::decode:
+      return "decode";
+    case Phase::train:
+      return "train";
   }
   return "";
 }
 
 std::string describe(const Workload& w) {
-  std::string text = w.phase == Phase::train ? "training step" : w.phase == Phase::forward ? "forward pass" : std::string(word_of(w.phase));
+  std::string text = w.phase == Phase::train     ? "training step"
+                     : w.phase == Phase::forward ? "forward pass"
+                                                 : std::string(word_of(w.phase));
   text += fmt::format(" · batch {} · {} {}", grouped(w.batch), grouped(w.tokens), w.tokens == 1 ? "token" : "tokens");
   if (w.past > 0) text += fmt::format(" after {}", grouped(w.past));
   if (w.encoder_tokens > 0) text += fmt::format(" · {} from an encoder", grouped(w.encoder_tokens));
   if (w.tokens > 1 || w.logits == Logits::none) {
-    text += w.logits == Logits::all ? " · every logit" : w.logits == Logits::last ? " · the last logits" : " · no logits";
+    text += w.logits == Logits::all    ? " · every logit"
+            : w.logits == Logits::last ? " · the last logits"
+                                       : " · no logits";
   }
   return text + (w.causal == Causal::exact ? " · causal scores only" : "");
 }
@@ -153,7 +173,9 @@ nlohmann::ordered_json architecture_json(const Model& model) {
                                  {"vocab_size", model.vocab_size},
                                  {"context", model.context},
                                  {"tied", model.head.tied},
-                                 {"norm", !norm ? "none" : norm->kind == Norm::Kind::rms ? "rmsnorm" : "layernorm"},
+                                 {"norm", !norm                           ? "none"
+                                          : norm->kind == Norm::Kind::rms ? "rmsnorm"
+                                                                          : "layernorm"},
                                  {"norm_position", norm_position_word(first.attention_norms)},
                                  {"positions", positions_word(model)},
                                  {"activation", word_of(first.feed_forward.activation)},
@@ -169,7 +191,8 @@ nlohmann::ordered_json architecture_json(const Model& model) {
 }
 
 nlohmann::ordered_json workload_json(const Workload& w) {
-  nlohmann::ordered_json json = {{"phase", word_of(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
+  nlohmann::ordered_json json = {
+      {"phase", word_of(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
   if (w.encoder_tokens > 0) json["encoder_tokens"] = w.encoder_tokens;
   json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
   return json;

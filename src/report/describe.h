@@ -31,6 +31,6 @@ const Layer* mixture_layer(const Model& model);
 Cell count_cell(std::int64_t value);
 Cell share_cell(std::int64_t part, std::int64_t whole);  // "31.7%"
 Cell bar_cell(std::int64_t part, std::int64_t whole);
-Cell factor_cell(double value, double base);             // "×2.00"
+Cell factor_cell(double value, double base);  // "×2.00"
 
 }  // namespace reckon

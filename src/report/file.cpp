@@ -22,9 +22,11 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 
 // A table of the first names, and a last row that says how many more there are.
 template <class Items, class Cells>
-void add_names(Document& document, const std::string& title, std::vector<Column> columns, const Items& items, Cells cells) {
+void add_names(Document& document, const std::string& title, std::vector<Column> columns, const Items& items,
+               Cells cells) {
   if (items.empty()) return;
-  Table table{fmt::format("{}: {}", title, grouped(static_cast<std::int64_t>(items.size()))), std::move(columns), {}, 0, {}};
+  Table table{
+      fmt::format("{}: {}", title, grouped(static_cast<std::int64_t>(items.size()))), std::move(columns), {}, 0, {}};
   for (std::size_t i = 0; i < std::min(items.size(), most_names); ++i) table.rows.push_back(cells(items[i]));
   if (items.size() > most_names) {
     std::vector<Cell> more(table.columns.size());
@@ -37,31 +39,42 @@ void add_names(Document& document, const std::string& title, std::vector<Column>
 }  // namespace
 
 void add_file_parts(Document& document, const Model& model, const FileReport& file) {
-  Table table{"In the file", {{"type"}, {"tensors", true}, {"elements", true}, {"bytes", true}, {"size", true}}, {}, 1, {}};
+  Table table{
+      "In the file", {{"type"}, {"tensors", true}, {"elements", true}, {"bytes", true}, {"size", true}}, {}, 1, {}};
   std::int64_t tensors = 0;
   for (const auto& [type, share] : file.types) {
     table.rows.push_back({std::string(name_of(type)), count_cell(share.tensors), count_cell(share.elements),
                           count_cell(share.bytes), binary_bytes(share.bytes)});
     tensors += share.tensors;
   }
-  table.rows.push_back({"all", count_cell(tensors), count_cell(file.elements), count_cell(file.bytes), binary_bytes(file.bytes)});
+  table.rows.push_back(
+      {"all", count_cell(tensors), count_cell(file.elements), count_cell(file.bytes), binary_bytes(file.bytes)});
   document.parts.emplace_back(std::move(table));
 
   std::string verdict = fmt::format("{} has {} parameters", model.name, grouped(file.expected_elements));
   if (file.buffer_elements > 0) verdict += fmt::format(" and {} elements of buffers", grouped(file.buffer_elements));
-  verdict += file.complete ? "; the file holds every one of them" : "; the file does not hold all of them as the model has them";
+  verdict += file.complete ? "; the file holds every one of them"
+                           : "; the file does not hold all of them as the model has them";
   const std::int64_t more = file.elements - file.expected_elements - file.buffer_elements;
   if (file.complete && more > 0) verdict += fmt::format(", and {} elements besides", grouped(more));
   document.parts.emplace_back(Paragraph{verdict + "."});
 
   add_names(document, "In the file, not in the model", {{"name"}, {"shape"}, {"why"}}, file.unexpected,
-            [](const FileReport::Unexpected& t) { return std::vector<Cell>{t.name, shape_text(t.shape), t.why}; });
+            [](const FileReport::Unexpected& t) {
+              return std::vector<Cell>{t.name, shape_text(t.shape), t.why};
+            });
   add_names(document, "In the model, not in the file", {{"name"}, {"shape"}}, file.missing,
-            [](const FileReport::Missing& t) { return std::vector<Cell>{t.name, shape_text(t.shape)}; });
+            [](const FileReport::Missing& t) {
+              return std::vector<Cell>{t.name, shape_text(t.shape)};
+            });
   add_names(document, "Of another shape", {{"name"}, {"in the file"}, {"in the model"}}, file.misshapen,
-            [](const FileReport::Misshapen& t) { return std::vector<Cell>{t.name, shape_text(t.found), shape_text(t.expected)}; });
+            [](const FileReport::Misshapen& t) {
+              return std::vector<Cell>{t.name, shape_text(t.found), shape_text(t.expected)};
+            });
   add_names(document, "Quantized in the file", {{"name"}, {"format"}}, file.quantized,
-            [](const FileReport::Quantized& t) { return std::vector<Cell>{t.name, t.format}; });
+            [](const FileReport::Quantized& t) {
+              return std::vector<Cell>{t.name, t.format};
+            });
 }
 
 Json file_json(const FileReport& file) {
@@ -76,13 +89,15 @@ Json file_json(const FileReport& file) {
                {"misshapen", Json::array()},
                {"quantized", Json::array()}};
   for (const auto& [type, share] : file.types) {
-    json["types"][std::string(name_of(type))] = {{"tensors", share.tensors}, {"elements", share.elements}, {"bytes", share.bytes}};
+    json["types"][std::string(name_of(type))] = {
+        {"tensors", share.tensors}, {"elements", share.elements}, {"bytes", share.bytes}};
   }
   for (const auto& t : file.unexpected) {
     json["unexpected"].push_back({{"name", t.name}, {"shape", t.shape}, {"elements", t.elements}, {"why", t.why}});
   }
   for (const auto& t : file.missing) json["missing"].push_back({{"name", t.name}, {"shape", t.shape}});
-  for (const auto& t : file.misshapen) json["misshapen"].push_back({{"name", t.name}, {"found", t.found}, {"expected", t.expected}});
+  for (const auto& t : file.misshapen)
+    json["misshapen"].push_back({{"name", t.name}, {"found", t.found}, {"expected", t.expected}});
   for (const auto& t : file.quantized) json["quantized"].push_back({{"name", t.name}, {"format", t.format}});
   return json;
 }

@@ -46,7 +46,9 @@ void append(std::string& out, const Table& table) {
   out += "\n";
 }
 
-void append(std::string& out, const Heading& heading) { out += (heading.level == 1 ? "## " : "### ") + escaped(heading.text) + "\n\n"; }
+void append(std::string& out, const Heading& heading) {
+  out += (heading.level == 1 ? "## " : "### ") + escaped(heading.text) + "\n\n";
+}
 void append(std::string& out, const Paragraph& paragraph) { out += escaped(paragraph.text) + "\n\n"; }
 
 void append(std::string& out, const Block& block) {

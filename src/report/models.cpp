@@ -10,17 +10,26 @@ namespace reckon {
 Document models_document(const std::vector<Model>& models) {
   Document document;
   Table table{"",
-              {{"name", false, Column::Kind::name}, {"parameters", true}, {"layers", true}, {"width", true}, {"heads", true},
-               {"vocabulary", true}, {"context", true}, {"family"}},
-              {}, 0, {}};
+              {{"name", false, Column::Kind::name},
+               {"parameters", true},
+               {"layers", true},
+               {"width", true},
+               {"heads", true},
+               {"vocabulary", true},
+               {"context", true},
+               {"family"}},
+              {},
+              0,
+              {}};
   document.json = {{"schema", "reckon.models/1"}, {"models", nlohmann::ordered_json::array()}};
   for (const Model& model : models) {
     const std::int64_t parameters = count_parameters(model);
     const Attention& attention = model.layers.front().attention;
     const bool grouped_heads = attention.n_kv_heads != attention.n_heads;
     const std::string heads = grouped(attention.n_heads) + (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");
-    table.rows.push_back({model.name, count_cell(parameters), count_cell(static_cast<std::int64_t>(model.layers.size())),
-                          count_cell(model.d_model), heads, count_cell(model.vocab_size), count_cell(model.context), model.family});
+    table.rows.push_back({model.name, count_cell(parameters),
+                          count_cell(static_cast<std::int64_t>(model.layers.size())), count_cell(model.d_model), heads,
+                          count_cell(model.vocab_size), count_cell(model.context), model.family});
     nlohmann::ordered_json json = {{"name", model.name}, {"parameters", parameters}};
     json.update(architecture_json(model));
     document.json["models"].push_back(std::move(json));

@@ -91,7 +91,8 @@ std::string compact(double value) {
   static constexpr std::array<std::string_view, 5> units = {"", "k", "M", "B", "T"};
   if (std::abs(value) >= 1e15) return grouped(value);
   const Scaled s = scaled(value, 1000, units.size());
-  return with_sign(trimmed(fmt::format("{:.{}f}", s.value, std::abs(s.value) < 10 ? 2 : 1))) + std::string(units[s.unit]);
+  return with_sign(trimmed(fmt::format("{:.{}f}", s.value, std::abs(s.value) < 10 ? 2 : 1))) +
+         std::string(units[s.unit]);
 }
 
 }  // namespace reckon

@@ -6,13 +6,13 @@
 
 namespace reckon {
 
-std::string grouped(std::int64_t value);                 // 1,234,567
-std::string grouped(double value);                       // 1,536 · 0.25 · 3.14e23
-std::string percent(double share, int digits = 1);       // 31.7%
+std::string grouped(std::int64_t value);                   // 1,234,567
+std::string grouped(double value);                         // 1,536 · 0.25 · 3.14e23
+std::string percent(double share, int digits = 1);         // 31.7%
 std::string signed_percent(double share, int digits = 1);  // −32.2%, +0.4%
-std::string binary_bytes(std::int64_t bytes);            // 7.92 GiB
-std::string decimal_bytes(std::int64_t bytes);           // 8.51 GB
-std::string flops(double flops);                         // 4.513 TFLOP
-std::string compact(double value);                       // 124.4M, 6.74B, 1.5T
+std::string binary_bytes(std::int64_t bytes);              // 7.92 GiB
+std::string decimal_bytes(std::int64_t bytes);             // 8.51 GB
+std::string flops(double flops);                           // 4.513 TFLOP
+std::string compact(double value);                         // 124.4M, 6.74B, 1.5T
 
 }  // namespace reckon

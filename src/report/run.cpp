@@ -36,12 +36,14 @@ Document logits_document(std::span<const std::int32_t> ids, std::span<const floa
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
                       [&](std::size_t a, std::size_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
     std::string best;
-    for (std::size_t i = 0; i < most; ++i) best += fmt::format("{}{} ({:.3f})", i == 0 ? "" : "  ", order[i], row[order[i]]);
+    for (std::size_t i = 0; i < most; ++i)
+      best += fmt::format("{}{} ({:.3f})", i == 0 ? "" : "  ", order[i], row[order[i]]);
     table.rows.push_back({grouped(static_cast<std::int64_t>(t)), std::to_string(ids[t]), best});
     all.push_back(std::vector<float>(row.begin(), row.end()));
   }
   document.parts.push_back(table);
-  document.json = {{"schema", "reckon.logits/1"}, {"ids", std::vector<std::int32_t>(ids.begin(), ids.end())}, {"logits", all}};
+  document.json = {
+      {"schema", "reckon.logits/1"}, {"ids", std::vector<std::int32_t>(ids.begin(), ids.end())}, {"logits", all}};
   return document;
 }
 
@@ -49,22 +51,24 @@ Document verify_document(const Model& model, const Verification& v) {
   Document document;
   document.parts.push_back(Heading{fmt::format("{}: predicted and measured", model.name)});
   Table table;
-  table.columns = {{"quantity", false}, {"headline", true}, {"lowered", true}, {"measured", true}, {"difference", true}};
+  table.columns = {
+      {"quantity", false}, {"headline", true}, {"lowered", true}, {"measured", true}, {"difference", true}};
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
   for (const Check& check : v.checks) {
     const std::int64_t off = check.measured - check.lowered;
     table.rows.push_back({check.name, check.headline ? figure(*check.headline, check.unit) : "",
                           figure(check.lowered, check.unit), figure(check.measured, check.unit),
                           off == 0 ? "equal" : fmt::format("{}{}", off > 0 ? "+" : "−", grouped(std::abs(off)))});
-    nlohmann::ordered_json entry{{"name", check.name}, {"unit", check.unit}, {"headline", nullptr},
+    nlohmann::ordered_json entry{{"name", check.name},       {"unit", check.unit},         {"headline", nullptr},
                                  {"lowered", check.lowered}, {"measured", check.measured}, {"equal", check.equal()}};
     if (check.headline) entry["headline"] = *check.headline;
     checks.push_back(entry);
   }
   document.parts.push_back(table);
-  document.parts.push_back(Paragraph{
-      "Headline: what the mathematics asks for. Lowered: what this machine's program says it will do. Measured: what the "
-      "kernels, the arena and the weights report themselves. Lowered and measured must be equal."});
+  document.parts.push_back(
+      Paragraph{"Headline: what the mathematics asks for. Lowered: what this machine's program says it will do. "
+                "Measured: what the "
+                "kernels, the arena and the weights report themselves. Lowered and measured must be equal."});
 
   nlohmann::ordered_json differences = nlohmann::ordered_json::array();
   if (!v.differences.empty()) {
@@ -73,8 +77,11 @@ Document verify_document(const Model& model, const Verification& v) {
     items.columns = {{"phase", false}, {"component", false}, {"headline", true}, {"lowered", true}, {"reason", false}};
     for (const Difference& d : v.differences) {
       items.rows.push_back({d.phase, d.component, grouped(d.headline), grouped(d.lowered), d.reason});
-      differences.push_back({{"phase", d.phase}, {"component", d.component}, {"headline", d.headline},
-                             {"lowered", d.lowered}, {"reason", d.reason}});
+      differences.push_back({{"phase", d.phase},
+                             {"component", d.component},
+                             {"headline", d.headline},
+                             {"lowered", d.lowered},
+                             {"reason", d.reason}});
     }
     document.parts.push_back(items);
   }
@@ -89,8 +96,10 @@ Document verify_document(const Model& model, const Verification& v) {
   line("prefill", v.prefill_tokens, v.prefill_seconds);
   line("decode", v.decode_tokens, v.decode_seconds);
   document.parts.push_back(pace);
-  document.parts.push_back(Paragraph{fmt::format("Apart from these: the kernels reserve {} of scratch, of which they touch what they need; the process held {} at most.",
-                                                 binary_bytes(v.scratch_bytes), binary_bytes(v.peak_rss))});
+  document.parts.push_back(
+      Paragraph{fmt::format("Apart from these: the kernels reserve {} of scratch, of which they touch what they need; "
+                            "the process held {} at most.",
+                            binary_bytes(v.scratch_bytes), binary_bytes(v.peak_rss))});
   document.json = {{"schema", "reckon.verify/1"},
                    {"model", model.name},
                    {"holds", v.holds()},
@@ -120,17 +129,21 @@ Document profile_document(const Profile& profile) {
     sum.bytes += event.bytes;
   }
   std::vector<std::pair<std::string, Sum>> order(sums.begin(), sums.end());
-  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
   Document document;
   Table table;
   table.title = "Where the time went";
-  table.columns = {{"operation", false}, {"calls", true}, {"ms", true}, {"share", true}, {"GFLOP/s", true}, {"GB/s", true}};
+  table.columns = {{"operation", false}, {"calls", true},   {"ms", true},
+                   {"share", true},      {"GFLOP/s", true}, {"GB/s", true}};
   nlohmann::ordered_json operations = nlohmann::ordered_json::array();
   for (const auto& [name, sum] : order) {
-    const double rate = static_cast<double>(sum.flops) / sum.time * 1e-9, flow = static_cast<double>(sum.bytes) / sum.time * 1e-9;
+    const double rate = static_cast<double>(sum.flops) / sum.time * 1e-9,
+                 flow = static_cast<double>(sum.bytes) / sum.time * 1e-9;
     table.rows.push_back({name, grouped(sum.calls), fmt::format("{:.3f}", sum.time * 1e3), percent(sum.time / total),
                           sum.flops > 0 ? fmt::format("{:.1f}", rate) : "", fmt::format("{:.1f}", flow)});
-    operations.push_back({{"operation", name}, {"calls", sum.calls}, {"seconds", sum.time}, {"flops", sum.flops}, {"bytes", sum.bytes}});
+    operations.push_back(
+        {{"operation", name}, {"calls", sum.calls}, {"seconds", sum.time}, {"flops", sum.flops}, {"bytes", sum.bytes}});
   }
   document.parts.push_back(table);
   document.json = {{"schema", "reckon.profile/1"}, {"seconds", total}, {"operations", operations}};
@@ -141,14 +154,15 @@ std::string chrome_trace(const Profile& profile) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   const auto zero = profile.events().empty() ? Profile::Time{} : profile.events().front().begin;
   for (const Profile::Event& event : profile.events()) {
-    events.push_back({{"name", event.operation},
-                      {"cat", event.path},
-                      {"ph", "X"},
-                      {"ts", seconds(zero, event.begin) * 1e6},
-                      {"dur", seconds(event.begin, event.end) * 1e6},
-                      {"pid", 1},
-                      {"tid", 1},
-                      {"args", {{"path", event.path}, {"layer", event.layer}, {"flops", event.flops}, {"bytes", event.bytes}}}});
+    events.push_back(
+        {{"name", event.operation},
+         {"cat", event.path},
+         {"ph", "X"},
+         {"ts", seconds(zero, event.begin) * 1e6},
+         {"dur", seconds(event.begin, event.end) * 1e6},
+         {"pid", 1},
+         {"tid", 1},
+         {"args", {{"path", event.path}, {"layer", event.layer}, {"flops", event.flops}, {"bytes", event.bytes}}}});
   }
   return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
 }

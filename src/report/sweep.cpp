@@ -19,7 +19,12 @@ SweepPoint sweep_point(std::int64_t value, const Ledger& ledger) {
 }
 
 Chart sweep_chart(const Sweep& sweep) {
-  Chart chart{fmt::format("{}: matmul FLOPs by {}", sweep.model, sweep.option), sweep.option, "FLOPs", sweep.doubling, true, {},
+  Chart chart{fmt::format("{}: matmul FLOPs by {}", sweep.model, sweep.option),
+              sweep.option,
+              "FLOPs",
+              sweep.doubling,
+              true,
+              {},
               {{"all", {}}, {"scores and mixing", {}}, {"feed-forward", {}}, {"projections", {}}, {"head", {}}}};
   for (const SweepPoint& point : sweep.points) {
     if (sweep.doubling && point.value == 0) continue;  // a logarithmic axis has no zero
@@ -34,9 +39,17 @@ Chart sweep_chart(const Sweep& sweep) {
 Document sweep_document(const Sweep& sweep) {
   Document document;
   Table table{"",
-              {{sweep.option, true}, {"parameters", true}, {"matmul FLOPs", true}, {"growth", true},
-               {"scores, mixing", true}, {"feed-forward", true}, {"projections", true}, {"head", true}},
-              {}, 0, {}};
+              {{sweep.option, true},
+               {"parameters", true},
+               {"matmul FLOPs", true},
+               {"growth", true},
+               {"scores, mixing", true},
+               {"feed-forward", true},
+               {"projections", true},
+               {"head", true}},
+              {},
+              0,
+              {}};
   const Workload& w = sweep.workload;
   document.json = {{"schema", "reckon.sweep/1"}, {"model", sweep.model}, {"option", sweep.option}};
   document.json["workload"] = {{"phase", word_of(w.phase)}, {"causal", w.causal == Causal::exact ? "exact" : "full"}};

@@ -24,7 +24,7 @@ struct Sweep {
   std::string model;   // its name
   std::string option;  // "context"
   bool doubling = false;
-  Workload workload;   // of the first point
+  Workload workload;  // of the first point
   std::vector<SweepPoint> points;
 };
 

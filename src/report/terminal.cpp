@@ -73,7 +73,8 @@ class TableWriter {
   std::string write() const {
     std::string out;
     if (!table_.title.empty()) {
-      for (const std::string& line : wrap(printable(table_.title), width_, Breaks::words)) out += paint_(bold, line) + "\n";
+      for (const std::string& line : wrap(printable(table_.title), width_, Breaks::words))
+        out += paint_(bold, line) + "\n";
     }
     bool first = true;
     for (const Layout& layout : layouts()) {

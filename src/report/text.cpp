@@ -13,9 +13,9 @@ int width_of(std::uint32_t c) {
     std::uint32_t first, last;
   };
   static constexpr Range none[] = {{0x300, 0x36F}, {0x200B, 0x200F}, {0x20D0, 0x20FF}, {0xFE00, 0xFE0F}};
-  static constexpr Range two[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF}, {0xAC00, 0xD7A3}, {0xF900, 0xFAFF},
-                                  {0xFE30, 0xFE6F}, {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF},
-                                  {0x20000, 0x3FFFD}};
+  static constexpr Range two[] = {{0x1100, 0x115F}, {0x2E80, 0xA4CF},   {0xAC00, 0xD7A3},
+                                  {0xF900, 0xFAFF}, {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},
+                                  {0xFFE0, 0xFFE6}, {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
   const auto in = [c](const Range& range) { return c >= range.first && c <= range.last; };
   if (c < 0x300) return 1;
   if (std::any_of(std::begin(none), std::end(none), in)) return 0;
@@ -27,7 +27,8 @@ int break_rank(std::string_view text, std::size_t at, Breaks breaks) {
   const std::string_view rest = text.substr(at);
   if (breaks == Breaks::words) {
     if (rest.starts_with(' ')) return 2;
-    const bool inside = rest.size() > 1 && (rest[0] == '.' || rest[0] == '/') && (rest[1] < '0' || rest[1] > '9') && rest[1] != ' ';
+    const bool inside =
+        rest.size() > 1 && (rest[0] == '.' || rest[0] == '/') && (rest[1] < '0' || rest[1] > '9') && rest[1] != ' ';
     return inside ? 1 : 0;  // names of tensors, paths
   }
   if (rest.starts_with(" + ") || rest.starts_with(" − ")) return 2;

@@ -44,8 +44,14 @@ void fill_sinusoids(float* row, std::int64_t position, std::int64_t width) {
 }  // namespace
 
 Engine::Engine(Model model, Weights weights, const EngineOptions& options)
-    : model_(std::move(model)), ropes_(distinct_ropes(model_)), weights_(std::move(weights)), options_(filled(options, model_)), pool_(options_.threads),
-      scratch_(options_.threads), counters_(options_.threads), machine_{pool_, scratch_, counters_} {
+    : model_(std::move(model)),
+      ropes_(distinct_ropes(model_)),
+      weights_(std::move(weights)),
+      options_(filled(options, model_)),
+      pool_(options_.threads),
+      scratch_(options_.threads),
+      counters_(options_.threads),
+      machine_{pool_, scratch_, counters_} {
   // The longest chunk needs the most room in a windowed cache: window + chunk − 1.
   Workload workload = workload_of(Phase::prefill);
   workload.batch = options_.batch;
@@ -183,8 +189,8 @@ std::span<const float> Engine::run_shared(std::span<const std::int32_t> ids, Log
 std::span<const float> Engine::run(std::span<const std::int32_t> ids, std::int64_t batch, Logits logits) {
   const std::int64_t tokens = static_cast<std::int64_t>(ids.size()) / batch;
   if (tokens < 1 || tokens * batch != static_cast<std::int64_t>(ids.size())) {
-    throw UsageError(fmt::format("{} ids for {} sequences; expected as many for each, and at least one", ids.size(),
-                                 batch));
+    throw UsageError(
+        fmt::format("{} ids for {} sequences; expected as many for each, and at least one", ids.size(), batch));
   }
   check_ids(ids, model_.vocab_size);
   if (past_ + tokens > options_.capacity) {

@@ -40,8 +40,8 @@ class Engine {
   // logits of one.
   std::span<const float> run_shared(std::span<const std::int32_t> ids, Logits logits);
 
-  void reset() { past_ = 0; }                     // empties the cache
-  void reorder(std::span<const int> sources);     // sequence b goes on from what sequence sources[b] has cached
+  void reset() { past_ = 0; }                  // empties the cache
+  void reorder(std::span<const int> sources);  // sequence b goes on from what sequence sources[b] has cached
   std::int64_t past() const { return past_; }
 
   const Model& model() const { return model_; }

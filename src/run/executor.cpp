@@ -31,7 +31,9 @@ std::int64_t row_stride(const View& view, int from) {
 }  // namespace
 
 Executor::Executor(Program program, const Weights& weights, const Resident& resident)
-    : program_(std::move(program)), plan_(plan_memory(program_)), arena_(plan_.arena),
+    : program_(std::move(program)),
+      plan_(plan_memory(program_)),
+      arena_(plan_.arena),
       base_(program_.tensors.size(), nullptr) {
   std::int64_t experts = 1;
   for (std::size_t i = 0; i < program_.ops.size();) {
@@ -48,7 +50,8 @@ Executor::Executor(Program program, const Weights& weights, const Resident& resi
         step.follows_past |= id != no_tensor && follows(program_, id);
       }
       for (const View& view : step.inputs) {
-        if (view.parameter != nullptr) experts = std::max(experts, static_cast<std::int64_t>(view.parameter->matrices.size()));
+        if (view.parameter != nullptr)
+          experts = std::max(experts, static_cast<std::int64_t>(view.parameter->matrices.size()));
       }
       ++i;
     } else {
@@ -106,7 +109,7 @@ void Executor::add_products(Step& step, const Op& op, const std::vector<View>& i
   const View& x = inputs[project_input::x];
   const Epilogue epilogue = epilogue_of(op, inputs);
   const std::int64_t even = row_stride(x, 0);
-  Product product{x.floats(), x.rows(), even, inputs[project_input::weight].parameter->matrices.at(0),
+  Product product{x.floats(),      x.rows(),       even,    inputs[project_input::weight].parameter->matrices.at(0),
                   output.floats(), output.width(), epilogue};
   if (even >= 0 && !follows(program_, op.outputs[0])) {
     step.products.push_back(product);

@@ -7,7 +7,9 @@
 
 namespace reckon {
 
-inline float from_bfloat16(std::uint16_t value) { return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16); }
+inline float from_bfloat16(std::uint16_t value) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+}
 
 // To the nearest, ties to even; a NaN stays one.
 inline std::uint16_t to_bfloat16(float value) {

@@ -61,7 +61,9 @@ MachineLimits measure_limits(Engine& engine) {
   const std::vector<float> x(m * k, 0.5f), w(n * k, 0.25f);
   std::vector<float> y(m * n);
   const Product product{x.data(), m, k, {w.data(), DType::float32, n, k, k, 1, 0, 0}, y.data(), n, {}};
-  const double taken = best_seconds(3, [&] { run_products(machine.pool, {&product, 1}, machine.scratch, machine.counters); });
+  const double taken = best_seconds(3, [&] {
+    run_products(machine.pool, {&product, 1}, machine.scratch, machine.counters);
+  });
   limits.product_flops_per_second = 2.0 * m * n * k / taken;
   return limits;
 }

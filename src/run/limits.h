@@ -6,8 +6,8 @@
 namespace reckon {
 
 struct MachineLimits {
-  double read_bytes_per_second = 0;      // over the weights, on all threads
-  double product_flops_per_second = 0;   // of a product of 1024 × 3072 × 768 in float32
+  double read_bytes_per_second = 0;     // over the weights, on all threads
+  double product_flops_per_second = 0;  // of a product of 1024 × 3072 × 768 in float32
 };
 
 // Takes some tens of milliseconds.

@@ -32,7 +32,8 @@ void scale_llama3(const Rope& rope, std::vector<double>& f) {
     if (turns < rope.low_frequency_factor) {
       frequency /= rope.factor;
     } else if (turns <= rope.high_frequency_factor) {
-      const double smooth = (turns - rope.low_frequency_factor) / (rope.high_frequency_factor - rope.low_frequency_factor);
+      const double smooth =
+          (turns - rope.low_frequency_factor) / (rope.high_frequency_factor - rope.low_frequency_factor);
       frequency = (1 - smooth) * frequency / rope.factor + smooth * frequency;
     }
   }
@@ -80,12 +81,17 @@ std::vector<double> frequencies(const Rope& rope, std::int64_t length) {
   std::vector<double> f = plain_frequencies(dynamic ? dynamic_theta(rope, length) : rope.theta, rope.dims);
   switch (rope.scaling) {
     case Rope::Scaling::none:
-    case Rope::Scaling::dynamic: break;
+    case Rope::Scaling::dynamic:
+      break;
     case Rope::Scaling::linear:
       for (double& frequency : f) frequency /= rope.factor;
       break;
-    case Rope::Scaling::llama3: scale_llama3(rope, f); break;
-    case Rope::Scaling::yarn: scale_yarn(rope, f); break;
+    case Rope::Scaling::llama3:
+      scale_llama3(rope, f);
+      break;
+    case Rope::Scaling::yarn:
+      scale_yarn(rope, f);
+      break;
     case Rope::Scaling::longrope: {
       const bool is_long = static_cast<double>(length) > rope.original_context;
       const std::vector<double>& factors = is_long ? rope.long_factors : rope.short_factors;

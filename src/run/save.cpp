@@ -22,9 +22,12 @@ namespace {
 
 std::string_view stored_name(DType dtype) {
   switch (dtype) {
-    case DType::bfloat16: return "BF16";
-    case DType::float16: return "F16";
-    default: return "F32";
+    case DType::bfloat16:
+      return "BF16";
+    case DType::float16:
+      return "F16";
+    default:
+      return "F32";
   }
 }
 
@@ -61,9 +64,12 @@ class Elements {
  private:
   static float element_of(const Weight& w, std::int64_t index) {
     switch (w.dtype) {
-      case DType::float16: return from_float16(static_cast<const std::uint16_t*>(w.data)[index]);
-      case DType::bfloat16: return from_bfloat16(static_cast<const std::uint16_t*>(w.data)[index]);
-      default: return static_cast<const float*>(w.data)[index];
+      case DType::float16:
+        return from_float16(static_cast<const std::uint16_t*>(w.data)[index]);
+      case DType::bfloat16:
+        return from_bfloat16(static_cast<const std::uint16_t*>(w.data)[index]);
+      default:
+        return static_cast<const float*>(w.data)[index];
     }
   }
 
@@ -101,7 +107,8 @@ void save_checkpoint(const Model& model, const Weights& weights, const std::stri
   for (const StoredTensor& tensor : layout.tensors) {
     std::int64_t bytes = size;
     for (std::int64_t extent : tensor.shape) bytes *= extent;
-    header[tensor.name] = {{"dtype", stored_name(dtype)}, {"shape", tensor.shape}, {"data_offsets", {total, total + bytes}}};
+    header[tensor.name] = {
+        {"dtype", stored_name(dtype)}, {"shape", tensor.shape}, {"data_offsets", {total, total + bytes}}};
     begin[tensor.name] = total;
     total += bytes;
   }

@@ -56,7 +56,8 @@ Components components(const Ledger& ledger) {
   return sums;
 }
 
-void add_differences(Verification& result, const std::string& phase, const Components& headline, const Components& lowered) {
+void add_differences(Verification& result, const std::string& phase, const Components& headline,
+                     const Components& lowered) {
   for (const auto& [name, value] : headline) {
     const auto found = lowered.find(name);
     const std::int64_t other = found == lowered.end() ? 0 : found->second;
@@ -75,7 +76,8 @@ bool Verification::holds() const {
 
 Verification verify(const Model& model, Weights weights, const VerifyOptions& options) {
   Verification result;
-  result.prefill_tokens = options.tokens > 0 ? options.tokens : std::min<std::int64_t>(512, std::max<std::int64_t>(1, model.context / 2));
+  result.prefill_tokens =
+      options.tokens > 0 ? options.tokens : std::min<std::int64_t>(512, std::max<std::int64_t>(1, model.context / 2));
   result.decode_tokens = std::min(options.steps, std::max<std::int64_t>(0, model.context - result.prefill_tokens));
   EngineOptions engine_options;
   engine_options.threads = options.threads;
@@ -86,7 +88,8 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
 
   std::vector<std::int32_t> ids(static_cast<std::size_t>(options.batch * result.prefill_tokens));
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    ids[i] = static_cast<std::int32_t>((i * 7919 + options.seed * 104729) % static_cast<std::uint64_t>(model.vocab_size));
+    ids[i] =
+        static_cast<std::int32_t>((i * 7919 + options.seed * 104729) % static_cast<std::uint64_t>(model.vocab_size));
   }
   const std::vector<std::int32_t> next(ids.begin(), ids.begin() + options.batch);
 
@@ -122,8 +125,8 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   result.checks.push_back({"parameters", "", prefill_headline.parameter_totals.total,
                            prefill_lowered.parameter_totals.total, engine.weights().elements()});
   result.checks.push_back({"weight bytes", "B", file_bytes, prefill.plan().weights, engine.weights().bytes()});
-  result.checks.push_back({"prefill matmul FLOPs", "FLOP", prefill_headline.total().matmul,
-                           prefill_lowered.total().matmul, prefill_flops});
+  result.checks.push_back(
+      {"prefill matmul FLOPs", "FLOP", prefill_headline.total().matmul, prefill_lowered.total().matmul, prefill_flops});
   if (decode != nullptr) {
     result.checks.push_back({"decode matmul FLOPs", "FLOP", decode_headline, decode_lowered, decode_flops});
   }

@@ -27,19 +27,26 @@ bool is_vector(const std::string& name, std::size_t rank) {
 
 DType dtype_of(const StoredTensorInfo& info) {
   switch (info.type) {
-    case StoredType::F32: return DType::float32;
-    case StoredType::F16: return DType::float16;
-    case StoredType::BF16: return DType::bfloat16;
+    case StoredType::F32:
+      return DType::float32;
+    case StoredType::F16:
+      return DType::float16;
+    case StoredType::BF16:
+      return DType::bfloat16;
     default:
-      throw Error(fmt::format("tensor '{}' is of type {}; reckon runs F32, F16 and BF16", info.name, name_of(info.type)));
+      throw Error(
+          fmt::format("tensor '{}' is of type {}; reckon runs F32, F16 and BF16", info.name, name_of(info.type)));
   }
 }
 
 float element(const void* data, DType dtype, std::int64_t index) {
   switch (dtype) {
-    case DType::float16: return from_float16(static_cast<const std::uint16_t*>(data)[index]);
-    case DType::bfloat16: return from_bfloat16(static_cast<const std::uint16_t*>(data)[index]);
-    default: return static_cast<const float*>(data)[index];
+    case DType::float16:
+      return from_float16(static_cast<const std::uint16_t*>(data)[index]);
+    case DType::bfloat16:
+      return from_bfloat16(static_cast<const std::uint16_t*>(data)[index]);
+    default:
+      return static_cast<const float*>(data)[index];
   }
 }
 
@@ -104,11 +111,13 @@ class WeightReader {
     }
     if (!report.misshapen.empty()) {
       throw Error(fmt::format("{}: tensor '{}' is {}, expected {}", where, report.misshapen.front().name,
-                              shape_text(report.misshapen.front().found), shape_text(report.misshapen.front().expected)));
+                              shape_text(report.misshapen.front().found),
+                              shape_text(report.misshapen.front().expected)));
     }
     for (const auto& extra : report.unexpected) {
       if (extra.why.empty()) {
-        throw Error(fmt::format("{}: tensor '{}' is no part of the model that its config describes", where, extra.name));
+        throw Error(
+            fmt::format("{}: tensor '{}' is no part of the model that its config describes", where, extra.name));
       }
     }
     if (!report.quantized.empty()) {
@@ -117,7 +126,9 @@ class WeightReader {
     }
   }
 
-  static std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("{}", fmt::join(shape, " × ")); }
+  static std::string shape_text(const std::vector<std::int64_t>& shape) {
+    return fmt::format("{}", fmt::join(shape, " × "));
+  }
 
   struct Source {
     const std::byte* data;
@@ -129,7 +140,8 @@ class WeightReader {
     const DType dtype = dtype_of(info);
     const std::byte* base = weights_.files_[info.file].bytes().data() + file.data_begin + info.begin;
     if (reinterpret_cast<std::uintptr_t>(base) % 4 != 0) {
-      throw Error(fmt::format("tensor '{}' begins at an odd place of its file; expected a multiple of 4 bytes", info.name));
+      throw Error(
+          fmt::format("tensor '{}' begins at an odd place of its file; expected a multiple of 4 bytes", info.name));
     }
     return {base, dtype};
   }
@@ -200,7 +212,8 @@ class WeightReader {
       for (std::int64_t k = 0; k < layers; ++k) {
         Tensor own = tensor;
         if (tensor.repeat >= 0) {
-          own.scope.layer += static_cast<std::int32_t>(k) * program.repeats[static_cast<std::size_t>(tensor.repeat)].layers;
+          own.scope.layer +=
+              static_cast<std::int32_t>(k) * program.repeats[static_cast<std::size_t>(tensor.repeat)].layers;
         }
         fill(weights, full_name(own), own, seed, dtype, !correction);
       }
@@ -254,7 +267,9 @@ class WeightReader {
   }
 };
 
-Weights Weights::load(const Model& model, const std::filesystem::path& path) { return WeightReader(model, path).finish(); }
+Weights Weights::load(const Model& model, const std::filesystem::path& path) {
+  return WeightReader(model, path).finish();
+}
 
 Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype) {
   return WeightReader::random(model, seed, dtype);

@@ -48,11 +48,16 @@ struct ActivationConstant {
 template <class Body>
 HWY_INLINE void with_activation(Activation kind, const Body& body) {
   switch (kind) {
-    case Activation::gelu: return body(ActivationConstant<Activation::gelu>());
-    case Activation::gelu_tanh: return body(ActivationConstant<Activation::gelu_tanh>());
-    case Activation::relu: return body(ActivationConstant<Activation::relu>());
-    case Activation::relu_squared: return body(ActivationConstant<Activation::relu_squared>());
-    case Activation::silu: return body(ActivationConstant<Activation::silu>());
+    case Activation::gelu:
+      return body(ActivationConstant<Activation::gelu>());
+    case Activation::gelu_tanh:
+      return body(ActivationConstant<Activation::gelu_tanh>());
+    case Activation::relu:
+      return body(ActivationConstant<Activation::relu>());
+    case Activation::relu_squared:
+      return body(ActivationConstant<Activation::relu_squared>());
+    case Activation::silu:
+      return body(ActivationConstant<Activation::silu>());
   }
 }
 

@@ -2,9 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/activate.cpp"
-// clang-format off
-#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
-// clang-format on
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backend/cpu/activate-inl.h"
 

@@ -53,8 +53,13 @@ Geometry geometry(const View& query, const View& keys, const View& out) {
 class Block {
  public:
   Block(const Launch& launch, const Geometry& g, std::int64_t task, int worker)
-      : launch_(launch), g_(g), query_(launch.inputs[0]), keys_(launch.inputs[1]), values_(launch.inputs[2]),
-        out_(launch.outputs[0]), count_(launch.machine.counters.of(worker)) {
+      : launch_(launch),
+        g_(g),
+        query_(launch.inputs[0]),
+        keys_(launch.inputs[1]),
+        values_(launch.inputs[2]),
+        out_(launch.outputs[0]),
+        count_(launch.machine.counters.of(worker)) {
     block_ = task % g.blocks;
     task /= g.blocks;
     const std::int64_t head_task = task % g.head_tasks;
@@ -104,7 +109,8 @@ class Block {
     const ParameterData* sinks = launch_.inputs[3].parameter;
     for (int r = 0; r < rows_; ++r) {
       const auto i = static_cast<std::size_t>(r);
-      most_[i] = sinks != nullptr ? sinks->values[static_cast<std::size_t>(head(r))] : -std::numeric_limits<float>::infinity();
+      most_[i] =
+          sinks != nullptr ? sinks->values[static_cast<std::size_t>(head(r))] : -std::numeric_limits<float>::infinity();
       sum_[i] = sinks != nullptr ? 1.0f : 0.0f;
       std::fill_n(out_row(r), g_.value_width, 0.0f);
     }
@@ -112,7 +118,8 @@ class Block {
 
   void visit(std::int64_t p, std::int64_t slot, std::int64_t n) {
     const float* keys = keys_.floats() + b_ * keys_.stride[0] + slot * keys_.stride[1] + kv_head_ * keys_.stride[2];
-    const float* values = values_.floats() + b_ * values_.stride[0] + slot * values_.stride[1] + kv_head_ * values_.stride[2];
+    const float* values =
+        values_.floats() + b_ * values_.stride[0] + slot * values_.stride[1] + kv_head_ * values_.stride[2];
     const bool tile = rows_ > few;
     std::array<const float*, few> queries{};
     std::array<float*, few> outs{};
@@ -130,7 +137,8 @@ class Block {
     if (tile) {
       for (std::int64_t first = 0; first < g_.value_width; first += value_block) {
         const std::int64_t width = std::min(value_block, g_.value_width - first);
-        multiply({rows_, width, n, scores_, key_block, values + first, DType::float32, 1, values_.stride[1], mixed_, width});
+        multiply(
+            {rows_, width, n, scores_, key_block, values + first, DType::float32, 1, values_.stride[1], mixed_, width});
         for (int r = 0; r < rows_; ++r) vector_add(out_row(r) + first, mixed_ + r * width, out_row(r) + first, width);
       }
     } else {

@@ -9,12 +9,12 @@
 
 namespace reckon {
 
-// Tiles of at most rows × cols × depth. Where K is cut into parts, each part's sums (rows × N) go to shared scratch, and
-// a second region adds them up, first to last.
+// Tiles of at most rows × cols × depth. Where K is cut into parts, each part's sums (rows × N) go to shared scratch,
+// and a second region adds them up, first to last.
 struct Cut {
   std::int64_t rows, cols, depth;
-  std::int64_t down, across, parts;  // how many tiles that makes
-  std::int64_t sums;                 // where its sums begin in shared scratch
+  std::int64_t down, across, parts;         // how many tiles that makes
+  std::int64_t sums;                        // where its sums begin in shared scratch
   std::int64_t first_tile, first_sum_tile;  // among those of all products of a run
   std::int64_t sums_end(const Product& product) const {
     return sums + (parts > 1 ? parts * product.rows * product.weight.rows : 0);

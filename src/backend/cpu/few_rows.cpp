@@ -6,9 +6,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/few_rows.cpp"
-// clang-format off
-#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
-// clang-format on
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backend/cpu/simd-inl.h"
 #include "hwy/cache_control.h"
@@ -33,8 +31,10 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<Floats> sums[rows][streams];
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) HWY_UNROLL(8)
-  for (int j = 0; j < streams; ++j) sums[i][j] = hn::Zero(d);
+  for (int i = 0; i < rows; ++i) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < streams; ++j) sums[i][j] = hn::Zero(d);
+  }
   std::int64_t p = 0;
   for (; p + lanes <= k; p += lanes) {
     hn::Vec<Floats> weights[streams];
@@ -139,8 +139,10 @@ HWY_INLINE void block_of_rows(D d, const float* x, std::int64_t x_stride, const 
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<D> sums[rows][width];
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) HWY_UNROLL(8)
-  for (int j = 0; j < width; ++j) sums[i][j] = first ? hn::Zero(d) : hn::LoadU(d, out + i * out_stride + j * lanes);
+  for (int i = 0; i < rows; ++i) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < width; ++j) sums[i][j] = first ? hn::Zero(d) : hn::LoadU(d, out + i * out_stride + j * lanes);
+  }
   for (std::int64_t p = 0; p < depth; ++p, w += w_stride) {
     hn::Vec<D> weights[width];
     HWY_UNROLL(8)
@@ -158,8 +160,10 @@ HWY_INLINE void block_of_rows(D d, const float* x, std::int64_t x_stride, const 
     }
   }
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) HWY_UNROLL(8)
-  for (int j = 0; j < width; ++j) hn::StoreU(sums[i][j], d, out + i * out_stride + j * lanes);
+  for (int i = 0; i < rows; ++i) {
+    HWY_UNROLL(8)
+    for (int j = 0; j < width; ++j) hn::StoreU(sums[i][j], d, out + i * out_stride + j * lanes);
+  }
 }
 
 template <int rows, class T>

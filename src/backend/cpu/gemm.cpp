@@ -7,9 +7,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm.cpp"
-// clang-format off
 #include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
-// clang-format on
 
 #include "backend/cpu/simd-inl.h"
 #include "hwy/cache_control.h"

@@ -33,8 +33,13 @@ void run_head_matmul(const Launch& launch) {
       } else {
         slice.rows = y.size[3];
       }
-      launch.products.push_back({x.floats() + b * x.stride[0] + h * x.stride[2], x.size[1], x.stride[1], slice,
-                                 y.floats() + b * y.stride[0] + h * y.stride[2], y.stride[1], {}});
+      launch.products.push_back({x.floats() + b * x.stride[0] + h * x.stride[2],
+                                 x.size[1],
+                                 x.stride[1],
+                                 slice,
+                                 y.floats() + b * y.stride[0] + h * y.stride[2],
+                                 y.stride[1],
+                                 {}});
     }
   }
   run_products(launch.machine.pool, launch.products, launch.machine.scratch, launch.machine.counters);

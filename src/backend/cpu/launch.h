@@ -32,8 +32,8 @@ struct View {
   float* floats() const { return reinterpret_cast<float*>(data); }
   std::int32_t* integers() const { return reinterpret_cast<std::int32_t*>(data); }
   std::int64_t width() const { return size[rank - 1]; }
-  std::int64_t rows() const;                    // product of all but the last size
-  float* row(std::int64_t index) const;         // the index-th row, in row-major order of the leading dimensions
+  std::int64_t rows() const;             // product of all but the last size
+  float* row(std::int64_t index) const;  // the index-th row, in row-major order of the leading dimensions
 };
 
 struct Machine {
@@ -46,7 +46,7 @@ struct Launch {
   const Op& op;
   std::span<const View> inputs, outputs;
   Machine& machine;
-  std::int64_t past;  // tokens in the cache before this run
+  std::int64_t past;               // tokens in the cache before this run
   std::vector<Product>& products;  // room for the products of a mixture
 };
 
@@ -62,9 +62,8 @@ void over_rows(Machine& machine, std::int64_t rows, std::int64_t work_per_row, c
   const std::int64_t chunk = std::max<std::int64_t>(1, worthwhile / std::max<std::int64_t>(1, work_per_row));
   const std::int64_t tasks = (rows + chunk - 1) / chunk;
   if (tasks <= 1) return body(std::int64_t{0}, rows, 0);
-  machine.pool.run(tasks, [&](std::int64_t task, int worker) {
-    body(task * chunk, std::min(rows, (task + 1) * chunk), worker);
-  });
+  machine.pool.run(
+      tasks, [&](std::int64_t task, int worker) { body(task * chunk, std::min(rows, (task + 1) * chunk), worker); });
 }
 
 }  // namespace reckon

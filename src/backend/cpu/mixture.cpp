@@ -27,8 +27,7 @@ void largest(const float* values, std::int64_t n, std::int64_t count, std::int32
 }
 
 // Experts outside the best groups cannot be chosen.
-void close_groups(float* choice, std::int64_t experts, const Attributes& a, float* group_scores,
-                  std::int32_t* open) {
+void close_groups(float* choice, std::int64_t experts, const Attributes& a, float* group_scores, std::int32_t* open) {
   const std::int64_t groups = a.whole("groups"), size = experts / groups, top = a.whole("group_top");
   for (std::int64_t g = 0; g < groups; ++g) {
     std::int32_t best[8];
@@ -88,7 +87,7 @@ void run_dispatch(const Launch& launch) {
   const View &x = launch.inputs[0], &choice = launch.inputs[1];
   const View &rows = launch.outputs[0], &order = launch.outputs[1], &offsets = launch.outputs[2];
   const std::int64_t active = choice.width(), total = choice.rows() * active;
-  const std::int32_t *chosen = choice.integers();
+  const std::int32_t* chosen = choice.integers();
   std::int32_t *first = offsets.integers(), *place = order.integers();
   const std::int64_t experts = offsets.size[0] - 1;
   std::fill_n(first, experts + 1, 0);

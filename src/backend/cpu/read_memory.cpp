@@ -2,9 +2,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/read_memory.cpp"
-// clang-format off
-#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
-// clang-format on
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backend/cpu/simd-inl.h"
 

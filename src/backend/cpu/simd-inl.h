@@ -93,7 +93,7 @@ HWY_INLINE V normal_distribution(D d, V x) {
   const V u = hn::Div(hn::Sub(h, three), hn::Add(h, three));
   V q = hn::Set(d, 5.4151939e-05f);
   const float coefficients[] = {0.000116249616f, -0.000339674574f, -0.000984372195f, 0.00290447904f, 0.00613223629f,
-                                -0.046213254f, 0.123225016f, -0.206402622f, 0.121513948f};
+                                -0.046213254f,   0.123225016f,     -0.206402622f,    0.121513948f};
   for (const float c : coefficients) q = hn::MulAdd(q, u, hn::Set(d, c));
   const V tail = hn::Mul(q, hn::Exp(d, hn::Mul(hn::Set(d, -0.5f), hn::Mul(h, h))));
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));

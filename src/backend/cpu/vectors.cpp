@@ -5,10 +5,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/vectors.cpp"
-// clang-format off
-#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
-// clang-format on
-
+#include <hwy/foreach_target.h>  // must come before highway.h
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
