@@ -3,7 +3,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/finish.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backend/cpu/activate-inl.h"
 

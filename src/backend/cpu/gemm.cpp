@@ -7,7 +7,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/gemm.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep; before anything that includes highway.h
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
 
 #include "backend/cpu/simd-inl.h"
 #include "hwy/cache_control.h"
@@ -88,8 +88,10 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<Floats> sums[rows][block_width];
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) HWY_UNROLL(3)
-  for (int j = 0; j < block_width; ++j) sums[i][j] = hn::Zero(d);
+  for (int i = 0; i < rows; ++i) {
+    HWY_UNROLL(3)
+    for (int j = 0; j < block_width; ++j) sums[i][j] = hn::Zero(d);
+  }
   for (std::int64_t p = 0; p < depth; ++p, panel += block_width * lanes) {
     hn::Vec<Floats> weights[block_width];
     HWY_UNROLL(3)
