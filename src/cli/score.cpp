@@ -1,7 +1,6 @@
 // reckon score: how well a model predicts a text.
 #include "report/score.h"
 
-#include <fmt/format.h>
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
@@ -62,7 +61,7 @@ void run(const ScoreOptions& asked) {
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   ProgressLine progress;
   const Score result = score(engine, text.ids, {.stride = asked.stride}, [&](const Score& so_far, std::int64_t all) {
-    progress.show(fmt::format("scoring, loss {:.4f}", so_far.loss()), so_far.tokens, all);
+    progress.show("scoring", so_far.tokens, all);
     return true;
   });
   progress.clear();
