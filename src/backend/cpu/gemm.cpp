@@ -136,6 +136,16 @@ HWY_INLINE void block_of(std::int64_t count, const float* x, std::int64_t x_stri
   }
 }
 
+// The lines of memory where rows [i, i + rows) of the results go: far apart, and slow to come.
+HWY_INLINE void ask_ahead(const Tile& t, std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns) {
+  constexpr std::int64_t line = 64 / sizeof(float);
+  for (const Tile::Ahead& ahead : t.ahead) {
+    if (ahead.data == nullptr) continue;
+    for (std::int64_t r = i; r < i + rows; ++r)
+      for (std::int64_t c = j; c < j + columns; c += line) hwy::Prefetch(ahead.data + r * ahead.stride + c);
+  }
+}
+
 // A panel stays in the cache while all rows of x pass by.
 template <class T, bool turned = false>
 HWY_INLINE void gemm_typed(const Tile& t, float* panel) {
@@ -144,10 +154,12 @@ HWY_INLINE void gemm_typed(const Tile& t, float* panel) {
     for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
       const std::int64_t depth = std::min(tile_depth, t.k - begin), columns = std::min(width, t.n - j);
       pack<T>(t, begin, depth, j, width, panel);
-      for (std::int64_t i = 0; i < t.m; i += block_rows)
-        block_of<turned>(std::min<std::int64_t>(block_rows, t.m - i),
-                         turned ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin, t.x_stride, panel, depth,
-                         t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+      for (std::int64_t i = 0; i < t.m; i += block_rows) {
+        const std::int64_t rows = std::min<std::int64_t>(block_rows, t.m - i);
+        if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
+        block_of<turned>(rows, turned ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin, t.x_stride, panel,
+                         depth, t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+      }
     }
 }
 
