@@ -106,6 +106,29 @@ TEST_P(GoldenGradient, BitsAreTheSameForAnyNumberOfThreads) {
   }
 }
 
+TEST_P(GoldenGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  std::vector<float> kept;
+  std::int64_t arena = 0;
+  for (Recompute what : {Recompute::none, Recompute::attention, Recompute::block}) {
+    TrainerOptions options;
+    options.recompute = what;
+    Trainer trainer = trainer_of(GetParam(), b, options);
+    trainer.micro_step(b.ids, b.labels, 0, 1);
+    const Executor& executor = trainer.executor();
+    EXPECT_EQ(trainer.counters().total().matmul_flops,
+              read_ledger(executor.program()).forward.matmul + read_ledger(executor.program()).backward.matmul);
+    EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
+    if (what == Recompute::none) {
+      kept = gradients(trainer);
+      arena = executor.plan().arena;
+    } else {
+      EXPECT_EQ(gradients(trainer), kept);
+      EXPECT_LE(executor.plan().arena, arena);
+    }
+  }
+}
+
 // Two micro-steps of the same batch: the mean of two equal gradients.
 TEST_P(GoldenGradient, MicroStepsSumUp) {
   const Batch b = batch_of(tiny_io(GetParam()));
@@ -131,6 +154,36 @@ TEST_P(GoldenGradient, TakesTheMemoryThatIsPlannedAndTheFlopsThatAreCounted) {
   const Executor& executor = trainer.executor();
   EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
   EXPECT_EQ(trainer.counters().total().matmul_flops, read_ledger(executor.program()).total().matmul);
+}
+
+// With dropout: the directional derivative that the gradient promises is the one that finite differences find, with the
+// same elements dropped.
+TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
+  const Batch b = batch_of(tiny_io("gpt2"));
+  TrainerOptions options;
+  options.dropout = 0.3;
+  options.seed = 5;
+  Trainer trainer = trainer_of("gpt2", b, options);
+  const double loss = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NE(loss, trainer.loss(b.ids, b.labels)) << "evaluation drops nothing";
+  EXPECT_EQ(loss, trainer.micro_step(b.ids, b.labels, 0, 1)) << "the same step draws the same";
+  EXPECT_NE(loss, trainer.micro_step(b.ids, b.labels, 1, 2)) << "another micro-step draws anew";
+  trainer.micro_step(b.ids, b.labels, 0, 1);
+  const std::vector<float> gradient = gradients(trainer);
+  double square = 0;
+  for (float g : gradient) square += static_cast<double>(g) * static_cast<double>(g);
+  const double length = 1e-2 / std::sqrt(square);
+  const auto move = [&](double by) {
+    std::size_t i = 0;
+    for (TrainedTensor& tensor : trainer.tensors()) {
+      for (float& w : tensor.weight) w += static_cast<float>(by * static_cast<double>(gradient[i++]));
+    }
+  };
+  move(length);
+  const double above = trainer.micro_step(b.ids, b.labels, 0, 1);
+  move(-2 * length);
+  const double below = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NEAR((above - below) / (2 * length), square, 0.01 * square);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(with_gradients()), test_name);

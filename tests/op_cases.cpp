@@ -11,6 +11,7 @@
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -311,6 +312,8 @@ const std::vector<OpCase>& op_cases() {
       {"join", "", back, 0, [](B& b) { return split(b, weight(b, {2, 3, 6}), 2, 4, "a", "b").first; }, {{2, 3, 6}}, 0, 0, 48, 144, {}},
       {"join_backward", "one part for all heads", back, 0, [](B& b) { return joined(b, 1); }, {{2, 3, 4, 2}, {2, 3, 1, 3}}, 0, 54, 480, 264, {{"n", 18}, {"H", 4}}},
       {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
+      {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
+      {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
 
       // One block of 3 queries sees all 5 keys: 2·4·3·5 = 120 pairs. Keys and values: 2·2·5·(8 + 8) elements.

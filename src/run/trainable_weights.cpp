@@ -3,7 +3,7 @@
 #include "files/checked.h"
 #include "network/forward.h"
 #include "passes/expand.h"
-#include "run/random.h"
+#include "backend/cpu/random.h"
 #include "run/weights.h"
 
 #include <cmath>

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include "backend/cpu/random.h"
 #include "count/ledger.h"
 #include "lowering/cpu.h"
 #include "lowering/regions.h"
@@ -34,6 +35,7 @@ Program program_for(const Model& model, const TrainerOptions& options) {
   workload.batch = options.batch;
   workload.tokens = options.tokens;
   workload.recompute = options.recompute;
+  workload.dropout = options.dropout;
   workload.precision.weights = options.precision;
   return lower_for_cpu(expand(program_of(model, workload)));
 }
@@ -144,6 +146,8 @@ double Trainer::micro_step(std::span<const std::int32_t> ids, std::span<const st
   TrainingStep step;
   step.add = index > 0;
   step.loss_scale = 1.0 / static_cast<double>(count);
+  step.drops = true;
+  step.seed = mixed(mixed(options_.seed + static_cast<std::uint64_t>(steps_)) + static_cast<std::uint64_t>(index));
   executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
   return loss_value();
 }
