@@ -10,7 +10,7 @@
 #include "passes/optimizer.h"
 #include "reference_ops.h"
 #include "run/executor.h"
-#include "run/random.h"
+#include "backend/cpu/random.h"
 #include "run/weights.h"
 
 #include <cmath>
