@@ -4,6 +4,7 @@
 #include "gradient_cases.h"
 #include "lowering/cpu.h"
 #include "ops/adamw.h"
+#include "ops/dropout.h"
 #include "ops/table.h"
 #include "passes/expand.h"
 #include "passes/gradient.h"
@@ -140,7 +141,7 @@ TEST_P(OpGradient, IsThatOfFiniteDifferencesInFloat64) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OpGradient, testing::ValuesIn(gradient_cases()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& one) { return one.param.name; });
 
 TEST(OpGradientCases, AreThereForEveryOperationThatHasAGradient) {
   std::set<const Operation*> differentiated;
@@ -148,7 +149,9 @@ TEST(OpGradientCases, AreThereForEveryOperationThatHasAGradient) {
     for (const Op& op : build(row).ops) differentiated.insert(op.operation);
   }
   for (const Operation* operation : all_operations()) {
-    if (operation->gradient != nullptr) EXPECT_TRUE(differentiated.contains(operation)) << operation->name;
+    if (operation->gradient == nullptr) continue;
+    if (operation == &dropout_operation) continue;  // draws at random: gradient_golden_test.cpp has it
+    EXPECT_TRUE(differentiated.contains(operation)) << operation->name;
   }
 }
 

@@ -93,7 +93,7 @@ TEST_F(TrainProgram, RefusesAChangedOrTruncatedCheckpointAndFallsBackOnlyIfAsked
   bytes[bytes.size() / 2] ^= 1;
   std::ofstream(file, std::ios::binary) << bytes;
   expect_complaint({"train", "--resume", "--out", path("run")}, 1,
-                   "\"model.safetensors\" was changed since it was written");
+                   "'model.safetensors' was changed since it was written");
   fs::resize_file(file, bytes.size() - 4);
   expect_complaint({"train", "--resume", "--out", path("run")}, 1, "--fall-back goes on from the checkpoint before it");
   const Result result = run({"train", "--resume", "--fall-back", "--out", path("run")});
