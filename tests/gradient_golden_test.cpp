@@ -1,4 +1,5 @@
-// Loss and every gradient against references from PyTorch (tests/data/tiny/*/grads.safetensors), executed by the trainer.
+// Loss and every gradient against references from PyTorch (tests/data/tiny/*/grads.safetensors), executed by the
+// trainer.
 #include <gtest/gtest.h>
 
 #include "count/ledger.h"
@@ -67,7 +68,8 @@ TEST_P(GoldenGradient, LossAndEveryGradientAreTheReferences) {
   EXPECT_NEAR(loss, io["loss"].get<double>(), 1e-4);
 
   const Weights reference = Weights::trainable(
-      trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"), DType::float32);
+      trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"),
+      DType::float32);
   for (const TrainedTensor& tensor : trainer.tensors()) {
     const float* expected = reference[tensor.name].master;
     double difference = 0, norm = 0;
@@ -104,6 +106,29 @@ TEST_P(GoldenGradient, BitsAreTheSameForAnyNumberOfThreads) {
   }
 }
 
+TEST_P(GoldenGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  std::vector<float> kept;
+  std::int64_t arena = 0;
+  for (Recompute what : {Recompute::none, Recompute::attention, Recompute::block}) {
+    TrainerOptions options;
+    options.recompute = what;
+    Trainer trainer = trainer_of(GetParam(), b, options);
+    trainer.micro_step(b.ids, b.labels, 0, 1);
+    const Executor& executor = trainer.executor();
+    EXPECT_EQ(trainer.counters().total().matmul_flops,
+              read_ledger(executor.program()).forward.matmul + read_ledger(executor.program()).backward.matmul);
+    EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
+    if (what == Recompute::none) {
+      kept = gradients(trainer);
+      arena = executor.plan().arena;
+    } else {
+      EXPECT_EQ(gradients(trainer), kept);
+      EXPECT_LE(executor.plan().arena, arena);
+    }
+  }
+}
+
 // Two micro-steps of the same batch: the mean of two equal gradients.
 TEST_P(GoldenGradient, MicroStepsSumUp) {
   const Batch b = batch_of(tiny_io(GetParam()));
@@ -129,6 +154,66 @@ TEST_P(GoldenGradient, TakesTheMemoryThatIsPlannedAndTheFlopsThatAreCounted) {
   const Executor& executor = trainer.executor();
   EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
   EXPECT_EQ(trainer.counters().total().matmul_flops, read_ledger(executor.program()).total().matmul);
+}
+
+// Activations and weights in bfloat16 have three digits: the gradient points where that of float32 does.
+TEST_P(GoldenGradient, Bfloat16IsCloseAndTakesLess) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  std::vector<float> wide;
+  std::int64_t arena = 0;
+  for (DType precision : {DType::float32, DType::bfloat16}) {
+    TrainerOptions options;
+    options.precision = precision;
+    Trainer trainer = trainer_of(GetParam(), b, options);
+    const double loss = trainer.micro_step(b.ids, b.labels, 0, 1);
+    EXPECT_NEAR(loss, tiny_io(GetParam())["loss"].get<double>(), 0.1);
+    EXPECT_EQ(trainer.executor().arena().high_water(), trainer.executor().plan().arena);
+    if (precision == DType::float32) {
+      wide = gradients(trainer);
+      arena = trainer.executor().plan().arena;
+      continue;
+    }
+    EXPECT_LT(trainer.executor().plan().arena, arena);
+    const std::vector<float> narrow = gradients(trainer);
+    double product = 0, one = 0, other = 0;
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      product += static_cast<double>(wide[i]) * static_cast<double>(narrow[i]);
+      one += static_cast<double>(wide[i]) * static_cast<double>(wide[i]);
+      other += static_cast<double>(narrow[i]) * static_cast<double>(narrow[i]);
+    }
+    EXPECT_GT(product / std::sqrt(one * other), 0.95);
+    EXPECT_NE(wide, narrow);
+  }
+}
+
+// With dropout: the directional derivative that the gradient promises is the one that finite differences find, with the
+// same elements dropped.
+TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
+  const Batch b = batch_of(tiny_io("gpt2"));
+  TrainerOptions options;
+  options.dropout = 0.3;
+  options.seed = 5;
+  Trainer trainer = trainer_of("gpt2", b, options);
+  const double loss = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NE(loss, trainer.loss(b.ids, b.labels)) << "evaluation drops nothing";
+  EXPECT_EQ(loss, trainer.micro_step(b.ids, b.labels, 0, 1)) << "the same step draws the same";
+  EXPECT_NE(loss, trainer.micro_step(b.ids, b.labels, 1, 2)) << "another micro-step draws anew";
+  trainer.micro_step(b.ids, b.labels, 0, 1);
+  const std::vector<float> gradient = gradients(trainer);
+  double square = 0;
+  for (float g : gradient) square += static_cast<double>(g) * static_cast<double>(g);
+  const double length = 1e-2 / std::sqrt(square);
+  const auto move = [&](double by) {
+    std::size_t i = 0;
+    for (TrainedTensor& tensor : trainer.tensors()) {
+      for (float& w : tensor.weight) w += static_cast<float>(by * static_cast<double>(gradient[i++]));
+    }
+  };
+  move(length);
+  const double above = trainer.micro_step(b.ids, b.labels, 0, 1);
+  move(-2 * length);
+  const double below = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NEAR((above - below) / (2 * length), square, 0.01 * square);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(with_gradients()), test_name);

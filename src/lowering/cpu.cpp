@@ -214,7 +214,7 @@ class Lowering {
   }
 
   void rotate_in_place(const Op& op) {
-    if (uses_.consumers(op.inputs[0]).size() != 1) return;
+    if (!uses_.ends_at(op.inputs[0], position(op))) return;
     write_over(op.outputs[0], op.inputs[0]);
   }
 

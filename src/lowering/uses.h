@@ -34,6 +34,12 @@ class Uses {
   std::int64_t writer(TensorId id) const { return writer_[index(id)]; }  // the op; -1: none
   bool known_before(TensorId id, std::size_t op) const { return writer(id) < static_cast<std::int64_t>(op); }
 
+  // Whether nothing touches the memory that `id` is part of after op `at`.
+  bool ends_at(TensorId id, std::size_t at) const {
+    const std::vector<std::size_t>& uses = of_root_[index(placement(program_, id).root)];
+    return std::all_of(uses.begin(), uses.end(), [&](std::size_t use) { return use <= at; });
+  }
+
   // Whether an op at `at` may write its result over `id`: nothing but the op `also` touches that memory from there on.
   bool free_from(TensorId id, std::size_t at, std::size_t also) const {
     const auto [root, offset] = placement(program_, id);

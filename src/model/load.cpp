@@ -21,6 +21,13 @@ namespace reckon {
 
 namespace fs = std::filesystem;
 
+// PyTorch's own formats are pickles, and reading a pickle can run any code that is in it.
+bool is_pickle(const std::string& path) {
+  for (const char* end : {".bin", ".pt", ".pth", ".ckpt", ".pkl"})
+    if (path.ends_with(end)) return true;
+  return false;
+}
+
 namespace {
 
 struct Config {
@@ -29,13 +36,6 @@ struct Config {
 };
 
 constexpr std::uintmax_t largest_config = 64u << 20;  // bytes; real ones have a few thousand
-
-// PyTorch's own formats are pickles, and reading a pickle can run any code that is in it.
-bool is_pickle(const std::string& path) {
-  for (const char* end : {".bin", ".pt", ".pth", ".ckpt", ".pkl"})
-    if (path.ends_with(end)) return true;
-  return false;
-}
 
 bool looks_like_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".safetensors") ||
@@ -119,19 +119,20 @@ Config preset_config(const std::string& name) {
 }
 
 Config find_config(const std::string& name_or_path) {
-  std::error_code error;
   if (name_or_path.empty()) throw UsageError("no model was named; expected a preset or a path");
-  bool path = looks_like_path(name_or_path);
-  if (!path) {
-    const auto& all = presets();
-    const bool known =
-        std::any_of(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name_or_path; });
-    path = !known && fs::exists(name_or_path, error);
-  }
-  return path ? read_path(name_or_path) : preset_config(name_or_path);
+  return is_model_path(name_or_path) ? read_path(name_or_path) : preset_config(name_or_path);
 }
 
 }  // namespace
+
+bool is_model_path(const std::string& name_or_path) {
+  if (looks_like_path(name_or_path)) return true;
+  const auto& all = presets();
+  const bool known =
+      std::any_of(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name_or_path; });
+  std::error_code error;
+  return !known && fs::exists(name_or_path, error);
+}
 
 Model find_preset(const std::string& name) { return read_config(preset_config(name).json, name); }
 

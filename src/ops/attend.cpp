@@ -23,7 +23,11 @@ Cost cost(const Program& program, const Op& op) {
   const Shape& query = program[op.inputs[0]].shape;
   const Shape& out = program[op.outputs[0]].shape;
   const std::int64_t tokens = query[1].size, past = program.workload.past;
-  const Dim pairs(attended_pairs(tokens, past, op.attributes.whole("window")), Symbol::window_pairs);
+  // Without causality (an encoder's keys) every query sees every key.
+  const std::int64_t all_keys = program[op.inputs[1]].shape[1].size;
+  const bool causal = op.attributes.flag("causal");
+  const Dim pairs(causal ? attended_pairs(tokens, past, op.attributes.whole("window")) : tokens * all_keys,
+                  Symbol::window_pairs);
   const Dim batch = query[0], heads = query[2];
   cost.matmul = Formula(2, {batch, heads, pairs, query[3]});
   cost.matmul += Formula(2, {batch, heads, pairs, out[3]});
@@ -31,7 +35,7 @@ Cost cost(const Program& program, const Op& op) {
                                 (op.attributes.get("softcap") != 0.0 ? 3 : 0) + (op.attributes.flag("alibi") ? 2 : 0);
   cost.elementwise = Formula(per_pair, {batch, heads, pairs});
   const std::int64_t window = op.attributes.whole("window");
-  const std::int64_t keys = tokens + (window > 0 ? std::min(past, window - 1) : past);
+  const std::int64_t keys = causal ? tokens + (window > 0 ? std::min(past, window - 1) : past) : all_keys;
   const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
   const std::int64_t key_bits = bits(program[op.inputs[1]].dtype);
   cost.read = bytes(program[op.inputs[0]]) +

@@ -6,7 +6,9 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/convert.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -38,6 +40,9 @@ const std::vector<const Operation*>& all_operations() {
       &spread_operation,
       &cross_entropy_operation,
       &cross_entropy_backward_operation,
+      &dropout_operation,
+      &narrow_operation,
+      &widen_operation,
       &embed_operation,
       &embed_backward_operation,
       &head_matmul_operation,

@@ -9,7 +9,7 @@
 #include "model/stored.h"
 #include "network/forward.h"
 #include "backend/cpu/float_types.h"
-#include "run/random.h"
+#include "backend/cpu/random.h"
 
 #include <bit>
 #include <cmath>
@@ -86,6 +86,9 @@ class WeightReader {
     check(model, path);
     for (const SafetensorsFile& file : header_.files) {
       weights_.files_.emplace_back(file.path);
+      if (weights_.files_.back().bytes().size() != file.size) {
+        throw Error(fmt::format("{}: its length changed while it was being opened", file.path.string()));
+      }
       weights_.files_.back().expect_all();
     }
     for (const StoredTensorInfo& info : header_.tensors) by_name_[info.name] = &info;

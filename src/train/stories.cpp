@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "run/random.h"
+#include "backend/cpu/random.h"
 #include "train/story_grammar.h"
 
 namespace reckon {

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include "backend/cpu/random.h"
 #include "count/ledger.h"
 #include "lowering/cpu.h"
+#include "lowering/narrow.h"
 #include "lowering/regions.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
@@ -21,6 +23,9 @@ namespace reckon {
 namespace {
 
 TrainerOptions filled(TrainerOptions options, const Model& model) {
+  if (options.precision != DType::float32 && options.precision != DType::bfloat16) {
+    throw UsageError(fmt::format("training in {}; expected float32 or bfloat16", dtype_name(options.precision)));
+  }
   options.threads = thread_count(options.threads);
   if (options.tokens == 0) options.tokens = model.context;
   if (options.tokens > model.context && model.positions.kind == Positions::Kind::learned) {
@@ -34,8 +39,11 @@ Program program_for(const Model& model, const TrainerOptions& options) {
   workload.batch = options.batch;
   workload.tokens = options.tokens;
   workload.recompute = options.recompute;
+  workload.dropout = options.dropout;
   workload.precision.weights = options.precision;
-  return lower_for_cpu(expand(program_of(model, workload)));
+  Program program = lower_for_cpu(expand(program_of(model, workload)));
+  if (options.precision == DType::float32) return program;
+  return keep_narrow(std::move(program), options.precision);
 }
 
 std::int64_t padded(std::int64_t bytes) { return (bytes + Plan::alignment - 1) / Plan::alignment * Plan::alignment; }
@@ -144,6 +152,8 @@ double Trainer::micro_step(std::span<const std::int32_t> ids, std::span<const st
   TrainingStep step;
   step.add = index > 0;
   step.loss_scale = 1.0 / static_cast<double>(count);
+  step.drops = true;
+  step.seed = mixed(mixed(options_.seed + static_cast<std::uint64_t>(steps_)) + static_cast<std::uint64_t>(index));
   executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
   return loss_value();
 }

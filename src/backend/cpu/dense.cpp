@@ -34,8 +34,18 @@ std::int64_t row_offset(const Weight& w, std::int64_t index) {
 
 void finish(const Product& product, std::int64_t row, std::int64_t m, std::int64_t first, std::int64_t n,
             const float* results) {
-  for (std::int64_t i = 0; i < m; ++i)
-    finish_row(product.epilogue, row + i, first, n, results + i * n, product.y + (row + i) * product.y_stride + first);
+  finish_rows(product.epilogue, row, m, first, n, results, product.y + row * product.y_stride + first,
+              product.y_stride);
+}
+
+Tile::Ahead from(const float* data, std::int64_t stride, std::int64_t row, std::int64_t column) {
+  if (data == nullptr) return {};
+  return {data + row * stride + column, stride};
+}
+
+Tile::Ahead operand_ahead(const Epilogue& epilogue, std::int64_t row, std::int64_t column) {
+  if (epilogue.gate != nullptr) return from(epilogue.gate, epilogue.gate_stride, row, column);
+  return from(epilogue.residual, epilogue.residual_stride, row, column);
 }
 
 void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own, std::span<float> shared,
@@ -61,7 +71,8 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
         .col_stride = w.col_stride,
         .out = results + (j - first),
         .out_stride = n,
-        .turned = product.turned};
+        .turned = product.turned,
+        .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
     if (product.rows <= few_rows && !product.turned)
       few_rows_tile(tile);
     else if (blas_wanted(product.rows))

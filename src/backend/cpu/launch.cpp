@@ -9,7 +9,9 @@
 #include "ops/add.h"
 #include "ops/append.h"
 #include "ops/attend.h"
+#include "ops/convert.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -64,6 +66,9 @@ Kernel cpu_kernel(const Operation& operation) {
       {&layer_norm_backward_operation, run_norm_backward},
       {&rms_norm_backward_operation, run_norm_backward},
       {&embed_backward_operation, run_embed_backward},
+      {&dropout_operation, run_dropout},
+      {&narrow_operation, run_narrow},
+      {&widen_operation, run_widen},
       {&sum_rows_operation, run_sum_rows},
       {&softcap_backward_operation, run_softcap_backward},
       {&join_backward_operation, run_join_backward},

@@ -62,6 +62,7 @@ struct TrainingStep {
   double loss_scale = 1;  // of gradients: one over the number of micro-steps
   double learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0, clip = 0;
   std::int64_t step = 0;   // counted from 1
+  bool drops = false;      // dropout; evaluation has none
   std::uint64_t seed = 0;  // of dropout, different for every micro-step
 };
 

@@ -14,6 +14,8 @@ constexpr std::int64_t few_rows = 16;
 // The largest tiles of many rows: rows of x by rows of W, and how deep weights are packed or converted at a time.
 // Our own kernel streams x past a narrow panel of weights; OpenBLAS packs both, which pays for squarer tiles only.
 constexpr std::int64_t gemm_rows = 512, gemm_cols = 48;
+// Where x is too large to be read again for every panel, it stays in the cache while several pass by.
+constexpr std::int64_t reuse_rows = 256, reuse_cols = 192;
 constexpr std::int64_t blas_rows = 256, blas_cols = 384;
 constexpr std::int64_t tile_depth = 1024;
 
@@ -36,6 +38,11 @@ struct Tile {
   float* out;
   std::int64_t out_stride;
   bool turned = false;  // as in Product, with float32 alone; few_rows_tile does not know it
+  // What finishing the tile will touch, row by row: asked for while there is arithmetic to do. Null: nothing.
+  struct Ahead {
+    const float* data = nullptr;
+    std::int64_t stride = 0;
+  } ahead[2] = {};
 };
 
 // For few rows: reads each weight once, in its stored type, at the speed of memory.
@@ -64,8 +71,9 @@ void convert_weights(DType dtype, const void* from, std::int64_t count, float* t
 // to[i] = the sum of `parts` numbers from[i], from[i + stride] …, in that order.
 void add_parts(const float* from, std::int64_t parts, std::int64_t stride, std::int64_t count, float* to);
 
-// y[first, first + count) of one row, from the same elements of that row's product.
-void finish_row(const Epilogue& epilogue, std::int64_t row, std::int64_t first, std::int64_t count,
-                const float* product, float* y);
+// Columns [first, first + count) of y's rows [row, row + rows), from the product's elements (rows × count). `y` is
+// where the first of them goes.
+void finish_rows(const Epilogue& epilogue, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count,
+                 const float* product, float* y, std::int64_t y_stride);
 
 }  // namespace reckon
