@@ -14,10 +14,11 @@
 #include <string>
 #include <vector>
 
+#include "folder_fixture.h"
+
 extern char** environ;
 
 namespace reckon {
-namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 struct Result {
@@ -25,20 +26,8 @@ struct Result {
   std::string out, err;
 };
 
-inline std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-class ProgramTest : public ::testing::Test {
+class ProgramTest : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string pattern = (fs::temp_directory_path() / "reckon-cli-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
-    folder_ = pattern;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   // With the text of a file on standard input, if one is named.
   Result run(std::vector<std::string> arguments, const fs::path& input = {}) const {
     const pid_t child = start(std::move(arguments), input);
@@ -85,8 +74,6 @@ class ProgramTest : public ::testing::Test {
     EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
     EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
   }
-
-  fs::path folder_;
 };
 
 }  // namespace reckon

@@ -1,5 +1,5 @@
-// The published encodings against an independent peer, the npm package tiktoken, which runs under node. Skipped where
-// scripts/fetch-tokenizers has not put it and the vocabularies into the data folder.
+// The published encodings against tiktoken, and tokenizers that we trained against Hugging Face's tokenizers: npm
+// packages, which run under node. Skipped where scripts/fetch-tokenizers has not put them into the data folder.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -11,7 +11,10 @@
 
 #include "files/read_text.h"
 #include "text/load.h"
+#include "text/tokenizer_json.h"
+#include "text/train.h"
 #include "text/utf8.h"
+#include "text_samples.h"
 
 namespace {
 
@@ -56,14 +59,20 @@ std::vector<std::string> hard_cases() {
   return texts;
 }
 
-std::vector<Ids> peer_ids(const std::string& encoding, const std::vector<std::string>& texts) {
-  const fs::path package = reckon::data_folder() / "peer" / "tiktoken";
+bool is_there(const std::string& peer) {
+  return std::system("node --version > /dev/null 2>&1") == 0 && fs::exists(reckon::data_folder() / "peer" / peer);
+}
+
+// What tests/peer/SCRIPT says with the package and this argument.
+std::vector<Ids> peer_ids(const std::string& script, const std::string& peer, const std::string& argument,
+                          const std::vector<std::string>& texts) {
+  const fs::path package = reckon::data_folder() / "peer" / peer;
   std::string input = (fs::temp_directory_path() / "reckon-peer-XXXXXX").string();
   const int file = ::mkstemp(input.data());
   if (file < 0) return {};
   std::ofstream(input) << Json(texts);
-  const std::string command = "node '" + (source_folder / "tests/peer/tiktoken.cjs").string() + "' '" +
-                              package.string() + "' " + encoding + " < '" + input + "'";
+  const std::string command = "node '" + (source_folder / "tests/peer" / script).string() + "' '" + package.string() +
+                              "' '" + argument + "' < '" + input + "'";
   std::string output;
   if (FILE* pipe = ::popen(command.c_str(), "r")) {
     char buffer[65536];
@@ -78,16 +87,14 @@ class Peer : public testing::TestWithParam<const char*> {};
 
 TEST_P(Peer, GivesTheSameIdsForHardCasesAndShakespeare) {
   const std::string encoding = GetParam();
-  if (std::system("node --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "node is not installed";
-  if (!fs::exists(reckon::data_folder() / "peer" / "tiktoken") ||
-      !fs::exists(reckon::data_folder() / "tokenizers" / (encoding + ".tiktoken"))) {
+  if (!is_there("tiktoken") || !fs::exists(reckon::data_folder() / "tokenizers" / (encoding + ".tiktoken"))) {
     GTEST_SKIP() << "scripts/fetch-tokenizers --peer has not been run";
   }
   std::vector<std::string> texts = hard_cases();
   const fs::path shakespeare = source_folder / "../shared/data/shakespeare.txt";
   if (fs::exists(shakespeare)) texts.push_back(reckon::read_text(shakespeare, 1 << 28));
   const reckon::Tokenizer tokenizer = reckon::load_tokenizer(encoding);
-  const std::vector<Ids> expected = peer_ids(encoding, texts);
+  const std::vector<Ids> expected = peer_ids("tiktoken.cjs", "tiktoken", encoding, texts);
   ASSERT_EQ(expected.size(), texts.size());
   reckon::EncodeOptions ordinary;
   ordinary.special_text = false;
@@ -101,5 +108,31 @@ TEST_P(Peer, GivesTheSameIdsForHardCasesAndShakespeare) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiktoken, Peer, testing::Values("gpt2", "cl100k_base", "o200k_base"));
+
+TEST(HuggingFace, LoadsATokenizerThatWeTrainedAndGivesTheSameIds) {
+  if (!is_there("tokenizers")) GTEST_SKIP() << "scripts/fetch-tokenizers --peer has not been run";
+  const std::string text = test::real_text();
+  std::vector<std::string> texts = hard_cases();
+  texts.push_back(text);
+  std::string folder = (fs::temp_directory_path() / "reckon-trained-XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const fs::path file = fs::path(folder) / "tokenizer.json";
+  using reckon::Splitter;
+  for (const Splitter splitter : {Splitter::gpt2, Splitter::cl100k, Splitter::qwen2, Splitter::o200k}) {
+    const std::vector<std::string_view> trained_on = {text, texts[6], texts[8]};
+    const reckon::TokenizerSpec spec =
+        reckon::train_tokenizer(trained_on,
+                                {.vocab_size = 2000, .special_tokens = {"<|endoftext|>", "</s>"}, .splitter = splitter})
+            .spec;
+    std::ofstream(file) << reckon::write_tokenizer_json(spec);
+    const reckon::Tokenizer tokenizer(spec);
+    const std::vector<Ids> expected = peer_ids("huggingface.cjs", "tokenizers", file.string(), texts);
+    ASSERT_EQ(expected.size(), texts.size());
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(tokenizer.encode(texts[i]), expected[i]) << static_cast<int>(splitter) << texts[i].substr(0, 200);
+    }
+  }
+  fs::remove_all(folder);
+}
 
 }  // namespace

@@ -24,6 +24,24 @@ TEST_F(ProgramTest, TokenizeGivesIdsAndPiecesAsJson) {
   EXPECT_EQ(tokens.at("pieces"), Json({"Once", " upon"}));
 }
 
+TEST_F(ProgramTest, DecodedIdsAreReportedToo) {
+  const Json tokens = json({"tokenize", "--tokenizer", golden, "--decode", "3527,597", "--count", "--show"});
+  EXPECT_EQ(tokens.at("pieces"), Json({"Once", " upon"}));
+  EXPECT_EQ(tokens.at("statistics").at("bytes"), 9);
+}
+
+TEST_F(ProgramTest, TokenizeShowsEmojiCodeAndChinese) {
+  const std::string text = "🙂 x = a[i]; 你好\n";
+  const Json tokens = json({"tokenize", "--tokenizer", "bytes", "--show", "--count", text});
+  EXPECT_EQ(tokens.at("ids").size(), text.size());
+  EXPECT_EQ(tokens.at("pieces").at(0), "\uFFFD");  // the first byte of four
+  const std::string out = run({"tokenize", "--tokenizer", golden, "--show", text}).out;
+  // Shakespeare has no such characters, so they are shown byte by byte; a line break by its sign.
+  EXPECT_NE(out.find("\\xf0|"), std::string::npos) << out;
+  EXPECT_NE(out.find("⏎"), std::string::npos) << out;
+  EXPECT_NE(out.find("e4"), std::string::npos) << out;
+}
+
 TEST_F(ProgramTest, TokenizeCountsAFileByKind) {
   std::ofstream(folder_ / "text") << "Once upon a time 7!\n";
   const std::string file = (folder_ / "text").string();
@@ -48,7 +66,15 @@ TEST_F(ProgramTest, TokenizeSaysWhatIsWrong) {
   expect_complaint({"tokenize", "--tokenizer", golden, "--decode", "8192"}, 1,
                    "token id 8192 is not in the vocabulary");
   expect_complaint({"tokenize", "--tokenizer", "nothing-here", "a"}, 1, "there is no tokenizer 'nothing-here'");
+  expect_complaint({"tokenize", "--tokenizer", golden, "--decode", "-1"}, 1, "token id -1 is not in the vocabulary");
+  expect_complaint({"tokenize", "--tokenizer", "bytes", "a", "--format", "xml"}, 2, "table json csv markdown");
   expect_complaint({"tokenize", "--tokenizer", "bytes", "--file", (folder_ / "none").string()}, 1, "cannot be opened");
+  const std::string cut = (folder_ / "tokenizer.json").string(), whole = text_of(golden);
+  std::ofstream(cut) << whole.substr(0, whole.size() / 2);
+  expect_complaint({"tokenize", "--tokenizer", cut, "a"}, 1, "tokenizer.json");
+  std::ofstream(cut)
+      << R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}, "normalizer": {"type": "Precompiled"}})";
+  expect_complaint({"tokenize", "--tokenizer", cut, "a"}, 1, "normalizer.type is 'Precompiled'; expected one of");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // reckon tokenizer train as a person or a script uses it.
 #include <gtest/gtest.h>
+#include <reckon/reckon.h>
 
 #include <fstream>
 #include <string>
@@ -7,6 +8,7 @@
 
 #include "program_fixture.h"
 #include "report/progress.h"
+#include "run/save.h"
 
 namespace reckon {
 namespace {
@@ -37,6 +39,52 @@ TEST_F(ProgramTest, NotesATextTooSmallForTheVocabulary) {
   EXPECT_NE(result.out.find("258"), std::string::npos);
 }
 
+TEST_F(ProgramTest, TrainsOnTheFilesOfAFolderButNotOnHiddenOnes) {
+  fs::create_directories(folder_ / "texts" / "more");
+  std::ofstream(folder_ / "texts" / "b.txt") << "bbbb";
+  std::ofstream(folder_ / "texts" / "more" / "a.txt") << "aa";
+  std::ofstream(folder_ / "texts" / ".hidden") << "cccccccc";
+  const Json report =
+      json({"tokenizer", "train", (folder_ / "texts").string(), "--vocab", "258", "--out", (folder_ / "out").string()});
+  EXPECT_EQ(report.at("text_bytes"), 6);
+  EXPECT_EQ(report.at("text_tokens"), 3);  // a, a, bbbb: of pairs that occur once the greater is merged
+}
+
+TEST_F(ProgramTest, GeneratesTextWithATokenizerThatWasTrained) {
+  const std::string source = RECKON_SOURCE_DIR;
+  const std::string folder = (folder_ / "model").string();
+  Json config = Json::parse(text_of(source + "/tests/data/tiny/gpt2/config.json"));
+  config["vocab_size"] = 300;
+  fs::create_directory(folder);
+  std::ofstream(folder + "/config.json") << config;
+  const Model model = load_model(folder + "/config.json");
+  save_checkpoint(model, Weights::random(model, 1, DType::float32), config.dump(), folder);
+  json({"tokenizer", "train", source + "/README.md", "--vocab", "290", "--special", "<|endoftext|>", "--out", folder});
+
+  const std::string prompt = "Every size";
+  Result ids = run({"tokenize", "--tokenizer", folder, prompt});
+  ASSERT_EQ(ids.code, 0) << ids.err;
+  const std::vector<std::string> rest = {"--tokens", "12", "--temperature", "0"};
+  const auto generated = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"generate", folder});
+    arguments.insert(arguments.end(), rest.begin(), rest.end());
+    return json(arguments);
+  };
+  const Json from_text = generated({prompt}), from_ids = generated({"--ids", ids.out});
+  EXPECT_EQ(from_text.at("prompt_ids"), from_ids.at("prompt_ids"));
+  EXPECT_EQ(from_text.at("ids"), from_ids.at("ids"));
+  ASSERT_EQ(from_text.at("ids").size(), 12u);
+  std::string list;
+  for (const Json& id : from_text.at("ids")) list += (list.empty() ? "" : ",") + id.dump();
+  EXPECT_EQ(from_text.at("text").get<std::string>() + "\n",
+            run({"tokenize", "--tokenizer", folder, "--no-special", "--decode", list}).out);
+
+  // A vocabulary that passes the model's.
+  json({"tokenizer", "train", source + "/README.md", "--vocab", "301", "--out", (folder_ / "large").string()});
+  expect_complaint({"generate", folder, prompt, "--tokenizer", (folder_ / "large").string()}, 1,
+                   "the tokenizer has 301 tokens, more than the vocabulary of");
+}
+
 TEST_F(ProgramTest, RefusesToTrainOnNothing) {
   const std::string text = (folder_ / "text.txt").string(), empty = (folder_ / "empty.txt").string(),
                     out = (folder_ / "out").string();
@@ -49,7 +97,8 @@ TEST_F(ProgramTest, RefusesToTrainOnNothing) {
     EXPECT_FALSE(fs::exists(out)) << part;
   };
   expect(empty, {"--vocab", "300"}, 1, "empty.txt: is empty");
-  expect(folder_.string(), {"--vocab", "300"}, 1, "is a folder");
+  fs::create_directory(folder_ / "folder");
+  expect((folder_ / "folder").string(), {"--vocab", "300"}, 1, "there is no file in this folder");
   expect(text + "x", {"--vocab", "300"}, 1, "cannot be opened");
   expect(text, {"--vocab", "255"}, 2, "the vocabulary size is 255; expected 256");
   expect(text, {"--vocab", "256", "--special", "<s>"}, 2, "expected 257");

@@ -19,7 +19,7 @@ namespace {
 
 using namespace reckon;
 
-TrainedTokenizer train(const std::vector<std::string_view>& texts, const TrainerOptions& options) {
+TrainedTokenizer train(const std::vector<std::string_view>& texts, const TokenizerTraining& options) {
   return train_tokenizer(texts, options);
 }
 
@@ -80,7 +80,7 @@ TEST(CutText, MakesManyChunksOfALongText) {
 }
 
 TEST(TrainTokenizer, NumbersSpecialTokensThenBytesThenMerges) {
-  TrainerOptions options{.vocab_size = 260, .special_tokens = {"<|endoftext|>", "<pad>"}};
+  TokenizerTraining options{.vocab_size = 260, .special_tokens = {"<|endoftext|>", "<pad>"}};
   const TokenizerSpec spec = train({"ab ab ab"}, options).spec;
   ASSERT_EQ(spec.tokens.size(), 260u);
   EXPECT_EQ(spec.tokens[0], "<|endoftext|>");
@@ -128,7 +128,7 @@ TEST(TrainTokenizer, GivesTheSameForAnyNumberOfThreads) {
   while (text.size() < 1'000'000) text += test::real_text() + test::hard_text(random, 1000);  // several chunks
   const std::vector<std::string_view> texts = {text, std::string_view(text).substr(1000, 500'000),
                                                "\xFF\xFE only bytes"};
-  TrainerOptions options{.vocab_size = 2000, .special_tokens = {"the", "\n\n"}};
+  TokenizerTraining options{.vocab_size = 2000, .special_tokens = {"the", "\n\n"}};
   const TrainedTokenizer one = train(texts, options);
   EXPECT_EQ(one.spec.tokens.size(), 2000u);
   for (const int threads : {2, 3, 7}) {
@@ -184,18 +184,18 @@ TEST(TrainTokenizer, StopsEarlyOnASmallText) {
 
 TEST(TrainTokenizer, ReportsHowFarItIs) {
   const std::string text = test::real_text();
-  std::vector<TrainProgress> seen;
+  std::vector<TokenizerTrainingProgress> seen;
   train_tokenizer(std::vector<std::string_view>{text}, {.vocab_size = 1000, .threads = 2},
-                  [&](const TrainProgress& now) { seen.push_back(now); });
+                  [&](const TokenizerTrainingProgress& now) { seen.push_back(now); });
   ASSERT_GE(seen.size(), 3u);
-  EXPECT_EQ(seen.back().phase, TrainProgress::Phase::merging);
+  EXPECT_EQ(seen.back().phase, TokenizerTrainingProgress::Phase::merging);
   EXPECT_EQ(seen.back().done, 1000);
   EXPECT_EQ(seen.back().total, 1000);
-  for (const TrainProgress& now : seen) EXPECT_LE(now.done, now.total);
+  for (const TokenizerTrainingProgress& now : seen) EXPECT_LE(now.done, now.total);
 }
 
 TEST(TrainTokenizer, RefusesWhatMakesNoSense) {
-  const auto error = [](const TrainerOptions& options) { return usage_error_of([&] { train({"text"}, options); }); };
+  const auto error = [](const TokenizerTraining& options) { return usage_error_of([&] { train({"text"}, options); }); };
   EXPECT_EQ(error({.vocab_size = 256, .special_tokens = {"<s>"}}),
             "the vocabulary size is 256; expected 257 to 2147483647: 256 bytes, 1 special tokens, and room for merges");
   EXPECT_EQ(error({.vocab_size = std::int64_t{1} << 40}),

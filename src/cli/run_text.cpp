@@ -10,6 +10,7 @@
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "model/load.h"
+#include "report/numbers.h"
 #include "text/load.h"
 #include "text/tiktoken.h"
 
@@ -31,6 +32,13 @@ Tokenizer model_tokenizer(const std::string& named, const std::string& model) {
 }
 
 void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokenizer, const Model& model) {
+  // Added tokens do not count: a checkpoint may have some that its model never saw; they are refused if they come up.
+  if (const auto tokens = std::ssize(tokenizer.spec().tokens); tokens > model.vocab_size) {
+    throw Error(
+        fmt::format("the tokenizer has {} tokens, more than the vocabulary of {}, {}; expected the tokenizer that "
+                    "the model was trained with",
+                    grouped(tokens), model.name, grouped(model.vocab_size)));
+  }
   for (const std::int32_t id : ids) {
     if (id < model.vocab_size) continue;
     throw UsageError(

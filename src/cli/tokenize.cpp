@@ -32,9 +32,21 @@ void run(const TokenizeOptions& asked) {
         fmt::format("{} given; expected one of TEXT, --file and --decode", given ? "several texts are" : "no text is"));
   }
   if (asked.threads < 0) throw UsageError(fmt::format("--threads is {}; expected 1 or more", asked.threads));
+  check_output(asked.output);
+  const bool plain =
+      asked.output.format == "table" && asked.output.file.empty() && !asked.show && !asked.count;  // no report
+  TokensView view;
+  view.counts = asked.count;
+  view.pieces = asked.show || !asked.count;
+  view.color = asked.output.file.empty() && this_terminal().color;
+  const auto report = [&](const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes) {
+    write_report(tokens_document(tokenizer, ids, bytes, view), asked.output);
+  };
   if (!asked.decode.empty()) {
     const std::vector<TokenId> ids = parse_ids(asked.decode, "--decode");
-    return write_text(load_tokenizer(asked.tokenizer).decode(ids, asked.no_special) + "\n");
+    const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
+    const std::string text = tokenizer.decode(ids, asked.no_special);
+    return plain ? write_text(text + "\n") : report(tokenizer, ids, text.size());
   }
   const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
   std::optional<TextInput> input;
@@ -44,15 +56,8 @@ void run(const TokenizeOptions& asked) {
   options.add_special = !asked.no_special;
   Pool pool(asked.threads > 0 ? asked.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
   const std::vector<TokenId> ids = tokenizer.encode(text, options, pool);
-  const bool table = asked.output.format == "table";
-  if (table && asked.output.file.empty() && !asked.show && !asked.count) {
-    return write_text(fmt::format("{}\n", fmt::join(ids, " ")));
-  }
-  TokensView view;
-  view.counts = asked.count;
-  view.pieces = asked.show || !asked.count;
-  view.color = asked.output.file.empty() && this_terminal().color;
-  write_report(tokens_document(tokenizer, ids, text.size(), view), asked.output);
+  if (plain) return write_text(fmt::format("{}\n", fmt::join(ids, " ")));
+  report(tokenizer, ids, text.size());
 }
 
 }  // namespace

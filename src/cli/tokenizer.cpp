@@ -53,7 +53,7 @@ void make_folder(const fs::path& folder) {
 }
 
 void run(const TrainOptions& asked) {
-  TrainerOptions options;
+  TokenizerTraining options;
   options.vocab_size = parse_size(asked.vocab, "--vocab");
   options.special_tokens = asked.special;
   options.splitter = splitter_of(asked.splitter);
@@ -71,8 +71,9 @@ void run(const TrainOptions& asked) {
 
   const auto begin = std::chrono::steady_clock::now();
   ProgressLine progress;
-  const TrainedTokenizer trained = train_tokenizer(files.texts(), options, [&](const TrainProgress& now) {
-    progress.show(now.phase == TrainProgress::Phase::counting ? "counting words" : "merging", now.done, now.total);
+  const TrainedTokenizer trained = train_tokenizer(files.texts(), options, [&](const TokenizerTrainingProgress& now) {
+    progress.show(now.phase == TokenizerTrainingProgress::Phase::counting ? "counting words" : "merging", now.done,
+                  now.total);
   });
   progress.clear();
   const fs::path file = fs::path(asked.folder) / "tokenizer.json";
@@ -98,7 +99,9 @@ void add_tokenizer(CLI::App& program) {
   CLI::App& train = add_command(tokenizer, "train", "byte-level BPE: merges the most frequent pair again and again",
                                 "  reckon tokenizer train book.txt --vocab 8192 --out mine\n"
                                 "  reckon tokenizer train part-*.txt --vocab 32k --special '<|endoftext|>' --out mine");
-  train.add_option("FILES", asked->files, "text files; any bytes will do")->required()->type_name("");
+  train.add_option("FILES", asked->files, "text files, or folders of them; any bytes will do")
+      ->required()
+      ->type_name("");
   train.add_option("--vocab", asked->vocab, "tokens to make, special tokens and the 256 bytes included")
       ->required()
       ->type_name("N");

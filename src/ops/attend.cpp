@@ -41,11 +41,32 @@ Cost cost(const Program& program, const Op& op) {
   cost.read = bytes(program[op.inputs[0]]) +
               Term(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).times(key_bits).value() / 8;
   cost.written = bytes(program[op.outputs[0]]);
+  if (op.outputs.size() > 1) cost.written += bytes(program[op.outputs[1]]);
+  return cost;
+}
+
+// Five products over the same pairs: q·k again, do·v, and those that make dq, dk and dv. Element-wise, per pair: the
+// weight again (scale, difference, exponential) and its gradient p·(dp − Σ do·o), times the scale.
+Cost backward_cost(const Program& program, const Op& op) {
+  using namespace attend_backward_input;
+  Cost cost;
+  const Shape& q = program[op.inputs[query]].shape;
+  const Shape& o = program[op.inputs[out]].shape;
+  const Dim pairs(attended_pairs(q[1].size, program.workload.past, op.attributes.whole("window")),
+                  Symbol::window_pairs);
+  cost.matmul = Formula(6, {q[0], q[2], pairs, q[3]});
+  cost.matmul += Formula(4, {q[0], q[2], pairs, o[3]});
+  const std::int64_t per_pair = 4 + (op.attributes.get("scale", 1.0) != 1.0 ? 2 : 0) +
+                                (op.attributes.get("softcap") != 0.0 ? 7 : 0) + (op.attributes.flag("alibi") ? 2 : 0);
+  cost.elementwise = Formula(per_pair, {q[0], q[2], pairs});
+  cost.elementwise += Formula(o.product(2));
+  add_traffic(cost, program, op);
   return cost;
 }
 
 }  // namespace
 
 const Operation attend_operation{"attend", cost, nullptr};
+const Operation attend_backward_operation{"attend_backward", backward_cost, nullptr};
 
 }  // namespace reckon

@@ -6,12 +6,15 @@
 namespace reckon {
 
 ContinuationText::ContinuationText(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::string stop)
-    : decoder_(tokenizer), stop_(std::move(stop)) {
+    : decoder_(tokenizer), tokens_(tokenizer.size()), stop_(std::move(stop)) {
   // The text goes on from the prompt: its first token is not the first of a text, and may end a character of it.
   for (const TokenId id : prompt) decoder_.add(id);
 }
 
-std::string ContinuationText::add(TokenId id) { return certain(decoder_.add(id)); }
+// A model may have more ids than its tokenizer: rows that only make a matrix a round size.
+std::string ContinuationText::add(TokenId id) {
+  return certain(static_cast<std::size_t>(id) < tokens_ ? decoder_.add(id) : "\uFFFD");
+}
 
 std::string ContinuationText::finish() {
   std::string text = certain(decoder_.finish());

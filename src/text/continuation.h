@@ -21,6 +21,7 @@ class ContinuationText {
   std::string certain(std::string text);
 
   StreamDecoder decoder_;
+  std::size_t tokens_;
   std::string stop_, held_;
   bool stopped_ = false;
 };

@@ -13,13 +13,16 @@ namespace reckon {
 
 class TextFiles {
  public:
-  // A file that cannot be read, or a folder, is an Error.
+  // A folder stands for the files in it and in its folders, in the order of their paths, but for what has a name with a
+  // dot in front. A file that cannot be read, or a folder without any, is an Error.
   explicit TextFiles(std::span<const std::filesystem::path> paths);
 
   std::span<const std::string_view> texts() const { return texts_; }
-  std::size_t bytes() const;  // of all together
+  std::span<const std::filesystem::path> paths() const { return paths_; }  // of each
+  std::size_t bytes() const;                                               // of all together
 
  private:
+  std::vector<std::filesystem::path> paths_;
   std::vector<MappedFile> mapped_;
   std::vector<std::string> read_;
   std::vector<std::string_view> texts_;

@@ -44,7 +44,7 @@ std::set<std::string> bytes_named_by(const std::vector<std::string>& special_tok
 }
 
 // From symbols, in the order they came to be, to a vocabulary; see TrainedTokenizer::spec.
-TokenizerSpec spec_of(const TrainerOptions& options, std::span<const SymbolPair> merges) {
+TokenizerSpec spec_of(const TokenizerTraining& options, std::span<const SymbolPair> merges) {
   TokenizerSpec spec;
   for (const std::string& token : options.special_tokens) {
     spec.added_tokens.push_back({.id = static_cast<TokenId>(spec.tokens.size()), .content = token});
@@ -75,7 +75,7 @@ TokenizerSpec spec_of(const TrainerOptions& options, std::span<const SymbolPair>
 
 }  // namespace
 
-void check_options(const TrainerOptions& options) {
+void check_options(const TokenizerTraining& options) {
   std::set<std::string_view> seen;
   for (const std::string& token : options.special_tokens) {
     if (token.empty()) throw UsageError("a special token is empty; expected some text");
@@ -93,28 +93,28 @@ void check_options(const TrainerOptions& options) {
     throw UsageError(fmt::format("the number of threads is {}; expected 1 or more", options.threads));
 }
 
-TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TrainerOptions& options,
-                                 const TrainReport& report) {
+TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TokenizerTraining& options,
+                                 const TokenizerTrainingReport& report) {
   check_options(options);
   TrainedTokenizer trained;
   for (const std::string_view text : texts) trained.text_bytes += std::ssize(text);
   if (trained.text_bytes == 0) throw Error("the text is empty; expected something to train on");
   const std::int64_t first_merge = std::ssize(options.special_tokens) + n_bytes;
   MergeRules rules{options.vocab_size - first_merge, options.min_frequency, bytes_named_by(options.special_tokens)};
-  const auto tell = [&](TrainProgress::Phase phase, std::int64_t done, std::int64_t total) {
+  const auto tell = [&](TokenizerTrainingProgress::Phase phase, std::int64_t done, std::int64_t total) {
     if (report) report({phase, done, total});
   };
 
-  std::vector<Word> distinct =
-      count_words(texts, options.splitter, options.special_tokens, options.threads,
-                  [&](std::int64_t bytes) { tell(TrainProgress::Phase::counting, bytes, trained.text_bytes); });
-  tell(TrainProgress::Phase::counting, trained.text_bytes, trained.text_bytes);
+  std::vector<Word> distinct = count_words(
+      texts, options.splitter, options.special_tokens, options.threads,
+      [&](std::int64_t bytes) { tell(TokenizerTrainingProgress::Phase::counting, bytes, trained.text_bytes); });
+  tell(TokenizerTrainingProgress::Phase::counting, trained.text_bytes, trained.text_bytes);
   trained.distinct_words = std::ssize(distinct);
   const LearnedMerges learned = learn_merges(std::move(distinct), rules, [&](std::int64_t merges) {
-    tell(TrainProgress::Phase::merging, first_merge + merges, options.vocab_size);
+    tell(TokenizerTrainingProgress::Phase::merging, first_merge + merges, options.vocab_size);
   });
   trained.text_tokens = learned.symbols;
-  tell(TrainProgress::Phase::merging, first_merge + std::ssize(learned.merges), options.vocab_size);
+  tell(TokenizerTrainingProgress::Phase::merging, first_merge + std::ssize(learned.merges), options.vocab_size);
 
   trained.spec = spec_of(options, learned.merges);
   return trained;

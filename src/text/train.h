@@ -12,7 +12,7 @@
 
 namespace reckon {
 
-struct TrainerOptions {
+struct TokenizerTraining {
   std::int64_t vocab_size = 8192;                // special tokens and the 256 bytes included
   std::vector<std::string> special_tokens = {};  // the text is cut at them, and no token goes across
   Splitter splitter = Splitter::gpt2;            // tokens stay within its pieces
@@ -20,11 +20,11 @@ struct TrainerOptions {
   int threads = 1;                               // the result is the same for any number
 };
 
-struct TrainProgress {
+struct TokenizerTrainingProgress {
   enum class Phase { counting, merging } phase;
   std::int64_t done, total;  // bytes counted, tokens made
 };
-using TrainReport = std::function<void(const TrainProgress&)>;
+using TokenizerTrainingReport = std::function<void(const TokenizerTrainingProgress&)>;
 
 struct TrainedTokenizer {
   // Ids are those of Hugging Face's BpeTrainer with the byte alphabet: the special tokens in their order, the 256 bytes
@@ -38,10 +38,10 @@ struct TrainedTokenizer {
 };
 
 // Throws UsageError where they make no sense.
-void check_options(const TrainerOptions& options);
+void check_options(const TokenizerTraining& options);
 
 // An empty text is an Error. A text too small for the vocabulary gives a smaller one: spec.tokens.size() < vocab_size.
-TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TrainerOptions& options,
-                                 const TrainReport& report = {});
+TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TokenizerTraining& options,
+                                 const TokenizerTrainingReport& report = {});
 
 }  // namespace reckon

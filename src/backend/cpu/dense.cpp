@@ -59,19 +59,21 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
   float* const weights = own.data() + tile_results;
   for (std::int64_t j = first, next; j < first + n; j = next) {
     next = w.block_rows ? std::min(first + n, (j / w.block_rows + 1) * w.block_rows) : first + n;
-    const Tile tile{.m = m,
-                    .n = next - j,
-                    .k = k,
-                    .x = product.x + row * product.x_stride + begin,
-                    .x_stride = product.x_stride,
-                    .w = element(w.dtype, w.data, row_offset(w, j) + begin * w.col_stride),
-                    .dtype = w.dtype,
-                    .row_stride = w.row_stride,
-                    .col_stride = w.col_stride,
-                    .out = results + (j - first),
-                    .out_stride = n,
-                    .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
-    if (product.rows <= few_rows)
+    const Tile tile{
+        .m = m,
+        .n = next - j,
+        .k = k,
+        .x = product.turned ? product.x + begin * product.x_stride + row : product.x + row * product.x_stride + begin,
+        .x_stride = product.x_stride,
+        .w = element(w.dtype, w.data, row_offset(w, j) + begin * w.col_stride),
+        .dtype = w.dtype,
+        .row_stride = w.row_stride,
+        .col_stride = w.col_stride,
+        .out = results + (j - first),
+        .out_stride = n,
+        .turned = product.turned,
+        .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
+    if (product.rows <= few_rows && !product.turned)
       few_rows_tile(tile);
     else if (blas_wanted(product.rows))
       blas_tile(tile, weights);
@@ -102,6 +104,11 @@ std::size_t product_of(std::span<const Cut> cuts, std::int64_t Cut::*first, std:
 }
 
 }  // namespace
+
+Weight transposed(const Weight& w) {
+  if (w.block_rows != 0) throw Error("a dense product: rows in blocks cannot be transposed");
+  return {w.data, w.dtype, w.cols, w.rows, w.col_stride, w.row_stride, 0, 0};
+}
 
 void choose_many_rows(ManyRows choice) { many_rows = choice; }
 

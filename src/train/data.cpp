@@ -1,0 +1,131 @@
+#include "train/data.h"
+
+#include <fmt/core.h>
+#include <reckon/error.h>
+
+#include <algorithm>
+
+#include "backend/cpu/random.h"
+#include "text/load.h"
+#include "train/permutation.h"
+#include "train/stories.h"
+#include "train/token_cache.h"
+
+namespace reckon {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check(const DataOptions& options) {
+  if (options.context < 1) throw UsageError(fmt::format("the context is {}; expected 1 or more", options.context));
+  if (!(options.validation >= 0 && options.validation < 1)) {
+    throw UsageError(
+        fmt::format("the share held out for validation is {}; expected 0 or more, below 1", options.validation));
+  }
+  if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks) {
+    throw UsageError(fmt::format("rank {} of {} makes no sense", options.rank, options.ranks));
+  }
+}
+
+// Two different random numbers for each epoch, whatever the seed.
+std::uint64_t epoch_seed(std::uint64_t seed, std::int64_t epoch, std::uint64_t purpose) {
+  return mixed(mixed(mixed(seed) + static_cast<std::uint64_t>(epoch)) + purpose);
+}
+
+}  // namespace
+
+Dataset::Dataset(const DataOptions& options) : options_(options) {
+  check(options);
+  const auto token_files = std::count_if(options.paths.begin(), options.paths.end(), is_token_file);
+  if (token_files > 0) {
+    if (options.paths.size() > 1) {
+      throw Error(fmt::format("{} of {} files hold tokens; expected one token file, or text", token_files,
+                              options.paths.size()));
+    }
+    path_ = options.paths.front();
+    reused_ = true;
+    if (!options.tokenizer.empty()) tokenizer_ = load_tokenizer(options.tokenizer);
+  } else {
+    tokenizer_ = load_tokenizer(options.tokenizer);
+    CachedTokens made;
+    if (options.paths.empty()) {
+      const std::string name = fmt::format("stories {}", options.story_bytes);
+      made = tokenize_text(stories(0, options.story_bytes), name, *tokenizer_, options.cache, options.threads);
+    } else {
+      made = tokenize_files(options.paths, *tokenizer_, options.cache, options.threads);
+    }
+    path_ = made.path;
+    reused_ = made.reused;
+  }
+  tokens_.emplace(path_);
+  if (tokenizer_ && tokens_->tokenizer_hash() != 0 && tokens_->tokenizer_hash() != hash_of(*tokenizer_)) {
+    throw Error(fmt::format("{}: was made with another tokenizer than {}", path_.string(), options.tokenizer));
+  }
+  if (options.vocab_size > 0 && tokens_->vocab_size() > options.vocab_size) {
+    throw Error(fmt::format("{}: has a vocabulary of {} tokens; expected at most {}, as the model has", path_.string(),
+                            tokens_->vocab_size(), options.vocab_size));
+  }
+
+  const std::int64_t size = tokens_->size(), context = options.context;
+  training_ = static_cast<std::int64_t>(static_cast<double>(size) * (1 - options.validation));
+  if (training_ < context + 1 || (options.validation > 0 && size - training_ < 2)) {
+    throw Error(
+        fmt::format("the text has {} tokens, {} of them for training and {} for validation; expected at least {} "
+                    "for training, one more than the context, and 2 for validation",
+                    size, training_, size - training_, context + 1));
+  }
+  // As many windows as there are room for at any offset below the context, so that every epoch has the same number.
+  windows_ = std::max<std::int64_t>(1, (training_ - context) / context);
+  offsets_ = std::min(context, training_ - windows_ * context);
+}
+
+void Dataset::next(DataPosition& position, std::int64_t batch, std::int32_t* ids, std::int32_t* labels) const {
+  const std::int64_t context = options_.context;
+  for (std::int64_t row = 0; row < batch; ++row) {
+    const std::int64_t at = position.window + options_.rank * batch + row;
+    const std::int64_t epoch = position.epoch + at / windows_;
+    const Permutation order(windows_, epoch_seed(options_.seed, epoch, 0));
+    const auto offset =
+        static_cast<std::int64_t>(epoch_seed(options_.seed, epoch, 1) % static_cast<std::uint64_t>(offsets_));
+    const std::int64_t first = offset + order(at % windows_) * context;
+    tokens_->copy(first, context, ids + row * context);
+    tokens_->copy(first + 1, context, labels + row * context);
+  }
+  position.window += options_.ranks * batch;
+  position.epoch += position.window / windows_;
+  position.window %= windows_;
+}
+
+std::int64_t Dataset::validation_windows() const {
+  return std::max<std::int64_t>(0, validation_tokens() - 1 + options_.context - 1) / options_.context;
+}
+
+std::int64_t Dataset::validation(std::int64_t first, std::int64_t batch, std::int32_t* ids,
+                                 std::int32_t* labels) const {
+  const std::int64_t context = options_.context, last = tokens_->size() - 1;  // the last token is a label only
+  std::fill(ids, ids + batch * context, 0);
+  std::fill(labels, labels + batch * context, -1);
+  std::int64_t sum = 0;
+  for (std::int64_t row = 0; row < batch; ++row) {
+    const std::int64_t begin = training_ + (first + row) * context;
+    const std::int64_t length = std::clamp<std::int64_t>(last - begin, 0, context);
+    if (length == 0) break;
+    tokens_->copy(begin, length, ids + row * context);
+    tokens_->copy(begin + 1, length, labels + row * context);
+    sum += length;
+  }
+  return sum;
+}
+
+std::string Dataset::description() const {
+  const std::string what = options_.paths.empty()       ? "the embedded stories"
+                           : options_.paths.size() == 1 ? options_.paths.front().filename().string()
+                                                        : fmt::format("{} files", options_.paths.size());
+  const bool is_file = !options_.paths.empty() && path_ == options_.paths.front();
+  return fmt::format("{}: {} tokens{}", what, tokens_->size(),
+                     is_file   ? ""
+                     : reused_ ? ", read from the cache"
+                               : ", tokenized now");
+}
+
+}  // namespace reckon
