@@ -1,5 +1,6 @@
 // Whole networks against limits measured in the same run, interleaved: GPT-2 from a file in the page cache.
 //   prefill  512 tokens, beside OpenBLAS' own rate on 1024 × 3072 × 768 with as many threads
+//   first    `reckon generate` from its start to its first token, less the prefill: the limit is 0.2 s
 //   decode   past 32 to 160, beside a loop that only reads as many bytes in huge pages, best of 1, 2 and 4 streams
 // Usage: bench_run FOLDER [rounds]: FOLDER holds the weights, made if missing. Prints the rows of a Markdown table.
 #include <cblas.h>
@@ -9,8 +10,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -114,6 +117,22 @@ Model prepared(const std::string& folder, DType dtype) {
   return load_model(folder);
 }
 
+// Seconds from the start of `reckon generate` to its first token, without the prefill that it reports itself.
+double first_token_overhead(const std::string& folder, const std::vector<std::int32_t>& prompt, int threads) {
+  const std::string command =
+      fmt::format("{} generate {} --ids {} --tokens 1 --temperature 0 --threads {} --format json 2>/dev/null",
+                  RECKON_PROGRAM, folder, fmt::join(prompt, ","), threads);
+  std::string answer(1 << 20, '\0');
+  const auto begin = std::chrono::steady_clock::now();
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) std::exit(1);
+  answer[0] = static_cast<char>(std::fgetc(pipe));  // the report is written once the token is there
+  const double taken = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  answer.resize(1 + std::fread(answer.data() + 1, 1, answer.size() - 1, pipe));
+  if (::pclose(pipe) != 0) std::exit(1);
+  return taken - nlohmann::json::parse(answer)["prefill"]["seconds"].get<double>();
+}
+
 struct Rates {
   std::vector<double> ours, limit;
 };
@@ -152,11 +171,13 @@ int main(int count, char** arguments) {
       const double flops = static_cast<double>(reckon::count(model, workload).total().matmul) / 512;
       const auto bytes = static_cast<double>(engine.weights().bytes());
       Rates prefill, decode;
+      std::vector<double> overheads;
       for (int round = 0; round < rounds; ++round) {
         if (dtype == DType::float32) {
           prefill.limit.push_back(sgemm_rate(threads));
           engine.reset();
           prefill.ours.push_back(512 / seconds([&] { engine.run(prompt, Logits::last); }));
+          overheads.push_back(first_token_overhead(folder, prompt, threads));
         }
         decode.limit.push_back(memory.measure(pool));
         engine.reset();
@@ -165,8 +186,14 @@ int main(int count, char** arguments) {
                                 for (int i = 0; i < 128; ++i) engine.run({prompt.data(), 1}, Logits::last);
                               }));
       }
-      if (dtype == DType::float32)
+      if (dtype == DType::float32) {
         print("prefill of 512 tokens, float32 (GFLOP/s)", threads, "tokens/s", prefill, 1e-9, flops);
+        constexpr double limit = 0.2;
+        fmt::print(
+            "| from the start of `reckon generate` to its first token, less the prefill, float32 (s) | {} | {:.3f} | | "
+            "{} | {:.0f}% |\n",
+            threads, median(overheads), limit, 100 * median(overheads) / limit);
+      }
       print(fmt::format("decode, {} (GB/s)", word), threads, "tokens/s", decode, 1e-9, bytes);
       if (dtype == DType::float16) continue;
 

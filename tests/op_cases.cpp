@@ -11,6 +11,7 @@
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -120,6 +121,22 @@ TensorId attended(Builder& b, double softcap, bool alibi) {
   const TensorId y = b.activation("y", {2, 3, 4, 8});
   b.emit(attend_operation, {weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), no_tensor}, {y},
          {{"causal", 1}, {"scale", 0.5}, {"softcap", softcap}, {"alibi", alibi ? 1.0 : 0.0}});
+  return y;
+}
+TensorId attended_back(Builder& b, double softcap, bool alibi) {
+  const Shape query{2, 3, 4, 8}, keys{2, 5, 2, 8};
+  const TensorId dq = b.activation("dq", query), dk = b.activation("dk", keys), dv = b.activation("dv", keys);
+  b.emit(attend_backward_operation,
+         {weight(b, query), weight(b, keys), weight(b, keys), no_tensor, weight(b, query), weight(b, query),
+          weight(b, {2, 4, 3})},
+         {dq, dk, dv, no_tensor},
+         {{"causal", 1}, {"scale", 0.5}, {"softcap", softcap}, {"alibi", alibi ? 1.0 : 0.0}});
+  return dq;
+}
+TensorId weight_differentiated(Builder& b, bool sum) {
+  const TensorId y = b.activation("y", {5, 4});
+  b.emit(weight_gradient_operation, {weight(b, {2, 3, 5}), weight(b, {2, 3, 4}), sum ? weight(b, {5, 4}) : no_tensor},
+         {y});
   return y;
 }
 TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
@@ -295,6 +312,8 @@ const std::vector<OpCase>& op_cases() {
       {"join", "", back, 0, [](B& b) { return split(b, weight(b, {2, 3, 6}), 2, 4, "a", "b").first; }, {{2, 3, 6}}, 0, 0, 48, 144, {}},
       {"join_backward", "one part for all heads", back, 0, [](B& b) { return joined(b, 1); }, {{2, 3, 4, 2}, {2, 3, 1, 3}}, 0, 54, 480, 264, {{"n", 18}, {"H", 4}}},
       {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
+      {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
+      {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
 
       // One block of 3 queries sees all 5 keys: 2·4·3·5 = 120 pairs. Keys and values: 2·2·5·(8 + 8) elements.
@@ -304,6 +323,12 @@ const std::vector<OpCase>& op_cases() {
       {"project", "plain", ahead, 0, [](B& b) { return projected(b, false, false, false); }, {{2, 3, 5}}, 240, 0, 176, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"project", "with bias and residual", ahead, 0, [](B& b) { return projected(b, true, false, true); }, {{2, 3, 5}}, 240, 60, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"project", "with bias and silu gate", ahead, 0, [](B& b) { return projected(b, true, true, false); }, {{2, 3, 5}}, 240, 180, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
+      {"weight_gradient", "plain", ahead, 0, [](B& b) { return weight_differentiated(b, false); }, {{5, 4}}, 240, 0, 216, 80, {{"n", 30}, {"m", 4}}},
+      {"weight_gradient", "added to another", ahead, 0, [](B& b) { return weight_differentiated(b, true); }, {{5, 4}}, 240, 20, 296, 80, {{"n", 30}, {"m", 4}, {"w", 20}}},
+      // The same 120 pairs; o has 192 elements.
+      {"attend_backward", "scaled", ahead, 0, [](B& b) { return attended_back(b, 0.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1104, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two()},
+      {"attend_backward", "scaled and capped", ahead, 0, [](B& b) { return attended_back(b, 50.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1944, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two()},
+      {"attend_backward", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended_back(b, 0.0, true); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1344, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two()},
       {"grouped_project", "with silu gate", ahead, 0, experts_projected, {{2, 3, 2, 5}}, 480, 300, 1108, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 628},
       {"view", "", back, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{2, 3, 4}}, 0, 0, 0, 0, {}},
   };

@@ -28,7 +28,13 @@ struct Result {
 
 class ProgramTest : public FolderTest {
  protected:
-  Result run(std::vector<std::string> arguments) const {
+  // With the text of a file on standard input, if one is named.
+  Result run(std::vector<std::string> arguments, const fs::path& input = {}) const {
+    const pid_t child = start(std::move(arguments), input);
+    return child > 0 ? end(child) : Result{};
+  }
+
+  pid_t start(std::vector<std::string> arguments, const fs::path& input = {}) const {
     arguments.insert(arguments.begin(), RECKON_PROGRAM);
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
@@ -36,15 +42,20 @@ class ProgramTest : public FolderTest {
     const fs::path out = folder_ / "stdout", err = folder_ / "stderr";
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
+    if (!input.empty()) posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     pid_t child = 0;
     const int failed = ::posix_spawn(&child, RECKON_PROGRAM, &actions, nullptr, pointers.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0) return {};
+    return failed == 0 ? child : -1;
+  }
+
+  Result end(pid_t child) const {
     int status = 0;
     ::waitpid(child, &status, 0);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(out), text_of(err)};
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    return {code, text_of(folder_ / "stdout"), text_of(folder_ / "stderr")};
   }
 
   Json json(std::vector<std::string> arguments) const {

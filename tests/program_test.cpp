@@ -62,6 +62,27 @@ TEST(Expand, GivesTheSameLedgerForEveryPresetInEveryPhase) {
   });
 }
 
+TEST(Expand, GivesTheSameLedgerWhenValuesAreComputedAgain) {
+  for (const char* name : {"mini-gpt", "gpt2", "gemma-2-2b", "deepseek-v3", "gpt-oss-20b", "mixtral-8x7b"}) {
+    for (Recompute what : {Recompute::attention, Recompute::block}) {
+      SCOPED_TRACE(name);
+      Workload workload = workload_of(Phase::train);
+      workload.tokens = 64;
+      const Program plain = program_of(load_model(name), workload);
+      workload.recompute = what;
+      const Program folded = program_of(load_model(name), workload);
+      const Ledger a = read_ledger(folded), b = read_ledger(expand(folded)), without = read_ledger(plain);
+      expect_equal(a.forward, without.forward);
+      expect_equal(a.forward, b.forward);
+      expect_equal(a.backward, b.backward);
+      expect_equal(a.optimizer, b.optimizer);
+      // Never more than the whole forward pass again; attention's products cost something.
+      EXPECT_GT(a.backward.matmul, without.backward.matmul);
+      EXPECT_LE(a.backward.matmul, without.backward.matmul + without.forward.matmul);
+    }
+  }
+}
+
 // The factor of ALiBi is what unlike_layers() below changes, so of that only whether there is one.
 bool same_attributes(const Attributes& a, const Attributes& b) {
   return std::equal(a.entries().begin(), a.entries().end(), b.entries().begin(), b.entries().end(),

@@ -20,6 +20,10 @@ enum class Logits { all, last, none };
 // How attention scores are counted: every one, or only those that causality and windows let through.
 enum class Causal { full, exact };
 
+// What training computes again in the backward pass instead of keeping it: nothing, attention but for its
+// projections, or whole blocks.
+enum class Recompute : std::uint8_t { none, attention, block };
+
 enum class DType : std::uint8_t { float32, bfloat16, float16, int32, int8, int4 };
 
 // The type of each kind of tensor.
@@ -40,6 +44,8 @@ struct Workload {
   Logits logits = Logits::all;
   Causal causal = Causal::full;
   Precision precision;
+  Recompute recompute = Recompute::none;
+  double dropout = 0;  // training: of the embedding and of what each sublayer adds to the residual stream
 };
 
 // The workload of a phase with the usual choices filled in (decode and prefill ask for the last logits only).

@@ -1,4 +1,6 @@
 // reckon generate: continues a sequence, token by token. Only what is generated goes to standard output.
+#include "run/generate.h"
+
 #include <fmt/format.h>
 #include <reckon/reckon.h>
 
@@ -9,15 +11,16 @@
 #include <optional>
 
 #include "cli/commands.h"
-#include "cli/model_tokenizer.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
+#include "cli/run_text.h"
 #include "count/ledger.h"
+#include "model/end_of_text.h"
+#include "report/generation.h"
 #include "report/numbers.h"
 #include "report/run.h"
-#include "run/generate.h"
 #include "run/limits.h"
-#include "text/tokenizer.h"
+#include "text/continuation.h"
 
 namespace reckon::cli {
 namespace {
@@ -25,25 +28,12 @@ namespace {
 struct GenerateOptions {
   RunOptions run;
   std::string prompt, ids, stop_ids, stop, tokenizer, profile;
+  bool tokens_given = false, ignore_eos = false;
   Generation generation;
   Output output;
 };
 
 volatile std::sig_atomic_t interrupted = 0;
-
-std::string ending_word(Ending ending) {
-  switch (ending) {
-    case Ending::length:
-      return "length";
-    case Ending::end_of_text:
-      return "end of text";
-    case Ending::context:
-      return "context";
-    case Ending::stopped:
-      return "stopped";
-  }
-  return "";
-}
 
 // FLOPs of the prefill as benchmarks rate it: causal pairs only, the last logits only.
 double prefill_flops(const Model& model, std::int64_t tokens) {
@@ -60,9 +50,11 @@ void say_pace(Engine& engine, const Pace& pace) {
   std::string line;
   if (pace.prefill_seconds > 0 && pace.prefill_tokens > 0) {
     const auto tokens = static_cast<double>(pace.prefill_tokens);
-    const double rate = prefill_flops(engine.model(), pace.prefill_tokens) / pace.prefill_seconds;
-    line += fmt::format("prefill {}, {:.1f} tokens/s ({} of the product limit)", tokens_text(pace.prefill_tokens),
-                        tokens / pace.prefill_seconds, percent(rate / limits.product_flops_per_second, 0));
+    line += fmt::format("prefill {}, {:.1f} tokens/s", tokens_text(pace.prefill_tokens), tokens / pace.prefill_seconds);
+    if (pace.prefill_tokens <= engine.model().context) {  // more: the window slid, and it was several
+      const double rate = prefill_flops(engine.model(), pace.prefill_tokens) / pace.prefill_seconds;
+      line += fmt::format(" ({} of the product limit)", percent(rate / limits.product_flops_per_second, 0));
+    }
   }
   if (pace.decode_seconds > 0 && pace.decode_tokens > 0) {
     const double each = static_cast<double>(pace.decode_tokens) / pace.decode_seconds;
@@ -76,124 +68,103 @@ void say_pace(Engine& engine, const Pace& pace) {
   fmt::print(stderr, "{}\n", line);
 }
 
-nlohmann::ordered_json json_of(const GenerateOptions& asked, const std::vector<std::int32_t>& prompt,
-                               const Generated& generated) {
-  nlohmann::ordered_json continuations = nlohmann::ordered_json::array();
-  for (const Continuation& one : generated.continuations) {
-    nlohmann::ordered_json entry{{"ids", one.ids}, {"ending", ending_word(one.ending)}};
-    if (asked.generation.beams > 1) {
-      entry["log_probability"] = one.log_probability;
-      entry["score"] = one.score;
-    }
-    if (!one.tokens.empty()) {
-      nlohmann::ordered_json tokens = nlohmann::ordered_json::array();
-      for (const Token& token : one.tokens) {
-        nlohmann::ordered_json top = nlohmann::ordered_json::array();
-        for (const TokenProbability& other : token.alternatives) {
-          top.push_back({{"id", other.id}, {"log_probability", other.log_probability}});
-        }
-        tokens.push_back({{"id", token.id}, {"log_probability", token.log_probability}, {"top", top}});
-      }
-      entry["logprobs"] = tokens;
-    }
-    continuations.push_back(entry);
+// The text, or the ids, as they come.
+class Stream {
+ public:
+  Stream(const GenerateOptions& asked, const Tokenizer* tokenizer, std::span<const std::int32_t> prompt)
+      : shown_(asked.output.format == "table" && to_standard_output(asked.output)) {
+    if (tokenizer != nullptr) text_.emplace(*tokenizer, prompt, asked.stop);
   }
-  const Pace& pace = generated.pace;
-  return {{"schema", "reckon.generate/1"},
-          {"prompt_ids", prompt},
-          {"ids", generated.continuations.front().ids},
-          {"continuations", continuations},
-          {"prefill", {{"tokens", pace.prefill_tokens}, {"seconds", pace.prefill_seconds}}},
-          {"decode", {{"tokens", pace.decode_tokens}, {"seconds", pace.decode_seconds}}}};
+
+  bool shown() const { return shown_; }
+
+  // False: enough.
+  bool add(std::int32_t id) {
+    show(text_ ? text_->add(id) : fmt::format("{}{}", first_ ? "" : " ", id));
+    first_ = false;
+    return !text_ || !text_->stopped();
+  }
+  void finish() {
+    if (text_) show(text_->finish());
+    show("\n");
+  }
+
+ private:
+  void show(const std::string& text) {
+    if (!shown_ || text.empty()) return;
+    write_text(text);
+    std::fflush(stdout);
+  }
+
+  bool shown_, first_ = true;
+  std::optional<ContinuationText> text_;
+};
+
+// Without --tokens there may be as many new ones as the context has room for; the last of them is not run itself.
+std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::int64_t prompt) {
+  const std::int64_t room = model.context - prompt + 1, wanted = asked.generation.tokens;
+  if (asked.generation.window || wanted <= room) return wanted;
+  if (room < 1) {
+    throw UsageError(fmt::format("the prompt has {} tokens and {} a context of {}; shorten it, or give --window",
+                                 prompt, model.name, model.context));
+  }
+  if (!asked.tokens_given) return room;
+  throw UsageError(fmt::format(
+      "{} tokens after a prompt of {} do not fit the context of {}, {}; ask for at most {}, or give --window", wanted,
+      prompt, model.name, model.context, room));
+}
+
+std::vector<std::int32_t> stop_ids(const GenerateOptions& asked) {
+  std::vector<std::int32_t> ids;
+  if (!asked.stop_ids.empty()) ids = parse_ids(asked.stop_ids, "--stop-ids");
+  if (asked.ids.empty() && !asked.ignore_eos) {
+    const std::vector<std::int32_t> ends = end_of_text_ids(asked.run.model);
+    ids.insert(ids.end(), ends.begin(), ends.end());
+  }
+  return ids;
 }
 
 void run(const GenerateOptions& asked) {
   if (asked.prompt.empty() == asked.ids.empty()) throw UsageError("give the prompt either as text or with --ids");
-  std::optional<Tokenizer> tokenizer;
-  if (!asked.prompt.empty()) tokenizer = load_model_tokenizer(asked.tokenizer, asked.run.model);
-  if (!asked.stop.empty() && !tokenizer) throw UsageError("--stop is text; it needs a prompt in text too");
-  const std::vector<std::int32_t> prompt = tokenizer ? tokenizer->encode(asked.prompt) : parse_ids(asked.ids);
+  if (asked.prompt.empty() && !asked.stop.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
+  if (asked.generation.logprobs > 0 && asked.output.format != "json") {
+    throw UsageError("--logprobs are reported in JSON; give --format json too");
+  }
+  check_output(asked.output);
   Generation generation = asked.generation;
-  if (!asked.stop_ids.empty()) generation.stop_ids = parse_ids(asked.stop_ids);
+  generation.stop_ids = stop_ids(asked);
   Loaded loaded = load(asked.run);
-  if (tokenizer) check_vocabulary(*tokenizer, loaded.model);
+  std::optional<Tokenizer> tokenizer;
+  if (asked.ids.empty()) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model);
+  const std::vector<std::int32_t> prompt = tokenizer ? tokenizer->encode(asked.prompt) : parse_ids(asked.ids);
+  if (tokenizer) check_vocabulary(prompt, *tokenizer, loaded.model);
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  generation.tokens = new_tokens(asked, loaded.model, length);
   EngineOptions options;
   options.threads = asked.run.threads;
   options.batch = generation.beams;
-  const std::int64_t wanted = static_cast<std::int64_t>(prompt.size()) + generation.tokens;
-  options.capacity = std::min(loaded.model.context, wanted);
+  options.capacity = std::min(loaded.model.context, length + generation.tokens - 1);
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   Profile profile;
   if (!asked.profile.empty()) engine.set_profile(&profile);
 
-  const bool streams = asked.output.format == "table" && to_standard_output(asked.output);
   std::signal(SIGINT, [](int) { interrupted = 1; });
-  bool first = true;
-  std::optional<StreamDecoder> decoder;
-  std::string held;  // text that may be the beginning of the stop string
-  bool stopped = false;
-  if (tokenizer) decoder.emplace(*tokenizer);
-  // A model may have more ids than its tokenizer: rows that only make the matrix a round size.
-  const std::string no_text = "\uFFFD";
-  const auto has_text = [&](std::int32_t id) { return static_cast<std::size_t>(id) < tokenizer->size(); };
-  const auto text_of = [&](std::vector<std::int32_t> ids) {
-    std::erase_if(ids, [&](std::int32_t id) { return !has_text(id); });
-    return tokenizer->decode(ids, true);
-  };
-  // Shows what can no longer become the stop string.
-  const auto show = [&](std::string text) {
-    held += text;
-    if (!asked.stop.empty()) {
-      if (const std::size_t at = held.find(asked.stop); at != std::string::npos) {
-        stopped = true;
-        held.resize(at);
-      }
-    }
-    const std::size_t kept = stopped || asked.stop.empty() ? 0 : std::min(held.size(), asked.stop.size() - 1);
-    if (streams) write_text(held.substr(0, held.size() - kept));
-    if (streams) std::fflush(stdout);
-    held.erase(0, held.size() - kept);
-  };
-  if (tokenizer && streams && generation.beams == 1) {
-    // The text goes on from the prompt as the tokenizer sees it.
-    for (std::int32_t id : prompt) decoder->add(id);
-  }
+  const Tokenizer* const speaker = tokenizer ? &*tokenizer : nullptr;
+  Stream stream(asked, speaker, prompt);
   const Generated generated = generate(
-      engine, prompt, generation,
-      [&](const Token& token) {
-        if (decoder) {
-          show(has_text(token.id) ? decoder->add(token.id) : no_text);
-        } else if (streams) {
-          write_text(fmt::format("{}{}", first ? "" : " ", token.id));
-          std::fflush(stdout);
-          first = false;
-        }
-        return interrupted == 0 && !stopped;
-      },
+      engine, prompt, generation, [&](const Token& token) { return stream.add(token.id) && interrupted == 0; },
       [] { return interrupted == 0; });
-  if (decoder && !stopped) {
-    show(decoder->finish());
-    if (streams) write_text(held);
-  }
-  if (streams) {
-    write_text("\n");
+  if (stream.shown()) {
+    stream.finish();
     for (std::size_t i = 1; i < generated.continuations.size(); ++i) {
-      const std::vector<std::int32_t>& ids = generated.continuations[i].ids;
-      write_text(tokenizer ? text_of(ids) + "\n" : fmt::format("{}\n", fmt::join(ids, " ")));
+      Stream further(asked, speaker, prompt);
+      for (const std::int32_t id : generated.continuations[i].ids) {
+        if (!further.add(id)) break;
+      }
+      further.finish();
     }
   } else {
-    Document document;
-    Table table;
-    table.columns = {{"continuation", true}, {"ending", false}, {"ids", false}};
-    for (std::size_t i = 0; i < generated.continuations.size(); ++i) {
-      const Continuation& one = generated.continuations[i];
-      table.rows.push_back(
-          {std::to_string(i + 1), ending_word(one.ending), fmt::format("{}", fmt::join(one.ids, " "))});
-    }
-    document.parts.push_back(table);
-    document.json = json_of(asked, prompt, generated);
-    if (tokenizer) document.json["text"] = text_of(generated.continuations.front().ids);
-    write_report(document, asked.output);
+    write_report(generation_document(prompt, generated, {speaker, asked.stop, generation.beams > 1}), asked.output);
   }
   engine.set_profile(nullptr);
   say_pace(engine, generated.pace);
@@ -219,10 +190,11 @@ void add_generate(CLI::App& program) {
   add_run(command, asked->run);
   command.add_option("PROMPT", asked->prompt, "the text to continue");
   command.add_option("--ids", asked->ids, "the prompt as ids, instead of text")->type_name("1,2,3");
-  command.add_option("--tokenizer", asked->tokenizer, "a tokenizer's name, file or folder (the model's)")
-      ->type_name("NAME");
+  add_tokenizer_option(command, asked->tokenizer);
   command.add_option("--stop", asked->stop, "text that ends the generation, and is not shown")->type_name("TEXT");
-  expect_within(*command.add_option("--tokens", g.tokens, "at most so many new tokens (128)")->type_name("N"), 1);
+  CLI::Option& tokens =
+      *command.add_option("--tokens", g.tokens, "so many new tokens (128, or what the context has room for)");
+  expect_within(*tokens.type_name("N"), 1);
   command.add_option("--temperature", g.sampling.temperature, "0: the most likely token (1)")->type_name("X");
   expect_within(
       *command.add_option("--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)")->type_name("K"),
@@ -237,7 +209,9 @@ void add_generate(CLI::App& program) {
   expect_within(*command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N"), 1, 1024);
   expect_within(*command.add_option("--best", g.best, "so many of its results (1)")->type_name("N"), 1, 1024);
   command.add_option("--length-penalty", g.length_penalty, "above 0 favours long ones (1)")->type_name("X");
-  command.add_option("--stop-ids", asked->stop_ids, "end of text: each of these ends it")->type_name("1,2");
+  command.add_option("--stop-ids", asked->stop_ids, "each of these ends it; text ends at the model's own too")
+      ->type_name("1,2");
+  command.add_flag("--ignore-eos", asked->ignore_eos, "go on behind the model's own end of text");
   expect_within(
       *command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")
            ->type_name("N"),
@@ -247,7 +221,10 @@ void add_generate(CLI::App& program) {
       .add_option("--profile", asked->profile, "time of each operation, and a trace for Chrome's viewer in this file")
       ->type_name("FILE");
   add_output(command, asked->output);
-  command.callback([asked] { run(*asked); });
+  command.callback([asked, &tokens] {
+    asked->tokens_given = tokens.count() > 0;
+    run(*asked);
+  });
 }
 
 }  // namespace reckon::cli

@@ -8,12 +8,14 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <filesystem>
 #include <string_view>
 
 #include <unistd.h>
 
 #include "cli/options.h"
 #include "files/quote.h"
+#include "model/load.h"
 #include "report/numbers.h"
 
 namespace reckon::cli {
@@ -45,6 +47,18 @@ void check_memory(const Model& model, DType dtype) {
   if (bytes <= memory) return;
   throw Error(fmt::format("the weights of {} take {}, but this machine has {} of memory", model.name,
                           binary_bytes(bytes), binary_bytes(memory)));
+}
+
+// A folder whose weights are there, but in a form that is not read.
+void refuse_pickles(const std::string& model) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(model, error)) {
+    if (!is_pickle(entry.path().string())) continue;
+    throw Error(
+        fmt::format("{}: its weights are in {}, a pickle, which can run code when it is read, and is refused; "
+                    "expected .safetensors",
+                    model, entry.path().filename().string()));
+  }
 }
 
 }  // namespace
@@ -82,6 +96,7 @@ Loaded load(const RunOptions& options) {
   }
   if (!(model == described)) throw UsageError("only a model with random weights can be changed; give --random SEED");
   if (!holds_weights(options.model)) {
+    if (is_model_path(options.model)) refuse_pickles(options.model);
     throw UsageError(
         fmt::format("{} is a description without weights; name a folder that has them, or give --random SEED",
                     quote(options.model)));

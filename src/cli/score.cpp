@@ -1,18 +1,18 @@
-// reckon score: how well a model predicts a sequence of tokens.
-#include <fmt/format.h>
+// reckon score: how well a model predicts a text.
+#include "report/score.h"
+
 #include <reckon/reckon.h>
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
+#include "cli/run_text.h"
 #include "files/read_text.h"
-#include "report/numbers.h"
+#include "report/progress.h"
 #include "run/engine.h"
 #include "run/score.h"
 
@@ -21,57 +21,67 @@ namespace {
 
 struct ScoreOptions {
   RunOptions run;
-  std::string ids, ids_file;
+  std::string file, ids, ids_file, tokenizer;
   std::int64_t context = 0, stride = 0;
   Output output;
 };
 
-void run(const ScoreOptions& asked) {
-  if (asked.ids.empty() == asked.ids_file.empty()) throw UsageError("give either --ids or --ids-file");
+struct Text {
+  std::vector<std::int32_t> ids;
+  std::optional<std::int64_t> bytes;  // of what is predicted; none where only ids are known
+};
+
+Text read(const ScoreOptions& asked, const Model& model) {
   constexpr std::uint64_t largest = std::uint64_t{1} << 32;
-  const std::vector<std::int32_t> ids = parse_ids(asked.ids.empty() ? read_text(asked.ids_file, largest) : asked.ids);
+  if (!asked.ids.empty()) return {parse_ids(asked.ids), {}};
+  if (!asked.ids_file.empty()) return {parse_ids(read_text(asked.ids_file, largest), "--ids-file"), {}};
+  const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model);
+  const TextInput input(asked.file);
+  Text text{tokenizer.encode(input.text()), {}};
+  check_vocabulary(text.ids, tokenizer, model);
+  // Nothing predicts the first token. Where it is one that the tokenizer adds, <s> say, that leaves the whole text.
+  const std::span<const std::int32_t> first = std::span(text.ids).first(std::min<std::size_t>(text.ids.size(), 1));
+  const std::int64_t bytes = std::ssize(input.text()) - std::ssize(tokenizer.decode(first, true));
+  if (bytes > 0) text.bytes = bytes;
+  return text;
+}
+
+void run(const ScoreOptions& asked) {
+  const int given = !asked.file.empty() + !asked.ids.empty() + !asked.ids_file.empty();
+  if (given != 1) throw UsageError("give one of FILE, --ids and --ids-file: the text to score");
+  check_output(asked.output);
   Loaded loaded = load(asked.run);
+  const Text text = read(asked, loaded.model);
   EngineOptions options;
   options.threads = asked.run.threads;
+  const auto length = static_cast<std::int64_t>(text.ids.size());
   options.capacity =
-      std::min(asked.context > 0 ? asked.context : loaded.model.context, static_cast<std::int64_t>(ids.size()));
+      std::min(asked.context > 0 ? asked.context : loaded.model.context, std::max<std::int64_t>(length, 1));
   check_length(loaded.model, options.capacity);
-  const std::string name = loaded.model.name;
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
-  Scoring scoring;
-  scoring.stride = asked.stride;
-  const bool bar = isatty(STDERR_FILENO) != 0;
-  const Score result = score(engine, ids, scoring, [&](const Score& so_far, std::int64_t all) {
-    if (bar) {
-      fmt::print(stderr, "\r{} of {} tokens, loss {:.4f}", grouped(so_far.tokens), grouped(all), so_far.loss());
-      std::fflush(stderr);
-    }
+  ProgressLine progress;
+  const Score result = score(engine, text.ids, {.stride = asked.stride}, [&](const Score& so_far, std::int64_t all) {
+    progress.show("scoring", so_far.tokens, all);
     return true;
   });
-  if (bar) fmt::print(stderr, "\r\033[K");
-  Document document;
-  Table table;
-  table.title = fmt::format("{} on {} tokens", name, grouped(static_cast<std::int64_t>(ids.size())));
-  table.columns = {{"tokens scored", true}, {"loss (nats per token)", true}, {"perplexity", true}};
-  table.rows.push_back(
-      {grouped(result.tokens), fmt::format("{:.6f}", result.loss()), fmt::format("{:.4f}", result.perplexity())});
-  document.parts.push_back(table);
-  document.json = {{"schema", "reckon.score/1"}, {"model", name},         {"tokens", result.tokens},
-                   {"nll", result.nll},          {"loss", result.loss()}, {"perplexity", result.perplexity()},
-                   {"context", options.capacity}};
-  write_report(document, asked.output);
+  progress.clear();
+  write_report(score_document(engine.model().name, result, text.bytes, options.capacity), asked.output);
 }
 
 }  // namespace
 
 void add_score(CLI::App& program) {
   const auto asked = std::make_shared<ScoreOptions>();
-  CLI::App& command = add_command(program, "score", "loss and perplexity of a sequence of tokens",
-                                  "  reckon score ./model --ids 1,15,27,8\n"
-                                  "  reckon score ./model --ids-file text.ids --context 512 --stride 256",
+  CLI::App& command = add_command(program, "score", "loss, perplexity and bits per byte of a text",
+                                  "  reckon score ./model book.txt\n"
+                                  "  reckon score ./model book.txt --context 512 --stride 256 --format json\n"
+                                  "  reckon score gpt2 --random 1 - < book.txt\n"
+                                  "  reckon score ./model --ids 1,15,27,8",
                                   false);
   add_run(command, asked->run);
-  command.add_option("--ids", asked->ids, "the text, as ids")->type_name("1,2,3");
+  command.add_option("FILE", asked->file, "the text (-: standard input)");
+  add_tokenizer_option(command, asked->tokenizer);
+  command.add_option("--ids", asked->ids, "the text as ids")->type_name("1,2,3");
   command.add_option("--ids-file", asked->ids_file, "a file of ids, separated by commas or spaces")->type_name("FILE");
   expect_within(
       *command.add_option("--context", asked->context, "tokens of a window (the model's context)")->type_name("N"), 1);

@@ -3,7 +3,6 @@
 #include <reckon/error.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -11,8 +10,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
-#include "files/mapped_file.h"
-#include "files/read_text.h"
+#include "cli/run_text.h"
 #include "report/tokens.h"
 #include "text/load.h"
 #include "threads/pool.h"
@@ -25,30 +23,6 @@ struct TokenizeOptions {
   bool text_given = false, show = false, count = false, no_special = false;
   int threads = 0;
   Output output;
-};
-
-// A file is mapped, so that its size is no matter; a pipe is read.
-class Input {
- public:
-  explicit Input(const TokenizeOptions& asked) {
-    constexpr std::uint64_t longest_pipe = std::uint64_t{1} << 34;
-    if (asked.text_given) {
-      text_ = asked.text;
-    } else if (asked.file != "-" && std::filesystem::is_regular_file(asked.file)) {
-      file_.emplace(asked.file);
-      return;
-    } else {
-      text_ = read_text(asked.file == "-" ? "/dev/stdin" : asked.file, longest_pipe);
-    }
-  }
-  std::string_view text() const {
-    if (!file_) return text_;
-    return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
-  }
-
- private:
-  std::string text_;
-  std::optional<MappedFile> file_;
 };
 
 void run(const TokenizeOptions& asked) {
@@ -75,14 +49,15 @@ void run(const TokenizeOptions& asked) {
     return plain ? write_text(text + "\n") : report(tokenizer, ids, text.size());
   }
   const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
-  guard_mapped_files();
-  const Input input(asked);
+  std::optional<TextInput> input;
+  if (!asked.text_given) input.emplace(asked.file);
+  const std::string_view text = input ? input->text() : asked.text;
   EncodeOptions options;
   options.add_special = !asked.no_special;
   Pool pool(asked.threads > 0 ? asked.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
-  const std::vector<TokenId> ids = tokenizer.encode(input.text(), options, pool);
+  const std::vector<TokenId> ids = tokenizer.encode(text, options, pool);
   if (plain) return write_text(fmt::format("{}\n", fmt::join(ids, " ")));
-  report(tokenizer, ids, input.text().size());
+  report(tokenizer, ids, text.size());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "network/forward.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
+#include "passes/recompute.h"
 
 #include <unordered_map>
 
@@ -120,7 +121,7 @@ Ledger read_ledger(const Program& program) {
 Program program_of(const Model& model, const Workload& workload) {
   Program program = forward(model, workload);
   if (workload.phase != Phase::train) return program;
-  return optimizer_step(gradient(std::move(program)));
+  return optimizer_step(recompute(gradient(std::move(program)), workload.recompute));
 }
 
 Ledger count(const Model& model, const Workload& workload) {

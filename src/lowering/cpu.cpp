@@ -3,20 +3,25 @@
 
 #include <reckon/error.h>
 
+#include "lowering/attention.h"
+#include "lowering/uses.h"
 #include "ops/activate.h"
 #include "ops/add.h"
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/cross_entropy.h"
+#include "ops/embed.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/norm.h"
 #include "ops/project.h"
 #include "ops/rope.h"
 #include "ops/scale.h"
-#include "ops/softmax.h"
 #include "ops/split.h"
 #include "ops/view.h"
 
+#include <map>
 #include <vector>
 
 namespace reckon {
@@ -24,25 +29,13 @@ namespace {
 
 class Lowering {
  public:
-  explicit Lowering(Program program)
-      : program_(std::move(program)),
-        ops_(std::move(program_.ops)),
-        consumers_(program_.tensors.size()),
-        position_(program_.tensors.size(), -1),
-        done_(ops_.size(), false) {
-    for (std::size_t i = 0; i < ops_.size(); ++i) {
-      for (TensorId id : ops_[i].inputs) {
-        if (id != no_tensor) consumers_[index(id)].push_back(i);
-      }
-      for (TensorId id : ops_[i].outputs) {
-        if (id != no_tensor) position_[index(id)] = static_cast<std::int64_t>(i);
-      }
-    }
-  }
+  explicit Lowering(const Program& program)
+      : given_(program), ops_(program.ops), uses_(program), program_(program), done_(ops_.size(), false) {}
 
   Program run() {
     program_.ops.clear();
     for (std::size_t i = 0; i < ops_.size(); ++i) {
+      if (const auto found = placed_.find(i); found != placed_.end()) program_.ops.push_back(std::move(found->second));
       if (!done_[i]) lower(i);
     }
     return std::move(program_);
@@ -54,25 +47,59 @@ class Lowering {
 
   // The one op that reads `id`, if it is of this operation; else nullptr.
   const Op* only_consumer(TensorId id, const Operation& operation) const {
-    if (id == program_.output || consumers_[index(id)].size() != 1) return nullptr;
-    const Op& op = ops_[consumers_[index(id)][0]];
+    if (id == no_tensor || id == program_.output || uses_.consumers(id).size() != 1) return nullptr;
+    const Op& op = ops_[uses_.consumers(id)[0]];
     return op.operation == &operation ? &op : nullptr;
   }
-  void fuse(const Op& op) { done_[static_cast<std::size_t>(&op - ops_.data())] = true; }
-  bool known_before(TensorId id, std::size_t i) const { return position_[index(id)] < static_cast<std::int64_t>(i); }
+  std::size_t position(const Op& op) const { return static_cast<std::size_t>(&op - ops_.data()); }
+  void fuse(const Op& op) { done_[position(op)] = true; }
 
   void lower(std::size_t i) {
     Op& op = ops_[i];
     if (op.operation == &view_operation || op.operation == &split_operation) return;  // aliases, without work
+    if (op.operation == &matmul_operation && op.attributes.flag("transpose_a")) return lower_weight_gradient(i);
     if (op.operation == &matmul_operation || op.operation == &grouped_matmul_operation) return lower_product(i);
-    if (op.operation == &scores_operation) return lower_attention(op);
+    if (op.operation == &scores_operation) return lower_attention(i);
     if (op.operation == &append_operation) order_cache(op);
     if (op.operation == &rope_operation) rotate_in_place(op);
+    if (op.operation == &layer_norm_backward_operation || op.operation == &rms_norm_backward_operation) {
+      return lower_norm_gradient(i);
+    }
+    if (op.operation == &embed_backward_operation) return lower_embedding_gradient(i);
+    if (op.operation == &cross_entropy_backward_operation && uses_.free_from(op.inputs[0], i, i)) {
+      write_over(op.outputs[0], op.inputs[0]);
+    }
     program_.ops.push_back(op);
   }
 
+  // `id` lies where `over` does.
+  void write_over(TensorId id, TensorId over) {
+    tensor(id).storage = over;
+    tensor(id).offset = 0;
+    tensor(id).strides = strides_of(tensor(over));
+  }
+
+  // The sum that adds `term`, made by op i, to something that is there already.
+  const Op* sum_of(TensorId term, std::size_t i) const {
+    const Op* sum = only_consumer(term, add_operation);
+    return sum != nullptr && sum->inputs[1] == term && uses_.known_before(sum->inputs[0], i) &&
+                   given_[sum->inputs[0]].shape.same_sizes(given_[term].shape)
+               ? sum
+               : nullptr;
+  }
+
+  // Op i makes the sum itself, in the place of what it adds to. Only done where that place is free.
+  TensorId add_in_place(TensorId y, std::size_t i, TensorId& residual) {
+    const Op* sum = sum_of(y, i);
+    if (sum == nullptr || !uses_.free_from(sum->inputs[0], i, position(*sum))) return y;
+    residual = sum->inputs[0];
+    fuse(*sum);
+    write_over(sum->outputs[0], residual);
+    return sum->outputs[0];
+  }
+
   // x·Wᵀ + b, and behind it an activation, or a multiplier and the residual sum, as far as nothing else reads
-  // what lies between.
+  // what lies between. Backward it is dy·W, and the sum that of gradients.
   void lower_product(std::size_t i) {
     const Op& op = ops_[i];
     const bool grouped = op.operation == &grouped_matmul_operation;
@@ -82,34 +109,34 @@ class Lowering {
     inputs[project_input::bias] = op.inputs[2];
     if (grouped) inputs[project_input::offsets] = op.inputs[3];
     TensorId y = op.outputs[0];
-    Attributes attributes;
+    std::vector<Attributes::Entry> attributes;
+    if (!op.attributes.flag("transpose_b")) attributes.push_back({"transposed", 1});
     if (const Op* act = only_consumer(y, activate_operation); act != nullptr && fusible(*act, y, i)) {
       const bool gated = act->inputs[1] != no_tensor;
       if (gated) inputs[project_input::gate] = act->inputs[0];
-      attributes = {
-          {"activate", 1}, {"activation", act->attributes.get("activation")}, {"clamp", act->attributes.get("clamp")}};
+      attributes.push_back({"activate", 1});
+      attributes.push_back({"activation", act->attributes.get("activation")});
+      attributes.push_back({"clamp", act->attributes.get("clamp")});
       y = act->outputs[0];
       fuse(*act);
     } else if (!grouped) {
-      double factor = 1.0;
       const Op* scaled = only_consumer(y, scale_operation);
       const TensorId term = scaled != nullptr ? scaled->outputs[0] : y;
-      if (const Op* sum = only_consumer(term, add_operation);
-          sum != nullptr && sum->inputs[1] == term && known_before(sum->inputs[0], i)) {
+      if (const Op* sum = sum_of(term, i)) {
         if (scaled != nullptr) {
-          factor = scaled->attributes.get("factor");
+          attributes.push_back({"scale", scaled->attributes.get("factor")});
           fuse(*scaled);
         }
         inputs[project_input::residual] = sum->inputs[0];
-        attributes = {{"scale", factor}};
         y = sum->outputs[0];
+        if (uses_.free_from(sum->inputs[0], i, position(*sum))) write_over(y, sum->inputs[0]);
         fuse(*sum);
       }
     }
     program_.ops.push_back({grouped ? &grouped_project_operation : &project_operation,
                             std::move(inputs),
                             {y},
-                            std::move(attributes),
+                            Attributes(std::move(attributes)),
                             op.scope,
                             op.stage});
   }
@@ -117,25 +144,60 @@ class Lowering {
   // An activation of y alone, or of y gated by something that is there already.
   bool fusible(const Op& act, TensorId y, std::size_t i) const {
     if (act.inputs[1] == no_tensor) return true;
-    return act.inputs[1] == y && known_before(act.inputs[0], i);
+    return act.inputs[1] == y && uses_.known_before(act.inputs[0], i);
   }
 
-  void lower_attention(const Op& scores) {
-    const Op* soft = only_consumer(scores.outputs[0], softmax_operation);
-    const Op* mixed = soft != nullptr ? only_consumer(soft->outputs[0], mix_operation) : nullptr;
-    if (mixed == nullptr) throw Error("[lowering] scores without their softmax and mixing");
-    Op op{&attend_operation,
-          {scores.inputs[0], scores.inputs[1], mixed->inputs[1], soft->inputs[1]},
-          {mixed->outputs[0]},
-          {{"causal", scores.attributes.get("causal")},
-           {"window", scores.attributes.get("window")},
-           {"scale", scores.attributes.get("scale", 1.0)},
-           {"softcap", scores.attributes.get("softcap")},
-           {"alibi", soft->attributes.get("alibi")}},
-          mixed->scope,
-          mixed->stage};
-    fuse(*soft);
-    fuse(*mixed);
+  void lower_weight_gradient(std::size_t i) {
+    const Op& op = ops_[i];
+    TensorId residual = no_tensor;
+    const TensorId y = add_in_place(op.outputs[0], i, residual);
+    program_.ops.push_back(
+        {&weight_gradient_operation, {op.inputs[0], op.inputs[1], residual}, {y}, {}, op.scope, op.stage});
+  }
+
+  void lower_norm_gradient(std::size_t i) {
+    Op op = ops_[i];
+    TensorId residual = no_tensor;
+    op.outputs[0] = add_in_place(op.outputs[0], i, residual);
+    if (residual != no_tensor) op.inputs.push_back(residual);
+    program_.ops.push_back(std::move(op));
+  }
+
+  void lower_embedding_gradient(std::size_t i) {
+    Op op = ops_[i];
+    TensorId residual = no_tensor;
+    op.outputs[0] = add_in_place(op.outputs[0], i, residual);
+    if (residual != no_tensor) op.inputs.push_back(residual);
+    program_.ops.push_back(std::move(op));
+  }
+
+  void lower_attention(std::size_t i) {
+    const WrittenAttention found = find_attention(given_, uses_, i);
+    const Op &scores = ops_[found.scores], &soft = ops_[found.softmax], &mixed = ops_[found.mix];
+    const Attributes attributes = {{"causal", scores.attributes.get("causal")},
+                                   {"window", scores.attributes.get("window")},
+                                   {"scale", scores.attributes.get("scale", 1.0)},
+                                   {"softcap", scores.attributes.get("softcap")},
+                                   {"alibi", soft.attributes.get("alibi")}};
+    Op op{&attend_operation,  {scores.inputs[0], scores.inputs[1], mixed.inputs[1], soft.inputs[1]},
+          {mixed.outputs[0]}, attributes,
+          mixed.scope,        mixed.stage};
+    fuse(soft);
+    fuse(mixed);
+    if (found.backward) {
+      const WrittenAttention::Backward& b = *found.backward;
+      const Shape grid = given_[scores.outputs[0]].shape;
+      Tensor kept{mixed.scope, "log_sum_exp", TensorKind::activation, DType::float32, {grid[0], grid[1], grid[2]}};
+      const auto log_sum_exp = static_cast<TensorId>(program_.tensors.size());
+      program_.tensors.push_back(std::move(kept));
+      op.outputs.push_back(log_sum_exp);
+      TensorIds inputs = op.inputs;
+      inputs.insert(inputs.end(), {mixed.outputs[0], b.d_out, log_sum_exp});
+      placed_[b.ops.back()] = {
+          &attend_backward_operation, std::move(inputs), {b.d_query, b.d_keys, b.d_values, b.d_sinks}, attributes,
+          ops_[b.ops.back()].scope,   Stage::backward};
+      for (std::size_t part : b.ops) done_[part] = true;
+    }
     program_.ops.push_back(std::move(op));
   }
 
@@ -145,27 +207,23 @@ class Lowering {
     const std::int64_t capacity = cache.shape[1].size, heads = cache.shape[2].size, width = cache.shape[3].size;
     cache.strides = {heads * capacity * width, width, capacity * width, 1};
     tensor(append.outputs[0]).strides = cache.strides;
-    for (std::size_t reader : consumers_[index(append.outputs[0])]) {
+    for (std::size_t reader : uses_.consumers(append.outputs[0])) {
       if (ops_[reader].operation != &split_operation) continue;
       for (TensorId part : ops_[reader].outputs) tensor(part).strides = cache.strides;
     }
   }
 
   void rotate_in_place(const Op& op) {
-    if (consumers_[index(op.inputs[0])].size() != 1) return;
-    const Tensor& x = tensor(op.inputs[0]);
-    const Strides strides = strides_of(x);
-    Tensor& y = tensor(op.outputs[0]);
-    y.storage = op.inputs[0];
-    y.offset = 0;
-    y.strides = strides;
+    if (!uses_.ends_at(op.inputs[0], position(op))) return;
+    write_over(op.outputs[0], op.inputs[0]);
   }
 
-  Program program_;
+  const Program& given_;
   std::vector<Op> ops_;
-  std::vector<std::vector<std::size_t>> consumers_;
-  std::vector<std::int64_t> position_;  // the op that writes each tensor; -1: none
+  Uses uses_;
+  Program program_;
   std::vector<bool> done_;
+  std::map<std::size_t, Op> placed_;  // ops that stand for several, where the last of those stood
 };
 
 }  // namespace
@@ -174,7 +232,7 @@ Program lower_for_cpu(Program program) {
   for (const Op& op : program.ops) {
     if (op.repeat >= 0) throw Error("[lowering] got a program with repeats, expected an expanded one");
   }
-  return Lowering(std::move(program)).run();
+  return Lowering(program).run();
 }
 
 }  // namespace reckon

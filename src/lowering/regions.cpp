@@ -1,4 +1,5 @@
-// A region is closed by anything that reads what one of its products wrote, and by anything that is no product.
+// A region is closed by anything that reads what one of its products wrote or writes what one of them reads, and by
+// anything that is no product.
 #include "lowering/regions.h"
 
 #include "ops/project.h"
@@ -25,23 +26,32 @@ Placement placement(const Program& program, TensorId id) {
   return p;
 }
 
+bool is_product(const Op& op) {
+  return op.operation == &project_operation || op.operation == &weight_gradient_operation;
+}
+
 std::vector<std::int64_t> parallel_regions(const Program& program) {
   std::vector<std::int64_t> regions;
-  TensorIds written;  // by the open region; empty: none is open
+  TensorIds read, written;  // by the open region, all of whose ops are products; empty: none is open
   std::int64_t region = -1;
+  const auto among = [&](const TensorIds& touched, TensorId id) {
+    return id != no_tensor && std::find(touched.begin(), touched.end(), placement(program, id).root) != touched.end();
+  };
   for (const Op& op : program.ops) {
-    const bool joins = op.operation == &project_operation && !written.empty() &&
-                       !follows_past(program, op.outputs[0]) &&
-                       std::none_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-                         return id != no_tensor &&
-                                std::find(written.begin(), written.end(), placement(program, id).root) != written.end();
-                       });
+    const bool product = is_product(op) && !follows_past(program, op.outputs[0]);
+    const bool joins =
+        product && !written.empty() && !among(written, op.outputs[0]) && !among(read, op.outputs[0]) &&
+        std::none_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) { return among(written, id); });
     if (!joins) {
       ++region;
+      read.clear();
       written.clear();
     }
-    if (op.operation == &project_operation && !follows_past(program, op.outputs[0])) {
+    if (product) {
       written.push_back(placement(program, op.outputs[0]).root);
+      for (TensorId id : op.inputs) {
+        if (id != no_tensor) read.push_back(placement(program, id).root);
+      }
     }
     regions.push_back(region);
   }

@@ -40,7 +40,10 @@ std::vector<Life> lives(const Program& program, const std::vector<std::int64_t>&
     for (TensorId id : program.ops[i].outputs) touch(id, regions[i]);
   }
   touch(program.output, regions.back());
-  std::erase_if(life, [&](const Life& l) { return l.last < 0 || !in_arena(program[l.id].kind); });
+  const std::vector<bool> outlives = parameter_gradients(program);
+  std::erase_if(life, [&](const Life& l) {
+    return l.last < 0 || !in_arena(program[l.id].kind) || outlives[static_cast<std::size_t>(l.id)];
+  });
   for (Life& l : life) {
     l.size = rounded(bytes(program[l.id]));
     if (program[l.id].kind == TensorKind::input) l.first = 0;  // filled before the first op
@@ -50,13 +53,31 @@ std::vector<Life> lives(const Program& program, const std::vector<std::int64_t>&
 
 }  // namespace
 
+std::vector<bool> parameter_gradients(const Program& program) {
+  std::vector<bool> found(program.tensors.size(), false);
+  for (const Op& op : program.ops) {
+    if (op.stage != Stage::optimizer) continue;
+    for (TensorId id : op.inputs) {
+      if (id == no_tensor || program[id].kind != TensorKind::gradient) continue;
+      found[static_cast<std::size_t>(placement(program, id).root)] = true;
+    }
+  }
+  return found;
+}
+
 Plan plan_memory(const Program& program) {
   Plan plan;
   plan.offsets.assign(program.tensors.size(), -1);
   plan.regions = parallel_regions(program);
   plan.live.assign(program.ops.size(), 0);
-  for (const Tensor& tensor : program.tensors) {
+  const std::vector<bool> outlives = parameter_gradients(program);
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const Tensor& tensor = program.tensors[i];
     if (tensor.storage != no_tensor) continue;
+    if (outlives[i]) plan.gradients = checked_add(plan.gradients, bytes(tensor), "the gradients");
+    if (tensor.kind == TensorKind::optimizer_state) {
+      plan.optimizer = checked_add(plan.optimizer, bytes(tensor), "the optimizer's state");
+    }
     if (tensor.kind == TensorKind::parameter) plan.weights = checked_add(plan.weights, bytes(tensor), "the weights");
     if (tensor.kind == TensorKind::cache) plan.cache = checked_add(plan.cache, bytes(tensor), "the cache");
     if (tensor.kind == TensorKind::constant)
@@ -82,8 +103,10 @@ Plan plan_memory(const Program& program) {
           return value < plan.offsets[static_cast<std::size_t>(other.id)];
         });
     placed.insert(place, life);
-    for (std::size_t i = 0; i < program.ops.size(); ++i) {
-      if (plan.regions[i] >= life.first && plan.regions[i] <= life.last) plan.live[i] += life.size;
+    const auto [first, past_last] = std::pair(std::lower_bound(plan.regions.begin(), plan.regions.end(), life.first),
+                                              std::upper_bound(plan.regions.begin(), plan.regions.end(), life.last));
+    for (auto region = first; region != past_last; ++region) {
+      plan.live[static_cast<std::size_t>(region - plan.regions.begin())] += life.size;
     }
   }
   return plan;

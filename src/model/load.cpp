@@ -21,16 +21,15 @@ namespace reckon {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-constexpr std::uintmax_t largest_config = 64u << 20;  // bytes; real ones have a few thousand
-
-// PyTorch's own formats are pickles, and reading a pickle can run any code that is in it.
 bool is_pickle(const std::string& path) {
   for (const char* end : {".bin", ".pt", ".pth", ".ckpt", ".pkl"})
     if (path.ends_with(end)) return true;
   return false;
 }
+
+namespace {
+
+constexpr std::uintmax_t largest_config = 64u << 20;  // bytes; real ones have a few thousand
 
 bool looks_like_path(const std::string& text) {
   return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".safetensors") ||
@@ -115,17 +114,18 @@ Model find_preset(const std::string& name) {
                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
 }
 
-Model load_model(const std::string& name_or_path) {
+bool is_model_path(const std::string& name_or_path) {
+  if (looks_like_path(name_or_path)) return true;
+  const auto& all = presets();
+  const bool known =
+      std::any_of(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name_or_path; });
   std::error_code error;
+  return !known && fs::exists(name_or_path, error);
+}
+
+Model load_model(const std::string& name_or_path) {
   if (name_or_path.empty()) throw UsageError("no model was named; expected a preset or a path");
-  bool path = looks_like_path(name_or_path);
-  if (!path) {
-    const auto& all = presets();
-    const bool known =
-        std::any_of(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name_or_path; });
-    path = !known && fs::exists(name_or_path, error);
-  }
-  if (!path) return find_preset(name_or_path);
+  if (!is_model_path(name_or_path)) return find_preset(name_or_path);
   Model model = read_path(name_or_path);
   model.name = name_or_path;
   return model;

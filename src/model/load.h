@@ -11,6 +11,12 @@
 
 namespace reckon {
 
+// PyTorch's own formats are pickles, by the ending of their names. Reading a pickle can run any code that is in it.
+bool is_pickle(const std::string& path);
+
+// Whether the text is a path by that rule.
+bool is_model_path(const std::string& name_or_path);
+
 // The preset of exactly that name. The model's name is the preset's.
 Model find_preset(const std::string& name);
 

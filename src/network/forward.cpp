@@ -6,6 +6,7 @@
 #include "network/blocks.h"
 #include "ops/add.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
@@ -97,12 +98,19 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
   return x;
 }
 
+TensorId drop(Network& n, TensorId x, int stream) {
+  const Workload& workload = n.builder.program().workload;
+  if (workload.phase != Phase::train || workload.dropout == 0.0) return x;
+  return dropout(n.builder, x, workload.dropout, stream, "dropped");
+}
+
 // What a sublayer makes of its input, ready to be added to the residual stream.
 TensorId finish(Network& n, const Layer& layer, const SublayerNorms& norms, TensorId y, std::string_view after,
                 std::string_view residual) {
   if (norms.after) y = apply_norm(n, *norms.after, y, after);
   n.builder.set_path(residual);
-  return layer.residual_scale == 1.0 ? y : scale(n.builder, y, layer.residual_scale, "scaled");
+  if (layer.residual_scale != 1.0) y = scale(n.builder, y, layer.residual_scale, "scaled");
+  return drop(n, y, residual == "attention/residual" ? 1 : 2);
 }
 
 TensorId block(Network& n, const Layer& layer, TensorId x) {
@@ -201,6 +209,9 @@ Workload resolve(const Model& model, Workload w) {
     throw UsageError("past is " + std::to_string(w.past) + " in phase " + phase_word(w.phase) +
                      ", which has no cache; expected 0, or phase prefill or decode");
   }
+  if (!(w.dropout >= 0.0 && w.dropout < 1.0)) {
+    throw UsageError("dropout is " + std::to_string(w.dropout) + "; expected 0 up to, but not including, 1");
+  }
   if (w.phase == Phase::train && w.logits != Logits::all) {
     throw UsageError("training needs every logit; expected logits all");
   }
@@ -244,7 +255,7 @@ Program forward(const Model& model, const Workload& asked) {
   b.set_path("input");
   const TensorId ids = b.tensor(TensorKind::input, "ids", {n.batch, n.tokens}, DType::int32);
   TensorId table = no_tensor;
-  TensorId x = embedding(n, ids, table);
+  TensorId x = drop(n, embedding(n, ids, table), 0);
 
   b.set_path("attention/rope");
   const Attention& first_attention = model.layers.front().attention;

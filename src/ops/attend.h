@@ -6,7 +6,17 @@
 
 namespace reckon {
 
-extern const Operation attend_operation;
+// Training also keeps the logarithm of each row's sum of exponentials (B × H × T); from it the backward pass makes the
+// weights of a block again.
+extern const Operation attend_operation, attend_backward_operation;
+
+// Inputs and outputs, in this order; sinks may be no_tensor.
+namespace attend_backward_input {
+enum : std::size_t { query, keys, values, sinks, out, d_out, log_sum_exp, count };
+}
+namespace attend_backward_output {
+enum : std::size_t { d_query, d_keys, d_values, d_sinks, count };
+}
 
 // Tokens in a block of queries; fixed, so that what is computed depends on the shape alone.
 constexpr std::int64_t query_block = 64;

@@ -17,7 +17,7 @@ Cost cost(const Program& program, const Op& op) {
 // One addition per element of dy, into rows of the table's gradient.
 Cost backward_cost(const Program& program, const Op& op) {
   Cost cost;
-  cost.elementwise = program[op.inputs[0]].shape.product();
+  cost.elementwise = program[op.inputs[0]].shape.product();  // the same where it is added to another gradient
   add_traffic(cost, program, op);
   return cost;
 }

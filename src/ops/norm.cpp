@@ -49,6 +49,7 @@ Cost backward_cost(const Program& program, const Op& op, std::int64_t per_elemen
   const Shape& x = program[op.inputs[1]].shape;
   if (op.inputs[2] != no_tensor) per_element += 3;
   if (op.outputs[2] != no_tensor) per_element += 1;
+  if (op.inputs.size() > 4) per_element += 1;  // lowered: added to the gradient of the residual sum
   cost.elementwise = x.product(per_element);
   add_traffic(cost, program, op);
   return cost;

@@ -49,9 +49,19 @@ Cost grouped_project_cost(const Program& program, const Op& op) {
   return cost;
 }
 
+Cost weight_gradient_cost(const Program& program, const Op& op) {
+  Cost cost;
+  const Shape& y = program[op.outputs[0]].shape;
+  cost.matmul = Formula(program[op.inputs[0]].shape.product(2).times(y[-1]));
+  if (op.inputs[2] != no_tensor) cost.elementwise = y.product();
+  add_traffic(cost, program, op);
+  return cost;
+}
+
 }  // namespace
 
 const Operation project_operation{"project", project_cost, nullptr};
 const Operation grouped_project_operation{"grouped_project", grouped_project_cost, nullptr};
+const Operation weight_gradient_operation{"weight_gradient", weight_gradient_cost, nullptr};
 
 }  // namespace reckon

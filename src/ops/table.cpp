@@ -7,6 +7,7 @@
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -38,6 +39,7 @@ const std::vector<const Operation*>& all_operations() {
       &spread_operation,
       &cross_entropy_operation,
       &cross_entropy_backward_operation,
+      &dropout_operation,
       &embed_operation,
       &embed_backward_operation,
       &head_matmul_operation,
@@ -69,6 +71,8 @@ const std::vector<const Operation*>& all_operations() {
       &view_operation,
       &project_operation,
       &grouped_project_operation,
+      &weight_gradient_operation,
+      &attend_backward_operation,
       &attend_operation,
   };
   return all;

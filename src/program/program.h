@@ -86,6 +86,7 @@ class Attributes {
   };
   Attributes() = default;
   Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
+  explicit Attributes(std::vector<Entry> entries) : entries_(std::move(entries)) {}
   double get(std::string_view name, double otherwise = 0.0) const;
   std::int64_t whole(std::string_view name) const { return static_cast<std::int64_t>(get(name)); }
   bool flag(std::string_view name) const { return get(name) != 0.0; }

@@ -10,9 +10,7 @@
 #include "text/utf8.h"
 
 namespace reckon {
-namespace {
 
-// Bytes that are no characters become replacement characters; JSON has no other way to write them.
 std::string as_utf8(std::string_view bytes) {
   std::string out;
   for (const char *at = bytes.data(), *end = at + bytes.size(); at != end;) {
@@ -22,6 +20,8 @@ std::string as_utf8(std::string_view bytes) {
   }
   return out;
 }
+
+namespace {
 
 // What can be seen of a piece: line breaks and tabs by their symbols, bytes that are no whole character by their
 // values.

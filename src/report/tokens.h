@@ -2,12 +2,16 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "report/document.h"
 #include "text/tokenizer.h"
 
 namespace reckon {
+
+// Bytes that are no characters become replacement characters; JSON has no other way to write them.
+std::string as_utf8(std::string_view bytes);
 
 struct TokensView {
   bool pieces = false;  // each token with its id and bytes; in JSON {"ids": […], "pieces": […]}

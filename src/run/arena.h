@@ -3,6 +3,8 @@
 
 #include <reckon/error.h>
 
+#include "files/huge_pages.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +16,12 @@ namespace reckon {
 
 class Arena {
  public:
-  static constexpr std::size_t alignment = 64;
+  static constexpr std::size_t alignment = std::size_t{1} << 21;  // a huge page
 
   explicit Arena(std::int64_t size)
       : memory_(static_cast<std::byte*>(::operator new[](static_cast<std::size_t>(size), std::align_val_t(alignment)))),
         size_(size) {
+    want_huge_pages(memory_.get(), static_cast<std::size_t>(size));
     std::fill_n(memory_.get(), size, std::byte{0});
   }
 

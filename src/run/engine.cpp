@@ -8,20 +8,15 @@
 #include "network/forward.h"
 #include "passes/expand.h"
 #include "run/ids.h"
+#include "run/inputs.h"
 #include "run/rope_table.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <thread>
 
 namespace reckon {
 namespace {
-
-int thread_count(int asked) {
-  if (asked > 0) return asked;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 EngineOptions filled(EngineOptions options, const Model& model) {
   options.threads = thread_count(options.threads);
@@ -32,16 +27,12 @@ EngineOptions filled(EngineOptions options, const Model& model) {
 
 std::string rope_name(std::size_t index) { return fmt::format("rope.{}", index); }
 
-// Vaswani et al., section 3.5: sines at even, cosines at odd places.
-void fill_sinusoids(float* row, std::int64_t position, std::int64_t width) {
-  for (std::int64_t i = 0; i < width; ++i) {
-    const double exponent = -static_cast<double>(i / 2 * 2) / static_cast<double>(width);
-    const double angle = static_cast<double>(position) * std::pow(10000.0, exponent);
-    row[i] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
-  }
-}
-
 }  // namespace
+
+int thread_count(int asked) {
+  if (asked > 0) return asked;
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 Engine::Engine(Model model, Weights weights, const EngineOptions& options)
     : model_(std::move(model)),
@@ -93,15 +84,8 @@ Executor& Engine::prepare(Form form) {
 
 std::byte* Engine::resident(const Program& program, TensorId id) {
   const Tensor& tensor = program[id];
-  // Rotary tables are told apart by their order: a model may have several.
-  std::string name = full_name(tensor);
-  std::size_t rope_index = 0;
-  if (tensor.kind == TensorKind::constant && tensor.scope.path == "attention/rope") {
-    for (TensorId i = 0; i < id; ++i) {
-      rope_index += program[i].kind == TensorKind::constant && program[i].scope.path == "attention/rope" ? 1 : 0;
-    }
-    name = rope_name(rope_index);
-  }
+  const std::int64_t rope_index = rope_table_index(program, id);
+  const std::string name = rope_index >= 0 ? rope_name(static_cast<std::size_t>(rope_index)) : full_name(tensor);
   std::unique_ptr<Arena>& memory = residents_[name];
   if (memory != nullptr) return memory->take(0, 0);
   std::vector<float> values;
@@ -111,8 +95,8 @@ std::byte* Engine::resident(const Program& program, TensorId id) {
     memory = std::make_unique<Arena>(size);
     return memory->take(0, size);
   }
-  if (tensor.scope.path == "attention/rope") {
-    values = rope_rows(ropes_.at(rope_index), 0, options_.capacity, options_.capacity);
+  if (rope_index >= 0) {
+    values = rope_rows(ropes_.at(static_cast<std::size_t>(rope_index)), 0, options_.capacity, options_.capacity);
   } else {
     values = weights_[name].values;
   }
@@ -137,18 +121,8 @@ void Engine::fill_inputs(const Executor& executor, std::span<const std::int32_t>
     const Tensor& tensor = program.tensors[i];
     if (tensor.kind != TensorKind::input) continue;
     std::byte* memory = executor.data(static_cast<TensorId>(i));
-    auto* data = reinterpret_cast<std::int32_t*>(memory);
-    if (tensor.name == "ids") std::copy(ids.begin(), ids.end(), data);
-    if (tensor.name == "positions") {
-      for (std::int64_t t = 0; t < tokens; ++t) {
-        data[t] = static_cast<std::int32_t>(past_ + t + model_.positions.extra_rows);
-      }
-    }
-    if (tensor.name == "sinusoids") {
-      for (std::int64_t t = 0; t < tokens; ++t) {
-        fill_sinusoids(reinterpret_cast<float*>(memory) + t * model_.d_model, past_ + t, model_.d_model);
-      }
-    }
+    if (tensor.name == "ids") std::copy(ids.begin(), ids.end(), reinterpret_cast<std::int32_t*>(memory));
+    fill_positions(model_, tensor, past_, tokens, memory);
   }
 }
 

@@ -28,6 +28,9 @@ struct EngineOptions {
   std::int64_t chunk = 512;   // a longer input runs in pieces of this many tokens
 };
 
+// 0: as many as the machine has.
+int thread_count(int asked);
+
 class Engine {
  public:
   Engine(Model model, Weights weights, const EngineOptions& options);

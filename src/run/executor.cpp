@@ -1,6 +1,8 @@
 // Binding and launching.
 #include "run/executor.h"
 
+#include <reckon/error.h>
+
 #include "backend/cpu/kernels.h"
 #include "lowering/regions.h"
 #include "ops/project.h"
@@ -34,12 +36,13 @@ Executor::Executor(Program program, const Weights& weights, const Resident& resi
     : program_(std::move(program)),
       plan_(plan_memory(program_)),
       arena_(plan_.arena),
-      base_(program_.tensors.size(), nullptr) {
+      base_(program_.tensors.size(), nullptr),
+      sums_up_(parameter_gradients(program_)) {
   std::int64_t experts = 1;
   for (std::size_t i = 0; i < program_.ops.size();) {
     Step step;
     step.op = &program_.ops[i];
-    if (step.op->operation != &project_operation) {
+    if (!is_product(*step.op)) {
       step.kernel = cpu_kernel(*step.op->operation);
       for (TensorId id : step.op->inputs) {
         step.inputs.push_back(bind(id, weights, resident));
@@ -61,6 +64,10 @@ Executor::Executor(Program program, const Weights& weights, const Resident& resi
         const Op& op = program_.ops[i];
         std::vector<View> inputs;
         for (TensorId id : op.inputs) inputs.push_back(bind(id, weights, resident));
+        if (op.operation == &weight_gradient_operation) {
+          add_weight_gradient(step, op, inputs[0], inputs[1], bind(op.outputs[0], weights, resident));
+          continue;
+        }
         add_products(step, op, inputs, bind(op.outputs[0], weights, resident));
         step.follows_past |= follows(program_, op.outputs[0]);
       }
@@ -101,6 +108,7 @@ View Executor::bind(TensorId id, const Weights& weights, const Resident& residen
                    : resident(program_, root);
   }
   view.data = base + offset * bits(tensor.dtype) / 8;
+  view.sums_up = sums_up_[static_cast<std::size_t>(root)];
   if (view.rank > 1) view.capacity = owner.kind == TensorKind::cache ? owner.shape[1].size : view.size[1];
   return view;
 }
@@ -109,8 +117,10 @@ void Executor::add_products(Step& step, const Op& op, const std::vector<View>& i
   const View& x = inputs[project_input::x];
   const Epilogue epilogue = epilogue_of(op, inputs);
   const std::int64_t even = row_stride(x, 0);
-  Product product{x.floats(),      x.rows(),       even,    inputs[project_input::weight].parameter->matrices.at(0),
-                  output.floats(), output.width(), epilogue};
+  const Weight& stored = inputs[project_input::weight].parameter->matrices.at(0);
+  Product product{
+      x.floats(),      x.rows(),       even,    op.attributes.flag("transposed") ? transposed(stored) : stored,
+      output.floats(), output.width(), epilogue};
   if (even >= 0 && !follows(program_, op.outputs[0])) {
     step.products.push_back(product);
     return;
@@ -123,6 +133,22 @@ void Executor::add_products(Step& step, const Op& op, const std::vector<View>& i
     product.x += x.stride[0];
     product.y += output.stride[0];
   }
+}
+
+void Executor::add_weight_gradient(Step& step, const Op& op, const View& dy, const View& x, const View& output) const {
+  const std::int64_t dy_stride = row_stride(dy, 0), x_stride = row_stride(x, 0);
+  if (dy_stride < 0 || x_stride < 0) throw Error("[weight_gradient] got rows at uneven distances");
+  Product product{dy.floats(),     dy.width(),
+                  dy_stride,       Weight{x.data, DType::float32, x.width(), x.rows(), 1, x_stride, 0, 0},
+                  output.floats(), output.width(),
+                  Epilogue{},      true};
+  if (op.inputs[2] != no_tensor) {
+    product.epilogue.residual = output.floats();  // lowering put both at one place
+    product.epilogue.residual_stride = output.width();
+  } else if (output.sums_up) {
+    step.sums_up.push_back(step.products.size());
+  }
+  step.products.push_back(product);
 }
 
 void Executor::follow_past(Step& step, std::int64_t past) const {
@@ -143,12 +169,18 @@ void Executor::follow_past(Step& step, std::int64_t past) const {
   }
 }
 
-void Executor::run(Machine& machine, std::int64_t past, Profile* profile) {
+void Executor::run(Machine& machine, std::int64_t past, Profile* profile, const TrainingStep* training, Stages stages) {
   for (Step& step : steps_) {
+    if (stages.size() > 0 && std::find(stages.begin(), stages.end(), step.op->stage) == stages.end()) continue;
+    for (std::size_t i : step.sums_up) {
+      Product& product = step.products[i];
+      product.epilogue.residual = training->add ? product.y : nullptr;
+      product.epilogue.residual_stride = product.y_stride;
+    }
     if (step.follows_past) follow_past(step, past);
     const Profile::Time begin = profile != nullptr ? Profile::now() : Profile::Time{};
     if (step.kernel != nullptr) {
-      step.kernel({*step.op, step.inputs, step.outputs, machine, past, products_});
+      step.kernel({*step.op, step.inputs, step.outputs, machine, past, products_, training});
     } else {
       run_products(machine.pool, step.products, machine.scratch, machine.counters);
     }

@@ -9,6 +9,7 @@
 #include "run/weights.h"
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <vector>
 
@@ -24,7 +25,11 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   // Runs every op, with `past` tokens in the cache. `profile` may be null.
-  void run(Machine& machine, std::int64_t past, Profile* profile);
+  void run(Machine& machine, std::int64_t past, Profile* profile) { run(machine, past, profile, nullptr, {}); }
+
+  // Of a training program, the ops of some stages.
+  using Stages = std::initializer_list<Stage>;
+  void run(Machine& machine, std::int64_t past, Profile* profile, const TrainingStep* training, Stages stages);
 
   // The memory of a tensor (an input to fill, the output to read).
   std::byte* data(TensorId id) const;
@@ -41,16 +46,19 @@ class Executor {
     std::vector<Product> products;
     bool follows_past = false;  // some extent is that of the keys held
     std::int64_t ops = 1;
+    std::vector<std::size_t> sums_up;  // products that write the gradient of a parameter
   };
 
   View bind(TensorId id, const Weights& weights, const Resident& resident);
   void add_products(Step& step, const Op& op, const std::vector<View>& inputs, const View& output) const;
+  void add_weight_gradient(Step& step, const Op& op, const View& dy, const View& x, const View& output) const;
   void follow_past(Step& step, std::int64_t past) const;
 
   Program program_;
   Plan plan_;
   Arena arena_;
   std::vector<std::byte*> base_;  // of each tensor
+  std::vector<bool> sums_up_;     // the gradients of parameters
   std::vector<Step> steps_;
   std::vector<Product> products_;  // room for a mixture's
 };

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "run/logits.h"
-#include "run/random.h"
+#include "backend/cpu/random.h"
 
 namespace reckon {
 

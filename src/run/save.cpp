@@ -7,7 +7,7 @@
 
 #include "files/atomic_write.h"
 #include "model/stored.h"
-#include "run/float_types.h"
+#include "backend/cpu/float_types.h"
 
 #include <cerrno>
 #include <cstdio>

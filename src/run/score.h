@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <numbers>
 #include <span>
 
 #include "run/engine.h"
@@ -24,6 +25,7 @@ struct Score {
 
   double loss() const { return nll / static_cast<double>(tokens); }
   double perplexity() const { return std::exp(loss()); }
+  double bits_per(std::int64_t units) const { return nll / std::numbers::ln2 / static_cast<double>(units); }
 };
 
 // Called after each group of windows with the tokens scored so far and all that will be; false stops, and the score of

@@ -8,8 +8,8 @@
 #include "model/file_report.h"
 #include "model/stored.h"
 #include "network/forward.h"
-#include "run/float_types.h"
-#include "run/random.h"
+#include "backend/cpu/float_types.h"
+#include "backend/cpu/random.h"
 
 #include <bit>
 #include <cmath>
@@ -18,12 +18,23 @@
 #include <unordered_map>
 
 namespace reckon {
-namespace {
 
-// Vectors, and what is used like them: converted to float32, for they are small and read element by element.
 bool is_vector(const std::string& name, std::size_t rank) {
   return rank == 1 || name.ends_with(".bias") || name.find("norm.") != std::string::npos;
 }
+
+float stored_element(const void* data, DType dtype, std::int64_t index) {
+  switch (dtype) {
+    case DType::float16:
+      return from_float16(static_cast<const std::uint16_t*>(data)[index]);
+    case DType::bfloat16:
+      return from_bfloat16(static_cast<const std::uint16_t*>(data)[index]);
+    default:
+      return static_cast<const float*>(data)[index];
+  }
+}
+
+namespace {
 
 DType dtype_of(const StoredTensorInfo& info) {
   switch (info.type) {
@@ -36,17 +47,6 @@ DType dtype_of(const StoredTensorInfo& info) {
     default:
       throw Error(
           fmt::format("tensor '{}' is of type {}; reckon runs F32, F16 and BF16", info.name, name_of(info.type)));
-  }
-}
-
-float element(const void* data, DType dtype, std::int64_t index) {
-  switch (dtype) {
-    case DType::float16:
-      return from_float16(static_cast<const std::uint16_t*>(data)[index]);
-    case DType::bfloat16:
-      return from_bfloat16(static_cast<const std::uint16_t*>(data)[index]);
-    default:
-      return static_cast<const float*>(data)[index];
   }
 }
 
@@ -86,6 +86,9 @@ class WeightReader {
     check(model, path);
     for (const SafetensorsFile& file : header_.files) {
       weights_.files_.emplace_back(file.path);
+      if (weights_.files_.back().bytes().size() != file.size) {
+        throw Error(fmt::format("{}: its length changed while it was being opened", file.path.string()));
+      }
       weights_.files_.back().expect_all();
     }
     for (const StoredTensorInfo& info : header_.tensors) by_name_[info.name] = &info;
@@ -154,8 +157,9 @@ class WeightReader {
       data.values.reserve(static_cast<std::size_t>(elements));
       for (const StoredView& view : parameter.views) {
         const Source from = source(view);
-        for_elements(view.axes, view.offset,
-                     [&](std::int64_t offset) { data.values.push_back(element(from.data, from.dtype, offset)); });
+        for_elements(view.axes, view.offset, [&](std::int64_t offset) {
+          data.values.push_back(stored_element(from.data, from.dtype, offset));
+        });
       }
       return;
     }
@@ -251,7 +255,7 @@ class WeightReader {
     }
     if (vector) {
       data.values.reserve(static_cast<std::size_t>(elements));
-      for (std::int64_t i = 0; i < elements; ++i) data.values.push_back(element(memory.get(), dtype, i));
+      for (std::int64_t i = 0; i < elements; ++i) data.values.push_back(stored_element(memory.get(), dtype, i));
       weights.owned_.push_back(std::move(memory));
       return;
     }

@@ -6,6 +6,7 @@
 
 #include "backend/cpu/launch.h"
 #include "files/mapped_file.h"
+#include "run/arena.h"
 
 #include <cstdint>
 #include <filesystem>
@@ -16,6 +17,8 @@
 
 namespace reckon {
 
+enum class Initialisation : std::uint8_t { gpt2, scaled };
+
 class Weights {
  public:
   // From the safetensors of a folder, an index or a file. Throws where tensors are missing, have other shapes than the
@@ -24,6 +27,19 @@ class Weights {
 
   // Matrices and biases uniform with a standard deviation of 0.02, norms 1. The same seed gives the same values.
   static Weights random(const Model& model, std::uint64_t seed, DType dtype);
+
+  // To be trained: float32 in memory of its own, and beside it a copy in `dtype`, which products read. Norms are 1,
+  // biases 0, matrices normal: of deviation 0.02 (GPT-2) or 1/√fan_in (scaled; tables still 0.02), and in both those
+  // that add to the residual stream divided by √(2L).
+  static Weights trainable(const Model& model, Initialisation initialisation, std::uint64_t seed, DType dtype);
+  // The same, from values that are there.
+  static Weights trainable(const Model& model, const Weights& from, DType dtype);
+  // The same matrices under another owner, and copies of the vectors. Must not outlive these.
+  Weights borrowed() const;
+  // After `master` values were written from outside: brings what products read up to date.
+  void refresh();
+  // Updates of this parameter write there what they saw.
+  void keep_squares(const std::string& name, Squares* squares);
 
   // By the program's name; throws Error for one that is not there.
   const ParameterData& operator[](const std::string& name) const;
@@ -42,7 +58,16 @@ class Weights {
   std::int64_t elements_ = 0, bytes_ = 0, copied_ = 0;
   DType dtype_ = DType::float32;
 
+  std::vector<std::unique_ptr<Arena>> arenas_;  // of what is trained
+
   friend class WeightReader;
+  friend class TrainableWeights;
 };
+
+// Vectors, and what is used like them: kept as float32, for they are small and read element by element.
+bool is_vector(const std::string& name, std::size_t rank);
+
+// Element `index` of stored values.
+float stored_element(const void* data, DType dtype, std::int64_t index);
 
 }  // namespace reckon

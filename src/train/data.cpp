@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "run/random.h"
+#include "backend/cpu/random.h"
 #include "text/load.h"
 #include "train/permutation.h"
 #include "train/stories.h"

@@ -1,6 +1,6 @@
 #include "train/permutation.h"
 
-#include "run/random.h"
+#include "backend/cpu/random.h"
 
 namespace reckon {
 namespace {

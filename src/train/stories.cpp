@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "run/random.h"
+#include "backend/cpu/random.h"
 #include "train/story_grammar.h"
 
 namespace reckon {

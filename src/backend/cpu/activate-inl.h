@@ -31,12 +31,47 @@ HWY_INLINE V activate(D d, V x) {
   }
 }
 
+// act'(x)
+template <Activation kind, class D, class V>
+HWY_INLINE V derivative(D d, V x) {
+  const V one = hn::Set(d, 1.0f);
+  if constexpr (kind == Activation::relu) return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
+  if constexpr (kind == Activation::relu_squared) return hn::Mul(hn::Set(d, 2.0f), hn::Max(hn::Zero(d), x));
+  if constexpr (kind == Activation::silu) {
+    const V s = sigmoid(d, x);
+    return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
+  }
+  // Φ + x·φ, with φ = e^(−½x²)/√2π
+  if constexpr (kind == Activation::gelu) {
+    const V density = hn::Mul(hn::Set(d, 0.39894228f), hn::Exp(d, hn::Mul(hn::Set(d, -0.5f), hn::Mul(x, x))));
+    return hn::MulAdd(x, density, normal_distribution(d, x));
+  }
+  // With s = σ(2u): s + x·s·(1 − s)·(2u)'
+  if constexpr (kind == Activation::gelu_tanh) {
+    const V square = hn::Mul(x, x), twice = hn::Set(d, 1.59576912f);
+    const V s = sigmoid(d, hn::Mul(twice, hn::MulAdd(hn::Mul(hn::Set(d, 0.044715f), square), x, x)));
+    const V slope = hn::Mul(twice, hn::MulAdd(hn::Set(d, 3.0f * 0.044715f), square, one));
+    return hn::MulAdd(hn::Mul(x, slope), hn::Mul(s, hn::Sub(one, s)), s);
+  }
+}
+
 // gpt-oss: g = min(gate, c), u = clamp(up, ±c):  g·σ(1.702·g)·(u + 1)
 template <class D, class V>
 HWY_INLINE V clamped_gate(D d, V gate, V up, float clamp) {
   const V g = hn::Min(hn::Set(d, clamp), gate);
   const V u = hn::Max(hn::Set(d, -clamp), hn::Min(hn::Set(d, clamp), up));
   return hn::Mul(hn::Mul(g, sigmoid(d, hn::Mul(hn::Set(d, 1.702f), g))), hn::Add(u, hn::Set(d, 1.0f)));
+}
+
+// Its gradient; what a clamp cut off has none.
+template <class D, class V>
+HWY_INLINE void clamped_gate_backward(D d, V dy, V gate, V up, float clamp, V& d_gate, V& d_up) {
+  const V most = hn::Set(d, clamp), least = hn::Set(d, -clamp), one = hn::Set(d, 1.0f), slope = hn::Set(d, 1.702f);
+  const V g = hn::Min(most, gate), u = hn::Max(least, hn::Min(most, up));
+  const V s = sigmoid(d, hn::Mul(slope, g));
+  const V steep = hn::MulAdd(hn::Mul(slope, g), hn::Mul(s, hn::Sub(one, s)), s);
+  d_gate = hn::IfThenElseZero(hn::Le(gate, most), hn::Mul(hn::Mul(dy, hn::Add(u, one)), steep));
+  d_up = hn::IfThenElseZero(hn::And(hn::Le(up, most), hn::Ge(up, least)), hn::Mul(dy, hn::Mul(g, s)));
 }
 
 template <Activation kind>

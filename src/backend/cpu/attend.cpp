@@ -2,6 +2,7 @@
 // rescales what it has mixed so far when the maximum rises.
 #include "ops/attend.h"
 
+#include "backend/cpu/alibi.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
@@ -17,16 +18,6 @@ namespace {
 
 constexpr std::int64_t key_block = 512, value_block = 512;
 constexpr int few = 8;  // so many rows are multiplied key by key, more as a tile
-
-// ALiBi's slope of a head (Press et al., section 3, with the published handling of counts that are no power of two).
-float alibi_slope(std::int64_t head, std::int64_t heads) {
-  std::int64_t closest = 1;
-  while (closest * 2 <= heads) closest *= 2;
-  const double base = std::pow(2.0, -8.0 / static_cast<double>(closest));
-  if (head < closest) return static_cast<float>(std::pow(base, static_cast<double>(head + 1)));
-  const double extra = std::pow(2.0, -4.0 / static_cast<double>(closest));
-  return static_cast<float>(std::pow(extra, static_cast<double>(2 * (head - closest) + 1)));
-}
 
 struct Geometry {
   std::int64_t batch, tokens, heads, kv_heads, group, key_width, value_width;
@@ -91,7 +82,13 @@ class Block {
       visit(p, slot, n);
       p += n;
     }
-    for (int r = 0; r < rows_; ++r) vector_scale(out_row(r), g_.value_width, 1.0f / sum_[static_cast<std::size_t>(r)]);
+    for (int r = 0; r < rows_; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      vector_scale(out_row(r), g_.value_width, 1.0f / sum_[i]);
+      if (launch_.outputs.size() == 1) continue;
+      float* kept = launch_.outputs[1].floats();  // batch × heads × tokens
+      kept[(b_ * g_.heads + head(r)) * g_.tokens + token(r)] = most_[i] + std::log(sum_[i]);
+    }
   }
 
  private:
@@ -199,6 +196,15 @@ constexpr std::int64_t widest_key =
 static_assert(widest_key >= 512, "the scratch holds scores, mixed values and packed keys");
 
 }  // namespace
+
+float alibi_slope(std::int64_t head, std::int64_t heads) {
+  std::int64_t closest = 1;
+  while (closest * 2 <= heads) closest *= 2;
+  const double base = std::pow(2.0, -8.0 / static_cast<double>(closest));
+  if (head < closest) return static_cast<float>(std::pow(base, static_cast<double>(head + 1)));
+  const double extra = std::pow(2.0, -4.0 / static_cast<double>(closest));
+  return static_cast<float>(std::pow(extra, static_cast<double>(2 * (head - closest) + 1)));
+}
 
 void run_attend(const Launch& launch) {
   const Geometry g = geometry(launch.inputs[0], launch.inputs[1], launch.outputs[0]);

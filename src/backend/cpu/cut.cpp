@@ -30,7 +30,7 @@ Cut cut_of(const Product& product, std::int64_t room) {
   Cut cut{};
   cut.rows = few_rows;
   cut.depth = w.cols;
-  if (product.rows > few_rows) {
+  if (product.rows > few_rows || product.turned) {
     const bool blas = blas_wanted(product.rows);
     cut.rows = blas ? blas_rows : gemm_rows;
     cut.cols = blas ? blas_cols : gemm_cols;

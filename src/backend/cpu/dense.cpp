@@ -34,8 +34,18 @@ std::int64_t row_offset(const Weight& w, std::int64_t index) {
 
 void finish(const Product& product, std::int64_t row, std::int64_t m, std::int64_t first, std::int64_t n,
             const float* results) {
-  for (std::int64_t i = 0; i < m; ++i)
-    finish_row(product.epilogue, row + i, first, n, results + i * n, product.y + (row + i) * product.y_stride + first);
+  finish_rows(product.epilogue, row, m, first, n, results, product.y + row * product.y_stride + first,
+              product.y_stride);
+}
+
+Tile::Ahead from(const float* data, std::int64_t stride, std::int64_t row, std::int64_t column) {
+  if (data == nullptr) return {};
+  return {data + row * stride + column, stride};
+}
+
+Tile::Ahead operand_ahead(const Epilogue& epilogue, std::int64_t row, std::int64_t column) {
+  if (epilogue.gate != nullptr) return from(epilogue.gate, epilogue.gate_stride, row, column);
+  return from(epilogue.residual, epilogue.residual_stride, row, column);
 }
 
 void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own, std::span<float> shared,
@@ -49,18 +59,21 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
   float* const weights = own.data() + tile_results;
   for (std::int64_t j = first, next; j < first + n; j = next) {
     next = w.block_rows ? std::min(first + n, (j / w.block_rows + 1) * w.block_rows) : first + n;
-    const Tile tile{.m = m,
-                    .n = next - j,
-                    .k = k,
-                    .x = product.x + row * product.x_stride + begin,
-                    .x_stride = product.x_stride,
-                    .w = element(w.dtype, w.data, row_offset(w, j) + begin * w.col_stride),
-                    .dtype = w.dtype,
-                    .row_stride = w.row_stride,
-                    .col_stride = w.col_stride,
-                    .out = results + (j - first),
-                    .out_stride = n};
-    if (product.rows <= few_rows)
+    const Tile tile{
+        .m = m,
+        .n = next - j,
+        .k = k,
+        .x = product.turned ? product.x + begin * product.x_stride + row : product.x + row * product.x_stride + begin,
+        .x_stride = product.x_stride,
+        .w = element(w.dtype, w.data, row_offset(w, j) + begin * w.col_stride),
+        .dtype = w.dtype,
+        .row_stride = w.row_stride,
+        .col_stride = w.col_stride,
+        .out = results + (j - first),
+        .out_stride = n,
+        .turned = product.turned,
+        .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
+    if (product.rows <= few_rows && !product.turned)
       few_rows_tile(tile);
     else if (blas_wanted(product.rows))
       blas_tile(tile, weights);
@@ -91,6 +104,11 @@ std::size_t product_of(std::span<const Cut> cuts, std::int64_t Cut::*first, std:
 }
 
 }  // namespace
+
+Weight transposed(const Weight& w) {
+  if (w.block_rows != 0) throw Error("a dense product: rows in blocks cannot be transposed");
+  return {w.data, w.dtype, w.cols, w.rows, w.col_stride, w.row_stride, 0, 0};
+}
 
 void choose_many_rows(ManyRows choice) { many_rows = choice; }
 

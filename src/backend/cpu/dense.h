@@ -23,6 +23,9 @@ struct Weight {
   std::int64_t block_rows = 0, block_stride = 0;
 };
 
+// The same matrix the other way round; it must have no blocks.
+Weight transposed(const Weight& weight);
+
 // y = residual + scale·f(product + bias), where f is nothing, an activation, or the gate's activation times it.
 struct Epilogue {
   const float* bias = nullptr;  // N
@@ -37,12 +40,13 @@ struct Epilogue {
 };
 
 struct Product {
-  const float* x = nullptr;  // rows × K; must not overlap y
+  const float* x = nullptr;  // rows × K, or K × rows where `turned`; must not overlap y
   std::int64_t rows = 0, x_stride = 0;
   Weight weight;
   float* y = nullptr;  // rows × N
   std::int64_t y_stride = 0;
   Epilogue epilogue;
+  bool turned = false;  // x's element (r, k) is at k·x_stride + r
 };
 
 // Runs products that don't depend on each other in one parallel region (query, key and value; all experts of a

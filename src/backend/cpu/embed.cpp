@@ -18,6 +18,24 @@ void run_embed(const Launch& launch) {
   }
 }
 
+// Stripes of columns go to different workers, so that each row's sum runs from the first token to the last.
+void run_embed_backward(const Launch& launch) {
+  const View &dy = launch.inputs[0], &ids = launch.inputs[1], &table = launch.outputs[0];
+  const bool clear = launch.inputs.size() == 2 && !launch.adds(table);
+  constexpr std::int64_t stripe = 64;
+  const std::int64_t width = table.width();
+  launch.machine.pool.run((width + stripe - 1) / stripe, [&](std::int64_t task, int) {
+    const std::int64_t begin = task * stripe, n = std::min(stripe, width - begin);
+    if (clear) {
+      for (std::int64_t r = 0; r < table.rows(); ++r) std::fill_n(table.row(r) + begin, n, 0.0f);
+    }
+    for (std::int64_t r = 0; r < dy.rows(); ++r) {
+      float* sum = table.row(ids.integers()[r]) + begin;
+      vector_add(sum, dy.row(r) + begin, sum, n);
+    }
+  });
+}
+
 // b may lack leading dimensions of a: its rows then repeat.
 void run_add(const Launch& launch) {
   const View &a = launch.inputs[0], &b = launch.inputs[1], &y = launch.outputs[0];
@@ -46,6 +64,14 @@ void run_softcap(const Launch& launch) {
       std::copy_n(x.row(r), y.width(), y.row(r));
       vector_softcap(y.row(r), y.width(), 1.0f, cap);
     }
+  });
+}
+
+void run_softcap_backward(const Launch& launch) {
+  const View &dy = launch.inputs[0], &y = launch.inputs[1], &dx = launch.outputs[0];
+  const auto cap = static_cast<float>(launch.op.attributes.get("cap"));
+  over_rows(launch.machine, y.rows(), 4 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) vector_softcap_backward(dy.row(r), y.row(r), dx.row(r), y.width(), cap);
   });
 }
 

@@ -39,19 +39,21 @@ HWY_INLINE std::int64_t finish_lanes(D d, const Row& row, std::int64_t i, std::i
   return i;
 }
 
-void finish(const Epilogue& e, std::int64_t row, std::int64_t first, std::int64_t count, const float* product,
-            float* y) {
-  const Row r{product,
-              e.bias ? e.bias + first : nullptr,
-              e.gate ? e.gate + row * e.gate_stride + first : nullptr,
-              e.residual ? e.residual + row * e.residual_stride + first : nullptr,
-              e.activate,
-              static_cast<float>(e.clamp),
-              e.scale,
-              y};
+void finish(const Epilogue& e, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count,
+            const float* product, float* y, std::int64_t y_stride) {
   with_activation(e.activation, [&](auto kind) HWY_ATTR {
-    const std::int64_t done = finish_lanes<kind.value>(Floats(), r, 0, count);
-    finish_lanes<kind.value>(OneFloat(), r, done, count);
+    for (std::int64_t i = row; i < row + rows; ++i, product += count, y += y_stride) {
+      const Row r{product,
+                  e.bias ? e.bias + first : nullptr,
+                  e.gate ? e.gate + i * e.gate_stride + first : nullptr,
+                  e.residual ? e.residual + i * e.residual_stride + first : nullptr,
+                  e.activate,
+                  static_cast<float>(e.clamp),
+                  e.scale,
+                  y};
+      const std::int64_t done = finish_lanes<kind.value>(Floats(), r, 0, count);
+      finish_lanes<kind.value>(OneFloat(), r, done, count);
+    }
   });
 }
 
@@ -102,9 +104,9 @@ HWY_EXPORT(finish);
 HWY_EXPORT(convert);
 HWY_EXPORT(add_parts_all);
 
-void finish_row(const Epilogue& epilogue, std::int64_t row, std::int64_t first, std::int64_t count,
-                const float* product, float* y) {
-  HWY_DYNAMIC_DISPATCH(finish)(epilogue, row, first, count, product, y);
+void finish_rows(const Epilogue& epilogue, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count,
+                 const float* product, float* y, std::int64_t y_stride) {
+  HWY_DYNAMIC_DISPATCH(finish)(epilogue, row, rows, first, count, product, y, y_stride);
 }
 
 void add_parts(const float* from, std::int64_t parts, std::int64_t stride, std::int64_t count, float* to) {

@@ -80,8 +80,8 @@ HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std:
   copy_pieces(w, t.col_stride, depth, width, columns, panel);
 }
 
-// out (rows × columns) = or += x (rows × depth) · panel.
-template <int rows>
+// out (rows × columns) = or += x (rows × depth, or depth × rows where turned) · panel.
+template <int rows, bool turned>
 HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
                       std::int64_t out_stride, std::int64_t columns, bool add) {
   const Floats d;
@@ -99,9 +99,10 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
       weights[j] = hn::LoadU(d, panel + j * lanes);
       keep(weights[j]);
     }
+    if constexpr (turned) hwy::Prefetch(x + (p + 16) * x_stride);  // each step is a line of its own, far from the last
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      auto element = hn::Set(d, x[i * x_stride + p]);
+      auto element = hn::Set(d, turned ? x[p * x_stride + i] : x[i * x_stride + p]);
       keep(element);
       HWY_UNROLL(3)
       for (int j = 0; j < block_width; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
@@ -126,30 +127,47 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
   }
 }
 
-template <int rows = block_rows>
+template <bool turned, int rows = block_rows>
 HWY_INLINE void block_of(std::int64_t count, const float* x, std::int64_t x_stride, const float* panel,
                          std::int64_t depth, float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
   if constexpr (rows > 0) {
-    if (count == rows) return block<rows>(x, x_stride, panel, depth, out, out_stride, columns, add);
-    block_of<rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
+    if (count == rows) return block<rows, turned>(x, x_stride, panel, depth, out, out_stride, columns, add);
+    block_of<turned, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
+  }
+}
+
+// The lines of memory where rows [i, i + rows) of the results go: far apart, and slow to come.
+HWY_INLINE void ask_ahead(const Tile& t, std::int64_t i, std::int64_t rows, std::int64_t j, std::int64_t columns) {
+  constexpr std::int64_t line = 64 / sizeof(float);
+  for (const Tile::Ahead& ahead : t.ahead) {
+    if (ahead.data == nullptr) continue;
+    for (std::int64_t r = i; r < i + rows; ++r)
+      for (std::int64_t c = j; c < j + columns; c += line) hwy::Prefetch(ahead.data + r * ahead.stride + c);
   }
 }
 
 // A panel stays in the cache while all rows of x pass by.
-template <class T>
+template <class T, bool turned = false>
 HWY_INLINE void gemm_typed(const Tile& t, float* panel) {
   const std::int64_t width = block_width * static_cast<std::int64_t>(hn::Lanes(Floats()));
   for (std::int64_t j = 0; j < t.n; j += width)
     for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
       const std::int64_t depth = std::min(tile_depth, t.k - begin), columns = std::min(width, t.n - j);
       pack<T>(t, begin, depth, j, width, panel);
-      for (std::int64_t i = 0; i < t.m; i += block_rows)
-        block_of(std::min<std::int64_t>(block_rows, t.m - i), t.x + i * t.x_stride + begin, t.x_stride, panel, depth,
-                 t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+      for (std::int64_t i = 0; i < t.m; i += block_rows) {
+        const std::int64_t rows = std::min<std::int64_t>(block_rows, t.m - i);
+        if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
+        block_of<turned>(rows, turned ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin, t.x_stride, panel,
+                         depth, t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+      }
     }
 }
 
 void gemm(const Tile& tile, float* packed) {
+  if (tile.turned) {
+    HWY_DASSERT(tile.dtype == DType::float32);
+    return gemm_typed<float, true>(tile, packed);
+  }
   if (tile.dtype == DType::float32) return gemm_typed<float>(tile, packed);
   if (tile.dtype == DType::bfloat16) return gemm_typed<hwy::bfloat16_t>(tile, packed);
   gemm_typed<hwy::float16_t>(tile, packed);

@@ -21,6 +21,25 @@ void run_dispatch(const Launch&);
 void run_grouped_project(const Launch&);
 void run_combine(const Launch&);
 
+void run_activate(const Launch&);
+void run_activate_backward(const Launch&);
+void run_norm_backward(const Launch&);
+void run_embed_backward(const Launch&);
+void run_dropout(const Launch&);
+void run_sum_rows(const Launch&);
+void run_softcap_backward(const Launch&);
+void run_join_backward(const Launch&);
+void run_attend_backward(const Launch&);
+void run_cross_entropy(const Launch&);
+void run_cross_entropy_backward(const Launch&);
+void run_route_backward(const Launch&);
+void run_dispatch_backward(const Launch&);
+void run_grouped_weight_gradient(const Launch&);
+void run_grouped_bias_gradient(const Launch&);
+void run_combine_backward(const Launch&);
+void run_squared_norm(const Launch&);
+void run_adamw(const Launch&);
+
 // An op's attributes and extra operands as the epilogue of its products.
 Epilogue epilogue_of(const Op& op, std::span<const View> inputs);
 

@@ -5,9 +5,12 @@
 
 #include "backend/cpu/kernels.h"
 #include "ops/activate.h"
+#include "ops/adamw.h"
 #include "ops/add.h"
 #include "ops/append.h"
 #include "ops/attend.h"
+#include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -18,6 +21,7 @@
 #include "ops/scale.h"
 #include "ops/softcap.h"
 #include "ops/split.h"
+#include "ops/sum_rows.h"
 
 #include <utility>
 
@@ -56,6 +60,25 @@ Kernel cpu_kernel(const Operation& operation) {
       {&dispatch_operation, run_dispatch},
       {&grouped_project_operation, run_grouped_project},
       {&combine_operation, run_combine},
+      {&activate_operation, run_activate},
+      {&activate_backward_operation, run_activate_backward},
+      {&layer_norm_backward_operation, run_norm_backward},
+      {&rms_norm_backward_operation, run_norm_backward},
+      {&embed_backward_operation, run_embed_backward},
+      {&dropout_operation, run_dropout},
+      {&sum_rows_operation, run_sum_rows},
+      {&softcap_backward_operation, run_softcap_backward},
+      {&join_backward_operation, run_join_backward},
+      {&attend_backward_operation, run_attend_backward},
+      {&cross_entropy_operation, run_cross_entropy},
+      {&cross_entropy_backward_operation, run_cross_entropy_backward},
+      {&route_backward_operation, run_route_backward},
+      {&dispatch_backward_operation, run_dispatch_backward},
+      {&grouped_weight_gradient_operation, run_grouped_weight_gradient},
+      {&grouped_bias_gradient_operation, run_grouped_bias_gradient},
+      {&combine_backward_operation, run_combine_backward},
+      {&squared_norm_operation, run_squared_norm},
+      {&adamw_operation, run_adamw},
   };
   for (const auto& [candidate, kernel] : table) {
     if (candidate == &operation) return kernel;

@@ -13,10 +13,23 @@
 
 namespace reckon {
 
+// What an update saw of a parameter: sums of squares of its gradient before clipping, of the change and of the values.
+struct Squares {
+  double gradient = 0, update = 0, weight = 0;
+  Squares& operator+=(const Squares& other) {
+    gradient += other.gradient;
+    update += other.update;
+    weight += other.weight;
+    return *this;
+  }
+};
+
 // A parameter's values: matrices where they lie (one per expert, or one), vectors as float32.
 struct ParameterData {
   std::vector<Weight> matrices;
   std::vector<float> values;
+  float* master = nullptr;  // in training: all values in float32, row-major, which the optimizer changes
+  Squares* squares = nullptr;
 };
 
 // A tensor in memory. Strides are in elements; the last is 1.
@@ -27,6 +40,7 @@ struct View {
   std::int64_t stride[Shape::capacity] = {};
   std::int64_t capacity = 0;                 // planned size of dimension 1, where `size` is that of this run
   const ParameterData* parameter = nullptr;  // for parameters: data is null for matrices
+  bool sums_up = false;                      // the gradient of a parameter: micro-steps add to it
 
   bool there() const { return data != nullptr || parameter != nullptr; }
   float* floats() const { return reinterpret_cast<float*>(data); }
@@ -42,12 +56,26 @@ struct Machine {
   Counters& counters;
 };
 
+// What a training step says to its kernels.
+struct TrainingStep {
+  bool add = false;       // to the gradients of earlier micro-steps
+  double loss_scale = 1;  // of gradients: one over the number of micro-steps
+  double learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0, clip = 0;
+  std::int64_t step = 0;   // counted from 1
+  bool drops = false;      // dropout; evaluation has none
+  std::uint64_t seed = 0;  // of dropout, different for every micro-step
+};
+
 struct Launch {
   const Op& op;
   std::span<const View> inputs, outputs;
   Machine& machine;
   std::int64_t past;               // tokens in the cache before this run
   std::vector<Product>& products;  // room for the products of a mixture
+  const TrainingStep* training = nullptr;
+
+  // Whether what is there already is to be added to.
+  bool adds(const View& output) const { return output.sums_up && training->add; }
 };
 
 using Kernel = void (*)(const Launch&);

@@ -107,13 +107,15 @@ void run_grouped_project(const Launch& launch) {
   const std::vector<Weight>& weights = launch.inputs[project_input::weight].parameter->matrices;
   const std::int32_t* first = launch.inputs[project_input::offsets].integers();
   launch.products.clear();
+  const bool back = launch.op.attributes.flag("transposed");
   for (std::size_t e = 0; e < weights.size(); ++e) {
     const std::int64_t begin = first[e], count = first[e + 1] - begin;
     if (count == 0) continue;
     Epilogue epilogue = epilogue_of(launch.op, launch.inputs);
     if (bias.there()) epilogue.bias = bias.parameter->values.data() + static_cast<std::int64_t>(e) * y.width();
     if (gate.there()) epilogue.gate = gate.row(begin);
-    launch.products.push_back({x.row(begin), count, x.width(), weights[e], y.row(begin), y.width(), epilogue});
+    launch.products.push_back({x.row(begin), count, x.width(), back ? transposed(weights[e]) : weights[e], y.row(begin),
+                               y.width(), epilogue});
   }
   run_products(launch.machine.pool, launch.products, launch.machine.scratch, launch.machine.counters);
 }

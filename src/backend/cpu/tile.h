@@ -35,6 +35,12 @@ struct Tile {
   std::int64_t row_stride, col_stride;  // one of them is 1
   float* out;
   std::int64_t out_stride;
+  bool turned = false;  // as in Product, with float32 alone; few_rows_tile does not know it
+  // What finishing the tile will touch, row by row: asked for while there is arithmetic to do. Null: nothing.
+  struct Ahead {
+    const float* data = nullptr;
+    std::int64_t stride = 0;
+  } ahead[2] = {};
 };
 
 // For few rows: reads each weight once, in its stored type, at the speed of memory.
@@ -63,8 +69,9 @@ void convert_weights(DType dtype, const void* from, std::int64_t count, float* t
 // to[i] = the sum of `parts` numbers from[i], from[i + stride] …, in that order.
 void add_parts(const float* from, std::int64_t parts, std::int64_t stride, std::int64_t count, float* to);
 
-// y[first, first + count) of one row, from the same elements of that row's product.
-void finish_row(const Epilogue& epilogue, std::int64_t row, std::int64_t first, std::int64_t count,
-                const float* product, float* y);
+// Columns [first, first + count) of y's rows [row, row + rows), from the product's elements (rows × count). `y` is
+// where the first of them goes.
+void finish_rows(const Epilogue& epilogue, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count,
+                 const float* product, float* y, std::int64_t y_stride);
 
 }  // namespace reckon

@@ -23,12 +23,35 @@ struct NormRow {
   const float* bias;
   float offset;
 };
-void vector_rms_norm(const NormRow& row, const float* x, float* y);
-void vector_layer_norm(const NormRow& row, const float* x, float* y);
+// What the backward pass needs of a row: y = (x − mean)·factor·w + b.
+struct NormStatistics {
+  float factor, mean;
+};
+NormStatistics vector_rms_norm(const NormRow& row, const float* x, float* y);
+NormStatistics vector_layer_norm(const NormRow& row, const float* x, float* y);
+// dx = factor·(ŷ − mean(ŷ) − x̂·mean(ŷ·x̂)), with ŷ = dy·w; without mean(ŷ) for an RMSNorm. `residual` may be null or dx.
+void vector_norm_backward(const NormRow& row, NormStatistics statistics, bool layer, const float* dy, const float* x,
+                          const float* residual, float* dx);
+// d_weight += dy·x̂, d_bias += dy; either may be null
+void vector_norm_weight_backward(NormStatistics statistics, const float* dy, const float* x, std::int64_t n,
+                                 float* d_weight, float* d_bias);
+
+float vector_dot(const float* a, const float* b, std::int64_t n);
+// Σ e^(x − shift)
+float vector_exp_sum(const float* x, std::int64_t n, float shift);
+// y = factor·e^(x − shift); y may be x
+void vector_exp_scaled(const float* x, float* y, std::int64_t n, float shift, float factor);
+// dx = dy·(1 − (y / cap)²), the gradient of a softcap from its result
+void vector_softcap_backward(const float* dy, const float* y, float* dx, std::int64_t n, float cap);
+// Of a block of attention, for one key and `n` queries: p = e^(s − lse), s ← p, dp ← p·(dp − d)·scale.
+// With a cap, s is the capped score, and (1 − (s / cap)²) is a factor of dp.
+void vector_attention_weights(float* s, float* dp, const float* lse, const float* d, std::int64_t n, float scale,
+                              float cap);
 
 // Rotates the pairs of x: (j, j + half), or (2j, 2j + 1) where interleaved. cosines and sines are `half` long.
+// Direction 1 is forward, −1 back.
 void vector_rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half,
-                   bool interleaved);
+                   bool interleaved, float direction);
 
 // Few queries against many keys, a key being read once for all of them:
 //   scores[r·scores_stride + j] = q[r]·key j

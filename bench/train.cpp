@@ -1,0 +1,164 @@
+// A training step against limits measured in the same run, interleaved.
+//   gpt2       forward, backward and AdamW in float32, beside OpenBLAS' own rate on 1024 × 3072 × 768 with as many
+//   threads mini-gpt   1,000 steps of 8 × 32 tokens, and the share of them that is spent outside kernels
+// Usage: bench_train [rounds] [profile]: prints the rows of a Markdown table, or where the time of a step goes.
+#include <cblas.h>
+#include <fmt/format.h>
+#include <reckon/reckon.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "count/ledger.h"
+#include "model/load.h"
+#include "train/trainer.h"
+
+extern "C" void openblas_set_num_threads(int);
+
+namespace {
+
+using namespace reckon;
+
+double seconds(auto&& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median(std::vector<double> v) {
+  std::sort(v.begin(), v.end());
+  return v[v.size() / 2];
+}
+
+// GFLOP/s of one product, best of a few.
+double sgemm_rate(int threads) {
+  constexpr int m = 1024, n = 3072, k = 768;
+  static std::vector<float> a(m * k, 0.5f), b(n * k, 0.25f), c(m * n);
+  openblas_set_num_threads(threads);
+  double best = 0;
+  for (int i = 0; i < 8; ++i) {
+    const double time = seconds([&] {
+      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, a.data(), k, b.data(), k, 0.0f, c.data(), n);
+    });
+    best = std::max(best, 2.0 * m * n * k / time * 1e-9);
+  }
+  openblas_set_num_threads(1);
+  return best;
+}
+
+// The matmul FLOPs that the mathematics asks for, pairs counted as causality lets them through.
+double step_flops(const Model& model, std::int64_t batch, std::int64_t tokens) {
+  Workload workload = workload_of(Phase::train);
+  workload.batch = batch;
+  workload.tokens = tokens;
+  workload.causal = Causal::exact;
+  return static_cast<double>(count(model, workload).total().matmul);
+}
+
+class Step {
+ public:
+  Step(const Model& model, std::int64_t batch, std::int64_t tokens, int threads)
+      : trainer_(model, Weights::trainable(model, Initialisation::gpt2, 1, DType::float32),
+                 {.threads = threads, .batch = batch, .tokens = tokens}) {
+    for (std::int64_t i = 0; i < batch * tokens; ++i) {
+      ids_.push_back(static_cast<std::int32_t>(i * 7919 % model.vocab_size));
+      labels_.push_back(static_cast<std::int32_t>((i + 1) * 7919 % model.vocab_size));
+    }
+  }
+  void run() {
+    trainer_.micro_step(ids_, labels_, 0, 1);
+    trainer_.update({});
+  }
+  Trainer& trainer() { return trainer_; }
+
+ private:
+  Trainer trainer_;
+  std::vector<std::int32_t> ids_, labels_;
+};
+
+struct Row {
+  std::int64_t calls = 0;
+  double seconds = 0, flops = 0, bytes = 0;
+};
+
+std::map<std::string, Row> by_operation(const Profile& profile) {
+  std::map<std::string, Row> rows;
+  for (const Profile::Event& event : profile.events()) {
+    Row& row = rows[std::string(event.operation)];
+    ++row.calls;
+    row.seconds += std::chrono::duration<double>(event.end - event.begin).count();
+    row.flops += static_cast<double>(event.flops);
+    row.bytes += static_cast<double>(event.bytes);
+  }
+  return rows;
+}
+
+void print_profile(Step& step) {
+  step.run();
+  Profile profile;
+  step.trainer().set_profile(&profile);
+  const double time = seconds([&] { step.run(); });
+  step.trainer().set_profile(nullptr);
+  double kernels = 0;
+  for (const auto& [name, row] : by_operation(profile)) {
+    kernels += row.seconds;
+    fmt::print("{:28} {:6} {:9.3f} ms {:6.1f}% {:7.1f} GFLOP/s {:7.1f} GB/s\n", name, row.calls, row.seconds * 1e3,
+               100 * row.seconds / time, row.flops / row.seconds * 1e-9, row.bytes / row.seconds * 1e-9);
+  }
+  fmt::print("step {:.3f} ms, {:.1f}% outside kernels\n", time * 1e3, 100 * (1 - kernels / time));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
+  const Model gpt2 = find_preset("gpt2"), mini = find_preset("mini-gpt");
+  struct Shape {
+    const Model& model;
+    std::int64_t batch, tokens;
+  };
+  if (argc > 2) {
+    for (const Shape& s : {Shape{gpt2, 1, 1024}, Shape{gpt2, 4, 64}, Shape{mini, 8, 32}}) {
+      Step step(s.model, s.batch, s.tokens, 2);
+      print_profile(step);
+    }
+    return 0;
+  }
+  for (int threads : {1, 2}) {
+    for (const Shape& s : {Shape{gpt2, 1, 1024}, Shape{gpt2, 4, 64}}) {
+      Step step(s.model, s.batch, s.tokens, threads);
+      step.run();
+      std::vector<double> times, limits;
+      for (int i = 0; i < rounds; ++i) {
+        limits.push_back(sgemm_rate(threads));
+        times.push_back(seconds([&] { step.run(); }));
+      }
+      const double time = median(times), limit = median(limits);
+      const double rate = step_flops(s.model, s.batch, s.tokens) / time * 1e-9;
+      fmt::print("| gpt2, {} × {} tokens | {} | {:.0f} tokens/s | {:.1f} GFLOP/s | {:.1f} GFLOP/s | {:.0f}% |\n",
+                 s.batch, s.tokens, threads, static_cast<double>(s.batch * s.tokens) / time, rate, limit,
+                 100 * rate / limit);
+    }
+    Step step(mini, 8, 32, threads);
+    step.run();
+    std::vector<double> times;
+    for (int i = 0; i < rounds; ++i) {
+      times.push_back(seconds([&] {
+        for (int k = 0; k < 1000; ++k) step.run();
+      }));
+    }
+    Profile profile;
+    step.trainer().set_profile(&profile);
+    const double time = seconds([&] {
+      for (int k = 0; k < 200; ++k) step.run();
+    });
+    double kernels = 0;
+    for (const auto& [name, row] : by_operation(profile)) kernels += row.seconds;
+    fmt::print("| mini-gpt, 1,000 steps of 8 × 32 tokens | {} | {:.2f} s | {:.1f}% outside kernels | 6 s | |\n",
+               threads, median(times), 100 * (1 - kernels / time));
+  }
+}

@@ -1,0 +1,177 @@
+// Attention backwards without its matrix: from what was kept of each row's softmax, the weights of a block are made
+// again, turned so that a row is a key and a column a query, and the gradients of queries, keys and values are summed
+// block by block. One task has a head of keys, with all query heads that share it, of one sequence.
+#include "ops/attend.h"
+
+#include "backend/cpu/alibi.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/tile.h"
+#include "backend/cpu/vectors.h"
+#include "ops/check.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace reckon {
+namespace {
+
+using namespace attend_backward_input;
+using namespace attend_backward_output;
+
+constexpr std::int64_t key_block = 256;
+
+class HeadBackward {
+ public:
+  HeadBackward(const Launch& launch, std::int64_t task, int worker)
+      : launch_(launch),
+        q_(launch.inputs[query]),
+        k_(launch.inputs[keys]),
+        v_(launch.inputs[values]),
+        o_(launch.inputs[out]),
+        do_(launch.inputs[d_out]),
+        dq_(launch.outputs[d_query]),
+        dk_(launch.outputs[d_keys]),
+        dv_(launch.outputs[d_values]),
+        counted_(launch.machine.counters.of(worker)),
+        tokens_(q_.size[1]),
+        heads_(q_.size[2]),
+        group_(heads_ / k_.size[2]),
+        kv_head_(task % k_.size[2]),
+        b_(task / k_.size[2]),
+        key_width_(q_.size[3]),
+        value_width_(o_.size[3]) {
+    const Attributes& a = launch.op.attributes;
+    window_ = a.whole("window");
+    scale_ = static_cast<float>(a.get("scale", 1.0));
+    cap_ = static_cast<float>(a.get("softcap"));
+    alibi_ = static_cast<float>(a.get("alibi"));
+    scores_ = launch.machine.scratch.of(worker).data();
+    d_scores_ = scores_ + key_block * query_block;
+    results_ = d_scores_ + key_block * query_block;
+    packed_ = results_ + std::max(key_block, query_block) * std::max(key_width_, value_width_);
+  }
+
+  void run() {
+    for (std::int64_t t = 0; t < tokens_; ++t) {
+      std::fill_n(at(dk_, t, kv_head_), key_width_, 0.0f);
+      std::fill_n(at(dv_, t, kv_head_), value_width_, 0.0f);
+    }
+    for (std::int64_t h = kv_head_ * group_; h < (kv_head_ + 1) * group_; ++h) {
+      for (std::int64_t first = 0; first < tokens_; first += query_block) visit_queries(h, first);
+    }
+  }
+
+ private:
+  float* at(const View& view, std::int64_t token, std::int64_t head) const {
+    return view.floats() + b_ * view.stride[0] + token * view.stride[1] + head * view.stride[2];
+  }
+
+  void multiply(const Tile& tile) const {
+    blas_wanted(tile.m) ? blas_tile(tile, packed_) : gemm_tile(tile, packed_);
+    counted_.matmul_flops += 2 * tile.m * tile.n * tile.k;
+    ++counted_.calls;
+  }
+
+  void visit_queries(std::int64_t h, std::int64_t first) {
+    const std::int64_t last = std::min(first + query_block, tokens_), rows = last - first;
+    const float* kept = launch_.inputs[log_sum_exp].floats() + (b_ * heads_ + h) * tokens_ + first;
+    for (std::int64_t t = first; t < last; ++t) {
+      delta_[static_cast<std::size_t>(t - first)] = vector_dot(at(do_, t, h), at(o_, t, h), value_width_);
+      std::fill_n(at(dq_, t, h), key_width_, 0.0f);
+    }
+    const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, first - window_ + 1) : 0;
+    for (std::int64_t p = begin; p < last; p += key_block) {
+      const std::int64_t n = std::min(key_block, last - p);
+      const float *keys_at = at(k_, p, kv_head_), *values_at = at(v_, p, kv_head_);
+      const float *queries = at(q_, first, h), *d_outs = at(do_, first, h);
+      // Scores and the gradients of weights, keys × queries.
+      multiply({n, rows, key_width_, keys_at, k_.stride[1], queries, DType::float32, q_.stride[1], 1, scores_, rows});
+      multiply(
+          {n, rows, value_width_, values_at, v_.stride[1], d_outs, DType::float32, do_.stride[1], 1, d_scores_, rows});
+      for (std::int64_t j = 0; j < n; ++j) soften(h, first, rows, p, j, kept);
+      multiply(
+          {n, value_width_, rows, scores_, rows, d_outs, DType::float32, 1, do_.stride[1], results_, value_width_});
+      for (std::int64_t j = 0; j < n; ++j) add(at(dv_, p + j, kv_head_), j, value_width_);
+      multiply({n, key_width_, rows, d_scores_, rows, queries, DType::float32, 1, q_.stride[1], results_, key_width_});
+      for (std::int64_t j = 0; j < n; ++j) add(at(dk_, p + j, kv_head_), j, key_width_);
+      multiply(
+          {rows, key_width_, n, d_scores_, rows, keys_at, DType::float32, 1, k_.stride[1], results_, key_width_, true});
+      for (std::int64_t i = 0; i < rows; ++i) add(at(dq_, first + i, h), i, key_width_);
+    }
+  }
+
+  void add(float* sum, std::int64_t row, std::int64_t width) const {
+    vector_add(sum, results_ + row * width, sum, width);
+  }
+
+  // Key p + j: what the queries that see it give it, and the gradients of its scores; 0 for the others.
+  void soften(std::int64_t h, std::int64_t first, std::int64_t rows, std::int64_t p, std::int64_t j,
+              const float* kept) const {
+    float *s = scores_ + j * rows, *ds = d_scores_ + j * rows;
+    const std::int64_t key = p + j;
+    const std::int64_t from = std::clamp<std::int64_t>(key - first, 0, rows);
+    const std::int64_t to = window_ > 0 ? std::clamp<std::int64_t>(key + window_ - first, from, rows) : rows;
+    std::fill(s, s + from, 0.0f);
+    std::fill(ds, ds + from, 0.0f);
+    std::fill(s + to, s + rows, 0.0f);
+    std::fill(ds + to, ds + rows, 0.0f);
+    const std::int64_t n = to - from;
+    if (n == 0) return;
+    if (cap_ != 0.0f) {
+      vector_softcap(s + from, n, scale_, cap_);
+    } else if (scale_ != 1.0f) {
+      vector_scale(s + from, n, scale_);
+    }
+    if (alibi_ != 0.0f) {
+      const float slope = alibi_ * alibi_slope(h, heads_);
+      for (std::int64_t i = from; i < to; ++i) s[i] += slope * static_cast<float>(key - first - i);
+    }
+    vector_attention_weights(s + from, ds + from, kept + from, delta_.data() + from, n, scale_, cap_);
+  }
+
+  const Launch& launch_;
+  const View &q_, &k_, &v_, &o_, &do_, &dq_, &dk_, &dv_;
+  Count& counted_;
+  std::int64_t tokens_, heads_, group_, kv_head_, b_, key_width_, value_width_;
+  std::int64_t window_ = 0;
+  float scale_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
+  float *scores_ = nullptr, *d_scores_ = nullptr, *results_ = nullptr, *packed_ = nullptr;
+  std::array<float, query_block> delta_{};
+};
+
+// A sink takes the share e^(sink − lse) of each row and gives nothing: its gradient is −share · Σ do·o.
+void run_sinks_backward(const Launch& launch) {
+  const View &o = launch.inputs[out], &d_o = launch.inputs[d_out], &sum = launch.outputs[d_sinks];
+  const std::vector<float>& sink = launch.inputs[sinks].parameter->values;
+  const std::int64_t batch = o.size[0], tokens = o.size[1], heads = o.size[2];
+  launch.machine.pool.run(heads, [&](std::int64_t h, int) {
+    float total = launch.adds(sum) ? sum.floats()[h] : 0.0f;
+    for (std::int64_t b = 0; b < batch; ++b) {
+      for (std::int64_t t = 0; t < tokens; ++t) {
+        const std::int64_t row = (b * tokens + t) * heads + h;
+        const float kept = launch.inputs[log_sum_exp].floats()[(b * heads + h) * tokens + t];
+        const float share = std::exp(sink[static_cast<std::size_t>(h)] - kept);
+        total -= share * vector_dot(d_o.row(row), o.row(row), o.width());
+      }
+    }
+    sum.floats()[h] = total;
+  });
+}
+
+constexpr std::int64_t widest =
+    (static_cast<std::int64_t>(tile_scratch) - 2 * key_block * query_block - 48 * tile_depth) / key_block;
+static_assert(widest >= 512, "the scratch holds scores, their gradients, results and packed operands");
+
+}  // namespace
+
+void run_attend_backward(const Launch& launch) {
+  const View &q = launch.inputs[query], &k = launch.inputs[keys], &o = launch.inputs[out];
+  check(std::max(q.size[3], o.size[3]) <= widest, "attend_backward", "heads of " + std::to_string(q.size[3]),
+        "at most " + std::to_string(widest));
+  launch.machine.pool.run(q.size[0] * k.size[2],
+                          [&](std::int64_t task, int worker) { HeadBackward(launch, task, worker).run(); });
+  if (launch.outputs[d_sinks].there()) run_sinks_backward(launch);
+}
+
+}  // namespace reckon

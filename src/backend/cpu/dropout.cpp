@@ -1,0 +1,34 @@
+// A hash of (seed, layer, stream, element) decides what is dropped.
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/random.h"
+
+#include <algorithm>
+
+namespace reckon {
+
+void run_dropout(const Launch& launch) {
+  const View &x = launch.inputs[0], &y = launch.outputs[0];
+  const double probability = launch.op.attributes.get("probability");
+  const bool drops = launch.training->drops;
+  const auto factor = static_cast<float>(1.0 / (1.0 - probability));
+  const auto limit = static_cast<std::uint64_t>(probability * 0x1p53);
+  const std::uint64_t seed =
+      mixed(mixed(launch.training->seed + static_cast<std::uint64_t>(launch.op.scope.layer + 1)) +
+            static_cast<std::uint64_t>(launch.op.attributes.whole("stream")));
+  over_rows(launch.machine, y.rows(), 4 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) {
+      const float* from = x.row(r);
+      float* to = y.row(r);
+      if (!drops) {
+        std::copy_n(from, y.width(), to);
+        continue;
+      }
+      const std::uint64_t row = seed + static_cast<std::uint64_t>(r * y.width());
+      for (std::int64_t i = 0; i < y.width(); ++i) {
+        to[i] = mixed(row + static_cast<std::uint64_t>(i)) >> 11 < limit ? 0.0f : factor * from[i];
+      }
+    }
+  });
+}
+
+}  // namespace reckon

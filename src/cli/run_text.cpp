@@ -1,0 +1,65 @@
+#include "cli/run_text.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+
+#include "cli/run_options.h"
+#include "files/quote.h"
+#include "files/read_text.h"
+#include "model/load.h"
+#include "report/numbers.h"
+#include "text/load.h"
+#include "text/tiktoken.h"
+
+namespace reckon::cli {
+namespace fs = std::filesystem;
+
+void add_tokenizer_option(CLI::App& command, std::string& tokenizer) {
+  command.add_option("--tokenizer", tokenizer, "a tokenizer's name, file or folder (the model's)")->type_name("NAME");
+}
+
+Tokenizer model_tokenizer(const std::string& named, const std::string& model) {
+  if (!named.empty()) return load_tokenizer(named);
+  if (is_model_path(model)) {
+    std::error_code none;
+    return load_tokenizer(fs::is_directory(model, none) ? model : (fs::path(model).parent_path() / ".").string());
+  }
+  if (ranked_encoding(model)) return load_tokenizer(model);
+  throw UsageError(fmt::format("the preset {} comes without a tokenizer; give --tokenizer, or ids", quote(model)));
+}
+
+void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokenizer, const Model& model) {
+  // Added tokens do not count: a checkpoint may have some that its model never saw; they are refused if they come up.
+  if (const auto tokens = std::ssize(tokenizer.spec().tokens); tokens > model.vocab_size) {
+    throw Error(
+        fmt::format("the tokenizer has {} tokens, more than the vocabulary of {}, {}; expected the tokenizer that "
+                    "the model was trained with",
+                    grouped(tokens), model.name, grouped(model.vocab_size)));
+  }
+  for (const std::int32_t id : ids) {
+    if (id < model.vocab_size) continue;
+    throw UsageError(
+        fmt::format("the tokenizer gives {} the id {}, but {} has a vocabulary of {}: they do not belong together",
+                    quote(tokenizer.bytes(id)), id, model.name, model.vocab_size));
+  }
+}
+
+TextInput::TextInput(const std::string& file) {
+  constexpr std::uint64_t longest_pipe = std::uint64_t{1} << 34;
+  guard_mapped_files();
+  if (file != "-" && fs::is_regular_file(file)) {
+    file_.emplace(file);
+  } else {
+    text_ = read_text(file == "-" ? "/dev/stdin" : file, longest_pipe);
+  }
+}
+
+std::string_view TextInput::text() const {
+  if (!file_) return text_;
+  return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
+}
+
+}  // namespace reckon::cli

@@ -1,0 +1,39 @@
+// Text for the commands that run a model: where it comes from, and the tokenizer that goes with the model.
+#pragma once
+
+#include <reckon/model.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "files/mapped_file.h"
+#include "text/tokenizer.h"
+
+namespace CLI {
+class App;
+}
+
+namespace reckon::cli {
+
+void add_tokenizer_option(CLI::App& command, std::string& tokenizer);  // --tokenizer
+// The one that was named, or else that of the model: in its folder, or of its name.
+Tokenizer model_tokenizer(const std::string& named, const std::string& model);
+
+// Throws UsageError where a text has ids that the model has no embedding for: the tokenizer is another model's.
+void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokenizer, const Model& model);
+
+// A file is mapped, so that its size is no matter; a pipe ("-" is standard input) is read.
+class TextInput {
+ public:
+  explicit TextInput(const std::string& file);
+  std::string_view text() const;
+
+ private:
+  std::string text_;
+  std::optional<MappedFile> file_;
+};
+
+}  // namespace reckon::cli

@@ -1,0 +1,23 @@
+// Attention as it is written, found in a program: the three ops forward, and those of its backward pass.
+#pragma once
+
+#include "lowering/uses.h"
+
+#include <optional>
+
+namespace reckon {
+
+struct WrittenAttention {
+  std::size_t scores, softmax, mix;  // ops
+  // Backward, where there is one.
+  struct Backward {
+    std::vector<std::size_t> ops;  // all of them, in order
+    TensorId d_out, d_query, d_keys, d_values, d_sinks;
+  };
+  std::optional<Backward> backward;
+};
+
+// The attention whose scores are made by op `scores`. Throws Error where they are not followed by a softmax and mixing.
+WrittenAttention find_attention(const Program& program, const Uses& uses, std::size_t scores);
+
+}  // namespace reckon

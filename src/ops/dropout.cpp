@@ -1,0 +1,34 @@
+#include "ops/dropout.h"
+
+#include "ops/check.h"
+#include "ops/gradient.h"
+
+namespace reckon {
+namespace {
+
+// A comparison with a random number and a product; drawing the number is not counted.
+Cost cost(const Program& program, const Op& op) {
+  Cost cost;
+  cost.elementwise = program[op.outputs[0]].shape.product(2);
+  add_traffic(cost, program, op);
+  return cost;
+}
+
+void gradient(Gradient& g, const Op& op) {
+  const TensorId dx = g.make(op.inputs[0]);
+  g.builder().emit(dropout_operation, {g.of(op.outputs[0])}, {dx}, op.attributes);
+  g.add(op.inputs[0], dx);
+}
+
+}  // namespace
+
+const Operation dropout_operation{"dropout", cost, gradient};
+
+TensorId dropout(Builder& builder, TensorId x, double probability, int stream, std::string_view name) {
+  check(probability > 0.0 && probability < 1.0, "dropout", std::to_string(probability), "a probability below 1");
+  const TensorId y = builder.activation(name, builder.shape(x));
+  builder.emit(dropout_operation, {x}, {y}, {{"probability", probability}, {"stream", static_cast<double>(stream)}});
+  return y;
+}
+
+}  // namespace reckon

@@ -1,0 +1,162 @@
+// Weights that the optimizer changes: where they lie, and what they begin as.
+#include "backend/cpu/float_types.h"
+#include "files/checked.h"
+#include "network/forward.h"
+#include "passes/expand.h"
+#include "backend/cpu/random.h"
+#include "run/weights.h"
+
+#include <cmath>
+#include <numbers>
+
+namespace reckon {
+
+class TrainableWeights {
+ public:
+  TrainableWeights(const Model& model, DType dtype) : layers_(static_cast<double>(model.layers.size())) {
+    weights_.dtype_ = dtype;
+    Workload one;
+    one.tokens = 1;
+    program_ = expand(forward(model, one));
+    std::int64_t elements = 0;
+    for (const Tensor& tensor : program_.tensors) {
+      if (tensor.kind != TensorKind::parameter) continue;
+      elements = checked_add(elements, padded(tensor.shape.elements()), "the weights");
+      weights_.elements_ += tensor.shape.elements();
+      weights_.bytes_ += tensor.shape.elements() * bits(dtype) / 8;
+    }
+    masters_ = take(checked_multiply(elements, std::int64_t{4}, "the weights"));
+    if (dtype != DType::float32) copies_ = take(checked_multiply(elements, std::int64_t{2}, "the weights"));
+  }
+
+  // Calls value(name, tensor, i) for every element.
+  template <class Value>
+  Weights fill(const Value& value) {
+    std::int64_t next = 0;
+    for (const Tensor& tensor : program_.tensors) {
+      const bool correction = tensor.kind == TensorKind::constant && tensor.scope.path == "feed_forward/correction";
+      if (tensor.kind != TensorKind::parameter && !correction) continue;
+      const std::string name = full_name(tensor);
+      const std::int64_t n = tensor.shape.elements();
+      ParameterData& data = weights_.parameters_[name];
+      if (is_vector(name, static_cast<std::size_t>(tensor.shape.rank())) || correction) {
+        data.values.resize(static_cast<std::size_t>(n));
+        data.master = data.values.data();
+        value(name, tensor, data.master);
+        if (correction) data.master = nullptr;
+        continue;
+      }
+      data.master = reinterpret_cast<float*>(masters_) + next;
+      std::byte* stored = copies_ != nullptr ? copies_ + next * 2 : masters_ + next * 4;
+      next += padded(n);
+      const std::int64_t cols = tensor.shape[-1].size, rows = tensor.shape[tensor.shape.rank() - 2].size;
+      const std::int64_t size = bits(weights_.dtype_) / 8;
+      for (std::int64_t e = 0; e < n / (rows * cols); ++e) {
+        data.matrices.push_back({stored + e * rows * cols * size, weights_.dtype_, rows, cols, cols, 1, 0, 0});
+      }
+      value(name, tensor, data.master);
+    }
+    weights_.refresh();
+    return std::move(weights_);
+  }
+
+  double layers() const { return layers_; }
+
+ private:
+  // Each begins at a line of cache.
+  static std::int64_t padded(std::int64_t elements) { return (elements + 31) / 32 * 32; }
+  std::byte* take(std::int64_t bytes) {
+    weights_.arenas_.push_back(std::make_unique<Arena>(bytes));
+    return weights_.arenas_.back()->take(0, bytes);
+  }
+
+  double layers_;
+  Weights weights_;
+  Program program_;
+  std::byte *masters_ = nullptr, *copies_ = nullptr;
+};
+
+namespace {
+
+bool adds_to_residual(std::string_view path) { return path.ends_with("/output") || path.ends_with("/down"); }
+
+// Normal numbers by the method of Box and Muller, a pair for every two places.
+void fill_normal(std::uint64_t state, double deviation, std::int64_t n, float* to) {
+  const auto uniform = [&](std::uint64_t i) { return (static_cast<double>(mixed(state + i) >> 11) + 0.5) * 0x1p-53; };
+  for (std::int64_t i = 0; i < n; i += 2) {
+    const double radius = deviation * std::sqrt(-2.0 * std::log(uniform(static_cast<std::uint64_t>(i))));
+    const double angle = 2.0 * std::numbers::pi * uniform(static_cast<std::uint64_t>(i) + 1);
+    to[i] = static_cast<float>(radius * std::cos(angle));
+    if (i + 1 < n) to[i + 1] = static_cast<float>(radius * std::sin(angle));
+  }
+}
+
+}  // namespace
+
+Weights Weights::trainable(const Model& model, Initialisation initialisation, std::uint64_t seed, DType dtype) {
+  TrainableWeights made(model, dtype);
+  const double residual = 1.0 / std::sqrt(2.0 * made.layers());
+  const bool plus_one = model.final_norm && model.final_norm->weight_plus_one;  // Gemma's norms multiply by 1 + w
+  return made.fill([&](const std::string& name, const Tensor& tensor, float* to) {
+    const std::int64_t n = tensor.shape.elements();
+    if (is_vector(name, static_cast<std::size_t>(tensor.shape.rank()))) {
+      const bool norm = name.find("norm") != std::string::npos && name.ends_with(".weight");
+      std::fill_n(to, n, norm && !plus_one ? 1.0f : 0.0f);
+      return;
+    }
+    const bool table = tensor.scope.path.starts_with("embedding/");
+    double deviation = 0.02;
+    if (initialisation == Initialisation::scaled && !table) {
+      deviation = 1.0 / std::sqrt(static_cast<double>(tensor.shape[-1].size));
+    }
+    if (adds_to_residual(tensor.scope.path)) deviation *= residual;
+    std::uint64_t state = mixed(seed);
+    for (char c : name) state = mixed(state ^ static_cast<unsigned char>(c));
+    fill_normal(state, deviation, n, to);
+  });
+}
+
+Weights Weights::trainable(const Model& model, const Weights& from, DType dtype) {
+  return TrainableWeights(model, dtype).fill([&](const std::string& name, const Tensor&, float* to) {
+    const ParameterData& data = from[name];
+    if (data.matrices.empty()) {
+      std::copy(data.values.begin(), data.values.end(), to);
+      return;
+    }
+    for (const Weight& w : data.matrices) {
+      for (std::int64_t r = 0; r < w.rows; ++r) {
+        const std::int64_t row =
+            w.block_rows == 0 ? r * w.row_stride : r / w.block_rows * w.block_stride + r % w.block_rows * w.row_stride;
+        for (std::int64_t c = 0; c < w.cols; ++c) *to++ = stored_element(w.data, w.dtype, row + c * w.col_stride);
+      }
+    }
+  });
+}
+
+Weights Weights::borrowed() const {
+  Weights other;
+  other.parameters_ = parameters_;
+  other.elements_ = elements_;
+  other.bytes_ = bytes_;
+  other.dtype_ = dtype_;
+  for (auto& [name, data] : other.parameters_) {
+    data.master = nullptr;
+    data.squares = nullptr;
+  }
+  return other;
+}
+
+void Weights::keep_squares(const std::string& name, Squares* squares) { parameters_.at(name).squares = squares; }
+
+void Weights::refresh() {
+  if (dtype_ == DType::float32) return;
+  for (auto& [name, data] : parameters_) {
+    if (data.matrices.empty()) continue;
+    const Weight& first = data.matrices[0];
+    const std::int64_t n = first.rows * first.cols * static_cast<std::int64_t>(data.matrices.size());
+    auto* to = static_cast<std::uint16_t*>(const_cast<void*>(first.data));
+    for (std::int64_t i = 0; i < n; ++i) to[i] = to_bfloat16(data.master[i]);
+  }
+}
+
+}  // namespace reckon

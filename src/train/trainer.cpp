@@ -1,0 +1,177 @@
+// Builds the program of a training step, gives its lasting tensors memory, and runs its stages.
+#include "train/trainer.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include "backend/cpu/random.h"
+#include "count/ledger.h"
+#include "lowering/cpu.h"
+#include "lowering/regions.h"
+#include "network/forward.h"
+#include "ops/adamw.h"
+#include "passes/expand.h"
+#include "run/ids.h"
+#include "run/inputs.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace reckon {
+namespace {
+
+TrainerOptions filled(TrainerOptions options, const Model& model) {
+  options.threads = thread_count(options.threads);
+  if (options.tokens == 0) options.tokens = model.context;
+  if (options.tokens > model.context && model.positions.kind == Positions::Kind::learned) {
+    throw UsageError(fmt::format("{} tokens do not fit the model's context of {}", options.tokens, model.context));
+  }
+  return options;
+}
+
+Program program_for(const Model& model, const TrainerOptions& options) {
+  Workload workload = workload_of(Phase::train);
+  workload.batch = options.batch;
+  workload.tokens = options.tokens;
+  workload.recompute = options.recompute;
+  workload.dropout = options.dropout;
+  workload.precision.weights = options.precision;
+  return lower_for_cpu(expand(program_of(model, workload)));
+}
+
+std::int64_t padded(std::int64_t bytes) { return (bytes + Plan::alignment - 1) / Plan::alignment * Plan::alignment; }
+
+}  // namespace
+
+Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options)
+    : model_(std::move(model)),
+      weights_(std::move(weights)),
+      options_(filled(options, model_)),
+      pool_(options_.threads),
+      scratch_(options_.threads),
+      counters_(options_.threads),
+      machine_{pool_, scratch_, counters_} {
+  Program program = program_for(model_, options_);
+  take_memory(program);
+  executor_ = std::make_unique<Executor>(std::move(program), weights_,
+                                         [this](const Program& p, TensorId id) { return resident(p, id); });
+  const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
+  norm_ = reinterpret_cast<const float*>(executor_->data(norm));
+}
+
+// What outlives a step: the gradients of parameters and their moments, told by the ops that update.
+void Trainer::take_memory(const Program& program) {
+  const auto size_of = [&](TensorId id) { return padded(bytes(program[placement(program, id).root])); };
+  std::int64_t gradient_bytes = 0, moment_bytes = 0;
+  for (const Op& op : program.ops) {
+    if (op.operation != &adamw_operation) continue;
+    gradient_bytes += size_of(op.inputs[1]);
+    moment_bytes += size_of(op.inputs[2]) + size_of(op.inputs[3]);
+  }
+  gradients_ = std::make_unique<Arena>(gradient_bytes);
+  moments_ = std::make_unique<Arena>(moment_bytes);
+  std::int64_t gradient_at = 0, moment_at = 0;
+  const auto place = [&](Arena& arena, std::int64_t& at, TensorId id) {
+    const TensorId root = placement(program, id).root;
+    std::byte* memory = arena.take(at, size_of(id));
+    at += size_of(id);
+    lasting_[root] = memory;
+    return reinterpret_cast<float*>(memory);
+  };
+  for (const Op& op : program.ops) {
+    if (op.operation != &adamw_operation) continue;
+    const Tensor& parameter = program[op.inputs[0]];
+    TrainedTensor tensor;
+    tensor.name = full_name(parameter);
+    for (const Dim& dim : parameter.shape) tensor.shape.push_back(dim.size);
+    const auto n = static_cast<std::size_t>(parameter.shape.elements());
+    const ParameterData& data = weights_[tensor.name];
+    if (data.master == nullptr) throw Error("a trainer was given weights that cannot be changed");
+    tensor.weight = {data.master, n};
+    tensor.gradient = {place(*gradients_, gradient_at, op.inputs[1]), n};
+    tensor.first_moment = {place(*moments_, moment_at, op.inputs[2]), n};
+    tensor.second_moment = {place(*moments_, moment_at, op.inputs[3]), n};
+    tensors_.push_back(std::move(tensor));
+  }
+  for (TrainedTensor& tensor : tensors_) weights_.keep_squares(tensor.name, &tensor.squares);
+}
+
+std::byte* Trainer::resident(const Program& program, TensorId id) {
+  if (const auto found = lasting_.find(id); found != lasting_.end()) return found->second;
+  std::vector<float> values;
+  if (const std::int64_t index = rope_table_index(program, id); index >= 0) {
+    values = rope_rows(distinct_ropes(model_).at(static_cast<std::size_t>(index)), 0, options_.tokens, options_.tokens);
+  } else {
+    values = weights_[full_name(program[id])].values;
+  }
+  const auto size = static_cast<std::int64_t>(values.size() * sizeof(float));
+  constants_.push_back(std::make_unique<Arena>(size));
+  std::byte* memory = constants_.back()->take(0, size);
+  std::memcpy(memory, values.data(), static_cast<std::size_t>(size));
+  return lasting_[id] = memory;
+}
+
+void Trainer::fill(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels) {
+  const auto expected = static_cast<std::size_t>(options_.batch * options_.tokens);
+  if (ids.size() != expected || labels.size() != expected) {
+    throw UsageError(fmt::format("{} ids and {} labels for a step of {} × {} tokens", ids.size(), labels.size(),
+                                 options_.batch, options_.tokens));
+  }
+  check_ids(ids, model_.vocab_size);
+  for (std::int32_t label : labels) {
+    if (label < -1 || label >= model_.vocab_size) {
+      throw UsageError(fmt::format("label {} is outside the vocabulary of {}", label, model_.vocab_size));
+    }
+  }
+  const Program& program = executor_->program();
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const Tensor& tensor = program.tensors[i];
+    if (tensor.kind != TensorKind::input) continue;
+    std::byte* memory = executor_->data(static_cast<TensorId>(i));
+    auto* integers = reinterpret_cast<std::int32_t*>(memory);
+    if (tensor.name == "ids") std::copy(ids.begin(), ids.end(), integers);
+    if (tensor.name == "labels") std::copy(labels.begin(), labels.end(), integers);
+    fill_positions(model_, tensor, 0, options_.tokens, memory);
+  }
+}
+
+double Trainer::loss_value() const {
+  return static_cast<double>(*reinterpret_cast<const float*>(executor_->data(executor_->program().output)));
+}
+
+double Trainer::micro_step(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels, std::int64_t index,
+                           std::int64_t count) {
+  fill(ids, labels);
+  TrainingStep step;
+  step.add = index > 0;
+  step.loss_scale = 1.0 / static_cast<double>(count);
+  step.drops = true;
+  step.seed = mixed(mixed(options_.seed + static_cast<std::uint64_t>(steps_)) + static_cast<std::uint64_t>(index));
+  executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
+  return loss_value();
+}
+
+double Trainer::update(const Update& update) {
+  TrainingStep step;
+  step.learning_rate = update.learning_rate;
+  step.beta1 = update.beta1;
+  step.beta2 = update.beta2;
+  step.epsilon = update.epsilon;
+  step.decay = update.decay;
+  step.clip = update.clip;
+  step.step = steps_ + 1;
+  executor_->run(machine_, 0, profile_, &step, {Stage::optimizer});
+  const double norm = std::sqrt(static_cast<double>(*norm_));
+  if (std::isfinite(norm)) ++steps_;
+  return norm;
+}
+
+double Trainer::loss(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels) {
+  fill(ids, labels);
+  const TrainingStep step;
+  executor_->run(machine_, 0, profile_, &step, {Stage::forward});
+  return loss_value();
+}
+
+}  // namespace reckon

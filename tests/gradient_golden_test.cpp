@@ -1,0 +1,192 @@
+// Loss and every gradient against references from PyTorch (tests/data/tiny/*/grads.safetensors), executed by the
+// trainer.
+#include <gtest/gtest.h>
+
+#include "count/ledger.h"
+#include "tiny_models.h"
+#include "train/trainer.h"
+
+#include <cmath>
+
+namespace reckon {
+namespace {
+
+using testing_models::tiny_folder;
+using testing_models::tiny_io;
+
+std::vector<std::string> with_gradients() {
+  std::vector<std::string> names;
+  for (const std::string& name : testing_models::tiny_names()) {
+    if (std::filesystem::exists(tiny_folder() / name / "grads.safetensors")) names.push_back(name);
+  }
+  return names;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
+}
+
+struct Batch {
+  std::vector<std::int32_t> ids, labels;
+  std::int64_t batch = 0, tokens = 0;
+};
+
+// The references predict each next token; the last one of a row has none.
+Batch batch_of(const nlohmann::json& io) {
+  Batch b;
+  for (const auto& row : io["ids"]) {
+    const auto ids = row.get<std::vector<std::int32_t>>();
+    b.ids.insert(b.ids.end(), ids.begin(), ids.end());
+    b.labels.insert(b.labels.end(), ids.begin() + 1, ids.end());
+    b.labels.push_back(-1);
+    ++b.batch;
+    b.tokens = static_cast<std::int64_t>(ids.size());
+  }
+  return b;
+}
+
+Trainer trainer_of(const std::string& name, const Batch& b, TrainerOptions options) {
+  const Model model = load_model((tiny_folder() / name).string());
+  options.batch = b.batch;
+  options.tokens = b.tokens;
+  const Weights stored = Weights::load(model, tiny_folder() / name);
+  return Trainer(model, Weights::trainable(model, stored, options.precision), options);
+}
+
+class GoldenGradient : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenGradient, LossAndEveryGradientAreTheReferences) {
+  const nlohmann::json io = tiny_io(GetParam());
+  const Batch b = batch_of(io);
+  TrainerOptions options;
+  options.threads = 2;
+  Trainer trainer = trainer_of(GetParam(), b, options);
+  const double loss = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NEAR(loss, io["loss"].get<double>(), 1e-4);
+
+  const Weights reference = Weights::trainable(
+      trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"),
+      DType::float32);
+  for (const TrainedTensor& tensor : trainer.tensors()) {
+    const float* expected = reference[tensor.name].master;
+    double difference = 0, norm = 0;
+    for (std::size_t i = 0; i < tensor.gradient.size(); ++i) {
+      const double d = static_cast<double>(tensor.gradient[i]) - static_cast<double>(expected[i]);
+      difference += d * d;
+      norm += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
+    }
+    EXPECT_LE(std::sqrt(difference), 1e-4 * std::sqrt(norm) + 1e-7) << tensor.name << " of norm " << std::sqrt(norm);
+  }
+}
+
+std::vector<float> gradients(Trainer& trainer) {
+  std::vector<float> all;
+  for (const TrainedTensor& tensor : trainer.tensors()) {
+    all.insert(all.end(), tensor.gradient.begin(), tensor.gradient.end());
+  }
+  return all;
+}
+
+TEST_P(GoldenGradient, BitsAreTheSameForAnyNumberOfThreads) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  std::vector<float> alone;
+  for (int threads : {1, 3}) {
+    TrainerOptions options;
+    options.threads = threads;
+    Trainer trainer = trainer_of(GetParam(), b, options);
+    trainer.micro_step(b.ids, b.labels, 0, 1);
+    if (threads == 1) {
+      alone = gradients(trainer);
+    } else {
+      EXPECT_EQ(gradients(trainer), alone);
+    }
+  }
+}
+
+TEST_P(GoldenGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  std::vector<float> kept;
+  std::int64_t arena = 0;
+  for (Recompute what : {Recompute::none, Recompute::attention, Recompute::block}) {
+    TrainerOptions options;
+    options.recompute = what;
+    Trainer trainer = trainer_of(GetParam(), b, options);
+    trainer.micro_step(b.ids, b.labels, 0, 1);
+    const Executor& executor = trainer.executor();
+    EXPECT_EQ(trainer.counters().total().matmul_flops,
+              read_ledger(executor.program()).forward.matmul + read_ledger(executor.program()).backward.matmul);
+    EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
+    if (what == Recompute::none) {
+      kept = gradients(trainer);
+      arena = executor.plan().arena;
+    } else {
+      EXPECT_EQ(gradients(trainer), kept);
+      EXPECT_LE(executor.plan().arena, arena);
+    }
+  }
+}
+
+// Two micro-steps of the same batch: the mean of two equal gradients.
+TEST_P(GoldenGradient, MicroStepsSumUp) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  Trainer trainer = trainer_of(GetParam(), b, {});
+  trainer.micro_step(b.ids, b.labels, 0, 1);
+  const std::vector<float> once = gradients(trainer);
+  trainer.micro_step(b.ids, b.labels, 0, 2);
+  trainer.micro_step(b.ids, b.labels, 1, 2);
+  const std::vector<float> twice = gradients(trainer);
+  double difference = 0, norm = 0;
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    difference += std::pow(static_cast<double>(once[i]) - static_cast<double>(twice[i]), 2);
+    norm += std::pow(static_cast<double>(once[i]), 2);
+  }
+  EXPECT_LE(std::sqrt(difference), 1e-6 * std::sqrt(norm));
+}
+
+TEST_P(GoldenGradient, TakesTheMemoryThatIsPlannedAndTheFlopsThatAreCounted) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  Trainer trainer = trainer_of(GetParam(), b, {});
+  trainer.micro_step(b.ids, b.labels, 0, 1);
+  trainer.update({});
+  const Executor& executor = trainer.executor();
+  EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
+  EXPECT_EQ(trainer.counters().total().matmul_flops, read_ledger(executor.program()).total().matmul);
+}
+
+// With dropout: the directional derivative that the gradient promises is the one that finite differences find, with the
+// same elements dropped.
+TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
+  const Batch b = batch_of(tiny_io("gpt2"));
+  TrainerOptions options;
+  options.dropout = 0.3;
+  options.seed = 5;
+  Trainer trainer = trainer_of("gpt2", b, options);
+  const double loss = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NE(loss, trainer.loss(b.ids, b.labels)) << "evaluation drops nothing";
+  EXPECT_EQ(loss, trainer.micro_step(b.ids, b.labels, 0, 1)) << "the same step draws the same";
+  EXPECT_NE(loss, trainer.micro_step(b.ids, b.labels, 1, 2)) << "another micro-step draws anew";
+  trainer.micro_step(b.ids, b.labels, 0, 1);
+  const std::vector<float> gradient = gradients(trainer);
+  double square = 0;
+  for (float g : gradient) square += static_cast<double>(g) * static_cast<double>(g);
+  const double length = 1e-2 / std::sqrt(square);
+  const auto move = [&](double by) {
+    std::size_t i = 0;
+    for (TrainedTensor& tensor : trainer.tensors()) {
+      for (float& w : tensor.weight) w += static_cast<float>(by * static_cast<double>(gradient[i++]));
+    }
+  };
+  move(length);
+  const double above = trainer.micro_step(b.ids, b.labels, 0, 1);
+  move(-2 * length);
+  const double below = trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_NEAR((above - below) / (2 * length), square, 0.01 * square);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(with_gradients()), test_name);
+
+}  // namespace
+}  // namespace reckon

@@ -1,0 +1,236 @@
+// Models that speak text: scores of a text, and generation up to its end, beside direct computations.
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+
+#include <cmath>
+#include <numbers>
+
+#include "model/end_of_text.h"
+#include "program_fixture.h"
+#include "text/continuation.h"
+#include "text/load.h"
+
+namespace reckon {
+namespace {
+
+const std::string tiny = std::string(RECKON_SOURCE_DIR) + "/tests/data/tiny/";
+const fs::path stories = fs::path(RECKON_SOURCE_DIR) / "../shared/data/stories260K";
+
+class RunText : public ProgramTest {
+ protected:
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return (folder_ / name).string();
+  }
+
+  // Σ −ln p of ids 1, 2, …, each from all before it, out of the logits that the program prints.
+  double by_hand(const std::string& model, const std::vector<int>& ids) const {
+    std::string list;
+    for (int id : ids) list += (list.empty() ? "" : ",") + std::to_string(id);
+    const Json logits = json({"logits", model, "--ids", list})["logits"];
+    double nll = 0;
+    for (std::size_t t = 1; t < ids.size(); ++t) {
+      double sum = 0;
+      for (const Json& logit : logits[t - 1]) sum += std::exp(logit.get<double>());
+      nll += std::log(sum) - logits[t - 1][static_cast<std::size_t>(ids[t])].get<double>();
+    }
+    return nll;
+  }
+
+  // The tiny gpt2 with another eos_token_id in its config.
+  std::string with_end(const Json& end) const {
+    const fs::path folder = folder_ / "model";
+    fs::remove_all(folder);
+    fs::copy(tiny + "gpt2", folder);
+    Json config = Json::parse(text_of(folder / "config.json"));
+    config["eos_token_id"] = end;
+    std::ofstream(folder / "config.json") << config;
+    return folder.string();
+  }
+
+  std::vector<std::string> greedy(const std::string& model, const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> all = {"generate",      model, "Once upon", "--tokenizer", "bytes",
+                                    "--temperature", "0",   "--tokens",  "12"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST_F(RunText, AScoreIsThatOfADirectComputation) {
+  const std::string text = "A line,\nand Grüße of 40 bytes or more.";
+  const Json scored = json({"score", tiny + "gpt2", file("text", text), "--tokenizer", "bytes"});
+  std::vector<int> ids;
+  for (const char c : text) ids.push_back(static_cast<unsigned char>(c));
+  const double nll = by_hand(tiny + "gpt2", ids);
+  const auto n = static_cast<double>(text.size() - 1);  // nothing predicts the first byte
+  EXPECT_EQ(scored["tokens"], text.size() - 1);
+  EXPECT_EQ(scored["bytes"], text.size() - 1);
+  EXPECT_NEAR(scored["nll"].get<double>(), nll, 1e-4);
+  EXPECT_NEAR(scored["loss"].get<double>(), nll / n, 1e-5);
+  EXPECT_NEAR(scored["perplexity"].get<double>(), std::exp(nll / n), 1e-2);
+  EXPECT_NEAR(scored["bits_per_byte"].get<double>(), nll / n / std::numbers::ln2, 1e-5);
+}
+
+TEST_F(RunText, ALongTextIsScoredThroughASlidingWindow) {
+  std::string text, ids;
+  for (int i = 0; i < 150; ++i) {
+    text += static_cast<char>('a' + i * i % 26);
+    ids += (i == 0 ? "" : ",") + std::to_string('a' + i * i % 26);
+  }
+  const std::vector<std::string> window = {"--context", "20", "--stride", "5"};
+  const auto with = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.end(), window.begin(), window.end());
+    return arguments;
+  };
+  const Json scored = json(with({"score", tiny + "gpt2", file("text", text), "--tokenizer", "bytes"}));
+  EXPECT_EQ(scored["tokens"], 149);
+  EXPECT_EQ(scored["nll"], json(with({"score", tiny + "gpt2", "--ids", ids}))["nll"]);
+  EXPECT_NE(scored["nll"], json({"score", tiny + "gpt2", file("text", text), "--tokenizer", "bytes"})["nll"]);
+}
+
+TEST_F(RunText, ATextMayComeFromStandardInput) {
+  const std::string text = file("text", "from a pipe");
+  const Result piped = run({"score", tiny + "gpt2", "-", "--tokenizer", "bytes"}, text);
+  EXPECT_EQ(piped.code, 0) << piped.err;
+  EXPECT_EQ(piped.out, run({"score", tiny + "gpt2", text, "--tokenizer", "bytes"}).out);
+  EXPECT_NE(piped.out.find("perplexity"), std::string::npos);
+  EXPECT_EQ(piped.err, "");
+}
+
+TEST_F(RunText, AStoryIsScoredWithItsOwnTokenizerFromItsFirstByte) {
+  if (!fs::exists(stories)) GTEST_SKIP() << "there is no ../shared/data/stories260K";
+  const std::string text = "Once upon a time, there was a little girl named Lily.";
+  const Json scored = json({"score", stories.string(), file("text", text)});
+  const auto ids = load_tokenizer(stories.string()).encode(text);
+  EXPECT_EQ(scored["tokens"], ids.size() - 1);
+  EXPECT_EQ(scored["bytes"], text.size());
+  const double nll = by_hand(stories.string(), {ids.begin(), ids.end()});
+  EXPECT_NEAR(scored["nll"].get<double>(), nll, 1e-3);
+  EXPECT_NEAR(scored["bits_per_byte"].get<double>(), nll / std::numbers::ln2 / static_cast<double>(text.size()), 1e-5);
+  EXPECT_LT(scored["perplexity"].get<double>(), 4);  // it was trained on such stories
+}
+
+TEST_F(RunText, TextEndsAtTheEndOfTextOfTheModel) {
+  const Json all = json(greedy(tiny + "gpt2"))["ids"];
+  ASSERT_EQ(all.size(), 12u);
+  const Json last = all[4];
+  Json before = Json::array();
+  for (const Json& id : all) {
+    if (id == last) break;
+    before.push_back(id);
+  }
+  for (const Json& end : {last, Json::array({300, last})}) {
+    const Json ended = json(greedy(with_end(end)));
+    EXPECT_EQ(ended["ids"], before);
+    EXPECT_EQ(ended["continuations"][0]["ending"], "end of text");
+  }
+  const std::string model = with_end(last);
+  EXPECT_EQ(json(greedy(model, {"--ignore-eos"}))["ids"], all);
+  EXPECT_EQ(json({"generate", model, "--ids", "79,110,99,101,32,117,112,111,110", "--temperature", "0", "--tokens",
+                  "12"})["ids"],
+            all);
+  // What the generation's own config says goes before the model's.
+  std::ofstream(model + "/generation_config.json") << R"({"eos_token_id": 300})";
+  EXPECT_EQ(json(greedy(model))["ids"], all);
+  std::ofstream(model + "/generation_config.json") << R"({"eos_token_id": ["</s>"]})";
+  expect_complaint(greedy(model), 1, "eos_token_id holds \"</s>\"; expected ids of tokens");
+}
+
+TEST_F(RunText, EndOfTextIsOneIdSeveralOrNone) {
+  using Ids = std::vector<std::int32_t>;
+  EXPECT_EQ(end_of_text_ids(with_end(7)), (Ids{7}));
+  EXPECT_EQ(end_of_text_ids(with_end({7, 8})), (Ids{7, 8}));
+  EXPECT_EQ(end_of_text_ids(with_end(nullptr)), Ids{});
+  EXPECT_EQ(end_of_text_ids((folder_ / "model/model.safetensors").string()), Ids{});
+  EXPECT_EQ(end_of_text_ids("gpt2"), Ids{});
+  EXPECT_THROW(end_of_text_ids(with_end(-1)), Error);
+  EXPECT_THROW(end_of_text_ids(with_end(1.5)), Error);
+}
+
+TEST_F(RunText, BeamsAreShownAsTextTheBestFirst) {
+  std::vector<std::string> arguments = {"generate", tiny + "gpt2", "Once", "--tokenizer", "bytes", "--beams",
+                                        "3",        "--best",      "2",    "--tokens",    "5"};
+  const Json found = json(arguments)["continuations"];
+  ASSERT_EQ(found.size(), 2u);
+  const Tokenizer tokenizer = load_tokenizer("bytes");
+  std::string expected;
+  for (const Json& one : found) expected += tokenizer.decode(one["ids"].get<std::vector<TokenId>>()) + "\n";
+  EXPECT_GE(found[0]["score"], found[1]["score"]);
+  EXPECT_EQ(run(arguments).out, expected);
+}
+
+TEST_F(RunText, LogprobsNameTheirTokens) {
+  const Json found = json(greedy(tiny + "gpt2", {"--logprobs", "3"}))["continuations"][0];
+  ASSERT_EQ(found["logprobs"].size(), 12u);
+  for (std::size_t i = 0; i < 12; ++i) {
+    const Json& token = found["logprobs"][i];
+    EXPECT_EQ(token["id"], found["ids"][i]);
+    ASSERT_EQ(token["top"].size(), 3u);
+    EXPECT_EQ(token["top"][0]["id"], token["id"]);  // greedy
+    EXPECT_EQ(token["top"][0]["log_probability"], token["log_probability"]);
+    EXPECT_TRUE(token["text"].is_string() && token["top"][2]["text"].is_string());
+  }
+  expect_complaint(greedy(tiny + "gpt2", {"--logprobs", "3"}), 2, "--logprobs are reported in JSON");
+}
+
+TEST_F(RunText, TheContextIsLeftOnlyWithAWindow) {
+  const std::string fifty(50, 'a'), seventy(70, 'a');  // the context is 64
+  const auto asked = [&](const std::string& prompt, const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"generate", tiny + "gpt2", prompt, "--tokenizer", "bytes", "--temperature", "0"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  expect_complaint(asked(seventy, {}), 2, "the prompt has 70 tokens and ");
+  expect_complaint(asked(fifty, {"--tokens", "16"}), 2, "ask for at most 15, or give --window");
+  EXPECT_EQ(json(asked(fifty, {"--tokens", "15"}))["ids"].size(), 15u);
+  EXPECT_EQ(json(asked(fifty, {}))["ids"].size(), 15u);
+  EXPECT_EQ(json(asked(fifty, {"--tokens", "80", "--window"}))["ids"].size(), 80u);
+  EXPECT_EQ(json(asked(seventy, {"--tokens", "3", "--window"}))["ids"].size(), 3u);
+}
+
+TEST_F(RunText, ATokenizerOfAnotherModelIsRefused) {
+  const std::string tokenizer = std::string(RECKON_SOURCE_DIR) + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
+  const std::string sentence = "the tokenizer has 8,192 tokens, more than the vocabulary";
+  expect_complaint({"generate", tiny + "gpt2", "Shall I compare thee", "--tokenizer", tokenizer}, 1, sentence);
+  expect_complaint({"score", tiny + "gpt2", file("text", "Shall I compare thee"), "--tokenizer", tokenizer}, 1,
+                   sentence);
+  expect_complaint({"generate", "mini-gpt", "--random", "1", "text"}, 2, "comes without a tokenizer");
+  expect_complaint({"generate", tiny + "gpt2", "text"}, 1, "neither tokenizer.json nor vocab.json");
+}
+
+TEST_F(RunText, WhatCannotBeScoredIsRefused) {
+  const std::string one = file("one", "x"), none = file("none", "");
+  expect_complaint({"score", tiny + "gpt2", one, "--tokenizer", "bytes"}, 2, "nothing to predict");
+  expect_complaint({"score", tiny + "gpt2", none, "--tokenizer", "bytes"}, 2, "nothing to predict");
+  expect_complaint({"score", tiny + "gpt2", one, "--ids", "1,2"}, 2, "give one of FILE");
+  expect_complaint({"score", tiny + "gpt2"}, 2, "give one of FILE");
+  expect_complaint({"score", tiny + "gpt2", one + "2", "--tokenizer", "bytes"}, 1, "cannot be opened");
+}
+
+TEST(Continuation, AStopStringIsHeldBackOnlyAsFarAsItMayCome) {
+  const Tokenizer bytes = load_tokenizer("bytes");
+  ContinuationText text(bytes, {}, "abac");
+  const auto add = [&](const std::string& letters) {
+    std::string shown;
+    for (const char c : letters) shown += text.add(c) + "|";
+    return shown;
+  };
+  EXPECT_EQ(add("xabab"), "x||||ab|");  // "ab" may still become the stop string
+  EXPECT_FALSE(text.stopped());
+  EXPECT_EQ(add("ac!"), "|||");
+  EXPECT_TRUE(text.stopped());
+  EXPECT_EQ(text.finish(), "");
+}
+
+TEST(Continuation, WhatWasHeldBackIsShownAtTheEnd) {
+  const Tokenizer bytes = load_tokenizer("bytes");
+  const std::vector<TokenId> prompt = {'a', 'b'}, ids = {'a', 'c', 'a', 'b'};
+  EXPECT_EQ(continuation_text(bytes, prompt, ids, "abac"), "acab");  // the prompt is no part of the stop string
+  EXPECT_EQ(continuation_text(bytes, prompt, ids, "ca"), "a");
+  EXPECT_EQ(continuation_text(bytes, prompt, ids), "acab");
+  const std::vector<TokenId> half = {0xc3}, other = {0xbc};
+  EXPECT_EQ(continuation_text(bytes, half, other), "ü");
+}
+
+}  // namespace
+}  // namespace reckon

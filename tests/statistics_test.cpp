@@ -1,0 +1,38 @@
+// The statistics of a training network against bounds that they cannot pass, and a case known exactly.
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include "train/statistics.h"
+
+#include <cmath>
+#include <numeric>
+
+namespace reckon {
+namespace {
+
+TEST(Statistics, UniformAttentionHasTheEntropyOfItsLength) {
+  const Model model = load_model("mini-gpt");
+  Trainer trainer(model, Weights::trainable(model, Initialisation::gpt2, 1, DType::float32), {});
+  // Without keys, every query attends alike to all that it sees.
+  for (TrainedTensor& tensor : trainer.tensors()) {
+    if (tensor.name.find("attention.key") != std::string::npos)
+      std::fill(tensor.weight.begin(), tensor.weight.end(), 0.0f);
+  }
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(trainer.options().tokens)), labels = ids;
+  std::iota(ids.begin(), ids.end(), 0);
+  trainer.loss(ids, labels);
+  double expected = 0;
+  for (std::int64_t t = 1; t <= trainer.options().tokens; ++t) expected += std::log(static_cast<double>(t));
+  expected /= static_cast<double>(trainer.options().tokens);
+  const std::vector<LayerStatistics> layers = layer_statistics(trainer);
+  ASSERT_EQ(layers.size(), model.layers.size());
+  for (const LayerStatistics& layer : layers) {
+    ASSERT_EQ(layer.head_entropy.size(), static_cast<std::size_t>(model.layers[0].attention.n_heads));
+    for (double entropy : layer.head_entropy) EXPECT_NEAR(entropy, expected, 1e-5);
+    EXPECT_GT(layer.rms, 0.0);
+    EXPECT_GE(layer.largest, layer.rms);
+  }
+}
+
+}  // namespace
+}  // namespace reckon
