@@ -13,11 +13,8 @@ namespace reckon {
 
 class TrainableWeights {
  public:
-  TrainableWeights(const Model& model, DType dtype) : layers_(static_cast<double>(model.layers.size())) {
+  TrainableWeights(Program program, DType dtype) : program_(std::move(program)) {
     weights_.dtype_ = dtype;
-    Workload one;
-    one.tokens = 1;
-    program_ = expand(forward(model, one));
     std::int64_t elements = 0;
     for (const Tensor& tensor : program_.tensors) {
       if (tensor.kind != TensorKind::parameter) continue;
@@ -29,9 +26,7 @@ class TrainableWeights {
     if (dtype != DType::float32) copies_ = take(checked_multiply(elements, std::int64_t{2}, "the weights"));
   }
 
-  // Calls value(name, tensor, i) for every element.
-  template <class Value>
-  Weights fill(const Value& value) {
+  Weights fill(const Weights::Fill& value) {
     std::int64_t next = 0;
     for (const Tensor& tensor : program_.tensors) {
       const bool correction = tensor.kind == TensorKind::constant && tensor.scope.path == "feed_forward/correction";
@@ -60,8 +55,6 @@ class TrainableWeights {
     return std::move(weights_);
   }
 
-  double layers() const { return layers_; }
-
  private:
   // Each begins at a line of cache.
   static std::int64_t padded(std::int64_t elements) { return (elements + 31) / 32 * 32; }
@@ -70,13 +63,19 @@ class TrainableWeights {
     return weights_.arenas_.back()->take(0, bytes);
   }
 
-  double layers_;
-  Weights weights_;
   Program program_;
+  Weights weights_;
   std::byte *masters_ = nullptr, *copies_ = nullptr;
 };
 
 namespace {
+
+// All parameters of a model are there whatever the workload.
+Program parameters_of(const Model& model) {
+  Workload one;
+  one.tokens = 1;
+  return expand(forward(model, one));
+}
 
 bool adds_to_residual(std::string_view path) { return path.ends_with("/output") || path.ends_with("/down"); }
 
@@ -93,11 +92,14 @@ void fill_normal(std::uint64_t state, double deviation, std::int64_t n, float* t
 
 }  // namespace
 
+Weights Weights::trainable(Program program, DType dtype, const Fill& fill) {
+  return TrainableWeights(std::move(program), dtype).fill(fill);
+}
+
 Weights Weights::trainable(const Model& model, Initialisation initialisation, std::uint64_t seed, DType dtype) {
-  TrainableWeights made(model, dtype);
-  const double residual = 1.0 / std::sqrt(2.0 * made.layers());
+  const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(model.layers.size()));
   const bool plus_one = model.final_norm && model.final_norm->weight_plus_one;  // Gemma's norms multiply by 1 + w
-  return made.fill([&](const std::string& name, const Tensor& tensor, float* to) {
+  return trainable(parameters_of(model), dtype, [&](const std::string& name, const Tensor& tensor, float* to) {
     const std::int64_t n = tensor.shape.elements();
     if (is_vector(name, static_cast<std::size_t>(tensor.shape.rank()))) {
       const bool norm = name.find("norm") != std::string::npos && name.ends_with(".weight");
@@ -117,7 +119,7 @@ Weights Weights::trainable(const Model& model, Initialisation initialisation, st
 }
 
 Weights Weights::trainable(const Model& model, const Weights& from, DType dtype) {
-  return TrainableWeights(model, dtype).fill([&](const std::string& name, const Tensor&, float* to) {
+  return trainable(parameters_of(model), dtype, [&](const std::string& name, const Tensor&, float* to) {
     const ParameterData& data = from[name];
     if (data.matrices.empty()) {
       std::copy(data.values.begin(), data.values.end(), to);

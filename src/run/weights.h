@@ -6,10 +6,12 @@
 
 #include "backend/cpu/launch.h"
 #include "files/mapped_file.h"
+#include "program/program.h"
 #include "run/arena.h"
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +36,9 @@ class Weights {
   static Weights trainable(const Model& model, Initialisation initialisation, std::uint64_t seed, DType dtype);
   // The same, from values that are there.
   static Weights trainable(const Model& model, const Weights& from, DType dtype);
+  // The same, for the parameters of any expanded program; `fill` writes the values of each.
+  using Fill = std::function<void(const std::string& name, const Tensor& tensor, float* to)>;
+  static Weights trainable(Program program, DType dtype, const Fill& fill);
   // The same matrices under another owner, and copies of the vectors. Must not outlive these.
   Weights borrowed() const;
   // After `master` values were written from outside: brings what products read up to date.

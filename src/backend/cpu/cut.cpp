@@ -32,8 +32,9 @@ Cut cut_of(const Product& product, std::int64_t room) {
   cut.depth = w.cols;
   if (product.rows > few_rows || product.turned) {
     const bool blas = blas_wanted(product.rows);
-    cut.rows = blas ? blas_rows : gemm_rows;
-    cut.cols = blas ? blas_cols : gemm_cols;
+    const bool reuse = w.cols > 4096 || (product.turned && product.rows * w.rows >= reuse_rows * 1024);
+    cut.rows = blas ? blas_rows : reuse ? reuse_rows : gemm_rows;
+    cut.cols = blas ? blas_cols : reuse ? reuse_cols : gemm_cols;
   } else if (w.col_stride == 1) {
     cut.cols = rows_of_weights(w);
   } else if (ceiling(w.cols, depth_of_weights(w)) * product.rows * w.rows <= room) {

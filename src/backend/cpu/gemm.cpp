@@ -17,7 +17,7 @@ namespace reckon {
 namespace HWY_NAMESPACE {
 
 constexpr int block_rows = vector_registers / 4;  // of x
-constexpr int block_width = 3;                    // vectors of W's rows; at most 3·16 floats
+constexpr int block_width = 3;                    // vectors of W's rows, at most; at most 3·16 floats
 
 // The panel of columns [j, j + columns) of y: element (p, c) at p·width + c; those beyond `columns` are zero.
 
@@ -81,21 +81,21 @@ HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std:
 }
 
 // out (rows × columns) = or += x (rows × depth, or depth × rows where turned) · panel.
-template <int rows, bool turned>
+template <int rows, int vectors, bool turned>
 HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
                       std::int64_t out_stride, std::int64_t columns, bool add) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  hn::Vec<Floats> sums[rows][block_width];
+  hn::Vec<Floats> sums[rows][vectors];
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) {
     HWY_UNROLL(3)
-    for (int j = 0; j < block_width; ++j) sums[i][j] = hn::Zero(d);
+    for (int j = 0; j < vectors; ++j) sums[i][j] = hn::Zero(d);
   }
-  for (std::int64_t p = 0; p < depth; ++p, panel += block_width * lanes) {
-    hn::Vec<Floats> weights[block_width];
+  for (std::int64_t p = 0; p < depth; ++p, panel += vectors * lanes) {
+    hn::Vec<Floats> weights[vectors];
     HWY_UNROLL(3)
-    for (int j = 0; j < block_width; ++j) {
+    for (int j = 0; j < vectors; ++j) {
       weights[j] = hn::LoadU(d, panel + j * lanes);
       keep(weights[j]);
     }
@@ -105,16 +105,16 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
       auto element = hn::Set(d, turned ? x[p * x_stride + i] : x[i * x_stride + p]);
       keep(element);
       HWY_UNROLL(3)
-      for (int j = 0; j < block_width; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
+      for (int j = 0; j < vectors; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
   }
-  HWY_ALIGN float edge[block_width * hn::MaxLanes(d)];
-  const bool whole = columns == block_width * lanes;
+  HWY_ALIGN float edge[vectors * hn::MaxLanes(d)];
+  const bool whole = columns == vectors * lanes;
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) {
     float* row = out + i * out_stride;
     HWY_UNROLL(3)
-    for (int j = 0; j < block_width; ++j) {
+    for (int j = 0; j < vectors; ++j) {
       if (!whole) {
         hn::StoreU(sums[i][j], d, edge + j * lanes);
         continue;
@@ -127,12 +127,12 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
   }
 }
 
-template <bool turned, int rows = block_rows>
+template <int vectors, bool turned, int rows = block_rows>
 HWY_INLINE void block_of(std::int64_t count, const float* x, std::int64_t x_stride, const float* panel,
                          std::int64_t depth, float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
   if constexpr (rows > 0) {
-    if (count == rows) return block<rows, turned>(x, x_stride, panel, depth, out, out_stride, columns, add);
-    block_of<turned, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
+    if (count == rows) return block<rows, vectors, turned>(x, x_stride, panel, depth, out, out_stride, columns, add);
+    block_of<vectors, turned, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
   }
 }
 
@@ -146,21 +146,40 @@ HWY_INLINE void ask_ahead(const Tile& t, std::int64_t i, std::int64_t rows, std:
   }
 }
 
+// All rows of x with the panel of columns [j, j + columns).
+template <int vectors, bool turned>
+HWY_INLINE void rows_of(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t j, std::int64_t columns,
+                        const float* panel) {
+  for (std::int64_t i = 0; i < t.m; i += block_rows) {
+    const std::int64_t rows = std::min<std::int64_t>(block_rows, t.m - i);
+    if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
+    block_of<vectors, turned>(rows, turned ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin, t.x_stride,
+                              panel, depth, t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+  }
+}
+
+// Three vectors, but none is left over to stand alone behind them: four are two and two.
+HWY_INLINE int panel_vectors(std::int64_t left, std::int64_t lanes) {
+  const std::int64_t vectors = (left + lanes - 1) / lanes;
+  return vectors == 4 ? 2 : static_cast<int>(std::min<std::int64_t>(vectors, block_width));
+}
+
 // A panel stays in the cache while all rows of x pass by.
 template <class T, bool turned = false>
 HWY_INLINE void gemm_typed(const Tile& t, float* panel) {
-  const std::int64_t width = block_width * static_cast<std::int64_t>(hn::Lanes(Floats()));
-  for (std::int64_t j = 0; j < t.n; j += width)
-    for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
-      const std::int64_t depth = std::min(tile_depth, t.k - begin), columns = std::min(width, t.n - j);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
+  for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
+    const std::int64_t depth = std::min(tile_depth, t.k - begin);
+    for (std::int64_t j = 0, width; j < t.n; j += width) {
+      const int vectors = panel_vectors(t.n - j, lanes);
+      width = vectors * lanes;
+      const std::int64_t columns = std::min(width, t.n - j);
       pack<T>(t, begin, depth, j, width, panel);
-      for (std::int64_t i = 0; i < t.m; i += block_rows) {
-        const std::int64_t rows = std::min<std::int64_t>(block_rows, t.m - i);
-        if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
-        block_of<turned>(rows, turned ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin, t.x_stride, panel,
-                         depth, t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
-      }
+      if (vectors == 3) rows_of<3, turned>(t, begin, depth, j, columns, panel);
+      if (vectors == 2) rows_of<2, turned>(t, begin, depth, j, columns, panel);
+      if (vectors == 1) rows_of<1, turned>(t, begin, depth, j, columns, panel);
     }
+  }
 }
 
 void gemm(const Tile& tile, float* packed) {

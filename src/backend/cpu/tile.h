@@ -14,6 +14,8 @@ constexpr std::int64_t few_rows = 16;
 // The largest tiles of many rows: rows of x by rows of W, and how deep weights are packed or converted at a time.
 // Our own kernel streams x past a narrow panel of weights; OpenBLAS packs both, which pays for squarer tiles only.
 constexpr std::int64_t gemm_rows = 512, gemm_cols = 48;
+// Where x is too large to be read again for every panel, it stays in the cache while several pass by.
+constexpr std::int64_t reuse_rows = 256, reuse_cols = 192;
 constexpr std::int64_t blas_rows = 256, blas_cols = 384;
 constexpr std::int64_t tile_depth = 1024;
 

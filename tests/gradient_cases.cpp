@@ -1,0 +1,275 @@
+// Sizes are small and mostly different, so that a swapped dimension shows. Activations are rows of tables, each row
+// taken once: the gradient of such a table is that of the activation.
+#include "gradient_cases.h"
+
+#include "ops/activate.h"
+#include "ops/add.h"
+#include "ops/attention.h"
+#include "ops/cross_entropy.h"
+#include "ops/embed.h"
+#include "ops/matmul.h"
+#include "ops/mixture.h"
+#include "ops/norm.h"
+#include "ops/rope.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
+#include "ops/softmax.h"
+#include "ops/split.h"
+#include "ops/view.h"
+
+#include <cmath>
+#include <stdexcept>
+
+namespace reckon {
+namespace {
+
+constexpr std::int64_t words = 7;
+
+TensorId weight(Builder& b, std::string_view path, const Shape& shape) { return b.parameter(path, "weight", shape); }
+TensorId bias(Builder& b, std::string_view path, const Shape& shape) { return b.parameter(path, "bias", shape); }
+TensorId whole_numbers(Builder& b, std::string_view name, const Shape& shape) {
+  return b.tensor(TensorKind::input, name, shape, DType::int32);
+}
+
+// An activation with a gradient of its own.
+TensorId input(Builder& b, std::string_view path, const Shape& shape) {
+  const TensorId table = weight(b, path, {shape.leading().elements(), shape[-1]});
+  return embed(b, table, whole_numbers(b, "each", shape.leading()), "x");
+}
+
+TensorId activated(Builder& b, Activation activation, bool gated, double clamp = 0.0) {
+  FeedForward rule;
+  rule.activation = activation;
+  rule.gated = gated;
+  rule.clamp = clamp;
+  const TensorId gate = input(b, "gate", {2, 3, 11});
+  return activate(b, rule, gate, gated ? input(b, "up", {2, 3, 11}) : no_tensor, "y");
+}
+
+TensorId normed(Builder& b, Norm::Kind kind, bool has_weight, bool has_bias, bool plus_one = false) {
+  const Norm rule{kind, 1e-5, has_weight, has_bias, plus_one};
+  const TensorId w = has_weight ? weight(b, "norm", {5}) : no_tensor;
+  return norm(b, rule, input(b, "x", {2, 3, 5}), w, has_bias ? bias(b, "norm", {5}) : no_tensor, "y");
+}
+
+TensorId normed_heads(Builder& b, Norm::Kind kind, bool own) {
+  const Norm rule{kind, 1e-5, true, false, false};
+  const TensorId w = own ? weight(b, "norm", {4, 5}) : weight(b, "norm", {5});
+  return norm(b, rule, input(b, "x", {2, 3, 4, 5}), w, no_tensor, "y");
+}
+
+struct Heads {
+  std::int64_t tokens = 5, heads = 4, kv_heads = 2, d_head = 3, d_value = 3;
+};
+
+TensorId attended(Builder& b, const AttentionRule& rule, bool sinks = false, const Heads& h = {}) {
+  const TensorId q = input(b, "query", {2, h.tokens, h.heads, h.d_head});
+  const TensorId k = input(b, "key", {2, h.tokens, h.kv_heads, h.d_head});
+  const TensorId v = input(b, "value", {2, h.tokens, h.kv_heads, h.d_value});
+  const TensorId s = scores(b, q, k, rule, "scores");
+  const TensorId p = softmax(b, s, sinks ? weight(b, "sinks", {h.heads}) : no_tensor, rule, "weights");
+  return mix(b, p, v, rule, "mixed");
+}
+
+// 3 tokens; `dims` of a head's 8 elements turn.
+TensorId rotated(Builder& b, std::int64_t dims, bool interleaved) {
+  const TensorId table = b.tensor(TensorKind::constant, "angles", {3, dims}, DType::float32);
+  return rope(b, input(b, "x", {2, 3, 4, 8}), table, interleaved, "y");
+}
+
+TensorId multiplied(Builder& b, bool has_bias) {
+  return linear(b, input(b, "x", {2, 3, 4}), weight(b, "w", {5, 4}), has_bias ? bias(b, "w", {5}) : no_tensor, "y");
+}
+
+// x + factor·(norm(x)·Wᵀ + b): what x gets from the norm is added to what it gets directly.
+TensorId residual(Builder& b, double factor) {
+  const TensorId x = input(b, "x", {2, 3, 4});
+  const TensorId n =
+      norm(b, {Norm::Kind::layer, 1e-5, true, true, false}, x, weight(b, "norm", {4}), bias(b, "norm", {4}), "normed");
+  TensorId y = linear(b, n, weight(b, "w", {4, 4}), bias(b, "w", {4}), "y");
+  if (factor != 1.0) y = scale(b, y, factor, "scaled");
+  return add(b, x, y, "sum");
+}
+
+// The head's matrix is the table's: two gradients meet.
+TensorId tied(Builder& b) {
+  const TensorId table = weight(b, "table", {words, 4});
+  return linear(b, embed(b, table, whole_numbers(b, "some", {2, 3}), "x"), table, no_tensor, "y");
+}
+
+// The parts change places.
+TensorId split_and_joined(Builder& b) {
+  const auto [first, second] = split(b, input(b, "x", {2, 3, 4, 8}), 3, 5, "first", "second");
+  return join(b, second, first, 8, "y");
+}
+
+TensorId one_part(Builder& b) {
+  const TensorId first = split(b, input(b, "x", {2, 3, 8}), 3, 5, "first", "second").first;
+  return scale(b, first, 1.5, "y");
+}
+
+TensorId joined(Builder& b, std::int64_t heads) {
+  return join(b, input(b, "a", {2, 3, 4, 2}), input(b, "b", {2, 3, heads, 3}), 5, "y");
+}
+
+TensorId viewed(Builder& b) {
+  const TensorId x = view(b, input(b, "x", {2, 3, 4}), {3, 8});
+  return linear(b, x, weight(b, "w", {5, 8}), no_tensor, "y");
+}
+
+// 8 experts, each token takes 3 of them.
+TensorId mixture(Builder& b, Mixture rule, bool gated) {
+  rule.n_experts = 8;
+  rule.n_active = 3;
+  const bool corrected = rule.n_groups > 1;
+  const TensorId x = input(b, "x", {2, 3, 4});
+  const TensorId logits = linear(b, x, weight(b, "router", {8, 4}), bias(b, "router", {8}), "logits");
+  const TensorId correction = corrected ? b.tensor(TensorKind::constant, "correction", {8}, DType::float32) : no_tensor;
+  const auto [choice, weights] = route(b, rule, logits, correction);
+  const Dispatched sent = dispatch(b, x, choice, 8);
+  FeedForward each;
+  each.activation = Activation::silu;
+  each.gated = gated;
+  const auto expert = [&](std::string_view path) {
+    return grouped_linear(b, sent.rows, weight(b, path, {8, 5, 4}), bias(b, path, {8, 5}), sent.offsets, "hidden");
+  };
+  const TensorId gate = expert("gate");
+  const TensorId hidden = activate(b, each, gate, gated ? expert("up") : no_tensor, "active");
+  const TensorId rows = grouped_linear(b, hidden, weight(b, "down", {8, 4, 5}), no_tensor, sent.offsets, "down");
+  return combine(b, rows, weights, sent.order, "y");
+}
+
+Mixture routed(Mixture::Scores scores, bool normalize) {
+  Mixture rule;
+  rule.scores = scores;
+  rule.normalize = normalize;
+  return rule;
+}
+
+// As DeepSeek V3 does it: 4 groups judged by the sum of their best 2, of which 2 stay.
+Mixture in_groups() {
+  Mixture rule = routed(Mixture::Scores::sigmoid, true);
+  rule.scale = 2.5;
+  rule.n_groups = 4;
+  rule.n_active_groups = 2;
+  rule.group_top = 2;
+  return rule;
+}
+
+TensorId loss(Builder& b, std::string_view labels) {
+  return cross_entropy(b, input(b, "x", {2, 3, words}), whole_numbers(b, labels, {2, 3}), "loss");
+}
+
+using A = Activation;
+using B = Builder;
+using S = Mixture::Scores;
+constexpr auto layer = Norm::Kind::layer;
+constexpr auto rms = Norm::Kind::rms;
+
+}  // namespace
+
+// clang-format off
+const std::vector<GradientCase>& gradient_cases() {
+  static const std::vector<GradientCase> all = {
+      {"gelu", [](B& b) { return activated(b, A::gelu, false); }},
+      {"gelu_tanh", [](B& b) { return activated(b, A::gelu_tanh, false); }},
+      {"relu", [](B& b) { return activated(b, A::relu, false); }},
+      {"relu_squared", [](B& b) { return activated(b, A::relu_squared, false); }},
+      {"silu", [](B& b) { return activated(b, A::silu, false); }},
+      {"gated_gelu", [](B& b) { return activated(b, A::gelu, true); }},
+      {"gated_gelu_tanh", [](B& b) { return activated(b, A::gelu_tanh, true); }},
+      {"gated_relu", [](B& b) { return activated(b, A::relu, true); }},
+      {"gated_relu_squared", [](B& b) { return activated(b, A::relu_squared, true); }},
+      {"gated_silu", [](B& b) { return activated(b, A::silu, true); }},
+      {"gated_and_clamped", [](B& b) { return activated(b, A::silu, true, 0.7); }},
+
+      {"layer_norm", [](B& b) { return normed(b, layer, false, false); }},
+      {"layer_norm_with_weight", [](B& b) { return normed(b, layer, true, false); }},
+      {"layer_norm_with_weight_and_bias", [](B& b) { return normed(b, layer, true, true); }},
+      {"rms_norm", [](B& b) { return normed(b, rms, false, false); }},
+      {"rms_norm_with_weight", [](B& b) { return normed(b, rms, true, false); }},
+      {"rms_norm_with_weight_and_bias", [](B& b) { return normed(b, rms, true, true); }},
+      {"rms_norm_with_one_plus_weight", [](B& b) { return normed(b, rms, true, false, true); }},
+      {"layer_norm_of_heads", [](B& b) { return normed_heads(b, layer, false); }},
+      {"layer_norm_of_heads_with_weights_of_their_own", [](B& b) { return normed_heads(b, layer, true); }},
+      {"rms_norm_of_heads", [](B& b) { return normed_heads(b, rms, false); }},
+      {"rms_norm_of_heads_with_weights_of_their_own", [](B& b) { return normed_heads(b, rms, true); }},
+
+      {"attention", [](B& b) { return attended(b, {true, 0, 1.0, 0.0, 0.0}, false, {5, 2, 2, 3, 3}); }},
+      {"attention_of_grouped_heads", [](B& b) { return attended(b, {true, 0, 1.0, 0.0, 0.0}); }},
+      {"attention_of_one_key_head", [](B& b) { return attended(b, {true, 0, 0.5, 0.0, 0.0}, false, {5, 3, 1, 4, 2}); }},
+      {"attention_scaled", [](B& b) { return attended(b, {true, 0, 0.3, 0.0, 0.0}); }},
+      {"attention_in_a_window", [](B& b) { return attended(b, {true, 2, 0.7, 0.0, 0.0}); }},
+      {"attention_capped", [](B& b) { return attended(b, {true, 0, 0.7, 1.2, 0.0}); }},
+      {"attention_with_alibi", [](B& b) { return attended(b, {true, 0, 0.7, 0.0, 1.0}); }},
+      {"attention_with_alibi_of_three_heads", [](B& b) { return attended(b, {true, 0, 0.7, 0.0, 0.6}, false, {4, 3, 3, 2, 2}); }},
+      {"attention_with_sinks", [](B& b) { return attended(b, {true, 0, 0.7, 0.0, 0.0}, true); }},
+      {"attention_capped_in_a_window_with_sinks", [](B& b) { return attended(b, {true, 3, 0.7, 1.2, 0.0}, true); }},
+      // More queries than a block of the kernel holds.
+      {"attention_in_two_blocks", [](B& b) { return attended(b, {true, 0, 0.7, 0.0, 0.0}, false, {67, 2, 1, 2, 1}); }},
+      {"attention_in_two_blocks_in_a_window", [](B& b) { return attended(b, {true, 5, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1}); }},
+
+      {"matmul", [](B& b) { return multiplied(b, false); }},
+      {"matmul_with_bias", [](B& b) { return multiplied(b, true); }},
+      {"embed", [](B& b) { return embed(b, weight(b, "table", {words, 4}), whole_numbers(b, "some", {2, 3}), "y"); }},
+      {"embed_tied", tied},
+      {"add", [](B& b) { return add(b, input(b, "a", {2, 3, 4}), input(b, "b", {2, 3, 4}), "y"); }},
+      {"add_repeated", [](B& b) { return add(b, input(b, "a", {2, 3, 4}), input(b, "b", {3, 4}), "y"); }},
+      {"residual", [](B& b) { return residual(b, 1.0); }},
+      {"residual_scaled", [](B& b) { return residual(b, 0.4); }},
+      {"scale", [](B& b) { return scale(b, input(b, "x", {2, 3, 4}), 0.5, "y"); }},
+      {"softcap", [](B& b) { return softcap(b, input(b, "x", {2, 3, 11}), 1.3, "y"); }},
+      {"rope_halves", [](B& b) { return rotated(b, 8, false); }},
+      {"rope_interleaved", [](B& b) { return rotated(b, 8, true); }},
+      {"rope_halves_of_a_part", [](B& b) { return rotated(b, 6, false); }},
+      {"rope_interleaved_of_a_part", [](B& b) { return rotated(b, 6, true); }},
+      {"split_and_joined", split_and_joined},
+      {"split_of_which_one_part_is_used", one_part},
+      {"join_with_one_head_for_all", [](B& b) { return joined(b, 1); }},
+      {"join_of_heads", [](B& b) { return joined(b, 4); }},
+      {"view", viewed},
+
+      {"mixture_by_softmax", [](B& b) { return mixture(b, routed(S::softmax, false), false); }},
+      {"mixture_by_softmax_normalised", [](B& b) { return mixture(b, routed(S::softmax, true), true); }},
+      {"mixture_by_softmax_of_chosen", [](B& b) { return mixture(b, routed(S::softmax_of_chosen, false), true); }},
+      {"mixture_by_sigmoid", [](B& b) { return mixture(b, routed(S::sigmoid, false), true); }},
+      {"mixture_by_sigmoid_in_groups", [](B& b) { return mixture(b, in_groups(), true); }},
+
+      {"cross_entropy", [](B& b) { return loss(b, "labels"); }},
+      {"cross_entropy_with_labels_left_out", [](B& b) { return loss(b, "labels_left_out"); }},
+  };
+  return all;
+}
+// clang-format on
+
+Program build(const GradientCase& row) {
+  Program program;
+  program.workload = workload_of(Phase::train);
+  Builder b(std::move(program));
+  b.set_path("test");
+  TensorId y = row.build(b);
+  if (b.shape(y).rank() > 0) {
+    const Shape rows{b.shape(y).leading().elements(), b.shape(y)[-1]};
+    const TensorId logits = linear(b, view(b, y, rows), weight(b, "mixing", {words, rows[1]}), no_tensor, "logits");
+    y = cross_entropy(b, logits, whole_numbers(b, "labels", {rows[0]}), "loss");
+  }
+  b.program().output = y;
+  return b.finish();
+}
+
+double given_element(const Tensor& tensor, std::int64_t i) {
+  const auto at = static_cast<double>(i);
+  if (tensor.name == "each") return at;
+  if (tensor.name == "some") return static_cast<double>(i * 5 % 4);  // some rows twice, some never
+  if (tensor.name == "labels") return static_cast<double>((3 * i + 1) % words);
+  if (tensor.name == "labels_left_out") return i % 3 == 1 ? -1 : static_cast<double>((3 * i + 1) % words);
+  if (tensor.name == "correction") return 0.1 * static_cast<double>(i % 3);
+  if (tensor.name == "angles") {  // cosines, then sines
+    const std::int64_t half = tensor.shape[-1].size / 2, position = i / (2 * half), k = i % (2 * half);
+    const double angle = static_cast<double>(position) / static_cast<double>(1 + k % half);
+    return k < half ? std::cos(angle) : std::sin(angle);
+  }
+  throw std::logic_error("no values for " + std::string(tensor.name));
+}
+
+}  // namespace reckon
