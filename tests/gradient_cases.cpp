@@ -6,6 +6,7 @@
 #include "ops/add.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
@@ -218,6 +219,7 @@ const std::vector<GradientCase>& gradient_cases() {
       {"residual", [](B& b) { return residual(b, 1.0); }},
       {"residual_scaled", [](B& b) { return residual(b, 0.4); }},
       {"scale", [](B& b) { return scale(b, input(b, "x", {2, 3, 4}), 0.5, "y"); }},
+      {"dropout", [](B& b) { return dropout(b, input(b, "x", {2, 3, 11}), 0.3, 2, "y"); }},
       {"softcap", [](B& b) { return softcap(b, input(b, "x", {2, 3, 11}), 1.3, "y"); }},
       {"rope_halves", [](B& b) { return rotated(b, 8, false); }},
       {"rope_interleaved", [](B& b) { return rotated(b, 8, true); }},

@@ -5,6 +5,7 @@
 #include <reckon/model.h>
 #include <reckon/workload.h>
 
+#include "processes/communicator.h"
 #include "run/engine.h"
 #include "run/executor.h"
 #include "run/weights.h"
@@ -43,11 +44,14 @@ struct TrainedTensor {
 
 class Trainer {
  public:
-  // `weights` come from Weights::trainable().
-  Trainer(Model model, Weights weights, const TrainerOptions& options);
+  // `weights` come from Weights::trainable(). `ranks`: the processes that train together, each with the same weights
+  // and options and a batch of its own; nullptr: this one alone.
+  Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks = nullptr);
 
   // Forward and backward of micro-step `index` of `count`: the gradient of the mean over all of them is summed up, from
-  // zero at index 0. ids and labels are batch × tokens; a label of -1 is left out. Returns the mean loss.
+  // zero at index 0. ids and labels are batch × tokens; a label of -1 is left out. Returns the mean loss. Of several
+  // ranks, each returns its own; the last micro-step begins to sum the gradients of all, which are not to be looked at
+  // before update().
   double micro_step(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels, std::int64_t index,
                     std::int64_t count);
 
@@ -82,6 +86,7 @@ class Trainer {
   Model model_;
   Weights weights_;
   TrainerOptions options_;
+  Communicator* ranks_;  // nullptr: alone
   Pool pool_;
   Scratch scratch_;
   Counters counters_;
