@@ -121,7 +121,7 @@ void refuse_empty_values(CLI::App& program) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App program("reckon counts and runs transformer language models from one description.\n", "reckon");
+  CLI::App program("reckon counts, runs and trains transformer language models from one description.\n", "reckon");
   program.set_version_flag("--version", std::string("reckon ") + version(), "print the version");
   program.set_help_flag("--help,-h", "print this help");
   program.require_subcommand(1);
@@ -147,6 +147,8 @@ int run(int argc, char** argv) {
   add_generate(program);
   add_score(program);
   add_logits(program);
+  add_train(program);
+  add_report(program);
   add_verify(program);
   add_tokenize(program);
   add_completion(program);

@@ -29,6 +29,11 @@ bool is_pickle(const std::string& path) {
 
 namespace {
 
+struct Config {
+  nlohmann::ordered_json json;
+  std::string where;
+};
+
 constexpr std::uintmax_t largest_config = 64u << 20;  // bytes; real ones have a few thousand
 
 bool looks_like_path(const std::string& text) {
@@ -36,9 +41,9 @@ bool looks_like_path(const std::string& text) {
          text.ends_with(".gguf") || is_pickle(text);
 }
 
-nlohmann::json parse(const std::string& text, const std::string& where) {
+nlohmann::ordered_json parse(const std::string& text, const std::string& where) {
   try {
-    return nlohmann::json::parse(text);
+    return nlohmann::ordered_json::parse(text);
   } catch (const nlohmann::json::parse_error& error) {
     const std::size_t byte = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
     const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
@@ -66,14 +71,14 @@ std::string read_text(const fs::path& path) {
   return text;
 }
 
-Model read_file(const fs::path& path) {
+Config read_file(const fs::path& path) {
   const std::string text = read_text(path);
-  const nlohmann::json config = parse(text, path.string());
+  Config config{parse(text, path.string()), path.string()};
   refuse_repeated_keys(text, path.string());
-  return read_config(config, path.string());
+  return config;
 }
 
-Model read_path(const std::string& given) {
+Config read_path(const std::string& given) {
   const fs::path path(given);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -101,18 +106,18 @@ Model read_path(const std::string& given) {
   return read_file(path);
 }
 
-}  // namespace
-
-Model find_preset(const std::string& name) {
+Config preset_config(const std::string& name) {
   std::vector<std::string> names;
   for (const Preset& preset : presets()) {
-    if (preset.name == name) return read_config(nlohmann::json::parse(preset.config), name);
+    if (preset.name == name) return {nlohmann::ordered_json::parse(preset.config), name};
     names.emplace_back(preset.name);
   }
   const std::string near = nearest(name, names);
   throw UsageError(fmt::format("there is no preset \"{}\"{}; `reckon models` lists them", name.substr(0, 100),
                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
 }
+
+}  // namespace
 
 bool is_model_path(const std::string& name_or_path) {
   if (looks_like_path(name_or_path)) return true;
@@ -123,10 +128,22 @@ bool is_model_path(const std::string& name_or_path) {
   return !known && fs::exists(name_or_path, error);
 }
 
-Model load_model(const std::string& name_or_path) {
+namespace {
+
+Config find_config(const std::string& name_or_path) {
   if (name_or_path.empty()) throw UsageError("no model was named; expected a preset or a path");
-  if (!is_model_path(name_or_path)) return find_preset(name_or_path);
-  Model model = read_path(name_or_path);
+  return is_model_path(name_or_path) ? read_path(name_or_path) : preset_config(name_or_path);
+}
+
+}  // namespace
+
+Model find_preset(const std::string& name) { return read_config(preset_config(name).json, name); }
+
+nlohmann::ordered_json load_config(const std::string& name_or_path) { return find_config(name_or_path).json; }
+
+Model load_model(const std::string& name_or_path) {
+  const Config config = find_config(name_or_path);
+  Model model = read_config(config.json, config.where);
   model.name = name_or_path;
   return model;
 }

@@ -7,6 +7,7 @@
 
 #include <reckon/model.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace reckon {
@@ -22,5 +23,8 @@ Model find_preset(const std::string& name);
 
 // Declared for users in reckon/reckon.h. The model's name is the text as given.
 Model load_model(const std::string& name_or_path);
+
+// What load_model() reads, as it was written.
+nlohmann::ordered_json load_config(const std::string& name_or_path);
 
 }  // namespace reckon

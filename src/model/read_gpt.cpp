@@ -50,6 +50,9 @@ Model read_gpt2(Fields& config) {
   rename_sizes(config);
   Form form = gpt_form();
   form.context = 1024;
+  // nanoGPT's field, which transformers does not have: it finds no biases in such files and takes zeros.
+  const bool bias = config.flag("bias", true);
+  form.attention_bias = form.feed_forward_bias = form.norm.bias = bias;
   Model model = read_form(config, form);
   model.positions.kind = Positions::Kind::learned;
 

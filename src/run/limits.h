@@ -10,6 +10,9 @@ struct MachineLimits {
   double product_flops_per_second = 0;  // of a product of 1024 × 3072 × 768 in float32
 };
 
+// Of such a product.
+double measure_product_limit(Machine& machine);
+
 // Takes some tens of milliseconds.
 MachineLimits measure_limits(Engine& engine);
 

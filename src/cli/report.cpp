@@ -1,0 +1,35 @@
+// reckon report: a training run as a page.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "report/training_page.h"
+#include "train/metrics.h"
+
+namespace reckon::cli {
+
+void add_report(CLI::App& program) {
+  struct Asked {
+    std::string run, output;
+  };
+  const auto asked = std::make_shared<Asked>();
+  CLI::App& command = add_command(program, "report", "a page of HTML about a training run",
+                                  "  reckon report runs/mini-gpt-1\n"
+                                  "  reckon report runs/mini-gpt-1 --output run.html",
+                                  false);
+  command.add_option("RUN", asked->run, "the folder of the run")->required()->type_name("");
+  command.add_option("--output", asked->output, "the page; -: standard output (report.html in the run's folder)")
+      ->type_name("FILE");
+  command.callback([asked] {
+    const std::filesystem::path run = asked->run;
+    const std::string output = asked->output.empty() ? (run / "report.html").string() : asked->output;
+    write_file(output, training_page(read_metrics(run / "metrics.jsonl")));
+    if (output != "-") write_text(output + "\n");
+  });
+}
+
+}  // namespace reckon::cli

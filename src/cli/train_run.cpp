@@ -1,0 +1,205 @@
+// Puts a run together: its folder, model, tokenizer and data, then the loop with its view.
+#include "cli/train_run.h"
+
+#include <fmt/format.h>
+#include <reckon/reckon.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <thread>
+
+#include "cli/run_options.h"
+#include "cli/train_setup.h"
+#include "report/numbers.h"
+#include "report/train_view.h"
+#include "report/training_page.h"
+#include "run/generate.h"
+#include "run/limits.h"
+#include "train/file_hash.h"
+#include "train/loop.h"
+
+namespace reckon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// The first signal asks the loop to save and stop; a second one ends the program at once.
+void on_signal(int signal) {
+  interrupted = 1;
+  std::signal(signal, SIG_DFL);
+}
+
+Recompute recompute_of(const std::string& word) {
+  return word == "block" ? Recompute::block : word == "attention" ? Recompute::attention : Recompute::none;
+}
+
+TrainerOptions trainer_options(const Settings& settings, int threads) {
+  TrainerOptions options;
+  options.threads = threads;
+  options.batch = settings.batch;
+  options.tokens = settings.context;
+  options.recompute = recompute_of(settings.recompute);
+  options.precision = settings.precision == "bfloat16" ? DType::bfloat16 : DType::float32;
+  options.dropout = settings.dropout;
+  options.seed = settings.seed;
+  return options;
+}
+
+RunFacts facts_of(Trainer& trainer, const Settings& settings, const fs::path& folder) {
+  RunFacts facts;
+  facts.name = settings.model;
+  facts.folder = folder.string();
+  for (const TrainedTensor& tensor : trainer.tensors()) facts.parameters += std::ssize(tensor.weight);
+  facts.batch = settings.batch;
+  facts.context = settings.context;
+  facts.accumulate = settings.accumulate;
+  const std::int64_t copy = trainer.options().precision == DType::float32 ? 0 : 2;  // bytes that products read
+  facts.weight_bytes = facts.parameters * (4 + copy);
+  facts.gradient_bytes = facts.parameters * 4;
+  facts.moment_bytes = facts.parameters * 8;
+  facts.arena_bytes = trainer.executor().plan().arena;
+  Scratch scratch(trainer.pool().threads());
+  Counters counters(trainer.pool().threads());
+  Machine machine{trainer.pool(), scratch, counters};
+  facts.limit_flops_per_second = measure_product_limit(machine);
+  return facts;
+}
+
+// The first line of the metrics: what was chosen, and what is predicted.
+Json first_line(const RunFacts& facts, const Settings& settings, const Dataset& data, const Loop& loop) {
+  return {{"kind", "run"},
+          {"step", 0},
+          {"model", facts.name},
+          {"parameters", facts.parameters},
+          {"data", data.description()},
+          {"training_tokens", data.training_tokens()},
+          {"validation_tokens", data.validation_tokens()},
+          {"step_matmul_flops", loop.step_flops()},
+          {"limit_gflops_per_second", facts.limit_flops_per_second / 1e9},
+          {"bytes",
+           {{"weights", facts.weight_bytes},
+            {"gradients", facts.gradient_bytes},
+            {"moments", facts.moment_bytes},
+            {"arena", facts.arena_bytes}}},
+          {"settings", to_json(settings)}};
+}
+
+std::string sample_text(Trainer& trainer, const Tokenizer& tokenizer, const Settings& settings) {
+  constexpr std::int64_t tokens = 200;
+  std::vector<std::int32_t> prompt = tokenizer.encode(settings.sample);
+  if (prompt.empty()) prompt.push_back(0);
+  EngineOptions options;
+  options.threads = trainer.options().threads;
+  options.capacity = std::min<std::int64_t>(settings.context, std::ssize(prompt) + tokens);
+  Engine engine(trainer.model(), trainer.weights().borrowed(), options);
+  Generation generation;
+  generation.tokens = tokens;
+  generation.window = true;
+  generation.sampling.temperature = 0.8;
+  generation.sampling.seed = settings.seed;
+  const Generated generated = generate(engine, prompt, generation);
+  std::vector<std::int32_t> all = prompt;
+  all.insert(all.end(), generated.continuations[0].ids.begin(), generated.continuations[0].ids.end());
+  return tokenizer.decode(all, true);
+}
+
+// Over all that is held out, if the run's own evaluations were over less.
+std::optional<double> whole_validation(Trainer& trainer, const Dataset& data, const Settings& settings,
+                                       const Progress& progress) {
+  const std::int64_t all = data.validation_windows();
+  if (all == 0 || settings.eval_windows == 0 || settings.eval_windows >= all) return progress.validation;
+  return validation_loss(trainer, data);
+}
+
+void say_end(const Progress& progress, std::optional<double> validation, const fs::path& folder,
+             const std::string& sample, const Settings& settings, bool tokenizer) {
+  std::string out =
+      fmt::format("\n{} steps in {:.1f} s: loss {:.4f}", grouped(progress.step), progress.seconds, progress.loss);
+  if (validation) out += fmt::format(", validation {:.4f} over all that is held out", *validation);
+  if (progress.best_validation && progress.best_step != progress.step) {
+    out += fmt::format("; the best checkpoint is that of step {}", grouped(progress.best_step));
+  }
+  out += "\n";
+  if (!sample.empty()) out += "\n" + sample + "\n";
+  const fs::path run = folder.parent_path().parent_path();
+  out += "\nNext:\n";
+  const std::string prompt = settings.sample.find_first_not_of(" \n") == std::string::npos ? "Once" : settings.sample;
+  out += fmt::format("  reckon generate {} {} --tokens 100\n", folder.string(),
+                     tokenizer ? "\"" + prompt + "\"" : "--ids 1");
+  out += fmt::format("  reckon report {}\n", run.string());
+  out += fmt::format("  reckon train --resume --out {} --steps {}\n", run.string(), 2 * settings.schedule.steps);
+  write_text(out);
+}
+
+}  // namespace
+
+void run_training(TrainCommand command) {
+  guard_mapped_files();
+  if (command.threads == 0) command.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  RunFolder run(run_path(command));
+  const std::optional<Checkpoint> checkpoint = find_checkpoint(command, run.path());
+  Prepared prepared = prepare(command, checkpoint, run.path());
+  Settings& settings = prepared.identity.settings;
+
+  DataOptions data_options = prepared.data;
+  data_options.threads = command.threads;
+  const Dataset data(data_options);
+  prepared.identity.data = hash_of_file(data.token_file());
+  if (checkpoint && checkpoint->identity.data != prepared.identity.data) {
+    throw Error(
+        fmt::format("{}: the data are not those that the run began with: {}", run.path().string(), data.description()));
+  }
+  Trainer trainer(prepared.model, std::move(*prepared.weights), trainer_options(settings, command.threads));
+  if (checkpoint) restore(trainer, *checkpoint);
+
+  const RunFacts facts = facts_of(trainer, settings, run.path());
+  const Progress from = checkpoint ? checkpoint->progress : Progress{};
+  MetricsFile metrics(run.metrics(), checkpoint ? from.step : -1);
+  const bool live = ::isatty(STDOUT_FILENO) != 0 && this_terminal().color;
+  TrainView view(facts, this_terminal(), live, write_text);
+
+  fs::path saved;
+  std::string sample;
+  LoopEvents events;
+  events.step = [&](const StepReport& report) { view.step(report); };
+  events.evaluation = [&](const EvaluationReport& report) { view.evaluation(report); };
+  events.saved = [&](std::int64_t, const fs::path& folder) { saved = folder; };
+  if (data.tokenizer() != nullptr) {
+    events.sample = [&](std::int64_t) { return sample_text(trainer, *data.tokenizer(), settings); };
+    events.sampled = [&](std::int64_t, const std::string& text) { sample = text; };
+  }
+  events.interrupted = [] { return interrupted != 0; };
+  Loop loop(trainer, data, prepared.identity, from, &run, &metrics, events);
+  if (!checkpoint) metrics.add(first_line(facts, settings, data, loop));
+  if (!live) {
+    write_text(fmt::format("{} · {} parameters · {} · {}\n", facts.name, grouped(facts.parameters), data.description(),
+                           run.path().string()));
+  }
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  const bool finished = loop.run();
+  view.finish();
+  if (!finished) {
+    throw Error(fmt::format("interrupted after step {}, which is saved; `reckon train --resume --out {}` goes on",
+                            loop.progress().step, run.path().string()));
+  }
+  if (saved.empty()) saved = checkpoint->folder;
+  const std::optional<double> validation = whole_validation(trainer, data, settings, loop.progress());
+  metrics.add({{"kind", "end"},
+               {"step", loop.progress().step},
+               {"validation", validation ? Json(*validation) : Json(nullptr)},
+               {"seconds", loop.progress().seconds},
+               {"arena_high_water_bytes", trainer.executor().arena().high_water()}});
+  metrics.flush();
+  say_end(loop.progress(), validation, saved, sample, settings, data.tokenizer() != nullptr);
+  if (!command.report.empty()) write_file(command.report, training_page(read_metrics(run.metrics())));
+}
+
+}  // namespace reckon::cli

@@ -1,0 +1,253 @@
+#include "cli/train_setup.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <reckon/reckon.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "cli/run_options.h"
+#include "files/atomic_write.h"
+#include "files/quote.h"
+#include "model/changed_config.h"
+#include "model/load.h"
+#include "model/read.h"
+#include "report/numbers.h"
+#include "report/progress.h"
+#include "text/load.h"
+#include "text/text_files.h"
+#include "text/tokenizer_json.h"
+#include "text/train.h"
+#include "train/stories.h"
+
+namespace reckon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+// What was not given follows from what was.
+Settings with_usual_values(const TrainCommand& command) {
+  Settings settings = command.settings;
+  Schedule& schedule = settings.schedule;
+  const auto usual = [&](const char* key, auto& value, auto otherwise) {
+    if (!command.given.contains(key)) value = otherwise;
+  };
+  usual("steps", schedule.steps, std::int64_t{1000});
+  usual("min_lr", schedule.least, schedule.peak / 10);
+  usual("warmup", schedule.warmup, std::min<std::int64_t>(100, schedule.steps / 10));
+  const std::int64_t tenth = std::max<std::int64_t>(1, schedule.steps / 10);
+  usual("eval_every", settings.eval_every, tenth);
+  usual("eval_windows", settings.eval_windows, 32 * settings.batch);
+  usual("save_every", settings.save_every, tenth);
+  usual("layers_every", settings.layers_every, std::max<std::int64_t>(1, schedule.steps / 100));
+  usual("sample", settings.sample, std::string(settings.text.empty() && settings.tokens.empty() ? "One day" : "\n"));
+  return settings;
+}
+
+// The saved settings with what may change as it was asked for; a UsageError names what may not and does.
+Settings resumed_settings(const TrainCommand& command, const Settings& asked, const Settings& saved) {
+  Json settings = to_json(saved);
+  const Json wanted = to_json(asked);
+  std::vector<std::string> differences;
+  for (const std::string& key : command.given) {
+    if (wanted[key] == settings[key]) continue;
+    if (!may_change(key)) {
+      differences.push_back(
+          fmt::format("{} is {} here and {} there", flag_of(key), wanted[key].dump(), settings[key].dump()));
+    } else {
+      settings[key] = wanted[key];
+    }
+  }
+  if (!differences.empty()) {
+    throw UsageError(
+        fmt::format("the run cannot be resumed with other settings than it has: {}", fmt::join(differences, "; ")));
+  }
+  return settings_of(settings);
+}
+
+// Which fields of two config.json differ.
+void check_same_model(const Json& asked, const Json& saved) {
+  std::vector<std::string> differences;
+  const auto value = [](const Json& config, const std::string& key) {
+    return config.contains(key) ? config[key].dump() : std::string("not there");
+  };
+  Json keys = asked;
+  keys.update(saved);
+  for (const auto& [key, ignored] : keys.items()) {
+    const std::string here = value(asked, key), there = value(saved, key);
+    if (here != there) differences.push_back(fmt::format("{} is {} here and {} there", key, here, there));
+  }
+  if (differences.empty()) return;
+  throw UsageError(
+      fmt::format("the run cannot be resumed with another model than it has: {}", fmt::join(differences, "; ")));
+}
+
+TrainedTokenizer make_tokenizer(const Settings& settings, std::int64_t tokens, int threads) {
+  TokenizerTraining options;
+  options.vocab_size = tokens;
+  options.threads = threads;
+  check_options(options);
+  ProgressLine progress;
+  const auto report = [&](const TokenizerTrainingProgress& now) {
+    progress.show(
+        now.phase == TokenizerTrainingProgress::Phase::counting ? "tokenizer: counting words" : "tokenizer: merging",
+        now.done, now.total);
+  };
+  if (settings.text.empty()) {
+    const std::string text = stories(0, DataOptions().story_bytes);
+    const std::string_view view = text;
+    return train_tokenizer({&view, 1}, options, report);
+  }
+  const std::vector<fs::path> paths(settings.text.begin(), settings.text.end());
+  const TextFiles files(paths);
+  if (files.bytes() == 0) {
+    throw Error(fmt::format("{}: is empty; expected text to train on", fmt::join(settings.text, " and ")));
+  }
+  return train_tokenizer(files.texts(), options, report);
+}
+
+// "train:N" is a tokenizer that is trained now. Returns the text of its tokenizer.json.
+std::string tokenizer_text(const Settings& settings, int threads) {
+  constexpr std::string_view train = "train:";
+  if (!settings.tokenizer.starts_with(train)) return write_tokenizer_json(read_tokenizer(settings.tokenizer));
+  const std::int64_t tokens = parse_size(settings.tokenizer.substr(train.size()), "--tokenizer train:N", 257);
+  return write_tokenizer_json(make_tokenizer(settings, tokens, threads).spec);
+}
+
+// Weights, gradients and moments alone take 16 bytes of each parameter.
+void check_memory(const Model& model) {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page <= 0) return;
+  const std::int64_t bytes = 16 * count_parameters(model), memory = std::int64_t{pages} * page;
+  if (bytes <= memory) return;
+  throw Error(fmt::format("the weights, gradients and moments of {} take {}, but this machine has {} of memory",
+                          model.name, binary_bytes(bytes), binary_bytes(memory)));
+}
+
+}  // namespace
+
+fs::path run_path(const TrainCommand& command) {
+  validate(with_usual_values(command));  // before a folder is made
+  if (command.out.empty()) {
+    if (command.resume) throw UsageError("--resume needs --out: the folder of the run to go on with");
+    if (command.settings.model.empty()) throw UsageError("no model was named; expected a preset or a path");
+    const std::string name = fs::path(command.settings.model).lexically_normal().filename().string();
+    for (int number = 1;; ++number) {
+      const fs::path path = fs::path("runs") / fmt::format("{}-{}", name.empty() ? "model" : name, number);
+      std::error_code error;
+      if (!fs::exists(path / "metrics.jsonl", error)) return path;
+    }
+  }
+  if (!command.resume && !saved_steps(command.out).empty()) {
+    throw UsageError(
+        fmt::format("{} holds a run already; --resume goes on with it, or name another folder", quote(command.out)));
+  }
+  if (command.resume && command.settings.model.empty() && saved_steps(command.out).empty()) {
+    throw UsageError(fmt::format("{} holds no checkpoint to go on from", quote(command.out)));
+  }
+  return command.out;
+}
+
+std::optional<Checkpoint> find_checkpoint(const TrainCommand& command, const fs::path& run) {
+  if (!command.resume) return std::nullopt;
+  std::vector<SavedStep> steps = saved_steps(run);
+  for (; !steps.empty(); steps.pop_back()) {
+    try {
+      return read_checkpoint(steps.back().folder);
+    } catch (const Error& error) {
+      if (!command.fall_back) {
+        throw Error(fmt::format("{}{}", error.what(),
+                                steps.size() > 1 ? "; --fall-back goes on from the checkpoint before it" : ""));
+      }
+      const std::string note = fmt::format("reckon: note: {}; falling back\n", error.what());
+      std::fputs(note.c_str(), stderr);
+    }
+  }
+  return std::nullopt;
+}
+
+Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& checkpoint, const fs::path& run) {
+  Prepared prepared;
+  Settings settings = with_usual_values(command);
+  const bool named = !settings.model.empty();
+  Setting changes = read_options(command.changes);
+  std::optional<Json> base;
+  if (checkpoint) {
+    settings = resumed_settings(command, settings, checkpoint->identity.settings);
+    prepared.model = read_config(Json::parse(checkpoint->identity.config), checkpoint->folder.string());
+  }
+  validate(settings);
+  if (!settings.tokens.empty() && !settings.text.empty()) throw UsageError("give either --text or --tokens");
+
+  // The model that was asked for, if any.
+  const bool weights = named && holds_weights(command.settings.model);
+  Model asked;
+  std::string tokenizer = checkpoint ? checkpoint->identity.tokenizer : "";
+  if (named) {
+    base = load_config(command.settings.model);
+    asked = load_model(command.settings.model);
+    const std::optional<std::int64_t> context = changes.changes.context;
+    if (weights) changes.changes.context.reset();  // shorter windows, the same model
+    const Model changed = modify(asked, changes.changes);
+    if (weights && !(changed == asked))
+      throw UsageError("a model with weights cannot be changed; leave the options out");
+    asked = changed;
+    if (!checkpoint) {
+      settings.context = context.value_or(asked.context);
+      check_length(asked, settings.context);
+    }
+    const bool own = settings.tokenizer.empty() && settings.tokens.empty();
+    if (own && !checkpoint) {
+      settings.tokenizer = weights ? command.settings.model : fmt::format("train:{}", asked.vocab_size);
+    }
+    if (!settings.tokenizer.empty() && !checkpoint) tokenizer = tokenizer_text(settings, command.threads);
+    // A tokenizer of one's own choice says how large the vocabulary is.
+    if (command.given.contains("tokenizer") && !changes.changes.vocab && !weights) {
+      Changes vocab;
+      vocab.vocab = std::ssize(parse_tokenizer_json(tokenizer, "tokenizer.json").tokens);
+      asked = modify(asked, vocab);
+    }
+    const Json config = changed_config(*base, asked);
+    if (checkpoint) check_same_model(config, Json::parse(checkpoint->identity.config));
+    prepared.identity.config = config.dump(2) + "\n";
+  }
+  if (checkpoint) {
+    prepared.identity.config = checkpoint->identity.config;
+  } else {
+    prepared.model = asked;
+  }
+  check_memory(prepared.model);
+
+  const DType precision = settings.precision == "bfloat16" ? DType::bfloat16 : DType::float32;
+  const Initialisation init = settings.init == "scaled" ? Initialisation::scaled : Initialisation::gpt2;
+  prepared.weights = weights && !checkpoint
+                         ? Weights::trainable(asked, Weights::load(asked, command.settings.model), precision)
+                         : Weights::trainable(prepared.model, init, settings.seed, precision);
+
+  prepared.data.vocab_size = prepared.model.vocab_size;
+  prepared.data.cache = run / "data";
+  prepared.data.validation = settings.validation;
+  prepared.data.context = settings.context;
+  prepared.data.seed = settings.seed;
+  prepared.data.tokenizer.clear();
+  if (!tokenizer.empty()) {
+    const fs::path file = run / "tokenizer.json";
+    atomic_write(file, tokenizer);
+    prepared.data.tokenizer = file.string();
+  }
+  for (const std::string& path : settings.text) prepared.data.paths.emplace_back(path);
+  if (!settings.tokens.empty()) {
+    if (fs::exists(settings.tokens) && !is_token_file(settings.tokens)) {
+      throw Error(fmt::format("{}: is no token file; text is given with --text", settings.tokens));
+    }
+    prepared.data.paths = {settings.tokens};
+  }
+  prepared.identity.settings = settings;
+  prepared.identity.tokenizer = tokenizer;
+  return prepared;
+}
+
+}  // namespace reckon::cli

@@ -1,0 +1,14 @@
+// The config.json of a model that was made by changing another one.
+#pragma once
+
+#include <reckon/model.h>
+
+#include <nlohmann/json.hpp>
+
+namespace reckon {
+
+// `base` with the fields changed in which `model` differs from what `base` describes. Reading it gives `model` again
+// (its name aside); a UsageError where no fields of the family can say so.
+nlohmann::ordered_json changed_config(const nlohmann::ordered_json& base, const Model& model);
+
+}  // namespace reckon

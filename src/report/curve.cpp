@@ -1,0 +1,111 @@
+#include "report/curve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "report/chart.h"
+#include "report/numbers.h"
+#include "report/text.h"
+
+namespace reckon {
+namespace {
+
+constexpr std::string_view line_style = "\033[34m", mark_style = "\033[33m", axis_style = "\033[2m", plain = "\033[0m";
+
+// U+2800 with one bit for each dot, in UTF-8.
+std::string braille(unsigned dots) {
+  const unsigned code = 0x2800 + dots;
+  return {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
+          static_cast<char>(0x80 | (code & 0x3F))};
+}
+
+unsigned dot_bit(int column, int row) {
+  static constexpr unsigned bits[2][4] = {{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}};
+  return bits[column][row];
+}
+
+// The mean of the points in each column of dots; NaN where there is none.
+std::vector<double> column_means(const Curve& curve, int columns) {
+  std::vector<double> sums(static_cast<std::size_t>(columns), 0), counts(sums.size(), 0);
+  for (const auto& [x, y] : curve.points) {
+    const auto column = static_cast<std::size_t>(std::clamp(x / curve.x_end * columns, 0.0, columns - 1.0));
+    sums[column] += y;
+    ++counts[column];
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] /= counts[i];  // 0 / 0 is NaN
+  return sums;
+}
+
+}  // namespace
+
+std::vector<std::string> curve_lines(const Curve& curve, int width, int height, bool color) {
+  constexpr int margin = 8;  // labels of the axis and its line
+  const int columns = std::max(8, width - margin), dots_across = 2 * columns, dots_down = 4 * height;
+  const std::vector<double> means = column_means(curve, dots_across);
+  std::vector<double> all;
+  for (double mean : means) {
+    if (std::isfinite(mean)) all.push_back(mean);
+  }
+  for (const auto& mark : curve.marks) all.push_back(mark.second);
+  const Axis axis = axis_of(all, false, 10, static_cast<std::size_t>(std::max(2, height / 2)));
+  const auto row_of = [&](double value, int rows) {
+    return std::clamp(static_cast<int>(std::lround((1 - axis.place(value)) * (rows - 1))), 0, rows - 1);
+  };
+
+  std::vector<std::vector<unsigned>> cells(static_cast<std::size_t>(height),
+                                           std::vector<unsigned>(static_cast<std::size_t>(columns), 0));
+  const auto set = [&](int x, int y) {
+    cells[static_cast<std::size_t>(y / 4)][static_cast<std::size_t>(x / 2)] |= dot_bit(x % 2, y % 4);
+  };
+  int last_x = -1, last_y = 0;
+  for (int x = 0; x < dots_across; ++x) {
+    const double mean = means[static_cast<std::size_t>(x)];
+    if (!std::isfinite(mean)) continue;
+    const int y = row_of(mean, dots_down);
+    if (last_x < 0) set(x, y);
+    for (int step = 1; last_x >= 0 && step <= x - last_x; ++step) {  // joined to the point before
+      const int from = last_y + (y - last_y) * (step - 1) / (x - last_x),
+                to = last_y + (y - last_y) * step / (x - last_x);
+      for (int at = std::min(from, to); at <= std::max(from, to); ++at) set(last_x + step, at);
+    }
+    last_x = x;
+    last_y = y;
+  }
+  std::vector<std::vector<bool>> marked(static_cast<std::size_t>(height),
+                                        std::vector<bool>(static_cast<std::size_t>(columns)));
+  for (const auto& [x, y] : curve.marks) {
+    const auto column = static_cast<std::size_t>(std::clamp(x / curve.x_end * columns, 0.0, columns - 1.0));
+    marked[static_cast<std::size_t>(row_of(y, height))][column] = true;
+  }
+
+  const auto styled = [&](std::string_view style, const std::string& text) {
+    return color ? std::string(style) + text + std::string(plain) : text;
+  };
+  std::vector<std::string> lines;
+  for (int r = 0; r < height; ++r) {
+    std::string label;
+    for (double tick : axis.ticks) {
+      if (row_of(tick, height) == r) label = grouped(tick);
+    }
+    std::string line = styled(axis_style, padded(label, margin - 2, true) + (label.empty() ? " │" : " ┤"));
+    for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
+      const unsigned dots = cells[static_cast<std::size_t>(r)][c];
+      if (marked[static_cast<std::size_t>(r)][c]) {
+        line += styled(mark_style, "●");
+      } else {
+        line += dots == 0 ? " " : styled(line_style, braille(dots));
+      }
+    }
+    lines.push_back(line);
+  }
+  std::string rule;
+  for (int c = 0; c < columns; ++c) rule += "─";
+  lines.push_back(styled(axis_style, std::string(margin - 1, ' ') + "└" + rule));
+  const std::string end = grouped(curve.x_end);
+  lines.push_back(styled(axis_style, std::string(margin, ' ') + padded("0", columns - display_width(end)) + end));
+  return lines;
+}
+
+}  // namespace reckon

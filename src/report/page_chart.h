@@ -1,0 +1,36 @@
+// A chart of a page: SVG that takes its colours from the page, with the numbers beside it for a pointer that hovers.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reckon {
+
+struct PageSeries {
+  enum class Style { line, faint, dots };
+  std::string name;   // empty: not in the legend, and not under the pointer
+  std::string color;  // CSS
+  Style style = Style::line;
+  std::vector<std::pair<double, double>> points;  // x rising
+};
+
+struct PageChart {
+  std::string title, note;  // the note says how to read it
+  std::string x_title = "step";
+  bool log_y = false;
+  bool wide = false;  // as wide as the page, not half of it
+  std::vector<PageSeries> series;
+};
+
+std::string page_chart(const PageChart& chart);
+
+// At most `most` points, each the mean of its neighbours.
+std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<double, double>>& points, std::size_t most);
+
+// The colour of part `index` of `count`: from violet for the first over green to red for the last.
+std::string ramp_color(std::size_t index, std::size_t count);
+
+std::string escape_html(std::string_view text);
+
+}  // namespace reckon

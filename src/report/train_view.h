@@ -1,0 +1,68 @@
+// A training run as a person watches it: a panel that is drawn over and over on a terminal, or a line now and then.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "report/curve.h"
+#include "report/document.h"
+#include "train/loop.h"
+
+namespace reckon {
+
+// What is known before the first step.
+struct RunFacts {
+  std::string name, folder;
+  std::int64_t parameters = 0;
+  std::int64_t batch = 0, context = 0, accumulate = 1;
+  double limit_flops_per_second = 0;  // of one large product on this machine
+  std::int64_t weight_bytes = 0, gradient_bytes = 0, moment_bytes = 0, arena_bytes = 0;
+};
+
+// What the panel shows.
+struct RunState {
+  StepReport now;
+  double rate = 0, flops_rate = 0;  // tokens and FLOPs a second, over the last steps
+  std::optional<double> left_seconds;
+  std::optional<EvaluationReport> evaluation;
+  Curve curve;
+};
+
+// Lines of at most terminal.width columns.
+std::vector<std::string> train_panel(const RunFacts& facts, const RunState& state, const Terminal& terminal);
+std::string train_line(const RunState& state);
+
+class TrainView {
+ public:
+  using Write = std::function<void(const std::string&)>;
+
+  // `live`: where `write` goes to is a terminal that can be drawn on.
+  TrainView(RunFacts facts, Terminal terminal, bool live, Write write);
+  ~TrainView();
+  TrainView(const TrainView&) = delete;
+  TrainView& operator=(const TrainView&) = delete;
+
+  void step(const StepReport& report);
+  void evaluation(const EvaluationReport& report);
+  void finish();  // draws the last state and leaves it
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void draw(bool last);
+
+  RunFacts facts_;
+  Terminal terminal_;
+  bool live_;
+  Write write_;
+  RunState state_;
+  Clock::time_point began_, next_{};
+  std::int64_t first_step_ = -1, last_line_ = -1;
+  std::size_t drawn_ = 0;  // lines of the panel on the screen
+};
+
+}  // namespace reckon

@@ -1,0 +1,270 @@
+#include "report/training_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "report/numbers.h"
+#include "report/page_chart.h"
+#include "report/text.h"
+#include "report/training_style.h"
+
+namespace reckon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Points = std::vector<std::pair<double, double>>;
+
+double number(const Json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && found->is_number() ? found->get<double>() : NAN;
+}
+
+std::string word(const Json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+double median(std::vector<double> values) {
+  std::erase_if(values, [](double value) { return !std::isfinite(value); });
+  if (values.empty()) return NAN;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// The mean over as many points before and after as `reach`, fewer at the ends.
+Points smoothed(const Points& points, std::size_t reach) {
+  Points out;
+  std::vector<double> sums(points.size() + 1, 0);
+  for (std::size_t i = 0; i < points.size(); ++i) sums[i + 1] = sums[i] + points[i].second;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t near = std::min({reach, i, points.size() - 1 - i});
+    out.emplace_back(points[i].first, (sums[i + near + 1] - sums[i - near]) / static_cast<double>(2 * near + 1));
+  }
+  return out;
+}
+
+class Page {
+ public:
+  explicit Page(const std::vector<Json>& metrics) {
+    for (const Json& line : metrics) {
+      const std::string kind = word(line, "kind");
+      if (kind == "run") run_ = line;
+      if (kind == "step") steps_.push_back(&line);
+      if (kind == "evaluation") evaluations_.push_back(&line);
+      if (kind == "layers") layers_.push_back(&line);
+      if (kind == "statistics") statistics_.push_back(&line);
+      if (kind == "sample") samples_.push_back(&line);
+      if (kind == "end") end_ = line;
+    }
+  }
+
+  std::string text() const {
+    const std::string name = escape_html(printable(word(run_, "model")));
+    return fmt::format(
+               "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{0}: training</title>"
+               "<style>{1}</style></head><body><main>\n<h1>{0}</h1><p>{2}</p>\n",
+               name, training_style, escape_html(printable(word(run_, "data")))) +
+           cards() + curves() + layers() + inside() + cost() + samples() + settings() +
+           fmt::format("<footer>Made by reckon from metrics.jsonl.</footer></main><script>{}</script></body></html>\n",
+                       training_script);
+  }
+
+ private:
+  static Points points(const std::vector<const Json*>& lines, const char* key) {
+    Points out;
+    for (const Json* line : lines) out.emplace_back(number(*line, "step"), number(*line, key));
+    return out;
+  }
+
+  double rate(const char* key) const {
+    std::vector<double> values;
+    for (const Json* line : steps_) values.push_back(number(*line, key));
+    return median(std::move(values));
+  }
+
+  double best_validation() const {
+    double best = NAN;
+    for (const Json* line : evaluations_) best = std::fmin(best, number(*line, "loss"));
+    return best;
+  }
+
+  static std::string card(const std::string& name, const std::string& value, const std::string& note) {
+    return fmt::format("<div class=\"card\"><small>{}</small><b>{}</b><small>{}</small></div>", name, value, note);
+  }
+
+  std::string cards() const {
+    if (steps_.empty()) return "<p>No step is done yet.</p>";
+    const Json& last = *steps_.back();
+    const Json chosen = run_.value("settings", Json::object());
+    const double seconds = number(last, "seconds"), limit = number(run_, "limit_gflops_per_second");
+    std::string out = "<div class=\"cards\">";
+    out += card("steps", grouped(static_cast<std::int64_t>(number(last, "step"))),
+                fmt::format("of {}", grouped(static_cast<std::int64_t>(number(chosen, "steps")))));
+    const Points losses = points(steps_, "loss");
+    out += card("loss", fmt::format("{:.4f}", smoothed(losses, 10).back().second),
+                fmt::format("{:.4f} at first", losses.front().second));
+    if (!evaluations_.empty()) {
+      const double whole = number(end_, "validation");
+      out +=
+          card("validation", fmt::format("{:.4f}", std::isfinite(whole) ? whole : number(*evaluations_.back(), "loss")),
+               std::isfinite(whole) ? "over all that is held out" : fmt::format("best {:.4f}", best_validation()));
+    }
+    out += card("parameters", compact(number(run_, "parameters")),
+                fmt::format("{} tokens to learn from", compact(number(run_, "training_tokens"))));
+    out += card("tokens/s", grouped(std::round(rate("tokens_per_second"))), fmt::format("{:.0f} s in all", seconds));
+    out += card("GFLOP/s", fmt::format("{:.1f}", rate("gflops_per_second")),
+                std::isfinite(limit)
+                    ? fmt::format("{} of one large product", percent(rate("gflops_per_second") / limit, 0))
+                    : "");
+    return out + "</div>\n";
+  }
+
+  std::string curves() const {
+    if (steps_.empty()) return "";
+    const Points loss = points(steps_, "loss");
+    PageChart chart{
+        "Loss", "mean cross-entropy in nats; faint: each step, bold: their running mean", "step", false, true, {}};
+    chart.series.push_back({"", "var(--accent)", PageSeries::Style::faint, loss});
+    chart.series.push_back({"training", "var(--accent)", PageSeries::Style::line, smoothed(loss, loss.size() / 100)});
+    if (!evaluations_.empty()) {
+      chart.series.push_back({"validation", "var(--warm)", PageSeries::Style::dots, points(evaluations_, "loss")});
+    }
+    std::string out = "<h2>Training</h2><div class=\"charts\">" + page_chart(chart);
+    out += page_chart({"Learning rate",
+                       "",
+                       "step",
+                       false,
+                       false,
+                       {{"rate", "var(--calm)", PageSeries::Style::line, points(steps_, "lr")}}});
+    const Points norm = points(steps_, "gradient_norm");
+    out += page_chart({"Norm of the gradient",
+                       "before clipping",
+                       "step",
+                       true,
+                       false,
+                       {{"", "var(--calm)", PageSeries::Style::faint, norm},
+                        {"norm", "var(--calm)", PageSeries::Style::line, smoothed(norm, norm.size() / 100)}}});
+    return out + "</div>\n";
+  }
+
+  // A line for each part of the model, over the steps: value(part).
+  template <class Value>
+  PageChart by_part(PageChart chart, const std::vector<const Json*>& lines, const char* list, const char* name,
+                    const Value& value) const {
+    std::vector<std::string> order;
+    std::map<std::string, Points> all;
+    for (const Json* line : lines) {
+      const auto parts = line->find(list);
+      if (parts == line->end() || !parts->is_array()) continue;
+      for (const Json& part : *parts) {
+        const auto [entry, first] = all.try_emplace(word(part, name));
+        if (first) order.push_back(entry->first);
+        entry->second.emplace_back(number(*line, "step"), value(part));
+      }
+    }
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      chart.series.push_back({order[i], ramp_color(i, order.size()), PageSeries::Style::line, all[order[i]]});
+    }
+    return chart;
+  }
+
+  std::string layers() const {
+    if (layers_.empty()) return "";
+    const PageChart gradients{"Gradient of each layer", "norm before clipping", "step", true, false, {}};
+    const PageChart ratios{"Update to weight",
+                           "norm of a step's change over that of the weights; near 1e-3 is usual",
+                           "step",
+                           true,
+                           false,
+                           {}};
+    return "<h2>Layers</h2><div class=\"charts\">" +
+           page_chart(by_part(gradients, layers_, "parts", "part",
+                              [](const Json& part) { return number(part, "gradient_norm"); })) +
+           page_chart(
+               by_part(ratios, layers_, "parts", "part",
+                       [](const Json& part) { return number(part, "update_norm") / number(part, "weight_norm"); })) +
+           "</div>\n";
+  }
+
+  // Activations and attention, where the run measured them.
+  std::string inside() const {
+    if (statistics_.empty()) return "";
+    const PageChart sizes{"Activations", "root of the mean square after each layer", "step", true, false, {}};
+    const PageChart entropies{
+        "Entropy of attention", "of each head, in nats; 0: one key takes all", "step", false, false, {}};
+    return "<h2>Inside</h2><div class=\"charts\">" +
+           page_chart(by_part(sizes, statistics_, "activations", "part",
+                              [](const Json& part) { return number(part, "root_mean_square"); })) +
+           page_chart(by_part(entropies, statistics_, "attention", "head",
+                              [](const Json& head) { return number(head, "entropy"); })) +
+           "</div>\n";
+  }
+
+  std::string cost() const {
+    if (steps_.empty() || !run_.contains("bytes")) return "";
+    const double flops_of_step = number(run_, "step_matmul_flops"),
+                 limit = number(run_, "limit_gflops_per_second") * 1e9;
+    const double measured_rate = rate("gflops_per_second") * 1e9;
+    const auto row = [](const std::string& name, const std::string& predicted, const std::string& measured,
+                        const std::string& note) {
+      return fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", name, predicted, measured, note);
+    };
+    const auto milliseconds = [](double seconds) { return fmt::format("{} ms", grouped(seconds * 1e3)); };
+    std::string out = "<h2>Cost</h2><table><tr><th></th><th>predicted</th><th>measured</th><th></th></tr>";
+    out += row("matrix products of a step", flops(flops_of_step), "", "logical, causality exact");
+    if (std::isfinite(limit) && measured_rate > 0) {
+      out += row("time of a step", milliseconds(flops_of_step / limit), milliseconds(flops_of_step / measured_rate),
+                 fmt::format("at the rate of one large product; {} of it reached", percent(measured_rate / limit, 0)));
+    }
+    const Json& bytes = run_["bytes"];
+    const double arena = number(bytes, "arena"), high = number(end_, "arena_high_water_bytes");
+    const auto size = [](double value) { return binary_bytes(static_cast<std::int64_t>(value)); };
+    out += row("activations", size(arena), std::isfinite(high) ? size(high) : "",
+               !std::isfinite(high) ? ""
+               : high == arena      ? "equal to the byte"
+                                    : fmt::format("{} bytes apart", grouped(high - arena)));
+    const double kept = number(bytes, "weights") + number(bytes, "gradients") + number(bytes, "moments");
+    out += row("weights, gradients, moments", size(kept), "",
+               fmt::format("{} + {} + {}", size(number(bytes, "weights")), size(number(bytes, "gradients")),
+                           size(number(bytes, "moments"))));
+    return out + "</table>\n";
+  }
+
+  std::string samples() const {
+    if (samples_.empty()) return "";
+    std::string out = "<h2>What it writes</h2><div class=\"samples\">";
+    for (std::size_t i = samples_.size(); i-- > 0;) {
+      out += fmt::format("<div class=\"sample\"><small>step {}</small><pre>{}</pre></div>",
+                         grouped(static_cast<std::int64_t>(number(*samples_[i], "step"))),
+                         escape_html(word(*samples_[i], "text")));
+    }
+    return out + "</div>\n";
+  }
+
+  std::string settings() const {
+    const auto found = run_.find("settings");
+    if (found == run_.end()) return "";
+    std::string out =
+        "<h2>Settings</h2><details open><summary>every choice of the run</summary><div class=\"settings\">";
+    for (const auto& [key, value] : found->items()) {
+      out += fmt::format("<div><span>{}</span> {}</div>", escape_html(key),
+                         escape_html(printable(value.is_string() ? value.get<std::string>() : value.dump())));
+    }
+    return out + "</div></details>\n";
+  }
+
+  Json run_ = Json::object(), end_ = Json::object();
+  std::vector<const Json*> steps_, evaluations_, layers_, statistics_, samples_;
+};
+
+}  // namespace
+
+std::string training_page(const std::vector<Json>& metrics) { return Page(metrics).text(); }
+
+}  // namespace reckon

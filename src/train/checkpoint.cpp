@@ -1,0 +1,135 @@
+#include "train/checkpoint.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <cstring>
+#include <unordered_map>
+
+#include "files/atomic_write.h"
+#include "files/mapped_file.h"
+#include "files/read_text.h"
+#include "files/write_safetensors.h"
+#include "run/elements.h"
+#include "run/save.h"
+
+namespace reckon {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t longest_text = 512 << 20;  // bytes of a tokenizer.json
+constexpr int format = 1;
+
+Json json_of(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+
+std::optional<double> optional_of(const Json& value) {
+  return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
+}
+
+Json state_of(const Identity& identity, const Progress& progress) {
+  return {{"format", format},
+          {"step", progress.step},
+          {"epoch", progress.data.epoch},
+          {"window", progress.data.window},
+          {"seconds", progress.seconds},
+          {"loss", progress.loss},
+          {"validation", json_of(progress.validation)},
+          {"best_validation", json_of(progress.best_validation)},
+          {"best_step", progress.best_step},
+          {"data", identity.data},
+          {"settings", to_json(identity.settings)}};
+}
+
+// The moments of a parameter in optimizer.safetensors.
+std::vector<TensorToWrite> moments(Trainer& trainer) {
+  std::vector<TensorToWrite> all;
+  for (const TrainedTensor& tensor : trainer.tensors()) {
+    all.push_back({tensor.name + ".first_moment", StoredType::F32, tensor.shape, std::as_bytes(tensor.first_moment)});
+    all.push_back({tensor.name + ".second_moment", StoredType::F32, tensor.shape, std::as_bytes(tensor.second_moment)});
+  }
+  return all;
+}
+
+}  // namespace
+
+fs::path write_checkpoint(RunFolder& run, Trainer& trainer, const Identity& identity, const Progress& progress) {
+  std::unordered_map<std::string, std::span<const float>> values;
+  for (const TrainedTensor& tensor : trainer.tensors()) values[tensor.name] = tensor.weight;
+  const auto fill = [&](const fs::path& folder) {
+    save_checkpoint(
+        trainer.model(), trainer.weights(),
+        [&](const std::string& name) {
+          const auto found = values.find(name);
+          return found == values.end() ? std::span<const float>() : found->second;
+        },
+        identity.config, folder);
+    write_safetensors(folder / "optimizer.safetensors", moments(trainer));
+    if (!identity.tokenizer.empty()) atomic_write(folder / "tokenizer.json", identity.tokenizer);
+  };
+  return run.save(progress.step, fill, state_of(identity, progress));
+}
+
+Checkpoint read_checkpoint(const fs::path& folder) {
+  const Json state = read_state(folder);
+  Checkpoint checkpoint;
+  checkpoint.folder = folder;
+  try {
+    if (state.at("format") != format) {
+      throw Error(fmt::format("{}: training.json has the format {}; this program reads {}", folder.string(),
+                              state.at("format").dump(), format));
+    }
+    Progress& progress = checkpoint.progress;
+    state.at("step").get_to(progress.step);
+    state.at("epoch").get_to(progress.data.epoch);
+    state.at("window").get_to(progress.data.window);
+    state.at("seconds").get_to(progress.seconds);
+    state.at("loss").get_to(progress.loss);
+    progress.validation = optional_of(state.at("validation"));
+    progress.best_validation = optional_of(state.at("best_validation"));
+    state.at("best_step").get_to(progress.best_step);
+    state.at("data").get_to(checkpoint.identity.data);
+    checkpoint.identity.settings = settings_of(state.at("settings"));
+  } catch (const Json::exception& error) {
+    throw Error(fmt::format("{}: training.json is not as expected: {}", folder.string(), error.what()));
+  }
+  checkpoint.identity.config = read_text(folder / "config.json", longest_text);
+  if (fs::exists(folder / "tokenizer.json")) {
+    checkpoint.identity.tokenizer = read_text(folder / "tokenizer.json", longest_text);
+  }
+  return checkpoint;
+}
+
+void set_weights(Trainer& trainer, const Weights& weights) {
+  for (TrainedTensor& tensor : trainer.tensors()) {
+    Elements elements(weights[tensor.name]);
+    for (float& value : tensor.weight) value = elements.next();
+  }
+  trainer.weights_changed();
+}
+
+void restore(Trainer& trainer, const Checkpoint& checkpoint) {
+  set_weights(trainer, Weights::load(trainer.model(), checkpoint.folder / "model.safetensors"));
+  const fs::path path = checkpoint.folder / "optimizer.safetensors";
+  const SafetensorsHeader header = read_safetensors_file(path);
+  const MappedFile file(path);
+  std::unordered_map<std::string, const StoredTensorInfo*> stored;
+  for (const StoredTensorInfo& info : header.tensors) stored[info.name] = &info;
+  const auto read = [&](const std::string& name, const TrainedTensor& tensor, std::span<float> to) {
+    const auto found = stored.find(name);
+    if (found == stored.end()) throw Error(fmt::format("{} has no tensor '{}'", path.string(), name));
+    const StoredTensorInfo& info = *found->second;
+    if (info.type != StoredType::F32 || info.shape != tensor.shape) {
+      throw Error(fmt::format("{}: tensor '{}' is not of the model's shape in float32", path.string(), name));
+    }
+    std::memcpy(to.data(), file.bytes().data() + header.files[0].data_begin + info.begin, to.size_bytes());
+  };
+  for (TrainedTensor& tensor : trainer.tensors()) {
+    read(tensor.name + ".first_moment", tensor, tensor.first_moment);
+    read(tensor.name + ".second_moment", tensor, tensor.second_moment);
+  }
+  trainer.set_steps(checkpoint.progress.step);
+}
+
+}  // namespace reckon

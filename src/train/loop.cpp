@@ -1,0 +1,211 @@
+#include "train/loop.h"
+
+#include <fmt/format.h>
+#include <reckon/reckon.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+namespace reckon {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+bool due(std::int64_t step, std::int64_t every) { return every > 0 && step % every == 0; }
+
+bool finite(std::span<const float> values) {
+  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
+}
+
+// "layers.3.attention.query.weight" belongs to "layer 3", "final_norm.weight" to "final_norm".
+std::string part_of(const std::string& tensor) {
+  constexpr std::string_view layers = "layers.";
+  if (!tensor.starts_with(layers)) return tensor.substr(0, tensor.find('.'));
+  return "layer " + tensor.substr(layers.size(), tensor.find('.', layers.size()) - layers.size());
+}
+
+}  // namespace
+
+double validation_loss(Trainer& trainer, const Dataset& data, std::int64_t windows) {
+  const std::int64_t batch = trainer.options().batch, all = data.validation_windows();
+  windows = windows > 0 ? std::min(windows, all) : all;
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(batch * trainer.options().tokens)), labels(ids.size());
+  double sum = 0;
+  std::int64_t tokens = 0;
+  for (std::int64_t first = 0; first < windows; first += batch) {
+    const std::int64_t labelled = data.validation(first, batch, ids.data(), labels.data());
+    sum += trainer.loss(ids, labels) * static_cast<double>(labelled);
+    tokens += labelled;
+  }
+  return sum / static_cast<double>(tokens);
+}
+
+Loop::Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress progress, RunFolder* run,
+           MetricsFile* metrics, LoopEvents events, int ranks)
+    : trainer_(trainer),
+      data_(data),
+      identity_(std::move(identity)),
+      progress_(progress),
+      run_(run),
+      metrics_(metrics),
+      events_(std::move(events)),
+      ranks_(ranks) {
+  const Settings& settings = identity_.settings;
+  Workload workload = workload_of(Phase::train);
+  workload.batch = settings.batch;
+  workload.tokens = settings.context;
+  workload.causal = Causal::exact;
+  step_flops_ = static_cast<double>(count(trainer.model(), workload).total().matmul) *
+                static_cast<double>(settings.accumulate * ranks);
+  ids_.resize(static_cast<std::size_t>(settings.batch * settings.context));
+  labels_.resize(ids_.size());
+  if (run_ != nullptr && progress_.step > 0) {
+    for (const SavedStep& saved : saved_steps(run_->path())) {
+      if (saved.step == progress_.step) saved_ = saved.folder;
+    }
+    saved_step_ = progress_.step;
+  }
+}
+
+bool Loop::run() {
+  const Settings& settings = identity_.settings;
+  const double before = progress_.seconds;
+  const Clock::time_point began = Clock::now();
+  const auto interrupted = [&] { return events_.interrupted && events_.interrupted(); };
+  while (progress_.step < settings.schedule.steps && !interrupted()) {
+    step();
+    progress_.seconds = before + seconds_since(began);
+    const bool last = progress_.step == settings.schedule.steps;
+    bool best = false;
+    if (data_.validation_windows() > 0 && (last || due(progress_.step, settings.eval_every))) {
+      evaluate();
+      best = progress_.best_step == progress_.step;
+    }
+    if (last || due(progress_.step, settings.sample_every)) sample();
+    progress_.seconds = before + seconds_since(began);
+    if (last || best || due(progress_.step, settings.save_every)) save();
+  }
+  if (saved_step_ != progress_.step) save();
+  return progress_.step >= settings.schedule.steps;
+}
+
+void Loop::step() {
+  const Settings& settings = identity_.settings;
+  const Clock::time_point begin = Clock::now();
+  double loss = 0;
+  DataPosition position = progress_.data;
+  for (std::int64_t index = 0; index < settings.accumulate; ++index) {
+    data_.next(position, settings.batch, ids_.data(), labels_.data());
+    loss += trainer_.micro_step(ids_, labels_, index, settings.accumulate);
+  }
+  loss /= static_cast<double>(settings.accumulate);
+  if (!std::isfinite(loss)) stop_not_finite(loss);
+
+  const double rate = learning_rate(settings.schedule, progress_.step);
+  const double norm =
+      trainer_.update({rate, settings.beta1, settings.beta2, settings.epsilon, settings.decay, settings.clip});
+  if (!std::isfinite(norm)) stop_not_finite(loss);
+  progress_.data = position;
+  progress_.loss = loss;
+  ++progress_.step;
+
+  const double taken = seconds_since(begin);
+  const double tokens = static_cast<double>(settings.accumulate * ranks_) * static_cast<double>(ids_.size());
+  progress_.seconds += taken;
+  const StepReport report{progress_.step,      settings.schedule.steps, loss, rate, norm, tokens / taken,
+                          step_flops_ / taken, progress_.seconds};
+  if (metrics_ != nullptr) {
+    metrics_->add({{"kind", "step"},
+                   {"step", report.step},
+                   {"loss", loss},
+                   {"lr", rate},
+                   {"gradient_norm", norm},
+                   {"tokens_per_second", report.tokens_per_second},
+                   {"gflops_per_second", report.flops_per_second / 1e9},
+                   {"seconds", report.seconds}});
+    if (due(progress_.step, settings.layers_every)) log_layers();
+  }
+  if (events_.step) events_.step(report);
+}
+
+// The norms of each layer: how large its gradient is, and how far the step moved it.
+void Loop::log_layers() {
+  std::vector<std::string> order;
+  std::map<std::string, Squares> sums;
+  for (const TrainedTensor& tensor : trainer_.tensors()) {
+    const std::string part = part_of(tensor.name);
+    const auto [entry, first] = sums.try_emplace(part);
+    if (first) order.push_back(part);
+    entry->second += tensor.squares;
+  }
+  nlohmann::ordered_json parts = nlohmann::ordered_json::array();
+  for (const std::string& part : order) {
+    const Squares& squares = sums[part];
+    parts.push_back({{"part", part},
+                     {"gradient_norm", std::sqrt(squares.gradient)},
+                     {"update_norm", std::sqrt(squares.update)},
+                     {"weight_norm", std::sqrt(squares.weight)}});
+  }
+  metrics_->add({{"kind", "layers"}, {"step", progress_.step}, {"parts", parts}});
+}
+
+void Loop::evaluate() {
+  const double loss = validation_loss(trainer_, data_, identity_.settings.eval_windows);
+  progress_.validation = loss;
+  const bool best = std::isfinite(loss) && (!progress_.best_validation || loss < *progress_.best_validation);
+  if (best) {
+    progress_.best_validation = loss;
+    progress_.best_step = progress_.step;
+  }
+  if (metrics_ != nullptr) metrics_->add({{"kind", "evaluation"}, {"step", progress_.step}, {"loss", loss}});
+  if (events_.evaluation) events_.evaluation({progress_.step, loss, best});
+}
+
+void Loop::sample() {
+  if (!events_.sample) return;
+  const std::string text = events_.sample(progress_.step);
+  if (metrics_ != nullptr) metrics_->add({{"kind", "sample"}, {"step", progress_.step}, {"text", text}});
+  if (events_.sampled) events_.sampled(progress_.step, text);
+}
+
+void Loop::save() {
+  if (run_ == nullptr) return;
+  // Lines first: a checkpoint never knows of a step that the metrics do not.
+  try {
+    metrics_->flush();
+    saved_ = write_checkpoint(*run_, trainer_, identity_, progress_);
+  } catch (const Error& error) {
+    throw Error(fmt::format("step {} could not be saved: {}; {}", progress_.step, error.what(),
+                            saved_.empty() ? "there is no checkpoint yet" : saved_.string() + " is whole"));
+  }
+  saved_step_ = progress_.step;
+  run_->prune(identity_.settings.keep, progress_.best_step);
+  if (events_.saved) events_.saved(progress_.step, saved_);
+}
+
+void Loop::stop_not_finite(double loss) {
+  const auto first = [&](auto member) {
+    for (const TrainedTensor& tensor : trainer_.tensors()) {
+      if (!finite(tensor.*member)) return tensor.name;
+    }
+    return std::string();
+  };
+  std::string what = std::isfinite(loss) ? "the gradient" : fmt::format("the loss is {} and the gradient", loss);
+  if (const std::string weight = first(&TrainedTensor::weight); !weight.empty()) {
+    what = fmt::format("{} is not finite, for the weights of {} are not", what, weight);
+  } else if (const std::string gradient = first(&TrainedTensor::gradient); !gradient.empty()) {
+    what = fmt::format("{} is not finite, first in {}", what, gradient);
+  } else {
+    what = fmt::format("the loss is {} and the norm of the gradient is not finite", loss);
+  }
+  if (metrics_ != nullptr) metrics_->flush();
+  throw Error(fmt::format(
+      "step {}: {}; {}", progress_.step + 1, what,
+      saved_.empty() ? "there is no checkpoint before it" : "the last good checkpoint is " + saved_.string()));
+}
+
+}  // namespace reckon

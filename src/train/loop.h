@@ -1,0 +1,80 @@
+// The loop of a training run: batches, steps, evaluation, checkpoints, metrics. It shows nothing itself.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "train/checkpoint.h"
+#include "train/data.h"
+#include "train/metrics.h"
+#include "train/run_folder.h"
+#include "train/trainer.h"
+
+namespace reckon {
+
+struct StepReport {
+  std::int64_t step = 0, steps = 0;
+  double loss = 0, learning_rate = 0, gradient_norm = 0;  // the norm before clipping
+  double tokens_per_second = 0, flops_per_second = 0;     // of this step; logical matrix products, causality exact
+  double seconds = 0;                                     // of the run so far
+};
+
+struct EvaluationReport {
+  std::int64_t step = 0;
+  double loss = 0;
+  bool best = false;
+};
+
+// All may be empty.
+struct LoopEvents {
+  std::function<void(const StepReport&)> step;
+  std::function<void(const EvaluationReport&)> evaluation;
+  std::function<void(std::int64_t step, const std::filesystem::path& folder)> saved;
+  std::function<std::string(std::int64_t step)> sample;  // generates a text, which goes into the metrics
+  std::function<void(std::int64_t step, const std::string& text)> sampled;
+  std::function<bool()> interrupted;  // true: save and come back
+};
+
+class Loop {
+ public:
+  // `run` and `metrics` are those of rank 0; other ranks have none.
+  Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress progress, RunFolder* run,
+       MetricsFile* metrics, LoopEvents events, int ranks = 1);
+
+  // To the last step, or until it is interrupted: then false. The state that is left is saved.
+  // A loss or gradient that is not finite is an Error that says where, and so is a checkpoint that cannot be written;
+  // the checkpoints that are there stay.
+  bool run();
+
+  const Progress& progress() const { return progress_; }
+  double step_flops() const { return step_flops_; }
+
+ private:
+  void step();
+  void evaluate();
+  void sample();
+  void save();
+  void log_layers();
+  [[noreturn]] void stop_not_finite(double loss);
+
+  Trainer& trainer_;
+  const Dataset& data_;
+  Identity identity_;
+  Progress progress_;
+  RunFolder* run_;
+  MetricsFile* metrics_;
+  LoopEvents events_;
+  int ranks_;
+  double step_flops_ = 0;
+  std::int64_t saved_step_ = -1;
+  std::filesystem::path saved_;  // the last checkpoint
+  std::vector<std::int32_t> ids_, labels_;
+};
+
+// The mean loss over the first `windows` windows of the held-out part (rounded up to whole batches); 0: all of it.
+double validation_loss(Trainer& trainer, const Dataset& data, std::int64_t windows = 0);
+
+}  // namespace reckon

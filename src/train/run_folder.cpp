@@ -1,0 +1,158 @@
+#include "train/run_folder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <reckon/error.h>
+#include <sys/file.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "files/atomic_write.h"
+#include "files/quote.h"
+#include "files/read_text.h"
+#include "train/file_hash.h"
+
+namespace reckon {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view prefix = "step-";
+constexpr std::uint64_t longest_state = 16 << 20;
+
+std::string name_of(std::int64_t step) { return fmt::format("{}{:06}", prefix, step); }
+
+std::optional<std::int64_t> step_of(const std::string& name) {
+  if (!name.starts_with(prefix)) return std::nullopt;
+  std::int64_t step = 0;
+  const char* const last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(name.data() + prefix.size(), last, step);
+  if (error != std::errc() || end != last || step < 0) return std::nullopt;
+  return step;
+}
+
+void make_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) throw Error(fmt::format("{}: cannot be made: {}", path.string(), error.message()));
+}
+
+void move_into_place(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  fs::rename(from, to, error);
+  if (error) throw Error(fmt::format("{}: cannot be written: {}", to.string(), error.message()));
+}
+
+// Some file systems cannot sync a folder, so failure is no error.
+void sync_folder(const fs::path& path) {
+  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (folder) (void)::fsync(folder.number());
+}
+
+void sync_file(const fs::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file || ::fsync(file.number()) != 0) throw file_error(path, "cannot be written");
+}
+
+// Under another name first, so that a checkpoint is never there in part.
+void remove_folder(const fs::path& folder) {
+  const fs::path away = folder.parent_path() / ("." + folder.filename().string() + ".old");
+  std::error_code ignored;  // what cannot be removed stays, and does no harm
+  fs::remove_all(away, ignored);
+  fs::rename(folder, away, ignored);
+  fs::remove_all(away, ignored);
+}
+
+std::string hash_of_text(const std::string& text) { return hash_of_bytes(std::as_bytes(std::span(text))); }
+
+}  // namespace
+
+RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
+  make_folder(path_ / "checkpoints");
+  const fs::path lock = path_ / ".lock";
+  lock_ = Descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!lock_) throw file_error(lock, "cannot be written");
+  if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
+    throw Error(fmt::format("{}: another process trains in this folder", path_.string()));
+  }
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(path_ / "checkpoints", ignored)) {
+    if (entry.path().filename().string().starts_with("." + std::string(prefix))) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+fs::path RunFolder::save(std::int64_t step, const std::function<void(const fs::path&)>& fill, Json state) {
+  const fs::path all = path_ / "checkpoints", target = all / name_of(step),
+                 beside = all / ("." + name_of(step) + ".new");
+  try {
+    make_folder(beside);
+    fill(beside);
+    Json files;
+    for (const fs::directory_entry& entry : fs::directory_iterator(beside)) {
+      sync_file(entry.path());
+      files[entry.path().filename().string()] = {{"bytes", entry.file_size()}, {"hash", hash_of_file(entry.path())}};
+    }
+    state["files"] = files;
+    state["hash"] = hash_of_text(state.dump());
+    atomic_write(beside / "training.json", state.dump(1) + "\n");
+    sync_folder(beside);
+    if (fs::exists(target)) remove_folder(target);
+    move_into_place(beside, target);
+  } catch (const std::exception& error) {
+    std::error_code ignored;
+    fs::remove_all(beside, ignored);
+    throw Error(error.what());
+  }
+  sync_folder(all);
+  return target;
+}
+
+void RunFolder::prune(std::int64_t keep, std::int64_t best) {
+  const std::vector<SavedStep> steps = saved_steps(path_);
+  for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < steps.size(); ++i) {
+    if (steps[i].step != best) remove_folder(steps[i].folder);
+  }
+}
+
+std::vector<SavedStep> saved_steps(const fs::path& run) {
+  std::vector<SavedStep> steps;
+  std::error_code error;
+  for (fs::directory_iterator entry(run / "checkpoints", error), end; !error && entry != end; entry.increment(error)) {
+    const std::optional<std::int64_t> step = step_of(entry->path().filename().string());
+    if (step) steps.push_back({*step, entry->path()});
+  }
+  std::sort(steps.begin(), steps.end(), [](const SavedStep& a, const SavedStep& b) { return a.step < b.step; });
+  return steps;
+}
+
+Json read_state(const fs::path& checkpoint) {
+  const fs::path file = checkpoint / "training.json";
+  Json state;
+  try {
+    state = Json::parse(read_text(file, longest_state));
+  } catch (const Json::exception&) {
+    throw Error(fmt::format("{}: is not whole; expected JSON as it was written", file.string()));
+  }
+  const auto refuse = [&](const std::string& what) { throw Error(fmt::format("{}: {}", checkpoint.string(), what)); };
+  if (!state.is_object() || !state.contains("hash") || !state["hash"].is_string() || !state.contains("files")) {
+    refuse("training.json is not that of a checkpoint");
+  }
+  const std::string hash = state["hash"].get<std::string>();
+  state.erase("hash");
+  if (hash_of_text(state.dump()) != hash) refuse("training.json was changed since it was written");
+  for (const auto& [name, expected] : state["files"].items()) {
+    std::error_code error;
+    const std::uintmax_t bytes = fs::file_size(checkpoint / name, error);
+    if (error) refuse(fmt::format("{} is missing", quote(name)));
+    const auto wanted = expected["bytes"].get<std::uintmax_t>();
+    if (bytes != wanted) refuse(fmt::format("{} has {} bytes; {} were written", quote(name), bytes, wanted));
+    if (hash_of_file(checkpoint / name) != expected["hash"].get<std::string>()) {
+      refuse(fmt::format("{} was changed since it was written", quote(name)));
+    }
+  }
+  return state;
+}
+
+}  // namespace reckon

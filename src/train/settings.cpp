@@ -1,0 +1,139 @@
+// One table says how each setting is called, read and written.
+#include "train/settings.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <algorithm>
+#include <cmath>
+#include <initializer_list>
+
+#include "files/quote.h"
+
+namespace reckon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Entry {
+  const char* key;
+  bool may_change;
+  Json (*write)(const Settings&);
+  void (*read)(Settings&, const Json&);
+};
+
+constexpr bool fixed = false, free_choice = true;
+
+template <auto Member>
+constexpr Entry entry(const char* key, bool may_change) {
+  return {key, may_change, [](const Settings& s) { return Json(s.*Member); },
+          [](Settings& s, const Json& value) { value.get_to(s.*Member); }};
+}
+
+template <auto Member>
+constexpr Entry of_schedule(const char* key, bool may_change) {
+  return {key, may_change, [](const Settings& s) { return Json(s.schedule.*Member); },
+          [](Settings& s, const Json& value) { value.get_to(s.schedule.*Member); }};
+}
+
+const std::vector<Entry>& entries() {
+  static const std::vector<Entry> all = {
+      entry<&Settings::model>("model", fixed),
+      entry<&Settings::text>("text", fixed),
+      entry<&Settings::tokens>("tokens", fixed),
+      entry<&Settings::tokenizer>("tokenizer", fixed),
+      entry<&Settings::init>("init", fixed),
+      entry<&Settings::seed>("seed", fixed),
+      entry<&Settings::batch>("batch", fixed),
+      entry<&Settings::context>("context", fixed),
+      entry<&Settings::accumulate>("accumulate", fixed),
+      of_schedule<&Schedule::steps>("steps", free_choice),
+      {"schedule", fixed, [](const Settings& s) { return Json(name_of(s.schedule.kind)); },
+       [](Settings& s, const Json& value) { s.schedule.kind = parse_schedule(value.get<std::string>()); }},
+      of_schedule<&Schedule::peak>("lr", fixed),
+      of_schedule<&Schedule::least>("min_lr", fixed),
+      of_schedule<&Schedule::warmup>("warmup", fixed),
+      of_schedule<&Schedule::decay_share>("decay_share", fixed),
+      entry<&Settings::beta1>("beta1", fixed),
+      entry<&Settings::beta2>("beta2", fixed),
+      entry<&Settings::epsilon>("epsilon", fixed),
+      entry<&Settings::decay>("decay", fixed),
+      entry<&Settings::clip>("clip", fixed),
+      entry<&Settings::dropout>("dropout", fixed),
+      entry<&Settings::precision>("precision", fixed),
+      entry<&Settings::recompute>("recompute", free_choice),  // gradients are the same, bit by bit
+      entry<&Settings::validation>("validation", fixed),
+      entry<&Settings::eval_every>("eval_every", free_choice),
+      entry<&Settings::eval_windows>("eval_windows", free_choice),
+      entry<&Settings::save_every>("save_every", free_choice),
+      entry<&Settings::keep>("keep", free_choice),
+      entry<&Settings::sample>("sample", free_choice),
+      entry<&Settings::sample_every>("sample_every", free_choice),
+      entry<&Settings::layers_every>("layers_every", free_choice),
+  };
+  return all;
+}
+
+}  // namespace
+
+Json to_json(const Settings& settings) {
+  Json json;
+  for (const Entry& one : entries()) json[one.key] = one.write(settings);
+  return json;
+}
+
+Settings settings_of(const Json& json) {
+  Settings settings;
+  for (const Entry& one : entries()) {
+    if (!json.is_object() || !json.contains(one.key)) {
+      throw Error(fmt::format("the settings of the run have no \"{}\"", one.key));
+    }
+    try {
+      one.read(settings, json[one.key]);
+    } catch (const Json::exception&) {
+      throw Error(fmt::format("\"{}\" in the settings of the run is {}", one.key, json[one.key].dump().substr(0, 100)));
+    }
+  }
+  return settings;
+}
+
+void validate(const Settings& settings) {
+  const auto expect = [](bool holds, const char* flag, double value, const char* expected) {
+    if (!holds) throw UsageError(fmt::format("{} is {}; expected {}", flag, value, expected));
+  };
+  const Schedule& schedule = settings.schedule;
+  expect(schedule.peak > 0 && std::isfinite(schedule.peak), "--lr", schedule.peak, "a number above 0");
+  expect(schedule.least >= 0 && schedule.least <= schedule.peak, "--min-lr", schedule.least, "0 to the value of --lr");
+  expect(schedule.decay_share > 0 && schedule.decay_share <= 1, "--decay-share", schedule.decay_share,
+         "more than 0 and at most 1");
+  expect(settings.beta1 >= 0 && settings.beta1 < 1, "--beta1", settings.beta1, "0 or more, below 1");
+  expect(settings.beta2 >= 0 && settings.beta2 < 1, "--beta2", settings.beta2, "0 or more, below 1");
+  expect(settings.epsilon > 0 && std::isfinite(settings.epsilon), "--epsilon", settings.epsilon, "a number above 0");
+  expect(settings.decay >= 0 && std::isfinite(settings.decay), "--decay", settings.decay, "0 or more");
+  expect(settings.clip >= 0 && std::isfinite(settings.clip), "--clip", settings.clip, "0 or more");
+  expect(settings.dropout >= 0 && settings.dropout < 1, "--dropout", settings.dropout, "0 or more, below 1");
+  expect(settings.validation >= 0 && settings.validation < 1, "--validation", settings.validation,
+         "0 or more, below 1");
+  const auto expect_word = [](const std::string& word, const char* flag,
+                              std::initializer_list<std::string_view> words) {
+    if (std::find(words.begin(), words.end(), word) != words.end()) return;
+    throw UsageError(fmt::format("{} is {}; expected one of: {}", flag, quote(word), fmt::join(words, " ")));
+  };
+  expect_word(settings.init, "--init", {"gpt2", "scaled"});
+  expect_word(settings.precision, "--precision", {"float32", "bfloat16"});
+  expect_word(settings.recompute, "--recompute", {"none", "attention", "block"});
+}
+
+bool may_change(const std::string& key) {
+  const auto& all = entries();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Entry& one) { return one.key == key; });
+  return found != all.end() && found->may_change;
+}
+
+std::string flag_of(const std::string& key) {
+  std::string flag = "--" + key;
+  std::replace(flag.begin(), flag.end(), '_', '-');
+  return flag;
+}
+
+}  // namespace reckon

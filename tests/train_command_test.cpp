@@ -1,0 +1,165 @@
+// reckon train and reckon report, as a person uses them: what they leave behind, and what they refuse.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "program_fixture.h"
+
+namespace reckon {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class TrainProgram : public ProgramTest {
+ protected:
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  void put(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+  }
+
+  // mini-gpt on the embedded stories as bytes, for a few steps.
+  Words quick(const std::string& out, const Words& more = {}) const {
+    Words words = {"train",    "mini-gpt", "--tokenizer", "bytes",   "--steps",        "6",
+                   "--batch",  "2",        "--out",       path(out), "--threads",      "1",
+                   "--sample", "Once",     "--warmup",    "0",       "--eval-windows", "4"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+
+  std::vector<Json> lines(const std::string& out, const std::string& kind) const {
+    std::vector<Json> found;
+    std::ifstream file(folder_ / out / "metrics.jsonl");
+    for (std::string text; std::getline(file, text);) {
+      Json line = Json::parse(text);
+      if (line["kind"] == kind) found.push_back(std::move(line));
+    }
+    return found;
+  }
+
+  std::string checkpoint(const std::string& out, const std::string& file) const {
+    return text_of(path(out) + "/checkpoints/step-000006/" + file);
+  }
+};
+
+TEST_F(TrainProgram, ARunLeavesACheckpointThatIsAModel) {
+  const Result result = run(quick("run"));
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_NE(result.out.find("reckon generate " + path("run") + "/checkpoints/step-000006"), std::string::npos);
+  const Result generated = run({"generate", path("run") + "/checkpoints/step-000006", "Once", "--tokens", "5"});
+  EXPECT_EQ(generated.code, 0) << generated.err;
+  const auto steps = lines("run", "step");
+  ASSERT_EQ(steps.size(), 6u);
+  EXPECT_NEAR(steps[0]["loss"].get<double>(), std::log(256.0), 0.3);
+  EXPECT_LT(steps[5]["loss"].get<double>(), steps[0]["loss"].get<double>());
+  EXPECT_DOUBLE_EQ(steps[5]["lr"].get<double>(), 1e-4);
+  EXPECT_EQ(lines("run", "sample").size(), 1u);
+  EXPECT_FALSE(lines("run", "layers").empty());
+}
+
+TEST_F(TrainProgram, AnInterruptedAndResumedRunEndsWithTheSameBytes) {
+  for (const std::string& precision : {std::string("float32"), std::string("bfloat16")}) {
+    const Words more = {"--precision", precision, "--dropout", "0.1", "--accumulate", "2"};
+    ASSERT_EQ(run(quick("whole-" + precision, more)).code, 0);
+    Words first = quick("parts-" + precision, more);
+    *(std::find(first.begin(), first.end(), "--steps") + 1) = "6";
+    first.insert(first.end(), {"--save-every", "2", "--keep", "5"});
+    ASSERT_EQ(run(first).code, 0);
+    fs::remove_all(folder_ / ("parts-" + precision) /
+                   "checkpoints/step-000006");  // as if it had been killed after step 5
+    fs::remove_all(folder_ / ("parts-" + precision) / "checkpoints/step-000004");
+    const Result resumed = run({"train", "--resume", "--out", path("parts-" + precision), "--threads", "2"});
+    ASSERT_EQ(resumed.code, 0) << resumed.err;
+    for (const char* file : {"model.safetensors", "optimizer.safetensors", "config.json", "tokenizer.json"}) {
+      EXPECT_EQ(checkpoint("whole-" + precision, file), checkpoint("parts-" + precision, file)) << file;
+    }
+    EXPECT_EQ(lines("parts-" + precision, "step").size(), 6u);
+  }
+}
+
+TEST_F(TrainProgram, SaysWhatDiffersWhereARunIsResumedWithAnother) {
+  ASSERT_EQ(run(quick("run")).code, 0);
+  expect_complaint({"train", "mini-gpt", "--tokenizer", "bytes", "--layers", "3", "--resume", "--out", path("run")}, 2,
+                   "num_hidden_layers is 3 here and 2 there");
+  expect_complaint(quick("run", {"--resume", "--lr", "0.5"}), 2, "--lr is 0.5 here and 0.001 there");
+  expect_complaint(quick("run"), 2, "holds a run already");
+}
+
+TEST_F(TrainProgram, RefusesAChangedOrTruncatedCheckpointAndFallsBackOnlyIfAsked) {
+  ASSERT_EQ(run(quick("run", {"--save-every", "3"})).code, 0);
+  const std::string file = path("run") + "/checkpoints/step-000006/model.safetensors";
+  std::string bytes = text_of(file);
+  bytes[bytes.size() / 2] ^= 1;
+  std::ofstream(file, std::ios::binary) << bytes;
+  expect_complaint({"train", "--resume", "--out", path("run")}, 1,
+                   "\"model.safetensors\" was changed since it was written");
+  fs::resize_file(file, bytes.size() - 4);
+  expect_complaint({"train", "--resume", "--out", path("run")}, 1, "--fall-back goes on from the checkpoint before it");
+  const Result result = run({"train", "--resume", "--fall-back", "--out", path("run")});
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(run({"train", "--resume", "--out", path("run")}).code, 0);
+}
+
+TEST_F(TrainProgram, RefusesTextThatIsEmptyOrShorterThanTheContext) {
+  put("empty.txt", "");
+  put("short.txt", "Only a few words.");
+  expect_complaint(quick("a", {"--text", path("empty.txt")}), 1, "empty.txt");
+  expect_complaint(quick("b", {"--text", path("short.txt")}), 1, "the text has 17 tokens");
+  expect_complaint(quick("c", {"--text", path("none.txt")}), 1, "none.txt");
+}
+
+TEST_F(TrainProgram, RefusesIdsPastTheVocabulary) {
+  ASSERT_EQ(run(quick("run")).code, 0);
+  std::string tokens;
+  for (const auto& entry : fs::directory_iterator(folder_ / "run/data")) tokens = entry.path().string();
+  expect_complaint({"train", "mini-gpt", "--vocab", "100", "--tokens", tokens, "--steps", "2", "--out", path("small")},
+                   1, "has a vocabulary of 256 tokens; expected at most 100");
+  expect_complaint({"train", "mini-gpt", "--tokens", path("run/metrics.jsonl"), "--out", path("other")}, 1,
+                   "is no token file");
+}
+
+TEST_F(TrainProgram, StopsWhereTheLossIsNotFiniteAndKeepsTheLastGoodCheckpoint) {
+  const Result result =
+      run(quick("run", {"--lr", "1e30", "--schedule", "constant", "--clip", "0", "--save-every", "1", "--decay", "0"}));
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("reckon: step "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("the last good checkpoint is " + path("run") + "/checkpoints/step-"), std::string::npos)
+      << result.err;
+}
+
+TEST_F(TrainProgram, RefusesSettingsThatMakeNoSense) {
+  expect_complaint(quick("run", {"--lr", "0"}), 2, "--lr is 0; expected a number above 0");
+  expect_complaint(quick("run", {"--schedule", "step"}), 2, "expected one of: cosine linear constant wsd");
+  expect_complaint(quick("run", {"--init", "zero"}), 2, "expected one of: gpt2 scaled");
+  expect_complaint(quick("run", {"--keep", "0"}), 2, "--keep is 0; expected 1");
+  expect_complaint({"train", "--resume", "--out", path("nothing")}, 2, "holds no checkpoint");
+  expect_complaint({"train", "--resume"}, 2, "--resume needs --out");
+  expect_complaint({"train", "gpt2", "--positions", "rope", "--out", path("x")}, 2,
+                   "a config.json of type gpt2 cannot say");
+  EXPECT_FALSE(fs::exists(folder_ / "run/checkpoints/step-000006"));
+}
+
+TEST_F(TrainProgram, TheReportIsOnePageWithoutAnythingFromElsewhere) {
+  ASSERT_EQ(run(quick("run", {"--report", path("run.html")})).code, 0);
+  const std::string page = text_of(path("run.html"));
+  for (const char* part : {"<svg", "Norm of the gradient", "Update to weight", "equal to the byte", "Once"}) {
+    EXPECT_NE(page.find(part), std::string::npos) << part;
+  }
+  for (const char* outside : {"http://", "https://", "src=", "href="}) EXPECT_EQ(page.find(outside), std::string::npos);
+  ASSERT_EQ(run({"report", path("run"), "--output", path("again.html")}).code, 0);
+  EXPECT_EQ(text_of(path("again.html")), page);
+}
+
+TEST_F(TrainProgram, NanoGptsFormIsAModelThatReadsBack) {
+  const Result result = run({"train",     "gpt2", "--layers", "2",         "--heads",      "2",     "--d-model", "32",
+                             "--context", "16",   "--bias",   "no",        "--tokenizer",  "bytes", "--steps",   "2",
+                             "--batch",   "2",    "--out",    path("run"), "--validation", "0"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json counted = json({"count", path("run") + "/checkpoints/step-000002"});
+  // 256·32 + 16·32 embeddings, 2 layers of 12·32² + 2·32, a norm of 32.
+  EXPECT_EQ(counted["parameters"]["total"], 256 * 32 + 16 * 32 + 2 * (12 * 32 * 32 + 64) + 32);
+}
+
+}  // namespace
+}  // namespace reckon
