@@ -32,13 +32,15 @@ bool started_by_mpi() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr ||
 struct Communicator::State {
   State(int own, int all) : rank(own), size(all), thread([this] { work(); }) {}
 
-  ~State() {
+  ~State() { end(); }
+
+  void end() {
     {
       const std::lock_guard lock(mutex);
       ending = true;
     }
     changed.notify_all();
-    thread.join();
+    if (thread.joinable()) thread.join();
   }
 
   // Returns the job's number.
@@ -144,7 +146,7 @@ Communicator::Communicator() {
 
 Communicator::~Communicator() {
   if (state_ == nullptr) return;
-  const bool failed = std::uncaught_exceptions() > 0;
+  const bool failed = state_->leaving || std::uncaught_exceptions() > 0;
   state_->leaving = failed;
   state_.reset();
   if (!failed) MPI_Finalize();
@@ -162,6 +164,12 @@ void Communicator::finish_sum() {
   if (size_ == 1) return;
   state_->wait_for(state_->sums.front());
   state_->sums.pop_front();
+}
+
+void Communicator::abandon_sums() {
+  if (size_ == 1 || state_->sums.empty()) return;
+  state_->leaving = true;
+  state_->end();
 }
 
 void Communicator::sum(std::span<double> values) {

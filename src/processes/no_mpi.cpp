@@ -21,6 +21,7 @@ Communicator::~Communicator() = default;
 
 void Communicator::start_sum(std::span<float>) {}
 void Communicator::finish_sum() {}
+void Communicator::abandon_sums() {}
 void Communicator::sum(std::span<double>) {}
 void Communicator::broadcast(std::span<std::byte>) {}
 void Communicator::barrier() {}

@@ -64,6 +64,10 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
   norm_ = reinterpret_cast<const float*>(executor_->data(norm));
 }
 
+Trainer::~Trainer() {
+  if (ranks_ != nullptr) ranks_->abandon_sums();
+}
+
 // What outlives a step: the gradients of parameters and their moments, told by the ops that update.
 void Trainer::take_memory(const Program& program) {
   const auto size_of = [&](TensorId id) { return padded(bytes(program[placement(program, id).root])); };

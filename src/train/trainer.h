@@ -47,6 +47,7 @@ class Trainer {
   // `weights` come from Weights::trainable(). `ranks`: the processes that train together, each with the same weights
   // and options and a batch of its own; nullptr: this one alone.
   Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks = nullptr);
+  ~Trainer();
 
   // Forward and backward of micro-step `index` of `count`: the gradient of the mean over all of them is summed up, from
   // zero at index 0. ids and labels are batch × tokens; a label of -1 is left out. Returns the mean loss. Of several
@@ -72,6 +73,7 @@ class Trainer {
   const Model& model() const { return model_; }
   const Weights& weights() const { return weights_; }
   const TrainerOptions& options() const { return options_; }
+  Communicator* ranks() const { return ranks_; }  // nullptr: alone
   const Executor& executor() const { return *executor_; }
   Counters& counters() { return counters_; }
   Pool& pool() { return pool_; }
