@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "files/mapped_file.h"
-#include "run/random.h"
+#include "backend/cpu/random.h"
 
 namespace reckon {
 
