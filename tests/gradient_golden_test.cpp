@@ -156,6 +156,36 @@ TEST_P(GoldenGradient, TakesTheMemoryThatIsPlannedAndTheFlopsThatAreCounted) {
   EXPECT_EQ(trainer.counters().total().matmul_flops, read_ledger(executor.program()).total().matmul);
 }
 
+// Activations and weights in bfloat16 have three digits: the gradient points where that of float32 does.
+TEST_P(GoldenGradient, Bfloat16IsCloseAndTakesLess) {
+  const Batch b = batch_of(tiny_io(GetParam()));
+  std::vector<float> wide;
+  std::int64_t arena = 0;
+  for (DType precision : {DType::float32, DType::bfloat16}) {
+    TrainerOptions options;
+    options.precision = precision;
+    Trainer trainer = trainer_of(GetParam(), b, options);
+    const double loss = trainer.micro_step(b.ids, b.labels, 0, 1);
+    EXPECT_NEAR(loss, tiny_io(GetParam())["loss"].get<double>(), 0.1);
+    EXPECT_EQ(trainer.executor().arena().high_water(), trainer.executor().plan().arena);
+    if (precision == DType::float32) {
+      wide = gradients(trainer);
+      arena = trainer.executor().plan().arena;
+      continue;
+    }
+    EXPECT_LT(trainer.executor().plan().arena, arena);
+    const std::vector<float> narrow = gradients(trainer);
+    double product = 0, one = 0, other = 0;
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      product += static_cast<double>(wide[i]) * static_cast<double>(narrow[i]);
+      one += static_cast<double>(wide[i]) * static_cast<double>(wide[i]);
+      other += static_cast<double>(narrow[i]) * static_cast<double>(narrow[i]);
+    }
+    EXPECT_GT(product / std::sqrt(one * other), 0.95);
+    EXPECT_NE(wide, narrow);
+  }
+}
+
 // With dropout: the directional derivative that the gradient promises is the one that finite differences find, with the
 // same elements dropped.
 TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {

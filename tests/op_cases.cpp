@@ -11,6 +11,7 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/convert.h"
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embed.h"
@@ -130,8 +131,7 @@ TensorId attended_back(Builder& b, double softcap, bool alibi) {
   b.emit(attend_backward_operation,
          {weight(b, query), weight(b, keys), weight(b, keys), no_tensor, weight(b, query), weight(b, query),
           weight(b, {2, 4, 3})},
-         {dq, dk, dv, no_tensor},
-         {{"causal", 1}, {"scale", 0.5}, {"softcap", softcap}, {"alibi", alibi ? 1.0 : 0.0}});
+         {dq, dk, dv, no_tensor}, {{"causal", 1}, {"scale", 0.5}, {"softcap", softcap}, {"alibi", alibi ? 1.0 : 0.0}});
   return dq;
 }
 TensorId weight_differentiated(Builder& b, bool sum) {
@@ -139,6 +139,16 @@ TensorId weight_differentiated(Builder& b, bool sum) {
   b.emit(weight_gradient_operation, {weight(b, {2, 3, 5}), weight(b, {2, 3, 4}), sum ? weight(b, {5, 4}) : no_tensor},
          {y});
   return y;
+}
+TensorId converted(Builder& b, bool back) {
+  const TensorId wide = b.tensor(TensorKind::activation, "x", {2, 3, 4}, DType::float32);
+  const TensorId kept = b.tensor(TensorKind::activation, "x", {2, 3, 4}, DType::bfloat16);
+  if (back) {
+    b.emit(widen_operation, {kept}, {wide});
+  } else {
+    b.emit(narrow_operation, {wide}, {kept, wide});
+  }
+  return wide;
 }
 TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
   const TensorId y = b.activation("y", {2, 3, 5});
@@ -324,6 +334,8 @@ const std::vector<OpCase>& op_cases() {
       {"join", "", back, 0, [](B& b) { return split(b, weight(b, {2, 3, 6}), 2, 4, "a", "b").first; }, {{2, 3, 6}}, 0, 0, 48, 144, {}},
       {"join_backward", "one part for all heads", back, 0, [](B& b) { return joined(b, 1); }, {{2, 3, 4, 2}, {2, 3, 1, 3}}, 0, 54, 480, 264, {{"n", 18}, {"H", 4}}},
       {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
+      {"narrow", "", ahead, 0, [](B& b) { return converted(b, false); }, {{2, 3, 4}, {2, 3, 4}}, 0, 0, 96, 144, {}},
+      {"widen", "", ahead, 0, [](B& b) { return converted(b, true); }, {{2, 3, 4}}, 0, 0, 48, 96, {}},
       {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},

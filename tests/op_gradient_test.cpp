@@ -141,7 +141,7 @@ TEST_P(OpGradient, IsThatOfFiniteDifferencesInFloat64) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OpGradient, testing::ValuesIn(gradient_cases()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& one) { return one.param.name; });
 
 TEST(OpGradientCases, AreThereForEveryOperationThatHasAGradient) {
   std::set<const Operation*> differentiated;

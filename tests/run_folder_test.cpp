@@ -89,11 +89,11 @@ TEST_F(RunFolderTest, AChangedTruncatedOrMissingFileIsNamed) {
   RunFolder run(folder_);
   const fs::path folder = save(run, 1);
   put(folder / "weights", "weights of 2");
-  EXPECT_NE(complaint(folder).find("\"weights\" was changed since it was written"), std::string::npos);
+  EXPECT_NE(complaint(folder).find("'weights' was changed since it was written"), std::string::npos);
   put(folder / "weights", "weights");
-  EXPECT_NE(complaint(folder).find("\"weights\" has 7 bytes; 12 were written"), std::string::npos);
+  EXPECT_NE(complaint(folder).find("'weights' has 7 bytes; 12 were written"), std::string::npos);
   fs::remove(folder / "weights");
-  EXPECT_NE(complaint(folder).find("\"weights\" is missing"), std::string::npos);
+  EXPECT_NE(complaint(folder).find("'weights' is missing"), std::string::npos);
 }
 
 TEST_F(RunFolderTest, AChangedOrTruncatedStateIsFound) {

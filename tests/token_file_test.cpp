@@ -6,6 +6,7 @@
 
 #include <fstream>
 #include <numeric>
+#include <random>
 #include <string>
 
 #include "folder_fixture.h"
@@ -102,6 +103,29 @@ TEST_F(TokenFiles, ThatAreCutOrEditedAreRefused) {
   EXPECT_EQ(edited(31, '\x7F'), "has 8 bytes of ids; expected 9151314442816847876 ids of 2 bytes, as its header says");
   EXPECT_EQ(edited(68, 10), "token 2 has id 10, past its vocabulary of 10 tokens");
   EXPECT_NE(error_of([&] { TokenFile(folder_ / "none"); }).find("cannot be opened"), std::string::npos);
+}
+
+TEST_F(TokenFiles, OfAnyBytesAreReadOrRefused) {
+  const fs::path path = folder_ / "tokens";
+  write(path, {1, 2, 3, 4}, 10);
+  const std::string whole = text_of(path);
+  std::mt19937 random(3);
+  int read = 0;
+  for (int round = 0; round < 300; ++round) {
+    std::string bytes = whole.substr(0, random() % 4 == 0 ? random() % whole.size() : whole.size());
+    for (auto edits = random() % 4; edits > 0 && !bytes.empty(); --edits) {
+      bytes[random() % bytes.size()] = static_cast<char>(random());
+    }
+    std::ofstream(path, std::ios::binary) << bytes;
+    const std::string error = error_of([&] {
+      const TokenFile file(path);
+      file.verify();
+      ASSERT_EQ(file.size(), 4);
+      ++read;
+    });
+    ASSERT_TRUE(error == "no error" || error.starts_with(path.string())) << error;
+  }
+  EXPECT_GT(read, 0);
 }
 
 TEST_F(TokenFiles, AreNotReadPastTheirEnd) {

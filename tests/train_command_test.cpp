@@ -1,6 +1,8 @@
 // reckon train and reckon report, as a person uses them: what they leave behind, and what they refuse.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -19,12 +21,17 @@ class TrainProgram : public ProgramTest {
     std::ofstream(folder_ / name, std::ios::binary) << text;
   }
 
-  // mini-gpt on the embedded stories as bytes, for a few steps.
+  // A few steps of mini-gpt on a small text as bytes.
   Words quick(const std::string& out, const Words& more = {}) const {
+    std::string text;
+    for (int i = 0; i < 300; ++i) text += "Once there were " + std::to_string(i * i) + " birds in a tree.\n";
+    put("birds.txt", text);
     Words words = {"train",    "mini-gpt", "--tokenizer", "bytes",   "--steps",        "6",
                    "--batch",  "2",        "--out",       path(out), "--threads",      "1",
                    "--sample", "Once",     "--warmup",    "0",       "--eval-windows", "4"};
     words.insert(words.end(), more.begin(), more.end());
+    if (std::find(more.begin(), more.end(), "--text") == more.end())
+      words.insert(words.end(), {"--text", path("birds.txt")});
     return words;
   }
 
@@ -93,7 +100,7 @@ TEST_F(TrainProgram, RefusesAChangedOrTruncatedCheckpointAndFallsBackOnlyIfAsked
   bytes[bytes.size() / 2] ^= 1;
   std::ofstream(file, std::ios::binary) << bytes;
   expect_complaint({"train", "--resume", "--out", path("run")}, 1,
-                   "\"model.safetensors\" was changed since it was written");
+                   "'model.safetensors' was changed since it was written");
   fs::resize_file(file, bytes.size() - 4);
   expect_complaint({"train", "--resume", "--out", path("run")}, 1, "--fall-back goes on from the checkpoint before it");
   const Result result = run({"train", "--resume", "--fall-back", "--out", path("run")});
@@ -149,6 +156,14 @@ TEST_F(TrainProgram, TheReportIsOnePageWithoutAnythingFromElsewhere) {
   for (const char* outside : {"http://", "https://", "src=", "href="}) EXPECT_EQ(page.find(outside), std::string::npos);
   ASSERT_EQ(run({"report", path("run"), "--output", path("again.html")}).code, 0);
   EXPECT_EQ(text_of(path("again.html")), page);
+}
+
+TEST_F(TrainProgram, TrainsATokenizerAndLearnsTheEmbeddedStoriesWhereNothingIsSaid) {
+  const Result result =
+      run({"train", "mini-gpt", "--steps", "2", "--batch", "1", "--eval-windows", "2", "--out", path("run")});
+  ASSERT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(lines("run", "run")[0]["settings"]["tokenizer"], "train:512");
+  EXPECT_NEAR(lines("run", "step")[0]["loss"].get<double>(), std::log(512.0), 0.3);
 }
 
 TEST_F(TrainProgram, NanoGptsFormIsAModelThatReadsBack) {

@@ -21,6 +21,7 @@ namespace reckon {
 
 namespace fs = std::filesystem;
 
+// PyTorch's own formats are pickles, and reading a pickle can run any code that is in it.
 bool is_pickle(const std::string& path) {
   for (const char* end : {".bin", ".pt", ".pth", ".ckpt", ".pkl"})
     if (path.ends_with(end)) return true;
@@ -117,6 +118,11 @@ Config preset_config(const std::string& name) {
                                near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
 }
 
+Config find_config(const std::string& name_or_path) {
+  if (name_or_path.empty()) throw UsageError("no model was named; expected a preset or a path");
+  return is_model_path(name_or_path) ? read_path(name_or_path) : preset_config(name_or_path);
+}
+
 }  // namespace
 
 bool is_model_path(const std::string& name_or_path) {
@@ -127,15 +133,6 @@ bool is_model_path(const std::string& name_or_path) {
   std::error_code error;
   return !known && fs::exists(name_or_path, error);
 }
-
-namespace {
-
-Config find_config(const std::string& name_or_path) {
-  if (name_or_path.empty()) throw UsageError("no model was named; expected a preset or a path");
-  return is_model_path(name_or_path) ? read_path(name_or_path) : preset_config(name_or_path);
-}
-
-}  // namespace
 
 Model find_preset(const std::string& name) { return read_config(preset_config(name).json, name); }
 

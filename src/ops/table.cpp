@@ -7,6 +7,7 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/convert.h"
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embed.h"
@@ -43,6 +44,8 @@ const std::vector<const Operation*>& all_operations() {
       &cross_entropy_operation,
       &cross_entropy_backward_operation,
       &dropout_operation,
+      &narrow_operation,
+      &widen_operation,
       &embed_operation,
       &embed_backward_operation,
       &head_matmul_operation,

@@ -7,7 +7,8 @@
 
 namespace reckon {
 
-// Clones the forward ops of each layer that its backward pass needs, in front of that pass, and lets it read the clones:
+// Clones the forward ops of each layer that its backward pass needs, in front of that pass, and lets it read the
+// clones:
 //   attention  all of it but its projections: norms, rotations, scores, softmax, mixing
 //   block      everything between what enters a block and what leaves it
 // Gradients are the same to the last bit.

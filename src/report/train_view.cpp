@@ -15,6 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds between_drawings{200}, between_lines{30'000};
 constexpr int curve_height = 8, lines_of_a_run = 20;
 constexpr double memory_of_rates = 0.9;  // how much of the last average stays
+constexpr std::string_view begin_drawing = "\x1b[?25l\x1b[?7l", end_drawing = "\x1b[?25h\x1b[?7h";
 constexpr std::string_view bold = "\033[1m", faint = "\033[2m", plain = "\033[0m";
 
 class Paint {
@@ -90,7 +91,7 @@ TrainView::TrainView(RunFacts facts, Terminal terminal, bool live, Write write)
     : facts_(std::move(facts)), terminal_(terminal), live_(live), write_(std::move(write)), began_(Clock::now()) {}
 
 TrainView::~TrainView() {
-  if (drawn_ > 0) write_("\x1b[?25h");  // the cursor
+  if (drawn_ > 0) write_(std::string(end_drawing));
 }
 
 void TrainView::step(const StepReport& report) {
@@ -130,10 +131,11 @@ void TrainView::evaluation(const EvaluationReport& report) {
 
 void TrainView::draw(bool last) {
   next_ = Clock::now() + between_drawings;
-  std::string out = drawn_ == 0 ? "\x1b[?25l" : fmt::format("\x1b[{}A", drawn_);
+  // Without a cursor; and long lines are cut, for a wrapped one would be drawn over wrongly.
+  std::string out = drawn_ == 0 ? std::string(begin_drawing) : fmt::format("\x1b[{}A", drawn_);
   const std::vector<std::string> lines = train_panel(facts_, state_, terminal_);
   for (const std::string& line : lines) out += "\r" + line + "\x1b[K\n";
-  if (last) out += "\x1b[?25h";
+  if (last) out += end_drawing;
   drawn_ = last ? 0 : lines.size();
   write_(out);
 }

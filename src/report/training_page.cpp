@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "report/numbers.h"
@@ -192,18 +193,51 @@ class Page {
            "</div>\n";
   }
 
-  // Activations and attention, where the run measured them.
+  // Activations and attention.
   std::string inside() const {
     if (statistics_.empty()) return "";
-    const PageChart sizes{"Activations", "root of the mean square after each layer", "step", true, false, {}};
-    const PageChart entropies{
-        "Entropy of attention", "of each head, in nats; 0: one key takes all", "step", false, false, {}};
+    const PageChart sizes{"Activations", "root of the mean square of what leaves each layer", "step", true, false, {}};
+    PageChart entropies{
+        "Entropy of attention", "in nats, the mean of a layer's heads; 0: one key takes all", "step", false, false, {}};
+    std::map<std::int64_t, Points> means;
+    for (const Json* line : statistics_) {
+      for (const Json& layer : line->value("attention", Json::array())) {
+        const std::vector<double> heads = layer.value("entropy", std::vector<double>());
+        const double sum = std::accumulate(heads.begin(), heads.end(), 0.0);
+        means[layer.value("layer", std::int64_t{0})].emplace_back(number(*line, "step"),
+                                                                  sum / static_cast<double>(heads.size()));
+      }
+    }
+    for (const auto& [layer, values] : means) {
+      entropies.series.push_back({fmt::format("layer {}", layer), ramp_color(entropies.series.size(), means.size()),
+                                  PageSeries::Style::line, values});
+    }
     return "<h2>Inside</h2><div class=\"charts\">" +
            page_chart(by_part(sizes, statistics_, "activations", "part",
                               [](const Json& part) { return number(part, "root_mean_square"); })) +
-           page_chart(by_part(entropies, statistics_, "attention", "head",
-                              [](const Json& head) { return number(head, "entropy"); })) +
-           "</div>\n";
+           page_chart(entropies) + heads() + "</div>\n";
+  }
+
+  // The entropy of each head at the end: a row for each layer.
+  std::string heads() const {
+    const Json layers = statistics_.back()->value("attention", Json::array());
+    double most = 0;
+    for (const Json& layer : layers) {
+      for (double entropy : layer.value("entropy", std::vector<double>())) most = std::max(most, entropy);
+    }
+    if (most == 0) return "";
+    std::string out =
+        "<figure class=\"chart wide\"><figcaption><b>Heads</b> entropy of each head's attention at the end; dark: it "
+        "looks at few keys</figcaption><div class=\"heads\">";
+    for (const Json& layer : layers) {
+      out += fmt::format("<div><span>layer {}</span>", layer.value("layer", 0));
+      for (double entropy : layer.value("entropy", std::vector<double>())) {
+        out += fmt::format("<i style=\"--share:{:.3f}\" title=\"{:.3f} nats\">{:.2f}</i>", entropy / most, entropy,
+                           entropy);
+      }
+      out += "</div>";
+    }
+    return out + "</div></figure>";
   }
 
   std::string cost() const {

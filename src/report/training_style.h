@@ -31,6 +31,9 @@ circle { fill: currentColor; stroke: var(--card); stroke-width: 1; }
 .tip { position: absolute; pointer-events: none; background: var(--card); border: 1px solid var(--line); border-radius: 8px; padding: 7px 10px;
   font-size: 12px; line-height: 1.45; box-shadow: 0 6px 20px #0003; font-variant-numeric: tabular-nums; z-index: 1; white-space: nowrap; }
 .tip div { display: flex; justify-content: space-between; gap: 14px; }
+.heads { display: grid; gap: 4px; padding: 4px; } .heads div { display: flex; gap: 4px; align-items: center; } .heads span { width: 70px;
+  font-size: 12px; color: var(--soft); } .heads i { flex: 1; min-width: 0; padding: 5px 0; text-align: center; font: 12px system-ui, sans-serif;
+  border-radius: 5px; color: #fff; background: hsl(222 62% calc(24% + 32% * var(--share))); overflow: hidden; }
 table { width: 100%; border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; }
 th, td { padding: 8px 14px; text-align: right; border-top: 1px solid var(--line); } tr:first-child > * { border-top: 0; }
 th { color: var(--soft); font-weight: 500; font-size: 13px; } th:first-child, td:first-child { text-align: left; } td:last-child { color: var(--soft); }
@@ -43,7 +46,7 @@ details summary { cursor: pointer; color: var(--soft); } .settings { columns: 3;
 )";
 
 inline constexpr std::string_view training_script = R"(
-for (const figure of document.querySelectorAll('.chart')) {
+for (const figure of document.querySelectorAll('.chart[data-end]')) {
   const svg = figure.querySelector('svg'), pointer = svg.querySelector('.pointer');
   const series = JSON.parse(figure.querySelector('script').textContent), end = +figure.dataset.end;
   const left = +svg.dataset.left, right = +svg.dataset.right, box = svg.viewBox.baseVal;

@@ -1,9 +1,12 @@
 // The pool on real threads. A decoded token has about a hundred parallel regions of some 100 µs, so workers spin a
-// little for the next region before they sleep, and a region waits only for the workers that joined it.
+// little for the next region before they sleep, and a region waits only for the workers that joined it. Each worker has
+// a run of tasks that follow each other, because kernels fetch ahead of where they read: what comes after a task's
+// memory should be its own next task's. Who is done helps the others.
 #include "threads/pool.h"
 
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -44,9 +47,12 @@ std::uint64_t region(std::uint64_t gate) { return gate / one_region; }
 
 struct Pool::State {
   alignas(64) std::atomic<std::uint64_t> gate{0};
-  alignas(64) std::atomic<std::int64_t> next{0};
   alignas(64) std::atomic<bool> running{false};
-  std::int64_t tasks = 0;
+  struct alignas(64) Run {
+    std::atomic<std::int64_t> next{0};
+    std::int64_t end = 0;
+  };
+  std::vector<Run> runs;  // one for each worker
   const Body* body = nullptr;
   bool spins = true;
 
@@ -67,12 +73,16 @@ struct Pool::State {
   }
 
   void work(int worker) {
+    const std::size_t count = runs.size(), own = static_cast<std::size_t>(worker);
     try {
-      for (std::int64_t task = next.fetch_add(1, std::memory_order_relaxed); task < tasks;
-           task = next.fetch_add(1, std::memory_order_relaxed))
-        (*body)(task, worker);
+      for (std::size_t i = 0; i < count; ++i) {
+        Run& run = runs[(own + i) % count];
+        for (std::int64_t task = run.next.fetch_add(1, std::memory_order_relaxed); task < run.end;
+             task = run.next.fetch_add(1, std::memory_order_relaxed))
+          (*body)(task, worker);
+      }
     } catch (...) {
-      next.store(tasks, std::memory_order_relaxed);
+      for (Run& run : runs) run.next.store(run.end, std::memory_order_relaxed);
       const std::lock_guard lock(mutex);
       if (!error) error = std::current_exception();
     }
@@ -121,6 +131,7 @@ Pool::Pool(int threads) : state_(std::make_unique<State>()) {
     throw UsageError("threads: found " + std::to_string(threads) + ", expected 1 to 65534");
   // Where threads outnumber processors, one that spins keeps another from its work.
   state_->spins = static_cast<unsigned>(threads) <= std::thread::hardware_concurrency();
+  state_->runs = std::vector<State::Run>(static_cast<std::size_t>(threads));
   for (int worker = 1; worker < threads; ++worker)
     state_->workers.emplace_back([state = state_.get(), worker] { state->live(worker); });
 }
@@ -143,10 +154,14 @@ void Pool::run(std::int64_t tasks, Body body) {
     return;
   }
 
-  state.tasks = tasks;
+  const auto count = static_cast<std::int64_t>(state.runs.size());
+  for (std::int64_t i = 0; i < count; ++i) {
+    State::Run& run = state.runs[static_cast<std::size_t>(i)];
+    run.next.store(tasks / count * i + std::min(i, tasks % count), std::memory_order_relaxed);
+    run.end = tasks / count * (i + 1) + std::min(i + 1, tasks % count);
+  }
   state.body = &body;
   state.error = nullptr;
-  state.next.store(0, std::memory_order_relaxed);
   state.gate.store((region(state.gate.load()) + 1) * one_region | open_bit);
   if (state.sleepers.load() > 0) {
     { const std::lock_guard lock(state.mutex); }

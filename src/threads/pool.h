@@ -43,8 +43,8 @@ class Pool {
   int threads() const;
 
   // Calls body(task, worker) once for each task of [0, tasks), with worker in [0, threads()), and returns when all are
-  // done. Each worker takes tasks in rising order. The first exception ends the run and is thrown here.
-  // A pool does one run at a time: a run inside a body, or from a second thread, is an Error.
+  // done. A worker's tasks follow each other, until it helps others with theirs. The first exception ends the run and
+  // is thrown here. A pool does one run at a time: a run inside a body, or from a second thread, is an Error.
   void run(std::int64_t tasks, Body body);
 
  private:

@@ -16,15 +16,15 @@ namespace reckon {
 struct DataOptions {
   std::vector<std::filesystem::path> paths = {};  // text files and folders of them, or one token file; none: the
                                                   // stories of train/stories.h
-  std::int64_t story_bytes = 2'000'000;  // so much of those
-  std::string tokenizer = "bytes";       // as load_tokenizer() takes it; a token file needs none
-  std::int64_t vocab_size = 0;           // of the model; 0: any
-  std::filesystem::path cache = {};      // folder for the token files of texts; made if need be
-  double validation = 0.1;               // share of the tokens that is held out: the last ones
-  std::int64_t context = 64;             // tokens of a window
-  std::uint64_t seed = 0;                // of the shuffling
-  int rank = 0, ranks = 1;               // this process among those that train together
-  int threads = 1;                       // that tokenize
+  std::int64_t story_bytes = 2'000'000;           // so much of those
+  std::string tokenizer = "bytes";                // as load_tokenizer() takes it; a token file needs none
+  std::int64_t vocab_size = 0;                    // of the model; 0: any
+  std::filesystem::path cache = {};               // folder for the token files of texts; made if need be
+  double validation = 0.1;                        // share of the tokens that is held out: the last ones
+  std::int64_t context = 64;                      // tokens of a window
+  std::uint64_t seed = 0;                         // of the shuffling
+  int rank = 0, ranks = 1;                        // this process among those that train together
+  int threads = 1;                                // that tokenize
 };
 
 // Where training is in the data; the same for all ranks. Saved and put back, it goes on with the same windows.

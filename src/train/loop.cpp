@@ -8,6 +8,8 @@
 #include <cmath>
 #include <map>
 
+#include "train/statistics.h"
+
 namespace reckon {
 namespace {
 
@@ -82,7 +84,7 @@ bool Loop::run() {
     progress_.seconds = before + seconds_since(began);
     const bool last = progress_.step == settings.schedule.steps;
     bool best = false;
-    if (data_.validation_windows() > 0 && (last || due(progress_.step, settings.eval_every))) {
+    if (last || due(progress_.step, settings.eval_every)) {
       evaluate();
       best = progress_.best_step == progress_.step;
     }
@@ -160,7 +162,27 @@ void Loop::log_layers() {
   metrics_->add({{"kind", "layers"}, {"step", progress_.step}, {"parts", parts}});
 }
 
+// What goes on inside, on the batch of this step.
+void Loop::log_statistics() {
+  trainer_.loss(ids_, labels_);
+  nlohmann::ordered_json activations = nlohmann::ordered_json::array(), attention = activations;
+  for (const LayerStatistics& layer : layer_statistics(trainer_)) {
+    if (layer.rms > 0) {
+      activations.push_back({{"part", fmt::format("layer {}", layer.layer)},
+                             {"root_mean_square", layer.rms},
+                             {"largest", layer.largest}});
+    }
+    if (!layer.head_entropy.empty()) {
+      attention.push_back({{"layer", layer.layer}, {"entropy", layer.head_entropy}});
+    }
+  }
+  metrics_->add(
+      {{"kind", "statistics"}, {"step", progress_.step}, {"activations", activations}, {"attention", attention}});
+}
+
 void Loop::evaluate() {
+  if (metrics_ != nullptr) log_statistics();
+  if (data_.validation_windows() == 0) return;
   const double loss = validation_loss(trainer_, data_, identity_.settings.eval_windows);
   progress_.validation = loss;
   const bool best = std::isfinite(loss) && (!progress_.best_validation || loss < *progress_.best_validation);

@@ -59,6 +59,7 @@ class Loop {
   void sample();
   void save();
   void log_layers();
+  void log_statistics();
   [[noreturn]] void stop_not_finite(double loss);
 
   Trainer& trainer_;

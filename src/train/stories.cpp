@@ -1,6 +1,7 @@
 #include "train/stories.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "backend/cpu/random.h"
@@ -9,16 +10,15 @@
 namespace reckon {
 namespace {
 
-// The word of each variable, by its place in StoryGrammar::variables; null: none yet.
-using Bound = std::vector<const StoryWord*>;
+// The word of each variable, by its place in StoryGrammar::variables.
+constexpr std::size_t no_word = std::numeric_limits<std::size_t>::max();
+using Bound = std::vector<std::size_t>;
 
 // Hero and friend have the same words to choose from, but are not the same.
-bool is_taken(const StoryGrammar& grammar, const Bound& bound, std::size_t variable, const StoryWord& word) {
-  for (std::size_t i = 0; i < bound.size(); ++i) {
-    if (i != variable && bound[i] && grammar.variables[i].alike == grammar.variables[variable].alike &&
-        *bound[i] == word) {
-      return true;
-    }
+bool is_taken(const StoryGrammar& grammar, const Bound& bound, std::size_t variable, std::size_t word) {
+  for (std::size_t i = grammar.variables[variable].alike; i < bound.size(); ++i) {
+    if (grammar.variables[i].alike != grammar.variables[variable].alike) break;
+    if (i != variable && bound[i] == word) return true;
   }
   return false;
 }
@@ -28,7 +28,7 @@ class Teller {
   Teller(const StoryGrammar& grammar, Random random) : grammar_(grammar), random_(random) {}
 
   std::string story() {
-    bound_.assign(grammar_.variables.size(), nullptr);
+    bound_.assign(grammar_.variables.size(), no_word);
     std::string text;
     std::vector<const std::vector<StorySentence>*> told;
     for (const StoryGrammar::Step& step : one_of(grammar_.plots)) {
@@ -38,12 +38,12 @@ class Teller {
       while (std::find(told.begin(), told.end(), choice) != told.end()) choice = &one_of(choices);
       told.push_back(choice);
       for (std::size_t i = 0; i < bound_.size(); ++i) {
-        if (!grammar_.variables[i].kept) bound_[i] = nullptr;
+        if (!grammar_.variables[i].kept) bound_[i] = no_word;
       }
       for (const StorySentence& sentence : *choice) {
         if (!text.empty()) text += ' ';
         for (const StoryPart& part : sentence) {
-          text += part.text.empty() ? inflected(word_of(part.variable), part.form, part.capital) : part.text;
+          text += part.text.empty() ? part.written[word_of(part.variable)] : part.text;
         }
       }
     }
@@ -56,12 +56,12 @@ class Teller {
     return list[random_.next() % list.size()];
   }
 
-  const StoryWord& word_of(std::size_t variable) {
-    while (!bound_[variable]) {
-      const StoryWord& word = one_of(grammar_.variables[variable].words);
-      if (!is_taken(grammar_, bound_, variable, word)) bound_[variable] = &word;
+  std::size_t word_of(std::size_t variable) {
+    while (bound_[variable] == no_word) {
+      const std::size_t word = random_.next() % grammar_.variables[variable].words.size();
+      if (!is_taken(grammar_, bound_, variable, word)) bound_[variable] = word;
     }
-    return *bound_[variable];
+    return bound_[variable];
   }
 
   const StoryGrammar& grammar_;
@@ -78,13 +78,12 @@ bool matches(const StoryGrammar& grammar, const StorySentence& sentence, std::si
     return text.starts_with(written) && matches(grammar, sentence, part + 1, text.substr(written.size()), bound);
   };
   if (!now.text.empty()) return rest_matches(now.text);
-  if (bound[now.variable]) return rest_matches(inflected(*bound[now.variable], now.form, now.capital));
-  for (const StoryWord& word : grammar.variables[now.variable].words) {
-    if (is_taken(grammar, bound, now.variable, word)) continue;
-    bound[now.variable] = &word;
-    if (rest_matches(inflected(word, now.form, now.capital))) return true;
+  std::size_t& word = bound[now.variable];
+  if (word != no_word) return rest_matches(now.written[word]);
+  for (word = 0; word < now.written.size(); ++word) {
+    if (!is_taken(grammar, bound, now.variable, word) && rest_matches(now.written[word])) return true;
   }
-  bound[now.variable] = nullptr;
+  word = no_word;
   return false;
 }
 
@@ -100,11 +99,12 @@ std::string stories(std::uint64_t seed, std::int64_t bytes) {
 
 bool is_story_sentence(std::string_view text) {
   const StoryGrammar& grammar = story_grammar();
-  Bound bound(grammar.variables.size(), nullptr);
+  Bound bound(grammar.variables.size(), no_word);
   for (const StoryGrammar::Scene& scene : grammar.scenes) {
     for (const std::vector<StorySentence>& choice : scene.choices) {
       for (const StorySentence& sentence : choice) {
-        std::fill(bound.begin(), bound.end(), nullptr);
+        if (!text.ends_with(sentence.back().text)) continue;  // a cheap look first
+        std::fill(bound.begin(), bound.end(), no_word);
         if (matches(grammar, sentence, 0, text, bound)) return true;
       }
     }

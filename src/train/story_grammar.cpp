@@ -29,6 +29,24 @@ bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 char lower(char c) { return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c; }
 char upper(char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; }
 
+// The word in this form; empty where the word's mark has no such form.
+std::string inflected(const StoryWord& word, std::string_view form, bool capital) {
+  std::string text = word.text;
+  if (const Form* by_gender = gendered_form(form)) {
+    if (word.mark != "he" && word.mark != "she") return "";
+    text = word.mark == "he" ? by_gender->he : by_gender->she;
+  } else if (form == "a") {
+    text = (std::string_view("aeiou").find(text.front()) == std::string_view::npos ? "a " : "an ") + text;
+  } else if (form == "at") {
+    if (word.mark.empty()) return "";
+    text = word.mark + " " + text;
+  } else if (!form.empty()) {
+    return "";
+  }
+  if (capital) text.front() = upper(text.front());
+  return text;
+}
+
 std::vector<std::string_view> cut(std::string_view text, std::string_view separator) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at <= text.size();) {
@@ -70,23 +88,23 @@ class Reader {
   }
 
   StoryPart slot_of(std::string_view text) const {
-    StoryPart part;
-    part.capital = is_upper(text.front());
-    std::string slot(text);
+    std::string slot(text), form;
     slot.front() = lower(slot.front());
+    StoryPart part;
     const std::size_t space = slot.find(' ');
     if (space != std::string::npos) {
-      part.form = slot.substr(0, space);
+      form = slot.substr(0, space);
       part.variable = variable_of(slot.substr(space + 1));
     } else if (gendered_form(slot)) {
-      part.form = slot;
+      form = slot;
       part.variable = variable_of("hero");
     } else {
       part.variable = variable_of(slot);
     }
     for (const StoryWord& word : grammar_.variables[part.variable].words) {
-      if (inflected(word, part.form, false).empty()) {
-        throw Error(fmt::format("the story grammar has no form '{}' of '{}'", part.form, word.text));
+      part.written.push_back(inflected(word, form, is_upper(text.front())));
+      if (part.written.back().empty()) {
+        throw Error(fmt::format("the story grammar has no form '{}' of '{}'", form, word.text));
       }
     }
     return part;
@@ -136,23 +154,6 @@ class Reader {
 const StoryGrammar& story_grammar() {
   static const StoryGrammar grammar = Reader().read();
   return grammar;
-}
-
-std::string inflected(const StoryWord& word, std::string_view form, bool capital) {
-  std::string text = word.text;
-  if (const Form* by_gender = gendered_form(form)) {
-    if (word.mark != "he" && word.mark != "she") return "";
-    text = word.mark == "he" ? by_gender->he : by_gender->she;
-  } else if (form == "a") {
-    text = (std::string_view("aeiou").find(text.front()) == std::string_view::npos ? "a " : "an ") + text;
-  } else if (form == "at") {
-    if (word.mark.empty()) return "";
-    text = word.mark + " " + text;
-  } else if (!form.empty()) {
-    return "";
-  }
-  if (capital) text.front() = upper(text.front());
-  return text;
 }
 
 std::vector<std::string_view> sentences_of(std::string_view text) {

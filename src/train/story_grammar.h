@@ -11,7 +11,6 @@ namespace reckon {
 // "Tom:he", "the park:in": the mark says the gender, or the word for being there.
 struct StoryWord {
   std::string text, mark;
-  bool operator==(const StoryWord&) const = default;
 };
 
 // What a slot or a piece of text between slots becomes. A slot is written {variable} or {form variable}:
@@ -21,10 +20,9 @@ struct StoryWord {
 //   {at place}                       with the word for being there
 // A slot that begins with a capital becomes a word that does.
 struct StoryPart {
-  std::string text;          // of a piece of text; empty: a slot
-  std::size_t variable = 0;  // its place in StoryGrammar::variables
-  std::string form;          // empty: the word itself
-  bool capital = false;
+  std::string text;                  // of a piece of text; empty: a slot
+  std::size_t variable = 0;          // its place in StoryGrammar::variables
+  std::vector<std::string> written;  // for each word of the variable, what stands in the slot
 };
 using StorySentence = std::vector<StoryPart>;
 
@@ -50,9 +48,6 @@ struct StoryGrammar {
 };
 
 const StoryGrammar& story_grammar();
-
-// The word in this form; empty where the word's mark has no such form.
-std::string inflected(const StoryWord& word, std::string_view form, bool capital);
 
 // Cuts a text at the ends of its sentences: behind . ! or ?, and quotes that close there, where a line ends or where a
 // space and then a capital or a quote follow. What comes behind the last end is no sentence.

@@ -7,6 +7,7 @@
 #include "backend/cpu/random.h"
 #include "count/ledger.h"
 #include "lowering/cpu.h"
+#include "lowering/narrow.h"
 #include "lowering/regions.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
@@ -24,6 +25,9 @@ namespace reckon {
 namespace {
 
 TrainerOptions filled(TrainerOptions options, const Model& model) {
+  if (options.precision != DType::float32 && options.precision != DType::bfloat16) {
+    throw UsageError(fmt::format("training in {}; expected float32 or bfloat16", dtype_name(options.precision)));
+  }
   options.threads = thread_count(options.threads);
   if (options.tokens == 0) options.tokens = model.context;
   if (options.tokens > model.context && model.positions.kind == Positions::Kind::learned) {
@@ -40,6 +44,7 @@ Program program_for(const Model& model, const TrainerOptions& options, const Com
   workload.dropout = options.dropout;
   workload.precision.weights = options.precision;
   Program program = lower_for_cpu(expand(program_of(model, workload)));
+  if (options.precision != DType::float32) program = keep_narrow(std::move(program), options.precision);
   return ranks == nullptr ? program : sum_over_ranks(std::move(program), ranks->size());
 }
 

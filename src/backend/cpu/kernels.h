@@ -26,6 +26,8 @@ void run_activate_backward(const Launch&);
 void run_norm_backward(const Launch&);
 void run_embed_backward(const Launch&);
 void run_dropout(const Launch&);
+void run_narrow(const Launch&);
+void run_widen(const Launch&);
 void run_sum_rows(const Launch&);
 void run_softcap_backward(const Launch&);
 void run_join_backward(const Launch&);

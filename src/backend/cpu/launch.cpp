@@ -10,6 +10,7 @@
 #include "ops/all_reduce.h"
 #include "ops/append.h"
 #include "ops/attend.h"
+#include "ops/convert.h"
 #include "ops/cross_entropy.h"
 #include "ops/dropout.h"
 #include "ops/embed.h"
@@ -67,6 +68,8 @@ Kernel cpu_kernel(const Operation& operation) {
       {&rms_norm_backward_operation, run_norm_backward},
       {&embed_backward_operation, run_embed_backward},
       {&dropout_operation, run_dropout},
+      {&narrow_operation, run_narrow},
+      {&widen_operation, run_widen},
       {&sum_rows_operation, run_sum_rows},
       {&softcap_backward_operation, run_softcap_backward},
       {&join_backward_operation, run_join_backward},
