@@ -149,7 +149,8 @@ TEST(OpGradientCases, AreThereForEveryOperationThatHasAGradient) {
     for (const Op& op : build(row).ops) differentiated.insert(op.operation);
   }
   for (const Operation* operation : all_operations()) {
-    if (operation->gradient != nullptr) EXPECT_TRUE(differentiated.contains(operation)) << operation->name;
+    if (operation->gradient == nullptr) continue;
+    EXPECT_TRUE(differentiated.contains(operation)) << operation->name;
   }
 }
 
