@@ -86,7 +86,8 @@ TEST(Stories, KeepToTheirHeroAndTheGenderOfAName) {
 TEST(Stories, OfShuffledWordsAreNotAccepted) {
   std::mt19937 random(1);
   std::string shuffled;
-  for (const std::string_view sentence : sentences_of(stories(5, 20'000))) {
+  const std::string text = stories(5, 20'000);
+  for (const std::string_view sentence : sentences_of(text)) {
     std::vector<std::string> words = words_of(sentence.substr(0, sentence.size() - 1));
     if (words.size() < 4) continue;
     std::reverse(words.begin() + 1, words.end());

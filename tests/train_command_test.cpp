@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 
 #include "program_fixture.h"
 
@@ -71,7 +72,7 @@ TEST_F(TrainProgram, AnInterruptedAndResumedRunEndsWithTheSameBytes) {
     ASSERT_EQ(run(quick("whole-" + precision, more)).code, 0);
     Words first = quick("parts-" + precision, more);
     *(std::find(first.begin(), first.end(), "--steps") + 1) = "6";
-    first.insert(first.end(), {"--save-every", "2", "--keep", "5"});
+    first.insert(first.end(), {"--save-every", "2", "--keep", "5", "--eval-every", "5"});
     ASSERT_EQ(run(first).code, 0);
     fs::remove_all(folder_ / ("parts-" + precision) /
                    "checkpoints/step-000006");  // as if it had been killed after step 5
@@ -133,6 +134,20 @@ TEST_F(TrainProgram, StopsWhereTheLossIsNotFiniteAndKeepsTheLastGoodCheckpoint) 
   EXPECT_NE(result.err.find("reckon: step "), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("the last good checkpoint is " + path("run") + "/checkpoints/step-"), std::string::npos)
       << result.err;
+}
+
+TEST_F(TrainProgram, AFullDiskIsOneSentenceAndLeavesTheCheckpointBeforeItWhole) {
+  ASSERT_EQ(run(quick("run")).code, 0);
+  // No file may have more than 100 blocks of 1,024 bytes; the weights have more.
+  const std::string command = "trap '' XFSZ; ulimit -f 100; " RECKON_PROGRAM " train --resume --steps 8 --out " +
+                              path("run") + " > /dev/null 2> " + path("err");
+  EXPECT_NE(std::system(("bash -c '" + std::regex_replace(command, std::regex("'"), "'\\''") + "'").c_str()), 0);
+  const std::string error = text_of(path("err"));
+  EXPECT_NE(error.find(" could not be saved"), std::string::npos) << error;
+  EXPECT_NE(error.find("checkpoints/step-000006 is whole"), std::string::npos) << error;
+  EXPECT_EQ(std::count(error.begin(), error.end(), '\n'), 1) << error;
+  EXPECT_EQ(run({"train", "--resume", "--steps", "8", "--out", path("run")}).code, 0);
+  expect_complaint({"train", "mini-gpt", "--out", "/dev/null/run"}, 1, "/dev/null/run/checkpoints: cannot be made");
 }
 
 TEST_F(TrainProgram, RefusesSettingsThatMakeNoSense) {

@@ -136,7 +136,8 @@ int run(int argc, char** argv) {
       "  reckon count llama-3.1-8b --phase decode --past 8k  what one more token costs\n"
       "  reckon explain mini-gpt                             the derivation of every number, step by step\n"
       "  reckon compare gpt2 gpt2-xl                         two models side by side\n"
-      "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n\n"
+      "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n"
+      "  reckon train mini-gpt                               learn from stories that come with reckon\n\n"
       "`reckon COMMAND --help` shows the options of a command.");
   add_count(program);
   add_explain(program);

@@ -224,6 +224,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   MetricsFile metrics(run.metrics(), checkpoint ? from.step : -1);
   const bool live = ::isatty(STDOUT_FILENO) != 0 && this_terminal().color;
   TrainView view(facts, this_terminal(), live, write_text);
+  if (checkpoint) view.recall(read_metrics(run.metrics()));
 
   fs::path saved;
   std::string sample;

@@ -135,6 +135,52 @@ void check_memory(const Model& model) {
                           model.name, binary_bytes(bytes), binary_bytes(memory)));
 }
 
+// The model that the command line names.
+struct Asked {
+  Model model;
+  bool weights = false;      // it has some, and is trained further
+  std::int64_t context = 0;  // of the windows that it learns from
+};
+
+Asked asked_model(const TrainCommand& command) {
+  const std::string& name = command.settings.model;
+  const Model described = load_model(name);
+  Changes changes = read_options(command.changes).changes;
+  const std::optional<std::int64_t> context = changes.context;
+  const bool weights = holds_weights(name);
+  if (weights) changes.context.reset();  // shorter windows, the same model
+  const Model model = modify(described, changes);
+  if (weights && !(model == described))
+    throw UsageError("a model with weights cannot be changed; leave the options out");
+  const Asked asked{model, weights, context.value_or(model.context)};
+  check_length(model, asked.context);
+  return asked;
+}
+
+Weights first_weights(const Model& model, const Settings& settings, bool from_files) {
+  const DType precision = settings.precision == "bfloat16" ? DType::bfloat16 : DType::float32;
+  if (from_files) return Weights::trainable(model, Weights::load(model, settings.model), precision);
+  const Initialisation init = settings.init == "scaled" ? Initialisation::scaled : Initialisation::gpt2;
+  return Weights::trainable(model, init, settings.seed, precision);
+}
+
+DataOptions data_options(const Settings& settings, const Model& model, const fs::path& run) {
+  DataOptions options;
+  options.tokenizer.clear();
+  options.vocab_size = model.vocab_size;
+  options.cache = run / "data";
+  options.validation = settings.validation;
+  options.context = settings.context;
+  options.seed = settings.seed;
+  options.paths.assign(settings.text.begin(), settings.text.end());
+  if (settings.tokens.empty()) return options;
+  if (fs::exists(settings.tokens) && !is_token_file(settings.tokens)) {
+    throw Error(fmt::format("{}: is no token file; text is given with --text", settings.tokens));
+  }
+  options.paths = {settings.tokens};
+  return options;
+}
+
 }  // namespace
 
 fs::path run_path(const TrainCommand& command) {
@@ -179,82 +225,48 @@ std::optional<Checkpoint> find_checkpoint(const TrainCommand& command, const fs:
 
 Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& checkpoint, const fs::path& run,
                  bool leads) {
-  Prepared prepared;
-  Settings settings = with_usual_values(command);
   const fs::path tokenizer_file = run / "tokenizer.json";
-  const bool named = !settings.model.empty();
-  Setting changes = read_options(command.changes);
-  std::optional<Json> base;
-  if (checkpoint) {
-    settings = resumed_settings(command, settings, checkpoint->identity.settings);
-    prepared.model = read_config(Json::parse(checkpoint->identity.config), checkpoint->folder.string());
-  }
-  validate(settings);
+  Settings settings = with_usual_values(command);
+  if (checkpoint) settings = resumed_settings(command, settings, checkpoint->identity.settings);
   if (!settings.tokens.empty() && !settings.text.empty()) throw UsageError("give either --text or --tokens");
 
-  // The model that was asked for, if any.
-  const bool weights = named && holds_weights(command.settings.model);
-  Model asked;
+  std::optional<Asked> asked;
   std::string tokenizer = checkpoint ? checkpoint->identity.tokenizer : "";
-  if (named) {
-    base = load_config(command.settings.model);
-    asked = load_model(command.settings.model);
-    const std::optional<std::int64_t> context = changes.changes.context;
-    if (weights) changes.changes.context.reset();  // shorter windows, the same model
-    const Model changed = modify(asked, changes.changes);
-    if (weights && !(changed == asked))
-      throw UsageError("a model with weights cannot be changed; leave the options out");
-    asked = changed;
+  if (!command.settings.model.empty()) {
+    asked = asked_model(command);
     if (!checkpoint) {
-      settings.context = context.value_or(asked.context);
-      check_length(asked, settings.context);
-    }
-    const bool own = settings.tokenizer.empty() && settings.tokens.empty();
-    if (own && !checkpoint) {
-      settings.tokenizer = weights ? command.settings.model : fmt::format("train:{}", asked.vocab_size);
-    }
-    if (!settings.tokenizer.empty() && !checkpoint) {
-      tokenizer = leads ? tokenizer_text(settings, command.threads) : read_text(tokenizer_file, largest_tokenizer);
+      settings.context = asked->context;
+      if (settings.tokenizer.empty() && settings.tokens.empty()) {
+        settings.tokenizer = asked->weights ? settings.model : fmt::format("train:{}", asked->model.vocab_size);
+      }
+      if (!settings.tokenizer.empty()) {
+        tokenizer = leads ? tokenizer_text(settings, command.threads) : read_text(tokenizer_file, largest_tokenizer);
+      }
     }
     // A tokenizer of one's own choice says how large the vocabulary is.
-    if (command.given.contains("tokenizer") && !changes.changes.vocab && !weights) {
-      Changes vocab;
-      vocab.vocab = std::ssize(parse_tokenizer_json(tokenizer, "tokenizer.json").tokens);
-      asked = modify(asked, vocab);
+    if (command.given.contains("tokenizer") && !read_options(command.changes).changes.vocab && !asked->weights) {
+      Changes changes;
+      changes.vocab = std::ssize(parse_tokenizer_json(tokenizer, "tokenizer.json").tokens);
+      asked->model = modify(asked->model, changes);
     }
-    const Json config = changed_config(*base, asked);
-    if (checkpoint) check_same_model(config, Json::parse(checkpoint->identity.config));
-    prepared.identity.config = config.dump(2) + "\n";
   }
+
+  Prepared prepared;
+  if (asked)
+    prepared.identity.config = changed_config(load_config(command.settings.model), asked->model).dump(2) + "\n";
   if (checkpoint) {
+    if (asked) check_same_model(Json::parse(prepared.identity.config), Json::parse(checkpoint->identity.config));
     prepared.identity.config = checkpoint->identity.config;
+    prepared.model = read_config(Json::parse(prepared.identity.config), checkpoint->folder.string());
   } else {
-    prepared.model = asked;
+    prepared.model = asked->model;
   }
   check_memory(prepared.model);
-
-  const DType precision = settings.precision == "bfloat16" ? DType::bfloat16 : DType::float32;
-  const Initialisation init = settings.init == "scaled" ? Initialisation::scaled : Initialisation::gpt2;
-  prepared.weights = weights && !checkpoint
-                         ? Weights::trainable(asked, Weights::load(asked, command.settings.model), precision)
-                         : Weights::trainable(prepared.model, init, settings.seed, precision);
-
-  prepared.data.vocab_size = prepared.model.vocab_size;
-  prepared.data.cache = run / "data";
-  prepared.data.validation = settings.validation;
-  prepared.data.context = settings.context;
-  prepared.data.seed = settings.seed;
-  prepared.data.tokenizer.clear();
+  prepared.weights = first_weights(prepared.model, settings, asked && asked->weights && !checkpoint);
+  prepared.data = data_options(settings, prepared.model, run);
   if (!tokenizer.empty()) {
     if (leads) atomic_write(tokenizer_file, tokenizer);
     prepared.data.tokenizer = tokenizer_file.string();
-  }
-  for (const std::string& path : settings.text) prepared.data.paths.emplace_back(path);
-  if (!settings.tokens.empty()) {
-    if (fs::exists(settings.tokens) && !is_token_file(settings.tokens)) {
-      throw Error(fmt::format("{}: is no token file; text is given with --text", settings.tokens));
-    }
-    prepared.data.paths = {settings.tokens};
   }
   prepared.identity.settings = settings;
   prepared.identity.tokenizer = tokenizer;

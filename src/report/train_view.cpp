@@ -94,6 +94,16 @@ TrainView::~TrainView() {
   if (drawn_ > 0) write_(std::string(end_drawing));
 }
 
+void TrainView::recall(const std::vector<nlohmann::ordered_json>& metrics) {
+  for (const auto& line : metrics) {
+    const std::string kind = line.value("kind", "");
+    if (!line.contains("loss") || !line["loss"].is_number()) continue;
+    const std::pair point(line.value("step", 0.0), line["loss"].get<double>());
+    if (kind == "step") state_.curve.points.push_back(point);
+    if (kind == "evaluation") state_.curve.marks.push_back(point);
+  }
+}
+
 void TrainView::step(const StepReport& report) {
   if (first_step_ < 0) first_step_ = report.step - 1;
   const auto blend = [&](double& average, double value) {

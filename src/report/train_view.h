@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -47,6 +48,7 @@ class TrainView {
   TrainView(const TrainView&) = delete;
   TrainView& operator=(const TrainView&) = delete;
 
+  void recall(const std::vector<nlohmann::ordered_json>& metrics);  // of a run that is resumed
   void step(const StepReport& report);
   void evaluation(const EvaluationReport& report);
   void finish();  // draws the last state and leaves it

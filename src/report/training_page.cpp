@@ -221,9 +221,12 @@ class Page {
   // The entropy of each head at the end: a row for each layer.
   std::string heads() const {
     const Json layers = statistics_.back()->value("attention", Json::array());
-    double most = 0;
+    double least = INFINITY, most = 0;
     for (const Json& layer : layers) {
-      for (double entropy : layer.value("entropy", std::vector<double>())) most = std::max(most, entropy);
+      for (double entropy : layer.value("entropy", std::vector<double>())) {
+        least = std::min(least, entropy);
+        most = std::max(most, entropy);
+      }
     }
     if (most == 0) return "";
     std::string out =
@@ -232,8 +235,8 @@ class Page {
     for (const Json& layer : layers) {
       out += fmt::format("<div><span>layer {}</span>", layer.value("layer", 0));
       for (double entropy : layer.value("entropy", std::vector<double>())) {
-        out += fmt::format("<i style=\"--share:{:.3f}\" title=\"{:.3f} nats\">{:.2f}</i>", entropy / most, entropy,
-                           entropy);
+        out += fmt::format("<i style=\"--share:{:.3f}\" title=\"{:.3f} nats\">{:.2f}</i>",
+                           (entropy - least) / std::max(most - least, 1e-9), entropy, entropy);
       }
       out += "</div>";
     }

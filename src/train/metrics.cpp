@@ -28,6 +28,7 @@ MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t step) : path_(
   std::string kept;
   for_lines(path_, [&](const std::string& text, const Json& line) {
     const auto at = line.find("step");
+    if (line.value("kind", Json()) == "end") return;  // it goes on
     if (at != line.end() && at->is_number_integer() && at->get<std::int64_t>() <= step) kept += text + "\n";
   });
   atomic_write(path_, kept);

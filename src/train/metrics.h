@@ -12,7 +12,7 @@ namespace reckon {
 
 class MetricsFile {
  public:
-  // Goes on after step `step`: lines of later steps, and one that was cut off, are dropped.
+  // Goes on after step `step`: lines of later steps, of the end, and one that was cut off are dropped.
   MetricsFile(std::filesystem::path path, std::int64_t step);
 
   void add(const nlohmann::ordered_json& line);  // buffered

@@ -1,0 +1,135 @@
+// The small parts of a training run: its settings and metrics, the config.json of a changed model, what is drawn.
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include <fstream>
+
+#include "folder_fixture.h"
+#include "model/changed_config.h"
+#include "model/load.h"
+#include "model/modify.h"
+#include "model/read.h"
+#include "report/page_chart.h"
+#include "report/text.h"
+#include "report/train_view.h"
+#include "train/metrics.h"
+#include "train/settings.h"
+
+namespace reckon {
+namespace {
+
+using Metrics = FolderTest;
+
+TEST_F(Metrics, DropsLinesOfLaterStepsAndOneThatWasCutOff) {
+  const fs::path path = folder_ / "metrics.jsonl";
+  std::ofstream(path) << R"({"kind":"run","step":0})"
+                         "\n"
+                         R"({"kind":"step","step":1})"
+                         "\n"
+                         R"({"kind":"step","step":2})"
+                         "\n"
+                      << R"({"kind":"step","step":3})"
+                         "\n"
+                         R"({"kind":"st)";
+  {
+    MetricsFile metrics(path, 2);
+    metrics.add({{"kind", "step"}, {"step", 3}, {"new", true}});
+  }
+  const auto lines = read_metrics(path);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[2]["step"], 2);
+  EXPECT_EQ(lines[3]["new"], true);
+  EXPECT_NE(error_of([&] { read_metrics(folder_ / "none"); }).find("cannot be opened"), std::string::npos);
+}
+
+TEST(Settings, ReadBackAsTheyWereWritten) {
+  Settings settings;
+  settings.text = {"a.txt", "b"};
+  settings.schedule = {Schedule::Kind::wsd, 3e-4, 1.0 / 3, 7, 99, 0.5};
+  settings.seed = ~std::uint64_t{0};
+  settings.beta2 = 0.1 + 0.2;
+  const std::string text = to_json(settings).dump();
+  EXPECT_EQ(settings_of(nlohmann::ordered_json::parse(text)), settings);
+  auto without = to_json(settings);
+  without.erase("clip");
+  EXPECT_EQ(error_of([&] { settings_of(without); }), "the settings of the run have no \"clip\"");
+  EXPECT_TRUE(may_change("save_every"));
+  EXPECT_FALSE(may_change("lr"));
+  EXPECT_EQ(flag_of("min_lr"), "--min-lr");
+}
+
+TEST(ChangedConfig, ReadsBackAsTheChangedModelForEveryFamilyThatCanSaySo) {
+  for (const char* name : {"gpt2", "mini-gpt", "llama-3.1-8b", "mixtral-8x7b", "gemma-2-2b", "gpt-neo-125m",
+                           "falcon-7b", "qwen3-0.6b", "bloom-560m"}) {
+    const Model model = load_model(name);
+    Changes changes;
+    changes.layers = 2;
+    changes.vocab = 256;
+    changes.context = 64;
+    const Model changed = modify(model, changes);
+    const auto config = changed_config(load_config(name), changed);
+    EXPECT_TRUE(read_config(config, name) == changed) << name;
+  }
+}
+
+TEST(ChangedConfig, SaysNanoGptsFormAndRefusesWhatTheFamilyCannotSay) {
+  Changes changes;
+  changes.d_model = 128;
+  changes.heads = 4;
+  changes.bias = false;
+  const Model changed = modify(load_model("gpt2"), changes);
+  const auto config = changed_config(load_config("gpt2"), changed);
+  EXPECT_EQ(config["bias"], false);
+  EXPECT_EQ(config["n_inner"], 512);
+  EXPECT_TRUE(read_config(config, "gpt2") == changed);
+  Changes other;
+  other.positions = Changes::PositionKind::rope;
+  EXPECT_THROW(changed_config(load_config("gpt2"), modify(load_model("gpt2"), other)), UsageError);
+}
+
+TEST(TrainView, ThePanelFitsItsWidthAndDrawsACurveThatFalls) {
+  RunFacts facts{"mini-gpt", "run", 131392, 8, 32, 1, 100e9, 1 << 20, 1 << 20, 2 << 20, 3 << 20};
+  RunState state;
+  state.now = {50, 100, 2.5, 1e-3, 0.7, 5000, 4e9, 3.2};
+  state.flops_rate = 25e9;
+  state.evaluation = EvaluationReport{40, 2.75, true};
+  for (int i = 1; i <= 50; ++i) state.curve.points.emplace_back(i, 6 - 0.07 * i);
+  state.curve.marks.emplace_back(40, 2.75);
+  state.curve.x_end = 100;
+  const auto lines = train_panel(facts, state, {100, false});
+  std::string all;
+  for (const std::string& line : lines) {
+    EXPECT_LE(display_width(line), 100) << line;
+    all += line + "\n";
+  }
+  for (const char* part :
+       {"step 50 of 100", "2.5000", "2.7500 at step 40, the best", "25.0, 25% of this machine's 100"}) {
+    EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
+  }
+  // High at the left, low in the middle, nothing at the right.
+  const Curve curve{{{1, 6}, {50, 2}}, {}, 100};
+  const auto drawn = curve_lines(curve, 58, 4, false);
+  EXPECT_TRUE(drawn[0].substr(drawn[0].find("┤") + 3).starts_with("⠈")) << drawn[0];
+  EXPECT_EQ(display_width(drawn[3].substr(drawn[3].find("┤") + 3)), 50);
+}
+
+TEST(PageChart, LeavesOutWhatIsNotFiniteAndEscapesNames) {
+  PageChart chart{"a <b>", "",    "step",
+                  true,    false, {{"x</script>", "red", PageSeries::Style::line, {{1, 1}, {2, NAN}, {3, 0}, {4, 2}}}}};
+  const std::string svg = page_chart(chart);
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  EXPECT_NE(svg.find("a &lt;b&gt;"), std::string::npos);
+  EXPECT_EQ(svg.find("x</script>"), std::string::npos);
+  EXPECT_EQ(page_chart({}), "");
+}
+
+TEST(PageChart, ThinningKeepsTheMean) {
+  std::vector<std::pair<double, double>> points;
+  for (int i = 0; i < 1000; ++i) points.emplace_back(i, i % 2);
+  const auto few = thinned(points, 100);
+  ASSERT_EQ(few.size(), 100u);
+  for (const auto& [x, y] : few) EXPECT_DOUBLE_EQ(y, 0.5);
+}
+
+}  // namespace
+}  // namespace reckon
