@@ -121,6 +121,12 @@ std::optional<double> whole_validation(Trainer& trainer, const Dataset& data, co
   return validation_loss(trainer, data);
 }
 
+// How to go on with a run: as many processes as began it.
+std::string resume_command(const Settings& settings, const fs::path& run) {
+  const std::string launch = settings.ranks > 1 ? fmt::format("mpirun -n {} ", settings.ranks) : "";
+  return fmt::format("{}reckon train --resume --out {}", launch, run.string());
+}
+
 void say_end(const Progress& progress, std::optional<double> validation, const fs::path& folder,
              const std::string& sample, const Settings& settings, bool tokenizer) {
   std::string out =
@@ -137,7 +143,7 @@ void say_end(const Progress& progress, std::optional<double> validation, const f
   out += fmt::format("  reckon generate {} {} --tokens 100\n", folder.string(),
                      tokenizer ? "\"" + prompt + "\"" : "--ids 1");
   out += fmt::format("  reckon report {}\n", run.string());
-  out += fmt::format("  reckon train --resume --out {} --steps {}\n", run.string(), 2 * settings.schedule.steps);
+  out += fmt::format("  {} --steps {}\n", resume_command(settings, run), 2 * settings.schedule.steps);
   write_text(out);
 }
 
@@ -247,8 +253,8 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   const bool finished = loop.run();
   view.finish();
   if (!finished) {
-    throw Error(fmt::format("interrupted after step {}, which is saved; `reckon train --resume --out {}` goes on",
-                            loop.progress().step, run.path().string()));
+    throw Error(fmt::format("interrupted after step {}, which is saved; `{}` goes on", loop.progress().step,
+                            resume_command(settings, run.path())));
   }
   if (saved.empty()) saved = checkpoint->folder;
   const std::optional<double> validation = whole_validation(trainer, data, settings, loop.progress());
