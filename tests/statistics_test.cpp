@@ -34,5 +34,30 @@ TEST(Statistics, UniformAttentionHasTheEntropyOfItsLength) {
   }
 }
 
+// What is kept in bfloat16 is read as such; queries and keys are no longer there in float32.
+TEST(Statistics, OfBfloat16AreThoseOfFloat32ToItsDigits) {
+  const Model model = load_model("mini-gpt");
+  std::vector<LayerStatistics> wide;
+  for (DType precision : {DType::float32, DType::bfloat16}) {
+    TrainerOptions options;
+    options.precision = precision;
+    Trainer trainer(model, Weights::trainable(model, Initialisation::gpt2, 1, precision), options);
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(trainer.options().tokens)), labels = ids;
+    std::iota(ids.begin(), ids.end(), 0);
+    trainer.loss(ids, labels);
+    const std::vector<LayerStatistics> layers = layer_statistics(trainer);
+    if (precision == DType::float32) {
+      wide = layers;
+      continue;
+    }
+    ASSERT_EQ(layers.size(), wide.size());
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      EXPECT_NEAR(layers[i].rms, wide[i].rms, 0.02 * wide[i].rms);
+      EXPECT_NEAR(layers[i].largest, wide[i].largest, 0.02 * wide[i].largest);
+      EXPECT_TRUE(layers[i].head_entropy.empty());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reckon
