@@ -31,7 +31,8 @@ need() {
 build() {
   local preset=$1 version
   shift
-  need g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev libhwy-dev libopenblas-dev
+  need g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev libhwy-dev libopenblas-dev \
+    libopenmpi-dev openmpi-bin
   version=$(cmake --version | sed -n 's/^cmake version \([0-9]*\.[0-9]*\).*/\1/p')
   if [[ $(printf '%s\n' 3.25 "$version" | sort -V | head -n 1) != 3.25 ]]; then
     say "cmake is $version; 3.25 or newer is needed (Debian 12, Ubuntu 23.04 and newer have it)"

@@ -6,6 +6,7 @@
 #include "ops/add.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
@@ -59,13 +60,13 @@ TensorId normed_heads(Builder& b, Norm::Kind kind, bool own) {
 }
 
 struct Heads {
-  std::int64_t tokens = 5, heads = 4, kv_heads = 2, d_head = 3, d_value = 3;
+  std::int64_t tokens = 5, heads = 4, kv_heads = 2, d_head = 3, d_value = 3, batch = 2;
 };
 
 TensorId attended(Builder& b, const AttentionRule& rule, bool sinks = false, const Heads& h = {}) {
-  const TensorId q = input(b, "query", {2, h.tokens, h.heads, h.d_head});
-  const TensorId k = input(b, "key", {2, h.tokens, h.kv_heads, h.d_head});
-  const TensorId v = input(b, "value", {2, h.tokens, h.kv_heads, h.d_value});
+  const TensorId q = input(b, "query", {h.batch, h.tokens, h.heads, h.d_head});
+  const TensorId k = input(b, "key", {h.batch, h.tokens, h.kv_heads, h.d_head});
+  const TensorId v = input(b, "value", {h.batch, h.tokens, h.kv_heads, h.d_value});
   const TensorId s = scores(b, q, k, rule, "scores");
   const TensorId p = softmax(b, s, sinks ? weight(b, "sinks", {h.heads}) : no_tensor, rule, "weights");
   return mix(b, p, v, rule, "mixed");
@@ -206,8 +207,8 @@ const std::vector<GradientCase>& gradient_cases() {
       {"attention_with_sinks", [](B& b) { return attended(b, {true, 0, 0.7, 0.0, 0.0}, true); }},
       {"attention_capped_in_a_window_with_sinks", [](B& b) { return attended(b, {true, 3, 0.7, 1.2, 0.0}, true); }},
       // More queries than a block of the kernel holds.
-      {"attention_in_two_blocks", [](B& b) { return attended(b, {true, 0, 0.7, 0.0, 0.0}, false, {67, 2, 1, 2, 1}); }},
-      {"attention_in_two_blocks_in_a_window", [](B& b) { return attended(b, {true, 5, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1}); }},
+      {"attention_in_two_blocks", [](B& b) { return attended(b, {true, 0, 0.7, 0.0, 0.0}, false, {67, 2, 1, 2, 1, 1}); }},
+      {"attention_in_two_blocks_in_a_window", [](B& b) { return attended(b, {true, 5, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1, 1}); }},
 
       {"matmul", [](B& b) { return multiplied(b, false); }},
       {"matmul_with_bias", [](B& b) { return multiplied(b, true); }},
@@ -218,6 +219,7 @@ const std::vector<GradientCase>& gradient_cases() {
       {"residual", [](B& b) { return residual(b, 1.0); }},
       {"residual_scaled", [](B& b) { return residual(b, 0.4); }},
       {"scale", [](B& b) { return scale(b, input(b, "x", {2, 3, 4}), 0.5, "y"); }},
+      {"dropout", [](B& b) { return dropout(b, input(b, "x", {2, 3, 11}), 0.3, 2, "y"); }},
       {"softcap", [](B& b) { return softcap(b, input(b, "x", {2, 3, 11}), 1.3, "y"); }},
       {"rope_halves", [](B& b) { return rotated(b, 8, false); }},
       {"rope_interleaved", [](B& b) { return rotated(b, 8, true); }},

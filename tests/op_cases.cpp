@@ -7,6 +7,7 @@
 #include "ops/activate.h"
 #include "ops/adamw.h"
 #include "ops/add.h"
+#include "ops/all_reduce.h"
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
@@ -166,6 +167,14 @@ TensorId experts_projected(Builder& b) {
          {y}, {{"activate", 1}, {"activation", static_cast<double>(Activation::silu)}});
   return y;
 }
+// Two gradients of 5 × 4 and 3 elements, 80 and 12 bytes, which take 128 and 64; summed over 4 ranks.
+TensorId summed_over_ranks(Builder& b, const Operation& operation) {
+  const TensorId first = b.tensor(TensorKind::gradient, "g", {5, 4}, DType::float32);
+  const TensorId second = b.tensor(TensorKind::gradient, "h", {3}, DType::float32);
+  const bool wait = &operation == &all_reduce_wait_operation;
+  b.emit(operation, {first, second}, wait ? TensorIds{first, second} : TensorIds{}, {{"ranks", 4}});
+  return first;
+}
 TensorId stepped(Builder& b, const Shape& shape, bool decay) {
   const TensorId w = weight(b, shape);
   const TensorId gradient = b.tensor(TensorKind::gradient, "g", shape, DType::float32);
@@ -224,6 +233,9 @@ const std::vector<OpCase>& op_cases() {
       {"activate_backward", "clamped, gated", back, 0, [](B& b) { return gated(b, A::silu, 7.0); }, {{2, 3, 4}, {2, 3, 4}}, 0, 456, 288, 192, {{"n", 24}}},
 
       {"squared_norm", "", ahead, 0, [](B& b) { return squared_norm(b, no_tensor, weight(b, {3, 4})); }, {{}}, 0, 24, 48, 4, {{"n", 12}}},
+      // Of 192 bytes, a rank keeps 48 and sends 144; it sums 12 elements of 4 ranks.
+      {"all_reduce_start", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_start_operation); }, {}, 0, 0, 144, 144, {}},
+      {"all_reduce_wait", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_wait_operation); }, {{5, 4}, {3}}, 0, 36, 144, 144, {{"R", 4}, {"s", 12}}},
       {"adamw", "with decay", ahead, 0, [](B& b) { return stepped(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 192, 196, 144, {{"n", 12}}},
       {"adamw", "without decay", ahead, 0, [](B& b) { return stepped(b, {5}, false); }, {{5}, {5}, {5}}, 0, 75, 84, 60, {{"n", 5}}},
 

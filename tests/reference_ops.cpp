@@ -2,10 +2,12 @@
 #include "reference_ops.h"
 
 #include "reference_call.h"
+#include "backend/cpu/random.h"
 #include "ops/activate.h"
 #include "ops/add.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/dropout.h"
 #include "ops/embed.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
@@ -44,6 +46,17 @@ void sum(const Call& c) {
 void multiply_by(const Call& c) {
   Values& y = c.out(0);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = c.number("factor") * c.in(0)[i];
+}
+
+// What is dropped is told by the hash of (seed 0, no layer, stream, element).
+void drop(const Call& c) {
+  Values& y = c.out(0);
+  const double probability = c.number("probability");
+  const std::uint64_t seed = mixed(mixed(0) + static_cast<std::uint64_t>(c.op.attributes.whole("stream")));
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const bool dropped = static_cast<double>(mixed(seed + i) >> 11) * 0x1p-53 < probability;
+    y[i] = dropped ? 0.0 : c.in(0)[i] / (1.0 - probability);
+  }
 }
 
 double capped(double x, double cap) { return cap == 0 ? x : cap * std::tanh(x / cap); }
@@ -232,6 +245,7 @@ Rule rule_of(const Operation& operation) {
       {&embed_operation, embed_rows},
       {&add_operation, sum},
       {&scale_operation, multiply_by},
+      {&dropout_operation, drop},
       {&softcap_operation, cap},
       {&matmul_operation, product},
       {&activate_operation, activate_all},

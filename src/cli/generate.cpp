@@ -46,24 +46,27 @@ double prefill_flops(const Model& model, std::int64_t tokens) {
 
 std::string tokens_text(std::int64_t tokens) { return fmt::format("{} {}", tokens, tokens == 1 ? "token" : "tokens"); }
 
+// With the shares of what this machine can do, where the run was long enough to be worth measuring that.
 void say_pace(Engine& engine, const Pace& pace) {
-  const MachineLimits limits = measure_limits(engine);
+  constexpr double worthwhile = 0.2;  // seconds
+  std::optional<MachineLimits> limits;
+  if (pace.prefill_seconds + pace.decode_seconds >= worthwhile) limits = measure_limits(engine);
   std::string line;
   if (pace.prefill_seconds > 0 && pace.prefill_tokens > 0) {
     const auto tokens = static_cast<double>(pace.prefill_tokens);
     line += fmt::format("prefill {}, {:.1f} tokens/s", tokens_text(pace.prefill_tokens), tokens / pace.prefill_seconds);
-    if (pace.prefill_tokens <= engine.model().context) {  // more: the window slid, and it was several
+    if (limits && pace.prefill_tokens <= engine.model().context) {  // more: the window slid, and it was several
       const double rate = prefill_flops(engine.model(), pace.prefill_tokens) / pace.prefill_seconds;
-      line += fmt::format(" ({} of the product limit)", percent(rate / limits.product_flops_per_second, 0));
+      line += fmt::format(" ({} of the product limit)", percent(rate / limits->product_flops_per_second, 0));
     }
   }
   if (pace.decode_seconds > 0 && pace.decode_tokens > 0) {
     const double each = static_cast<double>(pace.decode_tokens) / pace.decode_seconds;
     line +=
         fmt::format("{}decode {}, {:.1f} tokens/s", line.empty() ? "" : " · ", tokens_text(pace.decode_tokens), each);
-    if (limits.read_bytes_per_second > 0) {
+    if (limits && limits->read_bytes_per_second > 0) {
       const double flow = each * static_cast<double>(engine.weights().bytes());
-      line += fmt::format(" ({} of the read limit)", percent(flow / limits.read_bytes_per_second, 0));
+      line += fmt::format(" ({} of the read limit)", percent(flow / limits->read_bytes_per_second, 0));
     }
   }
   fmt::print(stderr, "{}\n", line);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <reckon/reckon.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -10,10 +11,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <thread>
 
 #include "cli/run_options.h"
 #include "cli/train_setup.h"
+#include "processes/communicator.h"
 #include "report/numbers.h"
 #include "report/train_view.h"
 #include "report/training_page.h"
@@ -133,6 +136,12 @@ std::string generate_command(const fs::path& folder, const Settings& settings, c
 
 bool on_stories(const Settings& settings) { return settings.text.empty() && settings.tokens.empty(); }
 
+// How to go on with a run: as many processes as began it.
+std::string resume_command(const Settings& settings, const fs::path& run) {
+  const std::string launch = settings.ranks > 1 ? fmt::format("mpirun -n {} ", settings.ranks) : "";
+  return fmt::format("{}reckon train --resume --out {}", launch, run.string());
+}
+
 void say_end(const Progress& progress, std::optional<double> validation, const fs::path& folder,
              const std::string& sample, const Settings& settings, const Tokenizer* tokenizer) {
   std::string out =
@@ -151,33 +160,90 @@ void say_end(const Progress& progress, std::optional<double> validation, const f
   out += "\nNext:\n";
   out += fmt::format("  {}\n", generate_command(folder, settings, tokenizer));
   out += fmt::format("  reckon report {}\n", run.string());
-  out += fmt::format("  reckon train --resume --out {} --steps {}\n", run.string(), 2 * progress.step);
+  out += fmt::format("  {} --steps {}\n", resume_command(settings, run), 2 * progress.step);
   write_text(out);
 }
 
-}  // namespace
+// As many as this process may use: those it was bound to, or its share of the machine's.
+int usual_threads(const Communicator& ranks) {
+  const int all = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+#ifdef __linux__
+  cpu_set_t bound;
+  if (::sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all) return CPU_COUNT(&bound);
+#endif
+  return std::max(1, all / ranks.neighbours());
+}
 
-void run_training(TrainCommand command) {
-  guard_mapped_files();
-  if (command.threads == 0) command.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  RunFolder run(run_path(command));
-  const std::optional<Checkpoint> checkpoint = find_checkpoint(command, run.path());
-  Prepared prepared = prepare(command, checkpoint, run.path());
-  Settings& settings = prepared.identity.settings;
+// The path that rank 0 has.
+fs::path shared_path(Communicator& ranks, const fs::path& path) {
+  std::string text = path.string();
+  std::uint64_t length = text.size();
+  ranks.broadcast(std::as_writable_bytes(std::span(&length, 1)));
+  text.resize(length);
+  ranks.broadcast(std::as_writable_bytes(std::span(text)));
+  return text;
+}
 
-  DataOptions data_options = prepared.data;
-  data_options.threads = command.threads;
-  const Dataset data(data_options);
-  prepared.identity.data = hash_of_file(data.token_file());
-  if (checkpoint && checkpoint->identity.data != prepared.identity.data) {
+struct Setup {
+  std::optional<Checkpoint> checkpoint;
+  Prepared prepared;
+  Dataset data;
+};
+
+Setup set_up(const TrainCommand& command, const fs::path& run, const Communicator& ranks) {
+  std::optional<Checkpoint> checkpoint = find_checkpoint(command, run);
+  Prepared prepared = prepare(command, checkpoint, run, ranks.leads());
+  DataOptions options = prepared.data;
+  options.threads = command.threads;
+  options.rank = ranks.rank();
+  options.ranks = ranks.size();
+  Setup setup{std::move(checkpoint), std::move(prepared), Dataset(options)};
+  std::string& data = setup.prepared.identity.data;
+  data = hash_of_file(setup.data.token_file());
+  if (setup.checkpoint && setup.checkpoint->identity.data != data) {
     throw Error(
-        fmt::format("{}: the data are not those that the run began with: {}", run.path().string(), data.description()));
+        fmt::format("{}: the data are not those that the run began with: {}", run.string(), setup.data.description()));
   }
-  Trainer trainer(prepared.model, std::move(*prepared.weights), trainer_options(settings, command.threads));
+  return setup;
+}
+
+Progress progress_of(const std::optional<Checkpoint>& checkpoint) {
+  return checkpoint ? checkpoint->progress : Progress{};
+}
+
+void catch_signals() {
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+}
+
+// Trains beside rank 0, which prints and writes.
+void follow(const TrainCommand& command, Communicator& ranks) {
+  const fs::path run = shared_path(ranks, {});
+  Setup setup = set_up(command, run, ranks);
+  const Settings& settings = setup.prepared.identity.settings;
+  Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command.threads),
+                  &ranks);
+  if (setup.checkpoint) restore(trainer, *setup.checkpoint);
+  LoopEvents events;
+  events.interrupted = [] { return interrupted != 0; };
+  Loop loop(trainer, setup.data, setup.prepared.identity, progress_of(setup.checkpoint), nullptr, nullptr, events);
+  catch_signals();
+  if (loop.run()) whole_validation(trainer, setup.data, settings, loop.progress());
+}
+
+void lead(const TrainCommand& command, Communicator& ranks) {
+  RunFolder run(run_path(command));
+  Setup setup = set_up(command, run.path(), ranks);
+  shared_path(ranks, run.path());  // now the others find all that was prepared
+  const std::optional<Checkpoint>& checkpoint = setup.checkpoint;
+  const Settings& settings = setup.prepared.identity.settings;
+  const Dataset& data = setup.data;
+  Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command.threads),
+                  &ranks);
   if (checkpoint) restore(trainer, *checkpoint);
 
   const RunFacts facts = facts_of(trainer, settings, run.path());
-  const Progress from = checkpoint ? checkpoint->progress : Progress{};
+  const Progress from = progress_of(checkpoint);
   MetricsFile metrics(run.metrics(), checkpoint ? from.step : -1);
   const bool live = ::isatty(STDOUT_FILENO) != 0 && this_terminal().color;
   TrainView view(facts, this_terminal(), live, write_text);
@@ -194,20 +260,19 @@ void run_training(TrainCommand command) {
     events.sampled = [&](std::int64_t, const std::string& text) { sample = text; };
   }
   events.interrupted = [] { return interrupted != 0; };
-  Loop loop(trainer, data, prepared.identity, from, &run, &metrics, events);
+  Loop loop(trainer, data, setup.prepared.identity, from, &run, &metrics, events);
   metrics.add(first_line(facts, settings, data, loop));
   if (!live) {
     write_text(fmt::format("{} · {} parameters · {} · {}{}\n", facts.name, grouped(facts.parameters),
                            data.description(), run.path().string(),
                            checkpoint ? fmt::format(" · goes on after step {}", grouped(from.step)) : ""));
   }
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  catch_signals();
   const bool finished = loop.run();
   view.finish();
   if (!finished) {
-    throw Error(fmt::format("interrupted after step {}, which is saved; `reckon train --resume --out {}` goes on",
-                            loop.progress().step, run.path().string()));
+    throw Error(fmt::format("interrupted after step {}, which is saved; `{}` goes on", loop.progress().step,
+                            resume_command(settings, run.path())));
   }
   if (saved.empty()) saved = checkpoint->folder;
   const std::optional<double> validation = whole_validation(trainer, data, settings, loop.progress());
@@ -219,6 +284,21 @@ void run_training(TrainCommand command) {
   metrics.flush();
   say_end(loop.progress(), validation, saved, sample, settings, data.tokenizer());
   if (!command.report.empty()) write_file(command.report, training_page(read_metrics(run.metrics())));
+}
+
+}  // namespace
+
+void run_training(TrainCommand command) {
+  guard_mapped_files();
+  Communicator ranks;
+  command.settings.ranks = ranks.size();
+  if (command.threads == 0) command.threads = usual_threads(ranks);
+  if (ranks.leads()) return lead(command, ranks);
+  try {
+    follow(command, ranks);
+  } catch (const Error& error) {
+    throw Error(fmt::format("rank {}: {}", ranks.rank(), error.what()));
+  }
 }
 
 }  // namespace reckon::cli

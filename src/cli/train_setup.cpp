@@ -11,6 +11,7 @@
 #include "cli/run_options.h"
 #include "files/atomic_write.h"
 #include "files/quote.h"
+#include "files/read_text.h"
 #include "model/changed_config.h"
 #include "model/load.h"
 #include "model/read.h"
@@ -28,6 +29,8 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr std::uint64_t largest_tokenizer = std::uint64_t{1} << 30;  // bytes
+
 // What was not given follows from what was.
 Settings with_usual_values(const TrainCommand& command) {
   Settings settings = command.settings;
@@ -40,7 +43,7 @@ Settings with_usual_values(const TrainCommand& command) {
   usual("warmup", schedule.warmup, std::min<std::int64_t>(100, schedule.steps / 10));
   const std::int64_t tenth = std::max<std::int64_t>(1, schedule.steps / 10);
   usual("eval_every", settings.eval_every, tenth);
-  usual("eval_windows", settings.eval_windows, 32 * settings.batch);
+  usual("eval_windows", settings.eval_windows, 32 * settings.batch * settings.ranks);
   usual("save_every", settings.save_every, tenth);
   usual("layers_every", settings.layers_every, std::max<std::int64_t>(1, schedule.steps / 100));
   usual("sample", settings.sample, std::string(settings.text.empty() && settings.tokens.empty() ? "One day" : "\n"));
@@ -64,6 +67,11 @@ Settings resumed_settings(const TrainCommand& command, const Settings& asked, co
   if (!differences.empty()) {
     throw UsageError(
         fmt::format("the run cannot be resumed with other settings than it has: {}", fmt::join(differences, "; ")));
+  }
+  if (saved.ranks != asked.ranks) {
+    throw UsageError(fmt::format(
+        "the run was begun by {0} process{1} and cannot be resumed by {2}; expected `mpirun -n {0} reckon train …`",
+        saved.ranks, saved.ranks == 1 ? "" : "es", asked.ranks));
   }
   return settings_of(settings);
 }
@@ -216,7 +224,9 @@ std::optional<Checkpoint> find_checkpoint(const TrainCommand& command, const fs:
   return std::nullopt;
 }
 
-Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& checkpoint, const fs::path& run) {
+Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& checkpoint, const fs::path& run,
+                 bool leads) {
+  const fs::path tokenizer_file = run / "tokenizer.json";
   Settings settings = with_usual_values(command);
   if (checkpoint) settings = resumed_settings(command, settings, checkpoint->identity.settings);
   if (checkpoint && settings.schedule.steps < checkpoint->progress.step) {
@@ -234,7 +244,9 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
       if (settings.tokenizer.empty() && settings.tokens.empty()) {
         settings.tokenizer = asked->weights ? settings.model : fmt::format("train:{}", asked->model.vocab_size);
       }
-      if (!settings.tokenizer.empty()) tokenizer = tokenizer_text(settings, command.threads);
+      if (!settings.tokenizer.empty()) {
+        tokenizer = leads ? tokenizer_text(settings, command.threads) : read_text(tokenizer_file, largest_tokenizer);
+      }
     }
     // A tokenizer of one's own choice says how large the vocabulary is.
     if (command.given.contains("tokenizer") && !read_options(command.changes).changes.vocab && !asked->weights) {
@@ -258,9 +270,8 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
   prepared.weights = first_weights(prepared.model, settings, asked && asked->weights && !checkpoint);
   prepared.data = data_options(settings, prepared.model, run);
   if (!tokenizer.empty()) {
-    const fs::path file = run / "tokenizer.json";
-    atomic_write(file, tokenizer);
-    prepared.data.tokenizer = file.string();
+    if (leads) atomic_write(tokenizer_file, tokenizer);
+    prepared.data.tokenizer = tokenizer_file.string();
   }
   prepared.identity.settings = settings;
   prepared.identity.tokenizer = tokenizer;

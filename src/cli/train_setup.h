@@ -27,8 +27,8 @@ std::filesystem::path run_path(const TrainCommand& command);
 // The last checkpoint of a run that is resumed, checked; none if it has not got so far.
 std::optional<Checkpoint> find_checkpoint(const TrainCommand& command, const std::filesystem::path& run);
 
-// Writes the run's tokenizer.json.
+// Writes the run's tokenizer.json, unless `leads` is false: then another process did.
 Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& checkpoint,
-                 const std::filesystem::path& run);
+                 const std::filesystem::path& run, bool leads);
 
 }  // namespace reckon::cli

@@ -3,6 +3,7 @@
 #include "ops/activate.h"
 #include "ops/adamw.h"
 #include "ops/add.h"
+#include "ops/all_reduce.h"
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
@@ -33,6 +34,8 @@ const std::vector<const Operation*>& all_operations() {
       &adamw_operation,
       &squared_norm_operation,
       &add_operation,
+      &all_reduce_start_operation,
+      &all_reduce_wait_operation,
       &append_operation,
       &scores_operation,
       &scores_backward_operation,

@@ -36,33 +36,34 @@ double validation_loss(Trainer& trainer, const Dataset& data, std::int64_t windo
   const std::int64_t batch = trainer.options().batch, all = data.validation_windows();
   windows = windows > 0 ? std::min(windows, all) : all;
   std::vector<std::int32_t> ids(static_cast<std::size_t>(batch * trainer.options().tokens)), labels(ids.size());
-  double sum = 0;
-  std::int64_t tokens = 0;
-  for (std::int64_t first = 0; first < windows; first += batch) {
-    const std::int64_t labelled = data.validation(first, batch, ids.data(), labels.data());
-    sum += trainer.loss(ids, labels) * static_cast<double>(labelled);
-    tokens += labelled;
+  Communicator* ranks = trainer.ranks();
+  const std::int64_t rank = ranks != nullptr ? ranks->rank() : 0, size = ranks != nullptr ? ranks->size() : 1;
+  double totals[2] = {};  // of losses, of labels
+  for (std::int64_t first = rank * batch; first < windows; first += size * batch) {
+    const auto labelled = static_cast<double>(data.validation(first, batch, ids.data(), labels.data()));
+    totals[0] += trainer.loss(ids, labels) * labelled;
+    totals[1] += labelled;
   }
-  return sum / static_cast<double>(tokens);
+  if (ranks != nullptr) ranks->sum(totals);
+  return totals[0] / totals[1];
 }
 
 Loop::Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress progress, RunFolder* run,
-           MetricsFile* metrics, LoopEvents events, int ranks)
+           MetricsFile* metrics, LoopEvents events)
     : trainer_(trainer),
       data_(data),
       identity_(std::move(identity)),
       progress_(progress),
       run_(run),
       metrics_(metrics),
-      events_(std::move(events)),
-      ranks_(ranks) {
+      events_(std::move(events)) {
   const Settings& settings = identity_.settings;
   Workload workload = workload_of(Phase::train);
   workload.batch = settings.batch;
   workload.tokens = settings.context;
   workload.causal = Causal::exact;
   step_flops_ = static_cast<double>(count(trainer.model(), workload).total().matmul) *
-                static_cast<double>(settings.accumulate * ranks);
+                static_cast<double>(settings.accumulate * settings.ranks);
   ids_.resize(static_cast<std::size_t>(settings.batch * settings.context));
   labels_.resize(ids_.size());
   if (run_ != nullptr && progress_.step > 0) {
@@ -77,8 +78,8 @@ bool Loop::run() {
   const Settings& settings = identity_.settings;
   const double before = progress_.seconds;
   const Clock::time_point began = Clock::now();
-  const auto interrupted = [&] { return events_.interrupted && events_.interrupted(); };
-  while (progress_.step < settings.schedule.steps && !interrupted()) {
+  const bool alone = trainer_.ranks() == nullptr;
+  while (progress_.step < settings.schedule.steps && !(alone ? interrupted() : stop_)) {
     step();
     progress_.seconds = before + seconds_since(began);
     const bool last = progress_.step == settings.schedule.steps;
@@ -105,6 +106,12 @@ void Loop::step() {
     loss += trainer_.micro_step(ids_, labels_, index, settings.accumulate);
   }
   loss /= static_cast<double>(settings.accumulate);
+  if (Communicator* ranks = trainer_.ranks()) {
+    double shared[2] = {loss / static_cast<double>(settings.ranks), interrupted() ? 1.0 : 0.0};
+    ranks->sum(shared);
+    loss = shared[0];
+    stop_ = shared[1] > 0;
+  }
   if (!std::isfinite(loss)) stop_not_finite(loss);
 
   const double rate = learning_rate(settings.schedule, progress_.step);
@@ -116,7 +123,7 @@ void Loop::step() {
   ++progress_.step;
 
   const double taken = seconds_since(begin);
-  const double tokens = static_cast<double>(settings.accumulate * ranks_) * static_cast<double>(ids_.size());
+  const double tokens = static_cast<double>(settings.accumulate * settings.ranks) * static_cast<double>(ids_.size());
   progress_.seconds += taken;
   const StepReport report{progress_.step,      settings.schedule.steps, loss, rate, norm, tokens / taken,
                           step_flops_ / taken, progress_.seconds};

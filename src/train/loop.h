@@ -35,14 +35,14 @@ struct LoopEvents {
   std::function<void(std::int64_t step, const std::filesystem::path& folder)> saved;
   std::function<std::string(std::int64_t step)> sample;  // generates a text, which goes into the metrics
   std::function<void(std::int64_t step, const std::string& text)> sampled;
-  std::function<bool()> interrupted;  // true: save and come back
+  std::function<bool()> interrupted;  // true: save and come back; of several ranks, one is enough
 };
 
 class Loop {
  public:
-  // `run` and `metrics` are those of rank 0; other ranks have none.
+  // `run` and `metrics` are those of rank 0; other ranks of the trainer have none.
   Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress progress, RunFolder* run,
-       MetricsFile* metrics, LoopEvents events, int ranks = 1);
+       MetricsFile* metrics, LoopEvents events);
 
   // To the last step, or until it is interrupted: then false. The state that is left is saved.
   // A loss or gradient that is not finite is an Error that says where, and so is a checkpoint that cannot be written;
@@ -53,6 +53,7 @@ class Loop {
   double step_flops() const { return step_flops_; }
 
  private:
+  bool interrupted() const { return events_.interrupted && events_.interrupted(); }
   void step();
   void evaluate();
   void sample();
@@ -68,7 +69,7 @@ class Loop {
   RunFolder* run_;
   MetricsFile* metrics_;
   LoopEvents events_;
-  int ranks_;
+  bool stop_ = false;  // a rank was interrupted, which all know
   double step_flops_ = 0;
   std::int64_t saved_step_ = -1;
   std::filesystem::path saved_;  // the last checkpoint
@@ -76,6 +77,7 @@ class Loop {
 };
 
 // The mean loss over the first `windows` windows of the held-out part (rounded up to whole batches); 0: all of it.
+// Several ranks take batches in turn, and all know the result.
 double validation_loss(Trainer& trainer, const Dataset& data, std::int64_t windows = 0);
 
 }  // namespace reckon

@@ -47,6 +47,7 @@ const std::vector<Entry>& entries() {
       entry<&Settings::batch>("batch", fixed),
       entry<&Settings::context>("context", fixed),
       entry<&Settings::accumulate>("accumulate", fixed),
+      entry<&Settings::ranks>("ranks", fixed),
       of_schedule<&Schedule::steps>("steps", free_choice),
       {"schedule", fixed, [](const Settings& s) { return Json(name_of(s.schedule.kind)); },
        [](Settings& s, const Json& value) { s.schedule.kind = parse_schedule(value.get<std::string>()); }},

@@ -21,6 +21,7 @@ struct Settings {
   std::int64_t batch = 8;         // sequences of a micro-step
   std::int64_t context = 0;       // tokens of a sequence
   std::int64_t accumulate = 1;    // micro-steps of a step
+  std::int64_t ranks = 1;         // processes that train together, each with batches of its own
   Schedule schedule;              // its steps are the run's
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, decay = 0.1, clip = 1.0;
   double dropout = 0;

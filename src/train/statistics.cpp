@@ -5,6 +5,7 @@
 #include "backend/cpu/vectors.h"
 #include "lowering/regions.h"
 #include "ops/attend.h"
+#include "ops/convert.h"
 
 #include <algorithm>
 #include <cmath>
@@ -75,6 +76,11 @@ std::vector<LayerStatistics> layer_statistics(const Trainer& trainer) {
   std::map<std::int32_t, TensorId> leaving;  // what the last forward op of each layer made
   for (const Op& op : program.ops) {
     if (op.stage != Stage::forward || op.scope.layer < 0) continue;
+    if (op.operation == &narrow_operation) {
+      // In the type that it is kept in.
+      if (TensorId& id = leaving[op.scope.layer]; op.inputs[0] == placement(program, id).root) id = op.outputs[0];
+      continue;
+    }
     leaving[op.scope.layer] = op.outputs[0];
     layers[op.scope.layer].layer = op.scope.layer;
     if (op.operation == &attend_operation && op.outputs.size() > 1 && readable(op.inputs[0]) &&
@@ -85,11 +91,11 @@ std::vector<LayerStatistics> layer_statistics(const Trainer& trainer) {
   std::vector<LayerStatistics> all;
   for (auto& [layer, statistics] : layers) {
     if (const TensorId id = leaving[layer]; readable(id)) {
-      const auto* values = reinterpret_cast<const float*>(executor.data(id));
+      const std::byte* values = executor.data(id);
       const std::int64_t n = program[id].shape.elements();
       double squares = 0;
       for (std::int64_t i = 0; i < n; ++i) {
-        const auto value = static_cast<double>(values[i]);
+        const auto value = static_cast<double>(stored_element(values, program[id].dtype, i));
         squares += value * value;
         statistics.largest = std::max(statistics.largest, std::fabs(value));
       }

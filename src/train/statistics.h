@@ -14,7 +14,8 @@ struct LayerStatistics {
   std::vector<double> head_entropy;  // of each head's attention weights: the mean over queries, in nats
 };
 
-// After trainer.loss(). Values that the backward pass computes again are no longer there: such a layer lacks them.
+// After trainer.loss(). What the backward pass computes again is no longer there, nor are queries and keys in float32
+// where training is in bfloat16: such a layer lacks them.
 std::vector<LayerStatistics> layer_statistics(const Trainer& trainer);
 
 }  // namespace reckon

@@ -11,6 +11,8 @@
 #include "lowering/regions.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
+#include "ops/all_reduce.h"
+#include "passes/all_reduce.h"
 #include "passes/expand.h"
 #include "run/ids.h"
 #include "run/inputs.h"
@@ -34,7 +36,7 @@ TrainerOptions filled(TrainerOptions options, const Model& model) {
   return options;
 }
 
-Program program_for(const Model& model, const TrainerOptions& options) {
+Program program_for(const Model& model, const TrainerOptions& options, const Communicator* ranks) {
   Workload workload = workload_of(Phase::train);
   workload.batch = options.batch;
   workload.tokens = options.tokens;
@@ -42,28 +44,33 @@ Program program_for(const Model& model, const TrainerOptions& options) {
   workload.dropout = options.dropout;
   workload.precision.weights = options.precision;
   Program program = lower_for_cpu(expand(program_of(model, workload)));
-  if (options.precision == DType::float32) return program;
-  return keep_narrow(std::move(program), options.precision);
+  if (options.precision != DType::float32) program = keep_narrow(std::move(program), options.precision);
+  return ranks == nullptr ? program : sum_over_ranks(std::move(program), ranks->size());
 }
 
 std::int64_t padded(std::int64_t bytes) { return (bytes + Plan::alignment - 1) / Plan::alignment * Plan::alignment; }
 
 }  // namespace
 
-Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options)
+Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks)
     : model_(std::move(model)),
       weights_(std::move(weights)),
       options_(filled(options, model_)),
+      ranks_(ranks != nullptr && ranks->size() > 1 ? ranks : nullptr),
       pool_(options_.threads),
       scratch_(options_.threads),
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
-  Program program = program_for(model_, options_);
+  Program program = program_for(model_, options_, ranks_);
   take_memory(program);
   executor_ = std::make_unique<Executor>(std::move(program), weights_,
                                          [this](const Program& p, TensorId id) { return resident(p, id); });
   const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
   norm_ = reinterpret_cast<const float*>(executor_->data(norm));
+}
+
+Trainer::~Trainer() {
+  if (ranks_ != nullptr) ranks_->abandon_sums();
 }
 
 // What outlives a step: the gradients of parameters and their moments, told by the ops that update.
@@ -85,6 +92,12 @@ void Trainer::take_memory(const Program& program) {
     lasting_[root] = memory;
     return reinterpret_cast<float*>(memory);
   };
+  // Gradients that are summed over ranks together lie together.
+  std::map<TensorId, float*> in_buckets;
+  for (const Op& op : program.ops) {
+    if (op.operation != &all_reduce_start_operation) continue;
+    for (TensorId id : op.inputs) in_buckets[id] = place(*gradients_, gradient_at, id);
+  }
   for (const Op& op : program.ops) {
     if (op.operation != &adamw_operation) continue;
     const Tensor& parameter = program[op.inputs[0]];
@@ -95,7 +108,9 @@ void Trainer::take_memory(const Program& program) {
     const ParameterData& data = weights_[tensor.name];
     if (data.master == nullptr) throw Error("a trainer was given weights that cannot be changed");
     tensor.weight = {data.master, n};
-    tensor.gradient = {place(*gradients_, gradient_at, op.inputs[1]), n};
+    const auto in_bucket = in_buckets.find(op.inputs[1]);
+    tensor.gradient = {
+        in_bucket != in_buckets.end() ? in_bucket->second : place(*gradients_, gradient_at, op.inputs[1]), n};
     tensor.first_moment = {place(*moments_, moment_at, op.inputs[2]), n};
     tensor.second_moment = {place(*moments_, moment_at, op.inputs[3]), n};
     tensors_.push_back(std::move(tensor));
@@ -151,7 +166,9 @@ double Trainer::micro_step(std::span<const std::int32_t> ids, std::span<const st
   fill(ids, labels);
   TrainingStep step;
   step.add = index > 0;
-  step.loss_scale = 1.0 / static_cast<double>(count);
+  step.loss_scale = 1.0 / static_cast<double>(ranks_ != nullptr ? count * ranks_->size() : count);
+  if (ranks_ != nullptr) step.rank = ranks_->rank();
+  if (index == count - 1) step.ranks = ranks_;
   step.drops = true;
   step.seed = mixed(mixed(options_.seed + static_cast<std::uint64_t>(steps_)) + static_cast<std::uint64_t>(index));
   executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
@@ -167,6 +184,7 @@ double Trainer::update(const Update& update) {
   step.decay = update.decay;
   step.clip = update.clip;
   step.step = steps_ + 1;
+  step.ranks = ranks_;
   executor_->run(machine_, 0, profile_, &step, {Stage::optimizer});
   const double norm = std::sqrt(static_cast<double>(*norm_));
   if (std::isfinite(norm)) ++steps_;

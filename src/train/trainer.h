@@ -5,6 +5,7 @@
 #include <reckon/model.h>
 #include <reckon/workload.h>
 
+#include "processes/communicator.h"
 #include "run/engine.h"
 #include "run/executor.h"
 #include "run/weights.h"
@@ -43,11 +44,15 @@ struct TrainedTensor {
 
 class Trainer {
  public:
-  // `weights` come from Weights::trainable().
-  Trainer(Model model, Weights weights, const TrainerOptions& options);
+  // `weights` come from Weights::trainable(). `ranks`: the processes that train together, each with the same weights
+  // and options and a batch of its own; nullptr: this one alone.
+  Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks = nullptr);
+  ~Trainer();
 
   // Forward and backward of micro-step `index` of `count`: the gradient of the mean over all of them is summed up, from
-  // zero at index 0. ids and labels are batch × tokens; a label of -1 is left out. Returns the mean loss.
+  // zero at index 0. ids and labels are batch × tokens; a label of -1 is left out. Returns the mean loss. Of several
+  // ranks, each returns its own; the last micro-step begins to sum the gradients of all, which are not to be looked at
+  // before update().
   double micro_step(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels, std::int64_t index,
                     std::int64_t count);
 
@@ -68,6 +73,7 @@ class Trainer {
   const Model& model() const { return model_; }
   const Weights& weights() const { return weights_; }
   const TrainerOptions& options() const { return options_; }
+  Communicator* ranks() const { return ranks_; }  // nullptr: alone
   const Executor& executor() const { return *executor_; }
   Counters& counters() { return counters_; }
   Pool& pool() { return pool_; }
@@ -82,6 +88,7 @@ class Trainer {
   Model model_;
   Weights weights_;
   TrainerOptions options_;
+  Communicator* ranks_;  // nullptr: alone
   Pool pool_;
   Scratch scratch_;
   Counters counters_;

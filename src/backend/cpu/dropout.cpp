@@ -15,6 +15,7 @@ void run_dropout(const Launch& launch) {
   const std::uint64_t seed =
       mixed(mixed(launch.training->seed + static_cast<std::uint64_t>(launch.op.scope.layer + 1)) +
             static_cast<std::uint64_t>(launch.op.attributes.whole("stream")));
+  const std::int64_t begin = launch.training->rank * y.rows();  // in the batch of all ranks
   over_rows(launch.machine, y.rows(), 4 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       const float* from = x.row(r);
@@ -23,7 +24,7 @@ void run_dropout(const Launch& launch) {
         std::copy_n(from, y.width(), to);
         continue;
       }
-      const std::uint64_t row = seed + static_cast<std::uint64_t>(r * y.width());
+      const std::uint64_t row = seed + static_cast<std::uint64_t>((begin + r) * y.width());
       for (std::int64_t i = 0; i < y.width(); ++i) {
         to[i] = mixed(row + static_cast<std::uint64_t>(i)) >> 11 < limit ? 0.0f : factor * from[i];
       }

@@ -41,6 +41,8 @@ void run_grouped_bias_gradient(const Launch&);
 void run_combine_backward(const Launch&);
 void run_squared_norm(const Launch&);
 void run_adamw(const Launch&);
+void run_all_reduce_start(const Launch&);
+void run_all_reduce_wait(const Launch&);
 
 // An op's attributes and extra operands as the epilogue of its products.
 Epilogue epilogue_of(const Op& op, std::span<const View> inputs);

@@ -7,6 +7,7 @@
 #include "ops/activate.h"
 #include "ops/adamw.h"
 #include "ops/add.h"
+#include "ops/all_reduce.h"
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/convert.h"
@@ -82,6 +83,8 @@ Kernel cpu_kernel(const Operation& operation) {
       {&combine_backward_operation, run_combine_backward},
       {&squared_norm_operation, run_squared_norm},
       {&adamw_operation, run_adamw},
+      {&all_reduce_start_operation, run_all_reduce_start},
+      {&all_reduce_wait_operation, run_all_reduce_wait},
   };
   for (const auto& [candidate, kernel] : table) {
     if (candidate == &operation) return kernel;

@@ -50,6 +50,8 @@ struct View {
   float* row(std::int64_t index) const;  // the index-th row, in row-major order of the leading dimensions
 };
 
+class Communicator;
+
 struct Machine {
   Pool& pool;
   Scratch& scratch;
@@ -59,11 +61,13 @@ struct Machine {
 // What a training step says to its kernels.
 struct TrainingStep {
   bool add = false;       // to the gradients of earlier micro-steps
-  double loss_scale = 1;  // of gradients: one over the number of micro-steps
+  double loss_scale = 1;  // of gradients: one over the number of micro-steps of all ranks
   double learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0, clip = 0;
-  std::int64_t step = 0;   // counted from 1
-  bool drops = false;      // dropout; evaluation has none
-  std::uint64_t seed = 0;  // of dropout, different for every micro-step
+  std::int64_t step = 0;          // counted from 1
+  bool drops = false;             // dropout; evaluation has none
+  std::uint64_t seed = 0;         // of dropout, different for every micro-step
+  std::int64_t rank = 0;          // whose rows of the batch these are
+  Communicator* ranks = nullptr;  // that sum their gradients: on the last micro-step and in the update
 };
 
 struct Launch {

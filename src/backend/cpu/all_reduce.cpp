@@ -1,0 +1,34 @@
+// Hands buckets of gradients to the communicator, on the last micro-step only.
+#include "ops/all_reduce.h"
+
+#include <reckon/error.h>
+
+#include "backend/cpu/kernels.h"
+#include "processes/communicator.h"
+
+namespace reckon {
+namespace {
+
+std::int64_t elements(const View& view) { return view.rank == 0 ? 1 : view.rows() * view.width(); }
+
+// From the first element of the first tensor to the last of the last.
+std::span<float> bucket(const Launch& launch) {
+  constexpr std::int64_t line = bucket_alignment / static_cast<std::int64_t>(sizeof(float));
+  float* begin = launch.inputs.front().floats();
+  float* end = begin;
+  for (const View& view : launch.inputs) {
+    if (view.floats() != end) throw Error("[all_reduce_start] got gradients that do not follow each other");
+    end += (elements(view) + line - 1) / line * line;
+  }
+  return {begin, end};
+}
+
+}  // namespace
+
+void run_all_reduce_start(const Launch& launch) {
+  if (launch.training->ranks != nullptr) launch.training->ranks->start_sum(bucket(launch));
+}
+
+void run_all_reduce_wait(const Launch& launch) { launch.training->ranks->finish_sum(); }
+
+}  // namespace reckon

@@ -1,0 +1,16 @@
+// Sums of gradients over all processes that train together. A bucket of gradients is begun as soon as it is computed
+// and awaited before the optimizer reads it:
+//   all_reduce_start   every rank sends each other rank its slice of the bucket
+//   all_reduce_wait    each sums its own slice in the order of ranks, and sends the sum to all
+#pragma once
+
+#include "program/program.h"
+
+namespace reckon {
+
+extern const Operation all_reduce_start_operation, all_reduce_wait_operation;
+
+// Tensors of a bucket follow each other in memory, each at the beginning of a line of cache.
+constexpr std::int64_t bucket_alignment = 64;  // bytes
+
+}  // namespace reckon
