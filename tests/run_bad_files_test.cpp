@@ -60,17 +60,19 @@ TEST_F(BadFiles, TensorsThatAreMissingMisshapenOrTooManyAreNamed) {
                  "has no tensor '" + name_ + "', which the model needs");
   expect_refusal(changed([&](Json& header) { std::swap(header[name_]["shape"][0], header[name_]["shape"][1]); }),
                  "tensor '" + name_ + "' is 192 × 48, expected 48 × 192");
-  expect_refusal(changed(
-                     [&](Json& header) {
-                       std::uint64_t end = 0;
-                       for (const auto& [name, tensor] : header.items()) {
-                         if (name != "__metadata__")
-                           end = std::max(end, tensor["data_offsets"][1].get<std::uint64_t>());
-                       }
-                       header["extra.weight"] = {{"dtype", "F32"}, {"shape", {2}}, {"data_offsets", {end, end + 8}}};
-                     },
-                     8),
-                 "tensor 'extra.weight' is no part of the model");
+  for (const std::string extra : {"extra.weight", "transformer.h.9.ln_1.weight"}) {  // the second: a layer too many
+    expect_refusal(changed(
+                       [&](Json& header) {
+                         std::uint64_t end = 0;
+                         for (const auto& [name, tensor] : header.items()) {
+                           if (name != "__metadata__")
+                             end = std::max(end, tensor["data_offsets"][1].get<std::uint64_t>());
+                         }
+                         header[extra] = {{"dtype", "F32"}, {"shape", {2}}, {"data_offsets", {end, end + 8}}};
+                       },
+                       8),
+                   "tensor '" + extra + "' is no part of the model");
+  }
 }
 
 TEST_F(BadFiles, TypesThatCannotRunAreNamed) {

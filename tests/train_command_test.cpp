@@ -150,7 +150,44 @@ TEST_F(TrainProgram, AFullDiskIsOneSentenceAndLeavesTheCheckpointBeforeItWhole) 
   expect_complaint({"train", "mini-gpt", "--out", "/dev/null/run"}, 1, "/dev/null/run/checkpoints: cannot be made");
 }
 
+TEST_F(TrainProgram, WhatItSaysToTryNextWorks) {
+  const Result trained = run(quick("run"));
+  const std::string hint =
+      "reckon generate " + path("run") + "/checkpoints/step-000006 \"Once\" --tokens 100 --window\n";
+  EXPECT_NE(trained.out.find(hint), std::string::npos) << trained.out;  // the context is 32
+  EXPECT_EQ(run({"generate", path("run") + "/checkpoints/step-000006", "Once", "--tokens", "100", "--window"}).code, 0);
+  EXPECT_NE(trained.out.find("--steps 12\n"), std::string::npos) << trained.out;
+  const Result resumed = run({"train", "--resume", "--out", path("run"), "--steps", "12"});
+  EXPECT_EQ(resumed.code, 0) << resumed.err;
+  EXPECT_NE(resumed.out.find("goes on after step 6\n"), std::string::npos) << resumed.out;
+  EXPECT_EQ(lines("run", "run").back()["settings"]["steps"], 12);
+  expect_complaint({"train", "--resume", "--out", path("run"), "--steps", "7"}, 2, "the run has done 12 already");
+}
+
+TEST_F(TrainProgram, SaysWhatShareOfItsSentencesTheGrammarOfTheStoriesAccepts) {
+  const Result stories = run({"train", "mini-gpt", "--steps", "1", "--eval-windows", "8", "--out", path("stories")});
+  const std::regex share("Of its sentences, [0-9]+% are such as the grammar of the stories writes");
+  EXPECT_TRUE(std::regex_search(stories.out, share)) << stories.out;
+  EXPECT_FALSE(std::regex_search(run(quick("run")).out, share));  // there is no grammar of other texts
+}
+
+TEST_F(TrainProgram, SamplesFromAModelWhoseVocabularyIsLargerThanTheTokenizers) {
+  const Result result = run(quick("run", {"--vocab", "4000"}));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_EQ(lines("run", "sample").size(), 1);
+}
+
+TEST_F(TrainProgram, RefusesToReportOnNothing) {
+  fs::create_directory(folder_ / "empty");
+  put("empty/metrics.jsonl", "");
+  expect_complaint({"report", path("empty")}, 1, "metrics.jsonl has no line of a run");
+  expect_complaint({"report", path("nowhere")}, 1, "metrics.jsonl: cannot be opened");
+}
+
 TEST_F(TrainProgram, RefusesSettingsThatMakeNoSense) {
+  expect_complaint(quick("run", {"--seed", "-1"}), 2, "--seed is -1; expected 0 to");
+  expect_complaint(quick("run", {"--seed", "99999999999999999999"}), 2, "--seed is '99999999999999999999'; expected");
+  expect_complaint(quick("run", {"--lr", "fast"}), 2, "--lr is 'fast'; expected a number");
   expect_complaint(quick("run", {"--lr", "0"}), 2, "--lr is 0; expected a number above 0");
   expect_complaint(quick("run", {"--schedule", "step"}), 2, "expected one of: cosine linear constant wsd");
   expect_complaint(quick("run", {"--init", "zero"}), 2, "expected one of: gpt2 scaled");

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -184,7 +185,7 @@ void add_generate(CLI::App& program) {
   const auto asked = std::make_shared<GenerateOptions>();
   Generation& g = asked->generation;
   CLI::App& command =
-      add_command(program, "generate", "continue a sequence of tokens",
+      add_command(program, "generate", "continue a text, or a sequence of ids",
                   "  reckon generate ./model \"Once upon a time\" --tokens 64\n"
                   "  reckon generate gpt2 --random 1 --ids 5 --tokens 32 --temperature 0\n"
                   "  reckon generate ./model --ids 1,15 --beams 4 --best 2\n"
@@ -208,7 +209,9 @@ void add_generate(CLI::App& program) {
       ->type_name("P");
   command.add_option("--repetition-penalty", g.sampling.repetition_penalty, "over 1: less of what was there (1)")
       ->type_name("X");
-  command.add_option("--seed", g.sampling.seed, "the same seed draws the same tokens (0)")->type_name("N");
+  expect_within(
+      *command.add_option("--seed", g.sampling.seed, "the same seed draws the same tokens (0)")->type_name("N"), 0,
+      std::numeric_limits<std::int64_t>::max());
   expect_within(*command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N"), 1, 1024);
   expect_within(*command.add_option("--best", g.best, "so many of its results (1)")->type_name("N"), 1, 1024);
   command.add_option("--length-penalty", g.length_penalty, "above 0 favours long ones (1)")->type_name("X");

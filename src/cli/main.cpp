@@ -80,6 +80,11 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
   if (top) return fmt::format("a command is missing; `{} --help` lists them", full_name(command));
   std::string what = error.what();
   std::replace(what.begin(), what.end(), '\n', ' ');
+  if (constexpr std::string_view unread = "Could not convert: "; what.starts_with(unread)) {
+    const std::size_t equals = what.find(" = ");  // "Could not convert: --lr = fast"
+    what = fmt::format("{} is {}; expected a number", what.substr(unread.size(), equals - unread.size()),
+                       quote(what.substr(std::min(equals, what.size() - 3) + 3)));
+  }
   if (error.get_name() == "ArgumentMismatch") {
     const bool missing = what.find("missing") != std::string::npos;
     what = what.substr(0, what.find(':')) + (missing ? " has no value" : " is given more than once");
@@ -137,7 +142,9 @@ int run(int argc, char** argv) {
       "  reckon explain mini-gpt                             the derivation of every number, step by step\n"
       "  reckon compare gpt2 gpt2-xl                         two models side by side\n"
       "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n"
-      "  reckon train mini-gpt                               learn from stories that come with reckon\n\n"
+      "  reckon train mini-gpt                               learn from stories that come with reckon\n"
+      "  reckon generate ./model \"Once upon a time\"           text from a folder of Hugging Face's form\n"
+      "  reckon verify gpt2 --random 1                       predicted and measured, side by side\n\n"
       "`reckon COMMAND --help` shows the options of a command.");
   add_count(program);
   add_explain(program);

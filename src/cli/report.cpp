@@ -1,5 +1,6 @@
 // reckon report: a training run as a page.
 #include <fmt/format.h>
+#include <reckon/error.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -27,7 +28,9 @@ void add_report(CLI::App& program) {
   command.callback([asked] {
     const std::filesystem::path run = asked->run;
     const std::string output = asked->output.empty() ? (run / "report.html").string() : asked->output;
-    write_file(output, training_page(read_metrics(run / "metrics.jsonl")));
+    const std::vector<nlohmann::ordered_json> metrics = read_metrics(run / "metrics.jsonl");
+    if (metrics.empty()) throw Error(fmt::format("{}: metrics.jsonl has no line of a run", run.string()));
+    write_file(output, training_page(metrics));
     if (output != "-") write_text(output + "\n");
   });
 }

@@ -57,7 +57,7 @@ void run(const ScoreOptions& asked) {
   const auto length = static_cast<std::int64_t>(text.ids.size());
   options.capacity =
       std::min(asked.context > 0 ? asked.context : loaded.model.context, std::max<std::int64_t>(length, 1));
-  check_length(loaded.model, options.capacity);
+  check_length(loaded.model, std::max(asked.context, options.capacity));
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   ProgressLine progress;
   const Score result = score(engine, text.ids, {.stride = asked.stride}, [&](const Score& so_far, std::int64_t all) {

@@ -1,5 +1,6 @@
 // reckon train: a model learns from text.
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <memory>
 
 #include "cli/commands.h"
@@ -20,12 +21,12 @@ class TrainOptions {
         .add_option("MODEL", s.model, "a preset, a folder, a config.json; with weights: training goes on from them")
         ->type_name("");
     group("Data");
-    add("text", s.text, "text files and folders of them (the embedded stories)", "FILE...");
+    add("text", s.text, "text files and folders of them (the embedded stories)", "FILE");
     add("tokens", s.tokens, "a token file, instead of text", "FILE");
-    add("tokenizer", s.tokenizer,
-        "a name, file or folder; bytes; train:N makes one of N tokens (train, as the model has)", "NAME");
+    add("tokenizer", s.tokenizer, "a name, file or folder; bytes; train:N: made from the text (train:V)", "NAME");
     add("validation", s.validation, "share of the data that is held out (0.1)", "X");
-    add("seed", s.seed, "of the weights, the order of the data and dropout (0)", "N");
+    expect_within(*add("seed", s.seed, "of the weights, the order of the data and dropout (0)", "N"), 0,
+                  std::numeric_limits<std::int64_t>::max());
     group("Training");
     count("steps", s.schedule.steps, "updates of the weights (1000)");
     count("batch", s.batch, "sequences of a micro-step (8)");

@@ -24,6 +24,7 @@
 #include "run/limits.h"
 #include "train/file_hash.h"
 #include "train/loop.h"
+#include "train/stories.h"
 
 namespace reckon::cli {
 namespace {
@@ -75,10 +76,10 @@ RunFacts facts_of(Trainer& trainer, const Settings& settings, const fs::path& fo
   return facts;
 }
 
-// The first line of the metrics: what was chosen, and what is predicted.
+// The first line of the metrics, and of each time that the run is resumed: what was chosen, and what is predicted.
 Json first_line(const RunFacts& facts, const Settings& settings, const Dataset& data, const Loop& loop) {
   return {{"kind", "run"},
-          {"step", 0},
+          {"step", loop.progress().step},
           {"model", facts.name},
           {"parameters", facts.parameters},
           {"data", data.description()},
@@ -110,6 +111,8 @@ std::string sample_text(Trainer& trainer, const Tokenizer& tokenizer, const Sett
   const Generated generated = generate(engine, prompt, generation);
   std::vector<std::int32_t> all = prompt;
   all.insert(all.end(), generated.continuations[0].ids.begin(), generated.continuations[0].ids.end());
+  // The vocabulary of a model may be the larger one: such ids have no text.
+  std::erase_if(all, [&](std::int32_t id) { return id >= static_cast<std::int64_t>(tokenizer.size()); });
   return tokenizer.decode(all, true);
 }
 
@@ -121,6 +124,18 @@ std::optional<double> whole_validation(Trainer& trainer, const Dataset& data, co
   return validation_loss(trainer, data);
 }
 
+// `reckon generate` with the checkpoint, such that it works: with --window where the context is short.
+std::string generate_command(const fs::path& folder, const Settings& settings, const Tokenizer* tokenizer) {
+  constexpr std::int64_t tokens = 100;
+  const std::string prompt = settings.sample.find_first_not_of(" \n") == std::string::npos ? "Once" : settings.sample;
+  const std::int64_t length = tokenizer != nullptr ? std::ssize(tokenizer->encode(prompt)) : 1;
+  return fmt::format("reckon generate {} {} --tokens {}{}", folder.string(),
+                     tokenizer != nullptr ? "\"" + prompt + "\"" : "--ids 1", tokens,
+                     length + tokens > settings.context ? " --window" : "");
+}
+
+bool on_stories(const Settings& settings) { return settings.text.empty() && settings.tokens.empty(); }
+
 // How to go on with a run: as many processes as began it.
 std::string resume_command(const Settings& settings, const fs::path& run) {
   const std::string launch = settings.ranks > 1 ? fmt::format("mpirun -n {} ", settings.ranks) : "";
@@ -128,7 +143,7 @@ std::string resume_command(const Settings& settings, const fs::path& run) {
 }
 
 void say_end(const Progress& progress, std::optional<double> validation, const fs::path& folder,
-             const std::string& sample, const Settings& settings, bool tokenizer) {
+             const std::string& sample, const Settings& settings, const Tokenizer* tokenizer) {
   std::string out =
       fmt::format("\n{} steps in {:.1f} s: loss {:.4f}", grouped(progress.step), progress.seconds, progress.loss);
   if (validation) out += fmt::format(", validation {:.4f} over all that is held out", *validation);
@@ -137,13 +152,15 @@ void say_end(const Progress& progress, std::optional<double> validation, const f
   }
   out += "\n";
   if (!sample.empty()) out += "\n" + sample + "\n";
+  if (!sample.empty() && on_stories(settings)) {
+    out += fmt::format("\nOf its sentences, {} are such as the grammar of the stories writes.\n",
+                       percent(accepted_share(sample), 0));
+  }
   const fs::path run = folder.parent_path().parent_path();
   out += "\nNext:\n";
-  const std::string prompt = settings.sample.find_first_not_of(" \n") == std::string::npos ? "Once" : settings.sample;
-  out += fmt::format("  reckon generate {} {} --tokens 100\n", folder.string(),
-                     tokenizer ? "\"" + prompt + "\"" : "--ids 1");
+  out += fmt::format("  {}\n", generate_command(folder, settings, tokenizer));
   out += fmt::format("  reckon report {}\n", run.string());
-  out += fmt::format("  {} --steps {}\n", resume_command(settings, run), 2 * settings.schedule.steps);
+  out += fmt::format("  {} --steps {}\n", resume_command(settings, run), 2 * progress.step);
   write_text(out);
 }
 
@@ -244,10 +261,11 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   }
   events.interrupted = [] { return interrupted != 0; };
   Loop loop(trainer, data, setup.prepared.identity, from, &run, &metrics, events);
-  if (!checkpoint) metrics.add(first_line(facts, settings, data, loop));
+  metrics.add(first_line(facts, settings, data, loop));
   if (!live) {
-    write_text(fmt::format("{} · {} parameters · {} · {}\n", facts.name, grouped(facts.parameters), data.description(),
-                           run.path().string()));
+    write_text(fmt::format("{} · {} parameters · {} · {}{}\n", facts.name, grouped(facts.parameters),
+                           data.description(), run.path().string(),
+                           checkpoint ? fmt::format(" · goes on after step {}", grouped(from.step)) : ""));
   }
   catch_signals();
   const bool finished = loop.run();
@@ -264,7 +282,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
                {"seconds", loop.progress().seconds},
                {"arena_high_water_bytes", trainer.executor().arena().high_water()}});
   metrics.flush();
-  say_end(loop.progress(), validation, saved, sample, settings, data.tokenizer() != nullptr);
+  say_end(loop.progress(), validation, saved, sample, settings, data.tokenizer());
   if (!command.report.empty()) write_file(command.report, training_page(read_metrics(run.metrics())));
 }
 

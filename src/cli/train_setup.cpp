@@ -200,7 +200,8 @@ fs::path run_path(const TrainCommand& command) {
         fmt::format("{} holds a run already; --resume goes on with it, or name another folder", quote(command.out)));
   }
   if (command.resume && command.settings.model.empty() && saved_steps(command.out).empty()) {
-    throw UsageError(fmt::format("{} holds no checkpoint to go on from", quote(command.out)));
+    throw UsageError(
+        fmt::format("{} holds no checkpoint to go on from; without --resume a run begins there", quote(command.out)));
   }
   return command.out;
 }
@@ -228,6 +229,10 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
   const fs::path tokenizer_file = run / "tokenizer.json";
   Settings settings = with_usual_values(command);
   if (checkpoint) settings = resumed_settings(command, settings, checkpoint->identity.settings);
+  if (checkpoint && settings.schedule.steps < checkpoint->progress.step) {
+    throw UsageError(
+        fmt::format("--steps is {}; the run has done {} already", settings.schedule.steps, checkpoint->progress.step));
+  }
   if (!settings.tokens.empty() && !settings.text.empty()) throw UsageError("give either --text or --tokens");
 
   std::optional<Asked> asked;

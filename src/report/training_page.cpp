@@ -236,7 +236,7 @@ class Page {
       out += fmt::format("<div><span>layer {}</span>", layer.value("layer", 0));
       for (double entropy : layer.value("entropy", std::vector<double>())) {
         out += fmt::format("<i style=\"--share:{:.3f}\" title=\"{:.3f} nats\">{:.2f}</i>",
-                           (entropy - least) / std::max(most - least, 1e-9), entropy, entropy);
+                           1 - (most - entropy) / std::max(most - least, 0.5), entropy, entropy);
       }
       out += "</div>";
     }

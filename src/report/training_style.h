@@ -15,7 +15,7 @@ body { margin: 0; background: var(--page); color: var(--text); font: 15px/1.5 sy
 main { max-width: 1120px; margin: 0 auto; padding: 36px 20px 60px; }
 h1 { font-size: 28px; margin: 0; letter-spacing: -0.01em; } h1 + p { margin: 4px 0 24px; color: var(--soft); }
 h2 { font-size: 17px; margin: 36px 0 12px; }
-.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(158px, 1fr)); gap: 12px; }
+.cards { display: grid; grid-template-columns: repeat(auto-fit, minmax(140px, 1fr)); gap: 12px; }
 .card, .chart, table, .sample { background: var(--card); border: 1px solid var(--line); border-radius: 10px; }
 .card { padding: 14px 16px; } .card small { color: var(--soft); display: block; }
 .card b { font-size: 22px; font-weight: 600; font-variant-numeric: tabular-nums; white-space: nowrap; }

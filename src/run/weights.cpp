@@ -115,9 +115,10 @@ class WeightReader {
                               shape_text(report.misshapen.front().expected)));
     }
     for (const auto& extra : report.unexpected) {
-      if (extra.why.empty()) {
-        throw Error(
-            fmt::format("{}: tensor '{}' is no part of the model that its config describes", where, extra.name));
+      const bool another_layer = extra.why.starts_with("layer ");  // "layer 4 of a model with 4 layers"
+      if (extra.why.empty() || another_layer) {
+        throw Error(fmt::format("{}: tensor '{}' is no part of the model that its config describes{}", where,
+                                extra.name, another_layer ? ": " + extra.why : ""));
       }
     }
     if (!report.quantized.empty()) {
