@@ -3,7 +3,6 @@
 //   first    `reckon generate` from its start to its first token, less the prefill: the limit is 0.2 s
 //   decode   past 32 to 160, beside a loop that only reads as many bytes in huge pages, best of 1, 2 and 4 streams
 // Usage: bench_run FOLDER [rounds]: FOLDER holds the weights, made if missing. Prints the rows of a Markdown table.
-#include <cblas.h>
 #include <fmt/format.h>
 #include <reckon/reckon.h>
 #include <sys/mman.h>
@@ -19,27 +18,15 @@
 #include <vector>
 
 #include "hwy/highway.h"
+#include "measure.h"
 #include "model/presets.h"
 #include "run/engine.h"
 #include "run/save.h"
-
-extern "C" void openblas_set_num_threads(int);
 
 namespace {
 
 using namespace reckon;
 namespace hn = hwy::HWY_NAMESPACE;
-
-double seconds(auto&& body) {
-  const auto begin = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
 
 float read_streams(const float* from, std::size_t count, std::size_t streams) {
   const hn::ScalableTag<float> tag;
@@ -90,22 +77,6 @@ class ReadLimit {
   std::size_t count_;
   float* data_;
 };
-
-double sgemm_rate(int threads) {
-  constexpr int m = 1024, n = 3072, k = 768;
-  static const std::vector<float> x(m * k, 0.5f), w(n * k, 0.25f);
-  static std::vector<float> y(m * n);
-  openblas_set_num_threads(threads);
-  double taken = 1e9;  // the first call after a change of threads starts them
-  for (int i = 0; i < 4; ++i) {
-    taken = std::min(taken, seconds([&] {
-                       cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, x.data(), k, w.data(), k,
-                                   0.0f, y.data(), n);
-                     }));
-  }
-  openblas_set_num_threads(1);
-  return 2.0 * m * n * k / taken;
-}
 
 Model prepared(const std::string& folder, DType dtype) {
   const Model preset = load_model("gpt2");
@@ -174,7 +145,7 @@ int main(int count, char** arguments) {
       std::vector<double> overheads;
       for (int round = 0; round < rounds; ++round) {
         if (dtype == DType::float32) {
-          prefill.limit.push_back(sgemm_rate(threads));
+          prefill.limit.push_back(sgemm_rate(threads, 4));
           engine.reset();
           prefill.ours.push_back(512 / seconds([&] { engine.run(prompt, Logits::last); }));
           overheads.push_back(first_token_overhead(folder, prompt, threads));

@@ -2,7 +2,6 @@
 //   gpt2       forward, backward and AdamW in float32, beside OpenBLAS' own rate on 1024 × 3072 × 768 with as many
 //   threads mini-gpt   1,000 steps of 8 × 32 tokens, and the share of them that is spent outside kernels
 // Usage: bench_train [rounds] [profile]: prints the rows of a Markdown table, or where the time of a step goes.
-#include <cblas.h>
 #include <fmt/format.h>
 #include <reckon/reckon.h>
 
@@ -14,41 +13,13 @@
 #include <vector>
 
 #include "count/ledger.h"
+#include "measure.h"
 #include "model/load.h"
 #include "train/trainer.h"
-
-extern "C" void openblas_set_num_threads(int);
 
 namespace {
 
 using namespace reckon;
-
-double seconds(auto&& body) {
-  const auto begin = std::chrono::steady_clock::now();
-  body();
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-double median(std::vector<double> v) {
-  std::sort(v.begin(), v.end());
-  return v[v.size() / 2];
-}
-
-// GFLOP/s of one product, best of a few.
-double sgemm_rate(int threads) {
-  constexpr int m = 1024, n = 3072, k = 768;
-  static std::vector<float> a(m * k, 0.5f), b(n * k, 0.25f), c(m * n);
-  openblas_set_num_threads(threads);
-  double best = 0;
-  for (int i = 0; i < 8; ++i) {
-    const double time = seconds([&] {
-      cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, m, n, k, 1.0f, a.data(), k, b.data(), k, 0.0f, c.data(), n);
-    });
-    best = std::max(best, 2.0 * m * n * k / time * 1e-9);
-  }
-  openblas_set_num_threads(1);
-  return best;
-}
 
 // The matmul FLOPs that the mathematics asks for, pairs counted as causality lets them through.
 double step_flops(const Model& model, std::int64_t batch, std::int64_t tokens) {
@@ -134,7 +105,7 @@ int main(int argc, char** argv) {
       step.run();
       std::vector<double> times, limits;
       for (int i = 0; i < rounds; ++i) {
-        limits.push_back(sgemm_rate(threads));
+        limits.push_back(sgemm_rate(threads, 8) * 1e-9);
         times.push_back(seconds([&] { step.run(); }));
       }
       const double time = median(times), limit = median(limits);

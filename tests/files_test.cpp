@@ -18,20 +18,13 @@
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "files/repeated_keys.h"
+#include "folder_fixture.h"
 
 namespace {
 
 namespace fs = std::filesystem;
 
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const reckon::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using reckon::error_of;
 
 TEST(Checked, MultipliesAndAddsUpToTheEndOfTheType) {
   const std::int64_t most = std::numeric_limits<std::int64_t>::max();

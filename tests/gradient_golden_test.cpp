@@ -22,13 +22,6 @@ std::vector<std::string> with_gradients() {
   return names;
 }
 
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
-}
-
 struct Batch {
   std::vector<std::int32_t> ids, labels;
   std::int64_t batch = 0, tokens = 0;
@@ -216,7 +209,7 @@ TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
   EXPECT_NEAR((above - below) / (2 * length), square, 0.01 * square);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(with_gradients()), test_name);
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(with_gradients()), testing_models::tiny_test_name);
 
 }  // namespace
 }  // namespace reckon

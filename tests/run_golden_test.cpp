@@ -6,6 +6,7 @@
 
 #include "run/engine.h"
 #include "run/verify.h"
+#include "tiny_models.h"
 
 #include <cmath>
 #include <filesystem>
@@ -16,23 +17,7 @@
 namespace reckon {
 namespace {
 
-const std::filesystem::path tiny = std::filesystem::path(RECKON_SOURCE_DIR) / "tests/data/tiny";
-
-std::vector<std::string> folders() {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(tiny)) {
-    if (entry.is_directory()) names.push_back(entry.path().filename().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-std::string test_name(const testing::TestParamInfo<std::string>& info) {
-  std::string name = info.param;
-  std::replace_if(
-      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
-  return name;
-}
+const std::filesystem::path tiny = testing_models::tiny_folder();
 
 struct Reference {
   Model model;
@@ -103,7 +88,8 @@ TEST_P(GoldenRun, MeasuresWhatItPredicts) {
   EXPECT_TRUE(v.holds());
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, GoldenRun, testing::ValuesIn(folders()), test_name);
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenRun, testing::ValuesIn(testing_models::tiny_names()),
+                         testing_models::tiny_test_name);
 
 TEST(Verify, HoldsForAPresetWithRandomWeightsInEachPrecision) {
   const Model model = load_model("mini-gpt");

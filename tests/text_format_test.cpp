@@ -13,6 +13,7 @@
 #include "text/tiktoken.h"
 #include "text/tokenizer_json.h"
 #include "text/vocab_merges.h"
+#include "folder_fixture.h"
 
 namespace {
 
@@ -23,15 +24,7 @@ using Ids = std::vector<TokenId>;
 
 const fs::path source_folder = RECKON_SOURCE_DIR;
 
-template <typename Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const reckon::Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
+using reckon::error_of;
 
 std::string json_error(const std::string& text) {
   return error_of([&] { Tokenizer(reckon::parse_tokenizer_json(text, "t.json")); });

@@ -1,9 +1,11 @@
 // The small models of tests/data/tiny, ready to run, and what they are known to give (see the README there).
 #pragma once
 
+#include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -24,6 +26,14 @@ inline std::vector<std::string> tiny_names() {
   }
   std::sort(names.begin(), names.end());
   return names;
+}
+
+// A folder's name as that of a parameterised test.
+inline std::string tiny_test_name(const testing::TestParamInfo<std::string>& info) {
+  std::string name = info.param;
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return !std::isalnum(static_cast<unsigned char>(c)); }, '_');
+  return name;
 }
 
 inline nlohmann::json tiny_io(const std::string& name) {

@@ -62,10 +62,10 @@ class Lowering {
     if (op.operation == &scores_operation) return lower_attention(i);
     if (op.operation == &append_operation) order_cache(op);
     if (op.operation == &rope_operation) rotate_in_place(op);
-    if (op.operation == &layer_norm_backward_operation || op.operation == &rms_norm_backward_operation) {
-      return lower_norm_gradient(i);
+    if (op.operation == &layer_norm_backward_operation || op.operation == &rms_norm_backward_operation ||
+        op.operation == &embed_backward_operation) {
+      return lower_summed_gradient(i);
     }
-    if (op.operation == &embed_backward_operation) return lower_embedding_gradient(i);
     if (op.operation == &cross_entropy_backward_operation && uses_.free_from(op.inputs[0], i, i)) {
       write_over(op.outputs[0], op.inputs[0]);
     }
@@ -155,15 +155,8 @@ class Lowering {
         {&weight_gradient_operation, {op.inputs[0], op.inputs[1], residual}, {y}, {}, op.scope, op.stage});
   }
 
-  void lower_norm_gradient(std::size_t i) {
-    Op op = ops_[i];
-    TensorId residual = no_tensor;
-    op.outputs[0] = add_in_place(op.outputs[0], i, residual);
-    if (residual != no_tensor) op.inputs.push_back(residual);
-    program_.ops.push_back(std::move(op));
-  }
-
-  void lower_embedding_gradient(std::size_t i) {
+  // The gradient of a norm or of an embedding; what it is added to becomes its last input.
+  void lower_summed_gradient(std::size_t i) {
     Op op = ops_[i];
     TensorId residual = no_tensor;
     op.outputs[0] = add_in_place(op.outputs[0], i, residual);

@@ -158,7 +158,14 @@ TensorId head(Network& n, TensorId x, TensorId table) {
   return logits;
 }
 
-std::string phase_word(Phase phase) {
+bool has_cross_attention(const Model& model) {
+  return std::any_of(model.layers.begin(), model.layers.end(),
+                     [](const Layer& layer) { return layer.cross_attention.has_value(); });
+}
+
+}  // namespace
+
+std::string_view phase_name(Phase phase) {
   switch (phase) {
     case Phase::forward:
       return "forward";
@@ -171,13 +178,6 @@ std::string phase_word(Phase phase) {
   }
   return "";
 }
-
-bool has_cross_attention(const Model& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const Layer& layer) { return layer.cross_attention.has_value(); });
-}
-
-}  // namespace
 
 Workload workload_of(Phase phase) {
   Workload workload;
@@ -206,7 +206,7 @@ Workload resolve(const Model& model, Workload w) {
   if (crossed) sensible(w.encoder_tokens, "encoder tokens");
   sensible(w.past + 1, "past + 1");
   if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train)) {
-    throw UsageError("past is " + std::to_string(w.past) + " in phase " + phase_word(w.phase) +
+    throw UsageError("past is " + std::to_string(w.past) + " in phase " + std::string(phase_name(w.phase)) +
                      ", which has no cache; expected 0, or phase prefill or decode");
   }
   if (!(w.dropout >= 0.0 && w.dropout < 1.0)) {

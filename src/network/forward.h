@@ -6,12 +6,16 @@
 
 #include "program/program.h"
 
+#include <string_view>
 #include <vector>
 
 namespace reckon {
 
 // The workload with its open choices filled in for this model; throws UsageError where it makes no sense.
 Workload resolve(const Model& model, Workload workload);
+
+// "forward", "prefill", …
+std::string_view phase_name(Phase phase);
 
 // The rotary positions of a model's layers, each kind once, in the order of the program's tables.
 std::vector<Rope> distinct_ropes(const Model& model);

@@ -14,28 +14,7 @@ constexpr double width = 860, height = 500, left = 76, right = 200, top = 56, bo
 // Okabe and Ito's colours, which people who do not see all colours can tell apart; readable on light and dark.
 constexpr std::array<std::string_view, 5> colors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"};
 
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (char c : printable(text)) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
-}
+std::string escaped(const std::string& text) { return escape_html(printable(text)); }
 
 std::string text_at(double x, double y, std::string_view anchor, const std::string& text, std::string_view extra = "") {
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,

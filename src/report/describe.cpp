@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "network/forward.h"
 #include "report/numbers.h"
 
 namespace reckon {
@@ -130,24 +131,10 @@ std::string describe(const Model& model) {
                             model.head.tied ? " · tied head" : "");
 }
 
-std::string_view word_of(Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-      return "forward";
-    case Phase::prefill:
-      return "prefill";
-    case Phase::decode:
-      return "decode";
-    case Phase::train:
-      return "train";
-  }
-  return "";
-}
-
 std::string describe(const Workload& w) {
   std::string text = w.phase == Phase::train     ? "training step"
                      : w.phase == Phase::forward ? "forward pass"
-                                                 : std::string(word_of(w.phase));
+                                                 : std::string(phase_name(w.phase));
   text += fmt::format(" · batch {} · {} {}", grouped(w.batch), grouped(w.tokens), w.tokens == 1 ? "token" : "tokens");
   if (w.past > 0) text += fmt::format(" after {}", grouped(w.past));
   if (w.encoder_tokens > 0) text += fmt::format(" · {} from an encoder", grouped(w.encoder_tokens));
@@ -192,7 +179,7 @@ nlohmann::ordered_json architecture_json(const Model& model) {
 
 nlohmann::ordered_json workload_json(const Workload& w) {
   nlohmann::ordered_json json = {
-      {"phase", word_of(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
+      {"phase", phase_name(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
   if (w.encoder_tokens > 0) json["encoder_tokens"] = w.encoder_tokens;
   json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
   return json;

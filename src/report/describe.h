@@ -16,7 +16,6 @@ namespace reckon {
 std::string describe(const Model& model);
 // "forward pass · batch 1 · 1,024 tokens · every logit"
 std::string describe(const Workload& workload);
-std::string_view word_of(Phase phase);
 
 nlohmann::ordered_json architecture_json(const Model& model);
 nlohmann::ordered_json workload_json(const Workload& workload);

@@ -31,6 +31,4 @@ std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<doubl
 // The colour of part `index` of `count`: from violet for the first over green to red for the last.
 std::string ramp_color(std::size_t index, std::size_t count);
 
-std::string escape_html(std::string_view text);
-
 }  // namespace reckon

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "report/describe.h"
+#include "network/forward.h"
 #include "report/numbers.h"
 
 namespace reckon {
@@ -52,7 +53,8 @@ Document sweep_document(const Sweep& sweep) {
               {}};
   const Workload& w = sweep.workload;
   document.json = {{"schema", "reckon.sweep/1"}, {"model", sweep.model}, {"option", sweep.option}};
-  document.json["workload"] = {{"phase", word_of(w.phase)}, {"causal", w.causal == Causal::exact ? "exact" : "full"}};
+  document.json["workload"] = {{"phase", phase_name(w.phase)},
+                               {"causal", w.causal == Causal::exact ? "exact" : "full"}};
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   table.rows.reserve(sweep.points.size());
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {

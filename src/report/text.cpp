@@ -65,6 +65,29 @@ int display_width(std::string_view text) {
   return columns;
 }
 
+std::string escape_html(std::string_view text) {
+  std::string out;
+  for (char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
 std::string printable(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {

@@ -13,6 +13,9 @@ int display_width(std::string_view text);
 // The text with control characters and broken UTF-8 replaced, so that no name can upset a terminal.
 std::string printable(std::string_view text);
 
+// … with the characters that mean something in HTML and SVG written out.
+std::string escape_html(std::string_view text);
+
 // Lines of at most `width` columns. Words break at spaces, else before a dot or slash inside; formulas before + and −
 // where that leaves a good line, else before ·; what has no such place is cut. Leading spaces are kept on every line.
 enum class Breaks { words, formula };
