@@ -45,8 +45,7 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
     }
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      auto element = hn::LoadU(d, x + i * x_stride + p);
-      keep(element);
+      const auto element = kept(hn::LoadU(d, x + i * x_stride + p));
       HWY_UNROLL(8)
       for (int j = 0; j < streams; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
@@ -92,8 +91,7 @@ HWY_INLINE std::int64_t add_rows(D d, const float* x, std::int64_t x_stride, con
     HWY_UNROLL(8)
     for (int q = 0; q < depth; ++q) {
       hwy::Prefetch(w + q * w_stride + j + ahead);
-      weights[q] = load(d, w + q * w_stride + j);
-      keep(weights[q]);
+      weights[q] = kept(load(d, w + q * w_stride + j));
     }
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
@@ -148,13 +146,11 @@ HWY_INLINE void block_of_rows(D d, const float* x, std::int64_t x_stride, const 
     HWY_UNROLL(8)
     for (int j = 0; j < width; ++j) {
       hwy::Prefetch(w + ahead * w_stride + j * lanes);
-      weights[j] = load(d, w + j * lanes);
-      keep(weights[j]);
+      weights[j] = kept(load(d, w + j * lanes));
     }
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      auto element = hn::Set(d, x[i * x_stride + p]);
-      keep(element);
+      const auto element = kept(hn::Set(d, x[i * x_stride + p]));
       HWY_UNROLL(8)
       for (int j = 0; j < width; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }

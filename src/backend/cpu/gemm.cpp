@@ -80,10 +80,11 @@ HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std:
   copy_pieces(w, t.col_stride, depth, width, columns, panel);
 }
 
-// out (rows × columns) = or += x (rows × depth, or depth × rows where turned) · panel.
+// out (rows × columns) = or += x (rows × depth, or depth × rows where turned) · panel. A function of its own: the
+// compiler takes minutes for many of them in one.
 template <int rows, int vectors, bool turned>
-HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
-                      std::int64_t out_stride, std::int64_t columns, bool add) {
+HWY_NOINLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
+                        std::int64_t out_stride, std::int64_t columns, bool add) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<Floats> sums[rows][vectors];
@@ -95,15 +96,11 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
   for (std::int64_t p = 0; p < depth; ++p, panel += vectors * lanes) {
     hn::Vec<Floats> weights[vectors];
     HWY_UNROLL(3)
-    for (int j = 0; j < vectors; ++j) {
-      weights[j] = hn::LoadU(d, panel + j * lanes);
-      keep(weights[j]);
-    }
+    for (int j = 0; j < vectors; ++j) weights[j] = kept(hn::LoadU(d, panel + j * lanes));
     if constexpr (turned) hwy::Prefetch(x + (p + 16) * x_stride);  // each step is a line of its own, far from the last
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      auto element = hn::Set(d, turned ? x[p * x_stride + i] : x[i * x_stride + p]);
-      keep(element);
+      const auto element = kept(hn::Set(d, turned ? x[p * x_stride + i] : x[i * x_stride + p]));
       HWY_UNROLL(3)
       for (int j = 0; j < vectors; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
@@ -128,8 +125,8 @@ HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel,
 }
 
 template <int vectors, bool turned, int rows = block_rows>
-HWY_INLINE void block_of(std::int64_t count, const float* x, std::int64_t x_stride, const float* panel,
-                         std::int64_t depth, float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
+void block_of(std::int64_t count, const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth,
+              float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
   if constexpr (rows > 0) {
     if (count == rows) return block<rows, vectors, turned>(x, x_stride, panel, depth, out, out_stride, columns, add);
     block_of<vectors, turned, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
@@ -148,8 +145,8 @@ HWY_INLINE void ask_ahead(const Tile& t, std::int64_t i, std::int64_t rows, std:
 
 // All rows of x with the panel of columns [j, j + columns).
 template <int vectors, bool turned>
-HWY_INLINE void rows_of(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t j, std::int64_t columns,
-                        const float* panel) {
+void rows_of(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t j, std::int64_t columns,
+             const float* panel) {
   for (std::int64_t i = 0; i < t.m; i += block_rows) {
     const std::int64_t rows = std::min<std::int64_t>(block_rows, t.m - i);
     if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
@@ -166,7 +163,7 @@ HWY_INLINE int panel_vectors(std::int64_t left, std::int64_t lanes) {
 
 // A panel stays in the cache while all rows of x pass by.
 template <class T, bool turned = false>
-HWY_INLINE void gemm_typed(const Tile& t, float* panel) {
+void gemm_typed(const Tile& t, float* panel) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
   for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
     const std::int64_t depth = std::min(tile_depth, t.k - begin);

@@ -39,14 +39,14 @@ HWY_INLINE hn::Vec<D> load(D d, const T* from) {
   return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), from));
 }
 
-// g++ reads a vector again from memory for each use of it in a loop; this makes it stay in its register.
+// g++ reads a vector again from memory for each use of it in a loop; this makes it stay in its register. By value: an
+// array whose elements were named in the statement would be stored to memory in every step.
 template <class V>
-HWY_INLINE void keep(V& v) {
+HWY_INLINE V kept(V v) {
 #if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86
   asm("" : "+v"(v.raw));
-#else
-  static_cast<void>(v);
 #endif
+  return v;
 }
 
 // Halves `count` vectors until each sum has one lane: neighbours are added, and what belongs to the next vector goes to
