@@ -1,5 +1,6 @@
 // Attention in one pass over the keys: each block of queries keeps a running maximum and sum of its softmax, and
-// rescales what it has mixed so far when the maximum rises.
+// rescales what it has mixed so far when the maximum rises. The scores of many queries are turned, a row being a key
+// and a column a query: keys are then read where they are, and the softmax of several queries is taken at once.
 #include "ops/attend.h"
 
 #include "backend/cpu/alibi.h"
@@ -18,6 +19,7 @@ namespace {
 
 constexpr std::int64_t key_block = 512, value_block = 512;
 constexpr int few = 8;  // so many rows are multiplied key by key, more as a tile
+constexpr float unseen = -std::numeric_limits<float>::infinity();
 
 struct Geometry {
   std::int64_t batch, tokens, heads, kv_heads, group, key_width, value_width;
@@ -106,8 +108,7 @@ class Block {
     const ParameterData* sinks = launch_.inputs[3].parameter;
     for (int r = 0; r < rows_; ++r) {
       const auto i = static_cast<std::size_t>(r);
-      most_[i] =
-          sinks != nullptr ? sinks->values[static_cast<std::size_t>(head(r))] : -std::numeric_limits<float>::infinity();
+      most_[i] = sinks != nullptr ? sinks->values[static_cast<std::size_t>(head(r))] : unseen;
       sum_[i] = sinks != nullptr ? 1.0f : 0.0f;
       std::fill_n(out_row(r), g_.value_width, 0.0f);
     }
@@ -117,35 +118,68 @@ class Block {
     const float* keys = keys_.floats() + b_ * keys_.stride[0] + slot * keys_.stride[1] + kv_head_ * keys_.stride[2];
     const float* values =
         values_.floats() + b_ * values_.stride[0] + slot * values_.stride[1] + kv_head_ * values_.stride[2];
-    const bool tile = rows_ > few;
-    std::array<const float*, few> queries{};
-    std::array<float*, few> outs{};
-    if (tile) {
-      multiply({rows_, n, g_.key_width, query_row(0), query_.stride[1], keys, DType::float32, keys_.stride[1], 1,
-                scores_, key_block});
-    } else {
-      for (int r = 0; r < rows_; ++r) {
-        queries[static_cast<std::size_t>(r)] = query_row(r);
-        outs[static_cast<std::size_t>(r)] = out_row(r);
-      }
-      vector_scores(queries.data(), rows_, keys, keys_.stride[1], n, g_.key_width, scores_, key_block);
-    }
-    for (int r = 0; r < rows_; ++r) soften(r, p, n);
-    if (tile) {
-      for (std::int64_t first = 0; first < g_.value_width; first += value_block) {
-        const std::int64_t width = std::min(value_block, g_.value_width - first);
-        multiply(
-            {rows_, width, n, scores_, key_block, values + first, DType::float32, 1, values_.stride[1], mixed_, width});
-        for (int r = 0; r < rows_; ++r) vector_add(out_row(r) + first, mixed_ + r * width, out_row(r) + first, width);
-      }
-    } else {
-      vector_mix(scores_, key_block, rows_, values, values_.stride[1], n, g_.value_width, outs.data());
-    }
+    rows_ > few ? visit_many(p, keys, values, n) : visit_few(p, keys, values, n);
     count_.matmul_flops += 2 * rows_ * n * (g_.key_width + g_.value_width);
     count_.calls += 2;
   }
 
-  void multiply(const Tile& tile) const { blas_wanted(rows_) ? blas_tile(tile, packed_) : gemm_tile(tile, packed_); }
+  void visit_few(std::int64_t p, const float* keys, const float* values, std::int64_t n) {
+    std::array<const float*, few> queries{};
+    std::array<float*, few> outs{};
+    for (int r = 0; r < rows_; ++r) {
+      queries[static_cast<std::size_t>(r)] = query_row(r);
+      outs[static_cast<std::size_t>(r)] = out_row(r);
+    }
+    vector_scores(queries.data(), rows_, keys, keys_.stride[1], n, g_.key_width, scores_, key_block);
+    for (int r = 0; r < rows_; ++r) soften(r, p, n);
+    vector_mix(scores_, key_block, rows_, values, values_.stride[1], n, g_.value_width, outs.data());
+  }
+
+  // One head's queries.
+  void visit_many(std::int64_t p, const float* keys, const float* values, std::int64_t n) {
+    multiply({n, rows_, g_.key_width, keys, keys_.stride[1], query_row(0), DType::float32, query_.stride[1], 1, scores_,
+              rows_});
+    soften_columns(p, n);
+    for (std::int64_t first = 0; first < g_.value_width; first += value_block) {
+      const std::int64_t width = std::min(value_block, g_.value_width - first);
+      multiply(
+          {rows_, width, n, scores_, rows_, values + first, DType::float32, 1, values_.stride[1], mixed_, width, true});
+      for (int r = 0; r < rows_; ++r) vector_add(out_row(r) + first, mixed_ + r * width, out_row(r) + first, width);
+    }
+  }
+
+  void multiply(const Tile& tile) const { blas_wanted(tile.m) ? blas_tile(tile, packed_) : gemm_tile(tile, packed_); }
+
+  // The scores, keys p … p + n by queries, become weights e^(s − maximum of the column).
+  void soften_columns(std::int64_t p, std::int64_t n) {
+    const bool plain = cap_ == 0.0f && alibi_ == 0.0f;
+    if (cap_ != 0.0f) vector_softcap(scores_, n * rows_, factor_, cap_);
+    if (alibi_ != 0.0f) {
+      if (cap_ == 0.0f) vector_scale(scores_, n * rows_, factor_);
+      const float slope = alibi_ * alibi_slope(first_head_, g_.heads);
+      for (std::int64_t j = 0; j < n; ++j)
+        for (int r = 0; r < rows_; ++r)
+          scores_[j * rows_ + r] += slope * static_cast<float>(p + j - launch_.past - token(r));
+    }
+    for (std::int64_t j = 0; j < n; ++j) {  // what a query may not see
+      const std::int64_t first = p + j - launch_.past - first_;
+      float* s = scores_ + j * rows_;
+      std::fill(s, s + std::clamp<std::int64_t>(first, 0, rows_), unseen);
+      if (window_ > 0) std::fill(s + std::clamp<std::int64_t>(first + window_, 0, rows_), s + rows_, unseen);
+    }
+    const std::array<float, query_block> before = most_;
+    columns_max(scores_, n, rows_, plain ? factor_ : 1.0f, most_.data());
+    for (int r = 0; r < rows_; ++r) {
+      const auto i = static_cast<std::size_t>(r);
+      if (before[i] != most_[i] && sum_[i] != 0.0f) shrink(r, std::exp(before[i] - most_[i]));
+    }
+    columns_exp(scores_, n, rows_, most_.data(), sum_.data());
+  }
+
+  void shrink(int r, float factor) {
+    vector_scale(out_row(r), g_.value_width, factor);
+    sum_[static_cast<std::size_t>(r)] *= factor;
+  }
 
   // Row r's scores of keys p … p + n become weights e^(s − maximum); what was mixed before shrinks to match.
   void soften(int r, std::int64_t p, std::int64_t n) {
@@ -172,9 +206,8 @@ class Block {
     }
     const auto i = static_cast<std::size_t>(r);
     const float most = std::max(most_[i], vector_max(seen, count));
-    const float shrink = std::exp(most_[i] - most);  // 0 at the first block
-    if (shrink != 1.0f && sum_[i] != 0.0f) vector_scale(out_row(r), g_.value_width, shrink);
-    sum_[i] = sum_[i] * shrink + vector_exp(seen, count, most);
+    if (most != most_[i] && sum_[i] != 0.0f) shrink(r, std::exp(most_[i] - most));
+    sum_[i] += vector_exp(seen, count, most);
     most_[i] = most;
   }
 
@@ -190,10 +223,8 @@ class Block {
   std::array<float, query_block> most_{}, sum_{};
 };
 
-// The widest head that a tile's packed keys have room for.
-constexpr std::int64_t widest_key =
-    (static_cast<std::int64_t>(tile_scratch) - query_block * (key_block + value_block)) / key_block;
-static_assert(widest_key >= 512, "the scratch holds scores, mixed values and packed keys");
+static_assert(query_block * (key_block + value_block) + 48 * tile_depth <= static_cast<std::int64_t>(tile_scratch),
+              "the scratch holds scores, mixed values and packed operands");
 
 }  // namespace
 
@@ -208,8 +239,6 @@ float alibi_slope(std::int64_t head, std::int64_t heads) {
 
 void run_attend(const Launch& launch) {
   const Geometry g = geometry(launch.inputs[0], launch.inputs[1], launch.outputs[0]);
-  check(g.key_width <= widest_key || g.tokens < few, "attend", "heads of " + std::to_string(g.key_width),
-        "at most " + std::to_string(widest_key));
   launch.machine.pool.run(g.tasks, [&](std::int64_t task, int worker) { Block(launch, g, task, worker).run(); });
 }
 

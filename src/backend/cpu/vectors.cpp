@@ -123,6 +123,33 @@ void Rotate(const float* x, float* y, const float* cosines, const float* sines, 
   });
 }
 
+void ColumnsMax(float* s, std::int64_t rows, std::int64_t columns, float factor, float* most) {
+  const V f = hn::Set(D(), factor);
+  for_vectors(columns, [&](std::int64_t c, std::int64_t count) HWY_ATTR {
+    V m = load(most + c, count);
+    for (float* at = s + c; at < s + rows * columns; at += columns) {
+      const V v = hn::Mul(load(at, count), f);
+      m = hn::Max(m, v);
+      store(v, at, count);
+    }
+    store(m, most + c, count);
+  });
+}
+
+void ColumnsExp(float* s, std::int64_t rows, std::int64_t columns, const float* shift, float* sum) {
+  const D d;
+  for_vectors(columns, [&](std::int64_t c, std::int64_t count) HWY_ATTR {
+    const V by = load(shift + c, count);
+    V total = load(sum + c, count);
+    for (float* at = s + c; at < s + rows * columns; at += columns) {
+      const V e = hn::Exp(d, hn::Sub(load(at, count), by));  // which is 0 for −∞ − −∞
+      total = hn::Add(total, e);
+      store(e, at, count);
+    }
+    store(total, sum + c, count);
+  });
+}
+
 void Scores(const float* const* q, int rows, const float* keys, std::int64_t key_stride, std::int64_t count,
             std::int64_t width, float* scores, std::int64_t scores_stride) {
   for (std::int64_t j = 0; j < count; ++j) {
@@ -166,6 +193,8 @@ HWY_EXPORT(Softcap);
 HWY_EXPORT(RmsNorm);
 HWY_EXPORT(LayerNorm);
 HWY_EXPORT(Rotate);
+HWY_EXPORT(ColumnsMax);
+HWY_EXPORT(ColumnsExp);
 HWY_EXPORT(Scores);
 HWY_EXPORT(Mix);
 
@@ -188,6 +217,12 @@ NormStatistics vector_layer_norm(const NormRow& row, const float* x, float* y) {
 void vector_rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half,
                    bool interleaved, float direction) {
   HWY_DYNAMIC_DISPATCH(Rotate)(x, y, cosines, sines, half, interleaved, direction);
+}
+void columns_max(float* s, std::int64_t rows, std::int64_t columns, float factor, float* most) {
+  HWY_DYNAMIC_DISPATCH(ColumnsMax)(s, rows, columns, factor, most);
+}
+void columns_exp(float* s, std::int64_t rows, std::int64_t columns, const float* shift, float* sum) {
+  HWY_DYNAMIC_DISPATCH(ColumnsExp)(s, rows, columns, shift, sum);
 }
 void vector_scores(const float* const* q, int rows, const float* keys, std::int64_t key_stride, std::int64_t count,
                    std::int64_t width, float* scores, std::int64_t scores_stride) {

@@ -53,6 +53,12 @@ void vector_attention_weights(float* s, float* dp, const float* lse, const float
 void vector_rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half,
                    bool interleaved, float direction);
 
+// Columns of a matrix whose rows follow each other:
+//   s ← factor·s, most[c] ← max(most[c], column c)
+void columns_max(float* s, std::int64_t rows, std::int64_t columns, float factor, float* most);
+//   s ← e^(s − shift[c]), 0 where both are −∞; sum[c] ← sum[c] + column c
+void columns_exp(float* s, std::int64_t rows, std::int64_t columns, const float* shift, float* sum);
+
 // Few queries against many keys, a key being read once for all of them:
 //   scores[r·scores_stride + j] = q[r]·key j
 //   out[r] += Σ_j weights[r·weights_stride + j] · value j
