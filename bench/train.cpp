@@ -1,20 +1,19 @@
 // A training step against limits measured in the same run, interleaved.
-//   gpt2       forward, backward and AdamW in float32, beside OpenBLAS' own rate on 1024 × 3072 × 768 with as many
-//   threads mini-gpt   1,000 steps of 8 × 32 tokens, and the share of them that is spent outside kernels
+//   gpt2      forward, backward and AdamW in float32, beside OpenBLAS' own rate on 1024 × 3072 × 768
+//   mini-gpt  1,000 steps of 8 × 32 tokens, and the share of them that is spent outside kernels
 // Usage: bench_train [rounds] [profile]: prints the rows of a Markdown table, or where the time of a step goes.
 #include <fmt/format.h>
 #include <reckon/reckon.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "count/ledger.h"
 #include "measure.h"
 #include "model/load.h"
+#include "report/run.h"
 #include "train/trainer.h"
 
 namespace {
@@ -51,21 +50,9 @@ class Step {
   std::vector<std::int32_t> ids_, labels_;
 };
 
-struct Row {
-  std::int64_t calls = 0;
-  double seconds = 0, flops = 0, bytes = 0;
-};
-
-std::map<std::string, Row> by_operation(const Profile& profile) {
-  std::map<std::string, Row> rows;
-  for (const Profile::Event& event : profile.events()) {
-    Row& row = rows[std::string(event.operation)];
-    ++row.calls;
-    row.seconds += std::chrono::duration<double>(event.end - event.begin).count();
-    row.flops += static_cast<double>(event.flops);
-    row.bytes += static_cast<double>(event.bytes);
-  }
-  return rows;
+// The share of `time` that no kernel ran, in percent.
+double outside(const Document& profile, double time) {
+  return 100 * (1 - profile.json["seconds"].get<double>() / time);
 }
 
 void print_profile(Step& step) {
@@ -74,13 +61,9 @@ void print_profile(Step& step) {
   step.trainer().set_profile(&profile);
   const double time = seconds([&] { step.run(); });
   step.trainer().set_profile(nullptr);
-  double kernels = 0;
-  for (const auto& [name, row] : by_operation(profile)) {
-    kernels += row.seconds;
-    fmt::print("{:28} {:6} {:9.3f} ms {:6.1f}% {:7.1f} GFLOP/s {:7.1f} GB/s\n", name, row.calls, row.seconds * 1e3,
-               100 * row.seconds / time, row.flops / row.seconds * 1e-9, row.bytes / row.seconds * 1e-9);
-  }
-  fmt::print("step {:.3f} ms, {:.1f}% outside kernels\n", time * 1e3, 100 * (1 - kernels / time));
+  const Document document = profile_document(profile);
+  fmt::print("{}step {:.3f} ms, {:.1f}% outside kernels\n", render(document, Format::table, {}), time * 1e3,
+             outside(document, time));
 }
 
 }  // namespace
@@ -127,9 +110,7 @@ int main(int argc, char** argv) {
     const double time = seconds([&] {
       for (int k = 0; k < 200; ++k) step.run();
     });
-    double kernels = 0;
-    for (const auto& [name, row] : by_operation(profile)) kernels += row.seconds;
     fmt::print("| mini-gpt, 1,000 steps of 8 × 32 tokens | {} | {:.2f} s | {:.1f}% outside kernels | 6 s | |\n",
-               threads, median(times), 100 * (1 - kernels / time));
+               threads, median(times), outside(profile_document(profile), time));
   }
 }

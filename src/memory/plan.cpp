@@ -14,10 +14,8 @@ namespace {
 struct Life {
   TensorId id;
   std::int64_t first, last;  // regions
-  std::int64_t size;         // bytes, rounded up to the alignment
+  std::int64_t size;         // bytes, padded
 };
-
-std::int64_t rounded(std::int64_t size) { return (size + Plan::alignment - 1) / Plan::alignment * Plan::alignment; }
 
 bool in_arena(TensorKind kind) {
   return kind == TensorKind::activation || kind == TensorKind::input || kind == TensorKind::gradient;
@@ -45,7 +43,7 @@ std::vector<Life> lives(const Program& program, const std::vector<std::int64_t>&
     return l.last < 0 || !in_arena(program[l.id].kind) || outlives[static_cast<std::size_t>(l.id)];
   });
   for (Life& l : life) {
-    l.size = rounded(bytes(program[l.id]));
+    l.size = Plan::padded(bytes(program[l.id]));
     if (program[l.id].kind == TensorKind::input) l.first = 0;  // filled before the first op
   }
   return life;

@@ -4,8 +4,10 @@
 #include "network/forward.h"
 #include "passes/expand.h"
 #include "backend/cpu/random.h"
+#include "run/elements.h"
 #include "run/weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -119,19 +121,9 @@ Weights Weights::trainable(const Model& model, Initialisation initialisation, st
 }
 
 Weights Weights::trainable(const Model& model, const Weights& from, DType dtype) {
-  return trainable(parameters_of(model), dtype, [&](const std::string& name, const Tensor&, float* to) {
-    const ParameterData& data = from[name];
-    if (data.matrices.empty()) {
-      std::copy(data.values.begin(), data.values.end(), to);
-      return;
-    }
-    for (const Weight& w : data.matrices) {
-      for (std::int64_t r = 0; r < w.rows; ++r) {
-        const std::int64_t row =
-            w.block_rows == 0 ? r * w.row_stride : r / w.block_rows * w.block_stride + r % w.block_rows * w.row_stride;
-        for (std::int64_t c = 0; c < w.cols; ++c) *to++ = stored_element(w.data, w.dtype, row + c * w.col_stride);
-      }
-    }
+  return trainable(parameters_of(model), dtype, [&](const std::string& name, const Tensor& tensor, float* to) {
+    Elements elements(from[name]);
+    std::generate_n(to, tensor.shape.elements(), [&] { return elements.next(); });
   });
 }
 

@@ -26,12 +26,6 @@ void check(const Product& product) {
                 std::to_string(w.col_stride) + ", expected one of them to be 1");
 }
 
-// Where row `index` of the weights begins.
-std::int64_t row_offset(const Weight& w, std::int64_t index) {
-  if (w.block_rows == 0) return index * w.row_stride;
-  return index / w.block_rows * w.block_stride + index % w.block_rows * w.row_stride;
-}
-
 void finish(const Product& product, std::int64_t row, std::int64_t m, std::int64_t first, std::int64_t n,
             const float* results) {
   finish_rows(product.epilogue, row, m, first, n, results, product.y + row * product.y_stride + first,
@@ -65,7 +59,7 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
         .k = k,
         .x = product.turned ? product.x + begin * product.x_stride + row : product.x + row * product.x_stride + begin,
         .x_stride = product.x_stride,
-        .w = element(w.dtype, w.data, row_offset(w, j) + begin * w.col_stride),
+        .w = element(w.dtype, w.data, w.row_offset(j) + begin * w.col_stride),
         .dtype = w.dtype,
         .row_stride = w.row_stride,
         .col_stride = w.col_stride,

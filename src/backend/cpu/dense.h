@@ -21,6 +21,12 @@ struct Weight {
   std::int64_t row_stride = 0, col_stride = 1;  // one of them is 1: K runs on in a Linear, N in GPT-2's Conv1D
   // Rows that come in blocks (the heads of a fused qkv tensor): block b starts at b·block_stride. 0: no blocks.
   std::int64_t block_rows = 0, block_stride = 0;
+
+  // Where row `index` begins.
+  std::int64_t row_offset(std::int64_t index) const {
+    if (block_rows == 0) return index * row_stride;
+    return index / block_rows * block_stride + index % block_rows * row_stride;
+  }
 };
 
 // The same matrix the other way round; it must have no blocks.

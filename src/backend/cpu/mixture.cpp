@@ -44,8 +44,6 @@ void close_groups(float* choice, std::int64_t experts, const Attributes& a, floa
   }
 }
 
-void softmax(float* x, std::int64_t n) { vector_scale(x, n, 1.0f / vector_exp(x, n, vector_max(x, n))); }
-
 }  // namespace
 
 void run_route(const Launch& launch) {
@@ -60,7 +58,7 @@ void run_route(const Launch& launch) {
   auto* open = reinterpret_cast<std::int32_t*>(scratch + 3 * experts);
   for (std::int64_t r = 0; r < logits.rows(); ++r) {
     std::copy_n(logits.row(r), experts, scores);
-    if (kind == Scores::softmax) softmax(scores, experts);
+    if (kind == Scores::softmax) vector_softmax(scores, experts);
     if (kind == Scores::sigmoid) {
       for (std::int64_t e = 0; e < experts; ++e) scores[e] = 1.0f / (1.0f + std::exp(-scores[e]));
     }
@@ -71,7 +69,7 @@ void run_route(const Launch& launch) {
     largest(candidates, experts, active, chosen);
     float* w = weights.row(r);
     for (std::int64_t i = 0; i < active; ++i) w[i] = scores[chosen[i]];
-    if (kind == Scores::softmax_of_chosen) softmax(w, active);
+    if (kind == Scores::softmax_of_chosen) vector_softmax(w, active);
     if (a.flag("normalize")) {
       float sum = 0;
       for (std::int64_t i = 0; i < active; ++i) sum += w[i];

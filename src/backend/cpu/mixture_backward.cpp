@@ -29,15 +29,12 @@ void run_route_backward(const Launch& launch) {
       scores[i] = x[chosen[i]];
       d[i] = scale * d_weights.row(r)[i];
     }
-    const auto softmax = [](float* v, std::int64_t n) {
-      vector_scale(v, n, 1.0f / vector_exp(v, n, vector_max(v, n)));
-    };
     if (kind == Scores::softmax) {
       std::copy_n(x, experts, all);
-      softmax(all, experts);
+      vector_softmax(all, experts);
       for (std::int64_t i = 0; i < active; ++i) scores[i] = all[chosen[i]];
     } else if (kind == Scores::softmax_of_chosen) {
-      softmax(scores, active);
+      vector_softmax(scores, active);
     } else {
       for (std::int64_t i = 0; i < active; ++i) scores[i] = 1.0f / (1.0f + std::exp(-scores[i]));
     }

@@ -9,6 +9,7 @@ float vector_max(const float* x, std::int64_t n);
 // x ← e^(x − shift); returns the sum
 float vector_exp(float* x, std::int64_t n, float shift);
 void vector_scale(float* x, std::int64_t n, float factor);
+inline void vector_softmax(float* x, std::int64_t n) { vector_scale(x, n, 1.0f / vector_exp(x, n, vector_max(x, n))); }
 void vector_add(const float* a, const float* b, float* y, std::int64_t n);
 // y ← y + factor·x
 void vector_add_scaled(float* y, const float* x, std::int64_t n, float factor);
