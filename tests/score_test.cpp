@@ -58,6 +58,12 @@ TEST(Score, SlidesAWindowThatScoresEachTokenOnce) {
   const Score found = score(engine, ids, {.stride = 3});
   EXPECT_EQ(found.tokens, 47);
   EXPECT_NEAR(found.nll, expected, 1e-3);
+  // Windows that share one token: each of the others is scored from those of its own window alone.
+  expected = 0;
+  for (std::int64_t t = 1; t < 48; ++t) expected += by_hand(engine, ids, t, (t - 1) % 9 + 1);
+  const Score side_by_side = score(engine, ids, {.stride = 9});
+  EXPECT_EQ(side_by_side.tokens, 47);
+  EXPECT_NEAR(side_by_side.nll, expected, 1e-3);
   EXPECT_NEAR(score(engine, Ids(ids.begin(), ids.begin() + 10), {}).nll,
               score(engine, Ids(ids.begin(), ids.begin() + 10), {.stride = 1}).nll, 1e-9);
 }
@@ -95,7 +101,7 @@ TEST(Score, RefusesWhatCannotBeScored) {
   const Ids ids = long_text();
   EXPECT_THROW(score(engine, Ids{}), UsageError);
   EXPECT_THROW(score(engine, Ids{1}), UsageError);
-  EXPECT_THROW(score(engine, ids, {.stride = 6}), UsageError);
+  EXPECT_THROW(score(engine, ids, {.stride = 10}), UsageError);
   EXPECT_THROW(score(engine, ids, {.stride = -1}), UsageError);
   EXPECT_THROW(score(engine, Ids{1, 2, 263}), UsageError);
   EXPECT_THROW(score(engine, Ids{1, -2, 3}), UsageError);

@@ -78,14 +78,12 @@ void add(Engine& engine, std::span<const std::int32_t> ids, std::span<const Wind
 
 Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& scoring, const OnScored& on_scored) {
   const std::int64_t context = engine.options().capacity;
-  const std::int64_t widest = std::max<std::int64_t>(context / 2, 1);
-  const std::int64_t stride = scoring.stride == 0 ? widest : scoring.stride;
-  if (stride < 1 || stride > widest) {
-    throw UsageError(fmt::format("stride is {}; expected 1 to {}, half the context", stride, widest));
-  }
+  if (context < 2) throw UsageError("a context of 1 token has nothing to predict from; expected two or more");
+  const std::int64_t stride = scoring.stride == 0 ? context / 2 : scoring.stride;
+  if (stride < 1 || stride >= context)
+    throw UsageError(fmt::format("stride is {}; expected 1 to {}, one less than the context", stride, context - 1));
   if (ids.size() < 2)
     throw UsageError(fmt::format("a text of {} tokens has nothing to predict; expected two or more", ids.size()));
-  if (context < 2) throw UsageError("a context of 1 token has nothing to predict from; expected two or more");
   check_ids(ids, engine.model().vocab_size);
 
   const std::vector<Window> windows = windows_of(static_cast<std::int64_t>(ids.size()), context, stride);

@@ -16,7 +16,7 @@ namespace reckon {
 // it in the window. So every token but the first is scored once, and those after the first window have at least
 // C − stride tokens before them. (The sliding window of Hugging Face's guide to perplexity.)
 struct Scoring {
-  std::int64_t stride = 0;  // 1 to C/2, so that there are always C/2 tokens to go by; 0: C/2
+  std::int64_t stride = 0;  // 1 to C − 1; 0: C/2
 };
 
 struct Score {
