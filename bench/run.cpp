@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "hwy/highway.h"
@@ -22,6 +21,7 @@
 #include "model/presets.h"
 #include "run/engine.h"
 #include "run/save.h"
+#include "threads/thread_count.h"
 
 namespace {
 
@@ -121,7 +121,7 @@ int main(int count, char** arguments) {
   if (count < 2) return 2;
   const std::string base = arguments[1];
   const int rounds = count > 2 ? std::atoi(arguments[2]) : 5;
-  const int most = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int most = thread_count(0);
   const ReadLimit memory(std::size_t{512} << 20);
   std::vector<std::int32_t> prompt(512);
   for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<std::int32_t>(i * 7919 % 50257);

@@ -1,8 +1,10 @@
 // The pool: every task once, on a worker that exists, with exceptions that reach the caller.
 #include "threads/pool.h"
+#include "threads/thread_count.h"
 
 #include <gtest/gtest.h>
 #include <reckon/error.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -87,6 +89,27 @@ TEST(Pool, RefusesARunInsideAnother) {
 TEST(Pool, RefusesNoThreads) {
   EXPECT_THROW(Pool(0), reckon::UsageError);
   EXPECT_THROW(Pool(-3), reckon::UsageError);
+}
+
+TEST(Pool, UnlessAskedForThereAreAsManyThreadsAsProcessorsThatMayBeUsed) {
+  using reckon::thread_count;
+  EXPECT_EQ(thread_count(3), 3);
+  EXPECT_EQ(thread_count(3, 2), 3);
+  EXPECT_GE(thread_count(0), 1);
+  EXPECT_EQ(thread_count(0, 100'000), 1);  // a share is never nothing
+#ifdef __linux__
+  std::thread([] {
+    cpu_set_t mine, one;
+    ASSERT_EQ(::sched_getaffinity(0, sizeof mine, &mine), 0);
+    int processor = 0;
+    while (!CPU_ISSET(processor, &mine)) ++processor;
+    CPU_ZERO(&one);
+    CPU_SET(processor, &one);
+    ASSERT_EQ(::sched_setaffinity(0, sizeof one, &one), 0);
+    EXPECT_EQ(thread_count(0), 1);
+    EXPECT_EQ(thread_count(2), 2);
+  }).join();
+#endif
 }
 
 }  // namespace

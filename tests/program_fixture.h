@@ -12,6 +12,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "folder_fixture.h"
@@ -34,12 +35,37 @@ class ProgramTest : public FolderTest {
     return child > 0 ? end(child) : Result{};
   }
 
-  pid_t start(std::vector<std::string> arguments, const fs::path& input = {}) const {
+  // With standard output on a terminal of this kind (TERM); `out` is what that showed, where lines end in "\\r\\n".
+  Result run_on_terminal(std::vector<std::string> arguments, const std::string& kind) const {
+    const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+    if (terminal < 0 || ::grantpt(terminal) != 0 || ::unlockpt(terminal) != 0) return {};
+    const std::string name = ::ptsname(terminal);
+    const int held = ::open(name.c_str(), O_RDWR | O_NOCTTY);  // so that it can be read before the program opens it
+    const char* const usual = std::getenv("TERM");
+    const std::string before = usual != nullptr ? usual : "";
+    ::setenv("TERM", kind.c_str(), 1);
+    const pid_t child = start(std::move(arguments), {}, name);
+    usual != nullptr ? ::setenv("TERM", before.c_str(), 1) : ::unsetenv("TERM");
+    std::string out;
+    std::thread reader([&] {
+      char buffer[4096];
+      for (ssize_t count; (count = ::read(terminal, buffer, sizeof buffer)) > 0;)
+        out.append(buffer, static_cast<std::size_t>(count));
+    });
+    Result result = child > 0 ? end(child) : Result{};
+    ::close(held);  // the last: the reader is told that there is no more
+    reader.join();
+    ::close(terminal);
+    result.out = out;
+    return result;
+  }
+
+  pid_t start(std::vector<std::string> arguments, const fs::path& input = {}, const fs::path& output = {}) const {
     arguments.insert(arguments.begin(), RECKON_PROGRAM);
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
-    const fs::path out = folder_ / "stdout", err = folder_ / "stderr";
+    const fs::path out = output.empty() ? folder_ / "stdout" : output, err = folder_ / "stderr";
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     if (!input.empty()) posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);

@@ -3,9 +3,9 @@
 
 #include <sstream>
 
+#include "files/numbers.h"
 #include "report/chart.h"
 #include "report/document.h"
-#include "report/numbers.h"
 #include "report/text.h"
 
 namespace reckon {
@@ -86,6 +86,10 @@ TEST(Text, CannotUpsetATerminal) {
   EXPECT_EQ(printable("a\033[2Jb\n"), "a\uFFFD[2Jb\uFFFD");
   EXPECT_EQ(printable("\xff\xc3"), "\uFFFD\uFFFD");
   EXPECT_EQ(printable("dₕ·½"), "dₕ·½");
+  EXPECT_EQ(printable_text("a\tb\n\r\033[2J\x7f\u009b1m\x9b"),
+            "a\tb\n\uFFFD\uFFFD[2J\uFFFD\uFFFD"
+            "1m\uFFFD");
+  EXPECT_EQ(printable_text("\u202bשלום\u202c ½"), "\u202bשלום\u202c ½");
 }
 
 TEST(Text, WrapsFormulasAtPlusBeforeItWrapsThemAtTimes) {

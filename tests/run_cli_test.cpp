@@ -2,8 +2,10 @@
 #include <gtest/gtest.h>
 
 #include "program_fixture.h"
+#include "report/text.h"
 
 #include <cmath>
+#include <regex>
 
 namespace reckon {
 namespace {
@@ -51,6 +53,40 @@ TEST_F(RunProgram, TheSameSeedGeneratesTheSameTokensForAnyNumberOfThreads) {
   };
   EXPECT_EQ(ids("5", "1"), ids("5", "2"));
   EXPECT_NE(ids("5", "1"), ids("6", "1"));
+}
+
+TEST_F(RunProgram, WhatIsGeneratedGoesToTheOutputFileAsItWouldToStandardOutput) {
+  const std::string file = (folder_ / "text").string();
+  for (const std::vector<std::string>& more : {std::vector<std::string>{"--tokenizer", "bytes", "Once"},
+                                               {"--ids", "1,2", "--beams", "3", "--best", "2"},
+                                               {"--ids", "1,2", "--format", "csv"}}) {
+    std::vector<std::string> words = {"generate", "mini-gpt", "--random", "3", "--tokens", "20"};
+    words.insert(words.end(), more.begin(), more.end());
+    const std::string shown = run(words).out;
+    words.insert(words.end(), {"--output", file});
+    const Result result = run(words);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(result.out, "");
+    EXPECT_EQ(text_of(file), shown);
+    EXPECT_GT(shown.size(), 20u);
+  }
+  ASSERT_EQ(run({"generate", "mini-gpt", "--random", "3", "--ids", "1", "--format", "json", "--output", file}).code, 0);
+  EXPECT_EQ(Json::parse(text_of(file))["schema"], "reckon.generate/1");
+  const std::string nowhere = (folder_ / "none/text").string();
+  expect_complaint({"generate", "mini-gpt", "--random", "3", "--ids", "1", "--output", nowhere}, 1,
+                   "cannot be written");
+}
+
+TEST_F(RunProgram, GeneratedTextCannotControlATerminal) {
+  const std::vector<std::string> words = {"generate", "mini-gpt", "--random", "3",   "--tokenizer",
+                                          "bytes",    "Once",     "--tokens", "200", "--window"};
+  const std::string exact = run(words).out;
+  EXPECT_NE(exact.find_first_of("\x01\x02\x03\x04\x05\x07\b\x0e\x0f\x1b\x7f"), std::string::npos);
+  std::string expected = std::regex_replace(printable_text(exact), std::regex("\n"), "\r\n");
+  EXPECT_EQ(run_on_terminal(words, "xterm").out, expected);
+  const std::vector<std::string> decode = {"tokenize", "--tokenizer", "bytes", "--decode", "65,27,91,66"};
+  EXPECT_EQ(run(decode).out, "A\033[B\n");
+  EXPECT_EQ(run_on_terminal(decode, "xterm").out, "A\uFFFD[B\r\n");
 }
 
 TEST_F(RunProgram, AProfileIsATraceThatChromeReads) {

@@ -85,6 +85,23 @@ TEST_F(RunFolderTest, OneProcessAtATime) {
   EXPECT_NO_THROW(RunFolder third(folder_));
 }
 
+TEST_F(RunFolderTest, WhatWasNotThereIsGoneUnlessThereIsSomethingToKeep) {
+  const fs::path run = folder_ / "a/b";
+  { RunFolder given_up(run); }
+  EXPECT_TRUE(fs::is_empty(folder_));
+  RunFolder(run).keep();
+  EXPECT_TRUE(fs::exists(run / "checkpoints"));
+  put(run / "metrics.jsonl", "{}");
+  { RunFolder again(run); }
+  EXPECT_TRUE(fs::exists(run / "metrics.jsonl"));
+  fs::remove_all(run);
+  {
+    RunFolder saved(run);
+    save(saved, 1);
+  }
+  EXPECT_TRUE(fs::exists(run / "checkpoints/step-000001/training.json"));
+}
+
 TEST_F(RunFolderTest, AChangedTruncatedOrMissingFileIsNamed) {
   RunFolder run(folder_);
   const fs::path folder = save(run, 1);

@@ -109,7 +109,8 @@ const Bad bad_files[] = {
     {"HeaderPastTheFile", with_length(3, "{}"),
      "the header should have 3 bytes, but only 2 follow: not a safetensors file, or cut short"},
     {"HeaderOfHugeLength", with_length(~0ull, "{}"),
-     "the header should have 18446744073709551615 bytes, but only 2 follow: not a safetensors file, or cut short"},
+     "the header should have 18,446,744,073,709,551,615 bytes, but only 2 follow: not a safetensors file, or cut "
+     "short"},
     {"NoHeader", with_length(0, ""), "the header is not valid JSON at byte 1, near ''"},
     {"NotJson", file_of("hello", 0), "the header is not valid JSON at byte 1, near 'h'"},
     {"CutShort", file_of(R"({"t":{)", 0), "the header is not valid JSON at byte 7, near '\"t\":{'"},
@@ -189,7 +190,7 @@ TEST(Safetensors, RefusesAHeaderPastTheFormatsLimitWithoutReadingIt) {
     reckon::parse_safetensors("t", std::as_bytes(std::span(start)), 1'000'000'000);
     FAIL();
   } catch (const reckon::Error& error) {
-    EXPECT_STREQ(error.what(), "t: the header has 100000001 bytes, expected at most 100000000");
+    EXPECT_STREQ(error.what(), "t: the header has 100,000,001 bytes, expected at most 100,000,000");
   }
 }
 

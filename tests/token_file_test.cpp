@@ -99,8 +99,9 @@ TEST_F(TokenFiles, ThatAreCutOrEditedAreRefused) {
   EXPECT_FALSE(is_token_file(path));
   EXPECT_EQ(edited(8, 9), "is a token file of version 9; expected 1");
   EXPECT_EQ(edited(12, 3), "has ids of 3 bytes; expected 2 or 4");
-  EXPECT_EQ(edited(16, 0), "has a vocabulary of 0 tokens; expected 1 to 2147483647");
-  EXPECT_EQ(edited(31, '\x7F'), "has 8 bytes of ids; expected 9151314442816847876 ids of 2 bytes, as its header says");
+  EXPECT_EQ(edited(16, 0), "has a vocabulary of 0 tokens; expected 1 to 2,147,483,647");
+  EXPECT_EQ(edited(31, '\x7F'),
+            "has 8 bytes of ids; expected 9,151,314,442,816,847,876 ids of 2 bytes, as its header says");
   EXPECT_EQ(edited(68, 10), "token 2 has id 10, past its vocabulary of 10 tokens");
   EXPECT_NE(error_of([&] { TokenFile(folder_ / "none"); }).find("cannot be opened"), std::string::npos);
 }

@@ -18,6 +18,15 @@ TEST_F(ProgramTest, TokenizePrintsIdsAndDecodesThem) {
   EXPECT_EQ(run({"tokenize", "--tokenizer", "bytes", "Aé"}).out, "65 195 169\n");
 }
 
+TEST_F(ProgramTest, TokenizeWritesTheSameToAFile) {
+  const std::string file = (folder_ / "ids").string();
+  EXPECT_EQ(run({"tokenize", "--tokenizer", golden, "Once upon a time", "--output", file}).code, 0);
+  EXPECT_EQ(text_of(file), "3527 597 258 673\n");
+  EXPECT_EQ(run({"tokenize", "--tokenizer", golden, "Once upon a time", "--output", "-"}).out, "3527 597 258 673\n");
+  EXPECT_EQ(run({"tokenize", "--tokenizer", "bytes", "--decode", "27,255", "--output", file}).code, 0);
+  EXPECT_EQ(text_of(file), "\033\xff\n");
+}
+
 TEST_F(ProgramTest, TokenizeGivesIdsAndPiecesAsJson) {
   const Json tokens = json({"tokenize", "--tokenizer", golden, "Once upon"});
   EXPECT_EQ(tokens.at("ids"), Json({3527, 597}));
@@ -63,10 +72,11 @@ TEST_F(ProgramTest, TokenizeShowsPiecesWithIdsAndBytes) {
 TEST_F(ProgramTest, TokenizeSaysWhatIsWrong) {
   expect_complaint({"tokenize"}, 2, "no text is given; expected one of TEXT, --file and --decode");
   expect_complaint({"tokenize", "a", "--decode", "1"}, 2, "several texts are given");
-  expect_complaint({"tokenize", "--tokenizer", golden, "--decode", "8192"}, 1,
-                   "token id 8192 is not in the vocabulary");
+  expect_complaint({"tokenize", "--tokenizer", golden, "--decode", "8192"}, 2,
+                   "id 8192 is outside the vocabulary of 8,192 tokens");
   expect_complaint({"tokenize", "--tokenizer", "nothing-here", "a"}, 1, "there is no tokenizer 'nothing-here'");
-  expect_complaint({"tokenize", "--tokenizer", golden, "--decode", "-1"}, 1, "token id -1 is not in the vocabulary");
+  expect_complaint({"tokenize", "--tokenizer", golden, "--decode", "-1"}, 2,
+                   "id -1 is outside the vocabulary of 8,192 tokens");
   expect_complaint({"tokenize", "--tokenizer", "bytes", "a", "--format", "xml"}, 2, "table json csv markdown");
   expect_complaint({"tokenize", "--tokenizer", "bytes", "--file", (folder_ / "none").string()}, 1, "cannot be opened");
   const std::string cut = (folder_ / "tokenizer.json").string(), whole = text_of(golden);

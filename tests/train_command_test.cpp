@@ -117,6 +117,52 @@ TEST_F(TrainProgram, RefusesTextThatIsEmptyOrShorterThanTheContext) {
   expect_complaint(quick("c", {"--text", path("none.txt")}), 1, "none.txt");
 }
 
+TEST_F(TrainProgram, LeavesNothingBehindWhereItFailsBeforeTheFirstStep) {
+  put("short.txt", "Only a few words.");
+  fs::create_directory(folder_ / "mine");
+  put("mine/notes.txt", "mine");
+  expect_complaint(quick("runs/new", {"--text", path("none.txt")}), 1, "none.txt");    // no such text
+  expect_complaint(quick("runs/new", {"--text", path("short.txt")}), 1, "17 tokens");  // found once it is tokenized
+  expect_complaint(quick("mine", {"--text", path("short.txt")}), 1, "17 tokens");
+  expect_complaint({"train", "gpt3-175b", "--tokenizer", "bytes", "--out", path("runs/new")}, 1,
+                   "the weights, gradients and moments of gpt3-175b take 2.5");  // TiB
+  EXPECT_FALSE(fs::exists(folder_ / "runs"));
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder_ / "mine")) names.push_back(entry.path().filename().string());
+  EXPECT_EQ(names, std::vector<std::string>{"notes.txt"});
+}
+
+TEST_F(TrainProgram, RefusesAReportThatCannotBeWrittenBeforeItTrains) {
+  expect_complaint(quick("run", {"--report", path("nowhere/run.html")}), 1, "nowhere/run.html: cannot be written");
+  expect_complaint(quick("run", {"--report", folder_.string()}), 1, "cannot be written");
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+  EXPECT_EQ(run(quick("run", {"--report", path("run/page.html")})).code, 0);  // in a folder that the run makes
+  EXPECT_TRUE(fs::exists(folder_ / "run/page.html"));
+}
+
+TEST_F(TrainProgram, SaysHowMuchMemoryAStepNeedsAndHowMuchThereIs) {
+  Words words = quick("run");
+  *(std::find(words.begin(), words.end(), "--batch") + 1) = "1000000000";
+  const Result result = run(words);
+  EXPECT_EQ(result.code, 1);
+  const std::regex sentence(
+      "reckon: a step of 1,000,000,000 × 32 tokens needs [0-9.]+ TiB of memory, [0-9.]+ MiB of it for weights, "
+      "gradients and moments and [0-9.]+ TiB for activations, but this machine has [0-9.]+ [GT]iB; .*\n");
+  EXPECT_TRUE(std::regex_match(result.err, sentence)) << result.err;
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+}
+
+TEST_F(TrainProgram, ASampleCannotControlTheTerminalItIsShownOn) {
+  // On a terminal that is no more than one (TERM=dumb), so that there are lines and no panel.
+  const Result result = run_on_terminal(quick("run"), "dumb");
+  ASSERT_EQ(result.code, 0) << result.out;
+  const std::string sample = lines("run", "sample")[0]["text"];
+  const auto control = [](unsigned char c) { return (c < 0x20 && c != '\n' && c != '\t' && c != '\r') || c == 0x7F; };
+  ASSERT_TRUE(std::any_of(sample.begin(), sample.end(), control));  // six steps do not teach it much
+  EXPECT_FALSE(std::any_of(result.out.begin(), result.out.end(), control)) << result.out;
+  EXPECT_NE(result.out.find("\uFFFD"), std::string::npos);
+}
+
 TEST_F(TrainProgram, RefusesIdsPastTheVocabulary) {
   ASSERT_EQ(run(quick("run")).code, 0);
   std::string tokens;

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "folder_fixture.h"
@@ -111,6 +112,30 @@ TEST(TrainView, ThePanelFitsItsWidthAndDrawsACurveThatFalls) {
   const auto drawn = curve_lines(curve, 58, 4, false);
   EXPECT_TRUE(drawn[0].substr(drawn[0].find("┤") + 3).starts_with("⠈")) << drawn[0];
   EXPECT_EQ(display_width(drawn[3].substr(drawn[3].find("┤") + 3)), 50);
+}
+
+TEST(TrainView, WithoutATerminalThereIsALineOfTheFirstStepOfTheLastAndEveryTenSeconds) {
+  std::vector<std::string> lines;
+  TrainView view({}, {100, false}, false, [&](const std::string& text) { lines.push_back(text); });
+  const auto step_of = [](const std::string& line) { return line.substr(0, line.find('/')); };
+  for (int step = 1; step <= 4000; ++step) view.step({step, 4000, 2.5, 1e-3, 0.7, 5000, 4e9, 7 + step / 128.0});
+  view.finish();
+  std::vector<std::string> steps;
+  for (const std::string& line : lines) steps.push_back(step_of(line));
+  const std::vector<std::string> wanted{"step       1", "step   1,281", "step   2,561", "step   3,841", "step   4,000"};
+  EXPECT_EQ(steps, wanted);
+  EXPECT_EQ(lines[1], "step   1,281/4,000  loss 2.5000  lr 1.00e-03  gradient 0.700  5,000 tokens/s  4.0 GFLOP/s\n");
+}
+
+TEST(TrainView, WithoutATerminalEverySlowStepHasALineAndSoHasTheOneThatWasInterrupted) {
+  std::string lines;
+  TrainView view({}, {100, false}, false, [&](const std::string& text) { lines += text; });
+  for (int step = 1; step <= 3; ++step) view.step({step, 100, 2.5, 1e-3, 0.7, 5000, 4e9, 60.0 * step});
+  view.step({4, 100, 2.5, 1e-3, 0.7, 5000, 4e9, 181});
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3);
+  view.finish();
+  EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 4);
+  EXPECT_NE(lines.find("step       4/100"), std::string::npos) << lines;
 }
 
 TEST(PageChart, LeavesOutWhatIsNotFiniteAndEscapesNames) {

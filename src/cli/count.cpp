@@ -9,10 +9,10 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "files/safetensors.h"
 #include "report/count.h"
-#include "report/numbers.h"
 
 namespace reckon::cli {
 namespace {

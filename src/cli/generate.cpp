@@ -1,4 +1,4 @@
-// reckon generate: continues a sequence, token by token. Only what is generated goes to standard output.
+// reckon generate: continues a sequence, token by token. Only what is generated goes to standard output, or --output.
 #include "run/generate.h"
 
 #include <fmt/format.h>
@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -16,9 +17,9 @@
 #include "cli/run_options.h"
 #include "cli/run_text.h"
 #include "count/ledger.h"
+#include "files/numbers.h"
 #include "model/end_of_text.h"
 #include "report/generation.h"
-#include "report/numbers.h"
 #include "report/run.h"
 #include "run/limits.h"
 #include "text/continuation.h"
@@ -44,7 +45,9 @@ double prefill_flops(const Model& model, std::int64_t tokens) {
   return static_cast<double>(count(model, workload).total().matmul);
 }
 
-std::string tokens_text(std::int64_t tokens) { return fmt::format("{} {}", tokens, tokens == 1 ? "token" : "tokens"); }
+std::string tokens_text(std::int64_t tokens) {
+  return fmt::format("{} {}", grouped(tokens), tokens == 1 ? "token" : "tokens");
+}
 
 // With the shares of what this machine can do, where the run was long enough to be worth measuring that.
 void say_pace(Engine& engine, const Pace& pace) {
@@ -75,32 +78,27 @@ void say_pace(Engine& engine, const Pace& pace) {
 // The text, or the ids, as they come.
 class Stream {
  public:
-  Stream(const GenerateOptions& asked, const Tokenizer* tokenizer, std::span<const std::int32_t> prompt)
-      : shown_(asked.output.format == "table" && to_standard_output(asked.output)) {
-    if (tokenizer != nullptr) text_.emplace(*tokenizer, prompt, asked.stop);
-  }
+  using Write = std::function<void(const std::string&)>;
 
-  bool shown() const { return shown_; }
+  Stream(const Tokenizer* tokenizer, std::span<const std::int32_t> prompt, const std::string& stop, Write write)
+      : write_(std::move(write)) {
+    if (tokenizer != nullptr) text_.emplace(*tokenizer, prompt, stop);
+  }
 
   // False: enough.
   bool add(std::int32_t id) {
-    show(text_ ? text_->add(id) : fmt::format("{}{}", first_ ? "" : " ", id));
+    write_(text_ ? text_->add(id) : fmt::format("{}{}", first_ ? "" : " ", id));
     first_ = false;
     return !text_ || !text_->stopped();
   }
   void finish() {
-    if (text_) show(text_->finish());
-    show("\n");
+    if (text_) write_(text_->finish());
+    write_("\n");
   }
 
  private:
-  void show(const std::string& text) {
-    if (!shown_ || text.empty()) return;
-    write_text(text);
-    std::fflush(stdout);
-  }
-
-  bool shown_, first_ = true;
+  Write write_;
+  bool first_ = true;
   std::optional<ContinuationText> text_;
 };
 
@@ -110,12 +108,12 @@ std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::i
   if (asked.generation.window || wanted <= room) return wanted;
   if (room < 1) {
     throw UsageError(fmt::format("the prompt has {} tokens and {} a context of {}; shorten it, or give --window",
-                                 prompt, model.name, model.context));
+                                 grouped(prompt), model.name, grouped(model.context)));
   }
   if (!asked.tokens_given) return room;
   throw UsageError(fmt::format(
-      "{} tokens after a prompt of {} do not fit the context of {}, {}; ask for at most {}, or give --window", wanted,
-      prompt, model.name, model.context, room));
+      "{} tokens after a prompt of {} do not fit the context of {}, {}; ask for at most {}, or give --window",
+      grouped(wanted), grouped(prompt), model.name, grouped(model.context), grouped(room)));
 }
 
 std::vector<std::int32_t> stop_ids(const GenerateOptions& asked) {
@@ -135,6 +133,8 @@ void run(const GenerateOptions& asked) {
     throw UsageError("--logprobs are reported in JSON; give --format json too");
   }
   check_output(asked.output);
+  check_file(asked.output.file);
+  check_file(asked.profile);
   Generation generation = asked.generation;
   generation.stop_ids = stop_ids(asked);
   Loaded loaded = load(asked.run);
@@ -154,21 +154,28 @@ void run(const GenerateOptions& asked) {
 
   std::signal(SIGINT, [](int) { interrupted = 1; });
   const Tokenizer* const speaker = tokenizer ? &*tokenizer : nullptr;
-  Stream stream(asked, speaker, prompt);
+  const bool report = asked.output.format != "table", at_once = to_standard_output(asked.output);
+  std::string kept;  // for a file
+  const auto write = [&](const std::string& text) {
+    if (report) return;
+    at_once ? write_foreign_text(text) : void(kept += text);
+  };
+  Stream stream(speaker, prompt, asked.stop, write);
   const Generated generated = generate(
       engine, prompt, generation, [&](const Token& token) { return stream.add(token.id) && interrupted == 0; },
       [] { return interrupted == 0; });
-  if (stream.shown()) {
+  if (report) {
+    write_report(generation_document(prompt, generated, {speaker, asked.stop, generation.beams > 1}), asked.output);
+  } else {
     stream.finish();
     for (std::size_t i = 1; i < generated.continuations.size(); ++i) {
-      Stream further(asked, speaker, prompt);
+      Stream further(speaker, prompt, asked.stop, write);
       for (const std::int32_t id : generated.continuations[i].ids) {
         if (!further.add(id)) break;
       }
       further.finish();
     }
-  } else {
-    write_report(generation_document(prompt, generated, {speaker, asked.stop, generation.beams > 1}), asked.output);
+    if (!at_once) write_file(asked.output.file, kept);
   }
   engine.set_profile(nullptr);
   say_pace(engine, generated.pace);
@@ -227,6 +234,8 @@ void add_generate(CLI::App& program) {
       .add_option("--profile", asked->profile, "time of each operation, and a trace for Chrome's viewer in this file")
       ->type_name("FILE");
   add_output(command, asked->output);
+  command.get_option("--format")->description("table: the text or ids alone; others: a report (table)");
+  command.get_option("--output")->description("write that to this file, in one step; -: standard output");
   command.callback([asked, &tokens] {
     asked->tokens_given = tokens.count() > 0;
     run(*asked);

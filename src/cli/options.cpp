@@ -10,9 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "model/presets.h"
-#include "report/numbers.h"
 #include "report/text.h"
 
 namespace reckon::cli {

@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "files/atomic_write.h"
 #include "files/quote.h"
+#include "report/text.h"
 
 namespace reckon::cli {
 namespace {
@@ -68,9 +69,17 @@ void write_text(const std::string& text) {
   }
 }
 
+void write_foreign_text(const std::string& text) {
+  write_text(::isatty(STDOUT_FILENO) != 0 ? printable_text(text) : text);
+}
+
 void write_file(const std::string& file, const std::string& text) {
   if (file == "-") return write_text(text);
   atomic_write(file, text);
+}
+
+void check_file(const std::string& file) {
+  if (!file.empty() && file != "-") check_writable(file);
 }
 
 bool to_standard_output(const Output& output) { return output.file.empty() || output.file == "-"; }

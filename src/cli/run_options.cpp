@@ -14,9 +14,10 @@
 #include <unistd.h>
 
 #include "cli/options.h"
+#include "files/machine_memory.h"
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "model/load.h"
-#include "report/numbers.h"
 
 namespace reckon::cli {
 namespace {
@@ -40,10 +41,7 @@ Integer whole(std::string_view text, const std::string& what) {
 
 // Random weights are made in memory; without this check a large model runs until the system ends it.
 void check_memory(const Model& model, DType dtype) {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return;
-  const std::int64_t bytes = weight_bytes(count(model, workload_of(Phase::decode)), dtype);
-  const std::int64_t memory = std::int64_t{pages} * page;
+  const std::int64_t bytes = weight_bytes(count(model, workload_of(Phase::decode)), dtype), memory = machine_memory();
   if (bytes <= memory) return;
   throw Error(fmt::format("the weights of {} take {}, but this machine has {} of memory", model.name,
                           binary_bytes(bytes), binary_bytes(memory)));
@@ -68,9 +66,14 @@ void add_run(CLI::App& command, RunOptions& options) {
   command.add_option("--random", options.random, "random weights from this seed, instead of files")->type_name("SEED");
   command.add_option("--dtype", options.dtype, "type of random weights (float32)")
       ->type_name("float32|bfloat16|float16");
-  expect_within(*command.add_option("--threads", options.threads, "threads; the results do not depend on it (all)")
-                     ->type_name("N"),
-                1, 1024);
+  add_threads(command, options.threads);
+}
+
+CLI::Option& add_threads(CLI::App& command, int& threads) {
+  CLI::Option& option =
+      *command.add_option("--threads", threads, "threads; the results do not depend on it (all)")->type_name("N");
+  expect_within(option, 1, 1024);
+  return option;
 }
 
 void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most) {
@@ -132,7 +135,8 @@ std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& 
 
 void check_length(const Model& model, std::int64_t tokens) {
   if (tokens <= model.context) return;
-  throw UsageError(fmt::format("{} tokens are more than the context of {}, {}", tokens, model.name, model.context));
+  throw UsageError(fmt::format("{} tokens are more than the context of {}, {}", grouped(tokens), model.name,
+                               grouped(model.context)));
 }
 
 void guard_mapped_files() {

@@ -31,7 +31,8 @@ struct Loaded {
   Weights weights;
 };
 
-void add_run(CLI::App& command, RunOptions& options);  // MODEL, --random, --dtype, --threads
+void add_run(CLI::App& command, RunOptions& options);       // MODEL, --random, --dtype, --threads
+CLI::Option& add_threads(CLI::App& command, int& threads);  // --threads; left out, it stays 0
 Loaded load(const RunOptions& options);
 
 // A whole number from `least` to `most`, or UsageError says what was expected.

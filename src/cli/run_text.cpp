@@ -7,10 +7,10 @@
 #include <filesystem>
 
 #include "cli/run_options.h"
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "model/load.h"
-#include "report/numbers.h"
 #include "text/load.h"
 #include "text/tiktoken.h"
 
@@ -43,7 +43,7 @@ void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokeni
     if (id < model.vocab_size) continue;
     throw UsageError(
         fmt::format("the tokenizer gives {} the id {}, but {} has a vocabulary of {}: they do not belong together",
-                    quote(tokenizer.bytes(id)), id, model.name, model.vocab_size));
+                    quote(tokenizer.bytes(id)), id, model.name, grouped(model.vocab_size)));
   }
 }
 

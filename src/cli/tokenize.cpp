@@ -5,15 +5,16 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/run_text.h"
 #include "report/tokens.h"
+#include "run/ids.h"
 #include "text/load.h"
 #include "threads/pool.h"
+#include "threads/thread_count.h"
 
 namespace reckon::cli {
 namespace {
@@ -31,22 +32,24 @@ void run(const TokenizeOptions& asked) {
     throw UsageError(
         fmt::format("{} given; expected one of TEXT, --file and --decode", given ? "several texts are" : "no text is"));
   }
-  if (asked.threads < 0) throw UsageError(fmt::format("--threads is {}; expected 1 or more", asked.threads));
   check_output(asked.output);
-  const bool plain =
-      asked.output.format == "table" && asked.output.file.empty() && !asked.show && !asked.count;  // no report
+  const bool plain = asked.output.format == "table" && !asked.show && !asked.count;  // no report
   TokensView view;
   view.counts = asked.count;
   view.pieces = asked.show || !asked.count;
   view.color = asked.output.file.empty() && this_terminal().color;
+  const auto write_plain = [&](const std::string& text) {
+    to_standard_output(asked.output) ? write_foreign_text(text) : write_file(asked.output.file, text);
+  };
   const auto report = [&](const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes) {
     write_report(tokens_document(tokenizer, ids, bytes, view), asked.output);
   };
   if (!asked.decode.empty()) {
     const std::vector<TokenId> ids = parse_ids(asked.decode, "--decode");
     const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
+    check_ids(ids, static_cast<std::int64_t>(tokenizer.size()));
     const std::string text = tokenizer.decode(ids, asked.no_special);
-    return plain ? write_text(text + "\n") : report(tokenizer, ids, text.size());
+    return plain ? write_plain(text + "\n") : report(tokenizer, ids, text.size());
   }
   const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
   std::optional<TextInput> input;
@@ -54,9 +57,9 @@ void run(const TokenizeOptions& asked) {
   const std::string_view text = input ? input->text() : asked.text;
   EncodeOptions options;
   options.add_special = !asked.no_special;
-  Pool pool(asked.threads > 0 ? asked.threads : std::max(1, static_cast<int>(std::thread::hardware_concurrency())));
+  Pool pool(thread_count(asked.threads));
   const std::vector<TokenId> ids = tokenizer.encode(text, options, pool);
-  if (plain) return write_text(fmt::format("{}\n", fmt::join(ids, " ")));
+  if (plain) return write_plain(fmt::format("{}\n", fmt::join(ids, " ")));
   report(tokenizer, ids, text.size());
 }
 
@@ -84,8 +87,9 @@ void add_tokenize(CLI::App& program) {
   command.add_flag("--show", asked->show, "show each token: piece, id, bytes");
   command.add_flag("--count", asked->count, "count the tokens, by kind");
   command.add_flag("--no-special", asked->no_special, "add no special tokens such as <s>; decoding leaves them out");
-  command.add_option("--threads", asked->threads, "threads; the ids do not depend on it (all)")->type_name("N");
+  add_threads(command, asked->threads);
   add_output(command, asked->output);
+  command.get_option("--format")->description("form of the report (table: the ids or text alone)");
   command.callback([asked] { run(*asked); });
 }
 

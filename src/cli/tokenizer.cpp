@@ -3,37 +3,35 @@
 #include <reckon/error.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <thread>
 
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/sizes.h"
 #include "files/atomic_write.h"
+#include "files/numbers.h"
 #include "files/quote.h"
-#include "report/numbers.h"
 #include "report/progress.h"
 #include "report/text.h"
 #include "report/trained_tokenizer.h"
 #include "text/text_files.h"
 #include "text/tokenizer_json.h"
 #include "text/train.h"
+#include "threads/thread_count.h"
 
 namespace reckon::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t most_threads = 1024;
-
 struct TrainOptions {
   std::vector<std::string> files, special;
-  std::string vocab, folder, splitter = "gpt2", min_frequency = "1", threads;
+  std::string vocab, folder, splitter = "gpt2", min_frequency = "1";
+  int threads = 0;
   Output output;
 };
 
@@ -58,9 +56,7 @@ void run(const TrainOptions& asked) {
   options.special_tokens = asked.special;
   options.splitter = splitter_of(asked.splitter);
   options.min_frequency = parse_size(asked.min_frequency, "--min-frequency");
-  const std::int64_t threads =
-      asked.threads.empty() ? std::thread::hardware_concurrency() : parse_size(asked.threads, "--threads");
-  options.threads = static_cast<int>(std::clamp<std::int64_t>(threads, 1, most_threads));
+  options.threads = thread_count(asked.threads);
   check_output(asked.output);
   guard_mapped_files();
   check_options(options);
@@ -116,9 +112,7 @@ void add_tokenizer(CLI::App& program) {
       ->type_name("gpt2|cl100k|qwen2|o200k");
   train.add_option("--min-frequency", asked->min_frequency, "how often a pair must occur to be merged (1)")
       ->type_name("N");
-  train
-      .add_option("--threads", asked->threads, "threads that count words (all); the result is the same for any number")
-      ->type_name("N");
+  add_threads(train, asked->threads);
   add_output(train, asked->output);
   train.callback([asked] { run(*asked); });
 }

@@ -45,10 +45,7 @@ class TrainOptions {
     add("init", s.init, "how weights begin (gpt2)", "gpt2|scaled");
     add("precision", s.precision, "of products; weights are kept in float32 too (float32)", "float32|bfloat16");
     add("recompute", s.recompute, "what is computed again instead of kept: less memory (none)", "none|attention|block");
-    expect_within(*command_.add_option("--threads", asked_.threads, "the results do not depend on it (all)")
-                       ->type_name("N")
-                       ->group(group_),
-                  1, 1024);
+    add_threads(command_, asked_.threads).group(group_);
     group("The run");
     command_.add_option("--out", asked_.out, "folder of the run (runs/MODEL-1, …)")->type_name("FOLDER")->group(group_);
     command_.add_flag("--resume", asked_.resume, "go on with the run in --out; ends as if it had never stopped")

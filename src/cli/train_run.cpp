@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <reckon/reckon.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,16 +11,16 @@
 #include <filesystem>
 #include <optional>
 #include <span>
-#include <thread>
 
 #include "cli/run_options.h"
 #include "cli/train_setup.h"
+#include "files/numbers.h"
 #include "processes/communicator.h"
-#include "report/numbers.h"
 #include "report/train_view.h"
 #include "report/training_page.h"
 #include "run/generate.h"
 #include "run/limits.h"
+#include "threads/thread_count.h"
 #include "train/file_hash.h"
 #include "train/loop.h"
 #include "train/stories.h"
@@ -161,17 +160,7 @@ void say_end(const Progress& progress, std::optional<double> validation, const f
   out += fmt::format("  {}\n", generate_command(folder, settings, tokenizer));
   out += fmt::format("  reckon report {}\n", run.string());
   out += fmt::format("  {} --steps {}\n", resume_command(settings, run), 2 * progress.step);
-  write_text(out);
-}
-
-// As many as this process may use: those it was bound to, or its share of the machine's.
-int usual_threads(const Communicator& ranks) {
-  const int all = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-#ifdef __linux__
-  cpu_set_t bound;
-  if (::sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all) return CPU_COUNT(&bound);
-#endif
-  return std::max(1, all / ranks.neighbours());
+  write_foreign_text(out);
 }
 
 // The path that rank 0 has.
@@ -233,6 +222,7 @@ void follow(const TrainCommand& command, Communicator& ranks) {
 
 void lead(const TrainCommand& command, Communicator& ranks) {
   RunFolder run(run_path(command));
+  check_file(command.report);
   Setup setup = set_up(command, run.path(), ranks);
   shared_path(ranks, run.path());  // now the others find all that was prepared
   const std::optional<Checkpoint>& checkpoint = setup.checkpoint;
@@ -245,7 +235,8 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   const RunFacts facts = facts_of(trainer, settings, run.path());
   const Progress from = progress_of(checkpoint);
   MetricsFile metrics(run.metrics(), checkpoint ? from.step : -1);
-  const bool live = ::isatty(STDOUT_FILENO) != 0 && this_terminal().color;
+  // mpirun gives rank 0 a terminal of its own, wherever its output goes.
+  const bool live = ::isatty(STDOUT_FILENO) != 0 && this_terminal().color && ranks.size() == 1;
   TrainView view(facts, this_terminal(), live, write_text);
   if (checkpoint) view.recall(read_metrics(run.metrics()));
 
@@ -268,10 +259,11 @@ void lead(const TrainCommand& command, Communicator& ranks) {
                            checkpoint ? fmt::format(" · goes on after step {}", grouped(from.step)) : ""));
   }
   catch_signals();
+  run.keep();
   const bool finished = loop.run();
   view.finish();
   if (!finished) {
-    throw Error(fmt::format("interrupted after step {}, which is saved; `{}` goes on", loop.progress().step,
+    throw Error(fmt::format("interrupted after step {}, which is saved; `{}` goes on", grouped(loop.progress().step),
                             resume_command(settings, run.path())));
   }
   if (saved.empty()) saved = checkpoint->folder;
@@ -292,7 +284,7 @@ void run_training(TrainCommand command) {
   guard_mapped_files();
   Communicator ranks;
   command.settings.ranks = ranks.size();
-  if (command.threads == 0) command.threads = usual_threads(ranks);
+  command.threads = thread_count(command.threads, ranks.neighbours());
   if (ranks.leads()) return lead(command, ranks);
   try {
     follow(command, ranks);

@@ -3,19 +3,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <reckon/reckon.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "cli/run_options.h"
 #include "files/atomic_write.h"
+#include "files/machine_memory.h"
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "model/changed_config.h"
 #include "model/load.h"
 #include "model/read.h"
-#include "report/numbers.h"
 #include "report/progress.h"
 #include "text/load.h"
 #include "text/text_files.h"
@@ -127,9 +127,7 @@ std::string tokenizer_text(const Settings& settings, int threads) {
 
 // Weights, gradients and moments alone take 16 bytes of each parameter.
 void check_memory(const Model& model) {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return;
-  const std::int64_t bytes = 16 * count_parameters(model), memory = std::int64_t{pages} * page;
+  const std::int64_t bytes = 16 * count_parameters(model), memory = machine_memory();
   if (bytes <= memory) return;
   throw Error(fmt::format("the weights, gradients and moments of {} take {}, but this machine has {} of memory",
                           model.name, binary_bytes(bytes), binary_bytes(memory)));
@@ -230,8 +228,8 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
   Settings settings = with_usual_values(command);
   if (checkpoint) settings = resumed_settings(command, settings, checkpoint->identity.settings);
   if (checkpoint && settings.schedule.steps < checkpoint->progress.step) {
-    throw UsageError(
-        fmt::format("--steps is {}; the run has done {} already", settings.schedule.steps, checkpoint->progress.step));
+    throw UsageError(fmt::format("--steps is {}; the run has done {} already", grouped(settings.schedule.steps),
+                                 grouped(checkpoint->progress.step)));
   }
   if (!settings.tokens.empty() && !settings.text.empty()) throw UsageError("give either --text or --tokens");
 

@@ -10,4 +10,7 @@ namespace reckon {
 // A target that is no regular file (a terminal, a pipe, /dev/null) is written to directly.
 void atomic_write(const std::filesystem::path& target, std::string_view text);
 
+// An Error where atomic_write() would fail, but for a disk that is full by then.
+void check_writable(const std::filesystem::path& target);
+
 }  // namespace reckon

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "files/descriptor.h"
+#include "files/numbers.h"
 
 namespace reckon {
 
@@ -20,8 +21,8 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
     if (count == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(count));
     if (text.size() > limit)
-      throw Error(
-          fmt::format("{}: is longer than {} bytes, the most that is read of such a file", path.string(), limit));
+      throw Error(fmt::format("{}: is longer than {} bytes, the most that is read of such a file", path.string(),
+                              grouped(limit)));
   }
 }
 

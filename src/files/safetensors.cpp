@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "files/json_events.h"
+#include "files/numbers.h"
 #include "files/quote.h"
 
 namespace reckon {
@@ -201,8 +202,8 @@ class HeaderEvents final : public JsonEvents {
     const auto bits = multiply(static_cast<std::uint64_t>(elements), static_cast<std::uint64_t>(bits_of(tensor.type)));
     if (bits % 8 != 0) fail(fmt::format("{} bits of {} are no whole number of bytes", bits, name_of(tensor.type)));
     if (tensor.end - tensor.begin != bits / 8)
-      fail(fmt::format("data_offsets span {} bytes, expected {} for shape {} of {}", tensor.end - tensor.begin,
-                       bits / 8, shape_text(tensor.shape), name_of(tensor.type)));
+      fail(fmt::format("data_offsets span {} bytes, expected {} for shape {} of {}", grouped(tensor.end - tensor.begin),
+                       grouped(bits / 8), shape_text(tensor.shape), name_of(tensor.type)));
     tensor.elements = elements;
   }
 
@@ -247,7 +248,8 @@ void check_ranges(const SafetensorsHeader& header) {
     previous = &tensor;
   }
   if (end != data)
-    throw Error(fmt::format("{}: the tensors end at byte {} of the data, but the file holds {}", where, end, data));
+    throw Error(fmt::format("{}: the tensors end at byte {} of the data, but the file holds {}", where, grouped(end),
+                            grouped(data)));
 }
 
 std::uint64_t header_length(const std::string& where, std::span<const std::byte> start, std::uint64_t file_size) {
@@ -260,9 +262,10 @@ std::uint64_t header_length(const std::string& where, std::span<const std::byte>
     throw Error(
         fmt::format("{}: the header should have {} bytes, but only {} follow: not a safetensors file, or cut "
                     "short",
-                    where, length, file_size - 8));
+                    where, grouped(length), grouped(file_size - 8)));
   if (length > longest_header)
-    throw Error(fmt::format("{}: the header has {} bytes, expected at most {}", where, length, longest_header));
+    throw Error(fmt::format("{}: the header has {} bytes, expected at most {}", where, grouped(length),
+                            grouped(longest_header)));
   return length;
 }
 
@@ -276,7 +279,8 @@ SafetensorsHeader parse_safetensors(const std::filesystem::path& path, std::span
   const std::string where = path.string();
   const std::uint64_t length = header_length(where, start, file_size);
   if (length > start.size() - 8)
-    throw Error(fmt::format("{}: {} bytes were read, expected the header's {}", where, start.size(), 8 + length));
+    throw Error(fmt::format("{}: {} bytes were read, expected the header's {}", where, grouped(start.size()),
+                            grouped(8 + length)));
   SafetensorsHeader header;
   header.files.push_back({path, file_size, 8 + length, {}});
   HeaderEvents events(where, header);

@@ -1,3 +1,4 @@
+#include "files/numbers.h"
 #include "files/repeated_keys.h"
 #include "model/load.h"
 
@@ -62,7 +63,8 @@ std::string read_text(const fs::path& path) {
     throw Error(fmt::format("{}: not a regular file; expected a config.json", path.string()));
   const std::uintmax_t size = fs::file_size(path, error);
   if (!error && size > largest_config)
-    throw Error(fmt::format("{}: {} bytes; a config.json has at most {}", path.string(), size, largest_config));
+    throw Error(fmt::format("{}: {} bytes; a config.json has at most {}", path.string(), grouped(size),
+                            grouped(largest_config)));
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

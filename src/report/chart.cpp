@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "report/numbers.h"
+#include "files/numbers.h"
 #include "report/text.h"
 
 namespace reckon {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <string>
 
+#include "files/numbers.h"
 #include "report/describe.h"
-#include "report/numbers.h"
 
 namespace reckon {
 namespace {

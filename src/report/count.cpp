@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "files/numbers.h"
 #include "report/describe.h"
-#include "report/numbers.h"
 
 namespace reckon {
 namespace {

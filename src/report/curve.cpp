@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "files/numbers.h"
 #include "report/chart.h"
-#include "report/numbers.h"
 #include "report/text.h"
 
 namespace reckon {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "files/numbers.h"
 #include "network/forward.h"
-#include "report/numbers.h"
 
 namespace reckon {
 namespace {

@@ -8,11 +8,11 @@
 #include "count/growth.h"
 #include "count/ledger.h"
 #include "count/rules.h"
+#include "files/numbers.h"
 #include "report/count.h"
 #include "report/describe.h"
 #include "report/explain_json.h"
 #include "report/mermaid.h"
-#include "report/numbers.h"
 #include "report/steps.h"
 
 namespace reckon {

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "files/numbers.h"
 #include "report/count.h"
 #include "report/describe.h"
-#include "report/numbers.h"
 
 namespace reckon {
 namespace {

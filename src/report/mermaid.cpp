@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "files/numbers.h"
 #include "report/notation.h"
-#include "report/numbers.h"
 
 namespace reckon {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <reckon/reckon.h>
 
+#include "files/numbers.h"
 #include "report/describe.h"
-#include "report/numbers.h"
 
 namespace reckon {
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "report/numbers.h"
+#include "files/numbers.h"
 
 namespace reckon {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "report/numbers.h"
+#include "files/numbers.h"
 
 #include <algorithm>
 #include <map>

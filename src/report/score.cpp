@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "report/numbers.h"
+#include "files/numbers.h"
 
 namespace reckon {
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "files/numbers.h"
 #include "report/describe.h"
 #include "network/forward.h"
-#include "report/numbers.h"
 
 namespace reckon {
 namespace {

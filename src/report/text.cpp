@@ -22,6 +22,25 @@ int width_of(std::uint32_t c) {
   return std::any_of(std::begin(two), std::end(two), in) ? 2 : 1;
 }
 
+bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
+bool is_direction(char32_t c) { return (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069); }
+
+// With the characters that are `unwanted`, and bytes that are no character, replaced.
+template <class Unwanted>
+std::string replaced(std::string_view text, Unwanted unwanted) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    const Utf8Char c = utf8_char(text.data() + i, text.data() + text.size());
+    if (unwanted(c.point) || !c.valid) {
+      out += "\uFFFD";
+    } else {
+      out += text.substr(i, c.length);
+    }
+    i += c.length;
+  }
+  return out;
+}
+
 // How good a place `at` is to begin a new line: 0 none, 1 fair, 2 good.
 int break_rank(std::string_view text, std::size_t at, Breaks breaks) {
   const std::string_view rest = text.substr(at);
@@ -89,19 +108,11 @@ std::string escape_html(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size();) {
-    const Utf8Char c = utf8_char(text.data() + i, text.data() + text.size());
-    const bool control = c.point < 0x20 || (c.point >= 0x7F && c.point < 0xA0);
-    const bool direction = (c.point >= 0x202A && c.point <= 0x202E) || (c.point >= 0x2066 && c.point <= 0x2069);
-    if (control || direction || !c.valid) {
-      out += "\uFFFD";
-    } else {
-      out += text.substr(i, c.length);
-    }
-    i += c.length;
-  }
-  return out;
+  return replaced(text, [](char32_t c) { return is_control(c) || is_direction(c); });
+}
+
+std::string printable_text(std::string_view text) {
+  return replaced(text, [](char32_t c) { return is_control(c) && c != '\n' && c != '\t'; });
 }
 
 std::vector<std::string> wrap(std::string_view text, int width, Breaks breaks) {

@@ -13,6 +13,9 @@ int display_width(std::string_view text);
 // The text with control characters and broken UTF-8 replaced, so that no name can upset a terminal.
 std::string printable(std::string_view text);
 
+// The same for a text of its own, in which line breaks, tabs and marks of direction have their place.
+std::string printable_text(std::string_view text);
+
 // … with the characters that mean something in HTML and SVG written out.
 std::string escape_html(std::string_view text);
 

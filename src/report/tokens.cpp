@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "report/numbers.h"
+#include "files/numbers.h"
 #include "report/text.h"
 #include "text/statistics.h"
 #include "text/utf8.h"

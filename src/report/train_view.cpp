@@ -5,15 +5,16 @@
 #include <algorithm>
 #include <cmath>
 
-#include "report/numbers.h"
+#include "files/numbers.h"
 #include "report/progress.h"
 #include "report/text.h"
 
 namespace reckon {
 namespace {
 
-constexpr std::chrono::milliseconds between_drawings{200}, between_lines{30'000};
-constexpr int curve_height = 8, lines_of_a_run = 20;
+constexpr std::chrono::milliseconds between_drawings{200};
+constexpr double between_lines = 10;  // seconds
+constexpr int curve_height = 8;
 constexpr double memory_of_rates = 0.9;  // how much of the last average stays
 constexpr std::string_view begin_drawing = "\x1b[?25l\x1b[?7l", end_drawing = "\x1b[?25h\x1b[?7h";
 constexpr std::string_view bold = "\033[1m", faint = "\033[2m", plain = "\033[0m";
@@ -82,8 +83,8 @@ std::vector<std::string> train_panel(const RunFacts& facts, const RunState& stat
 
 std::string train_line(const RunState& state) {
   const StepReport& now = state.now;
-  return fmt::format("step {:>6}/{}  loss {:.4f}  lr {:.2e}  gradient {:.3f}  {} tokens/s  {:.1f} GFLOP/s", now.step,
-                     now.steps, now.loss, now.learning_rate, now.gradient_norm,
+  return fmt::format("step {:>7}/{}  loss {:.4f}  lr {:.2e}  gradient {:.3f}  {} tokens/s  {:.1f} GFLOP/s",
+                     grouped(now.step), grouped(now.steps), now.loss, now.learning_rate, now.gradient_norm,
                      grouped(static_cast<std::int64_t>(state.rate)), state.flops_rate / 1e9);
 }
 
@@ -122,21 +123,20 @@ void TrainView::step(const StepReport& report) {
     if (now >= next_) draw(false);
     return;
   }
-  const std::int64_t every = std::max<std::int64_t>(1, report.steps / lines_of_a_run);
-  const bool long_ago = last_line_ >= 0 && now >= next_;
-  if (report.step == 1 || report.step % every == 0 || report.step == report.steps || long_ago) {
-    last_line_ = report.step;
-    next_ = now + between_lines;
-    write_(train_line(state_) + "\n");
-  }
+  if (!said_ || report.step == report.steps || report.seconds - said_->seconds >= between_lines) say();
+}
+
+void TrainView::say() {
+  said_ = state_.now;
+  write_(train_line(state_) + "\n");
 }
 
 void TrainView::evaluation(const EvaluationReport& report) {
   state_.evaluation = report;
   state_.curve.marks.emplace_back(static_cast<double>(report.step), report.loss);
   if (live_) return draw(false);
-  write_(fmt::format("step {:>6}/{}  validation {:.4f}{}\n", report.step, state_.now.steps, report.loss,
-                     report.best ? ", the best so far" : ""));
+  write_(fmt::format("step {:>7}/{}  validation {:.4f}{}\n", grouped(report.step), grouped(state_.now.steps),
+                     report.loss, report.best ? ", the best so far" : ""));
 }
 
 void TrainView::draw(bool last) {
@@ -151,7 +151,9 @@ void TrainView::draw(bool last) {
 }
 
 void TrainView::finish() {
-  if (live_ && state_.now.step > 0) draw(true);
+  if (state_.now.step == 0) return;
+  if (live_) return draw(true);
+  if (said_->step != state_.now.step) say();  // it was interrupted
 }
 
 }  // namespace reckon

@@ -1,4 +1,5 @@
-// A training run as a person watches it: a panel that is drawn over and over on a terminal, or a line now and then.
+// A training run as a person watches it: a panel that is drawn over and over on a terminal, or elsewhere lines: of the
+// first step and the last, of one every ten seconds between them, and of each evaluation.
 #pragma once
 
 #include <chrono>
@@ -51,11 +52,12 @@ class TrainView {
   void recall(const std::vector<nlohmann::ordered_json>& metrics);  // of a run that is resumed
   void step(const StepReport& report);
   void evaluation(const EvaluationReport& report);
-  void finish();  // draws the last state and leaves it
+  void finish();  // shows the last state and leaves it
 
  private:
   using Clock = std::chrono::steady_clock;
   void draw(bool last);
+  void say();
 
   RunFacts facts_;
   Terminal terminal_;
@@ -63,8 +65,9 @@ class TrainView {
   Write write_;
   RunState state_;
   Clock::time_point began_, next_{};
-  std::int64_t first_step_ = -1, last_line_ = -1;
-  std::size_t drawn_ = 0;  // lines of the panel on the screen
+  std::int64_t first_step_ = -1;
+  std::optional<StepReport> said_;  // by the last line
+  std::size_t drawn_ = 0;           // lines of the panel on the screen
 };
 
 }  // namespace reckon

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <optional>
 
-#include "report/numbers.h"
+#include "files/numbers.h"
 #include "report/page_chart.h"
 #include "report/text.h"
 #include "report/training_style.h"

@@ -4,16 +4,17 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include "files/numbers.h"
 #include "lowering/cpu.h"
 #include "network/forward.h"
 #include "passes/expand.h"
 #include "run/ids.h"
 #include "run/inputs.h"
 #include "run/rope_table.h"
+#include "threads/thread_count.h"
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 
 namespace reckon {
 namespace {
@@ -28,11 +29,6 @@ EngineOptions filled(EngineOptions options, const Model& model) {
 std::string rope_name(std::size_t index) { return fmt::format("rope.{}", index); }
 
 }  // namespace
-
-int thread_count(int asked) {
-  if (asked > 0) return asked;
-  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-}
 
 Engine::Engine(Model model, Weights weights, const EngineOptions& options)
     : model_(std::move(model)),
@@ -168,7 +164,8 @@ std::span<const float> Engine::run(std::span<const std::int32_t> ids, std::int64
   }
   check_ids(ids, model_.vocab_size);
   if (past_ + tokens > options_.capacity) {
-    throw UsageError(fmt::format("{} tokens after {} do not fit a context of {}", tokens, past_, options_.capacity));
+    throw UsageError(fmt::format("{} tokens after {} do not fit a context of {}", grouped(tokens), grouped(past_),
+                                 grouped(options_.capacity)));
   }
   const std::int64_t length = past_ + tokens;
   if (tokens <= options_.chunk) return run_chunk(ids, {batch, tokens, logits}, length);

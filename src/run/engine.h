@@ -22,14 +22,11 @@
 namespace reckon {
 
 struct EngineOptions {
-  int threads = 0;            // 0: as many as the machine has
+  int threads = 0;            // 0: as many as thread_count() says
   std::int64_t batch = 1;     // sequences side by side, all of one length
   std::int64_t capacity = 0;  // tokens that the cache has room for; 0: the model's context
   std::int64_t chunk = 512;   // a longer input runs in pieces of this many tokens
 };
-
-// 0: as many as the machine has.
-int thread_count(int asked);
 
 class Engine {
  public:

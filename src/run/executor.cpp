@@ -32,9 +32,9 @@ std::int64_t row_stride(const View& view, int from) {
 
 }  // namespace
 
-Executor::Executor(Program program, const Weights& weights, const Resident& resident)
+Executor::Executor(Program program, const Weights& weights, const Resident& resident, std::optional<Plan> plan)
     : program_(std::move(program)),
-      plan_(plan_memory(program_)),
+      plan_(plan ? std::move(*plan) : plan_memory(program_)),
       arena_(plan_.arena),
       base_(program_.tensors.size(), nullptr),
       sums_up_(parameter_gradients(program_)) {

@@ -11,6 +11,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace reckon {
@@ -20,7 +21,8 @@ using Resident = std::function<std::byte*(const Program&, TensorId)>;
 
 class Executor {
  public:
-  Executor(Program program, const Weights& weights, const Resident& resident);
+  // `plan`: that of plan_memory() for the program, where it was made already.
+  Executor(Program program, const Weights& weights, const Resident& resident, std::optional<Plan> plan = {});
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "files/numbers.h"
+
 namespace reckon {
 namespace {
 
@@ -55,7 +57,7 @@ void validate(const Generation& generation, const Engine& engine, std::span<cons
   const auto length = static_cast<std::int64_t>(prompt.size());
   if (length > engine.options().capacity && !generation.window) {
     throw UsageError(fmt::format("the prompt has {} tokens and the context {}; shorten it, or let the window slide",
-                                 length, engine.options().capacity));
+                                 grouped(length), grouped(engine.options().capacity)));
   }
 }
 

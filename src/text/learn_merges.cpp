@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "files/numbers.h"
+
 namespace reckon {
 namespace {
 
@@ -106,8 +108,8 @@ void Learner::lay_out(std::vector<Word> words) {
   }
   std::erase_if(words, [](const Word& word) { return word.bytes.size() < 2; });
   if (slots >= std::numeric_limits<Slot>::max()) {
-    throw Error(fmt::format("the text has {} bytes of distinct words; expected at most {}", slots,
-                            std::numeric_limits<Slot>::max()));
+    throw Error(fmt::format("the text has {} bytes of distinct words; expected at most {}", grouped(slots),
+                            grouped(std::numeric_limits<Slot>::max())));
   }
   std::sort(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.count > b.count; });
   symbols_.reserve(slots);

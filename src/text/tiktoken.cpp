@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "text/byte_level.h"
 #include "text/merges.h"
@@ -123,7 +124,7 @@ TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const 
     const auto id = static_cast<std::size_t>(rank);
     // p50k_base leaves one rank to its special token.
     if (id >= lines + encoding.special.size()) {
-      throw Error(fmt::format("{}: line {} has rank {} in a file of {} tokens", file, number, rank, lines));
+      throw Error(fmt::format("{}: line {} has rank {} in a file of {} tokens", file, number, rank, grouped(lines)));
     }
     if (id >= tokens.size()) tokens.resize(id + 1);
     if (!tokens[id].empty())

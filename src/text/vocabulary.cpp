@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "text/token_index.h"
 
@@ -38,7 +39,8 @@ AddedById added_by_id(const ListedVocabulary& listed, const TokenizerSpec& spec)
 void set_tokens(ListedVocabulary& listed, const AddedById& added, TokenizerSpec& spec) {
   auto& tokens = listed.tokens;
   std::sort(tokens.begin(), tokens.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (tokens.size() > most_tokens) throw Error(fmt::format("{}: more than {} tokens", listed.file, most_tokens));
+  if (tokens.size() > most_tokens)
+    throw Error(fmt::format("{}: more than {} tokens", listed.file, grouped(most_tokens)));
   spec.tokens.clear();
   for (auto& [text, id] : tokens) {
     auto next = static_cast<std::int64_t>(spec.tokens.size());

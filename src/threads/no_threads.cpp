@@ -4,8 +4,11 @@
 #include <string>
 
 #include "threads/pool.h"
+#include "threads/thread_count.h"
 
 namespace reckon {
+
+int thread_count(int asked, int) { return asked > 0 ? asked : 1; }
 
 struct Pool::State {
   bool running = false;

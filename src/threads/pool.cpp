@@ -5,6 +5,7 @@
 #include "threads/pool.h"
 
 #include <reckon/error.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
@@ -16,6 +17,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "threads/thread_count.h"
 
 #if defined(__x86_64__) || defined(__i386__)
 #include <immintrin.h>
@@ -44,6 +47,16 @@ constexpr std::uint64_t one_region = 1 << 17;
 std::uint64_t region(std::uint64_t gate) { return gate / one_region; }
 
 }  // namespace
+
+int thread_count(int asked, int processes) {
+  if (asked > 0) return asked;
+  const int all = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+#ifdef __linux__
+  cpu_set_t bound;
+  if (::sched_getaffinity(0, sizeof bound, &bound) == 0 && CPU_COUNT(&bound) < all) return CPU_COUNT(&bound);
+#endif
+  return std::max(1, all / processes);
+}
 
 struct Pool::State {
   alignas(64) std::atomic<std::uint64_t> gate{0};
@@ -130,7 +143,7 @@ Pool::Pool(int threads) : state_(std::make_unique<State>()) {
   if (threads < 1 || threads >= static_cast<int>(inside_mask))
     throw UsageError("threads: found " + std::to_string(threads) + ", expected 1 to 65534");
   // Where threads outnumber processors, one that spins keeps another from its work.
-  state_->spins = static_cast<unsigned>(threads) <= std::thread::hardware_concurrency();
+  state_->spins = threads <= thread_count(0);
   state_->runs = std::vector<State::Run>(static_cast<std::size_t>(threads));
   for (int worker = 1; worker < threads; ++worker)
     state_->workers.emplace_back([state = state_.get(), worker] { state->live(worker); });

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/cpu/random.h"
+#include "files/numbers.h"
 #include "text/load.h"
 #include "train/permutation.h"
 #include "train/stories.h"
@@ -63,7 +64,7 @@ Dataset::Dataset(const DataOptions& options) : options_(options) {
   }
   if (options.vocab_size > 0 && tokens_->vocab_size() > options.vocab_size) {
     throw Error(fmt::format("{}: has a vocabulary of {} tokens; expected at most {}, as the model has", path_.string(),
-                            tokens_->vocab_size(), options.vocab_size));
+                            grouped(tokens_->vocab_size()), grouped(options.vocab_size)));
   }
 
   const std::int64_t size = tokens_->size(), context = options.context;
@@ -72,7 +73,7 @@ Dataset::Dataset(const DataOptions& options) : options_(options) {
     throw Error(
         fmt::format("the text has {} tokens, {} of them for training and {} for validation; expected at least {} "
                     "for training, one more than the context, and 2 for validation",
-                    size, training_, size - training_, context + 1));
+                    grouped(size), grouped(training_), grouped(size - training_), grouped(context + 1)));
   }
   // As many windows as there are room for at any offset below the context, so that every epoch has the same number.
   windows_ = std::max<std::int64_t>(1, (training_ - context) / context);
@@ -122,7 +123,7 @@ std::string Dataset::description() const {
                            : options_.paths.size() == 1 ? options_.paths.front().filename().string()
                                                         : fmt::format("{} files", options_.paths.size());
   const bool is_file = !options_.paths.empty() && path_ == options_.paths.front();
-  return fmt::format("{}: {} tokens{}", what, tokens_->size(),
+  return fmt::format("{}: {} tokens{}", what, grouped(tokens_->size()),
                      is_file   ? ""
                      : reused_ ? ", read from the cache"
                                : ", tokenized now");

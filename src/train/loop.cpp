@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "files/numbers.h"
 #include "train/statistics.h"
 
 namespace reckon {
@@ -208,7 +209,7 @@ void Loop::save() {
     metrics_->flush();
     saved_ = write_checkpoint(*run_, trainer_, identity_, progress_);
   } catch (const Error& error) {
-    throw Error(fmt::format("step {} could not be saved: {}; {}", progress_.step, error.what(),
+    throw Error(fmt::format("step {} could not be saved: {}; {}", grouped(progress_.step), error.what(),
                             saved_.empty() ? "there is no checkpoint yet" : saved_.string() + " is whole"));
   }
   saved_step_ = progress_.step;
@@ -233,7 +234,7 @@ void Loop::stop_not_finite(double loss) {
   }
   if (metrics_ != nullptr) metrics_->flush();
   throw Error(fmt::format(
-      "step {}: {}; {}", progress_.step + 1, what,
+      "step {}: {}; {}", grouped(progress_.step + 1), what,
       saved_.empty() ? "there is no checkpoint before it" : "the last good checkpoint is " + saved_.string()));
 }
 

@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <charconv>
 
 #include "files/atomic_write.h"
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "train/file_hash.h"
@@ -70,16 +72,37 @@ std::string hash_of_text(const std::string& text) { return hash_of_bytes(std::as
 }  // namespace
 
 RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
-  make_folder(path_ / "checkpoints");
-  const fs::path lock = path_ / ".lock";
-  lock_ = Descriptor(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
-  if (!lock_) throw file_error(lock, "cannot be written");
-  if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
-    throw Error(fmt::format("{}: another process trains in this folder", path_.string()));
-  }
   std::error_code ignored;
+  for (const char* name : {"metrics.jsonl", "tokenizer.json", "data", "checkpoints", ".lock"}) {
+    if (!fs::exists(path_ / name, ignored)) new_contents_.push_back(path_ / name);
+  }
+  for (fs::path folder = path_; !folder.empty() && !fs::exists(folder, ignored); folder = folder.parent_path()) {
+    new_folders_.push_back(folder);
+  }
+  lock();
   for (const fs::directory_entry& entry : fs::directory_iterator(path_ / "checkpoints", ignored)) {
     if (entry.path().filename().string().starts_with("." + std::string(prefix))) fs::remove_all(entry.path(), ignored);
+  }
+}
+
+RunFolder::~RunFolder() {
+  if (kept_) return;
+  std::error_code ignored;  // what cannot be removed stays
+  for (const fs::path& path : new_contents_) fs::remove_all(path, ignored);
+  for (const fs::path& folder : new_folders_) fs::remove(folder, ignored);  // if nobody else put anything there
+}
+
+void RunFolder::lock() {
+  const fs::path path = path_ / ".lock";
+  for (struct stat held{}, named{};;) {
+    make_folder(path_ / "checkpoints");
+    lock_ = Descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!lock_) throw file_error(path, "cannot be written");
+    if (::flock(lock_.number(), LOCK_EX | LOCK_NB) != 0) {
+      throw Error(fmt::format("{}: another process trains in this folder", path_.string()));
+    }
+    // A process that gave up may have removed the file after it was opened here: then it locks nothing.
+    if (::fstat(lock_.number(), &held) == 0 && ::stat(path.c_str(), &named) == 0 && held.st_ino == named.st_ino) return;
   }
 }
 
@@ -100,6 +123,7 @@ fs::path RunFolder::save(std::int64_t step, const std::function<void(const fs::p
     sync_folder(beside);
     if (fs::exists(target)) remove_folder(target);
     move_into_place(beside, target);
+    kept_ = true;
   } catch (const std::exception& error) {
     std::error_code ignored;
     fs::remove_all(beside, ignored);
@@ -147,7 +171,8 @@ Json read_state(const fs::path& checkpoint) {
     const std::uintmax_t bytes = fs::file_size(checkpoint / name, error);
     if (error) refuse(fmt::format("{} is missing", quote(name)));
     const auto wanted = expected["bytes"].get<std::uintmax_t>();
-    if (bytes != wanted) refuse(fmt::format("{} has {} bytes; {} were written", quote(name), bytes, wanted));
+    if (bytes != wanted)
+      refuse(fmt::format("{} has {} bytes; {} were written", quote(name), grouped(bytes), grouped(wanted)));
     if (hash_of_file(checkpoint / name) != expected["hash"].get<std::string>()) {
       refuse(fmt::format("{} was changed since it was written", quote(name)));
     }

@@ -1,5 +1,6 @@
 // The folder of a training run:
 //   metrics.jsonl                 what happened, line by line
+//   tokenizer.json, data/         the run's tokenizer and the text in its ids, where it trains on text
 //   checkpoints/step-000123/      a state to go on from; whole, or not there
 // A folder that is being written or removed has a name with a dot in front, and is cleared away by the next run.
 #pragma once
@@ -25,6 +26,12 @@ class RunFolder {
   // Makes the folder if need be, clears away what an end in the middle left behind, and keeps other processes out as
   // long as this lives. An Error where it cannot be written, or another process trains in it.
   explicit RunFolder(std::filesystem::path path);
+  // Unless keep() or save() was called, takes away what was not there before.
+  ~RunFolder();
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  void keep() { kept_ = true; }  // once there is something to keep: the run begins
 
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path metrics() const { return path_ / "metrics.jsonl"; }
@@ -38,7 +45,11 @@ class RunFolder {
   void prune(std::int64_t keep, std::int64_t best);
 
  private:
+  void lock();
+
   std::filesystem::path path_;
+  bool kept_ = false;
+  std::vector<std::filesystem::path> new_contents_, new_folders_;  // what was not there before, the innermost first
   Descriptor lock_{-1};
 };
 

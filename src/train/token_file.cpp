@@ -10,6 +10,8 @@
 #include <limits>
 #include <string_view>
 
+#include "files/numbers.h"
+
 namespace reckon {
 namespace {
 
@@ -83,7 +85,8 @@ TokenFile::TokenFile(const std::filesystem::path& path) : path_(path), file_(pat
     refuse(fmt::format("does not begin with {}; expected a token file", magic));
   }
   if (bytes.size() < header_size) {
-    refuse(fmt::format("ends within its header: it has {} bytes; expected {} or more", bytes.size(), header_size));
+    refuse(fmt::format("ends within its header: it has {} bytes; expected {} or more", grouped(bytes.size()),
+                       header_size));
   }
   if (const auto found = get<std::uint32_t>(&bytes[8]); found != version) {
     refuse(fmt::format("is a token file of version {}; expected {}", found, version));
@@ -92,13 +95,14 @@ TokenFile::TokenFile(const std::filesystem::path& path) : path_(path), file_(pat
   if (width_ != 2 && width_ != 4) refuse(fmt::format("has ids of {} bytes; expected 2 or 4", width_));
   const auto vocab_size = get<std::uint64_t>(&bytes[16]);
   if (vocab_size < 1 || vocab_size > std::numeric_limits<std::int32_t>::max()) {
-    refuse(fmt::format("has a vocabulary of {} tokens; expected 1 to {}", vocab_size,
-                       std::numeric_limits<std::int32_t>::max()));
+    refuse(fmt::format("has a vocabulary of {} tokens; expected 1 to {}", grouped(vocab_size),
+                       grouped(std::numeric_limits<std::int32_t>::max())));
   }
   const auto count = get<std::uint64_t>(&bytes[24]);
   const std::size_t data = bytes.size() - header_size;
   if (data % width_ != 0 || data / width_ != count) {
-    refuse(fmt::format("has {} bytes of ids; expected {} ids of {} bytes, as its header says", data, count, width_));
+    refuse(fmt::format("has {} bytes of ids; expected {} ids of {} bytes, as its header says", grouped(data),
+                       grouped(count), width_));
   }
   vocab_size_ = static_cast<std::int64_t>(vocab_size);
   count_ = static_cast<std::int64_t>(count);
@@ -113,8 +117,8 @@ std::int32_t TokenFile::operator[](std::int64_t index) const {
 
 void TokenFile::copy(std::int64_t first, std::int64_t count, std::int32_t* out) const {
   if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
-    throw Error(
-        fmt::format("{}: tokens {} to {} are asked for; it has {}", path_.string(), first, first + count - 1, count_));
+    throw Error(fmt::format("{}: tokens {} to {} are asked for; it has {}", path_.string(), grouped(first),
+                            grouped(first + count - 1), grouped(count_)));
   }
   const std::byte* at = file_.bytes().data() + header_size + static_cast<std::size_t>(first) * width_;
   const auto limit = static_cast<std::uint32_t>(vocab_size_);
@@ -127,8 +131,8 @@ void TokenFile::copy(std::int64_t first, std::int64_t count, std::int32_t* out) 
   if (highest < limit) return;
   const std::int64_t wrong =
       std::find_if(out, out + count, [&](std::int32_t id) { return static_cast<std::uint32_t>(id) >= limit; }) - out;
-  throw Error(fmt::format("{}: token {} has id {}, past its vocabulary of {} tokens", path_.string(), first + wrong,
-                          static_cast<std::uint32_t>(out[wrong]), vocab_size_));
+  throw Error(fmt::format("{}: token {} has id {}, past its vocabulary of {} tokens", path_.string(),
+                          grouped(first + wrong), static_cast<std::uint32_t>(out[wrong]), grouped(vocab_size_)));
 }
 
 void TokenFile::verify() const {

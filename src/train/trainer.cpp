@@ -6,6 +6,9 @@
 
 #include "backend/cpu/random.h"
 #include "count/ledger.h"
+#include "files/checked.h"
+#include "files/machine_memory.h"
+#include "files/numbers.h"
 #include "lowering/cpu.h"
 #include "lowering/narrow.h"
 #include "lowering/regions.h"
@@ -16,6 +19,7 @@
 #include "passes/expand.h"
 #include "run/ids.h"
 #include "run/inputs.h"
+#include "threads/thread_count.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +35,8 @@ TrainerOptions filled(TrainerOptions options, const Model& model) {
   options.threads = thread_count(options.threads);
   if (options.tokens == 0) options.tokens = model.context;
   if (options.tokens > model.context && model.positions.kind == Positions::Kind::learned) {
-    throw UsageError(fmt::format("{} tokens do not fit the model's context of {}", options.tokens, model.context));
+    throw UsageError(
+        fmt::format("{} tokens do not fit the model's context of {}", grouped(options.tokens), grouped(model.context)));
   }
   return options;
 }
@@ -48,6 +53,19 @@ Program program_for(const Model& model, const TrainerOptions& options, const Com
   return ranks == nullptr ? program : sum_over_ranks(std::move(program), ranks->size());
 }
 
+// Before any of it is taken: a step that is too large would make the machine stand still, or be ended by it.
+void check_memory(const Plan& plan, const Weights& weights, const TrainerOptions& options) {
+  const std::int64_t copy = options.precision == DType::float32 ? 0 : plan.weights;  // that products read
+  const std::int64_t lasting = 4 * weights.elements() + copy + plan.gradients + plan.optimizer;
+  const std::int64_t needed = checked_add(lasting, plan.arena, "the memory of a step"), memory = machine_memory();
+  if (needed <= memory) return;
+  throw Error(
+      fmt::format("a step of {} × {} tokens needs {} of memory, {} of it for weights, gradients and moments and {} for "
+                  "activations, but this machine has {}; smaller batches need less",
+                  grouped(options.batch), grouped(options.tokens), binary_bytes(needed), binary_bytes(lasting),
+                  binary_bytes(plan.arena), binary_bytes(memory)));
+}
+
 }  // namespace
 
 Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks)
@@ -60,9 +78,11 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
   Program program = program_for(model_, options_, ranks_);
+  Plan plan = plan_memory(program);
+  check_memory(plan, weights_, options_);
   take_memory(program);
-  executor_ = std::make_unique<Executor>(std::move(program), weights_,
-                                         [this](const Program& p, TensorId id) { return resident(p, id); });
+  executor_ = std::make_unique<Executor>(
+      std::move(program), weights_, [this](const Program& p, TensorId id) { return resident(p, id); }, std::move(plan));
   const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
   norm_ = reinterpret_cast<const float*>(executor_->data(norm));
 }
@@ -134,13 +154,13 @@ std::byte* Trainer::resident(const Program& program, TensorId id) {
 void Trainer::fill(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels) {
   const auto expected = static_cast<std::size_t>(options_.batch * options_.tokens);
   if (ids.size() != expected || labels.size() != expected) {
-    throw UsageError(fmt::format("{} ids and {} labels for a step of {} × {} tokens", ids.size(), labels.size(),
-                                 options_.batch, options_.tokens));
+    throw UsageError(fmt::format("{} ids and {} labels for a step of {} × {} tokens", grouped(ids.size()),
+                                 grouped(labels.size()), grouped(options_.batch), grouped(options_.tokens)));
   }
   check_ids(ids, model_.vocab_size);
   for (std::int32_t label : labels) {
     if (label < -1 || label >= model_.vocab_size) {
-      throw UsageError(fmt::format("label {} is outside the vocabulary of {}", label, model_.vocab_size));
+      throw UsageError(fmt::format("label {} is outside the vocabulary of {}", label, grouped(model_.vocab_size)));
     }
   }
   const Program& program = executor_->program();

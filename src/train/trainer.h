@@ -20,7 +20,7 @@
 namespace reckon {
 
 struct TrainerOptions {
-  int threads = 0;                        // 0: as many as the machine has
+  int threads = 0;                        // 0: as many as thread_count() says
   std::int64_t batch = 1, tokens = 0;     // of a micro-step; tokens 0: the model's context
   Recompute recompute = Recompute::none;  // what the backward pass computes again instead of keeping it
   DType precision = DType::float32;       // of the weights that products read and of activations

@@ -1,12 +1,17 @@
 // Numbers as people read them.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <string>
 
 namespace reckon {
 
-std::string grouped(std::int64_t value);                   // 1,234,567
+std::string group_digits(std::string number);  // of its whole part: 1,234,567
+template <std::integral Integer>
+std::string grouped(Integer value) {
+  return group_digits(std::to_string(value));
+}
 std::string grouped(double value);                         // 1,536 · 0.25 · 3.14e23
 std::string percent(double share, int digits = 1);         // 31.7%
 std::string signed_percent(double share, int digits = 1);  // −32.2%, +0.4%

@@ -1,4 +1,4 @@
-#include "report/numbers.h"
+#include "files/numbers.h"
 
 #include <fmt/format.h>
 
@@ -20,12 +20,6 @@ std::string trimmed(std::string text) {
   text.erase(text.find_last_not_of('0') + 1);
   if (text.ends_with('.')) text.pop_back();
   return text;
-}
-
-std::string group_digits(std::string digits) {
-  const std::size_t first = digits.starts_with("-") ? 1 : 0;
-  for (std::size_t i = std::min(digits.find('.'), digits.size()); i > first + 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
 }
 
 struct Scaled {
@@ -50,7 +44,11 @@ std::string bytes_text(std::int64_t bytes, double base, const std::array<std::st
 
 }  // namespace
 
-std::string grouped(std::int64_t value) { return with_sign(group_digits(std::to_string(value))); }
+std::string group_digits(std::string number) {
+  const std::size_t first = number.starts_with("-") ? 1 : 0;
+  for (std::size_t i = std::min(number.find('.'), number.size()); i > first + 3; i -= 3) number.insert(i - 3, ",");
+  return with_sign(number);
+}
 
 std::string grouped(double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
@@ -61,7 +59,7 @@ std::string grouped(double value) {
     return with_sign(trimmed(text.substr(0, e)) + "e" + std::to_string(std::stoi(text.substr(e + 1))));
   }
   const int digits = size >= 100 || value == std::floor(value) ? 0 : size >= 1 ? 2 : 4;
-  return with_sign(group_digits(trimmed(fmt::format("{:.{}f}", value, digits))));
+  return group_digits(trimmed(fmt::format("{:.{}f}", value, digits)));
 }
 
 std::string percent(double share, int digits) { return with_sign(fmt::format("{:.{}f}%", 100 * share, digits)); }
