@@ -129,6 +129,40 @@ TEST(BeamSearch, FindsTheBestSequencesWhenItsBeamsHoldEveryPrefix) {
   }
 }
 
+TEST(BeamSearch, RunsBeamsAnewThatOutgrowTheOriginalContextOfLongRope) {
+  Engine one = tiny_engine("phi3-longrope-long", {.threads = 1});  // 16 at first
+  Engine wide = tiny_engine("phi3-longrope-long", {.threads = 1, .batch = 4, .capacity = 24});
+  const Generation generation{.tokens = 8, .beams = 4, .best = 4};
+  const Ids prompt(12, 5);
+  expect_same(beam_search(wide, prompt, generation), plain_search(one, prompt, generation), generation);
+}
+
+TEST(BeamSearch, EndsABeamWithTheTokenThatIsSaidToEndIt) {
+  const Ids prompt = tiny_io("llama-bias").at("greedy_prompt").get<Ids>();
+  Engine one = tiny_engine("llama-bias", {.threads = 1});
+  Engine wide = tiny_engine("llama-bias", {.threads = 1, .batch = 4, .capacity = 16});
+  // As an end of text would, but the token stays.
+  const std::int32_t stop = exhaustive(one, prompt, {.tokens = 1})[1].ids[0];
+  const Generation with_id{.tokens = 4, .stop_ids = {stop}, .beams = 4, .length_penalty = 0, .best = 4};
+  Generation with_call{.tokens = 4, .beams = 4, .length_penalty = 0, .best = 4};
+  with_call.ends_beam = [&](std::span<const std::int32_t> ids) { return ids.back() == stop; };
+  const Generated expected = beam_search(wide, prompt, with_id), found = beam_search(wide, prompt, with_call);
+  ASSERT_EQ(found.continuations.size(), 4u);
+  int stopped = 0;
+  for (std::size_t i = 0; i < 4; ++i) {
+    Continuation same = expected.continuations[i];
+    if (same.ending == Ending::end_of_text) {
+      ++stopped;
+      same.ids.push_back(stop);
+      same.ending = Ending::stopped;
+    }
+    EXPECT_EQ(found.continuations[i].ids, same.ids);
+    EXPECT_EQ(found.continuations[i].ending, same.ending);
+    EXPECT_EQ(found.continuations[i].score, same.score);
+  }
+  EXPECT_GT(stopped, 0);
+}
+
 TEST(BeamSearch, FindsTheBestOfThreeTokensOfASmallVocabulary) {
   const Model model = testing_models::small_llama();  // 11 tokens, a context of 5
   Engine one(model, Weights::random(model, 5, DType::float32), {.threads = 1});

@@ -51,6 +51,16 @@ TEST(Generate, ContinuesEveryTinyReferenceGreedily) {
   }
 }
 
+TEST(Generate, RunsATextAnewThatOutgrowsTheOriginalContextOfLongRope) {
+  Engine engine = tiny_engine("phi3-longrope-long", {.threads = 1, .capacity = 40});  // 16 at first
+  const Ids prompt(12, 5);
+  const Generated found = generate(engine, prompt, {.sampling = greedy, .tokens = 12});
+  Ids text = prompt;
+  for (int i = 0; i < 12; ++i) text.push_back(greedy_after(engine, text));
+  EXPECT_EQ(found.continuations[0].ids, Ids(text.begin() + 12, text.end()));
+  EXPECT_EQ(found.pace.prefill_tokens, 12 + 17);
+}
+
 TEST(Generate, RepeatsItselfForTheSameSeedAndNotForAnother) {
   Engine engine = tiny_engine("llama-gqa", {.threads = 1});
   const auto ids = [&](std::uint64_t seed) {

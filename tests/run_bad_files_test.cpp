@@ -75,6 +75,26 @@ TEST_F(BadFiles, TensorsThatAreMissingMisshapenOrTooManyAreNamed) {
   }
 }
 
+TEST_F(BadFiles, ATiedHeadThatIsStoredAgainHasTheShapeOfTheEmbedding) {
+  for (const bool fits : {true, false}) {
+    const std::string model = changed(
+        [&](Json& header) {
+          std::uint64_t end = 0;
+          for (const auto& [name, tensor] : header.items()) {
+            if (name != "__metadata__") end = std::max(end, tensor["data_offsets"][1].get<std::uint64_t>());
+          }
+          const std::uint64_t rows = fits ? 257 : 256;
+          header["lm_head.weight"] = {
+              {"dtype", "F32"}, {"shape", {rows, 48}}, {"data_offsets", {end, end + rows * 48 * 4}}};
+        },
+        (fits ? 257 : 256) * 48 * 4);
+    if (fits)
+      EXPECT_EQ(run({"generate", model, "--ids", "1", "--tokens", "2"}).code, 0);
+    else
+      expect_refusal(model, "tensor 'lm_head.weight' is 256 × 48, expected 257 × 48");
+  }
+}
+
 TEST_F(BadFiles, TypesThatCannotRunAreNamed) {
   expect_refusal(changed([&](Json& header) { header[name_]["dtype"] = "I32"; }),
                  "is of type I32; reckon runs F32, F16 and BF16");

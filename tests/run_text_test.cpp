@@ -159,6 +159,21 @@ TEST_F(RunText, BeamsAreShownAsTextTheBestFirst) {
   EXPECT_EQ(run(arguments).out, expected);
 }
 
+TEST_F(RunText, ABeamEndsAtTheStopString) {
+  const Json found = json({"generate", tiny + "gpt2", "Once", "--tokenizer", "bytes", "--beams", "3", "--best", "3",
+                           "--length-penalty", "0", "--tokens", "5", "--stop", "<"})["continuations"];
+  ASSERT_EQ(found.size(), 3u);
+  int stopped = 0;
+  for (const Json& one : found) {
+    const auto ids = one["ids"].get<std::vector<TokenId>>();
+    const auto stop = std::find(ids.begin(), ids.end(), '<');
+    EXPECT_TRUE(stop == ids.end() || stop + 1 == ids.end()) << one.dump();
+    EXPECT_EQ(one["ending"], stop == ids.end() ? "length" : "stopped");
+    stopped += stop == ids.end() ? 0 : 1;
+  }
+  EXPECT_GT(stopped, 1);
+}
+
 TEST_F(RunText, LogprobsNameTheirTokens) {
   const Json found = json(greedy(tiny + "gpt2", {"--logprobs", "3"}))["continuations"][0];
   ASSERT_EQ(found["logprobs"].size(), 12u);

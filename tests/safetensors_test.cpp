@@ -2,6 +2,7 @@
 #include "files/safetensors.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <reckon/error.h>
 #include <unistd.h>
 
@@ -310,10 +311,15 @@ TEST_F(SafetensorsFolder, RefusesIndicesThatDisagreeWithTheirShards) {
 
 TEST_F(SafetensorsFolder, RefusesShardsOutsideOfTheFolder) {
   for (const std::string name :
-       {"../one.safetensors", "/etc/passwd", "..", ".", "", "sub/one.safetensors", "..\\\\x"}) {
+       {"../one.safetensors", "/etc/passwd", "..", ".", "", "sub/one.safetensors", "..\\\\x", "a\\u0000.safetensors"}) {
     write_index(R"({"weight_map":{"a":")" + name + "\"}}");
     EXPECT_NE(folder_error().find("expected the name of a file beside the index"), std::string::npos) << name;
   }
+}
+
+TEST_F(SafetensorsFolder, DoesNotWaitForAPipe) {
+  ASSERT_EQ(::mkfifo((folder / "model.safetensors.index.json").c_str(), 0600), 0);
+  EXPECT_EQ(folder_error(), "/model.safetensors.index.json: is not a regular file");
 }
 
 TEST_F(SafetensorsFolder, FindsTheOnlyFileOfAFolderAndAsksWhenThereAreSeveral) {

@@ -82,6 +82,30 @@ TEST(Score, DoesNotDependOnHowManyWindowsRunSideBySideNorOnPieces) {
   EXPECT_NEAR(score(chunked, ids).nll, expected.nll, 1e-4);
 }
 
+TEST(Score, RotatesAWholeWindowByItsLength) {
+  // LongRoPE and dynamic NTK, both of an original context of 16: with windows of 20 every pass is beyond it.
+  for (const char* name : {"phi3-longrope-long", "llama-dynamic"}) {
+    Ids ids = long_text();
+    for (std::int32_t& id : ids) id %= 131;
+    Engine whole = tiny_engine(name, {.threads = 1, .capacity = 20});
+    double expected = 0;
+    for (std::int64_t begin = 0; begin <= 28; begin += 4) {
+      whole.reset();
+      const std::span<const float> logits =
+          whole.run(std::span(ids).subspan(static_cast<std::size_t>(begin), 20), Logits::all);
+      for (std::int64_t row = begin == 0 ? 0 : 15; row < 19; ++row) {
+        const auto here = logits.subspan(static_cast<std::size_t>(row) * 131, 131);
+        expected += log_sum_exp(here) -
+                    static_cast<double>(here[static_cast<std::size_t>(ids[static_cast<std::size_t>(begin + row + 1)])]);
+      }
+    }
+    for (const std::int64_t chunk : {20, 3}) {
+      Engine engine = tiny_engine(name, {.threads = 1, .capacity = 20, .chunk = chunk});
+      EXPECT_NEAR(score(engine, ids, {.stride = 4}).nll, expected, 1e-3) << name << ", chunk " << chunk;
+    }
+  }
+}
+
 TEST(Score, ReportsProgressAndStopsWhenAsked) {
   const Ids ids = long_text();
   Engine engine = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});

@@ -160,6 +160,13 @@ void run(const GenerateOptions& asked) {
     if (report) return;
     at_once ? write_foreign_text(text) : void(kept += text);
   };
+  if (!asked.stop.empty()) {
+    generation.ends_beam = [&](std::span<const std::int32_t> ids) {
+      ContinuationText text(*speaker, prompt, asked.stop);
+      for (const std::int32_t id : ids) text.add(id);
+      return text.stopped();
+    };
+  }
   Stream stream(speaker, prompt, asked.stop, write);
   const Generated generated = generate(
       engine, prompt, generation, [&](const Token& token) { return stream.add(token.id) && interrupted == 0; },

@@ -53,7 +53,8 @@ class IndexEvents final : public JsonEvents {
     const auto* text = std::get_if<std::string_view>(&value);
     if (!text) fail_entry(describe(value));
     // Shards lie beside their index; anything else could point at a file that was never meant to be read.
-    if (text->empty() || *text == "." || *text == ".." || text->find_first_of("/\\") != std::string_view::npos)
+    if (text->empty() || *text == "." || *text == ".." ||
+        text->find_first_of(std::string_view("/\\\0", 3)) != std::string_view::npos)
       fail_entry(describe(value));
     entry_->second = *text;
   }
@@ -72,6 +73,8 @@ class IndexEvents final : public JsonEvents {
 
 SafetensorsHeader read_index(const std::filesystem::path& path) {
   const std::string where = path.string();
+  if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))  // a named pipe would wait for a writer
+    throw Error(where + ": is not a regular file");
   IndexEvents index(where);
   read_json(read_text(path, longest_index), where + ": the index", index);
   if (!index.had_map) throw Error(where + ": has no weight_map, which says the file of each tensor");

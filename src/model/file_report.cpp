@@ -123,6 +123,11 @@ FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
   report.expected_elements = count(layout.parameters);
   report.buffer_elements = count(layout.buffers);
 
+  for (const std::string& name : layout.tied_heads) {
+    const std::vector<std::int64_t> embedding{model.vocab_size, model.d_embedding};
+    if (const auto at = found.find(name); at != found.end() && at->second->shape != embedding)
+      report.misshapen.push_back({name, at->second->shape, embedding});
+  }
   std::unordered_set<std::string_view> expected;
   for (const StoredTensor& tensor : layout.tensors) {
     expected.insert(tensor.name);

@@ -38,11 +38,14 @@ class Search {
     const bool last = length() + 1 == limit_;
     const auto beams = static_cast<std::size_t>(generation_.beams);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (i >= beams && (last || next.size() == beams)) break;
+      Beam beam = child(candidates_[i]);
       const bool end = is_end(candidates_[i].id);
-      if (end || last) {
-        if (i < beams) finish(candidates_[i], end);
-      } else if (next.size() < beams) {
-        next.push_back(child(candidates_[i]));
+      const bool stopped = !end && generation_.ends_beam && generation_.ends_beam(beam.ids);
+      if (!end && !stopped && !last) {
+        if (next.size() < beams) next.push_back(std::move(beam));
+      } else if (i < beams) {
+        finish(std::move(beam), end, stopped);
       }
     }
     std::swap(running_, next);
@@ -59,11 +62,20 @@ class Search {
     return score(running_.front().sum, longest ? limit_ : length()) <= finished_.back().score;
   }
 
-  // The last token of each row.
-  std::vector<std::int32_t> last_ids() const {
-    std::vector<std::int32_t> ids(static_cast<std::size_t>(generation_.beams), 0);  // rows without a beam run token 0
-    for (const Beam& beam : running_) ids[static_cast<std::size_t>(beam.row)] = beam.ids.back();
-    return ids;
+  // The last token of each row; or all of its text, where that has outgrown the cache.
+  std::span<const float> run(std::span<const std::int32_t> prompt) {
+    const bool anew = engine_.outgrown(engine_.past() + 1);
+    if (anew) engine_.reset();
+    const auto own = static_cast<std::size_t>(anew ? length() : 1);
+    const std::size_t tokens = own + (anew ? prompt.size() : 0);
+    // Rows without a beam run token 0.
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(generation_.beams) * tokens, 0);
+    for (const Beam& beam : running_) {
+      auto row = ids.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(beam.row) * tokens);
+      if (anew) row = std::copy(prompt.begin(), prompt.end(), row);
+      std::copy(beam.ids.end() - static_cast<std::ptrdiff_t>(own), beam.ids.end(), row);
+    }
+    return engine_.run(ids, Logits::last);
   }
 
   void stop() {
@@ -114,11 +126,11 @@ class Search {
     return beam;
   }
 
-  void finish(const Candidate& candidate, bool end) {
+  void finish(Beam beam, bool end, bool stopped) {
     const std::int64_t n = length() + 1;
-    Beam beam = child(candidate);
     if (end) beam.ids.pop_back();
-    const Ending ending = end ? Ending::end_of_text : n < generation_.tokens ? Ending::context : Ending::length;
+    const Ending cut = n < generation_.tokens ? Ending::context : Ending::length;
+    const Ending ending = end ? Ending::end_of_text : stopped ? Ending::stopped : cut;
     add({std::move(beam.ids), ending, {}, beam.sum, score(beam.sum, n)});
   }
 
@@ -184,7 +196,7 @@ Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, cons
       break;
     }
     result.pace.decode_tokens += 1;
-    logits = Pace::timed(result.pace.decode_seconds, [&] { return engine.run(search.last_ids(), Logits::last); });
+    logits = Pace::timed(result.pace.decode_seconds, [&] { return search.run(prompt); });
   }
   result.continuations = search.take_best();
   return result;

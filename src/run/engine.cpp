@@ -39,6 +39,9 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
       scratch_(options_.threads),
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
+  if (std::any_of(model_.layers.begin(), model_.layers.end(),
+                  [](const Layer& l) { return l.cross_attention.has_value(); }))
+    throw UsageError(fmt::format("{} attends to an encoder's output; only models without an encoder run", model_.name));
   // The longest chunk needs the most room in a windowed cache: window + chunk − 1.
   Workload workload = workload_of(Phase::prefill);
   workload.batch = options_.batch;
@@ -133,6 +136,14 @@ void Engine::renew_rope(std::int64_t tokens, std::int64_t length) {
   }
 }
 
+bool Engine::outgrown(std::int64_t length) const {
+  const auto cached = static_cast<double>(std::max(past_, length_));
+  return past_ > 0 && std::any_of(ropes_.begin(), ropes_.end(), [&](const Rope& rope) {
+           return rope.scaling == Rope::Scaling::longrope && cached <= rope.original_context &&
+                  static_cast<double>(length) > rope.original_context;
+         });
+}
+
 std::span<const float> Engine::run_chunk(std::span<const std::int32_t> ids, const Form& form, std::int64_t length) {
   Executor& executor = prepare(form);
   fill_inputs(executor, ids, form.tokens);
@@ -167,7 +178,7 @@ std::span<const float> Engine::run(std::span<const std::int32_t> ids, std::int64
     throw UsageError(fmt::format("{} tokens after {} do not fit a context of {}", grouped(tokens), grouped(past_),
                                  grouped(options_.capacity)));
   }
-  const std::int64_t length = past_ + tokens;
+  const std::int64_t length = std::max(past_ + tokens, length_);
   if (tokens <= options_.chunk) return run_chunk(ids, {batch, tokens, logits}, length);
 
   // In pieces; with every logit asked for, they are gathered sequence by sequence.

@@ -40,7 +40,18 @@ class Engine {
   // logits of one.
   std::span<const float> run_shared(std::span<const std::int32_t> ids, Logits logits);
 
-  void reset() { past_ = 0; }                  // empties the cache
+  // Empties the cache. `length`: how long the text to come will be, where that is known before all of it is run; some
+  // kinds of rotary positions depend on it.
+  void reset(std::int64_t length = 0) {
+    past_ = 0;
+    length_ = length;
+  }
+
+  // Whether a text that grows to `length` rotates its beginning otherwise than is cached, and has to be run anew:
+  // LongRoPE beyond its original context. (Under dynamic NTK, where every further token changes the base, what is
+  // cached stays. transformers does both in the same way.)
+  bool outgrown(std::int64_t length) const;
+
   void reorder(std::span<const int> sources);  // sequence b goes on from what sequence sources[b] has cached
   std::int64_t past() const { return past_; }
 
@@ -85,6 +96,7 @@ class Engine {
   Machine machine_;
   Profile* profile_ = nullptr;
   std::int64_t past_ = 0;
+  std::int64_t length_ = 0;                                  // of the whole text, as far as it was told
   std::map<std::string, CacheSize> cache_sizes_;             // by name
   std::map<std::string, std::unique_ptr<Arena>> residents_;  // caches and constants, by name
   std::map<Form, std::unique_ptr<Executor>> executors_;

@@ -35,6 +35,7 @@ class Text {
 
   // Runs what has not been run yet; returns the logits of the token to come.
   std::span<const float> run() {
+    if (engine_.outgrown(length() - first_)) engine_.reset();
     const bool decode = engine_.past() > 0;
     const auto fresh = std::span<const std::int32_t>(ids_).subspan(static_cast<std::size_t>(first_ + engine_.past()));
     (decode ? pace_.decode_tokens : pace_.prefill_tokens) += static_cast<std::int64_t>(fresh.size());

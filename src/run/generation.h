@@ -32,6 +32,8 @@ struct Generation {
   double length_penalty = 1;
   BeamStop beam_stop = BeamStop::unlikely;
   int best = 1;  // how many hypotheses a beam search returns, at most `beams`
+  // Whether a beam's continuation ends with its last token, which stays part of it: at a stop string. None: never.
+  std::function<bool(std::span<const std::int32_t>)> ends_beam = {};
 
   // When the cache is full: false ends the generation. True slides: the cache is emptied and filled again from the end
   // of the text, with as much as leaves room for the tokens still wanted, but at least half the capacity. (That many

@@ -52,12 +52,11 @@ void add(Engine& engine, std::span<const std::int32_t> ids, std::span<const Wind
   const std::int64_t rows = std::max<std::int64_t>(1, (std::int64_t{1} << 25) / (vocab_size * batch));
   const std::int64_t piece = std::min(rows, engine.options().chunk);
 
-  engine.reset();
+  engine.reset(length);
   if (from > 0) run_part(engine, ids, group, 0, from, Logits::none);
-  // The last token predicts nothing that is in the window. It is run all the same: some kinds of rotary positions
-  // depend on the length of the text.
-  for (std::int64_t begin = from; begin < length; begin += piece) {
-    const std::int64_t end = std::min(begin + piece, length);
+  const std::int64_t predicting = length - 1;  // what the last token predicts is not in the window
+  for (std::int64_t begin = from; begin < predicting; begin += piece) {
+    const std::int64_t end = std::min(begin + piece, predicting);
     const std::span<const float> logits = run_part(engine, ids, group, begin, end, Logits::all);
     for (std::size_t b = 0; b < group.size(); ++b) {
       const Window& window = group[b];

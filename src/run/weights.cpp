@@ -36,7 +36,7 @@ float stored_element(const void* data, DType dtype, std::int64_t index) {
 
 namespace {
 
-DType dtype_of(const StoredTensorInfo& info) {
+DType dtype_of(const StoredTensorInfo& info, const SafetensorsFile& file) {
   switch (info.type) {
     case StoredType::F32:
       return DType::float32;
@@ -45,8 +45,8 @@ DType dtype_of(const StoredTensorInfo& info) {
     case StoredType::BF16:
       return DType::bfloat16;
     default:
-      throw Error(
-          fmt::format("tensor '{}' is of type {}; reckon runs F32, F16 and BF16", info.name, name_of(info.type)));
+      throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16 and BF16", file.path.string(),
+                              info.name, name_of(info.type)));
   }
 }
 
@@ -135,16 +135,29 @@ class WeightReader {
     const std::byte* data;
     DType dtype;
   };
-  Source source(const StoredView& view) const {
+  Source source(const StoredView& view) {
     const StoredTensorInfo& info = *by_name_.at(view.tensor);
     const SafetensorsFile& file = header_.files[info.file];
-    const DType dtype = dtype_of(info);
+    const DType dtype = dtype_of(info, file);
     const std::byte* base = weights_.files_[info.file].bytes().data() + file.data_begin + info.begin;
-    if (reinterpret_cast<std::uintptr_t>(base) % 4 != 0) {
-      throw Error(
-          fmt::format("tensor '{}' begins at an odd place of its file; expected a multiple of 4 bytes", info.name));
-    }
+    const auto size = static_cast<std::uintptr_t>(bits(dtype) / 8);
+    if (reinterpret_cast<std::uintptr_t>(base) % size != 0) base = aligned_copy(info, base);
     return {base, dtype};
+  }
+
+  // Of a tensor whose elements lie across the borders that they should begin at, as in files whose header has any
+  // length.
+  const std::byte* aligned_copy(const StoredTensorInfo& info, const std::byte* data) {
+    const std::byte*& copy = aligned_[info.name];
+    if (copy == nullptr) {
+      const std::size_t bytes = info.end - info.begin;
+      auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+      std::memcpy(memory.get(), data, bytes);
+      copy = memory.get();
+      weights_.copied_ += static_cast<std::int64_t>(bytes);
+      weights_.owned_.push_back(std::move(memory));
+    }
+    return copy;
   }
 
   void read(const StoredParameter& parameter, bool counted) {
@@ -197,6 +210,7 @@ class WeightReader {
 
   SafetensorsHeader header_;
   std::unordered_map<std::string, const StoredTensorInfo*> by_name_;
+  std::unordered_map<std::string, const std::byte*> aligned_;  // copies, by tensor
   Weights weights_;
 
  public:

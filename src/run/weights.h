@@ -53,7 +53,7 @@ class Weights {
 
   std::int64_t elements() const { return elements_; }  // of all parameters
   std::int64_t bytes() const { return bytes_; }        // as stored
-  std::int64_t copied() const { return copied_; }      // bytes of matrices whose layout no kernel reads in place
+  std::int64_t copied() const { return copied_; }      // bytes of tensors that no kernel could read in place
   DType dtype() const { return dtype_; }               // of the matrices
 
  private:

@@ -1,0 +1,92 @@
+// Weights that lie at odd places of their file: half-precision tensors after one of an odd size, and a header of any
+// length.
+#include "run/weights.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "files/read_text.h"
+#include "files/safetensors.h"
+#include "files/write_safetensors.h"
+#include "folder_fixture.h"
+#include "tiny_models.h"
+
+namespace reckon {
+namespace {
+
+class OddPlaces : public FolderTest {
+ protected:
+  static constexpr const char* name = "phi";  // its lm_head.bias has 131 elements, and comes first
+
+  // What a folder with phi's config.json and this file gives.
+  std::vector<float> logits_of(const fs::path& folder) const {
+    const Model model = load_model(folder.string());
+    Engine engine(model, Weights::load(model, folder), {.threads = 1});
+    const std::span<const float> logits = engine.run(std::vector<std::int32_t>{1, 2, 3, 4, 5}, Logits::all);
+    return {logits.begin(), logits.end()};
+  }
+
+  fs::path copy() const {
+    const fs::path folder = folder_ / "model";
+    fs::create_directories(folder);
+    for (const char* file : {"config.json", "model.safetensors"})
+      fs::copy_file(original_ / file, folder / file, fs::copy_options::overwrite_existing);
+    return folder;
+  }
+
+  const fs::path original_ = testing_models::tiny_folder() / name;
+};
+
+// The upper half of each float.
+std::vector<std::byte> to_bfloat16(std::string_view floats) {
+  std::vector<std::byte> halves;
+  for (std::size_t i = 0; i < floats.size(); i += 4)
+    for (std::size_t b : {i + 2, i + 3}) halves.push_back(static_cast<std::byte>(floats[b]));
+  return halves;
+}
+
+TEST_F(OddPlaces, HalfPrecisionAfterAnOddNumberOfElements) {
+  const fs::path folder = copy();
+  const std::string file = read_text(original_ / "model.safetensors", 1 << 24);
+  const SafetensorsHeader header = read_safetensors(original_ / "model.safetensors");
+  std::vector<std::vector<std::byte>> halves;
+  for (const StoredTensorInfo& info : header.tensors)
+    halves.push_back(
+        to_bfloat16(std::string_view(file).substr(header.files[0].data_begin + info.begin, info.end - info.begin)));
+  // In this order nothing begins at an odd place; in the other, what follows the bias does.
+  std::vector<TensorToWrite> tensors;
+  std::vector<std::vector<float>> logits;
+  for (const bool bias_last : {true, false}) {
+    tensors.clear();
+    for (const bool bias : {!bias_last, bias_last})
+      for (std::size_t i = 0; i < halves.size(); ++i)
+        if ((header.tensors[i].name == "lm_head.bias") == bias)
+          tensors.push_back({header.tensors[i].name, StoredType::BF16, header.tensors[i].shape, halves[i]});
+    write_safetensors(folder / "model.safetensors", tensors);
+    logits.push_back(logits_of(folder));
+  }
+  EXPECT_EQ(tensors.front().name, "lm_head.bias");
+  EXPECT_EQ(tensors.front().data.size() % 4, 2u);
+  EXPECT_EQ(logits[0], logits[1]);
+  const Model model = load_model(folder.string());
+  EXPECT_EQ(Weights::load(model, folder).copied(), 0);
+}
+
+TEST_F(OddPlaces, AHeaderOfAnyLength) {
+  const fs::path folder = copy();
+  const std::string file = read_text(original_ / "model.safetensors", 1 << 24);
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), sizeof length);
+  for (const std::size_t more : {1, 2, 3}) {
+    const std::uint64_t longer = length + more;
+    std::string text(sizeof longer, '\0');
+    std::memcpy(text.data(), &longer, sizeof longer);
+    std::ofstream(folder / "model.safetensors", std::ios::binary)
+        << text << file.substr(8, length) << std::string(more, ' ') << file.substr(8 + length);
+    EXPECT_EQ(logits_of(folder), logits_of(original_)) << more;
+  }
+}
+
+}  // namespace
+}  // namespace reckon
