@@ -112,6 +112,8 @@ TEST_F(RunProgram, VerifyHoldsAndSaysSoInJson) {
     }
   }
   EXPECT_TRUE(json({"verify", tiny + "mixtral", "--batch", "2"})["holds"].get<bool>());
+  const std::string table = run({"verify", "mini-gpt", "--random", "1", "--format", "csv"}).out;
+  EXPECT_NE(table.find(",weight bytes,525568,525568,525568,0,"), std::string::npos) << table;
 }
 
 TEST_F(RunProgram, ScoreGivesTheReferenceLoss) {
@@ -187,6 +189,7 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
       {{"verify", tiny + "gpt2", "--tokens", "65"}, 2, "64"},
       {{"verify", "mini-gpt", "--random", "x"}, 2, "--random"},
       {{"verify", "mini-gpt", "--random", "1", "--dtype", "int8"}, 2, "int8"},
+      {{"verify", tiny + "gpt2", "--dtype", "bfloat16"}, 2, "--random"},
       {{"generate", broken.string(), "--ids", "1"}, 1, "model.safetensors"},
       {{"generate", other.string(), "--ids", "1"}, 1, "tensor"},
       {{"generate", pickle.string(), "--ids", "1"}, 1, "pickle"},

@@ -216,7 +216,7 @@ TEST_F(RunText, ATokenizerOfAnotherModelIsRefused) {
 TEST_F(RunText, WhatCannotBeScoredIsRefused) {
   const std::string one = file("one", "x"), none = file("none", "");
   expect_complaint({"score", tiny + "gpt2", one, "--tokenizer", "bytes"}, 2, "nothing to predict");
-  expect_complaint({"score", tiny + "gpt2", none, "--tokenizer", "bytes"}, 2, "nothing to predict");
+  expect_complaint({"score", tiny + "gpt2", none, "--tokenizer", "bytes"}, 2, "is empty");
   expect_complaint({"score", tiny + "gpt2", one, "--ids", "1,2"}, 2, "give one of FILE");
   expect_complaint({"score", tiny + "gpt2"}, 2, "give one of FILE");
   expect_complaint({"score", tiny + "gpt2", one + "2", "--tokenizer", "bytes"}, 1, "cannot be opened");
@@ -224,7 +224,7 @@ TEST_F(RunText, WhatCannotBeScoredIsRefused) {
 
 TEST(Continuation, AStopStringIsHeldBackOnlyAsFarAsItMayCome) {
   const Tokenizer bytes = load_tokenizer("bytes");
-  ContinuationText text(bytes, {}, "abac");
+  ContinuationText text(bytes, {}, {"abac"});
   const auto add = [&](const std::string& letters) {
     std::string shown;
     for (const char c : letters) shown += text.add(c) + "|";
@@ -240,8 +240,11 @@ TEST(Continuation, AStopStringIsHeldBackOnlyAsFarAsItMayCome) {
 TEST(Continuation, WhatWasHeldBackIsShownAtTheEnd) {
   const Tokenizer bytes = load_tokenizer("bytes");
   const std::vector<TokenId> prompt = {'a', 'b'}, ids = {'a', 'c', 'a', 'b'};
-  EXPECT_EQ(continuation_text(bytes, prompt, ids, "abac"), "acab");  // the prompt is no part of the stop string
-  EXPECT_EQ(continuation_text(bytes, prompt, ids, "ca"), "a");
+  EXPECT_EQ(continuation_text(bytes, prompt, ids, {"abac"}), "acab");  // the prompt is no part of the stop string
+  EXPECT_EQ(continuation_text(bytes, prompt, ids, {"ca"}), "a");
+  EXPECT_EQ(continuation_text(bytes, prompt, ids, {"b", "abac", "ca"}), "a");  // the first to come
+  EXPECT_EQ(continuation_text(bytes, prompt, ids, {"bx", "cx", "abx"}), "acab");
+  EXPECT_THROW(continuation_text(bytes, prompt, ids, {"ca", ""}), UsageError);
   EXPECT_EQ(continuation_text(bytes, prompt, ids), "acab");
   const std::vector<TokenId> half = {0xc3}, other = {0xbc};
   EXPECT_EQ(continuation_text(bytes, half, other), "ü");

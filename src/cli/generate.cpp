@@ -29,7 +29,8 @@ namespace {
 
 struct GenerateOptions {
   RunOptions run;
-  std::string prompt, ids, stop_ids, stop, tokenizer, profile;
+  std::string prompt, ids, stop_ids, tokenizer, profile;
+  std::vector<std::string> stops;
   bool tokens_given = false, ignore_eos = false;
   Generation generation;
   Output output;
@@ -80,9 +81,10 @@ class Stream {
  public:
   using Write = std::function<void(const std::string&)>;
 
-  Stream(const Tokenizer* tokenizer, std::span<const std::int32_t> prompt, const std::string& stop, Write write)
+  Stream(const Tokenizer* tokenizer, std::span<const std::int32_t> prompt, const std::vector<std::string>& stops,
+         Write write)
       : write_(std::move(write)) {
-    if (tokenizer != nullptr) text_.emplace(*tokenizer, prompt, stop);
+    if (tokenizer != nullptr) text_.emplace(*tokenizer, prompt, stops);
   }
 
   // False: enough.
@@ -128,7 +130,7 @@ std::vector<std::int32_t> stop_ids(const GenerateOptions& asked) {
 
 void run(const GenerateOptions& asked) {
   if (asked.prompt.empty() == asked.ids.empty()) throw UsageError("give the prompt either as text or with --ids");
-  if (asked.prompt.empty() && !asked.stop.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
+  if (asked.prompt.empty() && !asked.stops.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
   if (asked.generation.logprobs > 0 && asked.output.format != "json") {
     throw UsageError("--logprobs are reported in JSON; give --format json too");
   }
@@ -160,23 +162,23 @@ void run(const GenerateOptions& asked) {
     if (report) return;
     at_once ? write_foreign_text(text) : void(kept += text);
   };
-  if (!asked.stop.empty()) {
+  if (!asked.stops.empty()) {
     generation.ends_beam = [&](std::span<const std::int32_t> ids) {
-      ContinuationText text(*speaker, prompt, asked.stop);
+      ContinuationText text(*speaker, prompt, asked.stops);
       for (const std::int32_t id : ids) text.add(id);
       return text.stopped();
     };
   }
-  Stream stream(speaker, prompt, asked.stop, write);
+  Stream stream(speaker, prompt, asked.stops, write);
   const Generated generated = generate(
       engine, prompt, generation, [&](const Token& token) { return stream.add(token.id) && interrupted == 0; },
       [] { return interrupted == 0; });
   if (report) {
-    write_report(generation_document(prompt, generated, {speaker, asked.stop, generation.beams > 1}), asked.output);
+    write_report(generation_document(prompt, generated, {speaker, asked.stops, generation.beams > 1}), asked.output);
   } else {
     stream.finish();
     for (std::size_t i = 1; i < generated.continuations.size(); ++i) {
-      Stream further(speaker, prompt, asked.stop, write);
+      Stream further(speaker, prompt, asked.stops, write);
       for (const std::int32_t id : generated.continuations[i].ids) {
         if (!further.add(id)) break;
       }
@@ -209,7 +211,9 @@ void add_generate(CLI::App& program) {
   command.add_option("PROMPT", asked->prompt, "the text to continue");
   command.add_option("--ids", asked->ids, "the prompt as ids, instead of text")->type_name("1,2,3");
   add_tokenizer_option(command, asked->tokenizer);
-  command.add_option("--stop", asked->stop, "text that ends the generation, and is not shown")->type_name("TEXT");
+  command.add_option("--stop", asked->stops, "text that ends the generation, and is not shown; may be repeated")
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
   CLI::Option& tokens =
       *command.add_option("--tokens", g.tokens, "so many new tokens (128, or what the context has room for)");
   expect_within(*tokens.type_name("N"), 1);

@@ -92,11 +92,12 @@ Loaded load(const RunOptions& options) {
   guard_mapped_files();
   const Model described = load_model(options.model);
   Model model = modify(described, read_options(options.changes).changes);
-  const DType dtype = dtype_of(options.dtype);
   if (!options.random.empty()) {
+    const DType dtype = options.dtype.empty() ? DType::float32 : dtype_of(options.dtype);
     check_memory(model, dtype);
     return {model, Weights::random(model, whole<std::uint64_t>(options.random, "--random"), dtype)};
   }
+  if (!options.dtype.empty()) throw UsageError("--dtype is the type of random weights; give --random SEED too");
   if (!(model == described)) throw UsageError("only a model with random weights can be changed; give --random SEED");
   if (!holds_weights(options.model)) {
     if (is_model_path(options.model)) refuse_pickles(options.model);

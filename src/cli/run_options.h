@@ -21,7 +21,7 @@ namespace reckon::cli {
 struct RunOptions {
   std::string model;
   std::string random;  // a seed; empty: weights from files
-  std::string dtype = "float32";
+  std::string dtype;   // of random weights
   int threads = 0;
   Options changes;  // of a model with random weights, where the command takes modifiers
 };

@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/run_text.h"
+#include "files/quote.h"
 #include "files/read_text.h"
 #include "report/progress.h"
 #include "run/engine.h"
@@ -37,6 +38,7 @@ Text read(const ScoreOptions& asked, const Model& model) {
   if (!asked.ids_file.empty()) return {parse_ids(read_text(asked.ids_file, largest), "--ids-file"), {}};
   const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model);
   const TextInput input(asked.file);
+  if (input.text().empty()) throw UsageError(quote(asked.file) + " is empty; expected a text to score");
   Text text{tokenizer.encode(input.text()), {}};
   check_vocabulary(text.ids, tokenizer, model);
   // Nothing predicts the first token. Where it is one that the tokenizer adds, <s> say, that leaves the whole text.

@@ -51,7 +51,7 @@ OrderedJson json_of(const std::vector<Token>& tokens, const Tokenizer* tokenizer
 Document generation_document(std::span<const std::int32_t> prompt, const Generated& generated,
                              const GenerationView& view) {
   const auto text_of = [&](const Continuation& one) {
-    return as_utf8(continuation_text(*view.tokenizer, prompt, one.ids, view.stop));
+    return as_utf8(continuation_text(*view.tokenizer, prompt, one.ids, view.stops));
   };
   Document document;
   Table table;

@@ -13,7 +13,7 @@ namespace reckon {
 
 struct GenerationView {
   const Tokenizer* tokenizer = nullptr;  // null: ids alone
-  std::string stop = {};                 // each text ends before it
+  std::vector<std::string> stops = {};   // each text ends before the first of them
   bool beams = false;                    // shows scores
 };
 

@@ -1,12 +1,17 @@
 #include "text/continuation.h"
 
+#include <reckon/error.h>
+
 #include <algorithm>
 #include <utility>
 
 namespace reckon {
 
-ContinuationText::ContinuationText(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::string stop)
-    : decoder_(tokenizer), tokens_(tokenizer.size()), stop_(std::move(stop)) {
+ContinuationText::ContinuationText(const Tokenizer& tokenizer, std::span<const TokenId> prompt,
+                                   std::vector<std::string> stops)
+    : decoder_(tokenizer), tokens_(tokenizer.size()), stops_(std::move(stops)) {
+  if (std::find(stops_.begin(), stops_.end(), "") != stops_.end())
+    throw UsageError("a stop string is empty; expected text that ends the generation");
   // The text goes on from the prompt: its first token is not the first of a text, and may end a character of it.
   for (const TokenId id : prompt) decoder_.add(id);
 }
@@ -23,23 +28,25 @@ std::string ContinuationText::finish() {
 
 std::string ContinuationText::certain(std::string text) {
   if (stopped_) return {};
-  if (stop_.empty()) return text;
   held_ += text;
-  if (const std::size_t at = held_.find(stop_); at != std::string::npos) {
-    stopped_ = true;
-    return std::exchange(held_, {}).substr(0, at);
+  std::size_t first = std::string::npos, kept = 0;
+  for (const std::string& stop : stops_) {
+    first = std::min(first, held_.find(stop));
+    // The longest end of what is held that this one begins with.
+    std::size_t begun = std::min(held_.size(), stop.size() - 1);
+    while (!stop.starts_with(std::string_view(held_).substr(held_.size() - begun))) --begun;
+    kept = std::max(kept, begun);
   }
-  // The longest end of what is held that the stop string begins with.
-  std::size_t kept = std::min(held_.size(), stop_.size() - 1);
-  while (!stop_.starts_with(std::string_view(held_).substr(held_.size() - kept))) --kept;
+  stopped_ = first != std::string::npos;
+  if (stopped_) return std::exchange(held_, {}).substr(0, first);
   text = held_.substr(0, held_.size() - kept);
   held_.erase(0, held_.size() - kept);
   return text;
 }
 
 std::string continuation_text(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::span<const TokenId> ids,
-                              const std::string& stop) {
-  ContinuationText continuation(tokenizer, prompt, stop);
+                              const std::vector<std::string>& stops) {
+  ContinuationText continuation(tokenizer, prompt, stops);
   std::string text;
   for (const TokenId id : ids) text += continuation.add(id);
   return text + continuation.finish();

@@ -10,10 +10,10 @@ namespace reckon {
 
 class ContinuationText {
  public:
-  // `stop` ends the text and is no part of it; empty: there is none. It is looked for in the new text alone.
-  ContinuationText(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::string stop = "");
+  // The first of `stops` to come ends the text and is no part of it. They are looked for in the new text alone.
+  ContinuationText(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::vector<std::string> stops = {});
 
-  std::string add(TokenId id);  // the text that is certain now: whole characters that cannot begin the stop string
+  std::string add(TokenId id);  // the text that is certain now: whole characters that cannot begin a stop string
   std::string finish();         // what was held back
   bool stopped() const { return stopped_; }
 
@@ -22,11 +22,12 @@ class ContinuationText {
 
   StreamDecoder decoder_;
   std::size_t tokens_;
-  std::string stop_, held_;
+  std::vector<std::string> stops_;  // none is empty
+  std::string held_;
   bool stopped_ = false;
 };
 
 std::string continuation_text(const Tokenizer& tokenizer, std::span<const TokenId> prompt, std::span<const TokenId> ids,
-                              const std::string& stop = "");
+                              const std::vector<std::string>& stops = {});
 
 }  // namespace reckon
