@@ -78,108 +78,145 @@ void dot_tile(const Tile& t, const float* x, float* out) {
     dots<rows, 1>(x, t.x_stride, w + j * t.row_stride, t.row_stride, t.k, out + j, t.out_stride, 1);
 }
 
-// --- N runs on: `depth` rows of W are streamed side by side, each times one element of every row of x, and added to
-// sums that stay in the nearest cache.
+// --- N runs on: rows of W are streamed side by side, `depth` at a time, each times one element of every row of x.
 
-template <int rows, int depth, class D, class T>
-HWY_INLINE std::int64_t add_rows(D d, const float* x, std::int64_t x_stride, const T* w, std::int64_t w_stride,
-                                 std::int64_t ahead, std::int64_t j, std::int64_t n, float* out,
-                                 std::int64_t out_stride, bool first) {
+constexpr int depth = vector_registers / 4;
+
+// Which rows of W are read together: those of float32 next to each other, those of 16 bits as far apart as the tile
+// lets them; so each was measured to be faster. All kernels below follow it, so that the order of a sum is the same for
+// any number of rows of x.
+template <class T>
+struct Order {
+  explicit Order(std::int64_t k) : groups(k / depth), apart(far ? groups : 1), next(far ? 1 : depth) {}
+  std::int64_t row(std::int64_t group, int q) const { return group * next + q * apart; }
+  static constexpr bool far = sizeof(T) < sizeof(float);
+  std::int64_t groups, apart, next;
+};
+
+// Few rows of x: the sums stay in the nearest cache, and `vectors` of them are added to at a time: as much of W as a
+// line of the cache holds, so that each is asked for once. The streams begin at x and w.
+template <int rows, int streams, int vectors, class D, class T>
+HWY_INLINE std::int64_t add_rows(D d, const Tile& t, const float* x, const T* w, std::int64_t apart, std::int64_t ahead,
+                                 std::int64_t j, std::int64_t n, float* out, bool first) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (; j + lanes <= n; j += lanes) {
-    hn::Vec<D> weights[depth];
+  for (; j + vectors * lanes <= n; j += vectors * lanes) {
+    hn::Vec<D> weights[vectors][streams];
     HWY_UNROLL(8)
-    for (int q = 0; q < depth; ++q) {
-      hwy::Prefetch(w + q * w_stride + j + ahead);
-      weights[q] = kept(load(d, w + q * w_stride + j));
+    for (int q = 0; q < streams; ++q) {
+      const T* from = w + q * apart * t.col_stride + j;
+      hwy::Prefetch(from + ahead);
+      HWY_UNROLL(2)
+      for (int v = 0; v < vectors; ++v) weights[v][q] = kept(load(d, from + v * lanes));
     }
-    HWY_UNROLL(8)
+    HWY_UNROLL(2)
     for (int i = 0; i < rows; ++i) {
-      float* to = out + i * out_stride + j;
-      auto sum = first ? hn::Zero(d) : hn::LoadU(d, to);
-      HWY_UNROLL(8)
-      for (int q = 0; q < depth; ++q) sum = hn::MulAdd(hn::Set(d, x[i * x_stride + q]), weights[q], sum);
-      hn::StoreU(sum, d, to);
+      HWY_UNROLL(2)
+      for (int v = 0; v < vectors; ++v) {
+        float* to = out + i * t.out_stride + j + v * lanes;
+        auto sum = first ? hn::Zero(d) : hn::LoadU(d, to);
+        HWY_UNROLL(8)
+        for (int q = 0; q < streams; ++q)
+          sum = hn::MulAdd(hn::Set(d, x[i * t.x_stride + q * apart]), weights[v][q], sum);
+        hn::StoreU(sum, d, to);
+      }
     }
   }
   return j;
 }
 
-template <int rows, int depth, class T>
-HWY_INLINE void add_piece(const Tile& t, const float* x, const T* w, std::int64_t begin, std::int64_t end, float* out,
-                          bool first) {
-  // The same place in the rows that come next, unless they are too far away to stay in the cache.
-  constexpr std::int64_t longest = 32 * 1024 / sizeof(T);
-  const std::int64_t ahead = t.n < longest ? depth * t.col_stride : bytes_ahead / static_cast<int>(sizeof(T));
-  const std::int64_t j =
-      add_rows<rows, depth>(Floats(), x, t.x_stride, w, t.col_stride, ahead, begin, end, out, t.out_stride, first);
-  add_rows<rows, depth>(OneFloat(), x, t.x_stride, w, t.col_stride, ahead, j, end, out, t.out_stride, first);
+template <int rows, int streams, class T>
+HWY_INLINE void add_piece(const Tile& t, const float* x, const T* w, std::int64_t apart, std::int64_t ahead,
+                          std::int64_t j, std::int64_t end, float* out, bool first) {
+  constexpr int vectors = HWY_MAX_BYTES / sizeof(float) * sizeof(T) < 64 ? 2 : 1;
+  j = add_rows<rows, streams, vectors>(Floats(), t, x, w, apart, ahead, j, end, out, first);
+  if constexpr (vectors > 1) j = add_rows<rows, streams, 1>(Floats(), t, x, w, apart, ahead, j, end, out, first);
+  add_rows<rows, streams, 1>(OneFloat(), t, x, w, apart, ahead, j, end, out, first);
 }
 
 template <int rows, class T>
 HWY_INLINE void stream_rows(const Tile& t, const float* x, float* out) {
-  constexpr int depth = vector_registers / 4;
   constexpr std::int64_t piece = 4096 / rows;  // 16 KiB of sums
   const T* w = static_cast<const T*>(t.w);
+  const Order<T> order(t.k);
+  // The same place in the rows that come next, unless they are too far away to stay in the cache.
+  constexpr std::int64_t longest = 32 * 1024 / sizeof(T);
+  const std::int64_t ahead = t.n < longest ? order.next * t.col_stride : bytes_ahead / static_cast<int>(sizeof(T));
   for (std::int64_t j = 0; j < t.n; j += piece) {
     const std::int64_t end = std::min(t.n, j + piece);
-    std::int64_t p = 0;
-    for (; p + depth <= t.k; p += depth) add_piece<rows, depth>(t, x + p, w + p * t.col_stride, j, end, out, p == 0);
-    for (; p < t.k; ++p) add_piece<rows, 1>(t, x + p, w + p * t.col_stride, j, end, out, p == 0);
+    for (std::int64_t g = 0; g < order.groups; ++g) {
+      const std::int64_t p = order.row(g, 0);
+      add_piece<rows, depth>(t, x + p, w + p * t.col_stride, order.apart, ahead, j, end, out, g == 0);
+    }
+    for (std::int64_t p = order.groups * depth; p < t.k; ++p)
+      add_piece<rows, 1>(t, x + p, w + p * t.col_stride, 1, t.col_stride, j, end, out, p == 0);
   }
 }
 
-// With more rows of x the arithmetic counts too: sums of `width` vectors by all rows stay in registers for `depth` rows
-// of W, while the next ones are fetched into the cache. The order of each sum is that of stream_rows.
-template <int rows, int width, class D, class T>
-HWY_INLINE void block_of_rows(D d, const float* x, std::int64_t x_stride, const T* w, std::int64_t w_stride,
-                              std::int64_t depth, std::int64_t ahead, float* out, std::int64_t out_stride, bool first) {
+// With more rows of x the arithmetic counts too: sums of `width` vectors by all rows stay in registers for several rows
+// of W, while the next ones are fetched into the cache.
+template <int rows, int width, int streams, class D, class T>
+HWY_INLINE void block_of_rows(D d, const Tile& t, const float* x, const T* w, std::int64_t groups, std::int64_t next,
+                              std::int64_t apart, float* out, bool first) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<D> sums[rows][width];
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) {
     HWY_UNROLL(8)
-    for (int j = 0; j < width; ++j) sums[i][j] = first ? hn::Zero(d) : hn::LoadU(d, out + i * out_stride + j * lanes);
+    for (int j = 0; j < width; ++j) sums[i][j] = first ? hn::Zero(d) : hn::LoadU(d, out + i * t.out_stride + j * lanes);
   }
-  for (std::int64_t p = 0; p < depth; ++p, w += w_stride) {
-    hn::Vec<D> weights[width];
-    HWY_UNROLL(8)
-    for (int j = 0; j < width; ++j) {
-      hwy::Prefetch(w + ahead * w_stride + j * lanes);
-      weights[j] = kept(load(d, w + j * lanes));
-    }
-    HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) {
-      const auto element = kept(hn::Set(d, x[i * x_stride + p]));
+  const std::int64_t ahead = groups * next * t.col_stride;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    for (int q = 0; q < streams; ++q) {
+      const std::int64_t p = g * next + q * apart;
+      const T* from = w + p * t.col_stride;
+      hn::Vec<D> weights[width];
       HWY_UNROLL(8)
-      for (int j = 0; j < width; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
+      for (int j = 0; j < width; ++j) {
+        hwy::Prefetch(from + ahead + j * lanes);
+        weights[j] = kept(load(d, from + j * lanes));
+      }
+      HWY_UNROLL(8)
+      for (int i = 0; i < rows; ++i) {
+        const auto element = kept(hn::Set(d, x[i * t.x_stride + p]));
+        HWY_UNROLL(8)
+        for (int j = 0; j < width; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
+      }
     }
   }
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) {
     HWY_UNROLL(8)
-    for (int j = 0; j < width; ++j) hn::StoreU(sums[i][j], d, out + i * out_stride + j * lanes);
+    for (int j = 0; j < width; ++j) hn::StoreU(sums[i][j], d, out + i * t.out_stride + j * lanes);
   }
+}
+
+// The streams of so many groups, for all columns.
+template <int rows, int streams, class T>
+HWY_INLINE void blocks_of_rows(const Tile& t, const float* x, const T* w, std::int64_t groups, std::int64_t next,
+                               std::int64_t apart, float* out, bool first) {
+  constexpr int width = 3;
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  std::int64_t j = 0;
+  for (; j + width * lanes <= t.n; j += width * lanes)
+    block_of_rows<rows, width, streams>(d, t, x, w + j, groups, next, apart, out + j, first);
+  for (; j + lanes <= t.n; j += lanes)
+    block_of_rows<rows, 1, streams>(d, t, x, w + j, groups, next, apart, out + j, first);
+  for (; j < t.n; ++j) block_of_rows<rows, 1, streams>(OneFloat(), t, x, w + j, groups, next, apart, out + j, first);
 }
 
 template <int rows, class T>
 HWY_INLINE void block_rows(const Tile& t, const float* x, float* out) {
-  constexpr int width = 3;
-  constexpr std::int64_t most_depth = 16;
-  const Floats d;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  for (std::int64_t p = 0; p < t.k; p += most_depth) {
-    const std::int64_t depth = std::min(most_depth, t.k - p);
-    const T* w = static_cast<const T*>(t.w) + p * t.col_stride;
-    const auto block = [&](auto lanes_tag, auto vectors, std::int64_t j) HWY_ATTR {
-      block_of_rows<rows, vectors.value>(lanes_tag, x + p, t.x_stride, w + j, t.col_stride, depth, most_depth, out + j,
-                                         t.out_stride, p == 0);
-    };
-    std::int64_t j = 0;
-    for (; j + width * lanes <= t.n; j += width * lanes) block(d, std::integral_constant<int, width>(), j);
-    for (; j + lanes <= t.n; j += lanes) block(d, std::integral_constant<int, 1>(), j);
-    for (; j < t.n; ++j) block(OneFloat(), std::integral_constant<int, 1>(), j);
+  constexpr std::int64_t at_once = 16 / depth;
+  const T* w = static_cast<const T*>(t.w);
+  const Order<T> order(t.k);
+  for (std::int64_t g = 0; g < order.groups; g += at_once) {
+    const std::int64_t p = order.row(g, 0);
+    blocks_of_rows<rows, depth>(t, x + p, w + p * t.col_stride, std::min(at_once, order.groups - g), order.next,
+                                order.apart, out, g == 0);
   }
+  if (const std::int64_t p = order.groups * depth; p < t.k)
+    blocks_of_rows<rows, 1>(t, x + p, w + p * t.col_stride, t.k - p, 1, 0, out, p == 0);
 }
 
 template <int rows, class T>
