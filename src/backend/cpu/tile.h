@@ -46,7 +46,7 @@ struct Tile {
 };
 
 // For few rows: reads each weight once, in its stored type, at the speed of memory.
-// Each element's sum runs in an order that depends on k and the layout alone, not on the tile it is part of.
+// Each element's sum runs in an order that depends on k, the type and the layout alone, not on the tile it is part of.
 void few_rows_tile(const Tile& tile);
 
 // For many rows: packs the weights as float32 into `panel`, at most 48 × tile_depth at a time, and blocks by registers.
