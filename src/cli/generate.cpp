@@ -135,7 +135,6 @@ void run(const GenerateOptions& asked) {
     throw UsageError("--logprobs are reported in JSON; give --format json too");
   }
   check_output(asked.output);
-  check_file(asked.output.file);
   check_file(asked.profile);
   Generation generation = asked.generation;
   generation.stop_ids = stop_ids(asked);
@@ -163,8 +162,9 @@ void run(const GenerateOptions& asked) {
     at_once ? write_foreign_text(text) : void(kept += text);
   };
   if (!asked.stops.empty()) {
-    generation.ends_beam = [&](std::span<const std::int32_t> ids) {
-      ContinuationText text(*speaker, prompt, asked.stops);
+    generation.ends_beam = [begin =
+                                ContinuationText(*speaker, prompt, asked.stops)](std::span<const std::int32_t> ids) {
+      ContinuationText text = begin;
       for (const std::int32_t id : ids) text.add(id);
       return text.stopped();
     };

@@ -21,6 +21,7 @@ struct LogitsOptions {
 
 void run(const LogitsOptions& asked) {
   const std::vector<std::int32_t> ids = parse_ids(asked.ids);
+  check_output(asked.output);
   Loaded loaded = load(asked.run);
   EngineOptions options;
   options.threads = asked.run.threads;

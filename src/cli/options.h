@@ -63,7 +63,7 @@ struct Output {
 };
 void add_output(CLI::App& command, Output& output);
 bool to_standard_output(const Output& output);
-void check_output(const Output& output);  // so that a long task does not end in a wrong --format
+void check_output(const Output& output);  // so that a long task does not end in a wrong --format or --output
 void write_report(const Document& document, const Output& output);
 // How wide standard output is, and whether it takes colours.
 Terminal this_terminal();

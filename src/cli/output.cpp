@@ -54,8 +54,6 @@ void add_output(CLI::App& command, Output& output) {
       ->group("Output");
 }
 
-void check_output(const Output& output) { (void)format_of(output.format); }
-
 void write_text(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t n = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
@@ -80,6 +78,11 @@ void write_file(const std::string& file, const std::string& text) {
 
 void check_file(const std::string& file) {
   if (!file.empty() && file != "-") check_writable(file);
+}
+
+void check_output(const Output& output) {
+  (void)format_of(output.format);
+  check_file(output.file);
 }
 
 bool to_standard_output(const Output& output) { return output.file.empty() || output.file == "-"; }

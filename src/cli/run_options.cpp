@@ -11,8 +11,6 @@
 #include <filesystem>
 #include <string_view>
 
-#include <unistd.h>
-
 #include "cli/options.h"
 #include "files/machine_memory.h"
 #include "files/numbers.h"

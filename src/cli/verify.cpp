@@ -24,6 +24,7 @@ void run(const VerifyCommand& asked) {
   options.threads = asked.run.threads;
   if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", 1, Units::lengths);
   if (!asked.batch.empty()) options.batch = parse_size(asked.batch, "--batch", 1, Units::lengths);
+  check_output(asked.output);
   Loaded loaded = load(asked.run);
   const Model model = loaded.model;
   if (options.tokens > 0) check_length(model, options.tokens);

@@ -43,7 +43,7 @@ std::vector<Life> lives(const Program& program, const std::vector<std::int64_t>&
     return l.last < 0 || !in_arena(program[l.id].kind) || outlives[static_cast<std::size_t>(l.id)];
   });
   for (Life& l : life) {
-    l.size = Plan::padded(bytes(program[l.id]));
+    l.size = padded(bytes(program[l.id]));
     if (program[l.id].kind == TensorKind::input) l.first = 0;  // filled before the first op
   }
   return life;

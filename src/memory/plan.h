@@ -9,9 +9,6 @@
 namespace reckon {
 
 struct Plan {
-  static constexpr std::int64_t alignment = 64;  // bytes: a cache line
-  // The bytes that a tensor takes in an arena.
-  static constexpr std::int64_t padded(std::int64_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
   std::vector<std::int64_t> offsets;  // of each tensor in the arena, in bytes; -1: not there (views, other kinds)
   std::int64_t arena = 0;             // bytes
   std::int64_t cache = 0, weights = 0, constants = 0;

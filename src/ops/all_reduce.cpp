@@ -7,9 +7,7 @@ namespace {
 std::int64_t others_share(const Program& program, const Op& op) {
   const std::int64_t ranks = op.attributes.whole("ranks");
   std::int64_t bucket = 0;
-  for (TensorId id : op.inputs) {
-    bucket += (bytes(program[id]) + bucket_alignment - 1) / bucket_alignment * bucket_alignment;
-  }
+  for (TensorId id : op.inputs) bucket += padded(bytes(program[id]));
   return bucket * (ranks - 1) / ranks;
 }
 

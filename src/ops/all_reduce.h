@@ -10,7 +10,6 @@ namespace reckon {
 
 extern const Operation all_reduce_start_operation, all_reduce_wait_operation;
 
-// Tensors of a bucket follow each other in memory, each at the beginning of a line of cache.
-constexpr std::int64_t bucket_alignment = 64;  // bytes
+// Tensors of a bucket follow each other in memory, each with the bytes that padded() gives it.
 
 }  // namespace reckon

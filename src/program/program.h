@@ -75,6 +75,8 @@ std::string full_name(const Tensor& tensor);  // "layers.3.attention.query.weigh
 std::int64_t bits(DType dtype);
 std::string_view dtype_name(DType dtype);
 std::int64_t bytes(const Tensor& tensor);
+// What so many bytes take in an arena, and in a bucket of gradients: whole lines of the cache.
+constexpr std::int64_t padded(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 // Named numbers of an operation, such as a norm's epsilon. Names are string literals.
 class Attributes {

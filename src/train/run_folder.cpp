@@ -73,13 +73,16 @@ std::string hash_of_text(const std::string& text) { return hash_of_bytes(std::as
 
 RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
   std::error_code ignored;
-  for (const char* name : {"metrics.jsonl", "tokenizer.json", "data", "checkpoints", ".lock"}) {
-    if (!fs::exists(path_ / name, ignored)) new_contents_.push_back(path_ / name);
+  for (const char* name : {"checkpoints", ".lock"}) {
+    if (!fs::exists(path_ / name, ignored)) new_folders_.push_back(path_ / name);
   }
   for (fs::path folder = path_; !folder.empty() && !fs::exists(folder, ignored); folder = folder.parent_path()) {
     new_folders_.push_back(folder);
   }
   lock();
+  for (const char* name : {"metrics.jsonl", "tokenizer.json", "data"}) {  // now nobody else makes them
+    if (!fs::exists(path_ / name, ignored)) new_contents_.push_back(path_ / name);
+  }
   for (const fs::directory_entry& entry : fs::directory_iterator(path_ / "checkpoints", ignored)) {
     if (entry.path().filename().string().starts_with("." + std::string(prefix))) fs::remove_all(entry.path(), ignored);
   }
@@ -89,7 +92,7 @@ RunFolder::~RunFolder() {
   if (kept_) return;
   std::error_code ignored;  // what cannot be removed stays
   for (const fs::path& path : new_contents_) fs::remove_all(path, ignored);
-  for (const fs::path& folder : new_folders_) fs::remove(folder, ignored);  // if nobody else put anything there
+  for (const fs::path& path : new_folders_) fs::remove(path, ignored);  // a folder only if it is empty
 }
 
 void RunFolder::lock() {

@@ -49,7 +49,7 @@ class RunFolder {
 
   std::filesystem::path path_;
   bool kept_ = false;
-  std::vector<std::filesystem::path> new_contents_, new_folders_;  // what was not there before, the innermost first
+  std::vector<std::filesystem::path> new_contents_, new_folders_;  // not there before; folders innermost first
   Descriptor lock_{-1};
 };
 

@@ -13,12 +13,12 @@ std::int64_t elements(const View& view) { return view.rank == 0 ? 1 : view.rows(
 
 // From the first element of the first tensor to the last of the last.
 std::span<float> bucket(const Launch& launch) {
-  constexpr std::int64_t line = bucket_alignment / static_cast<std::int64_t>(sizeof(float));
+  constexpr std::int64_t size = sizeof(float);
   float* begin = launch.inputs.front().floats();
   float* end = begin;
   for (const View& view : launch.inputs) {
     if (view.floats() != end) throw Error("[all_reduce_start] got gradients that do not follow each other");
-    end += (elements(view) + line - 1) / line * line;
+    end += padded(elements(view) * size) / size;
   }
   return {begin, end};
 }

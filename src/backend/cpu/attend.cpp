@@ -7,12 +7,12 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
-#include "ops/check.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace reckon {
 namespace {
@@ -152,10 +152,10 @@ class Block {
 
   // The scores, keys p … p + n by queries, become weights e^(s − maximum of the column).
   void soften_columns(std::int64_t p, std::int64_t n) {
-    const bool plain = cap_ == 0.0f && alibi_ == 0.0f;
-    if (cap_ != 0.0f) vector_softcap(scores_, n * rows_, factor_, cap_);
+    float factor = factor_;  // that is still to come
+    if (cap_ != 0.0f) vector_softcap(scores_, n * rows_, std::exchange(factor, 1.0f), cap_);
     if (alibi_ != 0.0f) {
-      if (cap_ == 0.0f) vector_scale(scores_, n * rows_, factor_);
+      vector_scale(scores_, n * rows_, std::exchange(factor, 1.0f));
       const float slope = alibi_ * alibi_slope(first_head_, g_.heads);
       for (std::int64_t j = 0; j < n; ++j)
         for (int r = 0; r < rows_; ++r)
@@ -168,7 +168,7 @@ class Block {
       if (window_ > 0) std::fill(s + std::clamp<std::int64_t>(first + window_, 0, rows_), s + rows_, unseen);
     }
     const std::array<float, query_block> before = most_;
-    columns_max(scores_, n, rows_, plain ? factor_ : 1.0f, most_.data());
+    columns_max(scores_, n, rows_, factor, most_.data());
     for (int r = 0; r < rows_; ++r) {
       const auto i = static_cast<std::size_t>(r);
       if (before[i] != most_[i] && sum_[i] != 0.0f) shrink(r, std::exp(before[i] - most_[i]));
@@ -223,7 +223,7 @@ class Block {
   std::array<float, query_block> most_{}, sum_{};
 };
 
-static_assert(query_block * (key_block + value_block) + 48 * tile_depth <= static_cast<std::int64_t>(tile_scratch),
+static_assert(query_block * (key_block + value_block) + gemm_panel <= static_cast<std::int64_t>(tile_scratch),
               "the scratch holds scores, mixed values and packed operands");
 
 }  // namespace

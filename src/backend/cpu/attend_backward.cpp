@@ -160,7 +160,7 @@ void run_sinks_backward(const Launch& launch) {
 }
 
 constexpr std::int64_t widest =
-    (static_cast<std::int64_t>(tile_scratch) - 2 * key_block * query_block - 48 * tile_depth) / key_block;
+    (static_cast<std::int64_t>(tile_scratch) - 2 * key_block * query_block - gemm_panel) / key_block;
 static_assert(widest >= 512, "the scratch holds scores, their gradients, results and packed operands");
 
 }  // namespace

@@ -82,13 +82,12 @@ void dot_tile(const Tile& t, const float* x, float* out) {
 
 constexpr int depth = vector_registers / 4;
 
-// Which rows of W are read together: those of float32 next to each other, those of 16 bits as far apart as the tile
-// lets them; so each was measured to be faster. All kernels below follow it, so that the order of a sum is the same for
-// any number of rows of x.
+// Which rows of W are read together, row q of group g being g·next + q·apart: those of float32 next to each other,
+// those of 16 bits as far apart as the tile lets them; so each was measured to be faster. All kernels below follow it,
+// so that the order of a sum is the same for any number of rows of x.
 template <class T>
 struct Order {
   explicit Order(std::int64_t k) : groups(k / depth), apart(far ? groups : 1), next(far ? 1 : depth) {}
-  std::int64_t row(std::int64_t group, int q) const { return group * next + q * apart; }
   static constexpr bool far = sizeof(T) < sizeof(float);
   std::int64_t groups, apart, next;
 };
@@ -144,7 +143,7 @@ HWY_INLINE void stream_rows(const Tile& t, const float* x, float* out) {
   for (std::int64_t j = 0; j < t.n; j += piece) {
     const std::int64_t end = std::min(t.n, j + piece);
     for (std::int64_t g = 0; g < order.groups; ++g) {
-      const std::int64_t p = order.row(g, 0);
+      const std::int64_t p = g * order.next;
       add_piece<rows, depth>(t, x + p, w + p * t.col_stride, order.apart, ahead, j, end, out, g == 0);
     }
     for (std::int64_t p = order.groups * depth; p < t.k; ++p)
@@ -211,7 +210,7 @@ HWY_INLINE void block_rows(const Tile& t, const float* x, float* out) {
   const T* w = static_cast<const T*>(t.w);
   const Order<T> order(t.k);
   for (std::int64_t g = 0; g < order.groups; g += at_once) {
-    const std::int64_t p = order.row(g, 0);
+    const std::int64_t p = g * order.next;
     blocks_of_rows<rows, depth>(t, x + p, w + p * t.col_stride, std::min(at_once, order.groups - g), order.next,
                                 order.apart, out, g == 0);
   }

@@ -18,6 +18,7 @@ constexpr std::int64_t gemm_rows = 512, gemm_cols = 48;
 constexpr std::int64_t reuse_rows = 256, reuse_cols = 192;
 constexpr std::int64_t blas_rows = 256, blas_cols = 384;
 constexpr std::int64_t tile_depth = 1024;
+constexpr std::int64_t gemm_panel = gemm_cols * tile_depth;  // floats
 
 // A worker's scratch, in floats: a tile of results, then packed or converted weights.
 constexpr std::size_t tile_results = blas_rows * blas_cols;
@@ -49,7 +50,7 @@ struct Tile {
 // Each element's sum runs in an order that depends on k, the type and the layout alone, not on the tile it is part of.
 void few_rows_tile(const Tile& tile);
 
-// For many rows: packs the weights as float32 into `panel`, at most 48 × tile_depth at a time, and blocks by registers.
+// For many rows: packs the weights as float32 into `panel`, gemm_panel at most, and blocks by registers.
 void gemm_tile(const Tile& tile, float* panel);
 
 // Whether gemm_tile was measured to be faster than OpenBLAS' tile on this instruction set (bench/dense.cpp).
