@@ -13,43 +13,25 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
-#include "hwy/highway.h"
 #include "measure.h"
 #include "model/presets.h"
 #include "run/engine.h"
+#include "run/limits.h"
 #include "run/save.h"
 #include "threads/thread_count.h"
 
 namespace {
 
 using namespace reckon;
-namespace hn = hwy::HWY_NAMESPACE;
 
-float read_streams(const float* from, std::size_t count, std::size_t streams) {
-  const hn::ScalableTag<float> tag;
-  const std::size_t lanes = hn::Lanes(tag), apart = count / streams;
-  auto a = hn::Zero(tag), b = a, c = a, e = a;
-  for (std::size_t i = 0; i + 4 * lanes <= apart; i += 4 * lanes) {
-    for (std::size_t s = 0; s < streams; ++s) {
-      const float* p = from + s * apart + i;
-      a = hn::Add(a, hn::LoadU(tag, p));
-      b = hn::Add(b, hn::LoadU(tag, p + lanes));
-      c = hn::Add(c, hn::LoadU(tag, p + 2 * lanes));
-      e = hn::Add(e, hn::LoadU(tag, p + 3 * lanes));
-    }
-  }
-  return hn::GetLane(hn::SumOfLanes(tag, hn::Add(hn::Add(a, b), hn::Add(c, e))));
-}
-
-volatile float sink;
-
-// Memory in huge pages that a loop reads as fast as this machine can.
-class ReadLimit {
+// Memory that a loop reads as fast as this machine can.
+class HugePages {
  public:
-  explicit ReadLimit(std::size_t bytes) : count_(bytes / sizeof(float)) {
+  explicit HugePages(std::size_t bytes) : count_(bytes / sizeof(float)) {
     constexpr std::size_t huge = 2 << 20;
     void* memory = ::mmap(nullptr, bytes + huge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) std::exit(1);
@@ -58,20 +40,7 @@ class ReadLimit {
     std::fill(data_, data_ + count_, 0.5f);
   }
 
-  // Bytes per second, best of 1, 2 and 4 streams a thread.
-  double measure(Pool& pool) const {
-    double best = 0;
-    const auto threads = static_cast<std::size_t>(pool.threads());
-    for (std::size_t streams : {1, 2, 4}) {
-      const double taken = seconds([&] {
-        pool.run(pool.threads(), [&](std::int64_t task, int) {
-          sink = read_streams(data_ + static_cast<std::size_t>(task) * (count_ / threads), count_ / threads, streams);
-        });
-      });
-      best = std::max(best, static_cast<double>(count_) * sizeof(float) / taken);
-    }
-    return best;
-  }
+  std::span<const std::byte> bytes() const { return std::as_bytes(std::span(data_, count_)); }
 
  private:
   std::size_t count_;
@@ -122,7 +91,8 @@ int main(int count, char** arguments) {
   const std::string base = arguments[1];
   const int rounds = count > 2 ? std::atoi(arguments[2]) : 5;
   const int most = thread_count(0);
-  const ReadLimit memory(std::size_t{512} << 20);
+  const HugePages memory(std::size_t{512} << 20);
+  const std::span<const std::byte> stretches[] = {memory.bytes()};
   std::vector<std::int32_t> prompt(512);
   for (std::size_t i = 0; i < prompt.size(); ++i) prompt[i] = static_cast<std::int32_t>(i * 7919 % 50257);
 
@@ -150,12 +120,17 @@ int main(int count, char** arguments) {
           prefill.ours.push_back(512 / seconds([&] { engine.run(prompt, Logits::last); }));
           overheads.push_back(first_token_overhead(folder, prompt, threads));
         }
-        decode.limit.push_back(memory.measure(pool));
         engine.reset();
         engine.run({prompt.data(), 32}, Logits::last);
-        decode.ours.push_back(128 / seconds([&] {
-                                for (int i = 0; i < 128; ++i) engine.run({prompt.data(), 1}, Logits::last);
-                              }));
+        double taken = 0, reading = 0;  // in turns of a few tokens, so that both meet the same neighbours
+        for (int turn = 0; turn < 16; ++turn) {
+          reading += 1 / measure_read_limit(pool, stretches);
+          taken += seconds([&] {
+            for (int i = 0; i < 8; ++i) engine.run({prompt.data(), 1}, Logits::last);
+          });
+        }
+        decode.ours.push_back(128 / taken);
+        decode.limit.push_back(16 / reading);
       }
       if (dtype == DType::float32) {
         print("prefill of 512 tokens, float32 (GFLOP/s)", threads, "tokens/s", prefill, 1e-9, flops);

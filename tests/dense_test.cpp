@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/dtype.h"
 #include "backend/cpu/tile.h"
 
 namespace {
@@ -232,6 +233,7 @@ TEST_P(Dense, GivesTheProductForOddSizes) {
 
 TEST_P(Dense, GivesTheProductWhenItIsCutIntoManyTiles) {
   for (const Layout layout : {Layout::k_runs_on, Layout::n_runs_on}) {
+    expect_right({16, 40000, 33, DType::float32, layout, "bias"});
     expect_right({1, 769, 1030, DType::float32, layout});
     expect_right({8, 769, 1030, DType::bfloat16, layout});
     expect_right({259, 391, 33, DType::float32, layout, "bias residual"});
@@ -318,6 +320,39 @@ TEST(FewRows, GiveTheBitsOfOneRow) {
         machine.run({&row, 1});
       }
       EXPECT_TRUE(same_bits(all.y, one.y));
+    }
+}
+
+// GPT-2's query, key and value: slices of one tensor, multiplied at once.
+TEST(FewRows, SideBySideGiveTheBitsOfEachAlone) {
+  for (const DType dtype : stored_types)
+    for (const auto& [rows, k] : {std::pair<std::int64_t, std::int64_t>{1, 333}, {8, 333}, {2, 40}}) {
+      Problem together({rows, 700, k, dtype, Layout::n_runs_on, "bias"}), alone = together;
+      const Problem before = together;
+      const std::vector<std::int64_t> ends = {0, 130, 131, 400, 700};
+      const auto slices = [&](const Problem& problem, std::vector<float>& y) {
+        std::vector<Product> products;
+        for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+          Product slice = problem.product;
+          slice.weight.data = static_cast<const std::byte*>(slice.weight.data) + ends[i] * bytes_of(dtype);
+          slice.weight.rows = ends[i + 1] - ends[i];
+          slice.epilogue.bias += ends[i];
+          slice.y = y.data() + ends[i];
+          products.push_back(slice);
+        }
+        return products;
+      };
+      Machine machine(2);
+      std::vector<Product> products = slices(together, together.y);
+      Problem other({rows, 200, 300, dtype, Layout::n_runs_on});
+      const Problem other_before = other;
+      products.push_back(other.product);
+      machine.run(products);
+      EXPECT_EQ(machine.counters.total().matmul_flops, 2 * rows * (700 * k + 200 * 300));
+      for (const Product& product : slices(alone, alone.y)) machine.run({&product, 1});
+      EXPECT_TRUE(same_bits(together.y, alone.y));
+      expect_right(before, together);
+      expect_right(other_before, other);
     }
 }
 

@@ -18,7 +18,7 @@ namespace reckon {
 namespace {
 
 constexpr std::int64_t key_block = 512, value_block = 512;
-constexpr int few = 8;  // so many rows are multiplied key by key, more as a tile
+constexpr int few = 8;  // so many rows only wait for keys and values
 constexpr float unseen = -std::numeric_limits<float>::infinity();
 
 struct Geometry {
@@ -123,16 +123,21 @@ class Block {
     count_.calls += 2;
   }
 
+  // One token of all heads of the task, or a few tokens of one head after the other.
   void visit_few(std::int64_t p, const float* keys, const float* values, std::int64_t n) {
-    std::array<const float*, few> queries{};
-    std::array<float*, few> outs{};
-    for (int r = 0; r < rows_; ++r) {
-      queries[static_cast<std::size_t>(r)] = query_row(r);
-      outs[static_cast<std::size_t>(r)] = out_row(r);
+    const bool one = last_ - first_ == 1;
+    const std::int64_t step = one ? rows_ : last_ - first_, x_stride = query_.stride[one ? 2 : 1];
+    for (std::int64_t r = 0; r < rows_; r += step) {
+      few_rows_tile({step, n, g_.key_width, query_row(static_cast<int>(r)), x_stride, keys, DType::float32,
+                     keys_.stride[1], 1, scores_ + r * key_block, key_block});
     }
-    vector_scores(queries.data(), rows_, keys, keys_.stride[1], n, g_.key_width, scores_, key_block);
     for (int r = 0; r < rows_; ++r) soften(r, p, n);
-    vector_mix(scores_, key_block, rows_, values, values_.stride[1], n, g_.value_width, outs.data());
+    for (std::int64_t first = 0; first < g_.value_width; first += value_block) {
+      const std::int64_t width = std::min(value_block, g_.value_width - first);
+      few_rows_tile(
+          {rows_, width, n, scores_, key_block, values + first, DType::float32, 1, values_.stride[1], mixed_, width});
+      add_mixed(first, width);
+    }
   }
 
   // One head's queries.
@@ -144,8 +149,12 @@ class Block {
       const std::int64_t width = std::min(value_block, g_.value_width - first);
       multiply(
           {rows_, width, n, scores_, rows_, values + first, DType::float32, 1, values_.stride[1], mixed_, width, true});
-      for (int r = 0; r < rows_; ++r) vector_add(out_row(r) + first, mixed_ + r * width, out_row(r) + first, width);
+      add_mixed(first, width);
     }
+  }
+
+  void add_mixed(std::int64_t first, std::int64_t width) const {
+    for (int r = 0; r < rows_; ++r) vector_add(out_row(r) + first, mixed_ + r * width, out_row(r) + first, width);
   }
 
   void multiply(const Tile& tile) const { blas_wanted(tile.m) ? blas_tile(tile, packed_) : gemm_tile(tile, packed_); }

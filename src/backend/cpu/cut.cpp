@@ -25,11 +25,23 @@ std::int64_t depth_of_weights(const Weight& w) {
   return std::max(least, ceiling(ceiling(w.cols, most_parts), step) * step);
 }
 
-Cut cut_of(const Product& product, std::int64_t room) {
+// Whether N runs on from the weights of `product` to those of `next`, which multiply the same x.
+bool runs_on(const Product& product, const Product& next) {
+  const Weight &w = product.weight, &v = next.weight;
+  return w.row_stride == 1 && w.col_stride != 1 && w.block_rows == 0 && v.block_rows == 0 && v.row_stride == 1 &&
+         w.col_stride == v.col_stride && w.cols == v.cols && w.dtype == v.dtype &&
+         element(w.dtype, w.data, w.rows) == v.data && product.x == next.x && product.x_stride == next.x_stride &&
+         product.rows == next.rows && !next.turned;
+}
+
+// Of the first of these products, with those that run on from it where that is how it is cut.
+Cut cut_of(std::span<const Product> products, std::int64_t room) {
+  const Product& product = products[0];
   const Weight& w = product.weight;
   Cut cut{};
   cut.rows = few_rows;
   cut.depth = w.cols;
+  cut.columns = w.rows;
   if (product.rows > few_rows || product.turned) {
     const bool blas = blas_wanted(product.rows);
     const bool reuse = w.cols > 4096 || (product.turned && product.rows * w.rows >= reuse_rows * 1024);
@@ -37,14 +49,22 @@ Cut cut_of(const Product& product, std::int64_t room) {
     cut.cols = blas ? blas_cols : reuse ? reuse_cols : gemm_cols;
   } else if (w.col_stride == 1) {
     cut.cols = rows_of_weights(w);
-  } else if (ceiling(w.cols, depth_of_weights(w)) * product.rows * w.rows <= room) {
-    cut.cols = w.rows;
-    cut.depth = depth_of_weights(w);
   } else {
-    cut.cols = 128;
+    const std::int64_t depth = depth_of_weights(w), parts = ceiling(w.cols, depth);
+    std::int64_t columns = w.rows;
+    for (std::size_t i = 1; i < products.size() && runs_on(products[i - 1], products[i]); ++i)
+      columns += products[i].weight.rows;
+    if (parts == 1) {
+      cut.cols = 1024;
+    } else if (parts * product.rows * columns <= room) {
+      cut.cols = cut.columns = columns;
+      cut.depth = depth;
+    } else {
+      cut.cols = 128;
+    }
   }
   cut.down = ceiling(product.rows, cut.rows);
-  cut.across = ceiling(w.rows, std::max<std::int64_t>(1, cut.cols));
+  cut.across = ceiling(cut.columns, std::max<std::int64_t>(1, cut.cols));
   cut.parts = ceiling(w.cols, cut.depth);
   return cut;
 }
@@ -55,14 +75,21 @@ Totals cut_products(std::span<const Product> products, std::vector<Cut>& cuts) {
   cuts.clear();
   Totals totals;
   std::int64_t sums = 0;
-  for (const Product& product : products) {
-    Cut cut = cut_of(product, static_cast<std::int64_t>(shared_scratch) - sums);
-    cut.sums = sums;
-    cut.first_tile = totals.tiles;
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    Cut cut;
+    if (i > 0 && cuts.back().parts > 1 && runs_on(products[i - 1], products[i])) {
+      cut = cuts.back();
+      cut.sums += products[i - 1].weight.rows;
+      cut.first_tile = totals.tiles;  // it has none of its own
+    } else {
+      cut = cut_of(products.subspan(i), static_cast<std::int64_t>(shared_scratch) - sums);
+      cut.sums = sums;
+      cut.first_tile = totals.tiles;
+      totals.tiles += cut.down * cut.across * cut.parts;
+      if (cut.parts > 1) sums += cut.parts * products[i].rows * cut.columns;
+    }
     cut.first_sum_tile = totals.sum_tiles;
-    totals.tiles += cut.down * cut.across * cut.parts;
-    if (cut.parts > 1 && product.rows > 0) totals.sum_tiles += ceiling(product.weight.rows, sum_cols);
-    sums = cut.sums_end(product);
+    if (cut.parts > 1 && products[i].rows > 0) totals.sum_tiles += ceiling(products[i].weight.rows, sum_cols);
     cuts.push_back(cut);
   }
   return totals;

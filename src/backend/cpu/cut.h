@@ -9,16 +9,15 @@
 
 namespace reckon {
 
-// Tiles of at most rows × cols × depth. Where K is cut into parts, each part's sums (rows × N) go to shared scratch,
-// and a second region adds them up, first to last.
+// Tiles of at most rows × cols × depth. Where K is cut into parts, each part's sums go to shared scratch, and a second
+// region adds them up, first to last. Products whose weights lie side by side in the same rows (GPT-2's query, key and
+// value) are then cut as one, so that memory is read along whole rows: the first of them has the tiles of all.
 struct Cut {
   std::int64_t rows, cols, depth;
+  std::int64_t columns;                     // N, of all products that are cut as one
   std::int64_t down, across, parts;         // how many tiles that makes
-  std::int64_t sums;                        // where its sums begin in shared scratch
+  std::int64_t sums;                        // where its sums begin in shared scratch; their rows are `columns` long
   std::int64_t first_tile, first_sum_tile;  // among those of all products of a run
-  std::int64_t sums_end(const Product& product) const {
-    return sums + (parts > 1 ? parts * product.rows * product.weight.rows : 0);
-  }
 };
 
 // Columns of a tile of the second region; it has all rows.

@@ -47,7 +47,7 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
   const Weight& w = product.weight;
   const std::int64_t row = index % cut.down * cut.rows, first = index / cut.down % cut.across * cut.cols,
                      part = index / cut.down / cut.across, begin = part * cut.depth;
-  const std::int64_t m = std::min(cut.rows, product.rows - row), n = std::min(cut.cols, w.rows - first),
+  const std::int64_t m = std::min(cut.rows, product.rows - row), n = std::min(cut.cols, cut.columns - first),
                      k = std::min(cut.depth, w.cols - begin);
   float* const results = cut.parts > 1 ? shared.data() + cut.sums + part * m * n : own.data();
   float* const weights = own.data() + tile_results;
@@ -83,10 +83,10 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
 // The second region, for products whose K was cut.
 void run_sum_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own,
                   std::span<const float> shared) {
-  const std::int64_t rows = product.rows, cols = product.weight.rows, first = index * sum_cols,
-                     n = std::min(sum_cols, cols - first);
-  for (std::int64_t i = 0; i < rows; ++i)
-    add_parts(shared.data() + cut.sums + i * cols + first, cut.parts, rows * cols, n, own.data() + i * n);
+  const std::int64_t rows = product.rows, first = index * sum_cols, n = std::min(sum_cols, product.weight.rows - first);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    add_parts(shared.data() + cut.sums + i * cut.columns + first, cut.parts, rows * cut.columns, n, own.data() + i * n);
+  }
   finish(product, 0, rows, first, n, own.data());
 }
 

@@ -150,33 +150,6 @@ void ColumnsExp(float* s, std::int64_t rows, std::int64_t columns, const float* 
   });
 }
 
-void Scores(const float* const* q, int rows, const float* keys, std::int64_t key_stride, std::int64_t count,
-            std::int64_t width, float* scores, std::int64_t scores_stride) {
-  for (std::int64_t j = 0; j < count; ++j) {
-    const float* key = keys + j * key_stride;
-    for (int r = 0; r < rows; ++r) {
-      V sum = hn::Zero(D());
-      for_vectors(width, [&](std::int64_t i, std::int64_t n)
-                             HWY_ATTR { sum = hn::MulAdd(load(q[r] + i, n), load(key + i, n), sum); });
-      scores[r * scores_stride + j] = sum_lanes(sum);
-    }
-  }
-}
-
-void Mix(const float* weights, std::int64_t weights_stride, int rows, const float* values, std::int64_t value_stride,
-         std::int64_t count, std::int64_t width, float* const* out) {
-  for_vectors(width, [&](std::int64_t i, std::int64_t n) HWY_ATTR {
-    for (int r = 0; r < rows; ++r) {
-      V sum = load(out[r] + i, n);
-      const float* w = weights + r * weights_stride;
-      for (std::int64_t j = 0; j < count; ++j) {
-        sum = hn::MulAdd(hn::Set(D(), w[j]), load(values + j * value_stride + i, n), sum);
-      }
-      store(sum, out[r] + i, n);
-    }
-  });
-}
-
 }  // namespace HWY_NAMESPACE
 }  // namespace reckon
 HWY_AFTER_NAMESPACE();
@@ -195,8 +168,6 @@ HWY_EXPORT(LayerNorm);
 HWY_EXPORT(Rotate);
 HWY_EXPORT(ColumnsMax);
 HWY_EXPORT(ColumnsExp);
-HWY_EXPORT(Scores);
-HWY_EXPORT(Mix);
 
 float vector_max(const float* x, std::int64_t n) { return HWY_DYNAMIC_DISPATCH(Max)(x, n); }
 float vector_exp(float* x, std::int64_t n, float shift) { return HWY_DYNAMIC_DISPATCH(Exp)(x, n, shift); }
@@ -223,14 +194,6 @@ void columns_max(float* s, std::int64_t rows, std::int64_t columns, float factor
 }
 void columns_exp(float* s, std::int64_t rows, std::int64_t columns, const float* shift, float* sum) {
   HWY_DYNAMIC_DISPATCH(ColumnsExp)(s, rows, columns, shift, sum);
-}
-void vector_scores(const float* const* q, int rows, const float* keys, std::int64_t key_stride, std::int64_t count,
-                   std::int64_t width, float* scores, std::int64_t scores_stride) {
-  HWY_DYNAMIC_DISPATCH(Scores)(q, rows, keys, key_stride, count, width, scores, scores_stride);
-}
-void vector_mix(const float* weights, std::int64_t weights_stride, int rows, const float* values,
-                std::int64_t value_stride, std::int64_t count, std::int64_t width, float* const* out) {
-  HWY_DYNAMIC_DISPATCH(Mix)(weights, weights_stride, rows, values, value_stride, count, width, out);
 }
 
 }  // namespace reckon

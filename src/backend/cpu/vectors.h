@@ -60,12 +60,4 @@ void columns_max(float* s, std::int64_t rows, std::int64_t columns, float factor
 //   s ← e^(s − shift[c]), 0 where both are −∞; sum[c] ← sum[c] + column c
 void columns_exp(float* s, std::int64_t rows, std::int64_t columns, const float* shift, float* sum);
 
-// Few queries against many keys, a key being read once for all of them:
-//   scores[r·scores_stride + j] = q[r]·key j
-//   out[r] += Σ_j weights[r·weights_stride + j] · value j
-void vector_scores(const float* const* q, int rows, const float* keys, std::int64_t key_stride, std::int64_t count,
-                   std::int64_t width, float* scores, std::int64_t scores_stride);
-void vector_mix(const float* weights, std::int64_t weights_stride, int rows, const float* values,
-                std::int64_t value_stride, std::int64_t count, std::int64_t width, float* const* out);
-
 }  // namespace reckon
