@@ -141,9 +141,10 @@ TEST_F(RunText, EndOfTextIsOneIdSeveralOrNone) {
   EXPECT_EQ(end_of_text_ids(with_end(7)), (Ids{7}));
   EXPECT_EQ(end_of_text_ids(with_end({7, 8})), (Ids{7, 8}));
   EXPECT_EQ(end_of_text_ids(with_end(nullptr)), Ids{});
+  EXPECT_EQ(end_of_text_ids(with_end(-1)), Ids{});
   EXPECT_EQ(end_of_text_ids((folder_ / "model/model.safetensors").string()), Ids{});
   EXPECT_EQ(end_of_text_ids("gpt2"), Ids{});
-  EXPECT_THROW(end_of_text_ids(with_end(-1)), Error);
+  EXPECT_THROW(end_of_text_ids(with_end(-2)), Error);
   EXPECT_THROW(end_of_text_ids(with_end(1.5)), Error);
 }
 

@@ -23,6 +23,7 @@ std::vector<std::int32_t> ids_in(const fs::path& path) {
   if (found == config.end() || found->is_null()) return {};
   std::vector<std::int32_t> ids;
   for (const nlohmann::json& id : found->is_array() ? *found : nlohmann::json::array({*found})) {
+    if (id.is_number_integer() && id.get<std::int64_t>() == -1) continue;  // which some configs write for none
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::int32_t>::max()) {
       throw Error(
           fmt::format("{}: eos_token_id holds {}; expected ids of tokens", path.string(), id.dump().substr(0, 40)));

@@ -55,8 +55,8 @@ void validate(const Sampling& sampling) {
     if (!right) throw UsageError(fmt::format("{} is {}; expected {}", field, found, expected));
   };
   const double most = std::numeric_limits<double>::max();
-  expect(sampling.repetition_penalty > 0 && sampling.repetition_penalty <= most, "repetition_penalty",
-         sampling.repetition_penalty, "a number above 0 (1 to do without)");
+  expect(sampling.repetition_penalty >= 1e-6 && sampling.repetition_penalty <= 1e6, "repetition_penalty",
+         sampling.repetition_penalty, "a number from 1e-6 to 1e6 (1 to do without)");
   expect(sampling.temperature >= 0 && sampling.temperature <= most, "temperature", sampling.temperature,
          "0 (greedy) or a number above it");
   expect(sampling.top_k >= 0, "top_k", static_cast<double>(sampling.top_k), "0 (off) or how many tokens are left");
