@@ -107,8 +107,7 @@ Weight transposed(const Weight& w) {
 void choose_many_rows(ManyRows choice) { many_rows = choice; }
 
 bool blas_wanted(std::int64_t rows) {
-  if (!have_blas() || many_rows == ManyRows::highway) return false;
-  return many_rows == ManyRows::blas || !gemm_is_faster(rows);
+  return (many_rows == ManyRows::blas || (many_rows == ManyRows::automatic && !gemm_is_faster(rows))) && have_blas();
 }
 
 void run_products(Pool& pool, std::span<const Product> products, Scratch& scratch, Counters& counters) {

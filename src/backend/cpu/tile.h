@@ -57,7 +57,7 @@ void gemm_tile(const Tile& tile, float* panel);
 bool gemm_is_faster(std::int64_t rows);
 
 // For many rows, by OpenBLAS on one thread: weights of float32 are read where they are, others are converted first.
-// A build without OpenBLAS has a twin that says so and does nothing.
+// A build without OpenBLAS has a twin that says so and does nothing; one with it says so where it is not installed.
 bool have_blas();
 void blas_tile(const Tile& tile, float* converted);
 
