@@ -4,8 +4,13 @@
 #include "program_fixture.h"
 #include "report/text.h"
 
+#include <signal.h>
+#include <sys/stat.h>
+
+#include <chrono>
 #include <cmath>
 #include <regex>
+#include <thread>
 
 namespace reckon {
 namespace {
@@ -151,7 +156,56 @@ TEST_F(RunProgram, StoriesAreToldWordForWord) {
   EXPECT_EQ(stopped.out, ", there was a little\n");
 }
 
+// Dynamic NTK is made for texts beyond the model's own context.
+TEST_F(RunProgram, ComputedPositionsReachAsFarAsIsAskedFor) {
+  const Json io = reference("llama-dynamic");
+  const std::string ids = joined(io["ids"][0]);
+  expect_complaint({"logits", tiny + "llama-dynamic", "--ids", ids}, 2, "16; --context N makes room for more");
+  const Json logits = json({"logits", tiny + "llama-dynamic", "--ids", ids, "--context", "24"})["logits"];
+  ASSERT_EQ(logits.size(), 24u);
+  for (std::size_t v = 0; v < logits[23].size(); ++v) {
+    ASSERT_NEAR(logits[23][v].get<double>(), io["logits"][0][23][v].get<double>(), 2e-4);
+  }
+  const auto generated = [&](const std::string& context) {
+    return run({"generate", tiny + "llama-dynamic", "--ids", "1,2", "--tokens", "40", "--context", context});
+  };
+  EXPECT_EQ(generated("41").code, 0);
+  EXPECT_EQ(generated("40").code, 2);
+  expect_complaint({"generate", tiny + "gpt2", "--ids", "1", "--context", "65"}, 2, "learned positions");
+}
+
+TEST_F(RunProgram, AnInterruptedGenerationEndsWithWhatThereIs) {
+  const pid_t child = start({"generate", tiny + "gpt2", "--ids", "1", "--window", "--tokens", "100000000"});
+  ASSERT_GT(child, 0);
+  while (text_of(folder_ / "stdout").empty()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ::kill(child, SIGINT);
+  const Result result = end(child);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.out.ends_with("\n"));
+  EXPECT_NE(result.err.find("reckon: interrupted after "), std::string::npos) << result.err;
+}
+
+TEST_F(RunProgram, AGenerationEndsWhenNobodyReadsIt) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const pid_t child = start({"generate", tiny + "gpt2", "--ids", "1", "--window", "--tokens", "100000000"}, {}, pipe);
+  ASSERT_GT(child, 0);
+  char letter = 0;
+  while (::read(reader, &letter, 1) < 1) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  ::close(reader);
+  EXPECT_EQ(end(child).code, 0);
+}
+
 TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
+  const fs::path damaged = folder_ / "damaged";
+  fs::copy(tiny + "gpt2", damaged);
+  std::string numbers = text_of(damaged / "model.safetensors");
+  const auto header = static_cast<std::size_t>(static_cast<unsigned char>(numbers[0])) +
+                      256 * static_cast<std::size_t>(static_cast<unsigned char>(numbers[1])) + 8;
+  std::fill(numbers.begin() + static_cast<std::ptrdiff_t>(header), numbers.end(), '\xff');  // not a number, each
+  std::ofstream(damaged / "model.safetensors", std::ios::binary) << numbers;
+  const std::string trace = (folder_ / "trace").string();
   const fs::path broken = folder_ / "broken";
   fs::copy(tiny + "llama-gqa", broken);
   const std::string weights = text_of(broken / "model.safetensors");
@@ -194,6 +248,11 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
       {{"generate", other.string(), "--ids", "1"}, 1, "tensor"},
       {{"generate", pickle.string(), "--ids", "1"}, 1, "pickle"},
       {{"score", tiny + "gpt2", "--ids", "1"}, 2, "two"},
+      {{"logits", damaged.string(), "--ids", "1"}, 1, "are the weights damaged?"},
+      {{"generate", damaged.string(), "--ids", "1"}, 1, "are the weights damaged?"},
+      {{"generate", tiny + "gpt2", "--ids", "1", "--stop-ids", "257"}, 2, "257"},
+      {{"generate", tiny + "gpt2", "--ids", "1", "--profile", "-"}, 2, "--profile is -"},
+      {{"generate", tiny + "gpt2", "--ids", "1", "--profile", trace, "--output", trace}, 2, "same file"},
   };
   for (const auto& [arguments, code, word] : cases) expect_complaint(arguments, code, word);
 }

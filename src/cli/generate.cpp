@@ -5,6 +5,7 @@
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <functional>
@@ -21,6 +22,7 @@
 #include "model/end_of_text.h"
 #include "report/generation.h"
 #include "report/run.h"
+#include "run/ids.h"
 #include "run/limits.h"
 #include "text/continuation.h"
 
@@ -32,6 +34,7 @@ struct GenerateOptions {
   std::string prompt, ids, stop_ids, tokenizer, profile;
   std::vector<std::string> stops;
   bool tokens_given = false, ignore_eos = false;
+  std::int64_t context = 0;
   Generation generation;
   Output output;
 };
@@ -50,28 +53,38 @@ std::string tokens_text(std::int64_t tokens) {
   return fmt::format("{} {}", grouped(tokens), tokens == 1 ? "token" : "tokens");
 }
 
+// Of the nearer one: multiplying, or reading weights.
+std::string share_of_limit(const MachineLimits& limits, double flops, double bytes, double seconds) {
+  const double multiplying = flops / limits.product_flops_per_second;
+  const double reading = limits.read_bytes_per_second > 0 ? bytes / limits.read_bytes_per_second : 0;
+  return fmt::format(" ({} of the {} limit)", percent(std::max(multiplying, reading) / seconds, 0),
+                     multiplying > reading ? "product" : "read");
+}
+
 // With the shares of what this machine can do, where the run was long enough to be worth measuring that.
 void say_pace(Engine& engine, const Pace& pace) {
   constexpr double worthwhile = 0.2;  // seconds
   std::optional<MachineLimits> limits;
-  if (pace.prefill_seconds + pace.decode_seconds >= worthwhile) limits = measure_limits(engine);
+  if (interrupted == 0 && pace.prefill_seconds + pace.decode_seconds >= worthwhile) limits = measure_limits(engine);
+  // Of a mixture, as many bytes as the chosen experts have.
+  const ParameterTotals parameters = count(engine.model(), workload_of(Phase::decode)).parameter_totals;
+  const auto all = static_cast<double>(engine.weights().bytes());
+  const double active = all * static_cast<double>(parameters.active) / static_cast<double>(parameters.total);
   std::string line;
   if (pace.prefill_seconds > 0 && pace.prefill_tokens > 0) {
     const auto tokens = static_cast<double>(pace.prefill_tokens);
     line += fmt::format("prefill {}, {:.1f} tokens/s", tokens_text(pace.prefill_tokens), tokens / pace.prefill_seconds);
     if (limits && pace.prefill_tokens <= engine.model().context) {  // more: the window slid, and it was several
-      const double rate = prefill_flops(engine.model(), pace.prefill_tokens) / pace.prefill_seconds;
-      line += fmt::format(" ({} of the product limit)", percent(rate / limits->product_flops_per_second, 0));
+      line += share_of_limit(*limits, prefill_flops(engine.model(), pace.prefill_tokens),
+                             std::min(all, tokens * active), pace.prefill_seconds);
     }
   }
   if (pace.decode_seconds > 0 && pace.decode_tokens > 0) {
-    const double each = static_cast<double>(pace.decode_tokens) / pace.decode_seconds;
-    line +=
-        fmt::format("{}decode {}, {:.1f} tokens/s", line.empty() ? "" : " · ", tokens_text(pace.decode_tokens), each);
-    if (limits && limits->read_bytes_per_second > 0) {
-      const double flow = each * static_cast<double>(engine.weights().bytes());
-      line += fmt::format(" ({} of the read limit)", percent(flow / limits->read_bytes_per_second, 0));
-    }
+    const auto tokens = static_cast<double>(pace.decode_tokens);
+    line += fmt::format("{}decode {}, {:.1f} tokens/s", line.empty() ? "" : " · ", tokens_text(pace.decode_tokens),
+                        tokens / pace.decode_seconds);
+    if (limits && limits->read_bytes_per_second > 0)
+      line += share_of_limit(*limits, 0, tokens * active, pace.decode_seconds);
   }
   fmt::print(stderr, "{}\n", line);
 }
@@ -79,7 +92,7 @@ void say_pace(Engine& engine, const Pace& pace) {
 // The text, or the ids, as they come.
 class Stream {
  public:
-  using Write = std::function<void(const std::string&)>;
+  using Write = std::function<bool(const std::string&)>;  // false: its reader has gone
 
   Stream(const Tokenizer* tokenizer, std::span<const std::int32_t> prompt, const std::vector<std::string>& stops,
          Write write)
@@ -89,9 +102,9 @@ class Stream {
 
   // False: enough.
   bool add(std::int32_t id) {
-    write_(text_ ? text_->add(id) : fmt::format("{}{}", first_ ? "" : " ", id));
+    const bool read = write_(text_ ? text_->add(id) : fmt::format("{}{}", first_ ? "" : " ", id));
     first_ = false;
-    return !text_ || !text_->stopped();
+    return read && (!text_ || !text_->stopped());
   }
   void finish() {
     if (text_) write_(text_->finish());
@@ -106,21 +119,25 @@ class Stream {
 
 // Without --tokens there may be as many new ones as the context has room for; the last of them is not run itself.
 std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::int64_t prompt) {
-  const std::int64_t room = model.context - prompt + 1, wanted = asked.generation.tokens;
+  const std::int64_t context = longest_run(model, asked.context), room = context - prompt + 1,
+                     wanted = asked.generation.tokens;
   if (asked.generation.window || wanted <= room) return wanted;
   if (room < 1) {
-    throw UsageError(fmt::format("the prompt has {} tokens and {} a context of {}; shorten it, or give --window",
-                                 grouped(prompt), model.name, grouped(model.context)));
+    throw UsageError(fmt::format("the prompt has {} tokens and {} a context of {}; shorten it, or give --window{}",
+                                 grouped(prompt), model.name, grouped(context), room_hint(model)));
   }
   if (!asked.tokens_given) return room;
   throw UsageError(fmt::format(
-      "{} tokens after a prompt of {} do not fit the context of {}, {}; ask for at most {}, or give --window",
-      grouped(wanted), grouped(prompt), model.name, grouped(model.context), grouped(room)));
+      "{} tokens after a prompt of {} do not fit the context of {}, {}; ask for at most {}, or give --window{}",
+      grouped(wanted), grouped(prompt), model.name, grouped(context), grouped(room), room_hint(model)));
 }
 
-std::vector<std::int32_t> stop_ids(const GenerateOptions& asked) {
+std::vector<std::int32_t> stop_ids(const GenerateOptions& asked, const Model& model) {
   std::vector<std::int32_t> ids;
-  if (!asked.stop_ids.empty()) ids = parse_ids(asked.stop_ids, "--stop-ids");
+  if (!asked.stop_ids.empty()) {
+    ids = parse_ids(asked.stop_ids, "--stop-ids");
+    check_ids(ids, model.vocab_size);
+  }
   if (asked.ids.empty() && !asked.ignore_eos) {
     const std::vector<std::int32_t> ends = end_of_text_ids(asked.run.model);
     ids.insert(ids.end(), ends.begin(), ends.end());
@@ -135,10 +152,13 @@ void run(const GenerateOptions& asked) {
     throw UsageError("--logprobs are reported in JSON; give --format json too");
   }
   check_output(asked.output);
+  if (asked.profile == "-") throw UsageError("--profile is -; expected a file, beside the text on standard output");
+  if (!asked.profile.empty() && asked.profile == asked.output.file)
+    throw UsageError("--profile and --output name the same file; expected two");
   check_file(asked.profile);
   Generation generation = asked.generation;
-  generation.stop_ids = stop_ids(asked);
   Loaded loaded = load(asked.run);
+  generation.stop_ids = stop_ids(asked, loaded.model);
   std::optional<Tokenizer> tokenizer;
   if (asked.ids.empty()) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model);
   const std::vector<std::int32_t> prompt = tokenizer ? tokenizer->encode(asked.prompt) : parse_ids(asked.ids);
@@ -148,7 +168,7 @@ void run(const GenerateOptions& asked) {
   EngineOptions options;
   options.threads = asked.run.threads;
   options.batch = generation.beams;
-  options.capacity = std::min(loaded.model.context, length + generation.tokens - 1);
+  options.capacity = std::min(longest_run(loaded.model, asked.context), length + generation.tokens - 1);
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   Profile profile;
   if (!asked.profile.empty()) engine.set_profile(&profile);
@@ -158,8 +178,9 @@ void run(const GenerateOptions& asked) {
   const bool report = asked.output.format != "table", at_once = to_standard_output(asked.output);
   std::string kept;  // for a file
   const auto write = [&](const std::string& text) {
-    if (report) return;
-    at_once ? write_foreign_text(text) : void(kept += text);
+    if (at_once && !report) return write_foreign_text(text);
+    kept += text;
+    return true;
   };
   if (!asked.stops.empty()) {
     generation.ends_beam = [begin =
@@ -171,7 +192,9 @@ void run(const GenerateOptions& asked) {
   }
   Stream stream(speaker, prompt, asked.stops, write);
   const Generated generated = generate(
-      engine, prompt, generation, [&](const Token& token) { return stream.add(token.id) && interrupted == 0; },
+      engine, prompt, generation,
+      // The tokens of the best beam come all at once.
+      [&](const Token& token) { return stream.add(token.id) && (generation.beams > 1 || interrupted == 0); },
       [] { return interrupted == 0; });
   if (report) {
     write_report(generation_document(prompt, generated, {speaker, asked.stops, generation.beams > 1}), asked.output);
@@ -193,6 +216,8 @@ void run(const GenerateOptions& asked) {
     const std::string table = render(profile_document(profile), Format::table, {});
     std::fwrite(table.data(), 1, table.size(), stderr);
   }
+  if (interrupted != 0)
+    throw Error(fmt::format("interrupted after {}", tokens_text(std::ssize(generated.continuations.front().ids))));
 }
 
 }  // namespace
@@ -240,6 +265,7 @@ void add_generate(CLI::App& program) {
       *command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")
            ->type_name("N"),
       0, 100);
+  add_context(command, asked->context);
   command.add_flag("--window", g.window, "slide over a text that is longer than the context");
   command
       .add_option("--profile", asked->profile, "time of each operation, and a trace for Chrome's viewer in this file")

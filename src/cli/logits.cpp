@@ -9,6 +9,7 @@
 #include "cli/run_options.h"
 #include "report/run.h"
 #include "run/engine.h"
+#include "run/logits.h"
 
 namespace reckon::cli {
 namespace {
@@ -16,6 +17,7 @@ namespace {
 struct LogitsOptions {
   RunOptions run;
   std::string ids;
+  std::int64_t context = 0;
   Output output;
 };
 
@@ -26,10 +28,12 @@ void run(const LogitsOptions& asked) {
   EngineOptions options;
   options.threads = asked.run.threads;
   options.capacity = static_cast<std::int64_t>(ids.size());
-  const std::int64_t vocabulary = loaded.model.vocab_size;
-  check_length(loaded.model, options.capacity);
+  const std::int64_t vocabulary = loaded.model.vocab_size, room = longest_run(loaded.model, asked.context);
+  check_length(loaded.model, options.capacity, room, room_hint(loaded.model));
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
-  write_report(logits_document(ids, engine.run(ids, Logits::all), vocabulary), asked.output);
+  const std::span<const float> logits = engine.run(ids, Logits::all);
+  greatest(logits);  // refuses what is not finite
+  write_report(logits_document(ids, logits, vocabulary), asked.output);
 }
 
 }  // namespace
@@ -42,6 +46,7 @@ void add_logits(CLI::App& program) {
                                   false);
   add_run(command, asked->run);
   command.add_option("--ids", asked->ids, "the tokens, as ids")->type_name("1,2,3")->required();
+  add_context(command, asked->context);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });
 }

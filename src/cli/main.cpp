@@ -181,6 +181,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using reckon::cli::complain;
   std::signal(SIGPIPE, SIG_IGN);  // `reckon … | head` ends quietly
+  std::signal(SIGXFSZ, SIG_IGN);  // and a file that may not grow is an error like others
   try {
     return reckon::cli::run(argc, argv);
   } catch (const reckon::UsageError& error) {

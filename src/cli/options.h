@@ -70,7 +70,8 @@ Terminal this_terminal();
 // To standard output; a reader that has gone away (| head) is no error.
 void write_text(const std::string& text);
 // Text that a model or a file made up: byte for byte, but on a terminal without what could control it.
-void write_foreign_text(const std::string& text);
+// False: the reader has gone.
+bool write_foreign_text(const std::string& text);
 // To a file, replacing it in one step; "-" is standard output.
 void write_file(const std::string& file, const std::string& text);
 // Before a long task: an Error where write_file() would fail at its end. An empty name is no file.

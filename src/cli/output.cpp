@@ -29,6 +29,21 @@ Format format_of(const std::string& word) {
   throw UsageError(fmt::format("--format is {}; expected one of: table json csv markdown", quote(word)));
 }
 
+// False: the reader has gone.
+bool put(const std::string& text) {
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t n = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
+    if (n >= 0) {
+      done += static_cast<std::size_t>(n);
+    } else if (errno == EPIPE) {
+      return false;
+    } else if (errno != EINTR) {
+      throw Error(fmt::format("standard output cannot be written: {}", std::generic_category().message(errno)));
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 // Colour only where a person looks at it and has not said no (https://no-color.org).
@@ -54,21 +69,10 @@ void add_output(CLI::App& command, Output& output) {
       ->group("Output");
 }
 
-void write_text(const std::string& text) {
-  for (std::size_t done = 0; done < text.size();) {
-    const ssize_t n = ::write(STDOUT_FILENO, text.data() + done, text.size() - done);
-    if (n >= 0) {
-      done += static_cast<std::size_t>(n);
-    } else if (errno == EPIPE) {
-      return;
-    } else if (errno != EINTR) {
-      throw Error(fmt::format("standard output cannot be written: {}", std::generic_category().message(errno)));
-    }
-  }
-}
+void write_text(const std::string& text) { put(text); }
 
-void write_foreign_text(const std::string& text) {
-  write_text(::isatty(STDOUT_FILENO) != 0 ? printable_text(text) : text);
+bool write_foreign_text(const std::string& text) {
+  return put(::isatty(STDOUT_FILENO) != 0 ? printable_text(text) : text);
 }
 
 void write_file(const std::string& file, const std::string& text) {

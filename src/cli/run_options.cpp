@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <reckon/reckon.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -74,6 +75,15 @@ CLI::Option& add_threads(CLI::App& command, int& threads) {
   return option;
 }
 
+void add_context(CLI::App& command, std::int64_t& context) {
+  expect_within(
+      *command
+           .add_option("--context", context,
+                       "the longest sequence; more than the model's where positions are computed (the model's)")
+           ->type_name("N"),
+      1);
+}
+
 void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most) {
   const auto check = [name = option.get_name(), least, most](const std::string& text) {
     std::int64_t value = 0;
@@ -132,10 +142,23 @@ std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& 
   return ids;
 }
 
-void check_length(const Model& model, std::int64_t tokens) {
-  if (tokens <= model.context) return;
-  throw UsageError(fmt::format("{} tokens are more than the context of {}, {}", grouped(tokens), model.name,
-                               grouped(model.context)));
+std::int64_t longest_run(const Model& model, std::int64_t asked) {
+  if (asked == 0) return model.context;
+  if (asked > model.context && model.positions.kind == Positions::Kind::learned) {
+    throw UsageError(fmt::format("--context is {}; expected at most {}, for which {} has learned positions", asked,
+                                 grouped(model.context), model.name));
+  }
+  return asked;
+}
+
+void check_length(const Model& model, std::int64_t tokens, std::int64_t room, const std::string& hint) {
+  if (tokens <= room) return;
+  throw UsageError(
+      fmt::format("{} tokens are more than the context of {}, {}{}", grouped(tokens), model.name, grouped(room), hint));
+}
+
+std::string room_hint(const Model& model) {
+  return model.positions.kind == Positions::Kind::learned ? "" : "; --context N makes room for more";
 }
 
 void guard_mapped_files() {

@@ -31,8 +31,9 @@ struct Loaded {
   Weights weights;
 };
 
-void add_run(CLI::App& command, RunOptions& options);       // MODEL, --random, --dtype, --threads
-CLI::Option& add_threads(CLI::App& command, int& threads);  // --threads; left out, it stays 0
+void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random, --dtype, --threads
+CLI::Option& add_threads(CLI::App& command, int& threads);   // --threads; left out, it stays 0
+void add_context(CLI::App& command, std::int64_t& context);  // --context; left out, it stays 0
 Loaded load(const RunOptions& options);
 
 // A whole number from `least` to `most`, or UsageError says what was expected.
@@ -42,8 +43,15 @@ void expect_within(CLI::Option& option, std::int64_t least,
 // "1,2,3" or "1 2 3": ids of tokens, given with this option.
 std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option = "--ids");
 
-// Throws UsageError where so many tokens are more than the model's context.
-void check_length(const Model& model, std::int64_t tokens);
+// The longest sequence of a run: as asked for, or 0: the model's context. UsageError where that is more than the
+// context and positions are learned.
+std::int64_t longest_run(const Model& model, std::int64_t asked);
+
+// "; --context N makes room for more", where it does.
+std::string room_hint(const Model& model);
+
+// Throws UsageError where so many tokens are more than there is room for.
+void check_length(const Model& model, std::int64_t tokens, std::int64_t room, const std::string& hint = "");
 
 // A file that shrinks while it is mapped ends the program with a sentence and exit code 1, not with a bus error.
 void guard_mapped_files();

@@ -57,9 +57,8 @@ void run(const ScoreOptions& asked) {
   EngineOptions options;
   options.threads = asked.run.threads;
   const auto length = static_cast<std::int64_t>(text.ids.size());
-  options.capacity =
-      std::min(asked.context > 0 ? asked.context : loaded.model.context, std::max<std::int64_t>(length, 1));
-  check_length(loaded.model, std::max(asked.context, options.capacity));
+  if (length < 2) throw UsageError("a text of a single token has nothing to predict; expected two or more");
+  options.capacity = std::min(longest_run(loaded.model, asked.context), length);
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   ProgressLine progress;
   const Score result = score(engine, text.ids, {.stride = asked.stride}, [&](const Score& so_far, std::int64_t all) {
@@ -85,8 +84,7 @@ void add_score(CLI::App& program) {
   add_tokenizer_option(command, asked->tokenizer);
   command.add_option("--ids", asked->ids, "the text as ids")->type_name("1,2,3");
   command.add_option("--ids-file", asked->ids_file, "a file of ids, separated by commas or spaces")->type_name("FILE");
-  expect_within(
-      *command.add_option("--context", asked->context, "tokens of a window (the model's context)")->type_name("N"), 1);
+  add_context(command, asked->context);
   expect_within(
       *command.add_option("--stride", asked->stride, "how far the window slides (half of it)")->type_name("N"), 1);
   add_output(command, asked->output);

@@ -39,7 +39,8 @@ void run(const TokenizeOptions& asked) {
   view.pieces = asked.show || !asked.count;
   view.color = asked.output.file.empty() && this_terminal().color;
   const auto write_plain = [&](const std::string& text) {
-    to_standard_output(asked.output) ? write_foreign_text(text) : write_file(asked.output.file, text);
+    if (!to_standard_output(asked.output)) return write_file(asked.output.file, text);
+    write_foreign_text(text);
   };
   const auto report = [&](const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes) {
     write_report(tokens_document(tokenizer, ids, bytes, view), asked.output);

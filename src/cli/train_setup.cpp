@@ -151,7 +151,7 @@ Asked asked_model(const TrainCommand& command) {
   if (weights && !(model == described))
     throw UsageError("a model with weights cannot be changed; leave the options out");
   const Asked asked{model, weights, context.value_or(model.context)};
-  check_length(model, asked.context);
+  check_length(model, asked.context, model.context);
   return asked;
 }
 

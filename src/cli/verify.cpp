@@ -27,7 +27,7 @@ void run(const VerifyCommand& asked) {
   check_output(asked.output);
   Loaded loaded = load(asked.run);
   const Model model = loaded.model;
-  if (options.tokens > 0) check_length(model, options.tokens);
+  if (options.tokens > 0) check_length(model, options.tokens, model.context);
   const Verification verification = verify(model, std::move(loaded.weights), options);
   write_report(verify_document(model, verification), asked.output);
   if (!verification.holds()) throw Error("a measured figure differs from its prediction");

@@ -88,7 +88,10 @@ Config read_path(const std::string& given) {
   if (!fs::exists(status)) throw Error(fmt::format("{}: there is no such file or folder", given));
   if (fs::is_directory(status)) {
     const fs::path config = path / "config.json";
-    if (!fs::exists(config, error)) throw Error(fmt::format("{}: this folder has no config.json", given));
+    if (!fs::exists(config, error)) {
+      throw Error(fmt::format("{}: this folder {}", given,
+                              error ? "cannot be read: " + error.message() : "has no config.json"));
+    }
     return read_file(config);
   }
   if (given.ends_with(".gguf"))

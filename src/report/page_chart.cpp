@@ -23,13 +23,14 @@ std::string label(double value) {
 
 // A logarithmic axis that begins and ends at 1, 2 or 5 times a power of ten, so that little of it is empty.
 Axis tight_log_axis(const std::vector<double>& values) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const auto range = std::minmax_element(values.begin(), values.end());
+  const double low = *range.first, high = *range.second;
   std::vector<double> steps;
-  for (double power = std::floor(std::log10(*low)); power <= std::ceil(std::log10(*high)) + 1; ++power) {
+  for (double power = std::floor(std::log10(low)); power <= std::ceil(std::log10(high)) + 1; ++power) {
     for (double factor : {1.0, 2.0, 5.0}) steps.push_back(factor * std::pow(10.0, power));
   }
-  const auto last = std::find_if(steps.begin(), steps.end(), [&](double step) { return step >= *high * (1 - 1e-9); });
-  auto first = std::find_if(steps.begin(), steps.end(), [&](double step) { return step > *low * (1 + 1e-9); });
+  const auto last = std::find_if(steps.begin(), steps.end(), [&](double step) { return step >= high * (1 - 1e-9); });
+  auto first = std::find_if(steps.begin(), steps.end(), [&](double step) { return step > low * (1 + 1e-9); });
   if (first != steps.begin()) --first;
   Axis axis;
   axis.log = true;

@@ -14,6 +14,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -145,8 +146,13 @@ Pool::Pool(int threads) : state_(std::make_unique<State>()) {
   // Where threads outnumber processors, one that spins keeps another from its work.
   state_->spins = threads <= thread_count(0);
   state_->runs = std::vector<State::Run>(static_cast<std::size_t>(threads));
-  for (int worker = 1; worker < threads; ++worker)
-    state_->workers.emplace_back([state = state_.get(), worker] { state->live(worker); });
+  try {
+    for (int worker = 1; worker < threads; ++worker)
+      state_->workers.emplace_back([state = state_.get(), worker] { state->live(worker); });
+  } catch (const std::system_error& error) {
+    throw Error("of " + std::to_string(threads) + " threads only " + std::to_string(state_->workers.size() + 1) +
+                " can be started: " + error.code().message());
+  }
 }
 
 Pool::~Pool() = default;
