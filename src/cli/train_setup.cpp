@@ -150,7 +150,7 @@ Asked asked_model(const TrainCommand& command) {
   const Model model = modify(described, changes);
   if (weights && !(model == described))
     throw UsageError("a model with weights cannot be changed; leave the options out");
-  const Asked asked{model, weights, context.value_or(model.context)};
+  Asked asked{model, weights, context.value_or(model.context)};
   check_length(model, asked.context, model.context);
   return asked;
 }
@@ -188,7 +188,7 @@ fs::path run_path(const TrainCommand& command) {
     if (command.settings.model.empty()) throw UsageError("no model was named; expected a preset or a path");
     const std::string name = fs::path(command.settings.model).lexically_normal().filename().string();
     for (int number = 1;; ++number) {
-      const fs::path path = fs::path("runs") / fmt::format("{}-{}", name.empty() ? "model" : name, number);
+      fs::path path = fs::path("runs") / fmt::format("{}-{}", name.empty() ? "model" : name, number);
       std::error_code error;
       if (!fs::exists(path / "metrics.jsonl", error)) return path;
     }

@@ -150,7 +150,7 @@ bool is_sum(const std::string& text) {
 
 // "4·L·d²" for one term, "L·(4·d² + 4·d)" for several.
 std::string times(Dim count, const Formula& formula, Dim width, bool symbols) {
-  const std::string each = symbols ? formula.symbols(width) : formula.numbers(width);
+  std::string each = symbols ? formula.symbols(width) : formula.numbers(width);
   if (count.size == 1) return each;
   if (!is_sum(each)) {
     Formula scaled = formula;

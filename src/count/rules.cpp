@@ -147,7 +147,7 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
                      exercise_reference});
   }
   if (whole_rope(model)) {
-    const double head = model.layers.front().attention.rope->dims;
+    const double head = static_cast<double>(model.layers.front().attention.rope->dims);
     const double rotated = model.layers.front().attention.latent ? s.heads + 1 : s.heads + s.kv_heads;
     rules.push_back({"2·dₕ²·(H + K)·L·T", "FLOPs of RoPE, were it a dense rotation of each head",
                      2 * head * head * rotated * s.layers * s.batch * s.tokens,

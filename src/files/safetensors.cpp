@@ -65,9 +65,9 @@ std::optional<StoredType> type_named(std::string_view name) {
 }
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  constexpr std::size_t most = 16;  // a hostile shape may have millions of axes
-  return fmt::format("[{}{}]", fmt::join(shape.begin(), shape.begin() + std::min(shape.size(), most), ", "),
-                     shape.size() > most ? ", …" : "");
+  constexpr std::ptrdiff_t most = 16;  // a hostile shape may have millions of axes
+  return fmt::format("[{}{}]", fmt::join(shape.begin(), shape.begin() + std::min(std::ssize(shape), most), ", "),
+                     std::ssize(shape) > most ? ", …" : "");
 }
 
 // Takes the events of {"__metadata__": {…}, "name": {"dtype": …, "shape": […], "data_offsets": [b, e]}, …}.

@@ -180,9 +180,10 @@ class Lowering {
     if (found.backward) {
       const WrittenAttention::Backward& b = *found.backward;
       const Shape grid = given_[scores.outputs[0]].shape;
-      Tensor kept{mixed.scope, "log_sum_exp", TensorKind::activation, DType::float32, {grid[0], grid[1], grid[2]}};
+      const Tensor kept{
+          mixed.scope, "log_sum_exp", TensorKind::activation, DType::float32, {grid[0], grid[1], grid[2]}};
       const auto log_sum_exp = static_cast<TensorId>(program_.tensors.size());
-      program_.tensors.push_back(std::move(kept));
+      program_.tensors.push_back(kept);
       op.outputs.push_back(log_sum_exp);
       TensorIds inputs = op.inputs;
       inputs.insert(inputs.end(), {mixed.outputs[0], b.d_out, log_sum_exp});
@@ -221,7 +222,7 @@ class Lowering {
 
 }  // namespace
 
-Program lower_for_cpu(Program program) {
+Program lower_for_cpu(const Program& program) {
   for (const Op& op : program.ops) {
     if (op.repeat >= 0) throw Error("[lowering] got a program with repeats, expected an expanded one");
   }

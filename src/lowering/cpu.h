@@ -7,6 +7,6 @@
 namespace reckon {
 
 // Lowers an expanded program of a forward pass, prefill or decode step.
-Program lower_for_cpu(Program program);
+Program lower_for_cpu(const Program& program);
 
 }  // namespace reckon

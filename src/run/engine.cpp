@@ -67,7 +67,7 @@ Program Engine::program_for(const Form& form) const {
     const Shape& s = tensor.shape;
     tensor.shape = {s[0], {cache_sizes_.at(full_name(tensor)).positions, s[1].symbol}, s[2], s[3]};
   }
-  return lower_for_cpu(std::move(program));
+  return lower_for_cpu(program);
 }
 
 Executor& Engine::prepare(Form form) {

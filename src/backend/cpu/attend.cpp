@@ -108,8 +108,12 @@ class Block {
     const ParameterData* sinks = launch_.inputs[3].parameter;
     for (int r = 0; r < rows_; ++r) {
       const auto i = static_cast<std::size_t>(r);
-      most_[i] = sinks != nullptr ? sinks->values[static_cast<std::size_t>(head(r))] : unseen;
-      sum_[i] = sinks != nullptr ? 1.0f : 0.0f;
+      most_[i] = unseen;
+      sum_[i] = 0.0f;
+      if (sinks != nullptr) {
+        most_[i] = sinks->values[static_cast<std::size_t>(head(r))];
+        sum_[i] = 1.0f;
+      }
       std::fill_n(out_row(r), g_.value_width, 0.0f);
     }
   }
