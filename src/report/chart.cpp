@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "files/numbers.h"
 #include "report/text.h"
@@ -34,7 +35,7 @@ double Axis::place(double value) const {
 
 Axis axis_of(const std::vector<double>& values, bool log, double base, std::size_t most_ticks) {
   Axis axis;
-  double low = INFINITY, high = -INFINITY;
+  double low = std::numeric_limits<double>::infinity(), high = -low;
   for (double value : values) {
     if (log && value <= 0) continue;
     low = std::min(low, value);
@@ -46,13 +47,15 @@ Axis axis_of(const std::vector<double>& values, bool log, double base, std::size
     const double step = round_step(high == low ? 1 : high - low, most_ticks);
     axis.low = std::floor(low / step) * step;
     axis.high = std::max(std::ceil(high / step), axis.low / step + 1) * step;
-    for (double tick = axis.low; tick <= axis.high + step / 2; tick += step) axis.ticks.push_back(tick);
+    const auto steps = std::lround((axis.high - axis.low) / step);
+    for (long i = 0; i <= steps; ++i) axis.ticks.push_back(axis.low + static_cast<double>(i) * step);
     return axis;
   }
   const double first = std::floor(std::log(low) / std::log(base) + 1e-9);
   const double last = std::max(std::ceil(std::log(high) / std::log(base) - 1e-9), first + 1);
   const double step = std::ceil((last - first + 1) / static_cast<double>(most_ticks));
-  for (double power = first; power <= last; power += step) axis.ticks.push_back(std::pow(base, power));
+  for (long i = 0; i <= std::lround(last - first); i += std::lround(step))
+    axis.ticks.push_back(std::pow(base, first + static_cast<double>(i)));
   axis.low = std::pow(base, first);
   axis.high = std::pow(base, last);
   return axis;
@@ -138,7 +141,9 @@ std::string chart_text(const Chart& chart, int width) {
     rule += label.empty() ? "─" : "┬";
     if (label.empty()) continue;
     const int start = std::min(c - display_width(label) / 2, columns - display_width(label) + 1);
-    if (labels.empty() || start > display_width(labels)) labels = padded(labels, std::max(start, 0)) + label;
+    if (!labels.empty() && start <= display_width(labels)) continue;
+    labels = padded(labels, std::max(start, 0));
+    labels += label;
   }
   const std::string indent(static_cast<std::size_t>(margin) + 1, ' ');
   out += indent + "└" + rule + "\n" + indent + " " + labels + "\n";

@@ -69,6 +69,7 @@ std::string render_csv(const Document& document) {
   }
   std::string out;
   std::vector<std::string> line;
+  line.reserve(titles.size());
   for (const std::string& title : titles) line.push_back(field(title));
   append_line(out, line);
   for (const Table* table : tables) {

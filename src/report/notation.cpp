@@ -4,6 +4,7 @@
 #include <reckon/model.h>
 
 #include <cmath>
+#include <utility>
 
 #include "files/numbers.h"
 
@@ -182,8 +183,8 @@ Notation::Notation(const Program& program) : program_(program), letters_(program
 }
 
 void Notation::name_outputs(const Op& op) {
-  const auto set = [&](std::size_t i, std::string letter) {
-    letters_[static_cast<std::size_t>(op.outputs[i])] = letter;
+  const auto set = [&](std::size_t i, std::string name) {
+    letters_[static_cast<std::size_t>(op.outputs[i])] = std::move(name);
   };
   if (keeps_letter(op)) return set(0, letter(op.inputs[0]));
   const bool own_names = is(op, "split") || is(op, "join") || is(op, "route");

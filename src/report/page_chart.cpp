@@ -26,8 +26,9 @@ Axis tight_log_axis(const std::vector<double>& values) {
   const auto range = std::minmax_element(values.begin(), values.end());
   const double low = *range.first, high = *range.second;
   std::vector<double> steps;
-  for (double power = std::floor(std::log10(low)); power <= std::ceil(std::log10(high)) + 1; ++power) {
-    for (double factor : {1.0, 2.0, 5.0}) steps.push_back(factor * std::pow(10.0, power));
+  const auto lowest = std::lround(std::floor(std::log10(low))), highest = std::lround(std::ceil(std::log10(high))) + 1;
+  for (long power = lowest; power <= highest; ++power) {
+    for (double factor : {1.0, 2.0, 5.0}) steps.push_back(factor * std::pow(10.0, static_cast<double>(power)));
   }
   const auto last = std::find_if(steps.begin(), steps.end(), [&](double step) { return step >= high * (1 - 1e-9); });
   auto first = std::find_if(steps.begin(), steps.end(), [&](double step) { return step > low * (1 + 1e-9); });

@@ -9,7 +9,7 @@ namespace {
 // Vaswani et al., section 3.5: sines at even, cosines at odd places.
 void fill_sinusoids(float* row, std::int64_t position, std::int64_t width) {
   for (std::int64_t i = 0; i < width; ++i) {
-    const double exponent = -static_cast<double>(i / 2 * 2) / static_cast<double>(width);
+    const double exponent = -static_cast<double>(i - i % 2) / static_cast<double>(width);
     const double angle = static_cast<double>(position) * std::pow(10000.0, exponent);
     row[i] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
   }
