@@ -73,7 +73,7 @@ Decoding::Decoding(const TokenizerSpec& spec) : joined_by_space_(spec.decoders.e
   special_.resize(size);
   for (std::size_t id = 0; id < size; ++id) {
     const std::string& text = added[id] ? added[id]->content : id < spec.tokens.size() ? spec.tokens[id] : "";
-    special_[id] = added[id] && added[id]->special;
+    special_[id] = added[id] && added[id]->special ? 1 : 0;
     bytes_.add(decode_token(text, steps, added[id] != nullptr, false));
     if (differs_first_) first_bytes_.add(decode_token(text, steps, added[id] != nullptr, true));
   }

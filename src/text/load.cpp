@@ -50,7 +50,7 @@ fs::path data_folder() {
     const char* value = std::getenv(name);
     return fs::path(value ? value : "");
   };
-  if (const fs::path folder = variable("RECKON_DATA"); !folder.empty()) return folder;
+  if (fs::path folder = variable("RECKON_DATA"); !folder.empty()) return folder;
   if (const fs::path folder = variable("XDG_DATA_HOME"); !folder.empty()) return folder / "reckon";
   return variable("HOME") / ".local" / "share" / "reckon";
 }

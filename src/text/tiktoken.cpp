@@ -49,7 +49,7 @@ std::optional<std::string> base64_bytes(std::string_view text) {
   while (text.ends_with('=')) text.remove_suffix(1);
   unsigned bits = 0, value = 0;
   for (const char c : text) {
-    const int digit = base64_values[static_cast<unsigned char>(c)];
+    const auto digit = base64_values[static_cast<unsigned char>(c)];
     if (digit < 0) return std::nullopt;
     value = value << 6 | static_cast<unsigned>(digit);
     bits += 6;
