@@ -110,8 +110,8 @@ void RunFolder::lock() {
 }
 
 fs::path RunFolder::save(std::int64_t step, const std::function<void(const fs::path&)>& fill, Json state) {
-  const fs::path all = path_ / "checkpoints", target = all / name_of(step),
-                 beside = all / ("." + name_of(step) + ".new");
+  const fs::path all = path_ / "checkpoints", beside = all / ("." + name_of(step) + ".new");
+  fs::path target = all / name_of(step);
   try {
     make_folder(beside);
     fill(beside);
