@@ -61,22 +61,25 @@ std::string share_of_limit(const MachineLimits& limits, double flops, double byt
                      multiplying > reading ? "product" : "read");
 }
 
+// Bytes of weights that one token needs: of a mixture, those of the chosen experts.
+double active_bytes(const Engine& engine) {
+  const ParameterTotals parameters = count(engine.model(), workload_of(Phase::decode)).parameter_totals;
+  return static_cast<double>(engine.weights().bytes()) * static_cast<double>(parameters.active) /
+         static_cast<double>(parameters.total);
+}
+
 // With the shares of what this machine can do, where the run was long enough to be worth measuring that.
 void say_pace(Engine& engine, const Pace& pace) {
   constexpr double worthwhile = 0.2;  // seconds
   std::optional<MachineLimits> limits;
   if (interrupted == 0 && pace.prefill_seconds + pace.decode_seconds >= worthwhile) limits = measure_limits(engine);
-  // Of a mixture, as many bytes as the chosen experts have.
-  const ParameterTotals parameters = count(engine.model(), workload_of(Phase::decode)).parameter_totals;
-  const auto all = static_cast<double>(engine.weights().bytes());
-  const double active = all * static_cast<double>(parameters.active) / static_cast<double>(parameters.total);
   std::string line;
   if (pace.prefill_seconds > 0 && pace.prefill_tokens > 0) {
     const auto tokens = static_cast<double>(pace.prefill_tokens);
     line += fmt::format("prefill {}, {:.1f} tokens/s", tokens_text(pace.prefill_tokens), tokens / pace.prefill_seconds);
-    if (limits && pace.prefill_tokens <= engine.model().context) {  // more: the window slid, and it was several
-      line += share_of_limit(*limits, prefill_flops(engine.model(), pace.prefill_tokens),
-                             std::min(all, tokens * active), pace.prefill_seconds);
+    if (limits && pace.prefill_tokens <= engine.options().capacity) {  // more: the window slid, and it was several
+      const double bytes = std::min(static_cast<double>(engine.weights().bytes()), tokens * active_bytes(engine));
+      line += share_of_limit(*limits, prefill_flops(engine.model(), pace.prefill_tokens), bytes, pace.prefill_seconds);
     }
   }
   if (pace.decode_seconds > 0 && pace.decode_tokens > 0) {
@@ -84,7 +87,7 @@ void say_pace(Engine& engine, const Pace& pace) {
     line += fmt::format("{}decode {}, {:.1f} tokens/s", line.empty() ? "" : " · ", tokens_text(pace.decode_tokens),
                         tokens / pace.decode_seconds);
     if (limits && limits->read_bytes_per_second > 0)
-      line += share_of_limit(*limits, 0, tokens * active, pace.decode_seconds);
+      line += share_of_limit(*limits, 0, tokens * active_bytes(engine), pace.decode_seconds);
   }
   fmt::print(stderr, "{}\n", line);
 }
@@ -118,9 +121,8 @@ class Stream {
 };
 
 // Without --tokens there may be as many new ones as the context has room for; the last of them is not run itself.
-std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::int64_t prompt) {
-  const std::int64_t context = longest_run(model, asked.context), room = context - prompt + 1,
-                     wanted = asked.generation.tokens;
+std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::int64_t context, std::int64_t prompt) {
+  const std::int64_t room = context - prompt + 1, wanted = asked.generation.tokens;
   if (asked.generation.window || wanted <= room) return wanted;
   if (room < 1) {
     throw UsageError(fmt::format("the prompt has {} tokens and {} a context of {}; shorten it, or give --window{}",
@@ -130,19 +132,6 @@ std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::i
   throw UsageError(fmt::format(
       "{} tokens after a prompt of {} do not fit the context of {}, {}; ask for at most {}, or give --window{}",
       grouped(wanted), grouped(prompt), model.name, grouped(context), grouped(room), room_hint(model)));
-}
-
-std::vector<std::int32_t> stop_ids(const GenerateOptions& asked, const Model& model) {
-  std::vector<std::int32_t> ids;
-  if (!asked.stop_ids.empty()) {
-    ids = parse_ids(asked.stop_ids, "--stop-ids");
-    check_ids(ids, model.vocab_size);
-  }
-  if (asked.ids.empty() && !asked.ignore_eos) {
-    const std::vector<std::int32_t> ends = end_of_text_ids(asked.run.model);
-    ids.insert(ids.end(), ends.begin(), ends.end());
-  }
-  return ids;
 }
 
 void run(const GenerateOptions& asked) {
@@ -157,18 +146,23 @@ void run(const GenerateOptions& asked) {
     throw UsageError("--profile and --output name the same file; expected two");
   check_file(asked.profile);
   Generation generation = asked.generation;
+  if (!asked.stop_ids.empty()) generation.stop_ids = parse_ids(asked.stop_ids, "--stop-ids");
+  std::vector<std::int32_t> ends;
+  if (asked.ids.empty() && !asked.ignore_eos) ends = end_of_text_ids(asked.run.model);
   Loaded loaded = load(asked.run);
-  generation.stop_ids = stop_ids(asked, loaded.model);
+  check_ids(generation.stop_ids, loaded.model.vocab_size);
+  generation.stop_ids.insert(generation.stop_ids.end(), ends.begin(), ends.end());
   std::optional<Tokenizer> tokenizer;
   if (asked.ids.empty()) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model);
   const std::vector<std::int32_t> prompt = tokenizer ? tokenizer->encode(asked.prompt) : parse_ids(asked.ids);
   if (tokenizer) check_vocabulary(prompt, *tokenizer, loaded.model);
   const auto length = static_cast<std::int64_t>(prompt.size());
-  generation.tokens = new_tokens(asked, loaded.model, length);
+  const std::int64_t context = longest_run(loaded.model, asked.context);
+  generation.tokens = new_tokens(asked, loaded.model, context, length);
   EngineOptions options;
   options.threads = asked.run.threads;
   options.batch = generation.beams;
-  options.capacity = std::min(longest_run(loaded.model, asked.context), length + generation.tokens - 1);
+  options.capacity = std::min(context, length + generation.tokens - 1);
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   Profile profile;
   if (!asked.profile.empty()) engine.set_profile(&profile);
@@ -178,7 +172,8 @@ void run(const GenerateOptions& asked) {
   const bool report = asked.output.format != "table", at_once = to_standard_output(asked.output);
   std::string kept;  // for a file
   const auto write = [&](const std::string& text) {
-    if (at_once && !report) return write_foreign_text(text);
+    if (report) return true;
+    if (at_once) return write_foreign_text(text);
     kept += text;
     return true;
   };

@@ -19,7 +19,7 @@ double measure_read_limit(Pool& pool, std::span<const std::span<const std::byte>
 // Of such a product.
 double measure_product_limit(Machine& machine);
 
-// Takes some tens of milliseconds.
+// Takes about a tenth of a second.
 MachineLimits measure_limits(Engine& engine);
 
 }  // namespace reckon

@@ -1,6 +1,5 @@
 // Products with few rows of x: every weight is read once, in its stored type, and used for all rows.
 #include <algorithm>
-#include <type_traits>
 
 #include "backend/cpu/tile.h"
 
