@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
 #include "program_fixture.h"
 #include "report/text.h"
 
@@ -158,7 +159,7 @@ TEST_F(ProgramTest, GroupsByLayerTensorAndOp) {
 }
 
 TEST_F(ProgramTest, ReportsWhatAWeightFileHolds) {
-  const Json report = json({"count", std::string(RECKON_SOURCE_DIR) + "/tests/data/tiny/gpt2"});
+  const Json report = json({"count", project_folder() + "/tests/data/tiny/gpt2"});
   EXPECT_EQ(report.at("file").at("complete"), true);
   EXPECT_EQ(report.at("file").at("expected_elements"), report.at("parameters").at("total"));
   EXPECT_FALSE(json({"count", "gpt2"}).contains("file"));
@@ -367,7 +368,7 @@ TEST_F(ProgramTest, BashTakesItsCompletionScript) {
 
 TEST_F(ProgramTest, EndsQuietlyWhenItsReaderGoesAway) {
   const std::string command =
-      std::string(RECKON_PROGRAM) + " models 2> " + (folder_ / "err").string() + " | head -1 > /dev/null";
+      reckon_program() + " models 2> " + (folder_ / "err").string() + " | head -1 > /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(text_of(folder_ / "err"), "");
 }

@@ -8,6 +8,7 @@
 
 #include "op_cases.h"
 #include "ops/table.h"
+#include "paths.h"
 
 namespace reckon {
 namespace {
@@ -25,7 +26,7 @@ std::string trimmed(std::string text) {
 
 // The rows `| operation | variant | matmul | element-wise | formula |` of every table that starts with those columns.
 Document read_document() {
-  std::ifstream file(RECKON_SOURCE_DIR "/docs/counting.md");
+  std::ifstream file(project_folder() + "/docs/counting.md");
   Document document;
   bool in_table = false;
   for (std::string line; std::getline(file, line);) {

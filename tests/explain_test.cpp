@@ -13,6 +13,7 @@
 #include "files/read_text.h"
 #include "model/modify.h"
 #include "model/presets.h"
+#include "paths.h"
 #include "report/mermaid.h"
 #include "report/steps.h"
 #include "report/text.h"
@@ -251,7 +252,7 @@ TEST(Explain, markdown_has_the_diagrams_and_the_terminal_does_not) {
 }
 
 TEST(Explain, the_page_in_the_documents_is_what_the_command_writes_today) {
-  const std::string stored = read_text(std::string(RECKON_SOURCE_DIR) + "/docs/explain-mini-gpt.md", 1 << 20);
+  const std::string stored = read_text(project_folder() + "/docs/explain-mini-gpt.md", 1 << 20);
   EXPECT_EQ(stored,
             "*Written by `reckon explain mini-gpt --format markdown`.*\n\n" + page("mini-gpt", Format::markdown));
 }

@@ -5,11 +5,13 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "paths.h"
+
 namespace reckon {
 namespace {
 
 nlohmann::json golden(const std::string& name) {
-  return nlohmann::json::parse(std::ifstream(RECKON_SOURCE_DIR "/tests/data/" + name));
+  return nlohmann::json::parse(std::ifstream(project_folder() + "/tests/data/" + name));
 }
 
 TEST(Golden, ForwardAndBackwardFlopsAreThoseThatPyTorchCounts) {
@@ -30,7 +32,7 @@ TEST(Golden, ForwardAndBackwardFlopsAreThoseThatPyTorchCounts) {
 
 TEST(Golden, TinyModelsHoldAsManyParametersAsTheirFiles) {
   for (const char* name : {"gpt2", "gpt_neox", "llama-gqa", "llama3-rope", "qwen2", "gemma2", "mixtral", "phi3"}) {
-    const std::string folder = std::string(RECKON_SOURCE_DIR "/tests/data/tiny/") + name;
+    const std::string folder = std::string(project_folder() + "/tests/data/tiny/") + name;
     const auto io = nlohmann::json::parse(std::ifstream(folder + "/io.json"));
     EXPECT_EQ(count_parameters(load_model(folder)), io["params"]) << name;
   }

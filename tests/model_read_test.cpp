@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/read.h"
+#include "paths.h"
 
 namespace reckon {
 namespace {
@@ -505,7 +506,7 @@ TEST(ReadConfig, PutsDeepseekBiasesOnTheLatentsAndTheOutput) {
 
 // The golden configurations, made with transformers 5.17, are in the newer form throughout.
 TEST(ReadConfig, ReadsEveryGoldenConfiguration) {
-  const json golden = json::parse(std::ifstream(RECKON_SOURCE_DIR "/tests/data/parameters.json"));
+  const json golden = json::parse(std::ifstream(project_folder() + "/tests/data/parameters.json"));
   ASSERT_EQ(golden.size(), 30u);
   for (const auto& [name, entry] : golden.items()) EXPECT_NO_THROW(read_config(entry["config"], name)) << name;
 }

@@ -10,13 +10,14 @@
 #include "model/load.h"
 #include "model/modify.h"
 #include "model/read.h"
+#include "paths.h"
 
 namespace reckon {
 namespace {
 
 using nlohmann::json;
 
-json golden() { return json::parse(std::ifstream(RECKON_SOURCE_DIR "/tests/data/parameters.json")); }
+json golden() { return json::parse(std::ifstream(project_folder() + "/tests/data/parameters.json")); }
 
 // tests/data/parameters.json was made by building each model with transformers 5.17 and adding up its parameters.
 TEST(Parameters, EqualTransformersForEveryGoldenConfiguration) {

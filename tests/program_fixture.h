@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "folder_fixture.h"
+#include "paths.h"
 
 extern char** environ;
 
@@ -61,7 +62,7 @@ class ProgramTest : public FolderTest {
   }
 
   pid_t start(std::vector<std::string> arguments, const fs::path& input = {}, const fs::path& output = {}) const {
-    arguments.insert(arguments.begin(), RECKON_PROGRAM);
+    arguments.insert(arguments.begin(), reckon_program());
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
     pointers.push_back(nullptr);
@@ -72,7 +73,7 @@ class ProgramTest : public FolderTest {
     posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     pid_t child = 0;
-    const int failed = ::posix_spawn(&child, RECKON_PROGRAM, &actions, nullptr, pointers.data(), environ);
+    const int failed = ::posix_spawn(&child, arguments.front().c_str(), &actions, nullptr, pointers.data(), environ);
     posix_spawn_file_actions_destroy(&actions);
     return failed == 0 ? child : -1;
   }

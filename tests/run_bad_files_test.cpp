@@ -6,12 +6,13 @@
 #include <functional>
 #include <thread>
 
+#include "paths.h"
 #include "program_fixture.h"
 
 namespace reckon {
 namespace {
 
-const std::string tiny = std::string(RECKON_SOURCE_DIR) + "/tests/data/tiny/";
+const std::string tiny = project_folder() + "/tests/data/tiny/";
 
 class BadFiles : public ProgramTest {
  protected:

@@ -1,6 +1,7 @@
 // The commands that run a model, as a person or a script uses them: what they print, and what they refuse.
 #include <gtest/gtest.h>
 
+#include "paths.h"
 #include "program_fixture.h"
 #include "report/text.h"
 
@@ -15,7 +16,7 @@
 namespace reckon {
 namespace {
 
-const std::string tiny = std::string(RECKON_SOURCE_DIR) + "/tests/data/tiny/";
+const std::string tiny = project_folder() + "/tests/data/tiny/";
 
 class RunProgram : public ProgramTest {
  protected:
@@ -138,7 +139,7 @@ TEST_F(RunProgram, IdsMayStandInAFileOfLines) {
 }
 
 TEST_F(RunProgram, StoriesAreToldWordForWord) {
-  const fs::path folder = fs::path(RECKON_SOURCE_DIR) / "../shared/data/stories260K";
+  const fs::path folder = fs::path(project_folder()) / "../shared/data/stories260K";
   if (!fs::exists(folder)) GTEST_SKIP() << "there is no ../shared/data/stories260K";
   const Json io = Json::parse(text_of(folder / "io.json"));
   const std::string prompt = "Once upon a time", tokens = std::to_string(io["greedy"].size() - io["logits_ids"].size());

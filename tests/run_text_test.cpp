@@ -6,6 +6,7 @@
 #include <numbers>
 
 #include "model/end_of_text.h"
+#include "paths.h"
 #include "program_fixture.h"
 #include "text/continuation.h"
 #include "text/load.h"
@@ -13,8 +14,8 @@
 namespace reckon {
 namespace {
 
-const std::string tiny = std::string(RECKON_SOURCE_DIR) + "/tests/data/tiny/";
-const fs::path stories = fs::path(RECKON_SOURCE_DIR) / "../shared/data/stories260K";
+const std::string tiny = project_folder() + "/tests/data/tiny/";
+const fs::path stories = fs::path(project_folder()) / "../shared/data/stories260K";
 
 class RunText : public ProgramTest {
  protected:
@@ -205,7 +206,7 @@ TEST_F(RunText, TheContextIsLeftOnlyWithAWindow) {
 }
 
 TEST_F(RunText, ATokenizerOfAnotherModelIsRefused) {
-  const std::string tokenizer = std::string(RECKON_SOURCE_DIR) + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
+  const std::string tokenizer = project_folder() + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
   const std::string sentence = "the tokenizer has 8,192 tokens, more than the vocabulary";
   expect_complaint({"generate", tiny + "gpt2", "Shall I compare thee", "--tokenizer", tokenizer}, 1, sentence);
   expect_complaint({"score", tiny + "gpt2", file("text", "Shall I compare thee"), "--tokenizer", tokenizer}, 1,

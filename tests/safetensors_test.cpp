@@ -1,5 +1,6 @@
 // Headers of safetensors files: what is read from good ones, and the sentence for each way in which one can be bad.
 #include "files/safetensors.h"
+#include "paths.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -345,7 +346,7 @@ TEST_F(SafetensorsFolder, SaysThatAFileIsNotThere) {
 
 TEST(Safetensors, ReadsTheTinyModels) {
   // By hand: four weights and biases each of norms, attention and feed-forward in 3 layers; two embeddings, one norm.
-  const SafetensorsHeader header = reckon::read_safetensors(RECKON_SOURCE_DIR "/tests/data/tiny/gpt2");
+  const SafetensorsHeader header = reckon::read_safetensors(project_folder() + "/tests/data/tiny/gpt2");
   EXPECT_EQ(header.tensors.size(), 3u * 12 + 4);
   EXPECT_EQ(header.files[0].metadata.at("format"), "pt");
 }

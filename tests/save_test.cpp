@@ -6,6 +6,7 @@
 
 #include "files/read_text.h"
 #include "files/safetensors.h"
+#include "paths.h"
 #include "run/engine.h"
 
 #include <filesystem>
@@ -13,7 +14,7 @@
 namespace reckon {
 namespace {
 
-const std::filesystem::path tiny = std::filesystem::path(RECKON_SOURCE_DIR) / "tests/data/tiny";
+const std::filesystem::path tiny = std::filesystem::path(project_folder()) / "tests/data/tiny";
 
 TEST(Save, AFolderReadsBackWithTheSameLogitsForEveryLayout) {
   for (const char* family : {"gpt2", "gpt_neox", "phi3", "mixtral", "gpt_oss", "deepseek_v3", "opt-350m"}) {

@@ -11,6 +11,7 @@
 #include "model/file_report.h"
 #include "model/presets.h"
 #include "model/stored.h"
+#include "paths.h"
 #include "stored_coverage.h"
 
 namespace {
@@ -19,7 +20,7 @@ namespace fs = std::filesystem;
 
 class TinyModel : public testing::TestWithParam<std::string> {
  protected:
-  fs::path folder = fs::path(RECKON_SOURCE_DIR) / "tests/data/tiny" / GetParam();
+  fs::path folder = fs::path(project_folder()) / "tests/data/tiny" / GetParam();
 };
 
 TEST_P(TinyModel, HoldsExactlyWhatItsConfigurationSays) {

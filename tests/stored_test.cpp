@@ -10,6 +10,7 @@
 
 #include "files/safetensors.h"
 #include "model/file_report.h"
+#include "paths.h"
 #include "small_models.h"
 #include "stored_coverage.h"
 
@@ -528,7 +529,7 @@ Tiny tiny_phi3() {
 TEST(FileReport, FindsTheTinyModelsComplete) {
   for (const Tiny& tiny : {tiny_llama(), tiny_gpt2(), tiny_gpt_neox(), tiny_mixtral(), tiny_phi3()}) {
     SCOPED_TRACE(tiny.folder);
-    const SafetensorsHeader header = read_safetensors(std::string(RECKON_SOURCE_DIR "/tests/data/tiny/") + tiny.folder);
+    const SafetensorsHeader header = read_safetensors(std::string(project_folder() + "/tests/data/tiny/") + tiny.folder);
     const FileReport report = inspect_file(tiny.model, header);
     EXPECT_TRUE(report.complete);
     EXPECT_TRUE(report.unexpected.empty());

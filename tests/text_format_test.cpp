@@ -7,6 +7,7 @@
 #include <string>
 
 #include "files/read_text.h"
+#include "paths.h"
 #include "text/byte_level.h"
 #include "text/load.h"
 #include "text/nfc.h"
@@ -22,7 +23,7 @@ using reckon::TokenId;
 using reckon::Tokenizer;
 using Ids = std::vector<TokenId>;
 
-const fs::path source_folder = RECKON_SOURCE_DIR;
+const fs::path source_folder = project_folder();
 
 using reckon::error_of;
 

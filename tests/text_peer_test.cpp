@@ -10,6 +10,7 @@
 #include <random>
 
 #include "files/read_text.h"
+#include "paths.h"
 #include "text/load.h"
 #include "text/tokenizer_json.h"
 #include "text/train.h"
@@ -22,7 +23,7 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 using Ids = std::vector<reckon::TokenId>;
 
-const fs::path source_folder = RECKON_SOURCE_DIR;
+const fs::path source_folder = project_folder();
 
 std::vector<std::string> hard_cases() {
   std::vector<std::string> texts = {

@@ -7,11 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
+
 namespace test {
 
 // From the folder of the project; empty if there is no such file.
 inline std::string text_file(const std::string& name) {
-  std::ifstream file(RECKON_SOURCE_DIR "/" + name, std::ios::binary);
+  std::ifstream file(project_folder() + "/" + name, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "files/read_text.h"
+#include "paths.h"
 #include "text/load.h"
 #include "text/tiktoken.h"
 #include "text/tokenizer_json.h"
@@ -22,7 +23,7 @@ using reckon::Tokenizer;
 using Ids = std::vector<TokenId>;
 using Json = nlohmann::json;
 
-const fs::path source_folder = RECKON_SOURCE_DIR;
+const fs::path source_folder = project_folder();
 const fs::path shared_data = source_folder / ".." / "shared" / "data";
 
 std::string text_of(const fs::path& path) { return reckon::read_text(path, 1 << 28); }

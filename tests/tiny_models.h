@@ -12,12 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
 #include "run/engine.h"
 #include "run/weights.h"
 
 namespace reckon::testing_models {
 
-inline std::filesystem::path tiny_folder() { return std::filesystem::path(RECKON_SOURCE_DIR) / "tests/data/tiny"; }
+inline std::filesystem::path tiny_folder() { return std::filesystem::path(project_folder()) / "tests/data/tiny"; }
 
 inline std::vector<std::string> tiny_names() {
   std::vector<std::string> names;

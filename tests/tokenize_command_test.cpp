@@ -5,12 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
 #include "program_fixture.h"
 
 namespace reckon {
 namespace {
 
-const std::string golden = std::string(RECKON_SOURCE_DIR) + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
+const std::string golden = project_folder() + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
 
 TEST_F(ProgramTest, TokenizePrintsIdsAndDecodesThem) {
   EXPECT_EQ(run({"tokenize", "--tokenizer", golden, "Once upon a time"}).out, "3527 597 258 673\n");

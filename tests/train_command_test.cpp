@@ -7,6 +7,7 @@
 #include <fstream>
 #include <regex>
 
+#include "paths.h"
 #include "program_fixture.h"
 
 namespace reckon {
@@ -185,7 +186,7 @@ TEST_F(TrainProgram, StopsWhereTheLossIsNotFiniteAndKeepsTheLastGoodCheckpoint) 
 TEST_F(TrainProgram, AFullDiskIsOneSentenceAndLeavesTheCheckpointBeforeItWhole) {
   ASSERT_EQ(run(quick("run")).code, 0);
   // No file may have more than 100 blocks of 1,024 bytes; the weights have more.
-  const std::string command = "trap '' XFSZ; ulimit -f 100; " RECKON_PROGRAM " train --resume --steps 8 --out " +
+  const std::string command = "trap '' XFSZ; ulimit -f 100; " + reckon_program() + " train --resume --steps 8 --out " +
                               path("run") + " > /dev/null 2> " + path("err");
   EXPECT_NE(std::system(("bash -c '" + std::regex_replace(command, std::regex("'"), "'\\''") + "'").c_str()), 0);
   const std::string error = text_of(path("err"));

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "folder_fixture.h"
+#include "paths.h"
 #include "text/load.h"
 #include "text/tokenizer_json.h"
 #include "train/permutation.h"
@@ -207,7 +208,7 @@ TEST_F(Data, IsTokenizedOnceWhileTheTextIsTheSame) {
   EXPECT_TRUE(Dataset(options).reused());
 
   // Another tokenizer is another file.
-  options.tokenizer = std::string(RECKON_SOURCE_DIR) + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
+  options.tokenizer = project_folder() + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
   EXPECT_FALSE(Dataset(options).reused());
   EXPECT_EQ(Dataset(options).vocab_size(), 8192);
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "paths.h"
 #include "program_fixture.h"
 #include "report/progress.h"
 #include "run/save.h"
@@ -51,7 +52,7 @@ TEST_F(ProgramTest, TrainsOnTheFilesOfAFolderButNotOnHiddenOnes) {
 }
 
 TEST_F(ProgramTest, GeneratesTextWithATokenizerThatWasTrained) {
-  const std::string source = RECKON_SOURCE_DIR;
+  const std::string source = project_folder();
   const std::string folder = (folder_ / "model").string();
   Json config = Json::parse(text_of(source + "/tests/data/tiny/gpt2/config.json"));
   config["vocab_size"] = 300;
