@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "plain_merges.h"
 #include "text/split.h"
 #include "text_samples.h"
 
@@ -16,8 +17,8 @@ namespace {
 using reckon::SymbolPair;
 using reckon::Word;
 
-using Symbols = std::vector<std::string>;
-using BytesPair = std::pair<std::string, std::string>;
+using test::BytesPair;
+using test::PlainTrainer;
 
 // The bytes of each merge's two sides.
 std::vector<BytesPair> spelled(const std::vector<SymbolPair>& merges) {
@@ -34,65 +35,6 @@ std::vector<BytesPair> spelled(const std::vector<SymbolPair>& merges) {
 std::vector<BytesPair> learn(const std::vector<Word>& words, std::int64_t most, std::int64_t min_frequency = 1) {
   return spelled(reckon::learn_merges(words, {most, min_frequency, {}}).merges);
 }
-
-// The definition, in plain loops: count every pair of every word, from left to right and without overlap; merge the
-// best.
-struct PlainTrainer {
-  std::vector<std::pair<Symbols, std::int64_t>> words;
-  std::vector<BytesPair> merges;
-
-  explicit PlainTrainer(const std::vector<Word>& from) {
-    for (const Word& word : from) {
-      Symbols symbols;
-      for (const char byte : word.bytes) symbols.emplace_back(1, byte);
-      words.emplace_back(std::move(symbols), word.count);
-    }
-  }
-
-  std::map<BytesPair, std::int64_t> count() const {
-    std::map<BytesPair, std::int64_t> counts;
-    for (const auto& [symbols, times] : words) {
-      bool counted_before = false;  // the pair one to the left, which overlaps this one where all three are equal
-      for (std::size_t i = 0; i + 1 < symbols.size(); ++i) {
-        const bool overlaps = counted_before && i > 0 && symbols[i - 1] == symbols[i] && symbols[i] == symbols[i + 1];
-        if (!overlaps) counts[{symbols[i], symbols[i + 1]}] += times;
-        counted_before = !overlaps;
-      }
-    }
-    return counts;
-  }
-
-  void apply(const BytesPair& pair) {
-    for (auto& [symbols, times] : words) {
-      Symbols merged;
-      for (std::size_t i = 0; i < symbols.size(); ++i) {
-        const bool here = i + 1 < symbols.size() && symbols[i] == pair.first && symbols[i + 1] == pair.second;
-        merged.push_back(here ? symbols[i] + symbols[i + 1] : symbols[i]);
-        i += here;
-      }
-      symbols = std::move(merged);
-    }
-    merges.push_back(pair);
-  }
-
-  void train(std::int64_t most, std::int64_t min_frequency = 1) {
-    while (std::ssize(merges) < most) {
-      BytesPair best;
-      std::int64_t times = min_frequency - 1;
-      for (const auto& [pair, n] : count()) {
-        if (n > times || (n == times && n >= min_frequency && pair > best)) std::tie(best, times) = std::pair(pair, n);
-      }
-      if (times < min_frequency) return;
-      apply(best);
-    }
-  }
-
-  std::int64_t symbols() const {
-    std::int64_t sum = 0;
-    for (const auto& [symbols, times] : words) sum += std::ssize(symbols) * times;
-    return sum;
-  }
-};
 
 TEST(LearnMerges, TakesTheMostFrequentPairAndOfEqualsTheGreater) {
   // The words of Sennrich et al. 2016. s|t and e|s come 9 times each: s|t is greater. Then e|st 9; o|w and l|o 7 each;
@@ -111,11 +53,18 @@ TEST(LearnMerges, ComparesTheLeftBytesFirstThenTheRight) {
   EXPECT_EQ(learn({{"abc", 1}, {"ab", 1}, {"ax", 1}}, 2), (std::vector<BytesPair>{{"a", "b"}, {"ab", "c"}}));
 }
 
-TEST(LearnMerges, CountsARunAsEncodingMergesIt) {
-  // aaa holds one aa: 4 in all, less than the five xy; counted with overlap it would be 8.
-  EXPECT_EQ(learn({{"aaa", 4}, {"xy", 5}}, 3), (std::vector<BytesPair>{{"x", "y"}, {"a", "a"}, {"aa", "a"}}));
+TEST(LearnMerges, CountsEveryPairOfARun) {
+  // 000 holds 0|0 twice: 8 in all, more than the seven xy; as often as it can be merged it would be 4.
+  EXPECT_EQ(learn({{"000", 4}, {"xy", 7}}, 3), (std::vector<BytesPair>{{"0", "0"}, {"x", "y"}, {"00", "0"}}));
+  // baaa holds a|a twice, and once when b|a (12) is merged: 3 in all, less than the five xy. The same from the right.
+  EXPECT_EQ(learn({{"ba", 9}, {"baaa", 3}, {"xy", 5}}, 3),
+            (std::vector<BytesPair>{{"b", "a"}, {"x", "y"}, {"ba", "a"}}));
+  EXPECT_EQ(learn({{"ab", 9}, {"aaab", 3}, {"xy", 5}}, 3),
+            (std::vector<BytesPair>{{"a", "b"}, {"x", "y"}, {"a", "ab"}}));
   // aaaaa is aa aa a: then aa|aa once and aa|a once in each; the longer right side is greater.
   EXPECT_EQ(learn({{"aaaaa", 2}}, 3), (std::vector<BytesPair>{{"a", "a"}, {"aa", "aa"}, {"aaaa", "a"}}));
+  // aaaaaaa is aa aa aa a: aa|aa twice, before aa|a and x|y with one each.
+  EXPECT_EQ(learn({{"aaaaaaa", 1}, {"xy", 1}}, 3), (std::vector<BytesPair>{{"a", "a"}, {"aa", "aa"}, {"x", "y"}}));
 }
 
 TEST(LearnMerges, StopsWhereNothingIsLeftOrTooRare) {

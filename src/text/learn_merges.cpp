@@ -59,11 +59,9 @@ class Learner {
   bool comes_later(const Candidate& a, const Candidate& b) const;
 
   Slot length(Symbol symbol) const { return static_cast<Slot>(bytes_[symbol].size()); }
-  Slot run_ending_at(Slot slot) const;
-  Slot run_starting_at(Slot slot) const;
   std::int64_t weight(std::size_t& band, Slot slot) const;
   PairId pair_of(Symbol left, Symbol right, PairId& known);
-  void enter(PairId pair, Slot slot);
+  void enter(PairId pair, Slot slot, std::int64_t occurs);
 
   const MergeRules& rules_;
   std::int64_t min_frequency_;
@@ -130,16 +128,11 @@ void Learner::lay_out(std::vector<Word> words) {
 void Learner::count_byte_pairs() {
   std::vector<PairId> known(n_bytes * n_bytes, no_pair);
   std::size_t band = 0;
-  Slot run = 1;  // equal bytes up to and including this slot
   for (Slot slot = 1; slot + 1 < symbols_.size(); ++slot) {
     const Symbol left = symbols_[slot], right = symbols_[slot + 1];
-    if (left == separator || right == separator) {
-      run = 1;
-      continue;
-    }
+    if (left == separator || right == separator) continue;
     const PairId pair = pair_of(left, right, known[left * n_bytes + right]);
-    run = left == right ? run + 1 : 1;
-    if (left != right || run % 2 == 0) pairs_[pair].count += weight(band, slot);
+    pairs_[pair].count += weight(band, slot);
     ++pairs_[pair].size;
     pairs_at_[slot] = pair;
   }
@@ -160,22 +153,6 @@ PairId Learner::pair_of(Symbol left, Symbol right, PairId& known) {
   return known;
 }
 
-// Equal symbols up to the one that starts in the slot. Walking is cheap in the whole: a run of k counts k/2 times as a
-// pair, which is no more than the pair being merged has, and every merge makes the text that much shorter.
-Slot Learner::run_ending_at(Slot slot) const {
-  const Symbol symbol = symbols_[slot];
-  Slot run = 1;
-  for (; symbols_[slot - 1] == symbol; slot -= length(symbol)) ++run;
-  return run;
-}
-
-Slot Learner::run_starting_at(Slot slot) const {
-  const Symbol symbol = symbols_[slot];
-  Slot run = 1;
-  for (; symbols_[slot + length(symbol)] == symbol; slot += length(symbol)) ++run;
-  return run;
-}
-
 // How often the word at the slot occurs; `band` only moves on, so the slots must rise from call to call.
 std::int64_t Learner::weight(std::size_t& band, Slot slot) const {
   if (slot >= bands_[band].end) {
@@ -186,8 +163,9 @@ std::int64_t Learner::weight(std::size_t& band, Slot slot) const {
   return bands_[band].count;
 }
 
-void Learner::enter(PairId pair, Slot slot) {
+void Learner::enter(PairId pair, Slot slot, std::int64_t occurs) {
   pairs_at_[slot] = pair;
+  pairs_[pair].count += occurs;
   ++pairs_[pair].size;
   entered_.emplace_back(pair, slot);
 }
@@ -205,7 +183,6 @@ void Learner::merge(PairId merged) {
   const std::vector<Slot>& list = lists_[std::max({left, right, n_bytes - 1}) - (n_bytes - 1)];
   const Slot begin = pairs_[merged].begin, end = begin + pairs_[merged].size;
   std::size_t band = 0;
-  Slot run = 0;  // of the symbol that is made
   for (Slot i = begin; i < end; ++i) {
     const Slot at = list[i];
     if (pairs_at_[at] != merged) continue;
@@ -214,30 +191,18 @@ void Learner::merge(PairId merged) {
     const std::int64_t occurs = weight(band, at);
     result_.symbols -= occurs;
 
-    // The pairs with both neighbours go. In a run only every second pair was counted.
-    if (neighbour != separator) {
-      const PairId gone = pairs_at_[at - length(neighbour)];
-      if (neighbour != left || run_ending_at(at) % 2 == 0) pairs_[gone].count -= occurs;
-    }
-    if (follower != separator && pairs_at_[middle] != merged) {
-      if (follower != right || run_starting_at(middle) % 2 == 0) pairs_[pairs_at_[middle]].count -= occurs;
-    }
+    // The pairs with both neighbours go.
+    if (neighbour != separator) pairs_[pairs_at_[at - length(neighbour)]].count -= occurs;
+    if (follower != separator) pairs_[pairs_at_[middle]].count -= occurs;
 
     symbols_[at] = symbols_[next - 1] = made;
     pairs_at_[at] = pairs_at_[middle] = no_pair;
 
     // New ones come.
-    run = neighbour == made ? run + 1 : 1;
     if (neighbour != separator) {
-      const PairId pair = pair_of(neighbour, made, before_[neighbour]);
-      if (neighbour != made || run % 2 == 0) pairs_[pair].count += occurs;
-      enter(pair, at - length(neighbour));
+      enter(pair_of(neighbour, made, before_[neighbour]), at - length(neighbour), occurs);
     }
-    if (follower != separator) {
-      const PairId pair = pair_of(made, follower, after_[follower]);
-      pairs_[pair].count += occurs;
-      enter(pair, at);
-    }
+    if (follower != separator) enter(pair_of(made, follower, after_[follower]), at, occurs);
   }
   pairs_[merged].count = 0;
 

@@ -33,7 +33,8 @@ struct LearnedMerges {
 };
 
 // Merges the most frequent pair again and again; of equally frequent pairs the one whose left symbol has the greater
-// bytes (then: whose right symbol has). A pair is counted as often as encoding would merge it, so "aaa" has one "aa".
+// bytes (then: whose right symbol has). Every pair of neighbours counts, as in Sennrich et al. 2016 and Hugging Face's
+// BpeTrainer, though overlapping ones cannot both be merged: "aaa" holds a|a twice.
 // The words may come in any order. `learned` is called now and then with the merges so far.
 LearnedMerges learn_merges(std::vector<Word> words, const MergeRules& rules,
                            const std::function<void(std::int64_t)>& learned = {});
