@@ -244,10 +244,64 @@ TEST(Modify, LetsLatentAttentionChangeItsHeadsOnly) {
       std::string::npos);
 }
 
-TEST(Modify, KeepsSharedExpertsAMultipleOfAnExpert) {
-  const Layer layer = changed("deepseek-v2-lite", [](Changes& c) { c.d_ff = 1000; }).layers[1];
-  EXPECT_EQ(layer.feed_forward.d_ff, 1000);
-  EXPECT_EQ(layer.mixture->shared->d_ff, 2000);
+// DeepSeek-V2-Lite: layer 0 is dense, 10,944 wide; 64 experts of 1,408 and two shared ones, 2,816 together.
+TEST(Modify, ChangesDenseRoutedAndSharedWidthsEachByItself) {
+  struct Widths {
+    std::int64_t dense, expert, shared;
+    bool operator==(const Widths&) const = default;
+  };
+  const auto widths = [](const auto& set) {
+    const Model model = changed("deepseek-v2-lite", set);
+    return Widths{model.layers[0].feed_forward.d_ff, model.layers[1].feed_forward.d_ff,
+                  model.layers[1].mixture->shared->d_ff};
+  };
+  EXPECT_EQ(widths([](Changes& c) { c.d_ff = 1000; }), (Widths{1000, 1408, 2816}));
+  EXPECT_EQ(widths([](Changes& c) { c.match_d_ff = true; }), (Widths{5461, 1408, 2816}));  // 8/3 · 2,048
+  EXPECT_EQ(widths([](Changes& c) { c.d_expert = 1000; }), (Widths{10944, 1000, 2816}));
+  EXPECT_EQ(widths([](Changes& c) { c.d_shared = 1000; }), (Widths{10944, 1408, 1000}));
+  EXPECT_EQ(widths([](Changes& c) { c.d_model = 4096; }), (Widths{21888, 2816, 5632}));
+  EXPECT_EQ(widths([](Changes& c) {
+              c.d_model = 4096;
+              c.d_expert = 7;
+            }),
+            (Widths{21888, 7, 5632}));
+}
+
+TEST(Modify, LeavesDeepseekV3AsPublishedWithItsOwnWidths) {
+  const Model published = find_preset("deepseek-v3");
+  EXPECT_EQ(changed("deepseek-v3", [](Changes& c) { c.d_ff = 18432; }), published);
+  EXPECT_EQ(changed("deepseek-v3",
+                    [](Changes& c) {
+                      c.d_expert = 2048;
+                      c.d_shared = 2048;
+                    }),
+            published);
+}
+
+TEST(Modify, RefusesAWidthThatTheModelHasNothingFor) {
+  EXPECT_NE(complaint("mixtral-8x7b", [](Changes& c) { c.d_ff = 1024; }).find("--d-expert"), std::string::npos);
+  EXPECT_NE(complaint("mixtral-8x7b", [](Changes& c) { c.d_shared = 1024; }).find("--d-shared"), std::string::npos);
+  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.d_expert = 1024; }).find("every layer is dense"), std::string::npos);
+  const Layer made = changed("gpt2", [](Changes& c) {
+                       c.experts = 8;
+                       c.active_experts = 2;
+                       c.d_expert = 1024;
+                     }).layers[3];
+  EXPECT_EQ(made.feed_forward.d_ff, 1024);
+  EXPECT_EQ(made.mixture->n_experts, 8);
+}
+
+TEST(Modify, NamesTheWidthThatCannotFollow) {
+  // 1,408 · 2,049 / 2,048 is no whole number, and the widths given are not asked for
+  const auto wider = [](bool expert) {
+    return complaint("deepseek-v2-lite", [&](Changes& c) {
+      c.d_model = 2049;
+      c.d_ff = 8;
+      if (expert) c.d_expert = 8;
+    });
+  };
+  EXPECT_NE(wider(false).find("--d-expert"), std::string::npos);
+  EXPECT_NE(wider(true).find("--d-shared"), std::string::npos);
 }
 
 TEST(Modify, RefusesNumbersThatMakeNoSense) {

@@ -73,6 +73,23 @@ TEST(ChangedConfig, ReadsBackAsTheChangedModelForEveryFamilyThatCanSaySo) {
   }
 }
 
+TEST(ChangedConfig, SaysTheDenseRoutedAndSharedWidthsOfAMixture) {
+  Changes changes;
+  changes.layers = 3;
+  changes.d_ff = 96;
+  changes.d_expert = 32;
+  changes.d_shared = 96;
+  const Model changed = modify(load_model("deepseek-v2-lite"), changes);
+  const auto config = changed_config(load_config("deepseek-v2-lite"), changed);
+  EXPECT_EQ(config["intermediate_size"], 96);
+  EXPECT_EQ(config["moe_intermediate_size"], 32);
+  EXPECT_EQ(config["n_shared_experts"], 3);
+  EXPECT_TRUE(read_config(config, "deepseek-v2-lite") == changed);
+  changes.d_shared = 80;  // no multiple of an expert, which is what its config.json can say
+  EXPECT_THROW(changed_config(load_config("deepseek-v2-lite"), modify(load_model("deepseek-v2-lite"), changes)),
+               UsageError);
+}
+
 TEST(ChangedConfig, SaysNanoGptsFormAndRefusesWhatTheFamilyCannotSay) {
   Changes changes;
   changes.d_model = 128;

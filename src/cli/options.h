@@ -27,7 +27,7 @@ struct Setting {
 };
 
 // The options as they were written; empty: not given.
-inline constexpr std::size_t n_sizes = 15, n_words = 10;
+inline constexpr std::size_t n_sizes = 17, n_words = 10;
 struct Options {
   std::array<std::string, n_sizes> sizes;
   std::array<std::string, n_words> words;

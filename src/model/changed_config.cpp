@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -110,11 +111,23 @@ class Changer {
     if (!found) config_[usual] = after;
   }
 
+  static const Layer* dense_layer(const Model& model) {
+    const auto found =
+        std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return !l.mixture; });
+    return found == model.layers.end() ? nullptr : &*found;
+  }
+
   void change_feed_forward(const Layer& before, const Layer& after) {
     const std::string own = d_ff_name(from_.family);
     if (before.mixture && after.mixture) {
-      set(before.feed_forward.d_ff, after.feed_forward.d_ff,
-          {stands("moe_intermediate_size") ? "moe_intermediate_size" : own}, own);
+      const std::string expert = stands("moe_intermediate_size") ? "moe_intermediate_size" : own;
+      set(before.feed_forward.d_ff, after.feed_forward.d_ff, {expert}, expert);
+      const Layer *dense = dense_layer(from_), *changed = dense_layer(to_);
+      if (dense != nullptr && changed != nullptr) set(dense->feed_forward.d_ff, changed->feed_forward.d_ff, {own}, own);
+      if (before.mixture->shared && after.mixture->shared) {  // so many times an expert
+        set(before.mixture->shared->d_ff / before.feed_forward.d_ff,
+            after.mixture->shared->d_ff / after.feed_forward.d_ff, {"n_shared_experts"}, "n_shared_experts");
+      }
       set(before.mixture->n_experts, after.mixture->n_experts, {"num_local_experts", "num_experts", "n_routed_experts"},
           "num_local_experts");
       set(before.mixture->n_active, after.mixture->n_active, {"num_experts_per_tok", "experts_per_token"},

@@ -113,13 +113,16 @@ void change_widths(Model& model, const Changes& changes) {
   for (Layer& layer : model.layers) {
     change_heads(layer.attention, old_width, width, changes);
     if (layer.cross_attention) fit_cross_attention(layer, width);
-    const bool settled = changes.d_ff || changes.match_d_ff;
-    if (!settled) {
-      layer.feed_forward.d_ff = scaled(layer.feed_forward.d_ff, width, old_width, "d_ff", "--d-ff");
-      if (layer.mixture && layer.mixture->shared)
-        layer.mixture->shared->d_ff =
-            scaled(layer.mixture->shared->d_ff, width, old_width, "the shared experts' d_ff", "--d-ff");
+    const auto follow = [&](std::int64_t& size, bool settled, const char* what, const char* option) {
+      if (!settled) size = scaled(size, width, old_width, what, option);
+    };
+    if (!layer.mixture) {
+      follow(layer.feed_forward.d_ff, changes.d_ff || changes.match_d_ff, "d_ff", "--d-ff");
+      continue;
     }
+    follow(layer.feed_forward.d_ff, changes.d_expert.has_value(), "the width of an expert", "--d-expert");
+    if (layer.mixture->shared)
+      follow(layer.mixture->shared->d_ff, changes.d_shared.has_value(), "the width of the shared expert", "--d-shared");
   }
 }
 
@@ -137,7 +140,28 @@ void set_form(FeedForward& feed_forward, Changes::FeedForwardForm form) {
   if (feed_forward != old) feed_forward.clamp = 0.0;  // gpt-oss's clamp belongs to its own SwiGLU
 }
 
+// A width that the model has nothing for would change nothing: better to say so.
+void check_feed_forward_widths(const Model& model, const Changes& changes) {
+  bool dense = false, experts = false, shared = false;
+  for (const Layer& layer : model.layers) {
+    dense = dense || !layer.mixture;
+    experts = experts || layer.mixture;
+    shared = shared || (layer.mixture && layer.mixture->shared);
+  }
+  if ((changes.d_ff || changes.match_d_ff) && !dense)
+    refuse(
+        "--d-ff is the width of a dense feed-forward, but here every layer is a mixture; say the width of its experts "
+        "with --d-expert");
+  if (changes.d_expert && !experts)
+    refuse(
+        "--d-expert is the width of an expert, but here every layer is dense; say its width with --d-ff, or make it a "
+        "mixture with --experts and --active-experts");
+  if (changes.d_shared && !shared)
+    refuse("--d-shared is the width of the shared expert of a mixture, but here no layer has one");
+}
+
 void change_feed_forward(Model& model, const Changes& changes) {
+  check_feed_forward_widths(model, changes);
   for (Layer& layer : model.layers) {
     FeedForward& feed_forward = layer.feed_forward;
     FeedForward* shared = layer.mixture && layer.mixture->shared ? &*layer.mixture->shared : nullptr;
@@ -145,12 +169,14 @@ void change_feed_forward(Model& model, const Changes& changes) {
       set_form(feed_forward, *changes.ffn);
       if (shared) set_form(*shared, *changes.ffn);
     }
-    if (!changes.d_ff && !changes.match_d_ff) continue;
-    const std::int64_t old = feed_forward.d_ff;
-    const std::int64_t matched = feed_forward.gated ? (16 * model.d_model + 3) / 6 : 4 * model.d_model;
-    feed_forward.d_ff = changes.d_ff.value_or(matched);
-    if (shared)
-      shared->d_ff = scaled(shared->d_ff, feed_forward.d_ff, old, "the shared experts' d_ff", "another --d-ff");
+    if (shared) shared->d_ff = changes.d_shared.value_or(shared->d_ff);
+    if (layer.mixture) {
+      feed_forward.d_ff = changes.d_expert.value_or(feed_forward.d_ff);
+    } else if (changes.match_d_ff) {
+      feed_forward.d_ff = feed_forward.gated ? (16 * model.d_model + 3) / 6 : 4 * model.d_model;
+    } else {
+      feed_forward.d_ff = changes.d_ff.value_or(feed_forward.d_ff);
+    }
   }
 }
 
@@ -309,6 +335,8 @@ Model modify(Model model, const Changes& changes) {
   check_given("--kv-heads", changes.kv_heads);
   check_given("--d-head", changes.d_head);
   check_given("--d-ff", changes.d_ff);
+  check_given("--d-expert", changes.d_expert);
+  check_given("--d-shared", changes.d_shared);
   check_given("--vocab", changes.vocab);
   check_given("--context", changes.context);
   check_given("--window", changes.window, 0);
@@ -317,6 +345,7 @@ Model modify(Model model, const Changes& changes) {
   if (changes.d_ff && changes.match_d_ff) refuse("--d-ff is both a number and match; expected one of them");
 
   if (changes.layers) change_layers(model, *changes.layers);
+  if (changes.experts || changes.active_experts) change_experts(model, changes);  // widths ask what a layer then is
   if (changes.d_model || changes.heads || changes.kv_heads || changes.d_head) change_widths(model, changes);
   change_feed_forward(model, changes);
   model.vocab_size = changes.vocab.value_or(model.vocab_size);
@@ -328,7 +357,6 @@ Model modify(Model model, const Changes& changes) {
   if (changes.bias) change_bias(model, *changes.bias);
   if (changes.qkv_bias) change_qkv_bias(model, *changes.qkv_bias);
   if (changes.window) change_window(model, *changes.window);
-  if (changes.experts || changes.active_experts) change_experts(model, changes);
   if (changes.cross_attention) change_cross_attention(model, *changes.cross_attention);
   try {
     validate(model);

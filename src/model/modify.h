@@ -3,7 +3,7 @@
 // A change touches what it names, and the sizes that were derived from it follow:
 //   d_head       d_model / heads, where it was that before; else it stays
 //   kv_heads     as many as heads, where it was that before; else they stay
-//   d_ff         keeps its ratio to d_model
+//   d_ff         keeps its ratio to d_model, and so do the widths of experts and of the shared expert
 //   score scale  1/√d_head, where it was that before;  rotated elements keep their share of a head
 // What cannot follow exactly is a reckon::UsageError that asks for the missing size.
 #pragma once
@@ -26,8 +26,9 @@ struct Changes {
   std::optional<std::int64_t> layers;
   std::optional<std::int64_t> d_model;
   std::optional<std::int64_t> heads, kv_heads, d_head;  // latent attention can only change its heads
-  // Of every feed-forward, an expert included; shared experts keep their multiple of an expert.
-  std::optional<std::int64_t> d_ff;
+  // Each width by itself: of dense feed-forwards, of routed experts, of the shared expert (all shared ones together).
+  // One that the model has nothing for is refused.
+  std::optional<std::int64_t> d_ff, d_expert, d_shared;
   // d_ff such that a feed-forward's matrices hold 8·d² elements: 4·d plain, the whole number nearest 8/3·d gated.
   bool match_d_ff = false;
   std::optional<std::int64_t> vocab, context;

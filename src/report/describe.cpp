@@ -173,7 +173,12 @@ nlohmann::ordered_json architecture_json(const Model& model) {
                                  {"cross_attention", crosses(model)},
                                  {"n_experts", mixture == nullptr ? 0 : mixture->mixture->n_experts},
                                  {"n_active_experts", mixture == nullptr ? 0 : mixture->mixture->n_active}};
-  if (mixture != nullptr) json["d_expert"] = mixture->feed_forward.d_ff;
+  json["n_dense_layers"] =
+      std::count_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return !l.mixture; });
+  if (mixture != nullptr) {
+    json["d_expert"] = mixture->feed_forward.d_ff;
+    if (mixture->mixture->shared) json["d_shared"] = mixture->mixture->shared->d_ff;
+  }
   return json;
 }
 
