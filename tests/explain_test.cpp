@@ -112,6 +112,16 @@ TEST(Explain, mini_gpt_shows_the_numbers_of_the_derivation_by_hand) {
   expect_contains(text, "128 tokens");         // T = 2·d
 }
 
+TEST(Explain, long_contexts_are_those_of_the_phase) {
+  const char* const square = "Scores and mixing grow with the square";
+  expect_contains(page("llama-3-8b", Format::markdown), square);
+  const Workload decode = workload_of(Phase::decode);
+  const std::string text = page("llama-3-8b", Format::markdown, decode);
+  EXPECT_EQ(text.find(square), std::string::npos);
+  expect_contains(text, "From 5,120 tokens on");
+  expect_contains(page("mistral-7b-v0.1", Format::markdown, decode), "less than the projections at any length");
+}
+
 TEST(Explain, formulas_say_what_a_layer_really_does) {
   using Lines = std::vector<std::string>;
   EXPECT_EQ(find_step(steps_of_model("gpt2"), "attention/query").formulas,

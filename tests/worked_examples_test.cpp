@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "count/crossover.h"
 #include "count/rules.h"
 #include "model/modify.h"
 
@@ -253,6 +254,59 @@ TEST(WorkedRules, ScoresAndMixingMeetTheProjectionsOfGpt2At1536Tokens) {
   changes.context = 1536;
   const Ledger ledger = count(changed("gpt2", changes));
   EXPECT_EQ(pairwise_flops(ledger), flops_of(ledger, "query, key, value") + flops_of(ledger, "output"));
+}
+
+// By hand: the projections of a token over 2·(what a pair costs).
+//   deepseek-v3, decode    (7168·1536 + 1536·24576 + 7168·576 + 128·256·512 + 16384·7168) / (128·(576 + 512)) = 1343.5
+//   llama-3-8b, exact      ½(T + 1)·2·4096 = 2·4096² + 2·4096·1024 at T = 10,239
+//   mistral-7b-v0.1        a window of 4,096 everywhere: at most 2·4096·4096 a token against 2·4096² + 2·4096·1024
+TEST(WorkedRules, TheCrossoverIsThatOfThePhaseAndOfTheWayToCount) {
+  const auto length = [](const char* name, Phase phase, Causal causal) {
+    Workload workload = workload_of(phase);
+    workload.causal = causal;
+    return crossover(load_model(name), workload);
+  };
+  EXPECT_EQ(length("deepseek-v3", Phase::decode, Causal::full), 1344);
+  EXPECT_EQ(length("deepseek-v3", Phase::forward, Causal::full), 4568);  // rebuilt: 187,105,280 / (128·(192 + 128))
+  EXPECT_EQ(length("llama-3-8b", Phase::forward, Causal::full), 5120);
+  EXPECT_EQ(length("llama-3-8b", Phase::forward, Causal::exact), 10239);
+  EXPECT_EQ(length("llama-3-8b", Phase::train, Causal::exact), 10239);
+  EXPECT_EQ(length("llama-3-8b", Phase::decode, Causal::exact), 5120);
+  EXPECT_EQ(length("mistral-7b-v0.1", Phase::forward, Causal::full), 5120);
+  EXPECT_EQ(length("mistral-7b-v0.1", Phase::forward, Causal::exact), std::nullopt);
+  EXPECT_EQ(length("mistral-7b-v0.1", Phase::decode, Causal::full), std::nullopt);
+}
+
+TEST(WorkedRules, RowsReallyCrossAtTheCrossover) {
+  const auto reached = [](const std::string& name, Workload workload, std::int64_t length) {
+    Model model = load_model(name);
+    model.context = std::max(model.context, length);
+    (workload.phase == Phase::decode ? workload.past : workload.tokens) =
+        length - (workload.phase == Phase::decode ? 1 : 0);
+    std::int64_t pairs = 0, projections = 0;
+    for (const Row& row : rows(count(model, workload), Quantity::matmul, By::component)) {
+      if (row.group == "attention") (row.name == "scores" || row.name == "mixing" ? pairs : projections) += row.value;
+    }
+    return pairs >= projections;
+  };
+  for (const char* name : {"gpt2", "llama-3.1-70b", "gemma-3-1b", "gemma-2-9b", "gpt-oss-20b", "deepseek-v2-lite",
+                           "mistral-7b-v0.1", "falcon-7b", "mini-gpt", "phi-3-mini"}) {
+    for (Phase phase : {Phase::forward, Phase::prefill, Phase::decode, Phase::train}) {
+      for (Causal causal : {Causal::full, Causal::exact}) {
+        SCOPED_TRACE(testing::Message() << name << " " << static_cast<int>(phase) << " " << static_cast<int>(causal));
+        Workload workload = workload_of(phase);
+        workload.causal = causal;
+        workload.tokens = phase == Phase::decode ? 1 : 0;
+        const auto length = crossover(load_model(name), workload);
+        if (length) {
+          EXPECT_TRUE(reached(name, workload, *length)) << *length;
+          EXPECT_FALSE(reached(name, workload, *length - 1)) << *length;
+        } else {
+          EXPECT_FALSE(reached(name, workload, 1 << 20));
+        }
+      }
+    }
+  }
 }
 
 TEST(WorkedRules, DoublingALongContextQuadruplesScoresAndMixing) {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "count/crossover.h"
+
 namespace reckon {
 namespace {
 
@@ -44,22 +46,6 @@ double sum_forward(const Ledger& ledger, bool matmul, Accept accept) {
   return sum;
 }
 
-bool pairwise(const WorkEntry& entry) {
-  return entry.place.path == "attention/scores" || entry.place.path == "attention/mixing";
-}
-
-// The context at which scores and mixing cost as much as the projections: the one grows with T², the other with T.
-double crossover(const Model& model) {
-  Workload workload;
-  workload.tokens = std::min<std::int64_t>(model.context, 64);
-  const Ledger ledger = count(model, workload);
-  const double pairs = sum_forward(ledger, true, pairwise);
-  const double projections = sum_forward(ledger, true, [](const WorkEntry& entry) {
-    return entry.place.path.starts_with("attention/") && !pairwise(entry);
-  });
-  return projections / pairs * real(workload.tokens);
-}
-
 // Two RMSNorms a layer and one at the end, over the whole width: what the rule for norms assumes.
 bool plain_rms_norms(const Model& model) {
   const auto rms = [](const std::optional<Norm>& norm) { return norm && norm->kind == Norm::Kind::rms; };
@@ -75,11 +61,6 @@ bool whole_rope(const Model& model) {
   return std::all_of(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
     return layer.attention.rope && layer.attention.rope->dims == layer.attention.d_head;
   });
-}
-
-bool has_window(const Model& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const Layer& layer) { return layer.attention.window > 0; });
 }
 
 Ledger training_ledger(const Model& model, const Ledger& ledger) {
@@ -102,6 +83,21 @@ constexpr const char* exercise_reference = "the usual hand calculation";
 std::optional<double> Rule::error() const {
   if (!exact || *exact == 0) return std::nullopt;
   return estimate / *exact - 1;
+}
+
+Rule crossover_rule(const Model& model, const Workload& workload) {
+  Rule rule{"T = 2·d",
+            "context at which scores and mixing cost as much as the projections",
+            2 * real(model.d_model),
+            std::nullopt,
+            "tokens",
+            exercise_reference};
+  if (const auto length = crossover(model, workload)) {
+    rule.exact = real(*length);
+  } else {
+    rule.meaning += " (here at none)";
+  }
+  return rule;
 }
 
 std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, double train_tokens) {
@@ -136,10 +132,7 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
                        (forward + backward) * train_tokens, "FLOPs", kaplan_reference});
     }
   }
-  if (!has_window(model)) {
-    rules.push_back({"T = 2·d", "context at which scores and mixing cost as much as the projections", 2 * s.d_model,
-                     crossover(model), "tokens", exercise_reference});
-  }
+  rules.push_back(crossover_rule(model, ledger.workload));
   if (plain_rms_norms(model) && ledger.workload.logits == Logits::all) {
     rules.push_back({"3·(2·L + 1)·T·d", "element-wise FLOPs of RMSNorm, forward",
                      3 * (2 * s.layers + 1) * s.batch * s.tokens * s.d_model,

@@ -24,6 +24,10 @@ struct Rule {
 // The rules that apply to the model and workload. `train_tokens` (0: none) asks for the compute of a whole training.
 std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, double train_tokens = 0);
 
+// T = 2·d, beside the shortest context at which scores and mixing cost at least as much as the projections of
+// attention in this phase, and counted this way; `exact` is none where they never do.
+Rule crossover_rule(const Model& model, const Workload& workload);
+
 enum class Convention { exact, kaplan, palm, megatron, chinchilla };
 
 // The FLOPs of the workload as a publication counts them, beside the exact matmul FLOPs.

@@ -370,13 +370,37 @@ class Page {
     }
     add(Paragraph{text + fmt::format(". A full context of {} tokens takes {} bytes ({}).", grouped(model_.context),
                                      grouped(cache.full), binary_bytes(cache.full))});
-    for (const Rule& rule : rules_of_thumb(model_, ledger_)) {
-      if (rule.unit != "tokens" || !rule.exact) continue;
-      add(Paragraph{fmt::format(
-          "Scores and mixing grow with the square of the tokens, the projections in proportion. They cost "
-          "the same at {} tokens (the rule {} says {}); beyond, attention is what a longer context pays for.",
-          grouped(*rule.exact), rule.name, grouped(rule.estimate))});
+    add(Paragraph{growth_of_pairs() + " " + crossing()});
+  }
+
+  bool windows_everywhere() const {
+    return std::all_of(model_.layers.begin(), model_.layers.end(),
+                       [](const Layer& l) { return l.attention.window > 0; });
+  }
+
+  // What scores and mixing follow in this phase, and counted this way.
+  std::string growth_of_pairs() const {
+    const Workload& w = ledger_.workload;
+    if (w.phase == Phase::decode) {
+      return std::string("For each new token, scores and mixing grow in proportion to the tokens before it") +
+             (windows_everywhere() ? " until the windows are full" : "") + "; the projections stay as they are.";
     }
+    if (w.causal == Causal::exact && windows_everywhere()) {
+      return "Once the windows are full, scores and mixing grow in proportion to the tokens, as the projections do.";
+    }
+    return "Scores and mixing grow with the square of the tokens, the projections in proportion.";
+  }
+
+  std::string crossing() const {
+    const Rule rule = crossover_rule(model_, ledger_.workload);
+    if (!rule.exact) {
+      return fmt::format("Here they cost less than the projections at any length (the rule {} says {} tokens).",
+                         rule.name, grouped(rule.estimate));
+    }
+    return fmt::format(
+        "From {} tokens on they cost as much as the projections or more (the rule {} says {}); beyond, attention is "
+        "what a longer context pays for.",
+        grouped(*rule.exact), rule.name, grouped(rule.estimate));
   }
 
   const Model& model_;
