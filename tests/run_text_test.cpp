@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "model/end_of_text.h"
+#include "model/boundary_ids.h"
 #include "paths.h"
 #include "program_fixture.h"
 #include "text/continuation.h"
@@ -213,6 +213,62 @@ TEST_F(RunText, ATokenizerOfAnotherModelIsRefused) {
                    sentence);
   expect_complaint({"generate", "mini-gpt", "--random", "1", "text"}, 2, "comes without a tokenizer");
   expect_complaint({"generate", tiny + "gpt2", "text"}, 1, "neither tokenizer.json nor vocab.json");
+}
+
+TEST_F(RunText, AnEmptyPromptStartsFromTheModelsFirstToken) {
+  const auto empty = [](const std::string& model) {
+    return std::vector<std::string>{"generate", model,      "", "--tokenizer", "bytes", "--temperature",
+                                    "0",        "--tokens", "3"};
+  };
+  const std::string model = with_end(nullptr);
+  const auto set_first = [&](const Json& id) {
+    Json config = Json::parse(text_of(model + "/config.json"));
+    config["bos_token_id"] = id;
+    std::ofstream(model + "/config.json") << config;
+  };
+  set_first(nullptr);
+  expect_complaint(empty(model), 2,
+                   "the prompt is empty, and neither the tokenizer nor '" + model +
+                       "' has a token that begins a text; expected some text");
+  expect_complaint({"generate", "mini-gpt", "--random", "1", "", "--tokenizer", "bytes"}, 2, "the prompt is empty");
+  set_first(7);
+  const Json started = json(empty(model));
+  EXPECT_EQ(started["prompt_ids"], Json({7}));
+  EXPECT_EQ(started["ids"], json({"generate", model, "--ids", "7", "--temperature", "0", "--tokens", "3"})["ids"]);
+  set_first(10'000);
+  expect_complaint(empty(model), 2, "id 10000 is outside the vocabulary of");
+  expect_complaint({"generate", model}, 2, "give the prompt either as text or with --ids");
+  expect_complaint({"generate", model, "", "--ids", "7"}, 2, "give the prompt either as text or with --ids");
+}
+
+TEST_F(RunText, AnEmptyPromptIsTheTokenizersOwnFirstTokenWhereItHasOne) {
+  if (!fs::exists(stories)) GTEST_SKIP() << "there is no ../shared/data/stories260K";
+  const Result told = run({"generate", stories.string(), "", "--temperature", "0", "--tokens", "4"});
+  EXPECT_EQ(told.code, 0) << told.err;
+  EXPECT_TRUE(told.out.starts_with("Once upon a")) << told.out;  // as nearly all stories of its training do
+}
+
+TEST_F(RunText, ExplainsThePromptWithATokenizerThatFits) {
+  const std::string tokenizer = project_folder() + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
+  expect_complaint({"explain", "mini-gpt", "--prompt", "Once upon a time", "--tokenizer", tokenizer}, 1,
+                   "the tokenizer has 8,192 tokens, more than the vocabulary of mini-gpt, 512");
+  expect_complaint({"explain", "mini-gpt", "--prompt", "Once"}, 2,
+                   "the preset 'mini-gpt' comes without a tokenizer; give one with --tokenizer (bytes, gpt2, "
+                   "cl100k_base, o200k_base, a tokenizer.json or a folder), or --tokens N");
+  expect_complaint({"explain", "mini-gpt", "--prompt", "", "--tokenizer", "bytes"}, 2, "the prompt is empty");
+  expect_complaint({"explain", "mini-gpt", "--prompt", "a", "--tokens", "3", "--tokenizer", "bytes"}, 2,
+                   "give either --prompt or --tokens");
+  expect_complaint({"explain", "mini-gpt", "--tokenizer", "bytes"}, 2, "--tokenizer is for a text; give --prompt too");
+  const std::vector<std::string> asked = {"explain",  "mini-gpt",         "--vocab",     "8192",
+                                          "--prompt", "Once upon a time", "--tokenizer", tokenizer};
+  const Result explained = run(asked);
+  EXPECT_EQ(explained.code, 0) << explained.err;
+  EXPECT_EQ(explained.out.substr(0, explained.out.find('\n')),
+            "The prompt 'Once upon a time' is 4 tokens (piece=id): Once=3527 · ␣upon=597 · ␣a=258 · ␣time=673");
+  const Json facts = json(asked);
+  EXPECT_EQ(facts["workload"]["tokens"], 4);
+  EXPECT_EQ(facts["prompt"]["ids"], Json({3527, 597, 258, 673}));
+  EXPECT_EQ(facts["prompt"]["pieces"], Json({"Once", " upon", " a", " time"}));
 }
 
 TEST_F(RunText, WhatCannotBeScoredIsRefused) {

@@ -70,6 +70,35 @@ TEST_F(ProgramTest, TokenizeShowsPiecesWithIdsAndBytes) {
   EXPECT_NE(out.find("20 75 70 6f 6e"), std::string::npos) << out;
 }
 
+TEST_F(ProgramTest, AnEmptyTextIsATextWithoutTokens) {
+  EXPECT_EQ(run({"tokenize", "--tokenizer", "bytes", ""}).out, "\n");
+  EXPECT_EQ(json({"tokenize", "--tokenizer", "bytes", ""}).at("ids"), Json::array());
+  EXPECT_EQ(json({"tokenize", "--tokenizer", "bytes", "", "--count"}).at("statistics").at("tokens"), 0);
+  EXPECT_EQ(run({"tokenize", "--tokenizer", "bytes", "", "--show"}).code, 0);
+  std::ofstream(folder_ / "empty");
+  EXPECT_EQ(run({"tokenize", "--tokenizer", "bytes", "--file", (folder_ / "empty").string()}).out, "\n");
+  // A tokenizer that puts its own first token before every text.
+  const std::string first = (folder_ / "first.json").string();
+  Json tokenizer = Json::parse(text_of(golden));
+  tokenizer["post_processor"] = {
+      {"type", "TemplateProcessing"},
+      {"single", {{{"SpecialToken", {{"id", "!"}, {"type_id", 0}}}}, {{"Sequence", {{"id", "A"}, {"type_id", 0}}}}}},
+      {"pair", Json::array()},
+      {"special_tokens", {{"!", {{"id", "!"}, {"ids", {0}}, {"tokens", {"!"}}}}}}};
+  std::ofstream(first) << tokenizer;
+  EXPECT_EQ(run({"tokenize", "--tokenizer", first, ""}).out, "0\n");
+  EXPECT_EQ(run({"tokenize", "--tokenizer", first, "", "--no-special"}).out, "\n");
+}
+
+TEST_F(ProgramTest, NamesOnlyTokenizersThatCanBeHad) {
+  // Ranks of OpenAI's other encodings are read where they are, but nothing fetches them.
+  for (const char* name : {"p50k_base", "nothing-here"}) {
+    expect_complaint({"tokenize", "--tokenizer", name, "a"}, 1,
+                     std::string("there is no tokenizer '") + name +
+                         "'; expected bytes, one of the names gpt2 cl100k_base o200k_base, a file or a folder");
+  }
+}
+
 TEST_F(ProgramTest, TokenizeSaysWhatIsWrong) {
   expect_complaint({"tokenize"}, 2, "no text is given; expected one of TEXT, --file and --decode");
   expect_complaint({"tokenize", "a", "--decode", "1"}, 2, "several texts are given");

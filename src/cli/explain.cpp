@@ -6,14 +6,14 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "files/quote.h"
+#include "cli/run_text.h"
 #include "model/modify.h"
 #include "network/forward.h"
-#include "text/load.h"
-#include "text/tokenizer.h"
+#include "report/tokens.h"
 
 namespace reckon::cli {
 
@@ -33,26 +33,29 @@ void add_explain(CLI::App& program) {
                   "  reckon explain gpt2 --phase train    with the way back and the optimizer\n"
                   "  reckon explain deepseek-v3 --format markdown --output page.md");
   add_model(command, given->model);
-  command.add_option("--prompt", given->prompt, "walk the tokens of this text through")->type_name("TEXT");
-  command.add_option("--tokenizer", given->tokenizer, "its tokenizer's name, file or folder (the model's)")
-      ->type_name("NAME");
+  CLI::Option& prompt =
+      *command.add_option("--prompt", given->prompt, "walk the tokens of this text through")->type_name("TEXT");
+  add_tokenizer_option(command, given->tokenizer);
   add_workload(command, given->options);
   add_modifiers(command, given->options);
   add_output(command, given->output);
-  command.callback([given] {
+  command.callback([given, &prompt, &tokens = *command.get_option("--tokens")] {
+    if (prompt.count() > 0 && tokens.count() > 0) throw UsageError("give either --prompt or --tokens");
+    if (prompt.count() == 0 && !given->tokenizer.empty())
+      throw UsageError("--tokenizer is for a text; give --prompt too");
     Setting setting = read_options(given->options);
-    Paragraph tokens;
-    if (!given->prompt.empty()) {
-      const Tokenizer tokenizer = load_tokenizer(given->tokenizer.empty() ? given->model : given->tokenizer);
-      const std::vector<TokenId> ids = tokenizer.encode(given->prompt);
-      setting.workload.tokens = static_cast<std::int64_t>(ids.size());
-      tokens.text =
-          fmt::format("The prompt {} is {} tokens: {}.", quote(given->prompt), ids.size(), fmt::join(ids, ", "));
-    }
     const Model model = modify(load_model(given->model), setting.changes);
+    std::optional<Tokenizer> tokenizer;
+    std::vector<TokenId> ids;
+    if (prompt.count() > 0) {
+      tokenizer = model_tokenizer(given->tokenizer, given->model, ", or --tokens N");
+      ids = prompt_ids(*tokenizer, given->prompt, given->model);
+      check_vocabulary(ids, *tokenizer, model);
+      setting.workload.tokens = std::ssize(ids);
+    }
     note_past_context(model, resolve(model, setting.workload));
     Document document = explain(model, setting.workload);
-    if (!tokens.text.empty()) document.parts.insert(document.parts.begin(), tokens);
+    if (tokenizer) add_prompt(document, *tokenizer, given->prompt, ids);
     write_report(document, given->output);
   });
 }

@@ -19,7 +19,7 @@
 #include "cli/run_text.h"
 #include "count/ledger.h"
 #include "files/numbers.h"
-#include "model/end_of_text.h"
+#include "model/boundary_ids.h"
 #include "report/generation.h"
 #include "report/run.h"
 #include "run/ids.h"
@@ -33,7 +33,7 @@ struct GenerateOptions {
   RunOptions run;
   std::string prompt, ids, stop_ids, tokenizer, profile;
   std::vector<std::string> stops;
-  bool tokens_given = false, ignore_eos = false;
+  bool prompt_given = false, tokens_given = false, ignore_eos = false;
   std::int64_t context = 0;
   Generation generation;
   Output output;
@@ -135,8 +135,8 @@ std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::i
 }
 
 void run(const GenerateOptions& asked) {
-  if (asked.prompt.empty() == asked.ids.empty()) throw UsageError("give the prompt either as text or with --ids");
-  if (asked.prompt.empty() && !asked.stops.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
+  if (asked.prompt_given == !asked.ids.empty()) throw UsageError("give the prompt either as text or with --ids");
+  if (!asked.prompt_given && !asked.stops.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
   if (asked.generation.logprobs > 0 && asked.output.format != "json") {
     throw UsageError("--logprobs are reported in JSON; give --format json too");
   }
@@ -148,13 +148,14 @@ void run(const GenerateOptions& asked) {
   Generation generation = asked.generation;
   if (!asked.stop_ids.empty()) generation.stop_ids = parse_ids(asked.stop_ids, "--stop-ids");
   std::vector<std::int32_t> ends;
-  if (asked.ids.empty() && !asked.ignore_eos) ends = end_of_text_ids(asked.run.model);
+  if (asked.prompt_given && !asked.ignore_eos) ends = end_of_text_ids(asked.run.model);
   Loaded loaded = load(asked.run);
   check_ids(generation.stop_ids, loaded.model.vocab_size);
   generation.stop_ids.insert(generation.stop_ids.end(), ends.begin(), ends.end());
   std::optional<Tokenizer> tokenizer;
-  if (asked.ids.empty()) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model);
-  const std::vector<std::int32_t> prompt = tokenizer ? tokenizer->encode(asked.prompt) : parse_ids(asked.ids);
+  if (asked.prompt_given) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
+  const std::vector<std::int32_t> prompt =
+      tokenizer ? prompt_ids(*tokenizer, asked.prompt, asked.run.model) : parse_ids(asked.ids);
   if (tokenizer) check_vocabulary(prompt, *tokenizer, loaded.model);
   const auto length = static_cast<std::int64_t>(prompt.size());
   const std::int64_t context = longest_run(loaded.model, asked.context);
@@ -228,7 +229,8 @@ void add_generate(CLI::App& program) {
                   "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json",
                   false);
   add_run(command, asked->run);
-  command.add_option("PROMPT", asked->prompt, "the text to continue");
+  CLI::Option& prompt = *command.add_option(
+      "PROMPT", asked->prompt, "the text to continue; \"\": from the token that begins a text, where there is one");
   command.add_option("--ids", asked->ids, "the prompt as ids, instead of text")->type_name("1,2,3");
   add_tokenizer_option(command, asked->tokenizer);
   command.add_option("--stop", asked->stops, "text that ends the generation, and is not shown; may be repeated")
@@ -268,7 +270,8 @@ void add_generate(CLI::App& program) {
   add_output(command, asked->output);
   command.get_option("--format")->description("table: the text or ids alone; others: a report (table)");
   command.get_option("--output")->description("write that to this file, in one step; -: standard output");
-  command.callback([asked, &tokens] {
+  command.callback([asked, &prompt, &tokens] {
+    asked->prompt_given = prompt.count() > 0;
     asked->tokens_given = tokens.count() > 0;
     run(*asked);
   });

@@ -114,11 +114,17 @@ std::string squeezed(std::string text) {
   return text;
 }
 
-// An option with an empty value (a script's unset variable) is a mistake, not the same as no option.
+// "--prompt TEXT", "[TEXT]".
+bool takes_text(const CLI::Option& option) {
+  return option.get_type_name() == "TEXT" || option.get_single_name() == "TEXT";
+}
+
+// An option with an empty value (a script's unset variable) is a mistake, not the same as no option. But an empty text
+// is a text.
 void refuse_empty_values(CLI::App& program) {
   for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
     for (CLI::Option* option : command->get_options()) {
-      if (option->get_expected_max() == 0) continue;  // a flag
+      if (option->get_expected_max() == 0 || takes_text(*option)) continue;  // a flag, or a text
       option->check(
           [](const std::string& value) { return value.empty() ? std::string("its value is empty") : std::string(); });
     }

@@ -10,7 +10,9 @@
 #include "files/numbers.h"
 #include "files/quote.h"
 #include "files/read_text.h"
+#include "model/boundary_ids.h"
 #include "model/load.h"
+#include "run/ids.h"
 #include "text/load.h"
 #include "text/tiktoken.h"
 
@@ -21,14 +23,27 @@ void add_tokenizer_option(CLI::App& command, std::string& tokenizer) {
   command.add_option("--tokenizer", tokenizer, "a tokenizer's name, file or folder (the model's)")->type_name("NAME");
 }
 
-Tokenizer model_tokenizer(const std::string& named, const std::string& model) {
+Tokenizer model_tokenizer(const std::string& named, const std::string& model, const std::string& or_else) {
   if (!named.empty()) return load_tokenizer(named);
   if (is_model_path(model)) {
     std::error_code none;
     return load_tokenizer(fs::is_directory(model, none) ? model : (fs::path(model).parent_path() / ".").string());
   }
   if (ranked_encoding(model)) return load_tokenizer(model);
-  throw UsageError(fmt::format("the preset {} comes without a tokenizer; give --tokenizer, or ids", quote(model)));
+  throw UsageError(fmt::format(
+      "the preset {} comes without a tokenizer; give one with --tokenizer (bytes, {}, a tokenizer.json or a "
+      "folder){}",
+      quote(model), fmt::join(fetched_encodings, ", "), or_else));
+}
+
+std::vector<std::int32_t> prompt_ids(const Tokenizer& tokenizer, const std::string& prompt, const std::string& model) {
+  std::vector<std::int32_t> ids = tokenizer.encode(prompt);
+  if (!ids.empty()) return ids;
+  if (const std::optional<std::int32_t> first = begin_of_text_id(model)) return {*first};
+  throw UsageError(
+      fmt::format("the prompt is empty, and neither the tokenizer nor {} has a token that begins a text; expected some "
+                  "text",
+                  quote(model)));
 }
 
 void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokenizer, const Model& model) {
@@ -41,6 +56,7 @@ void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokeni
   }
   for (const std::int32_t id : ids) {
     if (id < model.vocab_size) continue;
+    if (static_cast<std::size_t>(id) >= tokenizer.size()) check_ids({&id, 1}, model.vocab_size);  // of the config's own
     throw UsageError(
         fmt::format("the tokenizer gives {} the id {}, but {} has a vocabulary of {}: they do not belong together",
                     quote(tokenizer.bytes(id)), id, model.name, grouped(model.vocab_size)));

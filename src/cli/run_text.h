@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "files/mapped_file.h"
 #include "text/tokenizer.h"
@@ -19,8 +20,13 @@ class App;
 namespace reckon::cli {
 
 void add_tokenizer_option(CLI::App& command, std::string& tokenizer);  // --tokenizer
-// The one that was named, or else that of the model: in its folder, or of its name.
-Tokenizer model_tokenizer(const std::string& named, const std::string& model);
+// The one that was named, or else that of the model: in its folder, or of its name. `or_else` is what the command takes
+// instead of text: ", or ids with --ids".
+Tokenizer model_tokenizer(const std::string& named, const std::string& model, const std::string& or_else);
+
+// The ids of a prompt. An empty one is what the tokenizer adds to any text, or else the model's own first token;
+// UsageError where there is neither.
+std::vector<std::int32_t> prompt_ids(const Tokenizer& tokenizer, const std::string& prompt, const std::string& model);
 
 // Throws UsageError where a text has ids that the model has no embedding for: the tokenizer is another model's.
 void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokenizer, const Model& model);

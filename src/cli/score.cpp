@@ -36,7 +36,7 @@ Text read(const ScoreOptions& asked, const Model& model) {
   constexpr std::uint64_t largest = std::uint64_t{1} << 32;
   if (!asked.ids.empty()) return {parse_ids(asked.ids), {}};
   if (!asked.ids_file.empty()) return {parse_ids(read_text(asked.ids_file, largest), "--ids-file"), {}};
-  const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model);
+  const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
   const TextInput input(asked.file);
   if (input.text().empty()) throw UsageError(quote(asked.file) + " is empty; expected a text to score");
   Text text{tokenizer.encode(input.text()), {}};
@@ -80,7 +80,7 @@ void add_score(CLI::App& program) {
                                   "  reckon score ./model --ids 1,15,27,8",
                                   false);
   add_run(command, asked->run);
-  command.add_option("FILE", asked->file, "the text (-: standard input)");
+  command.add_option("FILE", asked->file, "the text (-: standard input)")->type_name("");
   add_tokenizer_option(command, asked->tokenizer);
   command.add_option("--ids", asked->ids, "the text as ids")->type_name("1,2,3");
   command.add_option("--ids-file", asked->ids_file, "a file of ids, separated by commas or spaces")->type_name("FILE");

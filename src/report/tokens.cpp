@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "files/numbers.h"
+#include "files/quote.h"
 #include "report/text.h"
 #include "text/statistics.h"
 #include "text/utf8.h"
@@ -61,14 +62,20 @@ std::string hexadecimal(std::string_view bytes) {
   return out;
 }
 
+// The same with its spaces.
+std::string with_spaces_shown(std::string_view piece) {
+  std::string text = visible(piece);
+  for (std::size_t at; (at = text.find(' ')) != std::string::npos;) text.replace(at, 1, "␣");
+  return text;
+}
+
 Table piece_table(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
   Table table;
   table.columns = {{"id", true}, {"piece"}, {"bytes"}, {"kind"}};
   for (const TokenId id : ids) {
     const std::string_view piece = tokenizer.bytes(id);
-    std::string text = visible(piece);
-    for (std::size_t at; (at = text.find(' ')) != std::string::npos;) text.replace(at, 1, "␣");
-    table.rows.push_back({std::to_string(id), text, hexadecimal(piece), std::string(name_of(kind_of(tokenizer, id)))});
+    table.rows.push_back({std::to_string(id), with_spaces_shown(piece), hexadecimal(piece),
+                          std::string(name_of(kind_of(tokenizer, id)))});
   }
   return table;
 }
@@ -104,17 +111,32 @@ nlohmann::ordered_json json_of(const TokenStatistics& statistics, std::size_t by
           {"kinds", kinds}};
 }
 
+nlohmann::ordered_json pieces_json(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
+  nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
+  for (const TokenId id : ids) pieces.push_back(as_utf8(tokenizer.bytes(id)));
+  return pieces;
+}
+
 }  // namespace
+
+void add_prompt(Document& document, const Tokenizer& tokenizer, const std::string& prompt,
+                std::span<const TokenId> ids) {
+  std::string tokens;
+  for (const TokenId id : ids)
+    tokens += fmt::format("{}{}={}", tokens.empty() ? "" : " · ", with_spaces_shown(tokenizer.bytes(id)), id);
+  Paragraph line{fmt::format("The prompt {} is {} {} (piece=id): {}", quote(prompt), grouped(std::ssize(ids)),
+                             ids.size() == 1 ? "token" : "tokens", tokens)};
+  document.parts.insert(document.parts.begin(), std::move(line));
+  document.json["prompt"] = {{"text", as_utf8(prompt)}, {"ids", ids}, {"pieces", pieces_json(tokenizer, ids)}};
+}
 
 Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes,
                          const TokensView& view) {
   Document document;
   document.json = {{"schema", "reckon.tokenize/1"}};
   if (view.pieces) {
-    nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
-    for (const TokenId id : ids) pieces.push_back(as_utf8(tokenizer.bytes(id)));
     document.json["ids"] = ids;
-    document.json["pieces"] = std::move(pieces);
+    document.json["pieces"] = pieces_json(tokenizer, ids);
     document.parts.emplace_back(Block{coloured(tokenizer, ids, view.color), "text", true, false});
     document.parts.emplace_back(piece_table(tokenizer, ids));
   }

@@ -22,4 +22,8 @@ struct TokensView {
 Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes,
                          const TokensView& view);
 
+// Puts the tokens of a prompt, their pieces beside their ids, in front of a report; in JSON under "prompt".
+void add_prompt(Document& document, const Tokenizer& tokenizer, const std::string& prompt,
+                std::span<const TokenId> ids);
+
 }  // namespace reckon

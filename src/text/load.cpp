@@ -1,8 +1,9 @@
 #include "text/load.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "files/quote.h"
@@ -59,18 +60,19 @@ TokenizerSpec read_tokenizer(const std::string& name) {
   if (name == "bytes") return byte_tokenizer();
   if (ranked_encoding(name)) {
     const fs::path path = data_folder() / "tokenizers" / (name + ".tiktoken");
-    if (!fs::exists(path)) {
-      throw Error(fmt::format("the vocabulary of {} is not in {}; scripts/fetch-tokenizers puts it there", name,
-                              path.parent_path().string()));
+    if (fs::exists(path)) return read_ranks(path);
+    if (std::find(fetched_encodings.begin(), fetched_encodings.end(), name) != fetched_encodings.end()) {
+      throw Error(
+          fmt::format("the vocabulary of {} is not in {}; scripts/fetch-tokenizers of reckon's sources puts it there",
+                      name, path.parent_path().string()));
     }
-    return read_ranks(path);
   }
   const fs::path path = name;
   std::error_code none;
   if (fs::is_directory(path, none)) return read_folder(path);
   if (!fs::exists(path, none)) {
     throw Error(fmt::format("there is no tokenizer {}; expected bytes, one of the names {}, a file or a folder",
-                            quote(name), ranked_encoding_names()));
+                            quote(name), fmt::join(fetched_encodings, " ")));
   }
   if (path.extension() == ".tiktoken") return read_ranks(path);
   if (path.filename() == "vocab.json") return read_vocab_merges(path);

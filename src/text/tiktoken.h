@@ -2,6 +2,7 @@
 // neither special tokens nor the splitter: those come with the encoding's name.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ struct RankedEncoding {
 // Nothing for an unknown name.
 std::optional<RankedEncoding> ranked_encoding(std::string_view name);
 std::string ranked_encoding_names();  // "gpt2 r50k_base …", for an error
+// Those whose ranks scripts/fetch-tokenizers puts into the data folder: they can be named.
+inline constexpr std::array<std::string_view, 3> fetched_encodings = {"gpt2", "cl100k_base", "o200k_base"};
 
 TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const RankedEncoding& encoding);
 

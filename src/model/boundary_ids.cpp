@@ -1,4 +1,4 @@
-#include "model/end_of_text.h"
+#include "model/boundary_ids.h"
 
 #include <fmt/format.h>
 #include <reckon/error.h>
@@ -15,36 +15,45 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::int32_t> ids_in(const fs::path& path) {
+std::vector<std::int32_t> ids_in(const fs::path& path, const std::string& field) {
   constexpr std::uint64_t largest = std::uint64_t{64} << 20;
   const nlohmann::json config = nlohmann::json::parse(read_text(path, largest), nullptr, false);
   if (!config.is_object()) throw Error(fmt::format("{}: not a JSON object", path.string()));
-  const auto found = config.find("eos_token_id");
+  const auto found = config.find(field);
   if (found == config.end() || found->is_null()) return {};
   std::vector<std::int32_t> ids;
   for (const nlohmann::json& id : found->is_array() ? *found : nlohmann::json::array({*found})) {
     if (id.is_number_integer() && id.get<std::int64_t>() == -1) continue;  // which some configs write for none
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::int32_t>::max()) {
       throw Error(
-          fmt::format("{}: eos_token_id holds {}; expected ids of tokens", path.string(), id.dump().substr(0, 40)));
+          fmt::format("{}: {} holds {}; expected ids of tokens", path.string(), field, id.dump().substr(0, 40)));
     }
     ids.push_back(id.get<std::int32_t>());
   }
   return ids;
 }
 
-}  // namespace
-
-std::vector<std::int32_t> end_of_text_ids(const std::string& name_or_path) {
+std::vector<std::int32_t> ids_of(const std::string& name_or_path, const std::string& field) {
   if (!is_model_path(name_or_path)) return {};
   const fs::path path = name_or_path;
   std::error_code none;
   const fs::path folder = fs::is_directory(path, none) ? path : path.parent_path();
   for (const char* name : {"generation_config.json", "config.json"}) {
     if (!fs::exists(folder / name, none)) continue;
-    if (std::vector<std::int32_t> ids = ids_in(folder / name); !ids.empty()) return ids;
+    if (std::vector<std::int32_t> ids = ids_in(folder / name, field); !ids.empty()) return ids;
   }
   return {};
+}
+
+}  // namespace
+
+std::optional<std::int32_t> begin_of_text_id(const std::string& name_or_path) {
+  const std::vector<std::int32_t> ids = ids_of(name_or_path, "bos_token_id");
+  return ids.empty() ? std::nullopt : std::optional(ids.front());
+}
+
+std::vector<std::int32_t> end_of_text_ids(const std::string& name_or_path) {
+  return ids_of(name_or_path, "eos_token_id");
 }
 
 }  // namespace reckon
