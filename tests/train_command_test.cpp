@@ -110,6 +110,46 @@ TEST_F(TrainProgram, RefusesAChangedOrTruncatedCheckpointAndFallsBackOnlyIfAsked
   EXPECT_EQ(run({"train", "--resume", "--out", path("run")}).code, 0);
 }
 
+TEST_F(TrainProgram, ANamedTokenizerSetsTheVocabularyWithItsSpecialTokens) {
+  // Sizes as tiktoken gives them (n_vocab). Ranks of the bytes alone are enough to read a text.
+  std::string ranks;
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (std::size_t byte = 0; byte < 256; ++byte)
+    ranks += digits.substr(byte >> 2, 1) + digits.substr((byte & 3) << 4, 1) + "== " + std::to_string(byte) + "\n";
+  fs::create_directories(folder_ / "data/tokenizers");
+  ::setenv("RECKON_DATA", path("data").c_str(), 1);
+  const auto trained = [&](const std::string& model, const std::string& name, const Words& more = {}) {
+    put("data/tokenizers/" + name + ".tiktoken", ranks);
+    Words words = quick(model + "-" + name, {"--layers", "1", "--d-model", "8", "--heads", "1", "--context", "8"});
+    words[1] = model;
+    *(std::find(words.begin(), words.end(), "--tokenizer") + 1) = name;
+    *(std::find(words.begin(), words.end(), "--steps") + 1) = "1";
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const auto vocabulary = [&](const std::string& model, const std::string& name) {
+    const Result result = run(trained(model, name));
+    EXPECT_EQ(result.code, 0) << result.err;
+    return Json::parse(text_of(path(model + "-" + name) + "/checkpoints/step-000001/config.json"))["vocab_size"];
+  };
+  EXPECT_EQ(vocabulary("mini-gpt", "gpt2"), 50'257);
+  EXPECT_EQ(vocabulary("gpt2", "gpt2"), 50'257);
+  EXPECT_EQ(vocabulary("mini-gpt", "cl100k_base"), 100'277);
+  EXPECT_EQ(vocabulary("mini-gpt", "o200k_base"), 200'019);
+  // The special tokens have rows of their own: --vocab cannot cut them off.
+  fs::remove_all(path("mini-gpt-gpt2"));
+  expect_complaint(trained("mini-gpt", "gpt2", {"--vocab", "50256"}), 1,
+                   "has a vocabulary of 50,257 tokens; expected at most 50,256");
+  ::unsetenv("RECKON_DATA");
+}
+
+TEST_F(TrainProgram, RefusesAnEmptySampleBeforeItTrains) {
+  Words words = quick("run");
+  *(std::find(words.begin(), words.end(), "--sample") + 1) = "";
+  expect_complaint(words, 2, "--sample is empty, and the tokenizer begins a text with no token of its own");
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
+}
+
 TEST_F(TrainProgram, RefusesTextThatIsEmptyOrShorterThanTheContext) {
   put("empty.txt", "");
   put("short.txt", "Only a few words.");

@@ -96,8 +96,7 @@ Json first_line(const RunFacts& facts, const Settings& settings, const Dataset& 
 
 std::string sample_text(Trainer& trainer, const Tokenizer& tokenizer, const Settings& settings) {
   constexpr std::int64_t tokens = 200;
-  std::vector<std::int32_t> prompt = tokenizer.encode(settings.sample);
-  if (prompt.empty()) prompt.push_back(0);
+  const std::vector<std::int32_t> prompt = tokenizer.encode(settings.sample);
   EngineOptions options;
   options.threads = trainer.options().threads;
   options.capacity = std::min<std::int64_t>(settings.context, std::ssize(prompt) + tokens);
@@ -192,6 +191,10 @@ Setup set_up(const TrainCommand& command, const fs::path& run, const Communicato
   if (setup.checkpoint && setup.checkpoint->identity.data != data) {
     throw Error(
         fmt::format("{}: the data are not those that the run began with: {}", run.string(), setup.data.description()));
+  }
+  const Tokenizer* tokenizer = setup.data.tokenizer();
+  if (tokenizer != nullptr && tokenizer->encode(setup.prepared.identity.settings.sample).empty()) {
+    throw UsageError("--sample is empty, and the tokenizer begins a text with no token of its own; expected some text");
   }
   return setup;
 }

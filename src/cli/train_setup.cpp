@@ -249,7 +249,8 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
     // A tokenizer of one's own choice says how large the vocabulary is.
     if (command.given.contains("tokenizer") && !read_options(command.changes).changes.vocab && !asked->weights) {
       Changes changes;
-      changes.vocab = std::ssize(parse_tokenizer_json(tokenizer, "tokenizer.json").tokens);
+      const Tokenizer named(parse_tokenizer_json(tokenizer, "tokenizer.json"));
+      changes.vocab = static_cast<std::int64_t>(named.size());  // special tokens included
       asked->model = modify(asked->model, changes);
     }
   }
