@@ -218,16 +218,27 @@ TEST(BeamSearch, EndsWhereTheContextIsFull) {
   EXPECT_EQ(found.continuations.at(0).ending, Ending::context);
 }
 
-TEST(BeamSearch, StopsWhenAskedWithTheBestSoFar) {
-  Engine engine = tiny_engine("qwen3", {.threads = 1, .batch = 4});
+TEST(BeamSearch, EndsWithTheBestSoFarWhereTheEngineIsCancelled) {
+  std::atomic<bool> cancel = false;
+  Engine engine = tiny_engine("qwen3", {.threads = 1, .batch = 4, .cancel = &cancel});
   const Ids prompt = tiny_io("qwen3").at("greedy_prompt").get<Ids>();
-  int steps = 0;
-  const Generated found =
-      beam_search(engine, prompt, {.tokens = 20, .beams = 4, .best = 2}, [&] { return ++steps < 3; });
+  Generation generation{.tokens = 20, .beams = 4, .best = 2};
+  generation.ends_beam = [&](std::span<const std::int32_t> ids) {
+    cancel = cancel || ids.size() == 3;
+    return false;
+  };
+  const Generated found = beam_search(engine, prompt, generation);
   ASSERT_EQ(found.continuations.size(), 2u);
   EXPECT_EQ(found.continuations[0].ids.size(), 3u);
   EXPECT_EQ(found.continuations[0].ending, Ending::stopped);
   EXPECT_GE(found.continuations[0].score, found.continuations[1].score);
+  EXPECT_EQ(found.pace.decode_tokens, 2);
+
+  const Generated none = beam_search(engine, prompt, generation);  // within the prompt
+  ASSERT_EQ(none.continuations.size(), 1u);
+  EXPECT_TRUE(none.continuations[0].ids.empty());
+  EXPECT_EQ(none.continuations[0].score, 0);
+  EXPECT_EQ(none.pace.prefill_tokens, 0);
 }
 
 }  // namespace

@@ -186,17 +186,12 @@ TEST(Generate, PassesOnTheBestHypothesisOfABeamSearch) {
   const Generation generation{.tokens = 6, .beams = 3, .best = 2};
   const Ids prompt = prompt_of("llama-gqa");
   Ids seen;
-  int steps = 0;
-  const Generated all = generate(
-      engine, prompt, generation,
-      [&](const Token& token) {
-        seen.push_back(token.id);
-        return true;
-      },
-      [&] { return ++steps > 0; });
+  const Generated all = generate(engine, prompt, generation, [&](const Token& token) {
+    seen.push_back(token.id);
+    return true;
+  });
   EXPECT_EQ(all.continuations.size(), 2u);
   EXPECT_EQ(seen, all.continuations[0].ids);
-  EXPECT_EQ(steps, 5);  // after all but the last token
   EXPECT_EQ(all.pace.prefill_tokens, 8);
   EXPECT_EQ(all.pace.decode_tokens, 5);
 
@@ -204,6 +199,30 @@ TEST(Generate, PassesOnTheBestHypothesisOfABeamSearch) {
   const Generated cut = generate(engine, prompt, generation, [&](const Token&) { return ++calls < 2; });
   EXPECT_EQ(cut.continuations[0].ids, Ids(seen.begin(), seen.begin() + 2));
   EXPECT_EQ(cut.continuations[0].ending, Ending::stopped);
+}
+
+TEST(Generate, EndsWithWhatThereIsWhereTheEngineIsCancelled) {
+  const Ids prompt = prompt_of("llama-gqa");
+  std::atomic<bool> cancel = false;
+  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .chunk = 3, .cancel = &cancel});
+  const auto whole = generate(engine, prompt, {.sampling = greedy, .tokens = 6}).continuations.at(0).ids;
+  Ids seen;
+  const Generated cut = generate(engine, prompt, {.sampling = greedy, .tokens = 6}, [&](const Token& token) {
+    seen.push_back(token.id);
+    cancel = seen.size() == 2;
+    return true;
+  });
+  EXPECT_EQ(cut.continuations.at(0).ids, Ids(whole.begin(), whole.begin() + 2));
+  EXPECT_EQ(cut.continuations.at(0).ending, Ending::stopped);
+  EXPECT_EQ(cut.pace.decode_tokens, 1);
+
+  // Within the prompt: what was run of it stays, and can be gone on from.
+  const Generated none = generate(engine, prompt, {.sampling = greedy, .tokens = 6});
+  EXPECT_TRUE(none.continuations.at(0).ids.empty());
+  EXPECT_EQ(none.pace.prefill_tokens, 0);
+  EXPECT_EQ(engine.past(), 0);
+  cancel = false;
+  EXPECT_EQ(generate(engine, prompt, {.sampling = greedy, .tokens = 6}).continuations.at(0).ids, whole);
 }
 
 TEST(Generate, RefusesWhatMakesNoSense) {

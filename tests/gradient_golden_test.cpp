@@ -122,6 +122,24 @@ TEST_P(GoldenGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
   }
 }
 
+TEST(Trainer, ACancelledMicroStepLeavesNothingBehindAndAnUpdateIsNeverCancelled) {
+  const Batch b = batch_of(tiny_io("gpt2"));
+  std::atomic<bool> cancel = false;
+  TrainerOptions options;
+  options.cancel = &cancel;
+  Trainer trainer = trainer_of("gpt2", b, options);
+  trainer.micro_step(b.ids, b.labels, 0, 1);
+  const std::vector<float> expected = gradients(trainer);
+  cancel = true;
+  EXPECT_THROW(trainer.micro_step(b.ids, b.labels, 0, 1), Cancelled);
+  cancel = false;
+  trainer.micro_step(b.ids, b.labels, 0, 1);
+  EXPECT_EQ(gradients(trainer), expected);
+  cancel = true;
+  EXPECT_GT(trainer.update({}), 0);
+  EXPECT_EQ(trainer.steps(), 1);
+}
+
 // Two micro-steps of the same batch: the mean of two equal gradients.
 TEST_P(GoldenGradient, MicroStepsSumUp) {
   const Batch b = batch_of(tiny_io(GetParam()));

@@ -65,6 +65,30 @@ TEST(Pool, WakesWorkersThatHaveFallenAsleep) {
   }
 }
 
+TEST(Pool, StopsWhenItIsCancelledAndWorksOnAfterwards) {
+  for (const int threads : {1, 4}) {
+    Pool pool(threads);
+    std::atomic<bool> cancel = false;
+    pool.cancel_on(&cancel);
+    std::atomic<int> done = 0;
+    const auto body = [&](std::int64_t, int) {
+      if (++done == 10) cancel = true;
+    };
+    EXPECT_THROW(pool.run(100000, body), reckon::Cancelled);
+    EXPECT_GE(done, 10);
+    EXPECT_LT(done, 10 + threads);  // those that had a task in hand
+    EXPECT_THROW(pool.run(1, body), reckon::Cancelled);
+    cancel = false;
+    done = 100;
+    pool.run(50, body);
+    EXPECT_EQ(done, 150);
+    cancel = true;
+    pool.cancel_on(nullptr);
+    pool.run(50, body);
+    EXPECT_EQ(done, 200);
+  }
+}
+
 TEST(Pool, ThrowsWhatATaskThrewAndWorksOn) {
   for (const int threads : {1, 4}) {
     Pool pool(threads);

@@ -3,10 +3,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +26,7 @@ namespace reckon {
 using Json = nlohmann::json;
 
 struct Result {
-  int code = -1;
+  int code = -1;  // or −signal, where one ended it
   std::string out, err;
 };
 
@@ -72,8 +74,18 @@ class ProgramTest : public FolderTest {
     if (!input.empty()) posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_addopen(&actions, 2, err.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    // A shell starts what it puts into the background with SIGINT ignored; the program is to be as a person starts it.
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &signals);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
     pid_t child = 0;
-    const int failed = ::posix_spawn(&child, arguments.front().c_str(), &actions, nullptr, pointers.data(), environ);
+    const int failed =
+        ::posix_spawn(&child, arguments.front().c_str(), &actions, &attributes, pointers.data(), environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return failed == 0 ? child : -1;
   }
@@ -81,8 +93,18 @@ class ProgramTest : public FolderTest {
   Result end(pid_t child) const {
     int status = 0;
     ::waitpid(child, &status, 0);
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     return {code, text_of(folder_ / "stdout"), text_of(folder_ / "stderr")};
+  }
+
+  // Waits until the program catches SIGINT (signal 2 is bit 1 of SigCgt): it is at work, and can be interrupted.
+  static void wait_until_it_catches_signals(pid_t child) {
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
+      const std::string text = text_of("/proc/" + std::to_string(child) + "/status");
+      const std::size_t mask = text.find("SigCgt:");
+      ASSERT_NE(mask, std::string::npos) << "it ended before it was interrupted";
+      if ((std::stoull(text.substr(mask + 7, 20), nullptr, 16) & 2) != 0) return;
+    }
   }
 
   Json json(std::vector<std::string> arguments) const {

@@ -6,6 +6,7 @@
 #include "report/text.h"
 
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include <chrono>
@@ -184,6 +185,82 @@ TEST_F(RunProgram, AnInterruptedGenerationEndsWithWhatThereIs) {
   EXPECT_EQ(result.code, 1);
   EXPECT_TRUE(result.out.ends_with("\n"));
   EXPECT_NE(result.err.find("reckon: interrupted after "), std::string::npos) << result.err;
+}
+
+// Each of these would go on for many times as long.
+TEST_F(RunProgram, AnInterruptEndsALongPromptAtOnce) {
+  if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
+  std::string ids = "1";
+  for (int i = 0; i < 50000; ++i) ids += " 1";
+  std::ofstream(folder_ / "ids") << ids;
+  const std::vector<std::string> changes = {"--random", "1", "--context", "50001"};
+  const struct {
+    std::vector<std::string> words;
+    std::string sentence;
+  } cases[] = {
+      {{"generate", "--ids", ids, "--tokens", "1"},
+       "reckon: interrupted after [0-9,]+ of 50,001 tokens of the prompt\n"},
+      {{"logits", "--ids", ids}, "reckon: interrupted before it was done\n"},
+      {{"score", "--ids-file", (folder_ / "ids").string(), "--stride", "25000"},
+       "reckon: interrupted after [0-9,]+ of 50,000 tokens\n"},
+      {{"verify", "--tokens", "50000", "--layers", "8"}, "reckon: interrupted before it was done\n"},
+  };
+  for (const auto& [words, sentence] : cases) {
+    std::vector<std::string> arguments = words;
+    arguments.insert(arguments.begin() + 1, "mini-gpt");
+    arguments.insert(arguments.end(), changes.begin(), changes.end());
+    const pid_t child = start(arguments);
+    ASSERT_GT(child, 0);
+    wait_until_it_catches_signals(child);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const auto begin = std::chrono::steady_clock::now();
+    ::kill(child, SIGINT);
+    const Result result = end(child);
+    EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), 10);
+    EXPECT_EQ(result.code, 1) << words[0];
+    EXPECT_TRUE(std::regex_match(result.err, std::regex(sentence))) << words[0] << ": " << result.err;
+  }
+}
+
+TEST_F(RunProgram, AnInterruptedScoreIsThatOfWhatWasRead) {
+  if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
+  std::ofstream(folder_ / "text") << std::string(3'000'000, 'a');
+  Result result;
+  for (int wait = 100; result.out.empty() && wait < 10000; wait *= 4) {  // milliseconds: the first window must be done
+    const pid_t child = start({"score", "mini-gpt", "--random", "1", "--tokenizer", "bytes",
+                               (folder_ / "text").string(), "--stride", "1", "--format", "json"});
+    ASSERT_GT(child, 0);
+    wait_until_it_catches_signals(child);
+    std::this_thread::sleep_for(std::chrono::milliseconds(wait));
+    ::kill(child, SIGTERM);
+    result = end(child);
+  }
+  EXPECT_EQ(result.code, 1);
+  const Json scored = Json::parse(result.out);
+  EXPECT_GT(scored["tokens"], 0);
+  EXPECT_LT(scored["tokens"], 2'999'999);
+  EXPECT_EQ(scored["of_tokens"], 2'999'999);
+  EXPECT_EQ(scored["bytes"], scored["tokens"]);  // a token is a byte
+}
+
+// Nobody reads the pipe, so the program is stuck where it writes and cannot end on the first signal.
+TEST_F(RunProgram, ASecondInterruptEndsTheProgramAtOnce) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reader = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  const pid_t child = start({"generate", tiny + "gpt2", "--ids", "1", "--window", "--tokens", "100000000"}, {}, pipe);
+  ASSERT_GT(child, 0);
+  for (int before = -1, filled = 0; filled == 0 || filled != before;) {
+    before = filled;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    ASSERT_EQ(::ioctl(reader, FIONREAD, &filled), 0);
+  }
+  ::kill(child, SIGINT);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(::waitpid(child, nullptr, WNOHANG), 0);
+  ::kill(child, SIGINT);
+  EXPECT_EQ(end(child).code, -SIGINT);
+  ::close(reader);
 }
 
 TEST_F(RunProgram, AGenerationEndsWhenNobodyReadsIt) {

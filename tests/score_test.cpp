@@ -106,18 +106,21 @@ TEST(Score, RotatesAWholeWindowByItsLength) {
   }
 }
 
-TEST(Score, ReportsProgressAndStopsWhenAsked) {
+TEST(Score, ReportsProgressAndStopsWhenTheEngineIsCancelled) {
   const Ids ids = long_text();
-  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
+  std::atomic<bool> cancel = false;
+  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10, .cancel = &cancel});
   std::vector<std::int64_t> seen;
-  score(engine, ids, {}, [&](const Score& so_far, std::int64_t all) {
-    EXPECT_EQ(all, 47);
+  const Score whole = score(engine, ids, {}, [&](const Score& so_far) {
+    EXPECT_EQ(so_far.all, 47);
     seen.push_back(so_far.tokens);
-    return true;
   });
+  EXPECT_TRUE(whole.whole());
   EXPECT_EQ(seen, (std::vector<std::int64_t>{9, 14, 19, 24, 29, 34, 39, 44, 47}));
-  const Score stopped = score(engine, ids, {}, [](const Score& so_far, std::int64_t) { return so_far.tokens < 14; });
+  const Score stopped = score(engine, ids, {}, [&](const Score& so_far) { cancel = so_far.tokens >= 14; });
   EXPECT_EQ(stopped.tokens, 14);
+  EXPECT_FALSE(stopped.whole());
+  EXPECT_EQ(score(engine, ids).tokens, 0);
 }
 
 TEST(Score, RefusesWhatCannotBeScored) {

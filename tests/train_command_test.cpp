@@ -87,6 +87,19 @@ TEST_F(TrainProgram, AnInterruptedAndResumedRunEndsWithTheSameBytes) {
   }
 }
 
+TEST_F(TrainProgram, AnInterruptGivesUpALongStepAndLeavesTheLastWholeOne) {
+  if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
+  const pid_t child = start(quick("run", {"--accumulate", "1000000"}));
+  ASSERT_GT(child, 0);
+  wait_until_it_catches_signals(child);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  ::kill(child, SIGINT);
+  const Result result = end(child);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("reckon: interrupted after step 0, which is saved"), std::string::npos) << result.err;
+  EXPECT_TRUE(fs::exists(folder_ / "run/checkpoints/step-000000/model.safetensors"));
+}
+
 TEST_F(TrainProgram, SaysWhatDiffersWhereARunIsResumedWithAnother) {
   ASSERT_EQ(run(quick("run")).code, 0);
   expect_complaint({"train", "mini-gpt", "--tokenizer", "bytes", "--layers", "3", "--resume", "--out", path("run")}, 2,

@@ -6,7 +6,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <functional>
 #include <limits>
@@ -14,6 +13,7 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/run_text.h"
@@ -38,8 +38,6 @@ struct GenerateOptions {
   Generation generation;
   Output output;
 };
-
-volatile std::sig_atomic_t interrupted = 0;
 
 // FLOPs of the prefill as benchmarks rate it: causal pairs only, the last logits only.
 double prefill_flops(const Model& model, std::int64_t tokens) {
@@ -72,7 +70,7 @@ double active_bytes(const Engine& engine) {
 void say_pace(Engine& engine, const Pace& pace) {
   constexpr double worthwhile = 0.2;  // seconds
   std::optional<MachineLimits> limits;
-  if (interrupted == 0 && pace.prefill_seconds + pace.decode_seconds >= worthwhile) limits = measure_limits(engine);
+  if (!interrupted() && pace.prefill_seconds + pace.decode_seconds >= worthwhile) limits = measure_limits(engine);
   std::string line;
   if (pace.prefill_seconds > 0 && pace.prefill_tokens > 0) {
     const auto tokens = static_cast<double>(pace.prefill_tokens);
@@ -89,7 +87,14 @@ void say_pace(Engine& engine, const Pace& pace) {
     if (limits && limits->read_bytes_per_second > 0)
       line += share_of_limit(*limits, 0, tokens * active_bytes(engine), pace.decode_seconds);
   }
-  fmt::print(stderr, "{}\n", line);
+  if (!line.empty()) fmt::print(stderr, "{}\n", line);
+}
+
+std::string interruption(const Engine& engine, const Generated& generated, std::int64_t prompt) {
+  if (generated.pace.prefill_tokens == 0) {
+    return fmt::format("interrupted after {} of {} of the prompt", grouped(engine.past()), tokens_text(prompt));
+  }
+  return fmt::format("interrupted after {}", tokens_text(std::ssize(generated.continuations.front().ids)));
 }
 
 // The text, or the ids, as they come.
@@ -164,11 +169,12 @@ void run(const GenerateOptions& asked) {
   options.threads = asked.run.threads;
   options.batch = generation.beams;
   options.capacity = std::min(context, length + generation.tokens - 1);
+  options.cancel = &interrupt_flag();
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   Profile profile;
   if (!asked.profile.empty()) engine.set_profile(&profile);
 
-  std::signal(SIGINT, [](int) { interrupted = 1; });
+  const InterruptHandler handler;
   const Tokenizer* const speaker = tokenizer ? &*tokenizer : nullptr;
   const bool report = asked.output.format != "table", at_once = to_standard_output(asked.output);
   std::string kept;  // for a file
@@ -187,11 +193,8 @@ void run(const GenerateOptions& asked) {
     };
   }
   Stream stream(speaker, prompt, asked.stops, write);
-  const Generated generated = generate(
-      engine, prompt, generation,
-      // The tokens of the best beam come all at once.
-      [&](const Token& token) { return stream.add(token.id) && (generation.beams > 1 || interrupted == 0); },
-      [] { return interrupted == 0; });
+  const Generated generated =
+      generate(engine, prompt, generation, [&](const Token& token) { return stream.add(token.id); });
   if (report) {
     write_report(generation_document(prompt, generated, {speaker, asked.stops, generation.beams > 1}), asked.output);
   } else {
@@ -212,8 +215,7 @@ void run(const GenerateOptions& asked) {
     const std::string table = render(profile_document(profile), Format::table, {});
     std::fwrite(table.data(), 1, table.size(), stderr);
   }
-  if (interrupted != 0)
-    throw Error(fmt::format("interrupted after {}", tokens_text(std::ssize(generated.continuations.front().ids))));
+  if (interrupted()) throw Error(interruption(engine, generated, length));
 }
 
 }  // namespace

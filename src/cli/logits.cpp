@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "report/run.h"
@@ -28,9 +29,11 @@ void run(const LogitsOptions& asked) {
   EngineOptions options;
   options.threads = asked.run.threads;
   options.capacity = static_cast<std::int64_t>(ids.size());
+  options.cancel = &interrupt_flag();
   const std::int64_t vocabulary = loaded.model.vocab_size, room = longest_run(loaded.model, asked.context);
   check_length(loaded.model, options.capacity, room, room_hint(loaded.model));
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
+  const InterruptHandler handler;
   const std::span<const float> logits = engine.run(ids, Logits::all);
   greatest(logits);  // refuses what is not finite
   write_report(logits_document(ids, logits, vocabulary), asked.output);

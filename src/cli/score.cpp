@@ -1,6 +1,7 @@
 // reckon score: how well a model predicts a text.
 #include "report/score.h"
 
+#include <fmt/format.h>
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
@@ -8,9 +9,11 @@
 #include <optional>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/run_text.h"
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "report/progress.h"
@@ -29,23 +32,31 @@ struct ScoreOptions {
 
 struct Text {
   std::vector<std::int32_t> ids;
-  std::optional<std::int64_t> bytes;  // of what is predicted; none where only ids are known
+  std::optional<Tokenizer> tokenizer;  // none where only ids are known
+  std::int64_t bytes = 0;
+
+  // What the scored tokens stand for. Nothing predicts the first token; where it is one that the tokenizer adds, <s>
+  // say, that leaves the whole text.
+  std::optional<std::int64_t> scored_bytes(const Score& score) const {
+    if (!tokenizer) return std::nullopt;
+    const auto bytes_of = [&](std::int64_t first) {
+      return std::ssize(tokenizer->decode(std::span(ids).first(static_cast<std::size_t>(first)), true));
+    };
+    const std::int64_t scored = (score.whole() ? bytes : bytes_of(1 + score.tokens)) - bytes_of(1);
+    return scored > 0 ? std::optional(scored) : std::nullopt;
+  }
 };
 
 Text read(const ScoreOptions& asked, const Model& model) {
   constexpr std::uint64_t largest = std::uint64_t{1} << 32;
   if (!asked.ids.empty()) return {parse_ids(asked.ids), {}};
   if (!asked.ids_file.empty()) return {parse_ids(read_text(asked.ids_file, largest), "--ids-file"), {}};
-  const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
+  Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
   const TextInput input(asked.file);
   if (input.text().empty()) throw UsageError(quote(asked.file) + " is empty; expected a text to score");
-  Text text{tokenizer.encode(input.text()), {}};
-  check_vocabulary(text.ids, tokenizer, model);
-  // Nothing predicts the first token. Where it is one that the tokenizer adds, <s> say, that leaves the whole text.
-  const std::span<const std::int32_t> first = std::span(text.ids).first(std::min<std::size_t>(text.ids.size(), 1));
-  const std::int64_t bytes = std::ssize(input.text()) - std::ssize(tokenizer.decode(first, true));
-  if (bytes > 0) text.bytes = bytes;
-  return text;
+  std::vector<std::int32_t> ids = tokenizer.encode(input.text());
+  check_vocabulary(ids, tokenizer, model);
+  return {std::move(ids), std::move(tokenizer), std::ssize(input.text())};
 }
 
 void run(const ScoreOptions& asked) {
@@ -59,14 +70,19 @@ void run(const ScoreOptions& asked) {
   const auto length = static_cast<std::int64_t>(text.ids.size());
   if (length < 2) throw UsageError("a text of a single token has nothing to predict; expected two or more");
   options.capacity = std::min(longest_run(loaded.model, asked.context), length);
+  options.cancel = &interrupt_flag();
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   ProgressLine progress;
-  const Score result = score(engine, text.ids, {.stride = asked.stride}, [&](const Score& so_far, std::int64_t all) {
-    progress.show("scoring", so_far.tokens, all);
-    return true;
-  });
+  const InterruptHandler handler;
+  const Score result = score(engine, text.ids, {.stride = asked.stride},
+                             [&](const Score& so_far) { progress.show("scoring", so_far.tokens, so_far.all); });
   progress.clear();
-  write_report(score_document(engine.model().name, result, text.bytes, options.capacity), asked.output);
+  if (result.tokens > 0) {
+    write_report(score_document(engine.model().name, result, text.scored_bytes(result), options.capacity),
+                 asked.output);
+  }
+  if (!result.whole())
+    throw Error(fmt::format("interrupted after {} of {} tokens", grouped(result.tokens), grouped(result.all)));
 }
 
 }  // namespace

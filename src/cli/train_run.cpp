@@ -5,13 +5,13 @@
 #include <reckon/reckon.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <span>
 
+#include "cli/interrupt.h"
 #include "cli/run_options.h"
 #include "cli/train_setup.h"
 #include "files/numbers.h"
@@ -31,14 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-volatile std::sig_atomic_t interrupted = 0;
-
-// The first signal asks the loop to save and stop; a second one ends the program at once.
-void on_signal(int signal) {
-  interrupted = 1;
-  std::signal(signal, SIG_DFL);
-}
-
 Recompute recompute_of(const std::string& word) {
   return word == "block" ? Recompute::block : word == "attention" ? Recompute::attention : Recompute::none;
 }
@@ -52,6 +44,7 @@ TrainerOptions trainer_options(const Settings& settings, int threads) {
   options.precision = settings.precision == "bfloat16" ? DType::bfloat16 : DType::float32;
   options.dropout = settings.dropout;
   options.seed = settings.seed;
+  options.cancel = &interrupt_flag();
   return options;
 }
 
@@ -203,9 +196,10 @@ Progress progress_of(const std::optional<Checkpoint>& checkpoint) {
   return checkpoint ? checkpoint->progress : Progress{};
 }
 
-void catch_signals() {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+// As Loop::run(); signals ask it to save and come back.
+bool run_until_interrupted(Loop& loop) {
+  const InterruptHandler handler;
+  return loop.run();
 }
 
 // Trains beside rank 0, which prints and writes.
@@ -216,11 +210,8 @@ void follow(const TrainCommand& command, Communicator& ranks) {
   Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command.threads),
                   &ranks);
   if (setup.checkpoint) restore(trainer, *setup.checkpoint);
-  LoopEvents events;
-  events.interrupted = [] { return interrupted != 0; };
-  Loop loop(trainer, setup.data, setup.prepared.identity, progress_of(setup.checkpoint), nullptr, nullptr, events);
-  catch_signals();
-  if (loop.run()) whole_validation(trainer, setup.data, settings, loop.progress());
+  Loop loop(trainer, setup.data, setup.prepared.identity, progress_of(setup.checkpoint), nullptr, nullptr, {});
+  if (run_until_interrupted(loop)) whole_validation(trainer, setup.data, settings, loop.progress());
 }
 
 void lead(const TrainCommand& command, Communicator& ranks) {
@@ -253,7 +244,6 @@ void lead(const TrainCommand& command, Communicator& ranks) {
     events.sample = [&](std::int64_t) { return sample_text(trainer, *data.tokenizer(), settings); };
     events.sampled = [&](std::int64_t, const std::string& text) { sample = text; };
   }
-  events.interrupted = [] { return interrupted != 0; };
   Loop loop(trainer, data, setup.prepared.identity, from, &run, &metrics, events);
   metrics.add(first_line(facts, settings, data, loop));
   if (!live) {
@@ -261,9 +251,8 @@ void lead(const TrainCommand& command, Communicator& ranks) {
                            data.description(), run.path().string(),
                            checkpoint ? fmt::format(" · goes on after step {}", grouped(from.step)) : ""));
   }
-  catch_signals();
   run.keep();
-  const bool finished = loop.run();
+  const bool finished = run_until_interrupted(loop);
   view.finish();
   if (!finished) {
     throw Error(fmt::format("interrupted after step {}, which is saved; `{}` goes on", grouped(loop.progress().step),

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "report/run.h"
@@ -28,6 +29,8 @@ void run(const VerifyCommand& asked) {
   Loaded loaded = load(asked.run);
   const Model model = loaded.model;
   if (options.tokens > 0) check_length(model, options.tokens, model.context);
+  options.cancel = &interrupt_flag();
+  const InterruptHandler handler;
   const Verification verification = verify(model, std::move(loaded.weights), options);
   write_report(verify_document(model, verification), asked.output);
   if (!verification.holds()) throw Error("a measured figure differs from its prediction");

@@ -12,11 +12,11 @@ Document score_document(const std::string& model, const Score& score, std::optio
   Table table;
   table.title = fmt::format("{}: loss in nats per token, in windows of {} tokens", model, grouped(context));
   table.columns = {{"tokens scored", true}, {"loss", true}, {"perplexity", true}};
-  table.rows.push_back(
-      {grouped(score.tokens), fmt::format("{:.6f}", score.loss()), fmt::format("{:.4f}", score.perplexity())});
-  document.json = {{"schema", "reckon.score/1"}, {"model", model},       {"tokens", score.tokens},
-                   {"nll", score.nll},           {"loss", score.loss()}, {"perplexity", score.perplexity()},
-                   {"context", context}};
+  table.rows.push_back({grouped(score.tokens) + (score.whole() ? "" : " of " + grouped(score.all)),
+                        fmt::format("{:.6f}", score.loss()), fmt::format("{:.4f}", score.perplexity())});
+  document.json = {{"schema", "reckon.score/1"},       {"model", model},    {"tokens", score.tokens},
+                   {"of_tokens", score.all},           {"nll", score.nll},  {"loss", score.loss()},
+                   {"perplexity", score.perplexity()}, {"context", context}};
   if (bytes) {
     table.columns.insert(table.columns.end(), {{"bytes", true}, {"bits per byte", true}});
     table.rows[0].insert(table.rows[0].end(), {grouped(*bytes), fmt::format("{:.6f}", score.bits_per(*bytes))});

@@ -93,7 +93,7 @@ class Search {
   std::int64_t length() const { return static_cast<std::int64_t>(running_.front().ids.size()); }
 
   double score(double sum, std::int64_t n) const {
-    return sum / std::pow(static_cast<double>(n), generation_.length_penalty);
+    return n == 0 ? 0 : sum / std::pow(static_cast<double>(n), generation_.length_penalty);
   }
 
   bool is_end(std::int32_t id) const {
@@ -174,29 +174,28 @@ class Search {
 
 }  // namespace
 
-Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
-                      const OnStep& on_step) {
+Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation) {
   validate(generation, engine, prompt);
   Generated result;
   const auto length = static_cast<std::int64_t>(prompt.size());
   Search search(engine, generation, std::min(generation.tokens, engine.options().capacity - length + 1));
 
   engine.reset();
-  result.pace.prefill_tokens = length;
-  std::span<const float> logits =
-      Pace::timed(result.pace.prefill_seconds, [&] { return engine.run_shared(prompt, Logits::last); });
-  for (;;) {
-    const bool done = Pace::timed(result.pace.decode_seconds, [&] {
-      search.step(logits);
-      return search.done();
-    });
-    if (done) break;
-    if (on_step && !on_step()) {
-      search.stop();
-      break;
+  try {
+    std::span<const float> logits =
+        Pace::timed(result.pace.prefill_seconds, [&] { return engine.run_shared(prompt, Logits::last); });
+    result.pace.prefill_tokens = length;
+    for (;;) {
+      const bool done = Pace::timed(result.pace.decode_seconds, [&] {
+        search.step(logits);
+        return search.done();
+      });
+      if (done) break;
+      logits = Pace::timed(result.pace.decode_seconds, [&] { return search.run(prompt); });
+      result.pace.decode_tokens += 1;
     }
-    result.pace.decode_tokens += 1;
-    logits = Pace::timed(result.pace.decode_seconds, [&] { return search.run(prompt); });
+  } catch (const Cancelled&) {
+    search.stop();
   }
   result.continuations = search.take_best();
   return result;

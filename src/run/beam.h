@@ -11,8 +11,8 @@ namespace reckon {
 // the best `beams` are kept; the best `beams` that don't end run on. generation.beam_stop says when the search ends.
 // Of equal ones, those of the better beam go first, then the lower id.
 //
-// Returns up to generation.best continuations, the best first. Stopped by `on_step`, the running beams compete too.
-Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
-                      const OnStep& on_step = {});
+// Returns up to generation.best continuations, the best first. Where the engine is cancelled, the running beams compete
+// too.
+Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation);
 
 }  // namespace reckon

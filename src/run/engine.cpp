@@ -39,6 +39,7 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
       scratch_(options_.threads),
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
+  pool_.cancel_on(options_.cancel);
   if (std::any_of(model_.layers.begin(), model_.layers.end(),
                   [](const Layer& l) { return l.cross_attention.has_value(); }))
     throw UsageError(fmt::format("{} attends to an encoder's output; only models without an encoder run", model_.name));

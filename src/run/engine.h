@@ -11,6 +11,7 @@
 #include "run/weights.h"
 #include "threads/pool.h"
 
+#include <atomic>
 #include <compare>
 #include <cstdint>
 #include <map>
@@ -26,6 +27,8 @@ struct EngineOptions {
   std::int64_t batch = 1;     // sequences side by side, all of one length
   std::int64_t capacity = 0;  // tokens that the cache has room for; 0: the model's context
   std::int64_t chunk = 512;   // a longer input runs in pieces of this many tokens
+  // Set by another thread or a signal handler: run() throws Cancelled within milliseconds. nullptr: nobody cancels.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 class Engine {
@@ -33,7 +36,8 @@ class Engine {
   Engine(Model model, Weights weights, const EngineOptions& options);
 
   // Runs `ids` (batch × tokens) after what is in the cache and keeps them there. Returns the logits asked for:
-  // batch × tokens × V, or batch × V. They stay until the next run.
+  // batch × tokens × V, or batch × V. They stay until the next run. Of a run that is cancelled the cache keeps the
+  // pieces that were done, as past() says.
   std::span<const float> run(std::span<const std::int32_t> ids, Logits logits);
 
   // With an empty cache: runs `ids` as the beginning of every sequence of the batch, at the cost of one. Returns the

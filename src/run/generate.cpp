@@ -38,9 +38,10 @@ class Text {
     if (engine_.outgrown(length() - first_)) engine_.reset();
     const bool decode = engine_.past() > 0;
     const auto fresh = std::span<const std::int32_t>(ids_).subspan(static_cast<std::size_t>(first_ + engine_.past()));
+    const std::span<const float> logits = Pace::timed(decode ? pace_.decode_seconds : pace_.prefill_seconds,
+                                                      [&] { return engine_.run(fresh, Logits::last); });
     (decode ? pace_.decode_tokens : pace_.prefill_tokens) += static_cast<std::int64_t>(fresh.size());
-    return Pace::timed(decode ? pace_.decode_seconds : pace_.prefill_seconds,
-                       [&] { return engine_.run(fresh, Logits::last); });
+    return logits;
   }
 
   // Empties the cache and begins again within the text. Of `wanted` tokens to come the last is not run, so the others
@@ -74,7 +75,13 @@ Generated sample(Engine& engine, std::span<const std::int32_t> prompt, const Gen
       break;
     }
     if (!text.fits()) text.slide(wanted);
-    const std::span<const float> logits = text.run();
+    std::span<const float> logits;
+    try {
+      logits = text.run();
+    } catch (const Cancelled&) {
+      continuation.ending = Ending::stopped;
+      break;
+    }
     const std::int32_t id = Pace::timed(result.pace.decode_seconds, [&] { return sampler.next(logits, text.ids()); });
     if (std::find(generation.stop_ids.begin(), generation.stop_ids.end(), id) != generation.stop_ids.end()) {
       continuation.ending = Ending::end_of_text;
@@ -97,10 +104,10 @@ Generated sample(Engine& engine, std::span<const std::int32_t> prompt, const Gen
 }  // namespace
 
 Generated generate(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
-                   const OnToken& on_token, const OnStep& on_step) {
+                   const OnToken& on_token) {
   validate(generation, engine, prompt);
   if (generation.beams == 1) return sample(engine, prompt, generation, on_token);
-  Generated result = beam_search(engine, prompt, generation, on_step);
+  Generated result = beam_search(engine, prompt, generation);
   Continuation& best = result.continuations.front();
   for (std::size_t i = 0; on_token && i < best.ids.size(); ++i) {
     if (on_token({.id = best.ids[i]})) continue;

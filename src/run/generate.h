@@ -6,10 +6,10 @@
 namespace reckon {
 
 // Continues `prompt`, from an empty cache. `on_token` may be empty; it is called for each new token, not for the one
-// that ends the text, and stops the generation by returning false: for stop strings, and to be interrupted.
-// A beam search knows its tokens only at its end and calls `on_token` then, for those of the best hypothesis (which it
-// can cut short); while it runs it calls `on_step` after each step.
+// that ends the text, and stops the generation by returning false: for stop strings. A beam search knows its tokens
+// only at its end and calls `on_token` then, for those of the best hypothesis, which it can cut short.
+// Where the engine is cancelled the generation ends with what there is.
 Generated generate(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
-                   const OnToken& on_token = {}, const OnStep& on_step = {});
+                   const OnToken& on_token = {});
 
 }  // namespace reckon

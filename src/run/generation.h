@@ -49,7 +49,7 @@ enum class Ending {
   length,       // as many tokens as were asked for
   end_of_text,  // one of stop_ids came
   context,      // the cache is full, and sliding was not asked for
-  stopped,      // a callback said so
+  stopped,      // a callback said so, or the engine was told to stop
 };
 
 struct Token {
@@ -87,7 +87,6 @@ struct Generated {
 };
 
 using OnToken = std::function<bool(const Token&)>;  // false: stop after this token
-using OnStep = std::function<bool()>;               // false: stop
 
 // Throws UsageError where the engine cannot do what is asked, or a field makes no sense.
 void validate(const Generation& generation, const Engine& engine, std::span<const std::int32_t> prompt);

@@ -86,13 +86,17 @@ Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& sc
   check_ids(ids, engine.model().vocab_size);
 
   const std::vector<Window> windows = windows_of(static_cast<std::int64_t>(ids.size()), context, stride);
-  Score result;
+  Score result{.all = static_cast<std::int64_t>(ids.size()) - 1};
   for (auto first = windows.begin(); first != windows.end();) {
     auto last = first;
     while (last != windows.end() && last - first < engine.options().batch && last->length() == first->length()) ++last;
-    add(engine, ids, {first, last}, result);
+    try {
+      add(engine, ids, {first, last}, result);
+    } catch (const Cancelled&) {
+      break;
+    }
     first = last;
-    if (on_scored && !on_scored(result, static_cast<std::int64_t>(ids.size()) - 1)) break;
+    if (on_scored) on_scored(result);
   }
   return result;
 }

@@ -22,17 +22,20 @@ struct Scoring {
 struct Score {
   double nll = 0;           // Σ −ln p, in nats
   std::int64_t tokens = 0;  // that were scored
+  std::int64_t all = 0;     // of the text, but for the first
+
+  bool whole() const { return tokens == all; }
 
   double loss() const { return nll / static_cast<double>(tokens); }
   double perplexity() const { return std::exp(loss()); }
   double bits_per(std::int64_t units) const { return nll / std::numbers::ln2 / static_cast<double>(units); }
 };
 
-// Called after each group of windows with the tokens scored so far and all that will be; false stops, and the score of
-// what was read so far is returned.
-using OnScored = std::function<bool(const Score& so_far, std::int64_t all)>;
+// Called after each group of windows.
+using OnScored = std::function<void(const Score& so_far)>;
 
-// An engine with a batch of more than 1 reads as many windows side by side, which helps where they are short.
+// An engine with a batch of more than 1 reads as many windows side by side, which helps where they are short. Where the
+// engine is cancelled, the score is that of what was read so far.
 // Throws UsageError for fewer than two tokens: there is nothing to predict.
 Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& scoring = {},
             const OnScored& on_scored = {});

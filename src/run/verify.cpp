@@ -84,6 +84,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   engine_options.batch = options.batch;
   engine_options.capacity = result.prefill_tokens + result.decode_tokens;
   engine_options.chunk = result.prefill_tokens;
+  engine_options.cancel = options.cancel;
   Engine engine(model, std::move(weights), engine_options);
 
   std::vector<std::int32_t> ids(static_cast<std::size_t>(options.batch * result.prefill_tokens));

@@ -42,7 +42,8 @@ struct VerifyOptions {
   std::int64_t steps = 8;   // of decoding
   std::int64_t batch = 1;
   int threads = 0;
-  std::uint64_t seed = 1;  // of the ids
+  std::uint64_t seed = 1;                     // of the ids
+  const std::atomic<bool>* cancel = nullptr;  // the engine's
 };
 
 Verification verify(const Model& model, Weights weights, const VerifyOptions& options);

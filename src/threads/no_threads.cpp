@@ -12,6 +12,7 @@ int thread_count(int asked, int) { return asked > 0 ? asked : 1; }
 
 struct Pool::State {
   bool running = false;
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 Pool::Pool(int threads) : state_(std::make_unique<State>()) {
@@ -22,6 +23,8 @@ Pool::~Pool() = default;
 
 int Pool::threads() const { return 1; }
 
+void Pool::cancel_on(const std::atomic<bool>* flag) { state_->cancel = flag; }
+
 void Pool::run(std::int64_t tasks, Body body) {
   if (state_->running) throw Error("the pool: a run began inside another, expected one at a time");
   struct Done {
@@ -29,7 +32,10 @@ void Pool::run(std::int64_t tasks, Body body) {
     ~Done() { running = false; }
   } done{state_->running};
   state_->running = true;
-  for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
+  for (std::int64_t task = 0; task < tasks; ++task) {
+    if (state_->cancel != nullptr && state_->cancel->load(std::memory_order_relaxed)) throw Cancelled();
+    body(task, 0);
+  }
 }
 
 }  // namespace reckon

@@ -68,6 +68,7 @@ struct Pool::State {
   };
   std::vector<Run> runs;  // one for each worker
   const Body* body = nullptr;
+  const std::atomic<bool>* cancel = nullptr;
   bool spins = true;
 
   std::atomic<bool> stop{false};
@@ -86,14 +87,20 @@ struct Pool::State {
     for (std::thread& worker : workers) worker.join();
   }
 
+  void check_cancelled() const {
+    if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) throw Cancelled();
+  }
+
   void work(int worker) {
     const std::size_t count = runs.size(), own = static_cast<std::size_t>(worker);
     try {
       for (std::size_t i = 0; i < count; ++i) {
         Run& run = runs[(own + i) % count];
         for (std::int64_t task = run.next.fetch_add(1, std::memory_order_relaxed); task < run.end;
-             task = run.next.fetch_add(1, std::memory_order_relaxed))
+             task = run.next.fetch_add(1, std::memory_order_relaxed)) {
+          check_cancelled();
           (*body)(task, worker);
+        }
       }
     } catch (...) {
       for (Run& run : runs) run.next.store(run.end, std::memory_order_relaxed);
@@ -159,6 +166,8 @@ Pool::~Pool() = default;
 
 int Pool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
+void Pool::cancel_on(const std::atomic<bool>* flag) { state_->cancel = flag; }
+
 void Pool::run(std::int64_t tasks, Body body) {
   State& state = *state_;
   if (tasks <= 0) return;
@@ -169,7 +178,10 @@ void Pool::run(std::int64_t tasks, Body body) {
   } done{state.running};
 
   if (tasks == 1 || state.workers.empty()) {
-    for (std::int64_t task = 0; task < tasks; ++task) body(task, 0);
+    for (std::int64_t task = 0; task < tasks; ++task) {
+      state.check_cancelled();
+      body(task, 0);
+    }
     return;
   }
 

@@ -2,6 +2,9 @@
 // and the pool only shares out the pieces.
 #pragma once
 
+#include <reckon/error.h>
+
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <type_traits>
@@ -29,6 +32,12 @@ class FunctionRef<Result(Arguments...)> {
   Result (*call_)(void*, Arguments...);
 };
 
+// Thrown out of work that was told to stop before it was done.
+class Cancelled : public Error {
+ public:
+  Cancelled() : Error("interrupted before it was done") {}
+};
+
 class Pool {
  public:
   using Body = FunctionRef<void(std::int64_t task, int worker)>;
@@ -46,6 +55,10 @@ class Pool {
   // done. A worker's tasks follow each other, until it helps others with theirs. The first exception ends the run and
   // is thrown here. A pool does one run at a time: a run inside a body, or from a second thread, is an Error.
   void run(std::int64_t tasks, Body body);
+
+  // While `flag` is set, by another thread or a signal handler, run() throws Cancelled; a run that is going on ends
+  // with the tasks in hand. nullptr: nobody cancels. Not during a run.
+  void cancel_on(const std::atomic<bool>* flag);
 
  private:
   struct State;

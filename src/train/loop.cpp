@@ -80,8 +80,8 @@ bool Loop::run() {
   const double before = progress_.seconds;
   const Clock::time_point began = Clock::now();
   const bool alone = trainer_.ranks() == nullptr;
-  while (progress_.step < settings.schedule.steps && !(alone ? interrupted() : stop_)) {
-    step();
+  while (progress_.step < settings.schedule.steps && !(alone ? cancelled() : stop_)) {
+    if (!step()) break;
     progress_.seconds = before + seconds_since(began);
     const bool last = progress_.step == settings.schedule.steps;
     bool best = false;
@@ -97,18 +97,27 @@ bool Loop::run() {
   return progress_.step >= settings.schedule.steps;
 }
 
-void Loop::step() {
+bool Loop::cancelled() const {
+  const std::atomic<bool>* flag = trainer_.options().cancel;
+  return flag != nullptr && flag->load(std::memory_order_relaxed);
+}
+
+bool Loop::step() {
   const Settings& settings = identity_.settings;
   const Clock::time_point begin = Clock::now();
   double loss = 0;
   DataPosition position = progress_.data;
   for (std::int64_t index = 0; index < settings.accumulate; ++index) {
     data_.next(position, settings.batch, ids_.data(), labels_.data());
-    loss += trainer_.micro_step(ids_, labels_, index, settings.accumulate);
+    try {
+      loss += trainer_.micro_step(ids_, labels_, index, settings.accumulate);
+    } catch (const Cancelled&) {
+      return false;
+    }
   }
   loss /= static_cast<double>(settings.accumulate);
   if (Communicator* ranks = trainer_.ranks()) {
-    double shared[2] = {loss / static_cast<double>(settings.ranks), interrupted() ? 1.0 : 0.0};
+    double shared[2] = {loss / static_cast<double>(settings.ranks), cancelled() ? 1.0 : 0.0};
     ranks->sum(shared);
     loss = shared[0];
     stop_ = shared[1] > 0;
@@ -140,6 +149,7 @@ void Loop::step() {
     if (due(progress_.step, settings.layers_every)) log_layers();
   }
   if (events_.step) events_.step(report);
+  return true;
 }
 
 // The norms of each layer: how large its gradient is, and how far the step moved it.

@@ -35,7 +35,6 @@ struct LoopEvents {
   std::function<void(std::int64_t step, const std::filesystem::path& folder)> saved;
   std::function<std::string(std::int64_t step)> sample;  // generates a text, which goes into the metrics
   std::function<void(std::int64_t step, const std::string& text)> sampled;
-  std::function<bool()> interrupted;  // true: save and come back; of several ranks, one is enough
 };
 
 class Loop {
@@ -44,7 +43,8 @@ class Loop {
   Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress progress, RunFolder* run,
        MetricsFile* metrics, LoopEvents events);
 
-  // To the last step, or until it is interrupted: then false. The state that is left is saved.
+  // To the last step, or until the trainer is cancelled (of several ranks, one is enough): then false. A step that was
+  // going on is given up, or done where there are several ranks. The state that is left is saved.
   // A loss or gradient that is not finite is an Error that says where, and so is a checkpoint that cannot be written;
   // the checkpoints that are there stay.
   bool run();
@@ -53,8 +53,8 @@ class Loop {
   double step_flops() const { return step_flops_; }
 
  private:
-  bool interrupted() const { return events_.interrupted && events_.interrupted(); }
-  void step();
+  bool cancelled() const;
+  bool step();  // false: it was given up
   void evaluate();
   void sample();
   void save();
@@ -69,7 +69,7 @@ class Loop {
   RunFolder* run_;
   MetricsFile* metrics_;
   LoopEvents events_;
-  bool stop_ = false;  // a rank was interrupted, which all know
+  bool stop_ = false;  // a rank was cancelled, which all know
   double step_flops_ = 0;
   std::int64_t saved_step_ = -1;
   std::filesystem::path saved_;  // the last checkpoint

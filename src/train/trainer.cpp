@@ -66,6 +66,18 @@ void check_memory(const Plan& plan, const Weights& weights, const TrainerOptions
                   binary_bytes(plan.arena), binary_bytes(memory)));
 }
 
+// A pool that can be cancelled as long as this lives. An update must not be: half of the weights would be new.
+class Cancellable {
+ public:
+  Cancellable(Pool& pool, const std::atomic<bool>* flag) : pool_(pool) { pool_.cancel_on(flag); }
+  ~Cancellable() { pool_.cancel_on(nullptr); }
+  Cancellable(const Cancellable&) = delete;
+  Cancellable& operator=(const Cancellable&) = delete;
+
+ private:
+  Pool& pool_;
+};
+
 }  // namespace
 
 Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks)
@@ -189,6 +201,7 @@ double Trainer::micro_step(std::span<const std::int32_t> ids, std::span<const st
   if (index == count - 1) step.ranks = ranks_;
   step.drops = true;
   step.seed = mixed(mixed(options_.seed + static_cast<std::uint64_t>(steps_)) + static_cast<std::uint64_t>(index));
+  const Cancellable here(pool_, ranks_ == nullptr ? options_.cancel : nullptr);
   executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
   return loss_value();
 }

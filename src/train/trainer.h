@@ -10,6 +10,7 @@
 #include "run/executor.h"
 #include "run/weights.h"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,6 +27,9 @@ struct TrainerOptions {
   DType precision = DType::float32;       // of the weights that products read and of activations
   double dropout = 0;
   std::uint64_t seed = 0;  // of dropout
+  // Set by another thread or a signal handler: micro_step() throws Cancelled, and what it began is as if it had never
+  // been. Ranks that train together do not: they would wait for each other. nullptr: nobody cancels.
+  const std::atomic<bool>* cancel = nullptr;
 };
 
 // AdamW (Loshchilov and Hutter, arXiv 1711.05101): decoupled decay, of matrices only.
