@@ -50,12 +50,12 @@ TensorId gated(Builder& b, Activation activation, double clamp = 0.0) {
 }
 
 TensorId scores_with(Builder& b, double scale, double softcap, std::int64_t window = 0) {
-  return scores(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), {true, window, scale, softcap, 0.0}, "s");
+  return scores(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), {{true, window}, scale, softcap, 0.0}, "s");
 }
 
 TensorId softmax_with(Builder& b, bool alibi, bool sinks) {
   const TensorId s = weight(b, {2, 4, 3, 5});
-  return softmax(b, s, sinks ? weight(b, {4}) : no_tensor, {true, 0, 1.0, 0.0, alibi ? 0.5 : 0.0}, "p");
+  return softmax(b, s, sinks ? weight(b, {4}) : no_tensor, {.alibi = alibi ? 0.5 : 0.0}, "p");
 }
 
 TensorId mixed(Builder& b) { return mix(b, weight(b, {2, 4, 3, 5}), weight(b, {2, 5, 2, 8}), {}, "o"); }
@@ -122,7 +122,7 @@ TensorId appended(Builder& b, DType dtype) {
 TensorId attended(Builder& b, double softcap, bool alibi) {
   const TensorId y = b.activation("y", {2, 3, 4, 8});
   b.emit(attend_operation, {weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), no_tensor}, {y},
-         {{"causal", 1}, {"scale", 0.5}, {"softcap", softcap}, {"alibi", alibi ? 1.0 : 0.0}});
+         {.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0});
   return y;
 }
 TensorId attended_back(Builder& b, double softcap, bool alibi) {
@@ -131,7 +131,7 @@ TensorId attended_back(Builder& b, double softcap, bool alibi) {
   b.emit(attend_backward_operation,
          {weight(b, query), weight(b, keys), weight(b, keys), no_tensor, weight(b, query), weight(b, query),
           weight(b, {2, 4, 3})},
-         {dq, dk, dv, no_tensor}, {{"causal", 1}, {"scale", 0.5}, {"softcap", softcap}, {"alibi", alibi ? 1.0 : 0.0}});
+         {dq, dk, dv, no_tensor}, {.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0});
   return dq;
 }
 TensorId weight_differentiated(Builder& b, bool sum) {
@@ -155,8 +155,9 @@ TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
   const auto maybe = [&](bool has, const Shape& shape) { return has ? weight(b, shape) : no_tensor; };
   const TensorIds inputs{weight(b, {2, 3, 4}),   weight(b, {5, 4}),          maybe(bias, {5}),
                          maybe(gate, {2, 3, 5}), maybe(residual, {2, 3, 5}), no_tensor};
-  b.emit(project_operation, inputs, {y},
-         {{"activate", gate ? 1.0 : 0.0}, {"activation", static_cast<double>(Activation::silu)}});
+  ProjectAttributes attributes;
+  if (gate) attributes.activate = {Activation::silu};
+  b.emit(project_operation, inputs, {y}, attributes);
   return y;
 }
 TensorId experts_projected(Builder& b) {
@@ -164,15 +165,15 @@ TensorId experts_projected(Builder& b) {
   b.emit(grouped_project_operation,
          {weight(b, {2, 3, 2, 4}), weight(b, {8, 5, 4}), no_tensor, weight(b, {2, 3, 2, 5}), no_tensor,
           whole_numbers(b, {9})},
-         {y}, {{"activate", 1}, {"activation", static_cast<double>(Activation::silu)}});
+         {y}, {.activate = ActivateAttributes{Activation::silu}});
   return y;
 }
 // Two gradients of 5 × 4 and 3 elements, 80 and 12 bytes, which take 128 and 64; summed over 4 ranks.
-TensorId summed_over_ranks(Builder& b, const Operation& operation) {
+TensorId summed_over_ranks(Builder& b, const OperationOf<AllReduceAttributes>& operation) {
   const TensorId first = b.tensor(TensorKind::gradient, "g", {5, 4}, DType::float32);
   const TensorId second = b.tensor(TensorKind::gradient, "h", {3}, DType::float32);
   const bool wait = &operation == &all_reduce_wait_operation;
-  b.emit(operation, {first, second}, wait ? TensorIds{first, second} : TensorIds{}, {{"ranks", 4}});
+  b.emit(operation, {first, second}, wait ? TensorIds{first, second} : TensorIds{}, {.ranks = 4});
   return first;
 }
 TensorId stepped(Builder& b, const Shape& shape, bool decay) {

@@ -10,6 +10,8 @@
 #include "model/modify.h"
 #include "model/presets.h"
 #include "network/forward.h"
+#include "ops/adamw.h"
+#include "ops/softmax.h"
 #include "passes/expand.h"
 #include "passes/gradient.h"
 
@@ -84,12 +86,10 @@ TEST(Expand, GivesTheSameLedgerWhenValuesAreComputedAgain) {
 }
 
 // The factor of ALiBi is what unlike_layers() below changes, so of that only whether there is one.
-bool same_attributes(const Attributes& a, const Attributes& b) {
-  return std::equal(a.entries().begin(), a.entries().end(), b.entries().begin(), b.entries().end(),
-                    [](const Attributes::Entry& x, const Attributes::Entry& y) {
-                      if (x.name == "alibi") return y.name == x.name && (x.value != 0.0) == (y.value != 0.0);
-                      return x == y;
-                    });
+bool same_attributes(const Op& a, const Op& b) {
+  if (a.operation != &softmax_operation && a.operation != &softmax_backward_operation) return a.same_attributes(b);
+  const auto &x = a.attributes<SoftmaxAttributes>(), &y = b.attributes<SoftmaxAttributes>();
+  return x.mask == y.mask && (x.alibi != 0.0) == (y.alibi != 0.0);
 }
 
 // Two programs are the same if their ops agree one by one and one renaming of tensors fits them all.
@@ -112,7 +112,7 @@ void expect_same_program(const Program& a, const Program& b) {
     ASSERT_EQ(x.scope.path, y.scope.path) << "op " << i;
     ASSERT_EQ(x.scope.layer, y.scope.layer) << "op " << i << ", " << x.scope.path;
     ASSERT_EQ(x.stage, y.stage) << "op " << i;
-    ASSERT_TRUE(same_attributes(x.attributes, y.attributes)) << "op " << i;
+    ASSERT_TRUE(same_attributes(x, y)) << "op " << i;
     ASSERT_TRUE(same_tensors(x.inputs, y.inputs))
         << "inputs of op " << i << ", " << x.operation->name << " of layer " << x.scope.layer << ", " << x.scope.path;
     ASSERT_TRUE(same_tensors(x.outputs, y.outputs)) << "outputs of op " << i << ", " << x.operation->name;
@@ -159,7 +159,7 @@ TEST(Expand, LeavesEveryTensorWrittenOnceAndBeforeItIsRead) {
           if (id == no_tensor) continue;
           ASSERT_TRUE(made[static_cast<std::size_t>(id)]) << full_name(program[id]) << " is read before it is made";
         }
-        const bool in_place = op.operation->name == "adamw";
+        const bool in_place = op.operation == &adamw_operation;
         for (TensorId id : op.outputs) {
           if (id == no_tensor) continue;
           ASSERT_TRUE(in_place || !made[static_cast<std::size_t>(id)]) << full_name(program[id]) << " is made twice";
@@ -221,7 +221,7 @@ TEST(Optimizer, StepsEveryParameterOnceWithTheGradientOfTheSameLayer) {
     const Program program = expand(program_in(model, Phase::train));
     std::set<TensorId> stepped;
     for (const Op& op : program.ops) {
-      if (op.operation->name != "adamw") continue;
+      if (op.operation != &adamw_operation) continue;
       const Tensor &parameter = program[op.inputs[0]], &gradient = program[op.inputs[1]];
       EXPECT_TRUE(stepped.insert(op.inputs[0]).second) << full_name(parameter);
       EXPECT_EQ(full_name(gradient), full_name(parameter) + ".gradient");
@@ -238,12 +238,12 @@ TEST(Optimizer, ClipsEveryParameterByTheOneNormOfAllGradients) {
   TensorId last_sum = no_tensor;
   std::size_t parameters = 0;
   for (const Op& op : program.ops) {
-    if (op.operation->name == "squared_norm") {
+    if (op.operation == &squared_norm_operation) {
       EXPECT_EQ(op.inputs[0], last_sum) << "the chain of sums is broken";
       last_sum = op.outputs[0];
       summed.insert(op.inputs[1]);
     }
-    if (op.operation->name == "adamw") {
+    if (op.operation == &adamw_operation) {
       norms.insert(op.inputs[4]);
       ++parameters;
     }
@@ -256,9 +256,9 @@ TEST(Optimizer, ClipsEveryParameterByTheOneNormOfAllGradients) {
 TEST(Optimizer, DecaysMatricesAndSparesNormsAndBiases) {
   const Program program = program_in(load_model("gpt2"), Phase::train);
   for (const Op& op : program.ops) {
-    if (op.operation->name != "adamw") continue;
+    if (op.operation != &adamw_operation) continue;
     const Tensor& parameter = program[op.inputs[0]];
-    EXPECT_EQ(op.attributes.flag("decay"), parameter.name == "weight" && parameter.shape.rank() == 2)
+    EXPECT_EQ(op.attributes<AdamwAttributes>().decay, parameter.name == "weight" && parameter.shape.rank() == 2)
         << full_name(parameter);
   }
 }

@@ -4,7 +4,6 @@
 #include "reference_ops.h"
 
 #include <cmath>
-#include <string_view>
 
 namespace reckon {
 
@@ -29,7 +28,6 @@ struct Call {
   std::size_t out_size(std::size_t i, int dim) const {
     return static_cast<std::size_t>(program[op.outputs[i]].shape[dim].size);
   }
-  double number(std::string_view name, double otherwise = 0) const { return op.attributes.get(name, otherwise); }
 };
 
 inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }

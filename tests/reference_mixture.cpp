@@ -19,15 +19,15 @@ std::vector<std::size_t> largest(const Values& values, std::size_t count) {
   return places;
 }
 
-void close_groups(Values& scores, const Attributes& a) {
-  const auto groups = static_cast<std::size_t>(a.whole("groups")), size = scores.size() / groups;
+void close_groups(Values& scores, const RouteAttributes& a) {
+  const auto groups = static_cast<std::size_t>(a.groups), size = scores.size() / groups;
   Values group_scores(groups);
   for (std::size_t g = 0; g < groups; ++g) {
     const auto begin = scores.begin() + static_cast<std::ptrdiff_t>(g * size);
     const Values group(begin, begin + static_cast<std::ptrdiff_t>(size));
-    for (std::size_t i : largest(group, static_cast<std::size_t>(a.whole("group_top")))) group_scores[g] += group[i];
+    for (std::size_t i : largest(group, static_cast<std::size_t>(a.group_top))) group_scores[g] += group[i];
   }
-  const std::vector<std::size_t> open = largest(group_scores, static_cast<std::size_t>(a.whole("active_groups")));
+  const std::vector<std::size_t> open = largest(group_scores, static_cast<std::size_t>(a.active_groups));
   for (std::size_t e = 0; e < scores.size(); ++e) {
     if (std::find(open.begin(), open.end(), e / size) == open.end()) scores[e] = -std::numeric_limits<double>::max();
   }
@@ -45,25 +45,25 @@ void choose_experts(const Call& c) {
   using Scores = Mixture::Scores;
   Values &choice = c.out(0), &weights = c.out(1);
   const std::size_t experts = c.in_size(0, -1), active = c.out_size(0, -1);
-  const auto kind = static_cast<Scores>(c.op.attributes.whole("scores"));
+  const auto& a = c.op.attributes<RouteAttributes>();
   for (std::size_t row = 0; row * active < choice.size(); ++row) {
     const auto begin = c.in(0).begin() + static_cast<std::ptrdiff_t>(row * experts);
     Values scores(begin, begin + static_cast<std::ptrdiff_t>(experts));
-    if (kind == Scores::softmax) soften(scores);
-    if (kind == Scores::sigmoid) std::transform(scores.begin(), scores.end(), scores.begin(), sigmoid);
+    if (a.scores == Scores::softmax) soften(scores);
+    if (a.scores == Scores::sigmoid) std::transform(scores.begin(), scores.end(), scores.begin(), sigmoid);
     Values candidates = scores;
     if (c.has(1)) {
       for (std::size_t e = 0; e < experts; ++e) candidates[e] += c.in(1)[e];
     }
-    if (c.op.attributes.whole("groups") > 1) close_groups(candidates, c.op.attributes);
+    if (a.groups > 1) close_groups(candidates, a);
     const std::vector<std::size_t> chosen = largest(candidates, active);
     Values w;
     for (std::size_t e : chosen) w.push_back(scores[e]);
-    if (kind == Scores::softmax_of_chosen) soften(w);
-    const double total = c.op.attributes.flag("normalize") ? std::accumulate(w.begin(), w.end(), 0.0) : 1.0;
+    if (a.scores == Scores::softmax_of_chosen) soften(w);
+    const double total = a.normalize ? std::accumulate(w.begin(), w.end(), 0.0) : 1.0;
     for (std::size_t i = 0; i < active; ++i) {
       choice[row * active + i] = static_cast<double>(chosen[i]);
-      weights[row * active + i] = c.number("scale", 1.0) * w[i] / total;
+      weights[row * active + i] = a.scale * w[i] / total;
     }
   }
 }

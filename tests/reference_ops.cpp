@@ -45,14 +45,14 @@ void sum(const Call& c) {
 
 void multiply_by(const Call& c) {
   Values& y = c.out(0);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = c.number("factor") * c.in(0)[i];
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = c.op.attributes<ScaleAttributes>().factor * c.in(0)[i];
 }
 
 // What is dropped is told by the hash of (seed 0, no layer, stream, element).
 void drop(const Call& c) {
   Values& y = c.out(0);
-  const double probability = c.number("probability");
-  const std::uint64_t seed = mixed(mixed(0) + static_cast<std::uint64_t>(c.op.attributes.whole("stream")));
+  const auto [probability, stream] = c.op.attributes<DropoutAttributes>();
+  const std::uint64_t seed = mixed(mixed(0) + static_cast<std::uint64_t>(stream));
   for (std::size_t i = 0; i < y.size(); ++i) {
     const bool dropped = static_cast<double>(mixed(seed + i) >> 11) * 0x1p-53 < probability;
     y[i] = dropped ? 0.0 : c.in(0)[i] / (1.0 - probability);
@@ -63,7 +63,7 @@ double capped(double x, double cap) { return cap == 0 ? x : cap * std::tanh(x / 
 
 void cap(const Call& c) {
   Values& y = c.out(0);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = capped(c.in(0)[i], c.number("cap"));
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = capped(c.in(0)[i], c.op.attributes<SoftcapAttributes>().cap);
 }
 
 void product(const Call& c) {
@@ -94,8 +94,7 @@ double activation(Activation kind, double x) {
 
 void activate_all(const Call& c) {
   Values& y = c.out(0);
-  const auto kind = static_cast<Activation>(c.op.attributes.whole("activation"));
-  const double limit = c.number("clamp");
+  const auto [kind, limit] = c.op.attributes<ActivateAttributes>();
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double gate = c.in(0)[i];
     if (!c.has(1)) {
@@ -113,16 +112,17 @@ void normalise(const Call& c) {
   Values& y = c.out(0);
   const std::size_t width = c.in_size(0, -1);
   const bool layer = c.op.operation == &layer_norm_operation;
+  const auto& a = c.op.attributes<NormAttributes>();
   const auto n = static_cast<double>(width);
   for (std::size_t row = 0; row < y.size(); row += width) {
     const double* x = &c.in(0)[row];
     const double mean = layer ? std::accumulate(x, x + width, 0.0) / n : 0.0;
     double squares = 0;
     for (std::size_t k = 0; k < width; ++k) squares += (x[k] - mean) * (x[k] - mean);
-    const double root = std::sqrt(squares / n + c.number("epsilon"));
+    const double root = std::sqrt(squares / n + a.epsilon);
     for (std::size_t k = 0; k < width; ++k) {
       double& value = y[row + k] = (x[k] - mean) / root;
-      if (c.has(1)) value *= c.in(1)[(row + k) % c.in(1).size()] + c.number("weight_plus_one");
+      if (c.has(1)) value *= c.in(1)[(row + k) % c.in(1).size()] + (a.weight_plus_one ? 1.0 : 0.0);
       if (c.has(2)) value += c.in(2)[(row + k) % c.in(2).size()];
     }
   }
@@ -132,7 +132,7 @@ void rotate(const Call& c) {
   Values& y = c.out(0) = c.in(0);
   const std::size_t tokens = c.in_size(0, 1), heads = c.in_size(0, 2), width = c.in_size(0, 3);
   const std::size_t half = c.in_size(1, -1) / 2;
-  const bool interleaved = c.op.attributes.flag("interleaved");
+  const bool interleaved = c.op.attributes<RopeAttributes>().interleaved;
   for (std::size_t row = 0; row * width < y.size(); ++row) {
     const double* angles = &c.in(1)[row / heads % tokens * 2 * half];
     for (std::size_t i = 0; i < half; ++i) {
@@ -158,10 +158,11 @@ void over_grid(const Shape& grid, const Body& body) {
 void score(const Call& c) {
   Values& s = c.out(0);
   const std::size_t heads = c.in_size(0, 2), kv_heads = c.in_size(1, 2), width = c.in_size(0, 3);
+  const auto& a = c.op.attributes<ScoresAttributes>();
   over_grid(c.program[c.op.outputs[0]].shape, [&](auto b, auto h, auto t, auto k, auto at) {
     const double* query = &c.in(0)[((b * c.in_size(0, 1) + t) * heads + h) * width];
     const double* key = &c.in(1)[((b * c.in_size(1, 1) + k) * kv_heads + h * kv_heads / heads) * width];
-    s[at] = capped(std::inner_product(query, query + width, key, 0.0) * c.number("scale", 1.0), c.number("softcap"));
+    s[at] = capped(std::inner_product(query, query + width, key, 0.0) * a.scale, a.softcap);
   });
 }
 
@@ -177,11 +178,12 @@ void soften(const Call& c) {
   Values& p = c.out(0);
   const Shape& grid = c.program[c.op.outputs[0]].shape;
   const auto heads = static_cast<std::size_t>(grid[1].size), keys = static_cast<std::size_t>(grid[3].size);
-  const auto window = static_cast<double>(c.op.attributes.whole("window"));
+  const auto& a = c.op.attributes<SoftmaxAttributes>();
+  const auto window = static_cast<double>(a.mask.window);
   over_grid(grid, [&](auto, auto h, auto t, auto k, auto at) {
     const auto distance = static_cast<double>(t) - static_cast<double>(k);
-    const bool hidden = (c.op.attributes.flag("causal") && distance < 0) || (window > 0 && distance >= window);
-    p[at] = hidden ? 0.0 : std::exp(c.in(0)[at] - c.number("alibi") * slope(h, heads) * distance);
+    const bool hidden = (a.mask.causal && distance < 0) || (window > 0 && distance >= window);
+    p[at] = hidden ? 0.0 : std::exp(c.in(0)[at] - a.alibi * slope(h, heads) * distance);
   });
   for (std::size_t row = 0; row < p.size(); row += keys) {
     const auto begin = p.begin() + static_cast<std::ptrdiff_t>(row), end = begin + static_cast<std::ptrdiff_t>(keys);

@@ -4,6 +4,7 @@
 
 #include "files/checked.h"
 #include "network/forward.h"
+#include "ops/mixture.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
 #include "passes/recompute.h"
@@ -29,7 +30,7 @@ std::unordered_map<TensorId, std::int64_t> active_elements(const Program& progra
     for (TensorId id : op.inputs) {
       if (id == no_tensor || program[id].kind != TensorKind::parameter) continue;
       const Shape& shape = program[id].shape;
-      if (shape[0].symbol != Symbol::experts || shape.rank() < 2 || op.operation->name != "grouped_matmul") continue;
+      if (shape[0].symbol != Symbol::experts || shape.rank() < 2 || op.operation != &grouped_matmul_operation) continue;
       const std::int64_t chosen = program[op.inputs[0]].shape[-2].size;
       active[id] = shape.elements() / shape[0].size * chosen;
     }

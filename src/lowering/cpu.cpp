@@ -18,6 +18,7 @@
 #include "ops/project.h"
 #include "ops/rope.h"
 #include "ops/scale.h"
+#include "ops/softmax.h"
 #include "ops/split.h"
 #include "ops/view.h"
 
@@ -57,7 +58,8 @@ class Lowering {
   void lower(std::size_t i) {
     Op& op = ops_[i];
     if (op.operation == &view_operation || op.operation == &split_operation) return;  // aliases, without work
-    if (op.operation == &matmul_operation && op.attributes.flag("transpose_a")) return lower_weight_gradient(i);
+    if (op.operation == &matmul_operation && op.attributes<MatmulAttributes>().transpose_a)
+      return lower_weight_gradient(i);
     if (op.operation == &matmul_operation || op.operation == &grouped_matmul_operation) return lower_product(i);
     if (op.operation == &scores_operation) return lower_attention(i);
     if (op.operation == &append_operation) order_cache(op);
@@ -109,14 +111,13 @@ class Lowering {
     inputs[project_input::bias] = op.inputs[2];
     if (grouped) inputs[project_input::offsets] = op.inputs[3];
     TensorId y = op.outputs[0];
-    std::vector<Attributes::Entry> attributes;
-    if (!op.attributes.flag("transpose_b")) attributes.push_back({"transposed", 1});
+    ProjectAttributes attributes;
+    attributes.transposed = grouped ? !op.attributes<GroupedMatmulAttributes>().transpose_b
+                                    : !op.attributes<MatmulAttributes>().transpose_b;
     if (const Op* act = only_consumer(y, activate_operation); act != nullptr && fusible(*act, y, i)) {
       const bool gated = act->inputs[1] != no_tensor;
       if (gated) inputs[project_input::gate] = act->inputs[0];
-      attributes.push_back({"activate", 1});
-      attributes.push_back({"activation", act->attributes.get("activation")});
-      attributes.push_back({"clamp", act->attributes.get("clamp")});
+      attributes.activate = act->attributes<ActivateAttributes>();
       y = act->outputs[0];
       fuse(*act);
     } else if (!grouped) {
@@ -124,7 +125,7 @@ class Lowering {
       const TensorId term = scaled != nullptr ? scaled->outputs[0] : y;
       if (const Op* sum = sum_of(term, i)) {
         if (scaled != nullptr) {
-          attributes.push_back({"scale", scaled->attributes.get("factor")});
+          attributes.scale = scaled->attributes<ScaleAttributes>().factor;
           fuse(*scaled);
         }
         inputs[project_input::residual] = sum->inputs[0];
@@ -133,12 +134,8 @@ class Lowering {
         fuse(*sum);
       }
     }
-    program_.ops.push_back({grouped ? &grouped_project_operation : &project_operation,
-                            std::move(inputs),
-                            {y},
-                            Attributes(std::move(attributes)),
-                            op.scope,
-                            op.stage});
+    program_.ops.emplace_back(grouped ? grouped_project_operation : project_operation, std::move(inputs), TensorIds{y},
+                              attributes, op.scope, op.stage);
   }
 
   // An activation of y alone, or of y gated by something that is there already.
@@ -152,7 +149,7 @@ class Lowering {
     TensorId residual = no_tensor;
     const TensorId y = add_in_place(op.outputs[0], i, residual);
     program_.ops.push_back(
-        {&weight_gradient_operation, {op.inputs[0], op.inputs[1], residual}, {y}, {}, op.scope, op.stage});
+        {weight_gradient_operation, {op.inputs[0], op.inputs[1], residual}, {y}, {}, op.scope, op.stage});
   }
 
   // The gradient of a norm or of an embedding; what it is added to becomes its last input.
@@ -167,13 +164,13 @@ class Lowering {
   void lower_attention(std::size_t i) {
     const WrittenAttention found = find_attention(given_, uses_, i);
     const Op &scores = ops_[found.scores], &soft = ops_[found.softmax], &mixed = ops_[found.mix];
-    const Attributes attributes = {{"causal", scores.attributes.get("causal")},
-                                   {"window", scores.attributes.get("window")},
-                                   {"scale", scores.attributes.get("scale", 1.0)},
-                                   {"softcap", scores.attributes.get("softcap")},
-                                   {"alibi", soft.attributes.get("alibi")}};
-    Op op{&attend_operation,  {scores.inputs[0], scores.inputs[1], mixed.inputs[1], soft.inputs[1]},
-          {mixed.outputs[0]}, attributes,
+    const auto& scored = scores.attributes<ScoresAttributes>();
+    const AttentionRule rule{.mask = scored.mask,
+                             .scale = scored.scale,
+                             .softcap = scored.softcap,
+                             .alibi = soft.attributes<SoftmaxAttributes>().alibi};
+    Op op{attend_operation,   {scores.inputs[0], scores.inputs[1], mixed.inputs[1], soft.inputs[1]},
+          {mixed.outputs[0]}, rule,
           mixed.scope,        mixed.stage};
     fuse(soft);
     fuse(mixed);
@@ -188,8 +185,8 @@ class Lowering {
       TensorIds inputs = op.inputs;
       inputs.insert(inputs.end(), {mixed.outputs[0], b.d_out, log_sum_exp});
       placed_[b.ops.back()] = {
-          &attend_backward_operation, std::move(inputs), {b.d_query, b.d_keys, b.d_values, b.d_sinks}, attributes,
-          ops_[b.ops.back()].scope,   Stage::backward};
+          attend_backward_operation, std::move(inputs), {b.d_query, b.d_keys, b.d_values, b.d_sinks}, rule,
+          ops_[b.ops.back()].scope,  Stage::backward};
       for (std::size_t part : b.ops) done_[part] = true;
     }
     program_.ops.push_back(std::move(op));

@@ -30,8 +30,8 @@ class Narrowing {
       const Tensor& tensor = program_[root];
       const auto writer = static_cast<std::size_t>(use.last_forward_write);
       const auto reader = static_cast<std::size_t>(use.first_backward_read);
-      after[regions[writer]].push_back({&narrow_operation, {root}, {narrow, root}, {}, tensor.scope, Stage::forward});
-      before[regions[reader]].push_back({&widen_operation, {narrow}, {wide}, {}, tensor.scope, Stage::backward});
+      after[regions[writer]].push_back({narrow_operation, {root}, {narrow, root}, {}, tensor.scope, Stage::forward});
+      before[regions[reader]].push_back({widen_operation, {narrow}, {wide}, {}, tensor.scope, Stage::backward});
     }
     std::vector<Op> ops;
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {

@@ -39,7 +39,10 @@ Widths widths(const Network& n, const Attention& a) {
 }
 
 AttentionRule rule_of(const Attention& a) {
-  return {true, a.window, a.scale, a.softcap, a.alibi ? a.alibi_scale : 0.0};
+  return {.mask = {.causal = true, .window = a.window},
+          .scale = a.scale,
+          .softcap = a.softcap,
+          .alibi = a.alibi ? a.alibi_scale : 0.0};
 }
 
 // The keys that a chunk of new tokens can see: a window keeps window − 1 of the past.
@@ -221,7 +224,7 @@ TensorId cross_attention(Network& n, const CrossAttention& cross, TensorId x) {
       v = append(b, v, cache("value_cache"), n.encoder_tokens, "values");
     }
   }
-  const AttentionRule rule{false, 0, cross.scale, 0.0, 0.0};
+  const AttentionRule rule{.mask = {.causal = false}, .scale = cross.scale};
   const TensorId y = attend(n, q, k, v, no_tensor, rule, "cross_attention/scores", "cross_attention/softmax",
                             "cross_attention/mixing");
   return apply_linear(n, view(b, y, {n.batch, n.tokens, all}), n.d_model, cross.bias, "cross_attention/output");

@@ -28,9 +28,9 @@ ActivationCost activation_cost(Activation activation) {
 // A gate costs one product more, and backward: d_up = dy·act(gate), d_gate = (dy·up)·act'(gate).
 // gpt-oss: g = min(g, c), u = clamp(u, ±c), g·σ(1.702·g)·(u + 1): 1 + 2 + 6 + 2; backward: clamps 3, σ 5, act 1,
 // u + 1 and products 3, derivative σ + 1.702·g·σ·(1 − σ) 5, two masks of the clamps 2.
-ActivationCost activation_operations(const Attributes& attributes, bool gated) {
-  if (attributes.get("clamp") != 0.0) return {11, 19};
-  const ActivationCost act = activation_cost(static_cast<Activation>(attributes.whole("activation")));
+ActivationCost activation_operations(const ActivateAttributes& attributes, bool gated) {
+  if (attributes.clamp != 0.0) return {11, 19};
+  const ActivationCost act = activation_cost(attributes.activation);
   return gated ? ActivationCost{act.forward + 1, act.forward + 1 + act.backward + 1} : act;
 }
 
@@ -39,7 +39,8 @@ namespace {
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const bool gated = op.inputs[1] != no_tensor;
-  cost.elementwise = program[op.outputs[0]].shape.product(activation_operations(op.attributes, gated).forward);
+  cost.elementwise =
+      program[op.outputs[0]].shape.product(activation_operations(op.attributes<ActivateAttributes>(), gated).forward);
   add_traffic(cost, program, op);
   return cost;
 }
@@ -47,7 +48,8 @@ Cost cost(const Program& program, const Op& op) {
 Cost backward_cost(const Program& program, const Op& op) {
   Cost cost;
   const bool gated = op.inputs[2] != no_tensor;
-  cost.elementwise = program[op.inputs[1]].shape.product(activation_operations(op.attributes, gated).backward);
+  cost.elementwise =
+      program[op.inputs[1]].shape.product(activation_operations(op.attributes<ActivateAttributes>(), gated).backward);
   add_traffic(cost, program, op);
   return cost;
 }
@@ -56,23 +58,23 @@ void gradient(Gradient& g, const Op& op) {
   const TensorId gate = op.inputs[0], up = op.inputs[1];
   const TensorId d_gate = g.make(gate);
   const TensorId d_up = up != no_tensor ? g.make(up) : no_tensor;
-  g.builder().emit(activate_backward_operation, {g.of(op.outputs[0]), gate, up}, {d_gate, d_up}, op.attributes);
+  g.builder().emit(activate_backward_operation, {g.of(op.outputs[0]), gate, up}, {d_gate, d_up},
+                   op.attributes<ActivateAttributes>());
   g.add(gate, d_gate);
   if (up != no_tensor) g.add(up, d_up);
 }
 
 }  // namespace
 
-const Operation activate_operation{"activate", cost, gradient};
-const Operation activate_backward_operation{"activate_backward", backward_cost, nullptr};
+const OperationOf<ActivateAttributes> activate_operation{{"activate", cost, gradient}};
+const OperationOf<ActivateAttributes> activate_backward_operation{{"activate_backward", backward_cost, nullptr}};
 
 TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, TensorId up, std::string_view name) {
   const Shape shape = builder.shape(gate);
   check(up == no_tensor || builder.shape(up).same_sizes(shape), "activate",
         to_string(shape) + (up == no_tensor ? "" : " and " + to_string(builder.shape(up))), "equal shapes");
   const TensorId y = builder.activation(name, shape);
-  builder.emit(activate_operation, {gate, up}, {y},
-               {{"activation", static_cast<double>(rule.activation)}, {"clamp", rule.clamp}});
+  builder.emit(activate_operation, {gate, up}, {y}, {rule.activation, rule.clamp});
   return y;
 }
 

@@ -7,7 +7,13 @@
 
 namespace reckon {
 
-extern const Operation activate_operation, activate_backward_operation;
+struct ActivateAttributes {
+  Activation activation;
+  double clamp = 0.0;  // gpt-oss: of gate and up; 0 = none
+  bool operator==(const ActivateAttributes&) const = default;
+};
+
+extern const OperationOf<ActivateAttributes> activate_operation, activate_backward_operation;
 
 // gate (… × f), up of the same shape or no_tensor where the feed-forward is not gated
 TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, TensorId up, std::string_view name);
@@ -17,7 +23,7 @@ struct ActivationCost {
   std::int64_t forward, backward;
 };
 ActivationCost activation_cost(Activation activation);
-// The same of an op with the attributes `activation` and `clamp`, its gate counted in.
-ActivationCost activation_operations(const Attributes& attributes, bool gated);
+// The same of an op with these attributes, its gate counted in.
+ActivationCost activation_operations(const ActivateAttributes& attributes, bool gated);
 
 }  // namespace reckon

@@ -14,15 +14,15 @@ Cost norm_cost(const Program& program, const Op& op) {
 //   w ← w − η·m̂/(√v̂ + ε) 5 (root, + ε, division, · η, difference);  decay w·(1 − ηλ) 1
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
-  cost.elementwise = program[op.inputs[0]].shape.product(op.attributes.flag("decay") ? 16 : 15);
+  cost.elementwise = program[op.inputs[0]].shape.product(op.attributes<AdamwAttributes>().decay ? 16 : 15);
   add_traffic(cost, program, op);
   return cost;
 }
 
 }  // namespace
 
-const Operation squared_norm_operation{"squared_norm", norm_cost, nullptr};
-const Operation adamw_operation{"adamw", cost, nullptr};
+const OperationOf<> squared_norm_operation{{"squared_norm", norm_cost, nullptr}};
+const OperationOf<AdamwAttributes> adamw_operation{{"adamw", cost, nullptr}};
 
 TensorId squared_norm(Builder& builder, TensorId sum, TensorId gradient) {
   const TensorId y = builder.tensor(TensorKind::activation, "squared_norm", {}, DType::float32);
@@ -34,8 +34,7 @@ void adamw(Builder& builder, TensorId parameter, TensorId gradient, TensorId nor
   const DType dtype = builder.program().workload.precision.optimizer;
   const TensorId first = builder.like(parameter, TensorKind::optimizer_state, "first_moment", dtype);
   const TensorId second = builder.like(parameter, TensorKind::optimizer_state, "second_moment", dtype);
-  builder.emit(adamw_operation, {parameter, gradient, first, second, norm}, {parameter, first, second},
-               {{"decay", decay ? 1.0 : 0.0}});
+  builder.emit(adamw_operation, {parameter, gradient, first, second, norm}, {parameter, first, second}, {decay});
 }
 
 }  // namespace reckon

@@ -6,7 +6,13 @@
 
 namespace reckon {
 
-extern const Operation squared_norm_operation, adamw_operation;
+extern const OperationOf<> squared_norm_operation;
+struct AdamwAttributes {
+  bool decay;
+  bool operator==(const AdamwAttributes&) const = default;
+};
+
+extern const OperationOf<AdamwAttributes> adamw_operation;
 
 // sum + Σ g² (sum may be no_tensor at the start) → a scalar
 TensorId squared_norm(Builder& builder, TensorId sum, TensorId gradient);

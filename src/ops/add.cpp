@@ -25,7 +25,7 @@ void gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation add_operation{"add", cost, gradient};
+const OperationOf<> add_operation{{"add", cost, gradient}};
 
 TensorId add(Builder& builder, TensorId a, TensorId b, std::string_view name) {
   const Shape large = builder.shape(a), small = builder.shape(b);

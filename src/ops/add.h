@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-extern const Operation add_operation;
+extern const OperationOf<> add_operation;
 
 // a + b; b may lack leading dimensions of a, over which it is then repeated.
 TensorId add(Builder& builder, TensorId a, TensorId b, std::string_view name);

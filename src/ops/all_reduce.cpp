@@ -5,7 +5,7 @@ namespace {
 
 // What a rank sends of a bucket to the others, all but its own slice: bytes.
 std::int64_t others_share(const Program& program, const Op& op) {
-  const std::int64_t ranks = op.attributes.whole("ranks");
+  const std::int64_t ranks = op.attributes<AllReduceAttributes>().ranks;
   std::int64_t bucket = 0;
   for (TensorId id : op.inputs) bucket += padded(bytes(program[id]));
   return bucket * (ranks - 1) / ranks;
@@ -27,7 +27,7 @@ Cost wait_cost(const Program& program, const Op& op) {
 
 }  // namespace
 
-const Operation all_reduce_start_operation{"all_reduce_start", start_cost, nullptr};
-const Operation all_reduce_wait_operation{"all_reduce_wait", wait_cost, nullptr};
+const OperationOf<AllReduceAttributes> all_reduce_start_operation{{"all_reduce_start", start_cost, nullptr}};
+const OperationOf<AllReduceAttributes> all_reduce_wait_operation{{"all_reduce_wait", wait_cost, nullptr}};
 
 }  // namespace reckon

@@ -8,7 +8,12 @@
 
 namespace reckon {
 
-extern const Operation all_reduce_start_operation, all_reduce_wait_operation;
+struct AllReduceAttributes {
+  std::int64_t ranks;
+  bool operator==(const AllReduceAttributes&) const = default;
+};
+
+extern const OperationOf<AllReduceAttributes> all_reduce_start_operation, all_reduce_wait_operation;
 
 // Tensors of a bucket follow each other in memory, each with the bytes that padded() gives it.
 

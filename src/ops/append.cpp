@@ -17,7 +17,7 @@ Cost cost(const Program& program, const Op& op) {
 }  // namespace
 
 // Caches belong to inference, so it is never differentiated.
-const Operation append_operation{"append", cost, nullptr};
+const OperationOf<> append_operation{{"append", cost, nullptr}};
 
 TensorId append(Builder& builder, TensorId fresh, TensorId cache, Dim keys, std::string_view name) {
   const Shape in = builder.shape(fresh), held = builder.shape(cache);

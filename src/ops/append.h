@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-extern const Operation append_operation;
+extern const OperationOf<> append_operation;
 
 // fresh (B × T × heads × m), cache (B × capacity × heads × m) → the last `keys` entries (B × S × heads × m)
 TensorId append(Builder& builder, TensorId fresh, TensorId cache, Dim keys, std::string_view name);

@@ -25,17 +25,17 @@ Cost cost(const Program& program, const Op& op) {
   const std::int64_t tokens = query[1].size, past = program.workload.past;
   // Without causality (an encoder's keys) every query sees every key.
   const std::int64_t all_keys = program[op.inputs[1]].shape[1].size;
-  const bool causal = op.attributes.flag("causal");
-  const Dim pairs(causal ? attended_pairs(tokens, past, op.attributes.whole("window")) : tokens * all_keys,
+  const auto& rule = op.attributes<AttentionRule>();
+  const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, rule.mask.window) : tokens * all_keys,
                   Symbol::window_pairs);
   const Dim batch = query[0], heads = query[2];
   cost.matmul = Formula(2, {batch, heads, pairs, query[3]});
   cost.matmul += Formula(2, {batch, heads, pairs, out[3]});
-  const std::int64_t per_pair = 5 + (op.attributes.get("scale", 1.0) != 1.0 ? 1 : 0) +
-                                (op.attributes.get("softcap") != 0.0 ? 3 : 0) + (op.attributes.flag("alibi") ? 2 : 0);
+  const std::int64_t per_pair =
+      5 + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 3 : 0) + (rule.alibi != 0.0 ? 2 : 0);
   cost.elementwise = Formula(per_pair, {batch, heads, pairs});
-  const std::int64_t window = op.attributes.whole("window");
-  const std::int64_t keys = causal ? tokens + (window > 0 ? std::min(past, window - 1) : past) : all_keys;
+  const std::int64_t seen = rule.mask.window > 0 ? std::min(past, rule.mask.window - 1) : past;
+  const std::int64_t keys = rule.mask.causal ? tokens + seen : all_keys;
   const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
   const std::int64_t key_bits = bits(program[op.inputs[1]].dtype);
   cost.read = bytes(program[op.inputs[0]]) +
@@ -52,12 +52,12 @@ Cost backward_cost(const Program& program, const Op& op) {
   Cost cost;
   const Shape& q = program[op.inputs[query]].shape;
   const Shape& o = program[op.inputs[out]].shape;
-  const Dim pairs(attended_pairs(q[1].size, program.workload.past, op.attributes.whole("window")),
-                  Symbol::window_pairs);
+  const auto& rule = op.attributes<AttentionRule>();
+  const Dim pairs(attended_pairs(q[1].size, program.workload.past, rule.mask.window), Symbol::window_pairs);
   cost.matmul = Formula(6, {q[0], q[2], pairs, q[3]});
   cost.matmul += Formula(4, {q[0], q[2], pairs, o[3]});
-  const std::int64_t per_pair = 4 + (op.attributes.get("scale", 1.0) != 1.0 ? 2 : 0) +
-                                (op.attributes.get("softcap") != 0.0 ? 7 : 0) + (op.attributes.flag("alibi") ? 2 : 0);
+  const std::int64_t per_pair =
+      4 + (rule.scale != 1.0 ? 2 : 0) + (rule.softcap != 0.0 ? 7 : 0) + (rule.alibi != 0.0 ? 2 : 0);
   cost.elementwise = Formula(per_pair, {q[0], q[2], pairs});
   cost.elementwise += Formula(o.product(2));
   add_traffic(cost, program, op);
@@ -66,7 +66,7 @@ Cost backward_cost(const Program& program, const Op& op) {
 
 }  // namespace
 
-const Operation attend_operation{"attend", cost, nullptr};
-const Operation attend_backward_operation{"attend_backward", backward_cost, nullptr};
+const OperationOf<AttentionRule> attend_operation{{"attend", cost, nullptr}};
+const OperationOf<AttentionRule> attend_backward_operation{{"attend_backward", backward_cost, nullptr}};
 
 }  // namespace reckon

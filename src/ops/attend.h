@@ -2,13 +2,13 @@
 // T × S matrix is ever held (Dao et al., arXiv 2205.14135). Keys that no query of a block may see are skipped.
 #pragma once
 
-#include "program/builder.h"
+#include "ops/attention.h"
 
 namespace reckon {
 
 // Training also keeps the logarithm of each row's sum of exponentials (B × H × T); from it the backward pass makes the
 // weights of a block again.
-extern const Operation attend_operation, attend_backward_operation;
+extern const OperationOf<AttentionRule> attend_operation, attend_backward_operation;
 
 // Inputs and outputs, in this order; sinks may be no_tensor.
 namespace attend_backward_input {

@@ -5,20 +5,29 @@
 // The gradient of each is made of the others. K divides H; H/K query heads share a key/value head.
 #pragma once
 
+#include "ops/pairs.h"
 #include "program/builder.h"
 
 namespace reckon {
 
-extern const Operation scores_operation, scores_backward_operation, mix_operation, spread_operation;
-
 // What attention lets through and how it shapes its scores.
 struct AttentionRule {
-  bool causal = true;
-  std::int64_t window = 0;
+  AttentionMask mask{};
   double scale = 1.0;
   double softcap = 0.0;
   double alibi = 0.0;  // factor of ALiBi's slopes; 0 = none
+  bool operator==(const AttentionRule&) const = default;
 };
+
+struct ScoresAttributes {
+  AttentionMask mask{};
+  double scale = 1.0;
+  double softcap = 0.0;
+  bool operator==(const ScoresAttributes&) const = default;
+};
+
+extern const OperationOf<ScoresAttributes> scores_operation, scores_backward_operation;
+extern const OperationOf<AttentionMask> mix_operation, spread_operation;
 
 TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, std::string_view name);
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, std::string_view name);

@@ -12,7 +12,7 @@ Cost cost(const Program& program, const Op& op) {
 
 }  // namespace
 
-const Operation narrow_operation{"narrow", cost, nullptr};
-const Operation widen_operation{"widen", cost, nullptr};
+const OperationOf<> narrow_operation{{"narrow", cost, nullptr}};
+const OperationOf<> widen_operation{{"widen", cost, nullptr}};
 
 }  // namespace reckon

@@ -7,6 +7,6 @@
 
 namespace reckon {
 
-extern const Operation narrow_operation, widen_operation;
+extern const OperationOf<> narrow_operation, widen_operation;
 
 }  // namespace reckon

@@ -35,8 +35,8 @@ void gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation cross_entropy_operation{"cross_entropy", cost, gradient};
-const Operation cross_entropy_backward_operation{"cross_entropy_backward", backward_cost, nullptr};
+const OperationOf<> cross_entropy_operation{{"cross_entropy", cost, gradient}};
+const OperationOf<> cross_entropy_backward_operation{{"cross_entropy_backward", backward_cost, nullptr}};
 
 TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, std::string_view name) {
   const Shape shape = builder.shape(logits);

@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-extern const Operation cross_entropy_operation, cross_entropy_backward_operation;
+extern const OperationOf<> cross_entropy_operation, cross_entropy_backward_operation;
 
 // logits (B × T × V), labels (B × T) → a scalar
 TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, std::string_view name);

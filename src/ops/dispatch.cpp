@@ -55,10 +55,10 @@ void combine_gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation dispatch_operation{"dispatch", copy_cost, dispatch_gradient};
-const Operation dispatch_backward_operation{"dispatch_backward", gather_cost, nullptr};
-const Operation combine_operation{"combine", combine_cost, combine_gradient};
-const Operation combine_backward_operation{"combine_backward", combine_backward_cost, nullptr};
+const OperationOf<> dispatch_operation{{"dispatch", copy_cost, dispatch_gradient}};
+const OperationOf<> dispatch_backward_operation{{"dispatch_backward", gather_cost, nullptr}};
+const OperationOf<> combine_operation{{"combine", combine_cost, combine_gradient}};
+const OperationOf<> combine_backward_operation{{"combine_backward", combine_backward_cost, nullptr}};
 
 Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts) {
   const Shape chosen = builder.shape(choice);

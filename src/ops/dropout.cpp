@@ -16,18 +16,18 @@ Cost cost(const Program& program, const Op& op) {
 
 void gradient(Gradient& g, const Op& op) {
   const TensorId dx = g.make(op.inputs[0]);
-  g.builder().emit(dropout_operation, {g.of(op.outputs[0])}, {dx}, op.attributes);
+  g.builder().emit(dropout_operation, {g.of(op.outputs[0])}, {dx}, op.attributes<DropoutAttributes>());
   g.add(op.inputs[0], dx);
 }
 
 }  // namespace
 
-const Operation dropout_operation{"dropout", cost, gradient};
+const OperationOf<DropoutAttributes> dropout_operation{{"dropout", cost, gradient}};
 
-TensorId dropout(Builder& builder, TensorId x, double probability, int stream, std::string_view name) {
+TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, std::string_view name) {
   check(probability > 0.0 && probability < 1.0, "dropout", std::to_string(probability), "a probability below 1");
   const TensorId y = builder.activation(name, builder.shape(x));
-  builder.emit(dropout_operation, {x}, {y}, {{"probability", probability}, {"stream", static_cast<double>(stream)}});
+  builder.emit(dropout_operation, {x}, {y}, {probability, stream});
   return y;
 }
 

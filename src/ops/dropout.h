@@ -7,9 +7,14 @@
 
 namespace reckon {
 
-extern const Operation dropout_operation;
+struct DropoutAttributes {
+  double probability;
+  std::int64_t stream;  // tells the dropouts of one layer apart
+  bool operator==(const DropoutAttributes&) const = default;
+};
 
-// `stream` tells the dropouts of one layer apart.
-TensorId dropout(Builder& builder, TensorId x, double probability, int stream, std::string_view name);
+extern const OperationOf<DropoutAttributes> dropout_operation;
+
+TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, std::string_view name);
 
 }  // namespace reckon

@@ -31,8 +31,8 @@ void gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation embed_operation{"embed", cost, gradient};
-const Operation embed_backward_operation{"embed_backward", backward_cost, nullptr};
+const OperationOf<> embed_operation{{"embed", cost, gradient}};
+const OperationOf<> embed_backward_operation{{"embed_backward", backward_cost, nullptr}};
 
 TensorId embed(Builder& builder, TensorId table, TensorId ids, std::string_view name) {
   check(builder.shape(table).rank() == 2, "embed", to_string(builder.shape(table)), "a table of rows");

@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-extern const Operation embed_operation, embed_backward_operation;
+extern const OperationOf<> embed_operation, embed_backward_operation;
 
 // table (V × d), ids (…) → (… × d)
 TensorId embed(Builder& builder, TensorId table, TensorId ids, std::string_view name);

@@ -49,7 +49,7 @@ void gradient(Gradient& g, const Op& op) {
   const TensorId dy = g.of(op.outputs[0]);
   if (g.wanted(rows)) {
     const TensorId dx = g.make(rows);
-    g.builder().emit(grouped_matmul_operation, {dy, weight, no_tensor, offsets}, {dx});
+    g.builder().emit(grouped_matmul_operation, {dy, weight, no_tensor, offsets}, {dx}, {.transpose_b = false});
     g.add(rows, dx);
   }
   if (g.wanted(weight)) {
@@ -66,9 +66,9 @@ void gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation grouped_matmul_operation{"grouped_matmul", cost, gradient};
-const Operation grouped_weight_gradient_operation{"grouped_weight_gradient", weight_gradient_cost, nullptr};
-const Operation grouped_bias_gradient_operation{"grouped_bias_gradient", bias_gradient_cost, nullptr};
+const OperationOf<GroupedMatmulAttributes> grouped_matmul_operation{{"grouped_matmul", cost, gradient}};
+const OperationOf<> grouped_weight_gradient_operation{{"grouped_weight_gradient", weight_gradient_cost, nullptr}};
+const OperationOf<> grouped_bias_gradient_operation{{"grouped_bias_gradient", bias_gradient_cost, nullptr}};
 
 TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets,
                         std::string_view name) {
@@ -78,7 +78,7 @@ TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, Tensor
   Shape shape = in.leading();
   shape.push(w[1]);
   const TensorId y = builder.activation(name, shape);
-  builder.emit(grouped_matmul_operation, {rows, weight, bias, offsets}, {y}, {{"transpose_b", 1}});
+  builder.emit(grouped_matmul_operation, {rows, weight, bias, offsets}, {y}, {.transpose_b = true});
   return y;
 }
 

@@ -21,7 +21,7 @@ Cost cost(const Program& program, const Op& op) {
 }  // namespace
 
 // Used in decoding only, so it is never differentiated.
-const Operation head_matmul_operation{"head_matmul", cost, nullptr};
+const OperationOf<HeadMatmulAttributes> head_matmul_operation{{"head_matmul", cost, nullptr}};
 
 TensorId head_matmul(Builder& builder, TensorId x, TensorId weight, std::int64_t first, Dim rows, bool into_latent,
                      std::string_view name) {
@@ -31,8 +31,7 @@ TensorId head_matmul(Builder& builder, TensorId x, TensorId weight, std::int64_t
   Shape shape = in.leading();
   shape.push(into_latent ? w[-1] : rows);
   const TensorId y = builder.activation(name, shape);
-  builder.emit(head_matmul_operation, {x, weight}, {y},
-               {{"first", static_cast<double>(first)}, {"into_latent", into_latent ? 1.0 : 0.0}});
+  builder.emit(head_matmul_operation, {x, weight}, {y}, {first, into_latent});
   return y;
 }
 

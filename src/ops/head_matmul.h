@@ -6,7 +6,13 @@
 
 namespace reckon {
 
-extern const Operation head_matmul_operation;
+struct HeadMatmulAttributes {
+  std::int64_t first;  // row of each head's
+  bool into_latent;
+  bool operator==(const HeadMatmulAttributes&) const = default;
+};
+
+extern const OperationOf<HeadMatmulAttributes> head_matmul_operation;
 
 // x (B × T × H × m), weight (H·R × r): of each head's R rows, those from `first` on are multiplied with.
 // Into the latent: x·W (m rows are used) → (B × T × H × r). Out of it: x·Wᵀ (m = r) → (B × T × H × rows).

@@ -14,7 +14,7 @@ Cost cost(const Program& program, const Op& op) {
 }  // namespace
 
 // Training asks for every logit, so it is never differentiated.
-const Operation last_operation{"last", cost, nullptr};
+const OperationOf<> last_operation{{"last", cost, nullptr}};
 
 TensorId last(Builder& builder, TensorId x, std::string_view name) {
   const Shape shape = builder.shape(x);

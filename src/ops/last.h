@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-extern const Operation last_operation;
+extern const OperationOf<> last_operation;
 
 // x (B × T × d) → (B × 1 × d)
 TensorId last(Builder& builder, TensorId x, std::string_view name);

@@ -27,12 +27,12 @@ void gradient(Gradient& g, const Op& op) {
   const TensorId dy = g.of(op.outputs[0]);
   if (g.wanted(x)) {
     const TensorId dx = g.make(x);
-    g.builder().emit(matmul_operation, {dy, weight, no_tensor}, {dx});
+    g.builder().emit(matmul_operation, {dy, weight, no_tensor}, {dx}, {});
     g.add(x, dx);
   }
   if (g.wanted(weight)) {
     const TensorId dw = g.make(weight);
-    g.builder().emit(matmul_operation, {dy, x, no_tensor}, {dw}, {{"transpose_a", 1}});
+    g.builder().emit(matmul_operation, {dy, x, no_tensor}, {dw}, {.transpose_a = true});
     g.add(weight, dw);
   }
   if (g.wanted(bias)) g.add(bias, sum_rows(g, dy, bias));
@@ -40,7 +40,7 @@ void gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation matmul_operation{"matmul", cost, gradient};
+const OperationOf<MatmulAttributes> matmul_operation{{"matmul", cost, gradient}};
 
 TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, std::string_view name) {
   const Shape in = builder.shape(x), w = builder.shape(weight);
@@ -49,7 +49,7 @@ TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, st
   Shape shape = in.leading();
   shape.push(w[0]);
   const TensorId y = builder.activation(name, shape);
-  builder.emit(matmul_operation, {x, weight, bias}, {y}, {{"transpose_b", 1}});
+  builder.emit(matmul_operation, {x, weight, bias}, {y}, {.transpose_b = true});
   return y;
 }
 

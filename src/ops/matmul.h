@@ -5,7 +5,12 @@
 
 namespace reckon {
 
-extern const Operation matmul_operation;
+struct MatmulAttributes {
+  bool transpose_a = false, transpose_b = false;
+  bool operator==(const MatmulAttributes&) const = default;
+};
+
+extern const OperationOf<MatmulAttributes> matmul_operation;
 
 // x (… × K), weight (N × K), bias (N) or no_tensor → (… × N)
 TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, std::string_view name);

@@ -15,9 +15,23 @@
 
 namespace reckon {
 
-extern const Operation route_operation, route_backward_operation, dispatch_operation, dispatch_backward_operation,
-    grouped_matmul_operation, grouped_weight_gradient_operation, grouped_bias_gradient_operation, combine_operation,
-    combine_backward_operation;
+struct RouteAttributes {
+  Mixture::Scores scores;
+  bool normalize;
+  double scale;
+  std::int64_t groups, active_groups, group_top;
+  bool operator==(const RouteAttributes&) const = default;
+};
+
+struct GroupedMatmulAttributes {
+  bool transpose_b;
+  bool operator==(const GroupedMatmulAttributes&) const = default;
+};
+
+extern const OperationOf<RouteAttributes> route_operation, route_backward_operation;
+extern const OperationOf<> dispatch_operation, dispatch_backward_operation, grouped_weight_gradient_operation,
+    grouped_bias_gradient_operation, combine_operation, combine_backward_operation;
+extern const OperationOf<GroupedMatmulAttributes> grouped_matmul_operation;
 
 std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction);
 struct Dispatched {

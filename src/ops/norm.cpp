@@ -20,7 +20,8 @@ void add_affine(Cost& cost, const Program& program, const Op& op) {
   const Shape& x = program[op.inputs[0]].shape;
   if (has(op, 1)) cost.elementwise += Formula(x.product());
   if (has(op, 2)) cost.elementwise += Formula(x.product());
-  if (has(op, 1) && op.attributes.flag("weight_plus_one")) cost.elementwise += program[op.inputs[1]].shape.product();
+  if (has(op, 1) && op.attributes<NormAttributes>().weight_plus_one)
+    cost.elementwise += program[op.inputs[1]].shape.product();
   add_traffic(cost, program, op);
 }
 
@@ -65,7 +66,8 @@ void gradient(Gradient& g, const Op& op) {
   const TensorId d_bias = g.wanted(bias) ? g.make(bias) : no_tensor;
   const bool layer = op.operation == &layer_norm_operation;
   g.builder().emit(layer ? layer_norm_backward_operation : rms_norm_backward_operation,
-                   {g.of(op.outputs[0]), x, weight, op.outputs[1]}, {dx, d_weight, d_bias}, op.attributes);
+                   {g.of(op.outputs[0]), x, weight, op.outputs[1]}, {dx, d_weight, d_bias},
+                   op.attributes<NormAttributes>());
   if (g.wanted(x)) g.add(x, dx);
   if (d_weight != no_tensor) g.add(weight, d_weight);
   if (d_bias != no_tensor) g.add(bias, d_bias);
@@ -73,10 +75,10 @@ void gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation layer_norm_operation{"layer_norm", layer_cost, gradient};
-const Operation rms_norm_operation{"rms_norm", rms_cost, gradient};
-const Operation layer_norm_backward_operation{"layer_norm_backward", layer_backward_cost, nullptr};
-const Operation rms_norm_backward_operation{"rms_norm_backward", rms_backward_cost, nullptr};
+const OperationOf<NormAttributes> layer_norm_operation{{"layer_norm", layer_cost, gradient}};
+const OperationOf<NormAttributes> rms_norm_operation{{"rms_norm", rms_cost, gradient}};
+const OperationOf<NormAttributes> layer_norm_backward_operation{{"layer_norm_backward", layer_backward_cost, nullptr}};
+const OperationOf<NormAttributes> rms_norm_backward_operation{{"rms_norm_backward", rms_backward_cost, nullptr}};
 
 TensorId norm(Builder& builder, const Norm& norm, TensorId x, TensorId weight, TensorId bias, std::string_view name) {
   const Shape shape = builder.shape(x);
@@ -94,7 +96,7 @@ TensorId norm(Builder& builder, const Norm& norm, TensorId x, TensorId weight, T
     statistics = builder.tensor(TensorKind::activation, "statistics", rows, DType::float32);
   }
   builder.emit(layer ? layer_norm_operation : rms_norm_operation, {x, weight, bias}, {y, statistics},
-               {{"epsilon", norm.epsilon}, {"weight_plus_one", norm.weight_plus_one ? 1.0 : 0.0}});
+               {norm.epsilon, norm.weight_plus_one});
   return y;
 }
 

@@ -7,8 +7,14 @@
 
 namespace reckon {
 
-extern const Operation layer_norm_operation, layer_norm_backward_operation;
-extern const Operation rms_norm_operation, rms_norm_backward_operation;
+struct NormAttributes {
+  double epsilon;
+  bool weight_plus_one;
+  bool operator==(const NormAttributes&) const = default;
+};
+
+extern const OperationOf<NormAttributes> layer_norm_operation, layer_norm_backward_operation;
+extern const OperationOf<NormAttributes> rms_norm_operation, rms_norm_backward_operation;
 
 // x (… × n); weight and bias (n, or the last dimensions of x), or no_tensor.
 TensorId norm(Builder& builder, const Norm& norm, TensorId x, TensorId weight, TensorId bias, std::string_view name);

@@ -18,15 +18,14 @@ std::int64_t visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t 
   return static_cast<std::int64_t>(pairs);
 }
 
-Formula times_pairs(Term product, const Program& program, const Op& op, const Shape& scores) {
+Formula times_pairs(Term product, const Program& program, const AttentionMask& mask, const Shape& scores) {
   const Dim tokens = scores[2], keys = scores[3];
-  if (program.workload.causal == Causal::full || !op.attributes.flag("causal")) {
+  if (program.workload.causal == Causal::full || !mask.causal) {
     return Formula(product.times(tokens).times(keys));
   }
-  const std::int64_t window = op.attributes.whole("window");
-  const bool plain = tokens.size == keys.size && (window == 0 || window >= keys.size);
+  const bool plain = tokens.size == keys.size && (mask.window == 0 || mask.window >= keys.size);
   return Formula(product.times(
-      {visible_pairs(tokens.size, keys.size, window), plain ? Symbol::causal_pairs : Symbol::window_pairs}));
+      {visible_pairs(tokens.size, keys.size, mask.window), plain ? Symbol::causal_pairs : Symbol::window_pairs}));
 }
 
 }  // namespace reckon

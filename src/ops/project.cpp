@@ -1,7 +1,6 @@
 // Costs of the lowered products: the same FLOPs as the products they stand for, at the past of this run.
 #include "ops/project.h"
 
-#include "ops/activate.h"
 #include "ops/runtime.h"
 
 #include <algorithm>
@@ -20,10 +19,9 @@ void add_epilogue(Cost& cost, const Op& op, const Shape& y) {
   std::int64_t operations = 0;
   if (has(project_input::bias)) operations += 1;
   if (has(project_input::residual)) operations += 1;
-  if (op.attributes.get("scale", 1.0) != 1.0) operations += 1;
-  if (op.attributes.flag("activate")) {
-    operations += activation_operations(op.attributes, has(project_input::gate)).forward;
-  }
+  const auto& a = op.attributes<ProjectAttributes>();
+  if (a.scale != 1.0) operations += 1;
+  if (a.activate) operations += activation_operations(*a.activate, has(project_input::gate)).forward;
   if (operations > 0) cost.elementwise = y.product(operations);
 }
 
@@ -60,8 +58,8 @@ Cost weight_gradient_cost(const Program& program, const Op& op) {
 
 }  // namespace
 
-const Operation project_operation{"project", project_cost, nullptr};
-const Operation grouped_project_operation{"grouped_project", grouped_project_cost, nullptr};
-const Operation weight_gradient_operation{"weight_gradient", weight_gradient_cost, nullptr};
+const OperationOf<ProjectAttributes> project_operation{{"project", project_cost, nullptr}};
+const OperationOf<ProjectAttributes> grouped_project_operation{{"grouped_project", grouped_project_cost, nullptr}};
+const OperationOf<> weight_gradient_operation{{"weight_gradient", weight_gradient_cost, nullptr}};
 
 }  // namespace reckon

@@ -2,14 +2,24 @@
 //   project          x (rows × K), weight (N × K)          → (rows × N)
 //   grouped_project  rows sorted by expert, weight (E × N × K), offsets (E + 1)
 //   weight_gradient  dy (rows × N), x (rows × K)           → dyᵀ·x (N × K), added to the third input if there is one
-// With the attribute `transposed` it is x·W instead: the gradient that goes on to what a product read.
+// Transposed, it is x·W instead: the gradient that goes on to what a product read.
 #pragma once
 
-#include "program/builder.h"
+#include "ops/activate.h"
+
+#include <optional>
 
 namespace reckon {
 
-extern const Operation project_operation, grouped_project_operation, weight_gradient_operation;
+struct ProjectAttributes {
+  bool transposed = false;
+  std::optional<ActivateAttributes> activate{};
+  double scale = 1.0;
+  bool operator==(const ProjectAttributes&) const = default;
+};
+
+extern const OperationOf<ProjectAttributes> project_operation, grouped_project_operation;
+extern const OperationOf<> weight_gradient_operation;
 
 // Inputs of both, in this order; any but x and weight may be no_tensor.
 namespace project_input {

@@ -24,20 +24,20 @@ Cost cost(const Program& program, const Op& op) {
 void gradient(Gradient& g, const Op& op) {
   const TensorId dx = g.make(op.inputs[0]);
   g.builder().emit(rope_operation, {g.of(op.outputs[0]), op.inputs[1]}, {dx},
-                   {{"interleaved", op.attributes.get("interleaved")}, {"inverse", 1}});
+                   {.interleaved = op.attributes<RopeAttributes>().interleaved, .inverse = true});
   g.add(op.inputs[0], dx);
 }
 
 }  // namespace
 
-const Operation rope_operation{"rope", cost, gradient};
+const OperationOf<RopeAttributes> rope_operation{{"rope", cost, gradient}};
 
 TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, std::string_view name) {
   const Shape shape = builder.shape(x);
   check(builder.shape(table)[-1].size <= shape[-1].size, "rope",
         "a table of " + to_string(builder.shape(table)) + " for " + to_string(shape), "no more angles than elements");
   const TensorId y = builder.activation(name, shape);
-  builder.emit(rope_operation, {x, table}, {y}, {{"interleaved", interleaved ? 1.0 : 0.0}});
+  builder.emit(rope_operation, {x, table}, {y}, {interleaved});
   return y;
 }
 

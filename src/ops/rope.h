@@ -5,7 +5,13 @@
 
 namespace reckon {
 
-extern const Operation rope_operation;
+struct RopeAttributes {
+  bool interleaved;
+  bool inverse = false;  // the rotation back
+  bool operator==(const RopeAttributes&) const = default;
+};
+
+extern const OperationOf<RopeAttributes> rope_operation;
 
 // x (B × T × heads × d_head), table (positions × dims: the cosines and sines of each pair)
 TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, std::string_view name);

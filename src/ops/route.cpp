@@ -7,8 +7,6 @@ namespace {
 
 using Scores = Mixture::Scores;
 
-Scores scores_kind(const Op& op) { return static_cast<Scores>(op.attributes.whole("scores")); }
-
 // Per token, with E experts of which k are chosen:
 //   scores       softmax over all 5E − 2, over the chosen 5k − 2; sigmoid 4E
 //   correction   + E
@@ -17,13 +15,14 @@ Scores scores_kind(const Op& op) { return static_cast<Scores>(op.attributes.whol
 //   weights      normalised: k − 1 additions, k divisions; scaled: k
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
+  const auto& a = op.attributes<RouteAttributes>();
   const Shape& logits = program[op.inputs[0]].shape;
   const Dim experts = logits[-1], active = program[op.outputs[0]].shape[-1];
   const Shape tokens = logits.leading();
-  const auto per_token = [&](std::int64_t coefficient, Dim a = {}, Dim b = {}) {
-    cost.elementwise += Formula(tokens.product(coefficient).times(a).times(b));
+  const auto per_token = [&](std::int64_t coefficient, Dim first = {}, Dim second = {}) {
+    cost.elementwise += Formula(tokens.product(coefficient).times(first).times(second));
   };
-  switch (scores_kind(op)) {
+  switch (a.scores) {
     case Scores::softmax:
       per_token(5, experts);
       per_token(-2);
@@ -37,20 +36,18 @@ Cost cost(const Program& program, const Op& op) {
       break;
   }
   if (op.inputs[1] != no_tensor) per_token(1, experts);
-  const std::int64_t groups = op.attributes.whole("groups");
-  if (groups > 1) {
-    const std::int64_t top = op.attributes.whole("group_top");
-    per_token(top, experts);  // top passes over each group: top·(E/groups − 1) comparisons a group
-    per_token(-top * groups + (top - 1) * groups);
-    per_token(op.attributes.whole("active_groups") * (groups - 1));
+  if (a.groups > 1) {
+    per_token(a.group_top, experts);  // top passes over each group: top·(E/groups − 1) comparisons a group
+    per_token(-a.group_top * a.groups + (a.group_top - 1) * a.groups);
+    per_token(a.active_groups * (a.groups - 1));
   }
   per_token(1, active, experts);
   per_token(-1, active);
-  if (op.attributes.flag("normalize")) {
+  if (a.normalize) {
     per_token(2, active);
     per_token(-1);
   }
-  if (op.attributes.get("scale", 1.0) != 1.0) per_token(1, active);
+  if (a.scale != 1.0) per_token(1, active);
   add_traffic(cost, program, op);
   return cost;
 }
@@ -58,15 +55,16 @@ Cost cost(const Program& program, const Op& op) {
 // Back through scale k, normalisation 4k, and the softmax (4 per score it spans) or the sigmoid (3 per chosen one).
 Cost backward_cost(const Program& program, const Op& op) {
   Cost cost;
+  const auto& a = op.attributes<RouteAttributes>();
   const Shape& weights = program[op.inputs[0]].shape;
   const Shape tokens = weights.leading();
   const Dim active = weights[-1], experts = program[op.outputs[0]].shape[-1];
   std::int64_t per_active = 0;
-  if (op.attributes.get("scale", 1.0) != 1.0) per_active += 1;
-  if (op.attributes.flag("normalize")) per_active += 4;
-  if (scores_kind(op) == Scores::softmax) cost.elementwise += Formula(tokens.product(4).times(experts));
-  if (scores_kind(op) == Scores::softmax_of_chosen) per_active += 4;
-  if (scores_kind(op) == Scores::sigmoid) per_active += 3;
+  if (a.scale != 1.0) per_active += 1;
+  if (a.normalize) per_active += 4;
+  if (a.scores == Scores::softmax) cost.elementwise += Formula(tokens.product(4).times(experts));
+  if (a.scores == Scores::softmax_of_chosen) per_active += 4;
+  if (a.scores == Scores::sigmoid) per_active += 3;
   if (per_active > 0) cost.elementwise += Formula(tokens.product(per_active).times(active));
   add_traffic(cost, program, op);
   return cost;
@@ -75,14 +73,15 @@ Cost backward_cost(const Program& program, const Op& op) {
 void gradient(Gradient& g, const Op& op) {
   const TensorId d_weights = g.of(op.outputs[1]);
   const TensorId d_logits = g.make(op.inputs[0]);
-  g.builder().emit(route_backward_operation, {d_weights, op.inputs[0], op.outputs[0]}, {d_logits}, op.attributes);
+  g.builder().emit(route_backward_operation, {d_weights, op.inputs[0], op.outputs[0]}, {d_logits},
+                   op.attributes<RouteAttributes>());
   g.add(op.inputs[0], d_logits);
 }
 
 }  // namespace
 
-const Operation route_operation{"route", cost, gradient};
-const Operation route_backward_operation{"route_backward", backward_cost, nullptr};
+const OperationOf<RouteAttributes> route_operation{{"route", cost, gradient}};
+const OperationOf<RouteAttributes> route_backward_operation{{"route_backward", backward_cost, nullptr}};
 
 std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction) {
   Shape chosen = builder.shape(logits).leading();
@@ -90,12 +89,12 @@ std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, Te
   const TensorId choice = builder.tensor(TensorKind::activation, "choice", chosen, DType::int32);
   const TensorId weights = builder.activation("weights", chosen);
   builder.emit(route_operation, {logits, correction}, {choice, weights},
-               {{"scores", static_cast<double>(mixture.scores)},
-                {"normalize", mixture.normalize ? 1.0 : 0.0},
-                {"scale", mixture.scale},
-                {"groups", static_cast<double>(mixture.n_groups)},
-                {"active_groups", static_cast<double>(mixture.n_active_groups)},
-                {"group_top", static_cast<double>(mixture.group_top)}});
+               {.scores = mixture.scores,
+                .normalize = mixture.normalize,
+                .scale = mixture.scale,
+                .groups = mixture.n_groups,
+                .active_groups = mixture.n_active_groups,
+                .group_top = mixture.group_top});
   return {choice, weights};
 }
 

@@ -14,17 +14,17 @@ Cost cost(const Program& program, const Op& op) {
 
 void gradient(Gradient& g, const Op& op) {
   const TensorId dx = g.make(op.inputs[0]);
-  g.builder().emit(scale_operation, {g.of(op.outputs[0])}, {dx}, op.attributes);
+  g.builder().emit(scale_operation, {g.of(op.outputs[0])}, {dx}, op.attributes<ScaleAttributes>());
   g.add(op.inputs[0], dx);
 }
 
 }  // namespace
 
-const Operation scale_operation{"scale", cost, gradient};
+const OperationOf<ScaleAttributes> scale_operation{{"scale", cost, gradient}};
 
 TensorId scale(Builder& builder, TensorId x, double factor, std::string_view name) {
   const TensorId y = builder.activation(name, builder.shape(x));
-  builder.emit(scale_operation, {x}, {y}, {{"factor", factor}});
+  builder.emit(scale_operation, {x}, {y}, {factor});
   return y;
 }
 

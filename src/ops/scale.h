@@ -5,7 +5,12 @@
 
 namespace reckon {
 
-extern const Operation scale_operation;
+struct ScaleAttributes {
+  double factor;
+  bool operator==(const ScaleAttributes&) const = default;
+};
+
+extern const OperationOf<ScaleAttributes> scale_operation;
 
 TensorId scale(Builder& builder, TensorId x, double factor, std::string_view name);
 

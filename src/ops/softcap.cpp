@@ -23,18 +23,19 @@ Cost backward_cost(const Program& program, const Op& op) {
 
 void gradient(Gradient& g, const Op& op) {
   const TensorId dx = g.make(op.inputs[0]);
-  g.builder().emit(softcap_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, {dx}, op.attributes);
+  g.builder().emit(softcap_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, {dx},
+                   op.attributes<SoftcapAttributes>());
   g.add(op.inputs[0], dx);
 }
 
 }  // namespace
 
-const Operation softcap_operation{"softcap", cost, gradient};
-const Operation softcap_backward_operation{"softcap_backward", backward_cost, nullptr};
+const OperationOf<SoftcapAttributes> softcap_operation{{"softcap", cost, gradient}};
+const OperationOf<SoftcapAttributes> softcap_backward_operation{{"softcap_backward", backward_cost, nullptr}};
 
 TensorId softcap(Builder& builder, TensorId x, double cap, std::string_view name) {
   const TensorId y = builder.activation(name, builder.shape(x));
-  builder.emit(softcap_operation, {x}, {y}, {{"cap", cap}});
+  builder.emit(softcap_operation, {x}, {y}, {cap});
   return y;
 }
 

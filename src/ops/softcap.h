@@ -5,7 +5,12 @@
 
 namespace reckon {
 
-extern const Operation softcap_operation, softcap_backward_operation;
+struct SoftcapAttributes {
+  double cap;
+  bool operator==(const SoftcapAttributes&) const = default;
+};
+
+extern const OperationOf<SoftcapAttributes> softcap_operation, softcap_backward_operation;
 
 TensorId softcap(Builder& builder, TensorId x, double cap, std::string_view name);
 

@@ -6,9 +6,9 @@
 namespace reckon {
 namespace {
 
-Formula grid_cost(const Program& program, const Op& op, const Shape& grid, std::int64_t per_pair,
+Formula grid_cost(const Program& program, const AttentionMask& mask, const Shape& grid, std::int64_t per_pair,
                   std::int64_t per_row) {
-  Formula formula = times_pairs(Term(per_pair).times(grid[0]).times(grid[1]), program, op, grid);
+  Formula formula = times_pairs(Term(per_pair).times(grid[0]).times(grid[1]), program, mask, grid);
   if (per_row != 0) formula += Formula(per_row, {grid[0], grid[1], grid[2]});
   return formula;
 }
@@ -18,8 +18,8 @@ Formula grid_cost(const Program& program, const Op& op, const Shape& grid, std::
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const bool sinks = op.inputs[1] != no_tensor;
-  cost.elementwise =
-      grid_cost(program, op, program[op.outputs[0]].shape, op.attributes.flag("alibi") ? 7 : 5, sinks ? 2 : -2);
+  const auto& a = op.attributes<SoftmaxAttributes>();
+  cost.elementwise = grid_cost(program, a.mask, program[op.outputs[0]].shape, a.alibi != 0.0 ? 7 : 5, sinks ? 2 : -2);
   add_traffic(cost, program, op);
   return cost;
 }
@@ -29,7 +29,8 @@ Cost cost(const Program& program, const Op& op) {
 Cost backward_cost(const Program& program, const Op& op) {
   Cost cost;
   const bool sinks = op.outputs[1] != no_tensor;
-  cost.elementwise = grid_cost(program, op, program[op.outputs[0]].shape, sinks ? 5 : 4, sinks ? 2 : -1);
+  const AttentionMask& mask = op.attributes<SoftmaxAttributes>().mask;
+  cost.elementwise = grid_cost(program, mask, program[op.outputs[0]].shape, sinks ? 5 : 4, sinks ? 2 : -1);
   add_traffic(cost, program, op);
   return cost;
 }
@@ -38,21 +39,20 @@ void gradient(Gradient& g, const Op& op) {
   const TensorId scores = op.inputs[0], sinks = op.inputs[1];
   const TensorId ds = g.make(scores);
   const TensorId d_sinks = g.wanted(sinks) ? g.make(sinks) : no_tensor;
-  g.builder().emit(softmax_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, {ds, d_sinks}, op.attributes);
+  g.builder().emit(softmax_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, {ds, d_sinks},
+                   op.attributes<SoftmaxAttributes>());
   g.add(scores, ds);
   if (d_sinks != no_tensor) g.add(sinks, d_sinks);
 }
 
 }  // namespace
 
-const Operation softmax_operation{"softmax", cost, gradient};
-const Operation softmax_backward_operation{"softmax_backward", backward_cost, nullptr};
+const OperationOf<SoftmaxAttributes> softmax_operation{{"softmax", cost, gradient}};
+const OperationOf<SoftmaxAttributes> softmax_backward_operation{{"softmax_backward", backward_cost, nullptr}};
 
 TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, std::string_view name) {
   const TensorId p = builder.activation(name, builder.shape(scores));
-  builder.emit(
-      softmax_operation, {scores, sinks}, {p},
-      {{"causal", rule.causal ? 1.0 : 0.0}, {"window", static_cast<double>(rule.window)}, {"alibi", rule.alibi}});
+  builder.emit(softmax_operation, {scores, sinks}, {p}, {rule.mask, rule.alibi});
   return p;
 }
 

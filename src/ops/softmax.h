@@ -6,7 +6,13 @@
 
 namespace reckon {
 
-extern const Operation softmax_operation, softmax_backward_operation;
+struct SoftmaxAttributes {
+  AttentionMask mask{};
+  double alibi = 0.0;
+  bool operator==(const SoftmaxAttributes&) const = default;
+};
+
+extern const OperationOf<SoftmaxAttributes> softmax_operation, softmax_backward_operation;
 
 // scores (B × H × T × S), sinks (H) or no_tensor → weights of the same shape
 TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, std::string_view name);

@@ -43,9 +43,9 @@ void join_gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation split_operation{"split", split_cost, split_gradient};
-const Operation join_operation{"join", join_cost, join_gradient};
-const Operation join_backward_operation{"join_backward", join_backward_cost, nullptr};
+const OperationOf<> split_operation{{"split", split_cost, split_gradient}};
+const OperationOf<> join_operation{{"join", join_cost, join_gradient}};
+const OperationOf<> join_backward_operation{{"join_backward", join_backward_cost, nullptr}};
 
 std::pair<TensorId, TensorId> split(Builder& builder, TensorId x, Dim a, Dim b, std::string_view first,
                                     std::string_view second) {

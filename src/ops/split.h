@@ -8,7 +8,7 @@
 
 namespace reckon {
 
-extern const Operation split_operation, join_operation, join_backward_operation;
+extern const OperationOf<> split_operation, join_operation, join_backward_operation;
 
 // x (… × a+b) → (… × a), (… × b)
 std::pair<TensorId, TensorId> split(Builder& builder, TensorId x, Dim a, Dim b, std::string_view first,

@@ -14,7 +14,7 @@ Cost cost(const Program& program, const Op& op) {
 
 }  // namespace
 
-const Operation sum_rows_operation{"sum_rows", cost, nullptr};
+const OperationOf<> sum_rows_operation{{"sum_rows", cost, nullptr}};
 
 TensorId sum_rows(Gradient& gradient, TensorId dy, TensorId parameter) {
   const TensorId sum = gradient.make(parameter);

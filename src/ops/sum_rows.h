@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-extern const Operation sum_rows_operation;
+extern const OperationOf<> sum_rows_operation;
 
 // Sums `dy` down to the shape of `parameter`, as a contribution to its gradient.
 TensorId sum_rows(Gradient& gradient, TensorId dy, TensorId parameter);

@@ -18,7 +18,7 @@ void gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-const Operation view_operation{"view", cost, gradient};
+const OperationOf<> view_operation{{"view", cost, gradient}};
 
 TensorId view(Builder& builder, TensorId x, const Shape& shape) {
   check(builder.shape(x).elements() == shape.elements(), "view",

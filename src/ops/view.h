@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-extern const Operation view_operation;
+extern const OperationOf<> view_operation;
 
 TensorId view(Builder& builder, TensorId x, const Shape& shape);
 

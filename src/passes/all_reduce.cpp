@@ -53,7 +53,7 @@ Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket)
     filled = 0;
   }
 
-  const Attributes attributes{{"ranks", static_cast<double>(ranks)}};
+  const AllReduceAttributes attributes{ranks};
   const Scope scope{"optimizer", -1};
   std::vector<Op> ops = std::move(program.ops);
   program.ops.clear();
@@ -61,13 +61,14 @@ Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket)
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].stage == Stage::optimizer && !awaited) {
       for (const auto& [writer, ids] : buckets) {
-        program.ops.push_back({&all_reduce_wait_operation, ids, ids, attributes, scope, Stage::optimizer});
+        program.ops.emplace_back(all_reduce_wait_operation, ids, ids, attributes, scope, Stage::optimizer);
       }
       awaited = true;
     }
     program.ops.push_back(std::move(ops[i]));
     if (const auto found = buckets.find(i); found != buckets.end()) {
-      program.ops.push_back({&all_reduce_start_operation, found->second, {}, attributes, scope, Stage::backward});
+      program.ops.emplace_back(all_reduce_start_operation, found->second, TensorIds{}, attributes, scope,
+                               Stage::backward);
     }
   }
   return program;

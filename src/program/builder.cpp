@@ -34,11 +34,6 @@ TensorId Builder::like(TensorId other, TensorKind kind, std::string_view name, D
   return push({source.scope, name, kind, dtype, source.shape});
 }
 
-void Builder::emit(const Operation& operation, TensorIds inputs, TensorIds outputs, Attributes attributes) {
-  program_.ops.push_back(
-      {&operation, std::move(inputs), std::move(outputs), std::move(attributes), scope_, stage_, repeat_});
-}
-
 std::int32_t Builder::begin_repeat(std::int64_t count, std::int32_t layers, std::int32_t root, bool reversed) {
   if (repeat_ >= 0) throw Error("a repeat inside a repeat");
   repeat_ = static_cast<std::int32_t>(program_.repeats.size());

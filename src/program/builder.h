@@ -28,7 +28,14 @@ class Builder {
   TensorId like(TensorId other, TensorKind kind, std::string_view name, DType dtype);
 
   // Appends an op; its outputs must have been made before.
-  void emit(const Operation& operation, TensorIds inputs, TensorIds outputs, Attributes attributes = {});
+  template <class A>
+  void emit(const OperationOf<A>& operation, TensorIds inputs, TensorIds outputs,
+            const std::type_identity_t<A>& attributes) {
+    program_.ops.emplace_back(operation, std::move(inputs), std::move(outputs), attributes, scope_, stage_, repeat_);
+  }
+  void emit(const OperationOf<>& operation, TensorIds inputs, TensorIds outputs) {
+    emit(operation, std::move(inputs), std::move(outputs), NoAttributes{});
+  }
 
   // Where what follows belongs.
   std::string_view path() const { return scope_.path; }

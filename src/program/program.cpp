@@ -105,11 +105,8 @@ std::int64_t bytes(const Tensor& tensor) {
   return (product.value() + 7) / 8;
 }
 
-double Attributes::get(std::string_view name, double otherwise) const {
-  for (const Entry& entry : entries_) {
-    if (entry.name == name) return entry.value;
-  }
-  return otherwise;
+void Op::other_attributes() const {
+  throw Error("[" + std::string(operation->name) + "] was asked for the attributes of another operation");
 }
 
 Dim Program::count_dim(std::int32_t repeat) const {

@@ -5,17 +5,22 @@
 #include <reckon/formula.h>
 #include <reckon/workload.h>
 
+#include "program/attributes.h"
+
 #include <array>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace reckon {
 
 struct Operation;
+template <class A = NoAttributes>
+struct OperationOf;
 struct Program;
 
 // The extents of a tensor, outermost first.
@@ -78,37 +83,40 @@ std::int64_t bytes(const Tensor& tensor);
 // What so many bytes take in an arena, and in a bucket of gradients: whole lines of the cache.
 constexpr std::int64_t padded(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Named numbers of an operation, such as a norm's epsilon. Names are string literals.
-class Attributes {
- public:
-  struct Entry {
-    std::string_view name;
-    double value;
-    bool operator==(const Entry&) const = default;
-  };
-  Attributes() = default;
-  Attributes(std::initializer_list<Entry> entries) : entries_(entries) {}
-  explicit Attributes(std::vector<Entry> entries) : entries_(std::move(entries)) {}
-  double get(std::string_view name, double otherwise = 0.0) const;
-  std::int64_t whole(std::string_view name) const { return static_cast<std::int64_t>(get(name)); }
-  bool flag(std::string_view name) const { return get(name) != 0.0; }
-  const std::vector<Entry>& entries() const { return entries_; }
-  bool operator==(const Attributes&) const = default;
-
- private:
-  std::vector<Entry> entries_;
-};
-
 using TensorIds = std::vector<TensorId>;
 
 struct Op {
   const Operation* operation = nullptr;
   TensorIds inputs;  // no_tensor where an optional input is absent
   TensorIds outputs;
-  Attributes attributes;
   Scope scope;
   Stage stage = Stage::forward;
   std::int32_t repeat = -1;
+
+  Op() = default;
+  template <class A>
+  Op(const OperationOf<A>& of, TensorIds in, TensorIds out, const std::type_identity_t<A>& attributes_of_it, Scope at,
+     Stage in_stage, std::int32_t in_repeat = -1)
+      : operation(&of),
+        inputs(std::move(in)),
+        outputs(std::move(out)),
+        scope(at),
+        stage(in_stage),
+        repeat(in_repeat),
+        attributes_(attributes_of_it) {}
+
+  // Throws Error where the op's operation has others.
+  template <class A>
+  const A& attributes() const {
+    const A* found = attributes_.as<A>();
+    if (found == nullptr) other_attributes();
+    return *found;
+  }
+  bool same_attributes(const Op& other) const { return attributes_ == other.attributes_; }
+
+ private:
+  [[noreturn]] void other_attributes() const;
+  Attributes attributes_;
 };
 
 // A run of ops that stands for `count` alike blocks. `carried` pairs the tensor that enters the body with the one
@@ -155,6 +163,10 @@ struct Operation {
   Cost (*cost)(const Program&, const Op&);
   void (*gradient)(Gradient&, const Op&);  // nullptr: never differentiated
 };
+
+// An operation whose ops have attributes A.
+template <class A>
+struct OperationOf : Operation {};
 
 // Bytes of all inputs and outputs: the traffic of an op that touches each element once.
 void add_traffic(Cost& cost, const Program& program, const Op& op);

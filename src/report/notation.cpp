@@ -1,12 +1,29 @@
 #include "report/notation.h"
 
 #include <fmt/format.h>
-#include <reckon/model.h>
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "files/numbers.h"
+#include "ops/activate.h"
+#include "ops/add.h"
+#include "ops/append.h"
+#include "ops/cross_entropy.h"
+#include "ops/embed.h"
+#include "ops/head_matmul.h"
+#include "ops/last.h"
+#include "ops/matmul.h"
+#include "ops/mixture.h"
+#include "ops/norm.h"
+#include "ops/rope.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
+#include "ops/softmax.h"
+#include "ops/split.h"
+#include "ops/view.h"
 
 namespace reckon {
 namespace {
@@ -127,14 +144,15 @@ constexpr Letter named[] = {
     {"latent_cache", "cache_c"},
 };
 
-bool is(const Op& op, std::string_view name) { return op.operation->name == name; }
-bool is_norm(const Op& op) { return is(op, "layer_norm") || is(op, "rms_norm"); }
+bool is(const Op& op, const Operation& operation) { return op.operation == &operation; }
+bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_norm_operation); }
 
 // Ops that hand on what they were given: in another form, at another place, scaled, or with something added.
 bool keeps_letter(const Op& op) {
-  for (std::string_view name : {"view", "append", "rope", "scale", "softcap", "last", "add"}) {
-    if (is(op, name)) return true;
-  }
+  const std::initializer_list<const Operation*> keeping = {&view_operation,  &append_operation,  &rope_operation,
+                                                           &scale_operation, &softcap_operation, &last_operation,
+                                                           &add_operation};
+  if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && find(std::begin(made), std::end(made), op.scope.path).empty();
 }
 
@@ -148,8 +166,8 @@ std::string parameter_letter(const Tensor& tensor) {
 
 std::string decimal(double value) { return fmt::format("{:.6g}", value); }
 
-std::string_view activation_name(const Op& op) {
-  switch (static_cast<Activation>(op.attributes.whole("activation"))) {
+std::string_view activation_name(Activation activation) {
+  switch (activation) {
     case Activation::gelu:
       return "GELU";
     case Activation::gelu_tanh:
@@ -187,10 +205,10 @@ void Notation::name_outputs(const Op& op) {
     letters_[static_cast<std::size_t>(op.outputs[i])] = std::move(name);
   };
   if (keeps_letter(op)) return set(0, letter(op.inputs[0]));
-  const bool own_names = is(op, "split") || is(op, "join") || is(op, "route");
+  const bool own_names = is(op, split_operation) || is(op, join_operation) || is(op, route_operation);
   if (own_names) return;
   // Folded into the latent and back out of it: the query of the latent, then the heads' outputs.
-  if (is(op, "head_matmul")) return set(0, op.attributes.flag("into_latent") ? "q_c" : "o");
+  if (is(op, head_matmul_operation)) return set(0, op.attributes<HeadMatmulAttributes>().into_latent ? "q_c" : "o");
   set(0, std::string(find(std::begin(made), std::end(made), op.scope.path)));
 }
 
@@ -202,105 +220,109 @@ std::string Notation::formula(const Op& op) const {
   const std::string y = letter(op.outputs[0]), x = input(op, 0), second = input(op, 1), third = input(op, 2);
   const auto equation = [&](const std::string& right) { return y + (y == x ? " ← " : " = ") + right; };
   const auto plus = [](const std::string& term) { return term.empty() ? term : " + " + term; };
-  const auto number = [&](std::string_view name) { return op.attributes.get(name); };
 
-  if (is(op, "embed")) return equation(x + "[" + second + "]");
-  if (is(op, "matmul")) return equation(x + "·" + second + "ᵀ" + plus(third));
-  if (is(op, "head_matmul")) return equation(x + "·" + second + (op.attributes.flag("into_latent") ? "" : "ᵀ"));
-  if (is(op, "grouped_matmul"))
+  if (is(op, embed_operation)) return equation(x + "[" + second + "]");
+  if (is(op, matmul_operation)) return equation(x + "·" + second + "ᵀ" + plus(third));
+  if (is(op, head_matmul_operation))
+    return equation(x + "·" + second + (op.attributes<HeadMatmulAttributes>().into_latent ? "" : "ᵀ"));
+  if (is(op, grouped_matmul_operation))
     return equation(x + "·" + second + "[e]ᵀ" + (third.empty() ? "" : " + " + third + "[e]"));
   if (is_norm(op)) {
-    const bool layer = is(op, "layer_norm");
+    const bool layer = is(op, layer_norm_operation);
     std::string right =
         layer ? "(" + x + " − mean(" + x + ")) / √(var(" + x + ") + ε)" : x + " / √(mean(" + x + "²) + ε)";
-    if (!second.empty()) right += op.attributes.flag("weight_plus_one") ? "·(1 + " + second + ")" : "·" + second;
+    if (!second.empty())
+      right += op.attributes<NormAttributes>().weight_plus_one ? "·(1 + " + second + ")" : "·" + second;
     return equation(right + plus(third));
   }
-  if (is(op, "rope")) return equation("R·" + x);
-  if (is(op, "scores")) {
-    const double scale = op.attributes.get("scale", 1.0);
+  if (is(op, rope_operation)) return equation("R·" + x);
+  if (is(op, scores_operation)) {
+    const auto& a = op.attributes<ScoresAttributes>();
     const Dim width = program_[op.inputs[0]].shape[-1];
     std::string right = x + "·" + second + "ᵀ";
-    if (plain_scale(scale, width)) {
+    if (plain_scale(a.scale, width)) {
       const std::string_view symbol = symbol_text(width.symbol);
       right += " / √" + (symbol.empty() ? std::to_string(width.size) : std::string(symbol));
-    } else if (scale != 1.0) {
-      right = decimal(scale) + "·" + right;
+    } else if (a.scale != 1.0) {
+      right = decimal(a.scale) + "·" + right;
     }
-    const double cap = number("softcap");
-    if (cap != 0.0) right = decimal(cap) + "·tanh(" + right + " / " + decimal(cap) + ")";
+    if (a.softcap != 0.0) right = decimal(a.softcap) + "·tanh(" + right + " / " + decimal(a.softcap) + ")";
     return equation(right);
   }
-  if (is(op, "softmax")) {
+  if (is(op, softmax_operation)) {
     std::string right = x;
-    if (op.attributes.flag("alibi")) right += " − slope·distance";
-    if (op.attributes.flag("causal")) right = "mask(" + right + ")";
+    const auto& a = op.attributes<SoftmaxAttributes>();
+    if (a.alibi != 0.0) right += " − slope·distance";
+    if (a.mask.causal) right = "mask(" + right + ")";
     if (!second.empty()) right += ", " + second;
     return equation("softmax(" + right + ")");
   }
-  if (is(op, "mix")) return equation(x + "·" + second);
-  if (is(op, "activate")) {
-    const double clamp = number("clamp");
-    if (clamp != 0.0) return equation(x + "·σ(1.702·" + x + ")·(" + second + " + 1)");
-    return equation(std::string(activation_name(op)) + "(" + x + ")" + (second.empty() ? "" : "·" + second));
+  if (is(op, mix_operation)) return equation(x + "·" + second);
+  if (is(op, activate_operation)) {
+    const auto& a = op.attributes<ActivateAttributes>();
+    if (a.clamp != 0.0) return equation(x + "·σ(1.702·" + x + ")·(" + second + " + 1)");
+    return equation(std::string(activation_name(a.activation)) + "(" + x + ")" + (second.empty() ? "" : "·" + second));
   }
-  if (is(op, "add")) return equation(x + " + " + second);
-  if (is(op, "scale")) return equation(decimal(number("factor")) + "·" + x);
-  if (is(op, "softcap")) return equation(decimal(number("cap")) + "·tanh(" + x + " / " + decimal(number("cap")) + ")");
-  if (is(op, "route")) {
-    const bool sigmoid = static_cast<Mixture::Scores>(op.attributes.whole("scores")) == Mixture::Scores::sigmoid;
-    const bool of_chosen =
-        static_cast<Mixture::Scores>(op.attributes.whole("scores")) == Mixture::Scores::softmax_of_chosen;
-    if (of_chosen) return "e = top_k(" + x + "), w = softmax(" + x + "[e])";
-    return "e, w = top_k(" + std::string(sigmoid ? "σ" : "softmax") + "(" + x + "))";
+  if (is(op, add_operation)) return equation(x + " + " + second);
+  if (is(op, scale_operation)) return equation(decimal(op.attributes<ScaleAttributes>().factor) + "·" + x);
+  if (is(op, softcap_operation)) {
+    const std::string cap = decimal(op.attributes<SoftcapAttributes>().cap);
+    return equation(cap + "·tanh(" + x + " / " + cap + ")");
   }
-  if (is(op, "dispatch")) return equation(x + " for each e");
-  if (is(op, "combine")) return equation("Σₑ " + second + "·" + x);
-  if (is(op, "join")) return equation("[" + x + ", " + second + "]");
-  if (is(op, "split")) return "[" + y + ", " + letter(op.outputs[1]) + "] = " + x;
-  if (is(op, "append")) return equation("[" + second + ", " + x + "]");
-  if (is(op, "last")) return equation(x + "[last token]");
-  if (is(op, "cross_entropy")) return equation("mean(log Σ eᶻ − z[label])");
+  if (is(op, route_operation)) {
+    const Mixture::Scores scores = op.attributes<RouteAttributes>().scores;
+    if (scores == Mixture::Scores::softmax_of_chosen) return "e = top_k(" + x + "), w = softmax(" + x + "[e])";
+    return "e, w = top_k(" + std::string(scores == Mixture::Scores::sigmoid ? "σ" : "softmax") + "(" + x + "))";
+  }
+  if (is(op, dispatch_operation)) return equation(x + " for each e");
+  if (is(op, combine_operation)) return equation("Σₑ " + second + "·" + x);
+  if (is(op, join_operation)) return equation("[" + x + ", " + second + "]");
+  if (is(op, split_operation)) return "[" + y + ", " + letter(op.outputs[1]) + "] = " + x;
+  if (is(op, append_operation)) return equation("[" + second + ", " + x + "]");
+  if (is(op, last_operation)) return equation(x + "[last token]");
+  if (is(op, cross_entropy_operation)) return equation("mean(log Σ eᶻ − z[label])");
   return "";
 }
 
 std::string Notation::remark(const Op& op) const {
   std::string text;
   const auto say = [&](const std::string& sentence) { text += (text.empty() ? "" : " ") + sentence; };
-  if (is(op, "scores")) {
+  if (is(op, scores_operation)) {
+    const auto& a = op.attributes<ScoresAttributes>();
     const Shape &query = program_[op.inputs[0]].shape, &key = program_[op.inputs[1]].shape;
-    if (plain_scale(op.attributes.get("scale", 1.0), query[-1])) {
+    if (plain_scale(a.scale, query[-1])) {
       say("Dividing by the root of the head's width keeps scores of wide and narrow heads alike.");
     }
-    if (op.attributes.get("softcap") != 0.0) say("A soft cap bounds each score.");
+    if (a.softcap != 0.0) say("A soft cap bounds each score.");
     if (query[2].size != key[2].size) {
       say(grouped(query[2].size / key[2].size) + " query heads share each key/value head.");
     }
   }
-  if (is(op, "softmax")) {
-    if (op.attributes.flag("causal")) say("A token sees itself and those before it; what comes later has weight 0.");
-    if (const std::int64_t window = op.attributes.whole("window"); window > 0) {
-      say("In this layer it sees only the last " + grouped(window) + " of them, itself included.");
+  if (is(op, softmax_operation)) {
+    const auto& a = op.attributes<SoftmaxAttributes>();
+    if (a.mask.causal) say("A token sees itself and those before it; what comes later has weight 0.");
+    if (a.mask.window > 0) {
+      say("In this layer it sees only the last " + grouped(a.mask.window) + " of them, itself included.");
     }
-    if (op.attributes.flag("alibi"))
-      say("ALiBi lowers a score by the distance, with a slope of its own for each head.");
+    if (a.alibi != 0.0) say("ALiBi lowers a score by the distance, with a slope of its own for each head.");
     if (op.inputs[1] != no_tensor) {
       say("A learned sink per head takes its share of the weight, so that a head may attend to nothing.");
     }
   }
-  if (is(op, "rope")) {
+  if (is(op, rope_operation)) {
     const Dim head = program_[op.inputs[0]].shape[-1], rotated = program_[op.inputs[1]].shape[-1];
     if (rotated.size < head.size) {
       say("Only the first " + grouped(rotated.size) + " of a head's " + grouped(head.size) + " elements turn.");
     }
   }
-  if (is(op, "activate") && op.attributes.get("clamp") != 0.0) {
-    say("Both are clamped to ±" + decimal(op.attributes.get("clamp")) + " first.");
+  if (is(op, activate_operation)) {
+    const double clamp = op.attributes<ActivateAttributes>().clamp;
+    if (clamp != 0.0) say("Both are clamped to ±" + decimal(clamp) + " first.");
   }
-  if (is(op, "matmul") && op.scope.path == "head" && program_[op.inputs[1]].scope.path == "embedding/token") {
+  if (is(op, matmul_operation) && op.scope.path == "head" && program_[op.inputs[1]].scope.path == "embedding/token") {
     say("The matrix is the token embedding itself (tied), so the head adds no parameters.");
   }
-  if (is(op, "grouped_matmul") && op.inputs[1] != no_tensor) {
+  if (is(op, grouped_matmul_operation) && op.inputs[1] != no_tensor) {
     const Shape& weight = program_[op.inputs[1]].shape;
     say("Of " + grouped(weight[0].size) + " experts a token uses " + grouped(program_[op.inputs[0]].shape[-2].size) +
         ".");

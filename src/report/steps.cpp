@@ -2,9 +2,12 @@
 #include "report/steps.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
+#include "ops/add.h"
+#include "ops/head_matmul.h"
+#include "ops/rope.h"
+#include "ops/view.h"
 #include "report/notation.h"
 
 namespace reckon {
@@ -31,7 +34,7 @@ std::string_view joined_path(std::string_view path, bool gated) {
   return path;
 }
 
-bool is_view(const Op& op) { return op.operation->name == "view"; }
+bool is_view(const Op& op) { return op.operation == &view_operation; }
 
 // A view that cuts vectors into heads. (Latent attention does so within the step that makes the vectors.)
 bool cuts_heads(const Program& program, const Op& op) {
@@ -43,7 +46,7 @@ bool cuts_heads(const Program& program, const Op& op) {
 // Whether an op or its gradient works on the one rotated key that latent attention shares between heads.
 bool rotates_shared_key(const Program& program, const Op& op) {
   const auto shared = [&](TensorId id) { return program[id].name == "key_rope"; };
-  return op.operation->name == "rope" && (shared(op.inputs[0]) || shared(op.outputs[0]));
+  return op.operation == &rope_operation && (shared(op.inputs[0]) || shared(op.outputs[0]));
 }
 
 std::string_view step_key(const Program& program, const Op& op, bool gated) {
@@ -51,9 +54,11 @@ std::string_view step_key(const Program& program, const Op& op, bool gated) {
   if (op.stage == Stage::forward && cuts_heads(program, op)) {
     return op.scope.path.starts_with("cross_") ? "cross_attention/heads" : "attention/heads";
   }
-  if (op.operation->name == "head_matmul" && !op.attributes.flag("into_latent")) return "attention/kv_up/values";
+  if (op.operation == &head_matmul_operation && !op.attributes<HeadMatmulAttributes>().into_latent) {
+    return "attention/kv_up/values";
+  }
   if (rotates_shared_key(program, op)) return "attention/rope/key";
-  if (op.stage == Stage::forward && op.operation->name == "add" && op.scope.path == "feed_forward/combine") {
+  if (op.stage == Stage::forward && op.operation == &add_operation && op.scope.path == "feed_forward/combine") {
     return "feed_forward/shared/sum";
   }
   return joined_path(op.scope.path, gated);
@@ -236,39 +241,48 @@ class Walk {
   std::vector<Section> sections_;
 };
 
-// All that decides what a layer computes and costs, as one text.
-void append_signature(std::string& text, const Program& program, const Op& op) {
-  text += op.operation->name;
-  text += op.scope.path;
-  for (const Attributes::Entry& entry : op.attributes.entries()) text += " " + std::to_string(entry.value);
-  for (const TensorIds* ids : {&op.inputs, &op.outputs}) {
-    for (TensorId id : *ids) text += id == no_tensor ? ";-" : ";" + to_string(program[id].shape);
-  }
-  text += "\n";
+// Whether two ops compute the same on the same shapes, at the same place of their layers.
+bool alike(const Program& program, const Op& a, const Op& b) {
+  const auto same_shapes = [&](const TensorIds& x, const TensorIds& y) {
+    return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](TensorId i, TensorId j) {
+      if (i == no_tensor || j == no_tensor) return i == j;
+      return program[i].shape.same_sizes(program[j].shape);
+    });
+  };
+  return a.operation == b.operation && a.scope.path == b.scope.path && a.same_attributes(b) &&
+         same_shapes(a.inputs, b.inputs) && same_shapes(a.outputs, b.outputs);
 }
 
 }  // namespace
 
 std::vector<std::int32_t> layer_kinds(const Program& program) {
   const auto layers = static_cast<std::size_t>(program.layers);
-  std::vector<std::string> signatures(layers);
+  std::vector<std::vector<const Op*>> forward(layers);
   std::vector<std::size_t> written(layers);  // the layer that holds the ops of this one
   for (std::size_t i = 0; i < layers; ++i) written[i] = i;
   for (const Op& op : program.ops) {
     if (op.stage != Stage::forward || op.scope.layer < 0) continue;
     const auto layer = static_cast<std::size_t>(op.scope.layer);
-    append_signature(signatures[layer], program, op);
+    forward[layer].push_back(&op);
     if (op.repeat < 0) continue;
     const Repeat& body = program.repeats[static_cast<std::size_t>(op.repeat)];
     for (std::int64_t k = 1; k < body.count; ++k) {
       written[layer + static_cast<std::size_t>(k * body.layers)] = layer;
     }
   }
-  std::map<std::string_view, std::int32_t> numbers;
+  std::vector<std::size_t> first;  // of each kind, the layer that was found first
   std::vector<std::int32_t> kinds;
   for (std::size_t i = 0; i < layers; ++i) {
-    const auto next = static_cast<std::int32_t>(numbers.size());
-    kinds.push_back(numbers.try_emplace(signatures[written[i]], next).first->second);
+    if (written[i] != i) {
+      kinds.push_back(kinds[written[i]]);
+      continue;
+    }
+    const auto found = std::find_if(first.begin(), first.end(), [&](std::size_t other) {
+      return std::equal(forward[i].begin(), forward[i].end(), forward[other].begin(), forward[other].end(),
+                        [&](const Op* a, const Op* b) { return alike(program, *a, *b); });
+    });
+    kinds.push_back(static_cast<std::int32_t>(found - first.begin()));
+    if (found == first.end()) first.push_back(i);
   }
   return kinds;
 }

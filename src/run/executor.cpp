@@ -117,9 +117,13 @@ void Executor::add_products(Step& step, const Op& op, const std::vector<View>& i
   const Epilogue epilogue = epilogue_of(op, inputs);
   const std::int64_t even = row_stride(x, 0);
   const Weight& stored = inputs[project_input::weight].parameter->matrices.at(0);
-  Product product{
-      x.floats(),      x.rows(),       even,    op.attributes.flag("transposed") ? transposed(stored) : stored,
-      output.floats(), output.width(), epilogue};
+  Product product{x.floats(),
+                  x.rows(),
+                  even,
+                  op.attributes<ProjectAttributes>().transposed ? transposed(stored) : stored,
+                  output.floats(),
+                  output.width(),
+                  epilogue};
   if (even >= 0 && !follows(program_, op.outputs[0])) {
     step.products.push_back(product);
     return;

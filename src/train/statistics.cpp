@@ -42,9 +42,8 @@ std::vector<double> head_entropy(const Executor& executor, const Op& op) {
   const auto* log_sum_exp = reinterpret_cast<const float*>(executor.data(op.outputs[1]));
   const Shape& shape = program[op.inputs[0]].shape;
   const std::int64_t tokens = shape[1].size, heads = shape[2].size, width = shape[3].size;
-  const std::int64_t group = heads / program[op.inputs[1]].shape[2].size, window = op.attributes.whole("window");
-  const double scale = op.attributes.get("scale", 1.0), cap = op.attributes.get("softcap");
-  const double alibi = op.attributes.get("alibi");
+  const auto& rule = op.attributes<AttentionRule>();
+  const std::int64_t group = heads / program[op.inputs[1]].shape[2].size, window = rule.mask.window;
   constexpr std::int64_t queries = 32;
   const std::int64_t step = std::max<std::int64_t>(1, tokens / queries);
   std::vector<double> entropy;
@@ -54,9 +53,10 @@ std::vector<double> head_entropy(const Executor& executor, const Op& op) {
     for (std::int64_t t = tokens - 1; t >= 0; t -= step, ++count) {
       const auto kept_sum = static_cast<double>(log_sum_exp[h * tokens + t]);
       for (std::int64_t j = window > 0 ? std::max<std::int64_t>(0, t - window + 1) : 0; j <= t; ++j) {
-        double score = scale * static_cast<double>(vector_dot(query.at(t, h), keys.at(j, h / group), width));
-        if (cap != 0.0) score = cap * std::tanh(score / cap);
-        if (alibi != 0.0) score += alibi * static_cast<double>(alibi_slope(h, heads)) * static_cast<double>(j - t);
+        double score = rule.scale * static_cast<double>(vector_dot(query.at(t, h), keys.at(j, h / group), width));
+        if (rule.softcap != 0.0) score = rule.softcap * std::tanh(score / rule.softcap);
+        if (rule.alibi != 0.0)
+          score += rule.alibi * static_cast<double>(alibi_slope(h, heads)) * static_cast<double>(j - t);
         sum -= std::exp(score - kept_sum) * (score - kept_sum);
       }
     }

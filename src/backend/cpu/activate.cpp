@@ -1,6 +1,7 @@
 #include "backend/cpu/activate.h"
 
 #include "backend/cpu/kernels.h"
+#include "ops/activate.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/activate.cpp"
@@ -121,14 +122,13 @@ void activate_gated_backward(Activation activation, double clamp, const float* d
 
 void run_activate(const Launch& launch) {
   const View &gate = launch.inputs[0], &up = launch.inputs[1], &y = launch.outputs[0];
-  const auto kind = static_cast<Activation>(launch.op.attributes.whole("activation"));
-  const double clamp = launch.op.attributes.get("clamp");
+  const auto& a = launch.op.attributes<ActivateAttributes>();
   over_rows(launch.machine, y.rows(), 8 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       if (up.there()) {
-        activate_gated(kind, clamp, gate.row(r), up.row(r), y.width(), y.row(r));
+        activate_gated(a.activation, a.clamp, gate.row(r), up.row(r), y.width(), y.row(r));
       } else {
-        activate(kind, gate.row(r), y.width(), y.row(r));
+        activate(a.activation, gate.row(r), y.width(), y.row(r));
       }
     }
   });
@@ -137,14 +137,14 @@ void run_activate(const Launch& launch) {
 void run_activate_backward(const Launch& launch) {
   const View &dy = launch.inputs[0], &gate = launch.inputs[1], &up = launch.inputs[2];
   const View &d_gate = launch.outputs[0], &d_up = launch.outputs[1];
-  const auto kind = static_cast<Activation>(launch.op.attributes.whole("activation"));
-  const double clamp = launch.op.attributes.get("clamp");
+  const auto& a = launch.op.attributes<ActivateAttributes>();
   over_rows(launch.machine, dy.rows(), 16 * dy.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       if (up.there()) {
-        activate_gated_backward(kind, clamp, dy.row(r), gate.row(r), up.row(r), dy.width(), d_gate.row(r), d_up.row(r));
+        activate_gated_backward(a.activation, a.clamp, dy.row(r), gate.row(r), up.row(r), dy.width(), d_gate.row(r),
+                                d_up.row(r));
       } else {
-        activate_backward(kind, dy.row(r), gate.row(r), dy.width(), d_gate.row(r));
+        activate_backward(a.activation, dy.row(r), gate.row(r), dy.width(), d_gate.row(r));
       }
     }
   });

@@ -5,6 +5,7 @@
 #include "backend/cpu/float_types.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/vectors.h"
+#include "ops/adamw.h"
 
 #include <algorithm>
 #include <cmath>
@@ -110,13 +111,14 @@ void run_adamw(const Launch& launch) {
   if (!std::isfinite(norm)) return;
   const double clip = t.clip > 0 ? std::min(1.0, t.clip / (norm + 1e-6)) : 1.0;
   const double step = static_cast<double>(t.step);
-  const AdamStep a{static_cast<float>(clip),
-                   static_cast<float>(t.beta1),
-                   static_cast<float>(t.beta2),
-                   static_cast<float>(t.learning_rate / (1.0 - std::pow(t.beta1, step))),
-                   static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(t.beta2, step))),
-                   static_cast<float>(t.epsilon),
-                   static_cast<float>(launch.op.attributes.flag("decay") ? 1.0 - t.learning_rate * t.decay : 1.0)};
+  const AdamStep a{
+      static_cast<float>(clip),
+      static_cast<float>(t.beta1),
+      static_cast<float>(t.beta2),
+      static_cast<float>(t.learning_rate / (1.0 - std::pow(t.beta1, step))),
+      static_cast<float>(1.0 / std::sqrt(1.0 - std::pow(t.beta2, step))),
+      static_cast<float>(t.epsilon),
+      static_cast<float>(launch.op.attributes<AdamwAttributes>().decay ? 1.0 - t.learning_rate * t.decay : 1.0)};
   const std::int64_t n = elements(gradient), pieces = (n + piece - 1) / piece;
   auto* sums = reinterpret_cast<Squares*>(launch.machine.scratch.shared().data());
   check_pieces(launch.machine.scratch.shared().size() * sizeof(float), pieces, sizeof(Squares));

@@ -70,11 +70,11 @@ class Block {
   }
 
   void run() {
-    const Attributes& a = launch_.op.attributes;
-    window_ = a.whole("window");
-    factor_ = static_cast<float>(a.get("scale", 1.0));
-    cap_ = static_cast<float>(a.get("softcap"));
-    alibi_ = static_cast<float>(a.get("alibi"));
+    const auto& rule = launch_.op.attributes<AttentionRule>();
+    window_ = rule.mask.window;
+    factor_ = static_cast<float>(rule.scale);
+    cap_ = static_cast<float>(rule.softcap);
+    alibi_ = static_cast<float>(rule.alibi);
     start();
     const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, launch_.past + first_ - window_ + 1) : 0;
     const std::int64_t end = launch_.past + last_;

@@ -41,11 +41,11 @@ class HeadBackward {
         b_(task / k_.size[2]),
         key_width_(q_.size[3]),
         value_width_(o_.size[3]) {
-    const Attributes& a = launch.op.attributes;
-    window_ = a.whole("window");
-    scale_ = static_cast<float>(a.get("scale", 1.0));
-    cap_ = static_cast<float>(a.get("softcap"));
-    alibi_ = static_cast<float>(a.get("alibi"));
+    const auto& rule = launch.op.attributes<AttentionRule>();
+    window_ = rule.mask.window;
+    scale_ = static_cast<float>(rule.scale);
+    cap_ = static_cast<float>(rule.softcap);
+    alibi_ = static_cast<float>(rule.alibi);
     scores_ = launch.machine.scratch.of(worker).data();
     d_scores_ = scores_ + key_block * query_block;
     results_ = d_scores_ + key_block * query_block;

@@ -2,6 +2,8 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
 
 #include <algorithm>
 
@@ -47,7 +49,7 @@ void run_add(const Launch& launch) {
 
 void run_scale(const Launch& launch) {
   const View &x = launch.inputs[0], &y = launch.outputs[0];
-  const auto factor = static_cast<float>(launch.op.attributes.get("factor"));
+  const auto factor = static_cast<float>(launch.op.attributes<ScaleAttributes>().factor);
   over_rows(launch.machine, y.rows(), y.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       std::copy_n(x.row(r), y.width(), y.row(r));
@@ -58,7 +60,7 @@ void run_scale(const Launch& launch) {
 
 void run_softcap(const Launch& launch) {
   const View &x = launch.inputs[0], &y = launch.outputs[0];
-  const auto cap = static_cast<float>(launch.op.attributes.get("cap"));
+  const auto cap = static_cast<float>(launch.op.attributes<SoftcapAttributes>().cap);
   over_rows(launch.machine, y.rows(), 8 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       std::copy_n(x.row(r), y.width(), y.row(r));
@@ -69,7 +71,7 @@ void run_softcap(const Launch& launch) {
 
 void run_softcap_backward(const Launch& launch) {
   const View &dy = launch.inputs[0], &y = launch.inputs[1], &dx = launch.outputs[0];
-  const auto cap = static_cast<float>(launch.op.attributes.get("cap"));
+  const auto cap = static_cast<float>(launch.op.attributes<SoftcapAttributes>().cap);
   over_rows(launch.machine, y.rows(), 4 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) vector_softcap_backward(dy.row(r), y.row(r), dx.row(r), y.width(), cap);
   });

@@ -1,4 +1,6 @@
 // A product per head with a slice of a weight's rows, the heads being independent products of one region.
+#include "ops/head_matmul.h"
+
 #include "backend/cpu/kernels.h"
 
 namespace reckon {
@@ -16,16 +18,15 @@ const void* row_of(const Weight& weight, std::int64_t row) {
 void run_head_matmul(const Launch& launch) {
   const View &x = launch.inputs[0], &y = launch.outputs[0];
   const Weight& all = launch.inputs[1].parameter->matrices[0];
-  const bool into_latent = launch.op.attributes.flag("into_latent");
-  const std::int64_t first = launch.op.attributes.whole("first");
+  const auto& a = launch.op.attributes<HeadMatmulAttributes>();
   const std::int64_t heads = x.size[2], rows_per_head = all.rows / heads;
   launch.products.clear();
   for (std::int64_t b = 0; b < x.size[0]; ++b) {
     for (std::int64_t h = 0; h < heads; ++h) {
       // Into the latent x·W, the weight's columns are the results: N and K change places.
       Weight slice = all;
-      slice.data = row_of(all, h * rows_per_head + first);
-      if (into_latent) {
+      slice.data = row_of(all, h * rows_per_head + a.first);
+      if (a.into_latent) {
         slice.rows = all.cols;
         slice.cols = x.size[3];
         slice.row_stride = all.col_stride;

@@ -27,8 +27,9 @@ void largest(const float* values, std::int64_t n, std::int64_t count, std::int32
 }
 
 // Experts outside the best groups cannot be chosen.
-void close_groups(float* choice, std::int64_t experts, const Attributes& a, float* group_scores, std::int32_t* open) {
-  const std::int64_t groups = a.whole("groups"), size = experts / groups, top = a.whole("group_top");
+void close_groups(float* choice, std::int64_t experts, const RouteAttributes& a, float* group_scores,
+                  std::int32_t* open) {
+  const std::int64_t groups = a.groups, size = experts / groups, top = a.group_top;
   for (std::int64_t g = 0; g < groups; ++g) {
     std::int32_t best[8];
     const std::int64_t count = std::min<std::int64_t>(top, 8);
@@ -36,10 +37,9 @@ void close_groups(float* choice, std::int64_t experts, const Attributes& a, floa
     group_scores[g] = 0;
     for (std::int64_t i = 0; i < count; ++i) group_scores[g] += choice[g * size + best[i]];
   }
-  const std::int64_t active = a.whole("active_groups");
-  largest(group_scores, groups, active, open);
+  largest(group_scores, groups, a.active_groups, open);
   for (std::int32_t g = 0; g < groups; ++g) {
-    if (std::find(open, open + active, g) != open + active) continue;
+    if (std::find(open, open + a.active_groups, g) != open + a.active_groups) continue;
     std::fill_n(choice + g * size, size, -std::numeric_limits<float>::infinity());
   }
 }
@@ -49,32 +49,31 @@ void close_groups(float* choice, std::int64_t experts, const Attributes& a, floa
 void run_route(const Launch& launch) {
   const View &logits = launch.inputs[0], &correction = launch.inputs[1];
   const View &choice = launch.outputs[0], &weights = launch.outputs[1];
-  const Attributes& a = launch.op.attributes;
-  const auto kind = static_cast<Scores>(a.whole("scores"));
+  const auto& a = launch.op.attributes<RouteAttributes>();
   const std::int64_t experts = logits.width(), active = choice.width();
-  const auto scale = static_cast<float>(a.get("scale", 1.0));
+  const auto scale = static_cast<float>(a.scale);
   float* scratch = launch.machine.scratch.of(0).data();
   float *scores = scratch, *candidates = scratch + experts, *group_scores = scratch + 2 * experts;
   auto* open = reinterpret_cast<std::int32_t*>(scratch + 3 * experts);
   for (std::int64_t r = 0; r < logits.rows(); ++r) {
     std::copy_n(logits.row(r), experts, scores);
-    if (kind == Scores::softmax) vector_softmax(scores, experts);
-    if (kind == Scores::sigmoid) {
+    if (a.scores == Scores::softmax) vector_softmax(scores, experts);
+    if (a.scores == Scores::sigmoid) {
       for (std::int64_t e = 0; e < experts; ++e) scores[e] = 1.0f / (1.0f + std::exp(-scores[e]));
     }
     std::copy_n(scores, experts, candidates);
     if (correction.there()) vector_add(candidates, correction.floats(), candidates, experts);
-    if (a.whole("groups") > 1) close_groups(candidates, experts, a, group_scores, open);
+    if (a.groups > 1) close_groups(candidates, experts, a, group_scores, open);
     std::int32_t* chosen = choice.integers() + r * active;
     largest(candidates, experts, active, chosen);
     float* w = weights.row(r);
     for (std::int64_t i = 0; i < active; ++i) w[i] = scores[chosen[i]];
-    if (kind == Scores::softmax_of_chosen) vector_softmax(w, active);
-    if (a.flag("normalize")) {
+    if (a.scores == Scores::softmax_of_chosen) vector_softmax(w, active);
+    if (a.normalize) {
       float sum = 0;
       for (std::int64_t i = 0; i < active; ++i) sum += w[i];
       // DeepSeek V3 guards the division of sigmoids, which may all be tiny.
-      vector_scale(w, active, 1.0f / (kind == Scores::sigmoid ? sum + 1e-20f : sum));
+      vector_scale(w, active, 1.0f / (a.scores == Scores::sigmoid ? sum + 1e-20f : sum));
     }
     if (scale != 1.0f) vector_scale(w, active, scale);
   }
@@ -105,7 +104,7 @@ void run_grouped_project(const Launch& launch) {
   const std::vector<Weight>& weights = launch.inputs[project_input::weight].parameter->matrices;
   const std::int32_t* first = launch.inputs[project_input::offsets].integers();
   launch.products.clear();
-  const bool back = launch.op.attributes.flag("transposed");
+  const bool back = launch.op.attributes<ProjectAttributes>().transposed;
   for (std::size_t e = 0; e < weights.size(); ++e) {
     const std::int64_t begin = first[e], count = first[e + 1] - begin;
     if (count == 0) continue;

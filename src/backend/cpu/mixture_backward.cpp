@@ -1,8 +1,8 @@
 // The gradients of a mixture: back from the weighted sum to the experts' rows, their weights, and the router.
+#include "ops/mixture.h"
+
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/vectors.h"
-
-#include <reckon/model.h>
 
 #include <algorithm>
 #include <cmath>
@@ -15,9 +15,8 @@ using Scores = Mixture::Scores;
 void run_route_backward(const Launch& launch) {
   const View &d_weights = launch.inputs[0], &logits = launch.inputs[1], &choice = launch.inputs[2];
   const View& d_logits = launch.outputs[0];
-  const Attributes& a = launch.op.attributes;
-  const auto kind = static_cast<Scores>(a.whole("scores"));
-  const auto scale = static_cast<float>(a.get("scale", 1.0));
+  const auto& a = launch.op.attributes<RouteAttributes>();
+  const auto scale = static_cast<float>(a.scale);
   const std::int64_t experts = logits.width(), active = choice.width();
   float* scores = launch.machine.scratch.of(0).data();  // of the chosen
   float *d = scores + active, *all = d + active;
@@ -29,30 +28,30 @@ void run_route_backward(const Launch& launch) {
       scores[i] = x[chosen[i]];
       d[i] = scale * d_weights.row(r)[i];
     }
-    if (kind == Scores::softmax) {
+    if (a.scores == Scores::softmax) {
       std::copy_n(x, experts, all);
       vector_softmax(all, experts);
       for (std::int64_t i = 0; i < active; ++i) scores[i] = all[chosen[i]];
-    } else if (kind == Scores::softmax_of_chosen) {
+    } else if (a.scores == Scores::softmax_of_chosen) {
       vector_softmax(scores, active);
     } else {
       for (std::int64_t i = 0; i < active; ++i) scores[i] = 1.0f / (1.0f + std::exp(-scores[i]));
     }
-    if (a.flag("normalize")) {
-      float sum = kind == Scores::sigmoid ? 1e-20f : 0.0f, mean = 0.0f;
+    if (a.normalize) {
+      float sum = a.scores == Scores::sigmoid ? 1e-20f : 0.0f, mean = 0.0f;
       for (std::int64_t i = 0; i < active; ++i) sum += scores[i];
       for (std::int64_t i = 0; i < active; ++i) mean += d[i] * scores[i] / sum;
       for (std::int64_t i = 0; i < active; ++i) d[i] = (d[i] - mean) / sum;
     }
     const float mixed = vector_dot(d, scores, active);
-    if (kind == Scores::softmax) {
+    if (a.scores == Scores::softmax) {
       for (std::int64_t e = 0; e < experts; ++e) dx[e] = -all[e] * mixed;
       for (std::int64_t i = 0; i < active; ++i) dx[chosen[i]] += scores[i] * d[i];
       continue;
     }
     std::fill_n(dx, experts, 0.0f);
     for (std::int64_t i = 0; i < active; ++i) {
-      dx[chosen[i]] = scores[i] * (kind == Scores::sigmoid ? d[i] * (1.0f - scores[i]) : d[i] - mixed);
+      dx[chosen[i]] = scores[i] * (a.scores == Scores::sigmoid ? d[i] * (1.0f - scores[i]) : d[i] - mixed);
     }
   }
 }

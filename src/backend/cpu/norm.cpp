@@ -12,8 +12,8 @@ void run_norm(const Launch& launch) {
   const View &x = launch.inputs[0], &weight = launch.inputs[1], &bias = launch.inputs[2], &y = launch.outputs[0];
   const View& kept = launch.outputs[1];
   const bool layer = launch.op.operation == &layer_norm_operation;
-  NormRow row{x.width(), static_cast<float>(launch.op.attributes.get("epsilon")), nullptr, nullptr,
-              launch.op.attributes.flag("weight_plus_one") ? 1.0f : 0.0f};
+  const auto& a = launch.op.attributes<NormAttributes>();
+  NormRow row{x.width(), static_cast<float>(a.epsilon), nullptr, nullptr, a.weight_plus_one ? 1.0f : 0.0f};
   const float* weights = weight.parameter != nullptr ? weight.parameter->values.data() : nullptr;
   const float* biases = bias.parameter != nullptr ? bias.parameter->values.data() : nullptr;
   // A weight per head repeats after as many rows as there are heads.
@@ -38,6 +38,7 @@ void run_norm_backward(const Launch& launch) {
   const View &dx = launch.outputs[0], &d_weight = launch.outputs[1], &d_bias = launch.outputs[2];
   const View residual = launch.inputs.size() > 4 ? launch.inputs[4] : View{};
   const bool layer = launch.op.operation == &layer_norm_backward_operation;
+  const float plus = launch.op.attributes<NormAttributes>().weight_plus_one ? 1.0f : 0.0f;
   const std::int64_t width = x.width(), rows = x.rows();
   const float* weights = weight.parameter != nullptr ? weight.parameter->values.data() : nullptr;
   const std::int64_t heads = weight.rank == 2 ? weight.size[0] : 1;
@@ -46,7 +47,7 @@ void run_norm_backward(const Launch& launch) {
     return NormStatistics{at[0], layer ? at[1] : 0.0f};
   };
   over_rows(launch.machine, rows, 8 * width, [&](std::int64_t first, std::int64_t last, int) {
-    NormRow row{width, 0.0f, nullptr, nullptr, launch.op.attributes.flag("weight_plus_one") ? 1.0f : 0.0f};
+    NormRow row{width, 0.0f, nullptr, nullptr, plus};
     for (std::int64_t r = first; r < last; ++r) {
       if (weights != nullptr) row.weight = weights + r % heads * width;
       vector_norm_backward(row, statistics(r), layer, dy.row(r), x.row(r), residual.there() ? residual.row(r) : nullptr,

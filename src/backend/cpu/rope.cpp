@@ -1,4 +1,6 @@
 // Rotary positions: row (b, t, head) is rotated by the angles of position past + t.
+#include "ops/rope.h"
+
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/vectors.h"
 
@@ -8,8 +10,8 @@ namespace reckon {
 
 void run_rope(const Launch& launch) {
   const View &x = launch.inputs[0], &table = launch.inputs[1], &y = launch.outputs[0];
-  const bool interleaved = launch.op.attributes.flag("interleaved");
-  const float direction = launch.op.attributes.flag("inverse") ? -1.0f : 1.0f;
+  const auto& a = launch.op.attributes<RopeAttributes>();
+  const float direction = a.inverse ? -1.0f : 1.0f;
   const std::int64_t dims = table.size[1], half = dims / 2, tokens = x.size[1], heads = x.size[2];
   const bool in_place = x.data == y.data;
   over_rows(launch.machine, x.rows(), 4 * x.width(), [&](std::int64_t first, std::int64_t last, int) {
@@ -17,7 +19,7 @@ void run_rope(const Launch& launch) {
       const float* angles = table.floats() + (launch.past + r / heads % tokens) * dims;
       const float* in = x.row(r);
       float* out = y.row(r);
-      vector_rotate(in, out, angles, angles + half, half, interleaved, direction);
+      vector_rotate(in, out, angles, angles + half, half, a.interleaved, direction);
       if (!in_place) std::copy(in + dims, in + x.width(), out + dims);
     }
   });
