@@ -230,12 +230,12 @@ TEST(Generate, RefusesWhatMakesNoSense) {
   EXPECT_EQ(refusal(engine, {}, {}), "the prompt is empty; expected at least one token");
   EXPECT_EQ(refusal(engine, Ids(9, 1), {}),
             "the prompt has 9 tokens and the context 6; shorten it, or let the window slide");
-  EXPECT_EQ(refusal(engine, {1}, {.tokens = 0}), "tokens is 0; expected at least 1");
-  EXPECT_EQ(refusal(engine, {1}, {.beams = 0}), "beams is 0; expected at least 1");
-  EXPECT_EQ(refusal(engine, {1}, {.best = 2}), "best is 2; expected at most the number of beams, 1");
-  EXPECT_EQ(refusal(engine, {1}, {.logprobs = -1}), "logprobs is -1; expected at least 0");
-  EXPECT_NE(refusal(engine, {1}, {.length_penalty = std::nan("")}).find("length_penalty is nan"), std::string::npos);
-  EXPECT_NE(refusal(engine, {1}, {.sampling = {.top_p = 2}}).find("top_p is 2"), std::string::npos);
+  EXPECT_EQ(refusal(engine, {1}, {.tokens = 0}), "`tokens` is 0; expected at least 1");
+  EXPECT_EQ(refusal(engine, {1}, {.beams = 0}), "`beams` is 0; expected at least 1");
+  EXPECT_EQ(refusal(engine, {1}, {.best = 2}), "`best` is 2; expected at most the number of beams, 1");
+  EXPECT_EQ(refusal(engine, {1}, {.logprobs = -1}), "`logprobs` is -1; expected at least 0");
+  EXPECT_NE(refusal(engine, {1}, {.length_penalty = std::nan("")}).find("`length_penalty` is nan"), std::string::npos);
+  EXPECT_NE(refusal(engine, {1}, {.sampling = {.top_p = 2}}).find("`top_p` is 2"), std::string::npos);
   EXPECT_NE(refusal(engine, {263}, {}).find("id 263 is outside the vocabulary of 263 tokens"), std::string::npos);
   EXPECT_NE(refusal(engine, {1}, {.beams = 3}).find("a batch of 1 cannot generate with 3 beams"), std::string::npos);
   EXPECT_NE(refusal(engine, {1}, {.sampling = {.top_k = 3}, .beams = 3}).find("a beam search draws nothing"),

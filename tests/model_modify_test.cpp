@@ -49,7 +49,7 @@ TEST(Modify, KeepsAHeadWidthThatWasNotDerived) {
 
 TEST(Modify, AsksForTheFeedForwardWidthWhenTheRatioDoesNotFit) {
   // 8192 / 3072 is 8/3, and 3136 is no multiple of 3
-  EXPECT_NE(complaint("phi-3-mini", [](Changes& c) { c.d_model = 3136; }).find("--d-ff"), std::string::npos);
+  EXPECT_NE(complaint("phi-3-mini", [](Changes& c) { c.d_model = 3136; }).find("`d_ff`"), std::string::npos);
   EXPECT_EQ(changed("phi-3-mini",
                     [](Changes& c) {
                       c.d_model = 3136;
@@ -64,7 +64,7 @@ TEST(Modify, LetsKeyHeadsFollowHeadsOnlyWhereTheyWereEqual) {
   EXPECT_EQ(changed("gpt2", [](Changes& c) { c.heads = 16; }).layers[0].attention.n_kv_heads, 16);
   EXPECT_EQ(changed("gpt2", [](Changes& c) { c.heads = 16; }).layers[0].attention.d_head, 48);
   EXPECT_EQ(changed("llama-3-8b", [](Changes& c) { c.heads = 64; }).layers[0].attention.n_kv_heads, 8);
-  EXPECT_NE(complaint("llama-3-8b", [](Changes& c) { c.heads = 4; }).find("--kv-heads"), std::string::npos);
+  EXPECT_NE(complaint("llama-3-8b", [](Changes& c) { c.heads = 4; }).find("`kv_heads`"), std::string::npos);
   EXPECT_NE(complaint("gpt2", [](Changes& c) { c.heads = 7; }).find("do not divide d_model"), std::string::npos);
   EXPECT_EQ(changed("gpt2", [](Changes& c) { c.kv_heads = 3; }).layers[0].attention.n_kv_heads, 3);
 }
@@ -209,7 +209,7 @@ TEST(Modify, TurnsADenseModelIntoAMixtureOfItsFeedForward) {
   EXPECT_EQ(layer.mixture->n_active, 2);
   EXPECT_FALSE(layer.mixture->router_bias);
   EXPECT_EQ(layer.feed_forward.d_ff, 3072);
-  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.experts = 8; }).find("--active-experts"), std::string::npos);
+  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.experts = 8; }).find("`active_experts`"), std::string::npos);
   EXPECT_NE(complaint("gpt2",
                       [](Changes& c) {
                         c.experts = 2;
@@ -279,8 +279,8 @@ TEST(Modify, LeavesDeepseekV3AsPublishedWithItsOwnWidths) {
 }
 
 TEST(Modify, RefusesAWidthThatTheModelHasNothingFor) {
-  EXPECT_NE(complaint("mixtral-8x7b", [](Changes& c) { c.d_ff = 1024; }).find("--d-expert"), std::string::npos);
-  EXPECT_NE(complaint("mixtral-8x7b", [](Changes& c) { c.d_shared = 1024; }).find("--d-shared"), std::string::npos);
+  EXPECT_NE(complaint("mixtral-8x7b", [](Changes& c) { c.d_ff = 1024; }).find("`d_expert`"), std::string::npos);
+  EXPECT_NE(complaint("mixtral-8x7b", [](Changes& c) { c.d_shared = 1024; }).find("`d_shared`"), std::string::npos);
   EXPECT_NE(complaint("gpt2", [](Changes& c) { c.d_expert = 1024; }).find("every layer is dense"), std::string::npos);
   const Layer made = changed("gpt2", [](Changes& c) {
                        c.experts = 8;
@@ -300,15 +300,15 @@ TEST(Modify, NamesTheWidthThatCannotFollow) {
       if (expert) c.d_expert = 8;
     });
   };
-  EXPECT_NE(wider(false).find("--d-expert"), std::string::npos);
-  EXPECT_NE(wider(true).find("--d-shared"), std::string::npos);
+  EXPECT_NE(wider(false).find("`d_expert`"), std::string::npos);
+  EXPECT_NE(wider(true).find("`d_shared`"), std::string::npos);
 }
 
 TEST(Modify, RefusesNumbersThatMakeNoSense) {
-  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.layers = 0; }).find("--layers is 0"), std::string::npos);
-  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.layers = 100001; }).find("--layers is 100001"), std::string::npos);
-  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.d_model = -1; }).find("--d-model is -1"), std::string::npos);
-  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.vocab = std::int64_t{1} << 60; }).find("--vocab"), std::string::npos);
+  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.layers = 0; }).find("`layers` is 0"), std::string::npos);
+  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.layers = 100001; }).find("`layers` is 100001"), std::string::npos);
+  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.d_model = -1; }).find("`d_model` is -1"), std::string::npos);
+  EXPECT_NE(complaint("gpt2", [](Changes& c) { c.vocab = std::int64_t{1} << 60; }).find("`vocab`"), std::string::npos);
   EXPECT_NE(complaint("gpt2",
                       [](Changes& c) {
                         c.d_ff = 5;
@@ -326,7 +326,7 @@ TEST(Modify, ListsTheWordsItExpects) {
     parse_feed_forward("glu");
     FAIL();
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(), "--ffn is \"glu\"; expected one of gelu, relu, silu, swiglu, geglu");
+    EXPECT_STREQ(error.what(), "`ffn` is \"glu\"; expected one of gelu, relu, silu, swiglu, geglu");
   }
 }
 

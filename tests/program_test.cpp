@@ -333,20 +333,20 @@ TEST(Forward, WorkloadsThatMakeNoSenseAreRefusedWithASentence) {
   };
   Workload workload;
   workload.batch = 0;
-  EXPECT_EQ(sentence(workload), "batch is 0; expected 1 to 2^40");
+  EXPECT_EQ(sentence(workload), "`batch` is 0; expected 1 to 2^40");
   workload = {};
   workload.tokens = -5;
-  EXPECT_EQ(sentence(workload), "tokens is -5; expected 1 to 2^40");
+  EXPECT_EQ(sentence(workload), "`tokens` is -5; expected 1 to 2^40");
   workload = {};
   workload.tokens = 1025;
-  EXPECT_EQ(sentence(workload), "gpt2 has 1024 learned positions, but 1025 are asked for; give it more with --context");
+  EXPECT_EQ(sentence(workload), "gpt2 has 1024 learned positions, but 1025 are asked for; give it more with `context`");
   workload = {};
   workload.past = 7;
   EXPECT_EQ(sentence(workload),
-            "past is 7 in phase forward, which has no cache; expected 0, or phase prefill or decode");
+            "`past` is 7 in phase forward, which has no cache; expected 0, or phase prefill or decode");
   workload = workload_of(Phase::train);
   workload.logits = Logits::last;
-  EXPECT_EQ(sentence(workload), "training needs every logit; expected logits all");
+  EXPECT_EQ(sentence(workload), "training needs every logit; expected `logits` all");
 }
 
 TEST(Forward, ATotalPastSixtyThreeBitsIsAnErrorAndNoWrap) {

@@ -316,7 +316,7 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
       // 90,000 of its 126 layers: about 1 PiB
       {{"verify", "llama-3.1-405b", "--random", "1", "--layers", "90000"}, 1, "of memory"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--temperature", "nan"}, 2, "temperature"},
-      {{"generate", tiny + "gpt2", "--ids", "1", "--top-p", "1.5"}, 2, "top_p"},
+      {{"generate", tiny + "gpt2", "--ids", "1", "--top-p", "1.5"}, 2, "--top-p is 1.5"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--tokens", "0"}, 2, "--tokens"},
       {{"verify", tiny + "gpt2", "--tokens", "65"}, 2, "64"},
       {{"verify", "mini-gpt", "--random", "x"}, 2, "--random"},

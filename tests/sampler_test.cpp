@@ -254,15 +254,15 @@ TEST(Sampler, RefusesLogitsThatAreNotFinite) {
 TEST(Sampler, NamesTheParameterThatMakesNoSense) {
   const double nan = std::nan(""), infinity = std::numeric_limits<double>::infinity();
   for (const double bad : {nan, -1.0, infinity}) {
-    EXPECT_EQ(message_of({.temperature = bad}).find("temperature is "), 0u);
-    EXPECT_EQ(message_of({.top_p = bad}).find("top_p is "), 0u);
-    EXPECT_EQ(message_of({.min_p = bad}).find("min_p is "), 0u);
-    EXPECT_EQ(message_of({.repetition_penalty = bad}).find("repetition_penalty is "), 0u);
+    EXPECT_EQ(message_of({.temperature = bad}).find("`temperature` is "), 0u);
+    EXPECT_EQ(message_of({.top_p = bad}).find("`top_p` is "), 0u);
+    EXPECT_EQ(message_of({.min_p = bad}).find("`min_p` is "), 0u);
+    EXPECT_EQ(message_of({.repetition_penalty = bad}).find("`repetition_penalty` is "), 0u);
   }
-  EXPECT_EQ(message_of({.top_p = 0}), "top_p is 0; expected a probability above 0, at most 1 (off)");
-  EXPECT_EQ(message_of({.top_k = -1}).find("top_k is -1;"), 0u);
-  EXPECT_EQ(message_of({.repetition_penalty = 0}).find("repetition_penalty is 0;"), 0u);
-  EXPECT_EQ(message_of({.repetition_penalty = 1e-320}).find("repetition_penalty is 1e-320;"), 0u);
+  EXPECT_EQ(message_of({.top_p = 0}), "`top_p` is 0; expected a probability above 0, at most 1 (off)");
+  EXPECT_EQ(message_of({.top_k = -1}).find("`top_k` is -1;"), 0u);
+  EXPECT_EQ(message_of({.repetition_penalty = 0}).find("`repetition_penalty` is 0;"), 0u);
+  EXPECT_EQ(message_of({.repetition_penalty = 1e-320}).find("`repetition_penalty` is 1e-320;"), 0u);
   EXPECT_EQ(message_of({}), "");
   EXPECT_EQ(message_of({.temperature = 0, .top_k = 1, .top_p = 1, .min_p = 1}), "");
 }

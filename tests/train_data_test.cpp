@@ -263,7 +263,7 @@ TEST_F(Data, ThatIsNoGoodIsRefusedInOneSentence) {
             std::string::npos);
   DataOptions wrong = counting(100, 8);
   wrong.validation = 1;
-  EXPECT_NE(error_with(wrong).find("the share held out for validation is 1"), std::string::npos);
+  EXPECT_NE(error_with(wrong).find("`validation` is 1"), std::string::npos);
   DataOptions mixed = counting(100, 8);
   mixed.paths.push_back(folder_ / "text.txt");
   EXPECT_EQ(error_with(mixed), "1 of 2 files hold tokens; expected one token file, or text");

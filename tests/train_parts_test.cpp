@@ -56,7 +56,6 @@ TEST(Settings, ReadBackAsTheyWereWritten) {
   EXPECT_EQ(error_of([&] { settings_of(without); }), "the settings of the run have no \"clip\"");
   EXPECT_TRUE(may_change("save_every"));
   EXPECT_FALSE(may_change("lr"));
-  EXPECT_EQ(flag_of("min_lr"), "--min-lr");
 }
 
 TEST(ChangedConfig, ReadsBackAsTheChangedModelForEveryFamilyThatCanSaySo) {

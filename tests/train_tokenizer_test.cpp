@@ -216,7 +216,7 @@ TEST(TrainTokenizer, RefusesWhatMakesNoSense) {
   EXPECT_EQ(error({.special_tokens = {""}}), "a special token is empty; expected some text");
   EXPECT_EQ(error({.special_tokens = {"<\xFF>"}}), "the special token '<\\xff>' is not valid UTF-8");
   EXPECT_EQ(error({.special_tokens = {"a"}}), "the special token 'a' is the name of a byte; expected a longer text");
-  EXPECT_EQ(error({.threads = 0}), "the number of threads is 0; expected 1 or more");
+  EXPECT_EQ(error({.threads = 0}), "`threads` is 0; expected 1 or more");
   EXPECT_THROW(train({"", ""}, {}), Error);
   EXPECT_THROW(train({}, {}), Error);
 }

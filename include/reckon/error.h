@@ -10,7 +10,7 @@ class Error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Wrong use of a command or of the API (an option that makes no sense), as opposed to bad data.
+// Wrong use, as opposed to bad data. It names fields in backticks, `kv_heads`; a command says --kv-heads instead.
 class UsageError : public Error {
  public:
   using Error::Error;

@@ -18,6 +18,22 @@
 namespace reckon::cli {
 namespace {
 
+// The sentence with the options of this command for the fields that the library names in backticks.
+std::string as_typed(const std::string& sentence, const CLI::App& command) {
+  std::string out;
+  for (std::size_t from = 0; from < sentence.size();) {
+    const std::size_t open = std::min(sentence.find('`', from), sentence.size());
+    const std::size_t close = std::min(sentence.find('`', open + 1), sentence.size());
+    out += sentence.substr(from, open - from);
+    if (open == sentence.size()) break;
+    const std::string option = option_of(sentence.substr(open + 1, close - open - 1));
+    const bool known = command.get_option_no_throw(option) != nullptr;
+    out += known ? option : sentence.substr(open, close + 1 - open);
+    from = close + 1;
+  }
+  return out;
+}
+
 int complain(const std::string& sentence, int code) {
   const std::string line = "reckon: " + printable(sentence) + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
@@ -177,6 +193,10 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (argc < 2) std::fputs((program.help() + "\n").c_str(), stderr);
     return complain(usage_sentence(program, error), 2);
+  } catch (const UsageError& error) {
+    return complain(as_typed(error.what(), command_of(program)), 2);
+  } catch (const Error& error) {
+    return complain(as_typed(error.what(), command_of(program)), 1);
   }
   return 0;
 }
@@ -190,8 +210,6 @@ int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // and a file that may not grow is an error like others
   try {
     return reckon::cli::run(argc, argv);
-  } catch (const reckon::UsageError& error) {
-    return complain(error.what(), 2);
   } catch (const std::bad_alloc&) {
     return complain("there is not enough memory for this", 1);
   } catch (const std::exception& error) {

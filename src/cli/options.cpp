@@ -111,6 +111,12 @@ void add_shared(CLI::App& command, Options& options, bool model, const std::stri
 
 }  // namespace
 
+std::string option_of(const std::string& field) {
+  std::string option = "--" + field;
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
+}
+
 CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
                       bool sizes) {
   CLI::App* command = program.add_subcommand(name, help);

@@ -34,6 +34,9 @@ struct Options {
   bool cross_attention = false;
 };
 
+// The option that sets a field: "--kv-heads" for "kv_heads".
+std::string option_of(const std::string& field);
+
 // A command with its help: one line of what it does, examples (indented lines), and what sizes mean if it takes any.
 CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
                       bool sizes = true);

@@ -78,7 +78,7 @@ class TrainOptions {
 
   template <class Value>
   CLI::Option* add(const std::string& key, Value& value, const std::string& help, const std::string& type) {
-    CLI::Option* option = command_.add_option(flag_of(key), value, help)->type_name(type)->group(group_);
+    CLI::Option* option = command_.add_option(option_of(key), value, help)->type_name(type)->group(group_);
     options_.emplace_back(key, option);
     return option;
   }

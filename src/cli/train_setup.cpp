@@ -59,7 +59,7 @@ Settings resumed_settings(const TrainCommand& command, const Settings& asked, co
     if (wanted[key] == settings[key]) continue;
     if (!may_change(key)) {
       differences.push_back(
-          fmt::format("{} is {} here and {} there", flag_of(key), wanted[key].dump(), settings[key].dump()));
+          fmt::format("{} is {} here and {} there", option_of(key), wanted[key].dump(), settings[key].dump()));
     } else {
       settings[key] = wanted[key];
     }

@@ -15,21 +15,21 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& sentence) { throw UsageError(sentence); }
 
-void check_given(const char* option, const std::optional<std::int64_t>& given, std::int64_t least = 1,
+void check_given(const char* field, const std::optional<std::int64_t>& given, std::int64_t least = 1,
                  std::int64_t most = largest_size) {
   if (given && (*given < least || *given > most))
-    refuse(fmt::format("{} is {}; expected a whole number from {} to {}", option, *given, least, most));
+    refuse(fmt::format("`{}` is {}; expected a whole number from {} to {}", field, *given, least, most));
 }
 
 double inverse_root(std::int64_t width) { return 1.0 / std::sqrt(static_cast<double>(width)); }
 
-// size · numerator / denominator if that is a whole number above zero; else complains, naming the option that settles
+// size · numerator / denominator if that is a whole number above zero; else complains, naming the field that settles
 // it.
 std::int64_t scaled(std::int64_t size, std::int64_t numerator, std::int64_t denominator, const char* what,
-                    const char* option) {
+                    const char* field) {
   if (size * numerator % denominator != 0 || size * numerator < denominator)
     refuse(fmt::format("{} would be {} · {} / {}, which is not a whole number; say it with {}", what, size, numerator,
-                       denominator, option));
+                       denominator, field));
   return size * numerator / denominator;
 }
 
@@ -59,20 +59,20 @@ void change_heads(Attention& attention, std::int64_t old_width, std::int64_t wid
   const Attention old = attention;
   const bool derived = !old.latent && old.n_heads * old.d_head == old_width;
   if (old.latent && changes.kv_heads)
-    refuse("--kv-heads cannot be changed in latent attention: keys and values come from one latent");
+    refuse("`kv_heads` cannot be changed in latent attention: keys and values come from one latent");
   if (old.latent && changes.d_head)
-    refuse("--d-head cannot be changed in latent attention: a head has two parts of its own");
+    refuse("`d_head` cannot be changed in latent attention: a head has two parts of its own");
 
   attention.n_heads = changes.heads.value_or(old.n_heads);
   attention.n_kv_heads = changes.kv_heads.value_or(old.n_kv_heads == old.n_heads ? attention.n_heads : old.n_kv_heads);
   if (attention.n_heads % attention.n_kv_heads != 0)
-    refuse(fmt::format("{} key-value heads do not divide {} heads; say them with --kv-heads", attention.n_kv_heads,
+    refuse(fmt::format("{} key-value heads do not divide {} heads; say them with `kv_heads`", attention.n_kv_heads,
                        attention.n_heads));
   if (changes.d_head) {
     attention.d_head = *changes.d_head;
   } else if (derived) {
     if (width % attention.n_heads != 0)
-      refuse(fmt::format("{} heads do not divide d_model, {}; change one of them or say --d-head", attention.n_heads,
+      refuse(fmt::format("{} heads do not divide d_model, {}; change one of them or say `d_head`", attention.n_heads,
                          width));
     attention.d_head = width / attention.n_heads;
   }
@@ -86,9 +86,9 @@ void change_heads(Attention& attention, std::int64_t old_width, std::int64_t wid
     refuse(fmt::format("d_head would become {}, but LongRoPE's factors are for heads of {}", attention.d_head,
                        old.d_head));
   attention.rope->dims =
-      scaled(old.rope->dims, attention.d_head, old.d_head, "the rotated part of a head", "another --d-head");
+      scaled(old.rope->dims, attention.d_head, old.d_head, "the rotated part of a head", "another `d_head`");
   if (attention.rope->dims % 2 != 0)
-    refuse(fmt::format("RoPE would rotate {} elements of a head, an odd number; choose another --d-head",
+    refuse(fmt::format("RoPE would rotate {} elements of a head, an odd number; choose another `d_head`",
                        attention.rope->dims));
 }
 
@@ -113,16 +113,16 @@ void change_widths(Model& model, const Changes& changes) {
   for (Layer& layer : model.layers) {
     change_heads(layer.attention, old_width, width, changes);
     if (layer.cross_attention) fit_cross_attention(layer, width);
-    const auto follow = [&](std::int64_t& size, bool settled, const char* what, const char* option) {
-      if (!settled) size = scaled(size, width, old_width, what, option);
+    const auto follow = [&](std::int64_t& size, bool settled, const char* what, const char* field) {
+      if (!settled) size = scaled(size, width, old_width, what, field);
     };
     if (!layer.mixture) {
-      follow(layer.feed_forward.d_ff, changes.d_ff || changes.match_d_ff, "d_ff", "--d-ff");
+      follow(layer.feed_forward.d_ff, changes.d_ff || changes.match_d_ff, "d_ff", "`d_ff`");
       continue;
     }
-    follow(layer.feed_forward.d_ff, changes.d_expert.has_value(), "the width of an expert", "--d-expert");
+    follow(layer.feed_forward.d_ff, changes.d_expert.has_value(), "the width of an expert", "`d_expert`");
     if (layer.mixture->shared)
-      follow(layer.mixture->shared->d_ff, changes.d_shared.has_value(), "the width of the shared expert", "--d-shared");
+      follow(layer.mixture->shared->d_ff, changes.d_shared.has_value(), "the width of the shared expert", "`d_shared`");
   }
 }
 
@@ -150,14 +150,14 @@ void check_feed_forward_widths(const Model& model, const Changes& changes) {
   }
   if ((changes.d_ff || changes.match_d_ff) && !dense)
     refuse(
-        "--d-ff is the width of a dense feed-forward, but here every layer is a mixture; say the width of its experts "
-        "with --d-expert");
+        "`d_ff` is the width of a dense feed-forward, but here every layer is a mixture; say the width of its experts "
+        "with `d_expert`");
   if (changes.d_expert && !experts)
     refuse(
-        "--d-expert is the width of an expert, but here every layer is dense; say its width with --d-ff, or make it a "
-        "mixture with --experts and --active-experts");
+        "`d_expert` is the width of an expert, but here every layer is dense; say its width with `d_ff`, or make it a "
+        "mixture with `experts` and `active_experts`");
   if (changes.d_shared && !shared)
-    refuse("--d-shared is the width of the shared expert of a mixture, but here no layer has one");
+    refuse("`d_shared` is the width of the shared expert of a mixture, but here no layer has one");
 }
 
 void change_feed_forward(Model& model, const Changes& changes) {
@@ -219,7 +219,7 @@ void change_norm_position(Model& model, Changes::NormPosition position) {
   for (Layer& layer : model.layers) {
     if (layer.parallel && position == Changes::NormPosition::post)
       refuse(
-          "--norm-position post makes no sense here: the blocks of this model add attention and feed-forward in "
+          "`norm_position` post makes no sense here: the blocks of this model add attention and feed-forward in "
           "parallel");
     for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) {
       const std::optional<Norm> norm = norms->before ? norms->before : norms->after ? norms->after : norms->residual;
@@ -247,7 +247,7 @@ void change_positions(Model& model, Changes::PositionKind kind) {
   for (Layer& layer : model.layers) {
     Attention& attention = layer.attention;
     if (attention.latent && kind != Kind::rope)
-      refuse("--positions cannot be changed in latent attention: a part of each head is there for RoPE");
+      refuse("`positions` cannot be changed in latent attention: a part of each head is there for RoPE");
     if (kind != Kind::rope) attention.rope.reset();
     if (kind == Kind::rope && !attention.rope) {
       if (attention.d_head % 2 != 0)
@@ -279,7 +279,7 @@ void change_qkv_bias(Model& model, bool bias) {
   for (Layer& layer : model.layers) {
     Attention& attention = layer.attention;
     if (attention.latent)
-      refuse("--qkv-bias makes no sense in latent attention, which has no query, key and value projections");
+      refuse("`qkv_bias` makes no sense in latent attention, which has no query, key and value projections");
     attention.query_bias = attention.key_bias = attention.value_bias = bias;
   }
 }
@@ -295,14 +295,14 @@ void change_experts(Model& model, const Changes& changes) {
   bool dense = true;
   for (const Layer& layer : model.layers) dense = dense && !layer.mixture;
   if (dense && !(changes.experts && changes.active_experts))
-    refuse("a dense model becomes a mixture with both --experts and --active-experts");
+    refuse("a dense model becomes a mixture with both `experts` and `active_experts`");
   for (Layer& layer : model.layers) {
     if (dense) layer.mixture.emplace().normalize = true;
     if (!layer.mixture) continue;
     layer.mixture->n_experts = changes.experts.value_or(layer.mixture->n_experts);
     layer.mixture->n_active = changes.active_experts.value_or(layer.mixture->n_active);
     if (layer.mixture->n_active > layer.mixture->n_experts)
-      refuse(fmt::format("--active-experts is {}; expected at most the {} experts", layer.mixture->n_active,
+      refuse(fmt::format("`active_experts` is {}; expected at most the {} experts", layer.mixture->n_active,
                          layer.mixture->n_experts));
   }
 }
@@ -317,32 +317,32 @@ void change_cross_attention(Model& model, bool wanted) {
 }
 
 template <class Value>
-Value parse_word(const char* option, const std::string& word, const std::vector<std::pair<std::string, Value>>& words) {
+Value parse_word(const char* field, const std::string& word, const std::vector<std::pair<std::string, Value>>& words) {
   std::string expected;
   for (const auto& [known, value] : words) {
     if (known == word) return value;
     expected += (expected.empty() ? "" : ", ") + known;
   }
-  throw UsageError(fmt::format("{} is \"{}\"; expected one of {}", option, word.substr(0, 40), expected));
+  throw UsageError(fmt::format("`{}` is \"{}\"; expected one of {}", field, word.substr(0, 40), expected));
 }
 
 }  // namespace
 
 Model modify(Model model, const Changes& changes) {
-  check_given("--layers", changes.layers, 1, most_layers);
-  check_given("--d-model", changes.d_model);
-  check_given("--heads", changes.heads);
-  check_given("--kv-heads", changes.kv_heads);
-  check_given("--d-head", changes.d_head);
-  check_given("--d-ff", changes.d_ff);
-  check_given("--d-expert", changes.d_expert);
-  check_given("--d-shared", changes.d_shared);
-  check_given("--vocab", changes.vocab);
-  check_given("--context", changes.context);
-  check_given("--window", changes.window, 0);
-  check_given("--experts", changes.experts);
-  check_given("--active-experts", changes.active_experts);
-  if (changes.d_ff && changes.match_d_ff) refuse("--d-ff is both a number and match; expected one of them");
+  check_given("layers", changes.layers, 1, most_layers);
+  check_given("d_model", changes.d_model);
+  check_given("heads", changes.heads);
+  check_given("kv_heads", changes.kv_heads);
+  check_given("d_head", changes.d_head);
+  check_given("d_ff", changes.d_ff);
+  check_given("d_expert", changes.d_expert);
+  check_given("d_shared", changes.d_shared);
+  check_given("vocab", changes.vocab);
+  check_given("context", changes.context);
+  check_given("window", changes.window, 0);
+  check_given("experts", changes.experts);
+  check_given("active_experts", changes.active_experts);
+  if (changes.d_ff && changes.match_d_ff) refuse("`d_ff` is both a number and match; expected one of them");
 
   if (changes.layers) change_layers(model, *changes.layers);
   if (changes.experts || changes.active_experts) change_experts(model, changes);  // widths ask what a layer then is
@@ -368,7 +368,7 @@ Model modify(Model model, const Changes& changes) {
 
 Changes::FeedForwardForm parse_feed_forward(const std::string& word) {
   using Form = Changes::FeedForwardForm;
-  return parse_word<Form>("--ffn", word,
+  return parse_word<Form>("ffn", word,
                           {{"gelu", Form::gelu},
                            {"relu", Form::relu},
                            {"silu", Form::silu},
@@ -377,17 +377,17 @@ Changes::FeedForwardForm parse_feed_forward(const std::string& word) {
 }
 
 Norm::Kind parse_norm(const std::string& word) {
-  return parse_word<Norm::Kind>("--norm", word, {{"layernorm", Norm::Kind::layer}, {"rmsnorm", Norm::Kind::rms}});
+  return parse_word<Norm::Kind>("norm", word, {{"layernorm", Norm::Kind::layer}, {"rmsnorm", Norm::Kind::rms}});
 }
 
 Changes::NormPosition parse_norm_position(const std::string& word) {
   using Position = Changes::NormPosition;
-  return parse_word<Position>("--norm-position", word, {{"pre", Position::pre}, {"post", Position::post}});
+  return parse_word<Position>("norm_position", word, {{"pre", Position::pre}, {"post", Position::post}});
 }
 
 Changes::PositionKind parse_positions(const std::string& word) {
   using Kind = Changes::PositionKind;
-  return parse_word<Kind>("--positions", word,
+  return parse_word<Kind>("positions", word,
                           {{"learned", Kind::learned},
                            {"sinusoidal", Kind::sinusoidal},
                            {"rope", Kind::rope},

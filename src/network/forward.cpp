@@ -192,32 +192,33 @@ Workload resolve(const Model& model, Workload w) {
   if (w.past < 0) w.past = w.phase == Phase::decode ? std::max<std::int64_t>(model.context - w.tokens, 0) : 0;
   const bool crossed = has_cross_attention(model);
   if (w.encoder_tokens != 0 && !crossed) {
-    throw UsageError("encoder tokens are " + std::to_string(w.encoder_tokens) + ", but " + model.name +
-                     " has no cross-attention; give it some with --cross-attention");
+    throw UsageError("`encoder_tokens` is " + std::to_string(w.encoder_tokens) + ", but " + model.name +
+                     " has no cross-attention; give it some with `cross_attention`");
   }
   if (w.encoder_tokens == 0 && crossed) w.encoder_tokens = w.phase == Phase::decode ? model.context : w.tokens;
-  const auto sensible = [&](std::int64_t value, const char* name) {
-    if (value < 1 || value > largest) {
-      throw UsageError(std::string(name) + " is " + std::to_string(value) + "; expected 1 to 2^40");
+  const auto sensible = [&](std::int64_t value, const std::string& field, std::int64_t least = 1) {
+    if (value < least || value > largest) {
+      throw UsageError("`" + field + "` is " + std::to_string(value) + "; expected " + std::to_string(least) +
+                       " to 2^40");
     }
   };
   sensible(w.batch, "batch");
   sensible(w.tokens, "tokens");
-  if (crossed) sensible(w.encoder_tokens, "encoder tokens");
-  sensible(w.past + 1, "past + 1");
+  if (crossed) sensible(w.encoder_tokens, "encoder_tokens");
+  sensible(w.past, "past", 0);
   if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train)) {
-    throw UsageError("past is " + std::to_string(w.past) + " in phase " + std::string(phase_name(w.phase)) +
+    throw UsageError("`past` is " + std::to_string(w.past) + " in phase " + std::string(phase_name(w.phase)) +
                      ", which has no cache; expected 0, or phase prefill or decode");
   }
   if (!(w.dropout >= 0.0 && w.dropout < 1.0)) {
-    throw UsageError("dropout is " + std::to_string(w.dropout) + "; expected 0 up to, but not including, 1");
+    throw UsageError("`dropout` is " + std::to_string(w.dropout) + "; expected 0 up to, but not including, 1");
   }
   if (w.phase == Phase::train && w.logits != Logits::all) {
-    throw UsageError("training needs every logit; expected logits all");
+    throw UsageError("training needs every logit; expected `logits` all");
   }
   if (model.positions.kind == Positions::Kind::learned && w.past + w.tokens > model.context) {
     throw UsageError(model.name + " has " + std::to_string(model.context) + " learned positions, but " +
-                     std::to_string(w.past + w.tokens) + " are asked for; give it more with --context");
+                     std::to_string(w.past + w.tokens) + " are asked for; give it more with `context`");
   }
   return w;
 }

@@ -14,9 +14,10 @@ namespace {
 
 void validate_beams(const Generation& generation) {
   if (generation.beams == 1) return;
-  if (generation.window) throw UsageError("a beam search cannot slide its window; expected beams = 1 or no window");
+  if (generation.window)
+    throw UsageError("a beam search cannot slide its window; expected 1 for `beams`, or no `window`");
   if (generation.logprobs > 0)
-    throw UsageError("a beam search reports no logprobs; expected beams = 1 or logprobs = 0");
+    throw UsageError("a beam search reports no logprobs; expected 1 for `beams`, or 0 for `logprobs`");
   // A filter that would silently do nothing is a mistake of the caller's. (Temperature 0 and 1 are what "no sampling"
   // looks like.)
   const Sampling& sampling = generation.sampling;
@@ -24,8 +25,8 @@ void validate_beams(const Generation& generation) {
       sampling.repetition_penalty == 1 && sampling.top_k == 0 && sampling.top_p == 1 && sampling.min_p == 0;
   if (!plain || (sampling.temperature != 0 && sampling.temperature != 1)) {
     throw UsageError(
-        fmt::format("a beam search draws nothing, so that temperature, top_k, top_p, min_p and "
-                    "repetition_penalty have no meaning with {} beams",
+        fmt::format("a beam search draws nothing, so that `temperature`, `top_k`, `top_p`, `min_p` and "
+                    "`repetition_penalty` have no meaning with {} beams",
                     generation.beams));
   }
 }
@@ -35,7 +36,7 @@ void validate_beams(const Generation& generation) {
 void validate(const Generation& generation, const Engine& engine, std::span<const std::int32_t> prompt) {
   validate(generation.sampling);
   const auto at_least = [](const char* field, std::int64_t found, std::int64_t least) {
-    if (found < least) throw UsageError(fmt::format("{} is {}; expected at least {}", field, found, least));
+    if (found < least) throw UsageError(fmt::format("`{}` is {}; expected at least {}", field, found, least));
   };
   at_least("tokens", generation.tokens, 1);
   at_least("beams", generation.beams, 1);
@@ -43,10 +44,10 @@ void validate(const Generation& generation, const Engine& engine, std::span<cons
   at_least("logprobs", generation.logprobs, 0);
   if (generation.best > generation.beams) {
     throw UsageError(
-        fmt::format("best is {}; expected at most the number of beams, {}", generation.best, generation.beams));
+        fmt::format("`best` is {}; expected at most the number of beams, {}", generation.best, generation.beams));
   }
   if (!std::isfinite(generation.length_penalty)) {
-    throw UsageError(fmt::format("length_penalty is {}; expected a finite number", generation.length_penalty));
+    throw UsageError(fmt::format("`length_penalty` is {}; expected a finite number", generation.length_penalty));
   }
   validate_beams(generation);
   if (engine.options().batch != generation.beams) {

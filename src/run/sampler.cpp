@@ -52,7 +52,7 @@ Ranked border(std::span<Ranked> ranked, std::span<const float> weights, double w
 void validate(const Sampling& sampling) {
   // Written so that a NaN fails each of them.
   const auto expect = [](bool right, const char* field, double found, const char* expected) {
-    if (!right) throw UsageError(fmt::format("{} is {}; expected {}", field, found, expected));
+    if (!right) throw UsageError(fmt::format("`{}` is {}; expected {}", field, found, expected));
   };
   const double most = std::numeric_limits<double>::max();
   expect(sampling.repetition_penalty >= 1e-6 && sampling.repetition_penalty <= 1e6, "repetition_penalty",

@@ -80,7 +80,7 @@ Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& sc
   if (context < 2) throw UsageError("a context of 1 token has nothing to predict from; expected two or more");
   const std::int64_t stride = scoring.stride == 0 ? context / 2 : scoring.stride;
   if (stride < 1 || stride >= context)
-    throw UsageError(fmt::format("stride is {}; expected 1 to {}, one less than the context", stride, context - 1));
+    throw UsageError(fmt::format("`stride` is {}; expected 1 to {}, one less than the context", stride, context - 1));
   if (ids.size() < 2)
     throw UsageError(fmt::format("a text of {} tokens has nothing to predict; expected two or more", ids.size()));
   check_ids(ids, engine.model().vocab_size);

@@ -89,8 +89,7 @@ void check_options(const TokenizerTraining& options) {
         fmt::format("the vocabulary size is {}; expected {} to {}: 256 bytes, {} special tokens, and room for merges",
                     options.vocab_size, least, most_tokens, options.special_tokens.size()));
   }
-  if (options.threads < 1)
-    throw UsageError(fmt::format("the number of threads is {}; expected 1 or more", options.threads));
+  if (options.threads < 1) throw UsageError(fmt::format("`threads` is {}; expected 1 or more", options.threads));
 }
 
 TrainedTokenizer train_tokenizer(std::span<const std::string_view> texts, const TokenizerTraining& options,

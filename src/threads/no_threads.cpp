@@ -16,7 +16,7 @@ struct Pool::State {
 };
 
 Pool::Pool(int threads) : state_(std::make_unique<State>()) {
-  if (threads < 1) throw UsageError("threads: found " + std::to_string(threads) + ", expected at least 1");
+  if (threads < 1) throw UsageError("`threads` is " + std::to_string(threads) + "; expected 1 or more");
 }
 
 Pool::~Pool() = default;

@@ -149,7 +149,7 @@ struct Pool::State {
 
 Pool::Pool(int threads) : state_(std::make_unique<State>()) {
   if (threads < 1 || threads >= static_cast<int>(inside_mask))
-    throw UsageError("threads: found " + std::to_string(threads) + ", expected 1 to 65534");
+    throw UsageError("`threads` is " + std::to_string(threads) + "; expected 1 to 65534");
   // Where threads outnumber processors, one that spins keeps another from its work.
   state_->spins = threads <= thread_count(0);
   state_->runs = std::vector<State::Run>(static_cast<std::size_t>(threads));

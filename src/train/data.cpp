@@ -18,10 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 void check(const DataOptions& options) {
-  if (options.context < 1) throw UsageError(fmt::format("the context is {}; expected 1 or more", options.context));
+  if (options.context < 1) throw UsageError(fmt::format("`context` is {}; expected 1 or more", options.context));
   if (!(options.validation >= 0 && options.validation < 1)) {
-    throw UsageError(
-        fmt::format("the share held out for validation is {}; expected 0 or more, below 1", options.validation));
+    throw UsageError(fmt::format("`validation` is {}; expected 0 or more, below 1", options.validation));
   }
   if (options.ranks < 1 || options.rank < 0 || options.rank >= options.ranks) {
     throw UsageError(fmt::format("rank {} of {} makes no sense", options.rank, options.ranks));

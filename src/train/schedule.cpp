@@ -46,7 +46,7 @@ Schedule::Kind parse_schedule(const std::string& word) {
   for (const auto& [name, kind] : kinds) {
     if (word == name) return kind;
   }
-  throw UsageError(fmt::format("--schedule is {}; expected one of: cosine linear constant wsd", quote(word)));
+  throw UsageError(fmt::format("`schedule` is {}; expected one of: cosine linear constant wsd", quote(word)));
 }
 
 }  // namespace reckon

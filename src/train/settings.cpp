@@ -99,42 +99,34 @@ Settings settings_of(const Json& json) {
 }
 
 void validate(const Settings& settings) {
-  const auto expect = [](bool holds, const char* flag, double value, const char* expected) {
-    if (!holds) throw UsageError(fmt::format("{} is {}; expected {}", flag, value, expected));
+  const auto expect = [](bool holds, const char* key, double value, const char* expected) {
+    if (!holds) throw UsageError(fmt::format("`{}` is {}; expected {}", key, value, expected));
   };
   const Schedule& schedule = settings.schedule;
-  expect(schedule.peak > 0 && std::isfinite(schedule.peak), "--lr", schedule.peak, "a number above 0");
-  expect(schedule.least >= 0 && schedule.least <= schedule.peak, "--min-lr", schedule.least, "0 to the value of --lr");
-  expect(schedule.decay_share > 0 && schedule.decay_share <= 1, "--decay-share", schedule.decay_share,
+  expect(schedule.peak > 0 && std::isfinite(schedule.peak), "lr", schedule.peak, "a number above 0");
+  expect(schedule.least >= 0 && schedule.least <= schedule.peak, "min_lr", schedule.least, "0 to `lr`");
+  expect(schedule.decay_share > 0 && schedule.decay_share <= 1, "decay_share", schedule.decay_share,
          "more than 0 and at most 1");
-  expect(settings.beta1 >= 0 && settings.beta1 < 1, "--beta1", settings.beta1, "0 or more, below 1");
-  expect(settings.beta2 >= 0 && settings.beta2 < 1, "--beta2", settings.beta2, "0 or more, below 1");
-  expect(settings.epsilon > 0 && std::isfinite(settings.epsilon), "--epsilon", settings.epsilon, "a number above 0");
-  expect(settings.decay >= 0 && std::isfinite(settings.decay), "--decay", settings.decay, "0 or more");
-  expect(settings.clip >= 0 && std::isfinite(settings.clip), "--clip", settings.clip, "0 or more");
-  expect(settings.dropout >= 0 && settings.dropout < 1, "--dropout", settings.dropout, "0 or more, below 1");
-  expect(settings.validation >= 0 && settings.validation < 1, "--validation", settings.validation,
-         "0 or more, below 1");
-  const auto expect_word = [](const std::string& word, const char* flag,
-                              std::initializer_list<std::string_view> words) {
+  expect(settings.beta1 >= 0 && settings.beta1 < 1, "beta1", settings.beta1, "0 or more, below 1");
+  expect(settings.beta2 >= 0 && settings.beta2 < 1, "beta2", settings.beta2, "0 or more, below 1");
+  expect(settings.epsilon > 0 && std::isfinite(settings.epsilon), "epsilon", settings.epsilon, "a number above 0");
+  expect(settings.decay >= 0 && std::isfinite(settings.decay), "decay", settings.decay, "0 or more");
+  expect(settings.clip >= 0 && std::isfinite(settings.clip), "clip", settings.clip, "0 or more");
+  expect(settings.dropout >= 0 && settings.dropout < 1, "dropout", settings.dropout, "0 or more, below 1");
+  expect(settings.validation >= 0 && settings.validation < 1, "validation", settings.validation, "0 or more, below 1");
+  const auto expect_word = [](const std::string& word, const char* key, std::initializer_list<std::string_view> words) {
     if (std::find(words.begin(), words.end(), word) != words.end()) return;
-    throw UsageError(fmt::format("{} is {}; expected one of: {}", flag, quote(word), fmt::join(words, " ")));
+    throw UsageError(fmt::format("`{}` is {}; expected one of: {}", key, quote(word), fmt::join(words, " ")));
   };
-  expect_word(settings.init, "--init", {"gpt2", "scaled"});
-  expect_word(settings.precision, "--precision", {"float32", "bfloat16"});
-  expect_word(settings.recompute, "--recompute", {"none", "attention", "block"});
+  expect_word(settings.init, "init", {"gpt2", "scaled"});
+  expect_word(settings.precision, "precision", {"float32", "bfloat16"});
+  expect_word(settings.recompute, "recompute", {"none", "attention", "block"});
 }
 
 bool may_change(const std::string& key) {
   const auto& all = entries();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Entry& one) { return one.key == key; });
   return found != all.end() && found->may_change;
-}
-
-std::string flag_of(const std::string& key) {
-  std::string flag = "--" + key;
-  std::replace(flag.begin(), flag.end(), '_', '-');
-  return flag;
 }
 
 }  // namespace reckon

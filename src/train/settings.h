@@ -50,7 +50,4 @@ void validate(const Settings& settings);
 // Whether the value of this key of to_json() may change when a run is resumed.
 bool may_change(const std::string& key);
 
-// The option of the command line that sets it: "--min-lr" for "min_lr".
-std::string flag_of(const std::string& key);
-
 }  // namespace reckon
