@@ -11,35 +11,10 @@
 namespace reckon {
 namespace {
 
+using testing_models::Batch;
+using testing_models::batch_of;
 using testing_models::tiny_folder;
 using testing_models::tiny_io;
-
-std::vector<std::string> with_gradients() {
-  std::vector<std::string> names;
-  for (const std::string& name : testing_models::tiny_names()) {
-    if (std::filesystem::exists(tiny_folder() / name / "grads.safetensors")) names.push_back(name);
-  }
-  return names;
-}
-
-struct Batch {
-  std::vector<std::int32_t> ids, labels;
-  std::int64_t batch = 0, tokens = 0;
-};
-
-// The references predict each next token; the last one of a row has none.
-Batch batch_of(const nlohmann::json& io) {
-  Batch b;
-  for (const auto& row : io["ids"]) {
-    const auto ids = row.get<std::vector<std::int32_t>>();
-    b.ids.insert(b.ids.end(), ids.begin(), ids.end());
-    b.labels.insert(b.labels.end(), ids.begin() + 1, ids.end());
-    b.labels.push_back(-1);
-    ++b.batch;
-    b.tokens = static_cast<std::int64_t>(ids.size());
-  }
-  return b;
-}
 
 Trainer trainer_of(const std::string& name, const Batch& b, TrainerOptions options) {
   const Model model = load_model((tiny_folder() / name).string());
@@ -227,7 +202,8 @@ TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
   EXPECT_NEAR((above - below) / (2 * length), square, 0.01 * square);
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(with_gradients()), testing_models::tiny_test_name);
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(testing_models::with_gradients()),
+                         testing_models::tiny_test_name);
 
 }  // namespace
 }  // namespace reckon

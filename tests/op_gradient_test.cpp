@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/cpu/random.h"
+#include "backend/reference/evaluate.h"
 #include "gradient_cases.h"
 #include "lowering/cpu.h"
 #include "ops/adamw.h"
@@ -9,7 +10,6 @@
 #include "passes/expand.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
-#include "reference_ops.h"
 #include "run/executor.h"
 #include "run/weights.h"
 

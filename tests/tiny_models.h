@@ -48,4 +48,32 @@ inline Engine tiny_engine(const std::string& name, const EngineOptions& options)
   return Engine(model, Weights::load(model, folder), options);
 }
 
+// The models whose gradients are stored too.
+inline std::vector<std::string> with_gradients() {
+  std::vector<std::string> names;
+  for (const std::string& name : tiny_names()) {
+    if (std::filesystem::exists(tiny_folder() / name / "grads.safetensors")) names.push_back(name);
+  }
+  return names;
+}
+
+struct Batch {
+  std::vector<std::int32_t> ids, labels;
+  std::int64_t batch = 0, tokens = 0;
+};
+
+// The references predict each next token; the last one of a row has none.
+inline Batch batch_of(const nlohmann::json& io) {
+  Batch b;
+  for (const auto& row : io["ids"]) {
+    const auto ids = row.get<std::vector<std::int32_t>>();
+    b.ids.insert(b.ids.end(), ids.begin(), ids.end());
+    b.labels.insert(b.labels.end(), ids.begin() + 1, ids.end());
+    b.labels.push_back(-1);
+    ++b.batch;
+    b.tokens = static_cast<std::int64_t>(ids.size());
+  }
+  return b;
+}
+
 }  // namespace reckon::testing_models

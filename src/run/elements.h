@@ -10,6 +10,12 @@ class Elements {
  public:
   explicit Elements(const ParameterData& data) : data_(data) {}
 
+  std::int64_t count() const {
+    std::int64_t sum = static_cast<std::int64_t>(data_.values.size());
+    for (const Weight& w : data_.matrices) sum += w.rows * w.cols;
+    return sum;
+  }
+
   float next() {
     if (!data_.values.empty()) return data_.values[at_++];
     const Weight& w = data_.matrices[matrix_];

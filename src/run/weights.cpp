@@ -291,6 +291,12 @@ Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype) {
   return WeightReader::random(model, seed, dtype);
 }
 
+std::vector<std::string> Weights::names() const {
+  std::vector<std::string> all;
+  for (const auto& [name, data] : parameters_) all.push_back(name);
+  return all;
+}
+
 std::vector<const Weight*> Weights::matrices() const {
   std::vector<const Weight*> all;
   for (const auto& [name, data] : parameters_) {

@@ -49,6 +49,7 @@ class Weights {
   // By the program's name; throws Error for one that is not there.
   const ParameterData& operator[](const std::string& name) const;
 
+  std::vector<std::string> names() const;       // of all parameters and buffers
   std::vector<const Weight*> matrices() const;  // all of them
 
   std::int64_t elements() const { return elements_; }  // of all parameters

@@ -191,6 +191,10 @@ double Trainer::loss_value() const {
   return static_cast<double>(*reinterpret_cast<const float*>(executor_->data(executor_->program().output)));
 }
 
+std::uint64_t Trainer::dropout_seed(std::int64_t index) const {
+  return mixed(mixed(options_.seed + static_cast<std::uint64_t>(steps_)) + static_cast<std::uint64_t>(index));
+}
+
 double Trainer::micro_step(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels, std::int64_t index,
                            std::int64_t count) {
   fill(ids, labels);
@@ -200,7 +204,7 @@ double Trainer::micro_step(std::span<const std::int32_t> ids, std::span<const st
   if (ranks_ != nullptr) step.rank = ranks_->rank();
   if (index == count - 1) step.ranks = ranks_;
   step.drops = true;
-  step.seed = mixed(mixed(options_.seed + static_cast<std::uint64_t>(steps_)) + static_cast<std::uint64_t>(index));
+  step.seed = dropout_seed(index);
   const Cancellable here(pool_, ranks_ == nullptr ? options_.cancel : nullptr);
   executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
   return loss_value();

@@ -67,6 +67,7 @@ class Trainer {
   // The mean loss alone. Activations stay in memory until the next call.
   double loss(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels);
 
+  std::uint64_t dropout_seed(std::int64_t index) const;  // of micro-step `index` of the coming step
   std::int64_t steps() const { return steps_; }  // updates so far; they correct the moments' bias and seed dropout
   void set_steps(std::int64_t steps) { steps_ = steps; }
 

@@ -1,0 +1,78 @@
+// What the reference of an operation is given: its op, and the values of all tensors.
+#pragma once
+
+#include "backend/reference/evaluate.h"
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace reckon::reference {
+
+using Values = std::vector<double>;
+
+struct Call {
+  const Program& program;
+  const Op& op;
+  ReferenceValues& values;
+  const ReferenceStep& step;
+
+  bool has(std::size_t input) const { return input < op.inputs.size() && op.inputs[input] != no_tensor; }
+  bool wants(std::size_t output) const { return op.outputs[output] != no_tensor; }
+  Values& held(TensorId id) const { return values[static_cast<std::size_t>(id)]; }
+  const Values& in(std::size_t i) const { return held(op.inputs[i]); }
+  Values& out(std::size_t i) const {  // of zeros
+    Values& made = held(op.outputs[i]);
+    made.assign(static_cast<std::size_t>(program[op.outputs[i]].shape.elements()), 0.0);
+    return made;
+  }
+  // Extents; negative dimensions count from the last.
+  std::size_t in_size(std::size_t i, int dim) const { return size(op.inputs[i], dim); }
+  std::size_t out_size(std::size_t i, int dim) const { return size(op.outputs[i], dim); }
+  std::size_t size(TensorId id, int dim) const { return static_cast<std::size_t>(program[id].shape[dim].size); }
+};
+
+inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
+void activate(const Call&);
+void activate_backward(const Call&);
+void adamw(const Call&);
+void squared_norm(const Call&);
+void add(const Call&);
+void append(const Call&);
+void scores(const Call&);
+void scores_backward(const Call&);
+void mix(const Call&);
+void spread(const Call&);
+void softmax(const Call&);
+void softmax_backward(const Call&);
+void cross_entropy(const Call&);
+void cross_entropy_backward(const Call&);
+void dropout(const Call&);
+void embed(const Call&);
+void embed_backward(const Call&);
+void head_matmul(const Call&);
+void last(const Call&);
+void matmul(const Call&);
+void route(const Call&);
+void route_backward(const Call&);
+void dispatch(const Call&);
+void dispatch_backward(const Call&);
+void grouped_matmul(const Call&);
+void grouped_weight_gradient(const Call&);
+void grouped_bias_gradient(const Call&);
+void combine(const Call&);
+void combine_backward(const Call&);
+void norm(const Call&);
+void norm_backward(const Call&);
+void rope(const Call&);
+void scale(const Call&);
+void softcap(const Call&);
+void softcap_backward(const Call&);
+void split(const Call&);
+void join(const Call&);
+void join_backward(const Call&);
+void sum_rows(const Call&);
+void view(const Call&);
+
+}  // namespace reckon::reference

@@ -1,0 +1,130 @@
+// The table of references, and the walk over a program.
+#include "backend/reference/evaluate.h"
+
+#include <reckon/error.h>
+
+#include "backend/reference/call.h"
+#include "ops/activate.h"
+#include "ops/adamw.h"
+#include "ops/add.h"
+#include "ops/append.h"
+#include "ops/attention.h"
+#include "ops/cross_entropy.h"
+#include "ops/dropout.h"
+#include "ops/embed.h"
+#include "ops/head_matmul.h"
+#include "ops/last.h"
+#include "ops/matmul.h"
+#include "ops/mixture.h"
+#include "ops/norm.h"
+#include "ops/rope.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
+#include "ops/softmax.h"
+#include "ops/split.h"
+#include "ops/sum_rows.h"
+#include "ops/view.h"
+
+#include <algorithm>
+#include <string>
+
+namespace reckon {
+namespace {
+
+using Rule = void (*)(const reference::Call&);
+
+Rule rule_of(const Operation& operation) {
+  static const std::pair<const Operation*, Rule> rules[] = {
+      {&activate_operation, reference::activate},
+      {&activate_backward_operation, reference::activate_backward},
+      {&adamw_operation, reference::adamw},
+      {&squared_norm_operation, reference::squared_norm},
+      {&add_operation, reference::add},
+      {&append_operation, reference::append},
+      {&scores_operation, reference::scores},
+      {&scores_backward_operation, reference::scores_backward},
+      {&mix_operation, reference::mix},
+      {&spread_operation, reference::spread},
+      {&softmax_operation, reference::softmax},
+      {&softmax_backward_operation, reference::softmax_backward},
+      {&cross_entropy_operation, reference::cross_entropy},
+      {&cross_entropy_backward_operation, reference::cross_entropy_backward},
+      {&dropout_operation, reference::dropout},
+      {&embed_operation, reference::embed},
+      {&embed_backward_operation, reference::embed_backward},
+      {&head_matmul_operation, reference::head_matmul},
+      {&last_operation, reference::last},
+      {&matmul_operation, reference::matmul},
+      {&route_operation, reference::route},
+      {&route_backward_operation, reference::route_backward},
+      {&dispatch_operation, reference::dispatch},
+      {&dispatch_backward_operation, reference::dispatch_backward},
+      {&grouped_matmul_operation, reference::grouped_matmul},
+      {&grouped_weight_gradient_operation, reference::grouped_weight_gradient},
+      {&grouped_bias_gradient_operation, reference::grouped_bias_gradient},
+      {&combine_operation, reference::combine},
+      {&combine_backward_operation, reference::combine_backward},
+      {&layer_norm_operation, reference::norm},
+      {&rms_norm_operation, reference::norm},
+      {&layer_norm_backward_operation, reference::norm_backward},
+      {&rms_norm_backward_operation, reference::norm_backward},
+      {&rope_operation, reference::rope},
+      {&scale_operation, reference::scale},
+      {&softcap_operation, reference::softcap},
+      {&softcap_backward_operation, reference::softcap_backward},
+      {&split_operation, reference::split},
+      {&join_operation, reference::join},
+      {&join_backward_operation, reference::join_backward},
+      {&sum_rows_operation, reference::sum_rows},
+      {&view_operation, reference::view},
+  };
+  const auto* found =
+      std::find_if(std::begin(rules), std::end(rules), [&](const auto& r) { return r.first == &operation; });
+  if (found == std::end(rules))
+    throw Error("[reference] got " + std::string(operation.name) + ", which has no plain form");
+  return found->second;
+}
+
+// For each op, the tensors that nothing touches behind it and that only live within a run.
+std::vector<TensorIds> dying(const Program& program) {
+  std::vector<std::int64_t> last(program.tensors.size(), -1);
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    for (const TensorIds* ids : {&program.ops[i].inputs, &program.ops[i].outputs}) {
+      for (TensorId id : *ids) {
+        if (id != no_tensor) last[static_cast<std::size_t>(id)] = static_cast<std::int64_t>(i);
+      }
+    }
+  }
+  std::vector<TensorIds> result(program.ops.size());
+  for (std::size_t id = 0; id < last.size(); ++id) {
+    const bool output = static_cast<TensorId>(id) == program.output;
+    if (program.tensors[id].kind != TensorKind::activation || output || last[id] < 0) continue;
+    result[static_cast<std::size_t>(last[id])].push_back(static_cast<TensorId>(id));
+  }
+  return result;
+}
+
+}  // namespace
+
+void evaluate(const Program& program, ReferenceValues& values, const ReferenceOptions& options) {
+  values.resize(program.tensors.size());
+  const std::vector<TensorIds> ends = dying(program);
+  const auto& stages = options.stages;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (op.repeat >= 0) throw Error("[reference] got a program with repeats, expected an expanded one");
+    if (stages.size() > 0 && std::find(stages.begin(), stages.end(), op.stage) == stages.end()) continue;
+    rule_of (*op.operation)({program, op, values, options.step});
+    if (options.float32) {
+      for (TensorId id : op.outputs) {
+        if (id == no_tensor) continue;
+        for (double& value : values[static_cast<std::size_t>(id)])
+          value = static_cast<double>(static_cast<float>(value));
+      }
+    }
+    if (options.after) options.after(op, values);
+    for (TensorId id : ends[i]) reference::Values().swap(values[static_cast<std::size_t>(id)]);
+  }
+}
+
+}  // namespace reckon

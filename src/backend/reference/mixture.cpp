@@ -1,0 +1,210 @@
+// Mixtures of experts: choosing, sorting rows by expert, the experts' products, the weighted sum; and back.
+#include "ops/mixture.h"
+
+#include "backend/reference/call.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace reckon::reference {
+namespace {
+
+using Scores = Mixture::Scores;
+
+// The places of the `count` largest, the earlier where two are equal.
+std::vector<std::size_t> largest(const Values& values, std::size_t count) {
+  std::vector<std::size_t> places(values.size());
+  std::iota(places.begin(), places.end(), std::size_t{0});
+  std::stable_sort(places.begin(), places.end(), [&](std::size_t a, std::size_t b) { return values[a] > values[b]; });
+  places.resize(std::min(count, places.size()));
+  return places;
+}
+
+void close_groups(Values& scores, const RouteAttributes& a) {
+  const auto groups = static_cast<std::size_t>(a.groups), size = scores.size() / groups;
+  Values group_scores(groups);
+  for (std::size_t g = 0; g < groups; ++g) {
+    const auto begin = scores.begin() + static_cast<std::ptrdiff_t>(g * size);
+    const Values group(begin, begin + static_cast<std::ptrdiff_t>(size));
+    for (std::size_t i : largest(group, static_cast<std::size_t>(a.group_top))) group_scores[g] += group[i];
+  }
+  const std::vector<std::size_t> open = largest(group_scores, static_cast<std::size_t>(a.active_groups));
+  for (std::size_t e = 0; e < scores.size(); ++e) {
+    if (std::find(open.begin(), open.end(), e / size) == open.end()) scores[e] = -std::numeric_limits<double>::max();
+  }
+}
+
+void soften(Values& x) {
+  const double most = *std::max_element(x.begin(), x.end());
+  for (double& value : x) value = std::exp(value - most);
+  const double total = std::accumulate(x.begin(), x.end(), 0.0);
+  for (double& value : x) value /= total;
+}
+
+// What experts are weighted by, before those chosen are normalised and scaled.
+Values expert_scores(Scores kind, const double* logits, std::size_t experts) {
+  Values scores(logits, logits + experts);
+  if (kind == Scores::softmax) soften(scores);
+  if (kind == Scores::sigmoid) std::transform(scores.begin(), scores.end(), scores.begin(), sigmoid);
+  return scores;
+}
+
+}  // namespace
+
+void route(const Call& c) {
+  const RouteAttributes& a = c.op.attributes<RouteAttributes>();
+  Values &choice = c.out(0), &weights = c.out(1);
+  const std::size_t experts = c.in_size(0, -1), active = c.out_size(0, -1);
+  for (std::size_t row = 0; row * active < choice.size(); ++row) {
+    const Values scores = expert_scores(a.scores, &c.in(0)[row * experts], experts);
+    Values candidates = scores;
+    if (c.has(1)) {
+      for (std::size_t e = 0; e < experts; ++e) candidates[e] += c.in(1)[e];
+    }
+    if (a.groups > 1) close_groups(candidates, a);
+    const std::vector<std::size_t> chosen = largest(candidates, active);
+    Values w;
+    for (std::size_t e : chosen) w.push_back(scores[e]);
+    if (a.scores == Scores::softmax_of_chosen) soften(w);
+    const double total = a.normalize ? std::accumulate(w.begin(), w.end(), 0.0) : 1.0;
+    for (std::size_t i = 0; i < active; ++i) {
+      choice[row * active + i] = static_cast<double>(chosen[i]);
+      weights[row * active + i] = a.scale * w[i] / total;
+    }
+  }
+}
+
+// Inputs: d_weights, logits, choice. Back through scale, normalisation, and softmax or sigmoid.
+void route_backward(const Call& c) {
+  const RouteAttributes& a = c.op.attributes<RouteAttributes>();
+  Values& d_logits = c.out(0);
+  const std::size_t experts = c.in_size(1, -1), active = c.in_size(0, -1);
+  for (std::size_t row = 0; row * active < c.in(0).size(); ++row) {
+    const Values scores = expert_scores(a.scores, &c.in(1)[row * experts], experts);
+    const double* choice = &c.in(2)[row * active];
+    Values w, d(active);
+    for (std::size_t i = 0; i < active; ++i) w.push_back(scores[static_cast<std::size_t>(choice[i])]);
+    if (a.scores == Scores::softmax_of_chosen) soften(w);
+    const double total = a.normalize ? std::accumulate(w.begin(), w.end(), 0.0) : 1.0;
+    double mean = 0;
+    for (std::size_t i = 0; i < active; ++i) {
+      d[i] = a.scale * c.in(0)[row * active + i];
+      mean += d[i] * w[i] / total;
+    }
+    double product = 0;  // Σ of what each score gets, times the score
+    for (std::size_t i = 0; i < active; ++i) {
+      if (a.normalize) d[i] = (d[i] - mean) / total;
+      product += d[i] * w[i];
+    }
+    double* to = &d_logits[row * experts];
+    if (a.scores == Scores::softmax) {
+      for (std::size_t e = 0; e < experts; ++e) to[e] = -scores[e] * product;
+    }
+    for (std::size_t i = 0; i < active; ++i) {
+      double& place = to[static_cast<std::size_t>(choice[i])];
+      if (a.scores == Scores::softmax) place += w[i] * d[i];
+      if (a.scores == Scores::softmax_of_chosen) place = w[i] * (d[i] - product);
+      if (a.scores == Scores::sigmoid) place = d[i] * w[i] * (1.0 - w[i]);
+    }
+  }
+}
+
+// Rows in the order of their experts; `order` says where each choice of each token went.
+void dispatch(const Call& c) {
+  Values &rows = c.out(0), &order = c.out(1), &offsets = c.out(2);
+  const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
+  std::size_t place = 0;
+  for (std::size_t e = 0; e + 1 < offsets.size(); ++e) {
+    offsets[e] = static_cast<double>(place);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (c.in(1)[i] != static_cast<double>(e)) continue;
+      std::copy_n(&c.in(0)[i / active * width], width, &rows[place * width]);
+      order[i] = static_cast<double>(place++);
+    }
+  }
+  offsets.back() = static_cast<double>(place);
+}
+
+// Inputs: d_rows, order.
+void dispatch_backward(const Call& c) {
+  Values& dx = c.out(0);
+  const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
+  for (std::size_t i = 0; i < c.in(1).size(); ++i) {
+    const double* row = &c.in(0)[static_cast<std::size_t>(c.in(1)[i]) * width];
+    for (std::size_t k = 0; k < width; ++k) dx[i / active * width + k] += row[k];
+  }
+}
+
+namespace {
+
+// Calls body(expert, row) for every row.
+template <class Body>
+void over_experts(const Values& offsets, const Body& body) {
+  for (std::size_t e = 0; e + 1 < offsets.size(); ++e) {
+    for (auto row = static_cast<std::size_t>(offsets[e]); row < static_cast<std::size_t>(offsets[e + 1]); ++row) {
+      body(e, row);
+    }
+  }
+}
+
+}  // namespace
+
+void grouped_matmul(const Call& c) {
+  Values& y = c.out(0);
+  const std::size_t width = c.in_size(0, -1), n = c.out_size(0, -1);
+  const bool transposed = c.op.attributes<GroupedMatmulAttributes>().transpose_b;
+  over_experts(c.in(3), [&](std::size_t e, std::size_t row) {
+    const double *x = &c.in(0)[row * width], *weight = &c.in(1)[e * n * width];
+    for (std::size_t i = 0; i < n; ++i) {
+      double& sum = y[row * n + i] = c.has(2) ? c.in(2)[e * n + i] : 0.0;
+      for (std::size_t k = 0; k < width; ++k) sum += x[k] * weight[transposed ? i * width + k : k * n + i];
+    }
+  });
+}
+
+// Inputs: dy, rows, offsets.
+void grouped_weight_gradient(const Call& c) {
+  Values& dw = c.out(0);  // experts × n × width
+  const std::size_t n = c.in_size(0, -1), width = c.in_size(1, -1);
+  over_experts(c.in(2), [&](std::size_t e, std::size_t row) {
+    for (std::size_t i = 0; i < n; ++i) {
+      for (std::size_t k = 0; k < width; ++k)
+        dw[(e * n + i) * width + k] += c.in(0)[row * n + i] * c.in(1)[row * width + k];
+    }
+  });
+}
+
+// Inputs: dy, offsets.
+void grouped_bias_gradient(const Call& c) {
+  Values& db = c.out(0);
+  const std::size_t n = c.in_size(0, -1);
+  over_experts(c.in(1), [&](std::size_t e, std::size_t row) {
+    for (std::size_t i = 0; i < n; ++i) db[e * n + i] += c.in(0)[row * n + i];
+  });
+}
+
+void combine(const Call& c) {
+  Values& y = c.out(0);
+  const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
+  for (std::size_t i = 0; i < c.in(1).size(); ++i) {
+    const double* row = &c.in(0)[static_cast<std::size_t>(c.in(2)[i]) * width];
+    for (std::size_t k = 0; k < width; ++k) y[i / active * width + k] += c.in(1)[i] * row[k];
+  }
+}
+
+// Inputs: dy, rows, weights, order.
+void combine_backward(const Call& c) {
+  Values &d_rows = c.out(0), &d_weights = c.out(1);
+  const std::size_t width = c.in_size(1, -1), active = c.in_size(2, -1);
+  for (std::size_t i = 0; i < c.in(2).size(); ++i) {
+    const std::size_t place = static_cast<std::size_t>(c.in(3)[i]) * width;
+    for (std::size_t k = 0; k < width; ++k) {
+      const double dy = c.in(0)[i / active * width + k];
+      d_rows[place + k] = c.in(2)[i] * dy;
+      d_weights[i] += c.in(1)[place + k] * dy;
+    }
+  }
+}
+
+}  // namespace reckon::reference

@@ -1,0 +1,13 @@
+#include "ops/scale.h"
+
+#include "backend/reference/call.h"
+
+namespace reckon::reference {
+
+void scale(const Call& c) {
+  Values& y = c.out(0);
+  const double factor = c.op.attributes<ScaleAttributes>().factor;
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = factor * c.in(0)[i];
+}
+
+}  // namespace reckon::reference

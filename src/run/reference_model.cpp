@@ -1,0 +1,105 @@
+// What outlives a run is moved into the values that the evaluation works on, and back.
+#include "run/reference_model.h"
+
+#include "network/forward.h"
+#include "ops/adamw.h"
+#include "run/elements.h"
+#include "run/inputs.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace reckon {
+namespace {
+
+std::vector<double> doubles(std::span<const float> values) { return {values.begin(), values.end()}; }
+std::vector<double> doubles(std::span<const std::int32_t> values) { return {values.begin(), values.end()}; }
+
+}  // namespace
+
+ReferenceModel::ReferenceModel(const Model& model, const Weights& weights, bool float32)
+    : model_(model), float32_(float32), ropes_(distinct_ropes(model)) {
+  for (const std::string& name : weights.names()) {
+    Elements elements(weights[name]);
+    std::vector<double>& values = parameters_[name];
+    values.resize(static_cast<std::size_t>(elements.count()));
+    std::generate(values.begin(), values.end(), [&] { return static_cast<double>(elements.next()); });
+  }
+}
+
+ReferenceModel::Named* ReferenceModel::home(const Tensor& tensor) {
+  switch (tensor.kind) {
+    case TensorKind::parameter:
+      return &parameters_;
+    case TensorKind::cache:
+      return tensor.storage == no_tensor ? &caches_ : nullptr;
+    case TensorKind::optimizer_state:
+      return &moments_;
+    default:
+      return nullptr;
+  }
+}
+
+std::vector<double> ReferenceModel::given(const Program& program, TensorId id, const Inputs& inputs) const {
+  const Tensor& tensor = program[id];
+  const Workload& workload = program.workload;
+  if (tensor.kind == TensorKind::constant) {
+    const std::int64_t table = rope_table_index(program, id);
+    if (table < 0) return parameters_.at(full_name(tensor));
+    const std::int64_t rows = tensor.shape[0].size;
+    return doubles(rope_rows(ropes_[static_cast<std::size_t>(table)], 0, rows, std::max(rows, inputs.length)));
+  }
+  if (tensor.name == "ids") return doubles(inputs.ids);
+  if (tensor.name == "labels") return doubles(inputs.labels);
+  const auto elements = static_cast<std::size_t>(tensor.shape.elements());
+  if (tensor.dtype == DType::int32) {
+    std::vector<std::int32_t> positions(elements);
+    fill_positions(model_, tensor, workload.past, workload.tokens, reinterpret_cast<std::byte*>(positions.data()));
+    return doubles(positions);
+  }
+  std::vector<float> sinusoids(elements);
+  fill_positions(model_, tensor, workload.past, workload.tokens, reinterpret_cast<std::byte*>(sinusoids.data()));
+  return doubles(sinusoids);
+}
+
+std::vector<double> ReferenceModel::run(const Program& program, const Inputs& inputs, ReferenceOptions options) {
+  options.float32 = float32_;
+  ReferenceValues values(program.tensors.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Tensor& tensor = program.tensors[i];
+    const bool is_given = tensor.kind == TensorKind::input || tensor.kind == TensorKind::constant;
+    if (is_given && tensor.storage == no_tensor) values[i] = given(program, static_cast<TensorId>(i), inputs);
+    if (Named* named = home(tensor)) values[i] = std::move((*named)[full_name(tensor)]);
+  }
+  const auto bring_back = [&] {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (Named* named = home(program.tensors[i])) (*named)[full_name(program.tensors[i])] = std::move(values[i]);
+    }
+  };
+  try {
+    evaluate(program, values, options);
+  } catch (...) {
+    bring_back();
+    throw;
+  }
+  for (const Op& op : program.ops) {
+    if (op.operation != &adamw_operation) continue;
+    gradients_[full_name(program[op.inputs[0]])] = values[static_cast<std::size_t>(op.inputs[1])];
+  }
+  std::vector<double> output = std::move(values[static_cast<std::size_t>(program.output)]);
+  bring_back();
+  return output;
+}
+
+void ReferenceModel::reorder(std::span<const int> sources) {
+  for (auto& [name, held] : caches_) {
+    const std::size_t each = held.size() / sources.size();
+    const std::vector<double> before = held;
+    for (std::size_t b = 0; b < sources.size(); ++b) {
+      std::copy_n(before.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sources[b]) * each), each,
+                  held.begin() + static_cast<std::ptrdiff_t>(b * each));
+    }
+  }
+}
+
+}  // namespace reckon

@@ -1,0 +1,52 @@
+// A model on the reference backend: its weights, caches and moments as plain numbers, by the names of their tensors.
+#pragma once
+
+#include <reckon/model.h>
+
+#include "backend/reference/evaluate.h"
+#include "run/weights.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace reckon {
+
+class ReferenceModel {
+ public:
+  // `float32`: every result is rounded to it; else all is float64.
+  ReferenceModel(const Model& model, const Weights& weights, bool float32);
+
+  // What a step is given besides the weights.
+  struct Inputs {
+    std::span<const std::int32_t> ids;          // batch × tokens
+    std::span<const std::int32_t> labels = {};  // the same, when training
+    std::int64_t length = 0;                    // of the whole text, which some kinds of rotary positions depend on
+  };
+
+  // Runs an expanded program that is not lowered, written for exactly the past that the caches hold, and returns its
+  // output: logits, or the loss. Caches keep what it adds to them; parameters and moments what an optimizer made of
+  // them.
+  std::vector<double> run(const Program& program, const Inputs& inputs, ReferenceOptions options = {});
+
+  // Of the last run that had a backward pass.
+  const std::vector<double>& gradient(const std::string& parameter) const { return gradients_.at(parameter); }
+  const std::vector<double>& parameter(const std::string& name) const { return parameters_.at(name); }
+
+  void forget() { caches_.clear(); }           // empties the caches
+  void reorder(std::span<const int> sources);  // sequence b goes on from what sequence sources[b] has cached
+
+ private:
+  using Named = std::map<std::string, std::vector<double>>;
+  std::vector<double> given(const Program& program, TensorId id, const Inputs& inputs) const;
+  Named* home(const Tensor& tensor);  // of what outlives a run; nullptr: of nothing else
+
+  const Model& model_;
+  bool float32_;
+  std::vector<Rope> ropes_;
+  Named parameters_, caches_, moments_, gradients_;
+};
+
+}  // namespace reckon
