@@ -346,29 +346,8 @@ TEST_F(ProgramTest, HelpsOnEveryCommand) {
   EXPECT_EQ(run({"--version"}).out.substr(0, 7), "reckon ");
 }
 
-TEST_F(ProgramTest, CompletesCommandsOptionsAndPresets) {
-  for (const char* shell : {"bash", "zsh", "fish"}) {
-    const Result result = run({"completion", shell});
-    EXPECT_EQ(result.code, 0);
-    for (const char* word : {"compare", "norm-position", "mixtral-8x7b", "layernorm rmsnorm"}) {
-      EXPECT_NE(result.out.find(word), std::string::npos) << shell << word;
-    }
-  }
-}
-
-TEST_F(ProgramTest, BashTakesItsCompletionScript) {
-  std::ofstream(folder_ / "script") << run({"completion", "bash"}).out;
-  const std::string command =
-      "bash -c 'source " + (folder_ / "script").string() +
-      "; COMP_WORDS=(reckon count gpt2 --phase tr); COMP_CWORD=4; _reckon; echo ${COMPREPLY[@]}' > " +
-      (folder_ / "reply").string();
-  ASSERT_EQ(std::system(command.c_str()), 0);
-  EXPECT_EQ(text_of(folder_ / "reply"), "train\n");
-}
-
 TEST_F(ProgramTest, EndsQuietlyWhenItsReaderGoesAway) {
-  const std::string command =
-      reckon_program() + " models 2> " + (folder_ / "err").string() + " | head -1 > /dev/null";
+  const std::string command = reckon_program() + " models 2> " + (folder_ / "err").string() + " | head -1 > /dev/null";
   EXPECT_EQ(std::system(command.c_str()), 0);
   EXPECT_EQ(text_of(folder_ / "err"), "");
 }

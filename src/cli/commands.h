@@ -21,5 +21,6 @@ void add_report(CLI::App& program);
 void add_verify(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_completion(CLI::App& program);
+void add_manual(CLI::App& program);
 
 }  // namespace reckon::cli

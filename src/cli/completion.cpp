@@ -1,5 +1,5 @@
-// reckon completion: scripts that complete commands, options, their words and the names of presets, made from the
-// program's own description of itself.
+// reckon completion: scripts that complete commands, options, their words and the names of presets and tokenizers, made
+// from the program's own description of itself.
 #include <fmt/format.h>
 #include <reckon/error.h>
 
@@ -10,8 +10,10 @@
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/run_text.h"
 #include "files/quote.h"
 #include "model/presets.h"
+#include "text/tiktoken.h"
 
 namespace reckon::cli {
 namespace {
@@ -26,12 +28,17 @@ struct Command {
   std::string name, help;
   std::vector<Flag> flags;
   std::vector<std::string> words;  // of its argument
-  bool takes_models = false;
+  bool takes_models = false, takes_files = false;
 };
 
 // "a|b|c" → the words; "N", "FILE" → none.
 std::vector<std::string> words_of(const std::string& type) {
   std::vector<std::string> words;
+  if (type == tokenizer_type) {
+    words = {"bytes"};
+    words.insert(words.end(), fetched_encodings.begin(), fetched_encodings.end());
+    return words;
+  }
   if (type.find('|') == std::string::npos) return words;
   for (std::size_t from = 0; from <= type.size();) {
     const std::size_t to = std::min(type.find('|', from), type.size());
@@ -41,10 +48,12 @@ std::vector<std::string> words_of(const std::string& type) {
   return words;
 }
 
+bool is_file(std::string_view type) { return type == "FILE" || type == "FOLDER" || type == tokenizer_type; }
+
 std::vector<Command> commands_of(const CLI::App& program) {
   std::vector<Command> commands;
-  for (const CLI::App* app : program.get_subcommands([](const CLI::App*) { return true; })) {
-    Command command{app->get_name(), app->get_description(), {}, {}, false};
+  for (const CLI::App* app : program.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); })) {
+    Command command{app->get_name(), app->get_description(), {}, {}, false, false};
     // Its own options, or those of the command within it.
     std::vector<const CLI::Option*> options = app->get_options();
     for (const CLI::App* within : app->get_subcommands([](const CLI::App*) { return true; })) {
@@ -54,13 +63,15 @@ std::vector<Command> commands_of(const CLI::App& program) {
     for (const CLI::Option* option : options) {
       const std::string type = option->get_type_name();
       if (option->get_lnames().empty()) {
-        command.takes_models = command.takes_models || option->get_name().starts_with("MODEL");
+        const std::string name = option->get_name();
+        command.takes_models = command.takes_models || name.starts_with("MODEL");
+        command.takes_files = command.takes_files || name.starts_with("FILE") || name == "RUN";
         const std::vector<std::string> words = words_of(type);
         command.words.insert(command.words.end(), words.begin(), words.end());
         continue;
       }
       command.flags.push_back({"--" + option->get_lnames().front(), option->get_description(),
-                               option->get_expected_min() > 0, type == "FILE", words_of(type)});
+                               option->get_expected_min() > 0, is_file(type), words_of(type)});
     }
     commands.push_back(std::move(command));
   }
@@ -69,10 +80,10 @@ std::vector<Command> commands_of(const CLI::App& program) {
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
-std::string preset_names() {
+std::vector<std::string> preset_names() {
   std::vector<std::string> names;
   for (const Preset& preset : presets()) names.emplace_back(preset.name);
-  return joined(names);
+  return names;
 }
 
 std::string bash_script(const std::vector<Command>& commands) {
@@ -83,14 +94,15 @@ std::string bash_script(const std::vector<Command>& commands) {
     std::vector<std::string> flags;
     for (const Flag& flag : command.flags) {
       flags.push_back(flag.name);
-      const std::string reply = flag.takes_file
-                                    ? "$(compgen -f -- \"$current\")"
-                                    : fmt::format("$(compgen -W \"{}\" -- \"$current\")", joined(flag.words));
+      const std::string reply =
+          fmt::format("$(compgen {}-W \"{}\" -- \"$current\")", flag.takes_file ? "-f " : "", joined(flag.words));
       if (flag.takes_value)
         values += fmt::format("    \"{} {}\") COMPREPLY=({}); return ;;\n", command.name, flag.name, reply);
     }
     words += fmt::format("    {}) words=\"{} {}\"{} ;;\n", command.name, joined(flags), joined(command.words),
-                         command.takes_models ? "; [[ $current == -* ]] || words=$presets files=yes" : "");
+                         command.takes_models  ? "; [[ $current == -* ]] || words=$presets files=yes"
+                         : command.takes_files ? "; files=yes"
+                                               : "");
   }
   return fmt::format(
       "# reckon completion bash > ~/.local/share/bash-completion/completions/reckon\n"
@@ -106,7 +118,7 @@ std::string bash_script(const std::vector<Command>& commands) {
       "  if [[ $files ]]; then COMPREPLY+=($(compgen -f -- \"$current\")); fi\n"
       "}}\n"
       "complete -o filenames -F _reckon reckon\n",
-      preset_names(), joined(names), values, words);
+      joined(preset_names()), joined(names), values, words);
 }
 
 // Text inside single quotes, and inside zsh's [description].
@@ -123,54 +135,64 @@ std::string within_quotes(std::string_view text, std::string_view also = "") {
   return out;
 }
 
+// What a value is completed from.
+std::string zsh_action(const std::vector<std::string>& words, bool files) {
+  if (words.empty()) return files ? "_files" : " ";
+  if (!files) return fmt::format("({})", joined(words));
+  return fmt::format(" _reckon_or_files {}", joined(words));  // the space: with these arguments and no others
+}
+
 std::string zsh_script(const std::vector<Command>& commands) {
   std::string list, cases;
   for (const Command& command : commands) {
     list += fmt::format("    '{}:{}'\n", command.name, within_quotes(command.help, ":"));
     cases += fmt::format("    {})\n      _arguments \\\n", command.name);
     for (const Flag& flag : command.flags) {
-      const std::string action = flag.takes_file ? "_files" : "(" + joined(flag.words) + ")";
-      const std::string value = !flag.takes_value                        ? ""
-                                : flag.words.empty() && !flag.takes_file ? ":value: "
-                                                                         : ":value:" + action;
+      const std::string value = flag.takes_value ? ":value:" + zsh_action(flag.words, flag.takes_file) : "";
       cases += fmt::format("        '{}[{}]{}' \\\n", flag.name, within_quotes(flag.help, "[]:"), value);
     }
-    const std::string argument = command.takes_models ? "_reckon_models" : "(" + joined(command.words) + ")";
+    const std::string argument =
+        command.takes_models ? zsh_action(preset_names(), true) : zsh_action(command.words, command.takes_files);
     cases += fmt::format("        '*:argument:{}' ;;\n", argument);
   }
   return fmt::format(
       "#compdef reckon\n"
       "# reckon completion zsh > ~/.zfunc/_reckon   (with ~/.zfunc in fpath, before compinit)\n"
-      "_reckon_models() {{\n"
-      "  compadd {}\n"
-      "  _files\n"
-      "}}\n"
+      "_reckon_or_files() {{ compadd -- $@; _files }}\n"
       "_reckon() {{\n"
       "  local -a commands=(\n{}  )\n"
       "  if (( CURRENT == 2 )); then _describe command commands; return; fi\n"
       "  shift words; (( CURRENT-- ))\n"
       "  case $words[1] in\n{}  esac\n"
       "}}\n"
-      "compdef _reckon reckon\n",
-      preset_names(), list, cases);
+      "# As a file in fpath it is this function's body; sourced, it defines the function.\n"
+      "if [[ $funcstack[1] == _reckon ]]; then _reckon \"$@\"; else compdef _reckon reckon; fi\n",
+      list, cases);
 }
 
 std::string fish_script(const std::vector<Command>& commands) {
   std::string out =
       "# reckon completion fish > ~/.config/fish/completions/reckon.fish\n"
+      "function __reckon_command  # whether the command is this one\n"
+      "  set -l words (commandline -opc)\n"
+      "  test \"$words[2]\" = $argv[1]\n"
+      "end\n"
       "complete -c reckon -f\n";
   for (const Command& command : commands) {
     out += fmt::format("complete -c reckon -n __fish_use_subcommand -a {} -d '{}'\n", command.name,
                        within_quotes(command.help));
-    const std::string condition = fmt::format("complete -c reckon -n '__fish_seen_subcommand_from {}'", command.name);
+    const std::string condition = fmt::format("complete -c reckon -n '__reckon_command {}'", command.name);
     for (const Flag& flag : command.flags) {
       out += fmt::format("{} -l {} -d '{}'", condition, flag.name.substr(2), within_quotes(flag.help));
-      if (flag.takes_file) out += " -rF";
-      if (flag.takes_value && !flag.takes_file) out += fmt::format(" -xa '{}'", joined(flag.words));
+      if (flag.takes_value) {
+        out += flag.takes_file ? " -rF" : " -x";
+        if (!flag.words.empty()) out += fmt::format(" -a '{}'", joined(flag.words));
+      }
       out += "\n";
     }
     if (!command.words.empty()) out += fmt::format("{} -a '{}'\n", condition, joined(command.words));
-    if (command.takes_models) out += fmt::format("{} -Fa '{}'\n", condition, preset_names());
+    if (command.takes_models) out += fmt::format("{} -Fa '{}'\n", condition, joined(preset_names()));
+    if (command.takes_files) out += condition + " -F\n";
   }
   return out;
 }

@@ -182,6 +182,7 @@ int run(int argc, char** argv) {
   add_verify(program);
   add_tokenize(program);
   add_completion(program);
+  add_manual(program);
   refuse_empty_values(program);
   try {
     program.parse(arguments(argc, argv));

@@ -20,7 +20,7 @@ namespace reckon::cli {
 namespace fs = std::filesystem;
 
 void add_tokenizer_option(CLI::App& command, std::string& tokenizer) {
-  command.add_option("--tokenizer", tokenizer, "a tokenizer's name, file or folder (the model's)")->type_name("NAME");
+  command.add_option("--tokenizer", tokenizer, "its name, file or folder (the model's)")->type_name(tokenizer_type);
 }
 
 Tokenizer model_tokenizer(const std::string& named, const std::string& model, const std::string& or_else) {

@@ -19,7 +19,9 @@ class App;
 
 namespace reckon::cli {
 
-void add_tokenizer_option(CLI::App& command, std::string& tokenizer);  // --tokenizer
+// What --tokenizer takes, in the help; completion offers the names behind it.
+inline constexpr const char* tokenizer_type = "TOKENIZER";
+void add_tokenizer_option(CLI::App& command, std::string& tokenizer);  // --tokenizer, the model's unless it is given
 // The one that was named, or else that of the model: in its folder, or of its name. `or_else` is what the command takes
 // instead of text: ", or ids with --ids".
 Tokenizer model_tokenizer(const std::string& named, const std::string& model, const std::string& or_else);

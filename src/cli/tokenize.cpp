@@ -13,6 +13,7 @@
 #include "report/tokens.h"
 #include "run/ids.h"
 #include "text/load.h"
+#include "text/tiktoken.h"
 #include "threads/pool.h"
 #include "threads/thread_count.h"
 
@@ -79,10 +80,10 @@ void add_tokenize(CLI::App& program) {
     asked->text_given = true;
   });
   command
-      .add_option(
-          "--tokenizer", asked->tokenizer,
-          "gpt2, cl100k_base, o200k_base, bytes, a tokenizer.json, vocab.json or .tiktoken file, or a folder (gpt2)")
-      ->type_name("NAME|FILE|FOLDER");
+      .add_option("--tokenizer", asked->tokenizer,
+                  fmt::format("{}, bytes, a tokenizer.json, vocab.json or .tiktoken file, or a folder (gpt2)",
+                              fmt::join(fetched_encodings, ", ")))
+      ->type_name(tokenizer_type);
   command.add_option("--file", asked->file, "take the text from this file (-: standard input)")->type_name("FILE");
   command.add_option("--decode", asked->decode, "write the text of these ids")->type_name("IDS");
   command.add_flag("--show", asked->show, "show each token: piece, id, bytes");

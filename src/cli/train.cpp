@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
+#include "cli/run_text.h"
 #include "cli/train_run.h"
 
 namespace reckon::cli {
@@ -23,7 +24,7 @@ class TrainOptions {
     group("Data");
     add("text", s.text, "text files and folders of them (the embedded stories)", "FILE");
     add("tokens", s.tokens, "a token file, instead of text", "FILE");
-    add("tokenizer", s.tokenizer, "a name, file or folder; bytes; train:N: made from the text (train:V)", "NAME");
+    add("tokenizer", s.tokenizer, "its name, file or folder; train:N: made from the text (train:V)", tokenizer_type);
     add("validation", s.validation, "share of the data that is held out (0.1)", "X");
     expect_within(*add("seed", s.seed, "of the weights, the order of the data and dropout (0)", "N"), 0,
                   std::numeric_limits<std::int64_t>::max());
