@@ -62,7 +62,7 @@ TEST_P(AllReduce, FillsBucketsInTheOrderOfTheBackwardPass) {
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     if (op.operation == &all_reduce_start_operation) {
-      std::int64_t before_the_last = 0;
+      Count before_the_last;
       for (TensorId id : op.inputs) {
         const std::size_t at = writer.at(placement(program, id).root);
         EXPECT_GE(at, last);

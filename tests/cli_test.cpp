@@ -188,10 +188,13 @@ TEST_F(ProgramTest, TablesAreAtMostAHundredColumnsWide) {
       }
     }
   }
-  for (const std::vector<std::string>& arguments :
-       std::vector<std::vector<std::string>>{{"models"},
-                                             {"compare", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "deepseek-v3"},
-                                             {"sweep", "llama-3.1-405b", "--context", "1k..1M"}}) {
+  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
+           {"models"},
+           {"compare", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "deepseek-v3"},
+           {"sweep", "llama-3.1-405b", "--context", "1k..1M"},
+           {"sweep", "llama-3.1-405b", "--tokens", "1T", "--batch", "1..8M"},
+           {"explain", "deepseek-v3", "--phase", "train", "--batch", "15360", "--tokens", "4k"},
+           {"compare", "llama-3.1-405b", "deepseek-v3", "--phase", "train", "--batch", "15360", "--tokens", "4k"}}) {
     for (const std::string& line : lines_of(run(arguments).out)) EXPECT_LE(display_width(line), 100) << line;
   }
 }
@@ -247,6 +250,35 @@ TEST_F(ProgramTest, SweepsInEqualStepsToo) {
   EXPECT_EQ(values({"sweep", "gpt2", "--batch", "1..9", "--steps", "3"}), (std::vector<std::int64_t>{1, 5, 9}));
   EXPECT_EQ(values({"sweep", "llama-2-7b", "--phase", "decode", "--past", "0..5"}),
             (std::vector<std::int64_t>{0, 1, 2, 4, 5}));
+}
+
+// The figures are worked out in count_test.cpp.
+TEST_F(ProgramTest, CountsAWholeTrainingBatchExactlyInEveryForm) {
+  const std::vector<std::string> step{"count", "llama-3.1-405b", "--phase", "train", "--batch", "2k", "--tokens", "8k"};
+  const auto in = [&](const char* format) {
+    std::vector<std::string> arguments = step;
+    arguments.insert(arguments.end(), {"--format", format});
+    const Result result = run(arguments);
+    EXPECT_EQ(result.code, 0) << result.err;
+    return result.out;
+  };
+  EXPECT_NE(in("json").find("\"matmul\": 44047315418008780800,"), std::string::npos);
+  EXPECT_NE(in("csv").find("44047315418008780800"), std::string::npos);
+  for (const char* format : {"table", "markdown"}) {
+    const std::string text = in(format);
+    EXPECT_NE(text.find("44,047,315,418,008,780,800 (44.05 EFLOP)"), std::string::npos) << text;
+  }
+  for (const std::string& line : lines_of(in("table"))) EXPECT_LE(display_width(line), 100) << line;
+}
+
+// 4·L·T²·d FLOPs of scores and mixing a sequence, L = 126, d = 16,384, T = 10¹²: 8.26e30, and so 1.39e38 for 16M
+// sequences (M is 2²⁰), 2.77e38 for 32M. 2¹²⁷ is 1.70e38.
+TEST_F(ProgramTest, ASweepThatCannotFinishPrintsWhatThereIsAndFails) {
+  const Result result = run({"sweep", "llama-3.1-405b", "--tokens", "1T", "--batch", "8M..64M", "--format", "csv"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(lines_of(result.out).size(), 3u) << result.out;  // the head, 8M and 16M
+  EXPECT_NE(result.err.find("the sweep ends before --batch 33554432"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("is past 2^127 - 1"), std::string::npos) << result.err;
 }
 
 TEST_F(ProgramTest, WritesReportsAndChartsToFiles) {

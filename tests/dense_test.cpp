@@ -302,7 +302,7 @@ TEST_P(Dense, CountsTheArithmeticAndTheWeightsExactly) {
     EXPECT_EQ(machine.counters.total().matmul_flops, flops);
     EXPECT_EQ(machine.counters.total().weight_bytes, bytes);
     machine.counters.reset();
-    EXPECT_EQ(machine.counters.total(), Count{});
+    EXPECT_EQ(machine.counters.total(), Measured{});
   }
 }
 

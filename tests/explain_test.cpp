@@ -54,7 +54,7 @@ std::vector<Section> steps_of_model(const std::string& name, const Workload& wor
 void expect_steps_sum_to_ledger(const Model& model, const Workload& workload) {
   const Program program = program_of(model, workload);
   const Ledger ledger = read_ledger(program);
-  std::int64_t parameters = 0, matmul = 0, elementwise = 0;
+  Count parameters, matmul, elementwise;
   for (const Section& section : steps_of(program)) {
     parameters += total(section, Work::parameters);
     matmul += total(section, Work::matmul);

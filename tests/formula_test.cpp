@@ -1,4 +1,4 @@
-// Formulas: what they are worth, how they read, and what happens past 2⁶³.
+// Formulas: what they are worth, how they read, and what happens past 2¹²⁷.
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 #include <reckon/formula.h>
@@ -92,14 +92,19 @@ TEST(Formula, EverySymbolHasATextAndAMeaning) {
   EXPECT_EQ(symbol_text(Symbol::d_shared), "fₛ");
 }
 
-TEST(Formula, PastSixtyThreeBitsIsAnErrorAndNoWrap) {
-  const Dim large{std::int64_t{1} << 32};
-  EXPECT_EQ(Formula(1, {large, Dim(std::int64_t{1} << 30)}).value(), std::int64_t{1} << 62);
-  EXPECT_THROW(Formula(1, {large, large}).value(), Error);
-  EXPECT_THROW(Formula(2, {large, Dim(std::int64_t{1} << 30)}).value(), Error);
-  Formula sum(1, {large, Dim(std::int64_t{1} << 30)});
+TEST(Formula, IsExactUpTo127BitsAndAnErrorBeyond) {
+  const Dim large{std::int64_t{1} << 42, Symbol::tokens};
+  EXPECT_EQ(to_string(Formula(1, {large, large, large}).value()), "85070591730234615865843651857942052864");  // 2¹²⁶
+  EXPECT_EQ(Formula(3, {large, large, large}).numbers(), "3·4,398,046,511,104³");
+  EXPECT_THROW(Formula(2, {large, large, large}).value(), Overflow);
+  Formula sum(1, {large, large, large});
   sum += sum;
-  EXPECT_THROW(sum.value(), Error);
+  EXPECT_THROW(sum.value(), Overflow);
+}
+
+TEST(Formula, CollectsLiteralsPast64BitsIntoOneCoefficient) {
+  const Dim literal{std::int64_t{1} << 40};
+  EXPECT_EQ(Formula(1, {literal, literal, d}).symbols(), "1,208,925,819,614,629,174,706,176·d");
 }
 
 TEST(Term, HoldsEightFactorsAndRefusesANinth) {

@@ -273,7 +273,7 @@ TEST(Forward, PrefillAsksForOneRowOfLogitsAndDecodeForOneToken) {
   const Model model = load_model("gpt2");
   const std::int64_t head = 2 * 768 * 50257;
   Workload prefill = workload_of(Phase::prefill);
-  const std::int64_t blocks = count(model, Workload{}).forward.matmul - 1024 * head;
+  const Count blocks = count(model, Workload{}).forward.matmul - 1024 * head;
   EXPECT_EQ(count(model, prefill).forward.matmul, blocks + head);
   prefill.logits = Logits::none;
   EXPECT_EQ(count(model, prefill).forward.matmul, blocks);
@@ -284,7 +284,7 @@ TEST(Forward, PrefillAsksForOneRowOfLogitsAndDecodeForOneToken) {
 TEST(Forward, CountsOnlyVisiblePairsWhenAskedTo) {
   const Model model = load_model("gpt2");
   Workload workload;
-  const std::int64_t full = count(model, workload).forward.matmul;
+  const Count full = count(model, workload).forward.matmul;
   workload.causal = Causal::exact;
   const std::int64_t pairs = 1024 * 1024 - 1024 * 1025 / 2;  // that are masked, in each head of each layer
   EXPECT_EQ(count(model, workload).forward.matmul, full - 12 * 4 * pairs * 768);
@@ -306,7 +306,7 @@ TEST(Forward, DecodingWithLatentAttentionNeverExpandsTheCache) {
   Workload workload = workload_of(Phase::decode);
   workload.past = 999;
   const Ledger ledger = count(model, workload);
-  std::map<std::string_view, std::int64_t> flops;  // of one layer
+  std::map<std::string_view, Count> flops;  // of one layer
   for (const WorkEntry& entry : ledger.work) flops[entry.place.path] = entry.matmul_each;
   EXPECT_EQ(flops["attention/scores"], 2 * 16 * 1000 * (512 + 64));
   EXPECT_EQ(flops["attention/mixing"], 2 * 16 * 1000 * 512);
@@ -314,7 +314,7 @@ TEST(Forward, DecodingWithLatentAttentionNeverExpandsTheCache) {
 
 TEST(Forward, ParametersAreTheSameForEveryWorkload) {
   for_each_model([](const Model& model) {
-    const std::int64_t expected = count_parameters(model);
+    const Count expected = count_parameters(model);
     for (Phase phase : phases) {
       EXPECT_EQ(count(model, workload_of(phase)).parameter_totals.total, expected) << in_phase(model, phase);
     }

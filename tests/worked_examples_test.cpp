@@ -30,20 +30,20 @@ Row component(const Ledger& ledger, Quantity quantity, const std::string& name) 
   throw std::logic_error("there is no component " + name);
 }
 
-std::int64_t parameters_of(const Ledger& ledger, const std::string& name) {
+Count parameters_of(const Ledger& ledger, const std::string& name) {
   return component(ledger, Quantity::parameters, name).value;
 }
 
 // Matmul FLOPs in one block, and in all.
-std::int64_t flops_each(const Ledger& ledger, const std::string& name) {
+Count flops_each(const Ledger& ledger, const std::string& name) {
   return component(ledger, Quantity::matmul, name).each;
 }
-std::int64_t flops_of(const Ledger& ledger, const std::string& name) {
+Count flops_of(const Ledger& ledger, const std::string& name) {
   return component(ledger, Quantity::matmul, name).value;
 }
-std::int64_t pairwise_flops(const Ledger& ledger) { return flops_of(ledger, "scores") + flops_of(ledger, "mixing"); }
+Count pairwise_flops(const Ledger& ledger) { return flops_of(ledger, "scores") + flops_of(ledger, "mixing"); }
 
-double share(std::int64_t part, std::int64_t whole) { return static_cast<double>(part) / static_cast<double>(whole); }
+double share(Count part, Count whole) { return static_cast<double>(part) / static_cast<double>(whole); }
 
 Rule rule(const Model& model, const std::string& name, double train_tokens = 0) {
   for (const Rule& rule : rules_of_thumb(model, count(model), train_tokens)) {
@@ -122,7 +122,7 @@ TEST(WorkedGpt2, WithoutQueryKeyValueBiasesHasTheTextbooksNumbers) {
   Changes changes;
   changes.qkv_bias = false;
   const Ledger ledger = count(changed("gpt2", changes));
-  const std::int64_t total = ledger.parameter_totals.total;
+  const Count total = ledger.parameter_totals.total;
   EXPECT_EQ(total, 124412160);
   EXPECT_EQ(parameters_of(ledger, "token embedding"), 38597376);
   EXPECT_EQ(parameters_of(ledger, "position embedding"), 786432);
@@ -146,8 +146,9 @@ TEST(WorkedXl, Has2127057600ParametersIn7Point92GiB) {
   const Ledger ledger = count(load_model("cs336-gpt2-xl"));
   EXPECT_EQ(ledger.parameter_totals.total, 2127057600);
   EXPECT_NEAR(static_cast<double>(weight_bytes(ledger, DType::float32)) / gib, 7.92, 0.005);
-  std::int64_t block = 0;
-  for (const Row& row : rows(ledger, Quantity::parameters, By::component)) block += row.group == "block" ? row.each : 0;
+  Count block;
+  for (const Row& row : rows(ledger, Quantity::parameters, By::component))
+    block += row.group == "block" ? row.each : Count();
   EXPECT_EQ(block, 40963200);
 }
 
@@ -178,7 +179,7 @@ TEST(WorkedXl, Spends33TimesAsMuchAt16384Tokens) {
   EXPECT_NEAR(share(pairwise_flops(shorter), shorter.forward.matmul), 0.071, 0.0005);
   EXPECT_NEAR(share(pairwise_flops(longer), longer.forward.matmul), 0.55, 0.005);
   const auto attention_of_block = [](const Ledger& ledger) {
-    std::int64_t attention = 0, block = 0;
+    Count attention, block;
     for (const Row& row : rows(ledger, Quantity::matmul, By::component)) {
       if (row.group == "attention") attention += row.each;
       block += row.each;
@@ -283,7 +284,7 @@ TEST(WorkedRules, RowsReallyCrossAtTheCrossover) {
     model.context = std::max(model.context, length);
     (workload.phase == Phase::decode ? workload.past : workload.tokens) =
         length - (workload.phase == Phase::decode ? 1 : 0);
-    std::int64_t pairs = 0, projections = 0;
+    Count pairs, projections;
     for (const Row& row : rows(count(model, workload), Quantity::matmul, By::component)) {
       if (row.group == "attention") (row.name == "scores" || row.name == "mixing" ? pairs : projections) += row.value;
     }

@@ -16,4 +16,10 @@ class UsageError : public Error {
   using Error::Error;
 };
 
+// A number that is past its type: the sizes that were asked for are too large.
+class Overflow : public Error {
+ public:
+  using Error::Error;
+};
+
 }  // namespace reckon

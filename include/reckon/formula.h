@@ -2,6 +2,8 @@
 // Costs and parameters are written as formulas once, by the program; their value and their text come from here.
 #pragma once
 
+#include <reckon/count.h>
+
 #include <array>
 #include <cstdint>
 #include <initializer_list>
@@ -61,25 +63,25 @@ struct Dim {
 // coefficient · factor · factor …
 struct Term {
   static constexpr int capacity = 8;
-  std::int64_t coefficient = 1;
+  Count coefficient = 1;
   std::array<Dim, capacity> factors{};
   int size = 0;
 
   Term() = default;
-  explicit Term(std::int64_t coefficient_) : coefficient(coefficient_) {}
+  explicit Term(Count coefficient_) : coefficient(coefficient_) {}
   Term& times(Dim dim);
-  std::int64_t value() const;  // throws Error past 2⁶³
+  Count value() const;
 };
 
 class Formula {
  public:
   Formula() = default;
   Formula(const Term& product) : terms_{product} {}
-  Formula(std::int64_t coefficient, std::initializer_list<Dim> factors);
+  Formula(Count coefficient, std::initializer_list<Dim> factors);
 
   Formula& operator+=(const Formula& other);
   Formula& operator*=(Dim dim);
-  std::int64_t value() const;
+  Count value() const;
   bool empty() const { return terms_.empty(); }
   const std::vector<Term>& terms() const { return terms_; }
 

@@ -1,6 +1,7 @@
 // The ledger: every parameter, FLOP and byte of a program, entry by entry, with the formula behind each.
 #pragma once
 
+#include <reckon/count.h>
 #include <reckon/formula.h>
 #include <reckon/workload.h>
 
@@ -23,8 +24,8 @@ struct ParameterEntry {
   Place place;
   std::string_view name;  // "weight"
   Formula elements;       // of one
-  std::int64_t each = 0;
-  std::int64_t active_each = 0;  // that one token touches: a mixture's chosen experts only
+  Count each;
+  Count active_each;  // that one token touches: a mixture's chosen experts only
 };
 
 struct WorkEntry {
@@ -32,24 +33,24 @@ struct WorkEntry {
   std::string_view op;  // "matmul"
   Stage stage = Stage::forward;
   Formula matmul, elementwise;  // FLOPs of one
-  std::int64_t matmul_each = 0, elementwise_each = 0;
-  std::int64_t read_each = 0, written_each = 0;  // bytes
-  std::int64_t read_least_each = 0;              // less than read_each where it depends on the experts chosen
+  Count matmul_each, elementwise_each;
+  Count read_each, written_each;  // bytes
+  Count read_least_each;          // less than read_each where it depends on the experts chosen
 };
 
 struct ParameterTotals {
-  std::int64_t total = 0;          // a tied tensor once
-  std::int64_t active = 0;         // touched by one token
-  std::int64_t embedding = 0;      // token and position tables, with their projection and norm
-  std::int64_t non_embedding = 0;  // total − embedding
-  std::int64_t active_non_embedding = 0;
-  std::int64_t tensors = 0;
+  Count total;          // a tied tensor once
+  Count active;         // touched by one token
+  Count embedding;      // token and position tables, with their projection and norm
+  Count non_embedding;  // total − embedding
+  Count active_non_embedding;
+  Count tensors;
 };
 
 struct WorkTotals {
-  std::int64_t matmul = 0, elementwise = 0;            // FLOPs
-  std::int64_t read = 0, read_least = 0, written = 0;  // bytes
-  std::int64_t flops() const;
+  Count matmul, elementwise;        // FLOPs
+  Count read, read_least, written;  // bytes
+  Count flops() const { return matmul + elementwise; }
 };
 
 struct Ledger {
@@ -65,7 +66,7 @@ struct Ledger {
 };
 
 // Bytes of all weights in a type.
-std::int64_t weight_bytes(const Ledger& ledger, DType dtype);
+Count weight_bytes(const Ledger& ledger, DType dtype);
 
 enum class By { component, layer, tensor, op };
 enum class Quantity { parameters, matmul, elementwise };
@@ -75,8 +76,8 @@ struct Row {
   std::string name;
   std::string group;             // "attention", "feed-forward", …; rows of a group stand together
   std::string formula, numbers;  // "4·L·d²", "4·12·768²"
-  std::int64_t value = 0;
-  std::int64_t each = 0;    // in one layer, where all its layers are alike; else 0
+  Count value;
+  Count each;               // in one layer, where all its layers are alike; else 0
   std::int64_t layers = 0;  // how many layers have it; 0: it stands outside the stack
 };
 

@@ -1,6 +1,7 @@
 // The front door: read a model, count it.
 #pragma once
 
+#include <reckon/count.h>
 #include <reckon/error.h>
 #include <reckon/ledger.h>
 #include <reckon/model.h>
@@ -14,7 +15,7 @@ namespace reckon {
 Model load_model(const std::string& name_or_path);
 
 // The number of unique parameters: a tied tensor counts once.
-std::int64_t count_parameters(const Model& model);
+Count count_parameters(const Model& model);
 
 // Every parameter, FLOP and byte of the workload, read off the program that computes it.
 Ledger count(const Model& model, const Workload& workload = {});

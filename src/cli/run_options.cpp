@@ -40,7 +40,7 @@ Integer whole(std::string_view text, const std::string& what) {
 
 // Random weights are made in memory; without this check a large model runs until the system ends it.
 void check_memory(const Model& model, DType dtype) {
-  const std::int64_t bytes = weight_bytes(count(model, workload_of(Phase::decode)), dtype), memory = machine_memory();
+  const Count bytes = weight_bytes(count(model, workload_of(Phase::decode)), dtype), memory = machine_memory();
   if (bytes <= memory) return;
   throw Error(fmt::format("the weights of {} take {}, but this machine has {} of memory", model.name,
                           binary_bytes(bytes), binary_bytes(memory)));

@@ -29,6 +29,7 @@ void run(SweepOptions& asked) {
   Model model = changing ? loaded : modify(loaded, setting.changes);
   Sweep sweep{loaded.name, swept.flag.substr(2), swept.range.doubling, {}, {}};
   sweep.points.reserve(swept.range.values.size());
+  std::string unfinished;  // why there are no more points
   for (std::int64_t value : swept.range.values) {
     set_size(setting, swept.option, value);
     if (changing) model = modify(loaded, setting.changes);
@@ -38,13 +39,14 @@ void run(SweepOptions& asked) {
       sweep.points.push_back(sweep_point(value, ledger));
     } catch (const Overflow& overflow) {
       if (sweep.points.empty()) throw;
-      fmt::print(stderr, "reckon: the sweep ends before {} {}: {}\n", swept.flag, value, overflow.what());
+      unfinished = fmt::format("the sweep ends before {} {}: {}", swept.flag, value, overflow.what());
       break;
     }
   }
   if (!asked.svg.empty()) write_file(asked.svg, chart_svg(sweep_chart(sweep)));
-  if (asked.svg == "-" && to_standard_output(asked.output)) return;  // a drawing with a table behind it is neither
-  write_report(sweep_document(sweep), asked.output);
+  // A drawing with a table behind it is neither.
+  if (asked.svg != "-" || !to_standard_output(asked.output)) write_report(sweep_document(sweep), asked.output);
+  if (!unfinished.empty()) throw Error(unfinished);
 }
 
 }  // namespace

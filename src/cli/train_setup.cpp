@@ -127,7 +127,7 @@ std::string tokenizer_text(const Settings& settings, int threads) {
 
 // Weights, gradients and moments alone take 16 bytes of each parameter.
 void check_memory(const Model& model) {
-  const std::int64_t bytes = 16 * count_parameters(model), memory = machine_memory();
+  const Count bytes = 16 * count_parameters(model), memory = machine_memory();
   if (bytes <= memory) return;
   throw Error(fmt::format("the weights, gradients and moments of {} take {}, but this machine has {} of memory",
                           model.name, binary_bytes(bytes), binary_bytes(memory)));

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "count/ledger.h"
-#include "files/checked.h"
 #include "model/modify.h"
 #include "network/forward.h"
 
@@ -14,17 +13,16 @@ namespace reckon {
 namespace {
 
 // The cache while one token is decoded after `past` others.
-std::int64_t cache_bytes(const Model& model, std::int64_t past, std::int64_t batch) {
+Count cache_bytes(const Model& model, std::int64_t past, std::int64_t batch) {
   Workload workload = workload_of(Phase::decode);
   workload.batch = batch;
   workload.past = past;
   workload.precision.cache = DType::bfloat16;
   const Program program = forward(model, workload);
-  std::int64_t sum = 0;
+  Count sum;
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
-    const std::int64_t all = checked_multiply(bytes(tensor), program.count(tensor.repeat), "the cache");
-    sum = checked_add(sum, all, "the cache");
+    sum += bytes(tensor) * program.count(tensor.repeat);
   }
   return sum;
 }

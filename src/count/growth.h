@@ -24,9 +24,9 @@ std::vector<Growth> growth(const Model& model, const Workload& workload);
 
 // Bytes of the cache, per sequence, in bfloat16.
 struct CacheCost {
-  std::int64_t first_token = 0;  // what the second token adds to the first's: every layer still grows
-  std::int64_t last_token = 0;  // what the last one adds at the full context: layers with a window have stopped growing
-  std::int64_t full = 0;        // at the full context
+  Count first_token;  // what the second token adds to the first's: every layer still grows
+  Count last_token;   // what the last one adds at the full context: layers with a window have stopped growing
+  Count full;         // at the full context
 };
 CacheCost cache_cost(const Model& model);
 

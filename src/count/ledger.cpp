@@ -2,7 +2,6 @@
 #include <reckon/ledger.h>
 #include <reckon/reckon.h>
 
-#include "files/checked.h"
 #include "network/forward.h"
 #include "ops/mixture.h"
 #include "passes/gradient.h"
@@ -23,8 +22,8 @@ Place place_of(const Program& program, Scope scope, std::int32_t repeat) {
 }
 
 // What one token touches of an expert's weights: k of E, read off the op that uses them.
-std::unordered_map<TensorId, std::int64_t> active_elements(const Program& program) {
-  std::unordered_map<TensorId, std::int64_t> active;
+std::unordered_map<TensorId, Count> active_elements(const Program& program) {
+  std::unordered_map<TensorId, Count> active;
   for (const Op& op : program.ops) {
     if (op.stage != Stage::forward) break;
     for (TensorId id : op.inputs) {
@@ -32,14 +31,10 @@ std::unordered_map<TensorId, std::int64_t> active_elements(const Program& progra
       const Shape& shape = program[id].shape;
       if (shape[0].symbol != Symbol::experts || shape.rank() < 2 || op.operation != &grouped_matmul_operation) continue;
       const std::int64_t chosen = program[op.inputs[0]].shape[-2].size;
-      active[id] = shape.elements() / shape[0].size * chosen;
+      active[id] = shape.product().value() / shape[0].size * chosen;
     }
   }
   return active;
-}
-
-void add(std::int64_t& total, std::int64_t each, std::int64_t count) {
-  total = checked_add(total, checked_multiply(each, count, "the count"), "the count");
 }
 
 void read_parameters(const Program& program, Ledger& ledger) {
@@ -48,16 +43,17 @@ void read_parameters(const Program& program, Ledger& ledger) {
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     const Tensor& tensor = program.tensors[i];
     if (tensor.kind != TensorKind::parameter) continue;
-    ParameterEntry entry{place_of(program, tensor.scope, tensor.repeat), tensor.name, Formula(tensor.shape.product()),
-                         tensor.shape.elements(), tensor.shape.elements()};
+    const Term elements = tensor.shape.product();
+    ParameterEntry entry{place_of(program, tensor.scope, tensor.repeat), tensor.name, Formula(elements),
+                         elements.value(), elements.value()};
     if (const auto found = active.find(static_cast<TensorId>(i)); found != active.end()) {
       entry.active_each = found->second;
     }
     const std::int64_t count = entry.place.count;
-    add(totals.total, entry.each, count);
-    add(totals.active, entry.active_each, count);
-    add(totals.tensors, 1, count);
-    if (tensor.scope.path.starts_with("embedding/")) add(totals.embedding, entry.each, count);
+    totals.total += entry.each * count;
+    totals.active += entry.active_each * count;
+    totals.tensors += count;
+    if (tensor.scope.path.starts_with("embedding/")) totals.embedding += entry.each * count;
     ledger.parameters.push_back(std::move(entry));
   }
   totals.non_embedding = totals.total - totals.embedding;
@@ -73,8 +69,8 @@ void read_work(const Program& program, Ledger& ledger) {
                     op.stage,
                     std::move(cost.matmul),
                     std::move(cost.elementwise),
-                    0,
-                    0,
+                    {},
+                    {},
                     cost.read,
                     cost.written,
                     cost.read_least < 0 ? cost.read : cost.read_least};
@@ -84,27 +80,25 @@ void read_work(const Program& program, Ledger& ledger) {
                          : op.stage == Stage::backward ? ledger.backward
                                                        : ledger.optimizer;
     const std::int64_t count = entry.place.count;
-    add(totals.matmul, entry.matmul_each, count);
-    add(totals.elementwise, entry.elementwise_each, count);
-    add(totals.read, entry.read_each, count);
-    add(totals.read_least, entry.read_least_each, count);
-    add(totals.written, entry.written_each, count);
+    totals.matmul += entry.matmul_each * count;
+    totals.elementwise += entry.elementwise_each * count;
+    totals.read += entry.read_each * count;
+    totals.read_least += entry.read_least_each * count;
+    totals.written += entry.written_each * count;
     ledger.work.push_back(std::move(entry));
   }
 }
 
 }  // namespace
 
-std::int64_t WorkTotals::flops() const { return checked_add(matmul, elementwise, "the count"); }
-
 WorkTotals Ledger::total() const {
   WorkTotals sum;
   for (const WorkTotals* part : {&forward, &backward, &optimizer}) {
-    add(sum.matmul, part->matmul, 1);
-    add(sum.elementwise, part->elementwise, 1);
-    add(sum.read, part->read, 1);
-    add(sum.read_least, part->read_least, 1);
-    add(sum.written, part->written, 1);
+    sum.matmul += part->matmul;
+    sum.elementwise += part->elementwise;
+    sum.read += part->read;
+    sum.read_least += part->read_least;
+    sum.written += part->written;
   }
   return sum;
 }
@@ -133,7 +127,7 @@ Ledger count(const Model& model, const Workload& workload) {
   }
 }
 
-std::int64_t count_parameters(const Model& model) {
+Count count_parameters(const Model& model) {
   Workload one;  // the parameters are the same for any workload
   one.tokens = 1;
   Ledger ledger;
@@ -141,12 +135,11 @@ std::int64_t count_parameters(const Model& model) {
   return ledger.parameter_totals.total;
 }
 
-std::int64_t weight_bytes(const Ledger& ledger, DType dtype) {
-  std::int64_t sum = 0;
+Count weight_bytes(const Ledger& ledger, DType dtype) {
+  Count sum;
   for (const ParameterEntry& entry : ledger.parameters) {
     // Each tensor is stored by itself: the last byte of one in 4 bits may be half empty.
-    const std::int64_t size = (checked_multiply(entry.each, bits(dtype), "the bytes of a tensor") + 7) / 8;
-    add(sum, size, entry.place.count);
+    sum += (entry.each * bits(dtype) + 7) / 8 * entry.place.count;
   }
   return sum;
 }

@@ -1,7 +1,5 @@
 #include "count/parts.h"
 
-#include "files/checked.h"
-
 namespace reckon {
 namespace {
 
@@ -9,9 +7,7 @@ bool pairwise(std::string_view path) {
   return path.ends_with("attention/scores") || path.ends_with("attention/mixing");
 }
 
-void add(std::int64_t& part, const WorkEntry& entry) {
-  part = checked_add(part, checked_multiply(entry.matmul_each, entry.place.count, "the count"), "the count");
-}
+void add(Count& part, const WorkEntry& entry) { part += entry.matmul_each * entry.place.count; }
 
 }  // namespace
 

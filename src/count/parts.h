@@ -6,17 +6,17 @@
 namespace reckon {
 
 struct MatmulParts {
-  std::int64_t projections = 0;        // of attention, self and cross; the embedding's where there is one
-  std::int64_t scores_and_mixing = 0;  // grows with two lengths: new tokens, and the keys that they see
-  std::int64_t feed_forward = 0;       // experts and routers too
-  std::int64_t head = 0;
+  Count projections;        // of attention, self and cross; the embedding's where there is one
+  Count scores_and_mixing;  // grows with two lengths: new tokens, and the keys that they see
+  Count feed_forward;       // experts and routers too
+  Count head;
 };
 
 MatmulParts matmul_parts(const Ledger& ledger);
 
 // Of self-attention alone.
 struct AttentionParts {
-  std::int64_t projections = 0, scores_and_mixing = 0;
+  Count projections, scores_and_mixing;
 };
 
 AttentionParts attention_parts(const Ledger& ledger);

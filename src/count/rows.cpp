@@ -1,8 +1,6 @@
 // Grouping the ledger: which entries make a row, what it is called, and the formula of their sum.
 #include <reckon/ledger.h>
 
-#include "files/checked.h"
-
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -126,17 +124,17 @@ struct Sum {
   struct Slot {
     Place place;
     Formula formula;
-    std::int64_t each = 0;
+    Count each;
   };
   std::vector<Slot> slots;
 
-  void add(const Place& place, const Formula& formula, std::int64_t each) {
+  void add(const Place& place, const Formula& formula, Count each) {
     auto slot = std::find_if(slots.begin(), slots.end(), [&](const Slot& s) {
       return s.place.layer == place.layer && s.place.count == place.count;
     });
-    if (slot == slots.end()) slot = slots.insert(slots.end(), {place, {}, 0});
+    if (slot == slots.end()) slot = slots.insert(slots.end(), {place, {}, {}});
     slot->formula += formula;
-    slot->each = checked_add(slot->each, each, "the count");
+    slot->each += each;
   }
 };
 
@@ -169,12 +167,13 @@ Row finish(const Sum& sum, const Ledger& ledger) {
   struct Summand {
     Formula formula;
     std::string symbols;
-    std::int64_t each, layers;
+    Count each;
+    std::int64_t layers;
     bool in_layer;
   };
   std::vector<Summand> summands;
   for (const Sum::Slot& slot : sum.slots) {
-    row.value = checked_add(row.value, checked_multiply(slot.each, slot.place.count, "the count"), "the count");
+    row.value += slot.each * slot.place.count;
     const bool in_layer = slot.place.layer >= 0;
     if (in_layer) row.layers += slot.place.count;
     const std::string symbols = slot.formula.symbols(ledger.width);
@@ -216,7 +215,7 @@ class Grouping {
   Grouping(const Ledger& ledger, By by) : ledger_(ledger), by_(by) {}
 
   void add(const Place& place, std::string_view op, std::string_view name, const Label& label, const Formula& formula,
-           std::int64_t each) {
+           Count each) {
     if (each == 0) return;
     switch (by_) {
       case By::component:
@@ -242,7 +241,7 @@ class Grouping {
 
  private:
   // Each layer is a row of its own; what stands outside the stack goes by its component.
-  void add_to_layers(const Place& place, const Label& label, const Formula& formula, std::int64_t each) {
+  void add_to_layers(const Place& place, const Label& label, const Formula& formula, Count each) {
     if (place.layer < 0) return row(std::string(label.name), label).add(place, formula, each);
     for (std::int64_t k = 0; k < place.count; ++k) {
       const auto layer = static_cast<std::int32_t>(place.layer + k * place.period);

@@ -11,7 +11,7 @@
 namespace reckon {
 namespace {
 
-double real(std::int64_t value) { return static_cast<double>(value); }
+double real(Count value) { return static_cast<double>(value); }
 
 struct Sizes {
   double layers, d_model, vocabulary, heads, kv_heads, d_head, d_ff;

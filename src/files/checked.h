@@ -11,12 +11,6 @@
 
 namespace reckon {
 
-// A number that is past its type: the sizes that were asked for are too large.
-class Overflow : public Error {
- public:
-  using Error::Error;
-};
-
 // `what` names the quantity in the error: "the size of tensor 'x'".
 
 template <std::integral Integer>

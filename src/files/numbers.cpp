@@ -37,9 +37,14 @@ Scaled scaled(double value, double base, std::size_t units) {
   return {value, unit};
 }
 
-std::string bytes_text(std::int64_t bytes, double base, const std::array<std::string_view, 7>& units) {
+// Past the largest unit, digits are grouped.
+std::string scaled_text(const Scaled& s, int digits) {
+  return std::abs(s.value) >= 1e4 ? grouped(s.value) : fmt::format("{:.{}f}", s.value, digits);
+}
+
+std::string bytes_text(Count bytes, double base, const std::array<std::string_view, 9>& units) {
   const Scaled s = scaled(static_cast<double>(bytes), base, units.size());
-  return fmt::format("{:.{}f} {}", s.value, s.unit == 0 ? 0 : 2, units[s.unit]);
+  return scaled_text(s, s.unit == 0 ? 0 : 2) + " " + std::string(units[s.unit]);
 }
 
 }  // namespace
@@ -70,19 +75,19 @@ std::string signed_percent(double share, int digits) {
   return with_sign(text);
 }
 
-std::string binary_bytes(std::int64_t bytes) {
-  return bytes_text(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"});
+std::string binary_bytes(Count bytes) {
+  return bytes_text(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"});
 }
 
-std::string decimal_bytes(std::int64_t bytes) {
-  return bytes_text(bytes, 1000, {"B", "kB", "MB", "GB", "TB", "PB", "EB"});
+std::string decimal_bytes(Count bytes) {
+  return bytes_text(bytes, 1000, {"B", "kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"});
 }
 
 std::string flops(double flops) {
   static constexpr std::array<std::string_view, 9> units = {"FLOP",  "kFLOP", "MFLOP", "GFLOP", "TFLOP",
                                                             "PFLOP", "EFLOP", "ZFLOP", "YFLOP"};
   const Scaled s = scaled(flops, 1000, units.size());
-  return fmt::format("{:.{}f} {}", s.value, s.unit == 0 ? 0 : s.value < 10 ? 3 : 2, units[s.unit]);
+  return scaled_text(s, s.unit == 0 ? 0 : s.value < 10 ? 3 : 2) + " " + std::string(units[s.unit]);
 }
 
 std::string compact(double value) {

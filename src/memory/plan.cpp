@@ -43,7 +43,7 @@ std::vector<Life> lives(const Program& program, const std::vector<std::int64_t>&
     return l.last < 0 || !in_arena(program[l.id].kind) || outlives[static_cast<std::size_t>(l.id)];
   });
   for (Life& l : life) {
-    l.size = padded(bytes(program[l.id]));
+    l.size = padded(static_cast<std::int64_t>(bytes(program[l.id])));
     if (program[l.id].kind == TensorKind::input) l.first = 0;  // filled before the first op
   }
   return life;
@@ -72,14 +72,14 @@ Plan plan_memory(const Program& program) {
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     const Tensor& tensor = program.tensors[i];
     if (tensor.storage != no_tensor) continue;
-    if (outlives[i]) plan.gradients = checked_add(plan.gradients, bytes(tensor), "the gradients");
+    const auto size = static_cast<std::int64_t>(bytes(tensor));
+    if (outlives[i]) plan.gradients = checked_add(plan.gradients, size, "the gradients");
     if (tensor.kind == TensorKind::optimizer_state) {
-      plan.optimizer = checked_add(plan.optimizer, bytes(tensor), "the optimizer's state");
+      plan.optimizer = checked_add(plan.optimizer, size, "the optimizer's state");
     }
-    if (tensor.kind == TensorKind::parameter) plan.weights = checked_add(plan.weights, bytes(tensor), "the weights");
-    if (tensor.kind == TensorKind::cache) plan.cache = checked_add(plan.cache, bytes(tensor), "the cache");
-    if (tensor.kind == TensorKind::constant)
-      plan.constants = checked_add(plan.constants, bytes(tensor), "the constants");
+    if (tensor.kind == TensorKind::parameter) plan.weights = checked_add(plan.weights, size, "the weights");
+    if (tensor.kind == TensorKind::cache) plan.cache = checked_add(plan.cache, size, "the cache");
+    if (tensor.kind == TensorKind::constant) plan.constants = checked_add(plan.constants, size, "the constants");
   }
 
   std::vector<Life> order = lives(program, plan.regions);

@@ -4,10 +4,10 @@ namespace reckon {
 namespace {
 
 // What a rank sends of a bucket to the others, all but its own slice: bytes.
-std::int64_t others_share(const Program& program, const Op& op) {
+Count others_share(const Program& program, const Op& op) {
   const std::int64_t ranks = op.attributes<AllReduceAttributes>().ranks;
-  std::int64_t bucket = 0;
-  for (TensorId id : op.inputs) bucket += padded(bytes(program[id]));
+  Count bucket;
+  for (TensorId id : op.inputs) bucket += padded(static_cast<std::int64_t>(bytes(program[id])));
   return bucket * (ranks - 1) / ranks;
 }
 

@@ -18,10 +18,10 @@ Cost cost(const Program& program, const Op& op) {
   cost.matmul = Formula(rows.shape.product(2).times(y.shape[-1]));
   if (op.inputs[2] != no_tensor) cost.elementwise = y.shape.product();
   const std::int64_t experts = weight.shape[0].size, active = rows.shape[-2].size;
-  const std::int64_t chosen = std::min(experts, rows.shape.leading().elements());
-  std::int64_t expert_bytes = bytes(weight) / experts;
+  const Count chosen = std::min<Count>(experts, rows.shape.leading().product().value());
+  Count expert_bytes = bytes(weight) / experts;
   if (op.inputs[2] != no_tensor) expert_bytes += bytes(program[op.inputs[2]]) / experts;
-  const std::int64_t other = bytes(rows) + bytes(program[op.inputs[3]]);
+  const Count other = bytes(rows) + bytes(program[op.inputs[3]]);
   cost.read = other + chosen * expert_bytes;
   cost.read_least = other + active * expert_bytes;
   cost.written = bytes(y);

@@ -12,7 +12,7 @@ Cost cost(const Program& program, const Op& op) {
   Cost cost;
   cost.matmul = Formula(x.shape.product(2).times(y.shape[-1]));
   // Only the slice is read: heads · rows · rank.
-  const std::int64_t slice = Term(x.shape[2].size).times(x.shape[-1]).times(y.shape[-1]).value();
+  const Count slice = Term(x.shape[2].size).times(x.shape[-1]).times(y.shape[-1]).value();
   cost.read = bytes(x) + slice * bits(weight.dtype) / 8;
   cost.written = bytes(y);
   return cost;

@@ -14,7 +14,7 @@ std::int64_t visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t 
   // The first `growing` queries see one key more each; the rest see `limit`.
   const Wide growing = std::clamp<Wide>(limit - before, 0, tokens);
   const Wide pairs = growing * before + growing * (growing + 1) / 2 + (tokens - growing) * limit;
-  if (pairs > std::numeric_limits<std::int64_t>::max()) throw Error("the pairs of query and key are past 2^63 - 1");
+  if (pairs > std::numeric_limits<std::int64_t>::max()) throw Overflow("the pairs of query and key are past 2^63 - 1");
   return static_cast<std::int64_t>(pairs);
 }
 

@@ -40,8 +40,8 @@ Cost grouped_project_cost(const Program& program, const Op& op) {
   const Tensor& weight = program[op.inputs[project_input::weight]];
   const Shape& rows = program[op.inputs[project_input::x]].shape;
   const std::int64_t experts = weight.shape[0].size;
-  const std::int64_t most = std::min(experts, rows.leading().elements());
-  const std::int64_t all = bytes(weight), each = all / experts;
+  const Count most = std::min<Count>(experts, rows.leading().product().value());
+  const Count all = bytes(weight), each = all / experts;
   cost.read_least = cost.read - all + each * rows[-2].size;
   cost.read += each * most - all;
   return cost;

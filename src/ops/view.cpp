@@ -21,7 +21,7 @@ void gradient(Gradient& g, const Op& op) {
 const OperationOf<> view_operation{{"view", cost, gradient}};
 
 TensorId view(Builder& builder, TensorId x, const Shape& shape) {
-  check(builder.shape(x).elements() == shape.elements(), "view",
+  check(builder.shape(x).product().value() == shape.product().value(), "view",
         to_string(builder.shape(x)) + " as " + to_string(shape), "as many elements");
   const TensorId y = builder.alias(x, builder[x].name, shape);
   builder.emit(view_operation, {x}, {y});

@@ -40,7 +40,7 @@ std::vector<Finished> finished_gradients(const Program& program) {
 Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket) {
   std::map<std::size_t, TensorIds> buckets;  // by the op behind which they are whole
   TensorIds open;
-  std::int64_t filled = 0;
+  Count filled;
   const std::vector<Finished> gradients = finished_gradients(program);
   for (const Finished& finished : gradients) {
     open.push_back(finished.gradient);

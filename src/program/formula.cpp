@@ -2,7 +2,7 @@
 #include <reckon/formula.h>
 #include <reckon/error.h>
 
-#include "files/checked.h"
+#include "files/numbers.h"
 
 #include <algorithm>
 #include <string>
@@ -50,13 +50,6 @@ constexpr SymbolName names[] = {
     {"fₛ", "width of the shared expert"},
 };
 
-std::string grouped(std::int64_t value) {
-  std::string digits = std::to_string(value);
-  const std::size_t first = value < 0 ? 1 : 0;
-  for (std::size_t i = digits.size(); i > first + 3; i -= 3) digits.insert(i - 3, ",");
-  return digits;
-}
-
 std::string exponent(int power) {
   static constexpr std::string_view digits[] = {"⁰", "¹", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹"};
   return power == 1 ? std::string() : std::string(digits[power]);
@@ -66,7 +59,7 @@ std::string exponent(int power) {
 template <class Text>
 std::string product_text(const Term& product, Text text) {
   std::string out;
-  const std::int64_t coefficient = product.coefficient < 0 ? -product.coefficient : product.coefficient;
+  const Count coefficient = product.coefficient < 0 ? -product.coefficient : product.coefficient;
   if (coefficient != 1 || product.size == 0) out = grouped(coefficient);
   for (int i = 0; i < product.size;) {
     int j = i;
@@ -94,6 +87,8 @@ std::string sum_text(const std::vector<Term>& terms, Text text) {
   return out;
 }
 
+bool in_order(const Dim& a, const Dim& b) { return a.symbol != b.symbol ? a.symbol < b.symbol : a.size < b.size; }
+
 // Literals go into the coefficient, ones go away, heads · d_head becomes d where they are equal.
 Term canonical(const Term& product, Dim width) {
   Term out(product.coefficient);
@@ -103,19 +98,19 @@ Term canonical(const Term& product, Dim width) {
     if (product.factors[i].symbol == Symbol::d_head) d_head = i;
   }
   const bool plain =
-      heads >= 0 && d_head >= 0 && product.factors[heads].size * product.factors[d_head].size == width.size;
+      heads >= 0 && d_head >= 0 && Count(product.factors[heads].size) * product.factors[d_head].size == width.size;
   for (int i = 0; i < product.size; ++i) {
     Dim factor = product.factors[i];
     if (plain && i == heads) factor = width;
     if (plain && i == d_head) continue;
     if (factor.symbol == Symbol::none) {
-      out.coefficient = checked_multiply(out.coefficient, factor.size, "the count");
+      out.coefficient *= factor.size;
     } else if (factor.size != 1) {
       out.times(factor);
+      Dim* const added = out.factors.data() + out.size - 1;
+      std::rotate(std::upper_bound(out.factors.data(), added, factor, in_order), added, added + 1);
     }
   }
-  std::sort(out.factors.begin(), out.factors.begin() + out.size,
-            [](const Dim& a, const Dim& b) { return a.symbol != b.symbol ? a.symbol < b.symbol : a.size < b.size; });
   return out;
 }
 
@@ -134,13 +129,13 @@ Term& Term::times(Dim dim) {
   return *this;
 }
 
-std::int64_t Term::value() const {
-  std::int64_t value = coefficient;
-  for (int i = 0; i < size; ++i) value = checked_multiply(value, factors[i].size, "the count");
+Count Term::value() const {
+  Count value = coefficient;
+  for (int i = 0; i < size; ++i) value *= factors[i].size;
   return value;
 }
 
-Formula::Formula(std::int64_t coefficient, std::initializer_list<Dim> factors) {
+Formula::Formula(Count coefficient, std::initializer_list<Dim> factors) {
   Term product(coefficient);
   for (const Dim& dim : factors) product.times(dim);
   terms_.push_back(product);
@@ -156,9 +151,9 @@ Formula& Formula::operator*=(Dim dim) {
   return *this;
 }
 
-std::int64_t Formula::value() const {
-  std::int64_t sum = 0;
-  for (const Term& term : terms_) sum = checked_add(sum, term.value(), "the count");
+Count Formula::value() const {
+  Count sum;
+  for (const Term& term : terms_) sum += term.value();
   return sum;
 }
 
@@ -170,7 +165,7 @@ Formula Formula::collected(Dim width) const {
     if (same == out.terms_.end()) {
       out.terms_.push_back(simple);
     } else {
-      same->coefficient = checked_add(same->coefficient, simple.coefficient, "the count");
+      same->coefficient += simple.coefficient;
     }
   }
   std::erase_if(out.terms_, [](const Term& p) { return p.coefficient == 0; });

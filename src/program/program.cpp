@@ -24,7 +24,7 @@ Shape Shape::leading() const {
   return out;
 }
 
-Term Shape::product(std::int64_t coefficient) const {
+Term Shape::product(Count coefficient) const {
   Term out(coefficient);
   for (int i = 0; i < rank_; ++i) out.times(dims_[i]);
   return out;
@@ -60,7 +60,7 @@ Strides strides_of(const Tensor& tensor) {
   std::int64_t step = 1;
   for (int i = tensor.shape.rank() - 1; i >= 0; --i) {
     strides[static_cast<std::size_t>(i)] = step;
-    step = checked_multiply(step, tensor.shape[i].size, "the stride of a tensor");
+    if (i > 0) step = checked_multiply(step, tensor.shape[i].size, "the stride of a tensor");
   }
   return strides;
 }
@@ -99,7 +99,7 @@ std::string_view dtype_name(DType dtype) {
   return "";
 }
 
-std::int64_t bytes(const Tensor& tensor) {
+Count bytes(const Tensor& tensor) {
   // The last byte of a 4-bit tensor may be half empty.
   const Term product = tensor.shape.product(bits(tensor.dtype));
   return (product.value() + 7) / 8;

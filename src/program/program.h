@@ -2,6 +2,7 @@
 // This room knows no particular operation; ops/ does.
 #pragma once
 
+#include <reckon/count.h>
 #include <reckon/formula.h>
 #include <reckon/workload.h>
 
@@ -35,8 +36,9 @@ class Shape {
   const Dim* begin() const { return dims_.data(); }
   const Dim* end() const { return dims_.data() + rank_; }
   Shape leading() const;  // all but the last extent
-  std::int64_t elements() const { return product().value(); }
-  Term product(std::int64_t coefficient = 1) const;
+  // Of a tensor that lies in memory: past 2⁶³ is an error. product().value() counts on.
+  std::int64_t elements() const { return static_cast<std::int64_t>(product().value()); }
+  Term product(Count coefficient = 1) const;
   bool same_sizes(const Shape& other) const;
   bool operator==(const Shape&) const = default;
 
@@ -79,7 +81,7 @@ Strides strides_of(const Tensor& tensor);
 std::string full_name(const Tensor& tensor);  // "layers.3.attention.query.weight"
 std::int64_t bits(DType dtype);
 std::string_view dtype_name(DType dtype);
-std::int64_t bytes(const Tensor& tensor);
+Count bytes(const Tensor& tensor);
 // What so many bytes take in an arena, and in a bucket of gradients: whole lines of the cache.
 constexpr std::int64_t padded(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
@@ -151,8 +153,8 @@ struct Program {
 // What one op costs. Formulas are for one instance.
 struct Cost {
   Formula matmul, elementwise;
-  std::int64_t read = 0, written = 0;  // bytes
-  std::int64_t read_least = -1;        // mixtures: the fewest bytes that may be read; -1: as `read`
+  Count read, written;    // bytes
+  Count read_least = -1;  // mixtures: the fewest bytes that may be read; -1: as `read`
 };
 
 class Gradient;

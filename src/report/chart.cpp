@@ -77,7 +77,7 @@ std::string size_label(double value) {
 }
 
 std::string flops_label(double value) {
-  static constexpr std::array<std::string_view, 7> units = {"", "k", "M", "G", "T", "P", "E"};
+  static constexpr std::array<std::string_view, 9> units = {"", "k", "M", "G", "T", "P", "E", "Z", "Y"};
   std::size_t unit = 0;
   while (value >= 999.5 && unit + 1 < units.size()) {
     value /= 1000;

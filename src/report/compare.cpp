@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 // A component in every model; 0 where a model has none.
 struct Line {
   std::string name, group;
-  std::vector<std::int64_t> values;
+  std::vector<Count> values;
 };
 
 // The components of all models in the order of the data: one that only a later model has comes after what it follows.
@@ -30,7 +30,7 @@ std::vector<Line> side_by_side(const std::vector<Compared>& compared, Quantity q
                                 [&](const Line& l) { return l.name == row.name && l.group == row.group; });
       if (found == lines.end()) {
         found = lines.insert(lines.begin() + static_cast<std::ptrdiff_t>(next),
-                             {row.name, row.group, std::vector<std::int64_t>(compared.size(), 0)});
+                             {row.name, row.group, std::vector<Count>(compared.size())});
       }
       found->values[m] = row.value;
       next = static_cast<std::size_t>(found - lines.begin()) + 1;
@@ -64,11 +64,11 @@ Table quantity_table(const std::vector<Compared>& compared, const std::vector<Li
     table.columns.push_back({names[m] + " share", true, Column::Kind::text, true});
     if (m > 0) table.columns.push_back({names[m] + " growth", true, Column::Kind::text, true});
   }
-  std::vector<std::int64_t> totals(compared.size(), 0);
+  std::vector<Count> totals(compared.size());
   for (const Line& line : lines) {
     for (std::size_t m = 0; m < totals.size(); ++m) totals[m] += line.values[m];
   }
-  const auto add = [&](const std::string& name, const std::vector<std::int64_t>& values) {
+  const auto add = [&](const std::string& name, const std::vector<Count>& values) {
     std::vector<Cell> cells{name};
     for (std::size_t m = 0; m < values.size(); ++m) {
       const bool absent = values[m] == 0;
@@ -89,7 +89,7 @@ Json quantity_json(const std::vector<Line>& lines) {
   for (const Line& line : lines) {
     Json json = {{"name", line.name}, {"values", line.values}, {"growth", Json::array()}};
     if (!line.group.empty()) json["group"] = line.group;
-    for (std::int64_t value : line.values) {
+    for (Count value : line.values) {
       const double first = static_cast<double>(line.values[0]);
       json["growth"].push_back(first == 0 ? Json() : Json(static_cast<double>(value) / first));
     }
@@ -109,8 +109,8 @@ Table shape_table(const std::vector<Compared>& compared) {
   };
   const auto bytes = [&](const char* name, DType type) {
     add(name, [type](const Compared& c) {
-      const std::int64_t size = weight_bytes(c.ledger, type);
-      return Cell(binary_bytes(size), std::to_string(size));
+      const Count size = weight_bytes(c.ledger, type);
+      return Cell(binary_bytes(size), to_string(size));
     });
   };
   const auto first = [](const Compared& c) -> const Layer& { return c.model.layers.front(); };
@@ -131,7 +131,7 @@ Table shape_table(const std::vector<Compared>& compared) {
   add("context", [](const Compared& c) { return count_cell(c.model.context); });
   add("tokens", [](const Compared& c) { return count_cell(c.ledger.workload.tokens); });
   add("matmul FLOPs", [](const Compared& c) {
-    return Cell(flops(static_cast<double>(c.ledger.total().matmul)), std::to_string(c.ledger.total().matmul));
+    return Cell(flops(static_cast<double>(c.ledger.total().matmul)), to_string(c.ledger.total().matmul));
   });
   bytes("weights in float32", DType::float32);
   bytes("weights in bfloat16", DType::bfloat16);

@@ -100,15 +100,15 @@ Table counted_table(const std::vector<Row>& rows, const Counted& form) {
       {},
       1,
       {}};
-  std::int64_t most_each = 0;
+  Count most_each;
   for (const Row& row : rows) most_each = std::max(most_each, row.each);
   const bool each = most_each > 0 && most_each < long_number;
-  const auto each_cell = [&](std::int64_t value) { return value == 0 ? Cell() : count_cell(value); };
+  const auto each_cell = [&](Count value) { return value == 0 ? Cell() : count_cell(value); };
   table.columns.push_back({"with numbers", false, Kind::formula});
   if (each) table.columns.push_back({"per block", true});
   table.columns.insert(table.columns.end(), {{"value", true}, {"share", true}, {"", false, Kind::bar}});
 
-  std::int64_t total = 0;
+  Count total;
   for (const Row& row : rows) total += row.value;
   const auto add = [&](Cell name, const Row& row) {
     std::vector<Cell> cells{std::move(name), row.formula, row.numbers};
@@ -212,7 +212,7 @@ Table weights_table(const Ledger& ledger) {
   static constexpr std::array<std::pair<const char*, DType>, 4> types{
       {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"int8", DType::int8}, {"int4", DType::int4}}};
   for (const auto& [name, type] : types) {
-    const std::int64_t bytes = weight_bytes(ledger, type);
+    const Count bytes = weight_bytes(ledger, type);
     table.rows.push_back({name, count_cell(bytes), binary_bytes(bytes), decimal_bytes(bytes)});
   }
   return table;

@@ -202,19 +202,19 @@ nlohmann::ordered_json number_json(double value) {
   return value;
 }
 
-Cell count_cell(std::int64_t value) { return {grouped(value), std::to_string(value)}; }
+Cell count_cell(Count value) { return {grouped(value), to_string(value)}; }
 
 namespace {
-double share_of(std::int64_t part, std::int64_t whole) {
+double share_of(Count part, Count whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 }  // namespace
 
-Cell share_cell(std::int64_t part, std::int64_t whole) {
+Cell share_cell(Count part, Count whole) {
   return {percent(share_of(part, whole)), fmt::format("{:.6g}", share_of(part, whole))};
 }
 
-Cell bar_cell(std::int64_t part, std::int64_t whole) { return fmt::format("{:.6g}", share_of(part, whole)); }
+Cell bar_cell(Count part, Count whole) { return fmt::format("{:.6g}", share_of(part, whole)); }
 
 Cell factor_cell(double value, double base) {
   if (base == 0) return {};

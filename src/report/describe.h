@@ -27,9 +27,9 @@ nlohmann::ordered_json number_json(double value);
 const Layer* mixture_layer(const Model& model);
 
 // Cells with their plain form for CSV.
-Cell count_cell(std::int64_t value);
-Cell share_cell(std::int64_t part, std::int64_t whole);  // "31.7%"
-Cell bar_cell(std::int64_t part, std::int64_t whole);
+Cell count_cell(Count value);
+Cell share_cell(Count part, Count whole);  // "31.7%"
+Cell bar_cell(Count part, Count whole);
 Cell factor_cell(double value, double base);  // "×2.00"
 
 }  // namespace reckon

@@ -16,8 +16,7 @@ std::string render(const Document& document, Format format, const Terminal& term
     case Format::json:
       break;
   }
-  // A name that is not UTF-8 must not stop a report.
-  return document.json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return json_text(document.json) + "\n";
 }
 
 }  // namespace reckon

@@ -8,6 +8,8 @@
 #include <variant>
 #include <vector>
 
+#include "report/json.h"
+
 namespace reckon {
 
 struct Column {

@@ -25,7 +25,7 @@ const Column name_column{"", false, Column::Kind::text}, value_column{"", true, 
 Column formula_column(std::string title) { return {std::move(title), false, Column::Kind::formula}; }
 Column number_column(std::string title) { return {std::move(title), true, Column::Kind::text}; }
 
-double ratio(std::int64_t a, std::int64_t b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); }
+double ratio(Count a, Count b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); }
 
 Cell times(const std::optional<double>& factor) { return factor ? factor_cell(*factor, 1) : Cell("–"); }
 
@@ -88,7 +88,7 @@ class Page {
 
   void introduction() {
     const Workload& w = ledger_.workload;
-    const std::int64_t flops = ledger_.total().flops();
+    const Count flops = ledger_.total().flops();
     add(Heading{model_.name + ", step by step"});
     add(Paragraph{
         fmt::format("This page follows {} through {}, {} {} wide and {} {} deep, in the order of the data. Every "
@@ -219,7 +219,7 @@ class Page {
         {}};
     struct Sum {
       std::string_view part;
-      std::int64_t parameters, matmul, elementwise;
+      Count parameters, matmul, elementwise;
     };
     std::vector<Sum> sums;
     for (const Step& step : section.steps) {
@@ -234,8 +234,9 @@ class Page {
       const std::string name = sum.part == "norm" ? "norms" : sum.part == "+" ? "residual sums" : std::string(sum.part);
       table.rows.push_back(Cells{name, grouped(sum.parameters), grouped(sum.matmul), grouped(sum.elementwise)});
     }
-    const std::int64_t parameters = total(section, Work::parameters), matmul = total(section, Work::matmul),
-                       elementwise = total(section, Work::elementwise), n = section.count();
+    const Count parameters = total(section, Work::parameters), matmul = total(section, Work::matmul),
+                elementwise = total(section, Work::elementwise);
+    const std::int64_t n = section.count();
     table.rows.push_back(Cells{"one block", grouped(parameters / n), grouped(matmul / n), grouped(elementwise / n)});
     if (n > 1) {
       table.rows.push_back(Cells{fmt::format("all {}", n), grouped(parameters), grouped(matmul), grouped(elementwise)});
@@ -304,7 +305,7 @@ class Page {
     for (const Section& section : sections_) {
       if (section.stage != Stage::optimizer) continue;
       for (const Step& step : section.steps) {
-        const std::int64_t flops = step.elementwise.value();
+        const Count flops = step.elementwise.value();
         table.rows.push_back(Cells{std::string(step.name), step.text, grouped(flops),
                                    fmt::format("{:.2f}", ratio(flops, ledger_.parameter_totals.total))});
       }

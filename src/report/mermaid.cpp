@@ -22,7 +22,7 @@ std::string node_key(std::string_view path) {
 struct Node {
   std::string id;
   std::string_view name;
-  std::int64_t parameters = 0;
+  Count parameters;
 };
 
 class Flowchart {
@@ -83,7 +83,7 @@ class Flowchart {
       // A tied matrix belongs to the node that reads it first; a kind of block counts one layer's parameters.
       if (tensor.kind == TensorKind::parameter && owned_.insert(id).second &&
           counted_.insert({here, tensor.scope.path, tensor.name}).second) {
-        nodes_[here].parameters += tensor.shape.elements();
+        nodes_[here].parameters += tensor.shape.product().value();
       }
       const auto made = producer_.find(id);
       if (made == producer_.end() || made->second == here) continue;
@@ -148,7 +148,7 @@ std::string flowchart(const Program& program, const std::vector<Section>& sectio
 std::string pie(std::string_view title, const std::vector<Row>& rows) {
   std::string out = fmt::format("pie showData title {}\n", title);
   for (const Row& row : rows) {
-    if (row.value > 0) out += fmt::format("  \"{}\" : {}\n", row.name, row.value);
+    if (row.value > 0) out += fmt::format("  \"{}\" : {}\n", row.name, to_string(row.value));
   }
   return out;
 }

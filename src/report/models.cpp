@@ -23,7 +23,7 @@ Document models_document(const std::vector<Model>& models) {
               {}};
   document.json = {{"schema", "reckon.models/1"}, {"models", nlohmann::ordered_json::array()}};
   for (const Model& model : models) {
-    const std::int64_t parameters = count_parameters(model);
+    const Count parameters = count_parameters(model);
     const Attention& attention = model.layers.front().attention;
     const bool grouped_heads = attention.n_kv_heads != attention.n_heads;
     const std::string heads = grouped(attention.n_heads) + (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::size_t shown = 5;  // most likely tokens of a position
 
-Cell figure(std::int64_t value, const std::string& unit) {
-  return {unit == "B" ? fmt::format("{} B", grouped(value)) : grouped(value), std::to_string(value)};
+Cell figure(Count value, const std::string& unit) {
+  return {unit == "B" ? fmt::format("{} B", grouped(value)) : grouped(value), to_string(value)};
 }
 
 double seconds(Profile::Time begin, Profile::Time end) { return std::chrono::duration<double>(end - begin).count(); }
@@ -55,11 +55,12 @@ Document verify_document(const Model& model, const Verification& v) {
       {"quantity", false}, {"headline", true}, {"lowered", true}, {"measured", true}, {"difference", true}};
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
   for (const Check& check : v.checks) {
-    const std::int64_t off = check.measured - check.lowered;
-    table.rows.push_back({check.name, check.headline ? figure(*check.headline, check.unit) : Cell(),
-                          figure(check.lowered, check.unit), figure(check.measured, check.unit),
-                          Cell(off == 0 ? "equal" : fmt::format("{}{}", off > 0 ? "+" : "−", grouped(std::abs(off))),
-                               std::to_string(off))});
+    const Count off = check.measured - check.lowered;
+    table.rows.push_back(
+        {check.name, check.headline ? figure(*check.headline, check.unit) : Cell(), figure(check.lowered, check.unit),
+         figure(check.measured, check.unit),
+         Cell(off == 0 ? "equal" : fmt::format("{}{}", off > 0 ? "+" : "−", grouped(off > 0 ? off : -off)),
+              to_string(off))});
     nlohmann::ordered_json entry{{"name", check.name},       {"unit", check.unit},         {"headline", nullptr},
                                  {"lowered", check.lowered}, {"measured", check.measured}, {"equal", check.equal()}};
     if (check.headline) entry["headline"] = *check.headline;

@@ -287,8 +287,8 @@ std::vector<std::int32_t> layer_kinds(const Program& program) {
   return kinds;
 }
 
-std::int64_t total(const Section& section, Work work) {
-  std::int64_t sum = 0;
+Count total(const Section& section, Work work) {
+  Count sum;
   for (const Step& step : section.steps) {
     const Formula& formula = work == Work::parameters ? step.parameters
                              : work == Work::matmul   ? step.matmul

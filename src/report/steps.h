@@ -40,7 +40,7 @@ struct Section {
 std::vector<Section> steps_of(const Program& program);
 
 enum class Work { parameters, matmul, elementwise };
-std::int64_t total(const Section& section, Work work);  // of all its instances
+Count total(const Section& section, Work work);  // of all its instances
 
 // Which kind of block each layer is: equal numbers for layers that compute the same on the same shapes.
 std::vector<std::int32_t> layer_kinds(const Program& program);

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int plot_width = 92;
 
-double real(std::int64_t value) { return static_cast<double>(value); }
+double real(Count value) { return static_cast<double>(value); }
 
 }  // namespace
 
@@ -30,8 +30,8 @@ Chart sweep_chart(const Sweep& sweep) {
   for (const SweepPoint& point : sweep.points) {
     if (sweep.doubling && point.value == 0) continue;  // a logarithmic axis has no zero
     chart.x.push_back(real(point.value));
-    const std::int64_t values[] = {point.work.matmul, point.parts.scores_and_mixing, point.parts.feed_forward,
-                                   point.parts.projections, point.parts.head};
+    const Count values[] = {point.work.matmul, point.parts.scores_and_mixing, point.parts.feed_forward,
+                            point.parts.projections, point.parts.head};
     for (std::size_t s = 0; s < chart.series.size(); ++s) chart.series[s].values.push_back(real(values[s]));
   }
   return chart;
@@ -59,7 +59,7 @@ Document sweep_document(const Sweep& sweep) {
   table.rows.reserve(sweep.points.size());
   for (std::size_t i = 0; i < sweep.points.size(); ++i) {
     const SweepPoint& point = sweep.points[i];
-    const std::int64_t all = point.work.matmul;
+    const Count all = point.work.matmul;
     const double before = i == 0 ? 0 : real(sweep.points[i - 1].work.matmul);
     table.rows.push_back({count_cell(point.value), count_cell(point.parameters.total), count_cell(all),
                           factor_cell(real(all), before), share_cell(point.parts.scores_and_mixing, all),

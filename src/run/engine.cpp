@@ -91,7 +91,7 @@ std::byte* Engine::resident(const Program& program, TensorId id) {
   std::vector<float> values;
   if (tensor.kind == TensorKind::cache) {
     // Of all sequences, even when this program runs one.
-    const std::int64_t size = bytes(tensor) / tensor.shape[0].size * options_.batch;
+    const auto size = static_cast<std::int64_t>(bytes(tensor) / tensor.shape[0].size * options_.batch);
     memory = std::make_unique<Arena>(size);
     return memory->take(0, size);
   }

@@ -104,7 +104,7 @@ View Executor::bind(TensorId id, const Weights& weights, const Resident& residen
   std::byte*& base = base_[static_cast<std::size_t>(root)];
   if (base == nullptr) {
     const std::int64_t at = plan_.offsets[static_cast<std::size_t>(root)];
-    base = at >= 0 ? arena_.take(at, padded(bytes(owner))) : resident(program_, root);
+    base = at >= 0 ? arena_.take(at, padded(static_cast<std::int64_t>(bytes(owner)))) : resident(program_, root);
   }
   view.data = base + offset * bits(tensor.dtype) / 8;
   view.sums_up = sums_up_[static_cast<std::size_t>(root)];

@@ -10,8 +10,8 @@ void Profile::add(const Program& program, const Op& op, std::int64_t ops, std::i
   at.workload.past = past;
   for (const Op* o = &op; o < &op + ops; ++o) {
     const Cost cost = o->operation->cost(program, *o);
-    event.flops += cost.matmul.value();
-    event.bytes += cost.read + cost.written;
+    event.flops += static_cast<std::int64_t>(cost.matmul.value());
+    event.bytes += static_cast<std::int64_t>(cost.read + cost.written);
   }
   at.workload.past = planned;
   events_.push_back(event);

@@ -44,7 +44,7 @@ Ledger lowered_at(const Executor& executor, std::int64_t past) {
   return read_ledger(program);
 }
 
-using Components = std::map<std::string, std::int64_t>;
+using Components = std::map<std::string, Count>;
 
 // Matrix products by what they are for; attention's two are one in the lowered program.
 Components components(const Ledger& ledger) {
@@ -60,7 +60,7 @@ void add_differences(Verification& result, const std::string& phase, const Compo
                      const Components& lowered) {
   for (const auto& [name, value] : headline) {
     const auto found = lowered.find(name);
-    const std::int64_t other = found == lowered.end() ? 0 : found->second;
+    const Count other = found == lowered.end() ? 0 : found->second;
     if (other == value) continue;
     result.differences.push_back({phase, name,
                                   name == "scores and mixing" ? "blocks of keys that no query may see are skipped" : "",
@@ -105,7 +105,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   const Ledger prefill_lowered = lowered_at(prefill, 0);
 
   // Decode, step by step: each costs a little more than the one before.
-  std::int64_t decode_headline = 0, decode_lowered = 0;
+  Count decode_headline, decode_lowered;
   Components decode_parts, decode_lowered_parts;
   engine.counters().reset();
   const Executor* decode = result.decode_tokens > 0 ? &engine.executor(1, Logits::last) : nullptr;
@@ -122,7 +122,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
     for (const auto& [name, value] : components(low)) decode_lowered_parts[name] += value;
   }
 
-  const std::int64_t file_bytes = weight_bytes(prefill_headline, engine.weights().dtype());
+  const Count file_bytes = weight_bytes(prefill_headline, engine.weights().dtype());
   result.checks.push_back({"parameters", "", prefill_headline.parameter_totals.total,
                            prefill_lowered.parameter_totals.total, engine.weights().elements()});
   result.checks.push_back({"weight bytes", "B", file_bytes, prefill.plan().weights, engine.weights().bytes()});

@@ -1,6 +1,7 @@
 // Predicted beside measured: a prefill and some decode steps with the counters on.
 #pragma once
 
+#include <reckon/count.h>
 #include <reckon/model.h>
 
 #include "run/engine.h"
@@ -16,16 +17,16 @@ namespace reckon {
 struct Check {
   std::string name;
   std::string unit;
-  std::optional<std::int64_t> headline;
-  std::int64_t lowered = 0;
-  std::int64_t measured = 0;
+  std::optional<Count> headline;
+  Count lowered;
+  Count measured;
   bool equal() const { return lowered == measured; }
 };
 
 // Why the lowered program does less (or more) than the headline: one line per component that differs.
 struct Difference {
   std::string phase, component, reason;
-  std::int64_t headline = 0, lowered = 0;
+  Count headline, lowered;
 };
 
 struct Verification {

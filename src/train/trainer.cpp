@@ -105,7 +105,9 @@ Trainer::~Trainer() {
 
 // What outlives a step: the gradients of parameters and their moments, told by the ops that update.
 void Trainer::take_memory(const Program& program) {
-  const auto size_of = [&](TensorId id) { return padded(bytes(program[placement(program, id).root])); };
+  const auto size_of = [&](TensorId id) {
+    return padded(static_cast<std::int64_t>(bytes(program[placement(program, id).root])));
+  };
   std::int64_t gradient_bytes = 0, moment_bytes = 0;
   for (const Op& op : program.ops) {
     if (op.operation != &adamw_operation) continue;

@@ -227,7 +227,7 @@ class Block {
   const Launch& launch_;
   const Geometry& g_;
   const View &query_, &keys_, &values_, &out_;
-  Count& count_;
+  Measured& count_;
   std::int64_t block_ = 0, kv_head_ = 0, b_ = 0, first_head_ = 0, heads_ = 0, first_ = 0, last_ = 0;
   int rows_ = 0;
   std::int64_t window_ = 0;

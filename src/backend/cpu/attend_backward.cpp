@@ -132,7 +132,7 @@ class HeadBackward {
 
   const Launch& launch_;
   const View &q_, &k_, &v_, &o_, &do_, &dq_, &dk_, &dv_;
-  Count& counted_;
+  Measured& counted_;
   std::int64_t tokens_, heads_, group_, kv_head_, b_, key_width_, value_width_;
   std::int64_t window_ = 0;
   float scale_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;

@@ -43,7 +43,7 @@ Tile::Ahead operand_ahead(const Epilogue& epilogue, std::int64_t row, std::int64
 }
 
 void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own, std::span<float> shared,
-              Count& count) {
+              Measured& count) {
   const Weight& w = product.weight;
   const std::int64_t row = index % cut.down * cut.rows, first = index / cut.down % cut.across * cut.cols,
                      part = index / cut.down / cut.across, begin = part * cut.depth;
