@@ -111,7 +111,7 @@ TEST(Parameters, AreThoseOfTheGpt3PaperWithinItsRounding) {
 }
 
 template <class Set>
-std::int64_t added(const char* preset, const Set& set) {
+Count added(const char* preset, const Set& set) {
   Changes changes;
   set(changes);
   const Model model = load_model(preset);
