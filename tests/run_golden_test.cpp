@@ -111,6 +111,31 @@ TEST(Engine, RefusesIdsOutsideTheVocabularyAndMoreTokensThanTheContext) {
   EXPECT_THROW(engine.run(many, Logits::last), UsageError);
 }
 
+// A window over latents keeps a ring of them, from which keys and values are rebuilt. Each row of logits is held
+// against a run of all tokens up to it in one piece, for which nothing was cached.
+TEST(Engine, AWindowOverLatentsGivesTheLogitsOfARunWithoutACache) {
+  for (const std::int64_t window : {1, 3, 6}) {
+    Reference r = reference("deepseek_v2");
+    for (Layer& layer : r.model.layers) layer.attention.window = window;
+    const std::int64_t vocabulary = r.model.vocab_size;
+    std::vector<float> expected;  // of the first sequence
+    for (std::int64_t n = 1; n <= r.tokens; ++n) {
+      Engine engine(r.model, Weights::load(r.model, tiny / "deepseek_v2"), {.threads = 1, .capacity = n, .chunk = n});
+      const auto last = engine.run(std::span(r.ids).first(static_cast<std::size_t>(n)), Logits::last);
+      expected.insert(expected.end(), last.begin(), last.end());
+    }
+    for (const std::int64_t chunk : {24, 7, 5, 2, 1}) {
+      const std::vector<float> found = run(r, "deepseek_v2", chunk, 1);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        ASSERT_NEAR(found[i], expected[i], 1e-4)
+            << "window " << window << ", chunk " << chunk << ", token " << static_cast<std::int64_t>(i) / vocabulary;
+      }
+    }
+    const Verification v = verify(r.model, Weights::load(r.model, tiny / "deepseek_v2"), {.tokens = 8, .batch = 2});
+    for (const Check& check : v.checks) EXPECT_EQ(check.lowered, check.measured) << check.name;
+  }
+}
+
 TEST(Engine, GoesOnFromTheSequenceThatReorderNames) {
   const Model model = load_model("mini-gpt");
   EngineOptions options;

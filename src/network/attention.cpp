@@ -48,7 +48,7 @@ AttentionRule rule_of(const Attention& a) {
 // The keys that a chunk of new tokens can see: a window keeps window − 1 of the past.
 Dim visible_keys(const Network& n, std::int64_t window) {
   const std::int64_t past = window > 0 ? std::min(n.past, window - 1) : n.past;
-  return past == 0 ? n.tokens : Dim(past + n.tokens.size, Symbol::keys);
+  return n.past == 0 ? n.tokens : Dim(past + n.tokens.size, Symbol::keys);
 }
 
 // New keys or values, behind the cached ones where there is a cache.

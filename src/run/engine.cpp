@@ -63,10 +63,22 @@ Program Engine::program_for(const Form& form) const {
   workload.logits = form.logits;
   workload.precision.weights = weights_.dtype();
   Program program = expand(forward(model_, workload));
+  std::map<std::int32_t, std::int64_t> positions;  // of the caches of each layer
   for (Tensor& tensor : program.tensors) {
     if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
+    const std::int64_t held = positions[tensor.scope.layer] = cache_sizes_.at(full_name(tensor)).positions;
     const Shape& s = tensor.shape;
-    tensor.shape = {s[0], {cache_sizes_.at(full_name(tensor)).positions, s[1].symbol}, s[2], s[3]};
+    tensor.shape = {s[0], {held, s[1].symbol}, s[2], s[3]};
+  }
+  // What is made of a cache has a place for each of its positions. (Those that a window lets a token see may lie
+  // anywhere in a ring.)
+  for (Tensor& tensor : program.tensors) {
+    Shape shape;
+    for (Dim dim : tensor.shape) {
+      if (dim.symbol == Symbol::keys) dim.size = positions.at(tensor.scope.layer);
+      shape.push(dim);
+    }
+    tensor.shape = shape;
   }
   return lower_for_cpu(program);
 }

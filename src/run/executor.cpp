@@ -71,6 +71,7 @@ Executor::Executor(Program program, const Weights& weights, const Resident& resi
         add_products(step, op, inputs, bind(op.outputs[0], weights, resident));
         step.follows_past |= follows(program_, op.outputs[0]);
       }
+      for (const Product& product : step.products) step.rows.push_back(product.rows);
     }
     steps_.push_back(std::move(step));
   }
@@ -156,7 +157,7 @@ void Executor::add_weight_gradient(Step& step, const Op& op, const View& dy, con
 
 void Executor::follow_past(Step& step, std::int64_t past) const {
   const std::int64_t keys = past + program_.workload.tokens;
-  for (Product& product : step.products) product.rows = keys;
+  for (std::size_t i = 0; i < step.products.size(); ++i) step.products[i].rows = std::min(step.rows[i], keys);
   const auto follow = [&](const TensorIds& ids, std::vector<View>& views) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
       if (ids[i] == no_tensor) continue;

@@ -46,7 +46,8 @@ class Executor {
     Kernel kernel = nullptr;  // null: `products`
     std::vector<View> inputs, outputs;
     std::vector<Product> products;
-    bool follows_past = false;  // some extent is that of the keys held
+    std::vector<std::int64_t> rows;  // of each product, as planned
+    bool follows_past = false;       // some extent is that of the keys held
     std::int64_t ops = 1;
     std::vector<std::size_t> sums_up;  // products that write the gradient of a parameter
   };
