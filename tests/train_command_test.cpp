@@ -89,7 +89,7 @@ TEST_F(TrainProgram, AnInterruptedAndResumedRunEndsWithTheSameBytes) {
 
 TEST_F(TrainProgram, AnInterruptGivesUpALongStepAndLeavesTheLastWholeOne) {
   if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
-  const pid_t child = start(quick("run", {"--accumulate", "1000000"}));
+  const pid_t child = start(quick("run", {"--accumulate", "20000"}));
   ASSERT_GT(child, 0);
   wait_until_it_catches_signals(child);
   std::this_thread::sleep_for(std::chrono::milliseconds(100));
@@ -215,6 +215,16 @@ TEST_F(TrainProgram, ASampleCannotControlTheTerminalItIsShownOn) {
   ASSERT_TRUE(std::any_of(sample.begin(), sample.end(), control));  // six steps do not teach it much
   EXPECT_FALSE(std::any_of(result.out.begin(), result.out.end(), control)) << result.out;
   EXPECT_NE(result.out.find("\uFFFD"), std::string::npos);
+}
+
+// Nothing would fill what it attends to.
+TEST_F(TrainProgram, RefusesAModelThatAttendsToAnEncoder) {
+  Json config = Json::parse(text_of(project_folder() + "/tests/data/tiny/gpt2/config.json"));
+  config["add_cross_attention"] = true;
+  put("config.json", config.dump());
+  expect_complaint({"train", path("config.json"), "--tokenizer", "bytes", "--steps", "1", "--out", path("run")}, 2,
+                   "attends to an encoder's output; only models without an encoder run, or train");
+  EXPECT_FALSE(fs::exists(folder_ / "run"));
 }
 
 TEST_F(TrainProgram, RefusesIdsPastTheVocabulary) {

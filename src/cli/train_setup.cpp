@@ -17,6 +17,7 @@
 #include "model/load.h"
 #include "model/read.h"
 #include "report/progress.h"
+#include "run/inputs.h"
 #include "text/load.h"
 #include "text/text_files.h"
 #include "text/tokenizer_json.h"
@@ -148,6 +149,7 @@ Asked asked_model(const TrainCommand& command) {
   const bool weights = holds_weights(name);
   if (weights) changes.context.reset();  // shorter windows, the same model
   const Model model = modify(described, changes);
+  check_no_encoder(model);
   if (weights && !(model == described))
     throw UsageError("a model with weights cannot be changed; leave the options out");
   Asked asked{model, weights, context.value_or(model.context)};

@@ -40,9 +40,7 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
   pool_.cancel_on(options_.cancel);
-  if (std::any_of(model_.layers.begin(), model_.layers.end(),
-                  [](const Layer& l) { return l.cross_attention.has_value(); }))
-    throw UsageError(fmt::format("{} attends to an encoder's output; only models without an encoder run", model_.name));
+  check_no_encoder(model_);
   // The longest chunk needs the most room in a windowed cache: window + chunk − 1.
   Workload workload = workload_of(Phase::prefill);
   workload.batch = options_.batch;

@@ -1,6 +1,10 @@
 // Positions as numbers and as sinusoids, and which rotary table is which.
 #include "run/inputs.h"
 
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <algorithm>
 #include <cmath>
 
 namespace reckon {
@@ -20,6 +24,14 @@ bool is_rope_table(const Tensor& tensor) {
 }
 
 }  // namespace
+
+void check_no_encoder(const Model& model) {
+  const bool encoder = std::any_of(model.layers.begin(), model.layers.end(),
+                                   [](const Layer& layer) { return layer.cross_attention.has_value(); });
+  if (!encoder) return;
+  throw UsageError(
+      fmt::format("{} attends to an encoder's output; only models without an encoder run, or train", model.name));
+}
 
 void fill_positions(const Model& model, const Tensor& tensor, std::int64_t past, std::int64_t tokens,
                     std::byte* memory) {

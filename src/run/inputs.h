@@ -11,6 +11,9 @@
 
 namespace reckon {
 
+// A model that attends to an encoder's output would need that as an input, which nothing gives: UsageError.
+void check_no_encoder(const Model& model);
+
 // `tensor` is an input for `tokens` tokens after `past`: positions or sinusoids are written to `memory`; others are
 // left.
 void fill_positions(const Model& model, const Tensor& tensor, std::int64_t past, std::int64_t tokens,

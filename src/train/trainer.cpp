@@ -89,6 +89,7 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
       scratch_(options_.threads),
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
+  check_no_encoder(model_);
   Program program = program_for(model_, options_, ranks_);
   Plan plan = plan_memory(program);
   check_memory(plan, weights_, options_);
