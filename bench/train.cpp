@@ -40,7 +40,7 @@ class Step {
     }
   }
   void run() {
-    trainer_.micro_step(ids_, labels_, 0, 1);
+    trainer_.compute_gradient(ids_, labels_);
     trainer_.update({});
   }
   Trainer& trainer() { return trainer_; }

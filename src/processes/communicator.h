@@ -29,7 +29,8 @@ class Communicator {
   // be touched before the finish_sum() that belongs to it: the first finishes what was started first.
   void start_sum(std::span<float> values);
   void finish_sum();
-  // Before the memory of sums that were never finished goes away. What is asked for afterwards is not answered.
+  // Before the memory of sums that were never finished goes away. Then the ranks are no longer in step, and every call
+  // that asks something of the others is an Error.
   void abandon_sums();
 
   void sum(std::span<double> values);           // in the order of ranks

@@ -43,9 +43,14 @@ struct Communicator::State {
     if (thread.joinable()) thread.join();
   }
 
+  [[noreturn]] static void refuse() {
+    throw Error("sums over the ranks were abandoned; nothing more can be asked of the other ranks");
+  }
+
   // Returns the job's number.
   std::int64_t add(std::function<void()> job) {
     const std::lock_guard lock(mutex);
+    if (ending) refuse();
     jobs.push_back(std::move(job));
     changed.notify_all();
     return ++asked;
@@ -53,7 +58,8 @@ struct Communicator::State {
 
   void wait_for(std::int64_t job) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return done >= job; });
+    changed.wait(lock, [&] { return done >= job || left; });
+    if (done < job) refuse();
   }
 
   void work() {
@@ -71,6 +77,9 @@ struct Communicator::State {
         changed.notify_all();
       }
     } catch (const Left&) {
+      const std::lock_guard lock(mutex);
+      left = true;
+      changed.notify_all();
     }
   }
 
@@ -125,7 +134,8 @@ struct Communicator::State {
   std::condition_variable changed;
   std::deque<std::function<void()>> jobs;
   std::int64_t asked = 0, done = 0;
-  bool ending = false;
+  bool ending = false;            // no further jobs
+  bool left = false;              // those that are left are not done
   std::deque<std::int64_t> sums;  // begun and not finished
   std::thread thread;             // the last, for it uses the others
 };
@@ -162,6 +172,7 @@ void Communicator::start_sum(std::span<float> values) {
 
 void Communicator::finish_sum() {
   if (size_ == 1) return;
+  if (state_->sums.empty()) throw Error("there is no sum over the ranks to finish");
   state_->wait_for(state_->sums.front());
   state_->sums.pop_front();
 }
@@ -170,6 +181,7 @@ void Communicator::abandon_sums() {
   if (size_ == 1 || state_->sums.empty()) return;
   state_->leaving = true;
   state_->end();
+  state_->sums.clear();
 }
 
 void Communicator::sum(std::span<double> values) {

@@ -65,7 +65,7 @@ Loop::Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress pr
   workload.causal = Causal::exact;
   step_flops_ = static_cast<double>(count(trainer.model(), workload).total().matmul) *
                 static_cast<double>(settings.accumulate * settings.ranks);
-  ids_.resize(static_cast<std::size_t>(settings.batch * settings.context));
+  ids_.resize(static_cast<std::size_t>(settings.accumulate * settings.batch * settings.context));
   labels_.resize(ids_.size());
   if (run_ != nullptr && progress_.step > 0) {
     for (const SavedStep& saved : saved_steps(run_->path())) {
@@ -105,22 +105,21 @@ bool Loop::cancelled() const {
 bool Loop::step() {
   const Settings& settings = identity_.settings;
   const Clock::time_point begin = Clock::now();
-  double loss = 0;
   DataPosition position = progress_.data;
   for (std::int64_t index = 0; index < settings.accumulate; ++index) {
-    data_.next(position, settings.batch, ids_.data(), labels_.data());
-    try {
-      loss += trainer_.micro_step(ids_, labels_, index, settings.accumulate);
-    } catch (const Cancelled&) {
-      return false;
-    }
+    const std::int64_t at = index * settings.batch * settings.context;
+    data_.next(position, settings.batch, ids_.data() + at, labels_.data() + at);
   }
-  loss /= static_cast<double>(settings.accumulate);
+  double loss = 0;
+  try {
+    loss = trainer_.compute_gradient(ids_, labels_);
+  } catch (const Cancelled&) {
+    return false;
+  }
   if (Communicator* ranks = trainer_.ranks()) {
-    double shared[2] = {loss / static_cast<double>(settings.ranks), cancelled() ? 1.0 : 0.0};
-    ranks->sum(shared);
-    loss = shared[0];
-    stop_ = shared[1] > 0;
+    double stops = cancelled() ? 1 : 0;
+    ranks->sum({&stops, 1});
+    stop_ = stops > 0;
   }
   if (!std::isfinite(loss)) stop_not_finite(loss);
 
@@ -133,7 +132,7 @@ bool Loop::step() {
   ++progress_.step;
 
   const double taken = seconds_since(begin);
-  const double tokens = static_cast<double>(settings.accumulate * settings.ranks) * static_cast<double>(ids_.size());
+  const double tokens = static_cast<double>(settings.ranks) * static_cast<double>(ids_.size());
   progress_.seconds += taken;
   const StepReport report{progress_.step,      settings.schedule.steps, loss, rate, norm, tokens / taken,
                           step_flops_ / taken, progress_.seconds};
@@ -173,9 +172,10 @@ void Loop::log_layers() {
   metrics_->add({{"kind", "layers"}, {"step", progress_.step}, {"parts", parts}});
 }
 
-// What goes on inside, on the batch of this step.
+// What goes on inside, on the last micro-step's batch.
 void Loop::log_statistics() {
-  trainer_.loss(ids_, labels_);
+  const auto size = static_cast<std::size_t>(identity_.settings.batch * identity_.settings.context);
+  trainer_.loss(std::span(ids_).last(size), std::span(labels_).last(size));
   nlohmann::ordered_json activations = nlohmann::ordered_json::array(), attention = activations;
   for (const LayerStatistics& layer : layer_statistics(trainer_)) {
     if (layer.rms > 0) {

@@ -72,8 +72,8 @@ class Loop {
   bool stop_ = false;  // a rank was cancelled, which all know
   double step_flops_ = 0;
   std::int64_t saved_step_ = -1;
-  std::filesystem::path saved_;  // the last checkpoint
-  std::vector<std::int32_t> ids_, labels_;
+  std::filesystem::path saved_;             // the last checkpoint
+  std::vector<std::int32_t> ids_, labels_;  // of a step: micro-steps × batch × context
 };
 
 // The mean loss over the first `windows` windows of the held-out part (rounded up to whole batches); 0: all of it.

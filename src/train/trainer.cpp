@@ -198,19 +198,40 @@ std::uint64_t Trainer::dropout_seed(std::int64_t index) const {
   return mixed(mixed(options_.seed + static_cast<std::uint64_t>(steps_)) + static_cast<std::uint64_t>(index));
 }
 
-double Trainer::micro_step(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels, std::int64_t index,
-                           std::int64_t count) {
-  fill(ids, labels);
-  TrainingStep step;
-  step.add = index > 0;
-  step.loss_scale = 1.0 / static_cast<double>(ranks_ != nullptr ? count * ranks_->size() : count);
-  if (ranks_ != nullptr) step.rank = ranks_->rank();
-  if (index == count - 1) step.ranks = ranks_;
-  step.drops = true;
-  step.seed = dropout_seed(index);
+double Trainer::compute_gradient(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels) {
+  const auto size = static_cast<std::size_t>(options_.batch * options_.tokens), count = ids.size() / size;
+  if (ids.empty() || ids.size() != count * size || labels.size() != ids.size()) {
+    throw UsageError(fmt::format("{} ids and {} labels for micro-steps of {} × {} tokens", grouped(ids.size()),
+                                 grouped(labels.size()), grouped(options_.batch), grouped(options_.tokens)));
+  }
+  const auto counted = [](std::span<const std::int32_t> some) {
+    return static_cast<double>(std::count_if(some.begin(), some.end(), [](std::int32_t label) { return label >= 0; }));
+  };
+  double all = counted(labels);
+  if (ranks_ != nullptr) ranks_->sum({&all, 1});
+  all = std::max(all, 1.0);
+  const double ranks = ranks_ != nullptr ? ranks_->size() : 1, micro_steps = static_cast<double>(count) * ranks;
   const Cancellable here(pool_, ranks_ == nullptr ? options_.cancel : nullptr);
-  executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
-  return loss_value();
+  double loss = 0;
+  for (std::size_t index = 0; index < count; ++index) {
+    const auto own = labels.subspan(index * size, size);
+    fill(ids.subspan(index * size, size), own);
+    TrainingStep step;
+    step.add = index > 0;
+    step.loss_scale = counted(own) / all;
+    if (ranks_ != nullptr) step.rank = ranks_->rank();
+    if (index == count - 1) step.ranks = ranks_;
+    step.drops = true;
+    step.seed = dropout_seed(static_cast<std::int64_t>(index));
+    executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
+    loss += loss_value() * (counted(own) * micro_steps / all);  // exactly 1 where all have as many labels
+  }
+  loss /= static_cast<double>(count);
+  if (ranks_ != nullptr) {
+    loss /= ranks;
+    ranks_->sum({&loss, 1});
+  }
+  return loss;
 }
 
 double Trainer::update(const Update& update) {

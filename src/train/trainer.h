@@ -27,8 +27,8 @@ struct TrainerOptions {
   DType precision = DType::float32;       // of the weights that products read and of activations
   double dropout = 0;
   std::uint64_t seed = 0;  // of dropout
-  // Set by another thread or a signal handler: micro_step() throws Cancelled, and what it began is as if it had never
-  // been. Ranks that train together do not: they would wait for each other. nullptr: nobody cancels.
+  // Set by another thread or a signal handler: compute_gradient() throws Cancelled, and what it began is as if it had
+  // never been. Ranks that train together do not: they would wait for each other. nullptr: nobody cancels.
   const std::atomic<bool>* cancel = nullptr;
 };
 
@@ -53,12 +53,11 @@ class Trainer {
   Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks = nullptr);
   ~Trainer();
 
-  // Forward and backward of micro-step `index` of `count`: the gradient of the mean over all of them is summed up, from
-  // zero at index 0. ids and labels are batch × tokens; a label of -1 is left out. Returns the mean loss. Of several
-  // ranks, each returns its own; the last micro-step begins to sum the gradients of all, which are not to be looked at
-  // before update().
-  double micro_step(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels, std::int64_t index,
-                    std::int64_t count);
+  // Forward and backward of a step, in one or more micro-steps: the gradient of the mean loss over all labels, those of
+  // other ranks too. ids and labels are micro-steps × batch × tokens; a label of -1 is left out. Returns that mean.
+  // Of several ranks, all have as many micro-steps; the last one begins to sum the gradients of all ranks, which are
+  // not to be looked at before update().
+  double compute_gradient(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels);
 
   // One step of AdamW with the gradient summed up. Returns its global norm before clipping. Nothing is changed when
   // that norm is not finite.

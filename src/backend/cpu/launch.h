@@ -61,7 +61,7 @@ struct Machine {
 // What a training step says to its kernels.
 struct TrainingStep {
   bool add = false;       // to the gradients of earlier micro-steps
-  double loss_scale = 1;  // of gradients: one over the number of micro-steps of all ranks
+  double loss_scale = 1;  // of gradients: this micro-step's share of the labels of all micro-steps and ranks
   double learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0, clip = 0;
   std::int64_t step = 0;          // counted from 1
   bool drops = false;             // dropout; evaluation has none
