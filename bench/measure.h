@@ -12,6 +12,9 @@ extern "C" void openblas_set_num_threads(int);
 
 namespace reckon {
 
+// Before anything is multiplied, as the program does it: our products use OpenBLAS where it has one thread.
+inline const bool one_thread = (openblas_set_num_threads(1), true);
+
 inline double seconds(auto&& body) {
   const auto begin = std::chrono::steady_clock::now();
   body();

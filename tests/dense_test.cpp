@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -354,6 +358,32 @@ TEST(FewRows, SideBySideGiveTheBitsOfEachAlone) {
       expect_right(before, together);
       expect_right(other_before, other);
     }
+}
+
+// In a process of its own, in which nobody has said how many threads OpenBLAS is to have: it would start some.
+TEST(BlasDeathTest, IsLeftAloneWhereTheProcessHasNotSetItToOneThread) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto product = [](int threads) {
+    Pool pool(threads);
+    Scratch scratch(threads);
+    Counters counters(threads);
+    const std::vector<float> x(64 * 32, 1.0f), w(48 * 32, 1.0f);
+    std::vector<float> y(64 * 48);
+    const Product whole{x.data(), 64, 32, {w.data(), DType::float32, 48, 32, 32, 1, 0, 0}, y.data(), 48, {}};
+    choose_many_rows(ManyRows::blas);
+    run_products(pool, {&whole, 1}, scratch, counters);
+    const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
+    const bool right = std::all_of(y.begin(), y.end(), [](float value) { return value == 32.0f; });
+    return right && std::distance(begin(tasks), end(tasks)) == threads;  // ours alone
+  };
+  const auto unset = [&] {
+    ::unsetenv("OPENBLAS_NUM_THREADS");
+    ::unsetenv("OMP_NUM_THREADS");
+    const bool done = product(2) && !have_blas() && std::getenv("OPENBLAS_NUM_THREADS") == nullptr;
+    std::exit(done ? 0 : 1);
+  };
+  EXPECT_EXIT(unset(), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(std::exit(product(2) ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
 TEST(DenseErrors, NameWeightsThatNoKernelReads) {

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 #include <string>
 #include <vector>
@@ -207,6 +208,10 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using reckon::cli::complain;
+  // OpenBLAS is to have one thread: those of the pool share out its work (backend/cpu/blas.cpp). It looks at these when
+  // it is opened, of which the second counts where it is built on OpenMP.
+  ::setenv("OPENBLAS_NUM_THREADS", "1", 1);
+  ::setenv("OMP_NUM_THREADS", "1", 1);
   std::signal(SIGPIPE, SIG_IGN);  // `reckon … | head` ends quietly
   std::signal(SIGXFSZ, SIG_IGN);  // and a file that may not grow is an error like others
   try {

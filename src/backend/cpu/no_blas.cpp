@@ -5,6 +5,8 @@ namespace reckon {
 
 bool have_blas() { return false; }
 
+std::string blas_name() { return ""; }
+
 void blas_tile(const Tile&, float*) {}
 
 }  // namespace reckon

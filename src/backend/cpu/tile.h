@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "backend/cpu/dense.h"
 
@@ -57,8 +58,10 @@ void gemm_tile(const Tile& tile, float* panel);
 bool gemm_is_faster(std::int64_t rows);
 
 // For many rows, by OpenBLAS on one thread: weights of float32 are read where they are, others are converted first.
-// A build without OpenBLAS has a twin that says so and does nothing; one with it says so where it is not installed.
+// A build without OpenBLAS has a twin that says so and does nothing; one with it says so where it is not installed, or
+// where this process has not set it to one thread (blas.cpp).
 bool have_blas();
+std::string blas_name();  // "OpenBLAS 0.3.21 … Zen …": its version, and the kernels that it chose for this processor
 void blas_tile(const Tile& tile, float* converted);
 
 // Tests and benchmarks choose between the two; not while products run. Automatic: the faster one.
