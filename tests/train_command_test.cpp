@@ -9,6 +9,7 @@
 
 #include "paths.h"
 #include "program_fixture.h"
+#include "train/run_folder.h"
 
 namespace reckon {
 namespace {
@@ -98,6 +99,33 @@ TEST_F(TrainProgram, AnInterruptGivesUpALongStepAndLeavesTheLastWholeOne) {
   EXPECT_EQ(result.code, 1);
   EXPECT_NE(result.err.find("reckon: interrupted after step 0, which is saved"), std::string::npos) << result.err;
   EXPECT_TRUE(fs::exists(folder_ / "run/checkpoints/step-000000/model.safetensors"));
+}
+
+TEST_F(TrainProgram, SaysWhereARunGoesOnWithOtherArithmeticThanItBeganWith) {
+  ASSERT_EQ(run(quick("run")).code, 0);
+  const fs::path saved = folder_ / "run/checkpoints/step-000006", copy = folder_ / "copy";
+  auto state = nlohmann::ordered_json::parse(text_of(saved / "training.json"));
+  ASSERT_FALSE(state["arithmetic"]["instruction_set"].get<std::string>().empty());
+  state.erase("files");
+  state.erase("hash");
+  fs::rename(saved, copy);
+  fs::remove(copy / "training.json");
+  const auto resumed = [&] {
+    fs::remove_all(folder_ / "run/checkpoints/step-000007");
+    RunFolder(folder_ / "run")
+        .save(
+            6, [&](const fs::path& to) { fs::copy(copy, to); }, state);
+    return run({"train", "--resume", "--out", path("run"), "--steps", "7"});
+  };
+  EXPECT_EQ(resumed().err, "");
+  state["arithmetic"] = {{"instruction_set", "Z80"}, {"openblas", "OpenBLAS 9 Zilog"}};
+  const Result elsewhere = resumed();
+  EXPECT_EQ(elsewhere.code, 0);
+  EXPECT_TRUE(elsewhere.err.starts_with("reckon: note: the checkpoint was made with Z80 and OpenBLAS 9 Zilog, and "))
+      << elsewhere.err;
+  EXPECT_EQ(std::count(elsewhere.err.begin(), elsewhere.err.end(), '\n'), 1);
+  state.erase("arithmetic");  // of a checkpoint from before it was written
+  EXPECT_EQ(resumed().err, "");
 }
 
 TEST_F(TrainProgram, SaysWhatDiffersWhereARunIsResumedWithAnother) {

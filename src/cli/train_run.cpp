@@ -196,6 +196,16 @@ Progress progress_of(const std::optional<Checkpoint>& checkpoint) {
   return checkpoint ? checkpoint->progress : Progress{};
 }
 
+// The promise of the same bytes holds where the arithmetic is the same.
+void note_other_arithmetic(const Checkpoint& checkpoint) {
+  const Arithmetic here = this_arithmetic();
+  if (!checkpoint.arithmetic || *checkpoint.arithmetic == here) return;
+  fmt::print(stderr,
+             "reckon: note: the checkpoint was made with {}, and this machine has {}: the run goes on, but to other "
+             "last bits than it would have come to there\n",
+             to_string(*checkpoint.arithmetic), to_string(here));
+}
+
 // As Loop::run(); signals ask it to save and come back.
 bool run_until_interrupted(Loop& loop) {
   const InterruptHandler handler;
@@ -220,6 +230,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   Setup setup = set_up(command, run.path(), ranks);
   shared_path(ranks, run.path());  // now the others find all that was prepared
   const std::optional<Checkpoint>& checkpoint = setup.checkpoint;
+  if (checkpoint) note_other_arithmetic(*checkpoint);
   const Settings& settings = setup.prepared.identity.settings;
   const Dataset& data = setup.data;
   Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command.threads),

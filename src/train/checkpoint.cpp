@@ -28,6 +28,16 @@ std::optional<double> optional_of(const Json& value) {
   return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
 }
 
+Json json_of(const Arithmetic& arithmetic) {
+  return {{"instruction_set", arithmetic.instruction_set},
+          {"openblas", arithmetic.openblas.empty() ? Json(nullptr) : Json(arithmetic.openblas)}};
+}
+
+Arithmetic arithmetic_of(const Json& json) {
+  const Json& openblas = json.at("openblas");
+  return {json.at("instruction_set").get<std::string>(), openblas.is_null() ? "" : openblas.get<std::string>()};
+}
+
 Json state_of(const Identity& identity, const Progress& progress) {
   return {{"format", format},
           {"step", progress.step},
@@ -39,6 +49,7 @@ Json state_of(const Identity& identity, const Progress& progress) {
           {"best_validation", json_of(progress.best_validation)},
           {"best_step", progress.best_step},
           {"data", identity.data},
+          {"arithmetic", json_of(this_arithmetic())},
           {"settings", to_json(identity.settings)}};
 }
 
@@ -90,6 +101,7 @@ Checkpoint read_checkpoint(const fs::path& folder) {
     progress.best_validation = optional_of(state.at("best_validation"));
     state.at("best_step").get_to(progress.best_step);
     state.at("data").get_to(checkpoint.identity.data);
+    if (state.contains("arithmetic")) checkpoint.arithmetic = arithmetic_of(state["arithmetic"]);
     checkpoint.identity.settings = settings_of(state.at("settings"));
   } catch (const Json::exception& error) {
     throw Error(fmt::format("{}: training.json is not as expected: {}", folder.string(), error.what()));

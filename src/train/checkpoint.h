@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "backend/cpu/arithmetic.h"
 #include "train/data.h"
 #include "train/run_folder.h"
 #include "train/settings.h"
@@ -37,6 +38,7 @@ struct Identity {
 
 struct Checkpoint {
   std::filesystem::path folder;
+  std::optional<Arithmetic> arithmetic;  // that made it; older ones do not say
   Progress progress;
   Identity identity;
 };
