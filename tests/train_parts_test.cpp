@@ -3,7 +3,10 @@
 #include <reckon/reckon.h>
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "folder_fixture.h"
 #include "model/changed_config.h"
@@ -13,6 +16,8 @@
 #include "report/page_chart.h"
 #include "report/text.h"
 #include "report/train_view.h"
+#include "report/training_page.h"
+#include "run/limits.h"
 #include "train/metrics.h"
 #include "train/settings.h"
 
@@ -105,10 +110,11 @@ TEST(ChangedConfig, SaysNanoGptsFormAndRefusesWhatTheFamilyCannotSay) {
 }
 
 TEST(TrainView, ThePanelFitsItsWidthAndDrawsACurveThatFalls) {
-  RunFacts facts{"mini-gpt", "run", 131392, 8, 32, 1, 100e9, 1 << 20, 1 << 20, 2 << 20, 3 << 20};
+  RunFacts facts{"mini-gpt", "run", 131392, 8, 32, 1, 1 << 20, 1 << 20, 2 << 20, 3 << 20};
   RunState state;
   state.now = {50, 100, 2.5, 1e-3, 0.7, 5000, 4e9, 3.2};
   state.flops_rate = 25e9;
+  state.limit = Spread{90e9, 100e9, 213e9};
   state.evaluation = EvaluationReport{40, 2.75, true};
   for (int i = 1; i <= 50; ++i) state.curve.points.emplace_back(i, 6 - 0.07 * i);
   state.curve.marks.emplace_back(40, 2.75);
@@ -119,8 +125,7 @@ TEST(TrainView, ThePanelFitsItsWidthAndDrawsACurveThatFalls) {
     EXPECT_LE(display_width(line), 100) << line;
     all += line + "\n";
   }
-  for (const char* part :
-       {"step 50 of 100", "2.5000", "2.7500 at step 40, the best", "25.0, 25% of this machine's 100"}) {
+  for (const char* part : {"step 50 of 100", "2.5000", "2.7500 at step 40, the best", "25.0, 25% of 90 to 213"}) {
     EXPECT_NE(all.find(part), std::string::npos) << part << "\n" << all;
   }
   // High at the left, low in the middle, nothing at the right.
@@ -128,6 +133,46 @@ TEST(TrainView, ThePanelFitsItsWidthAndDrawsACurveThatFalls) {
   const auto drawn = curve_lines(curve, 58, 4, false);
   EXPECT_TRUE(drawn[0].substr(drawn[0].find("┤") + 3).starts_with("⠈")) << drawn[0];
   EXPECT_EQ(display_width(drawn[3].substr(drawn[3].find("┤") + 3)), 50);
+}
+
+TEST(Limit, IsMeasuredAtOnceAndThenForAHundredthOfTheTime) {
+  using namespace std::chrono_literals;
+  int pieces = 0;
+  Limit limit([&] {
+    std::this_thread::sleep_for(2ms);
+    return static_cast<double>(++pieces);
+  });
+  EXPECT_EQ(limit.turn(), 2);  // the first piece only warms up
+  EXPECT_EQ(limit.turn(), std::nullopt);
+  std::this_thread::sleep_for(100ms);
+  EXPECT_EQ(limit.turn(), std::nullopt);  // 2 ms are more than a hundredth of 100
+  const auto begin = std::chrono::steady_clock::now();
+  while (!limit.turn() && std::chrono::steady_clock::now() - begin < 30s) std::this_thread::sleep_for(1ms);
+  EXPECT_EQ(pieces, 3);
+  EXPECT_FALSE(limit.spread());
+  EXPECT_FALSE(spread_of({1, 2}));
+  const std::optional<Spread> spread = spread_of({7, 1, 4, 5, 3});
+  ASSERT_TRUE(spread);
+  EXPECT_EQ(spread->least, 1);
+  EXPECT_EQ(spread->median, 4);
+  EXPECT_EQ(spread->most, 7);
+}
+
+TEST(TrainingPage, ShowsTheLimitWithItsSpreadWhereItWasMeasuredThreeTimes) {
+  std::vector<nlohmann::ordered_json> lines = {
+      {{"kind", "run"},
+       {"model", "m"},
+       {"step_matmul_flops", 1e9},
+       {"limit_gflops_per_second", 300},
+       {"bytes", {{"weights", 1}, {"gradients", 1}, {"moments", 1}, {"arena", 1}}}},
+      {{"kind", "step"}, {"step", 1}, {"loss", 2}, {"gflops_per_second", 50}, {"tokens_per_second", 1}, {"seconds", 1}},
+      {{"kind", "limit"}, {"step", 1}, {"gflops_per_second", 90}},
+      {{"kind", "limit"}, {"step", 1}, {"gflops_per_second", 210}}};
+  EXPECT_EQ(training_page(lines).find("of one large product"), std::string::npos);
+  lines.push_back({{"kind", "limit"}, {"step", 1}, {"gflops_per_second", 100}});
+  const std::string page = training_page(lines);
+  EXPECT_NE(page.find("50% of one large product: 90 to 210"), std::string::npos) << page;
+  EXPECT_NE(page.find("measured 3 times in between: 90 to 210 GFLOP/s"), std::string::npos);
 }
 
 TEST(TrainView, WithoutATerminalThereIsALineOfTheFirstStepOfTheLastAndEveryTenSeconds) {

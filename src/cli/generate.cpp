@@ -39,24 +39,8 @@ struct GenerateOptions {
   Output output;
 };
 
-// FLOPs of the prefill as benchmarks rate it: causal pairs only, the last logits only.
-double prefill_flops(const Model& model, std::int64_t tokens) {
-  Workload workload = workload_of(Phase::prefill);
-  workload.tokens = tokens;
-  workload.causal = Causal::exact;
-  return static_cast<double>(count(model, workload).total().matmul);
-}
-
 std::string tokens_text(std::int64_t tokens) {
   return fmt::format("{} {}", grouped(tokens), tokens == 1 ? "token" : "tokens");
-}
-
-// Of the nearer one: multiplying, or reading weights.
-std::string share_of_limit(const MachineLimits& limits, double flops, double bytes, double seconds) {
-  const double multiplying = flops / limits.product_flops_per_second;
-  const double reading = limits.read_bytes_per_second > 0 ? bytes / limits.read_bytes_per_second : 0;
-  return fmt::format(" ({} of the {} limit)", percent(std::max(multiplying, reading) / seconds, 0),
-                     multiplying > reading ? "product" : "read");
 }
 
 // Bytes of weights that one token needs: of a mixture, those of the chosen experts.
@@ -66,26 +50,20 @@ double active_bytes(const Engine& engine) {
          static_cast<double>(parameters.total);
 }
 
-// With the shares of what this machine can do, where the run was long enough to be worth measuring that.
-void say_pace(Engine& engine, const Pace& pace) {
-  constexpr double worthwhile = 0.2;  // seconds
-  std::optional<MachineLimits> limits;
-  if (!interrupted() && pace.prefill_seconds + pace.decode_seconds >= worthwhile) limits = measure_limits(engine);
+// Decoding beside its limit, where that could be measured in between: every token reads all weights that it needs.
+void say_pace(const Engine& engine, const Pace& pace, const std::optional<Spread>& reading) {
   std::string line;
-  if (pace.prefill_seconds > 0 && pace.prefill_tokens > 0) {
-    const auto tokens = static_cast<double>(pace.prefill_tokens);
-    line += fmt::format("prefill {}, {:.1f} tokens/s", tokens_text(pace.prefill_tokens), tokens / pace.prefill_seconds);
-    if (limits && pace.prefill_tokens <= engine.options().capacity) {  // more: the window slid, and it was several
-      const double bytes = std::min(static_cast<double>(engine.weights().bytes()), tokens * active_bytes(engine));
-      line += share_of_limit(*limits, prefill_flops(engine.model(), pace.prefill_tokens), bytes, pace.prefill_seconds);
-    }
-  }
-  if (pace.decode_seconds > 0 && pace.decode_tokens > 0) {
-    const auto tokens = static_cast<double>(pace.decode_tokens);
-    line += fmt::format("{}decode {}, {:.1f} tokens/s", line.empty() ? "" : " · ", tokens_text(pace.decode_tokens),
-                        tokens / pace.decode_seconds);
-    if (limits && limits->read_bytes_per_second > 0)
-      line += share_of_limit(*limits, 0, tokens * active_bytes(engine), pace.decode_seconds);
+  const auto add = [&](const char* what, std::int64_t tokens, double seconds) {
+    if (tokens == 0 || seconds <= 0) return;
+    line += fmt::format("{}{} {}, {:.1f} tokens/s", line.empty() ? "" : " · ", what, tokens_text(tokens),
+                        static_cast<double>(tokens) / seconds);
+  };
+  add("prefill", pace.prefill_tokens, pace.prefill_seconds);
+  add("decode", pace.decode_tokens, pace.decode_seconds);
+  if (reading && reading->median > 0 && pace.decode_tokens > 0) {
+    const double rate = static_cast<double>(pace.decode_tokens) * active_bytes(engine) / pace.decode_seconds;
+    line += fmt::format(" ({} of reading the weights at {:.1f} to {:.1f} GB/s)", percent(rate / reading->median, 0),
+                        reading->least / 1e9, reading->most / 1e9);
   }
   if (!line.empty()) fmt::print(stderr, "{}\n", line);
 }
@@ -193,8 +171,14 @@ void run(const GenerateOptions& asked) {
     };
   }
   Stream stream(speaker, prompt, asked.stops, write);
-  const Generated generated =
-      generate(engine, prompt, generation, [&](const Token& token) { return stream.add(token.id); });
+  Limit reading(read_limit(engine));
+  const Generated generated = generate(engine, prompt, generation, [&](const Token& token) {
+    try {
+      reading.turn();
+    } catch (const Cancelled&) {  // so will be the next token
+    }
+    return stream.add(token.id);
+  });
   if (report) {
     write_report(generation_document(prompt, generated, {speaker, asked.stops, generation.beams > 1}), asked.output);
   } else {
@@ -209,7 +193,7 @@ void run(const GenerateOptions& asked) {
     if (!at_once) write_file(asked.output.file, kept);
   }
   engine.set_profile(nullptr);
-  say_pace(engine, generated.pace);
+  say_pace(engine, generated.pace, reading.spread());
   if (!asked.profile.empty()) {
     write_file(asked.profile, chrome_trace(profile));
     const std::string table = render(profile_document(profile), Format::table, {});

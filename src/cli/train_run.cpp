@@ -61,15 +61,12 @@ RunFacts facts_of(Trainer& trainer, const Settings& settings, const fs::path& fo
   facts.gradient_bytes = facts.parameters * 4;
   facts.moment_bytes = facts.parameters * 8;
   facts.arena_bytes = trainer.executor().plan().arena;
-  Scratch scratch(trainer.pool().threads());
-  Counters counters(trainer.pool().threads());
-  Machine machine{trainer.pool(), scratch, counters};
-  facts.limit_flops_per_second = measure_product_limit(machine);
   return facts;
 }
 
 // The first line of the metrics, and of each time that the run is resumed: what was chosen, and what is predicted.
-Json first_line(const RunFacts& facts, const Settings& settings, const Dataset& data, const Loop& loop) {
+Json first_line(const RunFacts& facts, const Settings& settings, const Dataset& data, const Loop& loop,
+                std::optional<double> limit) {
   return {{"kind", "run"},
           {"step", loop.progress().step},
           {"model", facts.name},
@@ -78,7 +75,7 @@ Json first_line(const RunFacts& facts, const Settings& settings, const Dataset& 
           {"training_tokens", data.training_tokens()},
           {"validation_tokens", data.validation_tokens()},
           {"step_matmul_flops", loop.step_flops()},
-          {"limit_gflops_per_second", facts.limit_flops_per_second / 1e9},
+          {"limit_gflops_per_second", limit ? Json(*limit / 1e9) : Json(nullptr)},
           {"bytes",
            {{"weights", facts.weight_bytes},
             {"gradients", facts.gradient_bytes},
@@ -245,10 +242,24 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   TrainView view(facts, this_terminal(), live, write_text);
   if (checkpoint) view.recall(read_metrics(run.metrics()));
 
+  // What one large product reaches on the same threads, in turns with the steps. Of several ranks, one alone would
+  // measure itself against those that wait for it.
+  Scratch scratch(trainer.pool().threads());
+  Counters counters(trainer.pool().threads());
+  Machine machine{trainer.pool(), scratch, counters};
+  Limit limit(product_limit(machine));
+  const bool alone = ranks.size() == 1;
+
   fs::path saved;
   std::string sample;
   LoopEvents events;
-  events.step = [&](const StepReport& report) { view.step(report); };
+  events.step = [&](const StepReport& report) {
+    view.step(report);
+    const std::optional<double> rate = alone ? limit.turn() : std::nullopt;
+    if (!rate) return;
+    metrics.add({{"kind", "limit"}, {"step", report.step}, {"gflops_per_second", *rate / 1e9}});
+    view.limit(limit.spread());
+  };
   events.evaluation = [&](const EvaluationReport& report) { view.evaluation(report); };
   events.saved = [&](std::int64_t, const fs::path& folder) { saved = folder; };
   if (data.tokenizer() != nullptr) {
@@ -256,7 +267,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
     events.sampled = [&](std::int64_t, const std::string& text) { sample = text; };
   }
   Loop loop(trainer, data, setup.prepared.identity, from, &run, &metrics, events);
-  metrics.add(first_line(facts, settings, data, loop));
+  metrics.add(first_line(facts, settings, data, loop, alone ? limit.turn() : std::nullopt));
   if (!live) {
     write_text(fmt::format("{} · {} parameters · {} · {}{}\n", facts.name, grouped(facts.parameters),
                            data.description(), run.path().string(),

@@ -30,10 +30,11 @@ class Paint {
   bool color_;
 };
 
-std::string limit_share(const RunFacts& facts, double rate) {
-  if (facts.limit_flops_per_second <= 0) return "";
-  return fmt::format(", {} of this machine's {:.0f}", percent(rate / facts.limit_flops_per_second, 0),
-                     facts.limit_flops_per_second / 1e9);
+// Beside what one large product reaches in between.
+std::string limit_share(const RunState& state) {
+  if (!state.limit) return "";
+  return fmt::format(", {} of {:.0f} to {:.0f}", percent(state.flops_rate / state.limit->median, 0),
+                     state.limit->least / 1e9, state.limit->most / 1e9);
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ std::vector<std::string> train_panel(const RunFacts& facts, const RunState& stat
   lines.push_back(
       pair("rate", fmt::format("{:.2e}", now.learning_rate), "gradient", fmt::format("{:.3f}", now.gradient_norm)));
   lines.push_back(pair("tokens/s", grouped(static_cast<std::int64_t>(state.rate)), "GFLOP/s",
-                       fmt::format("{:.1f}{}", state.flops_rate / 1e9, limit_share(facts, state.flops_rate))));
+                       fmt::format("{:.1f}{}", state.flops_rate / 1e9, limit_share(state))));
   const std::int64_t total = facts.weight_bytes + facts.gradient_bytes + facts.moment_bytes + facts.arena_bytes;
   lines.push_back(paint(faint, padded("memory", 12)) + paint(bold, binary_bytes(total)) +
                   paint(faint, fmt::format(": weights {}, gradients {}, moments {}, activations {}",

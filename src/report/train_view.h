@@ -13,6 +13,7 @@
 
 #include "report/curve.h"
 #include "report/document.h"
+#include "run/limits.h"
 #include "train/loop.h"
 
 namespace reckon {
@@ -22,7 +23,6 @@ struct RunFacts {
   std::string name, folder;
   std::int64_t parameters = 0;
   std::int64_t batch = 0, context = 0, accumulate = 1;
-  double limit_flops_per_second = 0;  // of one large product on this machine
   std::int64_t weight_bytes = 0, gradient_bytes = 0, moment_bytes = 0, arena_bytes = 0;
 };
 
@@ -30,6 +30,7 @@ struct RunFacts {
 struct RunState {
   StepReport now;
   double rate = 0, flops_rate = 0;  // tokens and FLOPs a second, over the last steps
+  std::optional<Spread> limit;      // FLOPs a second of one large product, in turns with the steps
   std::optional<double> left_seconds;
   std::optional<EvaluationReport> evaluation;
   Curve curve;
@@ -52,6 +53,7 @@ class TrainView {
   void recall(const std::vector<nlohmann::ordered_json>& metrics);  // of a run that is resumed
   void step(const StepReport& report);
   void evaluation(const EvaluationReport& report);
+  void limit(const std::optional<Spread>& flops_per_second) { state_.limit = flops_per_second; }
   void finish();  // shows the last state and leaves it
 
  private:

@@ -12,6 +12,7 @@
 #include "report/page_chart.h"
 #include "report/text.h"
 #include "report/training_style.h"
+#include "run/limits.h"
 
 namespace reckon {
 namespace {
@@ -60,6 +61,7 @@ class Page {
       if (kind == "layers") layers_.push_back(&line);
       if (kind == "statistics") statistics_.push_back(&line);
       if (kind == "sample") samples_.push_back(&line);
+      if (kind == "limit") limits_.push_back(number(line, "gflops_per_second"));
       if (kind == "end") end_ = line;
     }
   }
@@ -103,7 +105,8 @@ class Page {
     if (steps_.empty()) return "<p>No step is done yet.</p>";
     const Json& last = *steps_.back();
     const Json chosen = run_.value("settings", Json::object());
-    const double seconds = number(last, "seconds"), limit = number(run_, "limit_gflops_per_second");
+    const double seconds = number(last, "seconds");
+    const std::optional<Spread> limit = spread_of(limits_);
     std::string out = "<div class=\"cards\">";
     out += card("steps", grouped(static_cast<std::int64_t>(number(last, "step"))),
                 fmt::format("of {}", grouped(static_cast<std::int64_t>(number(chosen, "steps")))));
@@ -120,9 +123,9 @@ class Page {
                 fmt::format("{} tokens to learn from", compact(number(run_, "training_tokens"))));
     out += card("tokens/s", grouped(std::round(rate("tokens_per_second"))), fmt::format("{:.0f} s in all", seconds));
     out += card("GFLOP/s", fmt::format("{:.1f}", rate("gflops_per_second")),
-                std::isfinite(limit)
-                    ? fmt::format("{} of one large product", percent(rate("gflops_per_second") / limit, 0))
-                    : "");
+                limit ? fmt::format("{} of one large product: {:.0f} to {:.0f}",
+                                    percent(rate("gflops_per_second") / limit->median, 0), limit->least, limit->most)
+                      : "");
     return out + "</div>\n";
   }
 
@@ -245,8 +248,8 @@ class Page {
 
   std::string cost() const {
     if (steps_.empty() || !run_.contains("bytes")) return "";
-    const double flops_of_step = number(run_, "step_matmul_flops"),
-                 limit = number(run_, "limit_gflops_per_second") * 1e9;
+    const double flops_of_step = number(run_, "step_matmul_flops");
+    const std::optional<Spread> limit = spread_of(limits_);
     const double measured_rate = rate("gflops_per_second") * 1e9;
     const auto row = [](const std::string& name, const std::string& predicted, const std::string& measured,
                         const std::string& note) {
@@ -255,9 +258,12 @@ class Page {
     const auto milliseconds = [](double seconds) { return fmt::format("{} ms", grouped(seconds * 1e3)); };
     std::string out = "<h2>Cost</h2><table><tr><th></th><th>predicted</th><th>measured</th><th></th></tr>";
     out += row("matrix products of a step", flops(flops_of_step), "", "logical, causality exact");
-    if (std::isfinite(limit) && measured_rate > 0) {
-      out += row("time of a step", milliseconds(flops_of_step / limit), milliseconds(flops_of_step / measured_rate),
-                 fmt::format("at the rate of one large product; {} of it reached", percent(measured_rate / limit, 0)));
+    if (limit && measured_rate > 0) {
+      const double best = limit->median * 1e9;
+      out += row("time of a step", milliseconds(flops_of_step / best), milliseconds(flops_of_step / measured_rate),
+                 fmt::format("at the rate of one large product, measured {} times in between: {:.0f} to {:.0f} "
+                             "GFLOP/s; {} of their median reached",
+                             limits_.size(), limit->least, limit->most, percent(measured_rate / best, 0)));
     }
     const Json& bytes = run_["bytes"];
     const double arena = number(bytes, "arena"), high = number(end_, "arena_high_water_bytes");
@@ -298,6 +304,7 @@ class Page {
 
   Json run_ = Json::object(), end_ = Json::object();
   std::vector<const Json*> steps_, evaluations_, layers_, statistics_, samples_;
+  std::vector<double> limits_;  // GFLOP/s of one large product, in turns with the steps
 };
 
 }  // namespace

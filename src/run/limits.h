@@ -1,25 +1,54 @@
-// What this machine can do at best, measured: how fast it reads these weights, and how fast it multiplies.
+// What this machine can do at best, measured in turns with the run that is held against it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "run/engine.h"
 
 namespace reckon {
 
-struct MachineLimits {
-  double read_bytes_per_second = 0;     // over the weights, on all threads
-  double product_flops_per_second = 0;  // of a product of 1024 × 3072 × 768 in float32
+struct Spread {
+  double least = 0, median = 0, most = 0;
 };
 
-// Bytes per second that the threads read of these stretches together, best of 1, 2 and 4 places side by side.
+// None of fewer than three: they say nothing about what lies between them.
+std::optional<Spread> spread_of(std::vector<double> rates);
+
+// A machine that others share, or that gets hot, is twice as fast in one second as in the next. So a limit is measured
+// again and again, a piece at a time between pieces of the run, on the threads of the run.
+class Limit {
+ public:
+  using Measure = std::function<double()>;  // one piece; returns the rate, a second
+
+  explicit Limit(Measure measure) : measure_(std::move(measure)) {}
+
+  // Between two pieces of the run: measures, as often as takes a hundredth of the time, and returns the rate where it
+  // did. The first turn always does.
+  std::optional<double> turn();
+
+  std::optional<Spread> spread() const { return spread_of(rates_); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Measure measure_;
+  Clock::time_point next_{};
+  std::vector<double> rates_;
+};
+
+// FLOP/s of a product of 1024 × 3072 × 768 in float32. `machine` must outlive what is returned.
+Limit::Measure product_limit(Machine& machine);
+
+// Bytes per second that the engine's threads read of its weights, best of 1, 2 and 4 places side by side. A piece is up
+// to 64 MiB for each of these, from where the piece before it ended. `engine` must outlive what is returned.
+Limit::Measure read_limit(Engine& engine);
+
+// The same of all of these stretches.
 double measure_read_limit(Pool& pool, std::span<const std::span<const std::byte>> stretches);
-
-// Of such a product.
-double measure_product_limit(Machine& machine);
-
-// Takes about a tenth of a second.
-MachineLimits measure_limits(Engine& engine);
 
 }  // namespace reckon
