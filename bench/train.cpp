@@ -1,12 +1,15 @@
 // A training step against limits measured in the same run, interleaved.
 //   gpt2      forward, backward and AdamW in float32, beside OpenBLAS' own rate on 1024 × 3072 × 768
 //   mini-gpt  1,000 steps of 8 × 32 tokens, and the share of them that is spent outside kernels
-// Usage: bench_train [rounds] [profile]: prints the rows of a Markdown table, or where the time of a step goes.
+// Usage: bench_train [ROUNDS]                        the rows of a Markdown table
+//        bench_train profile                         where the time of a step goes
+//        bench_train step BATCH TOKENS THREADS N     the median of N steps of gpt2 in seconds, as a peer prints its own
 #include <fmt/format.h>
 #include <reckon/reckon.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "measure.h"
 #include "model/load.h"
 #include "report/run.h"
+#include "threads/thread_count.h"
 #include "train/trainer.h"
 
 namespace {
@@ -69,20 +73,29 @@ void print_profile(Step& step) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::atoi(argv[1]) : 5;
+  const std::string what = argc > 1 ? argv[1] : "5";
+  const int rounds = std::atoi(what.c_str()), all = thread_count(0);
   const Model gpt2 = find_preset("gpt2"), mini = find_preset("mini-gpt");
   struct Shape {
     const Model& model;
     std::int64_t batch, tokens;
   };
-  if (argc > 2) {
+  if (what == "step" && argc == 6) {
+    Step step(gpt2, std::atoi(argv[2]), std::atoi(argv[3]), std::atoi(argv[4]));
+    step.run();
+    std::vector<double> times;
+    for (int i = 0; i < std::atoi(argv[5]); ++i) times.push_back(seconds([&] { step.run(); }));
+    fmt::print("{}\n", median(times));
+    return 0;
+  }
+  if (what == "profile") {
     for (const Shape& s : {Shape{gpt2, 1, 1024}, Shape{gpt2, 4, 64}, Shape{mini, 8, 32}}) {
-      Step step(s.model, s.batch, s.tokens, 2);
+      Step step(s.model, s.batch, s.tokens, all);
       print_profile(step);
     }
     return 0;
   }
-  for (int threads : {1, 2}) {
+  for (int threads : std::set{1, all}) {
     for (const Shape& s : {Shape{gpt2, 1, 1024}, Shape{gpt2, 4, 64}}) {
       Step step(s.model, s.batch, s.tokens, threads);
       step.run();
