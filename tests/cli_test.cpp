@@ -71,6 +71,49 @@ TEST_F(ProgramTest, GivesEveryCountAsAnIntegerThatAddsUp) {
   }
 }
 
+TEST_F(ProgramTest, ShowsCacheTrafficAndTrainingStateEverywhere) {
+  // llama-3-8b: 131,072 bytes a token and 1 GiB at 8,192 tokens in bfloat16; 16 bytes a parameter to train in float32
+  const std::int64_t parameters = 8030261248;
+  const auto expect_cache = [](const Json& report, std::int64_t scale) {
+    EXPECT_EQ(report.at("cache").at("bytes_per_token"), 131072 * scale);
+    EXPECT_EQ(report.at("cache").at("bytes"), (std::int64_t{1} << 30) * scale);
+    EXPECT_FALSE(report.contains("state"));
+    const Json& bytes = report.at("bytes");
+    EXPECT_GT(bytes.at("read").get<std::int64_t>(), 0);
+    EXPECT_GT(bytes.at("written").get<std::int64_t>(), 0);
+    EXPECT_GT(bytes.at("flops_per_byte").get<double>(), 0);
+  };
+  const auto expect_state = [&](const Json& report) {
+    EXPECT_EQ(report.at("state").at("weights"), 4 * parameters);
+    EXPECT_EQ(report.at("state").at("gradients"), 4 * parameters);
+    EXPECT_EQ(report.at("state").at("moments"), 8 * parameters);
+    EXPECT_FALSE(report.contains("cache"));
+  };
+  const Json count = json({"count", "llama-3-8b"});
+  expect_cache(count, 1);
+  EXPECT_DOUBLE_EQ(count.at("bytes").at("flops_per_byte").get<double>(),
+                   count.at("flops").at("total").get<double>() /
+                       (count.at("bytes").at("read").get<double>() + count.at("bytes").at("written").get<double>()));
+  expect_cache(json({"count", "llama-3-8b", "--phase", "decode", "--precision", "float32"}), 2);
+  expect_cache(json({"compare", "gpt2", "llama-3-8b", "--phase", "decode", "--past", "8191", "--context", "8k"})
+                   .at("models")
+                   .at(1),
+               1);
+  expect_cache(json({"sweep", "llama-3-8b", "--tokens", "4k..8k"}).at("points").at(1), 1);
+  expect_state(json({"count", "llama-3-8b", "--phase", "train"}));
+  expect_state(json({"compare", "gpt2", "llama-3-8b", "--phase", "train", "--tokens", "8"}).at("models").at(1));
+  expect_state(json({"sweep", "llama-3-8b", "--phase", "train", "--batch", "1..2"}).at("points").at(1));
+  const std::string text = run({"count", "llama-3-8b"}).out,
+                    sweep = run({"sweep", "llama-3-8b", "--tokens", "4k..8k"}).out;
+  EXPECT_NE(text.find("131,072 bytes a token; 1.00 GiB for 8,192 tokens in bfloat16"), std::string::npos) << text;
+  for (const char* part : {"KV cache", "FLOP/byte", "1.00 GiB"}) EXPECT_NE(sweep.find(part), std::string::npos) << part;
+  for (const char* row : {"KV cache of a token", "bytes read", "bytes written", "FLOP per byte"})
+    EXPECT_NE(run({"compare", "gpt2", "llama-3-8b"}).out.find(row), std::string::npos) << row;
+  expect_complaint({"count", "gpt2", "--precision", "int3"}, 2,
+                   "--precision is 'int3'; expected one of: float32 bfloat16");
+  expect_complaint({"count", "gpt2", "--precision", "bfloat16", "--phase", "train"}, 2, "expected float32");
+}
+
 TEST_F(ProgramTest, SplitsTrainingIntoForwardAndBackward) {
   const Json report = json({"count", "cs336-gpt2-xl", "--phase", "train"});
   const Json& flops = report.at("flops");

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 
+#include "count/cache.h"
 #include "count/growth.h"
 #include "count/ledger.h"
 #include "files/read_text.h"
@@ -319,14 +320,14 @@ TEST(Growth, doubled_sizes_grow_as_the_terms_do) {
 
 TEST(Growth, a_cache_grows_until_its_windows_are_full) {
   // gpt2: 12 layers, a key and a value of 768 each, 2 bytes.
-  EXPECT_EQ(cache_cost(load_model("gpt2")).first_token, 12 * 2 * 768 * 2);
-  EXPECT_EQ(cache_cost(load_model("gpt2")).full, 1024 * 12 * 2 * 768 * 2);
+  EXPECT_EQ(full_cache_cost(load_model("gpt2")).first_token, 12 * 2 * 768 * 2);
+  EXPECT_EQ(full_cache_cost(load_model("gpt2")).total, 1024 * 12 * 2 * 768 * 2);
   // gemma-2-9b: 42 layers of 8 heads of 256; half of them stop at 4,096 of 8,192.
-  const CacheCost gemma = cache_cost(load_model("gemma-2-9b"));
+  const CacheCost gemma = full_cache_cost(load_model("gemma-2-9b"));
   EXPECT_EQ(gemma.first_token, 42 * 2 * 8 * 256 * 2);
   EXPECT_EQ(gemma.last_token, gemma.first_token / 2);
   // deepseek-v3: one latent of 512 and one rotated key of 64 in each of 61 layers.
-  EXPECT_EQ(cache_cost(load_model("deepseek-v3")).first_token, 61 * (512 + 64) * 2);
+  EXPECT_EQ(full_cache_cost(load_model("deepseek-v3")).first_token, 61 * (512 + 64) * 2);
 }
 
 }  // namespace

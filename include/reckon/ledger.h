@@ -51,6 +51,15 @@ struct WorkTotals {
   Count matmul, elementwise;        // FLOPs
   Count read, read_least, written;  // bytes
   Count flops() const { return matmul + elementwise; }
+  // Arithmetic intensity: FLOPs over the bytes read and written; the most where the fewest bytes are read.
+  double flops_per_byte() const;
+  double flops_per_byte_most() const;
+};
+
+// Bytes that last from one step of training to the next, in the workload's precision; 0 in other phases.
+struct TrainingState {
+  Count weights, gradients, moments;
+  Count total() const { return weights + gradients + moments; }
 };
 
 struct Ledger {
@@ -61,6 +70,7 @@ struct Ledger {
   std::vector<WorkEntry> work;
   ParameterTotals parameter_totals;
   WorkTotals forward, backward, optimizer;
+  TrainingState state;
 
   WorkTotals total() const;
 };

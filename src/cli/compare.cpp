@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "report/compare.h"
+#include "report/memory.h"
 
 namespace reckon::cli {
 namespace {
@@ -27,7 +28,8 @@ void run(const CompareOptions& asked) {
     Model model = modify(load_model(name), setting.changes);
     Ledger ledger = count(model, setting.workload);
     note_past_context(model, ledger.workload);
-    compared.push_back({std::move(model), std::move(ledger)});
+    std::optional<CacheCost> cache = cache_of(model, ledger);
+    compared.push_back({std::move(model), std::move(ledger), cache});
   }
   write_report(compare_document(compared), asked.output);
 }
@@ -42,6 +44,7 @@ void add_compare(CLI::App& program) {
                                   "  reckon compare mistral-7b-v0.1 mixtral-8x7b --format markdown --output table.md");
   add_models_argument(command, asked->models);
   add_workload(command, asked->options);
+  add_precision(command, asked->options);
   add_modifiers(command, asked->options);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

@@ -76,6 +76,7 @@ void add_count(CLI::App& program) {
   command.add_option("--train-tokens", asked->train_tokens, "tokens of a whole training, for its compute")
       ->type_name("D");
   add_workload(command, asked->options);
+  add_precision(command, asked->options);
   add_modifiers(command, asked->options);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

@@ -89,6 +89,25 @@ bool is_choice(const std::string& word, std::string_view choices) {
   return false;
 }
 
+// "a|b|c" in a sentence: "a b c".
+std::string listed(std::string choices) {
+  std::replace(choices.begin(), choices.end(), '|', ' ');
+  return choices;
+}
+
+constexpr const char* precisions = "float32|bfloat16";
+
+// FLOPs are the same in any; bytes are not.
+void set_precision(Workload& workload, const std::string& word) {
+  if (!word.empty() && !is_choice(word, precisions))
+    throw UsageError(fmt::format("--precision is {}; expected one of: {}", quote(word), listed(precisions)));
+  const bool train = workload.phase == Phase::train;
+  if (train && word == "bfloat16")
+    throw UsageError("--precision is bfloat16 in --phase train; expected float32, in which a training step is counted");
+  const DType type = word == "float32" || train ? DType::float32 : DType::bfloat16;
+  workload.precision.weights = workload.precision.activations = workload.precision.cache = type;
+}
+
 void add_shared(CLI::App& command, Options& options, bool model, const std::string& group) {
   const auto add_words = [&] {
     for (std::size_t i = 0; i < n_words; ++i) {
@@ -145,15 +164,22 @@ void add_modifiers(CLI::App& command, Options& options) {
 
 void add_workload(CLI::App& command, Options& options) { add_shared(command, options, of_workload, "Workload"); }
 
+void add_precision(CLI::App& command, Options& options) {
+  command
+      .add_option("--precision", options.precision,
+                  "of weights, activations and cache (bfloat16; training is counted in float32)")
+      ->type_name(precisions)
+      ->group("Workload");
+}
+
 Setting read_options(const Options& options) {
   Setting setting;
   for (std::size_t i = 0; i < n_words; ++i) {
     const std::string& word = options.words[i];
     if (word.empty()) continue;
     if (!is_choice(word, word_options[i].choices)) {
-      std::string expected = word_options[i].choices;
-      std::replace(expected.begin(), expected.end(), '|', ' ');
-      throw UsageError(fmt::format("{} is {}; expected one of: {}", word_options[i].flag, quote(word), expected));
+      throw UsageError(fmt::format("{} is {}; expected one of: {}", word_options[i].flag, quote(word),
+                                   listed(word_options[i].choices)));
     }
     word_options[i].set(setting, word);
   }
@@ -172,6 +198,7 @@ Setting read_options(const Options& options) {
     option.set(setting, parse_size(text, option.flag, option.least));
   }
   if (options.cross_attention) setting.changes.cross_attention = true;
+  set_precision(setting.workload, options.precision);
   return setting;
 }
 

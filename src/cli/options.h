@@ -32,6 +32,7 @@ struct Options {
   std::array<std::string, n_sizes> sizes;
   std::array<std::string, n_words> words;
   bool cross_attention = false;
+  std::string precision;
 };
 
 // The option that sets a field: "--kv-heads" for "kv_heads".
@@ -44,6 +45,7 @@ void add_model(CLI::App& command, std::string& model);                          
 void add_models_argument(CLI::App& command, std::vector<std::string>& models);  // MODELS...
 void add_modifiers(CLI::App& command, Options& options);                        // --layers … --cross-attention
 void add_workload(CLI::App& command, Options& options);                         // --phase … --encoder-tokens
+void add_precision(CLI::App& command, Options& options);                        // --precision, where bytes are shown
 Setting read_options(const Options& options);
 
 // The one option that was given as a range, for a sweep.

@@ -36,7 +36,7 @@ void run(SweepOptions& asked) {
     try {
       const Ledger ledger = count(model, setting.workload);
       if (sweep.points.empty()) sweep.workload = ledger.workload;
-      sweep.points.push_back(sweep_point(value, ledger));
+      sweep.points.push_back(sweep_point(value, model, ledger));
     } catch (const Overflow& overflow) {
       if (sweep.points.empty()) throw;
       unfinished = fmt::format("the sweep ends before {} {}: {}", swept.flag, value, overflow.what());
@@ -67,6 +67,7 @@ void add_sweep(CLI::App& program) {
       .add_option("--svg", asked->svg, "also draw the lines to this file; -: standard output, in place of the table")
       ->type_name("FILE");
   add_workload(command, asked->options);
+  add_precision(command, asked->options);
   add_modifiers(command, asked->options);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

@@ -5,27 +5,13 @@
 
 #include <algorithm>
 
+#include "count/cache.h"
 #include "count/ledger.h"
 #include "model/modify.h"
 #include "network/forward.h"
 
 namespace reckon {
 namespace {
-
-// The cache while one token is decoded after `past` others.
-Count cache_bytes(const Model& model, std::int64_t past, std::int64_t batch) {
-  Workload workload = workload_of(Phase::decode);
-  workload.batch = batch;
-  workload.past = past;
-  workload.precision.cache = DType::bfloat16;
-  const Program program = forward(model, workload);
-  Count sum;
-  for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
-    sum += bytes(tensor) * program.count(tensor.repeat);
-  }
-  return sum;
-}
 
 struct Sizes {
   double parameters = 0, matmul = 0, scores = 0, elementwise = 0, cache = 0;
@@ -42,7 +28,7 @@ Sizes sizes_of(const Model& model, const Workload& workload) {
       sizes.scores += static_cast<double>(entry.matmul_each) * static_cast<double>(entry.place.count);
     }
   }
-  sizes.cache = static_cast<double>(cache_bytes(model, model.context - 1, workload.batch));
+  sizes.cache = static_cast<double>(full_cache_cost(model).total) * static_cast<double>(workload.batch);
   return sizes;
 }
 
@@ -114,17 +100,6 @@ std::vector<Growth> growth(const Model& model, const Workload& asked) {
   add(
       "batch", workload.batch, [&] { return model; }, more);
   return rows;
-}
-
-CacheCost cache_cost(const Model& model) {
-  CacheCost cost;
-  const std::int64_t context = model.context;
-  cost.full = cost.first_token = cost.last_token = cache_bytes(model, context - 1, 1);
-  if (context > 1) {
-    cost.first_token = cache_bytes(model, 1, 1) - cache_bytes(model, 0, 1);
-    cost.last_token = cost.full - cache_bytes(model, context - 2, 1);
-  }
-  return cost;
 }
 
 }  // namespace reckon

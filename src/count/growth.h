@@ -1,4 +1,4 @@
-// What scales how: the same program at doubled sizes, ledger against ledger. And what a cache costs.
+// What scales how: the same program at doubled sizes, ledger against ledger.
 #pragma once
 
 #include <reckon/ledger.h>
@@ -21,13 +21,5 @@ struct Growth {
 // Layers, width, context, vocabulary and batch, each doubled by itself. `scores` are the products of attention that
 // grow with two lengths: scores and mixing. `cache` is that of a full context.
 std::vector<Growth> growth(const Model& model, const Workload& workload);
-
-// Bytes of the cache, per sequence, in bfloat16.
-struct CacheCost {
-  Count first_token;  // what the second token adds to the first's: every layer still grows
-  Count last_token;   // what the last one adds at the full context: layers with a window have stopped growing
-  Count full;         // at the full context
-};
-CacheCost cache_cost(const Model& model);
 
 }  // namespace reckon

@@ -3,6 +3,7 @@
 #include <reckon/reckon.h>
 
 #include "network/forward.h"
+#include "ops/adamw.h"
 #include "ops/mixture.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
@@ -89,7 +90,26 @@ void read_work(const Program& program, Ledger& ledger) {
   }
 }
 
+// Each parameter is updated by one op, which holds its gradient and its moments too.
+void read_state(const Program& program, Ledger& ledger) {
+  for (const Op& op : program.ops) {
+    if (op.operation != &adamw_operation) continue;
+    for (TensorId id : op.inputs) {
+      const TensorKind kind = program[id].kind;
+      const Count size = bytes(program[id]) * program.count(op.repeat);
+      if (kind == TensorKind::parameter) ledger.state.weights += size;
+      if (kind == TensorKind::gradient) ledger.state.gradients += size;
+      if (kind == TensorKind::optimizer_state) ledger.state.moments += size;
+    }
+  }
+}
+
+double ratio(Count a, Count b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); }
+
 }  // namespace
+
+double WorkTotals::flops_per_byte() const { return ratio(flops(), read + written); }
+double WorkTotals::flops_per_byte_most() const { return ratio(flops(), read_least + written); }
 
 WorkTotals Ledger::total() const {
   WorkTotals sum;
@@ -110,6 +130,7 @@ Ledger read_ledger(const Program& program) {
   ledger.layers = program.layers;
   read_parameters(program, ledger);
   read_work(program, ledger);
+  read_state(program, ledger);
   return ledger;
 }
 

@@ -8,6 +8,7 @@
 
 #include "files/numbers.h"
 #include "report/describe.h"
+#include "report/memory.h"
 
 namespace reckon {
 namespace {
@@ -135,6 +136,23 @@ Table shape_table(const std::vector<Compared>& compared) {
   });
   bytes("weights in float32", DType::float32);
   bytes("weights in bfloat16", DType::bfloat16);
+  const auto in_bytes = [&](const std::string& name, const std::function<Count(const Compared&)>& size) {
+    add(name.c_str(), [&](const Compared& c) { return bytes_cell(size(c)); });
+  };
+  if (compared.front().cache) {
+    const bool windows = std::any_of(compared.begin(), compared.end(),
+                                     [](const Compared& c) { return c.cache->first_token != c.cache->last_token; });
+    in_bytes("KV cache of a token", [](const Compared& c) { return c.cache->first_token; });
+    if (windows) in_bytes("… with windows full", [](const Compared& c) { return c.cache->last_token; });
+    in_bytes("KV cache in all", [](const Compared& c) { return c.cache->total; });
+  } else {
+    in_bytes("trained weights", [](const Compared& c) { return c.ledger.state.weights; });
+    in_bytes("gradients", [](const Compared& c) { return c.ledger.state.gradients; });
+    in_bytes("moments", [](const Compared& c) { return c.ledger.state.moments; });
+  }
+  in_bytes("bytes read", [](const Compared& c) { return c.ledger.total().read; });
+  in_bytes("bytes written", [](const Compared& c) { return c.ledger.total().written; });
+  add("FLOP per byte", [](const Compared& c) { return intensity_cell(c.ledger.total()); });
   return table;
 }
 
@@ -154,6 +172,7 @@ Document compare_document(const std::vector<Compared>& compared) {
         {"total", p.total}, {"active", p.active}, {"embedding", p.embedding}, {"non_embedding", p.non_embedding}};
     json["flops"] = {{"matmul", one.ledger.total().matmul}, {"elementwise", one.ledger.total().elementwise}};
     json["weights"] = weights_json(one.ledger);
+    add_memory_json(json, one.ledger, one.cache);
     models.push_back(std::move(json));
   }
   const std::vector<Line> parameters = side_by_side(compared, Quantity::parameters);

@@ -4,8 +4,10 @@
 #include <reckon/ledger.h>
 #include <reckon/model.h>
 
+#include <optional>
 #include <vector>
 
+#include "count/cache.h"
 #include "report/document.h"
 
 namespace reckon {
@@ -13,6 +15,7 @@ namespace reckon {
 struct Compared {
   Model model;
   Ledger ledger;
+  std::optional<CacheCost> cache;  // none when training
 };
 
 Document compare_document(const std::vector<Compared>& compared);

@@ -7,6 +7,7 @@
 
 #include "files/numbers.h"
 #include "report/describe.h"
+#include "report/memory.h"
 
 namespace reckon {
 namespace {
@@ -173,7 +174,8 @@ std::string rule_number(double value, const std::string& unit) {
 }
 
 // What a person wants to know first.
-Table summary_table(const Ledger& ledger, const CountView& view, const Model& model) {
+Table summary_table(const Ledger& ledger, const CountView& view, const Model& model,
+                    const std::optional<CacheCost>& cache) {
   Table table{"", {{""}, {""}}, {}, 0, {}};
   const ParameterTotals& p = ledger.parameter_totals;
   std::string parameters = fmt::format("{} ({})", grouped(p.total), compact(static_cast<double>(p.total)));
@@ -196,6 +198,7 @@ Table summary_table(const Ledger& ledger, const CountView& view, const Model& mo
   table.rows.push_back(
       {"weights", fmt::format("{} in float32, {} in bfloat16", binary_bytes(weight_bytes(ledger, DType::float32)),
                               binary_bytes(weight_bytes(ledger, DType::bfloat16)))});
+  add_memory_lines(table, ledger, cache);
   return table;
 }
 
@@ -256,11 +259,12 @@ Table symbols_table(std::vector<Dim> dims) {
 Document count_document(const Model& model, const Ledger& ledger, const CountView& view) {
   Document document;
   const std::vector<Rule> rules = rules_of_thumb(model, ledger, view.train_tokens);
+  const std::optional<CacheCost> cache = cache_of(model, ledger);
   auto& parts = document.parts;
   parts.emplace_back(Heading{model.name});
   parts.emplace_back(Paragraph{describe(model)});
   parts.emplace_back(Paragraph{describe(ledger.workload)});
-  parts.emplace_back(summary_table(ledger, view, model));
+  parts.emplace_back(summary_table(ledger, view, model, cache));
   if (view.file) add_file_parts(document, model, *view.file);
   // Parameters belong to no operation of their own.
   const By parameters_by = view.by == By::op ? By::component : view.by;
@@ -269,9 +273,11 @@ Document count_document(const Model& model, const Ledger& ledger, const CountVie
   parts.emplace_back(quantity_table(ledger, Quantity::elementwise, view.by, "Element-wise FLOPs"));
   if (ledger.workload.phase == Phase::train) parts.emplace_back(training_table(ledger));
   parts.emplace_back(weights_table(ledger));
+  parts.emplace_back(memory_table(ledger, cache));
+  parts.emplace_back(traffic_table(ledger));
   parts.emplace_back(rules_table(rules));
   parts.emplace_back(symbols_table(ledger));
-  document.json = count_json(model, ledger, view, rules);
+  document.json = count_json(model, ledger, view, rules, cache);
   return document;
 }
 

@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "count/cache.h"
 #include "count/rules.h"
 #include "model/file_report.h"
 #include "report/document.h"
@@ -23,7 +24,7 @@ Document count_document(const Model& model, const Ledger& ledger, const CountVie
 
 // The parts that have files of their own.
 nlohmann::ordered_json count_json(const Model& model, const Ledger& ledger, const CountView& view,
-                                  const std::vector<Rule>& rules);
+                                  const std::vector<Rule>& rules, const std::optional<CacheCost>& cache);
 void add_file_parts(Document& document, const Model& model, const FileReport& file);
 nlohmann::ordered_json file_json(const FileReport& file);
 

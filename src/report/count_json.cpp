@@ -1,6 +1,7 @@
 // The JSON of `count`; docs/json.md describes every key.
 #include "report/count.h"
 #include "report/describe.h"
+#include "report/memory.h"
 
 namespace reckon {
 namespace {
@@ -38,7 +39,8 @@ Json rule_json(const Rule& rule) {
 
 }  // namespace
 
-Json count_json(const Model& model, const Ledger& ledger, const CountView& view, const std::vector<Rule>& rules) {
+Json count_json(const Model& model, const Ledger& ledger, const CountView& view, const std::vector<Rule>& rules,
+                const std::optional<CacheCost>& cache) {
   const ParameterTotals& p = ledger.parameter_totals;
   const WorkTotals work = ledger.total();
   Json json = {{"schema", "reckon.count/1"}, {"model", model.name}};
@@ -64,6 +66,7 @@ Json count_json(const Model& model, const Ledger& ledger, const CountView& view,
   json["flops"]["elementwise_by_component"] = rows_json(ledger, Quantity::elementwise, By::component);
   if (view.by != By::component) add_grouping(json, ledger, view.by);
   json["weights"] = weights_json(ledger);
+  add_memory_json(json, ledger, cache);
   if (view.convention != Convention::exact)
     json["convention"] = rule_json(convention_flops(view.convention, model, ledger));
   json["rules"] = Json::array();

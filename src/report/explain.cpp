@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "count/cache.h"
 #include "count/growth.h"
 #include "count/ledger.h"
 #include "count/rules.h"
@@ -73,7 +74,7 @@ class Page {
     totals();
     const std::vector<Growth> doubled = growth(model_, ledger_.workload);
     scaling(doubled);
-    const CacheCost cache = cache_cost(model_);
+    const CacheCost cache = full_cache_cost(model_);
     long_contexts(cache);
     document_.csv.push_back(steps_table(ledger_, sections_));
     document_.json = explain_json(model_, ledger_, sections_, doubled, cache);
@@ -370,7 +371,7 @@ class Page {
       text += fmt::format(" at first, {} once the windows are full", grouped(cache.last_token));
     }
     add(Paragraph{text + fmt::format(". A full context of {} tokens takes {} bytes ({}).", grouped(model_.context),
-                                     grouped(cache.full), binary_bytes(cache.full))});
+                                     grouped(cache.total), binary_bytes(cache.total))});
     add(Paragraph{growth_of_pairs() + " " + crossing()});
   }
 

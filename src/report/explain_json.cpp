@@ -118,7 +118,7 @@ Json explain_json(const Model& model, const Ledger& ledger, const std::vector<Se
       {"cache",
        {{"bytes_per_token", cache.first_token},
         {"bytes_per_token_at_context", cache.last_token},
-        {"bytes_at_context", cache.full}}}};
+        {"bytes_at_context", cache.total}}}};
 }
 
 }  // namespace reckon

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "count/cache.h"
 #include "count/growth.h"
 #include "report/document.h"
 #include "report/steps.h"

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <vector>
+
 #include "files/numbers.h"
-#include "report/describe.h"
 #include "network/forward.h"
+#include "report/describe.h"
+#include "report/memory.h"
 
 namespace reckon {
 namespace {
@@ -15,8 +19,8 @@ double real(Count value) { return static_cast<double>(value); }
 
 }  // namespace
 
-SweepPoint sweep_point(std::int64_t value, const Ledger& ledger) {
-  return {value, ledger.parameter_totals, ledger.total(), matmul_parts(ledger)};
+SweepPoint sweep_point(std::int64_t value, const Model& model, const Ledger& ledger) {
+  return {value, ledger.parameter_totals, ledger.total(), matmul_parts(ledger), cache_of(model, ledger), ledger.state};
 }
 
 Chart sweep_chart(const Sweep& sweep) {
@@ -37,49 +41,94 @@ Chart sweep_chart(const Sweep& sweep) {
   return chart;
 }
 
+namespace {
+
+// A figure of each point: always in CSV, and in the table where there is room for it.
+struct Figure {
+  const char* title;
+  bool shown;
+  std::function<Cell(const SweepPoint&)> cell;
+};
+
+std::vector<Figure> figures_of(const Sweep& sweep) {
+  const auto share = [](Count MatmulParts::*part) {
+    return [part](const SweepPoint& p) { return share_cell(p.parts.*part, p.work.matmul); };
+  };
+  std::vector<Figure> figures = {
+      {"scores, mixing", true, share(&MatmulParts::scores_and_mixing)},
+      {"feed-forward", true, share(&MatmulParts::feed_forward)},
+      {"projections", false, share(&MatmulParts::projections)},
+      {"head", false, share(&MatmulParts::head)},
+      {"element-wise FLOPs", false, [](const SweepPoint& p) { return count_cell(p.work.elementwise); }}};
+  if (sweep.workload.phase == Phase::train) {
+    figures.push_back({"state", true, [](const SweepPoint& p) { return bytes_cell(p.state.total()); }});
+    figures.push_back({"weights", false, [](const SweepPoint& p) { return bytes_cell(p.state.weights); }});
+    figures.push_back({"gradients", false, [](const SweepPoint& p) { return bytes_cell(p.state.gradients); }});
+    figures.push_back({"moments", false, [](const SweepPoint& p) { return bytes_cell(p.state.moments); }});
+  } else {
+    figures.push_back({"KV cache", true, [](const SweepPoint& p) { return bytes_cell(p.cache->total); }});
+    figures.push_back(
+        {"KV cache of a token", false, [](const SweepPoint& p) { return bytes_cell(p.cache->first_token); }});
+  }
+  figures.push_back({"bytes read", false, [](const SweepPoint& p) { return bytes_cell(p.work.read); }});
+  figures.push_back({"bytes read at least", false, [](const SweepPoint& p) { return bytes_cell(p.work.read_least); }});
+  figures.push_back({"bytes written", false, [](const SweepPoint& p) { return bytes_cell(p.work.written); }});
+  figures.push_back({"FLOP/byte", true, [](const SweepPoint& p) { return intensity_cell(p.work, false); }});
+  return figures;
+}
+
+nlohmann::ordered_json point_json(const SweepPoint& point, double before) {
+  nlohmann::ordered_json json = {{"value", point.value},
+                                 {"parameters", point.parameters.total},
+                                 {"active", point.parameters.active},
+                                 {"matmul", point.work.matmul},
+                                 {"elementwise", point.work.elementwise},
+                                 {"growth", nullptr},
+                                 {"scores_and_mixing", point.parts.scores_and_mixing},
+                                 {"feed_forward", point.parts.feed_forward},
+                                 {"projections", point.parts.projections},
+                                 {"head", point.parts.head}};
+  if (before != 0) json["growth"] = real(point.work.matmul) / before;
+  add_memory_json(json, point.work, point.cache, point.state);
+  return json;
+}
+
+}  // namespace
+
 Document sweep_document(const Sweep& sweep) {
+  const std::vector<Figure> figures = figures_of(sweep);
+  Table shown{"", {{sweep.option, true}, {"parameters", true}, {"matmul FLOPs", true}, {"growth", true}}, {}, 0, {}};
+  Table all = shown;
+  for (const Figure& figure : figures) {
+    all.columns.push_back({figure.title, true});
+    if (figure.shown) shown.columns.push_back({figure.title, true});
+  }
+  nlohmann::ordered_json points = nlohmann::ordered_json::array();
+  double before = 0;
+  for (const SweepPoint& point : sweep.points) {
+    const double matmul = real(point.work.matmul);
+    std::vector<Cell> row{count_cell(point.value), count_cell(point.parameters.total), count_cell(point.work.matmul),
+                          factor_cell(matmul, before)};
+    shown.rows.push_back(row);
+    for (const Figure& figure : figures) {
+      row.push_back(figure.cell(point));
+      if (figure.shown) shown.rows.back().push_back(row.back());
+    }
+    all.rows.push_back(std::move(row));
+    points.push_back(point_json(point, before));
+    before = matmul;
+  }
   Document document;
-  Table table{"",
-              {{sweep.option, true},
-               {"parameters", true},
-               {"matmul FLOPs", true},
-               {"growth", true},
-               {"scores, mixing", true},
-               {"feed-forward", true},
-               {"projections", true},
-               {"head", true}},
-              {},
-              0,
-              {}};
   const Workload& w = sweep.workload;
   document.json = {{"schema", "reckon.sweep/1"}, {"model", sweep.model}, {"option", sweep.option}};
   document.json["workload"] = {{"phase", phase_name(w.phase)},
-                               {"causal", w.causal == Causal::exact ? "exact" : "full"}};
-  nlohmann::ordered_json points = nlohmann::ordered_json::array();
-  table.rows.reserve(sweep.points.size());
-  for (std::size_t i = 0; i < sweep.points.size(); ++i) {
-    const SweepPoint& point = sweep.points[i];
-    const Count all = point.work.matmul;
-    const double before = i == 0 ? 0 : real(sweep.points[i - 1].work.matmul);
-    table.rows.push_back({count_cell(point.value), count_cell(point.parameters.total), count_cell(all),
-                          factor_cell(real(all), before), share_cell(point.parts.scores_and_mixing, all),
-                          share_cell(point.parts.feed_forward, all), share_cell(point.parts.projections, all),
-                          share_cell(point.parts.head, all)});
-    points.push_back({{"value", point.value},
-                      {"parameters", point.parameters.total},
-                      {"active", point.parameters.active},
-                      {"matmul", all},
-                      {"elementwise", point.work.elementwise},
-                      {"growth", before == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(real(all) / before)},
-                      {"scores_and_mixing", point.parts.scores_and_mixing},
-                      {"feed_forward", point.parts.feed_forward},
-                      {"projections", point.parts.projections},
-                      {"head", point.parts.head}});
-  }
+                               {"causal", w.causal == Causal::exact ? "exact" : "full"},
+                               {"precision", dtype_name(w.precision.weights)}};
   document.json["points"] = std::move(points);
   document.parts.emplace_back(Heading{fmt::format("{} by {}", sweep.model, sweep.option)});
-  document.parts.emplace_back(std::move(table));
+  document.parts.emplace_back(std::move(shown));
   if (sweep.points.size() > 1) document.parts.emplace_back(Block{chart_text(sweep_chart(sweep), plot_width), "text"});
+  document.csv.push_back(std::move(all));
   return document;
 }
 

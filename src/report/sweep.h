@@ -4,9 +4,11 @@
 #include <reckon/ledger.h>
 #include <reckon/model.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "count/cache.h"
 #include "count/parts.h"
 #include "report/chart.h"
 #include "report/document.h"
@@ -18,6 +20,8 @@ struct SweepPoint {
   ParameterTotals parameters;
   WorkTotals work;
   MatmulParts parts;
+  std::optional<CacheCost> cache;  // none when training
+  TrainingState state;
 };
 
 struct Sweep {
@@ -28,7 +32,7 @@ struct Sweep {
   std::vector<SweepPoint> points;
 };
 
-SweepPoint sweep_point(std::int64_t value, const Ledger& ledger);
+SweepPoint sweep_point(std::int64_t value, const Model& model, const Ledger& ledger);
 Chart sweep_chart(const Sweep& sweep);
 Document sweep_document(const Sweep& sweep);
 

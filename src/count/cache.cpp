@@ -1,0 +1,36 @@
+#include "count/cache.h"
+
+#include "network/forward.h"
+
+namespace reckon {
+
+CacheCost cache_cost(const Model& model, const Workload& asked) {
+  const Workload given = resolve(model, asked);
+  CacheCost cost{given.precision.cache, given.batch, given.past + given.tokens, {}, {}, {}};
+  // The decoding of the last of these tokens: it sees what a window still holds, and itself.
+  Workload last = workload_of(Phase::decode);
+  last.batch = given.batch;
+  last.past = cost.tokens - 1;
+  last.encoder_tokens = given.encoder_tokens;
+  last.precision = given.precision;
+  const Program program = forward(model, last);
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
+    const Count all = bytes(tensor) * program.count(tensor.repeat);
+    cost.total += all;
+    const Dim keys = tensor.shape[1];  // (B × S × heads × width)
+    if (keys.symbol == Symbol::encoder_tokens) continue;
+    const Count token = all / (Count(cost.sequences) * keys.size);
+    cost.first_token += token;
+    if (keys.size == cost.tokens) cost.last_token += token;
+  }
+  return cost;
+}
+
+CacheCost full_cache_cost(const Model& model) {
+  Workload full = workload_of(Phase::decode);
+  full.precision.cache = DType::bfloat16;
+  return cache_cost(model, full);
+}
+
+}  // namespace reckon

@@ -1,0 +1,27 @@
+// What it costs to keep keys and values for generating, read off the program that decodes.
+#pragma once
+
+#include <reckon/count.h>
+#include <reckon/model.h>
+#include <reckon/workload.h>
+
+#include <cstdint>
+
+namespace reckon {
+
+// Bytes of the cache once it holds `tokens` tokens of each of `sequences` sequences.
+struct CacheCost {
+  DType type = DType::bfloat16;
+  std::int64_t sequences = 1, tokens = 0;
+  Count first_token;  // of one sequence, while every layer still grows
+  Count last_token;   // what the last token adds to one sequence: layers with a full window have stopped growing
+  Count total;        // of all sequences; with what cross-attention keeps of an encoder
+};
+
+// After the workload's tokens, past and new, in the type that its precision says.
+CacheCost cache_cost(const Model& model, const Workload& workload);
+
+// Of one sequence as long as the context, in bfloat16.
+CacheCost full_cache_cost(const Model& model);
+
+}  // namespace reckon

@@ -1,0 +1,149 @@
+#include "report/memory.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "files/numbers.h"
+#include "program/program.h"
+#include "report/describe.h"
+
+namespace reckon {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string ratio_text(double ratio) { return ratio < 100 ? fmt::format("{:.2f}", ratio) : grouped(std::round(ratio)); }
+
+// A mixture reads more the more experts its tokens choose.
+std::string range_text(const std::string& least, const std::string& most) {
+  return least == most ? least : least + " to " + most;
+}
+
+std::string intensity_text(const WorkTotals& work) {
+  return range_text(ratio_text(work.flops_per_byte()), ratio_text(work.flops_per_byte_most()));
+}
+
+std::string cache_text(const CacheCost& cache) {
+  std::string text = grouped(cache.first_token) + " bytes a token";
+  if (cache.last_token != cache.first_token)
+    text += fmt::format(" at first, {} once windows are full", grouped(cache.last_token));
+  return text +
+         fmt::format("; {} for {} in {}", binary_bytes(cache.total), sequences_text(cache), dtype_name(cache.type));
+}
+
+// The stages that there are, and all of them together where there are several.
+std::vector<std::pair<std::string, WorkTotals>> stages_of(const Ledger& ledger) {
+  if (ledger.workload.phase != Phase::train) return {{"all", ledger.total()}};
+  return {{"forward", ledger.forward},
+          {"backward", ledger.backward},
+          {"optimizer", ledger.optimizer},
+          {"all", ledger.total()}};
+}
+
+}  // namespace
+
+std::optional<CacheCost> cache_of(const Model& model, const Ledger& ledger) {
+  if (ledger.workload.phase == Phase::train) return std::nullopt;
+  return cache_cost(model, ledger.workload);
+}
+
+void add_memory_lines(Table& summary, const Ledger& ledger, const std::optional<CacheCost>& cache) {
+  const Precision& precision = ledger.workload.precision;
+  if (cache) summary.rows.push_back({"KV cache", cache_text(*cache)});
+  if (ledger.workload.phase == Phase::train) {
+    const TrainingState& state = ledger.state;
+    summary.rows.push_back({"state", fmt::format("{}: weights {}, gradients {}, moments {}",
+                                                 binary_bytes(state.total()), binary_bytes(state.weights),
+                                                 binary_bytes(state.gradients), binary_bytes(state.moments))});
+  }
+  const WorkTotals work = ledger.total();
+  summary.rows.push_back(
+      {"traffic", fmt::format("{} read, {} written in {}, nothing fused: {} FLOP per byte",
+                              range_text(decimal_bytes(work.read_least), decimal_bytes(work.read)),
+                              decimal_bytes(work.written), dtype_name(precision.weights), intensity_text(work))});
+}
+
+Table memory_table(const Ledger& ledger, const std::optional<CacheCost>& cache) {
+  Table table{"Memory", {{"kept"}, {"bytes", true}, {"binary", true}, {"decimal", true}}, {}, 0, {}};
+  const auto add = [&](const std::string& name, Count bytes) {
+    table.rows.push_back({name, count_cell(bytes), binary_bytes(bytes), decimal_bytes(bytes)});
+  };
+  if (cache) {
+    add("KV cache of a token", cache->first_token);
+    if (cache->last_token != cache->first_token) add("KV cache of a token, windows full", cache->last_token);
+    add("KV cache of " + sequences_text(*cache), cache->total);
+  } else {
+    add("weights", ledger.state.weights);
+    add("gradients", ledger.state.gradients);
+    add("moments", ledger.state.moments);
+    add("state of training", ledger.state.total());
+    table.totals = 1;
+  }
+  return table;
+}
+
+Table traffic_table(const Ledger& ledger) {
+  const auto stages = stages_of(ledger);
+  const bool range = ledger.total().read_least != ledger.total().read;
+  Table table{"Bytes moved, nothing fused", {{"stage"}, {"read", true}}, {}, stages.size() > 1 ? 1U : 0U, {}};
+  if (range) table.columns.push_back({"read at least", true});
+  table.columns.insert(table.columns.end(), {{"written", true}, {"FLOP per byte", true}});
+  for (const auto& [name, work] : stages) {
+    std::vector<Cell> row{name, count_cell(work.read)};
+    if (range) row.push_back(count_cell(work.read_least));
+    row.push_back(count_cell(work.written));
+    row.push_back(intensity_cell(work));
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+void add_memory_json(Json& json, const WorkTotals& work, const std::optional<CacheCost>& cache,
+                     const TrainingState& state) {
+  json["bytes"] = {{"read", work.read},
+                   {"read_least", work.read_least},
+                   {"written", work.written},
+                   {"flops_per_byte", work.flops_per_byte()},
+                   {"flops_per_byte_most", work.flops_per_byte_most()}};
+  if (cache) {
+    json["cache"] = {{"type", dtype_name(cache->type)},
+                     {"bytes_per_token", cache->first_token},
+                     {"bytes_per_token_at_length", cache->last_token},
+                     {"sequences", cache->sequences},
+                     {"length", cache->tokens},
+                     {"bytes", cache->total}};
+  } else {
+    json["state"] = {{"weights", state.weights},
+                     {"gradients", state.gradients},
+                     {"moments", state.moments},
+                     {"total", state.total()}};
+  }
+}
+
+void add_memory_json(Json& json, const Ledger& ledger, const std::optional<CacheCost>& cache) {
+  add_memory_json(json, ledger.total(), cache, ledger.state);
+  json["bytes"]["type"] = dtype_name(ledger.workload.precision.weights);
+  if (ledger.workload.phase != Phase::train) return;
+  for (const auto& [name, stage] : stages_of(ledger)) {
+    if (name == "all") continue;
+    json["bytes"][name + "_read"] = stage.read;
+    json["bytes"][name + "_written"] = stage.written;
+  }
+}
+
+Cell bytes_cell(Count bytes) { return {binary_bytes(bytes), to_string(bytes)}; }
+
+Cell intensity_cell(const WorkTotals& work, bool range) {
+  return {range ? intensity_text(work) : ratio_text(work.flops_per_byte()),
+          fmt::format("{:.6g}", work.flops_per_byte())};
+}
+
+std::string sequences_text(const CacheCost& cache) {
+  const std::string tokens = grouped(cache.tokens) + (cache.tokens == 1 ? " token" : " tokens");
+  return cache.sequences == 1 ? tokens : grouped(cache.sequences) + " × " + tokens;
+}
+
+}  // namespace reckon

@@ -1,0 +1,36 @@
+// What a workload keeps and moves: its cache, the state of training, the bytes that its operations read and write.
+#pragma once
+
+#include <reckon/ledger.h>
+#include <reckon/model.h>
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "count/cache.h"
+#include "report/document.h"
+
+namespace reckon {
+
+// None when training, which keeps no cache.
+std::optional<CacheCost> cache_of(const Model& model, const Ledger& ledger);
+
+// One line each, as rows of a table with a name and a text.
+void add_memory_lines(Table& summary, const Ledger& ledger, const std::optional<CacheCost>& cache);
+
+// The cache or the state of training, in bytes; and what each stage moves.
+Table memory_table(const Ledger& ledger, const std::optional<CacheCost>& cache);
+Table traffic_table(const Ledger& ledger);
+
+// The keys `bytes` and `cache`, or when training `bytes` and `state`.
+void add_memory_json(nlohmann::ordered_json& json, const WorkTotals& work, const std::optional<CacheCost>& cache,
+                     const TrainingState& state);
+// … with the bytes of each stage of training.
+void add_memory_json(nlohmann::ordered_json& json, const Ledger& ledger, const std::optional<CacheCost>& cache);
+
+Cell bytes_cell(Count bytes);  // "7.92 GiB"; plain: all digits
+// FLOP per byte: "1.05 to 37.2" in a mixture, with the range, else "1.05"; plain: the least.
+Cell intensity_cell(const WorkTotals& work, bool range = true);
+std::string sequences_text(const CacheCost& cache);  // "4 × 8,192 tokens"
+
+}  // namespace reckon
