@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -264,6 +265,69 @@ TEST_F(ProgramTest, ComparesSideBySide) {
   const Json& embedding = report.at("parameters").at(0);
   EXPECT_EQ(embedding.at("values"), Json({50257 * 768, 50257 * 1600}));
   EXPECT_NEAR(embedding.at("growth").at(1).get<double>(), 1600.0 / 768.0, 1e-12);
+}
+
+// gpt-oss-120b's model card: 116.83B parameters, 5.13B active for a token (the embedding not counted).
+TEST_F(ProgramTest, ShowsActiveParametersWithAndWithoutTheEmbedding) {
+  const std::int64_t embedding = std::int64_t{201088} * 2880, active = 5711982912;
+  const auto expect = [&](const Json& found) {
+    EXPECT_EQ(found.at("active"), active);
+    EXPECT_EQ(found.at("active_non_embedding"), active - embedding);
+  };
+  expect(json({"count", "gpt-oss-120b"}).at("parameters"));
+  expect(json({"compare", "gpt2", "gpt-oss-120b"}).at("models").at(1).at("parameters"));
+  expect(json({"sweep", "gpt-oss-120b", "--batch", "1..2"}).at("points").at(1));
+  const std::string count = run({"count", "gpt-oss-120b"}).out, compare = run({"compare", "gpt2", "gpt-oss-120b"}).out;
+  for (const char* part : {"(5.71B)", "(5.13B)"}) EXPECT_NE(count.find(part), std::string::npos) << part;
+  for (const char* part : {"active for a token", "5,711,982,912", "active outside embeddings", "5,132,849,472"})
+    EXPECT_NE(compare.find(part), std::string::npos) << part;
+  const std::string sweep = run({"sweep", "gpt-oss-120b", "--batch", "1..2"}).out;
+  EXPECT_NE(sweep.find("active"), std::string::npos);
+  EXPECT_NE(sweep.find("5,711,982,912"), std::string::npos);
+  EXPECT_EQ(run({"sweep", "gpt2", "--batch", "1..2"}).out.find("active"), std::string::npos);
+  const std::string csv = run({"sweep", "gpt-oss-120b", "--batch", "1..2", "--format", "csv"}).out;
+  EXPECT_NE(csv.find("active outside embeddings"), std::string::npos);
+  EXPECT_NE(csv.find("5132849472"), std::string::npos);
+}
+
+TEST_F(ProgramTest, ComparesTheSizesThatModelsDifferIn) {
+  const std::string text = run({"compare", "gpt2", "mixtral-8x7b", "deepseek-v3"}).out;
+  const auto row = [&](const std::string& name) {
+    for (const std::string& line : lines_of(text)) {
+      if (line.starts_with(name + "  ")) return std::regex_replace(line.substr(name.size()), std::regex(" +"), " ");
+    }
+    return std::string("(no row " + name + ")");
+  };
+  EXPECT_EQ(row("head width"), " 64 128 192");
+  EXPECT_EQ(row("latent of keys and values"), " – – 512");
+  EXPECT_EQ(row("latent of queries"), " – – 1,536");
+  EXPECT_EQ(row("feed-forward"), " 3,072 – 18,432");
+  EXPECT_EQ(row("experts"), " – 8 256");
+  EXPECT_EQ(row("active experts"), " – 2 8");
+  EXPECT_EQ(row("expert width"), " – 14,336 2,048");
+  EXPECT_EQ(row("shared expert width"), " – – 2,048");
+  EXPECT_EQ(row("KV cache of a token"), " 36.00 KiB 128.00 KiB 68.62 KiB");
+  EXPECT_EQ(run({"compare", "gpt2", "gpt2-xl"}).out.find("experts"), std::string::npos);
+}
+
+TEST_F(ProgramTest, ComparesAtOneLengthAndSaysSo) {
+  const auto tokens = [&](const std::vector<std::string>& arguments) {
+    std::vector<std::int64_t> found;
+    for (const Json& model : json(arguments).at("models")) {
+      const Json& workload = model.at("workload");
+      found.push_back(workload.at("past").get<std::int64_t>() + workload.at("tokens").get<std::int64_t>());
+    }
+    return found;
+  };
+  using Lengths = std::vector<std::int64_t>;
+  EXPECT_EQ(tokens({"compare", "llama-2-7b", "gpt2"}), (Lengths{1024, 1024}));
+  EXPECT_EQ(tokens({"compare", "llama-2-7b", "gpt2", "--phase", "decode"}), (Lengths{1024, 1024}));
+  EXPECT_EQ(tokens({"compare", "llama-2-7b", "gpt2", "--tokens", "8"}), (Lengths{8, 8}));
+  EXPECT_EQ(tokens({"compare", "llama-2-7b", "gpt2", "--phase", "decode", "--past", "8"}), (Lengths{9, 9}));
+  EXPECT_EQ(tokens({"compare", "llama-2-7b", "gpt2", "--context", "2k"}), (Lengths{2048, 2048}));
+  const std::string text = run({"compare", "llama-2-7b", "gpt2"}).out;
+  EXPECT_NE(text.find("All at a context of 1,024 tokens, the shortest among them (gpt2)"), std::string::npos) << text;
+  EXPECT_EQ(run({"compare", "gpt2", "gpt2-xl"}).out.find("shortest"), std::string::npos);
 }
 
 TEST_F(ProgramTest, SweepsTheContextByDoubling) {

@@ -3,10 +3,12 @@
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "files/numbers.h"
 #include "report/compare.h"
 #include "report/memory.h"
 
@@ -19,19 +21,42 @@ struct CompareOptions {
   Output output;
 };
 
+// One length for all models, so that their FLOPs can be compared: what was asked for, else the shortest context.
+struct Length {
+  Workload workload;
+  std::string note;  // where the contexts differ and none was asked for
+};
+
+Length common_length(const std::vector<Model>& models, Workload workload) {
+  const auto by_context = [](const Model& a, const Model& b) { return a.context < b.context; };
+  const auto [shortest, longest] = std::minmax_element(models.begin(), models.end(), by_context);
+  const bool decode = workload.phase == Phase::decode;
+  if (decode ? workload.past >= 0 : workload.tokens > 0) return {workload, ""};
+  if (decode) {
+    workload.past = std::max<std::int64_t>(shortest->context - std::max<std::int64_t>(workload.tokens, 1), 0);
+  } else {
+    workload.tokens = shortest->context;
+  }
+  if (shortest->context == longest->context) return {workload, ""};
+  return {workload, fmt::format("All at a context of {} tokens, the shortest among them ({}); {} asks for another.",
+                                grouped(shortest->context), shortest->name, decode ? "--past" : "--tokens")};
+}
+
 void run(const CompareOptions& asked) {
   if (asked.models.size() < 2)
     throw UsageError(fmt::format("only {} is given to compare; expected two models or more", asked.models.front()));
   const Setting setting = read_options(asked.options);
+  std::vector<Model> models;
+  for (const std::string& name : asked.models) models.push_back(modify(load_model(name), setting.changes));
+  const Length length = common_length(models, setting.workload);
   std::vector<Compared> compared;
-  for (const std::string& name : asked.models) {
-    Model model = modify(load_model(name), setting.changes);
-    Ledger ledger = count(model, setting.workload);
+  for (Model& model : models) {
+    Ledger ledger = count(model, length.workload);
     note_past_context(model, ledger.workload);
     std::optional<CacheCost> cache = cache_of(model, ledger);
     compared.push_back({std::move(model), std::move(ledger), cache});
   }
-  write_report(compare_document(compared), asked.output);
+  write_report(compare_document(compared, length.note), asked.output);
 }
 
 }  // namespace

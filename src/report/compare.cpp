@@ -121,16 +121,53 @@ Table shape_table(const std::vector<Compared>& compared) {
   };
   if (std::any_of(compared.begin(), compared.end(), sparse)) {
     add("active for a token", [](const Compared& c) { return count_cell(c.ledger.parameter_totals.active); });
+    add("active outside embeddings",
+        [](const Compared& c) { return count_cell(c.ledger.parameter_totals.active_non_embedding); });
   }
   add("outside embeddings", [](const Compared& c) { return count_cell(c.ledger.parameter_totals.non_embedding); });
   add("layers", [](const Compared& c) { return count_cell(c.ledger.layers); });
   add("width", [](const Compared& c) { return count_cell(c.model.d_model); });
   add("heads", [&](const Compared& c) { return count_cell(first(c).attention.n_heads); });
   add("key/value heads", [&](const Compared& c) { return count_cell(first(c).attention.n_kv_heads); });
-  add("feed-forward", [&](const Compared& c) { return count_cell(first(c).feed_forward.d_ff); });
+  // Of the first layer that has it; a row that no model has is left out.
+  const auto add_some = [&](const char* name, const std::function<std::int64_t(const Model&)>& size) {
+    if (std::none_of(compared.begin(), compared.end(), [&](const Compared& c) { return size(c.model) > 0; })) return;
+    add(name, [&](const Compared& c) { return size(c.model) > 0 ? count_cell(size(c.model)) : Cell("–", "0"); });
+  };
+  const auto of_latent = [&](std::int64_t Latent::*rank) {
+    return [rank](const Model& m) {
+      const auto& latent = m.layers.front().attention.latent;
+      return latent ? (*latent).*rank : 0;
+    };
+  };
+  const auto of_mixture = [](auto size) {
+    return [size](const Model& m) {
+      const Layer* layer = mixture_layer(m);
+      return layer == nullptr ? std::int64_t{0} : size(*layer);
+    };
+  };
+  add("head width", [&](const Compared& c) { return count_cell(first(c).attention.d_head); });
+  add_some("latent of keys and values", of_latent(&Latent::kv_rank));
+  add_some("latent of queries", of_latent(&Latent::query_rank));
+  add_some("feed-forward", [](const Model& m) {
+    const Layer* layer = dense_layer(m);
+    return layer == nullptr ? 0 : layer->feed_forward.d_ff;
+  });
+  add_some("experts", of_mixture([](const Layer& l) { return l.mixture->n_experts; }));
+  add_some("active experts", of_mixture([](const Layer& l) { return l.mixture->n_active; }));
+  add_some("expert width", of_mixture([](const Layer& l) { return l.feed_forward.d_ff; }));
+  add_some("shared expert width",
+           of_mixture([](const Layer& l) { return l.mixture->shared ? l.mixture->shared->d_ff : 0; }));
+  add_some("window", [](const Model& m) {
+    const auto found =
+        std::find_if(m.layers.begin(), m.layers.end(), [](const Layer& l) { return l.attention.window > 0; });
+    return found == m.layers.end() ? 0 : found->attention.window;
+  });
   add("vocabulary", [](const Compared& c) { return count_cell(c.model.vocab_size); });
   add("context", [](const Compared& c) { return count_cell(c.model.context); });
   add("tokens", [](const Compared& c) { return count_cell(c.ledger.workload.tokens); });
+  if (compared.front().ledger.workload.past > 0)
+    add("cached tokens", [](const Compared& c) { return count_cell(c.ledger.workload.past); });
   add("matmul FLOPs", [](const Compared& c) {
     return Cell(flops(static_cast<double>(c.ledger.total().matmul)), to_string(c.ledger.total().matmul));
   });
@@ -158,7 +195,7 @@ Table shape_table(const std::vector<Compared>& compared) {
 
 }  // namespace
 
-Document compare_document(const std::vector<Compared>& compared) {
+Document compare_document(const std::vector<Compared>& compared, const std::string& note) {
   Document document;
   std::string title;
   Json models = Json::array();
@@ -168,8 +205,11 @@ Document compare_document(const std::vector<Compared>& compared) {
     Json json = {{"name", one.model.name}};
     json["architecture"] = architecture_json(one.model);
     json["workload"] = workload_json(one.ledger.workload);
-    json["parameters"] = {
-        {"total", p.total}, {"active", p.active}, {"embedding", p.embedding}, {"non_embedding", p.non_embedding}};
+    json["parameters"] = {{"total", p.total},
+                          {"active", p.active},
+                          {"embedding", p.embedding},
+                          {"non_embedding", p.non_embedding},
+                          {"active_non_embedding", p.active_non_embedding}};
     json["flops"] = {{"matmul", one.ledger.total().matmul}, {"elementwise", one.ledger.total().elementwise}};
     json["weights"] = weights_json(one.ledger);
     add_memory_json(json, one.ledger, one.cache);
@@ -181,6 +221,7 @@ Document compare_document(const std::vector<Compared>& compared) {
   document.json["parameters"] = quantity_json(parameters);
   document.json["flops"] = quantity_json(matmul);
   document.parts.emplace_back(Heading{title});
+  if (!note.empty()) document.parts.emplace_back(Paragraph{note});
   document.parts.emplace_back(shape_table(compared));
   document.parts.emplace_back(quantity_table(compared, parameters, "Parameters"));
   document.parts.emplace_back(quantity_table(compared, matmul, "FLOPs of matrix products"));

@@ -5,6 +5,7 @@
 #include <reckon/model.h>
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "count/cache.h"
@@ -18,6 +19,7 @@ struct Compared {
   std::optional<CacheCost> cache;  // none when training
 };
 
-Document compare_document(const std::vector<Compared>& compared);
+// `note`: a sentence about what was compared; empty: none.
+Document compare_document(const std::vector<Compared>& compared, const std::string& note = "");
 
 }  // namespace reckon

@@ -180,8 +180,9 @@ Table summary_table(const Ledger& ledger, const CountView& view, const Model& mo
   const ParameterTotals& p = ledger.parameter_totals;
   std::string parameters = fmt::format("{} ({})", grouped(p.total), compact(static_cast<double>(p.total)));
   if (p.active != p.total) {
-    parameters +=
-        fmt::format("; {} ({}) active for a token", grouped(p.active), compact(static_cast<double>(p.active)));
+    const auto active = [](Count n) { return fmt::format("{} ({})", grouped(n), compact(static_cast<double>(n))); };
+    parameters += fmt::format("; active for a token {}, {} of it outside the embedding", active(p.active),
+                              active(p.active_non_embedding));
   }
   table.rows.push_back({"parameters", parameters});
   const WorkTotals work = ledger.total();

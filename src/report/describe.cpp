@@ -104,6 +104,11 @@ std::string_view word_of(Activation activation) {
 
 }  // namespace
 
+const Layer* dense_layer(const Model& model) {
+  const auto found = std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return !l.mixture; });
+  return found == model.layers.end() ? nullptr : &*found;
+}
+
 const Layer* mixture_layer(const Model& model) {
   const auto found =
       std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.mixture.has_value(); });
@@ -173,6 +178,10 @@ nlohmann::ordered_json architecture_json(const Model& model) {
                                  {"cross_attention", crosses(model)},
                                  {"n_experts", mixture == nullptr ? 0 : mixture->mixture->n_experts},
                                  {"n_active_experts", mixture == nullptr ? 0 : mixture->mixture->n_active}};
+  if (const auto& latent = first.attention.latent) {
+    json["kv_rank"] = latent->kv_rank;
+    if (latent->query_rank > 0) json["query_rank"] = latent->query_rank;
+  }
   json["n_dense_layers"] =
       std::count_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return !l.mixture; });
   if (mixture != nullptr) {

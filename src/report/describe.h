@@ -23,8 +23,9 @@ nlohmann::ordered_json weights_json(const Ledger& ledger);
 // A whole number as an integer, else as it is.
 nlohmann::ordered_json number_json(double value);
 
-// The layer that stands for the mixture: the first that is one, or none.
+// The first layer with a mixture, and the first with a dense feed-forward; nullptr where there is none.
 const Layer* mixture_layer(const Model& model);
+const Layer* dense_layer(const Model& model);
 
 // Cells with their plain form for CSV.
 Cell count_cell(Count value);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <vector>
 
@@ -43,37 +44,48 @@ Chart sweep_chart(const Sweep& sweep) {
 
 namespace {
 
-// A figure of each point: always in CSV, and in the table where there is room for it.
+// A figure of each point: always in CSV, and in the table where it tells the most.
 struct Figure {
   const char* title;
   bool shown;
-  std::function<Cell(const SweepPoint&)> cell;
+  std::function<Cell(const SweepPoint& point, double before)> cell;  // `before`: matmul FLOPs of the point before
 };
 
 std::vector<Figure> figures_of(const Sweep& sweep) {
+  std::vector<Figure> figures;
+  const auto add = [&](const char* title, bool shown, auto cell) {
+    figures.push_back({title, shown, [cell](const SweepPoint& p, double) { return Cell(cell(p)); }});
+  };
   const auto share = [](Count MatmulParts::*part) {
     return [part](const SweepPoint& p) { return share_cell(p.parts.*part, p.work.matmul); };
   };
-  std::vector<Figure> figures = {
-      {"scores, mixing", true, share(&MatmulParts::scores_and_mixing)},
-      {"feed-forward", true, share(&MatmulParts::feed_forward)},
-      {"projections", false, share(&MatmulParts::projections)},
-      {"head", false, share(&MatmulParts::head)},
-      {"element-wise FLOPs", false, [](const SweepPoint& p) { return count_cell(p.work.elementwise); }}};
+  const bool sparse = std::any_of(sweep.points.begin(), sweep.points.end(),
+                                  [](const SweepPoint& p) { return p.parameters.active != p.parameters.total; });
+  add("parameters", true, [](const SweepPoint& p) { return count_cell(p.parameters.total); });
+  add("active", sparse, [](const SweepPoint& p) { return count_cell(p.parameters.active); });
+  add("active outside embeddings", false,
+      [](const SweepPoint& p) { return count_cell(p.parameters.active_non_embedding); });
+  add("matmul FLOPs", true, [](const SweepPoint& p) { return count_cell(p.work.matmul); });
+  figures.push_back(
+      {"growth", true, [](const SweepPoint& p, double before) { return factor_cell(real(p.work.matmul), before); }});
+  add("scores, mixing", true, share(&MatmulParts::scores_and_mixing));
+  add("feed-forward", !sparse, share(&MatmulParts::feed_forward));
+  add("projections", false, share(&MatmulParts::projections));
+  add("head", false, share(&MatmulParts::head));
+  add("element-wise FLOPs", false, [](const SweepPoint& p) { return count_cell(p.work.elementwise); });
   if (sweep.workload.phase == Phase::train) {
-    figures.push_back({"state", true, [](const SweepPoint& p) { return bytes_cell(p.state.total()); }});
-    figures.push_back({"weights", false, [](const SweepPoint& p) { return bytes_cell(p.state.weights); }});
-    figures.push_back({"gradients", false, [](const SweepPoint& p) { return bytes_cell(p.state.gradients); }});
-    figures.push_back({"moments", false, [](const SweepPoint& p) { return bytes_cell(p.state.moments); }});
+    add("state", true, [](const SweepPoint& p) { return bytes_cell(p.state.total()); });
+    add("weights", false, [](const SweepPoint& p) { return bytes_cell(p.state.weights); });
+    add("gradients", false, [](const SweepPoint& p) { return bytes_cell(p.state.gradients); });
+    add("moments", false, [](const SweepPoint& p) { return bytes_cell(p.state.moments); });
   } else {
-    figures.push_back({"KV cache", true, [](const SweepPoint& p) { return bytes_cell(p.cache->total); }});
-    figures.push_back(
-        {"KV cache of a token", false, [](const SweepPoint& p) { return bytes_cell(p.cache->first_token); }});
+    add("KV cache", true, [](const SweepPoint& p) { return bytes_cell(p.cache->total); });
+    add("KV cache of a token", false, [](const SweepPoint& p) { return bytes_cell(p.cache->first_token); });
   }
-  figures.push_back({"bytes read", false, [](const SweepPoint& p) { return bytes_cell(p.work.read); }});
-  figures.push_back({"bytes read at least", false, [](const SweepPoint& p) { return bytes_cell(p.work.read_least); }});
-  figures.push_back({"bytes written", false, [](const SweepPoint& p) { return bytes_cell(p.work.written); }});
-  figures.push_back({"FLOP/byte", true, [](const SweepPoint& p) { return intensity_cell(p.work, false); }});
+  add("bytes read", false, [](const SweepPoint& p) { return bytes_cell(p.work.read); });
+  add("bytes read at least", false, [](const SweepPoint& p) { return bytes_cell(p.work.read_least); });
+  add("bytes written", false, [](const SweepPoint& p) { return bytes_cell(p.work.written); });
+  add("FLOP/byte", true, [](const SweepPoint& p) { return intensity_cell(p.work, false); });
   return figures;
 }
 
@@ -81,6 +93,7 @@ nlohmann::ordered_json point_json(const SweepPoint& point, double before) {
   nlohmann::ordered_json json = {{"value", point.value},
                                  {"parameters", point.parameters.total},
                                  {"active", point.parameters.active},
+                                 {"active_non_embedding", point.parameters.active_non_embedding},
                                  {"matmul", point.work.matmul},
                                  {"elementwise", point.work.elementwise},
                                  {"growth", nullptr},
@@ -97,7 +110,7 @@ nlohmann::ordered_json point_json(const SweepPoint& point, double before) {
 
 Document sweep_document(const Sweep& sweep) {
   const std::vector<Figure> figures = figures_of(sweep);
-  Table shown{"", {{sweep.option, true}, {"parameters", true}, {"matmul FLOPs", true}, {"growth", true}}, {}, 0, {}};
+  Table shown{"", {{sweep.option, true}}, {}, 0, {}};
   Table all = shown;
   for (const Figure& figure : figures) {
     all.columns.push_back({figure.title, true});
@@ -106,17 +119,14 @@ Document sweep_document(const Sweep& sweep) {
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   double before = 0;
   for (const SweepPoint& point : sweep.points) {
-    const double matmul = real(point.work.matmul);
-    std::vector<Cell> row{count_cell(point.value), count_cell(point.parameters.total), count_cell(point.work.matmul),
-                          factor_cell(matmul, before)};
-    shown.rows.push_back(row);
+    shown.rows.push_back({count_cell(point.value)});
+    all.rows.push_back({count_cell(point.value)});
     for (const Figure& figure : figures) {
-      row.push_back(figure.cell(point));
-      if (figure.shown) shown.rows.back().push_back(row.back());
+      all.rows.back().push_back(figure.cell(point, before));
+      if (figure.shown) shown.rows.back().push_back(all.rows.back().back());
     }
-    all.rows.push_back(std::move(row));
     points.push_back(point_json(point, before));
-    before = matmul;
+    before = real(point.work.matmul);
   }
   Document document;
   const Workload& w = sweep.workload;
