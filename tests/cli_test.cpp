@@ -189,6 +189,34 @@ TEST_F(ProgramTest, CountsCausalScoresOnlyWhenAsked) {
             2 * 2 * 2 * 64 * (32 * 32 - 32 * 33 / 2));
 }
 
+// gpt-oss-120b at 131,072 tokens: half of its layers see 128 tokens, the others half of all pairs.
+TEST_F(ProgramTest, ShowsHeadlineAndExactFlopsWhereTheyDifferByMoreThanATenth) {
+  const Json full = json({"count", "gpt-oss-120b"}).at("flops");
+  const Json exact = json({"count", "gpt-oss-120b", "--causal", "exact"}).at("flops");
+  EXPECT_EQ(full.at("matmul_full"), full.at("matmul"));
+  EXPECT_EQ(full.at("matmul_exact"), exact.at("matmul"));
+  EXPECT_EQ(exact.at("matmul_full"), full.at("matmul"));
+  EXPECT_EQ(exact.at("matmul_exact"), exact.at("matmul"));
+  for (const char* causal : {"full", "exact"}) {
+    const std::string text = run({"count", "gpt-oss-120b", "--causal", causal}).out;
+    for (const char* part : {"11.48 PFLOP", "3.88"}) EXPECT_NE(text.find(part), std::string::npos) << text;
+    const std::string compare = run({"compare", "gpt2", "gpt-oss-120b", "--context", "128k", "--causal", causal}).out;
+    for (const char* part : {"11.48 PFLOP", "3.88"}) EXPECT_NE(compare.find(part), std::string::npos) << compare;
+  }
+  const std::string sweep = run({"sweep", "gpt-oss-120b", "--tokens", "64k..128k"}).out;
+  EXPECT_NE(sweep.find("3.88"), std::string::npos) << sweep;
+  // gpt2 at 1,024 tokens: scores and mixing are 13% of its matmul FLOPs, so that leaving half of them out is not much
+  EXPECT_EQ(run({"count", "gpt2"}).out.find("causality"), std::string::npos);
+  for (const char* phase : {"forward", "prefill", "decode", "train"}) {
+    const Json flops = json({"count", "gemma-3-1b", "--phase", phase, "--tokens", "700"}).at("flops");
+    EXPECT_EQ(flops.at("matmul_exact"),
+              json({"count", "gemma-3-1b", "--phase", phase, "--tokens", "700", "--causal", "exact"})
+                  .at("flops")
+                  .at("matmul"))
+        << phase;
+  }
+}
+
 TEST_F(ProgramTest, GroupsByLayerTensorAndOp) {
   for (const std::string by : {"layer", "tensor", "op"}) {
     const Json report = json({"count", "gemma-2-2b", "--by", by});

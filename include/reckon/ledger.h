@@ -71,8 +71,12 @@ struct Ledger {
   ParameterTotals parameter_totals;
   WorkTotals forward, backward, optimizer;
   TrainingState state;
+  // The matmul FLOPs of all stages with every attention score, and with those that causality and windows let through;
+  // one of them is what total() has.
+  Count matmul_full, matmul_exact;
 
   WorkTotals total() const;
+  bool mostly_visible() const;  // whether matmul_exact is at least nine tenths of matmul_full
 };
 
 // Bytes of all weights in a type.

@@ -4,6 +4,7 @@
 
 #include "network/forward.h"
 #include "ops/adamw.h"
+#include "ops/attention.h"
 #include "ops/mixture.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
@@ -104,12 +105,30 @@ void read_state(const Program& program, Ledger& ledger) {
   }
 }
 
+// The products of attention once more, with the other way to count its scores.
+void read_other_way(Program& program, Ledger& ledger) {
+  const bool full = program.workload.causal == Causal::full;
+  program.workload.causal = full ? Causal::exact : Causal::full;
+  Count& asked = full ? ledger.matmul_full : ledger.matmul_exact;
+  Count& other = full ? ledger.matmul_exact : ledger.matmul_full;
+  other = asked = ledger.total().matmul;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (op.operation != &scores_operation && op.operation != &mix_operation && op.operation != &spread_operation)
+      continue;
+    const Count matmul = op.operation->cost(program, op).matmul.value();
+    other += (matmul - ledger.work[i].matmul_each) * ledger.work[i].place.count;
+  }
+}
+
 double ratio(Count a, Count b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); }
 
 }  // namespace
 
 double WorkTotals::flops_per_byte() const { return ratio(flops(), read + written); }
 double WorkTotals::flops_per_byte_most() const { return ratio(flops(), read_least + written); }
+
+bool Ledger::mostly_visible() const { return 10 * matmul_exact >= 9 * matmul_full; }
 
 WorkTotals Ledger::total() const {
   WorkTotals sum;
@@ -123,7 +142,7 @@ WorkTotals Ledger::total() const {
   return sum;
 }
 
-Ledger read_ledger(const Program& program) {
+Ledger read_ledger(Program program) {
   Ledger ledger;
   ledger.workload = program.workload;
   ledger.width = program.width;
@@ -131,6 +150,7 @@ Ledger read_ledger(const Program& program) {
   read_parameters(program, ledger);
   read_work(program, ledger);
   read_state(program, ledger);
+  read_other_way(program, ledger);
   return ledger;
 }
 

@@ -11,6 +11,6 @@ namespace reckon {
 // The whole program of a workload: forward, and for training also backward and the optimizer's step.
 Program program_of(const Model& model, const Workload& workload);
 
-Ledger read_ledger(const Program& program);
+Ledger read_ledger(Program program);
 
 }  // namespace reckon

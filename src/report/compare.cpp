@@ -171,6 +171,13 @@ Table shape_table(const std::vector<Compared>& compared) {
   add("matmul FLOPs", [](const Compared& c) {
     return Cell(flops(static_cast<double>(c.ledger.total().matmul)), to_string(c.ledger.total().matmul));
   });
+  if (std::any_of(compared.begin(), compared.end(), [](const Compared& c) { return !c.ledger.mostly_visible(); })) {
+    const bool full = compared.front().ledger.workload.causal == Causal::full;
+    add(full ? "… of visible scores only" : "… of every score", [full](const Compared& c) {
+      const Count other = full ? c.ledger.matmul_exact : c.ledger.matmul_full;
+      return Cell(flops(static_cast<double>(other)), to_string(other));
+    });
+  }
   bytes("weights in float32", DType::float32);
   bytes("weights in bfloat16", DType::bfloat16);
   const auto in_bytes = [&](const std::string& name, const std::function<Count(const Compared&)>& size) {
@@ -210,7 +217,10 @@ Document compare_document(const std::vector<Compared>& compared, const std::stri
                           {"embedding", p.embedding},
                           {"non_embedding", p.non_embedding},
                           {"active_non_embedding", p.active_non_embedding}};
-    json["flops"] = {{"matmul", one.ledger.total().matmul}, {"elementwise", one.ledger.total().elementwise}};
+    json["flops"] = {{"matmul", one.ledger.total().matmul},
+                     {"elementwise", one.ledger.total().elementwise},
+                     {"matmul_full", one.ledger.matmul_full},
+                     {"matmul_exact", one.ledger.matmul_exact}};
     json["weights"] = weights_json(one.ledger);
     add_memory_json(json, one.ledger, one.cache);
     models.push_back(std::move(json));

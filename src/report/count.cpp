@@ -189,6 +189,14 @@ Table summary_table(const Ledger& ledger, const CountView& view, const Model& mo
   table.rows.push_back(
       {"FLOPs", fmt::format("{} ({}) in matrix products, {} element-wise", grouped(work.matmul),
                             flops(static_cast<double>(work.matmul)), flops(static_cast<double>(work.elementwise)))});
+  if (!ledger.mostly_visible()) {
+    const bool full = ledger.workload.causal == Causal::full;
+    const Count other = full ? ledger.matmul_exact : ledger.matmul_full;
+    table.rows.push_back(
+        {full ? "exact" : "headline", fmt::format("{} ({}) with {}", grouped(other), flops(static_cast<double>(other)),
+                                                  full ? "only the scores that causality and windows let through"
+                                                       : "every score, masked ones too")});
+  }
   if (view.convention != Convention::exact) {
     const Rule rule = convention_flops(view.convention, model, ledger);
     const auto error = rule.error();

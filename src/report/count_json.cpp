@@ -54,6 +54,8 @@ Json count_json(const Model& model, const Ledger& ledger, const CountView& view,
                         {"tensors", p.tensors},
                         {"by_component", rows_json(ledger, Quantity::parameters, By::component)}};
   json["flops"] = {{"matmul", work.matmul}, {"elementwise", work.elementwise}, {"total", work.flops()}};
+  json["flops"]["matmul_full"] = ledger.matmul_full;
+  json["flops"]["matmul_exact"] = ledger.matmul_exact;
   json["flops"]["causal"] = ledger.workload.causal == Causal::exact ? "exact" : "full";
   if (ledger.workload.phase == Phase::train) {
     json["flops"]["forward_matmul"] = ledger.forward.matmul;

@@ -21,7 +21,15 @@ double real(Count value) { return static_cast<double>(value); }
 }  // namespace
 
 SweepPoint sweep_point(std::int64_t value, const Model& model, const Ledger& ledger) {
-  return {value, ledger.parameter_totals, ledger.total(), matmul_parts(ledger), cache_of(model, ledger), ledger.state};
+  return {value,
+          ledger.parameter_totals,
+          ledger.total(),
+          matmul_parts(ledger),
+          cache_of(model, ledger),
+          ledger.state,
+          ledger.matmul_full,
+          ledger.matmul_exact,
+          ledger.mostly_visible()};
 }
 
 Chart sweep_chart(const Sweep& sweep) {
@@ -68,8 +76,15 @@ std::vector<Figure> figures_of(const Sweep& sweep) {
   add("matmul FLOPs", true, [](const SweepPoint& p) { return count_cell(p.work.matmul); });
   figures.push_back(
       {"growth", true, [](const SweepPoint& p, double before) { return factor_cell(real(p.work.matmul), before); }});
+  const bool full = sweep.workload.causal == Causal::full;
+  const bool both =
+      std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& p) { return !p.mostly_visible; });
+  add(full ? "exact FLOPs" : "headline FLOPs", both, [full](const SweepPoint& p) {
+    const Count other = full ? p.matmul_exact : p.matmul_full;
+    return Cell(flops(real(other)), to_string(other));
+  });
   add("scores, mixing", true, share(&MatmulParts::scores_and_mixing));
-  add("feed-forward", !sparse, share(&MatmulParts::feed_forward));
+  add("feed-forward", !sparse && !both, share(&MatmulParts::feed_forward));
   add("projections", false, share(&MatmulParts::projections));
   add("head", false, share(&MatmulParts::head));
   add("element-wise FLOPs", false, [](const SweepPoint& p) { return count_cell(p.work.elementwise); });
@@ -96,6 +111,8 @@ nlohmann::ordered_json point_json(const SweepPoint& point, double before) {
                                  {"active_non_embedding", point.parameters.active_non_embedding},
                                  {"matmul", point.work.matmul},
                                  {"elementwise", point.work.elementwise},
+                                 {"matmul_full", point.matmul_full},
+                                 {"matmul_exact", point.matmul_exact},
                                  {"growth", nullptr},
                                  {"scores_and_mixing", point.parts.scores_and_mixing},
                                  {"feed_forward", point.parts.feed_forward},

@@ -22,6 +22,8 @@ struct SweepPoint {
   MatmulParts parts;
   std::optional<CacheCost> cache;  // none when training
   TrainingState state;
+  Count matmul_full, matmul_exact;
+  bool mostly_visible = true;
 };
 
 struct Sweep {
