@@ -26,16 +26,15 @@ void largest(const float* values, std::int64_t n, std::int64_t count, std::int32
   }
 }
 
-// Experts outside the best groups cannot be chosen.
+// Experts outside the best groups cannot be chosen. `group_scores` and `open` have room for every group, `best` for the
+// experts of one.
 void close_groups(float* choice, std::int64_t experts, const RouteAttributes& a, float* group_scores,
-                  std::int32_t* open) {
+                  std::int32_t* open, std::int32_t* best) {
   const std::int64_t groups = a.groups, size = experts / groups, top = a.group_top;
   for (std::int64_t g = 0; g < groups; ++g) {
-    std::int32_t best[8];
-    const std::int64_t count = std::min<std::int64_t>(top, 8);
-    largest(choice + g * size, size, count, best);
+    largest(choice + g * size, size, top, best);
     group_scores[g] = 0;
-    for (std::int64_t i = 0; i < count; ++i) group_scores[g] += choice[g * size + best[i]];
+    for (std::int64_t i = 0; i < top; ++i) group_scores[g] += choice[g * size + best[i]];
   }
   largest(group_scores, groups, a.active_groups, open);
   for (std::int32_t g = 0; g < groups; ++g) {
@@ -52,9 +51,11 @@ void run_route(const Launch& launch) {
   const auto& a = launch.op.attributes<RouteAttributes>();
   const std::int64_t experts = logits.width(), active = choice.width();
   const auto scale = static_cast<float>(a.scale);
-  float* scratch = launch.machine.scratch.of(0).data();
+  std::vector<float> more;
+  float* scratch = launch.machine.scratch.of(0, 5 * experts, more).data();
   float *scores = scratch, *candidates = scratch + experts, *group_scores = scratch + 2 * experts;
   auto* open = reinterpret_cast<std::int32_t*>(scratch + 3 * experts);
+  auto* best = reinterpret_cast<std::int32_t*>(scratch + 4 * experts);
   for (std::int64_t r = 0; r < logits.rows(); ++r) {
     std::copy_n(logits.row(r), experts, scores);
     if (a.scores == Scores::softmax) vector_softmax(scores, experts);
@@ -63,7 +64,7 @@ void run_route(const Launch& launch) {
     }
     std::copy_n(scores, experts, candidates);
     if (correction.there()) vector_add(candidates, correction.floats(), candidates, experts);
-    if (a.groups > 1) close_groups(candidates, experts, a, group_scores, open);
+    if (a.groups > 1) close_groups(candidates, experts, a, group_scores, open, best);
     std::int32_t* chosen = choice.integers() + r * active;
     largest(candidates, experts, active, chosen);
     float* w = weights.row(r);

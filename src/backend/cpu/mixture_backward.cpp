@@ -18,7 +18,8 @@ void run_route_backward(const Launch& launch) {
   const auto& a = launch.op.attributes<RouteAttributes>();
   const auto scale = static_cast<float>(a.scale);
   const std::int64_t experts = logits.width(), active = choice.width();
-  float* scores = launch.machine.scratch.of(0).data();  // of the chosen
+  std::vector<float> more;
+  float* scores = launch.machine.scratch.of(0, 2 * active + experts, more).data();  // of the chosen
   float *d = scores + active, *all = d + active;
   for (std::int64_t r = 0; r < logits.rows(); ++r) {
     const std::int32_t* chosen = choice.integers() + r * active;

@@ -26,6 +26,13 @@ std::span<float> Scratch::of(int worker) const {
   return {memory_ + shared_scratch + static_cast<std::size_t>(worker) * tile_scratch, tile_scratch};
 }
 
+std::span<float> Scratch::of(int worker, std::int64_t floats, std::vector<float>& more) const {
+  const auto wanted = static_cast<std::size_t>(floats);
+  if (wanted <= tile_scratch) return of(worker);
+  more.resize(wanted);
+  return more;
+}
+
 std::span<float> Scratch::shared() const { return {memory_, shared_scratch}; }
 
 }  // namespace reckon

@@ -23,6 +23,8 @@ class Scratch {
 
   // The worker's own piece, aligned to a line of cache. A kernel may leave anything in it.
   std::span<float> of(int worker) const;
+  // The same with at least so many floats: `more` becomes so large, where the worker's piece is smaller.
+  std::span<float> of(int worker, std::int64_t floats, std::vector<float>& more) const;
   std::span<float> shared() const;
   // How the products of the run in progress are cut; kept here so that its memory is used again.
   std::vector<Cut>& cuts() { return cuts_; }
