@@ -26,15 +26,19 @@ namespace {
 
 constexpr std::int64_t words = 7;
 
-TensorId weight(Builder& b, std::string_view path, const Shape& shape) { return b.parameter(path, "weight", shape); }
-TensorId bias(Builder& b, std::string_view path, const Shape& shape) { return b.parameter(path, "bias", shape); }
-TensorId whole_numbers(Builder& b, std::string_view name, const Shape& shape) {
+TensorId weight(Builder& b, Part part, const Shape& shape) {
+  return b.parameter({Block::none, part}, Piece::weight, shape);
+}
+TensorId bias(Builder& b, Part part, const Shape& shape) {
+  return b.parameter({Block::none, part}, Piece::bias, shape);
+}
+TensorId whole_numbers(Builder& b, const char* name, const Shape& shape) {
   return b.tensor(TensorKind::input, name, shape, DType::int32);
 }
 
 // An activation with a gradient of its own.
-TensorId input(Builder& b, std::string_view path, const Shape& shape) {
-  const TensorId table = weight(b, path, {shape.leading().elements(), shape[-1]});
+TensorId input(Builder& b, Part part, const Shape& shape) {
+  const TensorId table = weight(b, part, {shape.leading().elements(), shape[-1]});
   return embed(b, table, whole_numbers(b, "each", shape.leading()), "x");
 }
 
@@ -43,20 +47,20 @@ TensorId activated(Builder& b, Activation activation, bool gated, double clamp =
   rule.activation = activation;
   rule.gated = gated;
   rule.clamp = clamp;
-  const TensorId gate = input(b, "gate", {2, 3, 11});
-  return activate(b, rule, gate, gated ? input(b, "up", {2, 3, 11}) : no_tensor, "y");
+  const TensorId gate = input(b, Part::gate, {2, 3, 11});
+  return activate(b, rule, gate, gated ? input(b, Part::up, {2, 3, 11}) : no_tensor, "y");
 }
 
 TensorId normed(Builder& b, Norm::Kind kind, bool has_weight, bool has_bias, bool plus_one = false) {
   const Norm rule{kind, 1e-5, has_weight, has_bias, plus_one};
-  const TensorId w = has_weight ? weight(b, "norm", {5}) : no_tensor;
-  return norm(b, rule, input(b, "x", {2, 3, 5}), w, has_bias ? bias(b, "norm", {5}) : no_tensor, "y");
+  const TensorId w = has_weight ? weight(b, Part::norm, {5}) : no_tensor;
+  return norm(b, rule, input(b, Part::position, {2, 3, 5}), w, has_bias ? bias(b, Part::norm, {5}) : no_tensor, "y");
 }
 
 TensorId normed_heads(Builder& b, Norm::Kind kind, bool own) {
   const Norm rule{kind, 1e-5, true, false, false};
-  const TensorId w = own ? weight(b, "norm", {4, 5}) : weight(b, "norm", {5});
-  return norm(b, rule, input(b, "x", {2, 3, 4, 5}), w, no_tensor, "y");
+  const TensorId w = own ? weight(b, Part::norm, {4, 5}) : weight(b, Part::norm, {5});
+  return norm(b, rule, input(b, Part::position, {2, 3, 4, 5}), w, no_tensor, "y");
 }
 
 struct Heads {
@@ -64,58 +68,59 @@ struct Heads {
 };
 
 TensorId attended(Builder& b, const AttentionRule& rule, bool sinks = false, const Heads& h = {}) {
-  const TensorId q = input(b, "query", {h.batch, h.tokens, h.heads, h.d_head});
-  const TensorId k = input(b, "key", {h.batch, h.tokens, h.kv_heads, h.d_head});
-  const TensorId v = input(b, "value", {h.batch, h.tokens, h.kv_heads, h.d_value});
+  const TensorId q = input(b, Part::query, {h.batch, h.tokens, h.heads, h.d_head});
+  const TensorId k = input(b, Part::key, {h.batch, h.tokens, h.kv_heads, h.d_head});
+  const TensorId v = input(b, Part::value, {h.batch, h.tokens, h.kv_heads, h.d_value});
   const TensorId s = scores(b, q, k, rule, "scores");
-  const TensorId p = softmax(b, s, sinks ? weight(b, "sinks", {h.heads}) : no_tensor, rule, "weights");
+  const TensorId p = softmax(b, s, sinks ? weight(b, Part::sinks, {h.heads}) : no_tensor, rule, "weights");
   return mix(b, p, v, rule, "mixed");
 }
 
 // 3 tokens; `dims` of a head's 8 elements turn.
 TensorId rotated(Builder& b, std::int64_t dims, bool interleaved) {
   const TensorId table = b.tensor(TensorKind::constant, "angles", {3, dims}, DType::float32);
-  return rope(b, input(b, "x", {2, 3, 4, 8}), table, interleaved, "y");
+  return rope(b, input(b, Part::position, {2, 3, 4, 8}), table, interleaved, "y");
 }
 
 TensorId multiplied(Builder& b, bool has_bias) {
-  return linear(b, input(b, "x", {2, 3, 4}), weight(b, "w", {5, 4}), has_bias ? bias(b, "w", {5}) : no_tensor, "y");
+  return linear(b, input(b, Part::position, {2, 3, 4}), weight(b, Part::output, {5, 4}),
+                has_bias ? bias(b, Part::output, {5}) : no_tensor, "y");
 }
 
 // x + factor·(norm(x)·Wᵀ + b): what x gets from the norm is added to what it gets directly.
 TensorId residual(Builder& b, double factor) {
-  const TensorId x = input(b, "x", {2, 3, 4});
-  const TensorId n =
-      norm(b, {Norm::Kind::layer, 1e-5, true, true, false}, x, weight(b, "norm", {4}), bias(b, "norm", {4}), "normed");
-  TensorId y = linear(b, n, weight(b, "w", {4, 4}), bias(b, "w", {4}), "y");
+  const TensorId x = input(b, Part::position, {2, 3, 4});
+  const TensorId n = norm(b, {Norm::Kind::layer, 1e-5, true, true, false}, x, weight(b, Part::norm, {4}),
+                          bias(b, Part::norm, {4}), "normed");
+  TensorId y = linear(b, n, weight(b, Part::output, {4, 4}), bias(b, Part::output, {4}), "y");
   if (factor != 1.0) y = scale(b, y, factor, "scaled");
   return add(b, x, y, "sum");
 }
 
 // The head's matrix is the table's: two gradients meet.
 TensorId tied(Builder& b) {
-  const TensorId table = weight(b, "table", {words, 4});
+  const TensorId table = weight(b, Part::token, {words, 4});
   return linear(b, embed(b, table, whole_numbers(b, "some", {2, 3}), "x"), table, no_tensor, "y");
 }
 
 // The parts change places.
 TensorId split_and_joined(Builder& b) {
-  const auto [first, second] = split(b, input(b, "x", {2, 3, 4, 8}), 3, 5, "first", "second");
+  const auto [first, second] = split(b, input(b, Part::position, {2, 3, 4, 8}), 3, 5, "first", "second");
   return join(b, second, first, 8, "y");
 }
 
 TensorId one_part(Builder& b) {
-  const TensorId first = split(b, input(b, "x", {2, 3, 8}), 3, 5, "first", "second").first;
+  const TensorId first = split(b, input(b, Part::position, {2, 3, 8}), 3, 5, "first", "second").first;
   return scale(b, first, 1.5, "y");
 }
 
 TensorId joined(Builder& b, std::int64_t heads) {
-  return join(b, input(b, "a", {2, 3, 4, 2}), input(b, "b", {2, 3, heads, 3}), 5, "y");
+  return join(b, input(b, Part::query, {2, 3, 4, 2}), input(b, Part::key, {2, 3, heads, 3}), 5, "y");
 }
 
 TensorId viewed(Builder& b) {
-  const TensorId x = view(b, input(b, "x", {2, 3, 4}), {3, 8});
-  return linear(b, x, weight(b, "w", {5, 8}), no_tensor, "y");
+  const TensorId x = view(b, input(b, Part::position, {2, 3, 4}), {3, 8});
+  return linear(b, x, weight(b, Part::output, {5, 8}), no_tensor, "y");
 }
 
 // 8 experts, each token takes 3 of them.
@@ -123,20 +128,20 @@ TensorId mixture(Builder& b, Mixture rule, bool gated) {
   rule.n_experts = 8;
   rule.n_active = 3;
   const bool corrected = rule.n_groups > 1;
-  const TensorId x = input(b, "x", {2, 3, 4});
-  const TensorId logits = linear(b, x, weight(b, "router", {8, 4}), bias(b, "router", {8}), "logits");
+  const TensorId x = input(b, Part::position, {2, 3, 4});
+  const TensorId logits = linear(b, x, weight(b, Part::router, {8, 4}), bias(b, Part::router, {8}), "logits");
   const TensorId correction = corrected ? b.tensor(TensorKind::constant, "correction", {8}, DType::float32) : no_tensor;
   const auto [choice, weights] = route(b, rule, logits, correction);
   const Dispatched sent = dispatch(b, x, choice, 8);
   FeedForward each;
   each.activation = Activation::silu;
   each.gated = gated;
-  const auto expert = [&](std::string_view path) {
-    return grouped_linear(b, sent.rows, weight(b, path, {8, 5, 4}), bias(b, path, {8, 5}), sent.offsets, "hidden");
+  const auto expert = [&](Part part) {
+    return grouped_linear(b, sent.rows, weight(b, part, {8, 5, 4}), bias(b, part, {8, 5}), sent.offsets, "hidden");
   };
-  const TensorId gate = expert("gate");
-  const TensorId hidden = activate(b, each, gate, gated ? expert("up") : no_tensor, "active");
-  const TensorId rows = grouped_linear(b, hidden, weight(b, "down", {8, 4, 5}), no_tensor, sent.offsets, "down");
+  const TensorId gate = expert(Part::gate);
+  const TensorId hidden = activate(b, each, gate, gated ? expert(Part::up) : no_tensor, "active");
+  const TensorId rows = grouped_linear(b, hidden, weight(b, Part::down, {8, 4, 5}), no_tensor, sent.offsets, "down");
   return combine(b, rows, weights, sent.order, "y");
 }
 
@@ -157,8 +162,8 @@ Mixture in_groups() {
   return rule;
 }
 
-TensorId loss(Builder& b, std::string_view labels) {
-  return cross_entropy(b, input(b, "x", {2, 3, words}), whole_numbers(b, labels, {2, 3}), "loss");
+TensorId loss(Builder& b, const char* labels) {
+  return cross_entropy(b, input(b, Part::position, {2, 3, words}), whole_numbers(b, labels, {2, 3}), "loss");
 }
 
 using A = Activation;
@@ -212,15 +217,15 @@ const std::vector<GradientCase>& gradient_cases() {
 
       {"matmul", [](B& b) { return multiplied(b, false); }},
       {"matmul_with_bias", [](B& b) { return multiplied(b, true); }},
-      {"embed", [](B& b) { return embed(b, weight(b, "table", {words, 4}), whole_numbers(b, "some", {2, 3}), "y"); }},
+      {"embed", [](B& b) { return embed(b, weight(b, Part::token, {words, 4}), whole_numbers(b, "some", {2, 3}), "y"); }},
       {"embed_tied", tied},
-      {"add", [](B& b) { return add(b, input(b, "a", {2, 3, 4}), input(b, "b", {2, 3, 4}), "y"); }},
-      {"add_repeated", [](B& b) { return add(b, input(b, "a", {2, 3, 4}), input(b, "b", {3, 4}), "y"); }},
+      {"add", [](B& b) { return add(b, input(b, Part::query, {2, 3, 4}), input(b, Part::key, {2, 3, 4}), "y"); }},
+      {"add_repeated", [](B& b) { return add(b, input(b, Part::query, {2, 3, 4}), input(b, Part::key, {3, 4}), "y"); }},
       {"residual", [](B& b) { return residual(b, 1.0); }},
       {"residual_scaled", [](B& b) { return residual(b, 0.4); }},
-      {"scale", [](B& b) { return scale(b, input(b, "x", {2, 3, 4}), 0.5, "y"); }},
-      {"dropout", [](B& b) { return dropout(b, input(b, "x", {2, 3, 11}), 0.3, 2, "y"); }},
-      {"softcap", [](B& b) { return softcap(b, input(b, "x", {2, 3, 11}), 1.3, "y"); }},
+      {"scale", [](B& b) { return scale(b, input(b, Part::position, {2, 3, 4}), 0.5, "y"); }},
+      {"dropout", [](B& b) { return dropout(b, input(b, Part::position, {2, 3, 11}), 0.3, 2, "y"); }},
+      {"softcap", [](B& b) { return softcap(b, input(b, Part::position, {2, 3, 11}), 1.3, "y"); }},
       {"rope_halves", [](B& b) { return rotated(b, 8, false); }},
       {"rope_interleaved", [](B& b) { return rotated(b, 8, true); }},
       {"rope_halves_of_a_part", [](B& b) { return rotated(b, 6, false); }},
@@ -248,11 +253,10 @@ Program build(const GradientCase& row) {
   Program program;
   program.workload = workload_of(Phase::train);
   Builder b(std::move(program));
-  b.set_path("test");
   TensorId y = row.build(b);
   if (b.shape(y).rank() > 0) {
     const Shape rows{b.shape(y).leading().elements(), b.shape(y)[-1]};
-    const TensorId logits = linear(b, view(b, y, rows), weight(b, "mixing", {words, rows[1]}), no_tensor, "logits");
+    const TensorId logits = linear(b, view(b, y, rows), weight(b, Part::mixing, {words, rows[1]}), no_tensor, "logits");
     y = cross_entropy(b, logits, whole_numbers(b, "labels", {rows[0]}), "loss");
   }
   b.program().output = y;
@@ -261,17 +265,17 @@ Program build(const GradientCase& row) {
 
 double given_element(const Tensor& tensor, std::int64_t i) {
   const auto at = static_cast<double>(i);
-  if (tensor.name == "each") return at;
-  if (tensor.name == "some") return static_cast<double>(i * 5 % 4);  // some rows twice, some never
-  if (tensor.name == "labels") return static_cast<double>((3 * i + 1) % words);
-  if (tensor.name == "labels_left_out") return i % 3 == 1 ? -1 : static_cast<double>((3 * i + 1) % words);
-  if (tensor.name == "correction") return 0.1 * static_cast<double>(i % 3);
-  if (tensor.name == "angles") {  // cosines, then sines
+  if (tensor.label.name == "each") return at;
+  if (tensor.label.name == "some") return static_cast<double>(i * 5 % 4);  // some rows twice, some never
+  if (tensor.label.name == "labels") return static_cast<double>((3 * i + 1) % words);
+  if (tensor.label.name == "labels_left_out") return i % 3 == 1 ? -1 : static_cast<double>((3 * i + 1) % words);
+  if (tensor.label.name == "correction") return 0.1 * static_cast<double>(i % 3);
+  if (tensor.label.name == "angles") {  // cosines, then sines
     const std::int64_t half = tensor.shape[-1].size / 2, position = i / (2 * half), k = i % (2 * half);
     const double angle = static_cast<double>(position) / static_cast<double>(1 + k % half);
     return k < half ? std::cos(angle) : std::sin(angle);
   }
-  throw std::logic_error("no values for " + std::string(tensor.name));
+  throw std::logic_error("no values for " + std::string(tensor.label.name));
 }
 
 }  // namespace reckon

@@ -39,7 +39,7 @@ TEST_P(GoldenGradient, LossAndEveryGradientAreTheReferences) {
       trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"),
       DType::float32);
   for (const TrainedTensor& tensor : trainer.tensors()) {
-    const float* expected = reference[tensor.name].master;
+    const float* expected = reference[tensor.key].master;
     double difference = 0, norm = 0;
     for (std::size_t i = 0; i < tensor.gradient.size(); ++i) {
       const double d = static_cast<double>(tensor.gradient[i]) - static_cast<double>(expected[i]);

@@ -32,7 +32,7 @@
 namespace reckon {
 namespace {
 
-TensorId weight(Builder& b, const Shape& shape) { return b.parameter("test", "w", shape); }
+TensorId weight(Builder& b, const Shape& shape) { return b.parameter({}, Piece::weight, shape); }
 TensorId whole_numbers(Builder& b, const Shape& shape) { return b.tensor(TensorKind::input, "i", shape, DType::int32); }
 
 TensorId plain(Builder& b, Activation activation) {
@@ -365,7 +365,6 @@ BuiltCase build(const OpCase& row) {
   Program program;
   program.workload = row.workload;
   Builder b(std::move(program));
-  b.set_path("test");
   const TensorId output = row.build(b);
   b.program().output = output;
   program = b.finish();

@@ -77,10 +77,9 @@ struct Computed {
 // Differentiated, lowered and run as a trainer does it.
 Computed computed(const Program& forward) {
   const Program program = lower_for_cpu(expand(optimizer_step(gradient(forward))));
-  const Weights weights =
-      Weights::trainable(forward, DType::float32, [](const std::string& name, const Tensor& tensor, float* to) {
-        for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) to[i] = parameter_element(name, i);
-      });
+  const Weights weights = Weights::trainable(forward, DType::float32, [](const Tensor& tensor, float* to) {
+    for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) to[i] = parameter_element(full_name(tensor), i);
+  });
   std::map<TensorId, std::vector<float>> lasting;
   Executor executor(program, weights, [&](const Program& p, TensorId id) {
     std::vector<float>& memory = lasting[id];

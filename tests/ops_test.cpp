@@ -89,7 +89,7 @@ TEST(Ops, BytesFollowTheTypeOfEachTensor) {
   program.workload.precision.activations = DType::bfloat16;
   Builder b(std::move(program));
   const TensorId x = b.activation("x", {2, 3, 4});
-  linear(b, x, b.parameter("test", "w", {5, 4}), no_tensor, "y");
+  linear(b, x, b.parameter({}, Piece::weight, {5, 4}), no_tensor, "y");
   const Cost cost = matmul_operation.cost(b.program(), b.program().ops[0]);
   EXPECT_EQ(cost.read, 48 + 10);  // 24 elements of two bytes, 20 of half a byte
   EXPECT_EQ(cost.written, 60);
@@ -115,7 +115,7 @@ TEST(Ops, AGradientHasTheShapeOfWhatItIsTheGradientOf) {
 
 TEST(Ops, WhatIsNeverDifferentiatedSaysSo) {
   Builder b{Program{}};
-  const TensorId x = b.parameter("test", "x", {2, 3, 4});
+  const TensorId x = b.parameter({}, Piece::weight, {2, 3, 4});
   const TensorId output = last(b, x, "y");
   b.program().output = output;
   try {
@@ -131,7 +131,7 @@ struct Misfit {
   std::string sentence;
 };
 
-TensorId of(Builder& b, const Shape& shape) { return b.parameter("test", "w", shape); }
+TensorId of(Builder& b, const Shape& shape) { return b.parameter({}, Piece::weight, shape); }
 
 TEST(Ops, ShapesThatDoNotFitAreRefusedWithASentence) {
   const std::vector<Misfit> misfits = {

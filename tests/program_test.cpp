@@ -109,12 +109,11 @@ void expect_same_program(const Program& a, const Program& b) {
   for (std::size_t i = 0; i < a.ops.size(); ++i) {
     const Op &x = a.ops[i], &y = b.ops[i];
     ASSERT_EQ(x.operation, y.operation) << "op " << i;
-    ASSERT_EQ(x.scope.path, y.scope.path) << "op " << i;
-    ASSERT_EQ(x.scope.layer, y.scope.layer) << "op " << i << ", " << x.scope.path;
+    ASSERT_EQ(full_name(x.scope), full_name(y.scope)) << "op " << i;
     ASSERT_EQ(x.stage, y.stage) << "op " << i;
     ASSERT_TRUE(same_attributes(x, y)) << "op " << i;
     ASSERT_TRUE(same_tensors(x.inputs, y.inputs))
-        << "inputs of op " << i << ", " << x.operation->name << " of layer " << x.scope.layer << ", " << x.scope.path;
+        << "inputs of op " << i << ", " << x.operation->name << " of " << full_name(x.scope);
     ASSERT_TRUE(same_tensors(x.outputs, y.outputs)) << "outputs of op " << i << ", " << x.operation->name;
   }
   ASSERT_TRUE(same_tensor(a.output, b.output));
@@ -258,7 +257,8 @@ TEST(Optimizer, DecaysMatricesAndSparesNormsAndBiases) {
   for (const Op& op : program.ops) {
     if (op.operation != &adamw_operation) continue;
     const Tensor& parameter = program[op.inputs[0]];
-    EXPECT_EQ(op.attributes<AdamwAttributes>().decay, parameter.name == "weight" && parameter.shape.rank() == 2)
+    EXPECT_EQ(op.attributes<AdamwAttributes>().decay,
+              parameter.label.piece == Piece::weight && parameter.shape.rank() == 2)
         << full_name(parameter);
   }
 }
@@ -306,10 +306,10 @@ TEST(Forward, DecodingWithLatentAttentionNeverExpandsTheCache) {
   Workload workload = workload_of(Phase::decode);
   workload.past = 999;
   const Ledger ledger = count(model, workload);
-  std::map<std::string_view, Count> flops;  // of one layer
-  for (const WorkEntry& entry : ledger.work) flops[entry.place.path] = entry.matmul_each;
-  EXPECT_EQ(flops["attention/scores"], 2 * 16 * 1000 * (512 + 64));
-  EXPECT_EQ(flops["attention/mixing"], 2 * 16 * 1000 * 512);
+  std::map<Role, Count> flops;  // of one layer
+  for (const WorkEntry& entry : ledger.work) flops[entry.place.role] = entry.matmul_each;
+  EXPECT_EQ((flops[{Block::attention, Part::scores}]), 2 * 16 * 1000 * (512 + 64));
+  EXPECT_EQ((flops[{Block::attention, Part::mixing}]), 2 * 16 * 1000 * 512);
 }
 
 TEST(Forward, ParametersAreTheSameForEveryWorkload) {

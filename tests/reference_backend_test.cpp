@@ -70,16 +70,16 @@ TEST_P(GoldenReferenceGradient, LossAndEveryGradientAreTheReferences) {
 
   const Weights expected =
       Weights::trainable(model, Weights::load(model, tiny_folder() / GetParam() / "grads.safetensors"), DType::float32);
-  for (const std::string& name : expected.names()) {
-    if (expected[name].master == nullptr) continue;  // a buffer
-    const std::vector<double>& found = reference.gradient(name);
+  for (const TensorKey& key : expected.keys()) {
+    if (expected[key].master == nullptr) continue;  // a buffer
+    const std::vector<double>& found = reference.gradient(key);
     double difference = 0, norm = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      const auto value = static_cast<double>(expected[name].master[i]);
+      const auto value = static_cast<double>(expected[key].master[i]);
       difference += std::pow(found[i] - value, 2);
       norm += value * value;
     }
-    EXPECT_LE(std::sqrt(difference), 1e-4 * std::sqrt(norm) + 1e-7) << name << " of norm " << std::sqrt(norm);
+    EXPECT_LE(std::sqrt(difference), 1e-4 * std::sqrt(norm) + 1e-7) << full_name(key) << " of norm " << std::sqrt(norm);
   }
 }
 
@@ -124,7 +124,7 @@ TEST(Reference, TwoStepsOfAdamWWithClippingAndDropoutAreThoseOfTheCpu) {
     EXPECT_NEAR(reference.run(program, {ids, labels}, asked).at(0), loss, 1e-5);
   }
   for (const TrainedTensor& tensor : trainer.tensors()) {
-    const std::vector<double>& expected = reference.parameter(tensor.name);
+    const std::vector<double>& expected = reference.parameter(tensor.key);
     for (std::size_t i = 0; i < expected.size(); ++i) {
       ASSERT_NEAR(static_cast<double>(tensor.weight[i]), expected[i], 2e-4) << tensor.name << " " << i;
     }

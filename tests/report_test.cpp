@@ -174,7 +174,7 @@ TEST(Csv, OfSeveralTablesIsOneRectangle) {
 
 TEST(Markdown, EscapesPipesAndFencesBlocks) {
   Document document = document_of(small_table());
-  document.parts.emplace_back(Block{"graph TD", "mermaid", false, true});
+  document.parts.emplace_back(Verbatim{"graph TD", "mermaid", false, true});
   const std::string text = render(document, Format::markdown, {});
   EXPECT_NE(text.find("| name | value | share |\n| --- | ---: | ---: |\n| a\\|b | 1,234,567 | 31.7% |"),
             std::string::npos)

@@ -32,7 +32,7 @@ inline std::vector<std::int64_t> places(const StoredView& view) {
 // Where a parameter's element at a row-major index lies: "tensor[place]".
 inline std::string place_of(const StoredLayout& layout, const std::string& parameter, std::int64_t index) {
   for (const StoredParameter& stored : layout.parameters) {
-    if (stored.name != parameter) continue;
+    if (full_name(stored.key) != parameter) continue;
     for (const StoredView& view : stored.views) {
       const auto all = places(view);
       if (index < static_cast<std::int64_t>(all.size()))
@@ -49,10 +49,10 @@ inline void expect_each_element_covered_once(const StoredLayout& layout) {
     EXPECT_FALSE(touched.contains(tensor.name)) << tensor.name << " is listed twice";
     touched[tensor.name].assign(static_cast<std::size_t>(product(tensor.shape)), 0);
   }
-  std::map<std::string, int> names;
+  std::map<TensorKey, int> found;
   for (const auto* list : {&layout.parameters, &layout.buffers})
     for (const StoredParameter& parameter : *list) {
-      EXPECT_EQ(++names[parameter.name], 1) << parameter.name;
+      EXPECT_EQ(++found[parameter.key], 1) << full_name(parameter.key);
       std::int64_t elements = 0;
       for (const StoredView& view : parameter.views) {
         ASSERT_TRUE(touched.contains(view.tensor)) << view.tensor;
@@ -62,7 +62,7 @@ inline void expect_each_element_covered_once(const StoredLayout& layout) {
           ++elements;
         }
       }
-      EXPECT_EQ(elements, product(parameter.shape)) << parameter.name;
+      EXPECT_EQ(elements, product(parameter.shape)) << full_name(parameter.key);
     }
   for (const auto& [name, counts] : touched)
     for (const int count : counts) ASSERT_EQ(count, 1) << name;

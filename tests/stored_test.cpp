@@ -58,7 +58,7 @@ std::vector<std::int64_t> shape_of(const StoredLayout& layout, const std::string
 
 std::vector<std::int64_t> parameter_shape(const StoredLayout& layout, const std::string& parameter) {
   for (const StoredParameter& stored : layout.parameters)
-    if (stored.name == parameter) return stored.shape;
+    if (full_name(stored.key) == parameter) return stored.shape;
   return {-1};
 }
 
@@ -316,7 +316,7 @@ TEST(Stored, ReadsExpertsOneByOneOrFused) {
 TEST(Stored, KeepsTheCorrectionBiasApartFromParameters) {
   const StoredLayout layout = stored_layout(small_model("deepseek_v3"));
   ASSERT_EQ(layout.buffers.size(), 1u);
-  EXPECT_EQ(layout.buffers[0].name, "layers.1.feed_forward.correction.bias");
+  EXPECT_EQ(full_name(layout.buffers[0].key), "layers.1.feed_forward.correction.bias");
   EXPECT_EQ(layout.buffers[0].views[0].tensor, "model.layers.1.mlp.gate.e_score_correction_bias");
   EXPECT_EQ(parameter_shape(layout, "layers.1.feed_forward.correction.bias"), (Shape{-1}));
 }
@@ -529,7 +529,8 @@ Tiny tiny_phi3() {
 TEST(FileReport, FindsTheTinyModelsComplete) {
   for (const Tiny& tiny : {tiny_llama(), tiny_gpt2(), tiny_gpt_neox(), tiny_mixtral(), tiny_phi3()}) {
     SCOPED_TRACE(tiny.folder);
-    const SafetensorsHeader header = read_safetensors(std::string(project_folder() + "/tests/data/tiny/") + tiny.folder);
+    const SafetensorsHeader header =
+        read_safetensors(std::string(project_folder() + "/tests/data/tiny/") + tiny.folder);
     const FileReport report = inspect_file(tiny.model, header);
     EXPECT_TRUE(report.complete);
     EXPECT_TRUE(report.unexpected.empty());

@@ -3,6 +3,7 @@
 
 #include <reckon/count.h>
 #include <reckon/formula.h>
+#include <reckon/role.h>
 #include <reckon/workload.h>
 
 #include <cstdint>
@@ -12,9 +13,11 @@
 
 namespace reckon {
 
+struct Operation;
+
 // Where an entry belongs, and how many alike ones it stands for.
 struct Place {
-  std::string_view path;    // "attention/query"
+  Role role;                // attention, query
   std::int32_t layer = -1;  // the first layer it stands for; -1: outside the stack
   std::int32_t period = 1;  // the next layers it stands for are layer + period, layer + 2·period, …
   std::int64_t count = 1;
@@ -22,15 +25,16 @@ struct Place {
 
 struct ParameterEntry {
   Place place;
-  std::string_view name;  // "weight"
-  Formula elements;       // of one
+  Piece piece = Piece::weight;
+  Formula elements;  // of one
   Count each;
   Count active_each;  // that one token touches: a mixture's chosen experts only
 };
 
 struct WorkEntry {
   Place place;
-  std::string_view op;  // "matmul"
+  std::string_view op;                   // "matmul"
+  const Operation* operation = nullptr;  // the same, for those who know operations
   Stage stage = Stage::forward;
   Formula matmul, elementwise;  // FLOPs of one
   Count matmul_each, elementwise_each;
@@ -93,6 +97,8 @@ struct Row {
   Count value;
   Count each;               // in one layer, where all its layers are alike; else 0
   std::int64_t layers = 0;  // how many layers have it; 0: it stands outside the stack
+  std::int32_t layer = -1;  // by layer: which one it stands for; -1: none
+  Role role{};              // of the first entry in it
 };
 
 // The ledger's entries grouped, in the order of the data. The values add up to the total.

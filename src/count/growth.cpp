@@ -7,6 +7,7 @@
 
 #include "count/cache.h"
 #include "count/ledger.h"
+#include "count/parts.h"
 #include "model/modify.h"
 #include "network/forward.h"
 
@@ -24,7 +25,7 @@ Sizes sizes_of(const Model& model, const Workload& workload) {
   sizes.matmul = static_cast<double>(ledger.total().matmul);
   sizes.elementwise = static_cast<double>(ledger.total().elementwise);
   for (const WorkEntry& entry : ledger.work) {
-    if (entry.place.path.ends_with("attention/scores") || entry.place.path.ends_with("attention/mixing")) {
+    if (pairs_tokens(entry.place.role)) {
       sizes.scores += static_cast<double>(entry.matmul_each) * static_cast<double>(entry.place.count);
     }
   }

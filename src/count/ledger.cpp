@@ -18,9 +18,9 @@ namespace reckon {
 namespace {
 
 Place place_of(const Program& program, Scope scope, std::int32_t repeat) {
-  if (repeat < 0) return {scope.path, scope.layer, 1, 1};
+  if (repeat < 0) return {scope.role, scope.layer, 1, 1};
   const Repeat& body = program.repeats[static_cast<std::size_t>(repeat)];
-  return {scope.path, scope.layer, body.layers, body.count};
+  return {scope.role, scope.layer, body.layers, body.count};
 }
 
 // What one token touches of an expert's weights: k of E, read off the op that uses them.
@@ -46,7 +46,7 @@ void read_parameters(const Program& program, Ledger& ledger) {
     const Tensor& tensor = program.tensors[i];
     if (tensor.kind != TensorKind::parameter) continue;
     const Term elements = tensor.shape.product();
-    ParameterEntry entry{place_of(program, tensor.scope, tensor.repeat), tensor.name, Formula(elements),
+    ParameterEntry entry{place_of(program, tensor.scope, tensor.repeat), tensor.label.piece, Formula(elements),
                          elements.value(), elements.value()};
     if (const auto found = active.find(static_cast<TensorId>(i)); found != active.end()) {
       entry.active_each = found->second;
@@ -55,7 +55,7 @@ void read_parameters(const Program& program, Ledger& ledger) {
     totals.total += entry.each * count;
     totals.active += entry.active_each * count;
     totals.tensors += count;
-    if (tensor.scope.path.starts_with("embedding/")) totals.embedding += entry.each * count;
+    if (tensor.scope.role.block == Block::embedding) totals.embedding += entry.each * count;
     ledger.parameters.push_back(std::move(entry));
   }
   totals.non_embedding = totals.total - totals.embedding;
@@ -68,6 +68,7 @@ void read_work(const Program& program, Ledger& ledger) {
     Cost cost = op.operation->cost(program, op);
     WorkEntry entry{place_of(program, op.scope, op.repeat),
                     op.operation->name,
+                    op.operation,
                     op.stage,
                     std::move(cost.matmul),
                     std::move(cost.elementwise),

@@ -1,11 +1,10 @@
 #include "count/parts.h"
 
 namespace reckon {
-namespace {
 
-bool pairwise(std::string_view path) {
-  return path.ends_with("attention/scores") || path.ends_with("attention/mixing");
-}
+bool pairs_tokens(Role role) { return role.part == Part::scores || role.part == Part::mixing; }
+
+namespace {
 
 void add(Count& part, const WorkEntry& entry) { part += entry.matmul_each * entry.place.count; }
 
@@ -15,10 +14,10 @@ MatmulParts matmul_parts(const Ledger& ledger) {
   MatmulParts parts;
   for (const WorkEntry& entry : ledger.work) {
     if (entry.matmul_each == 0) continue;
-    const std::string_view path = entry.place.path;
-    add(pairwise(path)                      ? parts.scores_and_mixing
-        : path.starts_with("feed_forward/") ? parts.feed_forward
-        : path.starts_with("head")          ? parts.head
+    const Role role = entry.place.role;
+    add(pairs_tokens(role)                  ? parts.scores_and_mixing
+        : role.block == Block::feed_forward ? parts.feed_forward
+        : role.block == Block::head         ? parts.head
                                             : parts.projections,
         entry);
   }
@@ -28,8 +27,8 @@ MatmulParts matmul_parts(const Ledger& ledger) {
 AttentionParts attention_parts(const Ledger& ledger) {
   AttentionParts parts;
   for (const WorkEntry& entry : ledger.work) {
-    if (entry.matmul_each == 0 || !entry.place.path.starts_with("attention/")) continue;
-    add(pairwise(entry.place.path) ? parts.scores_and_mixing : parts.projections, entry);
+    if (entry.matmul_each == 0 || entry.place.role.block != Block::attention) continue;
+    add(pairs_tokens(entry.place.role) ? parts.scores_and_mixing : parts.projections, entry);
   }
   return parts;
 }

@@ -5,6 +5,9 @@
 
 namespace reckon {
 
+// Whether a product grows with the square of the context: it takes every query with every key.
+bool pairs_tokens(Role role);
+
 struct MatmulParts {
   Count projections;        // of attention, self and cross; the embedding's where there is one
   Count scores_and_mixing;  // grows with two lengths: new tokens, and the keys that they see

@@ -1,126 +1,169 @@
 // Grouping the ledger: which entries make a row, what it is called, and the formula of their sum.
 #include <reckon/ledger.h>
 
+#include "ops/activate.h"
+#include "ops/adamw.h"
+#include "ops/add.h"
+#include "ops/cross_entropy.h"
+#include "ops/embed.h"
+#include "ops/matmul.h"
+#include "ops/mixture.h"
+#include "ops/norm.h"
+#include "ops/rope.h"
+#include "ops/scale.h"
+#include "ops/softcap.h"
+#include "ops/softmax.h"
+#include "ops/split.h"
+#include "ops/sum_rows.h"
+
 #include <algorithm>
-#include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace reckon {
 namespace {
 
-struct Label {
+struct RowLabel {
   std::string_view name, group;
-  bool operator==(const Label&) const = default;
+  bool operator==(const RowLabel&) const = default;
 };
 
-// What a path's parameters are part of. The first prefix that fits holds.
-Label parameter_label(std::string_view path) {
-  static constexpr struct {
-    std::string_view prefix;
-    Label label;
-  } table[] = {
-      {"embedding/token", {"token embedding", "embedding"}},
-      {"embedding/position", {"position embedding", "embedding"}},
-      {"embedding/project", {"embedding projection", "embedding"}},
-      {"embedding/norm", {"embedding norm", "embedding"}},
-      {"attention/norm", {"norms", "block"}},
-      {"attention/", {"attention", "block"}},
-      {"cross_attention/norm", {"norms", "block"}},
-      {"cross_attention/", {"cross-attention", "block"}},
-      {"feed_forward/norm", {"norms", "block"}},
-      {"feed_forward/router", {"router", "block"}},
-      {"feed_forward/experts", {"experts", "block"}},
-      {"feed_forward/shared", {"shared expert", "block"}},
-      {"feed_forward/", {"feed-forward", "block"}},
-      {"final_norm", {"final norm", "head"}},
-      {"head", {"head", "head"}},
-  };
-  for (const auto& [prefix, label] : table) {
-    if (path.starts_with(prefix)) return label;
+// What a parameter is part of.
+RowLabel parameter_label(Role role) {
+  const bool around_sublayer =
+      role.part == Part::norm || role.part == Part::norm_after || role.part == Part::norm_residual;
+  switch (role.block) {
+    case Block::embedding:
+      return {role.part == Part::token      ? "token embedding"
+              : role.part == Part::position ? "position embedding"
+              : role.part == Part::project  ? "embedding projection"
+                                            : "embedding norm",
+              "embedding"};
+    case Block::attention:
+      return {around_sublayer ? "norms" : "attention", "block"};
+    case Block::cross_attention:
+      return {around_sublayer ? "norms" : "cross-attention", "block"};
+    case Block::feed_forward:
+      return {around_sublayer                 ? "norms"
+              : role.part == Part::router     ? "router"
+              : role.expert == Expert::routed ? "experts"
+              : role.expert == Expert::shared ? "shared expert"
+                                              : "feed-forward",
+              "block"};
+    case Block::final_norm:
+      return {"final norm", "head"};
+    case Block::head:
+      return {"head", "head"};
+    default:
+      return {"other", ""};
   }
-  return {path, ""};
 }
 
-// What a path's products are part of. `gated` says whether the block has a gate beside its up-projection.
-Label matmul_label(std::string_view path, bool gated) {
-  const std::string_view up = gated ? "gate and up" : "up";
-  const struct {
-    std::string_view prefix;
-    Label label;
-  } table[] = {
-      {"embedding/project", {"embedding projection", "embedding"}},
-      {"attention/query_", {"latent projections", "attention"}},
-      {"attention/kv_", {"latent projections", "attention"}},
-      {"attention/query", {"query, key, value", "attention"}},
-      {"attention/key", {"query, key, value", "attention"}},
-      {"attention/value", {"query, key, value", "attention"}},
-      {"attention/scores", {"scores", "attention"}},
-      {"attention/mixing", {"mixing", "attention"}},
-      {"attention/output", {"output", "attention"}},
-      {"cross_attention/query", {"cross query, key, value", "cross-attention"}},
-      {"cross_attention/key", {"cross query, key, value", "cross-attention"}},
-      {"cross_attention/value", {"cross query, key, value", "cross-attention"}},
-      {"cross_attention/scores", {"cross scores", "cross-attention"}},
-      {"cross_attention/mixing", {"cross mixing", "cross-attention"}},
-      {"cross_attention/output", {"cross output", "cross-attention"}},
-      {"feed_forward/router", {"router", "feed-forward"}},
-      {"feed_forward/experts/down", {"experts down", "feed-forward"}},
-      {"feed_forward/experts", {gated ? "experts gate and up" : "experts up", "feed-forward"}},
-      {"feed_forward/shared/down", {"shared down", "feed-forward"}},
-      {"feed_forward/shared", {gated ? "shared gate and up" : "shared up", "feed-forward"}},
-      {"feed_forward/down", {"down", "feed-forward"}},
-      {"feed_forward/", {up, "feed-forward"}},
-      {"head", {"head", "head"}},
-  };
-  for (const auto& [prefix, label] : table) {
-    if (path.starts_with(prefix)) return label;
+// What a product of attention is part of.
+std::string_view attention_label(Part part, bool cross) {
+  switch (part) {
+    case Part::scores:
+      return cross ? "cross scores" : "scores";
+    case Part::mixing:
+      return cross ? "cross mixing" : "mixing";
+    case Part::output:
+      return cross ? "cross output" : "output";
+    case Part::query:
+    case Part::key:
+    case Part::value:
+      return cross ? "cross query, key, value" : "query, key, value";
+    default:
+      return "latent projections";
   }
-  return {path, ""};
 }
 
-// What kind of element-wise work an op does.
-Label elementwise_label(std::string_view op, std::string_view path) {
-  static constexpr struct {
-    std::string_view prefix;
-    Label label;
-  } table[] = {
-      {"layer_norm", {"norms", ""}},
-      {"rms_norm", {"norms", ""}},
-      {"rope", {"rotary positions", ""}},
-      {"scores", {"scaling of scores", ""}},
-      {"softmax", {"softmax", ""}},
-      {"activate", {"activation", ""}},
-      {"matmul", {"biases", ""}},
-      {"grouped_matmul", {"biases", ""}},
-      {"grouped_bias", {"biases", ""}},
-      {"sum_rows", {"biases", ""}},
-      {"route", {"routing", ""}},
-      {"dispatch", {"routing", ""}},
-      {"combine", {"routing", ""}},
-      {"embed_backward", {"embedding", ""}},
-      {"scale", {"multipliers", ""}},
-      {"softcap", {"soft cap of logits", ""}},
-      {"join", {"gradients that meet", ""}},
-      {"cross_entropy", {"loss", ""}},
-      {"squared_norm", {"gradient norm", ""}},
-      {"adamw", {"optimizer", ""}},
+// What a product of a feed-forward is part of. `gated` says whether the network has gates beside its up-projections.
+std::string_view feed_forward_label(Role role, bool gated) {
+  if (role.part == Part::router) return "router";
+  const bool down = role.part == Part::down;
+  switch (role.expert) {
+    case Expert::routed:
+      return down ? "experts down" : gated ? "experts gate and up" : "experts up";
+    case Expert::shared:
+      return down ? "shared down" : gated ? "shared gate and up" : "shared up";
+    default:
+      return down ? "down" : gated ? "gate and up" : "up";
+  }
+}
+
+RowLabel matmul_label(Role role, bool gated) {
+  switch (role.block) {
+    case Block::embedding:
+      return {"embedding projection", "embedding"};
+    case Block::attention:
+      return {attention_label(role.part, false), "attention"};
+    case Block::cross_attention:
+      return {attention_label(role.part, true), "cross-attention"};
+    case Block::feed_forward:
+      return {feed_forward_label(role, gated), "feed-forward"};
+    case Block::head:
+      return {"head", "head"};
+    default:
+      return {"other", ""};
+  }
+}
+
+// What kind of element-wise work an op does: by its operation, and a sum by where it stands.
+RowLabel elementwise_label(const WorkEntry& entry) {
+  static const std::pair<const Operation*, std::string_view> table[] = {
+      {&layer_norm_operation, "norms"},
+      {&layer_norm_backward_operation, "norms"},
+      {&rms_norm_operation, "norms"},
+      {&rms_norm_backward_operation, "norms"},
+      {&rope_operation, "rotary positions"},
+      {&scores_operation, "scaling of scores"},
+      {&scores_backward_operation, "scaling of scores"},
+      {&softmax_operation, "softmax"},
+      {&softmax_backward_operation, "softmax"},
+      {&activate_operation, "activation"},
+      {&activate_backward_operation, "activation"},
+      {&matmul_operation, "biases"},
+      {&grouped_matmul_operation, "biases"},
+      {&grouped_bias_gradient_operation, "biases"},
+      {&sum_rows_operation, "biases"},
+      {&route_operation, "routing"},
+      {&route_backward_operation, "routing"},
+      {&dispatch_operation, "routing"},
+      {&dispatch_backward_operation, "routing"},
+      {&combine_operation, "routing"},
+      {&combine_backward_operation, "routing"},
+      {&embed_backward_operation, "embedding"},
+      {&scale_operation, "multipliers"},
+      {&softcap_operation, "soft cap of logits"},
+      {&softcap_backward_operation, "soft cap of logits"},
+      {&join_operation, "gradients that meet"},
+      {&join_backward_operation, "gradients that meet"},
+      {&cross_entropy_operation, "loss"},
+      {&cross_entropy_backward_operation, "loss"},
+      {&squared_norm_operation, "gradient norm"},
+      {&adamw_operation, "optimizer"},
   };
-  for (const auto& [prefix, label] : table) {
-    if (op.starts_with(prefix)) return label;
+  for (const auto& [operation, name] : table) {
+    if (operation == entry.operation) return {name, ""};
   }
-  if (op == "add") {
-    if (path.ends_with("/residual")) return {"residuals", ""};
-    if (path == "embedding/position") return {"positions", ""};
-    if (path == "feed_forward/combine") return {"routing", ""};
-    return {"gradients that meet", ""};
+  if (entry.operation != &add_operation) return {entry.op, ""};
+  switch (entry.place.role.part) {
+    case Part::residual:
+      return {"residuals", ""};
+    case Part::position:
+      return {"positions", ""};
+    case Part::combine:
+      return {"routing", ""};
+    default:
+      return {"gradients that meet", ""};
   }
-  return {op, ""};
 }
 
 // A row under construction: for each layer it occurs in (or outside of all), the sum of its formulas there.
 struct Sum {
-  Label label;
+  RowLabel label;
   std::string name;  // where the label is not a literal
+  std::int32_t layer = -1;
   struct Slot {
     Place place;
     Formula formula;
@@ -163,6 +206,8 @@ Row finish(const Sum& sum, const Ledger& ledger) {
   Row row;
   row.name = sum.name.empty() ? std::string(sum.label.name) : sum.name;
   row.group = sum.label.group;
+  row.layer = sum.layer;
+  row.role = sum.slots.front().place.role;
   // Layers with one and the same formula are one summand.
   struct Summand {
     Formula formula;
@@ -204,8 +249,9 @@ std::string tensor_name(const Place& place, std::string_view name) {
   std::string out = place.layer < 0   ? ""
                     : place.count > 1 ? "layers.*."
                                       : "layers." + std::to_string(place.layer) + ".";
-  out += place.path;
-  std::replace(out.begin(), out.end(), '/', '.');
+  std::string path = path_of(place.role);
+  std::replace(path.begin(), path.end(), '/', '.');
+  out += path;
   if (!name.empty()) out += "." + std::string(name);
   return out;
 }
@@ -214,8 +260,8 @@ class Grouping {
  public:
   Grouping(const Ledger& ledger, By by) : ledger_(ledger), by_(by) {}
 
-  void add(const Place& place, std::string_view op, std::string_view name, const Label& label, const Formula& formula,
-           Count each) {
+  void add(const Place& place, std::string_view op, std::string_view name, const RowLabel& label,
+           const Formula& formula, Count each) {
     if (each == 0) return;
     switch (by_) {
       case By::component:
@@ -241,17 +287,19 @@ class Grouping {
 
  private:
   // Each layer is a row of its own; what stands outside the stack goes by its component.
-  void add_to_layers(const Place& place, const Label& label, const Formula& formula, Count each) {
+  void add_to_layers(const Place& place, const RowLabel& label, const Formula& formula, Count each) {
     if (place.layer < 0) return row(std::string(label.name), label).add(place, formula, each);
     for (std::int64_t k = 0; k < place.count; ++k) {
       const auto layer = static_cast<std::int32_t>(place.layer + k * place.period);
-      named_row("layer " + std::to_string(layer)).add({place.path, layer, 1, 1}, formula, each);
+      Sum& sum = named_row("layer " + std::to_string(layer));
+      sum.layer = layer;
+      sum.add({place.role, layer, 1, 1}, formula, each);
     }
   }
 
-  Sum& row(const std::string& key, const Label& label) {
+  Sum& row(const std::string& key, const RowLabel& label) {
     const auto [found, fresh] = index_.try_emplace(key, sums_.size());
-    if (fresh) sums_.push_back({label, "", {}});
+    if (fresh) sums_.push_back({label, "", -1, {}});
     return sums_[found->second];
   }
 
@@ -269,13 +317,10 @@ class Grouping {
 
 // Rows of the stack in the order of its layers, between what comes before and after it.
 void sort_layers(std::vector<Row>& rows) {
-  const auto number = [](const Row& row) {
-    return row.name.starts_with("layer ") ? std::stoll(row.name.substr(6)) : -1;
-  };
-  const auto first = std::find_if(rows.begin(), rows.end(), [&](const Row& r) { return number(r) >= 0; });
-  const auto last = std::find_if(rows.rbegin(), rows.rend(), [&](const Row& r) { return number(r) >= 0; }).base();
+  const auto first = std::find_if(rows.begin(), rows.end(), [](const Row& r) { return r.layer >= 0; });
+  const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const Row& r) { return r.layer >= 0; }).base();
   if (first < last) {
-    std::stable_sort(first, last, [&](const Row& a, const Row& b) { return number(a) < number(b); });
+    std::stable_sort(first, last, [](const Row& a, const Row& b) { return a.layer < b.layer; });
   }
 }
 
@@ -285,15 +330,15 @@ std::vector<Row> rows(const Ledger& ledger, Quantity quantity, By by) {
   Grouping grouping(ledger, by);
   if (quantity == Quantity::parameters) {
     for (const ParameterEntry& entry : ledger.parameters) {
-      grouping.add(entry.place, "parameter", entry.name, parameter_label(entry.place.path), entry.elements, entry.each);
+      grouping.add(entry.place, "parameter", name_of(entry.piece), parameter_label(entry.place.role), entry.elements,
+                   entry.each);
     }
   } else {
     const bool gated = std::any_of(ledger.work.begin(), ledger.work.end(),
-                                   [](const WorkEntry& entry) { return entry.place.path.ends_with("/gate"); });
+                                   [](const WorkEntry& entry) { return entry.place.role.part == Part::gate; });
     for (const WorkEntry& entry : ledger.work) {
       const bool matmul = quantity == Quantity::matmul;
-      const Label label =
-          matmul ? matmul_label(entry.place.path, gated) : elementwise_label(entry.op, entry.place.path);
+      const RowLabel label = matmul ? matmul_label(entry.place.role, gated) : elementwise_label(entry);
       grouping.add(entry.place, entry.op, "", label, matmul ? entry.matmul : entry.elementwise,
                    matmul ? entry.matmul_each : entry.elementwise_each);
     }

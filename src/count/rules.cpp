@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "count/crossover.h"
+#include "ops/norm.h"
+#include "ops/rope.h"
 
 namespace reckon {
 namespace {
@@ -136,16 +138,16 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
   if (plain_rms_norms(model) && ledger.workload.logits == Logits::all) {
     rules.push_back({"3·(2·L + 1)·T·d", "element-wise FLOPs of RMSNorm, forward",
                      3 * (2 * s.layers + 1) * s.batch * s.tokens * s.d_model,
-                     sum_forward(ledger, false, [](const WorkEntry& e) { return e.op == "rms_norm"; }), "FLOPs",
-                     exercise_reference});
+                     sum_forward(ledger, false, [](const WorkEntry& e) { return e.operation == &rms_norm_operation; }),
+                     "FLOPs", exercise_reference});
   }
   if (whole_rope(model)) {
     const double head = static_cast<double>(model.layers.front().attention.rope->dims);
     const double rotated = model.layers.front().attention.latent ? s.heads + 1 : s.heads + s.kv_heads;
     rules.push_back({"2·dₕ²·(H + K)·L·T", "FLOPs of RoPE, were it a dense rotation of each head",
                      2 * head * head * rotated * s.layers * s.batch * s.tokens,
-                     sum_forward(ledger, false, [](const WorkEntry& e) { return e.op == "rope"; }), "FLOPs",
-                     exercise_reference});
+                     sum_forward(ledger, false, [](const WorkEntry& e) { return e.operation == &rope_operation; }),
+                     "FLOPs", exercise_reference});
   }
   return rules;
 }

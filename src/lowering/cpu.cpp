@@ -177,8 +177,11 @@ class Lowering {
     if (found.backward) {
       const WrittenAttention::Backward& b = *found.backward;
       const Shape grid = given_[scores.outputs[0]].shape;
-      const Tensor kept{
-          mixed.scope, "log_sum_exp", TensorKind::activation, DType::float32, {grid[0], grid[1], grid[2]}};
+      const Tensor kept{mixed.scope,
+                        {Piece::statistics, "log_sum_exp"},
+                        TensorKind::activation,
+                        DType::float32,
+                        {grid[0], grid[1], grid[2]}};
       const auto log_sum_exp = static_cast<TensorId>(program_.tensors.size());
       program_.tensors.push_back(kept);
       op.outputs.push_back(log_sum_exp);

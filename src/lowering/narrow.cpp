@@ -81,8 +81,8 @@ class Narrowing {
   bool kept(TensorId root, const Use& use) const {
     const Tensor& tensor = program_[root];
     return tensor.kind == TensorKind::activation && tensor.dtype == DType::float32 && use.last_forward_write >= 0 &&
-           use.first_backward_read >= 0 && !use.backward_write && tensor.name != "log_sum_exp" &&
-           tensor.name != "statistics" && root != placement(program_, program_.output).root;
+           use.first_backward_read >= 0 && !use.backward_write && tensor.label.piece != Piece::statistics &&
+           root != placement(program_, program_.output).root;
   }
 
   TensorId like(TensorId id, DType dtype) {

@@ -74,21 +74,24 @@ std::int64_t layer_of(std::string_view name) {
   return -1;
 }
 
-std::string why_unexpected(const Model& model, const StoredLayout& layout, const StoredTensorInfo& tensor) {
+FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout, const StoredTensorInfo& tensor) {
   const std::string& name = tensor.name;
+  const auto because = [&](std::string why, bool may_be_left_out) {
+    return FileReport::Unexpected{name, tensor.shape, tensor.elements, std::move(why), may_be_left_out};
+  };
   if (std::find(layout.tied_heads.begin(), layout.tied_heads.end(), name) != layout.tied_heads.end())
-    return "duplicate of the embedding (tied head)";
+    return because("duplicate of the embedding (tied head)", true);
   if (name.find("vision_tower.") != std::string::npos || name.find("multi_modal_projector.") != std::string::npos)
-    return "part of a vision model";
+    return because("part of a vision model", true);
   // DeepSeek V3 counts its prediction layer on after the last one; others give it a name.
   const auto layers = static_cast<std::int64_t>(model.layers.size());
   const std::int64_t layer = layer_of(name);
   if (name.starts_with("mtp.") || (layer >= layers && model.family.starts_with("deepseek")))
-    return "multi-token prediction layer";
-  if (layer >= layers) return fmt::format("layer {} of a model with {} layers", layer, layers);
+    return because("multi-token prediction layer", true);
+  if (layer >= layers) return because(fmt::format("layer {} of a model with {} layers", layer, layers), false);
   for (const Reason& reason : reasons)
-    if (name.ends_with(reason.ending)) return std::string(reason.why);
-  return "";
+    if (name.ends_with(reason.ending)) return because(std::string(reason.why), true);
+  return because("", false);
 }
 
 std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
@@ -146,8 +149,7 @@ FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
       report.missing.push_back({tensor.name, tensor.shape});
   }
   for (const StoredTensorInfo& tensor : header.tensors)
-    if (!expected.contains(tensor.name))
-      report.unexpected.push_back({tensor.name, tensor.shape, tensor.elements, why_unexpected(model, layout, tensor)});
+    if (!expected.contains(tensor.name)) report.unexpected.push_back(unexpected(model, layout, tensor));
   report.complete = report.missing.empty() && report.misshapen.empty();
   return report;
 }

@@ -16,12 +16,13 @@ struct FileReport {
   struct Share {
     std::int64_t tensors = 0, elements = 0, bytes = 0;
   };
-  // A tensor that is no parameter of the model, and why it is there where that is known (else empty).
+  // A tensor that is no parameter of the model, and what is known about why it is there (else empty).
   struct Unexpected {
     std::string name;
     std::vector<std::int64_t> shape;
     std::int64_t elements = 0;
     std::string why;
+    bool may_be_left_out = false;  // files of such a model have it, and nothing is computed with it
   };
   struct Missing {
     std::string name;

@@ -25,13 +25,13 @@ std::string numbered(std::string_view pattern, std::int64_t number) {
 }
 
 // A linear layer's matrix (out × in), or several whose rows share a tensor.
-struct Part {
-  std::string parameter;
+struct Share {
+  Role role;
   std::int64_t rows;  // in each group
   bool bias;
 };
 struct Linear {
-  std::vector<Part> parts;
+  std::vector<Share> parts;
   std::int64_t columns;
   std::int64_t groups = 1;  // the rows go group by group, in each of them part by part
   bool transposed = false;  // stored in × out
@@ -52,15 +52,17 @@ class Writer {
   StoredLayout write() {
     const std::int64_t d = model_.d_model;
     const bool projects = model_.d_embedding != d;
-    plain("embedding.token.weight", body(names_.token_embedding), {model_.vocab_size, model_.d_embedding});
+    plain({Block::embedding, Part::token}, body(names_.token_embedding), {model_.vocab_size, model_.d_embedding});
     if (model_.positions.kind == Positions::Kind::learned)
-      plain("embedding.position.weight", body(names_.position_embedding),
+      plain({Block::embedding, Part::position}, body(names_.position_embedding),
             {plus(model_.context, model_.positions.extra_rows), d});
-    if (projects) linear({{{"embedding.project", d, false}}, model_.d_embedding}, body(names_.embedding_project));
-    norm(model_.embedding_norm, "embedding.norm", body(names_.embedding_norm), {d});
+    if (projects)
+      linear({{{{Block::embedding, Part::project}, d, false}}, model_.d_embedding}, body(names_.embedding_project));
+    norm(model_.embedding_norm, {Block::embedding, Part::norm}, body(names_.embedding_norm), {d});
     for (std::size_t n = 0; n < model_.layers.size(); ++n) layer(static_cast<std::int64_t>(n));
-    norm(model_.final_norm, "final_norm", body(names_.final_norm), {d});
-    if (projects) linear({{{"head.project", model_.d_embedding, false}}, d}, body(names_.head_project));
+    layer_ = -1;
+    norm(model_.final_norm, {Block::final_norm}, body(names_.final_norm), {d});
+    if (projects) linear({{{{Block::head, Part::project}, model_.d_embedding, false}}, d}, body(names_.head_project));
     head();
     return std::move(layout_);
   }
@@ -76,10 +78,15 @@ class Writer {
     layout_.tensors.push_back({name, std::move(shape)});
   }
 
-  void require_name(const std::string& stored, const std::string& parameter) const {
+  Scope scope_of(Role role) const { return {role, layer_}; }
+  TensorKey key_of(Role role, Piece piece) const { return {scope_of(role), piece}; }
+
+  // `part`: a scope, or a key.
+  template <class Named>
+  void require_name(const std::string& stored, const Named& part) const {
     if (stored.empty())
-      throw Error(fmt::format("{} has {}, which files of the family {} have no name for", quote(model_.name), parameter,
-                              quote(model_.family)));
+      throw Error(fmt::format("{} has {}, which files of the family {} have no name for", quote(model_.name),
+                              full_name(part), quote(model_.family)));
   }
 
   // A view of a whole tensor in its own order.
@@ -93,24 +100,25 @@ class Writer {
     return view;
   }
 
-  void exact(const std::string& parameter, const std::string& tensor, const std::vector<std::int64_t>& shape) {
-    require_name(tensor, parameter);
-    layout_.parameters.push_back({parameter, shape, {whole(tensor, shape)}});
+  void exact(const TensorKey& key, const std::string& tensor, const std::vector<std::int64_t>& shape) {
+    require_name(tensor, key);
+    layout_.parameters.push_back({key, shape, {whole(tensor, shape)}});
     add_tensor(tensor, shape);
   }
 
   // `module` is named without ".weight".
-  void plain(const std::string& parameter, const std::string& module, const std::vector<std::int64_t>& shape) {
-    require_name(module, parameter);
-    exact(parameter, module + ".weight", shape);
+  void plain(Role role, const std::string& module, const std::vector<std::int64_t>& shape) {
+    const TensorKey key = key_of(role, Piece::weight);
+    require_name(module, key);
+    exact(key, module + ".weight", shape);
   }
 
-  void norm(const std::optional<Norm>& norm, const std::string& parameter, const std::string& module,
+  void norm(const std::optional<Norm>& norm, Role role, const std::string& module,
             const std::vector<std::int64_t>& shape) {
     if (!norm) return;
-    require_name(module, parameter);
-    if (norm->weight) exact(parameter + ".weight", module + ".weight", shape);
-    if (norm->bias) exact(parameter + ".bias", module + ".bias", shape);
+    require_name(module, scope_of(role));
+    if (norm->weight) exact(key_of(role, Piece::weight), module + ".weight", shape);
+    if (norm->bias) exact(key_of(role, Piece::bias), module + ".bias", shape);
   }
 
   // Where each part lies in a tensor of all of them, whose first axis may count experts (0: no such axis).
@@ -121,7 +129,7 @@ class Writer {
   };
   static Placed place(const Linear& linear, const std::string& tensor, bool bias, std::int64_t experts) {
     std::int64_t group_rows = 0;
-    for (const Part& part : linear.parts) group_rows = plus(group_rows, part.rows);
+    for (const Share& part : linear.parts) group_rows = plus(group_rows, part.rows);
     const std::int64_t rows = times(linear.groups, group_rows);
     const std::int64_t row_stride = bias || linear.transposed ? 1 : linear.columns;
     Placed placed;
@@ -134,7 +142,7 @@ class Writer {
       placed.shape.insert(placed.shape.end(), {rows, linear.columns});
 
     std::int64_t first_row = 0;
-    for (const Part& part : linear.parts) {
+    for (const Share& part : linear.parts) {
       StoredView view{tensor, times(first_row, row_stride), {}};
       if (experts) view.axes.push_back({experts, bias ? rows : times(rows, linear.columns)});
       if (linear.groups > 1) view.axes.push_back({linear.groups, times(group_rows, row_stride)});
@@ -148,7 +156,7 @@ class Writer {
   }
 
   // The parameters' own shapes: [out, in] or [out], with the experts in front.
-  static std::vector<std::int64_t> shape_of(const Linear& linear, const Part& part, bool bias, std::int64_t experts) {
+  static std::vector<std::int64_t> shape_of(const Linear& linear, const Share& part, bool bias, std::int64_t experts) {
     std::vector<std::int64_t> shape;
     if (experts) shape.push_back(experts);
     shape.push_back(times(linear.groups, part.rows));
@@ -160,8 +168,9 @@ class Writer {
   void add(const Linear& linear, std::string_view tensor, bool bias, std::int64_t experts = 0) {
     const bool one_by_one = tensor.find("{}") != std::string_view::npos;
     std::vector<StoredParameter> parameters;
-    for (const Part& part : linear.parts)
-      parameters.push_back({part.parameter + (bias ? ".bias" : ".weight"), shape_of(linear, part, bias, experts), {}});
+    for (const Share& part : linear.parts)
+      parameters.push_back(
+          {key_of(part.role, bias ? Piece::bias : Piece::weight), shape_of(linear, part, bias, experts), {}});
     for (std::int64_t i = 0; i < (one_by_one ? experts : 1); ++i) {
       const std::string name = one_by_one ? numbered(tensor, i) : std::string(tensor);
       Placed placed = place(linear, name, bias, one_by_one ? 0 : experts);
@@ -172,34 +181,35 @@ class Writer {
   }
 
   bool has_bias(const Linear& linear) const {
-    for (const Part& part : linear.parts)
+    for (const Share& part : linear.parts)
       if (part.bias != linear.parts.front().bias)
         throw Error(
             fmt::format("{} has a bias on only one of {} and {}, which share a tensor in files of the family {}",
-                        quote(model_.name), linear.parts.front().parameter, part.parameter, quote(model_.family)));
+                        quote(model_.name), full_name(scope_of(linear.parts.front().role)),
+                        full_name(scope_of(part.role)), quote(model_.family)));
     return linear.parts.front().bias;
   }
 
   void linear(const Linear& linear, const std::string& module) {
-    require_name(module, linear.parts.front().parameter);
+    require_name(module, scope_of(linear.parts.front().role));
     add(linear, module + ".weight", false);
     if (has_bias(linear)) add(linear, module + ".bias", true);
   }
 
   void layer(std::int64_t n) {
     const Layer& layer = model_.layers[static_cast<std::size_t>(n)];
-    scope_ = fmt::format("layers.{}.", n);
+    layer_ = static_cast<std::int32_t>(n);
     stored_layer_ = prefix_ + numbered(names_.layer, n);
     const bool own_norms = layer.parallel && !layer.shared_norm && !names_.parallel_attention_norm.empty();
     const std::vector<std::int64_t> d{model_.d_model};
 
-    const auto norms = [&](const SublayerNorms& around, const std::string& sublayer, std::string_view before,
-                           std::string_view after, std::string_view residual) {
-      norm(around.before, scope_ + sublayer + ".norm", in_layer(before), d);
-      norm(around.after, scope_ + sublayer + ".norm_after", in_layer(after), d);
-      norm(around.residual, scope_ + sublayer + ".norm_residual", in_layer(residual), d);
+    const auto norms = [&](const SublayerNorms& around, Block block, std::string_view before, std::string_view after,
+                           std::string_view residual) {
+      norm(around.before, {block, Part::norm}, in_layer(before), d);
+      norm(around.after, {block, Part::norm_after}, in_layer(after), d);
+      norm(around.residual, {block, Part::norm_residual}, in_layer(residual), d);
     };
-    norms(layer.attention_norms, "attention", own_norms ? names_.parallel_attention_norm : names_.attention_norm,
+    norms(layer.attention_norms, Block::attention, own_norms ? names_.parallel_attention_norm : names_.attention_norm,
           names_.attention_norm_after, names_.attention_norm_residual);
     if (layer.attention.latent)
       latent_attention(layer.attention);
@@ -210,19 +220,18 @@ class Writer {
 
     SublayerNorms around = layer.feed_forward_norms;
     if (layer.shared_norm) around.before.reset();
-    norms(around, "feed_forward", own_norms ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
+    norms(around, Block::feed_forward, own_norms ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
           names_.feed_forward_norm_after, names_.feed_forward_norm_residual);
     if (layer.mixture)
       mixture(layer.feed_forward, *layer.mixture);
     else
-      feed_forward(layer.feed_forward, scope_ + "feed_forward.", names_.gate_up, names_.gate, names_.up, names_.down);
+      feed_forward(layer.feed_forward, Expert::none, names_.gate_up, names_.gate, names_.up, names_.down);
   }
 
   void attention(const Attention& a) {
-    const std::string scope = scope_ + "attention.";
-    const Part query{scope + "query", times(a.n_heads, a.d_head), a.query_bias};
-    const Part key{scope + "key", times(a.n_kv_heads, a.d_head), a.key_bias};
-    const Part value{scope + "value", times(a.n_kv_heads, a.d_value), a.value_bias};
+    const Share query{{Block::attention, Part::query}, times(a.n_heads, a.d_head), a.query_bias};
+    const Share key{{Block::attention, Part::key}, times(a.n_kv_heads, a.d_head), a.key_bias};
+    const Share value{{Block::attention, Part::value}, times(a.n_kv_heads, a.d_value), a.value_bias};
     const std::int64_t d = model_.d_model;
     if (names_.query_key_value.empty()) {
       linear({{query}, d, 1, names_.transposed}, in_layer(names_.query));
@@ -232,57 +241,58 @@ class Writer {
       Linear fused{{query, key, value}, d, 1, names_.transposed};
       if (names_.by_group && a.n_kv_heads > 0) {
         fused.groups = a.n_kv_heads;
-        for (Part& part : fused.parts) part.rows /= a.n_kv_heads;
+        for (Share& part : fused.parts) part.rows /= a.n_kv_heads;
       }
       linear(fused, in_layer(names_.query_key_value));
     }
     if (a.query_key_norm) {
-      head_norm(a, scope + "query_norm", names_.query_norm, a.n_heads);
-      head_norm(a, scope + "key_norm", names_.key_norm, a.n_kv_heads);
+      head_norm(a, {Block::attention, Part::query_norm}, names_.query_norm, a.n_heads);
+      head_norm(a, {Block::attention, Part::key_norm}, names_.key_norm, a.n_kv_heads);
     }
-    if (a.sinks) exact(scope + "sinks.weight", in_layer(names_.sinks), {a.n_heads});
+    if (a.sinks) exact(key_of({Block::attention, Part::sinks}, Piece::weight), in_layer(names_.sinks), {a.n_heads});
   }
 
-  void head_norm(const Attention& a, const std::string& parameter, std::string_view module, std::int64_t heads) {
+  void head_norm(const Attention& a, Role role, std::string_view module, std::int64_t heads) {
     std::vector<std::int64_t> shape{a.d_head};
     if (a.norm_span == Attention::NormSpan::own_head) shape = {heads, a.d_head};
     if (a.norm_span == Attention::NormSpan::all_heads) shape = {times(heads, a.d_head)};
     const std::string stored = in_layer(module);
-    if (stored.find("{}") == std::string::npos) return norm(a.query_key_norm, parameter, stored, shape);
+    if (stored.find("{}") == std::string::npos) return norm(a.query_key_norm, role, stored, shape);
     // A tensor for each head, laid end to end.
-    const auto add_heads = [&](const std::string& suffix) {
-      StoredParameter all{parameter + suffix, shape, {}};
+    const auto add_heads = [&](Piece piece) {
+      StoredParameter all{key_of(role, piece), shape, {}};
       for (std::int64_t head = 0; head < heads; ++head) {
-        const std::string name = numbered(stored, head) + suffix;
+        const std::string name = numbered(stored, head) + (piece == Piece::bias ? ".bias" : ".weight");
         all.views.push_back(whole(name, {a.d_head}));
         add_tensor(name, {a.d_head});
       }
       layout_.parameters.push_back(std::move(all));
     };
-    if (a.query_key_norm->weight) add_heads(".weight");
-    if (a.query_key_norm->bias) add_heads(".bias");
+    if (a.query_key_norm->weight) add_heads(Piece::weight);
+    if (a.query_key_norm->bias) add_heads(Piece::bias);
   }
 
   void latent_attention(const Attention& a) {
     const Latent& latent = *a.latent;
-    const std::string scope = scope_ + "attention.";
+    const auto role = [](Part part) { return Role{Block::attention, part}; };
     const std::int64_t d = model_.d_model;
     const std::int64_t queries = times(a.n_heads, plus(latent.d_nope, latent.d_rope));
     if (latent.query_rank == 0) {
-      linear({{{scope + "query", queries, a.query_bias}}, d}, in_layer(names_.query));
+      linear({{{role(Part::query), queries, a.query_bias}}, d}, in_layer(names_.query));
     } else {
-      linear({{{scope + "query_down", latent.query_rank, latent.down_bias}}, d}, in_layer(names_.query_down));
-      norm(latent.norm, scope + "query_down_norm", in_layer(names_.query_down_norm), {latent.query_rank});
-      linear({{{scope + "query_up", queries, false}}, latent.query_rank}, in_layer(names_.query_up));
+      linear({{{role(Part::query_down), latent.query_rank, latent.down_bias}}, d}, in_layer(names_.query_down));
+      norm(latent.norm, role(Part::query_down_norm), in_layer(names_.query_down_norm), {latent.query_rank});
+      linear({{{role(Part::query_up), queries, false}}, latent.query_rank}, in_layer(names_.query_up));
     }
-    linear({{{scope + "kv_down", plus(latent.kv_rank, latent.d_rope), latent.down_bias}}, d}, in_layer(names_.kv_down));
-    norm(latent.norm, scope + "kv_down_norm", in_layer(names_.kv_down_norm), {latent.kv_rank});
-    linear({{{scope + "kv_up", times(a.n_heads, plus(latent.d_nope, a.d_value)), false}}, latent.kv_rank},
+    linear({{{role(Part::kv_down), plus(latent.kv_rank, latent.d_rope), latent.down_bias}}, d},
+           in_layer(names_.kv_down));
+    norm(latent.norm, role(Part::kv_down_norm), in_layer(names_.kv_down_norm), {latent.kv_rank});
+    linear({{{role(Part::kv_up), times(a.n_heads, plus(latent.d_nope, a.d_value)), false}}, latent.kv_rank},
            in_layer(names_.kv_up));
   }
 
   void output(const Attention& a) {
-    linear({{{scope_ + "attention.output", model_.d_model, a.output_bias}},
+    linear({{{{Block::attention, Part::output}, model_.d_model, a.output_bias}},
             times(a.n_heads, a.d_value),
             1,
             names_.transposed},
@@ -290,19 +300,20 @@ class Writer {
   }
 
   void cross_attention(const CrossAttention& cross) {
-    const std::string scope = scope_ + "cross_attention.";
+    const auto role = [](Part part) { return Role{Block::cross_attention, part}; };
     const std::int64_t d = model_.d_model, inner = times(cross.n_heads, cross.d_head);
     const bool t = names_.transposed;
-    norm(cross.norm, scope + "norm", in_layer(names_.cross_norm), {d});
-    linear({{{scope + "query", inner, cross.bias}}, d, 1, t}, in_layer(names_.cross_query));
-    linear({{{scope + "key", inner, cross.bias}, {scope + "value", inner, cross.bias}}, d, 1, t},
+    norm(cross.norm, role(Part::norm), in_layer(names_.cross_norm), {d});
+    linear({{{role(Part::query), inner, cross.bias}}, d, 1, t}, in_layer(names_.cross_query));
+    linear({{{role(Part::key), inner, cross.bias}, {role(Part::value), inner, cross.bias}}, d, 1, t},
            in_layer(names_.cross_key_value));
-    linear({{{scope + "output", d, cross.bias}}, inner, 1, t}, in_layer(names_.cross_output));
+    linear({{{role(Part::output), d, cross.bias}}, inner, 1, t}, in_layer(names_.cross_output));
   }
 
-  void feed_forward(const FeedForward& f, const std::string& scope, std::string_view gate_up, std::string_view gate,
+  void feed_forward(const FeedForward& f, Expert whose, std::string_view gate_up, std::string_view gate,
                     std::string_view up, std::string_view down) {
-    const Part gate_part{scope + "gate", f.d_ff, f.bias}, up_part{scope + "up", f.d_ff, f.bias};
+    const auto role = [&](Part part) { return Role{Block::feed_forward, part, whose}; };
+    const Share gate_part{role(Part::gate), f.d_ff, f.bias}, up_part{role(Part::up), f.d_ff, f.bias};
     const std::int64_t d = model_.d_model;
     const bool t = names_.transposed;
     if (f.gated && !gate_up.empty()) {
@@ -311,17 +322,17 @@ class Writer {
       if (f.gated) linear({{gate_part}, d, 1, t}, in_layer(gate));
       linear({{up_part}, d, 1, t}, in_layer(up));
     }
-    linear({{{scope + "down", d, f.bias}}, f.d_ff, 1, t}, in_layer(down));
+    linear({{{role(Part::down), d, f.bias}}, f.d_ff, 1, t}, in_layer(down));
   }
 
   void mixture(const FeedForward& expert, const Mixture& mixture) {
-    const std::string scope = scope_ + "feed_forward.";
+    const auto role = [](Part part, Expert whose = Expert::none) { return Role{Block::feed_forward, part, whose}; };
     const std::int64_t d = model_.d_model;
-    if (names_.mixtures.empty()) require_name("", scope + "experts");
+    if (names_.mixtures.empty()) require_name("", scope_of(role(Part::whole, Expert::routed)));
     const MixtureNames& form = mixture_form();
-    linear({{{scope + "router", mixture.n_experts, mixture.router_bias}}, d}, in_layer(form.router));
+    linear({{{role(Part::router), mixture.n_experts, mixture.router_bias}}, d}, in_layer(form.router));
     if (mixture.correction_bias) {
-      exact(scope + "correction.bias", in_layer(names_.correction), {mixture.n_experts});
+      exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {mixture.n_experts});
       layout_.buffers.push_back(std::move(layout_.parameters.back()));
       layout_.parameters.pop_back();
     }
@@ -329,16 +340,16 @@ class Writer {
     // Fused tensors are parameters themselves and carry no ".weight".
     const auto experts = [&](const Linear& linear, std::string_view name) {
       const std::string stored = in_layer(name);
-      require_name(stored, linear.parts.front().parameter);
+      require_name(stored, scope_of(linear.parts.front().role));
       const bool one_by_one = name.find("{}") != std::string_view::npos;
       add(linear, stored + (one_by_one ? ".weight" : ""), false, mixture.n_experts);
       if (expert.bias) add(linear, stored + (one_by_one ? ".bias" : "_bias"), true, mixture.n_experts);
     };
-    const Part gate{scope + "experts.gate", expert.d_ff, expert.bias},
-        up{scope + "experts.up", expert.d_ff, expert.bias};
+    const Share gate{role(Part::gate, Expert::routed), expert.d_ff, expert.bias},
+        up{role(Part::up, Expert::routed), expert.d_ff, expert.bias};
     if (form.interleaved) {
       Linear both{{gate, up}, d, expert.d_ff, true};
-      for (Part& part : both.parts) part.rows = 1;
+      for (Share& part : both.parts) part.rows = 1;
       experts(both, form.gate_up);
     } else if (!form.gate_up.empty() && expert.gated) {
       experts({{gate, up}, d}, form.gate_up);
@@ -346,10 +357,10 @@ class Writer {
       if (expert.gated) experts({{gate}, d}, form.gate);
       experts({{up}, d}, form.up);
     }
-    experts({{{scope + "experts.down", d, expert.bias}}, expert.d_ff, 1, form.interleaved}, form.down);
+    experts({{{role(Part::down, Expert::routed), d, expert.bias}}, expert.d_ff, 1, form.interleaved}, form.down);
 
     if (mixture.shared)
-      feed_forward(*mixture.shared, scope + "shared.", {}, names_.shared_gate, names_.shared_up, names_.shared_down);
+      feed_forward(*mixture.shared, Expert::shared, {}, names_.shared_gate, names_.shared_up, names_.shared_down);
   }
 
   // The form of which this layer's first tensor is there.
@@ -366,18 +377,18 @@ class Writer {
     for (const std::string_view name : names_.heads)
       if (has(fmt::format("{}.weight", name))) module = name;
     if (!model_.head.tied)
-      plain("head.weight", module, {model_.vocab_size, model_.d_embedding});
+      plain({Block::head}, module, {model_.vocab_size, model_.d_embedding});
     else
       for (const std::string_view name : names_.heads) layout_.tied_heads.push_back(fmt::format("{}.weight", name));
-    if (model_.head.bias) exact("head.bias", module + ".bias", {model_.vocab_size});
+    if (model_.head.bias) exact(key_of({Block::head}, Piece::bias), module + ".bias", {model_.vocab_size});
   }
 
   const Model& model_;
   FamilyNames names_;
   const StoredNames& present_;
   std::string prefix_;        // in the file, of everything but the head
-  std::string scope_;         // "layers.N.": the program's name of the current layer
-  std::string stored_layer_;  // …and the file's
+  std::int32_t layer_ = -1;   // the current one; -1: outside of all
+  std::string stored_layer_;  // …and its name in the file
   StoredLayout layout_;
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <reckon/model.h>
+#include <reckon/role.h>
 
 #include <cstdint>
 #include <string>
@@ -25,10 +26,10 @@ struct StoredView {
   bool operator==(const StoredView&) const = default;
 };
 
-// A parameter under the program's name. Its elements, row by row, are those of its views, one view after another,
+// A parameter. Its elements, row by row, are those of its views, one view after another,
 // each in row-major order of its axes (which may be more than the parameter has: heads in groups).
 struct StoredParameter {
-  std::string name;
+  TensorKey key;
   std::vector<std::int64_t> shape;
   std::vector<StoredView> views;
 };

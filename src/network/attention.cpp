@@ -18,6 +18,9 @@
 namespace reckon {
 namespace {
 
+Role role(Part part) { return {Block::attention, part}; }
+Role cross_role(Part part) { return {Block::cross_attention, part}; }
+
 struct Widths {
   Dim heads, kv_heads, d_head, d_value;
   Dim query, key, value, mixed;  // all heads together; `mixed` is what the output projection reads
@@ -52,55 +55,52 @@ Dim visible_keys(const Network& n, std::int64_t window) {
 }
 
 // New keys or values, behind the cached ones where there is a cache.
-TensorId remember(Network& n, TensorId fresh, std::int64_t window, std::string_view cache_name, std::string_view name) {
+TensorId remember(Network& n, TensorId fresh, std::int64_t window, Piece cache_piece, Piece piece) {
   if (!n.cached) return fresh;
   Builder& b = n.builder;
-  b.set_path("attention/cache");
+  b.set_role(role(Part::cache));
   const Dim keys = visible_keys(n, window);
   const Shape shape = b.shape(fresh);
-  const TensorId cache = b.tensor(TensorKind::cache, cache_name, {shape[0], keys, shape[2], shape[3]},
+  const TensorId cache = b.tensor(TensorKind::cache, cache_piece, {shape[0], keys, shape[2], shape[3]},
                                   b.program().workload.precision.cache);
-  return append(b, fresh, cache, keys, name);
+  return append(b, fresh, cache, keys, piece);
 }
 
 TensorId heads(Network& n, TensorId x, Dim count, Dim each) {
   return view(n.builder, x, {n.batch, n.builder.shape(x)[1], count, each});
 }
 
-TensorId rotate(Network& n, const std::optional<Rope>& rope_rule, TensorId x, std::string_view name) {
+TensorId rotate(Network& n, const std::optional<Rope>& rope_rule, TensorId x, Label label) {
   if (!rope_rule) return x;
-  n.builder.set_path("attention/rope");
-  return rope(n.builder, x, n.rope_table(*rope_rule), rope_rule->interleaved, name);
+  n.builder.set_role(role(Part::rope));
+  return rope(n.builder, x, n.rope_table(*rope_rule), rope_rule->interleaved, label);
 }
 
 // A norm on queries or keys: over each head (one weight for all, or one each), or over all heads together.
-TensorId norm_heads(Network& n, const Attention& a, TensorId x, Dim count, std::string_view path) {
+TensorId norm_heads(Network& n, const Attention& a, TensorId x, Dim count, Part part) {
   if (!a.query_key_norm) return x;
   Builder& b = n.builder;
-  b.set_path(path);
+  b.set_role(role(part));
   const Shape shape = b.shape(x);
   Shape parameter_shape;
   if (a.norm_span == Attention::NormSpan::own_head) parameter_shape.push(count);
   parameter_shape.push(shape[-1]);
-  const TensorId weight = a.query_key_norm->weight ? b.parameter(path, "weight", parameter_shape) : no_tensor;
-  const TensorId bias = a.query_key_norm->bias ? b.parameter(path, "bias", parameter_shape) : no_tensor;
+  const TensorId weight =
+      a.query_key_norm->weight ? b.parameter(role(part), Piece::weight, parameter_shape) : no_tensor;
+  const TensorId bias = a.query_key_norm->bias ? b.parameter(role(part), Piece::bias, parameter_shape) : no_tensor;
   return norm(b, *a.query_key_norm, x, weight, bias, "normed");
 }
 
 // softmax(q·kᵀ)·v, then the output projection.
 TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, TensorId sinks, const AttentionRule& rule,
-                std::string_view scores_path, std::string_view softmax_path, std::string_view mixing_path) {
+                Block block = Block::attention) {
   Builder& b = n.builder;
-  b.set_path(scores_path);
+  b.set_role({block, Part::scores});
   const TensorId s = scores(b, query, key, rule, "scores");  // (B × H × T × S)
-  b.set_path(softmax_path);
+  b.set_role({block, Part::softmax});
   const TensorId p = softmax(b, s, sinks, rule, "weights");
-  b.set_path(mixing_path);
+  b.set_role({block, Part::mixing});
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
-}
-
-TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, TensorId sinks, const AttentionRule& rule) {
-  return attend(n, query, key, value, sinks, rule, "attention/scores", "attention/softmax", "attention/mixing");
 }
 
 }  // namespace
@@ -109,29 +109,29 @@ TensorId attention(Network& n, const Attention& a, TensorId x) {
   if (a.latent) return latent_attention(n, a, x);
   Builder& b = n.builder;
   const Widths w = widths(n, a);
-  TensorId q = apply_linear(n, x, w.query, a.query_bias, "attention/query");  // (B × T × H·dₕ)
-  TensorId k = apply_linear(n, x, w.key, a.key_bias, "attention/key");        // (B × T × K·dₕ)
-  TensorId v = apply_linear(n, x, w.value, a.value_bias, "attention/value");
+  TensorId q = apply_linear(n, x, w.query, a.query_bias, role(Part::query));  // (B × T × H·dₕ)
+  TensorId k = apply_linear(n, x, w.key, a.key_bias, role(Part::key));        // (B × T × K·dₕ)
+  TensorId v = apply_linear(n, x, w.value, a.value_bias, role(Part::value));
 
   const bool norm_all = a.norm_span == Attention::NormSpan::all_heads;
   if (norm_all) {
-    q = norm_heads(n, a, q, w.heads, "attention/query_norm");
-    k = norm_heads(n, a, k, w.kv_heads, "attention/key_norm");
+    q = norm_heads(n, a, q, w.heads, Part::query_norm);
+    k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
   }
   q = heads(n, q, w.heads, w.d_head);  // (B × T × H × dₕ)
   k = heads(n, k, w.kv_heads, w.d_head);
   v = heads(n, v, w.kv_heads, w.d_value);
   if (!norm_all) {
-    q = norm_heads(n, a, q, w.heads, "attention/query_norm");
-    k = norm_heads(n, a, k, w.kv_heads, "attention/key_norm");
+    q = norm_heads(n, a, q, w.heads, Part::query_norm);
+    k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
   }
   q = rotate(n, a.rope, q, "rotated_query");
   k = rotate(n, a.rope, k, "rotated_key");
-  k = remember(n, k, a.window, "key_cache", "keys");  // (B × S × K × dₕ)
-  v = remember(n, v, a.window, "value_cache", "values");
-  const TensorId sinks = a.sinks ? b.parameter("attention/sinks", "weight", {w.heads}) : no_tensor;
+  k = remember(n, k, a.window, Piece::key_cache, Piece::keys);  // (B × S × K × dₕ)
+  v = remember(n, v, a.window, Piece::value_cache, Piece::values);
+  const TensorId sinks = a.sinks ? b.parameter(role(Part::sinks), Piece::weight, {w.heads}) : no_tensor;
   const TensorId y = attend(n, q, k, v, sinks, rule_of(a));
-  return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, "attention/output");
+  return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, role(Part::output));
 }
 
 // DeepSeek-V2 (arXiv 2405.04434, section 2.1). The cache holds one latent and one rotated key per token. Decoding
@@ -150,84 +150,84 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
 
   TensorId q;
   if (latent.query_rank > 0) {
-    q = apply_linear(n, x, {latent.query_rank, Symbol::query_rank}, latent.down_bias, "attention/query_down");
-    q = apply_norm(n, latent.norm, q, "attention/query_down_norm");
-    q = apply_linear(n, q, query_width, false, "attention/query_up");
+    q = apply_linear(n, x, {latent.query_rank, Symbol::query_rank}, latent.down_bias, role(Part::query_down));
+    q = apply_norm(n, latent.norm, q, role(Part::query_down_norm));
+    q = apply_linear(n, q, query_width, false, role(Part::query_up));
   } else {
-    q = apply_linear(n, x, query_width, a.query_bias, "attention/query");
+    q = apply_linear(n, x, query_width, a.query_bias, role(Part::query));
   }
   q = heads(n, q, w.heads, w.d_head);
-  auto [q_nope, q_rope] = split(b, q, d_nope, d_rope, "query_nope", "query_rope");
+  auto [q_nope, q_rope] = split(b, q, d_nope, d_rope, Piece::query_nope, Piece::query_rope);
   q_rope = rotate(n, a.rope, q_rope, "rotated_query");
 
-  const TensorId down = apply_linear(n, x, down_width, latent.down_bias, "attention/kv_down");
-  auto [c, k_rope] = split(b, heads(n, down, 1, down_width), kv_rank, d_rope, "latent", "key_rope");
-  c = apply_norm(n, latent.norm, c, "attention/kv_down_norm");  // (B × T × 1 × r_kv)
+  const TensorId down = apply_linear(n, x, down_width, latent.down_bias, role(Part::kv_down));
+  auto [c, k_rope] = split(b, heads(n, down, 1, down_width), kv_rank, d_rope, Piece::latent, Piece::key_rope);
+  c = apply_norm(n, latent.norm, c, role(Part::kv_down_norm));  // (B × T × 1 × r_kv)
   k_rope = rotate(n, a.rope, k_rope, "rotated_key");            // (B × T × 1 × dᵣ)
 
-  b.set_path("attention/cache");
+  b.set_role(role(Part::cache));
   TensorId held = no_tensor;  // (B × S × 1 × r_kv+dᵣ)
-  if (n.cached) held = remember(n, join(b, c, k_rope, down_width, "latent"), a.window, "latent_cache", "latents");
-  const TensorId up = b.parameter("attention/kv_up", "weight", {up_width, kv_rank});
+  if (n.cached)
+    held = remember(n, join(b, c, k_rope, down_width, Piece::latent), a.window, Piece::latent_cache, Piece::latents);
+  const TensorId up = b.parameter(role(Part::kv_up), Piece::weight, {up_width, kv_rank});
 
   TensorId y;
   if (n.decode) {
-    b.set_path("attention/kv_up");
-    const TensorId folded = head_matmul(b, q_nope, up, 0, d_nope, true, "folded_query");  // (B × T × H × r_kv)
-    const TensorId query = join(b, folded, q_rope, down_width, "folded_query");
-    b.set_path("attention/cache");
-    const TensorId values = split(b, held, kv_rank, d_rope, "latents", "keys_rope").first;
+    b.set_role(role(Part::kv_up));
+    const TensorId folded = head_matmul(b, q_nope, up, 0, d_nope, true, Piece::folded_query);  // (B × T × H × r_kv)
+    const TensorId query = join(b, folded, q_rope, down_width, Piece::folded_query);
+    b.set_role(role(Part::cache));
+    const TensorId values = split(b, held, kv_rank, d_rope, Piece::latents, Piece::keys_rope).first;
     y = attend(n, query, held, values, no_tensor, rule);  // (B × T × H × r_kv)
-    b.set_path("attention/kv_up");
-    y = head_matmul(b, y, up, latent.d_nope, w.d_value, false, "values");
+    b.set_role(role(Part::kv_up));
+    y = head_matmul(b, y, up, latent.d_nope, w.d_value, false, Piece::values);
   } else {
-    b.set_path("attention/cache");
-    if (n.cached) std::tie(c, k_rope) = split(b, held, kv_rank, d_rope, "latents", "keys_rope");
-    b.set_path("attention/kv_up");
+    b.set_role(role(Part::cache));
+    if (n.cached) std::tie(c, k_rope) = split(b, held, kv_rank, d_rope, Piece::latents, Piece::keys_rope);
+    b.set_role(role(Part::kv_up));
     TensorId kv = linear(b, c, up, no_tensor, "keys_and_values");  // (B × S × 1 × H·(dₙ+dᵥ))
     const Dim both(latent.d_nope + a.d_value);
     kv = heads(n, kv, w.heads, both);
-    const auto [k_nope, v] = split(b, kv, d_nope, w.d_value, "keys_nope", "values");
-    const TensorId k = join(b, k_nope, k_rope, w.d_head, "keys");
-    const TensorId query = join(b, q_nope, q_rope, w.d_head, "query");
+    const auto [k_nope, v] = split(b, kv, d_nope, w.d_value, Piece::keys_nope, Piece::values);
+    const TensorId k = join(b, k_nope, k_rope, w.d_head, Piece::keys);
+    const TensorId query = join(b, q_nope, q_rope, w.d_head, Piece::query);
     y = attend(n, query, k, v, no_tensor, rule);
   }
-  return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, "attention/output");
+  return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, role(Part::output));
 }
 
 TensorId cross_attention(Network& n, const CrossAttention& cross, TensorId x) {
   Builder& b = n.builder;
   const Dim count(cross.n_heads, Symbol::heads), each(cross.d_head, Symbol::d_head);
   const Dim all = width(cross.n_heads * cross.d_head, Symbol::heads_width, n.d_model);
-  if (cross.norm) x = apply_norm(n, *cross.norm, x, "cross_attention/norm");
-  const TensorId q = heads(n, apply_linear(n, x, all, cross.bias, "cross_attention/query"), count, each);
+  if (cross.norm) x = apply_norm(n, *cross.norm, x, cross_role(Part::norm));
+  const TensorId q = heads(n, apply_linear(n, x, all, cross.bias, cross_role(Part::query)), count, each);
   // The encoder's keys and values are made once, and only looked at when decoding.
   TensorId k, v;
   const Shape shape{n.batch, n.encoder_tokens, count, each};
-  const auto cache = [&](std::string_view name) {
-    b.set_path("cross_attention/cache");
-    return b.tensor(TensorKind::cache, name, shape, b.program().workload.precision.cache);
+  const auto cache = [&](Piece piece) {
+    b.set_role(cross_role(Part::cache));
+    return b.tensor(TensorKind::cache, piece, shape, b.program().workload.precision.cache);
   };
   if (n.decode) {
     // The parameters are there all the same.
-    for (std::string_view path : {"cross_attention/key", "cross_attention/value"}) {
-      b.parameter(path, "weight", {all, n.d_model});
-      if (cross.bias) b.parameter(path, "bias", {all});
+    for (Part part : {Part::key, Part::value}) {
+      b.parameter(cross_role(part), Piece::weight, {all, n.d_model});
+      if (cross.bias) b.parameter(cross_role(part), Piece::bias, {all});
     }
-    k = cache("key_cache");
-    v = cache("value_cache");
+    k = cache(Piece::key_cache);
+    v = cache(Piece::value_cache);
   } else {
-    k = heads(n, apply_linear(n, n.encoder, all, cross.bias, "cross_attention/key"), count, each);
-    v = heads(n, apply_linear(n, n.encoder, all, cross.bias, "cross_attention/value"), count, each);
+    k = heads(n, apply_linear(n, n.encoder, all, cross.bias, cross_role(Part::key)), count, each);
+    v = heads(n, apply_linear(n, n.encoder, all, cross.bias, cross_role(Part::value)), count, each);
     if (n.cached) {
-      k = append(b, k, cache("key_cache"), n.encoder_tokens, "keys");
-      v = append(b, v, cache("value_cache"), n.encoder_tokens, "values");
+      k = append(b, k, cache(Piece::key_cache), n.encoder_tokens, Piece::keys);
+      v = append(b, v, cache(Piece::value_cache), n.encoder_tokens, Piece::values);
     }
   }
   const AttentionRule rule{.mask = {.causal = false}, .scale = cross.scale};
-  const TensorId y = attend(n, q, k, v, no_tensor, rule, "cross_attention/scores", "cross_attention/softmax",
-                            "cross_attention/mixing");
-  return apply_linear(n, view(b, y, {n.batch, n.tokens, all}), n.d_model, cross.bias, "cross_attention/output");
+  const TensorId y = attend(n, q, k, v, no_tensor, rule, Block::cross_attention);
+  return apply_linear(n, view(b, y, {n.batch, n.tokens, all}), n.d_model, cross.bias, cross_role(Part::output));
 }
 
 }  // namespace reckon

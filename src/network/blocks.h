@@ -28,11 +28,11 @@ struct Network {
   TensorId rope_table(const Rope& rope) const;
 };
 
-// y = norm(x) with the parameters `path`.weight and `path`.bias
-TensorId apply_norm(Network& network, const Norm& norm, TensorId x, std::string_view path);
+// y = norm(x) with the weight and the bias of that role
+TensorId apply_norm(Network& network, const Norm& norm, TensorId x, Role role);
 
-// y = x·Wᵀ + b with the parameters `path`.weight (out × in) and `path`.bias
-TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, std::string_view path);
+// y = x·Wᵀ + b with the weight (out × in) and the bias of that role
+TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, Role role);
 
 TensorId attention(Network& network, const Attention& attention, TensorId x);
 TensorId latent_attention(Network& network, const Attention& attention, TensorId x);

@@ -25,20 +25,20 @@ TensorId Network::rope_table(const Rope& rope) const {
   throw Error("a layer's rotary positions have no table");
 }
 
-TensorId apply_norm(Network& n, const Norm& rule, TensorId x, std::string_view path) {
+TensorId apply_norm(Network& n, const Norm& rule, TensorId x, Role role) {
   Builder& b = n.builder;
-  b.set_path(path);
+  b.set_role(role);
   const Shape shape{b.shape(x)[-1]};
-  const TensorId weight = rule.weight ? b.parameter(path, "weight", shape) : no_tensor;
-  const TensorId bias = rule.bias ? b.parameter(path, "bias", shape) : no_tensor;
+  const TensorId weight = rule.weight ? b.parameter(role, Piece::weight, shape) : no_tensor;
+  const TensorId bias = rule.bias ? b.parameter(role, Piece::bias, shape) : no_tensor;
   return norm(b, rule, x, weight, bias, "normed");
 }
 
-TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, std::string_view path) {
+TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, Role role) {
   Builder& b = n.builder;
-  b.set_path(path);
-  const TensorId weight = b.parameter(path, "weight", {out, b.shape(x)[-1]});
-  const TensorId shift = bias ? b.parameter(path, "bias", {out}) : no_tensor;
+  b.set_role(role);
+  const TensorId weight = b.parameter(role, Piece::weight, {out, b.shape(x)[-1]});
+  const TensorId shift = bias ? b.parameter(role, Piece::bias, {out}) : no_tensor;
   return linear(b, x, weight, shift, "out");
 }
 
@@ -76,25 +76,26 @@ std::vector<Stretch> stretches(const std::vector<Layer>& layers) {
 TensorId embedding(Network& n, TensorId ids, TensorId& table) {
   const Model& model = n.model;
   Builder& b = n.builder;
-  b.set_path("embedding/token");
+  const Role token{Block::embedding, Part::token}, position{Block::embedding, Part::position};
+  b.set_role(token);
   const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
-  table = b.parameter("embedding/token", "weight", {{model.vocab_size, Symbol::vocabulary}, d_embedding});
+  table = b.parameter(token, Piece::weight, {{model.vocab_size, Symbol::vocabulary}, d_embedding});
   TensorId x = embed(b, table, ids, "embedded");  // (B × T × dₑ)
-  if (model.d_embedding != model.d_model) x = apply_linear(n, x, n.d_model, false, "embedding/project");
-  b.set_path("embedding/token");
+  if (model.d_embedding != model.d_model) x = apply_linear(n, x, n.d_model, false, {Block::embedding, Part::project});
+  b.set_role(token);
   if (model.embedding_scale != 1.0) x = scale(b, x, model.embedding_scale, "scaled");
-  b.set_path("embedding/position");
+  b.set_role(position);
   if (model.positions.kind == Positions::Kind::learned) {
     const Dim rows(model.context + model.positions.extra_rows, Symbol::positions);
-    const TensorId positions = b.tensor(TensorKind::input, "positions", {n.tokens}, DType::int32);
-    const TensorId rows_table = b.parameter("embedding/position", "weight", {rows, n.d_model});
+    const TensorId positions = b.tensor(TensorKind::input, Piece::positions, {n.tokens}, DType::int32);
+    const TensorId rows_table = b.parameter(position, Piece::weight, {rows, n.d_model});
     x = add(b, x, embed(b, rows_table, positions, "positioned"), "embedded");
   } else if (model.positions.kind == Positions::Kind::sinusoidal) {
-    const TensorId waves =
-        b.tensor(TensorKind::input, "sinusoids", {n.tokens, n.d_model}, b.program().workload.precision.activations);
+    const TensorId waves = b.tensor(TensorKind::input, Piece::sinusoids, {n.tokens, n.d_model},
+                                    b.program().workload.precision.activations);
     x = add(b, x, waves, "embedded");
   }
-  if (model.embedding_norm) x = apply_norm(n, *model.embedding_norm, x, "embedding/norm");
+  if (model.embedding_norm) x = apply_norm(n, *model.embedding_norm, x, {Block::embedding, Part::norm});
   return x;
 }
 
@@ -105,12 +106,11 @@ TensorId drop(Network& n, TensorId x, int stream) {
 }
 
 // What a sublayer makes of its input, ready to be added to the residual stream.
-TensorId finish(Network& n, const Layer& layer, const SublayerNorms& norms, TensorId y, std::string_view after,
-                std::string_view residual) {
-  if (norms.after) y = apply_norm(n, *norms.after, y, after);
-  n.builder.set_path(residual);
+TensorId finish(Network& n, const Layer& layer, const SublayerNorms& norms, TensorId y, Block block) {
+  if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
+  n.builder.set_role({block, Part::residual});
   if (layer.residual_scale != 1.0) y = scale(n.builder, y, layer.residual_scale, "scaled");
-  return drop(n, y, residual == "attention/residual" ? 1 : 2);
+  return drop(n, y, block == Block::attention ? 1 : 2);
 }
 
 TensorId block(Network& n, const Layer& layer, TensorId x) {
@@ -118,15 +118,15 @@ TensorId block(Network& n, const Layer& layer, TensorId x) {
   const SublayerNorms& an = layer.attention_norms;
   const SublayerNorms& fn = layer.feed_forward_norms;
 
-  const TensorId h = an.before ? apply_norm(n, *an.before, x, "attention/norm") : x;
+  const TensorId h = an.before ? apply_norm(n, *an.before, x, {Block::attention, Part::norm}) : x;
   TensorId y = attention(n, layer.attention, h);
-  y = finish(n, layer, an, y, "attention/norm_after", "attention/residual");
+  y = finish(n, layer, an, y, Block::attention);
   TensorId sum = add(b, x, y, "residual");
-  if (an.residual) sum = apply_norm(n, *an.residual, sum, "attention/norm_residual");
+  if (an.residual) sum = apply_norm(n, *an.residual, sum, {Block::attention, Part::norm_residual});
 
   if (layer.cross_attention) {
     y = cross_attention(n, *layer.cross_attention, sum);
-    b.set_path("cross_attention/residual");
+    b.set_role({Block::cross_attention, Part::residual});
     sum = add(b, sum, y, "residual");
   }
 
@@ -134,24 +134,24 @@ TensorId block(Network& n, const Layer& layer, TensorId x) {
   if (layer.parallel && layer.shared_norm) {
     in = h;
   } else if (fn.before) {
-    in = apply_norm(n, *fn.before, in, "feed_forward/norm");
+    in = apply_norm(n, *fn.before, in, {Block::feed_forward, Part::norm});
   }
   y = feed_forward(n, layer, in);
-  y = finish(n, layer, fn, y, "feed_forward/norm_after", "feed_forward/residual");
+  y = finish(n, layer, fn, y, Block::feed_forward);
   sum = add(b, sum, y, "residual");
-  if (fn.residual) sum = apply_norm(n, *fn.residual, sum, "feed_forward/norm_residual");
+  if (fn.residual) sum = apply_norm(n, *fn.residual, sum, {Block::feed_forward, Part::norm_residual});
   return sum;
 }
 
 TensorId head(Network& n, TensorId x, TensorId table) {
   const Model& model = n.model;
   Builder& b = n.builder;
-  if (model.final_norm) x = apply_norm(n, *model.final_norm, x, "final_norm");
+  if (model.final_norm) x = apply_norm(n, *model.final_norm, x, {Block::final_norm});
   const Shape table_shape = b.shape(table);
-  if (model.d_embedding != model.d_model) x = apply_linear(n, x, table_shape[1], false, "head/project");
-  b.set_path("head");
-  const TensorId weight = model.head.tied ? table : b.parameter("head", "weight", table_shape);
-  const TensorId bias = model.head.bias ? b.parameter("head", "bias", {table_shape[0]}) : no_tensor;
+  if (model.d_embedding != model.d_model) x = apply_linear(n, x, table_shape[1], false, {Block::head, Part::project});
+  b.set_role({Block::head});
+  const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, table_shape);
+  const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {table_shape[0]}) : no_tensor;
   TensorId logits = linear(b, x, weight, bias, "logits");
   if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
   if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
@@ -253,25 +253,25 @@ Program forward(const Model& model, const Workload& asked) {
             no_tensor,
             {}};
 
-  b.set_path("input");
-  const TensorId ids = b.tensor(TensorKind::input, "ids", {n.batch, n.tokens}, DType::int32);
+  b.set_role({Block::input});
+  const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
   TensorId table = no_tensor;
   TensorId x = drop(n, embedding(n, ids, table), 0);
 
-  b.set_path("attention/rope");
+  b.set_role({Block::attention, Part::rope});
   const Attention& first_attention = model.layers.front().attention;
   for (const Rope& rope : distinct_ropes(model)) {
     const Symbol symbol = first_attention.latent                ? Symbol::d_rope
                           : rope.dims == first_attention.d_head ? Symbol::d_head
                                                                 : Symbol::none;
     const Shape shape{workload.past + workload.tokens, {rope.dims, symbol}};
-    n.rope_tables.push_back({rope, b.tensor(TensorKind::constant, "table", shape, DType::float32)});
+    n.rope_tables.push_back({rope, b.tensor(TensorKind::constant, Piece::table, shape, DType::float32)});
   }
   if (has_cross_attention(model)) {
     n.encoder_tokens = {workload.encoder_tokens, Symbol::encoder_tokens};
     if (!n.decode) {
-      b.set_path("input");
-      n.encoder = b.tensor(TensorKind::input, "encoder", {n.batch, n.encoder_tokens, n.d_model},
+      b.set_role({Block::input});
+      n.encoder = b.tensor(TensorKind::input, Piece::encoder, {n.batch, n.encoder_tokens, n.d_model},
                            workload.precision.activations);
     }
   }
@@ -297,13 +297,13 @@ Program forward(const Model& model, const Workload& asked) {
     return b.finish();
   }
   if (workload.logits == Logits::last && workload.tokens > 1) {
-    b.set_path("final_norm");
+    b.set_role({Block::final_norm});
     x = last(b, x, "last");
   }
   TensorId output = head(n, x, table);
   if (workload.phase == Phase::train) {
-    b.set_path("loss");
-    const TensorId labels = b.tensor(TensorKind::input, "labels", {n.batch, n.tokens}, DType::int32);
+    b.set_role({Block::loss});
+    const TensorId labels = b.tensor(TensorKind::input, Piece::labels, {n.batch, n.tokens}, DType::int32);
     output = cross_entropy(b, output, labels, "loss");
   }
   b.program().output = output;

@@ -69,11 +69,11 @@ void gradient(Gradient& g, const Op& op) {
 const OperationOf<ActivateAttributes> activate_operation{{"activate", cost, gradient}};
 const OperationOf<ActivateAttributes> activate_backward_operation{{"activate_backward", backward_cost, nullptr}};
 
-TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, TensorId up, std::string_view name) {
+TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, TensorId up, Label label) {
   const Shape shape = builder.shape(gate);
   check(up == no_tensor || builder.shape(up).same_sizes(shape), "activate",
         to_string(shape) + (up == no_tensor ? "" : " and " + to_string(builder.shape(up))), "equal shapes");
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   builder.emit(activate_operation, {gate, up}, {y}, {rule.activation, rule.clamp});
   return y;
 }

@@ -16,7 +16,7 @@ struct ActivateAttributes {
 extern const OperationOf<ActivateAttributes> activate_operation, activate_backward_operation;
 
 // gate (… × f), up of the same shape or no_tensor where the feed-forward is not gated
-TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, TensorId up, std::string_view name);
+TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, TensorId up, Label label);
 
 // Operations per element of the reference formula and of its derivative (times dy).
 struct ActivationCost {

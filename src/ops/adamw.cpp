@@ -32,8 +32,8 @@ TensorId squared_norm(Builder& builder, TensorId sum, TensorId gradient) {
 
 void adamw(Builder& builder, TensorId parameter, TensorId gradient, TensorId norm, bool decay) {
   const DType dtype = builder.program().workload.precision.optimizer;
-  const TensorId first = builder.like(parameter, TensorKind::optimizer_state, "first_moment", dtype);
-  const TensorId second = builder.like(parameter, TensorKind::optimizer_state, "second_moment", dtype);
+  const TensorId first = builder.like(parameter, TensorKind::optimizer_state, Piece::first_moment, dtype);
+  const TensorId second = builder.like(parameter, TensorKind::optimizer_state, Piece::second_moment, dtype);
   builder.emit(adamw_operation, {parameter, gradient, first, second, norm}, {parameter, first, second}, {decay});
 }
 

@@ -27,12 +27,12 @@ void gradient(Gradient& g, const Op& op) {
 
 const OperationOf<> add_operation{{"add", cost, gradient}};
 
-TensorId add(Builder& builder, TensorId a, TensorId b, std::string_view name) {
+TensorId add(Builder& builder, TensorId a, TensorId b, Label label) {
   const Shape large = builder.shape(a), small = builder.shape(b);
   bool fits = small.rank() <= large.rank();
   for (int i = 1; fits && i <= small.rank(); ++i) fits = small[-i].size == large[-i].size;
   check(fits, "add", to_string(large) + " and " + to_string(small), "shapes that agree from the last dimension on");
-  const TensorId y = builder.activation(name, large);
+  const TensorId y = builder.activation(label, large);
   builder.emit(add_operation, {a, b}, {y});
   return y;
 }

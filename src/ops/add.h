@@ -8,6 +8,6 @@ namespace reckon {
 extern const OperationOf<> add_operation;
 
 // a + b; b may lack leading dimensions of a, over which it is then repeated.
-TensorId add(Builder& builder, TensorId a, TensorId b, std::string_view name);
+TensorId add(Builder& builder, TensorId a, TensorId b, Label label);
 
 }  // namespace reckon

@@ -8,6 +8,6 @@ namespace reckon {
 extern const OperationOf<> append_operation;
 
 // fresh (B × T × heads × m), cache (B × capacity × heads × m) → the last `keys` entries (B × S × heads × m)
-TensorId append(Builder& builder, TensorId fresh, TensorId cache, Dim keys, std::string_view name);
+TensorId append(Builder& builder, TensorId fresh, TensorId cache, Dim keys, Label label);
 
 }  // namespace reckon

@@ -93,20 +93,20 @@ const OperationOf<ScoresAttributes> scores_backward_operation{{"scores_backward"
 const OperationOf<AttentionMask> mix_operation{{"mix", mix_cost, mix_gradient}};
 const OperationOf<AttentionMask> spread_operation{{"spread", mix_cost, nullptr}};
 
-TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, std::string_view name) {
+TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, Label label) {
   const Shape q = builder.shape(query), k = builder.shape(key);
   check(q.rank() == 4 && k.rank() == 4 && q[-1].size == k[-1].size && q[2].size % k[2].size == 0, "scores",
         to_string(q) + " and " + to_string(k), "heads of one width, shared evenly");
-  const TensorId s = builder.activation(name, {q[0], q[2], q[1], k[1]});
+  const TensorId s = builder.activation(label, {q[0], q[2], q[1], k[1]});
   builder.emit(scores_operation, {query, key}, {s}, {.mask = rule.mask, .scale = rule.scale, .softcap = rule.softcap});
   return s;
 }
 
-TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, std::string_view name) {
+TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label) {
   const Shape p = builder.shape(weights), v = builder.shape(value);
   check(p.rank() == 4 && v.rank() == 4 && p[3].size == v[1].size && p[1].size % v[2].size == 0, "mix",
         to_string(p) + " and " + to_string(v), "a value for each key, heads shared evenly");
-  const TensorId y = builder.activation(name, {p[0], p[2], p[1], v[3]});
+  const TensorId y = builder.activation(label, {p[0], p[2], p[1], v[3]});
   builder.emit(mix_operation, {weights, value}, {y}, rule.mask);
   return y;
 }

@@ -29,7 +29,7 @@ struct ScoresAttributes {
 extern const OperationOf<ScoresAttributes> scores_operation, scores_backward_operation;
 extern const OperationOf<AttentionMask> mix_operation, spread_operation;
 
-TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, std::string_view name);
-TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, std::string_view name);
+TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, Label label);
+TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label);
 
 }  // namespace reckon

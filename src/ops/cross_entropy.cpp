@@ -38,13 +38,14 @@ void gradient(Gradient& g, const Op& op) {
 const OperationOf<> cross_entropy_operation{{"cross_entropy", cost, gradient}};
 const OperationOf<> cross_entropy_backward_operation{{"cross_entropy_backward", backward_cost, nullptr}};
 
-TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, std::string_view name) {
+TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, Label label) {
   const Shape shape = builder.shape(logits);
   check(builder.shape(labels).same_sizes(shape.leading()), "cross_entropy",
         to_string(shape) + " and labels " + to_string(builder.shape(labels)), "a label for each row");
-  const TensorId loss = builder.tensor(TensorKind::activation, name, {}, DType::float32);
+  const TensorId loss = builder.tensor(TensorKind::activation, label, {}, DType::float32);
   // The logarithm of each row's sum of exponentials, kept for the backward pass.
-  const TensorId lse = builder.tensor(TensorKind::activation, "log_sum_exp", shape.leading(), DType::float32);
+  const TensorId lse =
+      builder.tensor(TensorKind::activation, {Piece::statistics, "log_sum_exp"}, shape.leading(), DType::float32);
   builder.emit(cross_entropy_operation, {logits, labels}, {loss, lse});
   return loss;
 }

@@ -8,6 +8,6 @@ namespace reckon {
 extern const OperationOf<> cross_entropy_operation, cross_entropy_backward_operation;
 
 // logits (B × T × V), labels (B × T) → a scalar
-TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, std::string_view name);
+TensorId cross_entropy(Builder& builder, TensorId logits, TensorId labels, Label label);
 
 }  // namespace reckon

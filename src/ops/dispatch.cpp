@@ -71,13 +71,13 @@ Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts) 
   return {rows, order, offsets};
 }
 
-TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId order, std::string_view name) {
+TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId order, Label label) {
   const Shape in = builder.shape(rows);
   check(builder.shape(weights).same_sizes(in.leading()), "combine",
         to_string(in) + " and " + to_string(builder.shape(weights)), "a weight for each row");
   Shape shape = in.leading().leading();
   shape.push(in[-1]);
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   builder.emit(combine_operation, {rows, weights, order}, {y});
   return y;
 }

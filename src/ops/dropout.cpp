@@ -24,9 +24,9 @@ void gradient(Gradient& g, const Op& op) {
 
 const OperationOf<DropoutAttributes> dropout_operation{{"dropout", cost, gradient}};
 
-TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, std::string_view name) {
+TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, Label label) {
   check(probability > 0.0 && probability < 1.0, "dropout", std::to_string(probability), "a probability below 1");
-  const TensorId y = builder.activation(name, builder.shape(x));
+  const TensorId y = builder.activation(label, builder.shape(x));
   builder.emit(dropout_operation, {x}, {y}, {probability, stream});
   return y;
 }

@@ -15,6 +15,6 @@ struct DropoutAttributes {
 
 extern const OperationOf<DropoutAttributes> dropout_operation;
 
-TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, std::string_view name);
+TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, Label label);
 
 }  // namespace reckon

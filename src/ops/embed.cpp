@@ -34,11 +34,11 @@ void gradient(Gradient& g, const Op& op) {
 const OperationOf<> embed_operation{{"embed", cost, gradient}};
 const OperationOf<> embed_backward_operation{{"embed_backward", backward_cost, nullptr}};
 
-TensorId embed(Builder& builder, TensorId table, TensorId ids, std::string_view name) {
+TensorId embed(Builder& builder, TensorId table, TensorId ids, Label label) {
   check(builder.shape(table).rank() == 2, "embed", to_string(builder.shape(table)), "a table of rows");
   Shape shape = builder.shape(ids);
   shape.push(builder.shape(table)[-1]);
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   builder.emit(embed_operation, {table, ids}, {y});
   return y;
 }

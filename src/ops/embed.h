@@ -8,6 +8,6 @@ namespace reckon {
 extern const OperationOf<> embed_operation, embed_backward_operation;
 
 // table (V × d), ids (…) → (… × d)
-TensorId embed(Builder& builder, TensorId table, TensorId ids, std::string_view name);
+TensorId embed(Builder& builder, TensorId table, TensorId ids, Label label);
 
 }  // namespace reckon

@@ -20,7 +20,7 @@ void Gradient::add(TensorId id, TensorId contribution) {
 }
 
 TensorId Gradient::make(TensorId id) {
-  return builder_.like(id, TensorKind::gradient, builder_[id].name, builder_.program().workload.precision.gradients);
+  return builder_.like(id, TensorKind::gradient, builder_[id].label, builder_.program().workload.precision.gradients);
 }
 
 }  // namespace reckon

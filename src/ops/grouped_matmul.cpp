@@ -71,13 +71,13 @@ const OperationOf<> grouped_weight_gradient_operation{{"grouped_weight_gradient"
 const OperationOf<> grouped_bias_gradient_operation{{"grouped_bias_gradient", bias_gradient_cost, nullptr}};
 
 TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets,
-                        std::string_view name) {
+                        Label label) {
   const Shape in = builder.shape(rows), w = builder.shape(weight);
   check(w.rank() == 3 && in[-1].size == w[-1].size, "grouped_matmul", to_string(in) + " and " + to_string(w),
         "a last dimension that both share");
   Shape shape = in.leading();
   shape.push(w[1]);
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   builder.emit(grouped_matmul_operation, {rows, weight, bias, offsets}, {y}, {.transpose_b = true});
   return y;
 }

@@ -24,13 +24,13 @@ Cost cost(const Program& program, const Op& op) {
 const OperationOf<HeadMatmulAttributes> head_matmul_operation{{"head_matmul", cost, nullptr}};
 
 TensorId head_matmul(Builder& builder, TensorId x, TensorId weight, std::int64_t first, Dim rows, bool into_latent,
-                     std::string_view name) {
+                     Label label) {
   const Shape in = builder.shape(x), w = builder.shape(weight);
   check(in.rank() == 4 && in[-1].size == (into_latent ? rows.size : w[-1].size), "head_matmul",
         to_string(in) + " and " + to_string(w), "heads as wide as the slice of the weight");
   Shape shape = in.leading();
   shape.push(into_latent ? w[-1] : rows);
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   builder.emit(head_matmul_operation, {x, weight}, {y}, {first, into_latent});
   return y;
 }

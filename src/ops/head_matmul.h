@@ -17,6 +17,6 @@ extern const OperationOf<HeadMatmulAttributes> head_matmul_operation;
 // x (B × T × H × m), weight (H·R × r): of each head's R rows, those from `first` on are multiplied with.
 // Into the latent: x·W (m rows are used) → (B × T × H × r). Out of it: x·Wᵀ (m = r) → (B × T × H × rows).
 TensorId head_matmul(Builder& builder, TensorId x, TensorId weight, std::int64_t first, Dim rows, bool into_latent,
-                     std::string_view name);
+                     Label label);
 
 }  // namespace reckon

@@ -16,10 +16,10 @@ Cost cost(const Program& program, const Op& op) {
 // Training asks for every logit, so it is never differentiated.
 const OperationOf<> last_operation{{"last", cost, nullptr}};
 
-TensorId last(Builder& builder, TensorId x, std::string_view name) {
+TensorId last(Builder& builder, TensorId x, Label label) {
   const Shape shape = builder.shape(x);
   check(shape.rank() == 3, "last", to_string(shape), "batch × tokens × width");
-  const TensorId y = builder.activation(name, {shape[0], {1, Symbol::tokens}, shape[2]});
+  const TensorId y = builder.activation(label, {shape[0], {1, Symbol::tokens}, shape[2]});
   builder.emit(last_operation, {x}, {y});
   return y;
 }

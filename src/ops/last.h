@@ -8,6 +8,6 @@ namespace reckon {
 extern const OperationOf<> last_operation;
 
 // x (B × T × d) → (B × 1 × d)
-TensorId last(Builder& builder, TensorId x, std::string_view name);
+TensorId last(Builder& builder, TensorId x, Label label);
 
 }  // namespace reckon

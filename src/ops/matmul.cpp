@@ -42,13 +42,13 @@ void gradient(Gradient& g, const Op& op) {
 
 const OperationOf<MatmulAttributes> matmul_operation{{"matmul", cost, gradient}};
 
-TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, std::string_view name) {
+TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, Label label) {
   const Shape in = builder.shape(x), w = builder.shape(weight);
   check(w.rank() == 2 && in[-1].size == w[-1].size, "matmul", to_string(in) + " and " + to_string(w),
         "a last dimension that both share");
   Shape shape = in.leading();
   shape.push(w[0]);
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   builder.emit(matmul_operation, {x, weight, bias}, {y}, {.transpose_b = true});
   return y;
 }

@@ -13,6 +13,6 @@ struct MatmulAttributes {
 extern const OperationOf<MatmulAttributes> matmul_operation;
 
 // x (… × K), weight (N × K), bias (N) or no_tensor → (… × N)
-TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, std::string_view name);
+TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, Label label);
 
 }  // namespace reckon

@@ -38,8 +38,7 @@ struct Dispatched {
   TensorId rows, order, offsets;
 };
 Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts);
-TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets,
-                        std::string_view name);
-TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId order, std::string_view name);
+TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets, Label label);
+TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId order, Label label);
 
 }  // namespace reckon

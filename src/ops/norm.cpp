@@ -80,20 +80,20 @@ const OperationOf<NormAttributes> rms_norm_operation{{"rms_norm", rms_cost, grad
 const OperationOf<NormAttributes> layer_norm_backward_operation{{"layer_norm_backward", layer_backward_cost, nullptr}};
 const OperationOf<NormAttributes> rms_norm_backward_operation{{"rms_norm_backward", rms_backward_cost, nullptr}};
 
-TensorId norm(Builder& builder, const Norm& norm, TensorId x, TensorId weight, TensorId bias, std::string_view name) {
+TensorId norm(Builder& builder, const Norm& norm, TensorId x, TensorId weight, TensorId bias, Label label) {
   const Shape shape = builder.shape(x);
   if (weight != no_tensor) {
     check(builder.shape(weight)[-1].size == shape[-1].size, "norm",
           "a weight of " + to_string(builder.shape(weight)) + " for " + to_string(shape), "an equal last dimension");
   }
   const bool layer = norm.kind == Norm::Kind::layer;
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   // What the backward pass needs of each row: its factor r, and for LayerNorm its mean.
   TensorId statistics = no_tensor;
   if (builder.program().workload.phase == Phase::train) {
     Shape rows = shape.leading();
     if (layer) rows.push(2);
-    statistics = builder.tensor(TensorKind::activation, "statistics", rows, DType::float32);
+    statistics = builder.tensor(TensorKind::activation, Piece::statistics, rows, DType::float32);
   }
   builder.emit(layer ? layer_norm_operation : rms_norm_operation, {x, weight, bias}, {y, statistics},
                {norm.epsilon, norm.weight_plus_one});

@@ -17,6 +17,6 @@ extern const OperationOf<NormAttributes> layer_norm_operation, layer_norm_backwa
 extern const OperationOf<NormAttributes> rms_norm_operation, rms_norm_backward_operation;
 
 // x (… × n); weight and bias (n, or the last dimensions of x), or no_tensor.
-TensorId norm(Builder& builder, const Norm& norm, TensorId x, TensorId weight, TensorId bias, std::string_view name);
+TensorId norm(Builder& builder, const Norm& norm, TensorId x, TensorId weight, TensorId bias, Label label);
 
 }  // namespace reckon

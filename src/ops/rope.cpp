@@ -32,11 +32,11 @@ void gradient(Gradient& g, const Op& op) {
 
 const OperationOf<RopeAttributes> rope_operation{{"rope", cost, gradient}};
 
-TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, std::string_view name) {
+TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, Label label) {
   const Shape shape = builder.shape(x);
   check(builder.shape(table)[-1].size <= shape[-1].size, "rope",
         "a table of " + to_string(builder.shape(table)) + " for " + to_string(shape), "no more angles than elements");
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   builder.emit(rope_operation, {x, table}, {y}, {interleaved});
   return y;
 }

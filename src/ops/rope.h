@@ -14,6 +14,6 @@ struct RopeAttributes {
 extern const OperationOf<RopeAttributes> rope_operation;
 
 // x (B × T × heads × d_head), table (positions × dims: the cosines and sines of each pair)
-TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, std::string_view name);
+TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, Label label);
 
 }  // namespace reckon

@@ -22,8 +22,8 @@ void gradient(Gradient& g, const Op& op) {
 
 const OperationOf<ScaleAttributes> scale_operation{{"scale", cost, gradient}};
 
-TensorId scale(Builder& builder, TensorId x, double factor, std::string_view name) {
-  const TensorId y = builder.activation(name, builder.shape(x));
+TensorId scale(Builder& builder, TensorId x, double factor, Label label) {
+  const TensorId y = builder.activation(label, builder.shape(x));
   builder.emit(scale_operation, {x}, {y}, {factor});
   return y;
 }

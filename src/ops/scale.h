@@ -12,6 +12,6 @@ struct ScaleAttributes {
 
 extern const OperationOf<ScaleAttributes> scale_operation;
 
-TensorId scale(Builder& builder, TensorId x, double factor, std::string_view name);
+TensorId scale(Builder& builder, TensorId x, double factor, Label label);
 
 }  // namespace reckon

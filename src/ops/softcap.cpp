@@ -33,8 +33,8 @@ void gradient(Gradient& g, const Op& op) {
 const OperationOf<SoftcapAttributes> softcap_operation{{"softcap", cost, gradient}};
 const OperationOf<SoftcapAttributes> softcap_backward_operation{{"softcap_backward", backward_cost, nullptr}};
 
-TensorId softcap(Builder& builder, TensorId x, double cap, std::string_view name) {
-  const TensorId y = builder.activation(name, builder.shape(x));
+TensorId softcap(Builder& builder, TensorId x, double cap, Label label) {
+  const TensorId y = builder.activation(label, builder.shape(x));
   builder.emit(softcap_operation, {x}, {y}, {cap});
   return y;
 }

@@ -12,6 +12,6 @@ struct SoftcapAttributes {
 
 extern const OperationOf<SoftcapAttributes> softcap_operation, softcap_backward_operation;
 
-TensorId softcap(Builder& builder, TensorId x, double cap, std::string_view name);
+TensorId softcap(Builder& builder, TensorId x, double cap, Label label);
 
 }  // namespace reckon

@@ -50,8 +50,8 @@ void gradient(Gradient& g, const Op& op) {
 const OperationOf<SoftmaxAttributes> softmax_operation{{"softmax", cost, gradient}};
 const OperationOf<SoftmaxAttributes> softmax_backward_operation{{"softmax_backward", backward_cost, nullptr}};
 
-TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, std::string_view name) {
-  const TensorId p = builder.activation(name, builder.shape(scores));
+TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label) {
+  const TensorId p = builder.activation(label, builder.shape(scores));
   builder.emit(softmax_operation, {scores, sinks}, {p}, {rule.mask, rule.alibi});
   return p;
 }

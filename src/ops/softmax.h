@@ -15,6 +15,6 @@ struct SoftmaxAttributes {
 extern const OperationOf<SoftmaxAttributes> softmax_operation, softmax_backward_operation;
 
 // scores (B × H × T × S), sinks (H) or no_tensor → weights of the same shape
-TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, std::string_view name);
+TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label);
 
 }  // namespace reckon

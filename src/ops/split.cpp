@@ -47,8 +47,7 @@ const OperationOf<> split_operation{{"split", split_cost, split_gradient}};
 const OperationOf<> join_operation{{"join", join_cost, join_gradient}};
 const OperationOf<> join_backward_operation{{"join_backward", join_backward_cost, nullptr}};
 
-std::pair<TensorId, TensorId> split(Builder& builder, TensorId x, Dim a, Dim b, std::string_view first,
-                                    std::string_view second) {
+std::pair<TensorId, TensorId> split(Builder& builder, TensorId x, Dim a, Dim b, Label first, Label second) {
   const Shape shape = builder.shape(x);
   check(shape[-1].size == a.size + b.size, "split",
         to_string(shape) + " into " + std::to_string(a.size) + " and " + std::to_string(b.size), "parts that add up");
@@ -61,13 +60,13 @@ std::pair<TensorId, TensorId> split(Builder& builder, TensorId x, Dim a, Dim b, 
   return {ya, yb};
 }
 
-TensorId join(Builder& builder, TensorId a, TensorId b, Dim joined, std::string_view name) {
+TensorId join(Builder& builder, TensorId a, TensorId b, Dim joined, Label label) {
   const Shape left = builder.shape(a), right = builder.shape(b);
   check(left.rank() == right.rank() && left[-1].size + right[-1].size == joined.size, "join",
         to_string(left) + " and " + to_string(right), "parts that add up to " + std::to_string(joined.size));
   Shape shape = left.leading();
   shape.push(joined);
-  const TensorId y = builder.activation(name, shape);
+  const TensorId y = builder.activation(label, shape);
   builder.emit(join_operation, {a, b}, {y});
   return y;
 }

@@ -11,7 +11,7 @@ Cost cost(const Program&, const Op&) { return {}; }
 void gradient(Gradient& g, const Op& op) {
   const Tensor x = g.builder()[op.inputs[0]];
   const TensorId dy = g.of(op.outputs[0]);
-  const TensorId dx = g.builder().alias(dy, x.name, x.shape);
+  const TensorId dx = g.builder().alias(dy, x.label, x.shape);
   g.builder().emit(view_operation, {dy}, {dx});
   g.add(op.inputs[0], dx);
 }
@@ -23,7 +23,7 @@ const OperationOf<> view_operation{{"view", cost, gradient}};
 TensorId view(Builder& builder, TensorId x, const Shape& shape) {
   check(builder.shape(x).product().value() == shape.product().value(), "view",
         to_string(builder.shape(x)) + " as " + to_string(shape), "as many elements");
-  const TensorId y = builder.alias(x, builder[x].name, shape);
+  const TensorId y = builder.alias(x, builder[x].label, shape);
   builder.emit(view_operation, {x}, {y});
   return y;
 }

@@ -54,7 +54,7 @@ Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket)
   }
 
   const AllReduceAttributes attributes{ranks};
-  const Scope scope{"optimizer", -1};
+  const Scope scope{{Block::optimizer}};
   std::vector<Op> ops = std::move(program.ops);
   program.ops.clear();
   bool awaited = false;

@@ -52,7 +52,7 @@ Program optimizer_step(Differentiated differentiated) {
   TensorId norm = no_tensor;
   sweep(b, parameters, repeats, norm, [&](TensorId id) { norm = squared_norm(b, norm, gradient_of(id)); });
   // Seen from outside the repeats, so that every layer reads the whole sum and not what its own iteration held.
-  b.set_scope({"optimizer", -1});
+  b.set_scope({{Block::optimizer}});
   norm = view(b, norm, {});
   // Decay is for matrices, not for biases and norms.
   sweep(b, parameters, repeats, norm,

@@ -35,7 +35,7 @@ class Recomputation {
  private:
   bool chosen(const Op& op) const {
     if (what_ == Recompute::block) return true;
-    return op.scope.path.starts_with("attention/") && op.operation != &matmul_operation &&
+    return op.scope.role.block == Block::attention && op.operation != &matmul_operation &&
            op.operation != &add_operation;
   }
 

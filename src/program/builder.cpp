@@ -11,27 +11,26 @@ TensorId Builder::push(Tensor tensor) {
   return static_cast<TensorId>(program_.tensors.size() - 1);
 }
 
-TensorId Builder::parameter(std::string_view path, std::string_view name, const Shape& shape) {
-  return push({{path, scope_.layer}, name, TensorKind::parameter, program_.workload.precision.weights, shape});
+TensorId Builder::parameter(Role role, Piece piece, const Shape& shape) {
+  return push({{role, scope_.layer}, piece, TensorKind::parameter, program_.workload.precision.weights, shape});
 }
 
-TensorId Builder::tensor(TensorKind kind, std::string_view name, const Shape& shape, DType dtype) {
-  return push({scope_, name, kind, dtype, shape});
+TensorId Builder::tensor(TensorKind kind, Label label, const Shape& shape, DType dtype) {
+  return push({scope_, label, kind, dtype, shape});
 }
 
-TensorId Builder::activation(std::string_view name, const Shape& shape) {
-  return tensor(TensorKind::activation, name, shape, program_.workload.precision.activations);
+TensorId Builder::activation(Label label, const Shape& shape) {
+  return tensor(TensorKind::activation, label, shape, program_.workload.precision.activations);
 }
 
-TensorId Builder::alias(TensorId of, std::string_view name, const Shape& shape, std::int64_t offset,
-                        const Strides& strides) {
+TensorId Builder::alias(TensorId of, Label label, const Shape& shape, std::int64_t offset, const Strides& strides) {
   const Tensor& source = program_[of];
-  return push({scope_, name, source.kind, source.dtype, shape, -1, of, offset, strides});
+  return push({scope_, label, source.kind, source.dtype, shape, -1, of, offset, strides});
 }
 
-TensorId Builder::like(TensorId other, TensorKind kind, std::string_view name, DType dtype) {
+TensorId Builder::like(TensorId other, TensorKind kind, Label label, DType dtype) {
   const Tensor& source = program_[other];
-  return push({source.scope, name, kind, dtype, source.shape});
+  return push({source.scope, label, kind, dtype, source.shape});
 }
 
 std::int32_t Builder::begin_repeat(std::int64_t count, std::int32_t layers, std::int32_t root, bool reversed) {

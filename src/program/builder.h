@@ -3,7 +3,6 @@
 
 #include "program/program.h"
 
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,14 +17,13 @@ class Builder {
   const Tensor& operator[](TensorId id) const { return program_[id]; }
   Shape shape(TensorId id) const { return program_[id].shape; }
 
-  TensorId parameter(std::string_view path, std::string_view name, const Shape& shape);
-  TensorId tensor(TensorKind kind, std::string_view name, const Shape& shape, DType dtype);
-  TensorId activation(std::string_view name, const Shape& shape);
+  TensorId parameter(Role role, Piece piece, const Shape& shape);
+  TensorId tensor(TensorKind kind, Label label, const Shape& shape, DType dtype);
+  TensorId activation(Label label, const Shape& shape);
   // Another shape of the memory of `of`, from `offset` on; `strides` all 0: row-major without gaps.
-  TensorId alias(TensorId of, std::string_view name, const Shape& shape, std::int64_t offset = 0,
-                 const Strides& strides = {});
-  // A tensor like `other`, of another kind (its gradient, its optimizer state), under other's scope and name.
-  TensorId like(TensorId other, TensorKind kind, std::string_view name, DType dtype);
+  TensorId alias(TensorId of, Label label, const Shape& shape, std::int64_t offset = 0, const Strides& strides = {});
+  // A tensor like `other`, of another kind (its gradient, its optimizer state), under other's scope.
+  TensorId like(TensorId other, TensorKind kind, Label label, DType dtype);
 
   // Appends an op; its outputs must have been made before.
   template <class A>
@@ -38,8 +36,7 @@ class Builder {
   }
 
   // Where what follows belongs.
-  std::string_view path() const { return scope_.path; }
-  void set_path(std::string_view path) { scope_.path = path; }
+  void set_role(Role role) { scope_.role = role; }
   void set_layer(std::int32_t layer) { scope_.layer = layer; }
   void set_scope(Scope scope) { scope_ = scope; }
   void set_stage(Stage stage) { stage_ = stage; }

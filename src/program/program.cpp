@@ -44,12 +44,7 @@ std::string to_string(const Shape& shape) {
 }
 
 std::string full_name(const Tensor& tensor) {
-  std::string out;
-  if (tensor.scope.layer >= 0) out = "layers." + std::to_string(tensor.scope.layer) + ".";
-  out += tensor.scope.path;
-  std::replace(out.begin(), out.end(), '/', '.');
-  out += ".";
-  out += tensor.name;
+  std::string out = full_name(tensor.scope) + "." + std::string(tensor.label.name);
   if (tensor.kind == TensorKind::gradient) out += ".gradient";
   return out;
 }

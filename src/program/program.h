@@ -4,6 +4,7 @@
 
 #include <reckon/count.h>
 #include <reckon/formula.h>
+#include <reckon/role.h>
 #include <reckon/workload.h>
 
 #include "program/attributes.h"
@@ -56,16 +57,21 @@ constexpr TensorId no_tensor = -1;
 
 enum class TensorKind : std::uint8_t { parameter, input, activation, cache, gradient, optimizer_state, constant };
 
-// Where in the network something belongs: `layer 3 / attention/query`. Paths and names are string literals.
-struct Scope {
-  std::string_view path;
-  std::int32_t layer = -1;
-  bool operator==(const Scope&) const = default;
+// What a tensor is called: by the piece that it is, or, where nobody asks for it, by a literal that is only printed.
+struct Label {
+  Piece piece = Piece::other;
+  std::string_view name;
+
+  Label() = default;
+  Label(Piece which) : piece(which), name(name_of(which)) {}
+  Label(Piece which, std::string_view called) : piece(which), name(called) {}
+  Label(const char* literal) : name(literal) {}
+  bool operator==(const Label&) const = default;
 };
 
 struct Tensor {
   Scope scope;
-  std::string_view name;
+  Label label;
   TensorKind kind = TensorKind::activation;
   DType dtype = DType::float32;
   Shape shape;
@@ -78,6 +84,7 @@ struct Tensor {
 // Where the elements of a tensor lie.
 Strides strides_of(const Tensor& tensor);
 
+inline TensorKey key_of(const Tensor& tensor) { return {tensor.scope, tensor.label.piece}; }
 std::string full_name(const Tensor& tensor);  // "layers.3.attention.query.weight"
 std::int64_t bits(DType dtype);
 std::string_view dtype_name(DType dtype);

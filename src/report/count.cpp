@@ -49,7 +49,7 @@ std::vector<Row> folded(const std::vector<Row>& rows) {
   std::vector<Row> out;
   std::vector<std::vector<std::int64_t>> layers;  // of each row
   for (const Row& row : rows) {
-    const bool layer = row.name.starts_with("layer ");
+    const bool layer = row.layer >= 0;
     std::size_t same = layer ? 0 : out.size();
     while (same < out.size() &&
            !(!layers[same].empty() && out[same].each == row.value && out[same].formula == row.formula))
@@ -61,7 +61,7 @@ std::vector<Row> folded(const std::vector<Row>& rows) {
     } else {
       out[same].value += row.value;
     }
-    if (layer) layers[same].push_back(std::stoll(row.name.substr(6)));
+    if (layer) layers[same].push_back(row.layer);
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
     if (!layers[i].empty()) out[i].name = layers_text(layers[i]);

@@ -48,7 +48,7 @@ void append_line(std::string& out, const std::vector<std::string>& fields) {
 std::string render_csv(const Document& document) {
   std::vector<const Table*> tables;
   for (const Table& table : document.csv) tables.push_back(&table);
-  for (const Part& part : document.parts) {
+  for (const Element& part : document.parts) {
     const Table* table = std::get_if<Table>(&part);
     const bool titled = table != nullptr && std::any_of(table->columns.begin(), table->columns.end(),
                                                         [](const Column& column) { return !column.title.empty(); });

@@ -53,16 +53,16 @@ struct Paragraph {
 
 // Text as it stands: a plot in the terminal, a fenced block in Markdown (`language` "mermaid", "text", …).
 // Only formats whose flag is set show it.
-struct Block {
+struct Verbatim {
   std::string text;
   std::string language;
   bool terminal = true, markdown = true;
 };
 
-using Part = std::variant<Heading, Paragraph, Table, Block>;
+using Element = std::variant<Heading, Paragraph, Table, Verbatim>;
 
 struct Document {
-  std::vector<Part> parts;
+  std::vector<Element> parts;
   nlohmann::ordered_json json;
   std::vector<Table> csv;  // what CSV holds; empty: the tables among the parts
 };

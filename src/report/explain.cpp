@@ -106,7 +106,7 @@ class Page {
         w.causal == Causal::full ? "Every attention score is counted, masked ones too."
                                  : "Only the attention scores that the mask lets through are counted.")});
     symbols();
-    add(Block{flowchart(program_, sections_), "mermaid", false, true});
+    add(Verbatim{flowchart(program_, sections_), "mermaid", false, true});
   }
 
   // Ones are left out of formulas and shapes, so they need no symbol.
@@ -159,12 +159,15 @@ class Page {
 
   // "norm → attention → + → norm → feed-forward → +"
   static std::string order_of_parts(const Section& section) {
-    std::vector<std::string_view> parts;
+    std::string text;
+    std::optional<NetworkPart> last;
     for (const Step& step : section.steps) {
-      const std::string_view part = part_name(step.key);
-      if (parts.empty() || parts.back() != part) parts.push_back(part);
+      const NetworkPart part = part_of(step.key.role);
+      if (part == last) continue;
+      text += (last ? " → " : "") + std::string(name_of(part));
+      last = part;
     }
-    return fmt::format("{}", fmt::join(parts, " → "));
+    return text;
   }
 
   void forward_section(std::size_t index) {
@@ -193,7 +196,7 @@ class Page {
     if (!step.formulas.empty()) {
       std::string text;
       for (const std::string& formula : step.formulas) text += "    " + formula + "\n";
-      add(Block{text, "text", true, true});
+      add(Verbatim{text, "text", true, true});
     }
     Table table{"", {name_column, formula_column(""), formula_column(""), value_column}, {}, 0, {}};
     for (const Operand& operand : step.operands) {
@@ -219,12 +222,12 @@ class Page {
         1,
         {}};
     struct Sum {
-      std::string_view part;
+      NetworkPart part;
       Count parameters, matmul, elementwise;
     };
     std::vector<Sum> sums;
     for (const Step& step : section.steps) {
-      const std::string_view part = part_name(step.key);
+      const NetworkPart part = part_of(step.key.role);
       auto sum = std::find_if(sums.begin(), sums.end(), [&](const Sum& s) { return s.part == part; });
       if (sum == sums.end()) sum = sums.insert(sums.end(), {part, 0, 0, 0});
       sum->parameters += step.parameters.value();
@@ -232,7 +235,9 @@ class Page {
       sum->elementwise += step.elementwise.value();
     }
     for (const Sum& sum : sums) {
-      const std::string name = sum.part == "norm" ? "norms" : sum.part == "+" ? "residual sums" : std::string(sum.part);
+      const std::string name(sum.part == NetworkPart::norm       ? "norms"
+                             : sum.part == NetworkPart::residual ? "residual sums"
+                                                                 : name_of(sum.part));
       table.rows.push_back(Cells{name, grouped(sum.parameters), grouped(sum.matmul), grouped(sum.elementwise)});
     }
     const Count parameters = total(section, Work::parameters), matmul = total(section, Work::matmul),
@@ -289,7 +294,7 @@ class Page {
     optimizer();
   }
 
-  const Step* forward_step(const Section& backward, std::string_view key) const {
+  const Step* forward_step(const Section& backward, const StepKey& key) const {
     for (const Section& section : sections_) {
       if (section.stage != Stage::forward || section.layers != backward.layers) continue;
       for (const Step& step : section.steps) {
@@ -330,7 +335,7 @@ class Page {
 
   void shares(const char* title, Quantity quantity) {
     add(quantity_table(ledger_, quantity, By::component, title));
-    add(Block{pie(title, rows(ledger_, quantity, By::component)), "mermaid", false, true});
+    add(Verbatim{pie(title, rows(ledger_, quantity, By::component)), "mermaid", false, true});
   }
 
   void scaling(const std::vector<Growth>& doubled) {

@@ -36,7 +36,7 @@ Json step_json(const Section& section, const Step& step, Dim width) {
           {"layers", section.layers},
           {"times", section.count()},
           {"name", step.name},
-          {"path", step.key},
+          {"path", path_of(step.key)},
           {"operations", step.operations},
           {"formula", step.formulas},
           {"why", step.text},
@@ -75,7 +75,7 @@ Table steps_table(const Ledger& ledger, const std::vector<Section>& sections) {
       std::vector<Cell> row{std::string(stage_name(section.stage)),
                             fmt::format("{}", fmt::join(section.layers, " ")),
                             count_cell(section.count()),
-                            std::string(step.key),
+                            path_of(step.key),
                             joined(step.formulas),
                             joined(shapes)};
       for (const Formula* formula : {&step.parameters, &step.matmul, &step.elementwise}) {

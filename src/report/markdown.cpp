@@ -51,7 +51,7 @@ void append(std::string& out, const Heading& heading) {
 }
 void append(std::string& out, const Paragraph& paragraph) { out += escaped(paragraph.text) + "\n\n"; }
 
-void append(std::string& out, const Block& block) {
+void append(std::string& out, const Verbatim& block) {
   if (!block.markdown) return;
   out += "```" + block.language + "\n" + block.text + (block.text.ends_with('\n') ? "" : "\n") + "```\n\n";
 }
@@ -60,7 +60,7 @@ void append(std::string& out, const Block& block) {
 
 std::string render_markdown(const Document& document) {
   std::string out;
-  for (const Part& part : document.parts) {
+  for (const Element& part : document.parts) {
     std::visit([&](const auto& value) { append(out, value); }, part);
   }
   if (out.ends_with("\n\n")) out.pop_back();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <set>
 
@@ -12,16 +13,8 @@
 namespace reckon {
 namespace {
 
-// Paths that are one node share its name and its room; norms and sums are nodes of their own.
-std::string node_key(std::string_view path) {
-  const std::string_view name = part_name(path);
-  const bool own = name == "norm" || name == "+";
-  return std::string(own ? path : path.substr(0, path.find('/'))) + ":" + std::string(name);
-}
-
 struct Node {
   std::string id;
-  std::string_view name;
   Count parameters;
 };
 
@@ -33,17 +26,18 @@ class Flowchart {
   std::string text() {
     for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
       const Tensor& tensor = program_.tensors[i];
-      if (tensor.kind == TensorKind::input && tensor.scope.path == "input") {
-        producer_[static_cast<TensorId>(i)] = node(tensor.scope, tensor.name == "encoder" ? "encoder" : "tokens");
+      if (tensor.kind == TensorKind::input && tensor.scope.role.block == Block::input) {
+        const bool encoder = tensor.label.piece == Piece::encoder;
+        producer_[static_cast<TensorId>(i)] = node(tensor.scope, encoder ? NetworkPart::encoder : NetworkPart::tokens);
       }
     }
     for (const Op& op : program_.ops) {
       if (op.stage == Stage::forward) visit(op);
     }
     if (const auto made = producer_.find(program_.output);
-        made != producer_.end() && nodes_[made->second].name == "head") {
-      const Key logits{after_stack, "logits"};
-      nodes_[logits] = {"n" + std::to_string(nodes_.size()), "logits", 0};
+        made != producer_.end() && made->second.part == NetworkPart::head) {
+      const Key logits{after_stack, NetworkPart::logits, {}};
+      nodes_[logits] = {"n" + std::to_string(nodes_.size()), 0};
       order_.push_back(logits);
       connect(made->second, logits, program_[program_.output].shape);
     }
@@ -56,7 +50,13 @@ class Flowchart {
   }
 
  private:
-  using Key = std::pair<std::int32_t, std::string>;  // kind of block, node key
+  // What has one of these is one node: a part of a block. Norms and sums are nodes of their own.
+  struct Key {
+    std::int32_t kind;  // of block
+    NetworkPart part;
+    Role role;
+    auto operator<=>(const Key&) const = default;
+  };
   static constexpr std::int32_t before_stack = -1, after_stack = -2;
 
   std::int32_t kind(std::int32_t layer) {
@@ -65,24 +65,24 @@ class Flowchart {
     return kinds_[static_cast<std::size_t>(layer)];
   }
 
-  Key node(Scope scope, std::string_view name) {
-    Key key{kind(scope.layer), node_key(scope.path)};
-    if (name == "encoder") key.second = "encoder";
+  Key node(Scope scope, NetworkPart part) {
+    const bool own = part == NetworkPart::norm || part == NetworkPart::residual;
+    const Key key{kind(scope.layer), part, own ? scope.role : Role{scope.role.block}};
     if (nodes_.find(key) == nodes_.end()) {
-      nodes_[key] = {"n" + std::to_string(nodes_.size()), name, 0};
+      nodes_[key] = {"n" + std::to_string(nodes_.size()), 0};
       order_.push_back(key);
     }
     return key;
   }
 
   void visit(const Op& op) {
-    const Key here = node(op.scope, part_name(op.scope.path));
+    const Key here = node(op.scope, part_of(op.scope.role));
     for (TensorId id : op.inputs) {
       if (id == no_tensor) continue;
       const Tensor& tensor = program_[id];
       // A tied matrix belongs to the node that reads it first; a kind of block counts one layer's parameters.
       if (tensor.kind == TensorKind::parameter && owned_.insert(id).second &&
-          counted_.insert({here, tensor.scope.path, tensor.name}).second) {
+          counted_.insert({here, tensor.scope.role, tensor.label.piece}).second) {
         nodes_[here].parameters += tensor.shape.product().value();
       }
       const auto made = producer_.find(id);
@@ -113,13 +113,14 @@ class Flowchart {
     }
     for (const Key& key : order_) {
       const Node& each = nodes_[key];
-      if (key.first != of) continue;
-      if (each.name == "+") {
+      if (key.kind != of) continue;
+      if (key.part == NetworkPart::residual) {
         out += fmt::format("{}{}((\"+\"))\n", indent, each.id);
       } else if (each.parameters == 0) {
-        out += fmt::format("{}{}[\"{}\"]\n", indent, each.id, each.name);
+        out += fmt::format("{}{}[\"{}\"]\n", indent, each.id, name_of(key.part));
       } else {
-        out += fmt::format("{}{}[\"{}<br/>{} parameters\"]\n", indent, each.id, each.name, grouped(each.parameters));
+        out += fmt::format("{}{}[\"{}<br/>{} parameters\"]\n", indent, each.id, name_of(key.part),
+                           grouped(each.parameters));
       }
     }
     if (section.in_stack()) out += "  end\n";
@@ -133,7 +134,7 @@ class Flowchart {
   std::vector<Key> order_;
   std::map<TensorId, Key> producer_;  // the node that made a tensor
   std::set<TensorId> owned_;
-  std::set<std::tuple<Key, std::string_view, std::string_view>> counted_;
+  std::set<std::tuple<Key, Role, Piece>> counted_;
   std::set<std::pair<Key, Key>> connected_;
   std::int32_t outside_ = before_stack;
   std::vector<std::string> edges_;

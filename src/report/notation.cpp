@@ -28,121 +28,149 @@
 namespace reckon {
 namespace {
 
-struct Letter {
-  std::string_view path, letter;
-};
-
-std::string_view find(const Letter* first, const Letter* last, std::string_view path) {
-  for (; first != last; ++first) {
-    if (path == first->path) return first->letter;
+// What a product, a norm or a table makes, by its role; empty where it keeps the letter that it was given.
+std::string made(Role role) {
+  const auto of = [&](std::string_view letter) {
+    return std::string(letter) + (role.expert == Expert::routed ? "_e" : role.expert == Expert::shared ? "_s" : "");
+  };
+  switch (role.block) {
+    case Block::embedding:
+      return role.part == Part::position ? "x_p" : role.part == Part::norm ? "" : "x";
+    case Block::final_norm:
+      return "h";
+    case Block::head:
+      return role.part == Part::project ? "h" : "z";
+    case Block::loss:
+      return "loss";
+    default:
+      break;
   }
-  return {};
+  switch (role.part) {
+    case Part::norm:
+      return "h";
+    case Part::query:
+    case Part::query_up:
+      return "q";
+    case Part::key:
+      return "k";
+    case Part::value:
+      return "v";
+    case Part::query_down:
+      return "c_q";
+    case Part::kv_down:
+      return "c";
+    case Part::kv_up:
+      return "kv";
+    case Part::scores:
+      return "a";
+    case Part::softmax:
+      return "p";
+    case Part::mixing:
+      return "o";
+    case Part::router:
+      return "r";
+    case Part::dispatch:
+      return "h_e";
+    case Part::gate:
+      return of("g");
+    case Part::up:
+      return of("u");
+    case Part::activation:
+      return of("m");
+    case Part::output:
+    case Part::combine:
+    case Part::down:
+      return of("y");
+    default:
+      return "";
+  }
 }
 
-// What a product, a norm or a table makes, by where it stands.
-constexpr Letter made[] = {
-    {"embedding/token", "x"},
-    {"embedding/project", "x"},
-    {"embedding/position", "x_p"},
-    {"attention/norm", "h"},
-    {"attention/query", "q"},
-    {"attention/key", "k"},
-    {"attention/value", "v"},
-    {"attention/query_down", "c_q"},
-    {"attention/query_up", "q"},
-    {"attention/kv_down", "c"},
-    {"attention/kv_up", "kv"},
-    {"attention/scores", "a"},
-    {"attention/softmax", "p"},
-    {"attention/mixing", "o"},
-    {"attention/output", "y"},
-    {"cross_attention/norm", "h"},
-    {"cross_attention/query", "q"},
-    {"cross_attention/key", "k"},
-    {"cross_attention/value", "v"},
-    {"cross_attention/scores", "a"},
-    {"cross_attention/softmax", "p"},
-    {"cross_attention/mixing", "o"},
-    {"cross_attention/output", "y"},
-    {"feed_forward/norm", "h"},
-    {"feed_forward/router", "r"},
-    {"feed_forward/dispatch", "h_e"},
-    {"feed_forward/gate", "g"},
-    {"feed_forward/up", "u"},
-    {"feed_forward/activation", "m"},
-    {"feed_forward/down", "y"},
-    {"feed_forward/experts/gate", "g_e"},
-    {"feed_forward/experts/up", "u_e"},
-    {"feed_forward/experts/activation", "m_e"},
-    {"feed_forward/experts/down", "y_e"},
-    {"feed_forward/combine", "y"},
-    {"feed_forward/shared/gate", "g_s"},
-    {"feed_forward/shared/up", "u_s"},
-    {"feed_forward/shared/activation", "m_s"},
-    {"feed_forward/shared/down", "y_s"},
-    {"final_norm", "h"},
-    {"head/project", "h"},
-    {"head", "z"},
-    {"loss", "loss"},
-};
+// What the letter of a parameter is followed by; empty for norms.
+std::string owner(Role role) {
+  const auto of = [&](std::string_view letter) {
+    return std::string(letter) + (role.expert == Expert::shared ? "s" : "");
+  };
+  if (role.block == Block::head) return role.part == Part::project ? "j" : "h";
+  switch (role.part) {
+    case Part::token:
+      return "e";
+    case Part::project:
+      return "i";
+    case Part::position:
+      return "p";
+    case Part::query:
+      return "q";
+    case Part::key:
+      return "k";
+    case Part::value:
+      return "v";
+    case Part::query_down:
+      return "dq";
+    case Part::query_up:
+      return "uq";
+    case Part::kv_down:
+      return "dkv";
+    case Part::kv_up:
+      return "ukv";
+    case Part::output:
+      return "o";
+    case Part::router:
+      return "r";
+    case Part::gate:
+      return of("g");
+    case Part::up:
+      return of("u");
+    case Part::down:
+      return of("d");
+    default:
+      return "";
+  }
+}
 
-// What the letter of a parameter is followed by, by where it stands.
-constexpr Letter owner[] = {
-    {"embedding/token", "e"},
-    {"embedding/project", "i"},
-    {"embedding/position", "p"},
-    {"attention/query", "q"},
-    {"attention/key", "k"},
-    {"attention/value", "v"},
-    {"attention/query_down", "dq"},
-    {"attention/query_up", "uq"},
-    {"attention/kv_down", "dkv"},
-    {"attention/kv_up", "ukv"},
-    {"attention/output", "o"},
-    {"cross_attention/query", "q"},
-    {"cross_attention/key", "k"},
-    {"cross_attention/value", "v"},
-    {"cross_attention/output", "o"},
-    {"feed_forward/router", "r"},
-    {"feed_forward/gate", "g"},
-    {"feed_forward/up", "u"},
-    {"feed_forward/down", "d"},
-    {"feed_forward/experts/gate", "g"},
-    {"feed_forward/experts/up", "u"},
-    {"feed_forward/experts/down", "d"},
-    {"feed_forward/shared/gate", "gs"},
-    {"feed_forward/shared/up", "us"},
-    {"feed_forward/shared/down", "ds"},
-    {"head/project", "j"},
-    {"head", "h"},
-};
-
-// Tensors whose own name says what they are.
-constexpr Letter named[] = {
-    {"ids", "ids"},
-    {"encoder", "n"},
-    {"positions", "positions"},
-    {"labels", "labels"},
-    {"table", "R"},
-    {"sinusoids", "x_p"},
-    {"query_nope", "q_n"},
-    {"query_rope", "q_r"},
-    {"rotated_query", ""},
-    {"latent", "c"},
-    {"latents", "c"},
-    {"key_rope", "k_r"},
-    {"keys_rope", "k_r"},
-    {"keys_nope", "k_n"},
-    {"folded_query", "q_c"},
-    {"query", "q"},
-    {"keys", "k"},
-    {"values", "v"},
-    {"choice", "e"},
-    {"weights", "w"},
-    {"key_cache", "cache_k"},
-    {"value_cache", "cache_v"},
-    {"latent_cache", "cache_c"},
-};
+// Tensors that are what they are wherever they stand.
+std::string_view letter_of(Piece piece) {
+  switch (piece) {
+    case Piece::ids:
+    case Piece::positions:
+    case Piece::labels:
+      return name_of(piece);
+    case Piece::encoder:
+      return "n";
+    case Piece::table:
+      return "R";
+    case Piece::sinusoids:
+      return "x_p";
+    case Piece::query_nope:
+      return "q_n";
+    case Piece::query_rope:
+      return "q_r";
+    case Piece::latent:
+    case Piece::latents:
+      return "c";
+    case Piece::key_rope:
+    case Piece::keys_rope:
+      return "k_r";
+    case Piece::keys_nope:
+      return "k_n";
+    case Piece::folded_query:
+      return "q_c";
+    case Piece::query:
+      return "q";
+    case Piece::keys:
+      return "k";
+    case Piece::values:
+      return "v";
+    case Piece::key_cache:
+      return "cache_k";
+    case Piece::value_cache:
+      return "cache_v";
+    case Piece::latent_cache:
+      return "cache_c";
+    default:
+      return "";
+  }
+}
 
 bool is(const Op& op, const Operation& operation) { return op.operation == &operation; }
 bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_norm_operation); }
@@ -153,15 +181,15 @@ bool keeps_letter(const Op& op) {
                                                            &scale_operation, &softcap_operation, &last_operation,
                                                            &add_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
-  return is_norm(op) && find(std::begin(made), std::end(made), op.scope.path).empty();
+  return is_norm(op) && made(op.scope.role).empty();
 }
 
 std::string parameter_letter(const Tensor& tensor) {
-  if (tensor.scope.path == "attention/sinks") return "sink";
-  const std::string_view of = find(std::begin(owner), std::end(owner), tensor.scope.path);
-  const bool bias = tensor.name == "bias";
+  if (tensor.scope.role.part == Part::sinks) return "sink";
+  const std::string of = owner(tensor.scope.role);
+  const bool bias = tensor.label.piece == Piece::bias;
   if (of.empty()) return bias ? "β" : "γ";  // norms
-  return (bias ? "b_" : "W_") + std::string(of);
+  return (bias ? "b_" : "W_") + of;
 }
 
 std::string decimal(double value) { return fmt::format("{:.6g}", value); }
@@ -191,9 +219,8 @@ bool plain_scale(double scale, Dim width) {
 Notation::Notation(const Program& program) : program_(program), letters_(program.tensors.size()) {
   for (std::size_t i = 0; i < letters_.size(); ++i) {
     const Tensor& tensor = program.tensors[i];
-    letters_[i] = tensor.kind == TensorKind::parameter
-                      ? parameter_letter(tensor)
-                      : std::string(find(std::begin(named), std::end(named), tensor.name));
+    letters_[i] =
+        tensor.kind == TensorKind::parameter ? parameter_letter(tensor) : std::string(letter_of(tensor.label.piece));
   }
   for (const Op& op : program.ops) {
     if (op.stage == Stage::forward) name_outputs(op);
@@ -205,11 +232,14 @@ void Notation::name_outputs(const Op& op) {
     letters_[static_cast<std::size_t>(op.outputs[i])] = std::move(name);
   };
   if (keeps_letter(op)) return set(0, letter(op.inputs[0]));
-  const bool own_names = is(op, split_operation) || is(op, join_operation) || is(op, route_operation);
-  if (own_names) return;
+  if (is(op, split_operation) || is(op, join_operation)) return;  // its outputs have letters of their own
+  if (is(op, route_operation)) {
+    set(0, "e");
+    return set(1, "w");
+  }
   // Folded into the latent and back out of it: the query of the latent, then the heads' outputs.
   if (is(op, head_matmul_operation)) return set(0, op.attributes<HeadMatmulAttributes>().into_latent ? "q_c" : "o");
-  set(0, std::string(find(std::begin(made), std::end(made), op.scope.path)));
+  set(0, made(op.scope.role));
 }
 
 std::string Notation::input(const Op& op, std::size_t i) const {
@@ -319,7 +349,8 @@ std::string Notation::remark(const Op& op) const {
     const double clamp = op.attributes<ActivateAttributes>().clamp;
     if (clamp != 0.0) say("Both are clamped to ±" + decimal(clamp) + " first.");
   }
-  if (is(op, matmul_operation) && op.scope.path == "head" && program_[op.inputs[1]].scope.path == "embedding/token") {
+  if (is(op, matmul_operation) && op.scope.role == Role{Block::head} &&
+      program_[op.inputs[1]].scope.role.part == Part::token) {
     say("The matrix is the token embedding itself (tied), so the head adds no parameters.");
   }
   if (is(op, grouped_matmul_operation) && op.inputs[1] != no_tensor) {

@@ -122,7 +122,7 @@ Document profile_document(const Profile& profile) {
   std::map<std::string, Sum> sums;
   double total = 0;
   for (const Profile::Event& event : profile.events()) {
-    Sum& sum = sums[fmt::format("{} {}", event.operation, event.path)];
+    Sum& sum = sums[fmt::format("{} {}", event.operation, path_of(event.scope.role))];
     const double taken = seconds(event.begin, event.end);
     sum.time += taken;
     total += taken;
@@ -156,15 +156,16 @@ std::string chrome_trace(const Profile& profile) {
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   const auto zero = profile.events().empty() ? Profile::Time{} : profile.events().front().begin;
   for (const Profile::Event& event : profile.events()) {
+    const std::string path = path_of(event.scope.role);
     events.push_back(
         {{"name", event.operation},
-         {"cat", event.path},
+         {"cat", path},
          {"ph", "X"},
          {"ts", seconds(zero, event.begin) * 1e6},
          {"dur", seconds(event.begin, event.end) * 1e6},
          {"pid", 1},
          {"tid", 1},
-         {"args", {{"path", event.path}, {"layer", event.layer}, {"flops", event.flops}, {"bytes", event.bytes}}}});
+         {"args", {{"path", path}, {"layer", event.scope.layer}, {"flops", event.flops}, {"bytes", event.bytes}}}});
   }
   return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
 }

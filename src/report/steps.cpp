@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "ops/adamw.h"
 #include "ops/add.h"
 #include "ops/head_matmul.h"
 #include "ops/rope.h"
@@ -13,58 +14,57 @@
 namespace reckon {
 namespace {
 
-// Steps that are read together, under the path of the first: q, k and v; gate and up.
-std::string_view joined_path(std::string_view path, bool gated) {
-  static constexpr struct {
-    std::string_view path, with;
-  } table[] = {
-      {"attention/key", "attention/query"},
-      {"attention/value", "attention/query"},
-      {"attention/key_norm", "attention/query_norm"},
-      {"attention/sinks", "attention/softmax"},
-      {"cross_attention/key", "cross_attention/query"},
-      {"cross_attention/value", "cross_attention/query"},
-  };
-  for (const auto& [from, with] : table) {
-    if (path == from) return with;
+// Steps that are read together, under the role of the first: q, k and v; gate and up.
+Role joined(Role role, bool gated) {
+  switch (role.part) {
+    case Part::key:
+    case Part::value:
+      return {role.block, Part::query};
+    case Part::key_norm:
+      return {role.block, Part::query_norm};
+    case Part::sinks:
+      return {role.block, Part::softmax};
+    case Part::up:
+      return gated ? Role{role.block, Part::gate, role.expert} : role;
+    default:
+      return role;
   }
-  if (gated && path == "feed_forward/up") return "feed_forward/gate";
-  if (gated && path == "feed_forward/experts/up") return "feed_forward/experts/gate";
-  if (gated && path == "feed_forward/shared/up") return "feed_forward/shared/gate";
-  return path;
 }
 
 bool is_view(const Op& op) { return op.operation == &view_operation; }
 
 // A view that cuts vectors into heads. (Latent attention does so within the step that makes the vectors.)
 bool cuts_heads(const Program& program, const Op& op) {
-  const std::string_view path = op.scope.path;
-  return is_view(op) && program[op.inputs[0]].shape.rank() == 3 && program[op.outputs[0]].shape.rank() == 4 &&
-         path != "attention/kv_down" && path != "attention/query_up" && path != "attention/query";
+  const Role role = op.scope.role;
+  const bool latent = role.block == Block::attention &&
+                      (role.part == Part::kv_down || role.part == Part::query_up || role.part == Part::query);
+  return is_view(op) && program[op.inputs[0]].shape.rank() == 3 && program[op.outputs[0]].shape.rank() == 4 && !latent;
 }
 
 // Whether an op or its gradient works on the one rotated key that latent attention shares between heads.
 bool rotates_shared_key(const Program& program, const Op& op) {
-  const auto shared = [&](TensorId id) { return program[id].name == "key_rope"; };
+  const auto shared = [&](TensorId id) { return program[id].label.piece == Piece::key_rope; };
   return op.operation == &rope_operation && (shared(op.inputs[0]) || shared(op.outputs[0]));
 }
 
-std::string_view step_key(const Program& program, const Op& op, bool gated) {
-  if (op.stage == Stage::optimizer) return op.operation->name;
-  if (op.stage == Stage::forward && cuts_heads(program, op)) {
-    return op.scope.path.starts_with("cross_") ? "cross_attention/heads" : "attention/heads";
+StepKey step_key(const Program& program, const Op& op, bool gated) {
+  using Detail = StepKey::Detail;
+  const Role role = op.scope.role;
+  if (op.stage == Stage::optimizer) {
+    return {{}, op.operation == &adamw_operation ? Detail::adamw : Detail::squared_norm};
   }
+  if (op.stage == Stage::forward && cuts_heads(program, op)) return {{role.block}, Detail::heads};
   if (op.operation == &head_matmul_operation && !op.attributes<HeadMatmulAttributes>().into_latent) {
-    return "attention/kv_up/values";
+    return {role, Detail::values};
   }
-  if (rotates_shared_key(program, op)) return "attention/rope/key";
-  if (op.stage == Stage::forward && op.operation == &add_operation && op.scope.path == "feed_forward/combine") {
-    return "feed_forward/shared/sum";
+  if (rotates_shared_key(program, op)) return {role, Detail::key};
+  if (op.stage == Stage::forward && op.operation == &add_operation && role.part == Part::combine) {
+    return {{role.block, Part::whole, Expert::shared}, Detail::sum};
   }
-  return joined_path(op.scope.path, gated);
+  return {joined(role, gated)};
 }
 
-Step& step_at(Section& section, std::string_view key) {
+Step& step_at(Section& section, const StepKey& key) {
   const auto found =
       std::find_if(section.steps.begin(), section.steps.end(), [&](const Step& s) { return s.key == key; });
   if (found != section.steps.end()) return *found;
@@ -97,7 +97,7 @@ class Walk {
         const Op*& first = first_op_[static_cast<std::size_t>(op.scope.layer)];
         if (first == nullptr) first = &op;
       }
-      if (op.scope.path.ends_with("/gate")) gated_.insert({op.scope.layer, room_of(op.scope.path)});
+      if (op.scope.role.part == Part::gate) gated_.insert({op.scope.layer, op.scope.role.expert});
     }
   }
 
@@ -124,13 +124,12 @@ class Walk {
   }
 
  private:
-  static std::string_view room_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
-  bool gated(Scope scope) const { return gated_.count({scope.layer, room_of(scope.path)}) > 0; }
+  bool gated(Scope scope) const { return gated_.count({scope.layer, scope.role.expert}) > 0; }
 
   void begin_with_tokens() {
     for (const Tensor& tensor : program_.tensors) {
-      if (tensor.kind != TensorKind::input || tensor.scope.path != "input") continue;
-      Step& step = step_at(section_of(Stage::forward, -1), "input");
+      if (tensor.kind != TensorKind::input || tensor.scope.role.block != Block::input) continue;
+      Step& step = step_at(section_of(Stage::forward, -1), {{Block::input}});
       const auto id = static_cast<TensorId>(&tensor - program_.tensors.data());
       step.operands.push_back(operand(id));
     }
@@ -171,10 +170,10 @@ class Walk {
 
   // In a parallel block the feed-forward reads what attention reads, or shares its norm.
   bool beside_attention(const Op& op) const {
-    if (op.scope.layer < 0 || !op.scope.path.starts_with("feed_forward/")) return false;
+    if (op.scope.layer < 0 || op.scope.role.block != Block::feed_forward) return false;
     const Scope made = program_[op.inputs[0]].scope;
     const Op& first = *first_op_[static_cast<std::size_t>(op.scope.layer)];
-    return op.inputs[0] == first.inputs[0] || (made.path == "attention/norm" && made.layer == op.scope.layer);
+    return op.inputs[0] == first.inputs[0] || made == Scope{{Block::attention, Part::norm}, op.scope.layer};
   }
 
   static void add_remark(Step& step, const std::string& remark) {
@@ -207,7 +206,7 @@ class Walk {
       const auto id = static_cast<TensorId>(i);
       if (tensor.kind != TensorKind::parameter || read.count(id) > 0) continue;
       if (tensor.scope.layer >= 0 && !representative_[static_cast<std::size_t>(tensor.scope.layer)]) continue;
-      Step& step = step_at(forward_section(tensor.scope.layer), joined_path(tensor.scope.path, gated(tensor.scope)));
+      Step& step = step_at(forward_section(tensor.scope.layer), {joined(tensor.scope.role, gated(tensor.scope))});
       step.parameters += Formula(tensor.shape.product());
       add_once(step.operands, operand(id));
       add_remark(step, "Its parameters are stored, though this workload does not use them all.");
@@ -235,9 +234,9 @@ class Walk {
   const Program& program_;
   Notation notation_;
   std::vector<std::int32_t> kinds_;
-  std::vector<bool> representative_;                           // by layer: the first of its kind
-  std::vector<const Op*> first_op_;                            // by layer
-  std::set<std::pair<std::int32_t, std::string_view>> gated_;  // the feed-forwards with a gate: layer and room
+  std::vector<bool> representative_;                 // by layer: the first of its kind
+  std::vector<const Op*> first_op_;                  // by layer
+  std::set<std::pair<std::int32_t, Expert>> gated_;  // the feed-forwards with a gate
   std::vector<Section> sections_;
 };
 
@@ -249,7 +248,7 @@ bool alike(const Program& program, const Op& a, const Op& b) {
       return program[i].shape.same_sizes(program[j].shape);
     });
   };
-  return a.operation == b.operation && a.scope.path == b.scope.path && a.same_attributes(b) &&
+  return a.operation == b.operation && a.scope.role == b.scope.role && a.same_attributes(b) &&
          same_shapes(a.inputs, b.inputs) && same_shapes(a.outputs, b.outputs);
 }
 

@@ -17,8 +17,17 @@ struct Operand {
   bool operator==(const Operand&) const = default;
 };
 
+// What a step is: all that has a role, or a detail of it that is explained by itself.
+struct StepKey {
+  enum class Detail : std::uint8_t { whole, heads, values, key, sum, squared_norm, adamw };
+  Role role;
+  Detail detail = Detail::whole;
+  bool operator==(const StepKey&) const = default;
+};
+std::string path_of(const StepKey& key);  // "attention/scores", "attention/rope/key"
+
 struct Step {
-  std::string_view key;   // "attention/scores": what it is looked up by
+  StepKey key;
   std::string_view name;  // "scores"
   std::string text;       // why it is there
   std::vector<std::string_view> operations;
@@ -45,13 +54,36 @@ Count total(const Section& section, Work work);  // of all its instances
 // Which kind of block each layer is: equal numbers for layers that compute the same on the same shapes.
 std::vector<std::int32_t> layer_kinds(const Program& program);
 
-// The part of the network that a path belongs to: "attention", "experts", "norm", "+".
-std::string_view part_name(std::string_view path);
-
-// The name of a step by its key ("attention/scores" → "scores"), and why it is there.
-struct StepText {
-  std::string_view key, name, why;
+// The parts of a network as a diagram shows them.
+enum class NetworkPart : std::uint8_t {
+  tokens,
+  encoder,
+  token_embedding,
+  embedding_projection,
+  positions,
+  embedding_norm,
+  norm,
+  residual,
+  attention,
+  cross_attention,
+  feed_forward,
+  router,
+  experts,
+  combine,
+  shared_expert,
+  final_norm,
+  head,
+  logits,
+  loss,
 };
-const StepText& step_text(std::string_view key);
+NetworkPart part_of(Role role);
+std::string_view name_of(NetworkPart part);  // "attention", "experts", "norm", "+"
+
+// The name of a step ("scores"), and why it is there.
+struct StepText {
+  StepKey key;
+  std::string_view name, why;
+};
+const StepText& step_text(const StepKey& key);
 
 }  // namespace reckon

@@ -21,15 +21,8 @@ double real(Count value) { return static_cast<double>(value); }
 }  // namespace
 
 SweepPoint sweep_point(std::int64_t value, const Model& model, const Ledger& ledger) {
-  return {value,
-          ledger.parameter_totals,
-          ledger.total(),
-          matmul_parts(ledger),
-          cache_of(model, ledger),
-          ledger.state,
-          ledger.matmul_full,
-          ledger.matmul_exact,
-          ledger.mostly_visible()};
+  return {value,        ledger.parameter_totals, ledger.total(),      matmul_parts(ledger),   cache_of(model, ledger),
+          ledger.state, ledger.matmul_full,      ledger.matmul_exact, ledger.mostly_visible()};
 }
 
 Chart sweep_chart(const Sweep& sweep) {
@@ -154,7 +147,8 @@ Document sweep_document(const Sweep& sweep) {
   document.json["points"] = std::move(points);
   document.parts.emplace_back(Heading{fmt::format("{} by {}", sweep.model, sweep.option)});
   document.parts.emplace_back(std::move(shown));
-  if (sweep.points.size() > 1) document.parts.emplace_back(Block{chart_text(sweep_chart(sweep), plot_width), "text"});
+  if (sweep.points.size() > 1)
+    document.parts.emplace_back(Verbatim{chart_text(sweep_chart(sweep), plot_width), "text"});
   document.csv.push_back(std::move(all));
   return document;
 }

@@ -263,7 +263,7 @@ std::string text_of(const Paragraph& paragraph, const Terminal& terminal) {
   return out;
 }
 
-std::string text_of(const Block& block, const Terminal&) {
+std::string text_of(const Verbatim& block, const Terminal&) {
   if (!block.terminal || block.text.empty()) return "";
   return block.text.ends_with('\n') ? block.text : block.text + "\n";
 }
@@ -273,7 +273,7 @@ std::string text_of(const Block& block, const Terminal&) {
 std::string render_terminal(const Document& document, const Terminal& terminal) {
   std::string out;
   bool after_heading = false;
-  for (const Part& part : document.parts) {
+  for (const Element& part : document.parts) {
     const std::string text = std::visit([&](const auto& value) { return text_of(value, terminal); }, part);
     if (text.empty()) continue;
     if (!out.empty() && !after_heading) out += "\n";

@@ -137,7 +137,7 @@ Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> id
   if (view.pieces) {
     document.json["ids"] = ids;
     document.json["pieces"] = pieces_json(tokenizer, ids);
-    document.parts.emplace_back(Block{coloured(tokenizer, ids, view.color), "text", true, false});
+    document.parts.emplace_back(Verbatim{coloured(tokenizer, ids, view.color), "text", true, false});
     document.parts.emplace_back(piece_table(tokenizer, ids));
   }
   if (view.counts) {

@@ -108,7 +108,7 @@ std::byte* Engine::resident(const Program& program, TensorId id) {
   if (rope_index >= 0) {
     values = rope_rows(ropes_.at(static_cast<std::size_t>(rope_index)), 0, options_.capacity, options_.capacity);
   } else {
-    values = weights_[name].values;
+    values = weights_[key_of(tensor)].values;
   }
   const auto size = static_cast<std::int64_t>(values.size() * sizeof(float));
   memory = std::make_unique<Arena>(size);
@@ -131,7 +131,7 @@ void Engine::fill_inputs(const Executor& executor, std::span<const std::int32_t>
     const Tensor& tensor = program.tensors[i];
     if (tensor.kind != TensorKind::input) continue;
     std::byte* memory = executor.data(static_cast<TensorId>(i));
-    if (tensor.name == "ids") std::copy(ids.begin(), ids.end(), reinterpret_cast<std::int32_t*>(memory));
+    if (tensor.label.piece == Piece::ids) std::copy(ids.begin(), ids.end(), reinterpret_cast<std::int32_t*>(memory));
     fill_positions(model_, tensor, past_, tokens, memory);
   }
 }

@@ -97,7 +97,7 @@ View Executor::bind(TensorId id, const Weights& weights, const Resident& residen
     view.stride[i] = strides[static_cast<std::size_t>(i)];
   }
   if (tensor.kind == TensorKind::parameter) {
-    view.parameter = &weights[full_name(tensor)];
+    view.parameter = &weights[key_of(tensor)];
     return view;
   }
   const auto [root, offset] = placement(program_, id);

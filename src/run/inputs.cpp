@@ -19,9 +19,7 @@ void fill_sinusoids(float* row, std::int64_t position, std::int64_t width) {
   }
 }
 
-bool is_rope_table(const Tensor& tensor) {
-  return tensor.kind == TensorKind::constant && tensor.scope.path == "attention/rope";
-}
+bool is_rope_table(const Tensor& tensor) { return tensor.label.piece == Piece::table; }
 
 }  // namespace
 
@@ -36,10 +34,10 @@ void check_no_encoder(const Model& model) {
 void fill_positions(const Model& model, const Tensor& tensor, std::int64_t past, std::int64_t tokens,
                     std::byte* memory) {
   for (std::int64_t t = 0; t < tokens; ++t) {
-    if (tensor.name == "positions") {
+    if (tensor.label.piece == Piece::positions) {
       reinterpret_cast<std::int32_t*>(memory)[t] = static_cast<std::int32_t>(past + t + model.positions.extra_rows);
     }
-    if (tensor.name == "sinusoids") {
+    if (tensor.label.piece == Piece::sinusoids) {
       fill_sinusoids(reinterpret_cast<float*>(memory) + t * model.d_model, past + t, model.d_model);
     }
   }

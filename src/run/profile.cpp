@@ -4,7 +4,7 @@
 namespace reckon {
 
 void Profile::add(const Program& program, const Op& op, std::int64_t ops, std::int64_t past, Time begin) {
-  Event event{op.operation->name, op.scope.path, op.scope.layer, begin, now(), 0, 0};
+  Event event{op.operation->name, op.scope, begin, now(), 0, 0};
   Program& at = const_cast<Program&>(program);
   const std::int64_t planned = at.workload.past;
   at.workload.past = past;

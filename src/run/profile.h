@@ -17,8 +17,8 @@ class Profile {
   static Time now() { return Clock::now(); }
 
   struct Event {
-    std::string_view operation, path;
-    std::int32_t layer;
+    std::string_view operation;
+    Scope scope;
     Time begin, end;
     std::int64_t flops, bytes;  // of the lowered program
   };

@@ -19,15 +19,15 @@ std::vector<double> doubles(std::span<const std::int32_t> values) { return {valu
 
 ReferenceModel::ReferenceModel(const Model& model, const Weights& weights, bool float32)
     : model_(model), float32_(float32), ropes_(distinct_ropes(model)) {
-  for (const std::string& name : weights.names()) {
-    Elements elements(weights[name]);
-    std::vector<double>& values = parameters_[name];
+  for (const TensorKey& key : weights.keys()) {
+    Elements elements(weights[key]);
+    std::vector<double>& values = parameters_[key];
     values.resize(static_cast<std::size_t>(elements.count()));
     std::generate(values.begin(), values.end(), [&] { return static_cast<double>(elements.next()); });
   }
 }
 
-ReferenceModel::Named* ReferenceModel::home(const Tensor& tensor) {
+ReferenceModel::Kept* ReferenceModel::home(const Tensor& tensor) {
   switch (tensor.kind) {
     case TensorKind::parameter:
       return &parameters_;
@@ -45,12 +45,12 @@ std::vector<double> ReferenceModel::given(const Program& program, TensorId id, c
   const Workload& workload = program.workload;
   if (tensor.kind == TensorKind::constant) {
     const std::int64_t table = rope_table_index(program, id);
-    if (table < 0) return parameters_.at(full_name(tensor));
+    if (table < 0) return parameters_.at(key_of(tensor));
     const std::int64_t rows = tensor.shape[0].size;
     return doubles(rope_rows(ropes_[static_cast<std::size_t>(table)], 0, rows, std::max(rows, inputs.length)));
   }
-  if (tensor.name == "ids") return doubles(inputs.ids);
-  if (tensor.name == "labels") return doubles(inputs.labels);
+  if (tensor.label.piece == Piece::ids) return doubles(inputs.ids);
+  if (tensor.label.piece == Piece::labels) return doubles(inputs.labels);
   const auto elements = static_cast<std::size_t>(tensor.shape.elements());
   if (tensor.dtype == DType::int32) {
     std::vector<std::int32_t> positions(elements);
@@ -69,11 +69,11 @@ std::vector<double> ReferenceModel::run(const Program& program, const Inputs& in
     const Tensor& tensor = program.tensors[i];
     const bool is_given = tensor.kind == TensorKind::input || tensor.kind == TensorKind::constant;
     if (is_given && tensor.storage == no_tensor) values[i] = given(program, static_cast<TensorId>(i), inputs);
-    if (Named* named = home(tensor)) values[i] = std::move((*named)[full_name(tensor)]);
+    if (Kept* kept = home(tensor)) values[i] = std::move((*kept)[key_of(tensor)]);
   }
   const auto bring_back = [&] {
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (Named* named = home(program.tensors[i])) (*named)[full_name(program.tensors[i])] = std::move(values[i]);
+      if (Kept* kept = home(program.tensors[i])) (*kept)[key_of(program.tensors[i])] = std::move(values[i]);
     }
   };
   try {
@@ -84,7 +84,7 @@ std::vector<double> ReferenceModel::run(const Program& program, const Inputs& in
   }
   for (const Op& op : program.ops) {
     if (op.operation != &adamw_operation) continue;
-    gradients_[full_name(program[op.inputs[0]])] = values[static_cast<std::size_t>(op.inputs[1])];
+    gradients_[key_of(program[op.inputs[0]])] = values[static_cast<std::size_t>(op.inputs[1])];
   }
   std::vector<double> output = std::move(values[static_cast<std::size_t>(program.output)]);
   bring_back();
@@ -92,7 +92,7 @@ std::vector<double> ReferenceModel::run(const Program& program, const Inputs& in
 }
 
 void ReferenceModel::reorder(std::span<const int> sources) {
-  for (auto& [name, held] : caches_) {
+  for (auto& [key, held] : caches_) {
     const std::size_t each = held.size() / sources.size();
     const std::vector<double> before = held;
     for (std::size_t b = 0; b < sources.size(); ++b) {

@@ -1,4 +1,4 @@
-// A model on the reference backend: its weights, caches and moments as plain numbers, by the names of their tensors.
+// A model on the reference backend: its weights, caches and moments as plain numbers, by the keys of their tensors.
 #pragma once
 
 #include <reckon/model.h>
@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace reckon {
@@ -32,21 +31,21 @@ class ReferenceModel {
   std::vector<double> run(const Program& program, const Inputs& inputs, ReferenceOptions options = {});
 
   // Of the last run that had a backward pass.
-  const std::vector<double>& gradient(const std::string& parameter) const { return gradients_.at(parameter); }
-  const std::vector<double>& parameter(const std::string& name) const { return parameters_.at(name); }
+  const std::vector<double>& gradient(const TensorKey& parameter) const { return gradients_.at(parameter); }
+  const std::vector<double>& parameter(const TensorKey& key) const { return parameters_.at(key); }
 
   void forget() { caches_.clear(); }           // empties the caches
   void reorder(std::span<const int> sources);  // sequence b goes on from what sequence sources[b] has cached
 
  private:
-  using Named = std::map<std::string, std::vector<double>>;
+  using Kept = std::map<TensorKey, std::vector<double>>;
   std::vector<double> given(const Program& program, TensorId id, const Inputs& inputs) const;
-  Named* home(const Tensor& tensor);  // of what outlives a run; nullptr: of nothing else
+  Kept* home(const Tensor& tensor);  // of what outlives a run; nullptr: of nothing else
 
   const Model& model_;
   bool float32_;
   std::vector<Rope> ropes_;
-  Named parameters_, caches_, moments_, gradients_;
+  Kept parameters_, caches_, moments_, gradients_;
 };
 
 }  // namespace reckon

@@ -67,7 +67,7 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, DT
         {tensor.name, stored_type(dtype), tensor.shape, {memory.back().get(), static_cast<std::size_t>(bytes)}});
   }
   const auto fill = [&](const StoredParameter& parameter) {
-    const std::span<const float> given = values(parameter.name);
+    const std::span<const float> given = values(parameter.key);
     const auto fill_from = [&](auto& next) {
       for (const StoredView& view : parameter.views) {
         const auto found = place.find(view.tensor);
@@ -76,7 +76,7 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, DT
       }
     };
     if (given.empty()) {
-      Elements elements(weights[parameter.name]);
+      Elements elements(weights[parameter.key]);
       auto next = [&] { return elements.next(); };
       fill_from(next);
     } else {
@@ -99,7 +99,7 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, DT
 void save_checkpoint(const Model& model, const Weights& weights, const std::string& config,
                      const std::filesystem::path& folder) {
   save(
-      model, weights, [](const std::string&) { return std::span<const float>(); }, weights.dtype(), config, folder);
+      model, weights, [](const TensorKey&) { return std::span<const float>(); }, weights.dtype(), config, folder);
 }
 
 void save_checkpoint(const Model& model, const Weights& weights, const ValuesOf& values, const std::string& config,

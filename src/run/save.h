@@ -17,8 +17,8 @@ namespace reckon {
 void save_checkpoint(const Model& model, const Weights& weights, const std::string& config,
                      const std::filesystem::path& folder);
 
-// Values in float32 and row-major order, by the program's name of a parameter; empty: as `weights` has them.
-using ValuesOf = std::function<std::span<const float>(const std::string& name)>;
+// Values in float32 and row-major order, by parameter; empty: as `weights` has them.
+using ValuesOf = std::function<std::span<const float>(const TensorKey& key)>;
 
 // The same, all in float32.
 void save_checkpoint(const Model& model, const Weights& weights, const ValuesOf& values, const std::string& config,

@@ -31,15 +31,15 @@ class TrainableWeights {
   Weights fill(const Weights::Fill& value) {
     std::int64_t next = 0;
     for (const Tensor& tensor : program_.tensors) {
-      const bool correction = tensor.kind == TensorKind::constant && tensor.scope.path == "feed_forward/correction";
+      const bool correction = tensor.kind == TensorKind::constant && tensor.scope.role.part == Part::correction;
       if (tensor.kind != TensorKind::parameter && !correction) continue;
-      const std::string name = full_name(tensor);
+      const TensorKey key = key_of(tensor);
       const std::int64_t n = tensor.shape.elements();
-      ParameterData& data = weights_.parameters_[name];
-      if (is_vector(name, static_cast<std::size_t>(tensor.shape.rank())) || correction) {
+      ParameterData& data = weights_.parameters_[key];
+      if (is_vector(key, static_cast<std::size_t>(tensor.shape.rank())) || correction) {
         data.values.resize(static_cast<std::size_t>(n));
         data.master = data.values.data();
-        value(name, tensor, data.master);
+        value(tensor, data.master);
         if (correction) data.master = nullptr;
         continue;
       }
@@ -51,7 +51,7 @@ class TrainableWeights {
       for (std::int64_t e = 0; e < n / (rows * cols); ++e) {
         data.matrices.push_back({stored + e * rows * cols * size, weights_.dtype_, rows, cols, cols, 1, 0, 0});
       }
-      value(name, tensor, data.master);
+      value(tensor, data.master);
     }
     weights_.refresh();
     return std::move(weights_);
@@ -79,7 +79,7 @@ Program parameters_of(const Model& model) {
   return expand(forward(model, one));
 }
 
-bool adds_to_residual(std::string_view path) { return path.ends_with("/output") || path.ends_with("/down"); }
+bool adds_to_residual(Role role) { return role.part == Part::output || role.part == Part::down; }
 
 // Normal numbers by the method of Box and Muller, a pair for every two places.
 void fill_normal(std::uint64_t state, double deviation, std::int64_t n, float* to) {
@@ -101,28 +101,29 @@ Weights Weights::trainable(Program program, DType dtype, const Fill& fill) {
 Weights Weights::trainable(const Model& model, Initialisation initialisation, std::uint64_t seed, DType dtype) {
   const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(model.layers.size()));
   const bool plus_one = model.final_norm && model.final_norm->weight_plus_one;  // Gemma's norms multiply by 1 + w
-  return trainable(parameters_of(model), dtype, [&](const std::string& name, const Tensor& tensor, float* to) {
+  return trainable(parameters_of(model), dtype, [&](const Tensor& tensor, float* to) {
     const std::int64_t n = tensor.shape.elements();
-    if (is_vector(name, static_cast<std::size_t>(tensor.shape.rank()))) {
-      const bool norm = name.find("norm") != std::string::npos && name.ends_with(".weight");
+    const TensorKey key = key_of(tensor);
+    if (is_vector(key, static_cast<std::size_t>(tensor.shape.rank()))) {
+      const bool norm = is_norm(key.scope.role) && key.piece == Piece::weight;
       std::fill_n(to, n, norm && !plus_one ? 1.0f : 0.0f);
       return;
     }
-    const bool table = tensor.scope.path.starts_with("embedding/");
+    const bool table = key.scope.role.block == Block::embedding;
     double deviation = 0.02;
     if (initialisation == Initialisation::scaled && !table) {
       deviation = 1.0 / std::sqrt(static_cast<double>(tensor.shape[-1].size));
     }
-    if (adds_to_residual(tensor.scope.path)) deviation *= residual;
+    if (adds_to_residual(key.scope.role)) deviation *= residual;
     std::uint64_t state = mixed(seed);
-    for (char c : name) state = mixed(state ^ static_cast<unsigned char>(c));
+    for (char c : full_name(tensor)) state = mixed(state ^ static_cast<unsigned char>(c));
     fill_normal(state, deviation, n, to);
   });
 }
 
 Weights Weights::trainable(const Model& model, const Weights& from, DType dtype) {
-  return trainable(parameters_of(model), dtype, [&](const std::string& name, const Tensor& tensor, float* to) {
-    Elements elements(from[name]);
+  return trainable(parameters_of(model), dtype, [&](const Tensor& tensor, float* to) {
+    Elements elements(from[key_of(tensor)]);
     std::generate_n(to, tensor.shape.elements(), [&] { return elements.next(); });
   });
 }
@@ -133,18 +134,18 @@ Weights Weights::borrowed() const {
   other.elements_ = elements_;
   other.bytes_ = bytes_;
   other.dtype_ = dtype_;
-  for (auto& [name, data] : other.parameters_) {
+  for (auto& [key, data] : other.parameters_) {
     data.master = nullptr;
     data.squares = nullptr;
   }
   return other;
 }
 
-void Weights::keep_squares(const std::string& name, Squares* squares) { parameters_.at(name).squares = squares; }
+void Weights::keep_squares(const TensorKey& key, Squares* squares) { parameters_.at(key).squares = squares; }
 
 void Weights::refresh() {
   if (dtype_ == DType::float32) return;
-  for (auto& [name, data] : parameters_) {
+  for (auto& [key, data] : parameters_) {
     if (data.matrices.empty()) continue;
     const Weight& first = data.matrices[0];
     const std::int64_t n = first.rows * first.cols * static_cast<std::int64_t>(data.matrices.size());

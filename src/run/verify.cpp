@@ -3,6 +3,7 @@
 #include "run/verify.h"
 
 #include "count/ledger.h"
+#include "count/parts.h"
 #include "network/forward.h"
 
 #include <algorithm>
@@ -44,27 +45,40 @@ Ledger lowered_at(const Executor& executor, std::int64_t past) {
   return read_ledger(program);
 }
 
-using Components = std::map<std::string, Count>;
+struct Component {
+  Count flops;
+  bool pairs = false;  // of queries and keys
+};
+using Components = std::map<std::string, Component>;
 
 // Matrix products by what they are for; attention's two are one in the lowered program.
 Components components(const Ledger& ledger) {
   Components sums;
   for (const Row& row : rows(ledger, Quantity::matmul, By::component)) {
-    const bool pairs = row.name == "scores" || row.name == "mixing";
-    sums[pairs ? "scores and mixing" : row.name] += row.value;
+    const bool pairs = pairs_tokens(row.role);
+    Component& sum = sums[pairs ? "scores and mixing" : row.name];
+    sum.flops += row.value;
+    sum.pairs = pairs;
   }
   return sums;
 }
 
+void add(Components& sums, const Components& more) {
+  for (const auto& [name, component] : more) {
+    sums[name].flops += component.flops;
+    sums[name].pairs = component.pairs;
+  }
+}
+
 void add_differences(Verification& result, const std::string& phase, const Components& headline,
                      const Components& lowered) {
-  for (const auto& [name, value] : headline) {
+  for (const auto& [name, component] : headline) {
     const auto found = lowered.find(name);
-    const Count other = found == lowered.end() ? 0 : found->second;
-    if (other == value) continue;
+    const Count other = found == lowered.end() ? 0 : found->second.flops;
+    if (other == component.flops) continue;
     result.differences.push_back({phase, name,
-                                  name == "scores and mixing" ? "blocks of keys that no query may see are skipped" : "",
-                                  value, other});
+                                  component.pairs ? "blocks of keys that no query may see are skipped" : "",
+                                  component.flops, other});
   }
 }
 
@@ -118,8 +132,8 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
     const Ledger low = lowered_at(*decode, result.prefill_tokens + i);
     decode_headline += head.total().matmul;
     decode_lowered += low.total().matmul;
-    for (const auto& [name, value] : components(head)) decode_parts[name] += value;
-    for (const auto& [name, value] : components(low)) decode_lowered_parts[name] += value;
+    add(decode_parts, components(head));
+    add(decode_lowered_parts, components(low));
   }
 
   const Count file_bytes = weight_bytes(prefill_headline, engine.weights().dtype());

@@ -19,8 +19,8 @@
 
 namespace reckon {
 
-bool is_vector(const std::string& name, std::size_t rank) {
-  return rank == 1 || name.ends_with(".bias") || name.find("norm.") != std::string::npos;
+bool is_vector(const TensorKey& key, std::size_t rank) {
+  return rank == 1 || key.piece == Piece::bias || is_norm(key.scope.role);
 }
 
 float stored_element(const void* data, DType dtype, std::int64_t index) {
@@ -115,11 +115,9 @@ class WeightReader {
                               shape_text(report.misshapen.front().expected)));
     }
     for (const auto& extra : report.unexpected) {
-      const bool another_layer = extra.why.starts_with("layer ");  // "layer 4 of a model with 4 layers"
-      if (extra.why.empty() || another_layer) {
-        throw Error(fmt::format("{}: tensor '{}' is no part of the model that its config describes{}", where,
-                                extra.name, another_layer ? ": " + extra.why : ""));
-      }
+      if (extra.may_be_left_out) continue;
+      throw Error(fmt::format("{}: tensor '{}' is no part of the model that its config describes{}", where, extra.name,
+                              extra.why.empty() ? "" : ": " + extra.why));
     }
     if (!report.quantized.empty()) {
       throw Error(fmt::format("{}: tensor '{}' is quantized; reckon runs F32, F16 and BF16", where,
@@ -161,13 +159,13 @@ class WeightReader {
   }
 
   void read(const StoredParameter& parameter, bool counted) {
-    ParameterData& data = weights_.parameters_[parameter.name];
+    ParameterData& data = weights_.parameters_[parameter.key];
     std::int64_t elements = 1;
     for (std::int64_t extent : parameter.shape) elements *= extent;
     if (counted) weights_.elements_ += elements;
     const Source first = source(parameter.views.at(0));
     if (counted) weights_.bytes_ += elements * bits(first.dtype) / 8;
-    if (is_vector(parameter.name, parameter.shape.size())) {
+    if (is_vector(parameter.key, parameter.shape.size())) {
       data.values.reserve(static_cast<std::size_t>(elements));
       for (const StoredView& view : parameter.views) {
         const Source from = source(view);
@@ -222,7 +220,7 @@ class WeightReader {
     one.tokens = 1;
     const Program program = forward(model, one);
     for (const Tensor& tensor : program.tensors) {
-      const bool correction = tensor.kind == TensorKind::constant && tensor.scope.path == "feed_forward/correction";
+      const bool correction = tensor.kind == TensorKind::constant && tensor.scope.role.part == Part::correction;
       if (tensor.kind != TensorKind::parameter && !correction) continue;
       const std::int64_t layers = tensor.repeat < 0 ? 1 : program.count(tensor.repeat);
       for (std::int64_t k = 0; k < layers; ++k) {
@@ -231,19 +229,19 @@ class WeightReader {
           own.scope.layer +=
               static_cast<std::int32_t>(k) * program.repeats[static_cast<std::size_t>(tensor.repeat)].layers;
         }
-        fill(weights, full_name(own), own, seed, dtype, !correction);
+        fill(weights, own, seed, dtype, !correction);
       }
     }
     return weights;
   }
 
  private:
-  static void fill(Weights& weights, const std::string& name, const Tensor& tensor, std::uint64_t seed, DType dtype,
-                   bool counted) {
-    ParameterData& data = weights.parameters_[name];
+  static void fill(Weights& weights, const Tensor& tensor, std::uint64_t seed, DType dtype, bool counted) {
+    const TensorKey key = key_of(tensor);
+    ParameterData& data = weights.parameters_[key];
     const std::int64_t elements = tensor.shape.elements();
     std::uint64_t state = mixed(seed);
-    for (char c : name) state = mixed(state ^ static_cast<unsigned char>(c));
+    for (char c : full_name(tensor)) state = mixed(state ^ static_cast<unsigned char>(c));
     constexpr float deviation = 0.02f;
     // Uniform on ±deviation·√3.
     const auto value = [&](std::int64_t i) {
@@ -251,8 +249,8 @@ class WeightReader {
       const float unit = static_cast<float>(bits64 >> 40) * 0x1p-24f;
       return (unit - 0.5f) * (2.0f * 1.7320508f * deviation);
     };
-    const bool vector = is_vector(name, static_cast<std::size_t>(tensor.shape.rank()));
-    const bool norm_weight = vector && name.find("norm") != std::string::npos && name.ends_with(".weight");
+    const bool vector = is_vector(key, static_cast<std::size_t>(tensor.shape.rank()));
+    const bool norm_weight = is_norm(key.scope.role) && key.piece == Piece::weight;
     const std::int64_t size = bits(dtype) / 8;
     auto memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(elements * size));
     if (counted) {
@@ -291,23 +289,23 @@ Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype) {
   return WeightReader::random(model, seed, dtype);
 }
 
-std::vector<std::string> Weights::names() const {
-  std::vector<std::string> all;
-  for (const auto& [name, data] : parameters_) all.push_back(name);
+std::vector<TensorKey> Weights::keys() const {
+  std::vector<TensorKey> all;
+  for (const auto& [key, data] : parameters_) all.push_back(key);
   return all;
 }
 
 std::vector<const Weight*> Weights::matrices() const {
   std::vector<const Weight*> all;
-  for (const auto& [name, data] : parameters_) {
+  for (const auto& [key, data] : parameters_) {
     for (const Weight& matrix : data.matrices) all.push_back(&matrix);
   }
   return all;
 }
 
-const ParameterData& Weights::operator[](const std::string& name) const {
-  const auto found = parameters_.find(name);
-  if (found == parameters_.end()) throw Error("the weights have no parameter '" + name + "'");
+const ParameterData& Weights::operator[](const TensorKey& key) const {
+  const auto found = parameters_.find(key);
+  if (found == parameters_.end()) throw Error("the weights have no parameter '" + full_name(key) + "'");
   return found->second;
 }
 

@@ -37,19 +37,19 @@ class Weights {
   // The same, from values that are there.
   static Weights trainable(const Model& model, const Weights& from, DType dtype);
   // The same, for the parameters of any expanded program; `fill` writes the values of each.
-  using Fill = std::function<void(const std::string& name, const Tensor& tensor, float* to)>;
+  using Fill = std::function<void(const Tensor& tensor, float* to)>;
   static Weights trainable(Program program, DType dtype, const Fill& fill);
   // The same matrices under another owner, and copies of the vectors. Must not outlive these.
   Weights borrowed() const;
   // After `master` values were written from outside: brings what products read up to date.
   void refresh();
   // Updates of this parameter write there what they saw.
-  void keep_squares(const std::string& name, Squares* squares);
+  void keep_squares(const TensorKey& key, Squares* squares);
 
-  // By the program's name; throws Error for one that is not there.
-  const ParameterData& operator[](const std::string& name) const;
+  // Throws Error for one that is not there.
+  const ParameterData& operator[](const TensorKey& key) const;
 
-  std::vector<std::string> names() const;       // of all parameters and buffers
+  std::vector<TensorKey> keys() const;          // of all parameters and buffers
   std::vector<const Weight*> matrices() const;  // all of them
 
   std::int64_t elements() const { return elements_; }  // of all parameters
@@ -58,7 +58,7 @@ class Weights {
   DType dtype() const { return dtype_; }               // of the matrices
 
  private:
-  std::map<std::string, ParameterData> parameters_;
+  std::map<TensorKey, ParameterData> parameters_;
   std::vector<MappedFile> files_;
   std::vector<std::unique_ptr<std::byte[]>> owned_;
   std::int64_t elements_ = 0, bytes_ = 0, copied_ = 0;
@@ -71,7 +71,7 @@ class Weights {
 };
 
 // Vectors, and what is used like them: kept as float32, for they are small and read element by element.
-bool is_vector(const std::string& name, std::size_t rank);
+bool is_vector(const TensorKey& key, std::size_t rank);
 
 // Element `index` of stored values.
 float stored_element(const void* data, DType dtype, std::int64_t index);

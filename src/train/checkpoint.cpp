@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include <cstring>
+#include <map>
 #include <unordered_map>
 
 #include "files/atomic_write.h"
@@ -66,13 +67,13 @@ std::vector<TensorToWrite> moments(Trainer& trainer) {
 }  // namespace
 
 fs::path write_checkpoint(RunFolder& run, Trainer& trainer, const Identity& identity, const Progress& progress) {
-  std::unordered_map<std::string, std::span<const float>> values;
-  for (const TrainedTensor& tensor : trainer.tensors()) values[tensor.name] = tensor.weight;
+  std::map<TensorKey, std::span<const float>> values;
+  for (const TrainedTensor& tensor : trainer.tensors()) values[tensor.key] = tensor.weight;
   const auto fill = [&](const fs::path& folder) {
     save_checkpoint(
         trainer.model(), trainer.weights(),
-        [&](const std::string& name) {
-          const auto found = values.find(name);
+        [&](const TensorKey& key) {
+          const auto found = values.find(key);
           return found == values.end() ? std::span<const float>() : found->second;
         },
         identity.config, folder);
@@ -115,7 +116,7 @@ Checkpoint read_checkpoint(const fs::path& folder) {
 
 void set_weights(Trainer& trainer, const Weights& weights) {
   for (TrainedTensor& tensor : trainer.tensors()) {
-    Elements elements(weights[tensor.name]);
+    Elements elements(weights[tensor.key]);
     for (float& value : tensor.weight) value = elements.next();
   }
   trainer.weights_changed();

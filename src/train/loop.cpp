@@ -24,11 +24,9 @@ bool finite(std::span<const float> values) {
   return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
 }
 
-// "layers.3.attention.query.weight" belongs to "layer 3", "final_norm.weight" to "final_norm".
-std::string part_of(const std::string& tensor) {
-  constexpr std::string_view layers = "layers.";
-  if (!tensor.starts_with(layers)) return tensor.substr(0, tensor.find('.'));
-  return "layer " + tensor.substr(layers.size(), tensor.find('.', layers.size()) - layers.size());
+// "layer 3", "final_norm"
+std::string part_of(Scope scope) {
+  return scope.layer >= 0 ? "layer " + std::to_string(scope.layer) : path_of({scope.role.block});
 }
 
 }  // namespace
@@ -156,7 +154,7 @@ void Loop::log_layers() {
   std::vector<std::string> order;
   std::map<std::string, Squares> sums;
   for (const TrainedTensor& tensor : trainer_.tensors()) {
-    const std::string part = part_of(tensor.name);
+    const std::string part = part_of(tensor.key.scope);
     const auto [entry, first] = sums.try_emplace(part);
     if (first) order.push_back(part);
     entry->second += tensor.squares;

@@ -135,10 +135,11 @@ void Trainer::take_memory(const Program& program) {
     if (op.operation != &adamw_operation) continue;
     const Tensor& parameter = program[op.inputs[0]];
     TrainedTensor tensor;
+    tensor.key = key_of(parameter);
     tensor.name = full_name(parameter);
     for (const Dim& dim : parameter.shape) tensor.shape.push_back(dim.size);
     const auto n = static_cast<std::size_t>(parameter.shape.elements());
-    const ParameterData& data = weights_[tensor.name];
+    const ParameterData& data = weights_[tensor.key];
     if (data.master == nullptr) throw Error("a trainer was given weights that cannot be changed");
     tensor.weight = {data.master, n};
     const auto in_bucket = in_buckets.find(op.inputs[1]);
@@ -148,7 +149,7 @@ void Trainer::take_memory(const Program& program) {
     tensor.second_moment = {place(*moments_, moment_at, op.inputs[3]), n};
     tensors_.push_back(std::move(tensor));
   }
-  for (TrainedTensor& tensor : tensors_) weights_.keep_squares(tensor.name, &tensor.squares);
+  for (TrainedTensor& tensor : tensors_) weights_.keep_squares(tensor.key, &tensor.squares);
 }
 
 std::byte* Trainer::resident(const Program& program, TensorId id) {
@@ -157,7 +158,7 @@ std::byte* Trainer::resident(const Program& program, TensorId id) {
   if (const std::int64_t index = rope_table_index(program, id); index >= 0) {
     values = rope_rows(distinct_ropes(model_).at(static_cast<std::size_t>(index)), 0, options_.tokens, options_.tokens);
   } else {
-    values = weights_[full_name(program[id])].values;
+    values = weights_[key_of(program[id])].values;
   }
   const auto size = static_cast<std::int64_t>(values.size() * sizeof(float));
   constants_.push_back(std::make_unique<Arena>(size));
@@ -184,8 +185,8 @@ void Trainer::fill(std::span<const std::int32_t> ids, std::span<const std::int32
     if (tensor.kind != TensorKind::input) continue;
     std::byte* memory = executor_->data(static_cast<TensorId>(i));
     auto* integers = reinterpret_cast<std::int32_t*>(memory);
-    if (tensor.name == "ids") std::copy(ids.begin(), ids.end(), integers);
-    if (tensor.name == "labels") std::copy(labels.begin(), labels.end(), integers);
+    if (tensor.label.piece == Piece::ids) std::copy(ids.begin(), ids.end(), integers);
+    if (tensor.label.piece == Piece::labels) std::copy(labels.begin(), labels.end(), integers);
     fill_positions(model_, tensor, 0, options_.tokens, memory);
   }
 }

@@ -40,7 +40,8 @@ struct Update {
 
 // A parameter with all that training keeps of it, row-major.
 struct TrainedTensor {
-  std::string name;  // the program's: "layers.3.attention.query.weight"
+  TensorKey key;
+  std::string name;  // "layers.3.attention.query.weight": in files of moments, and for people
   std::vector<std::int64_t> shape;
   std::span<float> weight, gradient, first_moment, second_moment;
   Squares squares;  // of the last update(): Σ g² before clipping, Σ (Δw)², Σ w² after it

@@ -43,9 +43,9 @@ Geometry geometry(const View& query, const View& keys, const View& out) {
   return g;
 }
 
-class Block {
+class QueryBlock {
  public:
-  Block(const Launch& launch, const Geometry& g, std::int64_t task, int worker)
+  QueryBlock(const Launch& launch, const Geometry& g, std::int64_t task, int worker)
       : launch_(launch),
         g_(g),
         query_(launch.inputs[0]),
@@ -252,7 +252,7 @@ float alibi_slope(std::int64_t head, std::int64_t heads) {
 
 void run_attend(const Launch& launch) {
   const Geometry g = geometry(launch.inputs[0], launch.inputs[1], launch.outputs[0]);
-  launch.machine.pool.run(g.tasks, [&](std::int64_t task, int worker) { Block(launch, g, task, worker).run(); });
+  launch.machine.pool.run(g.tasks, [&](std::int64_t task, int worker) { QueryBlock(launch, g, task, worker).run(); });
 }
 
 }  // namespace reckon

@@ -1,0 +1,126 @@
+// What a tensor or an op is in its network: the block, the part of it, the piece. Whoever groups, labels, stores,
+// initialises, narrows or recomputes asks for these; paths and names are printed from them and never compared.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace reckon {
+
+enum class Block : std::uint8_t {
+  none,
+  input,
+  embedding,
+  attention,
+  cross_attention,
+  feed_forward,
+  final_norm,
+  head,
+  loss,
+  optimizer,
+};
+
+// Whose feed-forward it is: the block's own, one of those that a router chooses from, or the one that every token
+// takes.
+enum class Expert : std::uint8_t { none, routed, shared };
+
+enum class Part : std::uint8_t {
+  whole,  // the block has no parts, or all of them are meant
+  token,
+  position,
+  project,
+  norm,           // before the sublayer
+  norm_after,     // of its result
+  norm_residual,  // of the sum
+  residual,
+  query,
+  key,
+  value,
+  query_norm,
+  key_norm,
+  query_down,
+  query_down_norm,
+  query_up,
+  kv_down,
+  kv_down_norm,
+  kv_up,
+  rope,
+  cache,
+  sinks,
+  scores,
+  softmax,
+  mixing,
+  output,
+  router,
+  correction,
+  dispatch,
+  gate,
+  up,
+  activation,
+  down,
+  combine,
+};
+
+struct Role {
+  Block block = Block::none;
+  Part part = Part::whole;
+  Expert expert = Expert::none;
+  auto operator<=>(const Role&) const = default;
+};
+
+std::string path_of(Role role);  // "feed_forward/experts/gate"
+bool is_norm(Role role);
+
+// Which tensor of its part something is. Most activations are only computed with, by their ids: `other`.
+enum class Piece : std::uint8_t {
+  other,
+  weight,
+  bias,
+  ids,
+  labels,
+  positions,
+  sinusoids,
+  encoder,
+  table,         // of rotary positions
+  statistics,    // of rows, which the backward pass reads: norms' factors, sums of exponentials
+  first_moment,  // of the optimizer
+  second_moment,
+  key_cache,
+  value_cache,
+  latent_cache,
+  // Queries, keys and values of latent attention, in their parts.
+  query_nope,
+  query_rope,
+  query,
+  folded_query,
+  latent,
+  latents,
+  key_rope,
+  keys_rope,
+  keys_nope,
+  keys,
+  values,
+};
+
+std::string_view name_of(Piece piece);  // "weight"; empty for `other`
+
+// Where in the network something belongs.
+struct Scope {
+  Role role;
+  std::int32_t layer = -1;  // -1: outside the stack
+  auto operator<=>(const Scope&) const = default;
+};
+
+// What tells a parameter, a constant or a cache of a model from all its others, in every program and in memory.
+struct TensorKey {
+  Scope scope;
+  Piece piece = Piece::weight;
+  auto operator<=>(const TensorKey&) const = default;
+};
+
+std::string full_name(const Scope& scope);    // "layers.3.attention.query"
+std::string full_name(const TensorKey& key);  // "layers.3.attention.query.weight"
+
+}  // namespace reckon

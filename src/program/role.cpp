@@ -1,0 +1,76 @@
+// Roles as people read them.
+#include <reckon/role.h>
+
+#include <algorithm>
+#include <array>
+
+namespace reckon {
+namespace {
+
+// In the order of the enums.
+constexpr std::array blocks =
+    std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention", "feed_forward",
+                                     "final_norm", "head", "loss", "optimizer"});
+static_assert(blocks.size() == static_cast<std::size_t>(Block::optimizer) + 1);
+
+constexpr std::array experts = std::to_array<std::string_view>({"", "experts", "shared"});
+static_assert(experts.size() == static_cast<std::size_t>(Expert::shared) + 1);
+
+constexpr std::array parts =
+    std::to_array<std::string_view>({"",           "token",         "position",     "project",    "norm",
+                                     "norm_after", "norm_residual", "residual",     "query",      "key",
+                                     "value",      "query_norm",    "key_norm",     "query_down", "query_down_norm",
+                                     "query_up",   "kv_down",       "kv_down_norm", "kv_up",      "rope",
+                                     "cache",      "sinks",         "scores",       "softmax",    "mixing",
+                                     "output",     "router",        "correction",   "dispatch",   "gate",
+                                     "up",         "activation",    "down",         "combine"});
+static_assert(parts.size() == static_cast<std::size_t>(Part::combine) + 1);
+
+constexpr std::array pieces =
+    std::to_array<std::string_view>({"",           "weight",      "bias",         "ids",
+                                     "labels",     "positions",   "sinusoids",    "encoder",
+                                     "table",      "statistics",  "first_moment", "second_moment",
+                                     "key_cache",  "value_cache", "latent_cache", "query_nope",
+                                     "query_rope", "query",       "folded_query", "latent",
+                                     "latents",    "key_rope",    "keys_rope",    "keys_nope",
+                                     "keys",       "values"});
+static_assert(pieces.size() == static_cast<std::size_t>(Piece::values) + 1);
+
+}  // namespace
+
+std::string path_of(Role role) {
+  std::string path(blocks[static_cast<std::size_t>(role.block)]);
+  for (const std::string_view word :
+       {experts[static_cast<std::size_t>(role.expert)], parts[static_cast<std::size_t>(role.part)]}) {
+    if (!path.empty() && !word.empty()) path += '/';
+    path += word;
+  }
+  return path;
+}
+
+bool is_norm(Role role) {
+  switch (role.part) {
+    case Part::norm:
+    case Part::norm_after:
+    case Part::norm_residual:
+    case Part::query_norm:
+    case Part::key_norm:
+    case Part::query_down_norm:
+    case Part::kv_down_norm:
+      return true;
+    default:
+      return role.block == Block::final_norm;
+  }
+}
+
+std::string_view name_of(Piece piece) { return pieces[static_cast<std::size_t>(piece)]; }
+
+std::string full_name(const Scope& scope) {
+  std::string path = path_of(scope.role);
+  std::replace(path.begin(), path.end(), '/', '.');
+  return scope.layer >= 0 ? "layers." + std::to_string(scope.layer) + "." + path : path;
+}
+
+std::string full_name(const TensorKey& key) { return full_name(key.scope) + "." + std::string(name_of(key.piece)); }
+
+}  // namespace reckon
