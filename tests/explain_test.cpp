@@ -42,7 +42,7 @@ void expect_contains(const std::string& text, const std::string& part) {
 const Step& find_step(const std::vector<Section>& sections, std::string_view key) {
   for (const Section& section : sections) {
     for (const Step& step : section.steps) {
-      if (section.stage == Stage::forward && step.key == key) return step;
+      if (section.stage == Stage::forward && path_of(step.key) == key) return step;
     }
   }
   throw std::runtime_error("no step " + std::string(key));
