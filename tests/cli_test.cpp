@@ -341,7 +341,8 @@ TEST_F(ProgramTest, ComparesTheSizesThatModelsDifferIn) {
 TEST_F(ProgramTest, ComparesAtOneLengthAndSaysSo) {
   const auto tokens = [&](const std::vector<std::string>& arguments) {
     std::vector<std::int64_t> found;
-    for (const Json& model : json(arguments).at("models")) {
+    const Json report = json(arguments);
+    for (const Json& model : report.at("models")) {
       const Json& workload = model.at("workload");
       found.push_back(workload.at("past").get<std::int64_t>() + workload.at("tokens").get<std::int64_t>());
     }
@@ -406,13 +407,14 @@ TEST_F(ProgramTest, CountsAWholeTrainingBatchExactlyInEveryForm) {
   for (const std::string& line : lines_of(in("table"))) EXPECT_LE(display_width(line), 100) << line;
 }
 
-// 4·L·T²·d FLOPs of scores and mixing a sequence, L = 126, d = 16,384, T = 10¹²: 8.26e30, and so 1.39e38 for 16M
-// sequences (M is 2²⁰), 2.77e38 for 32M. 2¹²⁷ is 1.70e38.
+// Training takes 12·L·T²·d FLOPs of scores and mixing a sequence, L = 126, d = 16,384, T = 3·10⁹: 2.23e26, and so
+// 1.14e38 for 512·10⁹ sequences, 2.28e38 for twice as many. 2¹²⁷ is 1.70e38.
 TEST_F(ProgramTest, ASweepThatCannotFinishPrintsWhatThereIsAndFails) {
-  const Result result = run({"sweep", "llama-3.1-405b", "--tokens", "1T", "--batch", "8M..64M", "--format", "csv"});
+  const Result result = run(
+      {"sweep", "llama-3.1-405b", "--phase", "train", "--tokens", "3B", "--batch", "256B..1024B", "--format", "csv"});
   EXPECT_EQ(result.code, 1);
-  EXPECT_EQ(lines_of(result.out).size(), 3u) << result.out;  // the head, 8M and 16M
-  EXPECT_NE(result.err.find("the sweep ends before --batch 33554432"), std::string::npos) << result.err;
+  EXPECT_EQ(lines_of(result.out).size(), 3u) << result.out;  // the head, 256B and 512B
+  EXPECT_NE(result.err.find("the sweep ends before --batch 1024000000000"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("is past 2^127 - 1"), std::string::npos) << result.err;
 }
 

@@ -129,7 +129,7 @@ double ratio(Count a, Count b) { return b == 0 ? 0.0 : static_cast<double>(a) / 
 double WorkTotals::flops_per_byte() const { return ratio(flops(), read + written); }
 double WorkTotals::flops_per_byte_most() const { return ratio(flops(), read_least + written); }
 
-bool Ledger::mostly_visible() const { return 10 * matmul_exact >= 9 * matmul_full; }
+bool Ledger::mostly_visible() const { return matmul_full - matmul_exact <= matmul_full / 10; }
 
 WorkTotals Ledger::total() const {
   WorkTotals sum;
