@@ -1,4 +1,4 @@
-# Sourced by the benchmark scripts: the machine's name, and one section of docs/benchmarks.md.
+# Sourced by the benchmark scripts: the machine's name, one section of docs/benchmarks.md, and OpenBLAS at its best.
 
 machine() {
   local model
@@ -17,4 +17,15 @@ section() {
     /^<!-- end / { inside = 0 }' "$file")
   printf '%s\n\n<!-- begin %s -->\n%s\n<!-- end %s -->\n' "$rest" "$name" "$text" "$name" > "$file"
   printf '%s\n' "$text"
+}
+
+# OpenBLAS takes a processor that it does not know, one newer than itself, for the oldest (Prescott), and multiplies with
+# a quarter of its vectors. As a limit, or below a peer, it is to be at its best: then it is told what to take it for.
+best_blas() {
+  [[ -z ${OPENBLAS_CORETYPE:-} && $(build/bench/bench_blas_core) == Prescott ]] || return 0
+  if grep -qw avx512vl /proc/cpuinfo; then
+    export OPENBLAS_CORETYPE=SkylakeX
+  elif grep -qw avx2 /proc/cpuinfo; then
+    export OPENBLAS_CORETYPE=Haswell
+  fi
 }
