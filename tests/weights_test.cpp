@@ -1,5 +1,5 @@
-// Weights that lie at odd places of their file: half-precision tensors after one of an odd size, and a header of any
-// length.
+// Weights as files have them: of a type each, and at odd places: half-precision tensors after one of an odd size, and a
+// header of any length.
 #include "run/weights.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,8 @@
 #include "files/safetensors.h"
 #include "files/write_safetensors.h"
 #include "folder_fixture.h"
+#include "run/save.h"
+#include "run/verify.h"
 #include "tiny_models.h"
 
 namespace reckon {
@@ -86,6 +88,58 @@ TEST_F(OddPlaces, AHeaderOfAnyLength) {
         << text << file.substr(8, length) << std::string(more, ' ') << file.substr(8 + length);
     EXPECT_EQ(logits_of(folder), logits_of(original_)) << more;
   }
+}
+
+// Matrices in bfloat16 and norms in float32, as many checkpoints have them.
+class MixedTypes : public FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    const fs::path original = testing_models::tiny_folder() / "mixtral";
+    fs::copy_file(original / "config.json", folder_ / "config.json");
+    const std::string file = read_text(original / "model.safetensors", 1 << 24);
+    const SafetensorsHeader header = read_safetensors(original / "model.safetensors");
+    std::vector<std::vector<std::byte>> values;
+    std::vector<TensorToWrite> tensors;
+    for (const StoredTensorInfo& info : header.tensors) {
+      const std::string_view data =
+          std::string_view(file).substr(header.files[0].data_begin + info.begin, info.end - info.begin);
+      const bool norm = info.shape.size() == 1;
+      const auto bytes = std::as_bytes(std::span(data));
+      values.push_back(norm ? std::vector<std::byte>(bytes.begin(), bytes.end()) : to_bfloat16(data));
+      bytes_ += static_cast<std::int64_t>(values.back().size());
+      (norm ? norms_ : matrices_) += info.elements;
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const StoredTensorInfo& info = header.tensors[i];
+      tensors.push_back(
+          {info.name, info.shape.size() == 1 ? StoredType::F32 : StoredType::BF16, info.shape, values[i]});
+    }
+    write_safetensors(folder_ / "model.safetensors", tensors);
+  }
+
+  std::int64_t norms_ = 0, matrices_ = 0, bytes_ = 0;
+};
+
+TEST_F(MixedTypes, AreCountedTensorByTensor) {
+  ASSERT_GT(norms_, 0);
+  ASSERT_EQ(bytes_, 4 * norms_ + 2 * matrices_);
+  const Model model = load_model(folder_.string());
+  EXPECT_EQ(Weights::load(model, folder_).bytes(), bytes_);
+  const Verification verification = verify(model, Weights::load(model, folder_), {});
+  EXPECT_TRUE(verification.holds());
+  const Check& check = verification.checks.at(1);
+  ASSERT_EQ(check.name, "weight bytes");
+  EXPECT_EQ(check.headline, bytes_);
+  EXPECT_EQ(check.lowered, bytes_);
+  EXPECT_EQ(check.measured, bytes_);
+}
+
+TEST_F(MixedTypes, StayAsTheyAreWhenACheckpointIsWritten) {
+  const Model model = load_model(folder_.string());
+  save_checkpoint(model, Weights::load(model, folder_), "{}", folder_ / "again");
+  for (const StoredTensorInfo& info : read_safetensors(folder_ / "again" / "model.safetensors").tensors)
+    EXPECT_EQ(info.type, info.shape.size() == 1 ? StoredType::F32 : StoredType::BF16) << info.name;
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ Program Engine::program_for(const Form& form) const {
   workload.tokens = form.tokens;
   workload.past = options_.capacity - form.tokens;
   workload.logits = form.logits;
-  workload.precision.weights = weights_.dtype();
   Program program = expand(forward(model_, workload));
+  weights_.set_types(program);
   std::map<std::int32_t, std::int64_t> positions;  // of the caches of each layer
   for (Tensor& tensor : program.tensors) {
     if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;

@@ -51,18 +51,28 @@ void scatter(const std::vector<StoredAxis>& axes, std::size_t axis, std::int64_t
   }
 }
 
-void save(const Model& model, const Weights& weights, const ValuesOf& values, DType dtype, const std::string& config,
-          const std::filesystem::path& folder) {
+// The type in which to write a parameter of this name.
+using TypeOf = std::function<DType(const std::string& name)>;
+
+void save(const Model& model, const Weights& weights, const ValuesOf& values, const TypeOf& type_of,
+          const std::string& config, const std::filesystem::path& folder) {
   const StoredLayout layout = stored_layout(model);
-  const std::int64_t size = bits(dtype) / 8;
+  std::unordered_map<std::string, DType> types;  // by stored tensor
+  for (const auto* parameters : {&layout.parameters, &layout.buffers}) {
+    for (const StoredParameter& parameter : *parameters) {
+      for (const StoredView& view : parameter.views) types.try_emplace(view.tensor, type_of(parameter.name));
+    }
+  }
   std::vector<TensorToWrite> tensors;
   std::vector<std::unique_ptr<std::byte[]>> memory;
-  std::unordered_map<std::string, std::byte*> place;
+  std::unordered_map<std::string, Target> place;
   for (const StoredTensor& tensor : layout.tensors) {
+    const DType dtype = types.at(tensor.name);
+    const std::int64_t size = bits(dtype) / 8;
     std::int64_t bytes = size;
     for (std::int64_t extent : tensor.shape) bytes *= extent;
     memory.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes)));
-    place[tensor.name] = memory.back().get();
+    place[tensor.name] = {memory.back().get(), dtype, size};
     tensors.push_back(
         {tensor.name, stored_type(dtype), tensor.shape, {memory.back().get(), static_cast<std::size_t>(bytes)}});
   }
@@ -72,7 +82,7 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, DT
       for (const StoredView& view : parameter.views) {
         const auto found = place.find(view.tensor);
         if (found == place.end()) continue;
-        scatter(view.axes, 0, view.offset, next, {found->second, dtype, size});
+        scatter(view.axes, 0, view.offset, next, found->second);
       }
     };
     if (given.empty()) {
@@ -99,12 +109,14 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, DT
 void save_checkpoint(const Model& model, const Weights& weights, const std::string& config,
                      const std::filesystem::path& folder) {
   save(
-      model, weights, [](const TensorKey&) { return std::span<const float>(); }, weights.dtype(), config, folder);
+      model, weights, [](const TensorKey&) { return std::span<const float>(); },
+      [&](const TensorKey& key) { return weights[key].dtype; }, config, folder);
 }
 
 void save_checkpoint(const Model& model, const Weights& weights, const ValuesOf& values, const std::string& config,
                      const std::filesystem::path& folder) {
-  save(model, weights, values, DType::float32, config, folder);
+  save(
+      model, weights, values, [](const std::string&) { return DType::float32; }, config, folder);
 }
 
 }  // namespace reckon

@@ -13,7 +13,8 @@
 
 namespace reckon {
 
-// `config` is the text of the model's config.json. Each file is written beside its place and then renamed.
+// Each parameter in the type that it has. `config` is the text of the model's config.json. Each file is written beside
+// its place and then renamed.
 void save_checkpoint(const Model& model, const Weights& weights, const std::string& config,
                      const std::filesystem::path& folder);
 

@@ -15,14 +15,13 @@ namespace reckon {
 
 class TrainableWeights {
  public:
-  TrainableWeights(Program program, DType dtype) : program_(std::move(program)) {
-    weights_.dtype_ = dtype;
+  TrainableWeights(Program program, DType dtype) : program_(std::move(program)), dtype_(dtype) {
     std::int64_t elements = 0;
     for (const Tensor& tensor : program_.tensors) {
       if (tensor.kind != TensorKind::parameter) continue;
       elements = checked_add(elements, padded(tensor.shape.elements()), "the weights");
       weights_.elements_ += tensor.shape.elements();
-      weights_.bytes_ += tensor.shape.elements() * bits(dtype) / 8;
+      weights_.bytes_ += tensor.shape.elements() * bits(type_of(tensor)) / 8;
     }
     masters_ = take(checked_multiply(elements, std::int64_t{4}, "the weights"));
     if (dtype != DType::float32) copies_ = take(checked_multiply(elements, std::int64_t{2}, "the weights"));
@@ -36,6 +35,7 @@ class TrainableWeights {
       const TensorKey key = key_of(tensor);
       const std::int64_t n = tensor.shape.elements();
       ParameterData& data = weights_.parameters_[key];
+      data.dtype = type_of(tensor);
       if (is_vector(key, static_cast<std::size_t>(tensor.shape.rank())) || correction) {
         data.values.resize(static_cast<std::size_t>(n));
         data.master = data.values.data();
@@ -47,9 +47,9 @@ class TrainableWeights {
       std::byte* stored = copies_ != nullptr ? copies_ + next * 2 : masters_ + next * 4;
       next += padded(n);
       const std::int64_t cols = tensor.shape[-1].size, rows = tensor.shape[tensor.shape.rank() - 2].size;
-      const std::int64_t size = bits(weights_.dtype_) / 8;
+      const std::int64_t size = bits(dtype_) / 8;
       for (std::int64_t e = 0; e < n / (rows * cols); ++e) {
-        data.matrices.push_back({stored + e * rows * cols * size, weights_.dtype_, rows, cols, cols, 1, 0, 0});
+        data.matrices.push_back({stored + e * rows * cols * size, dtype_, rows, cols, cols, 1, 0, 0});
       }
       value(tensor, data.master);
     }
@@ -58,6 +58,9 @@ class TrainableWeights {
   }
 
  private:
+  DType type_of(const Tensor& tensor) const {
+    return is_vector(full_name(tensor), static_cast<std::size_t>(tensor.shape.rank())) ? DType::float32 : dtype_;
+  }
   // Each begins at a line of cache.
   static std::int64_t padded(std::int64_t elements) { return (elements + 31) / 32 * 32; }
   std::byte* take(std::int64_t bytes) {
@@ -66,6 +69,7 @@ class TrainableWeights {
   }
 
   Program program_;
+  DType dtype_;  // of matrices
   Weights weights_;
   std::byte *masters_ = nullptr, *copies_ = nullptr;
 };
@@ -133,7 +137,6 @@ Weights Weights::borrowed() const {
   other.parameters_ = parameters_;
   other.elements_ = elements_;
   other.bytes_ = bytes_;
-  other.dtype_ = dtype_;
   for (auto& [key, data] : other.parameters_) {
     data.master = nullptr;
     data.squares = nullptr;
@@ -144,9 +147,8 @@ Weights Weights::borrowed() const {
 void Weights::keep_squares(const TensorKey& key, Squares* squares) { parameters_.at(key).squares = squares; }
 
 void Weights::refresh() {
-  if (dtype_ == DType::float32) return;
   for (auto& [key, data] : parameters_) {
-    if (data.matrices.empty()) continue;
+    if (data.matrices.empty() || data.dtype == DType::float32) continue;
     const Weight& first = data.matrices[0];
     const std::int64_t n = first.rows * first.cols * static_cast<std::int64_t>(data.matrices.size());
     auto* to = static_cast<std::uint16_t*>(const_cast<void*>(first.data));

@@ -5,6 +5,7 @@
 #include "count/ledger.h"
 #include "count/parts.h"
 #include "network/forward.h"
+#include "passes/expand.h"
 
 #include <algorithm>
 #include <chrono>
@@ -35,8 +36,20 @@ Ledger headline(const Model& model, const Engine& engine, std::int64_t tokens, s
   workload.batch = engine.options().batch;
   workload.tokens = tokens;
   workload.past = past;
-  workload.precision.weights = engine.weights().dtype();
   return read_ledger(forward(model, workload));
+}
+
+// Of all parameters, each in the type that it is stored in.
+Count weight_bytes(const Model& model, const Weights& weights) {
+  Workload one;
+  one.tokens = 1;
+  Program program = expand(forward(model, one));
+  weights.set_types(program);
+  std::int64_t sum = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind == TensorKind::parameter) sum += bytes(tensor);
+  }
+  return sum;
 }
 
 Ledger lowered_at(const Executor& executor, std::int64_t past) {
@@ -136,10 +149,10 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
     add(decode_lowered_parts, components(low));
   }
 
-  const Count file_bytes = weight_bytes(prefill_headline, engine.weights().dtype());
   result.checks.push_back({"parameters", "", prefill_headline.parameter_totals.total,
                            prefill_lowered.parameter_totals.total, engine.weights().elements()});
-  result.checks.push_back({"weight bytes", "B", file_bytes, prefill.plan().weights, engine.weights().bytes()});
+  result.checks.push_back(
+      {"weight bytes", "B", weight_bytes(model, engine.weights()), prefill.plan().weights, engine.weights().bytes()});
   result.checks.push_back(
       {"prefill matmul FLOPs", "FLOP", prefill_headline.total().matmul, prefill_lowered.total().matmul, prefill_flops});
   if (decode != nullptr) {

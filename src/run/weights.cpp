@@ -163,8 +163,12 @@ class WeightReader {
     std::int64_t elements = 1;
     for (std::int64_t extent : parameter.shape) elements *= extent;
     if (counted) weights_.elements_ += elements;
-    const Source first = source(parameter.views.at(0));
-    if (counted) weights_.bytes_ += elements * bits(first.dtype) / 8;
+    data.dtype = source(parameter.views.at(0)).dtype;
+    for (const StoredView& view : parameter.views) {
+      std::int64_t size = bits(source(view).dtype);
+      for (const StoredAxis& axis : view.axes) size *= axis.extent;
+      if (counted) weights_.bytes_ += size / 8;
+    }
     if (is_vector(parameter.key, parameter.shape.size())) {
       data.values.reserve(static_cast<std::size_t>(elements));
       for (const StoredView& view : parameter.views) {
@@ -175,7 +179,6 @@ class WeightReader {
       }
       return;
     }
-    weights_.dtype_ = first.dtype;
     const std::int64_t rows = parameter.shape[parameter.shape.size() - 2], cols = parameter.shape.back();
     const bool experts = parameter.shape.size() == 3;
     for (const StoredView& view : parameter.views) {
@@ -215,7 +218,6 @@ class WeightReader {
   // Fills memory of its own, parameter by parameter.
   static Weights random(const Model& model, std::uint64_t seed, DType dtype) {
     Weights weights;
-    weights.dtype_ = dtype;
     Workload one;
     one.tokens = 1;
     const Program program = forward(model, one);
@@ -239,6 +241,7 @@ class WeightReader {
   static void fill(Weights& weights, const Tensor& tensor, std::uint64_t seed, DType dtype, bool counted) {
     const TensorKey key = key_of(tensor);
     ParameterData& data = weights.parameters_[key];
+    data.dtype = dtype;
     const std::int64_t elements = tensor.shape.elements();
     std::uint64_t state = mixed(seed);
     for (char c : full_name(tensor)) state = mixed(state ^ static_cast<unsigned char>(c));
@@ -301,6 +304,12 @@ std::vector<const Weight*> Weights::matrices() const {
     for (const Weight& matrix : data.matrices) all.push_back(&matrix);
   }
   return all;
+}
+
+void Weights::set_types(Program& program) const {
+  for (Tensor& tensor : program.tensors) {
+    if (tensor.kind == TensorKind::parameter) tensor.dtype = (*this)[key_of(tensor)].dtype;
+  }
 }
 
 const ParameterData& Weights::operator[](const TensorKey& key) const {

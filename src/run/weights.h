@@ -55,14 +55,15 @@ class Weights {
   std::int64_t elements() const { return elements_; }  // of all parameters
   std::int64_t bytes() const { return bytes_; }        // as stored
   std::int64_t copied() const { return copied_; }      // bytes of tensors that no kernel could read in place
-  DType dtype() const { return dtype_; }               // of the matrices
+
+  // Gives each parameter of an expanded program the type that it is stored in.
+  void set_types(Program& program) const;
 
  private:
   std::map<TensorKey, ParameterData> parameters_;
   std::vector<MappedFile> files_;
   std::vector<std::unique_ptr<std::byte[]>> owned_;
   std::int64_t elements_ = 0, bytes_ = 0, copied_ = 0;
-  DType dtype_ = DType::float32;
 
   std::vector<std::unique_ptr<Arena>> arenas_;  // of what is trained
 

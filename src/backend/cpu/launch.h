@@ -28,7 +28,8 @@ struct Squares {
 struct ParameterData {
   std::vector<Weight> matrices;
   std::vector<float> values;
-  float* master = nullptr;  // in training: all values in float32, row-major, which the optimizer changes
+  DType dtype = DType::float32;  // as stored; vectors too, whose values are float32 here
+  float* master = nullptr;       // in training: all values in float32, row-major, which the optimizer changes
   Squares* squares = nullptr;
 };
 
