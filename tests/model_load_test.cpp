@@ -99,11 +99,39 @@ TEST_F(LoadModel, RefusesPicklesAndFormatsThatItDoesNotRead) {
   expect_complaint(write("notes.txt", "x"), "expected a folder");
 }
 
+TEST_F(LoadModel, KnowsAFileOfAnyNameByWhatIsInIt) {
+  const std::string safetensors("\x02\0\0\0\0\0\0\0{}", 10);
+  EXPECT_EQ(load_model(write("llama.cfg", "\n  " + std::string(tiny))).d_model, 64);
+  EXPECT_EQ(load_model(write("5f2e", tiny)).d_model, 64);
+  expect_complaint(write("blob", safetensors), "there is no config.json beside this file");
+  write("config.json", tiny);
+  EXPECT_EQ(locate_model(write("blob", safetensors)).weights, folder_ / "blob");
+  EXPECT_EQ(load_model((folder_ / "blob").string()).d_model, 64);
+  expect_complaint(write("zip", "PK\x03\x04 and so on"), "pickle");
+  expect_complaint(write("bare", "\x80\x02}q"), "pickle");
+  expect_complaint(write("other", "GGUF\x03"), "not yet read");
+}
+
+TEST_F(LoadModel, TakesTheNewestCheckpointOfARun) {
+  write("run/metrics.jsonl", "");
+  const std::string run = (folder_ / "run").string();
+  expect_complaint(run, "this folder of a run has no checkpoint yet");
+  write("run/checkpoints/step-000009/config.json", R"({"model_type": "llama"})");
+  write("run/checkpoints/step-1000000/config.json", tiny);
+  write("run/checkpoints/step-1000000/model.safetensors", "");
+  write("run/checkpoints/step-last/config.json", R"({"model_type": "llama"})");
+  const Model model = load_model(run);
+  EXPECT_EQ(model.name, run);
+  EXPECT_EQ(model.d_model, 64);
+  EXPECT_EQ(model.notes, std::vector<std::string>{"the newest checkpoint of this run, step-1000000, is taken"});
+  EXPECT_EQ(locate_model(run).weights, folder_ / "run/checkpoints/step-1000000");
+}
+
 TEST_F(LoadModel, SaysWhereAFileStopsBeingJson) {
   expect_complaint(write("config.json", "{\n  \"a\": 1,\n  oops\n}"), "not JSON from line 3, byte 15");
   expect_complaint(write("config.json", "{"), "not JSON from line 1");
   expect_complaint(write("config.json", "\xff\xfe"), "not JSON");
-  expect_complaint(write("config.json", ""), "the file is empty");
+  expect_complaint(write("config.json", ""), "is empty; expected a config.json");
   expect_complaint(write("config.json", R"({"hidden_size": 1e999})"), "too large");
   expect_complaint(write("config.json", "[1, 2]"), "expected an object");
 }
@@ -111,7 +139,7 @@ TEST_F(LoadModel, SaysWhereAFileStopsBeingJson) {
 TEST_F(LoadModel, RefusesAConfigOfMoreThan64Megabytes) {
   const std::string path = write("config.json", "");
   fs::resize_file(path, (64u << 20) + 1);
-  expect_complaint(path, "a config.json has at most");
+  expect_complaint(path, "is longer than 67,108,864 bytes");
 }
 
 TEST_F(LoadModel, RefusesWhatIsNoRegularFile) {

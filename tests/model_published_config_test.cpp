@@ -2,6 +2,8 @@
 // read, and what is peculiar to it must be right.
 #include <gtest/gtest.h>
 
+#include <reckon/reckon.h>
+
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -351,6 +353,29 @@ TEST(PublishedConfig, DeepseekR1IsRead) {
     "transformers_version": "4.46.3", "use_cache": true, "v_head_dim": 128, "vocab_size": 129280})");
   const double mscale = 0.1 * std::log(40.0) + 1;
   EXPECT_NEAR(model.layers[0].attention.scale, mscale * mscale / std::sqrt(192.0), 1e-12);
+}
+
+TEST(PublishedConfig, KimiK2IsReadAsDeepseekV3) {
+  const Model model = read(R"({"architectures": ["DeepseekV3ForCausalLM"], "attention_bias": false,
+    "attention_dropout": 0.0, "auto_map": {"AutoConfig": "configuration_deepseek.DeepseekV3Config"},
+    "aux_loss_alpha": 0.001, "bos_token_id": 163584, "eos_token_id": 163585, "first_k_dense_replace": 1,
+    "hidden_act": "silu", "hidden_size": 7168, "initializer_range": 0.02, "intermediate_size": 18432,
+    "kv_lora_rank": 512, "max_position_embeddings": 131072, "model_type": "kimi_k2", "moe_intermediate_size": 2048,
+    "moe_layer_freq": 1, "n_group": 1, "n_routed_experts": 384, "n_shared_experts": 1, "norm_topk_prob": true,
+    "num_attention_heads": 64, "num_experts_per_tok": 8, "num_hidden_layers": 61, "num_key_value_heads": 64,
+    "num_nextn_predict_layers": 0, "pretraining_tp": 1, "q_lora_rank": 1536, "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64, "quantization_config": {"activation_scheme": "dynamic", "fmt": "e4m3",
+    "quant_method": "fp8", "weight_block_size": [128, 128]}, "rms_norm_eps": 1e-06, "rope_scaling": {"beta_fast": 1.0,
+    "beta_slow": 1.0, "factor": 32.0, "mscale": 1.0, "mscale_all_dim": 1.0, "original_max_position_embeddings": 4096,
+    "type": "yarn"}, "rope_theta": 50000.0, "routed_scaling_factor": 2.827, "scoring_func": "sigmoid", "seq_aux": true,
+    "tie_word_embeddings": false, "topk_group": 1, "topk_method": "noaux_tc", "torch_dtype": "bfloat16",
+    "transformers_version": "4.48.3", "use_cache": true, "v_head_dim": 128, "vocab_size": 163840})");
+  EXPECT_EQ(model.family, "deepseek_v3");
+  // Attention 101,124,096 a layer; feed-forward 3·d·18,432 in one, in 60 a router of 384·d and 385 experts of
+  // 3·d·2,048.
+  const std::int64_t d = 7168;
+  EXPECT_EQ(count_parameters(model),
+            61 * (101'124'096 + 2 * d) + 3 * d * 18'432 + 60 * (384 * d + 385 * 3 * d * 2048) + d + 2 * 163'840 * d);
 }
 
 TEST(PublishedConfig, GptOssIsRead) {

@@ -72,7 +72,7 @@ TEST(ChangedConfig, ReadsBackAsTheChangedModelForEveryFamilyThatCanSaySo) {
     changes.vocab = 256;
     changes.context = 64;
     const Model changed = modify(model, changes);
-    const auto config = changed_config(load_config(name), changed);
+    const auto config = changed_config(load_described(name).config, changed);
     EXPECT_TRUE(read_config(config, name) == changed) << name;
   }
 }
@@ -84,14 +84,15 @@ TEST(ChangedConfig, SaysTheDenseRoutedAndSharedWidthsOfAMixture) {
   changes.d_expert = 32;
   changes.d_shared = 96;
   const Model changed = modify(load_model("deepseek-v2-lite"), changes);
-  const auto config = changed_config(load_config("deepseek-v2-lite"), changed);
+  const auto config = changed_config(load_described("deepseek-v2-lite").config, changed);
   EXPECT_EQ(config["intermediate_size"], 96);
   EXPECT_EQ(config["moe_intermediate_size"], 32);
   EXPECT_EQ(config["n_shared_experts"], 3);
   EXPECT_TRUE(read_config(config, "deepseek-v2-lite") == changed);
   changes.d_shared = 80;  // no multiple of an expert, which is what its config.json can say
-  EXPECT_THROW(changed_config(load_config("deepseek-v2-lite"), modify(load_model("deepseek-v2-lite"), changes)),
-               UsageError);
+  EXPECT_THROW(
+      changed_config(load_described("deepseek-v2-lite").config, modify(load_model("deepseek-v2-lite"), changes)),
+      UsageError);
 }
 
 TEST(ChangedConfig, SaysNanoGptsFormAndRefusesWhatTheFamilyCannotSay) {
@@ -100,13 +101,13 @@ TEST(ChangedConfig, SaysNanoGptsFormAndRefusesWhatTheFamilyCannotSay) {
   changes.heads = 4;
   changes.bias = false;
   const Model changed = modify(load_model("gpt2"), changes);
-  const auto config = changed_config(load_config("gpt2"), changed);
+  const auto config = changed_config(load_described("gpt2").config, changed);
   EXPECT_EQ(config["bias"], false);
   EXPECT_EQ(config["n_inner"], 512);
   EXPECT_TRUE(read_config(config, "gpt2") == changed);
   Changes other;
   other.positions = Changes::PositionKind::rope;
-  EXPECT_THROW(changed_config(load_config("gpt2"), modify(load_model("gpt2"), other)), UsageError);
+  EXPECT_THROW(changed_config(load_described("gpt2").config, modify(load_model("gpt2"), other)), UsageError);
 }
 
 TEST(TrainView, ThePanelFitsItsWidthAndDrawsACurveThatFalls) {

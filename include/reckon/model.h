@@ -144,8 +144,10 @@ struct Head {
 };
 
 struct Model {
-  std::string name;    // preset, or the path it was read from
-  std::string family;  // Hugging Face's model_type: decides the names and layouts of stored tensors
+  std::string name;                // preset, or the path it was read from
+  std::string family;              // Hugging Face's model_type: decides the names and layouts of stored tensors
+  std::string about;               // what it is, where its description says so
+  std::vector<std::string> notes;  // what to know about how it was read, a sentence each: what was left out
   std::int64_t d_model = 0;
   std::int64_t vocab_size = 0;
   std::int64_t context = 0;

@@ -47,7 +47,7 @@ void run(const CompareOptions& asked) {
     throw UsageError(fmt::format("only {} is given to compare; expected two models or more", asked.models.front()));
   const Setting setting = read_options(asked.options);
   std::vector<Model> models;
-  for (const std::string& name : asked.models) models.push_back(modify(load_model(name), setting.changes));
+  for (const std::string& name : asked.models) models.push_back(modify(read_model(name), setting.changes));
   const Length length = common_length(models, setting.workload);
   std::vector<Compared> compared;
   for (Model& model : models) {

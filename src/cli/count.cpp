@@ -12,6 +12,7 @@
 #include "files/numbers.h"
 #include "files/quote.h"
 #include "files/safetensors.h"
+#include "model/location.h"
 #include "report/count.h"
 
 namespace reckon::cli {
@@ -50,8 +51,9 @@ void run(const CountOptions& asked) {
   if (!asked.train_tokens.empty()) {
     view.train_tokens = static_cast<double>(parse_size(asked.train_tokens, "--train-tokens", 1, Units::amounts));
   }
-  const Model loaded = load_model(asked.model);
-  if (holds_weights(asked.model)) view.file = inspect_file(loaded, read_safetensors(asked.model));
+  const Model loaded = read_model(asked.model);
+  const ModelLocation location = locate_model(asked.model);
+  if (!location.weights.empty()) view.file = inspect_file(loaded, read_safetensors(location.weights));
   const Model model = modify(loaded, setting.changes);
   const Ledger ledger = count(model, setting.workload);
   note_past_context(model, ledger.workload);

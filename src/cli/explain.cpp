@@ -44,7 +44,7 @@ void add_explain(CLI::App& program) {
     if (prompt.count() == 0 && !given->tokenizer.empty())
       throw UsageError("--tokenizer is for a text; give --prompt too");
     Setting setting = read_options(given->options);
-    const Model model = modify(load_model(given->model), setting.changes);
+    const Model model = modify(read_model(given->model), setting.changes);
     std::optional<Tokenizer> tokenizer;
     std::vector<TokenId> ids;
     if (prompt.count() > 0) {

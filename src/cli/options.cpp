@@ -6,13 +6,14 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string_view>
 #include <vector>
 
 #include "files/numbers.h"
 #include "files/quote.h"
-#include "model/presets.h"
+#include "model/load.h"
+#include "model/validate.h"
+#include "network/forward.h"
 #include "report/text.h"
 
 namespace reckon::cli {
@@ -145,7 +146,9 @@ CLI::App& add_command(CLI::App& program, const std::string& name, const std::str
 }
 
 namespace {
-constexpr const char* what_a_model_is = "a preset (`reckon models`), a folder, a config.json or a .safetensors file";
+constexpr const char* what_a_model_is =
+    "a preset (`reckon models`), a folder, that of a training run too, a config.json (-: standard input) or a "
+    ".safetensors file";
 }
 
 void add_model(CLI::App& command, std::string& model) {
@@ -223,17 +226,17 @@ void set_size(Setting& setting, std::size_t option, std::int64_t value) { size_o
 
 bool changes_model(std::size_t option) { return size_options.at(option).model; }
 
-bool holds_weights(const std::string& model) {
-  namespace fs = std::filesystem;
-  if (model.ends_with(".safetensors") || model.ends_with(".safetensors.index.json")) return true;
-  const auto& known = presets();
-  if (std::any_of(known.begin(), known.end(), [&](const Preset& preset) { return preset.name == model; })) return false;
-  std::error_code error;
-  if (!fs::is_directory(model, error)) return false;
-  fs::directory_iterator entries(model, error);
-  return !error && std::any_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
-    return entry.path().extension() == ".safetensors" || entry.path().string().ends_with(".safetensors.index.json");
-  });
+Model read_model(const std::string& name) {
+  Model model = load_model(name);
+  say_notes(model);
+  return model;
+}
+
+void say_notes(const Model& model) {
+  for (const std::string& note : model.notes) {
+    const std::string line = fmt::format("reckon: note: {}: {}\n", printable(model.name), printable(note));
+    std::fputs(line.c_str(), stderr);
+  }
 }
 
 void note_past_context(const Model& model, const Workload& workload) {

@@ -58,8 +58,9 @@ Swept take_range(Options& options, std::int64_t steps);
 void set_size(Setting& setting, std::size_t option, std::int64_t value);
 bool changes_model(std::size_t option);  // as opposed to the workload
 
-// Whether the text names a file or folder with weights, not only a description.
-bool holds_weights(const std::string& model);
+// The model, with what is to be said about how it was read on stderr.
+Model read_model(const std::string& name);
+void say_notes(const Model& model);
 // Says on stderr that more tokens are asked for than the model's context.
 void note_past_context(const Model& model, const Workload& workload);
 

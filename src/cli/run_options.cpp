@@ -16,7 +16,7 @@
 #include "files/machine_memory.h"
 #include "files/numbers.h"
 #include "files/quote.h"
-#include "model/load.h"
+#include "model/location.h"
 
 namespace reckon::cli {
 namespace {
@@ -47,14 +47,14 @@ void check_memory(const Model& model, DType dtype) {
 }
 
 // A folder whose weights are there, but in a form that is not read.
-void refuse_pickles(const std::string& model) {
+void refuse_pickles(const std::filesystem::path& folder) {
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(model, error)) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (!is_pickle(entry.path().string())) continue;
     throw Error(
         fmt::format("{}: its weights are in {}, a pickle, which can run code when it is read, and is refused; "
                     "expected .safetensors",
-                    model, entry.path().filename().string()));
+                    folder.string(), entry.path().filename().string()));
   }
 }
 
@@ -98,7 +98,7 @@ void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most) {
 
 Loaded load(const RunOptions& options) {
   guard_mapped_files();
-  const Model described = load_model(options.model);
+  const Model described = read_model(options.model);
   Model model = modify(described, read_options(options.changes).changes);
   if (!options.random.empty()) {
     const DType dtype = options.dtype.empty() ? DType::float32 : dtype_of(options.dtype);
@@ -107,13 +107,14 @@ Loaded load(const RunOptions& options) {
   }
   if (!options.dtype.empty()) throw UsageError("--dtype is the type of random weights; give --random SEED too");
   if (!(model == described)) throw UsageError("only a model with random weights can be changed; give --random SEED");
-  if (!holds_weights(options.model)) {
-    if (is_model_path(options.model)) refuse_pickles(options.model);
+  const ModelLocation location = locate_model(options.model);
+  if (location.weights.empty()) {
+    if (!location.folder.empty()) refuse_pickles(location.folder);
     throw UsageError(
         fmt::format("{} is a description without weights; name a folder that has them, or give --random SEED",
                     quote(options.model)));
   }
-  Weights weights = Weights::load(model, options.model);
+  Weights weights = Weights::load(model, location.weights);
   return {std::move(model), std::move(weights)};
 }
 

@@ -11,7 +11,7 @@
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "model/boundary_ids.h"
-#include "model/load.h"
+#include "model/location.h"
 #include "run/ids.h"
 #include "text/load.h"
 #include "text/tiktoken.h"
@@ -25,15 +25,14 @@ void add_tokenizer_option(CLI::App& command, std::string& tokenizer) {
 
 Tokenizer model_tokenizer(const std::string& named, const std::string& model, const std::string& or_else) {
   if (!named.empty()) return load_tokenizer(named);
-  if (is_model_path(model)) {
-    std::error_code none;
-    return load_tokenizer(fs::is_directory(model, none) ? model : (fs::path(model).parent_path() / ".").string());
-  }
+  const ModelLocation location = locate_model(model);
+  if (!location.folder.empty()) return load_tokenizer(location.folder.string());
   if (ranked_encoding(model)) return load_tokenizer(model);
-  throw UsageError(fmt::format(
-      "the preset {} comes without a tokenizer; give one with --tokenizer (bytes, {}, a tokenizer.json or a "
-      "folder){}",
-      quote(model), fmt::join(fetched_encodings, ", "), or_else));
+  throw UsageError(
+      fmt::format("{} comes without a tokenizer; give one with --tokenizer (bytes, {}, a tokenizer.json or a "
+                  "folder){}",
+                  location.preset.empty() ? location.where : "the preset " + quote(model),
+                  fmt::join(fetched_encodings, ", "), or_else));
 }
 
 std::vector<std::int32_t> prompt_ids(const Tokenizer& tokenizer, const std::string& prompt, const std::string& model) {

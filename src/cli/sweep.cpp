@@ -24,7 +24,7 @@ void run(SweepOptions& asked) {
   const std::int64_t steps = asked.steps.empty() ? 0 : parse_size(asked.steps, "--steps");
   const Swept swept = take_range(asked.options, steps);
   Setting setting = read_options(asked.options);
-  const Model loaded = load_model(asked.model);
+  const Model loaded = read_model(asked.model);
   const bool changing = changes_model(swept.option);
   Model model = changing ? loaded : modify(loaded, setting.changes);
   Sweep sweep{loaded.name, swept.flag.substr(2), swept.range.doubling, {}, {}};

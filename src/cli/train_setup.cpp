@@ -137,29 +137,32 @@ void check_memory(const Model& model) {
 // The model that the command line names.
 struct Asked {
   Model model;
-  bool weights = false;      // it has some, and is trained further
+  Json config;               // of the model before any changes
+  ModelLocation location;    // with weights: it is trained further
   std::int64_t context = 0;  // of the windows that it learns from
 };
 
-Asked asked_model(const TrainCommand& command) {
-  const std::string& name = command.settings.model;
-  const Model described = load_model(name);
+Asked asked_model(const TrainCommand& command, bool leads) {
+  const auto [described, config] = load_described(command.settings.model);
+  if (leads) say_notes(described);
+  const ModelLocation location = locate_model(command.settings.model);
   Changes changes = read_options(command.changes).changes;
   const std::optional<std::int64_t> context = changes.context;
-  const bool weights = holds_weights(name);
+  const bool weights = !location.weights.empty();
   if (weights) changes.context.reset();  // shorter windows, the same model
   const Model model = modify(described, changes);
   check_no_encoder(model);
   if (weights && !(model == described))
     throw UsageError("a model with weights cannot be changed; leave the options out");
-  Asked asked{model, weights, context.value_or(model.context)};
+  Asked asked{model, config, location, context.value_or(model.context)};
   check_length(model, asked.context, model.context);
   return asked;
 }
 
-Weights first_weights(const Model& model, const Settings& settings, bool from_files) {
+// From these files, or where the path is empty, random ones.
+Weights first_weights(const Model& model, const Settings& settings, const fs::path& files) {
   const DType precision = settings.precision == "bfloat16" ? DType::bfloat16 : DType::float32;
-  if (from_files) return Weights::trainable(model, Weights::load(model, settings.model), precision);
+  if (!files.empty()) return Weights::trainable(model, Weights::load(model, files), precision);
   const Initialisation init = settings.init == "scaled" ? Initialisation::scaled : Initialisation::gpt2;
   return Weights::trainable(model, init, settings.seed, precision);
 }
@@ -188,7 +191,8 @@ fs::path run_path(const TrainCommand& command) {
   if (command.out.empty()) {
     if (command.resume) throw UsageError("--resume needs --out: the folder of the run to go on with");
     if (command.settings.model.empty()) throw UsageError("no model was named; expected a preset or a path");
-    const std::string name = fs::path(command.settings.model).lexically_normal().filename().string();
+    const std::string name =
+        command.settings.model == "-" ? "" : fs::path(command.settings.model).lexically_normal().filename().string();
     for (int number = 1;; ++number) {
       fs::path path = fs::path("runs") / fmt::format("{}-{}", name.empty() ? "model" : name, number);
       std::error_code error;
@@ -238,18 +242,20 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
   std::optional<Asked> asked;
   std::string tokenizer = checkpoint ? checkpoint->identity.tokenizer : "";
   if (!command.settings.model.empty()) {
-    asked = asked_model(command);
+    asked = asked_model(command, leads);
     if (!checkpoint) {
       settings.context = asked->context;
       if (settings.tokenizer.empty() && settings.tokens.empty()) {
-        settings.tokenizer = asked->weights ? settings.model : fmt::format("train:{}", asked->model.vocab_size);
+        settings.tokenizer = asked->location.weights.empty() ? fmt::format("train:{}", asked->model.vocab_size)
+                                                             : asked->location.folder.string();
       }
       if (!settings.tokenizer.empty()) {
         tokenizer = leads ? tokenizer_text(settings, command.threads) : read_text(tokenizer_file, largest_tokenizer);
       }
     }
     // A tokenizer of one's own choice says how large the vocabulary is.
-    if (command.given.contains("tokenizer") && !read_options(command.changes).changes.vocab && !asked->weights) {
+    if (command.given.contains("tokenizer") && !read_options(command.changes).changes.vocab &&
+        asked->location.weights.empty()) {
       Changes changes;
       const Tokenizer named(parse_tokenizer_json(tokenizer, "tokenizer.json"));
       changes.vocab = static_cast<std::int64_t>(named.size());  // special tokens included
@@ -258,8 +264,7 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
   }
 
   Prepared prepared;
-  if (asked)
-    prepared.identity.config = changed_config(load_config(command.settings.model), asked->model).dump(2) + "\n";
+  if (asked) prepared.identity.config = changed_config(asked->config, asked->model).dump(2) + "\n";
   if (checkpoint) {
     if (asked) check_same_model(Json::parse(prepared.identity.config), Json::parse(checkpoint->identity.config));
     prepared.identity.config = checkpoint->identity.config;
@@ -268,7 +273,8 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
     prepared.model = asked->model;
   }
   check_memory(prepared.model);
-  prepared.weights = first_weights(prepared.model, settings, asked && asked->weights && !checkpoint);
+  prepared.weights =
+      first_weights(prepared.model, settings, asked && !checkpoint ? asked->location.weights : fs::path());
   prepared.data = data_options(settings, prepared.model, run);
   if (!tokenizer.empty()) {
     if (leads) atomic_write(tokenizer_file, tokenizer);

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/read_text.h"
-#include "model/load.h"
+#include "model/location.h"
 
 namespace reckon {
 namespace {
@@ -34,10 +34,9 @@ std::vector<std::int32_t> ids_in(const fs::path& path, const std::string& field)
 }
 
 std::vector<std::int32_t> ids_of(const std::string& name_or_path, const std::string& field) {
-  if (!is_model_path(name_or_path)) return {};
-  const fs::path path = name_or_path;
+  const fs::path folder = locate_model(name_or_path).folder;
+  if (folder.empty()) return {};
   std::error_code none;
-  const fs::path folder = fs::is_directory(path, none) ? path : path.parent_path();
   for (const char* name : {"generation_config.json", "config.json"}) {
     if (!fs::exists(folder / name, none)) continue;
     if (std::vector<std::int32_t> ids = ids_in(folder / name, field); !ids.empty()) return ids;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "model/nested.h"
 #include "model/read.h"
 
 namespace reckon {
@@ -158,11 +159,14 @@ class Changer {
 }  // namespace
 
 nlohmann::ordered_json changed_config(const Json& base, const Model& model) {
-  const Model described = read_config(base, model.name);
-  Json config = Changer(base, described, model).change();
+  const Json own = language_model_config(base);
+  const Model described = read_config(own, model.name);
+  Json config = Changer(own, described, model).change();
   const auto says_so = [&] {
     try {
-      return read_config(config, model.name) == model;
+      Model again = read_config(config, model.name);
+      again.notes = model.notes;  // what was left out is not in the new file either
+      return again == model;
     } catch (const Error&) {
       return false;
     }

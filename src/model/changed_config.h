@@ -7,8 +7,8 @@
 
 namespace reckon {
 
-// `base` with the fields changed in which `model` differs from what `base` describes. Reading it gives `model` again
-// (its name aside); a UsageError where no fields of the family can say so.
+// `base`, or the language model in it, with the fields changed in which `model` differs from what `base` describes.
+// Reading it gives `model` again (its name and notes aside); a UsageError where no fields of the family can say so.
 nlohmann::ordered_json changed_config(const nlohmann::ordered_json& base, const Model& model);
 
 }  // namespace reckon

@@ -84,7 +84,9 @@ const nlohmann::json* Fields::find(const std::string& name) const {
       found_as = spelling;
     }
   }
-  return found;
+  if (found || assumed_ == nullptr) return found;
+  const auto assumed = assumed_->find(name);
+  return assumed == assumed_->end() ? nullptr : &*assumed;
 }
 
 std::string Fields::spelled(const std::string& name) const {
@@ -220,10 +222,10 @@ void Fields::expect_size(const std::string& name, std::int64_t only, const std::
 
 void Fields::ignore(const std::vector<std::string>& names) { read_.insert(names.begin(), names.end()); }
 
-std::vector<std::string> Fields::unread() const {
-  std::vector<std::string> result;
+std::vector<Fields::Unread> Fields::unread() const {
+  std::vector<Unread> result;
   for (const auto& [name, value] : object_->items())
-    if (!read_.count(name) && !harmless(name) && !switched_off(name, value)) result.push_back(prefix_ + name);
+    if (!read_.count(name) && !harmless(name) && !switched_off(name, value)) result.push_back({prefix_ + name, &value});
   return result;
 }
 

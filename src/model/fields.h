@@ -27,6 +27,9 @@ class Fields {
   // From now on `name` may be written as any of `others`; the first is what the family itself calls it.
   void rename(const std::string& name, std::vector<std::string> others);
 
+  // What holds where a field is missing; `values` is an object, and must outlive this.
+  void assume(const nlohmann::json& values) { assumed_ = &values; }
+
   bool present(const std::string& name) const;  // there at all, even if null
   bool has(const std::string& name) const;      // there and not null
 
@@ -53,7 +56,11 @@ class Fields {
   void ignore(const std::vector<std::string>& names);
 
   // The fields that nobody has asked for and that are not plainly switched off.
-  std::vector<std::string> unread() const;
+  struct Unread {
+    std::string name;  // with the prefix
+    const nlohmann::json* value;
+  };
+  std::vector<Unread> unread() const;
 
   // Throws "where: field is (what was found); expected …".
   [[noreturn]] void fail(const std::string& name, const std::string& expected) const;
@@ -71,6 +78,7 @@ class Fields {
   [[noreturn]] void fail_type(const std::string& name, const std::string& expected) const;
 
   const nlohmann::json* object_;
+  const nlohmann::json* assumed_ = nullptr;
   std::string where_, prefix_;
   std::map<std::string, std::vector<std::string>> renamed_;
   mutable std::set<std::string> read_;

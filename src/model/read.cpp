@@ -5,16 +5,25 @@
 
 #include <map>
 
+#include "model/config_notes.h"
 #include "model/families.h"
 #include "model/nearest.h"
+#include "model/nested.h"
 #include "model/validate.h"
 
 namespace reckon {
 
 namespace {
 
-const std::map<std::string, Reader>& families() {
-  static const std::map<std::string, Reader> all = {
+// By model_type. Where another family's network goes by a name of its own, `family` says which it is.
+struct Family {
+  Reader read;
+  const char* family = "";
+  Family(Reader read_, const char* family_ = "") : read(read_), family(family_) {}
+};
+
+const std::map<std::string, Family>& families() {
+  static const std::map<std::string, Family> all = {
       {"arcee", read_arcee},
       {"bloom", read_bloom},
       {"cohere", read_cohere},
@@ -30,6 +39,7 @@ const std::map<std::string, Reader>& families() {
       {"gpt_oss", read_gpt_oss},
       {"gptj", read_gptj},
       {"granite", read_granite},
+      {"kimi_k2", {read_deepseek_v3, "deepseek_v3"}},
       {"llama", read_llama},
       {"mistral", read_mistral},
       {"mixtral", read_mixtral},
@@ -46,33 +56,58 @@ const std::map<std::string, Reader>& families() {
   return all;
 }
 
-// Fields that may stand in any config.json and never change what the network is.
+// Fields that may stand in any config.json and never change what the network is: those of transformers' base class
+// (PreTrainedConfig, in all its versions) and what common tools add.
 const std::vector<std::string> harmless = {
     // what the file is and who wrote it
-    "architectures", "auto_map", "transformers_version", "_name_or_path", "_commit_hash", "name_or_path", "license",
-    "tokenizer_class", "is_llama_config", "unsloth_version", "unsloth_fixed", "unsloth_training",
-    "transformers.js_config", "custom_pipelines",
-    // how weights are stored or computed: their number stays the same (a quantized file holds extra scales, which are
-    // elements of the file and not parameters of the model)
-    "torch_dtype", "dtype", "quantization_config", "compression_config", "use_bfloat16", "torchscript", "fp16", "bf16",
-    "_attn_implementation", "_attn_implementation_internal", "attn_implementation", "_flash_attn_2_enabled",
-    "use_flash_attn", "use_flash_attention", "flash_attn", "fused_dense", "fused_bias_fc", "use_cache",
-    "pretraining_tp", "cache_implementation",
+    "auto_map", "transformers_version", "_name_or_path", "_commit_hash", "name_or_path", "license", "tokenizer_class",
+    "is_composition", "is_llama_config", "unsloth_version", "unsloth_fixed", "unsloth_training",
+    "transformers.js_config", "custom_pipelines", "reckon_about",
+    // how weights are stored or computed: their number stays the same
+    "torch_dtype", "dtype", "use_bfloat16", "torchscript", "fp16", "bf16", "xla_device", "_attn_implementation",
+    "_attn_implementation_autoset", "_attn_implementation_internal", "attn_implementation", "_experts_implementation",
+    "_experts_implementation_internal", "experts_implementation", "_flash_attn_2_enabled", "use_flash_attn",
+    "use_flash_attention", "flash_attn", "fused_dense", "fused_bias_fc", "use_cache", "pretraining_tp",
+    "cache_implementation",
     // how weights were made
     "initializer_range", "init_std", "layerdrop", "gradient_checkpointing", "initializer_factor",
-    "router_aux_loss_coef", "router_jitter_noise",
+    "router_aux_loss_coef", "router_z_loss_coef", "router_jitter_noise",
     // what calls return
-    "output_attentions", "output_hidden_states", "output_router_logits", "return_dict", "return_dict_in_generate",
-    "keys_to_ignore_at_inference",
+    "output_attentions", "_output_attentions", "output_hidden_states", "output_past", "output_router_logits",
+    "return_dict", "return_dict_in_generate", "keys_to_ignore_at_inference",
     // generation
     "max_length", "min_length", "max_new_tokens", "do_sample", "early_stopping", "num_beams", "num_beam_groups",
     "diversity_penalty", "temperature", "top_k", "top_p", "typical_p", "repetition_penalty", "length_penalty",
     "no_repeat_ngram_size", "encoder_no_repeat_ngram_size", "bad_words_ids", "num_return_sequences", "output_scores",
     "remove_invalid_values", "exponential_decay_length_penalty", "suppress_tokens", "begin_suppress_tokens",
     "task_specific_params", "prefix", "model_max_length", "max_sequence_length",
-    // other tasks' heads
+    // other tasks' heads, and encoders, of which there is none
     "id2label", "label2id", "num_labels", "_num_labels", "problem_type", "finetuning_task", "chunk_size_feed_forward",
-    "tf_legacy_loss"};
+    "tf_legacy_loss", "is_decoder", "tie_encoder_decoder", "cross_attention_hidden_size"};
+
+Model read_network(Fields& fields) {
+  if (!fields.has("model_type")) fields.fail("model_type", fmt::format("one of {}", fmt::join(model_types(), ", ")));
+  const std::string type = fields.word("model_type", "");
+  const auto found = families().find(type);
+  if (found == families().end()) {
+    const std::string near = nearest(type, model_types());
+    fields.fail("model_type", fmt::format("one of {}{}", fmt::join(model_types(), ", "),
+                                          near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+  }
+  const Family& family = found->second;
+
+  fields.ignore(harmless);
+  fields.expect_off("is_encoder_decoder", "false: only decoders are supported");
+  fields.expect_off("pruned_heads", "empty: pruned heads are not supported");
+  if (fields.number("rope_ratio", 1.0) != 1.0) fields.fail("rope_ratio", "1");
+  Model model = family.read(fields);
+  model.family = *family.family != '\0' ? family.family : type;
+  const std::vector<Fields::Unread> unread = fields.unread();
+  if (!unread.empty())
+    fields.refuse(fmt::format("{} is {}, which is not understood for {} and could change the count",
+                              unread.front().name, describe(*unread.front().value), type));
+  return model;
+}
 
 }  // namespace
 
@@ -86,28 +121,20 @@ const std::vector<std::string>& model_types() {
 }
 
 Model read_config(const nlohmann::json& config, const std::string& where) {
-  Fields fields(config, where);
-  if (!fields.has("model_type")) fields.fail("model_type", fmt::format("one of {}", fmt::join(model_types(), ", ")));
-  const std::string type = fields.word("model_type", "");
-  const auto family = families().find(type);
-  if (family == families().end()) {
-    const std::string near = nearest(type, model_types());
-    fields.fail("model_type", fmt::format("one of {}{}", fmt::join(model_types(), ", "),
-                                          near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+  const char* nest = nested_language_model(config);
+  Fields outer(config, where);
+  std::optional<Fields> inner;
+  if (nest != nullptr) {
+    inner = outer.object(nest);
+    inner->assume(sizes_left_out(inner->word("model_type", "")));
   }
-
-  fields.ignore(harmless);
-  fields.expect_off("is_encoder_decoder", "false: only decoders are supported");
-  fields.expect_off("pruned_heads", "empty: pruned heads are not supported");
-  if (fields.number("rope_ratio", 1.0) != 1.0) fields.fail("rope_ratio", "1");
-  Model model = family->second(fields);
+  Fields& fields = inner ? *inner : outer;
+  const std::vector<std::string> notes = config_notes(config, nest, outer, fields);
+  if (nest != nullptr) fields.ignore({"architectures"});  // the whole's say what is there
+  Model model = read_network(fields);
   model.name = where;
-  model.family = type;
-
-  const std::vector<std::string> unread = fields.unread();
-  if (!unread.empty())
-    fields.refuse(fmt::format("{} is {}, which is not understood for {} and could change the count", unread.front(),
-                              describe(config.at(unread.front())), type));
+  model.about = fields.word("reckon_about", "");
+  model.notes = notes;
   validate(model);
   return model;
 }

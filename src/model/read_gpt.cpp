@@ -69,7 +69,7 @@ Model read_gpt2(Fields& config) {
   }
   // n_ctx repeats n_positions; the upcast is about precision; summaries belong to classification heads.
   config.ignore({"n_ctx", "reorder_and_upcast_attn", "summary_type", "summary_use_proj", "summary_activation",
-                 "summary_proj_to_labels", "is_decoder"});
+                 "summary_proj_to_labels"});
   return model;
 }
 
@@ -147,7 +147,6 @@ Model read_gpt_neox(Fields& config) {
   Model model = read_form(config, form);
   const bool parallel = config.flag("use_parallel_residual", true);
   for (Layer& layer : model.layers) layer.parallel = parallel;
-  config.ignore({"is_decoder"});
   return model;
 }
 

@@ -105,10 +105,9 @@ Model read_deepseek(Fields& config, bool third) {
       layer.feed_forward = expert;
     }
   }
-  // About training and about how the work was spread; the layers that predict further tokens are not part of the model
-  // that transformers builds, though files may hold them.
-  config.ignore(
-      {"aux_loss_alpha", "seq_aux", "ep_size", "num_nextn_predict_layers", "num_mtp_layers", "rope_interleave"});
+  // About training and about how the work was spread. (The layers that predict further tokens are not part of the model
+  // that transformers builds, though files may hold them: config_notes.cpp says so.)
+  config.ignore({"aux_loss_alpha", "seq_aux", "ep_size", "rope_interleave"});
   return model;
 }
 

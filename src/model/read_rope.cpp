@@ -79,9 +79,9 @@ Rope read_one(Fields& fields, const Outside& outside) {
   // Parameters of the kinds that are not in use change nothing; "finetuned" tells how the weights were made.
   fields.ignore({"type", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow", "truncate",
                  "attention_factor", "mscale", "mscale_all_dim", "short_factor", "long_factor", "finetuned"});
-  const std::vector<std::string> unread = fields.unread();
+  const std::vector<Fields::Unread> unread = fields.unread();
   if (!unread.empty())
-    fields.refuse(fmt::format("{} is not understood and could change how positions are rotated", unread.front()));
+    fields.refuse(fmt::format("{} is not understood and could change how positions are rotated", unread.front().name));
   return rope;
 }
 
@@ -111,10 +111,10 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
       std::optional<Fields> local = parameters->object("sliding_attention");
       ropes.full = read_one(full ? *full : plain, outside);
       ropes.sliding = read_one(local ? *local : plain, sliding);
-      const std::vector<std::string> unread = parameters->unread();
+      const std::vector<Fields::Unread> unread = parameters->unread();
       if (!unread.empty())
-        parameters->refuse(
-            fmt::format("{} is not a type of layer; expected full_attention or sliding_attention", unread.front()));
+        parameters->refuse(fmt::format("{} is not a type of layer; expected full_attention or sliding_attention",
+                                       unread.front().name));
       config.ignore({"rope_scaling"});
       return ropes;
     }

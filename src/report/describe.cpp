@@ -117,8 +117,11 @@ const Layer* mixture_layer(const Model& model) {
 
 std::string describe(const Model& model) {
   const Layer& first = model.layers.front();
-  std::string text = fmt::format("{} family · {} layers · width {} · {}", model.family, model.layers.size(),
-                                 grouped(model.d_model), heads_text(first.attention));
+  const std::string what = model.about.empty()
+                               ? model.family + " family"
+                               : fmt::format("{}, which transformers reads as {}", model.about, model.family);
+  std::string text = fmt::format("{} · {} layers · width {} · {}", what, model.layers.size(), grouped(model.d_model),
+                                 heads_text(first.attention));
   const Layer* mixture = mixture_layer(model);
   if (mixture == nullptr || !first.mixture) {
     text +=
@@ -188,6 +191,8 @@ nlohmann::ordered_json architecture_json(const Model& model) {
     json["d_expert"] = mixture->feed_forward.d_ff;
     if (mixture->mixture->shared) json["d_shared"] = mixture->mixture->shared->d_ff;
   }
+  if (!model.about.empty()) json["about"] = model.about;
+  if (!model.notes.empty()) json["notes"] = model.notes;
   return json;
 }
 

@@ -29,7 +29,8 @@ Document models_document(const std::vector<Model>& models) {
     const std::string heads = grouped(attention.n_heads) + (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");
     table.rows.push_back({model.name, count_cell(parameters),
                           count_cell(static_cast<std::int64_t>(model.layers.size())), count_cell(model.d_model), heads,
-                          count_cell(model.vocab_size), count_cell(model.context), model.family});
+                          count_cell(model.vocab_size), count_cell(model.context),
+                          model.about.empty() ? model.family : "own, as " + model.family});
     nlohmann::ordered_json json = {{"name", model.name}, {"parameters", parameters}};
     json.update(architecture_json(model));
     document.json["models"].push_back(std::move(json));

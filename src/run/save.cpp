@@ -52,7 +52,7 @@ void scatter(const std::vector<StoredAxis>& axes, std::size_t axis, std::int64_t
 }
 
 // The type in which to write a parameter of this name.
-using TypeOf = std::function<DType(const std::string& name)>;
+using TypeOf = std::function<DType(const TensorKey&)>;
 
 void save(const Model& model, const Weights& weights, const ValuesOf& values, const TypeOf& type_of,
           const std::string& config, const std::filesystem::path& folder) {
@@ -60,7 +60,7 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, co
   std::unordered_map<std::string, DType> types;  // by stored tensor
   for (const auto* parameters : {&layout.parameters, &layout.buffers}) {
     for (const StoredParameter& parameter : *parameters) {
-      for (const StoredView& view : parameter.views) types.try_emplace(view.tensor, type_of(parameter.name));
+      for (const StoredView& view : parameter.views) types.try_emplace(view.tensor, type_of(parameter.key));
     }
   }
   std::vector<TensorToWrite> tensors;
@@ -116,7 +116,7 @@ void save_checkpoint(const Model& model, const Weights& weights, const std::stri
 void save_checkpoint(const Model& model, const Weights& weights, const ValuesOf& values, const std::string& config,
                      const std::filesystem::path& folder) {
   save(
-      model, weights, values, [](const std::string&) { return DType::float32; }, config, folder);
+      model, weights, values, [](const TensorKey&) { return DType::float32; }, config, folder);
 }
 
 }  // namespace reckon

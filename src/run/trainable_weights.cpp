@@ -59,7 +59,7 @@ class TrainableWeights {
 
  private:
   DType type_of(const Tensor& tensor) const {
-    return is_vector(full_name(tensor), static_cast<std::size_t>(tensor.shape.rank())) ? DType::float32 : dtype_;
+    return is_vector(key_of(tensor), static_cast<std::size_t>(tensor.shape.rank())) ? DType::float32 : dtype_;
   }
   // Each begins at a line of cache.
   static std::int64_t padded(std::int64_t elements) { return (elements + 31) / 32 * 32; }

@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "files/atomic_write.h"
 #include "files/numbers.h"
@@ -21,19 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view prefix = "step-";
 constexpr std::uint64_t longest_state = 16 << 20;
-
-std::string name_of(std::int64_t step) { return fmt::format("{}{:06}", prefix, step); }
-
-std::optional<std::int64_t> step_of(const std::string& name) {
-  if (!name.starts_with(prefix)) return std::nullopt;
-  std::int64_t step = 0;
-  const char* const last = name.data() + name.size();
-  const auto [end, error] = std::from_chars(name.data() + prefix.size(), last, step);
-  if (error != std::errc() || end != last || step < 0) return std::nullopt;
-  return step;
-}
 
 void make_folder(const fs::path& path) {
   std::error_code error;
@@ -84,7 +71,7 @@ RunFolder::RunFolder(fs::path path) : path_(std::move(path)) {
     if (!fs::exists(path_ / name, ignored)) new_contents_.push_back(path_ / name);
   }
   for (const fs::directory_entry& entry : fs::directory_iterator(path_ / "checkpoints", ignored)) {
-    if (entry.path().filename().string().starts_with("." + std::string(prefix))) fs::remove_all(entry.path(), ignored);
+    if (entry.path().filename().string().starts_with(".step-")) fs::remove_all(entry.path(), ignored);
   }
 }
 
@@ -110,8 +97,8 @@ void RunFolder::lock() {
 }
 
 fs::path RunFolder::save(std::int64_t step, const std::function<void(const fs::path&)>& fill, Json state) {
-  const fs::path all = path_ / "checkpoints", beside = all / ("." + name_of(step) + ".new");
-  fs::path target = all / name_of(step);
+  const fs::path all = path_ / "checkpoints", beside = all / ("." + checkpoint_name(step) + ".new");
+  fs::path target = all / checkpoint_name(step);
   try {
     make_folder(beside);
     fill(beside);
@@ -141,17 +128,6 @@ void RunFolder::prune(std::int64_t keep, std::int64_t best) {
   for (std::size_t i = 0; i + static_cast<std::size_t>(keep) < steps.size(); ++i) {
     if (steps[i].step != best) remove_folder(steps[i].folder);
   }
-}
-
-std::vector<SavedStep> saved_steps(const fs::path& run) {
-  std::vector<SavedStep> steps;
-  std::error_code error;
-  for (fs::directory_iterator entry(run / "checkpoints", error), end; !error && entry != end; entry.increment(error)) {
-    const std::optional<std::int64_t> step = step_of(entry->path().filename().string());
-    if (step) steps.push_back({*step, entry->path()});
-  }
-  std::sort(steps.begin(), steps.end(), [](const SavedStep& a, const SavedStep& b) { return a.step < b.step; });
-  return steps;
 }
 
 Json read_state(const fs::path& checkpoint) {

@@ -13,13 +13,9 @@
 #include <vector>
 
 #include "files/descriptor.h"
+#include "model/checkpoints.h"
 
 namespace reckon {
-
-struct SavedStep {
-  std::int64_t step = 0;
-  std::filesystem::path folder;
-};
 
 class RunFolder {
  public:
@@ -52,9 +48,6 @@ class RunFolder {
   std::vector<std::filesystem::path> new_contents_, new_folders_;  // not there before; folders innermost first
   Descriptor lock_{-1};
 };
-
-// The checkpoints in the folder of a run, by step.
-std::vector<SavedStep> saved_steps(const std::filesystem::path& run);
 
 // The state of a checkpoint, once every file was found to be as it was written; else an Error says what is not.
 nlohmann::ordered_json read_state(const std::filesystem::path& checkpoint);

@@ -1,0 +1,16 @@
+// What a config.json says beyond the network that is read from it, a sentence each: another head, further layers,
+// quantized weights, parts that are left out.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "model/fields.h"
+
+namespace reckon {
+
+// `config` is the whole of it, `nest` the field that holds the language model, or null. Marks what it reads.
+std::vector<std::string> config_notes(const nlohmann::json& config, const char* nest, Fields& outer, Fields& network);
+
+}  // namespace reckon

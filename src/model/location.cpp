@@ -1,0 +1,161 @@
+#include "model/location.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <string_view>
+#include <vector>
+
+#include "model/checkpoints.h"
+#include "model/nearest.h"
+#include "model/presets.h"
+
+namespace reckon {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_weights_ending(std::string_view path) {
+  return path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json");
+}
+
+bool looks_like_path(const std::string& text) {
+  return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".safetensors") ||
+         text.ends_with(".gguf") || is_pickle(text);
+}
+
+bool is_preset(const std::string& name) {
+  const auto& all = presets();
+  return std::any_of(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name; });
+}
+
+enum class Content { config, weights, pickle, gguf, unknown };
+
+// By the ending of the name, or else by the first bytes.
+Content content_of(const fs::path& path) {
+  const std::string name = path.string();
+  if (has_weights_ending(name)) return Content::weights;
+  if (name.ends_with(".json")) return Content::config;
+  if (name.ends_with(".gguf")) return Content::gguf;
+  if (is_pickle(name)) return Content::pickle;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return Content::config;  // a pipe can be read only once
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Content::config;  // whose reader says why
+  std::array<char, 512> buffer{};
+  file.read(buffer.data(), buffer.size());
+  std::string_view start(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  if (start.starts_with("GGUF")) return Content::gguf;
+  // A safetensors file: the length of its header in 8 bytes, the last of which are zero, and the header in JSON.
+  if (start.size() > 8 && start.substr(5, 4) == std::string_view("\0\0\0{", 4)) return Content::weights;
+  // A zip of PyTorch's, or a bare pickle of protocol 2 or later.
+  if (start.starts_with("PK\x03\x04") || start.starts_with("\x80")) return Content::pickle;
+  if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);
+  const std::size_t first = start.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && start[first] == '{' ? Content::config : Content::unknown;
+}
+
+bool has_weights_inside(const fs::path& folder) {
+  std::error_code error;
+  fs::directory_iterator entries(folder, error);
+  return !error && std::any_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
+    return has_weights_ending(entry.path().string());
+  });
+}
+
+ModelLocation in_folder(const fs::path& folder, const std::string& given) {
+  std::error_code error;
+  ModelLocation found;
+  found.config = folder / "config.json";
+  found.where = found.config.string();
+  found.folder = folder.has_parent_path() ? folder : fs::path(".") / folder;
+  if (fs::exists(found.config, error)) {
+    if (has_weights_inside(folder)) found.weights = folder;
+    return found;
+  }
+  if (error) throw Error(fmt::format("{}: this folder cannot be read: {}", given, error.message()));
+  const std::vector<SavedStep> steps = saved_steps(folder);
+  if (!steps.empty()) {
+    const fs::path& newest = steps.back().folder;
+    found = in_folder(newest, newest.string());
+    found.note = fmt::format("the newest checkpoint of this run, {}, is taken", newest.filename().string());
+    return found;
+  }
+  const bool run = fs::exists(folder / "metrics.jsonl", error) || fs::exists(folder / "checkpoints", error);
+  throw Error(fmt::format("{}: this folder {}", given, run ? "of a run has no checkpoint yet" : "has no config.json"));
+}
+
+ModelLocation at_path(const std::string& given) {
+  const fs::path path(given);
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status)) throw Error(fmt::format("{}: there is no such file or folder", given));
+  if (fs::is_directory(status)) return in_folder(path, given);
+  ModelLocation found;
+  found.where = given;
+  found.config = path;
+  switch (content_of(path)) {
+    case Content::gguf:
+      throw Error(fmt::format("{}: GGUF files are not yet read; give the folder with the model's config.json", given));
+    case Content::pickle:
+      throw Error(
+          fmt::format("{}: this is a pickle, which can run code when it is read, and is refused; "
+                      "give a config.json or a .safetensors file",
+                      given));
+    case Content::unknown:
+      throw Error(
+          fmt::format("{}: neither JSON nor safetensors; expected a folder with a config.json, a config.json or a "
+                      ".safetensors file",
+                      given));
+    case Content::weights:
+      found.weights = path;
+      found.config = path.parent_path() / "config.json";
+      found.where = found.config.string();
+      if (!fs::exists(found.config, error))
+        throw Error(fmt::format("{}: there is no config.json beside this file to say what its tensors are for", given));
+      break;
+    case Content::config:
+      break;
+  }
+  if (fs::is_regular_file(status)) found.folder = path.has_parent_path() ? path.parent_path() : fs::path("./");
+  return found;
+}
+
+}  // namespace
+
+bool is_pickle(const std::string& path) {
+  for (const char* end : {".bin", ".pt", ".pth", ".ckpt", ".pkl"})
+    if (path.ends_with(end)) return true;
+  return false;
+}
+
+bool is_model_path(const std::string& name_or_path) {
+  if (name_or_path == "-" || looks_like_path(name_or_path)) return true;
+  std::error_code error;
+  return !is_preset(name_or_path) && fs::exists(name_or_path, error);
+}
+
+ModelLocation locate_model(const std::string& name_or_path) {
+  ModelLocation found;
+  if (name_or_path.empty()) throw UsageError("no model was named; expected a preset or a path");
+  if (name_or_path == "-") {
+    found.config = "/dev/stdin";
+    found.where = "standard input";
+    return found;
+  }
+  if (is_model_path(name_or_path)) return at_path(name_or_path);
+  if (!is_preset(name_or_path)) {
+    std::vector<std::string> names;
+    for (const Preset& preset : presets()) names.emplace_back(preset.name);
+    const std::string near = nearest(name_or_path, names);
+    throw UsageError(fmt::format("there is no preset \"{}\"{}; `reckon models` lists them", name_or_path.substr(0, 100),
+                                 near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
+  }
+  found.preset = found.where = name_or_path;
+  return found;
+}
+
+}  // namespace reckon

@@ -1,0 +1,36 @@
+// Where a model lies: what a text on the command line names.
+//
+// Standard input is "-". A path is a text with a slash, or with the ending of a model's file (.json, .safetensors,
+// .gguf, .bin, …). Any other text is the name of a preset if there is one of that name, and else a path if something
+// is there. So a folder called gpt2 does not hide the preset: ask for ./gpt2.
+//
+// A path may be a folder with a config.json; the folder of a training run, which stands for its newest checkpoint; a
+// .safetensors file or index with a config.json beside it; or a config.json. Files may have any name: what is in them
+// tells which they are.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace reckon {
+
+struct ModelLocation {
+  std::string preset;             // its name; empty for a path
+  std::filesystem::path config;   // the file of the description
+  std::filesystem::path weights;  // the file, index or folder that holds them; empty: there is a description only
+  // Where a tokenizer and further files may lie; empty: nowhere. It has a slash, and so is no tokenizer's name.
+  std::filesystem::path folder;
+  std::string where;  // what errors call the description
+  std::string note;   // of a run: which checkpoint it is
+};
+
+// An Error or UsageError says what is missing, or why a file is refused. PyTorch's own files are: they are pickles, and
+// reading a pickle can run any code that is in it.
+ModelLocation locate_model(const std::string& name_or_path);
+
+// Whether the text is a path (or standard input) by that rule.
+bool is_model_path(const std::string& name_or_path);
+
+bool is_pickle(const std::string& path);
+
+}  // namespace reckon
