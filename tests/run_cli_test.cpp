@@ -312,7 +312,7 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
        "mini-gpt attends to an encoder's output; only models without an encoder run"},
       {{"generate", "mini-gpt", "--random", "1", "--ids", "1", "--beams", "x"},
        2,
-       "--beams is 'x'; expected 1 to 1024"},
+       "--beams is 'x'; expected a whole number from 1 to 1,024, such as 12"},
       // 90,000 of its 126 layers: about 1 PiB
       {{"verify", "llama-3.1-405b", "--random", "1", "--layers", "90000"}, 1, "of memory"},
       {{"generate", tiny + "gpt2", "--ids", "1", "--temperature", "nan"}, 2, "temperature"},

@@ -329,7 +329,7 @@ TEST_F(TrainProgram, RefusesSettingsThatMakeNoSense) {
   expect_complaint(quick("run", {"--lr", "0"}), 2, "--lr is 0; expected a number above 0");
   expect_complaint(quick("run", {"--schedule", "step"}), 2, "expected one of: cosine linear constant wsd");
   expect_complaint(quick("run", {"--init", "zero"}), 2, "expected one of: gpt2 scaled");
-  expect_complaint(quick("run", {"--keep", "0"}), 2, "--keep is 0; expected 1");
+  expect_complaint(quick("run", {"--keep", "0"}), 2, "--keep is 0; expected a whole number from 1");
   expect_complaint({"train", "--resume", "--out", path("nothing")}, 2, "holds no checkpoint");
   expect_complaint({"train", "--resume"}, 2, "--resume needs --out");
   expect_complaint({"train", "gpt2", "--positions", "rope", "--out", path("x")}, 2,

@@ -49,7 +49,7 @@ void run(const CountOptions& asked) {
   view.by = by_of(asked.by);
   view.convention = convention_of(asked.convention);
   if (!asked.train_tokens.empty()) {
-    view.train_tokens = static_cast<double>(parse_size(asked.train_tokens, "--train-tokens", 1, Units::amounts));
+    view.train_tokens = static_cast<double>(parse_size(asked.train_tokens, "--train-tokens", {}, Units::amounts));
   }
   const Model loaded = read_model(asked.model);
   const ModelLocation location = locate_model(asked.model);

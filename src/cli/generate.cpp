@@ -212,8 +212,7 @@ void add_generate(CLI::App& program) {
                   "  reckon generate ./model \"Once upon a time\" --tokens 64\n"
                   "  reckon generate gpt2 --random 1 --ids 5 --tokens 32 --temperature 0\n"
                   "  reckon generate ./model --ids 1,15 --beams 4 --best 2\n"
-                  "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json",
-                  false);
+                  "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json");
   add_run(command, asked->run);
   CLI::Option& prompt = *command.add_option(
       "PROMPT", asked->prompt, "the text to continue; \"\": from the token that begins a text, where there is one");
@@ -224,30 +223,29 @@ void add_generate(CLI::App& program) {
       ->allow_extra_args(false);
   CLI::Option& tokens =
       *command.add_option("--tokens", g.tokens, "so many new tokens (128, or what the context has room for)");
-  expect_within(*tokens.type_name("N"), 1);
+  expect_size(*tokens.type_name("N"));
   command.add_option("--temperature", g.sampling.temperature, "0: the most likely token (1)")->type_name("X");
-  expect_within(
+  expect_size(
       *command.add_option("--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)")->type_name("K"),
-      0);
+      zero_or_more);
   command.add_option("--top-p", g.sampling.top_p, "draw from the fewest that have this probability together (1)")
       ->type_name("P");
   command.add_option("--min-p", g.sampling.min_p, "draw from what is so many times as likely as the best (0)")
       ->type_name("P");
   command.add_option("--repetition-penalty", g.sampling.repetition_penalty, "over 1: less of what was there (1)")
       ->type_name("X");
-  expect_within(
+  expect_whole(
       *command.add_option("--seed", g.sampling.seed, "the same seed draws the same tokens (0)")->type_name("N"), 0,
       std::numeric_limits<std::int64_t>::max());
-  expect_within(*command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N"), 1, 1024);
-  expect_within(*command.add_option("--best", g.best, "so many of its results (1)")->type_name("N"), 1, 1024);
+  expect_size(*command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N"), {1, 1024});
+  expect_size(*command.add_option("--best", g.best, "so many of its results (1)")->type_name("N"), {1, 1024});
   command.add_option("--length-penalty", g.length_penalty, "above 0 favours long ones (1)")->type_name("X");
   command.add_option("--stop-ids", asked->stop_ids, "each of these ends it; text ends at the model's own too")
       ->type_name("1,2");
   command.add_flag("--ignore-eos", asked->ignore_eos, "go on behind the model's own end of text");
-  expect_within(
-      *command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")
-           ->type_name("N"),
-      0, 100);
+  expect_size(*command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")
+                   ->type_name("N"),
+              {0, 100});
   add_context(command, asked->context);
   command.add_flag("--window", g.window, "slide over a text that is longer than the context");
   command

@@ -45,8 +45,7 @@ void add_logits(CLI::App& program) {
   const auto asked = std::make_shared<LogitsOptions>();
   CLI::App& command = add_command(program, "logits", "the logits of every position of a sequence of ids",
                                   "  reckon logits ./model --ids 1,15,27 --format json\n"
-                                  "  reckon logits mini-gpt --random 1 --ids 1,2,3",
-                                  false);
+                                  "  reckon logits mini-gpt --random 1 --ids 1,2,3");
   add_run(command, asked->run);
   command.add_option("--ids", asked->ids, "the tokens, as ids")->type_name("1,2,3")->required();
   add_context(command, asked->context);

@@ -20,8 +20,8 @@ namespace reckon::cli {
 namespace {
 
 constexpr const char* sizes_help =
-    "Sizes are written 512, 16k, 4M, 2B, 15T: k is 1,024 and M 1,024² (10³ and 10⁶ for an amount of\n"
-    "training data), B is 10⁹ and T 10¹².";
+    "Sizes are written 512, 16k, 4M, 2B, 15T: k is 1,024 and M 1,024² (10³ and 10⁶ for steps and for an\n"
+    "amount of training data), B is 10⁹ and T 10¹².";
 
 constexpr bool of_model = true, of_workload = false;
 
@@ -29,29 +29,31 @@ struct SizeOption {
   const char* flag;
   const char* help;
   bool model;
-  std::int64_t least;
+  Bounds bounds;
   void (*set)(Setting&, std::int64_t);
 };
 
+constexpr Bounds any_size{1, largest_size}, or_none{0, largest_size}, any_amount{1, largest_workload};
+
 // clang-format off
 constexpr std::array<SizeOption, n_sizes> size_options{{
-    {"--layers", "blocks in the stack; its own pattern is repeated", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.layers = n; }},
-    {"--d-model", "width of the residual stream", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.d_model = n; }},
-    {"--heads", "query heads", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.heads = n; }},
-    {"--kv-heads", "key/value heads", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.kv_heads = n; }},
-    {"--d-head", "width of a head", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.d_head = n; }},
-    {"--d-ff", "width of dense feed-forwards; match: the parameters of a plain one with 4·d", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.d_ff = n; }},
-    {"--d-expert", "width of a routed expert", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.d_expert = n; }},
-    {"--d-shared", "width of the shared expert (of all shared ones together)", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.d_shared = n; }},
-    {"--vocab", "tokens in the vocabulary", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.vocab = n; }},
-    {"--context", "longest sequence; also the tokens, unless they are given", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.context = n; }},
-    {"--window", "keys that a query sees in sliding layers; 0: all", of_model, 0, [](Setting& s, std::int64_t n) { s.changes.window = n; }},
-    {"--experts", "experts of a mixture; a dense feed-forward becomes each of them", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.experts = n; }},
-    {"--active-experts", "experts that a token takes", of_model, 1, [](Setting& s, std::int64_t n) { s.changes.active_experts = n; }},
-    {"--batch", "sequences at once (1)", of_workload, 1, [](Setting& s, std::int64_t n) { s.workload.batch = n; }},
-    {"--tokens", "new tokens per sequence (the context; 1 when decoding)", of_workload, 1, [](Setting& s, std::int64_t n) { s.workload.tokens = n; }},
-    {"--past", "tokens already in the cache (none; context − tokens when decoding)", of_workload, 0, [](Setting& s, std::int64_t n) { s.workload.past = n; }},
-    {"--encoder-tokens", "what cross-attention attends to (as many as --tokens)", of_workload, 1, [](Setting& s, std::int64_t n) { s.workload.encoder_tokens = n; }},
+    {"--layers", "blocks in the stack; its own pattern is repeated", of_model, {1, most_layers}, [](Setting& s, std::int64_t n) { s.changes.layers = n; }},
+    {"--d-model", "width of the residual stream", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_model = n; }},
+    {"--heads", "query heads", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.heads = n; }},
+    {"--kv-heads", "key/value heads", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.kv_heads = n; }},
+    {"--d-head", "width of a head", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_head = n; }},
+    {"--d-ff", "width of dense feed-forwards; match: the parameters of a plain one with 4·d", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_ff = n; }},
+    {"--d-expert", "width of a routed expert", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_expert = n; }},
+    {"--d-shared", "width of the shared expert (of all shared ones together)", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_shared = n; }},
+    {"--vocab", "tokens in the vocabulary", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.vocab = n; }},
+    {"--context", "longest sequence; also the tokens, unless they are given", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.context = n; }},
+    {"--window", "keys that a query sees in sliding layers; 0: all", of_model, or_none, [](Setting& s, std::int64_t n) { s.changes.window = n; }},
+    {"--experts", "experts of a mixture; a dense feed-forward becomes each of them", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.experts = n; }},
+    {"--active-experts", "experts that a token takes", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.active_experts = n; }},
+    {"--batch", "sequences at once (1)", of_workload, any_amount, [](Setting& s, std::int64_t n) { s.workload.batch = n; }},
+    {"--tokens", "new tokens per sequence (the context; 1 when decoding)", of_workload, any_amount, [](Setting& s, std::int64_t n) { s.workload.tokens = n; }},
+    {"--past", "tokens already in the cache (none; context − tokens when decoding)", of_workload, {0, largest_workload}, [](Setting& s, std::int64_t n) { s.workload.past = n; }},
+    {"--encoder-tokens", "what cross-attention attends to (as many as --tokens)", of_workload, any_amount, [](Setting& s, std::int64_t n) { s.workload.encoder_tokens = n; }},
 }};
 
 struct WordOption {
@@ -198,7 +200,7 @@ Setting read_options(const Options& options) {
       throw UsageError(fmt::format("{} is the range {}; expected one number here (`reckon sweep` takes one range)",
                                    option.flag, quote(text)));
     }
-    option.set(setting, parse_size(text, option.flag, option.least));
+    option.set(setting, parse_size(text, option.flag, option.bounds));
   }
   if (options.cross_attention) setting.changes.cross_attention = true;
   set_precision(setting.workload, options.precision);
@@ -217,7 +219,7 @@ Swept take_range(Options& options, std::int64_t steps) {
   }
   if (found == n_sizes) throw UsageError("no option is a range; expected one, such as --context 1k..1M");
   const SizeOption& option = size_options[found];
-  Swept swept{found, option.flag, parse_range(options.sizes[found], option.flag, option.least, steps)};
+  Swept swept{found, option.flag, parse_range(options.sizes[found], option.flag, option.bounds, steps)};
   options.sizes[found].clear();
   return swept;
 }

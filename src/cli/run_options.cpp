@@ -71,20 +71,18 @@ void add_run(CLI::App& command, RunOptions& options) {
 CLI::Option& add_threads(CLI::App& command, int& threads) {
   CLI::Option& option =
       *command.add_option("--threads", threads, "threads; the results do not depend on it (all)")->type_name("N");
-  expect_within(option, 1, 1024);
+  expect_whole(option, 1, 1024);
   return option;
 }
 
 void add_context(CLI::App& command, std::int64_t& context) {
-  expect_within(
-      *command
-           .add_option("--context", context,
-                       "the longest sequence; more than the model's where positions are computed (the model's)")
-           ->type_name("N"),
-      1);
+  expect_size(*command
+                   .add_option("--context", context,
+                               "the longest sequence; more than the model's where positions are computed (the model's)")
+                   ->type_name("N"));
 }
 
-void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most) {
+void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most) {
   const auto check = [name = option.get_name(), least, most](const std::string& text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -94,6 +92,14 @@ void expect_within(CLI::Option& option, std::int64_t least, std::int64_t most) {
         fmt::format("{} is {}; expected {} to {}", name, error == std::errc() ? text : quote(text), least, most));
   };
   option.check(CLI::Validator(check, ""));  // without a description, which the help would show
+}
+
+void expect_size(CLI::Option& option, Bounds bounds, Units units) {
+  const auto in_digits = [name = option.get_name(), bounds, units](std::string& text) {
+    text = std::to_string(parse_size(text, name, bounds, units));
+    return std::string();
+  };
+  option.transform(CLI::Validator(in_digits, ""));
 }
 
 Loaded load(const RunOptions& options) {

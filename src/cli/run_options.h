@@ -36,9 +36,13 @@ CLI::Option& add_threads(CLI::App& command, int& threads);   // --threads; left 
 void add_context(CLI::App& command, std::int64_t& context);  // --context; left out, it stays 0
 Loaded load(const RunOptions& options);
 
-// A whole number from `least` to `most`, or UsageError says what was expected.
-void expect_within(CLI::Option& option, std::int64_t least,
-                   std::int64_t most = std::numeric_limits<std::int32_t>::max());
+// A whole number from `least` to `most`, in digits, or UsageError says what was expected.
+void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most);
+
+// A size or an amount: 512, 16k.
+inline constexpr Bounds above_zero{1, std::numeric_limits<std::int32_t>::max()};
+inline constexpr Bounds zero_or_more{0, std::numeric_limits<std::int32_t>::max()};
+void expect_size(CLI::Option& option, Bounds bounds = above_zero, Units units = Units::lengths);
 
 // "1,2,3" or "1 2 3": ids of tokens, given with this option.
 std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option = "--ids");

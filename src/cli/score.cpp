@@ -93,16 +93,14 @@ void add_score(CLI::App& program) {
                                   "  reckon score ./model book.txt\n"
                                   "  reckon score ./model book.txt --context 512 --stride 256 --format json\n"
                                   "  reckon score gpt2 --random 1 - < book.txt\n"
-                                  "  reckon score ./model --ids 1,15,27,8",
-                                  false);
+                                  "  reckon score ./model --ids 1,15,27,8");
   add_run(command, asked->run);
   command.add_option("FILE", asked->file, "the text (-: standard input)")->type_name("");
   add_tokenizer_option(command, asked->tokenizer);
   command.add_option("--ids", asked->ids, "the text as ids")->type_name("1,2,3");
   command.add_option("--ids-file", asked->ids_file, "a file of ids, separated by commas or spaces")->type_name("FILE");
   add_context(command, asked->context);
-  expect_within(
-      *command.add_option("--stride", asked->stride, "how far the window slides (half of it)")->type_name("N"), 1);
+  expect_size(*command.add_option("--stride", asked->stride, "how far the window slides (half of it)")->type_name("N"));
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });
 }

@@ -1,12 +1,15 @@
 #include "cli/sizes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <reckon/error.h>
 
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <vector>
 
+#include "files/numbers.h"
 #include "files/quote.h"
 
 namespace reckon::cli {
@@ -78,23 +81,28 @@ std::optional<std::int64_t> read_size(std::string_view text, Units units) {
 
 }  // namespace
 
-std::int64_t parse_size(const std::string& text, const std::string& option, std::int64_t least, Units units) {
+std::int64_t parse_size(const std::string& text, const std::string& option, Bounds bounds, Units units) {
   const std::optional<std::int64_t> value = read_size(text, units);
-  if (!value || *value < least) {
-    throw UsageError(fmt::format("{} is {}; expected a whole number from {} to 2^63, such as 12, 16k or {}", option,
-                                 quote(text), least, units == Units::lengths ? "4M" : "300B"));
+  if (value && *value >= bounds.least && *value <= bounds.most) return *value;
+  std::vector<std::string> examples;
+  for (const char* example : {"12", "16k", units == Units::lengths ? "4M" : "300B"}) {
+    const std::int64_t size = *read_size(example, units);
+    if (size >= bounds.least && size <= bounds.most) examples.emplace_back(example);
   }
-  return *value;
+  const bool limited = bounds.most < std::numeric_limits<std::int64_t>::max();
+  throw UsageError(fmt::format("{} is {}; expected a whole number from {} to {}{}", option, value ? text : quote(text),
+                               bounds.least, limited ? grouped(bounds.most) : "2^63",
+                               examples.empty() ? "" : fmt::format(", such as {}", fmt::join(examples, " or "))));
 }
 
 bool is_range(const std::string& text) { return text.find("..") != std::string::npos; }
 
-SizeRange parse_range(const std::string& text, const std::string& option, std::int64_t least, std::int64_t steps) {
+SizeRange parse_range(const std::string& text, const std::string& option, Bounds bounds, std::int64_t steps) {
   const std::size_t dots = text.find("..");
   const std::size_t colon = text.find(':', dots);
-  const std::int64_t first = parse_size(text.substr(0, dots), "the start of " + option, least);
+  const std::int64_t first = parse_size(text.substr(0, dots), "the start of " + option, bounds);
   const std::size_t end = std::min(colon, text.size());
-  const std::int64_t last = parse_size(text.substr(dots + 2, end - dots - 2), "the end of " + option, least);
+  const std::int64_t last = parse_size(text.substr(dots + 2, end - dots - 2), "the end of " + option, bounds);
   if (last < first) throw UsageError(fmt::format("{} is {}; expected a range that goes up", option, quote(text)));
   SizeRange range;
   if (colon != std::string::npos) {

@@ -26,16 +26,16 @@ class TrainOptions {
     add("tokens", s.tokens, "a token file, instead of text", "FILE");
     add("tokenizer", s.tokenizer, "its name, file or folder; train:N: made from the text (train:V)", tokenizer_type);
     add("validation", s.validation, "share of the data that is held out (0.1)", "X");
-    expect_within(*add("seed", s.seed, "of the weights, the order of the data and dropout (0)", "N"), 0,
-                  std::numeric_limits<std::int64_t>::max());
+    expect_whole(*add("seed", s.seed, "of the weights, the order of the data and dropout (0)", "N"), 0,
+                 std::numeric_limits<std::int64_t>::max());
     group("Training");
-    count("steps", s.schedule.steps, "updates of the weights (1000)");
-    count("batch", s.batch, "sequences of a micro-step (8)");
-    count("accumulate", s.accumulate, "micro-steps of a step (1)");
+    steps("steps", s.schedule.steps, "updates of the weights (1000)", above_zero);
+    expect_size(*add("batch", s.batch, "sequences of a micro-step (8)", "N"));
+    expect_size(*add("accumulate", s.accumulate, "micro-steps of a step (1)", "N"));
     add("schedule", word_, "of the learning rate, after the warm-up (cosine)", "cosine|linear|constant|wsd");
     add("lr", s.schedule.peak, "highest learning rate (1e-3)", "X");
     add("min_lr", s.schedule.least, "the last one (a tenth of --lr)", "X");
-    count("warmup", s.schedule.warmup, "steps in which it rises (a tenth of --steps, at most 100)", 0);
+    steps("warmup", s.schedule.warmup, "steps in which it rises (a tenth of --steps, at most 100)");
     add("decay_share", s.schedule.decay_share, "share of the steps in which wsd falls (0.2)", "X");
     add("beta1", s.beta1, "AdamW's (0.9)", "X");
     add("beta2", s.beta2, "AdamW's (0.95)", "X");
@@ -54,14 +54,14 @@ class TrainOptions {
     command_
         .add_flag("--fall-back", asked_.fall_back, "with --resume: from an older checkpoint where the last is broken")
         ->group(group_);
-    count("save_every", s.save_every, "steps between checkpoints (a tenth of --steps)", 0);
-    count("keep", s.keep, "checkpoints to keep besides the best (3)");
-    count("eval_every", s.eval_every, "steps between evaluations of what is held out (a tenth of --steps)", 0);
-    count("eval_windows", s.eval_windows,
-          "so much of it each time, and all of it at the end; 0: always all (32 batches)", 0);
+    steps("save_every", s.save_every, "steps between checkpoints (a tenth of --steps)");
+    steps("keep", s.keep, "checkpoints to keep besides the best (3)", above_zero);
+    steps("eval_every", s.eval_every, "steps between evaluations of what is held out (a tenth of --steps)");
+    steps("eval_windows", s.eval_windows,
+          "so much of it each time, and all of it at the end; 0: always all (32 batches)");
     add("sample", s.sample, "prompt of the text that is generated at the end", "TEXT");
-    count("sample_every", s.sample_every, "steps between samples; 0: at the end (0)", 0);
-    count("layers_every", s.layers_every, "steps between norms of each layer in the metrics (a 100th of --steps)", 0);
+    steps("sample_every", s.sample_every, "steps between samples; 0: at the end (0)");
+    steps("layers_every", s.layers_every, "steps between norms of each layer in the metrics (a 100th of --steps)");
     command_.add_option("--report", asked_.report, "a page in HTML at the end, as `reckon report` makes it")
         ->type_name("FILE")
         ->group(group_);
@@ -84,8 +84,9 @@ class TrainOptions {
     return option;
   }
 
-  void count(const std::string& key, std::int64_t& value, const std::string& help, std::int64_t least = 1) {
-    expect_within(*add(key, value, help, "N"), least);
+  // A number of steps, or something like it: 10k is 10,000.
+  void steps(const std::string& key, std::int64_t& value, const std::string& help, Bounds bounds = zero_or_more) {
+    expect_size(*add(key, value, help, "N"), bounds, Units::amounts);
   }
 
   CLI::App& command_;

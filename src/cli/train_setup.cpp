@@ -16,6 +16,7 @@
 #include "model/changed_config.h"
 #include "model/load.h"
 #include "model/read.h"
+#include "model/validate.h"
 #include "report/progress.h"
 #include "run/inputs.h"
 #include "text/load.h"
@@ -122,7 +123,8 @@ TrainedTokenizer make_tokenizer(const Settings& settings, std::int64_t tokens, i
 std::string tokenizer_text(const Settings& settings, int threads) {
   constexpr std::string_view train = "train:";
   if (!settings.tokenizer.starts_with(train)) return write_tokenizer_json(read_tokenizer(settings.tokenizer));
-  const std::int64_t tokens = parse_size(settings.tokenizer.substr(train.size()), "--tokenizer train:N", 257);
+  const std::int64_t tokens =
+      parse_size(settings.tokenizer.substr(train.size()), "--tokenizer train:N", {257, largest_size});
   return write_tokenizer_json(make_tokenizer(settings, tokens, threads).spec);
 }
 

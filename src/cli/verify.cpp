@@ -23,8 +23,8 @@ struct VerifyCommand {
 void run(const VerifyCommand& asked) {
   VerifyOptions options;
   options.threads = asked.run.threads;
-  if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", 1, Units::lengths);
-  if (!asked.batch.empty()) options.batch = parse_size(asked.batch, "--batch", 1, Units::lengths);
+  if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", above_zero);
+  if (!asked.batch.empty()) options.batch = parse_size(asked.batch, "--batch", above_zero);
   check_output(asked.output);
   Loaded loaded = load(asked.run);
   const Model model = loaded.model;

@@ -187,7 +187,6 @@ Workload workload_of(Phase phase) {
 }
 
 Workload resolve(const Model& model, Workload w) {
-  constexpr std::int64_t largest = std::int64_t{1} << 40;
   if (w.tokens == 0) w.tokens = w.phase == Phase::decode ? 1 : model.context;
   if (w.past < 0) w.past = w.phase == Phase::decode ? std::max<std::int64_t>(model.context - w.tokens, 0) : 0;
   const bool crossed = has_cross_attention(model);
@@ -197,7 +196,7 @@ Workload resolve(const Model& model, Workload w) {
   }
   if (w.encoder_tokens == 0 && crossed) w.encoder_tokens = w.phase == Phase::decode ? model.context : w.tokens;
   const auto sensible = [&](std::int64_t value, const std::string& field, std::int64_t least = 1) {
-    if (value < least || value > largest) {
+    if (value < least || value > largest_workload) {
       throw UsageError("`" + field + "` is " + std::to_string(value) + "; expected " + std::to_string(least) +
                        " to 2^40");
     }

@@ -11,6 +11,9 @@
 
 namespace reckon {
 
+// The most sequences, tokens of one, and tokens before them.
+inline constexpr std::int64_t largest_workload = std::int64_t{1} << 40;
+
 // The workload with its open choices filled in for this model; throws UsageError where it makes no sense.
 Workload resolve(const Model& model, Workload workload);
 
