@@ -263,7 +263,8 @@ Program forward(const Model& model, const Workload& asked) {
     const Symbol symbol = first_attention.latent                ? Symbol::d_rope
                           : rope.dims == first_attention.d_head ? Symbol::d_head
                                                                 : Symbol::none;
-    const Shape shape{workload.past + workload.tokens, {rope.dims, symbol}};
+    const Dim rows = workload.past == 0 ? n.tokens : Dim(workload.past + workload.tokens);
+    const Shape shape{rows, {rope.dims, symbol}};
     n.rope_tables.push_back({rope, b.tensor(TensorKind::constant, Piece::table, shape, DType::float32)});
   }
   if (has_cross_attention(model)) {
