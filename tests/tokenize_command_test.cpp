@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,17 @@ TEST_F(ProgramTest, NamesOnlyTokenizersThatCanBeHad) {
                      std::string("there is no tokenizer '") + name +
                          "'; expected bytes, one of the names gpt2 cl100k_base o200k_base, a file or a folder");
   }
+}
+
+TEST_F(ProgramTest, SaysThatHomeIsNotSetWhereVocabulariesAreLookedForThere) {
+  std::map<std::string, std::string> before;
+  for (const char* name : {"HOME", "XDG_DATA_HOME", "RECKON_DATA"}) {
+    if (const char* value = std::getenv(name)) before[name] = value;
+    ::unsetenv(name);
+  }
+  expect_complaint({"tokenize", "--tokenizer", "gpt2", "a"}, 1, "HOME is not set");
+  EXPECT_EQ(run({"tokenize", "--tokenizer", "bytes", "a"}).out, "97\n");
+  for (const auto& [name, value] : before) ::setenv(name.c_str(), value.c_str(), 1);
 }
 
 TEST_F(ProgramTest, TokenizeSaysWhatIsWrong) {

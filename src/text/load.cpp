@@ -53,7 +53,12 @@ fs::path data_folder() {
   };
   if (fs::path folder = variable("RECKON_DATA"); !folder.empty()) return folder;
   if (const fs::path folder = variable("XDG_DATA_HOME"); !folder.empty()) return folder / "reckon";
-  return variable("HOME") / ".local" / "share" / "reckon";
+  const fs::path home = variable("HOME");
+  if (home.empty()) {
+    throw Error(
+        "HOME is not set, so there is no folder to look for vocabularies in; set it, or RECKON_DATA to the folder");
+  }
+  return home / ".local" / "share" / "reckon";
 }
 
 TokenizerSpec read_tokenizer(const std::string& name) {

@@ -21,7 +21,7 @@ Tokenizer load_tokenizer(const std::string& name_or_path);
 TokenizerSpec read_tokenizer(const std::string& name_or_path);
 
 // $RECKON_DATA; else reckon under $XDG_DATA_HOME, which is ~/.local/share unless set. scripts/fetch-tokenizers fills
-// it.
+// it. An Error where HOME is wanted and not set.
 std::filesystem::path data_folder();
 
 }  // namespace reckon
