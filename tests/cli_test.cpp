@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -446,6 +448,66 @@ TEST_F(ProgramTest, CsvIsARectangleOfPlainNumbers) {
   ASSERT_EQ(lines.size(), 3u);
   // two blocks of 7,087,872 and 39,385,344 around them
   EXPECT_TRUE(lines[1].starts_with("2,53561088,")) << lines[1];
+}
+
+// A line of CSV without quoted commas.
+std::vector<std::string> fields_of(std::string line) {
+  if (line.ends_with('\r')) line.pop_back();
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (c == ',' && !quoted) {
+      fields.emplace_back();
+    } else if (c != '"') {
+      fields.back() += c;
+    }
+  }
+  return fields;
+}
+
+TEST_F(ProgramTest, CountAndCompareAreTidyAsCsv) {
+  using Fields = std::vector<std::string>;
+  const auto check = [&](const std::vector<std::string>& arguments, const Fields& head) {
+    SCOPED_TRACE(arguments[1]);
+    const std::vector<std::string> lines = lines_of(run(arguments).out);
+    EXPECT_EQ(fields_of(lines.at(0)), head);
+    std::set<Fields> seen;
+    std::map<std::string, std::string> units;
+    std::map<std::string, std::map<std::string, double>> sums;  // by model and quantity
+    for (std::size_t i = 1; i < lines.size(); ++i) {
+      Fields fields = fields_of(lines[i]);
+      EXPECT_EQ(fields.size(), head.size()) << lines[i];
+      const std::string model = head.size() == 5 ? fields[0] : "";
+      if (head.size() == 5) fields.erase(fields.begin());
+      EXPECT_TRUE(seen.insert({model, fields[0], fields[1]}).second) << "twice: " << lines[i];
+      EXPECT_FALSE(fields[0].empty()) << lines[i];
+      EXPECT_FALSE(fields[3].empty()) << lines[i];
+      std::size_t end = 0;
+      sums[model][fields[1]] += std::stod(fields[2], &end);
+      EXPECT_EQ(end, fields[2].size()) << "no plain number: " << lines[i];
+    }
+    return sums;
+  };
+  const Fields head{"component", "quantity", "value", "unit"},
+      with_model{"model", "component", "quantity", "value", "unit"};
+  for (const char* name : {"gpt2", "gpt-oss-20b", "deepseek-v3"}) {
+    for (const char* by : {"component", "layer", "tensor", "op"}) {
+      auto sums = check({"count", name, "--format", "csv", "--by", by}, head)[""];
+      EXPECT_EQ(sums.at("parameters"), sums.at("all parameters")) << by;  // no subtotals among the parts
+      EXPECT_DOUBLE_EQ(sums.at("matmul FLOPs"), sums.at("all matmul FLOPs")) << by;
+      EXPECT_DOUBLE_EQ(sums.at("element-wise FLOPs"), sums.at("all element-wise FLOPs")) << by;
+    }
+  }
+  auto train = check({"count", "gpt2", "--format", "csv", "--phase", "train", "--convention", "palm"}, head)[""];
+  EXPECT_EQ(train.at("training state"), 16.0 * 124439808);
+  EXPECT_DOUBLE_EQ(train.at("matmul FLOPs of a stage"), train.at("all matmul FLOPs"));
+  auto compared = check({"compare", "gpt2", "gpt2", "mixtral-8x7b", "--format", "csv"}, with_model);
+  EXPECT_EQ(compared.size(), 3u);
+  EXPECT_EQ(compared.at("gpt2").at("parameters"), 124439808);
+  EXPECT_EQ(compared.at("gpt2 (2)").at("KV cache of a token"), 12 * 2 * 768 * 2);
+  EXPECT_EQ(compared.at("mixtral-8x7b").at("n_experts"), 8);
+  check({"count", project_folder() + "/tests/data/tiny/gpt2", "--format", "csv"}, head);
 }
 
 TEST_F(ProgramTest, ExitsWithTwoAndASentenceOnWrongUse) {

@@ -8,6 +8,7 @@
 
 #include "files/numbers.h"
 #include "report/describe.h"
+#include "report/figures.h"
 #include "report/memory.h"
 
 namespace reckon {
@@ -230,6 +231,10 @@ Document compare_document(const std::vector<Compared>& compared, const std::stri
   document.json = {{"schema", "reckon.compare/1"}, {"models", std::move(models)}};
   document.json["parameters"] = quantity_json(parameters);
   document.json["flops"] = quantity_json(matmul);
+  std::vector<std::vector<Figure>> figures;
+  for (const Compared& one : compared)
+    figures.push_back(model_figures(one.model, one.ledger, By::component, one.cache));
+  document.csv.push_back(figures_table(labels(compared), figures));
   document.parts.emplace_back(Heading{title});
   if (!note.empty()) document.parts.emplace_back(Paragraph{note});
   document.parts.emplace_back(shape_table(compared));

@@ -7,6 +7,7 @@
 
 #include "files/numbers.h"
 #include "report/describe.h"
+#include "report/figures.h"
 #include "report/memory.h"
 
 namespace reckon {
@@ -286,6 +287,12 @@ Document count_document(const Model& model, const Ledger& ledger, const CountVie
   parts.emplace_back(traffic_table(ledger));
   parts.emplace_back(rules_table(rules));
   parts.emplace_back(symbols_table(ledger));
+  std::vector<Figure> figures = model_figures(model, ledger, view.by, cache);
+  const auto append = [&](const std::vector<Figure>& more) { figures.insert(figures.end(), more.begin(), more.end()); };
+  append(rule_figures(rules));
+  if (view.convention != Convention::exact) append(rule_figures({convention_flops(view.convention, model, ledger)}));
+  if (view.file) append(file_figures(*view.file));
+  document.csv.push_back(figures_table(figures));
   document.json = count_json(model, ledger, view, rules, cache);
   return document;
 }
