@@ -37,7 +37,7 @@ TEST_F(ProgramTest, SaysTheOptionForEachFieldThatTheLibraryNames) {
     EXPECT_EQ(ran.code, 2) << ran.err;
     return ran.err;
   };
-  EXPECT_EQ(complaint({"count", "deepseek-v3", "--kv-heads", "4"}),
+  EXPECT_EQ(complaint({"count", "deepseek-v2", "--kv-heads", "4"}),
             "reckon: --kv-heads cannot be changed in latent attention: keys and values come from one latent\n");
   EXPECT_EQ(complaint({"count", "gpt2", "--experts", "8"}),
             "reckon: a dense model becomes a mixture with both --experts and --active-experts\n");

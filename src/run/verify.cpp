@@ -45,7 +45,7 @@ Count weight_bytes(const Model& model, const Weights& weights) {
   one.tokens = 1;
   Program program = expand(forward(model, one));
   weights.set_types(program);
-  std::int64_t sum = 0;
+  Count sum;
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind == TensorKind::parameter) sum += bytes(tensor);
   }
