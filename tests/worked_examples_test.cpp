@@ -310,6 +310,20 @@ TEST(WorkedRules, RowsReallyCrossAtTheCrossover) {
   }
 }
 
+// mini-gpt has 2 layers and H·dₕ = 64: scores and mixing are 4·2·64 FLOPs a pair.
+TEST(WorkedRules, PairsPastSixtyFourBitsAreCountedExactly) {
+  const Model model = load_model("mini-gpt");
+  Workload workload;
+  workload.tokens = std::int64_t{1} << 33;
+  const Ledger full = count(model, workload);
+  workload.causal = Causal::exact;
+  const Ledger exact = count(model, workload);
+  const Count t = workload.tokens;
+  EXPECT_EQ(pairwise_flops(full), t * t * (4 * 2 * 64));
+  EXPECT_EQ(pairwise_flops(exact), t * (t + 1) / 2 * (4 * 2 * 64));
+  EXPECT_EQ(full.matmul_exact, exact.total().matmul);
+}
+
 TEST(WorkedRules, DoublingALongContextQuadruplesScoresAndMixing) {
   Changes changes;
   changes.context = 65536;

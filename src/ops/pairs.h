@@ -16,6 +16,6 @@ struct AttentionMask {
 Formula times_pairs(Term product, const Program& program, const AttentionMask& mask, const Shape& scores);
 
 // Σ over queries i = 1…T of min(S − T + i, window).
-std::int64_t visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t window);
+Count visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t window);
 
 }  // namespace reckon
