@@ -110,7 +110,7 @@ void add_bytes(Figures& out, const Ledger& ledger, const std::optional<CacheCost
     out.whole(fmt::format("weights in {}", dtype_name(type)), weight_bytes(ledger, type), "bytes");
   if (cache) {
     out.whole("KV cache of a token", cache->first_token, "bytes");
-    out.whole("KV cache of a token, windows full", cache->last_token, "bytes");
+    out.whole("KV cache of a token once windows are full", cache->last_token, "bytes");
     out.whole("KV cache", cache->total, "bytes");
   }
   if (ledger.workload.phase == Phase::train) {
