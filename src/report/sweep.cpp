@@ -62,20 +62,27 @@ std::vector<Figure> figures_of(const Sweep& sweep) {
   };
   const bool sparse = std::any_of(sweep.points.begin(), sweep.points.end(),
                                   [](const SweepPoint& p) { return p.parameters.active != p.parameters.total; });
-  add("parameters", true, [](const SweepPoint& p) { return count_cell(p.parameters.total); });
-  add("active", sparse, [](const SweepPoint& p) { return count_cell(p.parameters.active); });
-  add("active outside embeddings", false,
-      [](const SweepPoint& p) { return count_cell(p.parameters.active_non_embedding); });
-  add("matmul FLOPs", true, [](const SweepPoint& p) { return count_cell(p.work.matmul); });
-  figures.push_back(
-      {"growth", true, [](const SweepPoint& p, double before) { return factor_cell(real(p.work.matmul), before); }});
   const bool full = sweep.workload.causal == Causal::full;
   const bool both =
       std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& p) { return !p.mostly_visible; });
-  add(full ? "exact FLOPs" : "headline FLOPs", both, [full](const SweepPoint& p) {
-    const Count other = full ? p.matmul_exact : p.matmul_full;
-    return Cell(flops(real(other)), to_string(other));
-  });
+  // Where there are two figures in place of one, both are short, so that the table fits; CSV has their digits.
+  const auto parameters = [sparse](Count ParameterTotals::*figure) {
+    return [sparse, figure](const SweepPoint& p) {
+      const Count value = p.parameters.*figure;
+      return sparse ? Cell(compact(real(value)), to_string(value)) : count_cell(value);
+    };
+  };
+  const auto flops_cell = [](Count value) { return Cell(flops(real(value)), to_string(value)); };
+  add("parameters", true, parameters(&ParameterTotals::total));
+  add("active", sparse, parameters(&ParameterTotals::active));
+  add("active outside embeddings", false,
+      [](const SweepPoint& p) { return count_cell(p.parameters.active_non_embedding); });
+  add("matmul FLOPs", true,
+      [both, flops_cell](const SweepPoint& p) { return both ? flops_cell(p.work.matmul) : count_cell(p.work.matmul); });
+  figures.push_back(
+      {"growth", true, [](const SweepPoint& p, double before) { return factor_cell(real(p.work.matmul), before); }});
+  add(full ? "exact FLOPs" : "headline FLOPs", both,
+      [full, flops_cell](const SweepPoint& p) { return flops_cell(full ? p.matmul_exact : p.matmul_full); });
   add("scores, mixing", true, share(&MatmulParts::scores_and_mixing));
   add("feed-forward", !sparse && !both, share(&MatmulParts::feed_forward));
   add("projections", false, share(&MatmulParts::projections));
