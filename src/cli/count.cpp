@@ -1,4 +1,4 @@
-// reckon count: parameters, FLOPs and weight bytes of one model.
+// reckon count: parameters, FLOPs and bytes of one model.
 #include <fmt/format.h>
 #include <reckon/reckon.h>
 
@@ -64,13 +64,15 @@ void run(const CountOptions& asked) {
 
 void add_count(CLI::App& program) {
   const auto asked = std::make_shared<CountOptions>();
-  CLI::App& command = add_command(program, "count", "where every parameter, FLOP and weight byte of a model goes",
-                                  "  reckon count gpt2\n"
-                                  "  reckon count llama-3.1-405b --phase train --batch 16 --tokens 8k\n"
-                                  "  reckon count gpt2-xl --ffn swiglu --d-ff match --positions rope --tied no\n"
-                                  "  reckon count mixtral-8x7b --phase decode --past 4k --by layer\n"
-                                  "  reckon count gpt3-175b --convention palm --train-tokens 300B\n"
-                                  "  reckon count ./folder-with-config-and-weights --format json");
+  CLI::App& command =
+      add_command(program, "count", "where every parameter, FLOP and byte of a model goes",
+                  "  reckon count gpt2\n"
+                  "  reckon count llama-3.1-405b --phase train --batch 16 --tokens 8k\n"
+                  "  reckon count gpt2-xl --ffn swiglu --d-ff match --positions rope --tied no\n"
+                  "  reckon count mixtral-8x7b --phase decode --past 4k --by layer\n"
+                  "  reckon count deepseek-v3 --d-expert 1k --phase decode --batch 64 --precision float32\n"
+                  "  reckon count gpt3-175b --convention palm --train-tokens 300B\n"
+                  "  reckon count ./folder-with-config-and-weights --format json");
   add_model(command, asked->model);
   command.add_option("--by", asked->by, "what a row stands for (component)")->type_name("component|layer|tensor|op");
   command.add_option("--convention", asked->convention, "also count as a publication does (exact)")
