@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +13,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "paths.h"
@@ -419,6 +422,33 @@ TEST_F(ProgramTest, ASweepThatCannotFinishPrintsWhatThereIsAndFails) {
   EXPECT_EQ(lines_of(result.out).size(), 3u) << result.out;  // the head, 256B and 512B
   EXPECT_NE(result.err.find("the sweep ends before --batch 1024000000000"), std::string::npos) << result.err;
   EXPECT_NE(result.err.find("is past 2^127 - 1"), std::string::npos) << result.err;
+}
+
+// One layer more each time: the difference is that of one block, and nothing is left out on the way.
+TEST_F(ProgramTest, SweepsTheDepthToItsLimitInSteps) {
+  const Json points = json({"sweep", "deepseek-v3", "--layers", "1..100000:1"}).at("points");
+  ASSERT_EQ(points.size(), 100'000u);
+  // attention, two norms, router, 256 experts and a shared one of 3·d·2,048, with d = 7,168
+  const std::int64_t block = 187'107'328 + 2 * 7'168 + 256 * 7'168 + std::int64_t{257} * 3 * 7'168 * 2'048;
+  EXPECT_EQ(points.back().at("value"), 100'000);
+  EXPECT_EQ(points[60].at("parameters"), 671'026'404'352);
+  EXPECT_EQ(points.back().at("parameters"), 671'026'404'352 + (100'000 - 61) * block);
+}
+
+TEST_F(ProgramTest, AnInterruptedSweepPrintsWhatThereIsAndFails) {
+  if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
+  const pid_t child = start({"sweep", "gpt2", "--batch", "1..1M:2", "--format", "csv"});
+  ASSERT_GT(child, 0);
+  wait_until_it_catches_signals(child);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ::kill(child, SIGINT);
+  const Result result = end(child);
+  EXPECT_EQ(result.code, 1);
+  const std::size_t lines = lines_of(result.out).size();
+  EXPECT_GT(lines, 2u);
+  EXPECT_LT(lines, 524'288u);
+  const std::regex sentence("reckon: interrupted before --batch [0-9]+, after [0-9,]+ of 524,288 points\n");
+  EXPECT_TRUE(std::regex_match(result.err, sentence)) << result.err;
 }
 
 TEST_F(ProgramTest, WritesReportsAndChartsToFiles) {

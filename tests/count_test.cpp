@@ -7,7 +7,9 @@
 #include <limits>
 #include <sstream>
 
+#include "count/rules.h"
 #include "files/numbers.h"
+#include "report/chart.h"
 #include "report/json.h"
 
 namespace reckon {
@@ -102,6 +104,9 @@ TEST(Count, IsReadInGroupsOfDigitsAndInUnits) {
   EXPECT_EQ(flops(1.5e21), "1.500 ZFLOP");
   EXPECT_EQ(flops(1.5e25), "15.00 YFLOP");
   EXPECT_EQ(flops(1.5e29), "150,000 YFLOP");
+  EXPECT_EQ(flops_label(1e20), "100E");
+  EXPECT_EQ(flops_label(1e26), "100Y");
+  EXPECT_EQ(flops_label(1e27), "1e27");
 }
 
 TEST(Json, WritesACountAsItsDigits) {
@@ -144,6 +149,28 @@ TEST(Counting, IsProportionalToTheBatchPast64Bits) {
   EXPECT_EQ(large.backward.matmul, 15360 * small.backward.matmul);
   EXPECT_EQ(large.forward.elementwise, 15360 * small.forward.elementwise);
   EXPECT_GT(large.total().matmul, std::numeric_limits<std::int64_t>::max());
+}
+
+// gpt2's 12 layers of d = 768 at T = 10¹²: scores and mixing are 4·L·d·½·T·(T + 1) where only visible pairs are
+// counted, and 4·L·d·T² where all are.
+TEST(Counting, CausalPairsPast64BitsAreExact) {
+  Model model = load_model("gpt2");
+  model.positions = {};
+  Workload workload;
+  workload.tokens = 1'000'000'000'000;
+  const Count all = count(model, workload).forward.matmul;
+  workload.causal = Causal::exact;
+  const Count half = power(10, 12) * (power(10, 12) - 1) / 2;
+  EXPECT_EQ(count(model, workload).forward.matmul, all - 4 * 12 * 768 * half);
+}
+
+// The forward pass is within 127 bits, the training step that rules of thumb speak of is not.
+TEST(Counting, RulesOfThumbDoNotCountMoreThanWasAskedFor) {
+  Workload workload;
+  workload.tokens = 1'000'000'000'000;
+  workload.batch = 1 << 24;
+  const Model model = load_model("llama-3.1-405b");
+  EXPECT_FALSE(rules_of_thumb(model, count(model, workload)).empty());
 }
 
 // 100,000 layers of 2²⁰ experts, whose three matrices are 2²⁰ × 2²⁰ each: 100,000 · 3 · 2⁶⁰ parameters.

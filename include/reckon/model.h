@@ -2,9 +2,13 @@
 // Nothing here knows shapes of activations or costs; those are read from the program.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace reckon {
@@ -127,6 +131,71 @@ struct Layer {
   bool operator==(const Layer&) const = default;
 };
 
+// The layers of a stack, in order. It is used like a vector, but a pattern that repeats to the end is held once, so
+// that a stack of 100,000 alike layers takes no more room and time than its pattern. Asking for a layer to change it
+// writes all of them out.
+class Layers {
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Layer;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Layer*;
+    using reference = const Layer&;
+    Iterator() = default;
+    Iterator(const Layers& layers, std::size_t at) : layers_(&layers), at_(at) {}
+    reference operator*() const { return (*layers_)[at_]; }
+    pointer operator->() const { return &(*layers_)[at_]; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return {*layers_, at_++}; }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const Layers* layers_ = nullptr;
+    std::size_t at_ = 0;
+  };
+
+  std::size_t size() const { return written_.size() + repeated_; }
+  bool empty() const { return written_.empty(); }
+  const Layer& operator[](std::size_t i) const { return written_[place(i)]; }
+  const Layer& front() const { return written_.front(); }
+  const Layer& back() const { return (*this)[size() - 1]; }
+  Iterator begin() const { return {*this, 0}; }
+  Iterator end() const { return {*this, size()}; }
+  bool operator==(const Layers& other) const;
+
+  // The first layers, up to the end of the first pattern that repeats: every other layer is one of them again.
+  std::span<const Layer> written() const { return written_; }
+  // The first layer, from `first` + `period` on, that is not the one `period` before it; size() where there is none.
+  std::size_t repeats_until(std::size_t first, std::size_t period) const;
+
+  Layer& operator[](std::size_t i) { return all()[i]; }
+  Layer& front() { return all().front(); }
+  Layer& back() { return all().back(); }
+  Layer* begin() { return all().data(); }
+  Layer* end() { return all().data() + size(); }
+  void clear() { assign(0, {}); }
+  void assign(std::size_t n, const Layer& layer);
+  void resize(std::size_t n, const Layer& layer = {}) { all().resize(n, layer); }
+  void push_back(Layer layer) { all().push_back(std::move(layer)); }
+  // `n` layers: those up to `first` + `period`, and from there on the last `period` of them over and over.
+  void repeat(std::size_t first, std::size_t period, std::size_t n);
+
+ private:
+  std::size_t place(std::size_t i) const {
+    return i < written_.size() ? i : written_.size() - period_ + (i - written_.size()) % period_;
+  }
+  std::vector<Layer>& all();  // written out
+
+  std::vector<Layer> written_;
+  std::size_t period_ = 0;    // of the pattern at the end of what is written
+  std::size_t repeated_ = 0;  // layers that go on with it
+};
+
 // Positions that are added to the embedding. (RoPE and ALiBi belong to each layer's attention.)
 struct Positions {
   enum class Kind { none, learned, sinusoidal };
@@ -155,7 +224,7 @@ struct Model {
   double embedding_scale = 1.0;
   std::optional<Norm> embedding_norm;
   Positions positions;
-  std::vector<Layer> layers;
+  Layers layers;
   std::optional<Norm> final_norm;
   Head head;
   bool operator==(const Model&) const = default;

@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
-#include "files/checked.h"
+#include "files/numbers.h"
+#include "report/progress.h"
 #include "report/sweep.h"
 
 namespace reckon::cli {
@@ -20,17 +22,20 @@ struct SweepOptions {
   Output output;
 };
 
-void run(SweepOptions& asked) {
-  const std::int64_t steps = asked.steps.empty() ? 0 : parse_size(asked.steps, "--steps");
-  const Swept swept = take_range(asked.options, steps);
-  Setting setting = read_options(asked.options);
-  const Model loaded = read_model(asked.model);
+// Counts point by point. Returns why it ended before the last, or nothing.
+std::string count_points(Sweep& sweep, const Swept& swept, const Model& loaded, Setting setting) {
   const bool changing = changes_model(swept.option);
   Model model = changing ? loaded : modify(loaded, setting.changes);
-  Sweep sweep{loaded.name, swept.flag.substr(2), swept.range.doubling, {}, {}};
+  const std::string task = fmt::format("sweeping {}", swept.flag);
+  const InterruptHandler handler;
+  ProgressLine progress;
   sweep.points.reserve(swept.range.values.size());
-  std::string unfinished;  // why there are no more points
   for (std::int64_t value : swept.range.values) {
+    if (interrupted()) {
+      return fmt::format("interrupted before {} {}, after {} of {} points", swept.flag, value,
+                         grouped(sweep.points.size()), grouped(swept.range.values.size()));
+    }
+    progress.show(task, std::ssize(sweep.points), std::ssize(swept.range.values));
     set_size(setting, swept.option, value);
     if (changing) model = modify(loaded, setting.changes);
     try {
@@ -38,14 +43,24 @@ void run(SweepOptions& asked) {
       if (sweep.points.empty()) sweep.workload = ledger.workload;
       sweep.points.push_back(sweep_point(value, model, ledger));
     } catch (const Overflow& overflow) {
-      if (sweep.points.empty()) throw;
-      unfinished = fmt::format("the sweep ends before {} {}: {}", swept.flag, value, overflow.what());
-      break;
+      return fmt::format("the sweep ends before {} {}: {}", swept.flag, value, overflow.what());
     }
   }
-  if (!asked.svg.empty()) write_file(asked.svg, chart_svg(sweep_chart(sweep)));
-  // A drawing with a table behind it is neither.
-  if (asked.svg != "-" || !to_standard_output(asked.output)) write_report(sweep_document(sweep), asked.output);
+  return "";
+}
+
+void run(SweepOptions& asked) {
+  const std::int64_t steps = asked.steps.empty() ? 0 : parse_size(asked.steps, "--steps");
+  const Swept swept = take_range(asked.options, steps);
+  const Setting setting = read_options(asked.options);
+  const Model loaded = read_model(asked.model);
+  Sweep sweep{loaded.name, swept.flag.substr(2), swept.range.doubling, {}, {}};
+  const std::string unfinished = count_points(sweep, swept, loaded, setting);
+  if (!sweep.points.empty()) {
+    if (!asked.svg.empty()) write_file(asked.svg, chart_svg(sweep_chart(sweep)));
+    // A drawing with a table behind it is neither.
+    if (asked.svg != "-" || !to_standard_output(asked.output)) write_report(sweep_document(sweep), asked.output);
+  }
   if (!unfinished.empty()) throw Error(unfinished);
 }
 
@@ -60,7 +75,7 @@ void add_sweep(CLI::App& program) {
                   "  reckon sweep llama-3.1-8b --phase decode --past 0..128k\n"
                   "  reckon sweep mixtral-8x7b --experts 4..64 --format csv\n\n"
                   "Exactly one of the options that take N is a range: A..B doubles, A..B:STEP adds, and A..B with\n"
-                  "--steps COUNT spreads so many points evenly.");
+                  "--steps COUNT spreads so many points evenly. Ctrl-C ends a long sweep with the points it has.");
   add_model(command, asked->model);
   command.add_option("--steps", asked->steps, "so many points, evenly spread, instead of doubling")->type_name("COUNT");
   command

@@ -69,6 +69,7 @@ Ledger training_ledger(const Model& model, const Ledger& ledger) {
   if (ledger.workload.phase == Phase::train) return ledger;
   Workload workload = ledger.workload;
   workload.phase = Phase::train;
+  workload.batch = 1;  // a token's share is the same in any batch
   workload.past = 0;
   workload.logits = Logits::all;
   return count(model, workload);
@@ -121,7 +122,8 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
                    "FLOPs per token", kaplan_reference});
   if (ledger.workload.phase == Phase::forward || ledger.workload.phase == Phase::train) {
     const Ledger training = training_ledger(model, ledger);
-    const double forward = real(training.forward.matmul) / tokens, backward = real(training.backward.matmul) / tokens;
+    const double trained = new_tokens(training.workload);
+    const double forward = real(training.forward.matmul) / trained, backward = real(training.backward.matmul) / trained;
     rules.push_back({"4·N", "backward FLOPs per token" + met, 4 * n, backward, "FLOPs per token", kaplan_reference});
     rules.push_back(
         {"6·N", "training FLOPs per token" + met, 6 * n, forward + backward, "FLOPs per token", kaplan_reference});

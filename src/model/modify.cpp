@@ -33,26 +33,19 @@ std::int64_t scaled(std::int64_t size, std::int64_t numerator, std::int64_t deno
   return size * numerator / denominator;
 }
 
+struct Pattern {
+  std::size_t start, period;
+};
+
 // The layers before the stack's repeating pattern, and the length of that pattern: the pair with the least sum.
-std::pair<std::size_t, std::size_t> find_pattern(const std::vector<Layer>& layers) {
-  std::pair<std::size_t, std::size_t> best{0, layers.size()};
-  for (std::size_t period = 1; period < best.first + best.second; ++period) {
+Pattern find_pattern(const Layers& layers) {
+  Pattern best{0, layers.size()};
+  for (std::size_t period = 1; period < best.start + best.period; ++period) {
     std::size_t start = layers.size() - period;  // from here on, every layer equals the one a period later
     while (start > 0 && layers[start - 1] == layers[start - 1 + period]) --start;
-    if (start + period < best.first + best.second) best = {start, period};
+    if (start + period < best.start + best.period) best = {start, period};
   }
   return best;
-}
-
-void change_layers(Model& model, std::int64_t n_layers) {
-  const auto wanted = static_cast<std::size_t>(n_layers);
-  const auto [start, period] = find_pattern(model.layers);
-  model.layers.reserve(wanted);
-  while (model.layers.size() < wanted) {
-    Layer next = model.layers[start + (model.layers.size() - start) % period];
-    model.layers.push_back(std::move(next));
-  }
-  model.layers.resize(wanted);
 }
 
 void change_heads(Attention& attention, std::int64_t old_width, std::int64_t width, const Changes& changes) {
@@ -344,7 +337,12 @@ Model modify(Model model, const Changes& changes) {
   check_given("active_experts", changes.active_experts);
   if (changes.d_ff && changes.match_d_ff) refuse("`d_ff` is both a number and match; expected one of them");
 
-  if (changes.layers) change_layers(model, *changes.layers);
+  // Layers are cut off before anything else is done. They are added last, by the pattern of the stack as it was given,
+  // so that every other change meets each layer of the pattern once.
+  const std::size_t n_layers = changes.layers ? static_cast<std::size_t>(*changes.layers) : model.layers.size();
+  std::optional<Pattern> pattern;
+  if (n_layers > model.layers.size()) pattern = find_pattern(model.layers);
+  if (n_layers < model.layers.size()) model.layers.resize(n_layers);
   if (changes.experts || changes.active_experts) change_experts(model, changes);  // widths ask what a layer then is
   if (changes.d_model || changes.heads || changes.kv_heads || changes.d_head) change_widths(model, changes);
   change_feed_forward(model, changes);
@@ -358,6 +356,7 @@ Model modify(Model model, const Changes& changes) {
   if (changes.qkv_bias) change_qkv_bias(model, *changes.qkv_bias);
   if (changes.window) change_window(model, *changes.window);
   if (changes.cross_attention) change_cross_attention(model, *changes.cross_attention);
+  if (pattern) model.layers.repeat(pattern->start, pattern->period, n_layers);
   try {
     validate(model);
   } catch (const Error& error) {  // the model made sense before: the changes do not

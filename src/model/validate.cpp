@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include <cmath>
+#include <span>
 
 namespace reckon {
 
@@ -157,9 +158,10 @@ void validate(const Model& model) {
   if (model.layers.empty()) check.fail("there are no layers; expected at least 1");
   if (model.layers.size() > static_cast<std::size_t>(most_layers))
     check.fail(fmt::format("there are {} layers; expected at most {}", model.layers.size(), most_layers));
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    if (i > 0 && model.layers[i] == model.layers[i - 1]) continue;
-    check_layer(Checks(fmt::format("{}: layer {}: ", name, i)), model.layers[i]);
+  const std::span<const Layer> layers = model.layers.written();
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (i > 0 && layers[i] == layers[i - 1]) continue;
+    check_layer(Checks(fmt::format("{}: layer {}: ", name, i)), layers[i]);
   }
 }
 

@@ -15,6 +15,7 @@
 #include "ops/softcap.h"
 
 #include <algorithm>
+#include <span>
 
 namespace reckon {
 
@@ -52,14 +53,13 @@ struct Stretch {
 };
 
 // Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once.
-std::vector<Stretch> stretches(const std::vector<Layer>& layers) {
+std::vector<Stretch> stretches(const Layers& layers) {
   constexpr std::size_t longest_pattern = 8;
   std::vector<Stretch> found;
   for (std::size_t first = 0; first < layers.size();) {
     Stretch best{first, 1, 1};
     for (std::size_t period = 1; period <= longest_pattern && first + period <= layers.size(); ++period) {
-      std::size_t same = first + period;
-      while (same < layers.size() && layers[same] == layers[same - period]) ++same;
+      const std::size_t same = layers.repeats_until(first, period);
       const auto count = static_cast<std::int64_t>((same - first) / period);
       const auto covered = count * static_cast<std::int64_t>(period);
       if ((count > 1 || period == 1) && covered > best.count * best.layers) {
@@ -159,7 +159,8 @@ TensorId head(Network& n, TensorId x, TensorId table) {
 }
 
 bool has_cross_attention(const Model& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
+  const std::span<const Layer> layers = model.layers.written();
+  return std::any_of(layers.begin(), layers.end(),
                      [](const Layer& layer) { return layer.cross_attention.has_value(); });
 }
 
@@ -224,7 +225,7 @@ Workload resolve(const Model& model, Workload w) {
 
 std::vector<Rope> distinct_ropes(const Model& model) {
   std::vector<Rope> found;
-  for (const Layer& layer : model.layers) {
+  for (const Layer& layer : model.layers.written()) {
     const std::optional<Rope>& rope = layer.attention.rope;
     if (rope && std::find(found.begin(), found.end(), *rope) == found.end()) found.push_back(*rope);
   }

@@ -76,14 +76,15 @@ std::string size_label(double value) {
   return grouped(value);
 }
 
-std::string flops_label(double value) {
+std::string flops_label(double flops) {
   static constexpr std::array<std::string_view, 9> units = {"", "k", "M", "G", "T", "P", "E", "Z", "Y"};
+  double value = flops;
   std::size_t unit = 0;
   while (value >= 999.5 && unit + 1 < units.size()) {
     value /= 1000;
     ++unit;
   }
-  return grouped(value) + std::string(units[unit]);
+  return value >= 999.5 ? grouped(flops) : grouped(value) + std::string(units[unit]);
 }
 
 std::string chart_text(const Chart& chart, int width) {

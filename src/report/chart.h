@@ -36,6 +36,6 @@ Axis x_axis(const Chart& chart, std::size_t most_ticks);
 Axis y_axis(const Chart& chart, std::size_t most_ticks);
 
 std::string size_label(double value);   // 16k, 1M, 768
-std::string flops_label(double value);  // 1T, 100G, 1e21
+std::string flops_label(double value);  // 1T, 100G, 1e30
 
 }  // namespace reckon
