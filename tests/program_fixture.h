@@ -32,6 +32,12 @@ struct Result {
 
 class ProgramTest : public FolderTest {
  protected:
+  // Reports in symbols, as wide as in a pipe, wherever the tests run.
+  ProgramTest() {
+    ::setenv("LC_ALL", "C.UTF-8", 1);
+    ::unsetenv("COLUMNS");
+  }
+
   // With the text of a file on standard input, if one is named.
   Result run(std::vector<std::string> arguments, const fs::path& input = {}) const {
     const pid_t child = start(std::move(arguments), input);

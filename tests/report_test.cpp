@@ -126,11 +126,51 @@ TEST(TableText, IsNeverWiderThanTheTerminal) {
     row.emplace_back("0.5");
     table.rows.push_back(row);
   }
-  for (int width : {60, 80, 100}) {
+  for (int width : {40, 60, 80, 100}) {
     const std::string text = render(document_of(table), Format::table, {width, false});
     for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), width) << line;
     EXPECT_NE(text.find("743,110,431,190,548,480"), std::string::npos);  // a number is never cut
   }
+}
+
+TEST(TableText, LeavesOutDetailsBeforeItSplits) {
+  using Kind = Column::Kind;
+  Table table{
+      "",
+      {{"name"}, {"each", true, Kind::text, false, 2}, {"formula", false, Kind::formula, false, 1}, {"sum", true}},
+      {},
+      0,
+      {}};
+  table.rows.push_back({"a name", "1,234,567", "12·1,024·768", "14,814,804"});
+  const auto shown = [&](int width) { return lines_of(render(document_of(table), Format::table, {width, false}))[2]; };
+  EXPECT_EQ(shown(43), "a name  1,234,567  12·1,024·768  14,814,804");
+  EXPECT_EQ(shown(42), "a name  12·1,024·768  14,814,804");
+  EXPECT_EQ(shown(31), "a name  14,814,804");
+}
+
+TEST(TableText, WrapsAtHyphensAndNarrowsBeforeItSplits) {
+  const Table table{"", {{"feed-forward"}, {"a-long-title", true}, {"n", true}}, {{"up-projection", "1", "22"}}, 0, {}};
+  EXPECT_EQ(render(document_of(table), Format::table, {19, false}),
+            "             a-\n"
+            "feed-     long-\n"
+            "forward   title  n\n"
+            "──────────────────\n"
+            "up-           1 22\n"
+            "projecti\n");
+}
+
+TEST(TableText, PartsJoinedColumnsThatHaveNoRoomTogether) {
+  const Column::Kind text = Column::Kind::text;
+  const Table table{
+      "", {{"n"}, {"value", true}, {"share", true, text, true}}, {{"a", "743,110,431,190,548,480", "12.5%"}}, 0, {}};
+  EXPECT_EQ(render(document_of(table), Format::table, {26, false}),
+            "n                    value\n"
+            "──────────────────────────\n"
+            "a  743,110,431,190,548,480\n"
+            "\n"
+            "n  share\n"
+            "────────\n"
+            "a  12.5%\n");
 }
 
 TEST(TableText, DrawsSharesAsBarsInEighths) {
@@ -205,6 +245,20 @@ TEST(Charts, AreSelfContainedSvgWithEscapedNames) {
   EXPECT_NE(svg.find("prefers-color-scheme: dark"), std::string::npos);
   EXPECT_EQ(svg.find("href"), std::string::npos);
   for (const std::string& line : lines_of(chart_text(chart, 80))) EXPECT_LE(display_width(line), 80);
+}
+
+TEST(Charts, FitFortyColumnsWithTheirLegend) {
+  const Chart chart{"t",
+                    "context",
+                    "FLOPs",
+                    true,
+                    true,
+                    {1, 2, 4},
+                    {{"scores and mixing", {10, 100, 1000}}, {"feed-forward", {1, 2, 3}}, {"projections", {4, 5, 6}}}};
+  const std::vector<std::string> lines = lines_of(chart_text(chart, 40));
+  EXPECT_EQ(lines[0], "FLOPs   ● scores and mixing");
+  EXPECT_EQ(lines[1], "▲ feed-forward   ■ projections");
+  for (const std::string& line : lines) EXPECT_LE(display_width(line), 40) << line;
 }
 
 TEST(Charts, OfOneValueOrNoneDoNotBreak) {

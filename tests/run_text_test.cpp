@@ -1,4 +1,5 @@
 // Models that speak text: scores of a text, and generation up to its end, beside direct computations.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
@@ -155,10 +156,14 @@ TEST_F(RunText, BeamsAreShownAsTextTheBestFirst) {
   const Json found = json(arguments)["continuations"];
   ASSERT_EQ(found.size(), 2u);
   const Tokenizer tokenizer = load_tokenizer("bytes");
-  std::string expected;
-  for (const Json& one : found) expected += tokenizer.decode(one["ids"].get<std::vector<TokenId>>()) + "\n";
+  const auto heading = [&](std::size_t i) {
+    return fmt::format("── {} of 2 · score {:.4f} · length ──\n", i + 1, found[i]["score"].get<double>());
+  };
+  const auto text = [&](std::size_t i) { return tokenizer.decode(found[i]["ids"].get<std::vector<TokenId>>()) + "\n"; };
   EXPECT_GE(found[0]["score"], found[1]["score"]);
-  EXPECT_EQ(run(arguments).out, expected);
+  EXPECT_EQ(run(arguments).out, heading(0) + text(0) + "\n" + heading(1) + text(1));
+  arguments[8] = "1";
+  EXPECT_EQ(run(arguments).out, text(0));  // nothing but the text where there is one
 }
 
 TEST_F(RunText, ABeamEndsAtTheStopString) {

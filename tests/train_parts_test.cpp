@@ -6,6 +6,7 @@
 #include <chrono>
 #include <fstream>
 #include <optional>
+#include <sstream>
 #include <thread>
 
 #include "folder_fixture.h"
@@ -176,9 +177,59 @@ TEST(TrainingPage, ShowsTheLimitWithItsSpreadWhereItWasMeasuredThreeTimes) {
   EXPECT_NE(page.find("measured 3 times in between: 90 to 210 GFLOP/s"), std::string::npos);
 }
 
+TEST(TrainView, ThePanelFitsSmallTerminals) {
+  RunFacts facts{
+      "a-model-with-a-name-that-is-longer-than-a-line", "run", 131392, 8, 32, 1, 1 << 30, 1 << 30, 2 << 20, 3 << 20};
+  RunState state;
+  state.now = {12'345, 100'000, 2.5, 1e-3, 0.7, 1'234'567, 4e9, 3.2};
+  state.rate = 1'234'567;
+  state.flops_rate = 25e9;
+  state.left_seconds = 7384;
+  state.evaluation = EvaluationReport{12'000, 2.75, true};
+  for (int i = 1; i <= 50; ++i) state.curve.points.emplace_back(i, 6 - 0.07 * i);
+  state.curve.x_end = 100;
+  for (const auto& [width, height] : {std::pair{80, 24}, {40, 12}, {60, 15}, {100, 50}, {40, 8}, {40, 4}, {40, 0}}) {
+    std::string all;
+    const auto lines = train_panel(facts, state, {width, true, false, height});
+    EXPECT_TRUE(height == 0 || std::ssize(lines) < height) << lines.size();
+    for (const std::string& line : lines) {
+      EXPECT_LE(display_width(line), width) << line;
+      all += line + "\n";
+    }
+    EXPECT_NE(all.find("step 12,345 of 100,000"), std::string::npos) << all;
+    if (height > 0 && height < 8) continue;
+    for (const char* figure : {"2.5000", "2.7500", "1.00e-03", "0.700", "1,234,567", "25.0", "2.00 GiB"})
+      EXPECT_NE(all.find(figure), std::string::npos) << figure << "\n" << all;
+    EXPECT_EQ(all.find("└") != std::string::npos, height == 0 || height >= 11) << all;  // the curve
+    EXPECT_EQ(all.find("activations 3.00 MiB") != std::string::npos, height == 0 || height >= 24) << all;
+  }
+}
+
+TEST(TrainView, DrawsOverWhatATerminalThatBecameNarrowerMadeOfThePanel) {
+  Terminal terminal{80, false, false, 24};
+  std::string drawn;
+  RunFacts facts;
+  facts.name = "mini-gpt";
+  TrainView view(
+      facts, [&] { return terminal; }, true, [&](const std::string& text) { drawn = text; });
+  view.step({1, 100, 2.5, 1e-3, 0.7, 5000, 4e9, 1});
+  int up = 0;  // lines of the panel, once those over 40 columns take two
+  std::istringstream lines(drawn);
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t erased = line.find("\r\x1b[K");
+    if (erased != std::string::npos) up += display_width(line.substr(erased + 4)) > 40 ? 2 : 1;
+  }
+  EXPECT_GT(up, 20);
+  terminal = {40, false, false, 12};
+  view.evaluation({1, 2.5, true});
+  EXPECT_TRUE(drawn.starts_with("\x1b[" + std::to_string(up) + "A")) << up;
+  EXPECT_LE(std::count(drawn.begin(), drawn.end(), '\n'), 11);
+}
+
 TEST(TrainView, WithoutATerminalThereIsALineOfTheFirstStepOfTheLastAndEveryTenSeconds) {
   std::vector<std::string> lines;
-  TrainView view({}, {100, false}, false, [&](const std::string& text) { lines.push_back(text); });
+  TrainView view(
+      {}, [] { return Terminal{}; }, false, [&](const std::string& text) { lines.push_back(text); });
   const auto step_of = [](const std::string& line) { return line.substr(0, line.find('/')); };
   for (int step = 1; step <= 4000; ++step) view.step({step, 4000, 2.5, 1e-3, 0.7, 5000, 4e9, 7 + step / 128.0});
   view.finish();
@@ -191,7 +242,8 @@ TEST(TrainView, WithoutATerminalThereIsALineOfTheFirstStepOfTheLastAndEveryTenSe
 
 TEST(TrainView, WithoutATerminalEverySlowStepHasALineAndSoHasTheOneThatWasInterrupted) {
   std::string lines;
-  TrainView view({}, {100, false}, false, [&](const std::string& text) { lines += text; });
+  TrainView view(
+      {}, [] { return Terminal{}; }, false, [&](const std::string& text) { lines += text; });
   for (int step = 1; step <= 3; ++step) view.step({step, 100, 2.5, 1e-3, 0.7, 5000, 4e9, 60.0 * step});
   view.step({4, 100, 2.5, 1e-3, 0.7, 5000, 4e9, 181});
   EXPECT_EQ(std::count(lines.begin(), lines.end(), '\n'), 3);
@@ -208,6 +260,16 @@ TEST(PageChart, LeavesOutWhatIsNotFiniteAndEscapesNames) {
   EXPECT_NE(svg.find("a &lt;b&gt;"), std::string::npos);
   EXPECT_EQ(svg.find("x</script>"), std::string::npos);
   EXPECT_EQ(page_chart({}), "");
+}
+
+TEST(PageChart, HasItsLabelsInTheTextOfThePageSoThatAPhoneDoesNotShrinkThem) {
+  const PageChart chart{"t", "", "step", false, true, {{"x", "red", PageSeries::Style::dots, {{1, 1}, {1000, 5}}}}};
+  const std::string page = page_chart(chart);
+  EXPECT_EQ(page.find("<text"), std::string::npos);
+  EXPECT_NE(page.find("preserveAspectRatio=\"none\""), std::string::npos);
+  EXPECT_NE(page.find("<span class=\"x\" style=\"left:40.00%\">400</span>"), std::string::npos) << page;
+  EXPECT_NE(page.find("<span class=\"x odd\" style=\"left:10.00%\">100</span>"), std::string::npos) << page;
+  EXPECT_NE(page.find("<span class=\"y\" style=\"top:0.00%\">5</span>"), std::string::npos) << page;
 }
 
 TEST(PageChart, ThinningKeepsTheMean) {

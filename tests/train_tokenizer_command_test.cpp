@@ -118,7 +118,9 @@ TEST_F(ProgramTest, RefusesToTrainOnNothing) {
 TEST(Progress, FitsTheLine) {
   EXPECT_EQ(progress_text("merging", 0.5, 3, 80), "merging ━━━━━━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 50% · 3 s left");
   EXPECT_EQ(progress_text("merging", 0.5, -1, 20), "merging ━━━━╌╌╌╌ 50%");
-  EXPECT_EQ(progress_text("merging", 0.999, 61.5, 12), "99%");
+  EXPECT_EQ(progress_text("merging", 0.5, 61.5, 30), "merging 50% · 1 min 2 s left");
+  EXPECT_EQ(progress_text("merging", 0.999, 61.5, 12), "merging 99%");
+  EXPECT_EQ(progress_text("merging", 0.999, 61.5, 10), "99%");
   EXPECT_EQ(progress_text("merging", 2, 0, 30), "merging ━━━━━━ 100% · 0 s left");
 }
 

@@ -65,7 +65,7 @@ void say_pace(const Engine& engine, const Pace& pace, const std::optional<Spread
     line += fmt::format(" ({} of reading the weights at {:.1f} to {:.1f} GB/s)", percent(rate / reading->median, 0),
                         reading->least / 1e9, reading->most / 1e9);
   }
-  if (!line.empty()) fmt::print(stderr, "{}\n", line);
+  if (!line.empty()) say(line + "\n");
 }
 
 std::string interruption(const Engine& engine, const Generated& generated, std::int64_t prompt) {
@@ -170,6 +170,8 @@ void run(const GenerateOptions& asked) {
       return text.stopped();
     };
   }
+  // The tokens of one result are shown as they come; several results, which a beam search has all at once, at the end.
+  const bool several = generation.best > 1;
   Stream stream(speaker, prompt, asked.stops, write);
   Limit reading(read_limit(engine));
   const Generated generated = generate(engine, prompt, generation, [&](const Token& token) {
@@ -177,27 +179,32 @@ void run(const GenerateOptions& asked) {
       reading.turn();
     } catch (const Cancelled&) {  // so will be the next token
     }
-    return stream.add(token.id);
+    return several || stream.add(token.id);
   });
   if (report) {
     write_report(generation_document(prompt, generated, {speaker, asked.stops, generation.beams > 1}), asked.output);
+  } else if (several) {
+    for (std::size_t i = 0; i < generated.continuations.size(); ++i) {
+      const Continuation& one = generated.continuations[i];
+      const std::string heading = continuation_heading(one, i + 1, generated.continuations.size());
+      write((i == 0 ? "" : "\n") + (at_once ? words(heading) : heading) + "\n");
+      Stream each(speaker, prompt, asked.stops, write);
+      for (const std::int32_t id : one.ids) {
+        if (!each.add(id)) break;
+      }
+      each.finish();
+    }
   } else {
     stream.finish();
-    for (std::size_t i = 1; i < generated.continuations.size(); ++i) {
-      Stream further(speaker, prompt, asked.stops, write);
-      for (const std::int32_t id : generated.continuations[i].ids) {
-        if (!further.add(id)) break;
-      }
-      further.finish();
-    }
-    if (!at_once) write_file(asked.output.file, kept);
   }
+  if (!report && !at_once) write_file(asked.output.file, kept);
   engine.set_profile(nullptr);
   say_pace(engine, generated.pace, reading.spread());
   if (!asked.profile.empty()) {
     write_file(asked.profile, chrome_trace(profile));
-    const std::string table = render(profile_document(profile), Format::table, {});
-    std::fwrite(table.data(), 1, table.size(), stderr);
+    Terminal terminal = this_terminal();
+    terminal.color = false;
+    say(render(profile_document(profile), Format::table, terminal));
   }
   if (interrupted()) throw Error(interruption(engine, generated, length));
 }
@@ -211,7 +218,7 @@ void add_generate(CLI::App& program) {
       add_command(program, "generate", "continue a text, or a sequence of ids",
                   "  reckon generate ./model \"Once upon a time\" --tokens 64\n"
                   "  reckon generate gpt2 --random 1 --ids 5 --tokens 32 --temperature 0\n"
-                  "  reckon generate ./model --ids 1,15 --beams 4 --best 2\n"
+                  "  reckon generate ./model \"Once upon a time\" --beams 4 --best 3\n"
                   "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json");
   add_run(command, asked->run);
   CLI::Option& prompt = *command.add_option(
@@ -238,7 +245,9 @@ void add_generate(CLI::App& program) {
       *command.add_option("--seed", g.sampling.seed, "the same seed draws the same tokens (0)")->type_name("N"), 0,
       std::numeric_limits<std::int64_t>::max());
   expect_size(*command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N"), {1, 1024});
-  expect_size(*command.add_option("--best", g.best, "so many of its results (1)")->type_name("N"), {1, 1024});
+  expect_size(*command.add_option("--best", g.best, "so many of its results, each below a line that says which (1)")
+                   ->type_name("N"),
+              {1, 1024});
   command.add_option("--length-penalty", g.length_penalty, "above 0 favours long ones (1)")->type_name("X");
   command.add_option("--stop-ids", asked->stop_ids, "each of these ends it; text ends at the model's own too")
       ->type_name("1,2");

@@ -36,8 +36,7 @@ std::string as_typed(const std::string& sentence, const CLI::App& command) {
 }
 
 int complain(const std::string& sentence, int code) {
-  const std::string line = "reckon: " + printable(sentence) + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+  say("reckon: " + printable(sentence) + "\n");
   return code;
 }
 
@@ -193,7 +192,7 @@ int run(int argc, char** argv) {
     const CLI::App& command = command_of(program);
     write_text(squeezed(command.help(&command == &program ? "" : full_name(*command.get_parent()))));
   } catch (const CLI::ParseError& error) {
-    if (argc < 2) std::fputs((program.help() + "\n").c_str(), stderr);
+    if (argc < 2) say(program.help() + "\n");
     return complain(usage_sentence(program, error), 2);
   } catch (const UsageError& error) {
     return complain(as_typed(error.what(), command_of(program)), 2);

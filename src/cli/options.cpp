@@ -244,9 +244,8 @@ void say_notes(const Model& model) {
 void note_past_context(const Model& model, const Workload& workload) {
   const std::int64_t reach = workload.past + workload.tokens;
   if (reach <= model.context) return;
-  const std::string note = fmt::format("reckon: note: {} tokens are past {}'s context of {}\n", grouped(reach),
-                                       printable(model.name), grouped(model.context));
-  std::fputs(note.c_str(), stderr);
+  say(fmt::format("reckon: note: {} tokens are past {}'s context of {}\n", grouped(reach), printable(model.name),
+                  grouped(model.context)));
 }
 
 }  // namespace reckon::cli

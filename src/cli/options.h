@@ -71,14 +71,22 @@ void add_output(CLI::App& command, Output& output);
 bool to_standard_output(const Output& output);
 void check_output(const Output& output);  // so that a long task does not end in a wrong --format or --output
 void write_report(const Document& document, const Output& output);
-// How wide standard output is, and whether it takes colours.
+// How wide standard output is (COLUMNS, the terminal's own width, or 100), and whether it takes colours and UTF-8.
 Terminal this_terminal();
-// To standard output; a reader that has gone away (| head) is no error.
+// The same as it is at this moment, for what is drawn over and over: without COLUMNS, which does not follow a resize.
+Terminal live_terminal();
+// Our own words, to standard output, in ASCII where the locale has no UTF-8. A reader that has gone away (| head) is no
+// error.
 void write_text(const std::string& text);
+// … to standard error.
+void say(const std::string& text);
+// … as both write it.
+std::string words(const std::string& text);
 // Text that a model or a file made up: byte for byte, but on a terminal without what could control it.
 // False: the reader has gone.
 bool write_foreign_text(const std::string& text);
-// To a file, replacing it in one step; "-" is standard output.
+// To a file, replacing it in one step; "-" is standard output. Files, and forms for programs (JSON, CSV, …), are UTF-8
+// in every locale.
 void write_file(const std::string& file, const std::string& text);
 // Before a long task: an Error where write_file() would fail at its end. An empty name is no file.
 void check_file(const std::string& file);

@@ -7,6 +7,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
@@ -14,12 +16,13 @@
 #include "cli/options.h"
 #include "files/atomic_write.h"
 #include "files/quote.h"
+#include "report/ascii.h"
 #include "report/text.h"
 
 namespace reckon::cli {
 namespace {
 
-constexpr int narrowest = 60, widest = 100;
+constexpr int narrowest = 40, widest = 100;
 
 Format format_of(const std::string& word) {
   if (word == "table") return Format::table;
@@ -44,19 +47,39 @@ bool put(const std::string& text) {
   return true;
 }
 
+bool ascii() {
+  static const bool without = !utf8_locale();
+  return without;
+}
+
 }  // namespace
 
+std::string words(const std::string& text) { return ascii() ? to_ascii(text) : text; }
+
 // Colour only where a person looks at it and has not said no (https://no-color.org).
-Terminal this_terminal() {
-  Terminal terminal{widest, false};
+Terminal live_terminal() {
+  Terminal terminal{widest, false, ascii(), 0};
   if (!::isatty(STDOUT_FILENO)) return terminal;
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     terminal.width = std::clamp<int>(size.ws_col, narrowest, widest);
+    terminal.height = size.ws_row;
   }
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   terminal.color = (no_color == nullptr || *no_color == '\0') && term != nullptr && std::string_view(term) != "dumb";
+  return terminal;
+}
+
+Terminal this_terminal() {
+  Terminal terminal = live_terminal();
+  if (const char* text = std::getenv("COLUMNS")) {
+    int columns = 0;
+    const std::string_view digits = text;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), columns);
+    if (error == std::errc() && end == digits.data() + digits.size() && columns > 0)
+      terminal.width = std::clamp(columns, narrowest, widest);
+  }
   return terminal;
 }
 
@@ -69,15 +92,20 @@ void add_output(CLI::App& command, Output& output) {
       ->group("Output");
 }
 
-void write_text(const std::string& text) { put(text); }
+void write_text(const std::string& text) { put(words(text)); }
+
+void say(const std::string& text) {
+  const std::string line = words(text);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
 
 bool write_foreign_text(const std::string& text) {
   return put(::isatty(STDOUT_FILENO) != 0 ? printable_text(text) : text);
 }
 
 void write_file(const std::string& file, const std::string& text) {
-  if (file == "-") return write_text(text);
-  atomic_write(file, text);
+  if (file != "-") return atomic_write(file, text);
+  put(text);
 }
 
 void check_file(const std::string& file) {
@@ -93,8 +121,8 @@ bool to_standard_output(const Output& output) { return output.file.empty() || ou
 
 void write_report(const Document& document, const Output& output) {
   const Format format = format_of(output.format);
-  if (to_standard_output(output)) return write_text(render(document, format, this_terminal()));
-  atomic_write(output.file, render(document, format, {}));
+  const std::string text = render(document, format, to_standard_output(output) ? this_terminal() : Terminal());
+  write_file(output.file.empty() ? "-" : output.file, text);
 }
 
 }  // namespace reckon::cli

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
@@ -77,10 +76,8 @@ void run(const TrainOptions& asked) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   if (std::ssize(trained.spec.tokens) < options.vocab_size) {
-    const std::string note =
-        fmt::format("reckon: note: no pair is left to merge: {} tokens of the {} asked for were made\n",
-                    grouped(std::ssize(trained.spec.tokens)), grouped(options.vocab_size));
-    std::fputs(note.c_str(), stderr);
+    say(fmt::format("reckon: note: no pair is left to merge: {} tokens of the {} asked for were made\n",
+                    grouped(std::ssize(trained.spec.tokens)), grouped(options.vocab_size)));
   }
   write_report(trained_tokenizer_document(trained, {file.string(), options.vocab_size, seconds}), asked.output);
 }

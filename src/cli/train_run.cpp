@@ -239,7 +239,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   MetricsFile metrics(run.metrics(), checkpoint ? from.step : -1);
   // mpirun gives rank 0 a terminal of its own, wherever its output goes.
   const bool live = ::isatty(STDOUT_FILENO) != 0 && this_terminal().color && ranks.size() == 1;
-  TrainView view(facts, this_terminal(), live, write_text);
+  TrainView view(facts, live_terminal, live, write_text);
   if (checkpoint) view.recall(read_metrics(run.metrics()));
 
   // What one large product reaches on the same threads, in turns with the steps. Of several ranks, one alone would

@@ -223,8 +223,7 @@ std::optional<Checkpoint> find_checkpoint(const TrainCommand& command, const fs:
         throw Error(fmt::format("{}{}", error.what(),
                                 steps.size() > 1 ? "; --fall-back goes on from the checkpoint before it" : ""));
       }
-      const std::string note = fmt::format("reckon: note: {}; falling back\n", error.what());
-      std::fputs(note.c_str(), stderr);
+      say(fmt::format("reckon: note: {}; falling back\n", error.what()));
     }
   }
   return std::nullopt;

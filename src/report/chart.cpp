@@ -110,25 +110,30 @@ std::string chart_text(const Chart& chart, int width) {
         const double t = static_cast<double>(c - from) / (to - from);
         const double value = chart.log_y ? std::exp((1 - t) * std::log(values[i]) + t * std::log(values[i + 1]))
                                          : (1 - t) * values[i] + t * values[i + 1];
-        mark(c, row_of(value), "·");
+        mark(c, row_of(value), "∙");
       }
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (!chart.log_y || values[i] > 0) mark(column_of(chart.x[i]), row_of(values[i]), markers[s % markers.size()]);
     }
   }
-  std::string out = chart.y_title + "   ";
+  std::string out, line = chart.y_title;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
-    out += std::string(markers[s % markers.size()]) + " " + chart.series[s].name + "   ";
+    const std::string entry = fmt::format("{} {}", markers[s % markers.size()], chart.series[s].name);
+    if (display_width(line) + 3 + display_width(entry) > width) {
+      out += line + "\n";
+      line = entry;
+    } else {
+      line += "   " + entry;
+    }
   }
-  out.erase(out.find_last_not_of(' ') + 1);
-  out += "\n";
+  out += line + "\n";
   for (int r = 0; r < plot_height; ++r) {
     std::string label;
     for (double tick : y.ticks) {
       if (row_of(tick) == r) label = flops_label(tick);
     }
-    std::string line = padded(label, margin, true) + (label.empty() ? " │" : " ┤");
+    line = padded(label, margin, true) + (label.empty() ? " │" : " ┤");
     for (const std::string& cell : cells[static_cast<std::size_t>(r)]) line += cell;
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";

@@ -106,8 +106,8 @@ Table counted_table(const std::vector<Row>& rows, const Counted& form) {
   for (const Row& row : rows) most_each = std::max(most_each, row.each);
   const bool each = most_each > 0 && most_each < long_number;
   const auto each_cell = [&](Count value) { return value == 0 ? Cell() : count_cell(value); };
-  table.columns.push_back({"with numbers", false, Kind::formula});
-  if (each) table.columns.push_back({"per block", true});
+  table.columns.push_back({"with numbers", false, Kind::formula, false, 1});
+  if (each) table.columns.push_back({"per block", true, Kind::text, false, 2});
   table.columns.insert(table.columns.end(), {{"value", true}, {"share", true}, {"", false, Kind::bar}});
 
   Count total;
@@ -221,7 +221,8 @@ Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::
 }
 
 Table weights_table(const Ledger& ledger) {
-  Table table{"Weights", {{"type"}, {"bytes", true}, {"binary", true}, {"decimal", true}}, {}, 0, {}};
+  Table table{
+      "Weights", {{"type"}, {"bytes", true}, {"binary", true}, {"decimal", true, Kind::text, false, 1}}, {}, 0, {}};
   static constexpr std::array<std::pair<const char*, DType>, 4> types{
       {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"int8", DType::int8}, {"int4", DType::int4}}};
   for (const auto& [name, type] : types) {

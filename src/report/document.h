@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "report/chart.h"
 #include "report/json.h"
 
 namespace reckon {
@@ -23,6 +24,7 @@ struct Column {
   bool right = false;  // numbers stand right, and are never wrapped
   Kind kind = Kind::text;
   bool joined = false;  // stays beside the column before it where a table is too wide and is split
+  int detail = 0;       // above 0: left out on a terminal that has no room for it, the highest first
 };
 
 // A cell as people read it, and as CSV gives it where that is different ("31.7%" and "0.316525"). Grouped numbers lose
@@ -57,9 +59,11 @@ struct Verbatim {
   std::string text;
   std::string language;
   bool terminal = true, markdown = true;
+  bool formulas = false;  // lines that are too wide for a terminal break before + and ·
 };
 
-using Element = std::variant<Heading, Paragraph, Table, Verbatim>;
+// A Chart is drawn with characters, as wide as there is room.
+using Element = std::variant<Heading, Paragraph, Table, Verbatim, Chart>;
 
 struct Document {
   std::vector<Element> parts;
@@ -72,11 +76,13 @@ enum class Format { table, json, csv, markdown };
 struct Terminal {
   int width = 100;
   bool color = false;
+  bool ascii = false;  // its locale has no UTF-8
+  int height = 0;      // lines; 0: not known, or no terminal
 };
 
-// `table` is for the terminal, at most terminal.width columns wide; `csv` holds the tables alone, with plain numbers:
-// several tables become one, with a first column that says which table a line is from, and those without a head are for
-// reading only and left out.
+// `table` is for the terminal, at most terminal.width columns wide, down to 40; `csv` holds the tables alone, with
+// plain numbers: several tables become one, with a first column that says which table a line is from, and those without
+// a head are for reading only and left out.
 std::string render(const Document& document, Format format, const Terminal& terminal);
 
 }  // namespace reckon

@@ -196,7 +196,7 @@ class Page {
     if (!step.formulas.empty()) {
       std::string text;
       for (const std::string& formula : step.formulas) text += "    " + formula + "\n";
-      add(Verbatim{text, "text", true, true});
+      add(Verbatim{text, "text", true, true, true});
     }
     Table table{"", {name_column, formula_column(""), formula_column(""), value_column}, {}, 0, {}};
     for (const Operand& operand : step.operands) {

@@ -48,6 +48,10 @@ OrderedJson json_of(const std::vector<Token>& tokens, const Tokenizer* tokenizer
 
 }  // namespace
 
+std::string continuation_heading(const Continuation& one, std::size_t number, std::size_t count) {
+  return fmt::format("── {} of {} · score {:.4f} · {} ──", number, count, one.score, ending_word(one.ending));
+}
+
 Document generation_document(std::span<const std::int32_t> prompt, const Generated& generated,
                              const GenerationView& view) {
   const auto text_of = [&](const Continuation& one) {

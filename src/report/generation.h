@@ -17,6 +17,9 @@ struct GenerationView {
   bool beams = false;                    // shows scores
 };
 
+// Stands above a result where there are several: "── 1 of 3 · score -0.5120 · end of text ──".
+std::string continuation_heading(const Continuation& one, std::size_t number, std::size_t count);
+
 Document generation_document(std::span<const std::int32_t> prompt, const Generated& generated,
                              const GenerationView& view);
 

@@ -1,6 +1,7 @@
 // A document as Markdown, tables in GitHub's form.
 #include <algorithm>
 
+#include "report/chart.h"
 #include "report/forms.h"
 #include "report/text.h"
 
@@ -54,6 +55,10 @@ void append(std::string& out, const Paragraph& paragraph) { out += escaped(parag
 void append(std::string& out, const Verbatim& block) {
   if (!block.markdown) return;
   out += "```" + block.language + "\n" + block.text + (block.text.ends_with('\n') ? "" : "\n") + "```\n\n";
+}
+
+void append(std::string& out, const Chart& chart) {
+  append(out, Verbatim{chart_text(chart, Terminal().width), "text"});
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 namespace reckon {
 namespace {
 
-constexpr double left = 56, right = 14, top = 10, bottom = 40;
+constexpr int plot = 1000;  // both sides of the square that a page stretches
 constexpr std::size_t most_points = 400;
 
 // Short and without noise: 0.0012, 3e-5, 1,500.
@@ -78,7 +78,6 @@ std::string ramp_color(std::size_t index, std::size_t count) {
 }
 
 std::string page_chart(const PageChart& chart) {
-  const double width = chart.wide ? 1040 : 512, height = chart.wide ? 320 : 250;
   std::vector<double> xs, ys;
   for (const PageSeries& series : chart.series) {
     for (const auto& [x, y] : series.points) {
@@ -91,28 +90,26 @@ std::string page_chart(const PageChart& chart) {
   xs.push_back(0);
   const Axis x_axis = axis_of(xs, false, 10, chart.wide ? 12 : 6),
              y_axis = chart.log_y ? tight_log_axis(ys) : axis_of(ys, false, 10, 6);
-  const double plot_width = width - left - right, plot_height = height - top - bottom;
   const double x_end = *std::max_element(xs.begin(), xs.end());
-  const auto across = [&](double value) { return left + value / std::max(x_end, 1e-300) * plot_width; };
-  const auto down = [&](double value) { return top + (1 - y_axis.place(value)) * plot_height; };
+  const auto across = [&](double value) { return value / std::max(x_end, 1e-300); };  // shares of the plot
+  const auto down = [&](double value) { return 1 - y_axis.place(value); };
 
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"{}\" data-left=\"{}\" data-right=\"{}\">", width,
-      height, escape_html(chart.title), left, width - right);
+  // The plot is stretched to its place on the page; labels are text of the page, and stay as large as that.
+  std::string labels, grid;
   for (double tick : y_axis.ticks) {
-    svg += fmt::format(
-        "<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/><text x=\"{:.1f}\" y=\"{:.1f}\" "
-        "text-anchor=\"end\">{}</text>",
-        left, down(tick), width - right, left - 7, down(tick) + 4, label(tick));
+    grid += fmt::format("M0 {:.1f}H{}", down(tick) * plot, plot);
+    labels += fmt::format("<span class=\"y\" style=\"top:{:.2f}%\">{}</span>", down(tick) * 100, label(tick));
   }
-  for (double tick : x_axis.ticks) {
+  for (std::size_t i = 0; i < x_axis.ticks.size(); ++i) {
+    const double tick = x_axis.ticks[i];
     if (tick > x_end * 1.001) continue;
-    svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", across(tick),
-                       height - bottom + 17, label(tick));
+    labels += fmt::format("<span class=\"x{}\" style=\"left:{:.2f}%\">{}</span>", i % 2 == 0 ? "" : " odd",
+                          across(tick) * 100, label(tick));
   }
-  svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>", left, height - bottom, width - right);
-  svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>", left + plot_width / 2,
-                     height - 5, escape_html(chart.x_title));
+  std::string svg = fmt::format(
+      "<svg viewBox=\"0 0 {0} {0}\" preserveAspectRatio=\"none\" role=\"img\" aria-label=\"{1}\"><path "
+      "class=\"grid\" d=\"{2}\"/><path class=\"axis\" d=\"M0 {0}H{0}\"/>",
+      plot, escape_html(chart.title), grid);
   nlohmann::json hover = nlohmann::json::array();
   std::string legend;
   for (const PageSeries& series : chart.series) {
@@ -121,16 +118,18 @@ std::string page_chart(const PageChart& chart) {
     const auto points = dots    ? series.points
                         : faint ? picked(series.points, 4 * most_points)
                                 : thinned(series.points, most_points);
-    std::string line, circles;
+    std::string line, marks;
     nlohmann::json shown = nlohmann::json::array();
     for (const auto& [x, y] : points) {
       if (!std::isfinite(y) || (chart.log_y && y <= 0)) continue;
-      line += fmt::format("{:.1f},{:.1f} ", across(x), down(y));
-      if (dots) circles += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.2\"/>", across(x), down(y));
+      line += fmt::format("{:.1f},{:.1f} ", across(x) * plot, down(y) * plot);
+      if (dots) marks += fmt::format("M{:.1f} {:.1f}h0", across(x) * plot, down(y) * plot);  // round ends make a dot
       shown.push_back({std::round(x), fmt::format("{:.4g}", y)});
     }
-    svg += fmt::format("<g style=\"color:{}\"><polyline class=\"{}\" points=\"{}\"/>{}</g>", series.color,
-                       faint ? "faint" : "line", line, circles);
+    svg += fmt::format("<g style=\"color:{}\"><polyline class=\"{}\" points=\"{}\"/>", series.color,
+                       faint ? "faint" : "line", line);
+    if (dots) svg += fmt::format("<path class=\"dots\" d=\"{}\"/>", marks);
+    svg += "</g>";
     if (series.name.empty()) continue;
     legend += fmt::format("<span><i style=\"background:{}\"></i>{}</span>", series.color, escape_html(series.name));
     hover.push_back({{"name", series.name}, {"color", series.color}, {"points", shown}});
@@ -139,9 +138,11 @@ std::string page_chart(const PageChart& chart) {
   std::string data = hover.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   for (std::size_t at = 0; (at = data.find("</", at)) != std::string::npos; at += 3) data.replace(at, 2, "<\\/");
   return fmt::format(
-      "<figure class=\"chart{}\" data-end=\"{}\"><figcaption><b>{}</b> {}</figcaption>{}<div class=\"legend\">{}</div>"
-      "<script type=\"application/json\">{}</script></figure>\n",
-      chart.wide ? " wide" : "", x_end, escape_html(chart.title), escape_html(chart.note), svg, legend, data);
+      "<figure class=\"chart{}\" data-end=\"{}\"><figcaption><b>{}</b> {}</figcaption><div class=\"plot\">{}{}</div>"
+      "<div class=\"below\">{}</div><div class=\"legend\">{}</div><script "
+      "type=\"application/json\">{}</script></figure>\n",
+      chart.wide ? " wide" : "", x_end, escape_html(chart.title), escape_html(chart.note), svg, labels,
+      escape_html(chart.x_title), legend, data);
 }
 
 }  // namespace reckon

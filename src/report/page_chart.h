@@ -1,4 +1,5 @@
-// A chart of a page: SVG that takes its colours from the page, with the numbers beside it for a pointer that hovers.
+// A chart of a page: SVG that is stretched to its place, with labels in the text of the page, which stay readable on a
+// phone, and the numbers beside it for a pointer that hovers.
 #pragma once
 
 #include <string>

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "report/ascii.h"
 #include "report/text.h"
 
 namespace reckon {
@@ -30,7 +31,9 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / 3600, whole / 60 % 60);
 }
 
-void put(const std::string& text) {
+void put(const std::string& words) {
+  static const bool ascii = !utf8_locale();
+  const std::string text = ascii ? to_ascii(words) : words;
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
 }
@@ -39,10 +42,16 @@ void put(const std::string& text) {
 
 std::string progress_text(std::string_view task, double share, double left_s, int width) {
   share = std::clamp(share, 0.0, 1.0);
-  std::string end = fmt::format(" {}%", static_cast<int>(share * 100));
-  if (left_s >= 0) end += fmt::format(" · {} left", duration(left_s));
+  const std::string percent = fmt::format("{}%", static_cast<int>(share * 100));
+  const std::string time = left_s >= 0 ? fmt::format(" · {} left", duration(left_s)) : "";
+  const std::string end = " " + percent + time;
   const int room = width - display_width(task) - 1 - display_width(end);
-  if (room < shortest_bar) return fmt::format("{}%", static_cast<int>(share * 100));
+  if (room < shortest_bar) {
+    for (const std::string& text : {fmt::format("{}{}", task, end), fmt::format("{} {}", task, percent)}) {
+      if (display_width(text) <= width) return text;
+    }
+    return percent;
+  }
   const int columns = std::min(room, longest_bar), full = static_cast<int>(share * columns);
   std::string bar;
   for (int i = 0; i < columns; ++i) bar += i < full ? "━" : "╌";

@@ -9,6 +9,7 @@
 namespace reckon {
 
 // "counting words ━━━━━━━━━━╌╌╌╌╌╌╌╌╌╌ 50% · 3 s left", at most `width` columns; without a time where `left_s` < 0.
+// What does not fit is left out: the bar, then the time, then the task.
 std::string progress_text(std::string_view task, double share, double left_s, int width);
 
 // Draws on stderr, where that is a terminal; elsewhere it does nothing.

@@ -14,8 +14,6 @@
 namespace reckon {
 namespace {
 
-constexpr int plot_width = 92;
-
 double real(Count value) { return static_cast<double>(value); }
 
 }  // namespace
@@ -154,8 +152,7 @@ Document sweep_document(const Sweep& sweep) {
   document.json["points"] = std::move(points);
   document.parts.emplace_back(Heading{fmt::format("{} by {}", sweep.model, sweep.option)});
   document.parts.emplace_back(std::move(shown));
-  if (sweep.points.size() > 1)
-    document.parts.emplace_back(Verbatim{chart_text(sweep_chart(sweep), plot_width), "text"});
+  if (sweep.points.size() > 1) document.parts.emplace_back(sweep_chart(sweep));
   document.csv.push_back(std::move(all));
   return document;
 }

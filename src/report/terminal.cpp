@@ -3,16 +3,21 @@
 #include <cmath>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
+#include <sstream>
 
+#include "report/ascii.h"
+#include "report/chart.h"
 #include "report/forms.h"
 #include "report/text.h"
 
 namespace reckon {
 namespace {
 
-constexpr int gap = 2;  // columns between two columns of a table
+constexpr int usual_gap = 2, least_gap = 1;  // between two columns of a table
 constexpr int longest_bar = 10, shortest_bar = 6;
-constexpr int narrowest_text = 12, narrowest_formula = 15;
+constexpr int narrowest_text = 12, narrowest_formula = 15;  // where there is room
+constexpr int narrowest = 8;                                // where there is not, and no word is longer
 
 constexpr std::string_view bold = "1", faint = "2", blue = "34";
 
@@ -54,10 +59,11 @@ int longest_word(const std::string& text) {
   return longest;
 }
 
-// Which of a table's columns are shown, and how wide.
+// Which of a table's columns are shown, how wide, and how far apart.
 struct Layout {
   std::vector<std::size_t> columns;
   std::vector<int> widths;
+  int gap = usual_gap;
   int total() const {
     return std::accumulate(widths.begin(), widths.end(), 0) + gap * (static_cast<int>(widths.size()) - 1);
   }
@@ -86,94 +92,138 @@ class TableWriter {
   }
 
  private:
-  // What a column would like, and the least that it can do with.
+  // What a column would like, the least that reads well, and the least that breaks no word and no number.
   void measure(std::size_t c) {
     const Column& column = table_.columns[c];
     if (column.kind == Column::Kind::bar) {
       natural_.push_back(longest_bar);
       least_.push_back(shortest_bar);
+      tight_.push_back(shortest_bar);
       return;
     }
-    int cells = 0;
+    const bool formula = column.kind == Column::Kind::formula;
+    int cells = 0, pieces = 0;
     for (const std::vector<Cell>& row : table_.rows) {
-      if (c < row.size()) cells = std::max(cells, display_width(row[c].text));
+      if (c >= row.size()) continue;
+      cells = std::max(cells, display_width(row[c].text));
+      pieces = std::max(pieces, least_width(row[c].text, formula ? Breaks::formula : Breaks::words));
     }
     const int title = column.right ? longest_word(column.title) : display_width(column.title);
     natural_.push_back(std::max(cells, title));
-    const int narrowest = column.kind == Column::Kind::formula ? narrowest_formula : narrowest_text;
     const bool whole = column.right || column.kind == Column::Kind::name;
-    least_.push_back(whole ? natural_.back() : std::min(natural_.back(), narrowest));
-  }
-
-  Layout layout_of(std::vector<std::size_t> columns) const {
-    Layout layout{std::move(columns), {}};
-    for (std::size_t c : layout.columns) layout.widths.push_back(natural_[c]);
-    return layout;
+    const int good = formula ? narrowest_formula : narrowest_text;
+    least_.push_back(whole ? natural_.back() : std::min(natural_.back(), good));
+    const int words = std::max(whole ? cells : pieces, least_width(column.title, Breaks::words));
+    tight_.push_back(whole ? words : std::min(natural_.back(), std::clamp(words, narrowest, 2 * narrowest)));
   }
 
   bool is_bar(std::size_t column) const { return table_.columns[column].kind == Column::Kind::bar; }
 
-  // Takes from the widest column that can give, bars first, then formulas, until the table fits. False: it cannot.
-  bool shrink(Layout& layout) const {
-    for (int over = layout.total() - width_; over > 0; --over) {
-      std::size_t widest = layout.columns.size();
-      for (std::size_t i = 0; i < layout.columns.size(); ++i) {
-        if (layout.widths[i] <= least_[layout.columns[i]]) continue;
+  // These columns, narrowed to fit: from the widest that can give, bars first, then formulas. Nothing: they cannot.
+  std::optional<Layout> fitted(const std::vector<std::size_t>& columns, bool tight) const {
+    Layout layout{columns, {}, usual_gap};
+    for (std::size_t c : columns) layout.widths.push_back(natural_[c]);
+    const std::vector<int>& least = tight ? tight_ : least_;
+    while (layout.total() > width_) {
+      std::size_t widest = columns.size();
+      for (std::size_t i = 0; i < columns.size(); ++i) {
+        if (layout.widths[i] <= least[columns[i]]) continue;
         const auto readiness = [&](std::size_t at) {
-          return std::pair(static_cast<int>(table_.columns[layout.columns[at]].kind), layout.widths[at]);
+          return std::pair(static_cast<int>(table_.columns[columns[at]].kind), layout.widths[at]);
         };
-        if (widest == layout.columns.size() || readiness(i) > readiness(widest)) widest = i;
+        if (widest == columns.size() || readiness(i) > readiness(widest)) widest = i;
       }
-      if (widest == layout.columns.size()) return false;
-      --layout.widths[widest];
+      if (widest < columns.size()) {
+        --layout.widths[widest];
+      } else if (tight && layout.gap > least_gap) {
+        --layout.gap;
+      } else {
+        return std::nullopt;
+      }
     }
-    return true;
+    return layout;
   }
 
-  // One layout with everything; else without bars; else several, each with the first column again.
+  // One layout with everything; else without bars, and then without details; else the same in tight columns; else
+  // several, each with the first column again.
   std::vector<Layout> layouts() const {
     if (table_.columns.empty()) return {};
-    std::vector<std::size_t> all(table_.columns.size());
-    std::iota(all.begin(), all.end(), std::size_t{0});
-    Layout layout = layout_of(all);
-    if (shrink(layout)) return {layout};
-    std::erase_if(all, [&](std::size_t c) { return is_bar(c); });
-    layout = layout_of(all);
-    if (shrink(layout)) return {layout};
+    std::vector<std::size_t> columns(table_.columns.size());
+    std::iota(columns.begin(), columns.end(), std::size_t{0});
+    if (const auto layout = fitted(columns, false)) return {*layout};
+    std::erase_if(columns, [&](std::size_t c) { return is_bar(c); });
+    std::vector<std::vector<std::size_t>> choices{columns};
+    int detail = 0;
+    for (const Column& column : table_.columns) detail = std::max(detail, column.detail);
+    for (; detail > 0; --detail) {
+      std::erase_if(columns, [&](std::size_t c) { return table_.columns[c].detail == detail; });
+      choices.push_back(columns);
+    }
+    for (const bool tight : {false, true}) {
+      for (const std::vector<std::size_t>& choice : choices) {
+        if (const auto layout = fitted(choice, tight)) return {*layout};
+      }
+    }
+    // Numbers come first then: they are what a table is for.
+    std::stable_partition(columns.begin() + 1, columns.end(), [&](std::size_t c) { return table_.columns[c].right; });
     std::vector<Layout> out;
     std::size_t next = 1;
     do {
-      out.push_back(part(all, next));
-    } while (next < all.size());
+      out.push_back(part(columns, next));
+    } while (next < columns.size());
     return out;
   }
 
-  // As many columns from `next` on as fit beside the first; at least one.
+  // As many columns from `next` on as fit beside the first, joined ones together where they have room; at least one.
   Layout part(const std::vector<std::size_t>& all, std::size_t& next) const {
-    std::vector<std::size_t> some{all[0]};
-    Layout best = layout_of(some);
-    while (next < all.size()) {
-      std::size_t end = next;  // the next column and those joined to it
-      do {
-        some.push_back(all[end++]);
-      } while (end < all.size() && table_.columns[all[end]].joined);
-      Layout wider = layout_of(some);
-      const bool fits = shrink(wider);
-      if (!fits && best.columns.size() > 1) break;
-      best = std::move(wider);
-      next = end;
-      if (!fits) break;
+    const auto up_to = [&, from = next](std::size_t end) {
+      std::vector<std::size_t> columns(all.begin() + static_cast<std::ptrdiff_t>(from),
+                                       all.begin() + static_cast<std::ptrdiff_t>(std::min(end, all.size())));
+      columns.insert(columns.begin(), all[0]);
+      return columns;
+    };
+    std::optional<Layout> best;
+    std::size_t end = next;
+    const auto take = [&](std::size_t to) {
+      const auto wider = fitted(up_to(to), true);
+      if (wider) {
+        best = wider;
+        end = to;
+      }
+      return wider.has_value();
+    };
+    for (std::size_t to = next; to < all.size();) {
+      for (++to; to < all.size() && table_.columns[all[to]].joined;) ++to;
+      if (!take(to)) break;
     }
-    clip(best);
-    return best;
+    if (!best) {
+      while (end < all.size() && take(end + 1)) {
+      }
+    }
+    if (!best) {
+      end = next + 1;
+      best = clipped(up_to(end));
+    }
+    next = end;
+    return *best;
   }
 
-  // The last resort, for a single number wider than the terminal.
-  void clip(Layout& layout) const {
-    for (std::size_t i = layout.widths.size(); i-- > 0;) {
+  // The last resort, for a single number that leaves little of the terminal: what is beside it is cut.
+  Layout clipped(const std::vector<std::size_t>& columns) const {
+    Layout layout{columns, {}, least_gap};
+    for (std::size_t c : columns) layout.widths.push_back(tight_[c]);
+    for (int& width : layout.widths) {
       const int over = layout.total() - width_;
-      if (over > 0) layout.widths[i] = std::max(4, layout.widths[i] - over);
+      if (over > 0) width = std::max(4, width - over);
     }
+    return layout;
+  }
+
+  // Whether of several columns only the first says something in this row.
+  static bool is_empty(const Layout& layout, const std::vector<Cell>& row) {
+    return layout.columns.size() > 1 &&
+           std::all_of(layout.columns.begin() + 1, layout.columns.end(),
+                       [&](std::size_t c) { return c >= row.size() || row[c].text.empty(); });
   }
 
   bool has_head() const {
@@ -188,11 +238,12 @@ class TableWriter {
       out += paint_(faint, line_of(layout.total())) + "\n";
     }
     std::size_t group = 0;
+    bool ruled = false;
     for (std::size_t r = 0; r < table_.rows.size(); ++r) {
       const bool total = r + table_.totals >= table_.rows.size();
-      if (total && r + table_.totals == table_.rows.size() && r > 0) {
-        out += paint_(faint, line_of(layout.total())) + "\n";
-      }
+      if (total && is_empty(layout, table_.rows[r])) continue;
+      if (total && !ruled && r > 0) out += paint_(faint, line_of(layout.total())) + "\n";
+      ruled = ruled || total;
       const bool heads = group < table_.groups.size() && table_.groups[group] == r;
       if (heads) ++group;
       write_row(out, layout, table_.rows[r], total || heads ? bold : "", false);
@@ -229,7 +280,7 @@ class TableWriter {
           spaces.clear();
         }
         if (!column.right) spaces += fill;
-        spaces.append(gap, ' ');
+        spaces.append(static_cast<std::size_t>(layout.gap), ' ');
       }
       out += text + "\n";
     }
@@ -238,16 +289,33 @@ class TableWriter {
   const Table& table_;
   int width_;
   Painter paint_;
-  std::vector<int> natural_, least_;
+  std::vector<int> natural_, least_, tight_;
 };
 
-std::string text_of(const Table& table, const Terminal& terminal) { return TableWriter(table, terminal).write(); }
+// What a locale without UTF-8 shows, before it is laid out: its stand-ins may be wider.
+std::string shown(const std::string& text, const Terminal& terminal) {
+  return printable(terminal.ascii ? to_ascii(text) : text);
+}
+
+Table in_ascii(Table table) {
+  table.title = to_ascii(table.title);
+  for (Column& column : table.columns) column.title = to_ascii(column.title);
+  for (std::vector<Cell>& row : table.rows) {
+    for (Cell& cell : row) cell.text = to_ascii(cell.text);
+  }
+  return table;
+}
+
+std::string text_of(const Table& table, const Terminal& terminal) {
+  if (terminal.ascii) return TableWriter(in_ascii(table), terminal).write();
+  return TableWriter(table, terminal).write();
+}
 
 std::string text_of(const Heading& heading, const Terminal& terminal) {
   const Painter paint(terminal.color);
   std::string out;
   int width = 0;
-  for (const std::string& line : wrap(printable(heading.text), terminal.width, Breaks::words)) {
+  for (const std::string& line : wrap(shown(heading.text, terminal), terminal.width, Breaks::words)) {
     out += paint(bold, line) + "\n";
     width = std::max(width, display_width(line));
   }
@@ -259,13 +327,22 @@ std::string text_of(const Heading& heading, const Terminal& terminal) {
 
 std::string text_of(const Paragraph& paragraph, const Terminal& terminal) {
   std::string out;
-  for (const std::string& line : wrap(printable(paragraph.text), terminal.width, Breaks::words)) out += line + "\n";
+  for (const std::string& line : wrap(shown(paragraph.text, terminal), terminal.width, Breaks::words))
+    out += line + "\n";
   return out;
 }
 
-std::string text_of(const Verbatim& block, const Terminal&) {
+std::string text_of(const Chart& chart, const Terminal& terminal) { return chart_text(chart, terminal.width); }
+
+std::string text_of(const Verbatim& block, const Terminal& terminal) {
   if (!block.terminal || block.text.empty()) return "";
-  return block.text.ends_with('\n') ? block.text : block.text + "\n";
+  if (!block.formulas) return block.text.ends_with('\n') ? block.text : block.text + "\n";
+  std::string out;
+  std::istringstream lines(block.text);
+  for (std::string line; std::getline(lines, line);) {
+    for (const std::string& part : wrap(shown(line, terminal), terminal.width, Breaks::formula)) out += part + "\n";
+  }
+  return out;
 }
 
 }  // namespace
@@ -280,7 +357,7 @@ std::string render_terminal(const Document& document, const Terminal& terminal) 
     out += text;
     after_heading = std::holds_alternative<Heading>(part);
   }
-  return out;
+  return terminal.ascii ? to_ascii(out) : out;
 }
 
 }  // namespace reckon

@@ -41,6 +41,8 @@ std::string replaced(std::string_view text, Unwanted unwanted) {
   return out;
 }
 
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
 // How good a place `at` is to begin a new line: 0 none, 1 fair, 2 good.
 int break_rank(std::string_view text, std::size_t at, Breaks breaks) {
   const std::string_view rest = text.substr(at);
@@ -48,10 +50,11 @@ int break_rank(std::string_view text, std::size_t at, Breaks breaks) {
     if (rest.starts_with(' ')) return 2;
     const bool inside =
         rest.size() > 1 && (rest[0] == '.' || rest[0] == '/') && (rest[1] < '0' || rest[1] > '9') && rest[1] != ' ';
-    return inside ? 1 : 0;  // names of tensors, paths
+    const bool hyphen = at > 1 && text[at - 1] == '-' && is_letter(text[at - 2]) && is_letter(rest[0]);
+    return inside || hyphen ? 1 : 0;  // names of tensors, paths, models
   }
-  if (rest.starts_with(" + ") || rest.starts_with(" − ")) return 2;
-  return rest.starts_with("·") ? 1 : 0;
+  if (rest.starts_with(" + ") || rest.starts_with(" − ") || rest.starts_with(" - ")) return 2;
+  return rest.starts_with("·") || rest.starts_with("*") ? 1 : 0;
 }
 
 // Where the first line of `text` ends, in bytes.
@@ -77,11 +80,25 @@ std::size_t line_end(std::string_view text, int width, Breaks breaks) {
 int display_width(std::string_view text) {
   int columns = 0;
   for (std::size_t i = 0; i < text.size();) {
+    if (text.substr(i).starts_with("\033[")) {
+      i = std::min(text.find('m', i), text.size() - 1) + 1;
+      continue;
+    }
     const Utf8Char c = utf8_char(text.data() + i, text.data() + text.size());
     columns += width_of(c.point);
     i += c.length;
   }
   return columns;
+}
+
+std::string_view first_columns(std::string_view text, int columns) {
+  for (std::size_t i = 0; i < text.size();) {
+    const Utf8Char c = utf8_char(text.data() + i, text.data() + text.size());
+    columns -= width_of(c.point);
+    if (columns < 0) return text.substr(0, i);
+    i += c.length;
+  }
+  return text;
 }
 
 std::string escape_html(std::string_view text) {
@@ -131,6 +148,20 @@ std::vector<std::string> wrap(std::string_view text, int width, Breaks breaks) {
   }
   if (lines.empty()) lines.emplace_back();
   return lines;
+}
+
+int least_width(std::string_view text, Breaks breaks) {
+  const std::size_t indent = std::min(text.find_first_not_of(' '), text.size());
+  int widest = 0;
+  for (std::size_t from = indent; from < text.size();) {
+    std::size_t to = from + 1;
+    while (to < text.size() && break_rank(text, to, breaks) == 0) ++to;
+    std::string_view piece = text.substr(from, to - from);
+    while (piece.starts_with(' ')) piece.remove_prefix(1);
+    widest = std::max(widest, display_width(piece));
+    from = to;
+  }
+  return static_cast<int>(indent) + widest;
 }
 
 std::string padded(std::string_view text, int width, bool right) {

@@ -7,8 +7,11 @@
 
 namespace reckon {
 
-// Combining marks take no column, East Asian wide characters two, all others one.
+// Combining marks and styles (ESC [ … m) take no column, East Asian wide characters two, all others one.
 int display_width(std::string_view text);
+
+// As much of the beginning as fits that many columns.
+std::string_view first_columns(std::string_view text, int columns);
 
 // The text with control characters and broken UTF-8 replaced, so that no name can upset a terminal.
 std::string printable(std::string_view text);
@@ -19,10 +22,14 @@ std::string printable_text(std::string_view text);
 // … with the characters that mean something in HTML and SVG written out.
 std::string escape_html(std::string_view text);
 
-// Lines of at most `width` columns. Words break at spaces, else before a dot or slash inside; formulas before + and −
-// where that leaves a good line, else before ·; what has no such place is cut. Leading spaces are kept on every line.
+// Lines of at most `width` columns. Words break at spaces, else before a dot or slash or after a
+// hyphen inside; formulas before + and −
+// where that leaves a good line, else before · (or - and *, as ASCII writes them); what has no such place is cut.
+// Leading spaces are kept on every line.
 enum class Breaks { words, formula };
 std::vector<std::string> wrap(std::string_view text, int width, Breaks breaks);
+// The least width at which nothing is cut.
+int least_width(std::string_view text, Breaks breaks);
 
 // Filled up with spaces to `width` columns.
 std::string padded(std::string_view text, int width, bool right = false);

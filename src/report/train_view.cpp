@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 
 #include "files/numbers.h"
@@ -13,21 +14,36 @@ namespace reckon {
 namespace {
 
 constexpr std::chrono::milliseconds between_drawings{200};
-constexpr double between_lines = 10;  // seconds
-constexpr int curve_height = 8;
-constexpr double memory_of_rates = 0.9;  // how much of the last average stays
+constexpr double between_lines = 10;                                  // seconds
+constexpr int tallest_curve = 8, shortest_curve = 2, curve_axis = 2;  // lines
+constexpr int widest_small = 72;                                      // columns; narrower, a fact is its figure alone
+constexpr double memory_of_rates = 0.9;                               // how much of the last average stays
 constexpr std::string_view begin_drawing = "\x1b[?25l\x1b[?7l", end_drawing = "\x1b[?25h\x1b[?7h";
 constexpr std::string_view bold = "\033[1m", faint = "\033[2m", plain = "\033[0m";
 
-class Paint {
+// A line in pieces, each with a style, that is never wider than the terminal.
+class Line {
  public:
-  explicit Paint(bool color) : color_(color) {}
-  std::string operator()(std::string_view style, const std::string& text) const {
-    return color_ ? std::string(style) + text + std::string(plain) : text;
+  explicit Line(const Terminal& terminal) : color_(terminal.color), room_(terminal.width) {}
+
+  // Cut where it does not fit.
+  Line& add(std::string_view style, const std::string& text) {
+    const std::string piece(first_columns(text, room_));
+    room_ -= display_width(piece);
+    const bool styled = color_ && !style.empty() && !piece.empty();
+    text_ += styled ? std::string(style) + piece + std::string(plain) : piece;
+    return *this;
   }
+  // Left out where it does not fit.
+  Line& add_whole(std::string_view style, const std::string& text) {
+    return display_width(text) <= room_ ? add(style, text) : *this;
+  }
+  const std::string& text() const { return text_; }
 
  private:
   bool color_;
+  int room_;
+  std::string text_;
 };
 
 // Beside what one large product reaches in between.
@@ -40,45 +56,69 @@ std::string limit_share(const RunState& state) {
 }  // namespace
 
 std::vector<std::string> train_panel(const RunFacts& facts, const RunState& state, const Terminal& terminal) {
-  const Paint paint(terminal.color);
   const StepReport& now = state.now;
   const int width = terminal.width, half = width / 2;
+  const bool wide = width >= widest_small;
+  const int name_width = wide ? 12 : 11;
+  const auto fact = [&](Line& line, const std::string& name, const std::string& value, int columns) -> Line& {
+    return line.add(faint, padded(name, name_width)).add(bold, padded(value, columns - name_width));
+  };
   const auto pair = [&](const std::string& left_name, const std::string& left, const std::string& right_name,
                         const std::string& right) {
-    const std::string first = padded(left_name, 12), second = padded(right_name, 12);
-    const int used = 12 + display_width(left);
-    return paint(faint, first) + paint(bold, left) +
-           std::string(static_cast<std::size_t>(std::max(1, half - used)), ' ') + paint(faint, second) +
-           paint(bold, right);
+    Line line(terminal);
+    fact(line, left_name, left, half).add("", name_width + display_width(left) < half ? "" : " ");
+    return fact(line, right_name, right, 0).text();
   };
+
   std::vector<std::string> lines;
   const std::string accumulated = facts.accumulate > 1 ? fmt::format("{} × ", facts.accumulate) : "";
-  lines.push_back(paint(bold, printable(facts.name)) +
-                  paint(faint, fmt::format(" · {} parameters · {}{} × {} tokens a step",
-                                           compact(static_cast<double>(facts.parameters)), accumulated, facts.batch,
-                                           facts.context)));
+  lines.push_back(
+      Line(terminal)
+          .add(bold, printable(facts.name))
+          .add_whole(faint, fmt::format(" · {} parameters", compact(static_cast<double>(facts.parameters))))
+          .add_whole(faint, fmt::format(" · {}{} × {} tokens a step", accumulated, facts.batch, facts.context))
+          .text());
   const std::string task = fmt::format("step {} of {}", grouped(now.step), grouped(now.steps));
   lines.push_back(
       progress_text(task, static_cast<double>(now.step) / static_cast<double>(std::max<std::int64_t>(1, now.steps)),
                     state.left_seconds.value_or(-1), width));
-  lines.push_back("");
-  const std::string validation =
-      state.evaluation ? fmt::format("{:.4f} at step {}{}", state.evaluation->loss, grouped(state.evaluation->step),
-                                     state.evaluation->best ? ", the best" : "")
-                       : "–";
+  std::string validation = "–";
+  if (state.evaluation) {
+    validation = fmt::format("{:.4f}", state.evaluation->loss);
+    if (wide) validation += fmt::format(" at step {}", grouped(state.evaluation->step));
+    if (wide && state.evaluation->best) validation += ", the best";
+  }
   lines.push_back(pair("loss", fmt::format("{:.4f}", now.loss), "validation", validation));
   lines.push_back(
       pair("rate", fmt::format("{:.2e}", now.learning_rate), "gradient", fmt::format("{:.3f}", now.gradient_norm)));
   lines.push_back(pair("tokens/s", grouped(static_cast<std::int64_t>(state.rate)), "GFLOP/s",
-                       fmt::format("{:.1f}{}", state.flops_rate / 1e9, limit_share(state))));
+                       fmt::format("{:.1f}{}", state.flops_rate / 1e9, wide ? limit_share(state) : "")));
   const std::int64_t total = facts.weight_bytes + facts.gradient_bytes + facts.moment_bytes + facts.arena_bytes;
-  lines.push_back(paint(faint, padded("memory", 12)) + paint(bold, binary_bytes(total)) +
-                  paint(faint, fmt::format(": weights {}, gradients {}, moments {}, activations {}",
-                                           binary_bytes(facts.weight_bytes), binary_bytes(facts.gradient_bytes),
-                                           binary_bytes(facts.moment_bytes), binary_bytes(facts.arena_bytes))));
-  lines.push_back("");
-  for (std::string& line : curve_lines(state.curve, width, curve_height, terminal.color))
-    lines.push_back(std::move(line));
+  Line memory(terminal);
+  lines.push_back(fact(memory, "memory", binary_bytes(total), 0).text());
+
+  // What follows fills the lines that are left; the cursor stands below the last.
+  const int least = static_cast<int>(lines.size());
+  const int room = terminal.height > 0 ? std::max(1, terminal.height - 1) : INT_MAX;
+  if (room < least) lines.resize(static_cast<std::size_t>(room));
+  const int curve = std::min(tallest_curve, room - least - curve_axis);
+  if (curve < shortest_curve) return lines;
+  int spare = room - least - curve - curve_axis;
+  const std::vector<std::string> details =
+      wrap(fmt::format("weights {}, gradients {}, moments {}, activations {}", binary_bytes(facts.weight_bytes),
+                       binary_bytes(facts.gradient_bytes), binary_bytes(facts.moment_bytes),
+                       binary_bytes(facts.arena_bytes)),
+           width - name_width, Breaks::words);
+  if (std::ssize(details) + 2 <= spare) {
+    spare -= static_cast<int>(details.size());
+    for (const std::string& text : details) {
+      lines.push_back(
+          Line(terminal).add("", std::string(static_cast<std::size_t>(name_width), ' ')).add(faint, text).text());
+    }
+  }
+  if (spare >= 2) lines.insert(lines.begin() + 2, "");
+  if (spare >= 1) lines.emplace_back();
+  for (std::string& line : curve_lines(state.curve, width, curve, terminal.color)) lines.push_back(std::move(line));
   return lines;
 }
 
@@ -89,11 +129,11 @@ std::string train_line(const RunState& state) {
                      grouped(static_cast<std::int64_t>(state.rate)), state.flops_rate / 1e9);
 }
 
-TrainView::TrainView(RunFacts facts, Terminal terminal, bool live, Write write)
-    : facts_(std::move(facts)), terminal_(terminal), live_(live), write_(std::move(write)), began_(Clock::now()) {}
+TrainView::TrainView(RunFacts facts, Look look, bool live, Write write)
+    : facts_(std::move(facts)), look_(std::move(look)), live_(live), write_(std::move(write)), began_(Clock::now()) {}
 
 TrainView::~TrainView() {
-  if (drawn_ > 0) write_(std::string(end_drawing));
+  if (!drawn_.empty()) write_(std::string(end_drawing));
 }
 
 void TrainView::recall(const std::vector<nlohmann::ordered_json>& metrics) {
@@ -142,12 +182,24 @@ void TrainView::evaluation(const EvaluationReport& report) {
 
 void TrainView::draw(bool last) {
   next_ = Clock::now() + between_drawings;
+  const Terminal terminal = look_();
   // Without a cursor; and long lines are cut, for a wrapped one would be drawn over wrongly.
-  std::string out = drawn_ == 0 ? std::string(begin_drawing) : fmt::format("\x1b[{}A", drawn_);
-  const std::vector<std::string> lines = train_panel(facts_, state_, terminal_);
-  for (const std::string& line : lines) out += "\r" + line + "\x1b[K\n";
-  if (last) out += end_drawing;
-  drawn_ = last ? 0 : lines.size();
+  std::string out(drawn_.empty() ? begin_drawing : "");
+  if (!drawn_.empty()) {
+    int up = 0;  // a line that is wider than a terminal has become takes several there
+    for (const int width : drawn_) up += std::max(1, (width + terminal.width - 1) / terminal.width);
+    out += fmt::format("\x1b[{}A", up);
+  }
+  drawn_.clear();
+  for (const std::string& line : train_panel(facts_, state_, terminal)) {
+    out += "\r\x1b[K" + line + "\n";  // erased first: after the last column, the cursor still stands on it
+    drawn_.push_back(display_width(line));
+  }
+  out += "\x1b[J";  // of a panel that was higher
+  if (last) {
+    out += end_drawing;
+    drawn_.clear();
+  }
   write_(out);
 }
 

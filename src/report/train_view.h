@@ -36,16 +36,18 @@ struct RunState {
   Curve curve;
 };
 
-// Lines of at most terminal.width columns.
+// Lines of at most terminal.width columns, and fewer than terminal.height of them, where that is known: what a small
+// terminal has no room for is left out, the details of the memory first, then the curve.
 std::vector<std::string> train_panel(const RunFacts& facts, const RunState& state, const Terminal& terminal);
 std::string train_line(const RunState& state);
 
 class TrainView {
  public:
   using Write = std::function<void(const std::string&)>;
+  using Look = std::function<Terminal()>;  // asked before each drawing, since a terminal may be resized
 
   // `live`: where `write` goes to is a terminal that can be drawn on.
-  TrainView(RunFacts facts, Terminal terminal, bool live, Write write);
+  TrainView(RunFacts facts, Look look, bool live, Write write);
   ~TrainView();
   TrainView(const TrainView&) = delete;
   TrainView& operator=(const TrainView&) = delete;
@@ -62,14 +64,14 @@ class TrainView {
   void say();
 
   RunFacts facts_;
-  Terminal terminal_;
+  Look look_;
   bool live_;
   Write write_;
   RunState state_;
   Clock::time_point began_, next_{};
   std::int64_t first_step_ = -1;
   std::optional<StepReport> said_;  // by the last line
-  std::size_t drawn_ = 0;           // lines of the panel on the screen
+  std::vector<int> drawn_;          // the widths of the panel's lines on the screen
 };
 
 }  // namespace reckon

@@ -236,7 +236,7 @@ class Page {
         "<figure class=\"chart wide\"><figcaption><b>Heads</b> entropy of each head's attention at the end; dark: it "
         "looks at few keys</figcaption><div class=\"heads\">";
     for (const Json& layer : layers) {
-      out += fmt::format("<div><span>layer {}</span>", layer.value("layer", 0));
+      out += fmt::format("<span>layer {}</span><div>", layer.value("layer", 0));
       for (double entropy : layer.value("entropy", std::vector<double>())) {
         out += fmt::format("<i style=\"--share:{:.3f}\" title=\"{:.3f} nats\">{:.2f}</i>",
                            1 - (most - entropy) / std::max(most - least, 0.5), entropy, entropy);
