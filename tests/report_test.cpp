@@ -151,12 +151,12 @@ TEST(TableText, LeavesOutDetailsBeforeItSplits) {
 TEST(TableText, WrapsAtHyphensAndNarrowsBeforeItSplits) {
   const Table table{"", {{"feed-forward"}, {"a-long-title", true}, {"n", true}}, {{"up-projection", "1", "22"}}, 0, {}};
   EXPECT_EQ(render(document_of(table), Format::table, {19, false}),
-            "             a-\n"
-            "feed-     long-\n"
-            "forward   title  n\n"
-            "──────────────────\n"
-            "up-           1 22\n"
-            "projecti\n");
+            "              a-\n"
+            "feed-      long-\n"
+            "forward    title  n\n"
+            "───────────────────\n"
+            "up-            1 22\n"
+            "projection\n");
 }
 
 TEST(TableText, PartsJoinedColumnsThatHaveNoRoomTogether) {

@@ -104,11 +104,19 @@ std::vector<std::string> train_panel(const RunFacts& facts, const RunState& stat
   const int curve = std::min(tallest_curve, room - least - curve_axis);
   if (curve < shortest_curve) return lines;
   int spare = room - least - curve - curve_axis;
-  const std::vector<std::string> details =
-      wrap(fmt::format("weights {}, gradients {}, moments {}, activations {}", binary_bytes(facts.weight_bytes),
-                       binary_bytes(facts.gradient_bytes), binary_bytes(facts.moment_bytes),
-                       binary_bytes(facts.arena_bytes)),
-           width - name_width, Breaks::words);
+  std::vector<std::string> details;  // as many as fit on each line
+  for (const auto& [name, bytes] : {std::pair("weights", facts.weight_bytes),
+                                    {"gradients", facts.gradient_bytes},
+                                    {"moments", facts.moment_bytes},
+                                    {"activations", facts.arena_bytes}}) {
+    const std::string item = fmt::format("{} {}", name, binary_bytes(bytes));
+    const bool fits = !details.empty() && name_width + display_width(details.back() + ", " + item) <= width;
+    if (fits) {
+      details.back() += ", " + item;
+    } else {
+      details.push_back(item);
+    }
+  }
   if (std::ssize(details) + 2 <= spare) {
     spare -= static_cast<int>(details.size());
     for (const std::string& text : details) {
