@@ -1,21 +1,36 @@
 # Sourced by the benchmark scripts: the machine's name, one section of docs/benchmarks.md, and OpenBLAS at its best.
 
-machine() {
-  local model
-  model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
-  printf '%s, %d threads, %s, %s' "${model:-$(uname -m)}" "$(nproc)" "$(uname -sr)" "$(g++ --version | head -n 1)"
+# The processor: its name, and its number, for some are called only by their maker's name.
+processor() {
+  awk -F ': ' '/^model name/ { name = $2 } /^model[ \t]*:/ { model = $2 } /^$/ { exit }
+    END { printf "%s", name; if (model != "") printf ", model %s", model }' /proc/cpuinfo
 }
 
-# section NAME: replaces the section of that name in docs/benchmarks.md by stdin, or adds it, and prints it.
+machine() { printf '%s, %d threads, %s, %s' "$(processor)" "$(nproc)" "$(uname -sr)" "$(g++ --version | head -n 1)"; }
+
+# section NAME: puts stdin, and prints it, where docs/benchmarks.md has the section of that name measured on this
+# processor; without one, behind those of other processors, or at the end.
 section() {
-  local name=$1 file=docs/benchmarks.md text rest
+  local name=$1 file=docs/benchmarks.md text
   text=$(cat)
-  [[ -f $file ]] || printf '# Benchmarks\n\nEach section is written by the script that it names.\n' > "$file"
-  rest=$(awk -v name="$name" '
-    /^<!-- begin / { inside = ($3 == name) }
-    !inside { print }
-    /^<!-- end / { inside = 0 }' "$file")
-  printf '%s\n\n<!-- begin %s -->\n%s\n<!-- end %s -->\n' "$rest" "$name" "$text" "$name" > "$file"
+  [[ -f $file ]] || printf '# Benchmarks\n' > "$file"
+  SECTION=$text awk -v name="$name" -v on="$(processor)" '
+    function put() { if (!done) printf "%s\n%s\n<!-- end %s -->\n\n", begin, ENVIRON["SECTION"], name; done = 1 }
+    BEGIN { begin = sprintf("<!-- begin %s on %s -->", name, on) }
+    { lines[NR] = $0; if (index($0, "<!-- begin " name " on ") == 1) last = $0 }
+    END {
+      for (i = 1; i <= NR; ++i) {
+        if (lines[i] ~ /^<!-- begin /) current = lines[i]
+        if (current == begin) put(); else print lines[i]
+        if (lines[i] ~ /^<!-- end /) {
+          if (current == last) put_next = 1
+          current = ""
+        }
+        if (put_next) { if (!done) { print ""; put() } put_next = 0 }
+      }
+      if (!done) { print ""; put() }
+    }' "$file" | cat -s | sed -e '${/^$/d}' > "$file.new"
+  mv "$file.new" "$file"
   printf '%s\n' "$text"
 }
 
