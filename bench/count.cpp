@@ -2,6 +2,7 @@
 #include <benchmark/benchmark.h>
 #include <reckon/reckon.h>
 
+#include "compile/compile.h"
 #include "count/ledger.h"
 #include "network/forward.h"
 #include "passes/gradient.h"
@@ -46,7 +47,7 @@ void write_backward(benchmark::State& state) {
 BENCHMARK(write_backward)->Name("… differentiating and the optimizer's step")->Unit(benchmark::kMicrosecond);
 
 void read(benchmark::State& state) {
-  const Program program = program_of(load_model(name), workload_of(Phase::train));
+  const Program program = logical_program(load_model(name), workload_of(Phase::train));
   for (auto _ : state) benchmark::DoNotOptimize(read_ledger(program));
 }
 BENCHMARK(read)->Name("… adding up")->Unit(benchmark::kMicrosecond);

@@ -1,8 +1,9 @@
 // Where the sums of gradients over ranks stand in a training program.
 #include <gtest/gtest.h>
 
+#include "compile/compile.h"
 #include "count/ledger.h"
-#include "lowering/cpu.h"
+#include "lowering/lower.h"
 #include "lowering/regions.h"
 #include "model/load.h"
 #include "ops/all_reduce.h"
@@ -20,7 +21,7 @@ Program training_program(const std::string& name, std::int64_t ranks, std::int64
   Workload workload = workload_of(Phase::train);
   workload.tokens = 8;
   const Model model = load_model((testing_models::tiny_folder() / name).string());
-  return sum_over_ranks(lower_for_cpu(expand(program_of(model, workload))), ranks, bucket);
+  return sum_over_ranks(lower(expand(logical_program(model, workload)), cpu_target), ranks, bucket);
 }
 
 class AllReduce : public testing::TestWithParam<std::string> {};

@@ -10,6 +10,7 @@
 
 #include "count/cache.h"
 #include "count/growth.h"
+#include "compile/compile.h"
 #include "count/ledger.h"
 #include "files/read_text.h"
 #include "model/modify.h"
@@ -49,11 +50,11 @@ const Step& find_step(const std::vector<Section>& sections, std::string_view key
 }
 
 std::vector<Section> steps_of_model(const std::string& name, const Workload& workload = {}) {
-  return steps_of(program_of(load_model(name), workload));
+  return steps_of(logical_program(load_model(name), workload));
 }
 
 void expect_steps_sum_to_ledger(const Model& model, const Workload& workload) {
-  const Program program = program_of(model, workload);
+  const Program program = logical_program(model, workload);
   const Ledger ledger = read_ledger(program);
   Count parameters, matmul, elementwise;
   for (const Section& section : steps_of(program)) {
@@ -216,14 +217,14 @@ void expect_well_formed_flowchart(const std::string& text, const std::string& na
 TEST(Explain, the_flowchart_of_every_preset_is_well_formed) {
   for (const Preset& preset : presets()) {
     for (Phase phase : phases) {
-      const Program program = program_of(load_model(std::string(preset.name)), workload_of(phase));
+      const Program program = logical_program(load_model(std::string(preset.name)), workload_of(phase));
       expect_well_formed_flowchart(flowchart(program, steps_of(program)), std::string(preset.name));
     }
   }
 }
 
 TEST(Explain, the_flowchart_follows_the_data) {
-  const Program program = program_of(load_model("mini-gpt"), {});
+  const Program program = logical_program(load_model("mini-gpt"), {});
   EXPECT_EQ(flowchart(program, steps_of(program)),
             "flowchart TD\n"
             "  n0[\"tokens\"]\n"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "compile/compile.h"
 #include "count/ledger.h"
 #include "model/modify.h"
 
@@ -108,8 +109,8 @@ TEST(Layers, CountTheSameWhetherWrittenOutOrNot) {
       Model written = folded;
       written.layers[0] = folded.layers[0];
       ASSERT_EQ(written.layers.written().size(), static_cast<std::size_t>(n));
-      const Program a = program_of(folded, workload_of(Phase::train)),
-                    b = program_of(written, workload_of(Phase::train));
+      const Program a = logical_program(folded, workload_of(Phase::train)),
+                    b = logical_program(written, workload_of(Phase::train));
       ASSERT_EQ(a.ops.size(), b.ops.size()) << name << " " << n;
       ASSERT_EQ(a.repeats.size(), b.repeats.size()) << name << " " << n;
       for (std::size_t i = 0; i < a.repeats.size(); ++i) EXPECT_EQ(a.repeats[i].count, b.repeats[i].count);

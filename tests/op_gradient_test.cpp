@@ -4,7 +4,7 @@
 #include "backend/cpu/random.h"
 #include "backend/reference/evaluate.h"
 #include "gradient_cases.h"
-#include "lowering/cpu.h"
+#include "compile/compile.h"
 #include "ops/adamw.h"
 #include "ops/table.h"
 #include "passes/expand.h"
@@ -76,12 +76,13 @@ struct Computed {
 
 // Differentiated, lowered and run as a trainer does it.
 Computed computed(const Program& forward) {
-  const Program program = lower_for_cpu(expand(optimizer_step(gradient(forward))));
+  const Compiled compiled = compile(optimizer_step(gradient(forward)), cpu_target);
+  const Program& program = compiled.lowered;
   const Weights weights = Weights::trainable(forward, DType::float32, [](const Tensor& tensor, float* to) {
     for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) to[i] = parameter_element(full_name(tensor), i);
   });
   std::map<TensorId, std::vector<float>> lasting;
-  Executor executor(program, weights, [&](const Program& p, TensorId id) {
+  Executor executor(compiled, weights, [&](const Program& p, TensorId id) {
     std::vector<float>& memory = lasting[id];
     for (std::int64_t i = 0; i < p[id].shape.elements(); ++i) {
       const bool constant = p[id].kind == TensorKind::constant;

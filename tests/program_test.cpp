@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "compile/compile.h"
 #include "count/ledger.h"
 #include "model/modify.h"
 #include "model/presets.h"
@@ -20,7 +21,7 @@ namespace {
 
 constexpr Phase phases[] = {Phase::forward, Phase::prefill, Phase::decode, Phase::train};
 
-Program program_in(const Model& model, Phase phase) { return program_of(model, workload_of(phase)); }
+Program program_in(const Model& model, Phase phase) { return logical_program(model, workload_of(phase)); }
 
 std::string in_phase(const Model& model, Phase phase) {
   return model.name + ", phase " + std::to_string(static_cast<int>(phase));
@@ -70,9 +71,9 @@ TEST(Expand, GivesTheSameLedgerWhenValuesAreComputedAgain) {
       SCOPED_TRACE(name);
       Workload workload = workload_of(Phase::train);
       workload.tokens = 64;
-      const Program plain = program_of(load_model(name), workload);
+      const Program plain = logical_program(load_model(name), workload);
       workload.recompute = what;
-      const Program folded = program_of(load_model(name), workload);
+      const Program folded = logical_program(load_model(name), workload);
       const Ledger a = read_ledger(folded), b = read_ledger(expand(folded)), without = read_ledger(plain);
       expect_equal(a.forward, without.forward);
       expect_equal(a.forward, b.forward);
@@ -294,7 +295,7 @@ TEST(Forward, AWindowKeepsNoMoreOfThePastThanItShows) {
   const Model model = load_model("mistral-7b-v0.1");  // a window of 4,096 keys
   Workload workload = workload_of(Phase::decode);
   workload.past = 10000;
-  const Program program = program_of(model, workload);
+  const Program program = logical_program(model, workload);
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind != TensorKind::cache) continue;
     EXPECT_EQ(tensor.shape[1].size, 4096) << full_name(tensor);

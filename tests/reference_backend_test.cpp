@@ -1,6 +1,7 @@
 // The reference backend against Hugging Face's logits and PyTorch's gradients, and against the cpu backend's optimizer.
 #include <gtest/gtest.h>
 
+#include "compile/compile.h"
 #include "count/ledger.h"
 #include "network/forward.h"
 #include "passes/expand.h"
@@ -64,7 +65,7 @@ TEST_P(GoldenReferenceGradient, LossAndEveryGradientAreTheReferences) {
   workload.batch = b.batch;
   workload.tokens = b.tokens;
   ReferenceModel reference(model, Weights::load(model, tiny_folder() / GetParam()), false);
-  const auto loss = reference.run(expand(program_of(model, workload)), {b.ids, b.labels},
+  const auto loss = reference.run(expand(logical_program(model, workload)), {b.ids, b.labels},
                                   {.stages = {Stage::forward, Stage::backward}});
   EXPECT_NEAR(loss.at(0), io["loss"].get<double>(), 1e-4);
 
@@ -103,7 +104,7 @@ TEST(Reference, TwoStepsOfAdamWWithClippingAndDropoutAreThoseOfTheCpu) {
   workload.batch = options.batch;
   workload.tokens = options.tokens;
   workload.dropout = options.dropout;
-  const Program program = expand(program_of(model, workload));
+  const Program program = expand(logical_program(model, workload));
   std::vector<std::int32_t> ids, labels;
   for (std::int32_t i = 0; i < 16; ++i) {
     ids.push_back(i * 37 % 512);

@@ -1,7 +1,11 @@
 // What is asked of a network: the phase, how many tokens, and in which precision.
 #pragma once
 
+#include <reckon/role.h>
+
 #include <cstdint>
+#include <map>
+#include <memory>
 
 namespace reckon {
 
@@ -35,6 +39,10 @@ struct Precision {
   DType optimizer = DType::float32;
 };
 
+// The type of each parameter where not all are of one: as a file stores them.
+using ParameterTypes = std::map<TensorKey, DType>;
+
+// Everything that changes what runs.
 struct Workload {
   Phase phase = Phase::forward;
   std::int64_t batch = 1;
@@ -44,8 +52,12 @@ struct Workload {
   Logits logits = Logits::all;
   Causal causal = Causal::full;
   Precision precision;
+  std::shared_ptr<const ParameterTypes> parameter_types;  // go before precision.weights; nullptr: all are of that
+  std::int64_t capacity = 0;  // tokens of a sequence that the cache has room for; 0: past + tokens
+  std::int64_t chunk = 0;     // the most new tokens at a time, which a windowed cache has room for too; 0: tokens
   Recompute recompute = Recompute::none;
-  double dropout = 0;  // training: of the embedding and of what each sublayer adds to the residual stream
+  double dropout = 0;      // training: of the embedding and of what each sublayer adds to the residual stream
+  std::int64_t ranks = 1;  // training: processes, each with a batch of its own, that sum their gradients
 };
 
 // The workload of a phase with the usual choices filled in (decode and prefill ask for the last logits only).

@@ -2,13 +2,10 @@
 #include <reckon/ledger.h>
 #include <reckon/reckon.h>
 
-#include "network/forward.h"
+#include "compile/compile.h"
 #include "ops/adamw.h"
 #include "ops/attention.h"
 #include "ops/mixture.h"
-#include "passes/gradient.h"
-#include "passes/optimizer.h"
-#include "passes/recompute.h"
 
 #include <unordered_map>
 
@@ -155,15 +152,9 @@ Ledger read_ledger(Program program) {
   return ledger;
 }
 
-Program program_of(const Model& model, const Workload& workload) {
-  Program program = forward(model, workload);
-  if (workload.phase != Phase::train) return program;
-  return optimizer_step(recompute(gradient(std::move(program)), workload.recompute));
-}
-
 Ledger count(const Model& model, const Workload& workload) {
   try {
-    return read_ledger(program_of(model, workload));
+    return read_ledger(logical_program(model, workload));
   } catch (const Overflow& overflow) {
     throw Overflow(model.name + " is too large to count: " + overflow.what());
   }
@@ -173,7 +164,7 @@ Count count_parameters(const Model& model) {
   Workload one;  // the parameters are the same for any workload
   one.tokens = 1;
   Ledger ledger;
-  read_parameters(forward(model, one), ledger);
+  read_parameters(logical_program(model, one), ledger);
   return ledger.parameter_totals.total;
 }
 

@@ -48,10 +48,10 @@ AttentionRule rule_of(const Attention& a) {
           .alibi = a.alibi ? a.alibi_scale : 0.0};
 }
 
-// The keys that a chunk of new tokens can see: a window keeps window − 1 of the past.
+// The keys that new tokens can see, and so the cache has room for: a window keeps window − 1 before a chunk.
 Dim visible_keys(const Network& n, std::int64_t window) {
-  const std::int64_t past = window > 0 ? std::min(n.past, window - 1) : n.past;
-  return n.past == 0 ? n.tokens : Dim(past + n.tokens.size, Symbol::keys);
+  if (n.capacity == n.tokens.size) return n.tokens;
+  return {window > 0 ? std::min(n.capacity, window - 1 + n.chunk) : n.capacity, Symbol::keys};
 }
 
 // New keys or values, behind the cached ones where there is a cache.

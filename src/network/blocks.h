@@ -14,8 +14,8 @@ struct Network {
   const Model& model;
   Builder& builder;
   Dim batch, tokens, d_model;
-  std::int64_t past;
-  bool cached;  // prefill and decode keep a cache
+  std::int64_t capacity, chunk;  // of the cache, and of what is added to it at once
+  bool cached;                   // prefill and decode keep a cache
   bool decode;
   struct RopeTable {
     Rope rope;

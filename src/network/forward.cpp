@@ -15,7 +15,9 @@
 #include "ops/softcap.h"
 
 #include <algorithm>
+#include <map>
 #include <span>
+#include <tuple>
 
 namespace reckon {
 
@@ -52,14 +54,36 @@ struct Stretch {
   std::int64_t count;
 };
 
+// The types that the parameters of each layer are stored in, where they are not all of one.
+using LayerTypes = std::map<std::int32_t, std::vector<std::tuple<Role, Piece, DType>>>;
+
+LayerTypes layer_types(const Workload& workload) {
+  LayerTypes types;
+  if (!workload.parameter_types) return types;
+  for (const auto& [key, dtype] : *workload.parameter_types) {
+    types[key.scope.layer].emplace_back(key.scope.role, key.piece, dtype);
+  }
+  return types;
+}
+
+// The first layer, from `first` + `period` on, that is not like the one `period` before it.
+std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size_t first, std::size_t period) {
+  const std::size_t end = layers.repeats_until(first, period);
+  if (types.empty()) return end;
+  const auto of = [&](std::size_t layer) -> const auto& { return types.at(static_cast<std::int32_t>(layer)); };
+  std::size_t same = first + period;
+  while (same < end && of(same) == of(same - period)) ++same;
+  return same;
+}
+
 // Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once.
-std::vector<Stretch> stretches(const Layers& layers) {
+std::vector<Stretch> stretches(const Layers& layers, const LayerTypes& types) {
   constexpr std::size_t longest_pattern = 8;
   std::vector<Stretch> found;
   for (std::size_t first = 0; first < layers.size();) {
     Stretch best{first, 1, 1};
     for (std::size_t period = 1; period <= longest_pattern && first + period <= layers.size(); ++period) {
-      const std::size_t same = layers.repeats_until(first, period);
+      const std::size_t same = alike_until(layers, types, first, period);
       const auto count = static_cast<std::int64_t>((same - first) / period);
       const auto covered = count * static_cast<std::int64_t>(period);
       if ((count > 1 || period == 1) && covered > best.count * best.layers) {
@@ -206,6 +230,14 @@ Workload resolve(const Model& model, Workload w) {
   sensible(w.tokens, "tokens");
   if (crossed) sensible(w.encoder_tokens, "encoder_tokens");
   sensible(w.past, "past", 0);
+  if (w.capacity != 0 && w.capacity < w.past + w.tokens) {
+    throw UsageError("`capacity` is " + std::to_string(w.capacity) + "; expected room for " +
+                     std::to_string(w.past + w.tokens) + " tokens");
+  }
+  if (w.chunk != 0 && w.chunk < w.tokens) {
+    throw UsageError("`chunk` is " + std::to_string(w.chunk) + "; expected room for " + std::to_string(w.tokens) +
+                     " new tokens");
+  }
   if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train)) {
     throw UsageError("`past` is " + std::to_string(w.past) + " in phase " + std::string(phase_name(w.phase)) +
                      ", which has no cache; expected 0, or phase prefill or decode");
@@ -246,7 +278,8 @@ Program forward(const Model& model, const Workload& asked) {
             {workload.batch, Symbol::batch},
             {workload.tokens, Symbol::tokens},
             b.program().width,
-            workload.past,
+            workload.capacity != 0 ? workload.capacity : workload.past + workload.tokens,
+            workload.chunk != 0 ? workload.chunk : workload.tokens,
             cached,
             decode,
             {},
@@ -264,7 +297,7 @@ Program forward(const Model& model, const Workload& asked) {
     const Symbol symbol = first_attention.latent                ? Symbol::d_rope
                           : rope.dims == first_attention.d_head ? Symbol::d_head
                                                                 : Symbol::none;
-    const Dim rows = workload.past == 0 ? n.tokens : Dim(workload.past + workload.tokens);
+    const Dim rows = n.capacity == workload.tokens ? n.tokens : Dim(n.capacity);
     const Shape shape{rows, {rope.dims, symbol}};
     n.rope_tables.push_back({rope, b.tensor(TensorKind::constant, Piece::table, shape, DType::float32)});
   }
@@ -277,7 +310,7 @@ Program forward(const Model& model, const Workload& asked) {
     }
   }
 
-  for (const Stretch& stretch : stretches(model.layers)) {
+  for (const Stretch& stretch : stretches(model.layers, layer_types(workload))) {
     const TensorId entering = x;
     b.begin_repeat(stretch.count, stretch.layers);
     for (std::int32_t i = 0; i < stretch.layers; ++i) {

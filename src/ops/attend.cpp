@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window) {
+std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window, std::int64_t query_block) {
   std::int64_t pairs = 0;
   for (std::int64_t first = 0; first < tokens; first += query_block) {
     const std::int64_t last = std::min(first + query_block, tokens);
@@ -25,8 +25,8 @@ Cost cost(const Program& program, const Op& op) {
   const std::int64_t tokens = query[1].size, past = program.workload.past;
   // Without causality (an encoder's keys) every query sees every key.
   const std::int64_t all_keys = program[op.inputs[1]].shape[1].size;
-  const auto& rule = op.attributes<AttentionRule>();
-  const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, rule.mask.window) : tokens * all_keys,
+  const auto& [rule, query_block] = op.attributes<AttendAttributes>();
+  const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, rule.mask.window, query_block) : tokens * all_keys,
                   Symbol::window_pairs);
   const Dim batch = query[0], heads = query[2];
   cost.matmul = Formula(2, {batch, heads, pairs, query[3]});
@@ -52,8 +52,9 @@ Cost backward_cost(const Program& program, const Op& op) {
   Cost cost;
   const Shape& q = program[op.inputs[query]].shape;
   const Shape& o = program[op.inputs[out]].shape;
-  const auto& rule = op.attributes<AttentionRule>();
-  const Dim pairs(attended_pairs(q[1].size, program.workload.past, rule.mask.window), Symbol::window_pairs);
+  const auto& [rule, query_block] = op.attributes<AttendAttributes>();
+  const Dim pairs(attended_pairs(q[1].size, program.workload.past, rule.mask.window, query_block),
+                  Symbol::window_pairs);
   cost.matmul = Formula(6, {q[0], q[2], pairs, q[3]});
   cost.matmul += Formula(4, {q[0], q[2], pairs, o[3]});
   const std::int64_t per_pair =
@@ -66,7 +67,7 @@ Cost backward_cost(const Program& program, const Op& op) {
 
 }  // namespace
 
-const OperationOf<AttentionRule> attend_operation{{"attend", cost, nullptr}};
-const OperationOf<AttentionRule> attend_backward_operation{{"attend_backward", backward_cost, nullptr}};
+const OperationOf<AttendAttributes> attend_operation{{"attend", cost, nullptr}};
+const OperationOf<AttendAttributes> attend_backward_operation{{"attend_backward", backward_cost, nullptr}};
 
 }  // namespace reckon

@@ -6,9 +6,15 @@
 
 namespace reckon {
 
+struct AttendAttributes {
+  AttentionRule rule;
+  std::int64_t query_block;  // tokens in a block of queries, by the target: what is computed depends on shapes alone
+  bool operator==(const AttendAttributes&) const = default;
+};
+
 // Training also keeps the logarithm of each row's sum of exponentials (B × H × T); from it the backward pass makes the
 // weights of a block again.
-extern const OperationOf<AttentionRule> attend_operation, attend_backward_operation;
+extern const OperationOf<AttendAttributes> attend_operation, attend_backward_operation;
 
 // Inputs and outputs, in this order; sinks may be no_tensor.
 namespace attend_backward_input {
@@ -18,11 +24,8 @@ namespace attend_backward_output {
 enum : std::size_t { d_query, d_keys, d_values, d_sinks, count };
 }
 
-// Tokens in a block of queries; fixed, so that what is computed depends on the shape alone.
-constexpr std::int64_t query_block = 64;
-
 // The (query, key) pairs that are computed for each head: each block sees the keys from the first that its first
 // query sees to the last that its last query sees.
-std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window);
+std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window, std::int64_t query_block);
 
 }  // namespace reckon

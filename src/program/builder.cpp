@@ -12,7 +12,14 @@ TensorId Builder::push(Tensor tensor) {
 }
 
 TensorId Builder::parameter(Role role, Piece piece, const Shape& shape) {
-  return push({{role, scope_.layer}, piece, TensorKind::parameter, program_.workload.precision.weights, shape});
+  const Workload& workload = program_.workload;
+  const Scope scope{role, scope_.layer};
+  DType dtype = workload.precision.weights;
+  if (workload.parameter_types) {
+    if (const auto found = workload.parameter_types->find({scope, piece}); found != workload.parameter_types->end())
+      dtype = found->second;
+  }
+  return push({scope, piece, TensorKind::parameter, dtype, shape});
 }
 
 TensorId Builder::tensor(TensorKind kind, Label label, const Shape& shape, DType dtype) {

@@ -7,6 +7,7 @@
 
 #include "count/cache.h"
 #include "count/growth.h"
+#include "compile/compile.h"
 #include "count/ledger.h"
 #include "count/rules.h"
 #include "files/numbers.h"
@@ -61,7 +62,7 @@ class Page {
  public:
   Page(const Model& model, const Workload& workload)
       : model_(model),
-        program_(program_of(model, workload)),
+        program_(logical_program(model, workload)),
         ledger_(read_ledger(program_)),
         sections_(steps_of(program_)) {}
 

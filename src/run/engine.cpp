@@ -5,9 +5,7 @@
 #include <reckon/error.h>
 
 #include "files/numbers.h"
-#include "lowering/cpu.h"
 #include "network/forward.h"
-#include "passes/expand.h"
 #include "run/ids.h"
 #include "run/inputs.h"
 #include "run/rope_table.h"
@@ -26,14 +24,13 @@ EngineOptions filled(EngineOptions options, const Model& model) {
   return options;
 }
 
-std::string rope_name(std::size_t index) { return fmt::format("rope.{}", index); }
-
 }  // namespace
 
 Engine::Engine(Model model, Weights weights, const EngineOptions& options)
     : model_(std::move(model)),
       ropes_(distinct_ropes(model_)),
       weights_(std::move(weights)),
+      parameter_types_(weights_.types()),
       options_(filled(options, model_)),
       pool_(options_.threads),
       scratch_(options_.threads),
@@ -41,44 +38,18 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
       machine_{pool_, scratch_, counters_} {
   pool_.cancel_on(options_.cancel);
   check_no_encoder(model_);
-  // The longest chunk needs the most room in a windowed cache: window + chunk − 1.
-  Workload workload = workload_of(Phase::prefill);
-  workload.batch = options_.batch;
-  workload.tokens = options_.chunk;
-  workload.past = options_.capacity - options_.chunk;
-  for (const Tensor& tensor : expand(forward(model_, workload)).tensors) {
-    if (tensor.kind == TensorKind::cache && tensor.storage == no_tensor) {
-      cache_sizes_[full_name(tensor)] = {tensor.shape[1].size, tensor.shape[2].size};
-    }
-  }
 }
 
-Program Engine::program_for(const Form& form) const {
+Compiled Engine::compiled(const Form& form) const {
   Workload workload = workload_of(form.tokens == 1 ? Phase::decode : Phase::prefill);
   workload.batch = form.batch;
   workload.tokens = form.tokens;
   workload.past = options_.capacity - form.tokens;
   workload.logits = form.logits;
-  Program program = expand(forward(model_, workload));
-  weights_.set_types(program);
-  std::map<std::int32_t, std::int64_t> positions;  // of the caches of each layer
-  for (Tensor& tensor : program.tensors) {
-    if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
-    const std::int64_t held = positions[tensor.scope.layer] = cache_sizes_.at(full_name(tensor)).positions;
-    const Shape& s = tensor.shape;
-    tensor.shape = {s[0], {held, s[1].symbol}, s[2], s[3]};
-  }
-  // What is made of a cache has a place for each of its positions. (Those that a window lets a token see may lie
-  // anywhere in a ring.)
-  for (Tensor& tensor : program.tensors) {
-    Shape shape;
-    for (Dim dim : tensor.shape) {
-      if (dim.symbol == Symbol::keys) dim.size = positions.at(tensor.scope.layer);
-      shape.push(dim);
-    }
-    tensor.shape = shape;
-  }
-  return lower_for_cpu(program);
+  workload.capacity = options_.capacity;
+  workload.chunk = options_.chunk;
+  workload.parameter_types = parameter_types_;
+  return compile(model_, workload, cpu_target);
 }
 
 Executor& Engine::prepare(Form form) {
@@ -86,7 +57,7 @@ Executor& Engine::prepare(Form form) {
   if (form.tokens == 1 && form.logits == Logits::all) form.logits = Logits::last;
   std::unique_ptr<Executor>& found = executors_[form];
   if (found == nullptr) {
-    found = std::make_unique<Executor>(program_for(form), weights_,
+    found = std::make_unique<Executor>(compiled(form), weights_,
                                        [this](const Program& program, TensorId id) { return resident(program, id); });
   }
   return *found;
@@ -95,13 +66,13 @@ Executor& Engine::prepare(Form form) {
 std::byte* Engine::resident(const Program& program, TensorId id) {
   const Tensor& tensor = program[id];
   const std::int64_t rope_index = rope_table_index(program, id);
-  const std::string name = rope_index >= 0 ? rope_name(static_cast<std::size_t>(rope_index)) : full_name(tensor);
-  std::unique_ptr<Arena>& memory = residents_[name];
+  std::unique_ptr<Arena>& memory = rope_index >= 0 ? rope_tables_[rope_index] : residents_[key_of(tensor)];
   if (memory != nullptr) return memory->take(0, 0);
   std::vector<float> values;
   if (tensor.kind == TensorKind::cache) {
     // Of all sequences, even when this program runs one.
     const auto size = static_cast<std::int64_t>(bytes(tensor) / tensor.shape[0].size * options_.batch);
+    cache_sizes_[key_of(tensor)] = {tensor.shape[1].size, tensor.shape[2].size};
     memory = std::make_unique<Arena>(size);
     return memory->take(0, size);
   }
@@ -119,8 +90,8 @@ std::byte* Engine::resident(const Program& program, TensorId id) {
 
 std::int64_t Engine::cache_bytes() const {
   std::int64_t sum = 0;
-  for (const auto& [name, memory] : residents_) {
-    if (cache_sizes_.contains(name)) sum += memory->high_water();
+  for (const auto& [key, memory] : residents_) {
+    if (cache_sizes_.contains(key)) sum += memory->high_water();
   }
   return sum;
 }
@@ -143,7 +114,8 @@ void Engine::renew_rope(std::int64_t tokens, std::int64_t length) {
     const std::vector<float> rows = rope_rows(ropes_[i], past_, tokens, length);
     const auto size = static_cast<std::int64_t>(rows.size() * sizeof(float));
     const std::int64_t offset = past_ * ropes_[i].dims * static_cast<std::int64_t>(sizeof(float));
-    std::memcpy(residents_.at(rope_name(i))->take(offset, size), rows.data(), static_cast<std::size_t>(size));
+    std::memcpy(rope_tables_.at(static_cast<std::int64_t>(i))->take(offset, size), rows.data(),
+                static_cast<std::size_t>(size));
   }
 }
 
@@ -215,12 +187,12 @@ std::span<const float> Engine::run(std::span<const std::int32_t> ids, std::int64
   return logits == Logits::all ? std::span<const float>(gathered_) : result;
 }
 
-// A cache lies as batch × heads × positions × width (lowering/cpu.cpp). Only sequences that change are copied, and only
-// the positions that are filled.
+// A cache lies as batch × heads × positions × width (lowering/lower.cpp). Only sequences that change are copied, and
+// only the positions that are filled.
 void Engine::reorder(std::span<const int> sources) {
   std::vector<std::byte> moved;
-  for (auto& [name, memory] : residents_) {
-    const auto found = cache_sizes_.find(name);
+  for (auto& [key, memory] : residents_) {
+    const auto found = cache_sizes_.find(key);
     if (found == cache_sizes_.end()) continue;
     const auto [positions, heads] = found->second;
     const std::int64_t head_bytes = memory->size() / options_.batch / heads;

@@ -84,7 +84,7 @@ class Engine {
   void renew_rope(std::int64_t tokens, std::int64_t length);
   std::byte* resident(const Program& program, TensorId id);
   void fill_inputs(const Executor& executor, std::span<const std::int32_t> ids, std::int64_t tokens);
-  Program program_for(const Form& form) const;
+  Compiled compiled(const Form& form) const;
 
   struct CacheSize {
     std::int64_t positions, heads;
@@ -93,6 +93,7 @@ class Engine {
   Model model_;
   std::vector<Rope> ropes_;
   Weights weights_;
+  std::shared_ptr<const ParameterTypes> parameter_types_;
   EngineOptions options_;
   Pool pool_;
   Scratch scratch_;
@@ -100,9 +101,10 @@ class Engine {
   Machine machine_;
   Profile* profile_ = nullptr;
   std::int64_t past_ = 0;
-  std::int64_t length_ = 0;                                  // of the whole text, as far as it was told
-  std::map<std::string, CacheSize> cache_sizes_;             // by name
-  std::map<std::string, std::unique_ptr<Arena>> residents_;  // caches and constants, by name
+  std::int64_t length_ = 0;  // of the whole text, as far as it was told
+  std::map<TensorKey, CacheSize> cache_sizes_;
+  std::map<TensorKey, std::unique_ptr<Arena>> residents_;       // caches, and constants that come with the weights
+  std::map<std::int64_t, std::unique_ptr<Arena>> rope_tables_;  // by the place of their rule in ropes_
   std::map<Form, std::unique_ptr<Executor>> executors_;
   std::vector<float> gathered_;  // logits of several chunks
 };

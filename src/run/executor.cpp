@@ -32,9 +32,9 @@ std::int64_t row_stride(const View& view, int from) {
 
 }  // namespace
 
-Executor::Executor(Program program, const Weights& weights, const Resident& resident, std::optional<Plan> plan)
-    : program_(std::move(program)),
-      plan_(plan ? std::move(*plan) : plan_memory(program_)),
+Executor::Executor(Compiled compiled, const Weights& weights, const Resident& resident)
+    : program_(std::move(compiled.lowered)),
+      plan_(std::move(compiled.plan)),
       arena_(plan_.arena),
       base_(program_.tensors.size(), nullptr),
       sums_up_(parameter_gradients(program_)) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/cpu/launch.h"
-#include "memory/plan.h"
+#include "compile/compile.h"
 #include "program/program.h"
 #include "run/arena.h"
 #include "run/profile.h"
@@ -11,7 +11,6 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <optional>
 #include <vector>
 
 namespace reckon {
@@ -21,8 +20,7 @@ using Resident = std::function<std::byte*(const Program&, TensorId)>;
 
 class Executor {
  public:
-  // `plan`: that of plan_memory() for the program, where it was made already.
-  Executor(Program program, const Weights& weights, const Resident& resident, std::optional<Plan> plan = {});
+  Executor(Compiled compiled, const Weights& weights, const Resident& resident);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 

@@ -1,7 +1,7 @@
 // Weights that the optimizer changes: where they lie, and what they begin as.
 #include "backend/cpu/float_types.h"
 #include "files/checked.h"
-#include "network/forward.h"
+#include "compile/compile.h"
 #include "passes/expand.h"
 #include "backend/cpu/random.h"
 #include "run/elements.h"
@@ -80,7 +80,7 @@ namespace {
 Program parameters_of(const Model& model) {
   Workload one;
   one.tokens = 1;
-  return expand(forward(model, one));
+  return expand(logical_program(model, one));
 }
 
 bool adds_to_residual(Role role) { return role.part == Part::output || role.part == Part::down; }

@@ -4,8 +4,7 @@
 
 #include "count/ledger.h"
 #include "count/parts.h"
-#include "network/forward.h"
-#include "passes/expand.h"
+#include "compile/compile.h"
 
 #include <algorithm>
 #include <chrono>
@@ -36,18 +35,18 @@ Ledger headline(const Model& model, const Engine& engine, std::int64_t tokens, s
   workload.batch = engine.options().batch;
   workload.tokens = tokens;
   workload.past = past;
-  return read_ledger(forward(model, workload));
+  return read_ledger(logical_program(model, workload));
 }
 
 // Of all parameters, each in the type that it is stored in.
 Count weight_bytes(const Model& model, const Weights& weights) {
   Workload one;
   one.tokens = 1;
-  Program program = expand(forward(model, one));
-  weights.set_types(program);
+  one.parameter_types = weights.types();
+  const Program program = logical_program(model, one);
   Count sum;
   for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind == TensorKind::parameter) sum += bytes(tensor);
+    if (tensor.kind == TensorKind::parameter) sum += bytes(tensor) * program.count(tensor.repeat);
   }
   return sum;
 }

@@ -7,7 +7,7 @@
 #include "files/safetensors.h"
 #include "model/file_report.h"
 #include "model/stored.h"
-#include "network/forward.h"
+#include "compile/compile.h"
 #include "backend/cpu/float_types.h"
 #include "backend/cpu/random.h"
 
@@ -220,7 +220,7 @@ class WeightReader {
     Weights weights;
     Workload one;
     one.tokens = 1;
-    const Program program = forward(model, one);
+    const Program program = logical_program(model, one);
     for (const Tensor& tensor : program.tensors) {
       const bool correction = tensor.kind == TensorKind::constant && tensor.scope.role.part == Part::correction;
       if (tensor.kind != TensorKind::parameter && !correction) continue;
@@ -306,10 +306,10 @@ std::vector<const Weight*> Weights::matrices() const {
   return all;
 }
 
-void Weights::set_types(Program& program) const {
-  for (Tensor& tensor : program.tensors) {
-    if (tensor.kind == TensorKind::parameter) tensor.dtype = (*this)[key_of(tensor)].dtype;
-  }
+std::shared_ptr<const ParameterTypes> Weights::types() const {
+  auto types = std::make_shared<ParameterTypes>();
+  for (const auto& [key, data] : parameters_) types->emplace(key, data.dtype);
+  return types;
 }
 
 const ParameterData& Weights::operator[](const TensorKey& key) const {

@@ -56,8 +56,7 @@ class Weights {
   std::int64_t bytes() const { return bytes_; }        // as stored
   std::int64_t copied() const { return copied_; }      // bytes of tensors that no kernel could read in place
 
-  // Gives each parameter of an expanded program the type that it is stored in.
-  void set_types(Program& program) const;
+  std::shared_ptr<const ParameterTypes> types() const;  // that they are stored in
 
  private:
   std::map<TensorKey, ParameterData> parameters_;

@@ -42,7 +42,7 @@ std::vector<double> head_entropy(const Executor& executor, const Op& op) {
   const auto* log_sum_exp = reinterpret_cast<const float*>(executor.data(op.outputs[1]));
   const Shape& shape = program[op.inputs[0]].shape;
   const std::int64_t tokens = shape[1].size, heads = shape[2].size, width = shape[3].size;
-  const auto& rule = op.attributes<AttentionRule>();
+  const auto& rule = op.attributes<AttendAttributes>().rule;
   const std::int64_t group = heads / program[op.inputs[1]].shape[2].size, window = rule.mask.window;
   constexpr std::int64_t queries = 32;
   const std::int64_t step = std::max<std::int64_t>(1, tokens / queries);

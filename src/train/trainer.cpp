@@ -5,18 +5,14 @@
 #include <reckon/error.h>
 
 #include "backend/cpu/random.h"
-#include "count/ledger.h"
+#include "compile/compile.h"
 #include "files/checked.h"
 #include "files/machine_memory.h"
 #include "files/numbers.h"
-#include "lowering/cpu.h"
-#include "lowering/narrow.h"
 #include "lowering/regions.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
 #include "ops/all_reduce.h"
-#include "passes/all_reduce.h"
-#include "passes/expand.h"
 #include "run/ids.h"
 #include "run/inputs.h"
 #include "threads/thread_count.h"
@@ -41,16 +37,15 @@ TrainerOptions filled(TrainerOptions options, const Model& model) {
   return options;
 }
 
-Program program_for(const Model& model, const TrainerOptions& options, const Communicator* ranks) {
+Compiled compiled(const Model& model, const TrainerOptions& options, const Communicator* ranks) {
   Workload workload = workload_of(Phase::train);
   workload.batch = options.batch;
   workload.tokens = options.tokens;
   workload.recompute = options.recompute;
   workload.dropout = options.dropout;
   workload.precision.weights = options.precision;
-  Program program = lower_for_cpu(expand(program_of(model, workload)));
-  if (options.precision != DType::float32) program = keep_narrow(std::move(program), options.precision);
-  return ranks == nullptr ? program : sum_over_ranks(std::move(program), ranks->size());
+  if (ranks != nullptr) workload.ranks = ranks->size();
+  return compile(model, workload, cpu_target);
 }
 
 // Before any of it is taken: a step that is too large would make the machine stand still, or be ended by it.
@@ -90,12 +85,11 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
   check_no_encoder(model_);
-  Program program = program_for(model_, options_, ranks_);
-  Plan plan = plan_memory(program);
-  check_memory(plan, weights_, options_);
-  take_memory(program);
-  executor_ = std::make_unique<Executor>(
-      std::move(program), weights_, [this](const Program& p, TensorId id) { return resident(p, id); }, std::move(plan));
+  Compiled step = compiled(model_, options_, ranks_);
+  check_memory(step.plan, weights_, options_);
+  take_memory(step.lowered);
+  executor_ = std::make_unique<Executor>(std::move(step), weights_,
+                                         [this](const Program& p, TensorId id) { return resident(p, id); });
   const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
   norm_ = reinterpret_cast<const float*>(executor_->data(norm));
 }

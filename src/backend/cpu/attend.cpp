@@ -7,6 +7,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
+#include "lowering/target.h"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +18,7 @@
 namespace reckon {
 namespace {
 
-constexpr std::int64_t key_block = 512, value_block = 512;
+constexpr std::int64_t query_block = cpu_target.query_block, key_block = 512, value_block = 512;
 constexpr int few = 8;  // so many rows only wait for keys and values
 constexpr float unseen = -std::numeric_limits<float>::infinity();
 
@@ -70,7 +71,7 @@ class QueryBlock {
   }
 
   void run() {
-    const auto& rule = launch_.op.attributes<AttentionRule>();
+    const auto& rule = launch_.op.attributes<AttendAttributes>().rule;
     window_ = rule.mask.window;
     factor_ = static_cast<float>(rule.scale);
     cap_ = static_cast<float>(rule.softcap);

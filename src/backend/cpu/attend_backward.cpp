@@ -7,6 +7,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
+#include "lowering/target.h"
 #include "ops/check.h"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 using namespace attend_backward_input;
 using namespace attend_backward_output;
 
-constexpr std::int64_t key_block = 256;
+constexpr std::int64_t query_block = cpu_target.query_block, key_block = 256;
 
 class HeadBackward {
  public:
@@ -41,7 +42,7 @@ class HeadBackward {
         b_(task / k_.size[2]),
         key_width_(q_.size[3]),
         value_width_(o_.size[3]) {
-    const auto& rule = launch.op.attributes<AttentionRule>();
+    const auto& rule = launch.op.attributes<AttendAttributes>().rule;
     window_ = rule.mask.window;
     scale_ = static_cast<float>(rule.scale);
     cap_ = static_cast<float>(rule.softcap);

@@ -1,5 +1,5 @@
 // One walk over the ops. Each is kept, fused into another, or replaced by its lowered form.
-#include "lowering/cpu.h"
+#include "lowering/lower.h"
 
 #include <reckon/error.h>
 
@@ -30,8 +30,13 @@ namespace {
 
 class Lowering {
  public:
-  explicit Lowering(const Program& program)
-      : given_(program), ops_(program.ops), uses_(program), program_(program), done_(ops_.size(), false) {}
+  Lowering(const Program& program, const Target& target)
+      : target_(target),
+        given_(program),
+        ops_(program.ops),
+        uses_(program),
+        program_(program),
+        done_(ops_.size(), false) {}
 
   Program run() {
     program_.ops.clear();
@@ -61,14 +66,15 @@ class Lowering {
     if (op.operation == &matmul_operation && op.attributes<MatmulAttributes>().transpose_a)
       return lower_weight_gradient(i);
     if (op.operation == &matmul_operation || op.operation == &grouped_matmul_operation) return lower_product(i);
-    if (op.operation == &scores_operation) return lower_attention(i);
+    if (op.operation == &scores_operation && target_.fusions.attention) return lower_attention(i);
     if (op.operation == &append_operation) order_cache(op);
     if (op.operation == &rope_operation) rotate_in_place(op);
     if (op.operation == &layer_norm_backward_operation || op.operation == &rms_norm_backward_operation ||
         op.operation == &embed_backward_operation) {
       return lower_summed_gradient(i);
     }
-    if (op.operation == &cross_entropy_backward_operation && uses_.free_from(op.inputs[0], i, i)) {
+    if (op.operation == &cross_entropy_backward_operation && target_.fusions.in_place &&
+        uses_.free_from(op.inputs[0], i, i)) {
       write_over(op.outputs[0], op.inputs[0]);
     }
     program_.ops.push_back(op);
@@ -93,7 +99,7 @@ class Lowering {
   // Op i makes the sum itself, in the place of what it adds to. Only done where that place is free.
   TensorId add_in_place(TensorId y, std::size_t i, TensorId& residual) {
     const Op* sum = sum_of(y, i);
-    if (sum == nullptr || !uses_.free_from(sum->inputs[0], i, position(*sum))) return y;
+    if (sum == nullptr || !target_.fusions.in_place || !uses_.free_from(sum->inputs[0], i, position(*sum))) return y;
     residual = sum->inputs[0];
     fuse(*sum);
     write_over(sum->outputs[0], residual);
@@ -114,13 +120,14 @@ class Lowering {
     ProjectAttributes attributes;
     attributes.transposed = grouped ? !op.attributes<GroupedMatmulAttributes>().transpose_b
                                     : !op.attributes<MatmulAttributes>().transpose_b;
-    if (const Op* act = only_consumer(y, activate_operation); act != nullptr && fusible(*act, y, i)) {
+    const Op* act = target_.fusions.epilogues ? only_consumer(y, activate_operation) : nullptr;
+    if (act != nullptr && fusible(*act, y, i)) {
       const bool gated = act->inputs[1] != no_tensor;
       if (gated) inputs[project_input::gate] = act->inputs[0];
       attributes.activate = act->attributes<ActivateAttributes>();
       y = act->outputs[0];
       fuse(*act);
-    } else if (!grouped) {
+    } else if (!grouped && target_.fusions.epilogues) {
       const Op* scaled = only_consumer(y, scale_operation);
       const TensorId term = scaled != nullptr ? scaled->outputs[0] : y;
       if (const Op* sum = sum_of(term, i)) {
@@ -130,7 +137,9 @@ class Lowering {
         }
         inputs[project_input::residual] = sum->inputs[0];
         y = sum->outputs[0];
-        if (uses_.free_from(sum->inputs[0], i, position(*sum))) write_over(y, sum->inputs[0]);
+        if (target_.fusions.in_place && uses_.free_from(sum->inputs[0], i, position(*sum))) {
+          write_over(y, sum->inputs[0]);
+        }
         fuse(*sum);
       }
     }
@@ -165,10 +174,11 @@ class Lowering {
     const WrittenAttention found = find_attention(given_, uses_, i);
     const Op &scores = ops_[found.scores], &soft = ops_[found.softmax], &mixed = ops_[found.mix];
     const auto& scored = scores.attributes<ScoresAttributes>();
-    const AttentionRule rule{.mask = scored.mask,
-                             .scale = scored.scale,
-                             .softcap = scored.softcap,
-                             .alibi = soft.attributes<SoftmaxAttributes>().alibi};
+    const AttendAttributes rule{{.mask = scored.mask,
+                                 .scale = scored.scale,
+                                 .softcap = scored.softcap,
+                                 .alibi = soft.attributes<SoftmaxAttributes>().alibi},
+                                target_.query_block};
     Op op{attend_operation,   {scores.inputs[0], scores.inputs[1], mixed.inputs[1], soft.inputs[1]},
           {mixed.outputs[0]}, rule,
           mixed.scope,        mixed.stage};
@@ -208,10 +218,11 @@ class Lowering {
   }
 
   void rotate_in_place(const Op& op) {
-    if (!uses_.ends_at(op.inputs[0], position(op))) return;
+    if (!target_.fusions.in_place || !uses_.ends_at(op.inputs[0], position(op))) return;
     write_over(op.outputs[0], op.inputs[0]);
   }
 
+  const Target& target_;
   const Program& given_;
   std::vector<Op> ops_;
   Uses uses_;
@@ -222,11 +233,12 @@ class Lowering {
 
 }  // namespace
 
-Program lower_for_cpu(const Program& program) {
+Program lower(const Program& program, const Target& target) {
   for (const Op& op : program.ops) {
     if (op.repeat >= 0) throw Error("[lowering] got a program with repeats, expected an expanded one");
   }
-  return Lowering(program).run();
+  if (target.fusions == Target::Fusions{}) return program;
+  return Lowering(program, target).run();
 }
 
 }  // namespace reckon

@@ -1,0 +1,40 @@
+// The order of the passes.
+#include "compile/compile.h"
+
+#include "lowering/lower.h"
+#include "lowering/narrow.h"
+#include "network/forward.h"
+#include "passes/all_reduce.h"
+#include "passes/expand.h"
+#include "passes/gradient.h"
+#include "passes/optimizer.h"
+#include "passes/recompute.h"
+
+#include <utility>
+
+namespace reckon {
+
+Program logical_program(const Model& model, const Workload& workload) {
+  Program program = forward(model, workload);
+  if (workload.phase != Phase::train) return program;
+  return optimizer_step(recompute(gradient(std::move(program)), workload.recompute));
+}
+
+Compiled compile(const Program& logical, const Target& target) {
+  const Workload& workload = logical.workload;
+  Compiled compiled;
+  compiled.lowered = lower(expand(logical), target);
+  if (workload.phase == Phase::train) {
+    const DType kept = workload.precision.weights;
+    if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
+    if (workload.ranks > 1) compiled.lowered = sum_over_ranks(std::move(compiled.lowered), workload.ranks);
+  }
+  compiled.plan = plan_memory(compiled.lowered);
+  return compiled;
+}
+
+Compiled compile(const Model& model, const Workload& workload, const Target& target) {
+  return compile(logical_program(model, workload), target);
+}
+
+}  // namespace reckon

@@ -1,0 +1,13 @@
+// What a target runs: products with their epilogues fused, attention in one pass over the keys, views without work,
+// rotations in place, as far as it has them.
+#pragma once
+
+#include "lowering/target.h"
+#include "program/program.h"
+
+namespace reckon {
+
+// Lowers an expanded program.
+Program lower(const Program& program, const Target& target);
+
+}  // namespace reckon

@@ -1,0 +1,35 @@
+// What lowering and planning know of a backend: plain data, so that a program for any target can be made, counted and
+// planned on any machine. No speeds, which belong to hardware profiles: calibrating must not change a program.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace reckon {
+
+struct Target {
+  std::string_view name;
+  std::int64_t alignment = 1;    // bytes; a tensor's place in an arena is a multiple of it
+  std::int64_t query_block = 0;  // tokens whose queries attend together: keys that none of them sees are skipped
+  std::int64_t page_tokens = 0;  // tokens in a page of the cache
+
+  // What is made one op of several. Without any, a program runs as it is written.
+  struct Fusions {
+    bool epilogues = false;  // products with what follows: bias, activation, multiplier, residual sum
+    bool attention = false;  // scores, softmax and mixing, and their gradients, in one pass over the keys
+    bool in_place = false;   // rotations and sums over what nobody reads any more
+    bool operator==(const Fusions&) const = default;
+  } fusions;
+
+  bool operator==(const Target&) const = default;
+};
+
+constexpr Target cpu_target{.name = "cpu",
+                            .alignment = 64,  // a line of the cache
+                            .query_block = 64,
+                            .page_tokens = 512,
+                            .fusions = {.epilogues = true, .attention = true, .in_place = true}};
+
+constexpr Target reference_target{.name = "reference", .alignment = 8, .fusions = {}};
+
+}  // namespace reckon
