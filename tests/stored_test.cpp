@@ -375,14 +375,14 @@ TEST(Stored, SaysWhatAFamilysFilesCannotHold) {
 }
 
 // The header of a file that holds these tensors.
-SafetensorsHeader header_of(const std::vector<StoredTensor>& tensors, StoredType type = StoredType::BF16) {
+SafetensorsHeader header_of(const std::vector<StoredTensor>& tensors, DType type = DType::bfloat16) {
   SafetensorsHeader header;
   header.files.push_back({"t.safetensors", 0, 0, {}});
   std::uint64_t end = 0;
   for (const StoredTensor& tensor : tensors) {
     const std::int64_t elements = product(tensor.shape);
     const std::uint64_t begin = end;
-    end += static_cast<std::uint64_t>(elements * bits_of(type) / 8);
+    end += static_cast<std::uint64_t>(row_bytes(type, elements));
     header.tensors.push_back({tensor.name, type, tensor.shape, elements, 0, begin, end});
   }
   return header;
@@ -396,7 +396,7 @@ TEST(FileReport, FindsACompleteFileComplete) {
     EXPECT_TRUE(report.unexpected.empty()) << family;
     EXPECT_EQ(report.elements, report.expected_elements + report.buffer_elements) << family;
     EXPECT_EQ(report.bytes, 2 * report.elements) << family;
-    EXPECT_EQ(report.types.at(StoredType::BF16).elements, report.elements) << family;
+    EXPECT_EQ(report.types.at(DType::bfloat16).elements, report.elements) << family;
   }
 }
 
@@ -453,7 +453,7 @@ TEST(FileReport, KnowsTheExtraLayerAndTheScalesOfDeepseekV3) {
   tensors.push_back({"model.layers.2.eh_proj.weight", {8, 16}});
   tensors.push_back({"model.layers.0.mlp.down_proj.weight_scale_inv", {1, 1}});
   tensors.push_back({"model.layers.0.self_attn.rotary_emb.inv_freq", {1}});
-  const FileReport report = inspect_file(model, header_of(tensors, StoredType::F8_E4M3));
+  const FileReport report = inspect_file(model, header_of(tensors, DType::float8_e4m3));
   EXPECT_TRUE(report.complete);
   ASSERT_EQ(report.unexpected.size(), 3u);
   EXPECT_EQ(report.unexpected[0].why, "multi-token prediction layer");

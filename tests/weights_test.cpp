@@ -64,7 +64,7 @@ TEST_F(OddPlaces, HalfPrecisionAfterAnOddNumberOfElements) {
     for (const bool bias : {!bias_last, bias_last})
       for (std::size_t i = 0; i < halves.size(); ++i)
         if ((header.tensors[i].name == "lm_head.bias") == bias)
-          tensors.push_back({header.tensors[i].name, StoredType::BF16, header.tensors[i].shape, halves[i]});
+          tensors.push_back({header.tensors[i].name, DType::bfloat16, header.tensors[i].shape, halves[i]});
     write_safetensors(folder / "model.safetensors", tensors);
     logits.push_back(logits_of(folder));
   }
@@ -112,8 +112,7 @@ class MixedTypes : public FolderTest {
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       const StoredTensorInfo& info = header.tensors[i];
-      tensors.push_back(
-          {info.name, info.shape.size() == 1 ? StoredType::F32 : StoredType::BF16, info.shape, values[i]});
+      tensors.push_back({info.name, info.shape.size() == 1 ? DType::float32 : DType::bfloat16, info.shape, values[i]});
     }
     write_safetensors(folder_ / "model.safetensors", tensors);
   }
@@ -139,7 +138,7 @@ TEST_F(MixedTypes, StayAsTheyAreWhenACheckpointIsWritten) {
   const Model model = load_model(folder_.string());
   save_checkpoint(model, Weights::load(model, folder_), "{}", folder_ / "again");
   for (const StoredTensorInfo& info : read_safetensors(folder_ / "again" / "model.safetensors").tensors)
-    EXPECT_EQ(info.type, info.shape.size() == 1 ? StoredType::F32 : StoredType::BF16) << info.name;
+    EXPECT_EQ(info.dtype, info.shape.size() == 1 ? DType::float32 : DType::bfloat16) << info.name;
 }
 
 }  // namespace

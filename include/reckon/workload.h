@@ -1,6 +1,7 @@
 // What is asked of a network: the phase, how many tokens, and in which precision.
 #pragma once
 
+#include <reckon/dtype.h>
 #include <reckon/role.h>
 
 #include <cstdint>
@@ -27,8 +28,6 @@ enum class Causal { full, exact };
 // What training computes again in the backward pass instead of keeping it: nothing, attention but for its
 // projections, or whole blocks.
 enum class Recompute : std::uint8_t { none, attention, block };
-
-enum class DType : std::uint8_t { float32, bfloat16, float16, int32, int8, int4 };
 
 // The type of each kind of tensor.
 struct Precision {

@@ -171,8 +171,7 @@ Count count_parameters(const Model& model) {
 Count weight_bytes(const Ledger& ledger, DType dtype) {
   Count sum;
   for (const ParameterEntry& entry : ledger.parameters) {
-    // Each tensor is stored by itself: the last byte of one in 4 bits may be half empty.
-    sum += (entry.each * bits(dtype) + 7) / 8 * entry.place.count;
+    sum += whole_blocks(dtype, entry.each) * entry.place.count;  // each tensor is stored by itself
   }
   return sum;
 }

@@ -5,6 +5,8 @@
 #include <reckon/error.h>
 
 #include <concepts>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -35,6 +37,12 @@ template <std::integral To, std::integral From>
     throw Overflow(fmt::format("{} overflows: {} is not between {} and {}", what, value, std::numeric_limits<To>::min(),
                                std::numeric_limits<To>::max()));
   return static_cast<To>(value);
+}
+
+// A number of bytes or elements that are to lie in memory: no more than pointers can span, which on 32 bits is 2 GiB.
+template <std::integral From>
+[[nodiscard]] std::size_t memory_size(From size, std::string_view what) {
+  return static_cast<std::size_t>(checked_cast<std::ptrdiff_t>(checked_cast<std::uint64_t>(size, what), what));
 }
 
 }  // namespace reckon

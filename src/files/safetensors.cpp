@@ -4,13 +4,12 @@
 #include <reckon/error.h>
 
 #include <algorithm>
-#include <array>
 #include <fstream>
-#include <optional>
 #include <tuple>
 #include <unordered_set>
 #include <utility>
 
+#include "files/checked.h"
 #include "files/json_events.h"
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -19,50 +18,6 @@ namespace reckon {
 namespace {
 
 constexpr std::uint64_t longest_header = 100'000'000;  // the limit of the format's own library
-
-struct TypeRow {
-  StoredType type;
-  std::string_view name;
-  int bits;
-};
-using enum StoredType;
-// In the order of the enumeration.
-constexpr std::array types{
-    TypeRow{BOOL, "BOOL", 8},
-    TypeRow{F4, "F4", 4},
-    TypeRow{F6_E2M3, "F6_E2M3", 6},
-    TypeRow{F6_E3M2, "F6_E3M2", 6},
-    TypeRow{U8, "U8", 8},
-    TypeRow{I8, "I8", 8},
-    TypeRow{F8_E5M2, "F8_E5M2", 8},
-    TypeRow{F8_E4M3, "F8_E4M3", 8},
-    TypeRow{F8_E8M0, "F8_E8M0", 8},
-    TypeRow{F8_E4M3FNUZ, "F8_E4M3FNUZ", 8},
-    TypeRow{F8_E5M2FNUZ, "F8_E5M2FNUZ", 8},
-    TypeRow{I16, "I16", 16},
-    TypeRow{U16, "U16", 16},
-    TypeRow{F16, "F16", 16},
-    TypeRow{BF16, "BF16", 16},
-    TypeRow{I32, "I32", 32},
-    TypeRow{U32, "U32", 32},
-    TypeRow{F32, "F32", 32},
-    TypeRow{C64, "C64", 64},
-    TypeRow{F64, "F64", 64},
-    TypeRow{I64, "I64", 64},
-    TypeRow{U64, "U64", 64},
-};
-constexpr bool in_order() {
-  for (std::size_t i = 0; i < types.size(); ++i)
-    if (types[i].type != static_cast<StoredType>(i)) return false;
-  return true;
-}
-static_assert(in_order());
-
-std::optional<StoredType> type_named(std::string_view name) {
-  for (const TypeRow& row : types)
-    if (row.name == name) return row.type;
-  return std::nullopt;
-}
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   constexpr std::ptrdiff_t most = 16;  // a hostile shape may have millions of axes
@@ -139,9 +94,9 @@ class HeaderEvents final : public JsonEvents {
     } else if (field_ == Field::dtype) {
       const auto* text = std::get_if<std::string_view>(&value);
       if (!text) fail_value(describe(value));
-      const auto type = type_named(*text);
-      if (!type) fail(fmt::format("unknown dtype {}", quote(*text)));
-      header_.tensors.back().type = *type;
+      const auto dtype = dtype_stored_as(*text);
+      if (!dtype) fail(fmt::format("unknown dtype {}", quote(*text)));
+      header_.tensors.back().dtype = *dtype;
     } else {
       if (!in_array_) fail_value(describe(value));
       const auto* number = std::get_if<std::uint64_t>(&value);
@@ -191,20 +146,21 @@ class HeaderEvents final : public JsonEvents {
     StoredTensorInfo& tensor = header_.tensors.back();
     if (tensor.end < tensor.begin)
       fail(fmt::format("data_offsets end at {}, before they begin at {}", tensor.end, tensor.begin));
-    std::int64_t elements = 1;
-    const auto multiply = [&](auto a, auto b) {
-      decltype(a) product{};
-      if (__builtin_mul_overflow(a, b, &product))
-        fail(fmt::format("shape {} has more elements than can be counted", shape_text(tensor.shape)));
-      return product;
-    };
-    for (const std::int64_t extent : tensor.shape) elements = multiply(elements, extent);
-    const auto bits = multiply(static_cast<std::uint64_t>(elements), static_cast<std::uint64_t>(bits_of(tensor.type)));
-    if (bits % 8 != 0) fail(fmt::format("{} bits of {} are no whole number of bytes", bits, name_of(tensor.type)));
-    if (tensor.end - tensor.begin != bits / 8)
+    const Encoding& encoding = encoding_of(tensor.dtype);
+    std::uint64_t bytes = 0;
+    try {
+      tensor.elements = 1;
+      for (const std::int64_t extent : tensor.shape)
+        tensor.elements = checked_multiply(tensor.elements, extent, "the number of elements");
+      bytes = static_cast<std::uint64_t>(row_bytes(encoding, tensor.elements));
+    } catch (const Overflow&) {
+      fail(fmt::format("shape {} has more elements than can be counted", shape_text(tensor.shape)));
+    } catch (const Error& problem) {
+      fail(problem.what());
+    }
+    if (tensor.end - tensor.begin != bytes)
       fail(fmt::format("data_offsets span {} bytes, expected {} for shape {} of {}", grouped(tensor.end - tensor.begin),
-                       grouped(bits / 8), shape_text(tensor.shape), name_of(tensor.type)));
-    tensor.elements = elements;
+                       grouped(bytes), shape_text(tensor.shape), encoding.stored_name));
   }
 
   std::string file_;
@@ -270,9 +226,6 @@ std::uint64_t header_length(const std::string& where, std::span<const std::byte>
 }
 
 }  // namespace
-
-std::string_view name_of(StoredType type) { return types[static_cast<std::size_t>(type)].name; }
-int bits_of(StoredType type) { return types[static_cast<std::size_t>(type)].bits; }
 
 SafetensorsHeader parse_safetensors(const std::filesystem::path& path, std::span<const std::byte> start,
                                     std::uint64_t file_size) {

@@ -8,24 +8,15 @@
 #include <map>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "files/encoding.h"
 
 namespace reckon {
 
-// The element types of the format, under its own names.
-// clang-format off
-enum class StoredType : std::uint8_t {
-  BOOL, F4, F6_E2M3, F6_E3M2, U8, I8, F8_E5M2, F8_E4M3, F8_E8M0, F8_E4M3FNUZ, F8_E5M2FNUZ,
-  I16, U16, F16, BF16, I32, U32, F32, C64, F64, I64, U64,
-};
-// clang-format on
-std::string_view name_of(StoredType type);
-int bits_of(StoredType type);
-
 struct StoredTensorInfo {
   std::string name;
-  StoredType type = StoredType::F32;
+  DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
   std::int64_t elements = 0;
   std::size_t file = 0;              // index into SafetensorsHeader::files

@@ -25,7 +25,7 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
   nlohmann::ordered_json header{{"__metadata__", {{"format", "pt"}}}};
   std::size_t total = 0;
   for (const TensorToWrite& tensor : tensors) {
-    header[tensor.name] = {{"dtype", name_of(tensor.type)},
+    header[tensor.name] = {{"dtype", encoding_of(tensor.dtype).stored_name},
                            {"shape", tensor.shape},
                            {"data_offsets", {total, total + tensor.data.size()}}};
     total += tensor.data.size();

@@ -13,7 +13,7 @@ namespace reckon {
 
 struct TensorToWrite {
   std::string name;
-  StoredType type = StoredType::F32;
+  DType dtype = DType::float32;
   std::vector<std::int64_t> shape;
   std::span<const std::byte> data;
 };

@@ -108,7 +108,7 @@ FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
   for (const StoredTensorInfo& tensor : header.tensors) {
     found.emplace(tensor.name, &tensor);
     const auto bytes = static_cast<std::int64_t>(tensor.end - tensor.begin);
-    FileReport::Share& share = report.types[tensor.type];
+    FileReport::Share& share = report.types[tensor.dtype];
     share.tensors += 1;
     share.elements = checked_add(share.elements, tensor.elements, "the number of elements");
     share.bytes = checked_add(share.bytes, bytes, "the number of bytes");

@@ -40,7 +40,7 @@ struct FileReport {
 
   std::int64_t elements = 0;  // of every tensor in the file, packed ones as they are stored
   std::int64_t bytes = 0;     // of the data, without headers
-  std::map<StoredType, Share> types;
+  std::map<DType, Share> types;
   std::int64_t expected_elements = 0;  // of the model's parameters, buffers apart
   std::int64_t buffer_elements = 0;    // …and of its buffers
   std::vector<Unexpected> unexpected;

@@ -21,7 +21,7 @@ Cost start_cost(const Program& program, const Op& op) {
 // (R − 1)/R of the bucket's elements are received summands; the sums go to R − 1 others, and come from as many.
 Cost wait_cost(const Program& program, const Op& op) {
   Cost cost = start_cost(program, op);
-  cost.elementwise = Formula(Term(cost.read / (bits(program[op.inputs[0]].dtype) / 8)));
+  cost.elementwise = Formula(Term(cost.read / row_bytes(program[op.inputs[0]].dtype, 1)));
   return cost;
 }
 

@@ -10,7 +10,7 @@ Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const Tensor& fresh = program[op.inputs[0]];
   cost.read = bytes(fresh);
-  cost.written = fresh.shape.product(bits(program[op.inputs[1]].dtype)).value() / 8;
+  cost.written = whole_blocks(program[op.inputs[1]].dtype, fresh.shape.product().value());
   return cost;
 }
 

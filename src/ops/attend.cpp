@@ -37,9 +37,8 @@ Cost cost(const Program& program, const Op& op) {
   const std::int64_t seen = rule.mask.window > 0 ? std::min(past, rule.mask.window - 1) : past;
   const std::int64_t keys = rule.mask.causal ? tokens + seen : all_keys;
   const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
-  const std::int64_t key_bits = bits(program[op.inputs[1]].dtype);
-  cost.read = bytes(program[op.inputs[0]]) +
-              Term(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).times(key_bits).value() / 8;
+  const Count cached = Term(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).value();
+  cost.read = bytes(program[op.inputs[0]]) + whole_blocks(program[op.inputs[1]].dtype, cached);
   cost.written = bytes(program[op.outputs[0]]);
   if (op.outputs.size() > 1) cost.written += bytes(program[op.outputs[1]]);
   return cost;

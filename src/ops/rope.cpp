@@ -14,8 +14,7 @@ Cost cost(const Program& program, const Op& op) {
   const Tensor& table = program[op.inputs[1]];
   Term rotated = x.shape.leading().product(3);
   cost.elementwise = rotated.times(table.shape[-1]);
-  const Term rows = Term(bits(table.dtype)).times(x.shape[1]).times(table.shape[-1]);
-  cost.read = bytes(x) + rows.value() / 8;
+  cost.read = bytes(x) + whole_blocks(table.dtype, Term(1).times(x.shape[1]).times(table.shape[-1]).value());
   cost.written = bytes(program[op.outputs[0]]);
   return cost;
 }

@@ -60,45 +60,7 @@ Strides strides_of(const Tensor& tensor) {
   return strides;
 }
 
-std::int64_t bits(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-    case DType::int32:
-      return 32;
-    case DType::bfloat16:
-    case DType::float16:
-      return 16;
-    case DType::int8:
-      return 8;
-    case DType::int4:
-      return 4;
-  }
-  return 0;
-}
-
-std::string_view dtype_name(DType dtype) {
-  switch (dtype) {
-    case DType::float32:
-      return "float32";
-    case DType::bfloat16:
-      return "bfloat16";
-    case DType::float16:
-      return "float16";
-    case DType::int32:
-      return "int32";
-    case DType::int8:
-      return "int8";
-    case DType::int4:
-      return "int4";
-  }
-  return "";
-}
-
-Count bytes(const Tensor& tensor) {
-  // The last byte of a 4-bit tensor may be half empty.
-  const Term product = tensor.shape.product(bits(tensor.dtype));
-  return (product.value() + 7) / 8;
-}
+Count bytes(const Tensor& tensor) { return whole_blocks(tensor.dtype, tensor.shape.product().value()); }
 
 void Op::other_attributes() const {
   throw Error("[" + std::string(operation->name) + "] was asked for the attributes of another operation");

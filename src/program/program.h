@@ -7,6 +7,7 @@
 #include <reckon/role.h>
 #include <reckon/workload.h>
 
+#include "files/encoding.h"
 #include "program/attributes.h"
 
 #include <array>
@@ -86,8 +87,6 @@ Strides strides_of(const Tensor& tensor);
 
 inline TensorKey key_of(const Tensor& tensor) { return {tensor.scope, tensor.label.piece}; }
 std::string full_name(const Tensor& tensor);  // "layers.3.attention.query.weight"
-std::int64_t bits(DType dtype);
-std::string_view dtype_name(DType dtype);
 Count bytes(const Tensor& tensor);
 // What so many bytes take in an arena, and in a bucket of gradients: whole lines of the cache.
 constexpr std::int64_t padded(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }

@@ -107,7 +107,7 @@ void add_totals(Figures& out, const Ledger& ledger) {
 
 void add_bytes(Figures& out, const Ledger& ledger, const std::optional<CacheCost>& cache) {
   for (DType type : {DType::float32, DType::bfloat16, DType::int8, DType::int4})
-    out.whole(fmt::format("weights in {}", dtype_name(type)), weight_bytes(ledger, type), "bytes");
+    out.whole(fmt::format("weights in {}", encoding_of(type).name), weight_bytes(ledger, type), "bytes");
   if (cache) {
     out.whole("KV cache of a token", cache->first_token, "bytes");
     out.whole("KV cache of a token once windows are full", cache->last_token, "bytes");
@@ -155,7 +155,7 @@ std::vector<Figure> rule_figures(const std::vector<Rule>& rules) {
 std::vector<Figure> file_figures(const FileReport& file) {
   Figures out;
   for (const auto& [type, share] : file.types) {
-    const std::string name(name_of(type));
+    const std::string name(encoding_of(type).stored_name);
     out.add(name, "tensors in the file", Count(share.tensors), "tensors");
     out.add(name, "elements in the file", Count(share.elements), "elements");
     out.add(name, "bytes in the file", Count(share.bytes), "bytes");

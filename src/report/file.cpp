@@ -43,8 +43,8 @@ void add_file_parts(Document& document, const Model& model, const FileReport& fi
       "In the file", {{"type"}, {"tensors", true}, {"elements", true}, {"bytes", true}, {"size", true}}, {}, 1, {}};
   std::int64_t tensors = 0;
   for (const auto& [type, share] : file.types) {
-    table.rows.push_back({std::string(name_of(type)), count_cell(share.tensors), count_cell(share.elements),
-                          count_cell(share.bytes), binary_bytes(share.bytes)});
+    table.rows.push_back({std::string(encoding_of(type).stored_name), count_cell(share.tensors),
+                          count_cell(share.elements), count_cell(share.bytes), binary_bytes(share.bytes)});
     tensors += share.tensors;
   }
   table.rows.push_back(
@@ -89,7 +89,7 @@ Json file_json(const FileReport& file) {
                {"misshapen", Json::array()},
                {"quantized", Json::array()}};
   for (const auto& [type, share] : file.types) {
-    json["types"][std::string(name_of(type))] = {
+    json["types"][std::string(encoding_of(type).stored_name)] = {
         {"tensors", share.tensors}, {"elements", share.elements}, {"bytes", share.bytes}};
   }
   for (const auto& t : file.unexpected) {

@@ -30,8 +30,8 @@ std::string cache_text(const CacheCost& cache) {
   std::string text = grouped(cache.first_token) + " bytes a token";
   if (cache.last_token != cache.first_token)
     text += fmt::format(" at first, {} once windows are full", grouped(cache.last_token));
-  return text +
-         fmt::format("; {} for {} in {}", binary_bytes(cache.total), sequences_text(cache), dtype_name(cache.type));
+  return text + fmt::format("; {} for {} in {}", binary_bytes(cache.total), sequences_text(cache),
+                            encoding_of(cache.type).name);
 }
 
 // The stages that there are, and all of them together where there are several.
@@ -63,7 +63,7 @@ void add_memory_lines(Table& summary, const Ledger& ledger, const std::optional<
   summary.rows.push_back(
       {"traffic", fmt::format("{} read, {} written in {}, nothing fused: {} FLOP per byte",
                               range_text(decimal_bytes(work.read_least), decimal_bytes(work.read)),
-                              decimal_bytes(work.written), dtype_name(precision.weights), intensity_text(work))});
+                              decimal_bytes(work.written), encoding_of(precision.weights).name, intensity_text(work))});
 }
 
 Table memory_table(const Ledger& ledger, const std::optional<CacheCost>& cache) {
@@ -109,7 +109,7 @@ void add_memory_json(Json& json, const WorkTotals& work, const std::optional<Cac
                    {"flops_per_byte", work.flops_per_byte()},
                    {"flops_per_byte_most", work.flops_per_byte_most()}};
   if (cache) {
-    json["cache"] = {{"type", dtype_name(cache->type)},
+    json["cache"] = {{"type", encoding_of(cache->type).name},
                      {"bytes_per_token", cache->first_token},
                      {"bytes_per_token_at_length", cache->last_token},
                      {"sequences", cache->sequences},
@@ -125,7 +125,7 @@ void add_memory_json(Json& json, const WorkTotals& work, const std::optional<Cac
 
 void add_memory_json(Json& json, const Ledger& ledger, const std::optional<CacheCost>& cache) {
   add_memory_json(json, ledger.total(), cache, ledger.state);
-  json["bytes"]["type"] = dtype_name(ledger.workload.precision.weights);
+  json["bytes"]["type"] = encoding_of(ledger.workload.precision.weights).name;
   if (ledger.workload.phase != Phase::train) return;
   for (const auto& [name, stage] : stages_of(ledger)) {
     if (name == "all") continue;

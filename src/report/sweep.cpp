@@ -148,7 +148,7 @@ Document sweep_document(const Sweep& sweep) {
   document.json = {{"schema", "reckon.sweep/1"}, {"model", sweep.model}, {"option", sweep.option}};
   document.json["workload"] = {{"phase", phase_name(w.phase)},
                                {"causal", w.causal == Causal::exact ? "exact" : "full"},
-                               {"precision", dtype_name(w.precision.weights)}};
+                               {"precision", encoding_of(w.precision.weights).name}};
   document.json["points"] = std::move(points);
   document.parts.emplace_back(Heading{fmt::format("{} by {}", sweep.model, sweep.option)});
   document.parts.emplace_back(std::move(shown));

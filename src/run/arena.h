@@ -3,6 +3,7 @@
 
 #include <reckon/error.h>
 
+#include "files/checked.h"
 #include "files/huge_pages.h"
 
 #include <algorithm>
@@ -19,7 +20,8 @@ class Arena {
   static constexpr std::size_t alignment = std::size_t{1} << 21;  // a huge page
 
   explicit Arena(std::int64_t size)
-      : memory_(static_cast<std::byte*>(::operator new[](static_cast<std::size_t>(size), std::align_val_t(alignment)))),
+      : memory_(static_cast<std::byte*>(
+            ::operator new[](memory_size(size, "the size of an arena"), std::align_val_t(alignment)))),
         size_(size) {
     want_huge_pages(memory_.get(), static_cast<std::size_t>(size));
     std::fill_n(memory_.get(), size, std::byte{0});
@@ -27,7 +29,7 @@ class Arena {
 
   // The place at `offset`; remembers the furthest byte that was ever handed out.
   std::byte* take(std::int64_t offset, std::int64_t bytes) {
-    if (offset < 0 || bytes < 0 || offset + bytes > size_) {
+    if (offset < 0 || bytes < 0 || bytes > size_ - offset) {
       throw Error("a tensor lies outside its arena: " + std::to_string(offset) + " + " + std::to_string(bytes) +
                   " of " + std::to_string(size_) + " bytes");
     }

@@ -19,7 +19,7 @@ class Elements {
   float next() {
     if (!data_.values.empty()) return data_.values[at_++];
     const Weight& w = data_.matrices[matrix_];
-    const float value = stored_element(w.data, w.dtype, w.row_offset(row_) + column_ * w.col_stride);
+    const float value = decode_element(encoding_of(w.dtype), w.data, w.row_offset(row_) + column_ * w.col_stride);
     if (++column_ == w.cols) {
       column_ = 0;
       if (++row_ == w.rows) {

@@ -107,7 +107,7 @@ View Executor::bind(TensorId id, const Weights& weights, const Resident& residen
     const std::int64_t at = plan_.offsets[static_cast<std::size_t>(root)];
     base = at >= 0 ? arena_.take(at, padded(static_cast<std::int64_t>(bytes(owner)))) : resident(program_, root);
   }
-  view.data = base + offset * bits(tensor.dtype) / 8;
+  view.data = base + row_bytes(tensor.dtype, offset);
   view.sums_up = sums_up_[static_cast<std::size_t>(root)];
   if (view.rank > 1) view.capacity = owner.kind == TensorKind::cache ? owner.shape[1].size : view.size[1];
   return view;
@@ -194,7 +194,7 @@ void Executor::run(Machine& machine, std::int64_t past, Profile* profile, const 
 
 std::byte* Executor::data(TensorId id) const {
   const auto [root, offset] = placement(program_, id);
-  return base_[static_cast<std::size_t>(root)] + offset * bits(program_[id].dtype) / 8;
+  return base_[static_cast<std::size_t>(root)] + row_bytes(program_[id].dtype, offset);
 }
 
 }  // namespace reckon

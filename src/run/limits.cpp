@@ -74,7 +74,7 @@ Limit::Measure product_limit(Machine& machine) {
 Limit::Measure read_limit(Engine& engine) {
   std::vector<Stretch> stretches;
   for (const Weight* matrix : engine.weights().matrices()) {
-    const auto size = static_cast<std::size_t>(matrix->rows * matrix->cols * bits(matrix->dtype) / 8);
+    const auto size = static_cast<std::size_t>(row_bytes(matrix->dtype, matrix->rows * matrix->cols));
     // A slice of a fused tensor has gaps; whole ones are enough.
     const bool whole =
         matrix->block_rows == 0 && (matrix->row_stride == matrix->cols || matrix->col_stride == matrix->rows);

@@ -3,49 +3,29 @@
 
 #include <reckon/error.h>
 
-#include "backend/cpu/float_types.h"
 #include "files/atomic_write.h"
 #include "files/write_safetensors.h"
 #include "model/stored.h"
 #include "run/elements.h"
 
-#include <cstring>
 #include <memory>
 #include <unordered_map>
 
 namespace reckon {
 namespace {
 
-StoredType stored_type(DType dtype) {
-  switch (dtype) {
-    case DType::bfloat16:
-      return StoredType::BF16;
-    case DType::float16:
-      return StoredType::F16;
-    default:
-      return StoredType::F32;
-  }
-}
-
-void put(std::byte* to, DType dtype, float value) {
-  if (dtype == DType::float32) {
-    std::memcpy(to, &value, sizeof value);
-    return;
-  }
-  const std::uint16_t half = dtype == DType::bfloat16 ? to_bfloat16(value) : to_float16(value);
-  std::memcpy(to, &half, sizeof half);
-}
-
 struct Target {
   std::byte* data;
-  DType dtype;
-  std::int64_t size;  // bytes of an element
+  const Encoding* encoding;
 };
 
 template <class Next>
 void scatter(const std::vector<StoredAxis>& axes, std::size_t axis, std::int64_t offset, Next& next,
              const Target& target) {
-  if (axis == axes.size()) return put(target.data + offset * target.size, target.dtype, next());
+  if (axis == axes.size()) {
+    const float value = next();
+    return target.encoding->encode(&value, 1, target.data + offset * target.encoding->bytes);
+  }
   for (std::int64_t i = 0; i < axes[axis].extent; ++i) {
     scatter(axes, axis + 1, offset + i * axes[axis].stride, next, target);
   }
@@ -68,13 +48,12 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, co
   std::unordered_map<std::string, Target> place;
   for (const StoredTensor& tensor : layout.tensors) {
     const DType dtype = types.at(tensor.name);
-    const std::int64_t size = bits(dtype) / 8;
-    std::int64_t bytes = size;
-    for (std::int64_t extent : tensor.shape) bytes *= extent;
-    memory.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes)));
-    place[tensor.name] = {memory.back().get(), dtype, size};
-    tensors.push_back(
-        {tensor.name, stored_type(dtype), tensor.shape, {memory.back().get(), static_cast<std::size_t>(bytes)}});
+    std::int64_t elements = 1;
+    for (std::int64_t extent : tensor.shape) elements *= extent;
+    const auto bytes = static_cast<std::size_t>(row_bytes(dtype, elements));
+    memory.push_back(std::make_unique<std::byte[]>(bytes));
+    place[tensor.name] = {memory.back().get(), &encoding_of(dtype)};
+    tensors.push_back({tensor.name, dtype, tensor.shape, {memory.back().get(), bytes}});
   }
   const auto fill = [&](const StoredParameter& parameter) {
     const std::span<const float> given = values(parameter.key);

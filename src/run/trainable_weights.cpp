@@ -1,5 +1,4 @@
 // Weights that the optimizer changes: where they lie, and what they begin as.
-#include "backend/cpu/float_types.h"
 #include "files/checked.h"
 #include "compile/compile.h"
 #include "passes/expand.h"
@@ -21,10 +20,10 @@ class TrainableWeights {
       if (tensor.kind != TensorKind::parameter) continue;
       elements = checked_add(elements, padded(tensor.shape.elements()), "the weights");
       weights_.elements_ += tensor.shape.elements();
-      weights_.bytes_ += tensor.shape.elements() * bits(type_of(tensor)) / 8;
+      weights_.bytes_ += row_bytes(type_of(tensor), tensor.shape.elements());
     }
-    masters_ = take(checked_multiply(elements, std::int64_t{4}, "the weights"));
-    if (dtype != DType::float32) copies_ = take(checked_multiply(elements, std::int64_t{2}, "the weights"));
+    masters_ = take(row_bytes(DType::float32, elements));
+    if (dtype != DType::float32) copies_ = take(row_bytes(dtype, elements));
   }
 
   Weights fill(const Weights::Fill& value) {
@@ -44,12 +43,11 @@ class TrainableWeights {
         continue;
       }
       data.master = reinterpret_cast<float*>(masters_) + next;
-      std::byte* stored = copies_ != nullptr ? copies_ + next * 2 : masters_ + next * 4;
+      std::byte* stored = (copies_ != nullptr ? copies_ : masters_) + row_bytes(dtype_, next);
       next += padded(n);
       const std::int64_t cols = tensor.shape[-1].size, rows = tensor.shape[tensor.shape.rank() - 2].size;
-      const std::int64_t size = bits(dtype_) / 8;
       for (std::int64_t e = 0; e < n / (rows * cols); ++e) {
-        data.matrices.push_back({stored + e * rows * cols * size, dtype_, rows, cols, cols, 1, 0, 0});
+        data.matrices.push_back({stored + row_bytes(dtype_, e * rows * cols), dtype_, rows, cols, cols, 1, 0, 0});
       }
       value(tensor, data.master);
     }
@@ -151,8 +149,7 @@ void Weights::refresh() {
     if (data.matrices.empty() || data.dtype == DType::float32) continue;
     const Weight& first = data.matrices[0];
     const std::int64_t n = first.rows * first.cols * static_cast<std::int64_t>(data.matrices.size());
-    auto* to = static_cast<std::uint16_t*>(const_cast<void*>(first.data));
-    for (std::int64_t i = 0; i < n; ++i) to[i] = to_bfloat16(data.master[i]);
+    encoding_of(data.dtype).encode(data.master, n, static_cast<std::byte*>(const_cast<void*>(first.data)));
   }
 }
 

@@ -8,10 +8,10 @@
 #include "model/file_report.h"
 #include "model/stored.h"
 #include "compile/compile.h"
-#include "backend/cpu/float_types.h"
 #include "backend/cpu/random.h"
 
-#include <bit>
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -23,31 +23,14 @@ bool is_vector(const TensorKey& key, std::size_t rank) {
   return rank == 1 || key.piece == Piece::bias || is_norm(key.scope.role);
 }
 
-float stored_element(const void* data, DType dtype, std::int64_t index) {
-  switch (dtype) {
-    case DType::float16:
-      return from_float16(static_cast<const std::uint16_t*>(data)[index]);
-    case DType::bfloat16:
-      return from_bfloat16(static_cast<const std::uint16_t*>(data)[index]);
-    default:
-      return static_cast<const float*>(data)[index];
-  }
-}
-
 namespace {
 
 DType dtype_of(const StoredTensorInfo& info, const SafetensorsFile& file) {
-  switch (info.type) {
-    case StoredType::F32:
-      return DType::float32;
-    case StoredType::F16:
-      return DType::float16;
-    case StoredType::BF16:
-      return DType::bfloat16;
-    default:
-      throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16 and BF16", file.path.string(),
-                              info.name, name_of(info.type)));
-  }
+  constexpr std::array run{DType::float32, DType::float16, DType::bfloat16};
+  if (std::find(run.begin(), run.end(), info.dtype) == run.end())
+    throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16 and BF16", file.path.string(),
+                            info.name, encoding_of(info.dtype).stored_name));
+  return info.dtype;
 }
 
 // Calls visit(offset) for each element of a view, in row-major order of its axes.
@@ -138,7 +121,7 @@ class WeightReader {
     const SafetensorsFile& file = header_.files[info.file];
     const DType dtype = dtype_of(info, file);
     const std::byte* base = weights_.files_[info.file].bytes().data() + file.data_begin + info.begin;
-    const auto size = static_cast<std::uintptr_t>(bits(dtype) / 8);
+    const auto size = static_cast<std::uintptr_t>(row_bytes(dtype, 1));
     if (reinterpret_cast<std::uintptr_t>(base) % size != 0) base = aligned_copy(info, base);
     return {base, dtype};
   }
@@ -165,17 +148,17 @@ class WeightReader {
     if (counted) weights_.elements_ += elements;
     data.dtype = source(parameter.views.at(0)).dtype;
     for (const StoredView& view : parameter.views) {
-      std::int64_t size = bits(source(view).dtype);
-      for (const StoredAxis& axis : view.axes) size *= axis.extent;
-      if (counted) weights_.bytes_ += size / 8;
+      std::int64_t n = 1;
+      for (const StoredAxis& axis : view.axes) n *= axis.extent;
+      if (counted) weights_.bytes_ += row_bytes(source(view).dtype, n);
     }
     if (is_vector(parameter.key, parameter.shape.size())) {
       data.values.reserve(static_cast<std::size_t>(elements));
       for (const StoredView& view : parameter.views) {
         const Source from = source(view);
-        for_elements(view.axes, view.offset, [&](std::int64_t offset) {
-          data.values.push_back(stored_element(from.data, from.dtype, offset));
-        });
+        const Encoding& encoding = encoding_of(from.dtype);
+        for_elements(view.axes, view.offset,
+                     [&](std::int64_t offset) { data.values.push_back(decode_element(encoding, from.data, offset)); });
       }
       return;
     }
@@ -196,7 +179,7 @@ class WeightReader {
 
   Weight matrix(const Source& from, std::int64_t offset, const std::vector<StoredAxis>& axes, std::int64_t rows,
                 std::int64_t cols) {
-    const std::int64_t size = bits(from.dtype) / 8;
+    const std::int64_t size = row_bytes(from.dtype, 1);
     if (auto weight = in_place(from.data + offset * size, from.dtype, axes, rows, cols)) return *weight;
     auto copy = std::make_unique<std::byte[]>(static_cast<std::size_t>(rows * cols * size));
     std::byte* to = copy.get();
@@ -254,31 +237,27 @@ class WeightReader {
     };
     const bool vector = is_vector(key, static_cast<std::size_t>(tensor.shape.rank()));
     const bool norm_weight = is_norm(key.scope.role) && key.piece == Piece::weight;
-    const std::int64_t size = bits(dtype) / 8;
-    auto memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(elements * size));
+    const Encoding& encoding = encoding_of(dtype);
+    const std::int64_t size = row_bytes(encoding, elements);
+    auto memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size));
     if (counted) {
       weights.elements_ += elements;
-      weights.bytes_ += elements * size;
+      weights.bytes_ += size;
     }
     for (std::int64_t i = 0; i < elements; ++i) {
       const float v = norm_weight ? 1.0f : value(i);
-      if (dtype == DType::float32) {
-        std::memcpy(memory.get() + i * size, &v, sizeof v);
-      } else {
-        const std::uint16_t half = dtype == DType::bfloat16 ? to_bfloat16(v) : to_float16(v);
-        std::memcpy(memory.get() + i * size, &half, sizeof half);
-      }
+      encoding.encode(&v, 1, memory.get() + i * encoding.bytes);
     }
     if (vector) {
-      data.values.reserve(static_cast<std::size_t>(elements));
-      for (std::int64_t i = 0; i < elements; ++i) data.values.push_back(stored_element(memory.get(), dtype, i));
+      data.values.resize(static_cast<std::size_t>(elements));
+      decode(encoding, {memory.get(), static_cast<std::size_t>(size)}, data.values);
       weights.owned_.push_back(std::move(memory));
       return;
     }
     const int rank = tensor.shape.rank();
     const std::int64_t cols = tensor.shape[-1].size, rows = tensor.shape[rank - 2].size;
     for (std::int64_t e = 0; e < elements / (rows * cols); ++e) {
-      data.matrices.push_back({memory.get() + e * rows * cols * size, dtype, rows, cols, cols, 1, 0, 0});
+      data.matrices.push_back({memory.get() + row_bytes(encoding, e * rows * cols), dtype, rows, cols, cols, 1, 0, 0});
     }
     weights.owned_.push_back(std::move(memory));
   }

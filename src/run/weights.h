@@ -73,7 +73,4 @@ class Weights {
 // Vectors, and what is used like them: kept as float32, for they are small and read element by element.
 bool is_vector(const TensorKey& key, std::size_t rank);
 
-// Element `index` of stored values.
-float stored_element(const void* data, DType dtype, std::int64_t index);
-
 }  // namespace reckon

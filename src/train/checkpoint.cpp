@@ -58,8 +58,8 @@ Json state_of(const Identity& identity, const Progress& progress) {
 std::vector<TensorToWrite> moments(Trainer& trainer) {
   std::vector<TensorToWrite> all;
   for (const TrainedTensor& tensor : trainer.tensors()) {
-    all.push_back({tensor.name + ".first_moment", StoredType::F32, tensor.shape, std::as_bytes(tensor.first_moment)});
-    all.push_back({tensor.name + ".second_moment", StoredType::F32, tensor.shape, std::as_bytes(tensor.second_moment)});
+    all.push_back({tensor.name + ".first_moment", DType::float32, tensor.shape, std::as_bytes(tensor.first_moment)});
+    all.push_back({tensor.name + ".second_moment", DType::float32, tensor.shape, std::as_bytes(tensor.second_moment)});
   }
   return all;
 }
@@ -133,7 +133,7 @@ void restore(Trainer& trainer, const Checkpoint& checkpoint) {
     const auto found = stored.find(name);
     if (found == stored.end()) throw Error(fmt::format("{} has no tensor '{}'", path.string(), name));
     const StoredTensorInfo& info = *found->second;
-    if (info.type != StoredType::F32 || info.shape != tensor.shape) {
+    if (info.dtype != DType::float32 || info.shape != tensor.shape) {
       throw Error(fmt::format("{}: tensor '{}' is not of the model's shape in float32", path.string(), name));
     }
     std::memcpy(to.data(), file.bytes().data() + header.files[0].data_begin + info.begin, to.size_bytes());

@@ -93,9 +93,10 @@ std::vector<LayerStatistics> layer_statistics(const Trainer& trainer) {
     if (const TensorId id = leaving[layer]; readable(id)) {
       const std::byte* values = executor.data(id);
       const std::int64_t n = program[id].shape.elements();
+      const Encoding& encoding = encoding_of(program[id].dtype);
       double squares = 0;
       for (std::int64_t i = 0; i < n; ++i) {
-        const auto value = static_cast<double>(stored_element(values, program[id].dtype, i));
+        const auto value = static_cast<double>(decode_element(encoding, values, i));
         squares += value * value;
         statistics.largest = std::max(statistics.largest, std::fabs(value));
       }

@@ -26,7 +26,7 @@ namespace {
 
 TrainerOptions filled(TrainerOptions options, const Model& model) {
   if (options.precision != DType::float32 && options.precision != DType::bfloat16) {
-    throw UsageError(fmt::format("training in {}; expected float32 or bfloat16", dtype_name(options.precision)));
+    throw UsageError(fmt::format("training in {}; expected float32 or bfloat16", encoding_of(options.precision).name));
   }
   options.threads = thread_count(options.threads);
   if (options.tokens == 0) options.tokens = model.context;

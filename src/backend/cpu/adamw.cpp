@@ -2,7 +2,7 @@
 // size, whose sums are added from the first to the last.
 #include "backend/cpu/adamw.h"
 
-#include "backend/cpu/float_types.h"
+#include "files/float_types.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/vectors.h"
 #include "ops/adamw.h"

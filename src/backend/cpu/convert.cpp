@@ -1,5 +1,5 @@
 // Activations to bfloat16, where they are kept, and back.
-#include "backend/cpu/float_types.h"
+#include "files/float_types.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 

@@ -1,4 +1,5 @@
 // Rows of a stored table as float32, and what goes with them: sums, multipliers, the last token.
+#include "backend/cpu/dtype.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
@@ -13,9 +14,8 @@ void run_embed(const Launch& launch) {
   const Weight& table = launch.inputs[0].parameter->matrices[0];
   const View& ids = launch.inputs[1];
   const View& y = launch.outputs[0];
-  const std::int64_t size = bits(table.dtype) / 8;
   for (std::int64_t r = 0; r < y.rows(); ++r) {
-    const auto* row = static_cast<const std::byte*>(table.data) + ids.integers()[r] * table.row_stride * size;
+    const void* row = element(table.dtype, table.data, ids.integers()[r] * table.row_stride);
     convert_weights(table.dtype, row, table.cols, y.row(r));
   }
 }

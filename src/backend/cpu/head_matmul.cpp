@@ -1,18 +1,10 @@
 // A product per head with a slice of a weight's rows, the heads being independent products of one region.
 #include "ops/head_matmul.h"
 
+#include "backend/cpu/dtype.h"
 #include "backend/cpu/kernels.h"
 
 namespace reckon {
-namespace {
-
-// The element of W that row `row` begins at.
-const void* row_of(const Weight& weight, std::int64_t row) {
-  const std::int64_t size = weight.dtype == DType::float32 ? 4 : 2;
-  return static_cast<const char*>(weight.data) + row * weight.row_stride * size;
-}
-
-}  // namespace
 
 // x (B × T × H × m); of each head's R rows of W (H·R × r), those from `first` on.
 void run_head_matmul(const Launch& launch) {
@@ -25,7 +17,7 @@ void run_head_matmul(const Launch& launch) {
     for (std::int64_t h = 0; h < heads; ++h) {
       // Into the latent x·W, the weight's columns are the results: N and K change places.
       Weight slice = all;
-      slice.data = row_of(all, h * rows_per_head + a.first);
+      slice.data = element(all.dtype, all.data, (h * rows_per_head + a.first) * all.row_stride);
       if (a.into_latent) {
         slice.rows = all.cols;
         slice.cols = x.size[3];

@@ -1,19 +1,18 @@
-// The 16-bit floats, one value at a time. (Kernels convert whole vectors.)
+// The 16-bit floats, one value at a time. (Kernels convert whole vectors. libc++ 13 has no std::bit_cast.)
 #pragma once
 
-#include <bit>
 #include <cmath>
 #include <cstdint>
 
 namespace reckon {
 
 inline float from_bfloat16(std::uint16_t value) {
-  return std::bit_cast<float>(static_cast<std::uint32_t>(value) << 16);
+  return __builtin_bit_cast(float, static_cast<std::uint32_t>(value) << 16);
 }
 
 // To the nearest, ties to even; a NaN stays one.
 inline std::uint16_t to_bfloat16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = __builtin_bit_cast(std::uint32_t, value);
   if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40);
   return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
@@ -26,11 +25,11 @@ inline float from_float16(std::uint16_t value) {
     return sign != 0 ? -magnitude : magnitude;
   }
   const std::uint32_t wide = exponent == 31 ? 255 : exponent + 112;
-  return std::bit_cast<float>(sign | (wide << 23) | (mantissa << 13));
+  return __builtin_bit_cast(float, sign | (wide << 23) | (mantissa << 13));
 }
 
 inline std::uint16_t to_float16(float value) {
-  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto bits = __builtin_bit_cast(std::uint32_t, value);
   const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000);
   const float magnitude = std::fabs(value);
   if (std::isnan(value)) return static_cast<std::uint16_t>(sign | 0x7E00);
