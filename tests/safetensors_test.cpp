@@ -16,7 +16,7 @@
 namespace {
 
 namespace fs = std::filesystem;
-using reckon::SafetensorsHeader;
+using reckon::TensorFile;
 
 std::string with_length(std::uint64_t length, const std::string& rest) {
   std::string file(8, '\0');
@@ -28,7 +28,7 @@ std::string file_of(const std::string& header, std::size_t data) {
   return with_length(header.size(), header + std::string(data, 'x'));
 }
 
-SafetensorsHeader parse(const std::string& file) {
+TensorFile parse(const std::string& file) {
   return reckon::parse_safetensors("t.safetensors", std::as_bytes(std::span(file)), file.size());
 }
 
@@ -47,7 +47,7 @@ const std::string good =
     R"("one":{"dtype":"I8","shape":[],"data_offsets":[28,29]}})";
 
 TEST(Safetensors, ListsTensorsInTheOrderOfTheirData) {
-  const SafetensorsHeader header = parse(file_of(good, 29));
+  const TensorFile header = parse(file_of(good, 29));
   ASSERT_EQ(header.files.size(), 1u);
   EXPECT_EQ(header.files[0].data_begin, 8 + good.size());
   EXPECT_EQ(header.files[0].size, 8 + good.size() + 29);
@@ -260,7 +260,7 @@ class SafetensorsFolder : public testing::Test {
   void write_index(const std::string& text) { write("model.safetensors.index.json", text); }
   std::string folder_error() {
     try {
-      reckon::read_safetensors(folder);
+      reckon::read_tensor_file(folder);
     } catch (const reckon::Error& error) {
       const std::string text = error.what();
       const std::string prefix = folder.string();
@@ -278,7 +278,7 @@ TEST_F(SafetensorsFolder, JoinsTheShardsOfAnIndex) {
   write("two.safetensors", shard("b"));
   write_index(
       R"({"metadata":{"total_size":2,"more":[[{}]]},"weight_map":{"a":"one.safetensors","b":"two.safetensors"}})");
-  const SafetensorsHeader header = reckon::read_safetensors(folder);
+  const TensorFile header = reckon::read_tensor_file(folder);
   ASSERT_EQ(header.files.size(), 2u);
   ASSERT_EQ(header.tensors.size(), 2u);
   EXPECT_EQ(header.tensors[1].name, "b");
@@ -329,7 +329,7 @@ TEST_F(SafetensorsFolder, FindsTheOnlyFileOfAFolderAndAsksWhenThereAreSeveral) {
             ": holds 0 safetensors files and 0 indices, expected a model.safetensors or a "
             "model.safetensors.index.json");
   write("weights.safetensors", shard("a"));
-  EXPECT_EQ(reckon::read_safetensors(folder).tensors.size(), 1u);
+  EXPECT_EQ(reckon::read_tensor_file(folder).tensors.size(), 1u);
   write("other.safetensors", shard("a"));
   EXPECT_EQ(folder_error(),
             ": holds 2 safetensors files and 0 indices, expected a model.safetensors or a "
@@ -338,7 +338,7 @@ TEST_F(SafetensorsFolder, FindsTheOnlyFileOfAFolderAndAsksWhenThereAreSeveral) {
 
 TEST_F(SafetensorsFolder, SaysThatAFileIsNotThere) {
   try {
-    reckon::read_safetensors(folder / "no.safetensors");
+    reckon::read_tensor_file(folder / "no.safetensors");
     FAIL();
   } catch (const reckon::Error& error) {
     EXPECT_EQ(error.what(), (folder / "no.safetensors").string() + ": cannot be opened: No such file or directory");
@@ -347,7 +347,7 @@ TEST_F(SafetensorsFolder, SaysThatAFileIsNotThere) {
 
 TEST(Safetensors, ReadsTheTinyModels) {
   // By hand: four weights and biases each of norms, attention and feed-forward in 3 layers; two embeddings, one norm.
-  const SafetensorsHeader header = reckon::read_safetensors(project_folder() + "/tests/data/tiny/gpt2");
+  const TensorFile header = reckon::read_tensor_file(project_folder() + "/tests/data/tiny/gpt2");
   EXPECT_EQ(header.tensors.size(), 3u * 12 + 4);
   EXPECT_EQ(header.files[0].metadata.at("format"), "pt");
 }

@@ -5,7 +5,7 @@
 #include <reckon/reckon.h>
 
 #include "files/read_text.h"
-#include "files/safetensors.h"
+#include "files/tensor_file.h"
 #include "paths.h"
 #include "run/engine.h"
 
@@ -40,12 +40,12 @@ TEST(Save, WritesEveryTensorThatTheOriginalHasWithTheSameNameAndShape) {
     const Model model = load_model((tiny / family).string());
     const auto folder = std::filesystem::temp_directory_path() / ("reckon-save-names-" + std::string(family));
     save_checkpoint(model, Weights::load(model, tiny / family), "{}", folder);
-    const SafetensorsHeader original = read_safetensors(tiny / family),
-                            written = read_safetensors(folder / "model.safetensors");
+    const TensorFile original = read_tensor_file(tiny / family),
+                     written = read_tensor_file(folder / "model.safetensors");
     ASSERT_EQ(original.tensors.size(), written.tensors.size()) << family;
-    for (const StoredTensorInfo& tensor : original.tensors) {
+    for (const TensorInfo& tensor : original.tensors) {
       const auto same = std::find_if(written.tensors.begin(), written.tensors.end(),
-                                     [&](const StoredTensorInfo& other) { return other.name == tensor.name; });
+                                     [&](const TensorInfo& other) { return other.name == tensor.name; });
       ASSERT_NE(same, written.tensors.end()) << tensor.name;
       EXPECT_EQ(same->shape, tensor.shape) << tensor.name;
     }

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "files/safetensors.h"
+#include "files/tensor_file.h"
 #include "model/file_report.h"
 #include "model/presets.h"
 #include "model/stored.h"
@@ -25,7 +25,7 @@ class TinyModel : public testing::TestWithParam<std::string> {
 
 TEST_P(TinyModel, HoldsExactlyWhatItsConfigurationSays) {
   const reckon::Model model = reckon::load_model(folder.string());
-  const reckon::FileReport report = reckon::inspect_file(model, reckon::read_safetensors(folder));
+  const reckon::FileReport report = reckon::inspect_file(model, reckon::read_tensor_file(folder));
   EXPECT_TRUE(report.complete);
   EXPECT_TRUE(report.unexpected.empty());
   EXPECT_EQ(report.elements, report.expected_elements);
@@ -35,7 +35,7 @@ TEST_P(TinyModel, HoldsExactlyWhatItsConfigurationSays) {
 
 TEST_P(TinyModel, CoversEachStoredElementOnce) {
   const reckon::Model model = reckon::load_model(folder.string());
-  const reckon::SafetensorsHeader header = reckon::read_safetensors(folder);
+  const reckon::TensorFile header = reckon::read_tensor_file(folder);
   reckon::testing_models::expect_each_element_covered_once(reckon::stored_layout(model, header));
 }
 

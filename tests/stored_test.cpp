@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-#include "files/safetensors.h"
+#include "files/tensor_file.h"
 #include "model/file_report.h"
 #include "paths.h"
 #include "small_models.h"
@@ -375,8 +375,8 @@ TEST(Stored, SaysWhatAFamilysFilesCannotHold) {
 }
 
 // The header of a file that holds these tensors.
-SafetensorsHeader header_of(const std::vector<StoredTensor>& tensors, DType type = DType::bfloat16) {
-  SafetensorsHeader header;
+TensorFile header_of(const std::vector<StoredTensor>& tensors, DType type = DType::bfloat16) {
+  TensorFile header;
   header.files.push_back({"t.safetensors", 0, 0, {}});
   std::uint64_t end = 0;
   for (const StoredTensor& tensor : tensors) {
@@ -529,8 +529,7 @@ Tiny tiny_phi3() {
 TEST(FileReport, FindsTheTinyModelsComplete) {
   for (const Tiny& tiny : {tiny_llama(), tiny_gpt2(), tiny_gpt_neox(), tiny_mixtral(), tiny_phi3()}) {
     SCOPED_TRACE(tiny.folder);
-    const SafetensorsHeader header =
-        read_safetensors(std::string(project_folder() + "/tests/data/tiny/") + tiny.folder);
+    const TensorFile header = read_tensor_file(std::string(project_folder() + "/tests/data/tiny/") + tiny.folder);
     const FileReport report = inspect_file(tiny.model, header);
     EXPECT_TRUE(report.complete);
     EXPECT_TRUE(report.unexpected.empty());

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "files/read_text.h"
-#include "files/safetensors.h"
+#include "files/tensor_file.h"
 #include "files/write_safetensors.h"
 #include "folder_fixture.h"
 #include "run/save.h"
@@ -51,9 +51,9 @@ std::vector<std::byte> to_bfloat16(std::string_view floats) {
 TEST_F(OddPlaces, HalfPrecisionAfterAnOddNumberOfElements) {
   const fs::path folder = copy();
   const std::string file = read_text(original_ / "model.safetensors", 1 << 24);
-  const SafetensorsHeader header = read_safetensors(original_ / "model.safetensors");
+  const TensorFile header = read_tensor_file(original_ / "model.safetensors");
   std::vector<std::vector<std::byte>> halves;
-  for (const StoredTensorInfo& info : header.tensors)
+  for (const TensorInfo& info : header.tensors)
     halves.push_back(
         to_bfloat16(std::string_view(file).substr(header.files[0].data_begin + info.begin, info.end - info.begin)));
   // In this order nothing begins at an odd place; in the other, what follows the bias does.
@@ -98,10 +98,10 @@ class MixedTypes : public FolderTest {
     const fs::path original = testing_models::tiny_folder() / "mixtral";
     fs::copy_file(original / "config.json", folder_ / "config.json");
     const std::string file = read_text(original / "model.safetensors", 1 << 24);
-    const SafetensorsHeader header = read_safetensors(original / "model.safetensors");
+    const TensorFile header = read_tensor_file(original / "model.safetensors");
     std::vector<std::vector<std::byte>> values;
     std::vector<TensorToWrite> tensors;
-    for (const StoredTensorInfo& info : header.tensors) {
+    for (const TensorInfo& info : header.tensors) {
       const std::string_view data =
           std::string_view(file).substr(header.files[0].data_begin + info.begin, info.end - info.begin);
       const bool norm = info.shape.size() == 1;
@@ -111,7 +111,7 @@ class MixedTypes : public FolderTest {
       (norm ? norms_ : matrices_) += info.elements;
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const StoredTensorInfo& info = header.tensors[i];
+      const TensorInfo& info = header.tensors[i];
       tensors.push_back({info.name, info.shape.size() == 1 ? DType::float32 : DType::bfloat16, info.shape, values[i]});
     }
     write_safetensors(folder_ / "model.safetensors", tensors);
@@ -137,7 +137,7 @@ TEST_F(MixedTypes, AreCountedTensorByTensor) {
 TEST_F(MixedTypes, StayAsTheyAreWhenACheckpointIsWritten) {
   const Model model = load_model(folder_.string());
   save_checkpoint(model, Weights::load(model, folder_), "{}", folder_ / "again");
-  for (const StoredTensorInfo& info : read_safetensors(folder_ / "again" / "model.safetensors").tensors)
+  for (const TensorInfo& info : read_tensor_file(folder_ / "again" / "model.safetensors").tensors)
     EXPECT_EQ(info.dtype, info.shape.size() == 1 ? DType::float32 : DType::bfloat16) << info.name;
 }
 

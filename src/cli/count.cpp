@@ -11,7 +11,7 @@
 #include "cli/options.h"
 #include "files/numbers.h"
 #include "files/quote.h"
-#include "files/safetensors.h"
+#include "files/tensor_file.h"
 #include "model/location.h"
 #include "report/count.h"
 
@@ -53,7 +53,7 @@ void run(const CountOptions& asked) {
   }
   const Model loaded = read_model(asked.model);
   const ModelLocation location = locate_model(asked.model);
-  if (!location.weights.empty()) view.file = inspect_file(loaded, read_safetensors(location.weights));
+  if (!location.weights.empty()) view.file = inspect_file(loaded, read_tensor_file(location.weights));
   const Model model = modify(loaded, setting.changes);
   const Ledger ledger = count(model, setting.workload);
   note_past_context(model, ledger.workload);

@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include <algorithm>
 #include <fstream>
-#include <tuple>
-#include <unordered_set>
 #include <utility>
 
-#include "files/checked.h"
 #include "files/json_events.h"
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -19,16 +15,10 @@ namespace {
 
 constexpr std::uint64_t longest_header = 100'000'000;  // the limit of the format's own library
 
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  constexpr std::ptrdiff_t most = 16;  // a hostile shape may have millions of axes
-  return fmt::format("[{}{}]", fmt::join(shape.begin(), shape.begin() + std::min(std::ssize(shape), most), ", "),
-                     std::ssize(shape) > most ? ", …" : "");
-}
-
 // Takes the events of {"__metadata__": {…}, "name": {"dtype": …, "shape": […], "data_offsets": [b, e]}, …}.
 class HeaderEvents final : public JsonEvents {
  public:
-  HeaderEvents(std::string file, SafetensorsHeader& header) : file_(std::move(file)), header_(header) {}
+  HeaderEvents(std::string file, TensorFile& header) : file_(std::move(file)), header_(header) {}
 
   void open_object() override {
     if (depth_ == 0 || (depth_ == 1 && !in_array_)) {
@@ -143,28 +133,22 @@ class HeaderEvents final : public JsonEvents {
     if (!saw(Field::dtype)) fail("dtype is missing");
     if (!saw(Field::shape)) fail("shape is missing");
     if (!saw(Field::offsets)) fail("data_offsets is missing");
-    StoredTensorInfo& tensor = header_.tensors.back();
+    TensorInfo& tensor = header_.tensors.back();
     if (tensor.end < tensor.begin)
       fail(fmt::format("data_offsets end at {}, before they begin at {}", tensor.end, tensor.begin));
-    const Encoding& encoding = encoding_of(tensor.dtype);
     std::uint64_t bytes = 0;
     try {
-      tensor.elements = 1;
-      for (const std::int64_t extent : tensor.shape)
-        tensor.elements = checked_multiply(tensor.elements, extent, "the number of elements");
-      bytes = static_cast<std::uint64_t>(row_bytes(encoding, tensor.elements));
-    } catch (const Overflow&) {
-      fail(fmt::format("shape {} has more elements than can be counted", shape_text(tensor.shape)));
+      bytes = measure(tensor);
     } catch (const Error& problem) {
       fail(problem.what());
     }
     if (tensor.end - tensor.begin != bytes)
       fail(fmt::format("data_offsets span {} bytes, expected {} for shape {} of {}", grouped(tensor.end - tensor.begin),
-                       grouped(bytes), shape_text(tensor.shape), encoding.stored_name));
+                       grouped(bytes), bracketed(tensor.shape), encoding_of(tensor.dtype).stored_name));
   }
 
   std::string file_;
-  SafetensorsHeader& header_;
+  TensorFile& header_;
   int depth_ = 0;  // open objects
   bool in_array_ = false;
   bool in_metadata_ = false, had_metadata_ = false;
@@ -174,38 +158,19 @@ class HeaderEvents final : public JsonEvents {
   int offsets_ = 0;
 };
 
-void check_names_differ(const SafetensorsHeader& header) {
-  std::unordered_set<std::string_view> names;
-  names.reserve(header.tensors.size());
-  for (const StoredTensorInfo& tensor : header.tensors)
-    if (!names.insert(tensor.name).second)
-      throw Error(
-          fmt::format("{}: tensor {} appears twice", header.files[tensor.file].path.string(), quote(tensor.name)));
-}
-
-// The format has each byte of data belong to exactly one tensor.
-void check_ranges(const SafetensorsHeader& header) {
-  const SafetensorsFile& file = header.files.back();
-  const std::string where = file.path.string();
-  const std::uint64_t data = file.size - file.data_begin;
+// The format has each byte of data belong to a tensor.
+void check_no_gaps(const TensorFile& all) {
+  const TensorFile::File& file = all.files.back();
   std::uint64_t end = 0;
-  const StoredTensorInfo* previous = nullptr;
-  for (const StoredTensorInfo& tensor : header.tensors) {
-    if (tensor.end > data)
-      throw Error(fmt::format("{}: tensor {} ends at byte {} of the data, but the file holds only {}", where,
-                              quote(tensor.name), tensor.end, data));
-    if (tensor.begin < end)
-      throw Error(fmt::format("{}: tensor {} begins at byte {} of the data, inside tensor {}, which ends at {}", where,
-                              quote(tensor.name), tensor.begin, quote(previous->name), end));
-    if (tensor.begin > end)
-      throw Error(fmt::format("{}: tensor {} begins at byte {} of the data, but the one before it ends at {}", where,
-                              quote(tensor.name), tensor.begin, end));
+  for (const TensorInfo& tensor : all.tensors) {
+    if (tensor.begin != end)
+      throw Error(fmt::format("{}: tensor {} begins at byte {} of the data, but the one before it ends at {}",
+                              file.path.string(), quote(tensor.name), tensor.begin, end));
     end = tensor.end;
-    previous = &tensor;
   }
-  if (end != data)
-    throw Error(fmt::format("{}: the tensors end at byte {} of the data, but the file holds {}", where, grouped(end),
-                            grouped(data)));
+  if (end != file.size - file.data_begin)
+    throw Error(fmt::format("{}: the tensors end at byte {} of the data, but the file holds {}", file.path.string(),
+                            grouped(end), grouped(file.size - file.data_begin)));
 }
 
 std::uint64_t header_length(const std::string& where, std::span<const std::byte> start, std::uint64_t file_size) {
@@ -227,30 +192,33 @@ std::uint64_t header_length(const std::string& where, std::span<const std::byte>
 
 }  // namespace
 
-SafetensorsHeader parse_safetensors(const std::filesystem::path& path, std::span<const std::byte> start,
-                                    std::uint64_t file_size) {
+bool is_safetensors_name(std::string_view name) {
+  return name.ends_with(".safetensors") || name.ends_with(".safetensors.index.json");
+}
+
+// The length of the header in 8 bytes, the last of which are zero, and the header in JSON.
+bool begins_like_safetensors(std::string_view start) {
+  return start.size() > 8 && start.substr(5, 4) == std::string_view("\0\0\0{", 4);
+}
+
+TensorFile parse_safetensors(const std::filesystem::path& path, std::span<const std::byte> start,
+                             std::uint64_t file_size) {
   const std::string where = path.string();
   const std::uint64_t length = header_length(where, start, file_size);
   if (length > start.size() - 8)
     throw Error(fmt::format("{}: {} bytes were read, expected the header's {}", where, grouped(start.size()),
                             grouped(8 + length)));
-  SafetensorsHeader header;
+  TensorFile header;
   header.files.push_back({path, file_size, 8 + length, {}});
   HeaderEvents events(where, header);
   read_json({reinterpret_cast<const char*>(start.data()) + 8, static_cast<std::size_t>(length)}, where + ": the header",
             events);
-  const auto before = [](const StoredTensorInfo& a, const StoredTensorInfo& b) {
-    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
-  };
-  // Most writers list the tensors as they lie.
-  if (!std::is_sorted(header.tensors.begin(), header.tensors.end(), before))
-    std::sort(header.tensors.begin(), header.tensors.end(), before);
-  check_names_differ(header);
-  check_ranges(header);
+  sort_and_check(header);
+  check_no_gaps(header);
   return header;
 }
 
-SafetensorsHeader read_safetensors_file(const std::filesystem::path& path) {
+TensorFile read_safetensors_file(const std::filesystem::path& path) {
   const std::string where = path.string();
   std::error_code problem;
   const auto size = std::filesystem::file_size(path, problem);

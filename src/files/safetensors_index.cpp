@@ -71,7 +71,7 @@ class IndexEvents final : public JsonEvents {
   std::pair<const std::string, std::string>* entry_ = nullptr;
 };
 
-SafetensorsHeader read_index(const std::filesystem::path& path) {
+TensorFile read_index(const std::filesystem::path& path) {
   const std::string where = path.string();
   if (std::filesystem::exists(path) && !std::filesystem::is_regular_file(path))  // a named pipe would wait for a writer
     throw Error(where + ": is not a regular file");
@@ -82,10 +82,10 @@ SafetensorsHeader read_index(const std::filesystem::path& path) {
   std::set<std::string> shards;
   for (const auto& [tensor, shard] : index.weight_map) shards.insert(shard);
 
-  SafetensorsHeader all;
+  TensorFile all;
   for (const std::string& shard : shards) {
-    SafetensorsHeader one = read_safetensors_file(path.parent_path() / shard);
-    for (StoredTensorInfo& tensor : one.tensors) {
+    TensorFile one = read_safetensors_file(path.parent_path() / shard);
+    for (TensorInfo& tensor : one.tensors) {
       const auto entry = index.weight_map.find(tensor.name);
       if (entry == index.weight_map.end())
         throw Error(fmt::format("{}: tensor {} of {} is not in the weight_map", where, quote(tensor.name), shard));
@@ -100,7 +100,7 @@ SafetensorsHeader read_index(const std::filesystem::path& path) {
   if (all.tensors.size() == index.weight_map.size()) return all;
 
   std::set<std::string_view> found;
-  for (const StoredTensorInfo& tensor : all.tensors) found.insert(tensor.name);
+  for (const TensorInfo& tensor : all.tensors) found.insert(tensor.name);
   for (const auto& [tensor, shard] : index.weight_map)
     if (!found.contains(tensor))
       throw Error(
@@ -128,7 +128,7 @@ std::filesystem::path weights_in(const std::filesystem::path& folder) {
 
 }  // namespace
 
-SafetensorsHeader read_safetensors(const std::filesystem::path& path) {
+TensorFile read_safetensors(const std::filesystem::path& path) {
   try {
     const std::filesystem::path file = std::filesystem::is_directory(path) ? weights_in(path) : path;
     return file.extension() == ".json" ? read_index(file) : read_safetensors_file(file);

@@ -74,7 +74,7 @@ std::int64_t layer_of(std::string_view name) {
   return -1;
 }
 
-FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout, const StoredTensorInfo& tensor) {
+FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout, const TensorInfo& tensor) {
   const std::string& name = tensor.name;
   const auto because = [&](std::string why, bool may_be_left_out) {
     return FileReport::Unexpected{name, tensor.shape, tensor.elements, std::move(why), may_be_left_out};
@@ -102,10 +102,10 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
 
 }  // namespace
 
-FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
+FileReport inspect_file(const Model& model, const TensorFile& file) {
   FileReport report;
-  std::unordered_map<std::string_view, const StoredTensorInfo*> found;
-  for (const StoredTensorInfo& tensor : header.tensors) {
+  std::unordered_map<std::string_view, const TensorInfo*> found;
+  for (const TensorInfo& tensor : file.tensors) {
     found.emplace(tensor.name, &tensor);
     const auto bytes = static_cast<std::int64_t>(tensor.end - tensor.begin);
     FileReport::Share& share = report.types[tensor.dtype];
@@ -116,7 +116,7 @@ FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
     report.bytes = checked_add(report.bytes, bytes, "the number of bytes");
   }
 
-  const StoredLayout layout = stored_layout(model, header);
+  const StoredLayout layout = stored_layout(model, file);
   const auto count = [](const std::vector<StoredParameter>& parameters) {
     std::int64_t elements = 0;
     for (const StoredParameter& parameter : parameters)
@@ -148,7 +148,7 @@ FileReport inspect_file(const Model& model, const SafetensorsHeader& header) {
     else
       report.missing.push_back({tensor.name, tensor.shape});
   }
-  for (const StoredTensorInfo& tensor : header.tensors)
+  for (const TensorInfo& tensor : file.tensors)
     if (!expected.contains(tensor.name)) report.unexpected.push_back(unexpected(model, layout, tensor));
   report.complete = report.missing.empty() && report.misshapen.empty();
   return report;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "files/safetensors.h"
+#include "files/tensor_file.h"
 
 namespace reckon {
 
@@ -50,6 +50,6 @@ struct FileReport {
   bool complete = false;  // nothing missing or misshapen; quantized tensors are there, but not as plain numbers
 };
 
-FileReport inspect_file(const Model& model, const SafetensorsHeader& header);
+FileReport inspect_file(const Model& model, const TensorFile& file);
 
 }  // namespace reckon

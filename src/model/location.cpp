@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "files/tensor_file.h"
 #include "model/checkpoints.h"
 #include "model/nearest.h"
 #include "model/presets.h"
@@ -18,12 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool has_weights_ending(std::string_view path) {
-  return path.ends_with(".safetensors") || path.ends_with(".safetensors.index.json");
-}
-
 bool looks_like_path(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".json") || text.ends_with(".safetensors") ||
+  return text.find('/') != std::string::npos || text.ends_with(".json") || is_tensor_file_name(text) ||
          text.ends_with(".gguf") || is_pickle(text);
 }
 
@@ -37,7 +34,7 @@ enum class Content { config, weights, pickle, gguf, unknown };
 // By the ending of the name, or else by the first bytes.
 Content content_of(const fs::path& path) {
   const std::string name = path.string();
-  if (has_weights_ending(name)) return Content::weights;
+  if (is_tensor_file_name(name)) return Content::weights;
   if (name.ends_with(".json")) return Content::config;
   if (name.ends_with(".gguf")) return Content::gguf;
   if (is_pickle(name)) return Content::pickle;
@@ -49,8 +46,7 @@ Content content_of(const fs::path& path) {
   file.read(buffer.data(), buffer.size());
   std::string_view start(buffer.data(), static_cast<std::size_t>(file.gcount()));
   if (start.starts_with("GGUF")) return Content::gguf;
-  // A safetensors file: the length of its header in 8 bytes, the last of which are zero, and the header in JSON.
-  if (start.size() > 8 && start.substr(5, 4) == std::string_view("\0\0\0{", 4)) return Content::weights;
+  if (begins_like_tensor_file(start)) return Content::weights;
   // A zip of PyTorch's, or a bare pickle of protocol 2 or later.
   if (start.starts_with("PK\x03\x04") || start.starts_with("\x80")) return Content::pickle;
   if (start.starts_with("\xEF\xBB\xBF")) start.remove_prefix(3);
@@ -62,7 +58,7 @@ bool has_weights_inside(const fs::path& folder) {
   std::error_code error;
   fs::directory_iterator entries(folder, error);
   return !error && std::any_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
-    return has_weights_ending(entry.path().string());
+    return is_tensor_file_name(entry.path().string());
   });
 }
 

@@ -10,7 +10,7 @@
 
 #include "files/checked.h"
 #include "files/quote.h"
-#include "files/safetensors.h"
+#include "files/tensor_file.h"
 #include "model/stored_names.h"
 
 namespace reckon {
@@ -396,9 +396,9 @@ class Writer {
 
 StoredLayout stored_layout(const Model& model, const StoredNames& present) { return Writer(model, present).write(); }
 
-StoredLayout stored_layout(const Model& model, const SafetensorsHeader& header) {
+StoredLayout stored_layout(const Model& model, const TensorFile& file) {
   StoredNames present;
-  for (const StoredTensorInfo& tensor : header.tensors) present.insert(tensor.name);
+  for (const TensorInfo& tensor : file.tensors) present.insert(tensor.name);
   return stored_layout(model, present);
 }
 

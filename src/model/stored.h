@@ -11,7 +11,7 @@
 
 namespace reckon {
 
-struct SafetensorsHeader;
+struct TensorFile;
 
 struct StoredAxis {
   std::int64_t extent = 0, stride = 0;  // in elements
@@ -52,6 +52,6 @@ using StoredNames = std::unordered_set<std::string>;
 // by one or fused): the form is the one that the names show, or else the family's usual one.
 // Throws Error for an unknown family, or where the model has a part that its family has no name for.
 StoredLayout stored_layout(const Model& model, const StoredNames& present = {});
-StoredLayout stored_layout(const Model& model, const SafetensorsHeader& header);
+StoredLayout stored_layout(const Model& model, const TensorFile& file);
 
 }  // namespace reckon

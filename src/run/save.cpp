@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include "files/atomic_write.h"
+#include "files/checked.h"
 #include "files/write_safetensors.h"
 #include "model/stored.h"
 #include "run/elements.h"
@@ -50,7 +51,7 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, co
     const DType dtype = types.at(tensor.name);
     std::int64_t elements = 1;
     for (std::int64_t extent : tensor.shape) elements *= extent;
-    const auto bytes = static_cast<std::size_t>(row_bytes(dtype, elements));
+    const std::size_t bytes = memory_size(row_bytes(dtype, elements), "the size of a parameter");
     memory.push_back(std::make_unique<std::byte[]>(bytes));
     place[tensor.name] = {memory.back().get(), &encoding_of(dtype)};
     tensors.push_back({tensor.name, dtype, tensor.shape, {memory.back().get(), bytes}});

@@ -36,7 +36,7 @@ class TrainableWeights {
       ParameterData& data = weights_.parameters_[key];
       data.dtype = type_of(tensor);
       if (is_vector(key, static_cast<std::size_t>(tensor.shape.rank())) || correction) {
-        data.values.resize(static_cast<std::size_t>(n));
+        data.values.resize(memory_size(n, "the elements of a vector"));
         data.master = data.values.data();
         value(tensor, data.master);
         if (correction) data.master = nullptr;

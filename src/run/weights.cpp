@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include "files/safetensors.h"
+#include "files/checked.h"
+#include "files/tensor_file.h"
 #include "model/file_report.h"
 #include "model/stored.h"
 #include "compile/compile.h"
@@ -25,7 +26,7 @@ bool is_vector(const TensorKey& key, std::size_t rank) {
 
 namespace {
 
-DType dtype_of(const StoredTensorInfo& info, const SafetensorsFile& file) {
+DType dtype_of(const TensorInfo& info, const TensorFile::File& file) {
   constexpr std::array run{DType::float32, DType::float16, DType::bfloat16};
   if (std::find(run.begin(), run.end(), info.dtype) == run.end())
     throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16 and BF16", file.path.string(),
@@ -65,17 +66,12 @@ std::optional<Weight> in_place(const void* data, DType dtype, const std::vector<
 
 class WeightReader {
  public:
-  WeightReader(const Model& model, const std::filesystem::path& path) : header_(read_safetensors(path)) {
+  WeightReader(const Model& model, const std::filesystem::path& path) : file_(read_tensor_file(path)) {
     check(model, path);
-    for (const SafetensorsFile& file : header_.files) {
-      weights_.files_.emplace_back(file.path);
-      if (weights_.files_.back().bytes().size() != file.size) {
-        throw Error(fmt::format("{}: its length changed while it was being opened", file.path.string()));
-      }
-      weights_.files_.back().expect_all();
-    }
-    for (const StoredTensorInfo& info : header_.tensors) by_name_[info.name] = &info;
-    const StoredLayout layout = stored_layout(model, header_);
+    weights_.files_ = file_.map();
+    for (const MappedFile& file : weights_.files_) file.expect_all();
+    for (const TensorInfo& info : file_.tensors) by_name_[info.name] = &info;
+    const StoredLayout layout = stored_layout(model, file_);
     for (const StoredParameter& parameter : layout.parameters) read(parameter, true);
     for (const StoredParameter& buffer : layout.buffers) {
       if (by_name_.contains(buffer.views.at(0).tensor)) read(buffer, false);
@@ -86,7 +82,7 @@ class WeightReader {
 
  private:
   void check(const Model& model, const std::filesystem::path& path) const {
-    const FileReport report = inspect_file(model, header_);
+    const FileReport report = inspect_file(model, file_);
     const std::string where = path.string();
     if (!report.missing.empty()) {
       throw Error(fmt::format("{} has no tensor '{}', which the model needs ({} missing in all)", where,
@@ -117,25 +113,24 @@ class WeightReader {
     DType dtype;
   };
   Source source(const StoredView& view) {
-    const StoredTensorInfo& info = *by_name_.at(view.tensor);
-    const SafetensorsFile& file = header_.files[info.file];
-    const DType dtype = dtype_of(info, file);
-    const std::byte* base = weights_.files_[info.file].bytes().data() + file.data_begin + info.begin;
+    const TensorInfo& info = *by_name_.at(view.tensor);
+    const DType dtype = dtype_of(info, file_.files[info.file]);
+    const std::byte* base = file_.bytes_of(info, weights_.files_).data();
     const auto size = static_cast<std::uintptr_t>(row_bytes(dtype, 1));
-    if (reinterpret_cast<std::uintptr_t>(base) % size != 0) base = aligned_copy(info, base);
+    if (reinterpret_cast<std::uintptr_t>(base) % size != 0) base = aligned_copy(info);
     return {base, dtype};
   }
 
   // Of a tensor whose elements lie across the borders that they should begin at, as in files whose header has any
   // length.
-  const std::byte* aligned_copy(const StoredTensorInfo& info, const std::byte* data) {
+  const std::byte* aligned_copy(const TensorInfo& info) {
     const std::byte*& copy = aligned_[info.name];
     if (copy == nullptr) {
-      const std::size_t bytes = info.end - info.begin;
-      auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
-      std::memcpy(memory.get(), data, bytes);
+      const auto data = file_.bytes_of(info, weights_.files_);
+      std::unique_ptr<std::byte[]> memory(new std::byte[data.size()]);
+      std::copy(data.begin(), data.end(), memory.get());
       copy = memory.get();
-      weights_.copied_ += static_cast<std::int64_t>(bytes);
+      weights_.copied_ += std::ssize(data);
       weights_.owned_.push_back(std::move(memory));
     }
     return copy;
@@ -153,7 +148,7 @@ class WeightReader {
       if (counted) weights_.bytes_ += row_bytes(source(view).dtype, n);
     }
     if (is_vector(parameter.key, parameter.shape.size())) {
-      data.values.reserve(static_cast<std::size_t>(elements));
+      data.values.reserve(memory_size(elements, "the elements of a vector"));
       for (const StoredView& view : parameter.views) {
         const Source from = source(view);
         const Encoding& encoding = encoding_of(from.dtype);
@@ -181,7 +176,7 @@ class WeightReader {
                 std::int64_t cols) {
     const std::int64_t size = row_bytes(from.dtype, 1);
     if (auto weight = in_place(from.data + offset * size, from.dtype, axes, rows, cols)) return *weight;
-    auto copy = std::make_unique<std::byte[]>(static_cast<std::size_t>(rows * cols * size));
+    auto copy = std::make_unique<std::byte[]>(memory_size(rows * cols * size, "the size of a matrix"));
     std::byte* to = copy.get();
     for_elements(axes, offset, [&](std::int64_t at) {
       std::memcpy(to, from.data + at * size, static_cast<std::size_t>(size));
@@ -192,8 +187,8 @@ class WeightReader {
     return {weights_.owned_.back().get(), from.dtype, rows, cols, cols, 1, 0, 0};
   }
 
-  SafetensorsHeader header_;
-  std::unordered_map<std::string, const StoredTensorInfo*> by_name_;
+  TensorFile file_;
+  std::unordered_map<std::string, const TensorInfo*> by_name_;
   std::unordered_map<std::string, const std::byte*> aligned_;  // copies, by tensor
   Weights weights_;
 
@@ -239,7 +234,7 @@ class WeightReader {
     const bool norm_weight = is_norm(key.scope.role) && key.piece == Piece::weight;
     const Encoding& encoding = encoding_of(dtype);
     const std::int64_t size = row_bytes(encoding, elements);
-    auto memory = std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(size));
+    std::unique_ptr<std::byte[]> memory(new std::byte[memory_size(size, "the size of a parameter")]);
     if (counted) {
       weights.elements_ += elements;
       weights.bytes_ += size;

@@ -23,8 +23,8 @@ enum class Initialisation : std::uint8_t { gpt2, scaled };
 
 class Weights {
  public:
-  // From the safetensors of a folder, an index or a file. Throws where tensors are missing, have other shapes than the
-  // model's, or are there that nothing in the model explains.
+  // From a file of tensors, an index of such files or a folder. Throws where tensors are missing, have other shapes
+  // than the model's, or are there that nothing in the model explains.
   static Weights load(const Model& model, const std::filesystem::path& path);
 
   // Matrices and biases uniform with a standard deviation of 0.02, norms 1. The same seed gives the same values.

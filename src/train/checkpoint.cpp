@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "files/atomic_write.h"
-#include "files/mapped_file.h"
 #include "files/read_text.h"
 #include "files/write_safetensors.h"
 #include "run/elements.h"
@@ -125,18 +124,19 @@ void set_weights(Trainer& trainer, const Weights& weights) {
 void restore(Trainer& trainer, const Checkpoint& checkpoint) {
   set_weights(trainer, Weights::load(trainer.model(), checkpoint.folder / "model.safetensors"));
   const fs::path path = checkpoint.folder / "optimizer.safetensors";
-  const SafetensorsHeader header = read_safetensors_file(path);
-  const MappedFile file(path);
-  std::unordered_map<std::string, const StoredTensorInfo*> stored;
-  for (const StoredTensorInfo& info : header.tensors) stored[info.name] = &info;
+  const TensorFile file = read_tensor_file(path);
+  const std::vector<MappedFile> mapped = file.map();
+  std::unordered_map<std::string, const TensorInfo*> stored;
+  for (const TensorInfo& info : file.tensors) stored[info.name] = &info;
   const auto read = [&](const std::string& name, const TrainedTensor& tensor, std::span<float> to) {
     const auto found = stored.find(name);
     if (found == stored.end()) throw Error(fmt::format("{} has no tensor '{}'", path.string(), name));
-    const StoredTensorInfo& info = *found->second;
+    const TensorInfo& info = *found->second;
     if (info.dtype != DType::float32 || info.shape != tensor.shape) {
       throw Error(fmt::format("{}: tensor '{}' is not of the model's shape in float32", path.string(), name));
     }
-    std::memcpy(to.data(), file.bytes().data() + header.files[0].data_begin + info.begin, to.size_bytes());
+    const std::span<const std::byte> bytes = file.bytes_of(info, mapped);
+    std::memcpy(to.data(), bytes.data(), bytes.size());
   };
   for (TrainedTensor& tensor : trainer.tensors()) {
     read(tensor.name + ".first_moment", tensor, tensor.first_moment);

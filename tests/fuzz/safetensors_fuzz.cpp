@@ -1,8 +1,7 @@
 // Any bytes at all as a safetensors file: it must be read or refused with reckon::Error, and what is read must be
 // sound. Build and run from the top folder:
 //   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -Iinclude -Isrc \
-//     tests/fuzz/safetensors_fuzz.cpp src/files/safetensors.cpp src/files/json_events.cpp src/files/quote.cpp \
-//     -lfmt -o safetensors_fuzz
+//     tests/fuzz/safetensors_fuzz.cpp src/files/*.cpp -lfmt -o safetensors_fuzz
 //   mkdir corpus; ./safetensors_fuzz -max_total_time=300 -max_len=4096 corpus
 #include <reckon/error.h>
 
@@ -18,9 +17,9 @@ namespace {
 
 void must_be_read_or_refused(std::span<const std::byte> file) {
   try {
-    const reckon::SafetensorsHeader header = reckon::parse_safetensors("fuzz", file, file.size());
+    const reckon::TensorFile header = reckon::parse_safetensors("fuzz", file, file.size());
     std::uint64_t end = 0;
-    for (const reckon::StoredTensorInfo& tensor : header.tensors) {
+    for (const reckon::TensorInfo& tensor : header.tensors) {
       if (tensor.begin != end || tensor.elements < 0) std::abort();
       end = tensor.end;
     }
