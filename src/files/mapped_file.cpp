@@ -19,7 +19,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) {
   if (::fstat(file.number(), &status) != 0) throw file_error(path, "cannot be opened");
   if (!S_ISREG(status.st_mode)) throw Error(path.string() + ": is not a regular file, so it cannot be mapped");
   if (status.st_size == 0) return;  // mmap refuses an empty range
-  const auto size = checked_cast<std::size_t>(status.st_size, "the size of " + path.string());
+  const auto size = memory_size(status.st_size, "the size of " + path.string());
   void* memory = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, file.number(), 0);
   if (memory == MAP_FAILED) throw file_error(path, "cannot be mapped");
   bytes_ = {static_cast<const std::byte*>(memory), size};

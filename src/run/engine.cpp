@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include "files/checked.h"
 #include "files/numbers.h"
 #include "network/forward.h"
 #include "run/ids.h"
@@ -166,7 +167,8 @@ std::span<const float> Engine::run(std::span<const std::int32_t> ids, std::int64
 
   // In pieces; with every logit asked for, they are gathered sequence by sequence.
   const std::int64_t vocabulary = model_.vocab_size;
-  if (logits == Logits::all) gathered_.resize(static_cast<std::size_t>(batch * tokens * vocabulary));
+  if (logits == Logits::all)
+    gathered_.resize(memory_size(checked_multiply(batch * tokens, vocabulary, "the logits"), "the logits"));
   std::vector<std::int32_t> piece;
   std::span<const float> result;
   for (std::int64_t first = 0; first < tokens; first += options_.chunk) {

@@ -1,6 +1,7 @@
 // What outlives a run is moved into the values that the evaluation works on, and back.
 #include "run/reference_model.h"
 
+#include "files/checked.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
 #include "run/elements.h"
@@ -22,7 +23,7 @@ ReferenceModel::ReferenceModel(const Model& model, const Weights& weights, bool 
   for (const TensorKey& key : weights.keys()) {
     Elements elements(weights[key]);
     std::vector<double>& values = parameters_[key];
-    values.resize(static_cast<std::size_t>(elements.count()));
+    values.resize(memory_size(elements.count(), "the elements of a parameter"));
     std::generate(values.begin(), values.end(), [&] { return static_cast<double>(elements.next()); });
   }
 }

@@ -1,6 +1,8 @@
 // Angles θ^(−2i/n)·position, with the frequencies rescaled as each kind does.
 #include "run/rope_table.h"
 
+#include "files/checked.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -108,7 +110,7 @@ std::vector<float> rope_rows(const Rope& rope, std::int64_t first, std::int64_t 
   const std::vector<double> f = frequencies(rope, length);
   const double scale = magnitude(rope);
   std::vector<float> rows;
-  rows.reserve(static_cast<std::size_t>(count * rope.dims));
+  rows.reserve(memory_size(count * rope.dims, "a table of angles"));
   for (std::int64_t p = first; p < first + count; ++p) {
     for (double frequency : f) rows.push_back(static_cast<float>(scale * std::cos(static_cast<double>(p) * frequency)));
     for (double frequency : f) rows.push_back(static_cast<float>(scale * std::sin(static_cast<double>(p) * frequency)));

@@ -4,6 +4,7 @@
 
 #include "backend/cpu/cut.h"
 #include "backend/cpu/tile.h"
+#include "files/checked.h"
 
 namespace reckon {
 
@@ -27,7 +28,7 @@ std::span<float> Scratch::of(int worker) const {
 }
 
 std::span<float> Scratch::of(int worker, std::int64_t floats, std::vector<float>& more) const {
-  const auto wanted = static_cast<std::size_t>(floats);
+  const std::size_t wanted = memory_size(floats, "scratch memory");
   if (wanted <= tile_scratch) return of(worker);
   more.resize(wanted);
   return more;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "backend/reference/evaluate.h"
+#include "files/checked.h"
 
 #include <cmath>
 #include <cstddef>
@@ -23,7 +24,7 @@ struct Call {
   const Values& in(std::size_t i) const { return held(op.inputs[i]); }
   Values& out(std::size_t i) const {  // of zeros
     Values& made = held(op.outputs[i]);
-    made.assign(static_cast<std::size_t>(program[op.outputs[i]].shape.elements()), 0.0);
+    made.assign(memory_size(program[op.outputs[i]].shape.elements(), "a tensor"), 0.0);
     return made;
   }
   // Extents; negative dimensions count from the last.
