@@ -6,6 +6,7 @@
 #include "lowering/lower.h"
 #include "lowering/regions.h"
 #include "model/load.h"
+#include "ops/adamw.h"
 #include "ops/all_reduce.h"
 #include "passes/all_reduce.h"
 #include "passes/expand.h"
@@ -79,6 +80,23 @@ TEST_P(AllReduce, FillsBucketsInTheOrderOfTheBackwardPass) {
       if (id != no_tensor) writer[placement(program, id).root] = i;
     }
   }
+}
+
+// All gradients in lines of 64 bytes; a rank sends 3/4 of them as summands and 3/4 as sums.
+TEST_P(AllReduce, IsTrafficOfItsLinksAndNotOfMemory) {
+  const Ledger alone = read_ledger(training_program(GetParam(), 1, 4096));
+  const Program program = training_program(GetParam(), 4, std::int64_t{1} << 40);
+  const Ledger four = read_ledger(program);
+  std::int64_t gradients = 0;
+  for (const Op& op : program.ops) {
+    if (op.operation == &adamw_operation) gradients += padded(static_cast<std::int64_t>(bytes(program[op.inputs[1]])));
+  }
+  EXPECT_EQ(four.total().sent, 2 * (gradients * 3 / 4));
+  ASSERT_EQ(bytes_by_group(four).size(), 1u);
+  EXPECT_EQ(bytes_by_group(four)[0].group, Group::data);
+  EXPECT_EQ(bytes_by_group(four)[0].sent, four.total().sent);
+  EXPECT_EQ(four.total().read, alone.total().read);
+  EXPECT_EQ(four.total().written, alone.total().written);
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, AllReduce, testing::Values("gpt2", "gpt_oss", "mixtral"));

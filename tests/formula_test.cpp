@@ -25,6 +25,28 @@ TEST(Formula, TimesADimensionMultipliesEveryTerm) {
   EXPECT_EQ(formula.value(), 12 * (4 * 768 * 768 + 2 * 768));
 }
 
+TEST(Formula, OfAShardHasADivisor) {
+  const auto part = [](Count coefficient, std::int64_t parts) {
+    return Formula(Term(coefficient).times(d).times(f).over(parts));
+  };
+  EXPECT_EQ(part(1, 8).value(), 768 * 3072 / 8);
+  EXPECT_EQ(part(1, 8).symbols(), "d·f/8");
+  EXPECT_EQ(part(1, 8).numbers(), "768·3,072/8");
+  EXPECT_EQ(part(4, 8).symbols(), "d·f/2");
+  EXPECT_EQ(part(8, 8).symbols(), "d·f");
+  EXPECT_EQ(Formula(Term(3).over(8)).symbols(), "3/8");
+}
+
+TEST(Formula, AddsFractionsExactly) {
+  Formula sum(Term(7).over(3));
+  sum += Formula(Term(7).over(6));
+  EXPECT_EQ(sum.value(), 3);  // 21/6, not 2 + 1
+  sum += Formula(Term(1).over(2));
+  EXPECT_EQ(sum.value(), 4);
+  EXPECT_EQ(sum.symbols(), "4");
+  EXPECT_EQ(Formula(Term(-1).over(2)).value(), -1);
+}
+
 TEST(Formula, ReadsAsAPersonWouldWriteIt) {
   EXPECT_EQ(Formula(4, {d, d}).symbols(), "4·d²");
   EXPECT_EQ(Formula(4, {d, d}).numbers(), "4·768²");

@@ -3,7 +3,11 @@
 #include <reckon/reckon.h>
 
 #include "count/cache.h"
+#include "count/ledger.h"
+#include "lowering/cpu.h"
+#include "lowering/narrow.h"
 #include "model/modify.h"
+#include "passes/expand.h"
 
 namespace reckon {
 namespace {
@@ -73,6 +77,45 @@ TEST(TrainingState, IsWeightsGradientsAndTwoMomentsOfEachParameter) {
     EXPECT_EQ(ledger.state.total(), 16 * n) << name;
     EXPECT_EQ(count(model).state.total(), 0) << name;
   }
+}
+
+// Products read two bytes of an element, the optimizer keeps four.
+TEST(TrainingState, HasAWideMasterOfEveryNarrowWeight) {
+  Workload workload = workload_of(Phase::train);
+  workload.tokens = 8;
+  workload.precision.weights = DType::bfloat16;
+  const Program program = keep_narrow(lower_for_cpu(expand(program_of(load_model("gpt2"), workload))), DType::bfloat16);
+  const Count n = 124439808;
+  const TrainingState state = training_state(program);
+  EXPECT_EQ(state.weights, (2 + 4) * n);
+  EXPECT_EQ(state.gradients, 4 * n);
+  EXPECT_EQ(state.moments, 8 * n);
+}
+
+// gpt2's head is its table of tokens, all of which is read; of the tables of tokens and positions a row each.
+TEST(Traffic, OfWeightsIsWhatOneTokenNeeds) {
+  const WorkTotals gpt2 = count(load_model("gpt2"), workload_of(Phase::decode)).total();
+  EXPECT_EQ(gpt2.weights, 4 * (124439808 - 1024 * 768 + 2 * 768));
+  const Ledger llama = count(load_model("llama-3-8b"), workload_of(Phase::decode));
+  EXPECT_EQ(llama.total().weights, 4 * (llama.parameter_totals.non_embedding + 4096));
+  const Ledger mixtral = count(load_model("mixtral-8x7b"), workload_of(Phase::decode));
+  EXPECT_EQ(mixtral.total().weights, 4 * (mixtral.parameter_totals.active_non_embedding + 4096));
+}
+
+TEST(Flops, AreCountedByTheTypeThatTheyAreComputedIn) {
+  Workload workload = workload_of(Phase::forward);
+  workload.precision.weights = DType::bfloat16;
+  const Model model = load_model("gpt2");
+  const auto wide = flops_by_precision(count(model, workload));  // activations in float32
+  ASSERT_EQ(wide.size(), 1u);
+  EXPECT_EQ(wide[0].type, DType::float32);
+  workload.precision.activations = DType::bfloat16;
+  const Ledger ledger = count(model, workload);
+  const auto narrow = flops_by_precision(ledger);
+  ASSERT_EQ(narrow.size(), 1u);
+  EXPECT_EQ(narrow[0].type, DType::bfloat16);
+  EXPECT_EQ(narrow[0].matmul, ledger.total().matmul);
+  EXPECT_EQ(narrow[0].elementwise, ledger.total().elementwise);
 }
 
 // One token of llama-3-8b after 8,191 others, two bytes an element: every weight but the embedding's other rows, the

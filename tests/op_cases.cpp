@@ -235,8 +235,8 @@ const std::vector<OpCase>& op_cases() {
 
       {"squared_norm", "", ahead, 0, [](B& b) { return squared_norm(b, no_tensor, weight(b, {3, 4})); }, {{}}, 0, 24, 48, 4, {{"n", 12}}},
       // Of 192 bytes, a rank keeps 48 and sends 144; it sums 12 elements of 4 ranks.
-      {"all_reduce_start", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_start_operation); }, {}, 0, 0, 144, 144, {}},
-      {"all_reduce_wait", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_wait_operation); }, {{5, 4}, {3}}, 0, 36, 144, 144, {{"R", 4}, {"s", 12}}},
+      {"all_reduce_start", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_start_operation); }, {}, 0, 0, 0, 0, {}, {}, -1, 144},
+      {"all_reduce_wait", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_wait_operation); }, {{5, 4}, {3}}, 0, 36, 0, 0, {{"R", 4}, {"s", 12}}, {}, -1, 144},
       {"adamw", "with decay", ahead, 0, [](B& b) { return stepped(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 192, 196, 144, {{"n", 12}}},
       {"adamw", "without decay", ahead, 0, [](B& b) { return stepped(b, {5}, false); }, {{5}, {5}, {5}}, 0, 75, 84, 60, {{"n", 5}}},
 

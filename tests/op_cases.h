@@ -22,6 +22,7 @@ struct OpCase {
   std::map<std::string, std::int64_t> symbols;  // of the formulas in docs/counting.md
   Workload workload = {};
   std::int64_t read_least = -1;
+  std::int64_t sent = 0;
 };
 
 const std::vector<OpCase>& op_cases();

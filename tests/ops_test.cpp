@@ -80,7 +80,32 @@ TEST(Ops, BytesReadAndWrittenAreThoseWorkedOutByHand) {
     EXPECT_EQ(cost.read, row.read);
     EXPECT_EQ(cost.written, row.written);
     EXPECT_EQ(cost.read_least, row.read_least);
+    EXPECT_EQ(cost.sent, row.sent);
+    EXPECT_EQ(cost.group, row.sent > 0 ? Group::data : Group::none);
   }
+}
+
+TEST(Ops, EveryOpIsLaunchedOnceButForThoseThatOnlyLookAtMemoryInAnotherWay) {
+  for (const OpCase& row : op_cases()) {
+    SCOPED_TRACE(title(row));
+    const BuiltCase built = build(row);
+    const bool looks = row.operation == "view" || row.operation == "split";
+    EXPECT_EQ(built.op.operation->cost(built.program, built.op).launches, looks ? 0 : 1);
+  }
+}
+
+TEST(Ops, ComputeInTheWidestTypeOfTheirOperands) {
+  const auto precision = [](DType weights, DType activations) {
+    Program program;
+    program.workload.precision.weights = weights;
+    program.workload.precision.activations = activations;
+    Builder b(std::move(program));
+    linear(b, b.activation("x", {2, 3, 4}), b.parameter({}, Piece::weight, {5, 4}), no_tensor, "y");
+    return precision_of(b.program(), b.program().ops[0]);
+  };
+  EXPECT_EQ(precision(DType::int4, DType::bfloat16), DType::bfloat16);
+  EXPECT_EQ(precision(DType::bfloat16, DType::float32), DType::float32);
+  EXPECT_EQ(precision(DType::int8, DType::int8), DType::int8);
 }
 
 TEST(Ops, BytesFollowTheTypeOfEachTensor) {

@@ -46,6 +46,8 @@ void expect_equal(const WorkTotals& a, const WorkTotals& b) {
   EXPECT_EQ(a.read, b.read);
   EXPECT_EQ(a.read_least, b.read_least);
   EXPECT_EQ(a.written, b.written);
+  EXPECT_EQ(a.weights, b.weights);
+  EXPECT_EQ(a.launches, b.launches);
 }
 
 TEST(Expand, GivesTheSameLedgerForEveryPresetInEveryPhase) {

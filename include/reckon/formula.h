@@ -60,17 +60,19 @@ struct Dim {
   bool operator==(const Dim&) const = default;
 };
 
-// coefficient · factor · factor …
+// coefficient · factor · factor … / divisor: one rank of eight has d·f/8 of a matrix.
 struct Term {
   static constexpr int capacity = 8;
   Count coefficient = 1;
   std::array<Dim, capacity> factors{};
+  std::int64_t divisor = 1;  // 1 or more
   int size = 0;
 
   Term() = default;
   explicit Term(Count coefficient_) : coefficient(coefficient_) {}
   Term& times(Dim dim);
-  Count value() const;
+  Term& over(std::int64_t parts);
+  Count value() const;  // rounded down where it is not whole
 };
 
 class Formula {
@@ -81,7 +83,7 @@ class Formula {
 
   Formula& operator+=(const Formula& other);
   Formula& operator*=(Dim dim);
-  Count value() const;
+  Count value() const;  // of the whole sum, rounded down
   bool empty() const { return terms_.empty(); }
   const std::vector<Term>& terms() const { return terms_; }
 

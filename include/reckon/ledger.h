@@ -40,6 +40,11 @@ struct WorkEntry {
   Count matmul_each, elementwise_each;
   Count read_each, written_each;  // bytes
   Count read_least_each;          // less than read_each where it depends on the experts chosen
+  Count weights_each;             // those of read_least_each that are of parameters
+  Count sent_each;                // bytes over the links of `group`, which are no bytes of memory
+  std::int64_t launches_each = 1;
+  DType precision = DType::float32;  // what it computes in
+  Group group = Group::none;
 };
 
 struct ParameterTotals {
@@ -54,6 +59,9 @@ struct ParameterTotals {
 struct WorkTotals {
   Count matmul, elementwise;        // FLOPs
   Count read, read_least, written;  // bytes
+  Count weights;                    // …of read_least, those of parameters
+  Count sent;                       // bytes over links that a rank sends; as many come
+  Count launches;                   // ops that run
   Count flops() const { return matmul + elementwise; }
   // Arithmetic intensity: FLOPs over the bytes read and written; the most where the fewest bytes are read.
   double flops_per_byte() const;
@@ -82,6 +90,22 @@ struct Ledger {
   WorkTotals total() const;
   bool mostly_visible() const;  // whether matmul_exact is at least nine tenths of matmul_full
 };
+
+// The FLOPs computed in a type: the widest of the operands of each op.
+struct PrecisionFlops {
+  DType type = DType::float32;
+  Count matmul, elementwise;
+};
+
+std::vector<PrecisionFlops> flops_by_precision(const Ledger& ledger);  // in the order of types
+
+// The bytes that a rank sends to the others of a group.
+struct LinkBytes {
+  Group group = Group::data;
+  Count sent;
+};
+
+std::vector<LinkBytes> bytes_by_group(const Ledger& ledger);
 
 // Bytes of all weights in a type.
 Count weight_bytes(const Ledger& ledger, DType dtype);

@@ -87,6 +87,7 @@ enum class Piece : std::uint8_t {
   statistics,    // of rows, which the backward pass reads: norms' factors, sums of exponentials
   first_moment,  // of the optimizer
   second_moment,
+  master,  // the wide values of a weight whose narrow copy the products read
   key_cache,
   value_cache,
   latent_cache,

@@ -20,6 +20,9 @@ enum class Phase {
 // The stages of a training step; everything else is all forward.
 enum class Stage : std::uint8_t { forward, backward, optimizer };
 
+// The ranks that exchange data: those that train alike copies of a model on other sequences.
+enum class Group : std::uint8_t { none, data };
+
 enum class Logits { all, last, none };
 
 // How attention scores are counted: every one, or only those that causality and windows let through.

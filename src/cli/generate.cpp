@@ -43,15 +43,13 @@ std::string tokens_text(std::int64_t tokens) {
   return fmt::format("{} {}", grouped(tokens), tokens == 1 ? "token" : "tokens");
 }
 
-// Bytes of weights that one token needs: of a mixture, those of the chosen experts.
-double active_bytes(const Engine& engine) {
-  const ParameterTotals parameters = count(engine.model(), workload_of(Phase::decode)).parameter_totals;
-  return static_cast<double>(engine.weights().bytes()) * static_cast<double>(parameters.active) /
-         static_cast<double>(parameters.total);
+// Bytes of weights that a step of decoding reads: of a mixture, those of as many experts as one token chooses.
+double weights_read(Engine& engine) {
+  return static_cast<double>(read_ledger(engine.executor(1, Logits::last).program()).total().weights);
 }
 
 // Decoding beside its limit, where that could be measured in between: every token reads all weights that it needs.
-void say_pace(const Engine& engine, const Pace& pace, const std::optional<Spread>& reading) {
+void say_pace(Engine& engine, const Pace& pace, const std::optional<Spread>& reading) {
   std::string line;
   const auto add = [&](const char* what, std::int64_t tokens, double seconds) {
     if (tokens == 0 || seconds <= 0) return;
@@ -61,7 +59,7 @@ void say_pace(const Engine& engine, const Pace& pace, const std::optional<Spread
   add("prefill", pace.prefill_tokens, pace.prefill_seconds);
   add("decode", pace.decode_tokens, pace.decode_seconds);
   if (reading && reading->median > 0 && pace.decode_tokens > 0) {
-    const double rate = static_cast<double>(pace.decode_tokens) * active_bytes(engine) / pace.decode_seconds;
+    const double rate = static_cast<double>(pace.decode_tokens) * weights_read(engine) / pace.decode_seconds;
     line += fmt::format(" ({} of reading the weights at {:.1f} to {:.1f} GB/s)", percent(rate / reading->median, 0),
                         reading->least / 1e9, reading->most / 1e9);
   }

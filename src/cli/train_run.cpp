@@ -14,6 +14,7 @@
 #include "cli/interrupt.h"
 #include "cli/run_options.h"
 #include "cli/train_setup.h"
+#include "count/ledger.h"
 #include "files/numbers.h"
 #include "processes/communicator.h"
 #include "report/train_view.h"
@@ -56,10 +57,12 @@ RunFacts facts_of(Trainer& trainer, const Settings& settings, const fs::path& fo
   facts.batch = settings.batch;
   facts.context = settings.context;
   facts.accumulate = settings.accumulate;
-  const std::int64_t copy = trainer.options().precision == DType::float32 ? 0 : 2;  // bytes that products read
-  facts.weight_bytes = facts.parameters * (4 + copy);
-  facts.gradient_bytes = facts.parameters * 4;
-  facts.moment_bytes = facts.parameters * 8;
+  const Ledger ledger = read_ledger(trainer.executor().program());
+  const TrainingState& state = ledger.state;
+  facts.weight_bytes = static_cast<std::int64_t>(state.weights);
+  facts.gradient_bytes = static_cast<std::int64_t>(state.gradients);
+  facts.moment_bytes = static_cast<std::int64_t>(state.moments);
+  facts.sent_bytes = static_cast<std::int64_t>(ledger.total().sent);
   facts.arena_bytes = trainer.executor().plan().arena;
   return facts;
 }
@@ -80,7 +83,8 @@ Json first_line(const RunFacts& facts, const Settings& settings, const Dataset& 
            {{"weights", facts.weight_bytes},
             {"gradients", facts.gradient_bytes},
             {"moments", facts.moment_bytes},
-            {"arena", facts.arena_bytes}}},
+            {"arena", facts.arena_bytes},
+            {"sent", facts.sent_bytes}}},
           {"settings", to_json(settings)}};
 }
 

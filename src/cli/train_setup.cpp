@@ -128,9 +128,11 @@ std::string tokenizer_text(const Settings& settings, int threads) {
   return write_tokenizer_json(make_tokenizer(settings, tokens, threads).spec);
 }
 
-// Weights, gradients and moments alone take 16 bytes of each parameter.
+// Weights, gradients and moments alone, whatever the batch.
 void check_memory(const Model& model) {
-  const Count bytes = 16 * count_parameters(model), memory = machine_memory();
+  Workload one = workload_of(Phase::train);
+  one.tokens = 1;
+  const Count bytes = count(model, one).state.total(), memory = machine_memory();
   if (bytes <= memory) return;
   throw Error(fmt::format("the weights, gradients and moments of {} take {}, but this machine has {} of memory",
                           model.name, binary_bytes(bytes), binary_bytes(memory)));

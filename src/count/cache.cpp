@@ -27,8 +27,9 @@ CacheCost cache_cost(const Model& model, const Workload& asked) {
   return cost;
 }
 
-CacheCost full_cache_cost(const Model& model) {
+CacheCost full_cache_cost(const Model& model, std::int64_t sequences) {
   Workload full = workload_of(Phase::decode);
+  full.batch = sequences;
   full.precision.cache = DType::bfloat16;
   return cache_cost(model, full);
 }

@@ -21,7 +21,7 @@ struct CacheCost {
 // After the workload's tokens, past and new, in the type that its precision says.
 CacheCost cache_cost(const Model& model, const Workload& workload);
 
-// Of one sequence as long as the context, in bfloat16.
-CacheCost full_cache_cost(const Model& model);
+// Of sequences as long as the context, in bfloat16.
+CacheCost full_cache_cost(const Model& model, std::int64_t sequences = 1);
 
 }  // namespace reckon

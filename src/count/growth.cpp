@@ -29,7 +29,7 @@ Sizes sizes_of(const Model& model, const Workload& workload) {
       sizes.scores += static_cast<double>(entry.matmul_each) * static_cast<double>(entry.place.count);
     }
   }
-  sizes.cache = static_cast<double>(full_cache_cost(model).total) * static_cast<double>(workload.batch);
+  sizes.cache = static_cast<double>(full_cache_cost(model, workload.batch).total);
   return sizes;
 }
 

@@ -7,6 +7,7 @@
 #include "ops/attention.h"
 #include "ops/mixture.h"
 
+#include <map>
 #include <unordered_map>
 
 #include "count/ledger.h"
@@ -73,7 +74,12 @@ void read_work(const Program& program, Ledger& ledger) {
                     {},
                     cost.read,
                     cost.written,
-                    cost.read_least < 0 ? cost.read : cost.read_least};
+                    cost.read_least < 0 ? cost.read : cost.read_least,
+                    cost.weights,
+                    cost.sent,
+                    cost.launches,
+                    precision_of(program, op),
+                    cost.group};
     entry.matmul_each = entry.matmul.value();
     entry.elementwise_each = entry.elementwise.value();
     WorkTotals& totals = op.stage == Stage::forward    ? ledger.forward
@@ -85,21 +91,10 @@ void read_work(const Program& program, Ledger& ledger) {
     totals.read += entry.read_each * count;
     totals.read_least += entry.read_least_each * count;
     totals.written += entry.written_each * count;
+    totals.weights += entry.weights_each * count;
+    totals.sent += entry.sent_each * count;
+    totals.launches += entry.launches_each * count;
     ledger.work.push_back(std::move(entry));
-  }
-}
-
-// Each parameter is updated by one op, which holds its gradient and its moments too.
-void read_state(const Program& program, Ledger& ledger) {
-  for (const Op& op : program.ops) {
-    if (op.operation != &adamw_operation) continue;
-    for (TensorId id : op.inputs) {
-      const TensorKind kind = program[id].kind;
-      const Count size = bytes(program[id]) * program.count(op.repeat);
-      if (kind == TensorKind::parameter) ledger.state.weights += size;
-      if (kind == TensorKind::gradient) ledger.state.gradients += size;
-      if (kind == TensorKind::optimizer_state) ledger.state.moments += size;
-    }
   }
 }
 
@@ -123,6 +118,22 @@ double ratio(Count a, Count b) { return b == 0 ? 0.0 : static_cast<double>(a) / 
 
 }  // namespace
 
+TrainingState training_state(const Program& program) {
+  TrainingState state;
+  for (const Op& op : program.ops) {
+    if (op.operation != &adamw_operation) continue;
+    for (TensorId id : op.inputs) {
+      const Tensor& tensor = program[id];
+      const Count size = bytes(tensor) * program.count(op.repeat);
+      const bool weights = tensor.kind == TensorKind::parameter || tensor.label.piece == Piece::master;
+      if (weights) state.weights += size;
+      if (tensor.kind == TensorKind::gradient) state.gradients += size;
+      if (tensor.kind == TensorKind::optimizer_state && !weights) state.moments += size;
+    }
+  }
+  return state;
+}
+
 double WorkTotals::flops_per_byte() const { return ratio(flops(), read + written); }
 double WorkTotals::flops_per_byte_most() const { return ratio(flops(), read_least + written); }
 
@@ -136,8 +147,35 @@ WorkTotals Ledger::total() const {
     sum.read += part->read;
     sum.read_least += part->read_least;
     sum.written += part->written;
+    sum.weights += part->weights;
+    sum.sent += part->sent;
+    sum.launches += part->launches;
   }
   return sum;
+}
+
+std::vector<PrecisionFlops> flops_by_precision(const Ledger& ledger) {
+  std::map<DType, PrecisionFlops> sums;
+  for (const WorkEntry& entry : ledger.work) {
+    if (entry.matmul_each == 0 && entry.elementwise_each == 0) continue;
+    PrecisionFlops& sum = sums[entry.precision];
+    sum.type = entry.precision;
+    sum.matmul += entry.matmul_each * entry.place.count;
+    sum.elementwise += entry.elementwise_each * entry.place.count;
+  }
+  std::vector<PrecisionFlops> out;
+  for (const auto& [type, sum] : sums) out.push_back(sum);
+  return out;
+}
+
+std::vector<LinkBytes> bytes_by_group(const Ledger& ledger) {
+  std::map<Group, Count> sums;
+  for (const WorkEntry& entry : ledger.work) {
+    if (entry.group != Group::none) sums[entry.group] += entry.sent_each * entry.place.count;
+  }
+  std::vector<LinkBytes> out;
+  for (const auto& [group, sent] : sums) out.push_back({group, sent});
+  return out;
 }
 
 Ledger read_ledger(Program program) {
@@ -147,7 +185,7 @@ Ledger read_ledger(Program program) {
   ledger.layers = program.layers;
   read_parameters(program, ledger);
   read_work(program, ledger);
-  read_state(program, ledger);
+  ledger.state = training_state(program);
   read_other_way(program, ledger);
   return ledger;
 }

@@ -9,4 +9,8 @@ namespace reckon {
 
 Ledger read_ledger(Program program);
 
+// What lasts from one step of a training program to the next: each parameter is updated by one op, which holds its
+// gradient, its moments and its master too.
+TrainingState training_state(const Program& program);
+
 }  // namespace reckon

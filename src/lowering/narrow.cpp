@@ -2,6 +2,7 @@
 #include "lowering/narrow.h"
 
 #include "lowering/regions.h"
+#include "ops/adamw.h"
 #include "ops/convert.h"
 
 #include <map>
@@ -45,6 +46,7 @@ class Narrowing {
       if (last && after.contains(region)) append(ops, after[region]);
     }
     program_.ops = std::move(ops);
+    for (Op& op : program_.ops) add_master(op);
     return std::move(program_);
   }
 
@@ -75,6 +77,16 @@ class Narrowing {
       }
     }
     return uses;
+  }
+
+  // The optimizer adds steps that a narrow weight would round away: it has the wide values, and makes the narrow ones.
+  void add_master(Op& op) {
+    if (op.operation != &adamw_operation || program_[op.inputs[adamw_input::parameter]].dtype != dtype_) return;
+    const TensorId master = like(op.inputs[adamw_input::parameter], DType::float32);
+    program_.tensors.back().kind = TensorKind::optimizer_state;
+    program_.tensors.back().label = Piece::master;
+    op.inputs.push_back(master);
+    op.outputs.push_back(master);
   }
 
   // Small things that are no part of the network's width (softmax sums, statistics of norms) stay as they are.

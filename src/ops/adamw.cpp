@@ -16,6 +16,11 @@ Cost cost(const Program& program, const Op& op) {
   Cost cost;
   cost.elementwise = program[op.inputs[0]].shape.product(op.attributes<AdamwAttributes>().decay ? 16 : 15);
   add_traffic(cost, program, op);
+  if (op.inputs.size() > adamw_input::master) {  // the narrow copy is written alone
+    const Count copy = bytes(program[op.inputs[adamw_input::parameter]]);
+    cost.read -= copy;
+    cost.weights -= copy;
+  }
   return cost;
 }
 

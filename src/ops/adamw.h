@@ -17,6 +17,11 @@ extern const OperationOf<AdamwAttributes> adamw_operation;
 // sum + Σ g² (sum may be no_tensor at the start) → a scalar
 TensorId squared_norm(Builder& builder, TensorId sum, TensorId gradient);
 
+// The inputs of adamw; `master` is there where the parameter is a narrow copy of wider values.
+namespace adamw_input {
+enum { parameter, gradient, first_moment, second_moment, norm, master };
+}
+
 // Updates parameter, first and second moment in place.
 void adamw(Builder& builder, TensorId parameter, TensorId gradient, TensorId norm, bool decay);
 

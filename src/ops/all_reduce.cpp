@@ -3,25 +3,30 @@
 namespace reckon {
 namespace {
 
-// What a rank sends of a bucket to the others, all but its own slice: bytes.
-Count others_share(const Program& program, const Op& op) {
+// Of so much in a bucket, what is not a rank's own: (R − 1)/R.
+Term others_share(Count bucket, const Op& op) {
   const std::int64_t ranks = op.attributes<AllReduceAttributes>().ranks;
-  Count bucket;
-  for (TensorId id : op.inputs) bucket += padded(static_cast<std::int64_t>(bytes(program[id])));
-  return bucket * (ranks - 1) / ranks;
+  return Term(bucket * (ranks - 1)).over(ranks);
 }
 
-// Bytes read are those sent to other ranks, bytes written those received from them.
+Count bucket_bytes(const Program& program, const Op& op) {
+  Count bucket;
+  for (TensorId id : op.inputs) bucket += padded(static_cast<std::int64_t>(bytes(program[id])));
+  return bucket;
+}
+
+// Every rank sends the others their slices, and gets theirs of its own. Nothing of it counts as bytes of memory.
 Cost start_cost(const Program& program, const Op& op) {
   Cost cost;
-  cost.read = cost.written = others_share(program, op);
+  cost.group = Group::data;
+  cost.sent = others_share(bucket_bytes(program, op), op).value();
   return cost;
 }
 
-// (R − 1)/R of the bucket's elements are received summands; the sums go to R − 1 others, and come from as many.
+// As many elements are received summands; the sums go to the others, and theirs come: 2·(R − 1)/R of the bucket in all.
 Cost wait_cost(const Program& program, const Op& op) {
   Cost cost = start_cost(program, op);
-  cost.elementwise = Formula(Term(cost.read / row_bytes(program[op.inputs[0]].dtype, 1)));
+  cost.elementwise = others_share(bucket_bytes(program, op) / row_bytes(program[op.inputs[0]].dtype, 1), op);
   return cost;
 }
 

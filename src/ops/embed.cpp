@@ -11,6 +11,7 @@ Cost cost(const Program& program, const Op& op) {
   Cost cost;
   cost.written = bytes(program[op.outputs[0]]);
   cost.read = cost.written + bytes(program[op.inputs[1]]);
+  cost.weights = cost.written;
   return cost;
 }
 

@@ -23,7 +23,8 @@ Cost cost(const Program& program, const Op& op) {
   if (op.inputs[2] != no_tensor) expert_bytes += bytes(program[op.inputs[2]]) / experts;
   const Count other = bytes(rows) + bytes(program[op.inputs[3]]);
   cost.read = other + chosen * expert_bytes;
-  cost.read_least = other + active * expert_bytes;
+  cost.weights = active * expert_bytes;
+  cost.read_least = other + cost.weights;
   cost.written = bytes(y);
   return cost;
 }

@@ -13,7 +13,8 @@ Cost cost(const Program& program, const Op& op) {
   cost.matmul = Formula(x.shape.product(2).times(y.shape[-1]));
   // Only the slice is read: heads · rows · rank.
   const Count slice = Term(x.shape[2].size).times(x.shape[-1]).times(y.shape[-1]).value();
-  cost.read = bytes(x) + whole_blocks(weight.dtype, slice);
+  cost.weights = whole_blocks(weight.dtype, slice);
+  cost.read = bytes(x) + cost.weights;
   cost.written = bytes(y);
   return cost;
 }

@@ -43,6 +43,7 @@ Cost grouped_project_cost(const Program& program, const Op& op) {
   const Count most = std::min<Count>(experts, rows.leading().product().value());
   const Count all = bytes(weight), each = all / experts;
   cost.read_least = cost.read - all + each * rows[-2].size;
+  cost.weights += each * rows[-2].size - all;
   cost.read += each * most - all;
   return cost;
 }

@@ -6,7 +6,11 @@
 namespace reckon {
 namespace {
 
-Cost split_cost(const Program&, const Op&) { return {}; }
+Cost split_cost(const Program&, const Op&) {
+  Cost cost;
+  cost.launches = 0;
+  return cost;
+}
 
 Cost join_cost(const Program& program, const Op& op) {
   Cost cost;

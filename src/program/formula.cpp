@@ -2,10 +2,12 @@
 #include <reckon/formula.h>
 #include <reckon/error.h>
 
+#include "files/checked.h"
 #include "files/numbers.h"
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace reckon {
 namespace {
@@ -55,7 +57,7 @@ std::string exponent(int power) {
   return power == 1 ? std::string() : std::string(digits[power]);
 }
 
-// "4·d²": the coefficient (unless it is 1), then each run of equal factors as a power.
+// "4·d²/3": the coefficient (unless it is 1), then each run of equal factors as a power, then the divisor.
 template <class Text>
 std::string product_text(const Term& product, Text text) {
   std::string out;
@@ -70,6 +72,7 @@ std::string product_text(const Term& product, Text text) {
     out += (composite ? "(" + factor + ")" : factor) + exponent(j - i);
     i = j;
   }
+  if (product.divisor != 1) out += "/" + grouped(product.divisor);
   return out;
 }
 
@@ -89,9 +92,44 @@ std::string sum_text(const std::vector<Term>& terms, Text text) {
 
 bool in_order(const Dim& a, const Dim& b) { return a.symbol != b.symbol ? a.symbol < b.symbol : a.size < b.size; }
 
+Count common_factor(Count a, Count b) {
+  while (b != 0) a = std::exchange(b, a - a / b * b);
+  return a < 0 ? -a : a;
+}
+
+void reduce(Term& term) {
+  if (term.divisor == 1) return;
+  const Count common = common_factor(term.coefficient, term.divisor);
+  term.coefficient = term.coefficient / common;
+  term.divisor = static_cast<std::int64_t>(term.divisor / common);
+}
+
+// a/b + c/d of two products that are alike but for their coefficients.
+void add_alike(Term& sum, const Term& other) {
+  if (sum.divisor == other.divisor) {
+    sum.coefficient += other.coefficient;
+  } else {
+    sum.coefficient = sum.coefficient * other.divisor + other.coefficient * sum.divisor;
+    sum.over(other.divisor);
+  }
+  reduce(sum);
+}
+
+Count numerator(const Term& term) {
+  Count value = term.coefficient;
+  for (int i = 0; i < term.size; ++i) value *= term.factors[i].size;
+  return value;
+}
+
+Count rounded_down(Count value, Count divisor) {
+  const Count quotient = value / divisor;
+  return quotient * divisor > value ? quotient - 1 : quotient;
+}
+
 // Literals go into the coefficient, ones go away, heads · d_head becomes d where they are equal.
 Term canonical(const Term& product, Dim width) {
   Term out(product.coefficient);
+  out.divisor = product.divisor;
   int heads = -1, d_head = -1;
   for (int i = 0; i < product.size; ++i) {
     if (product.factors[i].symbol == Symbol::heads) heads = i;
@@ -111,6 +149,7 @@ Term canonical(const Term& product, Dim width) {
       std::rotate(std::upper_bound(out.factors.data(), added, factor, in_order), added, added + 1);
     }
   }
+  reduce(out);
   return out;
 }
 
@@ -129,11 +168,12 @@ Term& Term::times(Dim dim) {
   return *this;
 }
 
-Count Term::value() const {
-  Count value = coefficient;
-  for (int i = 0; i < size; ++i) value *= factors[i].size;
-  return value;
+Term& Term::over(std::int64_t parts) {
+  divisor = checked_multiply(divisor, parts, "the divisor of a formula");
+  return *this;
 }
+
+Count Term::value() const { return divisor == 1 ? numerator(*this) : rounded_down(numerator(*this), divisor); }
 
 Formula::Formula(Count coefficient, std::initializer_list<Dim> factors) {
   Term product(coefficient);
@@ -152,9 +192,16 @@ Formula& Formula::operator*=(Dim dim) {
 }
 
 Count Formula::value() const {
-  Count sum;
-  for (const Term& term : terms_) sum += term.value();
-  return sum;
+  Count sum, parts = 1;  // sum / parts
+  for (const Term& term : terms_) {
+    if (parts != term.divisor) {
+      const Count more = term.divisor / common_factor(parts, term.divisor);
+      sum *= more;
+      parts *= more;
+    }
+    sum += parts == 1 ? numerator(term) : numerator(term) * (parts / term.divisor);
+  }
+  return parts == 1 ? sum : rounded_down(sum, parts);
 }
 
 Formula Formula::collected(Dim width) const {
@@ -165,7 +212,7 @@ Formula Formula::collected(Dim width) const {
     if (same == out.terms_.end()) {
       out.terms_.push_back(simple);
     } else {
-      same->coefficient += simple.coefficient;
+      add_alike(*same, simple);
     }
   }
   std::erase_if(out.terms_, [](const Term& p) { return p.coefficient == 0; });

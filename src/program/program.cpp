@@ -72,9 +72,21 @@ Dim Program::count_dim(std::int32_t repeat) const {
   return {r.count, r.count == layers ? Symbol::layers : Symbol::none};
 }
 
+DType precision_of(const Program& program, const Op& op) {
+  const Tensor* widest = nullptr;
+  for (TensorId id : op.inputs) {
+    if (id == no_tensor || program[id].dtype == DType::int32) continue;
+    if (widest == nullptr || bits(program[id].dtype) > bits(widest->dtype)) widest = &program[id];
+  }
+  return widest == nullptr ? DType::float32 : widest->dtype;
+}
+
 void add_traffic(Cost& cost, const Program& program, const Op& op) {
   for (TensorId id : op.inputs) {
-    if (id != no_tensor) cost.read += bytes(program[id]);
+    if (id == no_tensor) continue;
+    const Count size = bytes(program[id]);
+    cost.read += size;
+    if (program[id].kind == TensorKind::parameter) cost.weights += size;
   }
   for (TensorId id : op.outputs) {
     if (id != no_tensor) cost.written += bytes(program[id]);

@@ -156,11 +156,15 @@ struct Program {
   Dim count_dim(std::int32_t repeat) const;
 };
 
-// What one op costs. Formulas are for one instance.
+// What one op uses. Formulas are for one instance.
 struct Cost {
-  Formula matmul, elementwise;
-  Count read, written;    // bytes
-  Count read_least = -1;  // mixtures: the fewest bytes that may be read; -1: as `read`
+  Formula matmul, elementwise;  // FLOPs
+  Count read, written;          // bytes of memory
+  Count read_least = -1;        // mixtures: the fewest bytes that may be read; -1: as `read`
+  Count weights;                // of the fewest bytes read, those of parameters
+  Count sent;                   // bytes to other ranks; as many come from them
+  Group group = Group::none;    // …which these are
+  std::int64_t launches = 1;    // 0: nothing runs
 };
 
 class Gradient;
@@ -175,6 +179,9 @@ struct Operation {
 // An operation whose ops have attributes A.
 template <class A>
 struct OperationOf : Operation {};
+
+// What an op computes in: the widest type of its operands, indices aside.
+DType precision_of(const Program& program, const Op& op);
 
 // Bytes of all inputs and outputs: the traffic of an op that touches each element once.
 void add_traffic(Cost& cost, const Program& program, const Op& op);

@@ -26,14 +26,11 @@ constexpr std::array parts =
                                      "up",         "activation",    "down",         "combine"});
 static_assert(parts.size() == static_cast<std::size_t>(Part::combine) + 1);
 
-constexpr std::array pieces =
-    std::to_array<std::string_view>({"",           "weight",      "bias",         "ids",
-                                     "labels",     "positions",   "sinusoids",    "encoder",
-                                     "table",      "statistics",  "first_moment", "second_moment",
-                                     "key_cache",  "value_cache", "latent_cache", "query_nope",
-                                     "query_rope", "query",       "folded_query", "latent",
-                                     "latents",    "key_rope",    "keys_rope",    "keys_nope",
-                                     "keys",       "values"});
+constexpr std::array pieces = std::to_array<std::string_view>(
+    {"",           "weight",     "bias",         "ids",           "labels", "positions", "sinusoids",   "encoder",
+     "table",      "statistics", "first_moment", "second_moment", "master", "key_cache", "value_cache", "latent_cache",
+     "query_nope", "query_rope", "query",        "folded_query",  "latent", "latents",   "key_rope",    "keys_rope",
+     "keys_nope",  "keys",       "values"});
 static_assert(pieces.size() == static_cast<std::size_t>(Piece::values) + 1);
 
 }  // namespace

@@ -106,6 +106,7 @@ void add_memory_json(Json& json, const WorkTotals& work, const std::optional<Cac
   json["bytes"] = {{"read", work.read},
                    {"read_least", work.read_least},
                    {"written", work.written},
+                   {"weights_read", work.weights},
                    {"flops_per_byte", work.flops_per_byte()},
                    {"flops_per_byte_most", work.flops_per_byte_most()}};
   if (cache) {
@@ -126,6 +127,12 @@ void add_memory_json(Json& json, const WorkTotals& work, const std::optional<Cac
 void add_memory_json(Json& json, const Ledger& ledger, const std::optional<CacheCost>& cache) {
   add_memory_json(json, ledger.total(), cache, ledger.state);
   json["bytes"]["type"] = encoding_of(ledger.workload.precision.weights).name;
+  json["launches"] = ledger.total().launches;
+  json["precisions"] = Json::array();
+  for (const PrecisionFlops& flops : flops_by_precision(ledger)) {
+    json["precisions"].push_back(
+        {{"type", encoding_of(flops.type).name}, {"matmul", flops.matmul}, {"elementwise", flops.elementwise}});
+  }
   if (ledger.workload.phase != Phase::train) return;
   for (const auto& [name, stage] : stages_of(ledger)) {
     if (name == "all") continue;

@@ -117,7 +117,7 @@ Document verify_document(const Model& model, const Verification& v) {
 Document profile_document(const Profile& profile) {
   struct Sum {
     double time = 0;
-    std::int64_t calls = 0, flops = 0, bytes = 0;
+    std::int64_t calls = 0, flops = 0, bytes = 0, sent = 0;
   };
   std::map<std::string, Sum> sums;
   double total = 0;
@@ -129,6 +129,7 @@ Document profile_document(const Profile& profile) {
     sum.calls += 1;
     sum.flops += event.flops;
     sum.bytes += event.bytes;
+    sum.sent += event.sent;
   }
   std::vector<std::pair<std::string, Sum>> order(sums.begin(), sums.end());
   std::stable_sort(order.begin(), order.end(),
@@ -144,8 +145,12 @@ Document profile_document(const Profile& profile) {
                  flow = static_cast<double>(sum.bytes) / sum.time * 1e-9;
     table.rows.push_back({name, grouped(sum.calls), fmt::format("{:.3f}", sum.time * 1e3), percent(sum.time / total),
                           sum.flops > 0 ? fmt::format("{:.1f}", rate) : "", fmt::format("{:.1f}", flow)});
-    operations.push_back(
-        {{"operation", name}, {"calls", sum.calls}, {"seconds", sum.time}, {"flops", sum.flops}, {"bytes", sum.bytes}});
+    operations.push_back({{"operation", name},
+                          {"calls", sum.calls},
+                          {"seconds", sum.time},
+                          {"flops", sum.flops},
+                          {"bytes", sum.bytes},
+                          {"sent", sum.sent}});
   }
   document.parts.push_back(table);
   document.json = {{"schema", "reckon.profile/1"}, {"seconds", total}, {"operations", operations}};
@@ -157,15 +162,19 @@ std::string chrome_trace(const Profile& profile) {
   const auto zero = profile.events().empty() ? Profile::Time{} : profile.events().front().begin;
   for (const Profile::Event& event : profile.events()) {
     const std::string path = path_of(event.scope.role);
-    events.push_back(
-        {{"name", event.operation},
-         {"cat", path},
-         {"ph", "X"},
-         {"ts", seconds(zero, event.begin) * 1e6},
-         {"dur", seconds(event.begin, event.end) * 1e6},
-         {"pid", 1},
-         {"tid", 1},
-         {"args", {{"path", path}, {"layer", event.scope.layer}, {"flops", event.flops}, {"bytes", event.bytes}}}});
+    events.push_back({{"name", event.operation},
+                      {"cat", path},
+                      {"ph", "X"},
+                      {"ts", seconds(zero, event.begin) * 1e6},
+                      {"dur", seconds(event.begin, event.end) * 1e6},
+                      {"pid", 1},
+                      {"tid", 1},
+                      {"args",
+                       {{"path", path},
+                        {"layer", event.scope.layer},
+                        {"flops", event.flops},
+                        {"bytes", event.bytes},
+                        {"sent", event.sent}}}});
   }
   return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
 }

@@ -20,7 +20,7 @@ class Profile {
     std::string_view operation;
     Scope scope;
     Time begin, end;
-    std::int64_t flops, bytes;  // of the lowered program
+    std::int64_t flops, bytes, sent;  // of the lowered program: bytes of memory, and those to other ranks
   };
 
   // `op` and the ops − 1 that follow it ran in one region that began at `begin` and has just ended.

@@ -37,21 +37,23 @@ TrainerOptions filled(TrainerOptions options, const Model& model) {
   return options;
 }
 
-Compiled compiled(const Model& model, const TrainerOptions& options, const Communicator* ranks) {
+Compiled compiled(const Model& model, const Weights& weights, const TrainerOptions& options,
+                  const Communicator* ranks) {
   Workload workload = workload_of(Phase::train);
   workload.batch = options.batch;
   workload.tokens = options.tokens;
   workload.recompute = options.recompute;
   workload.dropout = options.dropout;
   workload.precision.weights = options.precision;
+  workload.parameter_types = weights.types();  // vectors are never narrow
   if (ranks != nullptr) workload.ranks = ranks->size();
   return compile(model, workload, cpu_target);
 }
 
 // Before any of it is taken: a step that is too large would make the machine stand still, or be ended by it.
-void check_memory(const Plan& plan, const Weights& weights, const TrainerOptions& options) {
-  const std::int64_t copy = options.precision == DType::float32 ? 0 : plan.weights;  // that products read
-  const std::int64_t lasting = 4 * weights.elements() + copy + plan.gradients + plan.optimizer;
+void check_memory(const Plan& plan, const TrainerOptions& options) {
+  const std::int64_t lasting = checked_add(
+      plan.weights, checked_add(plan.gradients, plan.optimizer, "the state of training"), "the state of training");
   const std::int64_t needed = checked_add(lasting, plan.arena, "the memory of a step"), memory = machine_memory();
   if (needed <= memory) return;
   throw Error(
@@ -85,8 +87,8 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
   check_no_encoder(model_);
-  Compiled step = compiled(model_, options_, ranks_);
-  check_memory(step.plan, weights_, options_);
+  Compiled step = compiled(model_, weights_, options_, ranks_);
+  check_memory(step.plan, options_);
   take_memory(step.lowered);
   executor_ = std::make_unique<Executor>(std::move(step), weights_,
                                          [this](const Program& p, TensorId id) { return resident(p, id); });
@@ -141,6 +143,9 @@ void Trainer::take_memory(const Program& program) {
         in_bucket != in_buckets.end() ? in_bucket->second : place(*gradients_, gradient_at, op.inputs[1]), n};
     tensor.first_moment = {place(*moments_, moment_at, op.inputs[2]), n};
     tensor.second_moment = {place(*moments_, moment_at, op.inputs[3]), n};
+    if (op.inputs.size() > adamw_input::master) {
+      lasting_[op.inputs[adamw_input::master]] = reinterpret_cast<std::byte*>(data.master);
+    }
     tensors_.push_back(std::move(tensor));
   }
   for (TrainedTensor& tensor : tensors_) weights_.keep_squares(tensor.key, &tensor.squares);
