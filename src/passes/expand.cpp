@@ -1,16 +1,15 @@
 // Copies each body once per iteration and reconnects what one iteration hands to the next.
 #include "passes/expand.h"
 
-#include <reckon/error.h>
-
-#include <algorithm>
+#include "program/iterations.h"
 
 namespace reckon {
 namespace {
 
 class Expansion {
  public:
-  explicit Expansion(const Program& folded) : folded_(folded), instances_(folded.tensors.size()) {
+  Expansion(const Program& folded, Origins* origins)
+      : folded_(folded), origins_(origins), instances_(folded.tensors.size()) {
     program_.workload = folded.workload;
     program_.width = folded.width;
     program_.layers = folded.layers;
@@ -25,15 +24,14 @@ class Expansion {
     for (std::size_t i = 0; i < folded_.ops.size();) {
       const std::int32_t r = folded_.ops[i].repeat;
       if (r < 0) {
-        copy_op(folded_.ops[i], -1, 0);
+        copy_op(i, -1, 0);
         ++i;
         continue;
       }
       const Repeat& body = repeat(r);
       for (std::int64_t step = 0; step < body.count; ++step) {
         const std::int64_t k = body.reversed ? body.count - 1 - step : step;
-        for (std::int32_t j = body.first_op; j < body.last_op; ++j)
-          copy_op(folded_.ops[static_cast<std::size_t>(j)], r, k);
+        for (std::int32_t j = body.first_op; j < body.last_op; ++j) copy_op(static_cast<std::size_t>(j), r, k);
       }
       i = static_cast<std::size_t>(body.last_op);
     }
@@ -43,7 +41,6 @@ class Expansion {
 
  private:
   const Repeat& repeat(std::int32_t r) const { return folded_.repeats[static_cast<std::size_t>(r)]; }
-  std::int32_t root(std::int32_t r) const { return r < 0 ? -1 : repeat(r).root; }
   TensorId instance(TensorId id, std::int64_t k) const {
     return instances_[static_cast<std::size_t>(id)][static_cast<std::size_t>(k)];
   }
@@ -56,30 +53,18 @@ class Expansion {
     tensor.repeat = -1;
     instances_[static_cast<std::size_t>(id)].push_back(static_cast<TensorId>(program_.tensors.size()));
     program_.tensors.push_back(tensor);
+    if (origins_ != nullptr) origins_->tensors.push_back({id, k});
   }
 
   // The tensor that `id` means inside iteration k of repeat r (r = -1: outside of all).
   TensorId resolve(TensorId id, std::int32_t r, std::int64_t k) const {
     if (id == no_tensor) return no_tensor;
-    if (r >= 0) {
-      const Repeat& body = repeat(r);
-      const std::int64_t before = body.reversed ? k + 1 : k - 1;
-      const bool first = before < 0 || before >= body.count;
-      for (const auto& [entering, leaving] : body.carried) {
-        if (id == entering && !first) return resolve(leaving, r, before);
-      }
-      // A backward body means by what entered the forward body the same as that did in its iteration.
-      if (body.root != r) {
-        for (const auto& [entering, leaving] : repeat(body.root).carried) {
-          if (id == entering && k > 0) return instance(leaving, k - 1);
-        }
-      }
-    }
-    const std::int32_t owner = folded_[id].repeat;
-    if (owner < 0) return instance(id, 0);
-    if (r >= 0 && root(owner) == root(r)) return instance(id, k);
-    // From outside, a body's tensor is that of the iteration that ran last.
-    return instance(id, repeat(owner).reversed ? 0 : repeat(owner).count - 1);
+    const Meaning m = meaning(folded_, id, r);
+    k += m.shift;
+    if (m.shift != 0 && (k < 0 || k >= repeat(r).count)) return resolve(m.first, -1, 0);
+    if (m.each) return instance(m.id, k);
+    const std::int32_t owner = folded_[m.id].repeat;
+    return instance(m.id, owner < 0 ? 0 : last_run(repeat(owner)));
   }
 
   void connect_storage(TensorId id) {
@@ -90,22 +75,24 @@ class Expansion {
     }
   }
 
-  void copy_op(const Op& op, std::int32_t r, std::int64_t k) {
-    Op copy = op;
+  void copy_op(std::size_t i, std::int32_t r, std::int64_t k) {
+    Op copy = folded_.ops[i];
     copy.repeat = -1;
     if (r >= 0 && copy.scope.layer >= 0) copy.scope.layer += static_cast<std::int32_t>(k) * repeat(r).layers;
     for (TensorId& id : copy.inputs) id = resolve(id, r, k);
     for (TensorId& id : copy.outputs) id = id == no_tensor ? no_tensor : resolve(id, r, k);
     program_.ops.push_back(std::move(copy));
+    if (origins_ != nullptr) origins_->ops.push_back({static_cast<std::int32_t>(i), k});
   }
 
   const Program& folded_;
+  Origins* origins_;
   Program program_;
   std::vector<std::vector<TensorId>> instances_;  // of each folded tensor, by iteration
 };
 
 }  // namespace
 
-Program expand(const Program& program) { return Expansion(program).run(); }
+Program expand(const Program& program, Origins* origins) { return Expansion(program, origins).run(); }
 
 }  // namespace reckon

@@ -95,21 +95,14 @@ class Recomputation {
 
   void insert() {
     std::vector<Op> ops;
-    std::vector<std::int32_t> begin(program_.ops.size()),
-        at(program_.ops.size());  // of an op with its clones, of itself
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
-      begin[i] = static_cast<std::int32_t>(ops.size());
       if (const auto found = before_.find(i); found != before_.end()) {
         std::move(found->second.begin(), found->second.end(), std::back_inserter(ops));
       }
-      at[i] = static_cast<std::int32_t>(ops.size());
       ops.push_back(std::move(program_.ops[i]));
     }
-    for (Repeat& repeat : program_.repeats) {
-      repeat.first_op = begin[static_cast<std::size_t>(repeat.first_op)];
-      repeat.last_op = at[static_cast<std::size_t>(repeat.last_op - 1)] + 1;
-    }
     program_.ops = std::move(ops);
+    find_bodies(program_);
   }
 
   Program& program_;

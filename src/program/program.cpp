@@ -74,11 +74,24 @@ Dim Program::count_dim(std::int32_t repeat) const {
 
 DType precision_of(const Program& program, const Op& op) {
   const Tensor* widest = nullptr;
+  const auto wider = [](DType a, DType b) {
+    return encoding_of(a).bytes * encoding_of(b).elements > encoding_of(b).bytes * encoding_of(a).elements;
+  };
   for (TensorId id : op.inputs) {
     if (id == no_tensor || program[id].dtype == DType::int32) continue;
-    if (widest == nullptr || bits(program[id].dtype) > bits(widest->dtype)) widest = &program[id];
+    if (widest == nullptr || wider(program[id].dtype, widest->dtype)) widest = &program[id];
   }
   return widest == nullptr ? DType::float32 : widest->dtype;
+}
+
+void find_bodies(Program& program) {
+  for (Repeat& repeat : program.repeats) repeat.first_op = repeat.last_op = 0;
+  for (std::size_t i = 0; i < program.ops.size(); ++i) {
+    if (program.ops[i].repeat < 0) continue;
+    Repeat& repeat = program.repeats[static_cast<std::size_t>(program.ops[i].repeat)];
+    if (repeat.last_op == 0) repeat.first_op = static_cast<std::int32_t>(i);
+    repeat.last_op = static_cast<std::int32_t>(i) + 1;
+  }
 }
 
 void add_traffic(Cost& cost, const Program& program, const Op& op) {

@@ -183,6 +183,9 @@ struct OperationOf : Operation {};
 // What an op computes in: the widest type of its operands, indices aside.
 DType precision_of(const Program& program, const Op& op);
 
+// Finds the ops of each body again after ops were added or taken away, by the repeat that each op names.
+void find_bodies(Program& program);
+
 // Bytes of all inputs and outputs: the traffic of an op that touches each element once.
 void add_traffic(Cost& cost, const Program& program, const Op& op);
 
