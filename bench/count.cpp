@@ -1,9 +1,13 @@
-// How long it takes to count: the model read, its program written, the ledger added up.
+// How long it takes to count: the model read, its program written, the ledger added up; and to plan: lowered, and its
+// tensors given their places.
 #include <benchmark/benchmark.h>
 #include <reckon/reckon.h>
 
 #include "compile/compile.h"
 #include "count/ledger.h"
+#include "lowering/lower.h"
+#include "memory/plan.h"
+#include "model/modify.h"
 #include "network/forward.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
@@ -51,6 +55,26 @@ void read(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(read_ledger(program));
 }
 BENCHMARK(read)->Name("… adding up")->Unit(benchmark::kMicrosecond);
+
+Model with_layers(std::int64_t layers) {
+  Changes changes;
+  changes.layers = layers;
+  return modify(load_model(name), changes);
+}
+
+void plan(benchmark::State& state) {
+  const Model model = load_model(name);
+  for (auto _ : state)
+    benchmark::DoNotOptimize(plan_memory(lower(logical_program(model, workload_of(Phase::train)), cpu_target)));
+}
+BENCHMARK(plan)->Name("training step planned")->Unit(benchmark::kMicrosecond);
+
+void lower_and_plan(benchmark::State& state, std::int64_t layers) {
+  const Program program = logical_program(with_layers(layers), workload_of(Phase::train));
+  for (auto _ : state) benchmark::DoNotOptimize(plan_memory(lower(program, cpu_target)));
+}
+BENCHMARK_CAPTURE(lower_and_plan, as_is, 126)->Name("… of it: lowering and planning")->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(lower_and_plan, deep, 100'000)->Name("… the same with 100000 layers")->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 

@@ -22,7 +22,7 @@ Program training_program(const std::string& name, std::int64_t ranks, std::int64
   Workload workload = workload_of(Phase::train);
   workload.tokens = 8;
   const Model model = load_model((testing_models::tiny_folder() / name).string());
-  return sum_over_ranks(lower(expand(logical_program(model, workload)), cpu_target), ranks, bucket);
+  return expand(sum_over_ranks(lower(logical_program(model, workload), cpu_target), ranks, bucket));
 }
 
 class AllReduce : public testing::TestWithParam<std::string> {};

@@ -4,7 +4,8 @@
 
 #include "count/cache.h"
 #include "count/ledger.h"
-#include "lowering/cpu.h"
+#include "compile/compile.h"
+#include "lowering/lower.h"
 #include "lowering/narrow.h"
 #include "model/modify.h"
 #include "passes/expand.h"
@@ -84,7 +85,8 @@ TEST(TrainingState, HasAWideMasterOfEveryNarrowWeight) {
   Workload workload = workload_of(Phase::train);
   workload.tokens = 8;
   workload.precision.weights = DType::bfloat16;
-  const Program program = keep_narrow(lower_for_cpu(expand(program_of(load_model("gpt2"), workload))), DType::bfloat16);
+  const Program program =
+      keep_narrow(lower(expand(logical_program(load_model("gpt2"), workload)), cpu_target), DType::bfloat16);
   const Count n = 124439808;
   const TrainingState state = training_state(program);
   EXPECT_EQ(state.weights, (2 + 4) * n);

@@ -82,7 +82,7 @@ Computed computed(const Program& forward) {
     for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) to[i] = parameter_element(full_name(tensor), i);
   });
   std::map<TensorId, std::vector<float>> lasting;
-  Executor executor(compiled, weights, [&](const Program& p, TensorId id) {
+  Executor executor(expand(program, compiled.plan), compiled.plan, weights, [&](const Program& p, TensorId id) {
     std::vector<float>& memory = lasting[id];
     for (std::int64_t i = 0; i < p[id].shape.elements(); ++i) {
       const bool constant = p[id].kind == TensorKind::constant;

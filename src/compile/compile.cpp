@@ -5,7 +5,6 @@
 #include "lowering/narrow.h"
 #include "network/forward.h"
 #include "passes/all_reduce.h"
-#include "passes/expand.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
 #include "passes/recompute.h"
@@ -23,7 +22,7 @@ Program logical_program(const Model& model, const Workload& workload) {
 Compiled compile(const Program& logical, const Target& target) {
   const Workload& workload = logical.workload;
   Compiled compiled;
-  compiled.lowered = lower(expand(logical), target);
+  compiled.lowered = lower(logical, target);
   if (workload.phase == Phase::train) {
     const DType kept = workload.precision.weights;
     if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);

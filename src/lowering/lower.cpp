@@ -1,8 +1,6 @@
 // One walk over the ops. Each is kept, fused into another, or replaced by its lowered form.
 #include "lowering/lower.h"
 
-#include <reckon/error.h>
-
 #include "lowering/attention.h"
 #include "lowering/uses.h"
 #include "ops/activate.h"
@@ -22,6 +20,7 @@
 #include "ops/split.h"
 #include "ops/view.h"
 
+#include <algorithm>
 #include <map>
 #include <vector>
 
@@ -44,6 +43,7 @@ class Lowering {
       if (const auto found = placed_.find(i); found != placed_.end()) program_.ops.push_back(std::move(found->second));
       if (!done_[i]) lower(i);
     }
+    find_bodies(program_);
     return std::move(program_);
   }
 
@@ -51,11 +51,17 @@ class Lowering {
   static std::size_t index(TensorId id) { return static_cast<std::size_t>(id); }
   Tensor& tensor(TensorId id) { return program_.tensors[index(id)]; }
 
-  // The one op that reads `id`, if it is of this operation; else nullptr.
+  // The one op that reads `id`, if it is of this operation and in the same iteration; else nullptr.
   const Op* only_consumer(TensorId id, const Operation& operation) const {
-    if (id == no_tensor || id == program_.output || uses_.consumers(id).size() != 1) return nullptr;
+    if (id == no_tensor || id == program_.output || uses_.consumers(id).size() != 1 || leaves_a_body(id))
+      return nullptr;
     const Op& op = ops_[uses_.consumers(id)[0]];
-    return op.operation == &operation ? &op : nullptr;
+    return op.operation == &operation && op.repeat == given_[id].repeat ? &op : nullptr;
+  }
+  bool leaves_a_body(TensorId id) const {
+    return std::any_of(given_.repeats.begin(), given_.repeats.end(), [&](const Repeat& repeat) {
+      return std::any_of(repeat.carried.begin(), repeat.carried.end(), [&](const auto& c) { return c.second == id; });
+    });
   }
   std::size_t position(const Op& op) const { return static_cast<std::size_t>(&op - ops_.data()); }
   void fuse(const Op& op) { done_[position(op)] = true; }
@@ -144,7 +150,7 @@ class Lowering {
       }
     }
     program_.ops.emplace_back(grouped ? grouped_project_operation : project_operation, std::move(inputs), TensorIds{y},
-                              attributes, op.scope, op.stage);
+                              attributes, op.scope, op.stage, op.repeat);
   }
 
   // An activation of y alone, or of y gated by something that is there already.
@@ -158,7 +164,7 @@ class Lowering {
     TensorId residual = no_tensor;
     const TensorId y = add_in_place(op.outputs[0], i, residual);
     program_.ops.push_back(
-        {weight_gradient_operation, {op.inputs[0], op.inputs[1], residual}, {y}, {}, op.scope, op.stage});
+        {weight_gradient_operation, {op.inputs[0], op.inputs[1], residual}, {y}, {}, op.scope, op.stage, op.repeat});
   }
 
   // The gradient of a norm or of an embedding; what it is added to becomes its last input.
@@ -181,25 +187,27 @@ class Lowering {
                                 target_.query_block};
     Op op{attend_operation,   {scores.inputs[0], scores.inputs[1], mixed.inputs[1], soft.inputs[1]},
           {mixed.outputs[0]}, rule,
-          mixed.scope,        mixed.stage};
+          mixed.scope,        mixed.stage,
+          mixed.repeat};
     fuse(soft);
     fuse(mixed);
     if (found.backward) {
       const WrittenAttention::Backward& b = *found.backward;
       const Shape grid = given_[scores.outputs[0]].shape;
-      const Tensor kept{mixed.scope,
-                        {Piece::statistics, "log_sum_exp"},
-                        TensorKind::activation,
-                        DType::float32,
-                        {grid[0], grid[1], grid[2]}};
+      const Tensor kept{mixed.scope,    {Piece::statistics, "log_sum_exp"}, TensorKind::activation,
+                        DType::float32, {grid[0], grid[1], grid[2]},        mixed.repeat};
       const auto log_sum_exp = static_cast<TensorId>(program_.tensors.size());
       program_.tensors.push_back(kept);
       op.outputs.push_back(log_sum_exp);
       TensorIds inputs = op.inputs;
       inputs.insert(inputs.end(), {mixed.outputs[0], b.d_out, log_sum_exp});
-      placed_[b.ops.back()] = {
-          attend_backward_operation, std::move(inputs), {b.d_query, b.d_keys, b.d_values, b.d_sinks}, rule,
-          ops_[b.ops.back()].scope,  Stage::backward};
+      placed_[b.ops.back()] = {attend_backward_operation,
+                               std::move(inputs),
+                               {b.d_query, b.d_keys, b.d_values, b.d_sinks},
+                               rule,
+                               ops_[b.ops.back()].scope,
+                               Stage::backward,
+                               ops_[b.ops.back()].repeat};
       for (std::size_t part : b.ops) done_[part] = true;
     }
     program_.ops.push_back(std::move(op));
@@ -234,9 +242,6 @@ class Lowering {
 }  // namespace
 
 Program lower(const Program& program, const Target& target) {
-  for (const Op& op : program.ops) {
-    if (op.repeat >= 0) throw Error("[lowering] got a program with repeats, expected an expanded one");
-  }
   if (target.fusions == Target::Fusions{}) return program;
   return Lowering(program, target).run();
 }

@@ -7,7 +7,7 @@
 
 namespace reckon {
 
-// Lowers an expanded program.
+// Works on repeats: what is fused or written in place is so in every iteration.
 Program lower(const Program& program, const Target& target);
 
 }  // namespace reckon

@@ -1,5 +1,5 @@
 // A region is closed by anything that reads what one of its products wrote or writes what one of them reads, and by
-// anything that is no product.
+// anything that is no product; no region reaches into or out of an iteration of a body.
 #include "lowering/regions.h"
 
 #include "ops/project.h"
@@ -34,13 +34,15 @@ std::vector<std::int64_t> parallel_regions(const Program& program) {
   std::vector<std::int64_t> regions;
   TensorIds read, written;  // by the open region, all of whose ops are products; empty: none is open
   std::int64_t region = -1;
+  std::int32_t repeat = -1;
   const auto among = [&](const TensorIds& touched, TensorId id) {
     return id != no_tensor && std::find(touched.begin(), touched.end(), placement(program, id).root) != touched.end();
   };
   for (const Op& op : program.ops) {
     const bool product = is_product(op) && !follows_past(program, op.outputs[0]);
     const bool joins =
-        product && !written.empty() && !among(written, op.outputs[0]) && !among(read, op.outputs[0]) &&
+        product && !written.empty() && op.repeat == repeat && !among(written, op.outputs[0]) &&
+        !among(read, op.outputs[0]) &&
         std::none_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) { return among(written, id); });
     if (!joins) {
       ++region;
@@ -54,6 +56,7 @@ std::vector<std::int64_t> parallel_regions(const Program& program) {
       }
     }
     regions.push_back(region);
+    repeat = op.repeat;
   }
   return regions;
 }

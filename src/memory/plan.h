@@ -1,23 +1,45 @@
-// Where every tensor lies: one arena for what lives only while the program runs, laid out by liveness, and the sizes
-// of what outlives it (weights, cache, constants; in training, the gradients of parameters and the optimizer's state).
+// Where every tensor of a folded program lies: one arena for what lives only while it runs, laid out by liveness, and
+// the sizes of what outlives it (weights, cache, constants; in training, the gradients of parameters and the
+// optimizer's state).
 #pragma once
 
+#include "memory/lifetimes.h"
 #include "program/program.h"
 
 #include <vector>
 
 namespace reckon {
 
+// The place of a tensor in iteration k. Period 1: all iterations use one place; 2: they take turns, where one hands
+// its result to the next; as many as there are: each keeps its own for the backward pass.
+struct Slot {
+  std::int64_t offset = -1;  // bytes; -1: not in the arena (views, other kinds)
+  std::int64_t stride = 0, period = 1;
+  std::int64_t at(std::int64_t k) const { return offset + stride * (k % period); }
+};
+
 struct Plan {
-  std::vector<std::int64_t> offsets;  // of each tensor in the arena, in bytes; -1: not there (views, other kinds)
-  std::int64_t arena = 0;             // bytes
+  std::vector<Slot> slots;  // of each tensor
+  std::int64_t arena = 0;   // bytes
+  std::int64_t peak = 0;    // the most that is ever alive
   std::int64_t cache = 0, weights = 0, constants = 0;
   std::int64_t gradients = 0, optimizer = 0;  // of parameters: summed over micro-steps, so they outlive a run
   std::vector<std::int64_t> regions;          // of each op: ops of one region run at the same time
-  std::vector<std::int64_t> live;             // bytes in use while each op runs
+  std::vector<Live> live;                     // bytes in use while each op runs
 };
 
 Plan plan_memory(const Program& program);
+
+// A planned program with every iteration written out, to be bound to memory.
+struct Expanded {
+  Program program;
+  std::vector<std::int64_t> offsets;  // of each tensor in the arena, in bytes; -1: not there
+  std::vector<std::int64_t> regions;  // of each op
+};
+
+Expanded expand(const Program& program, const Plan& plan);
+
+std::int64_t parameter_bytes(const Program& program);
 
 // Whether `id`, a tensor with memory of its own, is the gradient of a parameter: what the optimizer reads.
 std::vector<bool> parameter_gradients(const Program& program);

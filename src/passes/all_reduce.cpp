@@ -35,20 +35,33 @@ std::vector<Finished> finished_gradients(const Program& program) {
   return gradients;
 }
 
+// Whether nothing but ops of one iteration, or of none, lies between two ops.
+bool same_iteration(const Program& program, std::size_t first, std::size_t last) {
+  return std::all_of(program.ops.begin() + static_cast<std::ptrdiff_t>(first),
+                     program.ops.begin() + static_cast<std::ptrdiff_t>(last) + 1,
+                     [&](const Op& op) { return op.repeat == program.ops[first].repeat; });
+}
+
 }  // namespace
 
 Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket) {
-  std::map<std::size_t, TensorIds> buckets;  // by the op behind which they are whole
+  struct Bucket {
+    TensorIds gradients;
+    std::int32_t repeat;
+  };
+  std::map<std::size_t, Bucket> buckets;  // by the op behind which they are whole
   TensorIds open;
   Count filled;
   const std::vector<Finished> gradients = finished_gradients(program);
-  for (const Finished& finished : gradients) {
-    open.push_back(finished.gradient);
-    filled += bytes(program[finished.gradient]);
-    const bool last = &finished == &gradients.back();
-    const bool next_is_there = !last && (&finished + 1)->writer == finished.writer;
-    if (!last && (filled < bucket || next_is_there)) continue;
-    buckets[finished.writer] = std::move(open);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const auto [gradient, writer] = gradients[i];
+    open.push_back(gradient);
+    filled += static_cast<std::int64_t>(bytes(program[gradient]));
+    if (i + 1 < gradients.size()) {
+      const std::size_t next = gradients[i + 1].writer;
+      if (next == writer || (filled < bucket && same_iteration(program, writer, next))) continue;
+    }
+    buckets[writer] = {std::move(open), program.ops[writer].repeat};
     open.clear();
     filled = 0;
   }
@@ -57,20 +70,33 @@ Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket)
   const Scope scope{{Block::optimizer}};
   std::vector<Op> ops = std::move(program.ops);
   program.ops.clear();
+  const auto await_all = [&] {
+    std::map<std::int32_t, std::int32_t> waits{{-1, -1}};  // of a backward body, the one that awaits its sums
+    for (const auto& [writer, b] : buckets) {
+      const auto [wait, is_new] = waits.emplace(b.repeat, static_cast<std::int32_t>(program.repeats.size()));
+      if (is_new) {
+        Repeat repeat = program.repeats[static_cast<std::size_t>(b.repeat)];
+        repeat.carried.clear();
+        program.repeats.push_back(std::move(repeat));
+      }
+      program.ops.emplace_back(all_reduce_wait_operation, b.gradients, b.gradients, attributes, scope, Stage::optimizer,
+                               wait->second);
+    }
+  };
   bool awaited = false;
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (ops[i].stage == Stage::optimizer && !awaited) {
-      for (const auto& [writer, ids] : buckets) {
-        program.ops.emplace_back(all_reduce_wait_operation, ids, ids, attributes, scope, Stage::optimizer);
-      }
+      await_all();
       awaited = true;
     }
     program.ops.push_back(std::move(ops[i]));
     if (const auto found = buckets.find(i); found != buckets.end()) {
-      program.ops.emplace_back(all_reduce_start_operation, found->second, TensorIds{}, attributes, scope,
-                               Stage::backward);
+      const Bucket& b = found->second;
+      program.ops.emplace_back(all_reduce_start_operation, b.gradients, TensorIds{}, attributes, scope, Stage::backward,
+                               b.repeat);
     }
   }
+  find_bodies(program);
   return program;
 }
 

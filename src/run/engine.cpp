@@ -58,8 +58,9 @@ Executor& Engine::prepare(Form form) {
   if (form.tokens == 1 && form.logits == Logits::all) form.logits = Logits::last;
   std::unique_ptr<Executor>& found = executors_[form];
   if (found == nullptr) {
-    found = std::make_unique<Executor>(compiled(form), weights_,
-                                       [this](const Program& program, TensorId id) { return resident(program, id); });
+    Compiled program = compiled(form);
+    found = std::make_unique<Executor>(expand(program.lowered, program.plan), std::move(program.plan), weights_,
+                                       [this](const Program& p, TensorId id) { return resident(p, id); });
   }
   return *found;
 }

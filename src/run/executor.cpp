@@ -32,9 +32,10 @@ std::int64_t row_stride(const View& view, int from) {
 
 }  // namespace
 
-Executor::Executor(Compiled compiled, const Weights& weights, const Resident& resident)
-    : program_(std::move(compiled.lowered)),
-      plan_(std::move(compiled.plan)),
+Executor::Executor(Expanded expanded, Plan plan, const Weights& weights, const Resident& resident)
+    : program_(std::move(expanded.program)),
+      offsets_(std::move(expanded.offsets)),
+      plan_(std::move(plan)),
       arena_(plan_.arena),
       base_(program_.tensors.size(), nullptr),
       sums_up_(parameter_gradients(program_)) {
@@ -58,9 +59,9 @@ Executor::Executor(Compiled compiled, const Weights& weights, const Resident& re
       }
       ++i;
     } else {
-      const std::int64_t region = plan_.regions[i];
+      const std::int64_t region = expanded.regions[i];
       step.ops = 0;
-      for (; i < program_.ops.size() && plan_.regions[i] == region; ++i, ++step.ops) {
+      for (; i < program_.ops.size() && expanded.regions[i] == region; ++i, ++step.ops) {
         const Op& op = program_.ops[i];
         std::vector<View> inputs;
         for (TensorId id : op.inputs) inputs.push_back(bind(id, weights, resident));
@@ -104,7 +105,7 @@ View Executor::bind(TensorId id, const Weights& weights, const Resident& residen
   const Tensor& owner = program_[root];
   std::byte*& base = base_[static_cast<std::size_t>(root)];
   if (base == nullptr) {
-    const std::int64_t at = plan_.offsets[static_cast<std::size_t>(root)];
+    const std::int64_t at = offsets_[static_cast<std::size_t>(root)];
     base = at >= 0 ? arena_.take(at, padded(static_cast<std::int64_t>(bytes(owner)))) : resident(program_, root);
   }
   view.data = base + row_bytes(tensor.dtype, offset);

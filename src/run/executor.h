@@ -20,7 +20,8 @@ using Resident = std::function<std::byte*(const Program&, TensorId)>;
 
 class Executor {
  public:
-  Executor(Compiled compiled, const Weights& weights, const Resident& resident);
+  // `expanded`: what expand() makes of a lowered program and its plan.
+  Executor(Expanded expanded, Plan plan, const Weights& weights, const Resident& resident);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -33,7 +34,7 @@ class Executor {
 
   // The memory of a tensor (an input to fill, the output to read).
   std::byte* data(TensorId id) const;
-  const Program& program() const { return program_; }
+  const Program& program() const { return program_; }  // every iteration written out
   const Plan& plan() const { return plan_; }
   const Arena& arena() const { return arena_; }
 
@@ -56,6 +57,7 @@ class Executor {
   void follow_past(Step& step, std::int64_t past) const;
 
   Program program_;
+  std::vector<std::int64_t> offsets_;  // of each tensor in the arena
   Plan plan_;
   Arena arena_;
   std::vector<std::byte*> base_;  // of each tensor

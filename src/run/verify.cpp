@@ -43,12 +43,7 @@ Count weight_bytes(const Model& model, const Weights& weights) {
   Workload one;
   one.tokens = 1;
   one.parameter_types = weights.types();
-  const Program program = logical_program(model, one);
-  Count sum;
-  for (const Tensor& tensor : program.tensors) {
-    if (tensor.kind == TensorKind::parameter) sum += bytes(tensor) * program.count(tensor.repeat);
-  }
-  return sum;
+  return parameter_bytes(logical_program(model, one));
 }
 
 Ledger lowered_at(const Executor& executor, std::int64_t past) {

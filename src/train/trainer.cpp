@@ -89,8 +89,9 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
   check_no_encoder(model_);
   Compiled step = compiled(model_, weights_, options_, ranks_);
   check_memory(step.plan, options_);
-  take_memory(step.lowered);
-  executor_ = std::make_unique<Executor>(std::move(step), weights_,
+  Expanded expanded = expand(step.lowered, step.plan);
+  take_memory(expanded.program);
+  executor_ = std::make_unique<Executor>(std::move(expanded), std::move(step.plan), weights_,
                                          [this](const Program& p, TensorId id) { return resident(p, id); });
   const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
   norm_ = reinterpret_cast<const float*>(executor_->data(norm));
