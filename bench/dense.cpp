@@ -122,20 +122,21 @@ struct Network {
   }
 };
 
-struct Machine {
+struct Workshop {
   Pool pool;
   Scratch scratch;
   Counters counters;
-  explicit Machine(int threads) : pool(threads), scratch(threads), counters(threads) {}
+  Machine machine{pool, scratch, counters};
+  explicit Workshop(int threads) : pool(threads), scratch(threads), counters(threads) {}
   void run(const Network& network) {
-    for (const auto& step : network.steps) run_products(pool, step, scratch, counters);
+    for (const auto& step : network.steps) run_products(machine, step);
   }
 };
 
 volatile float sink;
 
 void decode(const std::string& where, int threads, int rounds) {
-  Machine machine(threads);
+  Workshop machine(threads);
   const std::size_t total = 520u << 20;
   const std::byte* memory = weights(where, total);
   std::vector<std::pair<std::string, Network>> runs;
@@ -191,7 +192,7 @@ void prefill(int threads, int rounds) {
     Network network;
     std::vector<double> rates, ratios;
   };
-  Machine machine(threads);
+  Workshop machine(threads);
   const std::byte* memory = weights("huge", 64u << 20);
   std::vector<Run> runs;
   const std::pair<const char*, ManyRows> kernels[] = {

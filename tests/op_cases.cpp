@@ -122,7 +122,7 @@ TensorId appended(Builder& b, DType dtype) {
 TensorId attended(Builder& b, double softcap, bool alibi) {
   const TensorId y = b.activation("y", {2, 3, 4, 8});
   b.emit(attend_operation, {weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), no_tensor}, {y},
-         {.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0});
+         {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64});
   return y;
 }
 TensorId attended_back(Builder& b, double softcap, bool alibi) {
@@ -342,18 +342,18 @@ const std::vector<OpCase>& op_cases() {
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
 
       // One block of 3 queries sees all 5 keys: 2·4·3·5 = 120 pairs. Keys and values: 2·2·5·(8 + 8) elements.
-      {"attend", "scaled", ahead, 0, [](B& b) { return attended(b, 0.0, false); }, {{2, 3, 4, 8}}, 3840, 720, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
-      {"attend", "scaled and capped", ahead, 0, [](B& b) { return attended(b, 50.0, false); }, {{2, 3, 4, 8}}, 3840, 1080, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
-      {"attend", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended(b, 0.0, true); }, {{2, 3, 4, 8}}, 3840, 960, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}}, after_two()},
+      {"attend", "scaled", ahead, 0, [](B& b) { return attended(b, 0.0, false); }, {{2, 3, 4, 8}}, 3840, 672, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
+      {"attend", "scaled and capped", ahead, 0, [](B& b) { return attended(b, 50.0, false); }, {{2, 3, 4, 8}}, 3840, 864, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
+      {"attend", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended(b, 0.0, true); }, {{2, 3, 4, 8}}, 3840, 864, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
       {"project", "plain", ahead, 0, [](B& b) { return projected(b, false, false, false); }, {{2, 3, 5}}, 240, 0, 176, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"project", "with bias and residual", ahead, 0, [](B& b) { return projected(b, true, false, true); }, {{2, 3, 5}}, 240, 60, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"project", "with bias and silu gate", ahead, 0, [](B& b) { return projected(b, true, true, false); }, {{2, 3, 5}}, 240, 180, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"weight_gradient", "plain", ahead, 0, [](B& b) { return weight_differentiated(b, false); }, {{5, 4}}, 240, 0, 216, 80, {{"n", 30}, {"m", 4}}},
       {"weight_gradient", "added to another", ahead, 0, [](B& b) { return weight_differentiated(b, true); }, {{5, 4}}, 240, 20, 296, 80, {{"n", 30}, {"m", 4}, {"w", 20}}},
       // The same 120 pairs; o has 192 elements.
-      {"attend_backward", "scaled", ahead, 0, [](B& b) { return attended_back(b, 0.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1104, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two()},
-      {"attend_backward", "scaled and capped", ahead, 0, [](B& b) { return attended_back(b, 50.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1944, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two()},
-      {"attend_backward", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended_back(b, 0.0, true); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1344, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two()},
+      {"attend_backward", "scaled", ahead, 0, [](B& b) { return attended_back(b, 0.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 936, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
+      {"attend_backward", "scaled and capped", ahead, 0, [](B& b) { return attended_back(b, 50.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1512, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
+      {"attend_backward", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended_back(b, 0.0, true); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1128, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
       {"grouped_project", "with silu gate", ahead, 0, experts_projected, {{2, 3, 2, 5}}, 480, 300, 1108, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 628},
       {"view", "", back, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{2, 3, 4}}, 0, 0, 0, 0, {}},
   };

@@ -355,8 +355,9 @@ std::map<std::string, int> kinds_of_ops(const Program& program) {
     std::string kind(op.operation->name);
     for (const TensorIds* ids : {&op.inputs, &op.outputs}) {
       for (TensorId id : *ids) {
-        kind += id == no_tensor ? " -"
-                                : " " + to_string(program[id].shape) + " " + std::string(dtype_name(program[id].dtype));
+        kind += id == no_tensor
+                    ? " -"
+                    : " " + to_string(program[id].shape) + " " + std::string(encoding_of(program[id].dtype).name);
       }
     }
     ++kinds[kind];

@@ -119,6 +119,12 @@ TEST_F(RunProgram, VerifyHoldsAndSaysSoInJson) {
     }
   }
   EXPECT_TRUE(json({"verify", tiny + "mixtral", "--batch", "2"})["holds"].get<bool>());
+  const Json step = json({"verify", "mini-gpt", "--random", "1", "--train", "--batch", "2", "--tokens", "8"});
+  EXPECT_TRUE(step["holds"].get<bool>());
+  EXPECT_EQ(step["checks"][2]["name"], "gradients");
+  EXPECT_EQ(step["checks"][2]["measured"], 525'568);
+  EXPECT_EQ(step["checks"][2]["by"], "touched");
+  EXPECT_EQ(step["train"]["tokens"], 8);
   const std::string table = run({"verify", "mini-gpt", "--random", "1", "--format", "csv"}).out;
   EXPECT_NE(table.find(",weight bytes,525568,525568,525568,0,"), std::string::npos) << table;
 }

@@ -21,13 +21,6 @@
 namespace reckon::cli {
 namespace {
 
-DType dtype_of(const std::string& word) {
-  if (word == "float32") return DType::float32;
-  if (word == "bfloat16") return DType::bfloat16;
-  if (word == "float16") return DType::float16;
-  throw UsageError(fmt::format("--dtype is {}; expected one of: float32 bfloat16 float16", quote(word)));
-}
-
 template <class Integer>
 Integer whole(std::string_view text, const std::string& what) {
   Integer value{};
@@ -59,6 +52,13 @@ void refuse_pickles(const std::filesystem::path& folder) {
 }
 
 }  // namespace
+
+DType parse_dtype(const std::string& word) {
+  if (word == "float32") return DType::float32;
+  if (word == "bfloat16") return DType::bfloat16;
+  if (word == "float16") return DType::float16;
+  throw UsageError(fmt::format("--dtype is {}; expected one of: float32 bfloat16 float16", quote(word)));
+}
 
 void add_run(CLI::App& command, RunOptions& options) {
   add_model(command, options.model);
@@ -107,7 +107,7 @@ Loaded load(const RunOptions& options) {
   const Model described = read_model(options.model);
   Model model = modify(described, read_options(options.changes).changes);
   if (!options.random.empty()) {
-    const DType dtype = options.dtype.empty() ? DType::float32 : dtype_of(options.dtype);
+    const DType dtype = options.dtype.empty() ? DType::float32 : parse_dtype(options.dtype);
     check_memory(model, dtype);
     return {model, Weights::random(model, whole<std::uint64_t>(options.random, "--random"), dtype)};
   }

@@ -35,6 +35,7 @@ void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random,
 CLI::Option& add_threads(CLI::App& command, int& threads);   // --threads; left out, it stays 0
 void add_context(CLI::App& command, std::int64_t& context);  // --context; left out, it stays 0
 Loaded load(const RunOptions& options);
+DType parse_dtype(const std::string& word);  // of --dtype: float32, bfloat16 or float16
 
 // A whole number from `least` to `most`, in digits, or UsageError says what was expected.
 void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most);

@@ -10,6 +10,7 @@
 #include "cli/run_options.h"
 #include "report/run.h"
 #include "run/verify.h"
+#include "train/verify.h"
 
 namespace reckon::cli {
 namespace {
@@ -17,8 +18,20 @@ namespace {
 struct VerifyCommand {
   RunOptions run;
   std::string tokens, batch;
+  bool train = false;
   Output output;
 };
+
+Verification verify_training(const VerifyCommand& asked, const Model& model, const Weights& weights,
+                             const VerifyOptions& from) {
+  VerifyStepOptions options;
+  options.batch = from.batch;
+  options.tokens = from.tokens;
+  options.threads = from.threads;
+  options.cancel = from.cancel;
+  if (!asked.run.dtype.empty()) options.precision = parse_dtype(asked.run.dtype);
+  return verify_step(model, Weights::trainable(model, weights, options.precision), options);
+}
 
 void run(const VerifyCommand& asked) {
   VerifyOptions options;
@@ -31,8 +44,10 @@ void run(const VerifyCommand& asked) {
   if (options.tokens > 0) check_length(model, options.tokens, model.context);
   options.cancel = &interrupt_flag();
   const InterruptHandler handler;
-  const Verification verification = verify(model, std::move(loaded.weights), options);
+  const Verification verification = asked.train ? verify_training(asked, model, loaded.weights, options)
+                                                : verify(model, std::move(loaded.weights), options);
   write_report(verify_document(model, verification), asked.output);
+  if (!verification.findings.empty()) throw Error(verification.findings.front());
   if (!verification.holds()) throw Error("a measured figure differs from its prediction");
 }
 
@@ -40,15 +55,18 @@ void run(const VerifyCommand& asked) {
 
 void add_verify(CLI::App& program) {
   const auto asked = std::make_shared<VerifyCommand>();
-  CLI::App& command = add_command(program, "verify",
-                                  "run a prefill and some decoding, and hold what was measured against the prediction",
-                                  "  reckon verify gpt2 --random 1\n"
-                                  "  reckon verify ./model --tokens 256 --batch 2\n"
-                                  "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
-                                  "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");
+  CLI::App& command = add_command(
+      program, "verify",
+      "run a prefill and some decoding, or a training step, and hold what was measured against the prediction",
+      "  reckon verify gpt2 --random 1\n"
+      "  reckon verify ./model --tokens 256 --batch 2\n"
+      "  reckon verify mini-gpt --random 1 --train\n"
+      "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
+      "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");
   add_run(command, asked->run);
   command.add_option("--tokens", asked->tokens, "tokens of the prompt (half the context, at most 512)")->type_name("N");
   command.add_option("--batch", asked->batch, "sequences side by side (1)")->type_name("B");
+  command.add_flag("--train", asked->train, "a training step, of --tokens (the context, at most 512) and --batch");
   add_modifiers(command, asked->run.changes);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

@@ -15,7 +15,19 @@ std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, std::int64_t
   return pairs;
 }
 
+std::int64_t softened_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window, std::int64_t query_block) {
+  const std::int64_t last = tokens % query_block;  // queries of the last block
+  if (last == 0 || last > few_queries) return attended_pairs(tokens, past, window, query_block);
+  return attended_pairs(tokens - last, past, window, query_block) +
+         static_cast<std::int64_t>(visible_pairs(last, past + tokens, window));
+}
+
 namespace {
+
+// What is done to a score before its softmax. The soft cap's own factor takes the scale in.
+std::int64_t score_operations(const AttentionRule& rule) {
+  return (rule.softcap != 0.0 ? 3 : rule.scale != 1.0 ? 1 : 0) + (rule.alibi != 0.0 ? 2 : 0);
+}
 
 // Inputs: query (B × T × H × m), keys (B × S × K × m), values (B × S × K × n), sinks (H) or no_tensor.
 Cost cost(const Program& program, const Op& op) {
@@ -26,26 +38,32 @@ Cost cost(const Program& program, const Op& op) {
   // Without causality (an encoder's keys) every query sees every key.
   const std::int64_t all_keys = program[op.inputs[1]].shape[1].size;
   const auto& [rule, query_block] = op.attributes<AttendAttributes>();
-  const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, rule.mask.window, query_block) : tokens * all_keys,
-                  Symbol::window_pairs);
+  const std::int64_t all = tokens * all_keys, window = rule.mask.window;
+  const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, window, query_block) : all, Symbol::window_pairs);
+  const Dim softened(rule.mask.causal ? softened_pairs(tokens, past, window, query_block) : all, Symbol::window_pairs);
   const Dim batch = query[0], heads = query[2];
   cost.matmul = Formula(2, {batch, heads, pairs, query[3]});
   cost.matmul += Formula(2, {batch, heads, pairs, out[3]});
-  const std::int64_t per_pair =
-      5 + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 3 : 0) + (rule.alibi != 0.0 ? 2 : 0);
-  cost.elementwise = Formula(per_pair, {batch, heads, pairs});
+  // A pair: maximum, difference, exponential, sum. The quotient is taken of what was mixed.
+  const std::int64_t per_pair = 4 + score_operations(rule);
+  cost.elementwise = Formula(per_pair, {batch, heads, softened});
+  cost.elementwise += Formula(out.product());
+  if (op.outputs.size() > 1) cost.elementwise += Formula(program[op.outputs[1]].shape.product(2));  // log, + maximum
   const std::int64_t seen = rule.mask.window > 0 ? std::min(past, rule.mask.window - 1) : past;
   const std::int64_t keys = rule.mask.causal ? tokens + seen : all_keys;
   const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
   const Count cached = Term(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).value();
   cost.read = bytes(program[op.inputs[0]]) + whole_blocks(program[op.inputs[1]].dtype, cached);
+  if (op.inputs[3] != no_tensor) cost.read += 4 * heads.size;  // sinks, float32 in memory as all vectors
   cost.written = bytes(program[op.outputs[0]]);
   if (op.outputs.size() > 1) cost.written += bytes(program[op.outputs[1]]);
   return cost;
 }
 
-// Five products over the same pairs: q·k again, do·v, and those that make dq, dk and dv. Element-wise, per pair: the
-// weight again (scale, difference, exponential) and its gradient p·(dp − Σ do·o), times the scale.
+// Five products over the same pairs: q·k again, do·v, and those that make dq, dk and dv. Element-wise, per pair that is
+// visible: the weight again (score, difference, exponential) and its gradient p·(dp − Σ do·o), times the scale and that
+// of the cap, 1 − (s/c)². A row of o takes its Σ do·o; for a sink it takes it again, with a share e^(sink − lse) of it
+// subtracted.
 Cost backward_cost(const Program& program, const Op& op) {
   using namespace attend_backward_input;
   Cost cost;
@@ -56,10 +74,14 @@ Cost backward_cost(const Program& program, const Op& op) {
                   Symbol::window_pairs);
   cost.matmul = Formula(6, {q[0], q[2], pairs, q[3]});
   cost.matmul += Formula(4, {q[0], q[2], pairs, o[3]});
+  const Count seen = visible_pairs(q[1].size, program.workload.past + q[1].size, rule.mask.window);
+  const Dim visible(static_cast<std::int64_t>(seen), Symbol::window_pairs);
   const std::int64_t per_pair =
-      4 + (rule.scale != 1.0 ? 2 : 0) + (rule.softcap != 0.0 ? 7 : 0) + (rule.alibi != 0.0 ? 2 : 0);
-  cost.elementwise = Formula(per_pair, {q[0], q[2], pairs});
-  cost.elementwise += Formula(o.product(2));
+      4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 4 : 0);
+  cost.elementwise = Formula(per_pair, {q[0], q[2], visible});
+  const bool sink = op.outputs[attend_backward_output::d_sinks] != no_tensor;
+  cost.elementwise += Formula(o.product(sink ? 4 : 2));
+  cost.elementwise += Formula(o.leading().product(sink ? 2 : -1));
   add_traffic(cost, program, op);
   return cost;
 }

@@ -25,26 +25,39 @@ void add_epilogue(Cost& cost, const Op& op, const Shape& y) {
   if (operations > 0) cost.elementwise = y.product(operations);
 }
 
+// Of a tensor at the past of this run. A bias is float32 in memory, whatever its file has.
+Count runtime_bytes(const Program& program, const Op& op, std::size_t input) {
+  const TensorId id = op.inputs[input];
+  if (id == no_tensor) return 0;
+  Tensor tensor = program[id];
+  tensor.shape = runtime_shape(program, id);
+  if (input == project_input::bias) tensor.dtype = DType::float32;
+  return bytes(tensor);
+}
+
 Cost project_cost(const Program& program, const Op& op) {
   Cost cost;
   const Shape x = runtime_shape(program, op.inputs[project_input::x]);
-  const Shape y = runtime_shape(program, op.outputs[0]);
-  cost.matmul = Formula(x.product(2).times(y[-1]));
-  add_epilogue(cost, op, y);
-  add_traffic(cost, program, op);
+  Tensor y = program[op.outputs[0]];
+  y.shape = runtime_shape(program, op.outputs[0]);
+  cost.matmul = Formula(x.product(2).times(y.shape[-1]));
+  add_epilogue(cost, op, y.shape);
+  for (std::size_t input = 0; input < project_input::count; ++input) cost.read += runtime_bytes(program, op, input);
+  cost.weights = runtime_bytes(program, op, project_input::weight) + runtime_bytes(program, op, project_input::bias);
+  cost.written = bytes(y);
   return cost;
 }
 
+// Of the weights and biases, as many experts are read as rows chose.
 Cost grouped_project_cost(const Program& program, const Op& op) {
   Cost cost = project_cost(program, op);
-  const Tensor& weight = program[op.inputs[project_input::weight]];
   const Shape& rows = program[op.inputs[project_input::x]].shape;
-  const std::int64_t experts = weight.shape[0].size;
+  const std::int64_t experts = program[op.inputs[project_input::weight]].shape[0].size;
   const Count most = std::min<Count>(experts, rows.leading().product().value());
-  const Count all = bytes(weight), each = all / experts;
-  cost.read_least = cost.read - all + each * rows[-2].size;
-  cost.weights += each * rows[-2].size - all;
-  cost.read += each * most - all;
+  const Count all = cost.weights;
+  cost.read_least = cost.read - all + all / experts * rows[-2].size;
+  cost.weights = all / experts * rows[-2].size;
+  cost.read += all / experts * most - all;
   return cost;
 }
 

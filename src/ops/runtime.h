@@ -4,6 +4,7 @@
 #include "program/program.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace reckon {
 
@@ -11,6 +12,15 @@ namespace reckon {
 inline Dim at_past(const Program& program, Dim dim) {
   if (dim.symbol != Symbol::keys) return dim;
   return {std::min(dim.size, program.workload.past + program.workload.tokens), Symbol::keys};
+}
+
+// An op's cost in a run with so many tokens in the cache.
+inline Cost cost_at(const Program& program, const Op& op, std::int64_t past) {
+  auto& now = const_cast<std::int64_t&>(program.workload.past);  // and back again: a copy of the program is large
+  const std::int64_t planned = std::exchange(now, past);
+  Cost cost = op.operation->cost(program, op);
+  now = planned;
+  return cost;
 }
 
 }  // namespace reckon

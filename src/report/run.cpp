@@ -18,6 +18,22 @@ Cell figure(Count value, const std::string& unit) {
   return {unit == "B" ? fmt::format("{} B", grouped(value)) : grouped(value), to_string(value)};
 }
 
+std::string_view name_of(MeasuredBy by) {
+  switch (by) {
+    case MeasuredBy::files:
+      return "files";
+    case MeasuredBy::tiles:
+      return "tiles";
+    case MeasuredBy::loops:
+      return "loops";
+    case MeasuredBy::touched:
+      return "touched";
+    case MeasuredBy::taken:
+      return "taken";
+  }
+  return "";
+}
+
 double seconds(Profile::Time begin, Profile::Time end) { return std::chrono::duration<double>(end - begin).count(); }
 
 }  // namespace
@@ -51,26 +67,39 @@ Document verify_document(const Model& model, const Verification& v) {
   Document document;
   document.parts.push_back(Heading{fmt::format("{}: predicted and measured", model.name)});
   Table table;
-  table.columns = {
-      {"quantity", false}, {"headline", true}, {"lowered", true}, {"measured", true}, {"difference", true}};
+  table.columns = {{"quantity", false}, {"headline", true},   {"lowered", true},
+                   {"measured", true},  {"difference", true}, {"by", false}};
   nlohmann::ordered_json checks = nlohmann::ordered_json::array();
   for (const Check& check : v.checks) {
     const Count off = check.measured - check.lowered;
     table.rows.push_back(
         {check.name, check.headline ? figure(*check.headline, check.unit) : Cell(), figure(check.lowered, check.unit),
          figure(check.measured, check.unit),
-         Cell(off == 0 ? "equal" : fmt::format("{}{}", off > 0 ? "+" : "−", grouped(off > 0 ? off : -off)),
-              to_string(off))});
+         Cell(off == 0        ? "equal"
+              : check.equal() ? "within"
+                              : fmt::format("{}{}", off > 0 ? "+" : "−", grouped(off > 0 ? off : -off)),
+              to_string(off)),
+         std::string(name_of(check.by))});
     nlohmann::ordered_json entry{{"name", check.name},       {"unit", check.unit},         {"headline", nullptr},
-                                 {"lowered", check.lowered}, {"measured", check.measured}, {"equal", check.equal()}};
+                                 {"lowered", check.lowered}, {"measured", check.measured}, {"equal", check.equal()},
+                                 {"by", name_of(check.by)}};
     if (check.headline) entry["headline"] = *check.headline;
+    if (check.least && *check.least != check.lowered) entry["lowered_least"] = *check.least;
     checks.push_back(entry);
+  }
+  nlohmann::ordered_json unmeasured = nlohmann::ordered_json::array();
+  for (const auto& [name, value] : v.unmeasured) {
+    table.rows.push_back({name, "", figure(value, "B"), "", "", "not measured"});
+    unmeasured.push_back({{"name", name}, {"unit", "B"}, {"lowered", value}});
   }
   document.parts.push_back(table);
   document.parts.push_back(
       Paragraph{"Headline: what the mathematics asks for. Lowered: what this machine's program says it will do. "
-                "Measured: what the "
-                "kernels, the arena and the weights report themselves. Lowered and measured must be equal."});
+                "Measured: by files, the weights that were read; by tiles, what each tile of a product multiplied and "
+                "was handed; by "
+                "loops, what each vector loop went over; touched, memory that no longer holds the pattern it was "
+                "filled with; taken, memory that was handed out. Lowered and measured must be equal."});
+  for (const std::string& finding : v.findings) document.parts.push_back(Paragraph{"Wrong: " + finding + "."});
 
   nlohmann::ordered_json differences = nlohmann::ordered_json::array();
   if (!v.differences.empty()) {
@@ -91,26 +120,21 @@ Document verify_document(const Model& model, const Verification& v) {
   Table pace;
   pace.title = "Time";
   pace.columns = {{"phase", false}, {"tokens per sequence", true}, {"seconds", true}, {"tokens/s per sequence", true}};
-  const auto line = [&](const char* phase, std::int64_t tokens, double taken) {
-    pace.rows.push_back({phase, grouped(tokens), fmt::format("{:.4f}", taken),
-                         taken > 0 ? grouped(static_cast<double>(tokens) / taken) : ""});
-  };
-  line("prefill", v.prefill_tokens, v.prefill_seconds);
-  line("decode", v.decode_tokens, v.decode_seconds);
+  for (const PhaseTime& p : v.times) {
+    pace.rows.push_back({p.phase, grouped(p.tokens), fmt::format("{:.4f}", p.seconds),
+                         p.seconds > 0 ? grouped(static_cast<double>(p.tokens) / p.seconds) : ""});
+  }
   document.parts.push_back(pace);
   document.parts.push_back(
       Paragraph{fmt::format("Apart from these: the kernels reserve {} of scratch, of which they touch what they need; "
                             "the process held {} at most.",
                             binary_bytes(v.scratch_bytes), binary_bytes(v.peak_rss))});
-  document.json = {{"schema", "reckon.verify/1"},
-                   {"model", model.name},
-                   {"holds", v.holds()},
-                   {"checks", checks},
-                   {"differences", differences},
-                   {"prefill", {{"tokens", v.prefill_tokens}, {"seconds", v.prefill_seconds}}},
-                   {"decode", {{"tokens", v.decode_tokens}, {"seconds", v.decode_seconds}}},
-                   {"scratch_bytes", v.scratch_bytes},
-                   {"peak_rss", v.peak_rss}};
+  document.json = {
+      {"schema", "reckon.verify/1"}, {"model", model.name},    {"holds", v.holds()},        {"checks", checks},
+      {"unmeasured", unmeasured},    {"findings", v.findings}, {"differences", differences}};
+  for (const PhaseTime& p : v.times) document.json[p.phase] = {{"tokens", p.tokens}, {"seconds", p.seconds}};
+  document.json["scratch_bytes"] = v.scratch_bytes;
+  document.json["peak_rss"] = v.peak_rss;
   return document;
 }
 

@@ -37,6 +37,7 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
       scratch_(options_.threads),
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
+  if (options_.inspection != nullptr) options_.inspection->prepare(machine_);
   pool_.cancel_on(options_.cancel);
   check_no_encoder(model_);
 }
@@ -59,8 +60,9 @@ Executor& Engine::prepare(Form form) {
   std::unique_ptr<Executor>& found = executors_[form];
   if (found == nullptr) {
     Compiled program = compiled(form);
-    found = std::make_unique<Executor>(expand(program.lowered, program.plan), std::move(program.plan), weights_,
-                                       [this](const Program& p, TensorId id) { return resident(p, id); });
+    found = std::make_unique<Executor>(
+        expand(program.lowered, program.plan), std::move(program.plan), weights_,
+        [this](const Program& p, TensorId id) { return resident(p, id); }, options_.inspection);
   }
   return *found;
 }
@@ -75,7 +77,7 @@ std::byte* Engine::resident(const Program& program, TensorId id) {
     // Of all sequences, even when this program runs one.
     const auto size = static_cast<std::int64_t>(bytes(tensor) / tensor.shape[0].size * options_.batch);
     cache_sizes_[key_of(tensor)] = {tensor.shape[1].size, tensor.shape[2].size};
-    memory = std::make_unique<Arena>(size);
+    memory = std::make_unique<Arena>(size, options_.inspection != nullptr);
     return memory->take(0, size);
   }
   if (rope_index >= 0) {
@@ -93,7 +95,8 @@ std::byte* Engine::resident(const Program& program, TensorId id) {
 std::int64_t Engine::cache_bytes() const {
   std::int64_t sum = 0;
   for (const auto& [key, memory] : residents_) {
-    if (cache_sizes_.contains(key)) sum += memory->high_water();
+    if (!cache_sizes_.contains(key)) continue;
+    sum += options_.inspection != nullptr ? memory->touched() : memory->high_water();
   }
   return sum;
 }

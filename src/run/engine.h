@@ -29,6 +29,7 @@ struct EngineOptions {
   std::int64_t chunk = 512;   // a longer input runs in pieces of this many tokens
   // Set by another thread or a signal handler: run() throws Cancelled within milliseconds. nullptr: nobody cancels.
   const std::atomic<bool>* cancel = nullptr;
+  Inspection* inspection = nullptr;  // looks on; nullptr: nobody does
 };
 
 class Engine {

@@ -30,13 +30,21 @@ std::int64_t row_stride(const View& view, int from) {
   return distance == 0 ? view.width() : distance;
 }
 
+Plan inspected(const Program& program, std::vector<std::int64_t>& offsets, Plan plan, const Inspection* inspection) {
+  const Sabotage* sabotage = inspection != nullptr ? inspection->sabotage() : nullptr;
+  if (sabotage != nullptr && sabotage->plan) sabotage->plan(program, offsets, plan);
+  return plan;
+}
+
 }  // namespace
 
-Executor::Executor(Expanded expanded, Plan plan, const Weights& weights, const Resident& resident)
+Executor::Executor(Expanded expanded, Plan plan, const Weights& weights, const Resident& resident,
+                   Inspection* inspection)
     : program_(std::move(expanded.program)),
+      inspection_(inspection),
       offsets_(std::move(expanded.offsets)),
-      plan_(std::move(plan)),
-      arena_(plan_.arena),
+      plan_(inspected(program_, offsets_, std::move(plan), inspection)),
+      arena_(plan_.arena, inspection != nullptr),
       base_(program_.tensors.size(), nullptr),
       sums_up_(parameter_gradients(program_)) {
   std::int64_t experts = 1;
@@ -137,6 +145,7 @@ void Executor::add_products(Step& step, const Op& op, const std::vector<View>& i
     step.products.push_back(product);
     product.x += x.stride[0];
     product.y += output.stride[0];
+    product.same_weight = true;
   }
 }
 
@@ -175,6 +184,7 @@ void Executor::follow_past(Step& step, std::int64_t past) const {
 }
 
 void Executor::run(Machine& machine, std::int64_t past, Profile* profile, const TrainingStep* training, Stages stages) {
+  if (inspection_ != nullptr) inspection_->begin_run();
   for (Step& step : steps_) {
     if (stages.size() > 0 && std::find(stages.begin(), stages.end(), step.op->stage) == stages.end()) continue;
     for (std::size_t i : step.sums_up) {
@@ -184,11 +194,16 @@ void Executor::run(Machine& machine, std::int64_t past, Profile* profile, const 
     }
     if (step.follows_past) follow_past(step, past);
     const Profile::Time begin = profile != nullptr ? Profile::now() : Profile::Time{};
+    const auto first = static_cast<std::size_t>(step.op - program_.ops.data());
+    const std::size_t last = first + static_cast<std::size_t>(step.ops);
+    if (inspection_ != nullptr) inspection_->before(*this, first, last, machine.counters.total());
     if (step.kernel != nullptr) {
+      const CountedTask here(machine.counters, 0);
       step.kernel({*step.op, step.inputs, step.outputs, machine, past, products_, training});
     } else {
-      run_products(machine.pool, step.products, machine.scratch, machine.counters);
+      run_products(machine, step.products);
     }
+    if (inspection_ != nullptr) inspection_->after(*this, first, last, past, machine.counters.total());
     if (profile != nullptr) profile->add(program_, *step.op, step.ops, past, begin);
   }
 }

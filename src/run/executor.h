@@ -5,6 +5,7 @@
 #include "compile/compile.h"
 #include "program/program.h"
 #include "run/arena.h"
+#include "run/inspection.h"
 #include "run/profile.h"
 #include "run/weights.h"
 
@@ -20,8 +21,10 @@ using Resident = std::function<std::byte*(const Program&, TensorId)>;
 
 class Executor {
  public:
-  // `expanded`: what expand() makes of a lowered program and its plan.
-  Executor(Expanded expanded, Plan plan, const Weights& weights, const Resident& resident);
+  // `expanded`: what expand() makes of a lowered program and its plan. `inspection` looks on at every run; what
+  // `resident` gives must then be fenced.
+  Executor(Expanded expanded, Plan plan, const Weights& weights, const Resident& resident,
+           Inspection* inspection = nullptr);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
@@ -36,6 +39,7 @@ class Executor {
   std::byte* data(TensorId id) const;
   const Program& program() const { return program_; }  // every iteration written out
   const Plan& plan() const { return plan_; }
+  bool in_arena(TensorId root) const { return offsets_[static_cast<std::size_t>(root)] >= 0; }
   const Arena& arena() const { return arena_; }
 
  private:
@@ -57,6 +61,7 @@ class Executor {
   void follow_past(Step& step, std::int64_t past) const;
 
   Program program_;
+  Inspection* inspection_;
   std::vector<std::int64_t> offsets_;  // of each tensor in the arena
   Plan plan_;
   Arena arena_;

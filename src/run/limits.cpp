@@ -65,9 +65,7 @@ Limit::Measure product_limit(Machine& machine) {
   return [&machine, x = std::vector<float>(m * k, 0.5f), w = std::vector<float>(n * k, 0.25f),
           y = std::vector<float>(m * n)]() mutable {
     const Product product{x.data(), m, k, {w.data(), DType::float32, n, k, k, 1, 0, 0}, y.data(), n, {}};
-    return 2.0 * m * n * k / seconds([&] {
-             run_products(machine.pool, {&product, 1}, machine.scratch, machine.counters);
-           });
+    return 2.0 * m * n * k / seconds([&] { run_products(machine, {&product, 1}); });
   };
 }
 

@@ -1,4 +1,4 @@
-// Each prediction is read from a program; each measurement comes from the counter, the arena or the weights that
+// Each prediction is read from a program; each measurement comes from the counters, the memory or the weights that
 // really were used.
 #include "run/verify.h"
 
@@ -19,14 +19,6 @@ namespace {
 
 double seconds_since(std::chrono::steady_clock::time_point begin) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-std::int64_t peak_resident_bytes() {
-#if __has_include(<sys/resource.h>)
-  rusage usage{};
-  if (getrusage(RUSAGE_SELF, &usage) == 0) return std::int64_t{usage.ru_maxrss} * 1024;
-#endif
-  return 0;
 }
 
 // The workload of a run of `tokens` after `past`, as the engine asks for it: the last logits only.
@@ -77,8 +69,8 @@ void add(Components& sums, const Components& more) {
   }
 }
 
-void add_differences(Verification& result, const std::string& phase, const Components& headline,
-                     const Components& lowered) {
+void add_component_differences(Verification& result, const std::string& phase, const Components& headline,
+                               const Components& lowered) {
   for (const auto& [name, component] : headline) {
     const auto found = lowered.find(name);
     const Count other = found == lowered.end() ? 0 : found->second.flops;
@@ -92,73 +84,140 @@ void add_differences(Verification& result, const std::string& phase, const Compo
 }  // namespace
 
 bool Verification::holds() const {
-  return std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.equal(); });
+  return findings.empty() &&
+         std::all_of(checks.begin(), checks.end(), [](const Check& check) { return check.equal(); });
+}
+
+std::int64_t peak_resident_bytes() {
+#if __has_include(<sys/resource.h>)
+  rusage usage{};
+  if (getrusage(RUSAGE_SELF, &usage) == 0) return std::int64_t{usage.ru_maxrss} * 1024;
+#endif
+  return 0;
+}
+
+std::vector<std::int32_t> verify_ids(const Model& model, std::int64_t count, std::uint64_t seed) {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    ids[i] = static_cast<std::int32_t>((i * 7919 + seed * 104729) % static_cast<std::uint64_t>(model.vocab_size));
+  }
+  return ids;
+}
+
+Work work_of(const Ledger& ledger, Stage stage) {
+  Work work;
+  work.totals = stage == Stage::forward    ? ledger.forward
+                : stage == Stage::backward ? ledger.backward
+                                           : ledger.optimizer;
+  for (const WorkEntry& entry : ledger.work) {
+    if (entry.stage != stage) continue;
+    const bool tiles = counts_bytes(*entry.operation);
+    const Count count = entry.place.count;
+    (tiles ? work.tile_bytes : work.other_bytes) += count * (entry.read_each + entry.written_each);
+    if (tiles) work.tile_bytes_least += count * (entry.read_least_each + entry.written_each);
+  }
+  return work;
+}
+
+Work& operator+=(Work& sum, const Work& more) {
+  sum.totals.matmul += more.totals.matmul;
+  sum.totals.elementwise += more.totals.elementwise;
+  sum.tile_bytes += more.tile_bytes;
+  sum.tile_bytes_least += more.tile_bytes_least;
+  sum.other_bytes += more.other_bytes;
+  return sum;
+}
+
+void add_work(Verification& result, const std::string& phase, const Work& headline, const Work& lowered,
+              const Measured& measured) {
+  if (lowered.totals.matmul != 0 || measured.matmul_flops != 0) {
+    result.checks.push_back({phase + " matmul FLOPs", "FLOP", headline.totals.matmul, lowered.totals.matmul,
+                             measured.matmul_flops, MeasuredBy::tiles});
+  }
+  result.checks.push_back({phase + " element-wise FLOPs", "FLOP", headline.totals.elementwise,
+                           lowered.totals.elementwise, measured.elementwise_flops, MeasuredBy::loops});
+  if (lowered.tile_bytes != 0 || measured.read + measured.written != 0) {
+    result.checks.push_back({phase + " bytes of tiles", "B", std::nullopt, lowered.tile_bytes,
+                             measured.read + measured.written, MeasuredBy::tiles, lowered.tile_bytes_least});
+  }
+  result.unmeasured.emplace_back(phase + " bytes of other ops", lowered.other_bytes);
+}
+
+void add_arena(Verification& result, const std::string& phase, const Executor& executor) {
+  const Arena& arena = executor.arena();
+  result.checks.push_back(
+      {phase + " arena", "B", std::nullopt, executor.plan().arena, padded(arena.touched()), MeasuredBy::touched});
+  if (!arena.fences_hold()) result.findings.push_back("something was written before or behind the " + phase + " arena");
+}
+
+void add_differences(Verification& result, const std::string& phase, const Ledger& headline, const Ledger& lowered) {
+  add_component_differences(result, phase, components(headline), components(lowered));
 }
 
 Verification verify(const Model& model, Weights weights, const VerifyOptions& options) {
   Verification result;
-  result.prefill_tokens =
+  Inspection inspection(options.sabotage);
+  const std::int64_t tokens =
       options.tokens > 0 ? options.tokens : std::min<std::int64_t>(512, std::max<std::int64_t>(1, model.context / 2));
-  result.decode_tokens = std::min(options.steps, std::max<std::int64_t>(0, model.context - result.prefill_tokens));
+  const std::int64_t steps = std::min(options.steps, std::max<std::int64_t>(0, model.context - tokens));
   EngineOptions engine_options;
   engine_options.threads = options.threads;
   engine_options.batch = options.batch;
-  engine_options.capacity = result.prefill_tokens + result.decode_tokens;
-  engine_options.chunk = result.prefill_tokens;
+  engine_options.capacity = tokens + steps;
+  engine_options.chunk = tokens;
   engine_options.cancel = options.cancel;
+  engine_options.inspection = &inspection;
   Engine engine(model, std::move(weights), engine_options);
-
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(options.batch * result.prefill_tokens));
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    ids[i] =
-        static_cast<std::int32_t>((i * 7919 + options.seed * 104729) % static_cast<std::uint64_t>(model.vocab_size));
-  }
+  const std::vector<std::int32_t> ids = verify_ids(model, options.batch * tokens, options.seed);
   const std::vector<std::int32_t> next(ids.begin(), ids.begin() + options.batch);
 
   // Prefill.
-  const Executor& prefill = engine.executor(result.prefill_tokens, Logits::last);
-  engine.counters().reset();
+  const Executor& prefill = engine.executor(tokens, Logits::last);
   auto begin = std::chrono::steady_clock::now();
   engine.run(ids, Logits::last);
-  result.prefill_seconds = seconds_since(begin);
-  const std::int64_t prefill_flops = engine.counters().total().matmul_flops;
-  const Ledger prefill_headline = headline(model, engine, result.prefill_tokens, 0);
+  result.times.push_back({"prefill", tokens, seconds_since(begin)});
+  const Measured prefill_done = inspection.done();
+  const Ledger prefill_headline = headline(model, engine, tokens, 0);
   const Ledger prefill_lowered = lowered_at(prefill, 0);
 
   // Decode, step by step: each costs a little more than the one before.
-  Count decode_headline, decode_lowered;
+  Work decode_headline, decode_lowered;
   Components decode_parts, decode_lowered_parts;
-  engine.counters().reset();
-  const Executor* decode = result.decode_tokens > 0 ? &engine.executor(1, Logits::last) : nullptr;
+  const Executor* decode = steps > 0 ? &engine.executor(1, Logits::last) : nullptr;
   begin = std::chrono::steady_clock::now();
-  for (std::int64_t i = 0; i < result.decode_tokens; ++i) engine.run(next, Logits::last);
-  result.decode_seconds = seconds_since(begin);
-  const std::int64_t decode_flops = engine.counters().total().matmul_flops;
-  for (std::int64_t i = 0; i < result.decode_tokens; ++i) {
-    const Ledger head = headline(model, engine, 1, result.prefill_tokens + i);
-    const Ledger low = lowered_at(*decode, result.prefill_tokens + i);
-    decode_headline += head.total().matmul;
-    decode_lowered += low.total().matmul;
+  for (std::int64_t i = 0; i < steps; ++i) engine.run(next, Logits::last);
+  result.times.push_back({"decode", steps, seconds_since(begin)});
+  const Measured decode_done = inspection.done() - prefill_done;
+  for (std::int64_t i = 0; i < steps; ++i) {
+    const Ledger head = headline(model, engine, 1, tokens + i);
+    const Ledger low = lowered_at(*decode, tokens + i);
+    decode_headline += work_of(head, Stage::forward);
+    decode_lowered += work_of(low, Stage::forward);
     add(decode_parts, components(head));
     add(decode_lowered_parts, components(low));
   }
+  const std::int64_t cache_bytes = engine.cache_bytes();
 
   result.checks.push_back({"parameters", "", prefill_headline.parameter_totals.total,
-                           prefill_lowered.parameter_totals.total, engine.weights().elements()});
-  result.checks.push_back(
-      {"weight bytes", "B", weight_bytes(model, engine.weights()), prefill.plan().weights, engine.weights().bytes()});
-  result.checks.push_back(
-      {"prefill matmul FLOPs", "FLOP", prefill_headline.total().matmul, prefill_lowered.total().matmul, prefill_flops});
-  if (decode != nullptr) {
-    result.checks.push_back({"decode matmul FLOPs", "FLOP", decode_headline, decode_lowered, decode_flops});
+                           prefill_lowered.parameter_totals.total, engine.weights().elements(), MeasuredBy::files});
+  result.checks.push_back({"weight bytes", "B", weight_bytes(model, engine.weights()), prefill.plan().weights,
+                           engine.weights().bytes(), MeasuredBy::files});
+  add_work(result, "prefill", work_of(prefill_headline, Stage::forward), work_of(prefill_lowered, Stage::forward),
+           prefill_done);
+  if (decode != nullptr) add_work(result, "decode", decode_headline, decode_lowered, decode_done);
+  // What is made of the whole cache is planned at its capacity: where the prefill did not fill that, it runs once more,
+  // behind the tokens that do.
+  if (decode != nullptr && padded(prefill.arena().touched()) < prefill.plan().arena) {
+    engine.reset();
+    for (std::int64_t i = 0; i < steps; ++i) engine.run(next, Logits::last);
+    engine.run(ids, Logits::last);
   }
-  result.checks.push_back({"prefill arena", "B", std::nullopt, prefill.plan().arena, prefill.arena().high_water()});
-  if (decode != nullptr) {
-    result.checks.push_back({"decode arena", "B", std::nullopt, decode->plan().arena, decode->arena().high_water()});
-  }
-  result.checks.push_back({"KV cache", "B", std::nullopt, prefill.plan().cache, engine.cache_bytes()});
-  add_differences(result, "prefill", components(prefill_headline), components(prefill_lowered));
-  add_differences(result, "decode", decode_parts, decode_lowered_parts);
+  add_arena(result, "prefill", prefill);
+  if (decode != nullptr) add_arena(result, "decode", *decode);
+  result.checks.push_back({"KV cache", "B", std::nullopt, prefill.plan().cache, cache_bytes, MeasuredBy::touched});
+  add_differences(result, "prefill", prefill_headline, prefill_lowered);
+  add_component_differences(result, "decode", decode_parts, decode_lowered_parts);
+  result.findings.insert(result.findings.begin(), inspection.findings().begin(), inspection.findings().end());
   result.scratch_bytes = static_cast<std::int64_t>(scratch_bytes(engine.options().threads));
   result.peak_rss = peak_resident_bytes();
   return result;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <reckon/count.h>
+#include <reckon/ledger.h>
 #include <reckon/model.h>
 
 #include "run/engine.h"
@@ -13,6 +14,15 @@
 
 namespace reckon {
 
+// Where a figure was measured.
+enum class MeasuredBy : std::uint8_t {
+  files,    // elements and bytes of the weights that were read
+  tiles,    // what each tile's kernel multiplied
+  loops,    // what each vector loop went over
+  touched,  // memory that differs from the pattern it was filled with
+  taken,    // memory that was handed out
+};
+
 // One quantity: what the mathematics asks for, what the backend's program says, what the kernels did.
 struct Check {
   std::string name;
@@ -20,7 +30,9 @@ struct Check {
   std::optional<Count> headline;
   Count lowered;
   Count measured;
-  bool equal() const { return lowered == measured; }
+  MeasuredBy by;
+  std::optional<Count> least{};  // that the lowered program says: less where it depends on the experts chosen
+  bool equal() const { return measured <= lowered && measured >= least.value_or(lowered); }
 };
 
 // Why the lowered program does less (or more) than the headline: one line per component that differs.
@@ -29,11 +41,18 @@ struct Difference {
   Count headline, lowered;
 };
 
+struct PhaseTime {
+  std::string phase;
+  std::int64_t tokens = 0;  // per sequence
+  double seconds = 0;
+};
+
 struct Verification {
   std::vector<Check> checks;
   std::vector<Difference> differences;
-  std::int64_t prefill_tokens = 0, decode_tokens = 0;  // per sequence
-  double prefill_seconds = 0, decode_seconds = 0;
+  std::vector<std::pair<std::string, Count>> unmeasured;  // what the lowered program says and nobody measures
+  std::vector<std::string> findings;  // ops that did something else than their rule says, or wrote elsewhere
+  std::vector<PhaseTime> times;
   std::int64_t scratch_bytes = 0, peak_rss = 0;  // listed apart: never claimed equal
   bool holds() const;
 };
@@ -45,8 +64,24 @@ struct VerifyOptions {
   int threads = 0;
   std::uint64_t seed = 1;                     // of the ids
   const std::atomic<bool>* cancel = nullptr;  // the engine's
+  const Sabotage* sabotage = nullptr;         // of tests
 };
 
 Verification verify(const Model& model, Weights weights, const VerifyOptions& options);
+
+// What verify() of a training step needs too.
+std::vector<std::int32_t> verify_ids(const Model& model, std::int64_t count, std::uint64_t seed);
+// Of one stage of the ledgers.
+struct Work {
+  WorkTotals totals;
+  Count tile_bytes, tile_bytes_least, other_bytes;
+};
+Work work_of(const Ledger& ledger, Stage stage);
+Work& operator+=(Work& sum, const Work& more);
+void add_work(Verification& result, const std::string& phase, const Work& headline, const Work& lowered,
+              const Measured& measured);
+void add_arena(Verification& result, const std::string& phase, const Executor& executor);
+void add_differences(Verification& result, const std::string& phase, const Ledger& headline, const Ledger& lowered);
+std::int64_t peak_resident_bytes();
 
 }  // namespace reckon

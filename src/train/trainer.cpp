@@ -86,13 +86,15 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
       scratch_(options_.threads),
       counters_(options_.threads),
       machine_{pool_, scratch_, counters_} {
+  if (options_.inspection != nullptr) options_.inspection->prepare(machine_);
   check_no_encoder(model_);
   Compiled step = compiled(model_, weights_, options_, ranks_);
   check_memory(step.plan, options_);
   Expanded expanded = expand(step.lowered, step.plan);
   take_memory(expanded.program);
-  executor_ = std::make_unique<Executor>(std::move(expanded), std::move(step.plan), weights_,
-                                         [this](const Program& p, TensorId id) { return resident(p, id); });
+  executor_ = std::make_unique<Executor>(
+      std::move(expanded), std::move(step.plan), weights_,
+      [this](const Program& p, TensorId id) { return resident(p, id); }, options_.inspection);
   const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
   norm_ = reinterpret_cast<const float*>(executor_->data(norm));
 }
@@ -112,8 +114,10 @@ void Trainer::take_memory(const Program& program) {
     gradient_bytes += size_of(op.inputs[1]);
     moment_bytes += size_of(op.inputs[2]) + size_of(op.inputs[3]);
   }
-  gradients_ = std::make_unique<Arena>(gradient_bytes);
-  moments_ = std::make_unique<Arena>(moment_bytes);
+  const bool fenced = options_.inspection != nullptr;
+  gradients_ = std::make_unique<Arena>(gradient_bytes, fenced);
+  moments_ = std::make_unique<Arena>(moment_bytes, fenced);
+  if (fenced) std::fill_n(moments_->take(0, 0), moment_bytes, std::byte{0});
   std::int64_t gradient_at = 0, moment_at = 0;
   const auto place = [&](Arena& arena, std::int64_t& at, TensorId id) {
     const TensorId root = placement(program, id).root;

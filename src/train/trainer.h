@@ -30,6 +30,7 @@ struct TrainerOptions {
   // Set by another thread or a signal handler: compute_gradient() throws Cancelled, and what it began is as if it had
   // never been. Ranks that train together do not: they would wait for each other. nullptr: nobody cancels.
   const std::atomic<bool>* cancel = nullptr;
+  Inspection* inspection = nullptr;  // looks on; nullptr: nobody does
 };
 
 // AdamW (Loshchilov and Hutter, arXiv 1711.05101): decoupled decay, of matrices only.
@@ -80,6 +81,7 @@ class Trainer {
   const TrainerOptions& options() const { return options_; }
   Communicator* ranks() const { return ranks_; }  // nullptr: alone
   const Executor& executor() const { return *executor_; }
+  const Arena& gradients() const { return *gradients_; }  // of all parameters
   Counters& counters() { return counters_; }
   Pool& pool() { return pool_; }
   void set_profile(Profile* profile) { profile_ = profile; }

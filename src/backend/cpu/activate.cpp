@@ -103,20 +103,24 @@ HWY_EXPORT(backward_all);
 HWY_EXPORT(gated_backward_all);
 
 void activate(Activation activation, const float* x, std::int64_t count, float* y) {
+  count_elementwise(count * activation_cost(activation).forward);
   HWY_DYNAMIC_DISPATCH(activate_all)(activation, x, count, y);
 }
 
 void activate_gated(Activation activation, double clamp, const float* gate, const float* up, std::int64_t count,
                     float* y) {
+  count_elementwise(count * activation_operations({activation, clamp}, true).forward);
   HWY_DYNAMIC_DISPATCH(activate_gated_all)(activation, static_cast<float>(clamp), gate, up, count, y);
 }
 
 void activate_backward(Activation activation, const float* dy, const float* x, std::int64_t count, float* dx) {
+  count_elementwise(count * activation_cost(activation).backward);
   HWY_DYNAMIC_DISPATCH(backward_all)(activation, dy, x, count, dx);
 }
 
 void activate_gated_backward(Activation activation, double clamp, const float* dy, const float* gate, const float* up,
                              std::int64_t count, float* d_gate, float* d_up) {
+  count_elementwise(count * activation_operations({activation, clamp}, true).backward);
   HWY_DYNAMIC_DISPATCH(gated_backward_all)(activation, static_cast<float>(clamp), dy, gate, up, count, d_gate, d_up);
 }
 

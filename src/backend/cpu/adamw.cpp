@@ -66,6 +66,7 @@ namespace reckon {
 HWY_EXPORT(update);
 
 void adam_update(const AdamStep& step, float* w, const float* g, float* m, float* v, std::int64_t n, Squares& squares) {
+  count_elementwise(n * (step.shrink != 1.0f ? 16 : 15));  // the squares are for those who watch
   HWY_DYNAMIC_DISPATCH(update)(step, w, g, m, v, n, squares);
 }
 
@@ -93,13 +94,14 @@ void run_squared_norm(const Launch& launch) {
   const std::int64_t n = elements(gradient), pieces = (n + piece - 1) / piece;
   auto* sums = reinterpret_cast<double*>(launch.machine.scratch.shared().data());
   check_pieces(launch.machine.scratch.shared().size() * sizeof(float), pieces, sizeof(double));
-  launch.machine.pool.run(pieces, [&](std::int64_t task, int) {
+  launch.machine.run(pieces, [&](std::int64_t task, int) {
     const float* from = gradient.floats() + task * piece;
     const std::int64_t count = std::min(piece, n - task * piece);
     sums[task] = static_cast<double>(vector_dot(from, from, count));
   });
   double sum = before.there() ? static_cast<double>(before.floats()[0]) : 0.0;
   for (std::int64_t i = 0; i < pieces; ++i) sum += sums[i];
+  count_elementwise(pieces);
   launch.outputs[0].floats()[0] = static_cast<float>(sum);
 }
 
@@ -122,7 +124,7 @@ void run_adamw(const Launch& launch) {
   const std::int64_t n = elements(gradient), pieces = (n + piece - 1) / piece;
   auto* sums = reinterpret_cast<Squares*>(launch.machine.scratch.shared().data());
   check_pieces(launch.machine.scratch.shared().size() * sizeof(float), pieces, sizeof(Squares));
-  launch.machine.pool.run(pieces, [&](std::int64_t task, int) {
+  launch.machine.run(pieces, [&](std::int64_t task, int) {
     const std::int64_t begin = task * piece, count = std::min(piece, n - begin);
     sums[task] = {};
     adam_update(a, parameter.master + begin, gradient.floats() + begin, first.floats() + begin, second.floats() + begin,

@@ -19,7 +19,7 @@ namespace reckon {
 namespace {
 
 constexpr std::int64_t query_block = cpu_target.query_block, key_block = 512, value_block = 512;
-constexpr int few = 8;  // so many rows only wait for keys and values
+constexpr int few = few_queries;  // so many rows only wait for keys and values
 constexpr float unseen = -std::numeric_limits<float>::infinity();
 
 struct Geometry {
@@ -52,14 +52,14 @@ class QueryBlock {
         query_(launch.inputs[0]),
         keys_(launch.inputs[1]),
         values_(launch.inputs[2]),
-        out_(launch.outputs[0]),
-        count_(launch.machine.counters.of(worker)) {
+        out_(launch.outputs[0]) {
     block_ = task % g.blocks;
     task /= g.blocks;
     const std::int64_t head_task = task % g.head_tasks;
     task /= g.head_tasks;
     kv_head_ = task % g.kv_heads;
     b_ = task / g.kv_heads;
+    first_of_keys_ = head_task == 0;
     first_head_ = kv_head_ * g.group + head_task * g.heads_per_task;
     heads_ = std::min(g.heads_per_task, g.group - head_task * g.heads_per_task);
     first_ = block_ * query_block;
@@ -77,6 +77,7 @@ class QueryBlock {
     cap_ = static_cast<float>(rule.softcap);
     alibi_ = static_cast<float>(rule.alibi);
     start();
+    count_read_floats(rows_ * g_.key_width);
     const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, launch_.past + first_ - window_ + 1) : 0;
     const std::int64_t end = launch_.past + last_;
     for (std::int64_t p = begin; p < end;) {
@@ -85,12 +86,15 @@ class QueryBlock {
       visit(p, slot, n);
       p += n;
     }
+    count_written_floats(rows_ * g_.value_width);
     for (int r = 0; r < rows_; ++r) {
       const auto i = static_cast<std::size_t>(r);
       vector_scale(out_row(r), g_.value_width, 1.0f / sum_[i]);
       if (launch_.outputs.size() == 1) continue;
       float* kept = launch_.outputs[1].floats();  // batch × heads × tokens
       kept[(b_ * g_.heads + head(r)) * g_.tokens + token(r)] = most_[i] + std::log(sum_[i]);
+      count_elementwise(2);
+      count_written_floats(1);
     }
   }
 
@@ -107,6 +111,7 @@ class QueryBlock {
   // A sink is a score without a value: it takes its share of the sum and mixes nothing.
   void start() {
     const ParameterData* sinks = launch_.inputs[3].parameter;
+    if (sinks != nullptr && b_ == 0 && block_ == 0) count_read_floats(heads_);
     for (int r = 0; r < rows_; ++r) {
       const auto i = static_cast<std::size_t>(r);
       most_[i] = unseen;
@@ -124,8 +129,9 @@ class QueryBlock {
     const float* values =
         values_.floats() + b_ * values_.stride[0] + slot * values_.stride[1] + kv_head_ * values_.stride[2];
     rows_ > few ? visit_many(p, keys, values, n) : visit_few(p, keys, values, n);
-    count_.matmul_flops += 2 * rows_ * n * (g_.key_width + g_.value_width);
-    count_.calls += 2;
+    // Keys that no block of queries has visited before this one, nor another head that shares them.
+    const std::int64_t fresh = p + n - std::max(p, block_ == 0 ? 0 : launch_.past + first_);
+    if (first_of_keys_ && fresh > 0) count_read_floats(fresh * (g_.key_width + g_.value_width));
   }
 
   // One token of all heads of the task, or a few tokens of one head after the other.
@@ -159,7 +165,7 @@ class QueryBlock {
   }
 
   void add_mixed(std::int64_t first, std::int64_t width) const {
-    for (int r = 0; r < rows_; ++r) vector_add(out_row(r) + first, mixed_ + r * width, out_row(r) + first, width);
+    for (int r = 0; r < rows_; ++r) vector_add_part(out_row(r) + first, mixed_ + r * width, width);
   }
 
   void multiply(const Tile& tile) const { blas_wanted(tile.m) ? blas_tile(tile, packed_) : gemm_tile(tile, packed_); }
@@ -169,7 +175,8 @@ class QueryBlock {
     float factor = factor_;  // that is still to come
     if (cap_ != 0.0f) vector_softcap(scores_, n * rows_, std::exchange(factor, 1.0f), cap_);
     if (alibi_ != 0.0f) {
-      vector_scale(scores_, n * rows_, std::exchange(factor, 1.0f));
+      if (factor != 1.0f) vector_scale(scores_, n * rows_, std::exchange(factor, 1.0f));
+      count_elementwise(2 * n * rows_);
       const float slope = alibi_ * alibi_slope(first_head_, g_.heads);
       for (std::int64_t j = 0; j < n; ++j)
         for (int r = 0; r < rows_; ++r)
@@ -191,7 +198,7 @@ class QueryBlock {
   }
 
   void shrink(int r, float factor) {
-    vector_scale(out_row(r), g_.value_width, factor);
+    vector_rescale(out_row(r), g_.value_width, factor);
     sum_[static_cast<std::size_t>(r)] *= factor;
   }
 
@@ -215,6 +222,7 @@ class QueryBlock {
       vector_scale(seen, count, factor_);
     }
     if (alibi_ != 0.0f) {
+      count_elementwise(2 * count);
       const float slope = alibi_ * alibi_slope(head(r), g_.heads);
       for (std::int64_t j = 0; j < count; ++j) seen[j] += slope * static_cast<float>(p + from + j - position);
     }
@@ -222,15 +230,16 @@ class QueryBlock {
     const float most = std::max(most_[i], vector_max(seen, count));
     if (most != most_[i] && sum_[i] != 0.0f) shrink(r, std::exp(most_[i] - most));
     sum_[i] += vector_exp(seen, count, most);
+    count_elementwise(2);  // maximum and sum of this block and those before
     most_[i] = most;
   }
 
   const Launch& launch_;
   const Geometry& g_;
   const View &query_, &keys_, &values_, &out_;
-  Measured& count_;
   std::int64_t block_ = 0, kv_head_ = 0, b_ = 0, first_head_ = 0, heads_ = 0, first_ = 0, last_ = 0;
   int rows_ = 0;
+  bool first_of_keys_ = false;
   std::int64_t window_ = 0;
   float factor_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
   float *scores_ = nullptr, *mixed_ = nullptr, *packed_ = nullptr;
@@ -253,7 +262,7 @@ float alibi_slope(std::int64_t head, std::int64_t heads) {
 
 void run_attend(const Launch& launch) {
   const Geometry g = geometry(launch.inputs[0], launch.inputs[1], launch.outputs[0]);
-  launch.machine.pool.run(g.tasks, [&](std::int64_t task, int worker) { QueryBlock(launch, g, task, worker).run(); });
+  launch.machine.run(g.tasks, [&](std::int64_t task, int worker) { QueryBlock(launch, g, task, worker).run(); });
 }
 
 }  // namespace reckon

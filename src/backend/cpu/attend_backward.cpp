@@ -34,7 +34,6 @@ class HeadBackward {
         dq_(launch.outputs[d_query]),
         dk_(launch.outputs[d_keys]),
         dv_(launch.outputs[d_values]),
-        counted_(launch.machine.counters.of(worker)),
         tokens_(q_.size[1]),
         heads_(q_.size[2]),
         group_(heads_ / k_.size[2]),
@@ -68,11 +67,7 @@ class HeadBackward {
     return view.floats() + b_ * view.stride[0] + token * view.stride[1] + head * view.stride[2];
   }
 
-  void multiply(const Tile& tile) const {
-    blas_wanted(tile.m) ? blas_tile(tile, packed_) : gemm_tile(tile, packed_);
-    counted_.matmul_flops += 2 * tile.m * tile.n * tile.k;
-    ++counted_.calls;
-  }
+  void multiply(const Tile& tile) const { blas_wanted(tile.m) ? blas_tile(tile, packed_) : gemm_tile(tile, packed_); }
 
   void visit_queries(std::int64_t h, std::int64_t first) {
     const std::int64_t last = std::min(first + query_block, tokens_), rows = last - first;
@@ -81,11 +76,17 @@ class HeadBackward {
       delta_[static_cast<std::size_t>(t - first)] = vector_dot(at(do_, t, h), at(o_, t, h), value_width_);
       std::fill_n(at(dq_, t, h), key_width_, 0.0f);
     }
+    count_read_floats(rows * (key_width_ + 2 * value_width_ + 1));  // queries, do, o, and what was kept
+    count_written_floats(rows * key_width_);
     const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, first - window_ + 1) : 0;
     for (std::int64_t p = begin; p < last; p += key_block) {
       const std::int64_t n = std::min(key_block, last - p);
       const float *keys_at = at(k_, p, kv_head_), *values_at = at(v_, p, kv_head_);
       const float *queries = at(q_, first, h), *d_outs = at(do_, first, h);
+      if (const std::int64_t fresh = p + n - std::max(p, first); h == kv_head_ * group_ && fresh > 0) {
+        count_read_floats(fresh * (key_width_ + value_width_));
+        count_written_floats(fresh * (key_width_ + value_width_));
+      }
       // Scores and the gradients of weights, keys × queries.
       multiply({n, rows, key_width_, keys_at, k_.stride[1], queries, DType::float32, q_.stride[1], 1, scores_, rows});
       multiply(
@@ -103,7 +104,7 @@ class HeadBackward {
   }
 
   void add(float* sum, std::int64_t row, std::int64_t width) const {
-    vector_add(sum, results_ + row * width, sum, width);
+    vector_add_part(sum, results_ + row * width, width);
   }
 
   // Key p + j: what the queries that see it give it, and the gradients of its scores; 0 for the others.
@@ -125,6 +126,7 @@ class HeadBackward {
       vector_scale(s + from, n, scale_);
     }
     if (alibi_ != 0.0f) {
+      count_elementwise(2 * n);
       const float slope = alibi_ * alibi_slope(h, heads_);
       for (std::int64_t i = from; i < to; ++i) s[i] += slope * static_cast<float>(key - first - i);
     }
@@ -133,7 +135,6 @@ class HeadBackward {
 
   const Launch& launch_;
   const View &q_, &k_, &v_, &o_, &do_, &dq_, &dk_, &dv_;
-  Measured& counted_;
   std::int64_t tokens_, heads_, group_, kv_head_, b_, key_width_, value_width_;
   std::int64_t window_ = 0;
   float scale_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
@@ -146,7 +147,7 @@ void run_sinks_backward(const Launch& launch) {
   const View &o = launch.inputs[out], &d_o = launch.inputs[d_out], &sum = launch.outputs[d_sinks];
   const std::vector<float>& sink = launch.inputs[sinks].parameter->values;
   const std::int64_t batch = o.size[0], tokens = o.size[1], heads = o.size[2];
-  launch.machine.pool.run(heads, [&](std::int64_t h, int) {
+  launch.machine.run(heads, [&](std::int64_t h, int) {
     float total = launch.adds(sum) ? sum.floats()[h] : 0.0f;
     for (std::int64_t b = 0; b < batch; ++b) {
       for (std::int64_t t = 0; t < tokens; ++t) {
@@ -154,9 +155,12 @@ void run_sinks_backward(const Launch& launch) {
         const float kept = launch.inputs[log_sum_exp].floats()[(b * heads + h) * tokens + t];
         const float share = std::exp(sink[static_cast<std::size_t>(h)] - kept);
         total -= share * vector_dot(d_o.row(row), o.row(row), o.width());
+        count_elementwise(4);
       }
     }
     sum.floats()[h] = total;
+    count_read_floats(1);
+    count_written_floats(1);
   });
 }
 
@@ -170,8 +174,8 @@ void run_attend_backward(const Launch& launch) {
   const View &q = launch.inputs[query], &k = launch.inputs[keys], &o = launch.inputs[out];
   check(std::max(q.size[3], o.size[3]) <= widest, "attend_backward", "heads of " + std::to_string(q.size[3]),
         "at most " + std::to_string(widest));
-  launch.machine.pool.run(q.size[0] * k.size[2],
-                          [&](std::int64_t task, int worker) { HeadBackward(launch, task, worker).run(); });
+  launch.machine.run(q.size[0] * k.size[2],
+                     [&](std::int64_t task, int worker) { HeadBackward(launch, task, worker).run(); });
   if (launch.outputs[d_sinks].there()) run_sinks_backward(launch);
 }
 

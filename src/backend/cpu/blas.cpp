@@ -66,6 +66,7 @@ void sgemm(const Tile& t, const float* x, std::int64_t k, const float* w, bool k
   opened().sgemm(CblasRowMajor, t.turned ? CblasTrans : CblasNoTrans, k_runs_on ? CblasTrans : CblasNoTrans, size(t.m),
                  size(t.n), size(k), 1.0f, x, size(std::max(t.x_stride, t.turned ? t.m : k)), w,
                  size(std::max(stride, least)), add ? 1.0f : 0.0f, t.out, size(std::max(t.out_stride, t.n)));
+  count_products(t.m * t.n * k);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ void run_cross_entropy(const Launch& launch) {
     for (std::int64_t r = first; r < last; ++r) {
       const float most = vector_max(logits.row(r), width);
       kept[r] = most + std::log(vector_exp_sum(logits.row(r), width, most));
+      count_elementwise(2);
     }
   });
   double sum = 0;
@@ -29,6 +30,7 @@ void run_cross_entropy(const Launch& launch) {
     const std::int32_t label = labels.integers()[r];
     if (label >= 0) sum += static_cast<double>(kept[r]) - static_cast<double>(logits.row(r)[label]);
   }
+  count_elementwise(2 * rows);  // differences, sum and quotient
   loss.floats()[0] = static_cast<float>(sum / static_cast<double>(std::max<std::int64_t>(1, counted(labels, rows))));
 }
 
@@ -48,6 +50,7 @@ void run_cross_entropy_backward(const Launch& launch) {
       }
       vector_exp_scaled(logits.row(r), to, width, kept[r], factor);
       to[label] -= factor;
+      count_elementwise(1);
     }
   });
 }

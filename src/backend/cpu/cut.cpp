@@ -42,6 +42,7 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
   cut.rows = few_rows;
   cut.depth = w.cols;
   cut.columns = w.rows;
+  cut.products = 1;
   if (product.rows > few_rows || product.turned) {
     const bool blas = blas_wanted(product.rows);
     const bool reuse = w.cols > 4096 || (product.turned && product.rows * w.rows >= reuse_rows * 1024);
@@ -51,13 +52,14 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
     cut.cols = rows_of_weights(w);
   } else {
     const std::int64_t depth = depth_of_weights(w), parts = ceiling(w.cols, depth);
-    std::int64_t columns = w.rows;
+    std::int64_t columns = w.rows, together = 1;
     for (std::size_t i = 1; i < products.size() && runs_on(products[i - 1], products[i]); ++i)
-      columns += products[i].weight.rows;
+      columns += products[i].weight.rows, ++together;
     if (parts == 1) {
       cut.cols = 1024;
     } else if (parts * product.rows * columns <= room) {
       cut.cols = cut.columns = columns;
+      cut.products = together;
       cut.depth = depth;
     } else {
       cut.cols = 128;

@@ -15,6 +15,7 @@ namespace reckon {
 struct Cut {
   std::int64_t rows, cols, depth;
   std::int64_t columns;                     // N, of all products that are cut as one
+  std::int64_t products;                    // how many those are
   std::int64_t down, across, parts;         // how many tiles that makes
   std::int64_t sums;                        // where its sums begin in shared scratch; their rows are `columns` long
   std::int64_t first_tile, first_sum_tile;  // among those of all products of a run

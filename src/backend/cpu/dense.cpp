@@ -1,4 +1,4 @@
-// Runs the tiles that products are cut into, and counts what each kernel call did.
+// Runs the tiles that products are cut into.
 #include "backend/cpu/dense.h"
 
 #include <reckon/error.h>
@@ -28,6 +28,10 @@ void check(const Product& product) {
 
 void finish(const Product& product, std::int64_t row, std::int64_t m, std::int64_t first, std::int64_t n,
             const float* results) {
+  const Epilogue& e = product.epilogue;
+  if (e.bias != nullptr && row == 0 && !product.same_weight) count_read_floats(n);
+  count_read_floats(m * n * ((e.gate != nullptr ? 1 : 0) + (e.residual != nullptr ? 1 : 0)));
+  count_written_floats(m * n);
   finish_rows(product.epilogue, row, m, first, n, results, product.y + row * product.y_stride + first,
               product.y_stride);
 }
@@ -42,8 +46,8 @@ Tile::Ahead operand_ahead(const Epilogue& epilogue, std::int64_t row, std::int64
   return from(epilogue.residual, epilogue.residual_stride, row, column);
 }
 
-void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own, std::span<float> shared,
-              Measured& count) {
+void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own,
+              std::span<float> shared) {
   const Weight& w = product.weight;
   const std::int64_t row = index % cut.down * cut.rows, first = index / cut.down % cut.across * cut.cols,
                      part = index / cut.down / cut.across, begin = part * cut.depth;
@@ -73,9 +77,8 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
       blas_tile(tile, weights);
     else
       gemm_tile(tile, weights);
-    count.matmul_flops += 2 * tile.m * tile.n * tile.k;
-    count.weight_bytes += row == 0 ? tile.n * tile.k * bytes_of(w.dtype) : 0;
-    ++count.calls;
+    if (j == 0) count_read_floats(cut.products * m * k);
+    if (row == 0 && !product.same_weight) count_read(tile.n * k * bytes_of(w.dtype));
   }
   if (cut.parts == 1) finish(product, row, m, first, n, results);
 }
@@ -110,16 +113,16 @@ bool blas_wanted(std::int64_t rows) {
   return (many_rows == ManyRows::blas || (many_rows == ManyRows::automatic && !gemm_is_faster(rows))) && have_blas();
 }
 
-void run_products(Pool& pool, std::span<const Product> products, Scratch& scratch, Counters& counters) {
+void run_products(Machine& machine, std::span<const Product> products) {
   for (const Product& product : products) check(product);
+  Scratch& scratch = machine.scratch;
   std::vector<Cut>& cuts = scratch.cuts();
   const Totals totals = cut_products(products, cuts);
-  pool.run(totals.tiles, [&](std::int64_t tile, int worker) {
+  machine.run(totals.tiles, [&](std::int64_t tile, int worker) {
     const std::size_t i = product_of(cuts, &Cut::first_tile, tile);
-    run_tile(products[i], cuts[i], tile - cuts[i].first_tile, scratch.of(worker), scratch.shared(),
-             counters.of(worker));
+    run_tile(products[i], cuts[i], tile - cuts[i].first_tile, scratch.of(worker), scratch.shared());
   });
-  pool.run(totals.sum_tiles, [&](std::int64_t tile, int worker) {
+  machine.run(totals.sum_tiles, [&](std::int64_t tile, int worker) {
     const std::size_t i = product_of(cuts, &Cut::first_sum_tile, tile);
     run_sum_tile(products[i], cuts[i], tile - cuts[i].first_sum_tile, scratch.of(worker), scratch.shared());
   });

@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "backend/cpu/counters.h"
-#include "backend/cpu/scratch.h"
-#include "threads/pool.h"
+#include "backend/cpu/machine.h"
 
 namespace reckon {
 
@@ -52,12 +50,13 @@ struct Product {
   float* y = nullptr;  // rows × N
   std::int64_t y_stride = 0;
   Epilogue epilogue;
-  bool turned = false;  // x's element (r, k) is at k·x_stride + r
+  bool turned = false;       // x's element (r, k) is at k·x_stride + r
+  bool same_weight = false;  // as the product before it, where its bytes are counted
 };
 
 // Runs products that don't depend on each other in one parallel region (query, key and value; all experts of a
 // mixture). How they are cut and which kernel runs depends on shapes and the instruction set alone, so the bits of y
-// are the same for any number of threads. `scratch` and `counters` are for at least as many workers as the pool has.
-void run_products(Pool& pool, std::span<const Product> products, Scratch& scratch, Counters& counters);
+// are the same for any number of threads.
+void run_products(Machine& machine, std::span<const Product> products);
 
 }  // namespace reckon

@@ -26,6 +26,7 @@ void run_dropout(const Launch& launch) {
         std::copy_n(from, y.width(), to);
         continue;
       }
+      count_elementwise(2 * y.width());
       const std::uint64_t row = seed + static_cast<std::uint64_t>((begin + r) * y.width());
       for (std::int64_t i = 0; i < y.width(); ++i) {
         to[i] = mixed(row + static_cast<std::uint64_t>(i)) >> 11 < limit ? 0.0f : factor * from[i];

@@ -26,7 +26,7 @@ void run_embed_backward(const Launch& launch) {
   const bool clear = launch.inputs.size() == 2 && !launch.adds(table);
   constexpr std::int64_t stripe = 64;
   const std::int64_t width = table.width();
-  launch.machine.pool.run((width + stripe - 1) / stripe, [&](std::int64_t task, int) {
+  launch.machine.run((width + stripe - 1) / stripe, [&](std::int64_t task, int) {
     const std::int64_t begin = task * stripe, n = std::min(stripe, width - begin);
     if (clear) {
       for (std::int64_t r = 0; r < table.rows(); ++r) std::fill_n(table.row(r) + begin, n, 0.0f);

@@ -71,10 +71,12 @@ void dot_tile(const Tile& t, const float* x, float* out) {
   constexpr int streams = rows == 1 ? 8 : rows <= most_rows / 2 ? 4 : 3;
   const T* w = static_cast<const T*>(t.w);
   const std::int64_t apart = t.n / streams;
-  for (std::int64_t j = 0; j < apart; ++j)
+  std::int64_t columns = 0;  // done
+  for (std::int64_t j = 0; j < apart; ++j, columns += streams)
     dots<rows, streams>(x, t.x_stride, w + j * t.row_stride, apart * t.row_stride, t.k, out + j, t.out_stride, apart);
-  for (std::int64_t j = apart * streams; j < t.n; ++j)
+  for (std::int64_t j = apart * streams; j < t.n; ++j, ++columns)
     dots<rows, 1>(x, t.x_stride, w + j * t.row_stride, t.row_stride, t.k, out + j, t.out_stride, 1);
+  count_products(rows * columns * t.k);
 }
 
 // --- N runs on: rows of W are streamed side by side, `depth` at a time, each times one element of every row of x.
@@ -141,12 +143,14 @@ HWY_INLINE void stream_rows(const Tile& t, const float* x, float* out) {
   const std::int64_t ahead = t.n < longest ? order.next * t.col_stride : bytes_ahead / static_cast<int>(sizeof(T));
   for (std::int64_t j = 0; j < t.n; j += piece) {
     const std::int64_t end = std::min(t.n, j + piece);
-    for (std::int64_t g = 0; g < order.groups; ++g) {
+    std::int64_t deep = 0;  // rows of W that were added
+    for (std::int64_t g = 0; g < order.groups; ++g, deep += depth) {
       const std::int64_t p = g * order.next;
       add_piece<rows, depth>(t, x + p, w + p * t.col_stride, order.apart, ahead, j, end, out, g == 0);
     }
-    for (std::int64_t p = order.groups * depth; p < t.k; ++p)
+    for (std::int64_t p = order.groups * depth; p < t.k; ++p, ++deep)
       add_piece<rows, 1>(t, x + p, w + p * t.col_stride, 1, t.col_stride, j, end, out, p == 0);
+    count_products(rows * (end - j) * deep);
   }
 }
 
@@ -201,6 +205,7 @@ HWY_INLINE void blocks_of_rows(const Tile& t, const float* x, const T* w, std::i
   for (; j + lanes <= t.n; j += lanes)
     block_of_rows<rows, 1, streams>(d, t, x, w + j, groups, next, apart, out + j, first);
   for (; j < t.n; ++j) block_of_rows<rows, 1, streams>(OneFloat(), t, x, w + j, groups, next, apart, out + j, first);
+  count_products(rows * j * groups * streams);
 }
 
 template <int rows, class T>

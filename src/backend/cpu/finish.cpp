@@ -1,5 +1,6 @@
 // What is done to a product's results while they are in the cache; also reads stored weights as float32.
 #include "backend/cpu/tile.h"
+#include "ops/activate.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/finish.cpp"
@@ -106,6 +107,12 @@ HWY_EXPORT(add_parts_all);
 
 void finish_rows(const Epilogue& epilogue, std::int64_t row, std::int64_t rows, std::int64_t first, std::int64_t count,
                  const float* product, float* y, std::int64_t y_stride) {
+  const auto one_if = [](bool there) -> std::int64_t { return there ? 1 : 0; };
+  std::int64_t operations =
+      one_if(epilogue.bias != nullptr) + one_if(epilogue.scale != 1.0f) + one_if(epilogue.residual != nullptr);
+  if (epilogue.activate || epilogue.gate != nullptr)
+    operations += activation_operations({epilogue.activation, epilogue.clamp}, epilogue.gate != nullptr).forward;
+  count_elementwise(rows * count * operations);
   HWY_DYNAMIC_DISPATCH(finish)(epilogue, row, rows, first, count, product, y, y_stride);
 }
 

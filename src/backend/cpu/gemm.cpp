@@ -152,6 +152,7 @@ void rows_of(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t
     if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
     block_of<vectors, turned>(rows, turned ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin, t.x_stride,
                               panel, depth, t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+    count_products(rows * columns * depth);
   }
 }
 

@@ -32,10 +32,12 @@ void run_head_matmul(const Launch& launch) {
                                  slice,
                                  y.floats() + b * y.stride[0] + h * y.stride[2],
                                  y.stride[1],
-                                 {}});
+                                 {},
+                                 false,
+                                 b > 0});
     }
   }
-  run_products(launch.machine.pool, launch.products, launch.machine.scratch, launch.machine.counters);
+  run_products(launch.machine, launch.products);
 }
 
 }  // namespace reckon

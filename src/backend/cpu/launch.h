@@ -1,10 +1,9 @@
 // What a kernel is given: its op, where its tensors lie, and the machine to run on.
 #pragma once
 
-#include "backend/cpu/counters.h"
 #include "backend/cpu/dense.h"
+#include "backend/cpu/machine.h"
 #include "program/program.h"
-#include "threads/pool.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -53,12 +52,6 @@ struct View {
 
 class Communicator;
 
-struct Machine {
-  Pool& pool;
-  Scratch& scratch;
-  Counters& counters;
-};
-
 // What a training step says to its kernels.
 struct TrainingStep {
   bool add = false;       // to the gradients of earlier micro-steps
@@ -95,8 +88,8 @@ void over_rows(Machine& machine, std::int64_t rows, std::int64_t work_per_row, c
   const std::int64_t chunk = std::max<std::int64_t>(1, worthwhile / std::max<std::int64_t>(1, work_per_row));
   const std::int64_t tasks = (rows + chunk - 1) / chunk;
   if (tasks <= 1) return body(std::int64_t{0}, rows, 0);
-  machine.pool.run(
-      tasks, [&](std::int64_t task, int worker) { body(task * chunk, std::min(rows, (task + 1) * chunk), worker); });
+  machine.run(tasks,
+              [&](std::int64_t task, int worker) { body(task * chunk, std::min(rows, (task + 1) * chunk), worker); });
 }
 
 }  // namespace reckon

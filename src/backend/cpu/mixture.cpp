@@ -14,8 +14,9 @@ namespace {
 
 using Scores = Mixture::Scores;
 
-// Indices of the `count` largest values, the lower index first where two are equal.
+// Indices of the `count` largest values, the lower index first where two are equal: so many passes over them.
 void largest(const float* values, std::int64_t n, std::int64_t count, std::int32_t* chosen) {
+  count_elementwise(count * (n - 1));
   for (std::int64_t i = 0; i < count; ++i) {
     std::int32_t best = -1;
     for (std::int32_t j = 0; j < n; ++j) {
@@ -35,6 +36,7 @@ void close_groups(float* choice, std::int64_t experts, const RouteAttributes& a,
     largest(choice + g * size, size, top, best);
     group_scores[g] = 0;
     for (std::int64_t i = 0; i < top; ++i) group_scores[g] += choice[g * size + best[i]];
+    count_elementwise(top - 1);
   }
   largest(group_scores, groups, a.active_groups, open);
   for (std::int32_t g = 0; g < groups; ++g) {
@@ -61,6 +63,7 @@ void run_route(const Launch& launch) {
     if (a.scores == Scores::softmax) vector_softmax(scores, experts);
     if (a.scores == Scores::sigmoid) {
       for (std::int64_t e = 0; e < experts; ++e) scores[e] = 1.0f / (1.0f + std::exp(-scores[e]));
+      count_elementwise(4 * experts);
     }
     std::copy_n(scores, experts, candidates);
     if (correction.there()) vector_add(candidates, correction.floats(), candidates, experts);
@@ -73,6 +76,7 @@ void run_route(const Launch& launch) {
     if (a.normalize) {
       float sum = 0;
       for (std::int64_t i = 0; i < active; ++i) sum += w[i];
+      count_elementwise(active - 1);
       // DeepSeek V3 guards the division of sigmoids, which may all be tiny.
       vector_scale(w, active, 1.0f / (a.scores == Scores::sigmoid ? sum + 1e-20f : sum));
     }
@@ -105,6 +109,7 @@ void run_grouped_project(const Launch& launch) {
   const std::vector<Weight>& weights = launch.inputs[project_input::weight].parameter->matrices;
   const std::int32_t* first = launch.inputs[project_input::offsets].integers();
   launch.products.clear();
+  count_read(static_cast<std::int64_t>((weights.size() + 1) * sizeof *first));
   const bool back = launch.op.attributes<ProjectAttributes>().transposed;
   for (std::size_t e = 0; e < weights.size(); ++e) {
     const std::int64_t begin = first[e], count = first[e + 1] - begin;
@@ -115,7 +120,7 @@ void run_grouped_project(const Launch& launch) {
     launch.products.push_back({x.row(begin), count, x.width(), back ? transposed(weights[e]) : weights[e], y.row(begin),
                                y.width(), epilogue});
   }
-  run_products(launch.machine.pool, launch.products, launch.machine.scratch, launch.machine.counters);
+  run_products(launch.machine, launch.products);
 }
 
 void run_combine(const Launch& launch) {
@@ -128,6 +133,7 @@ void run_combine(const Launch& launch) {
       for (std::int64_t i = 0; i < active; ++i) {
         vector_add_scaled(y.row(r), rows.row(place[r * active + i]), y.width(), weights.row(r)[i]);
       }
+      count_elementwise(-y.width());  // the first was added to zeros
     }
   });
 }

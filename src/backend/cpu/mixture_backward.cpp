@@ -12,6 +12,7 @@ namespace reckon {
 using Scores = Mixture::Scores;
 
 // w = scale·s, or scale·s / Σs, of the chosen; s is a softmax over all, over the chosen, or a sigmoid.
+// Of each row, what the formula has is counted (docs/counting.md): not that s is made again, nor that most d are zero.
 void run_route_backward(const Launch& launch) {
   const View &d_weights = launch.inputs[0], &logits = launch.inputs[1], &choice = launch.inputs[2];
   const View& d_logits = launch.outputs[0];
@@ -21,6 +22,8 @@ void run_route_backward(const Launch& launch) {
   std::vector<float> more;
   float* scores = launch.machine.scratch.of(0, 2 * active + experts, more).data();  // of the chosen
   float *d = scores + active, *all = d + active;
+  const Measured before = work_done;
+  std::int64_t operations = 0;
   for (std::int64_t r = 0; r < logits.rows(); ++r) {
     const std::int32_t* chosen = choice.integers() + r * active;
     const float* x = logits.row(r);
@@ -45,6 +48,8 @@ void run_route_backward(const Launch& launch) {
       for (std::int64_t i = 0; i < active; ++i) d[i] = (d[i] - mean) / sum;
     }
     const float mixed = vector_dot(d, scores, active);
+    operations += active * ((scale != 1.0f ? 1 : 0) + (a.normalize ? 4 : 0));
+    operations += a.scores == Scores::softmax ? 4 * experts : a.scores == Scores::sigmoid ? 3 * active : 4 * active;
     if (a.scores == Scores::softmax) {
       for (std::int64_t e = 0; e < experts; ++e) dx[e] = -all[e] * mixed;
       for (std::int64_t i = 0; i < active; ++i) dx[chosen[i]] += scores[i] * d[i];
@@ -55,6 +60,8 @@ void run_route_backward(const Launch& launch) {
       dx[chosen[i]] = scores[i] * (a.scores == Scores::sigmoid ? d[i] * (1.0f - scores[i]) : d[i] - mixed);
     }
   }
+  work_done = before;
+  count_elementwise(operations);
 }
 
 void run_dispatch_backward(const Launch& launch) {
@@ -93,11 +100,15 @@ void run_grouped_weight_gradient(const Launch& launch) {
   const std::int64_t experts = sum.size[0], size = sum.size[1] * sum.size[2];
   const bool adds = launch.adds(sum);
   launch.products.clear();
+  count_read((experts + 1) * std::int64_t{sizeof *first});
   for (std::int64_t e = 0; e < experts; ++e) {
     const std::int64_t begin = first[e], count = first[e + 1] - begin;
     float* to = sum.floats() + e * size;
     if (count == 0) {
-      if (!adds) std::fill_n(to, size, 0.0f);
+      if (!adds) {
+        std::fill_n(to, size, 0.0f);
+        count_written_floats(size);
+      }
       continue;
     }
     Epilogue epilogue;
@@ -109,14 +120,14 @@ void run_grouped_weight_gradient(const Launch& launch) {
                                Weight{x.row(begin), DType::float32, x.width(), count, 1, x.width(), 0, 0}, to,
                                x.width(), epilogue, true});
   }
-  run_products(launch.machine.pool, launch.products, launch.machine.scratch, launch.machine.counters);
+  run_products(launch.machine, launch.products);
 }
 
 void run_grouped_bias_gradient(const Launch& launch) {
   const View &dy = launch.inputs[0], &sum = launch.outputs[0];
   const std::int32_t* first = launch.inputs[1].integers();
   const bool adds = launch.adds(sum);
-  launch.machine.pool.run(sum.size[0], [&](std::int64_t e, int) {
+  launch.machine.run(sum.size[0], [&](std::int64_t e, int) {
     float* to = sum.row(e);
     if (!adds) std::fill_n(to, sum.width(), 0.0f);
     for (std::int64_t r = first[e]; r < first[e + 1]; ++r) vector_add(to, dy.row(r), to, sum.width());

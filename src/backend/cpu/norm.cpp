@@ -13,8 +13,17 @@ void run_norm(const Launch& launch) {
   const View& kept = launch.outputs[1];
   const bool layer = launch.op.operation == &layer_norm_operation;
   const auto& a = launch.op.attributes<NormAttributes>();
-  NormRow row{x.width(), static_cast<float>(a.epsilon), nullptr, nullptr, a.weight_plus_one ? 1.0f : 0.0f};
+  const NormRow row{x.width(), static_cast<float>(a.epsilon), nullptr, nullptr, 0.0f};
   const float* weights = weight.parameter != nullptr ? weight.parameter->values.data() : nullptr;
+  std::vector<float> more;
+  if (weights != nullptr && a.weight_plus_one) {
+    const std::vector<float>& stored = weight.parameter->values;
+    const auto n = static_cast<std::int64_t>(stored.size());
+    float* sums = launch.machine.scratch.of(0, n, more).data();
+    std::transform(stored.begin(), stored.end(), sums, [](float w) { return w + 1.0f; });
+    count_elementwise(n);
+    weights = sums;
+  }
   const float* biases = bias.parameter != nullptr ? bias.parameter->values.data() : nullptr;
   // A weight per head repeats after as many rows as there are heads.
   const std::int64_t heads = weight.rank == 2 ? weight.size[0] : 1;
@@ -57,7 +66,7 @@ void run_norm_backward(const Launch& launch) {
   if (!d_weight.there() && !d_bias.there()) return;
   constexpr std::int64_t stripe = 64;
   const std::int64_t stripes = (width + stripe - 1) / stripe;
-  launch.machine.pool.run(heads * stripes, [&](std::int64_t task, int) {
+  launch.machine.run(heads * stripes, [&](std::int64_t task, int) {
     const std::int64_t head = task / stripes, begin = task % stripes * stripe, n = std::min(stripe, width - begin);
     float* dw = d_weight.there() ? d_weight.floats() + head * width + begin : nullptr;
     float* db = d_bias.there() ? d_bias.floats() + head * width + begin : nullptr;

@@ -1,4 +1,4 @@
-// The kernels below a dense product: each makes one tile of y, alone on its thread.
+// The kernels below a dense product: each makes one tile of y, alone on its thread, and counts what it multiplies.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,8 @@
 // The loops that training adds: gradients of norms, of softmax and of soft caps.
 #include "backend/cpu/vectors.h"
 
+#include "backend/cpu/counters.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/training_vectors.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -119,22 +121,33 @@ HWY_EXPORT(AttentionWeights);
 
 void vector_norm_backward(const NormRow& row, NormStatistics statistics, bool layer, const float* dy, const float* x,
                           const float* residual, float* dx) {
+  count_elementwise(row.n * ((layer ? 9 : 6) + (row.weight != nullptr ? 1 : 0) + (residual != nullptr ? 1 : 0)));
   HWY_DYNAMIC_DISPATCH(NormBackward)(row, statistics, layer, dy, x, residual, dx);
 }
 void vector_norm_weight_backward(NormStatistics statistics, const float* dy, const float* x, std::int64_t n,
                                  float* d_weight, float* d_bias) {
+  count_elementwise(n * ((d_weight != nullptr ? 2 : 0) + (d_bias != nullptr ? 1 : 0)));
   HWY_DYNAMIC_DISPATCH(NormWeightBackward)(statistics, dy, x, n, d_weight, d_bias);
 }
-float vector_dot(const float* a, const float* b, std::int64_t n) { return HWY_DYNAMIC_DISPATCH(Dot)(a, b, n); }
-float vector_exp_sum(const float* x, std::int64_t n, float shift) { return HWY_DYNAMIC_DISPATCH(ExpSum)(x, n, shift); }
+float vector_dot(const float* a, const float* b, std::int64_t n) {
+  count_elementwise(2 * n - 1);
+  return HWY_DYNAMIC_DISPATCH(Dot)(a, b, n);
+}
+float vector_exp_sum(const float* x, std::int64_t n, float shift) {
+  count_elementwise(3 * n - 1);
+  return HWY_DYNAMIC_DISPATCH(ExpSum)(x, n, shift);
+}
 void vector_exp_scaled(const float* x, float* y, std::int64_t n, float shift, float factor) {
+  count_elementwise(3 * n);
   HWY_DYNAMIC_DISPATCH(ExpScaled)(x, y, n, shift, factor);
 }
 void vector_softcap_backward(const float* dy, const float* y, float* dx, std::int64_t n, float cap) {
+  count_elementwise(4 * n);
   HWY_DYNAMIC_DISPATCH(SoftcapBackward)(dy, y, dx, n, cap);
 }
 void vector_attention_weights(float* s, float* dp, const float* lse, const float* d, std::int64_t n, float scale,
                               float cap) {
+  count_elementwise(n * (4 + (scale != 1.0f ? 1 : 0) + (cap != 0.0f ? 4 : 0)));
   HWY_DYNAMIC_DISPATCH(AttentionWeights)(s, dp, lse, d, n, scale, cap);
 }
 

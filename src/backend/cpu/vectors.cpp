@@ -3,6 +3,8 @@
 
 #include <cmath>
 
+#include "backend/cpu/counters.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/vectors.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
@@ -169,30 +171,60 @@ HWY_EXPORT(Rotate);
 HWY_EXPORT(ColumnsMax);
 HWY_EXPORT(ColumnsExp);
 
-float vector_max(const float* x, std::int64_t n) { return HWY_DYNAMIC_DISPATCH(Max)(x, n); }
-float vector_exp(float* x, std::int64_t n, float shift) { return HWY_DYNAMIC_DISPATCH(Exp)(x, n, shift); }
-void vector_scale(float* x, std::int64_t n, float factor) { HWY_DYNAMIC_DISPATCH(Scale)(x, n, factor); }
-void vector_add(const float* a, const float* b, float* y, std::int64_t n) { HWY_DYNAMIC_DISPATCH(Add)(a, b, y, n); }
+namespace {
+
+// Statistics and quotients, + ε and √; weight and bias are one operation each.
+void count_norm(const NormRow& row, std::int64_t per_element) {
+  count_elementwise(row.n * (per_element + (row.weight != nullptr ? 1 : 0) + (row.bias != nullptr ? 1 : 0)) + 2);
+}
+
+}  // namespace
+
+float vector_max(const float* x, std::int64_t n) {
+  count_elementwise(n - 1);
+  return HWY_DYNAMIC_DISPATCH(Max)(x, n);
+}
+float vector_exp(float* x, std::int64_t n, float shift) {
+  count_elementwise(3 * n - 1);
+  return HWY_DYNAMIC_DISPATCH(Exp)(x, n, shift);
+}
+void vector_rescale(float* x, std::int64_t n, float factor) { HWY_DYNAMIC_DISPATCH(Scale)(x, n, factor); }
+void vector_scale(float* x, std::int64_t n, float factor) {
+  count_elementwise(n);
+  vector_rescale(x, n, factor);
+}
+void vector_add(const float* a, const float* b, float* y, std::int64_t n) {
+  count_elementwise(n);
+  HWY_DYNAMIC_DISPATCH(Add)(a, b, y, n);
+}
+void vector_add_part(float* sum, const float* part, std::int64_t n) { HWY_DYNAMIC_DISPATCH(Add)(sum, part, sum, n); }
 void vector_add_scaled(float* y, const float* x, std::int64_t n, float factor) {
+  count_elementwise(2 * n);
   HWY_DYNAMIC_DISPATCH(AddScaled)(y, x, n, factor);
 }
 void vector_softcap(float* x, std::int64_t n, float factor, float cap) {
+  count_elementwise(3 * n);
   HWY_DYNAMIC_DISPATCH(Softcap)(x, n, factor, cap);
 }
 NormStatistics vector_rms_norm(const NormRow& row, const float* x, float* y) {
+  count_norm(row, 3);
   return HWY_DYNAMIC_DISPATCH(RmsNorm)(row, x, y);
 }
 NormStatistics vector_layer_norm(const NormRow& row, const float* x, float* y) {
+  count_norm(row, 5);
   return HWY_DYNAMIC_DISPATCH(LayerNorm)(row, x, y);
 }
 void vector_rotate(const float* x, float* y, const float* cosines, const float* sines, std::int64_t half,
                    bool interleaved, float direction) {
+  count_elementwise(6 * half);
   HWY_DYNAMIC_DISPATCH(Rotate)(x, y, cosines, sines, half, interleaved, direction);
 }
 void columns_max(float* s, std::int64_t rows, std::int64_t columns, float factor, float* most) {
+  count_elementwise((factor != 1.0f ? 2 : 1) * rows * columns);
   HWY_DYNAMIC_DISPATCH(ColumnsMax)(s, rows, columns, factor, most);
 }
 void columns_exp(float* s, std::int64_t rows, std::int64_t columns, const float* shift, float* sum) {
+  count_elementwise(3 * rows * columns);
   HWY_DYNAMIC_DISPATCH(ColumnsExp)(s, rows, columns, shift, sum);
 }
 

@@ -1,4 +1,5 @@
 // Loops over contiguous floats, in SIMD for every instruction set (Highway): what the element-wise kernels are made of.
+// Each counts the operations of its formula (docs/counting.md); a factor that it is given is made once and not counted.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,10 @@ float vector_exp(float* x, std::int64_t n, float shift);
 void vector_scale(float* x, std::int64_t n, float factor);
 inline void vector_softmax(float* x, std::int64_t n) { vector_scale(x, n, 1.0f / vector_exp(x, n, vector_max(x, n))); }
 void vector_add(const float* a, const float* b, float* y, std::int64_t n);
+// sum ← sum + part, where both are of one product's sum: those additions are among its 2·m·n·k
+void vector_add_part(float* sum, const float* part, std::int64_t n);
+// x ← factor·x, where a product that was made piece by piece is brought to its other pieces' measure: not counted
+void vector_rescale(float* x, std::int64_t n, float factor);
 // y ← y + factor·x
 void vector_add_scaled(float* y, const float* x, std::int64_t n, float factor);
 // x ← cap·tanh(factor·x / cap)

@@ -1,0 +1,148 @@
+#include "run/inspection.h"
+
+#include "files/numbers.h"
+#include "lowering/regions.h"
+#include "ops/attend.h"
+#include "ops/head_matmul.h"
+#include "ops/mixture.h"
+#include "ops/project.h"
+#include "ops/runtime.h"
+#include "run/executor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+namespace reckon {
+namespace {
+
+std::string name_of(const Op& op) { return fmt::format("{} of {}", op.operation->name, full_name(op.scope)); }
+
+// Of ops that run at the same time.
+std::string name_of(const Program& program, std::size_t first, std::size_t last) {
+  const std::string name = name_of(program.ops[first]);
+  return last == first + 1 ? name : fmt::format("{} and {} beside it", name, last - first - 1);
+}
+
+std::int64_t size_of(const Executor& executor, TensorId root) {
+  return static_cast<std::int64_t>(bytes(executor.program()[root]));
+}
+
+std::size_t hash_of(const Executor& executor, TensorId root) {
+  const auto* data = reinterpret_cast<const char*>(executor.data(root));
+  return std::hash<std::string_view>{}({data, static_cast<std::size_t>(size_of(executor, root))});
+}
+
+bool in_arena(const Executor& executor, TensorId root) { return executor.in_arena(root); }
+
+// Of the ops' inputs or outputs, the tensors whose memory they are; parameters have theirs elsewhere.
+std::vector<TensorId> roots(const Program& program, std::size_t first, std::size_t last, TensorIds Op::*ids) {
+  std::vector<TensorId> found;
+  for (std::size_t i = first; i < last; ++i) {
+    for (TensorId id : program.ops[i].*ids) {
+      if (id != no_tensor && program[id].kind != TensorKind::parameter) found.push_back(placement(program, id).root);
+    }
+  }
+  std::sort(found.begin(), found.end());
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  return found;
+}
+
+}  // namespace
+
+bool counts_bytes(const Operation& operation) {
+  static const Operation* const tiled[] = {
+      &project_operation,         &grouped_project_operation,         &head_matmul_operation,
+      &weight_gradient_operation, &grouped_weight_gradient_operation, &attend_operation,
+      &attend_backward_operation};
+  return std::find(std::begin(tiled), std::end(tiled), &operation) != std::end(tiled);
+}
+
+Measured Inspection::done() const {
+  Measured sum;
+  for (const Measured& stage : done_) sum += stage;
+  return sum;
+}
+
+void Inspection::add(std::string finding) {
+  constexpr std::size_t most = 20;  // the first ones say what is wrong
+  if (findings_.size() < most) findings_.push_back(std::move(finding));
+}
+
+void Inspection::before(const Executor& executor, std::size_t first, std::size_t last, const Measured& so_far) {
+  const Program& program = executor.program();
+  before_ = so_far;
+  for (TensorId root : roots(program, first, last, &Op::inputs)) {
+    const auto found = contents_.find(root);
+    if (found == contents_.end() || found->second.hash == hash_of(executor, root)) continue;
+    add(fmt::format("{} reads {}, which was changed after {} wrote it", name_of(program.ops[first]),
+                    full_name(program[root]), name_of(program.ops[found->second.writer])));
+    contents_.erase(found);
+  }
+  outputs_ = roots(program, first, last, &Op::outputs);
+  zones_.clear();
+  for (TensorId root : outputs_) {
+    const std::byte* data = executor.data(root);
+    const std::byte* end = data + size_of(executor, root);
+    zones_.push_back({root, data - Arena::fence, {data - Arena::fence, data}});
+    zones_.push_back({root, end, {end, end + Arena::fence}});
+  }
+}
+
+void Inspection::after(const Executor& executor, std::size_t first, std::size_t last, std::int64_t past,
+                       const Measured& so_far) {
+  if (sabotage_ != nullptr && sabotage_->done) sabotage_->done(executor, first);
+  check_costs(executor, first, last, past, so_far - before_);
+  check_zones(executor, first);
+  for (TensorId root : outputs_) {
+    if (in_arena(executor, root)) contents_[root] = {hash_of(executor, root), first};
+  }
+}
+
+void Inspection::check_costs(const Executor& executor, std::size_t first, std::size_t last, std::int64_t past,
+                             const Measured& did) {
+  const Program& program = executor.program();
+  Count matmul, elementwise, least, read, written;
+  for (std::size_t i = first; i < last; ++i) {
+    const Cost cost = cost_at(program, program.ops[i], past);
+    matmul += cost.matmul.value();
+    elementwise += cost.elementwise.value();
+    if (!counts_bytes(*program.ops[i].operation)) continue;
+    least += cost.read_least >= 0 ? cost.read_least : cost.read;
+    read += cost.read;
+    written += cost.written;
+  }
+  done_[static_cast<std::size_t>(program.ops[first].stage)] += did;
+  const auto compare = [&](const char* what, Count said, std::int64_t found) {
+    if (said == found) return;
+    add(fmt::format("{} did {} {}, its cost rule says {}", name_of(program, first, last), grouped(found), what,
+                    grouped(said)));
+  };
+  compare("matmul FLOPs", matmul, did.matmul_flops);
+  compare("element-wise FLOPs", elementwise, did.elementwise_flops);
+  compare("bytes of reading", std::clamp<Count>(did.read, least, read), did.read);
+  compare("bytes of writing", written, did.written);
+}
+
+void Inspection::check_zones(const Executor& executor, std::size_t first) {
+  const auto its_own = [&](const std::byte* at) {
+    return std::any_of(outputs_.begin(), outputs_.end(), [&](TensorId root) {
+      return at >= executor.data(root) && at < executor.data(root) + size_of(executor, root);
+    });
+  };
+  const Program& program = executor.program();
+  for (const Zone& zone : zones_) {
+    for (std::size_t i = 0; i < zone.bytes.size(); ++i) {
+      const std::byte* at = zone.begin + i;
+      if (*at == zone.bytes[i] || its_own(at)) continue;
+      add(fmt::format("{} wrote to byte {} of its output {}, which has {}", name_of(program.ops[first]),
+                      grouped(static_cast<std::int64_t>(at - executor.data(zone.owner))),
+                      full_name(program[zone.owner]), grouped(size_of(executor, zone.owner))));
+      break;
+    }
+  }
+}
+
+}  // namespace reckon

@@ -1,0 +1,166 @@
+// verify, with something broken: it has to say so, and name the op.
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include "lowering/regions.h"
+#include "ops/norm.h"
+#include "run/verify.h"
+#include "tiny_models.h"
+#include "train/verify.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <string>
+
+namespace reckon {
+namespace {
+
+Verification verified(const Sabotage* sabotage) {
+  const Model model = load_model("mini-gpt");
+  VerifyOptions options;
+  options.sabotage = sabotage;
+  return verify(model, Weights::random(model, 1, DType::float32), options);
+}
+
+Verification verified_step(const Sabotage* sabotage) {
+  const Model model = load_model("mini-gpt");
+  VerifyStepOptions options;
+  options.sabotage = sabotage;
+  return verify_step(model, Weights::trainable(model, Weights::random(model, 1, DType::float32), DType::float32),
+                     options);
+}
+
+const Check& check_of(const Verification& v, const std::string& name) {
+  return *std::find_if(v.checks.begin(), v.checks.end(), [&](const Check& check) { return check.name == name; });
+}
+
+std::string findings(const Verification& v) {
+  std::string all;
+  for (const std::string& finding : v.findings) all += finding + "\n";
+  return all;
+}
+
+void expect_found(const Verification& v, const std::string& sentence) {
+  EXPECT_FALSE(v.holds());
+  EXPECT_NE(findings(v).find(sentence), std::string::npos) << findings(v);
+}
+
+// The first op that is a norm, and the tensors whose memory its input and its output are.
+std::size_t first_norm(const Program& program) {
+  const auto found = std::find_if(program.ops.begin(), program.ops.end(),
+                                  [](const Op& op) { return op.operation == &rms_norm_operation; });
+  return static_cast<std::size_t>(found - program.ops.begin());
+}
+TensorId input_of(const Program& program, std::size_t op) { return placement(program, program.ops[op].inputs[0]).root; }
+TensorId output_of(const Program& program, std::size_t op) {
+  return placement(program, program.ops[op].outputs[0]).root;
+}
+
+TEST(Verify, FindsNothingWhereNothingIsBroken) {
+  const Sabotage none;
+  for (const Verification& v : {verified(&none), verified_step(&none)}) {
+    EXPECT_EQ(findings(v), "");
+    EXPECT_TRUE(v.holds());
+  }
+}
+
+// Query, key and value of mini-gpt's prefill run at the same time, a tile each: 2 · 16 · 64 · 64 FLOPs.
+TEST(Verify, NamesTheProductOfWhichATileWasLeftOut) {
+  Sabotage sabotage;
+  sabotage.task = 0;
+  const Verification v = verified(&sabotage);
+  expect_found(
+      v, "project of layers.0.attention.query and 2 beside it did 262,144 matmul FLOPs, its cost rule says 393,216");
+  EXPECT_LT(check_of(v, "prefill matmul FLOPs").measured, check_of(v, "prefill matmul FLOPs").lowered);
+  EXPECT_EQ(check_of(v, "prefill matmul FLOPs").lowered, 3'342'336);
+}
+
+TEST(Verify, NamesTheAttentionOfWhichABlockWasLeftOut) {
+  Sabotage sabotage;
+  sabotage.task = 3;  // mini-gpt has four heads, and no product of so many tiles before the head
+  expect_found(verified(&sabotage), "attend of layers.0.attention");
+}
+
+TEST(Verify, NamesTheOpThatWritesBeyondItsOutput) {
+  for (const std::int64_t beyond : {std::int64_t{0}, std::int64_t{100}, std::int64_t{-1}}) {
+    Sabotage sabotage;
+    sabotage.done = [&](const Executor& executor, std::size_t op) {
+      const Program& program = executor.program();
+      if (op != first_norm(program)) return;
+      const TensorId root = output_of(program, op);
+      const auto size = static_cast<std::int64_t>(bytes(program[root]));
+      executor.data(root)[beyond < 0 ? beyond : size + beyond] ^= std::byte{0xff};
+    };
+    expect_found(verified(&sabotage), "rms_norm of layers.0.");
+    expect_found(verified_step(&sabotage), " wrote to byte ");
+  }
+}
+
+TEST(Verify, NoticesAWrongPlanThatPutsTwoLiveTensorsAtOnePlace) {
+  Sabotage sabotage;
+  sabotage.plan = [](const Program& program, std::vector<std::int64_t>& offsets, Plan&) {
+    const std::size_t norm = first_norm(program);
+    offsets[static_cast<std::size_t>(output_of(program, norm))] =
+        offsets[static_cast<std::size_t>(input_of(program, norm))];
+  };
+  expect_found(verified(&sabotage), ", which was changed after embed of ");
+  expect_found(verified_step(&sabotage), ", which was changed after embed of ");
+}
+
+TEST(Verify, NamesTheOpOfATrainingStepThatDidLessThanItsRuleSays) {
+  Sabotage sabotage;
+  sabotage.task = 0;
+  const Verification v = verified_step(&sabotage);
+  expect_found(v, "project of layers.0.attention.query and 2 beside it did ");
+  EXPECT_LT(check_of(v, "backward matmul FLOPs").measured, check_of(v, "backward matmul FLOPs").lowered);
+}
+
+// An arena that is planned larger than what is written to it: its furthest byte is not there.
+TEST(Verify, MeasuresTheArenaByWhatWasTouched) {
+  Sabotage sabotage;
+  sabotage.plan = [](const Program&, std::vector<std::int64_t>&, Plan& plan) { plan.arena += 4096; };
+  const Verification v = verified(&sabotage);
+  EXPECT_EQ(v.findings.size(), 0u);
+  EXPECT_FALSE(v.holds());
+  EXPECT_EQ(check_of(v, "prefill arena").lowered - check_of(v, "prefill arena").measured, 4096);
+}
+
+TEST(Arena, KnowsHowFarItWasWrittenToAndWhatHappenedToItsFences) {
+  Arena arena(256, true);
+  EXPECT_EQ(arena.touched(), 0);
+  std::byte* data = arena.take(0, 256);
+  const float value = 1.5f;
+  std::memcpy(data + 100, &value, sizeof value);
+  EXPECT_EQ(arena.touched(), 104);
+  EXPECT_EQ(arena.touched(64, 64), 40);
+  EXPECT_EQ(arena.touched(128, 128), 0);
+  EXPECT_TRUE(arena.fences_hold());
+  data[256] = std::byte{0};
+  EXPECT_FALSE(arena.fences_hold());
+}
+
+class GoldenStep : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenStep, MeasuresWhatItPredicts) {
+  const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
+  const Model model = load_model(folder.string());
+  for (const DType precision : {DType::float32, DType::bfloat16}) {
+    VerifyStepOptions options;
+    options.batch = 2;
+    options.tokens = 20;
+    options.precision = precision;
+    const Verification v =
+        verify_step(model, Weights::trainable(model, Weights::load(model, folder), precision), options);
+    EXPECT_EQ(findings(v), "");
+    for (const Check& check : v.checks)
+      EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of "
+                                 << to_string(check.lowered);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenStep, testing::ValuesIn(testing_models::with_gradients()),
+                         testing_models::tiny_test_name);
+
+}  // namespace
+}  // namespace reckon
