@@ -131,7 +131,7 @@ TensorId attended_back(Builder& b, double softcap, bool alibi) {
   b.emit(attend_backward_operation,
          {weight(b, query), weight(b, keys), weight(b, keys), no_tensor, weight(b, query), weight(b, query),
           weight(b, {2, 4, 3})},
-         {dq, dk, dv, no_tensor}, {.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0});
+         {dq, dk, dv, no_tensor}, {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64});
   return dq;
 }
 TensorId weight_differentiated(Builder& b, bool sum) {

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <string_view>
 
@@ -35,7 +36,17 @@ std::size_t hash_of(const Executor& executor, TensorId root) {
   return std::hash<std::string_view>{}({data, static_cast<std::size_t>(size_of(executor, root))});
 }
 
-bool in_arena(const Executor& executor, TensorId root) { return executor.in_arena(root); }
+class Watch {
+ public:
+  explicit Watch(double& sum) : sum_(sum) {}
+  ~Watch() { sum_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count(); }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+ private:
+  double& sum_;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
 
 // Of the ops' inputs or outputs, the tensors whose memory they are; parameters have theirs elsewhere.
 std::vector<TensorId> roots(const Program& program, std::size_t first, std::size_t last, TensorIds Op::*ids) {
@@ -72,6 +83,7 @@ void Inspection::add(std::string finding) {
 }
 
 void Inspection::before(const Executor& executor, std::size_t first, std::size_t last, const Measured& so_far) {
+  const Watch watch(seconds_);
   const Program& program = executor.program();
   before_ = so_far;
   for (TensorId root : roots(program, first, last, &Op::inputs)) {
@@ -93,11 +105,12 @@ void Inspection::before(const Executor& executor, std::size_t first, std::size_t
 
 void Inspection::after(const Executor& executor, std::size_t first, std::size_t last, std::int64_t past,
                        const Measured& so_far) {
+  const Watch watch(seconds_);
   if (sabotage_ != nullptr && sabotage_->done) sabotage_->done(executor, first);
   check_costs(executor, first, last, past, so_far - before_);
   check_zones(executor, first);
   for (TensorId root : outputs_) {
-    if (in_arena(executor, root)) contents_[root] = {hash_of(executor, root), first};
+    if (executor.in_arena(root)) contents_[root] = {hash_of(executor, root), first};
   }
 }
 

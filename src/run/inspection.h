@@ -42,6 +42,7 @@ class Inspection {
   void before(const Executor& executor, std::size_t first, std::size_t last, const Measured& so_far);
   void after(const Executor& executor, std::size_t first, std::size_t last, std::int64_t past, const Measured& so_far);
 
+  double seconds() const { return seconds_; }  // spent on looking
   const Measured& done(Stage stage) const { return done_[static_cast<std::size_t>(stage)]; }
   Measured done() const;
   // One sentence for each op that did something else than its rule says, wrote elsewhere, or read what was not there
@@ -63,6 +64,7 @@ class Inspection {
   void check_zones(const Executor& executor, std::size_t first);
 
   const Sabotage* sabotage_;
+  double seconds_ = 0;
   Measured before_;
   std::array<Measured, 3> done_{};  // by stage
   std::vector<TensorId> outputs_;   // of the ops that run

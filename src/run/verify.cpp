@@ -76,7 +76,9 @@ void add_component_differences(Verification& result, const std::string& phase, c
     const Count other = found == lowered.end() ? 0 : found->second.flops;
     if (other == component.flops) continue;
     result.differences.push_back({phase, name,
-                                  component.pairs ? "blocks of keys that no query may see are skipped" : "",
+                                  !component.pairs          ? ""
+                                  : other > component.flops ? "scores are made again in the backward pass"
+                                                            : "blocks of keys that no query may see are skipped",
                                   component.flops, other});
   }
 }
@@ -175,7 +177,8 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   const Executor& prefill = engine.executor(tokens, Logits::last);
   auto begin = std::chrono::steady_clock::now();
   engine.run(ids, Logits::last);
-  result.times.push_back({"prefill", tokens, seconds_since(begin)});
+  result.times.push_back({"prefill", tokens, seconds_since(begin) - inspection.seconds()});
+  const double looked = inspection.seconds();
   const Measured prefill_done = inspection.done();
   const Ledger prefill_headline = headline(model, engine, tokens, 0);
   const Ledger prefill_lowered = lowered_at(prefill, 0);
@@ -186,7 +189,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   const Executor* decode = steps > 0 ? &engine.executor(1, Logits::last) : nullptr;
   begin = std::chrono::steady_clock::now();
   for (std::int64_t i = 0; i < steps; ++i) engine.run(next, Logits::last);
-  result.times.push_back({"decode", steps, seconds_since(begin)});
+  result.times.push_back({"decode", steps, seconds_since(begin) - (inspection.seconds() - looked)});
   const Measured decode_done = inspection.done() - prefill_done;
   for (std::int64_t i = 0; i < steps; ++i) {
     const Ledger head = headline(model, engine, 1, tokens + i);

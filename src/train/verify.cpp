@@ -41,7 +41,7 @@ Verification verify_step(const Model& model, Weights weights, const VerifyStepOp
   trainer.compute_gradient(std::span(ids).first(count), std::span(ids).last(count));
   trainer.update({});
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-  result.times.push_back({"train", tokens, taken.count()});
+  result.times.push_back({"train", tokens, taken.count() - inspection.seconds()});
 
   const Executor& executor = trainer.executor();
   const Plan& plan = executor.plan();
