@@ -9,6 +9,7 @@
 
 #include "count/rules.h"
 #include "files/numbers.h"
+#include "model/sublayers.h"
 #include "report/chart.h"
 #include "report/json.h"
 
@@ -179,8 +180,8 @@ TEST(Counting, ParametersPast64BitsAreExact) {
   const std::int64_t size = std::int64_t{1} << 20;
   model.d_model = model.d_embedding = size;
   Layer layer = model.layers.front();
-  layer.feed_forward.d_ff = size;
-  layer.mixture->n_experts = size;
+  feed_forward_of(layer)->d_ff = size;
+  find<Mixture>(layer)->n_experts = size;
   model.layers.assign(100'000, layer);
   Count experts;
   const Ledger ledger = count(model);

@@ -8,14 +8,15 @@
 #include "compile/compile.h"
 #include "count/ledger.h"
 #include "model/modify.h"
+#include "model/sublayers.h"
 
 namespace reckon {
 namespace {
 
 Layer wide(std::int64_t d_ff) {
-  Layer layer;
-  layer.feed_forward.d_ff = d_ff;
-  return layer;
+  FeedForward feed_forward;
+  feed_forward.d_ff = d_ff;
+  return {.sublayers = {Sublayer{.kind = feed_forward, .norms = {}}}};
 }
 
 // 1, then 2, 3, 4 over and over: 1 2 3 4 2 3 4 2
@@ -28,7 +29,7 @@ Layers eight() {
 
 std::vector<std::int64_t> sizes(const Layers& layers) {
   std::vector<std::int64_t> found;
-  for (const Layer& layer : layers) found.push_back(layer.feed_forward.d_ff);
+  for (const Layer& layer : layers) found.push_back(feed_forward_of(layer)->d_ff);
   return found;
 }
 
@@ -36,9 +37,9 @@ TEST(Layers, GoOnWithTheirPattern) {
   const Layers layers = eight();
   EXPECT_EQ(layers.size(), 8u);
   EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{1, 2, 3, 4, 2, 3, 4, 2}));
-  EXPECT_EQ(layers[6].feed_forward.d_ff, 4);
-  EXPECT_EQ(layers.front().feed_forward.d_ff, 1);
-  EXPECT_EQ(layers.back().feed_forward.d_ff, 2);
+  EXPECT_EQ(feed_forward_of(layers[6])->d_ff, 4);
+  EXPECT_EQ(feed_forward_of(layers.front())->d_ff, 1);
+  EXPECT_EQ(feed_forward_of(layers.back())->d_ff, 2);
   EXPECT_EQ(layers.written().size(), 4u);
 }
 
@@ -55,16 +56,16 @@ TEST(Layers, AreEqualWhetherWrittenOutOrNot) {
 
 TEST(Layers, ChangingOneChangesNoOther) {
   Layers layers = eight();
-  layers[4].feed_forward.d_ff = 5;
+  feed_forward_of(layers[4])->d_ff = 5;
   EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{1, 2, 3, 4, 5, 3, 4, 2}));
-  for (Layer& layer : layers) layer.feed_forward.d_ff *= 10;
+  for (Layer& layer : layers) feed_forward_of(layer)->d_ff *= 10;
   EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{10, 20, 30, 40, 50, 30, 40, 20}));
   layers.resize(2);
   EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{10, 20}));
   layers.clear();
   EXPECT_TRUE(layers.empty());
   layers.assign(3, wide(7));
-  layers.back().feed_forward.d_ff = 8;
+  feed_forward_of(layers.back())->d_ff = 8;
   EXPECT_EQ(sizes(layers), (std::vector<std::int64_t>{7, 7, 8}));
 }
 
@@ -92,7 +93,7 @@ TEST(Layers, ADeepModelHoldsItsPatternOnce) {
     Changes changes;
     changes.layers = 100'000;
     changes.d_model = 2 * load_model(name).d_model;
-    changes.heads = 2 * load_model(name).layers[0].attention.n_heads;
+    changes.heads = 2 * find<Attention>(load_model(name).layers[0])->n_heads;
     const Model deep = modify(load_model(name), changes);
     EXPECT_EQ(deep.layers.size(), 100'000u) << name;
     EXPECT_EQ(deep.layers.written().size(), written) << name;

@@ -6,6 +6,7 @@
 
 #include "model/load.h"
 #include "model/modify.h"
+#include "model/sublayers.h"
 
 namespace reckon {
 namespace {
@@ -36,45 +37,45 @@ TEST(Modify, LetsHeadAndFeedForwardWidthsFollowTheModelWidth) {
   const Model model = changed("gpt2", [](Changes& c) { c.d_model = 1536; });
   EXPECT_EQ(model.d_model, 1536);
   EXPECT_EQ(model.d_embedding, 1536);
-  EXPECT_EQ(model.layers[0].attention.d_head, 128);  // 1536 / 12
-  EXPECT_DOUBLE_EQ(model.layers[0].attention.scale, 1 / std::sqrt(128.0));
-  EXPECT_EQ(model.layers[0].feed_forward.d_ff, 6144);
+  EXPECT_EQ(find<Attention>(model.layers[0])->d_head, 128);  // 1536 / 12
+  EXPECT_DOUBLE_EQ(find<Attention>(model.layers[0])->scale, 1 / std::sqrt(128.0));
+  EXPECT_EQ(feed_forward_of(model.layers[0])->d_ff, 6144);
 }
 
 TEST(Modify, KeepsAHeadWidthThatWasNotDerived) {
   const Model model = changed("qwen3-0.6b", [](Changes& c) { c.d_model = 2048; });
-  EXPECT_EQ(model.layers[0].attention.d_head, 128);
-  EXPECT_EQ(model.layers[0].attention.rope->dims, 128);
+  EXPECT_EQ(find<Attention>(model.layers[0])->d_head, 128);
+  EXPECT_EQ(find<Attention>(model.layers[0])->rope->dims, 128);
 }
 
 TEST(Modify, AsksForTheFeedForwardWidthWhenTheRatioDoesNotFit) {
   // 8192 / 3072 is 8/3, and 3136 is no multiple of 3
   EXPECT_NE(complaint("phi-3-mini", [](Changes& c) { c.d_model = 3136; }).find("`d_ff`"), std::string::npos);
-  EXPECT_EQ(changed("phi-3-mini",
-                    [](Changes& c) {
-                      c.d_model = 3136;
-                      c.d_ff = 8000;
-                    })
-                .layers[0]
-                .feed_forward.d_ff,
+  EXPECT_EQ(feed_forward_of(changed("phi-3-mini",
+                                    [](Changes& c) {
+                                      c.d_model = 3136;
+                                      c.d_ff = 8000;
+                                    })
+                                .layers[0])
+                ->d_ff,
             8000);
 }
 
 TEST(Modify, LetsKeyHeadsFollowHeadsOnlyWhereTheyWereEqual) {
-  EXPECT_EQ(changed("gpt2", [](Changes& c) { c.heads = 16; }).layers[0].attention.n_kv_heads, 16);
-  EXPECT_EQ(changed("gpt2", [](Changes& c) { c.heads = 16; }).layers[0].attention.d_head, 48);
-  EXPECT_EQ(changed("llama-3-8b", [](Changes& c) { c.heads = 64; }).layers[0].attention.n_kv_heads, 8);
+  EXPECT_EQ(find<Attention>(changed("gpt2", [](Changes& c) { c.heads = 16; }).layers[0])->n_kv_heads, 16);
+  EXPECT_EQ(find<Attention>(changed("gpt2", [](Changes& c) { c.heads = 16; }).layers[0])->d_head, 48);
+  EXPECT_EQ(find<Attention>(changed("llama-3-8b", [](Changes& c) { c.heads = 64; }).layers[0])->n_kv_heads, 8);
   EXPECT_NE(complaint("llama-3-8b", [](Changes& c) { c.heads = 4; }).find("`kv_heads`"), std::string::npos);
   EXPECT_NE(complaint("gpt2", [](Changes& c) { c.heads = 7; }).find("do not divide d_model"), std::string::npos);
-  EXPECT_EQ(changed("gpt2", [](Changes& c) { c.kv_heads = 3; }).layers[0].attention.n_kv_heads, 3);
+  EXPECT_EQ(find<Attention>(changed("gpt2", [](Changes& c) { c.kv_heads = 3; }).layers[0])->n_kv_heads, 3);
 }
 
 TEST(Modify, ScalesTheRotatedPartWithTheHead) {
-  EXPECT_EQ(changed("pythia-160m", [](Changes& c) { c.d_head = 128; }).layers[0].attention.rope->dims,
+  EXPECT_EQ(find<Attention>(changed("pythia-160m", [](Changes& c) { c.d_head = 128; }).layers[0])->rope->dims,
             32);  // a quarter
   const Model model = changed("llama-2-7b", [](Changes& c) { c.heads = 64; });
-  EXPECT_EQ(model.layers[0].attention.rope->dims, 64);
-  EXPECT_DOUBLE_EQ(model.layers[0].attention.scale, 0.125);
+  EXPECT_EQ(find<Attention>(model.layers[0])->rope->dims, 64);
+  EXPECT_DOUBLE_EQ(find<Attention>(model.layers[0])->scale, 0.125);
 }
 
 TEST(Modify, RepeatsTheSingleBlockOfAUniformStack) {
@@ -86,66 +87,68 @@ TEST(Modify, RepeatsTheSingleBlockOfAUniformStack) {
 
 TEST(Modify, GoesOnWithAlternatingWindowsWhenLayersAreAdded) {
   const Model model = changed("gemma-3-1b", [](Changes& c) { c.layers = 31; });  // 26 before; every sixth is full
-  for (std::size_t i = 0; i < 31; ++i) EXPECT_EQ(model.layers[i].attention.window, i % 6 == 5 ? 0 : 512) << i;
+  for (std::size_t i = 0; i < 31; ++i) EXPECT_EQ(find<Attention>(model.layers[i])->window, i % 6 == 5 ? 0 : 512) << i;
   const Model oss = changed("gpt-oss-20b", [](Changes& c) { c.layers = 26; });
-  EXPECT_EQ(oss.layers[24].attention.window, 128);
-  EXPECT_EQ(oss.layers[25].attention.window, 0);
+  EXPECT_EQ(find<Attention>(oss.layers[24])->window, 128);
+  EXPECT_EQ(find<Attention>(oss.layers[25])->window, 0);
 }
 
 TEST(Modify, KeepsTheDenseLayersOfDeepseekFirst) {
   const Model longer = changed("deepseek-v3", [](Changes& c) { c.layers = 70; });
   const Model shorter = changed("deepseek-v3", [](Changes& c) { c.layers = 5; });
-  for (std::size_t i = 0; i < 70; ++i) EXPECT_EQ(longer.layers[i].mixture.has_value(), i >= 3) << i;
-  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(shorter.layers[i].mixture.has_value(), i >= 3) << i;
+  for (std::size_t i = 0; i < 70; ++i) EXPECT_EQ((find<Mixture>(longer.layers[i]) != nullptr), i >= 3) << i;
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ((find<Mixture>(shorter.layers[i]) != nullptr), i >= 3) << i;
 }
 
 TEST(Modify, SwitchesTheFeedForwardAndKeepsItsWidth) {
   const FeedForward swiglu =
-      changed("gpt2", [](Changes& c) { c.ffn = parse_feed_forward("swiglu"); }).layers[0].feed_forward;
+      *feed_forward_of(changed("gpt2", [](Changes& c) { c.ffn = parse_feed_forward("swiglu"); }).layers[0]);
   EXPECT_TRUE(swiglu.gated);
   EXPECT_EQ(swiglu.activation, Activation::silu);
   EXPECT_EQ(swiglu.d_ff, 3072);
   const FeedForward gelu =
-      changed("llama-2-7b", [](Changes& c) { c.ffn = parse_feed_forward("gelu"); }).layers[0].feed_forward;
+      *feed_forward_of(changed("llama-2-7b", [](Changes& c) { c.ffn = parse_feed_forward("gelu"); }).layers[0]);
   EXPECT_FALSE(gelu.gated);
   EXPECT_EQ(gelu.activation, Activation::gelu);
 }
 
 TEST(Modify, MatchesAFeedForwardOfEightSquaredWidths) {
-  EXPECT_EQ(changed("llama-2-7b", [](Changes& c) { c.match_d_ff = true; }).layers[0].feed_forward.d_ff,
+  EXPECT_EQ(feed_forward_of(changed("llama-2-7b", [](Changes& c) { c.match_d_ff = true; }).layers[0])->d_ff,
             10923);  // 10922.67
-  EXPECT_EQ(changed("mini-gpt",
-                    [](Changes& c) {
-                      c.match_d_ff = true;
-                      c.ffn = Changes::FeedForwardForm::swiglu;
-                    })
-                .layers[0]
-                .feed_forward.d_ff,
+  EXPECT_EQ(feed_forward_of(changed("mini-gpt",
+                                    [](Changes& c) {
+                                      c.match_d_ff = true;
+                                      c.ffn = Changes::FeedForwardForm::swiglu;
+                                    })
+                                .layers[0])
+                ->d_ff,
             171);  // 170.67
-  EXPECT_EQ(changed("cs336-gpt2-small", [](Changes& c) { c.match_d_ff = true; }).layers[0].feed_forward.d_ff, 2048);
-  EXPECT_EQ(changed("gpt2",
-                    [](Changes& c) {
-                      c.match_d_ff = true;
-                      c.d_model = 1536;
-                    })
-                .layers[0]
-                .feed_forward.d_ff,
+  EXPECT_EQ(feed_forward_of(changed("cs336-gpt2-small", [](Changes& c) { c.match_d_ff = true; }).layers[0])->d_ff,
+            2048);
+  EXPECT_EQ(feed_forward_of(changed("gpt2",
+                                    [](Changes& c) {
+                                      c.match_d_ff = true;
+                                      c.d_model = 1536;
+                                    })
+                                .layers[0])
+                ->d_ff,
             6144);
 }
 
 TEST(Modify, PutsBiasesOnProjectionsFeedForwardsAndLayerNorms) {
   const Model with = changed("mini-gpt", [](Changes& c) { c.bias = true; });
   const Layer& layer = with.layers[0];
-  EXPECT_TRUE(layer.attention.query_bias && layer.attention.key_bias && layer.attention.value_bias);
-  EXPECT_TRUE(layer.attention.output_bias && layer.feed_forward.bias);
-  EXPECT_FALSE(layer.attention_norms.before->bias);  // an RMSNorm
+  EXPECT_TRUE(find<Attention>(layer)->query_bias && find<Attention>(layer)->key_bias &&
+              find<Attention>(layer)->value_bias);
+  EXPECT_TRUE(find<Attention>(layer)->output_bias && feed_forward_of(layer)->bias);
+  EXPECT_FALSE(layer.sublayers.front().norms.before->bias);  // an RMSNorm
   const Model without = changed("gpt2", [](Changes& c) { c.bias = false; });
-  EXPECT_FALSE(without.layers[0].attention.output_bias || without.layers[0].feed_forward.bias);
-  EXPECT_FALSE(without.final_norm->bias || without.layers[0].attention_norms.before->bias);
+  EXPECT_FALSE(find<Attention>(without.layers[0])->output_bias || feed_forward_of(without.layers[0])->bias);
+  EXPECT_FALSE(without.final_norm->bias || without.layers[0].sublayers.front().norms.before->bias);
 }
 
 TEST(Modify, LetsTheBiasOfQueryKeyAndValueBeSetAlone) {
-  const Attention attention = changed("gpt2", [](Changes& c) { c.qkv_bias = false; }).layers[0].attention;
+  const Attention attention = *find<Attention>(changed("gpt2", [](Changes& c) { c.qkv_bias = false; }).layers[0]);
   EXPECT_FALSE(attention.query_bias || attention.key_bias || attention.value_bias);
   EXPECT_TRUE(attention.output_bias);
 }
@@ -153,22 +156,22 @@ TEST(Modify, LetsTheBiasOfQueryKeyAndValueBeSetAlone) {
 TEST(Modify, SwitchesEveryNorm) {
   const Model rms = changed("gpt2", [](Changes& c) { c.norm = parse_norm("rmsnorm"); });
   EXPECT_EQ(rms.final_norm->kind, Norm::Kind::rms);
-  EXPECT_FALSE(rms.final_norm->bias || rms.layers[3].attention_norms.before->bias);
+  EXPECT_FALSE(rms.final_norm->bias || rms.layers[3].sublayers.front().norms.before->bias);
   EXPECT_FALSE(changed("llama-2-7b", [](Changes& c) { c.norm = Norm::Kind::layer; }).final_norm->bias);
   EXPECT_TRUE(changed("llama-2-7b", [](Changes& c) {
                 c.norm = Norm::Kind::layer;
                 c.bias = true;
               }).final_norm->bias);
-  EXPECT_EQ(
-      changed("qwen3-8b", [](Changes& c) { c.norm = Norm::Kind::layer; }).layers[0].attention.query_key_norm->kind,
-      Norm::Kind::layer);
+  EXPECT_EQ(find<Attention>(changed("qwen3-8b", [](Changes& c) { c.norm = Norm::Kind::layer; }).layers[0])
+                ->query_key_norm->kind,
+            Norm::Kind::layer);
 }
 
 TEST(Modify, MovesNormsAfterTheResidualAndBack) {
   const auto post = [](Changes& c) { c.norm_position = parse_norm_position("post"); };
   const Model model = changed("gpt2", post);
-  EXPECT_TRUE(model.layers[0].attention_norms.residual && model.layers[0].feed_forward_norms.residual);
-  EXPECT_FALSE(model.layers[0].attention_norms.before || model.final_norm);
+  EXPECT_TRUE(model.layers[0].sublayers.front().norms.residual && model.layers[0].sublayers.back().norms.residual);
+  EXPECT_FALSE(model.layers[0].sublayers.front().norms.before || model.final_norm);
   Changes back;
   back.norm_position = Changes::NormPosition::pre;
   EXPECT_EQ(modify(model, back), find_preset("gpt2"));
@@ -178,14 +181,16 @@ TEST(Modify, MovesNormsAfterTheResidualAndBack) {
 TEST(Modify, ReplacesThePositions) {
   const Model learned = changed("mini-gpt", [](Changes& c) { c.positions = parse_positions("learned"); });
   EXPECT_EQ(learned.positions.kind, Positions::Kind::learned);
-  EXPECT_FALSE(learned.layers[0].attention.rope);
+  EXPECT_FALSE(find<Attention>(learned.layers[0])->rope);
   const Model rope = changed("gpt2", [](Changes& c) { c.positions = parse_positions("rope"); });
   EXPECT_EQ(rope.positions.kind, Positions::Kind::none);
-  EXPECT_EQ(rope.layers[0].attention.rope->dims, 64);
-  EXPECT_DOUBLE_EQ(rope.layers[0].attention.rope->theta, 10000);
-  EXPECT_TRUE(changed("gpt2", [](Changes& c) { c.positions = parse_positions("alibi"); }).layers[0].attention.alibi);
+  EXPECT_EQ(find<Attention>(rope.layers[0])->rope->dims, 64);
+  EXPECT_DOUBLE_EQ(find<Attention>(rope.layers[0])->rope->theta, 10000);
+  EXPECT_TRUE(
+      find<Attention>(changed("gpt2", [](Changes& c) { c.positions = parse_positions("alibi"); }).layers[0])->alibi);
   EXPECT_FALSE(
-      changed("bloom-560m", [](Changes& c) { c.positions = parse_positions("none"); }).layers[0].attention.alibi);
+      find<Attention>(changed("bloom-560m", [](Changes& c) { c.positions = parse_positions("none"); }).layers[0])
+          ->alibi);
   EXPECT_EQ(changed("opt-125m", [](Changes& c) { c.positions = parse_positions("sinusoidal"); }).positions.extra_rows,
             0);
   EXPECT_EQ(changed("opt-125m", [](Changes& c) { c.positions = parse_positions("learned"); }).positions.extra_rows, 2);
@@ -193,10 +198,10 @@ TEST(Modify, ReplacesThePositions) {
 
 TEST(Modify, ChangesTheWindowOfTheLayersThatSlide) {
   const Model gemma = changed("gemma-2-2b", [](Changes& c) { c.window = 1024; });
-  EXPECT_EQ(gemma.layers[0].attention.window, 1024);
-  EXPECT_EQ(gemma.layers[1].attention.window, 0);
-  EXPECT_EQ(changed("gpt2", [](Changes& c) { c.window = 128; }).layers[7].attention.window, 128);
-  EXPECT_EQ(changed("mistral-7b-v0.1", [](Changes& c) { c.window = 0; }).layers[0].attention.window, 0);
+  EXPECT_EQ(find<Attention>(gemma.layers[0])->window, 1024);
+  EXPECT_EQ(find<Attention>(gemma.layers[1])->window, 0);
+  EXPECT_EQ(find<Attention>(changed("gpt2", [](Changes& c) { c.window = 128; }).layers[7])->window, 128);
+  EXPECT_EQ(find<Attention>(changed("mistral-7b-v0.1", [](Changes& c) { c.window = 0; }).layers[0])->window, 0);
 }
 
 TEST(Modify, TurnsADenseModelIntoAMixtureOfItsFeedForward) {
@@ -204,11 +209,11 @@ TEST(Modify, TurnsADenseModelIntoAMixtureOfItsFeedForward) {
                         c.experts = 8;
                         c.active_experts = 2;
                       }).layers[0];
-  ASSERT_TRUE(layer.mixture);
-  EXPECT_EQ(layer.mixture->n_experts, 8);
-  EXPECT_EQ(layer.mixture->n_active, 2);
-  EXPECT_FALSE(layer.mixture->router_bias);
-  EXPECT_EQ(layer.feed_forward.d_ff, 3072);
+  ASSERT_TRUE(find<Mixture>(layer));
+  EXPECT_EQ(find<Mixture>(layer)->n_experts, 8);
+  EXPECT_EQ(find<Mixture>(layer)->n_active, 2);
+  EXPECT_FALSE(find<Mixture>(layer)->router_bias);
+  EXPECT_EQ(feed_forward_of(layer)->d_ff, 3072);
   EXPECT_NE(complaint("gpt2", [](Changes& c) { c.experts = 8; }).find("`active_experts`"), std::string::npos);
   EXPECT_NE(complaint("gpt2",
                       [](Changes& c) {
@@ -217,22 +222,22 @@ TEST(Modify, TurnsADenseModelIntoAMixtureOfItsFeedForward) {
                       })
                 .find("at most the 2"),
             std::string::npos);
-  EXPECT_EQ(changed("mixtral-8x7b", [](Changes& c) { c.active_experts = 1; }).layers[0].mixture->n_active, 1);
+  EXPECT_EQ(find<Mixture>(changed("mixtral-8x7b", [](Changes& c) { c.active_experts = 1; }).layers[0])->n_active, 1);
 }
 
 TEST(Modify, AddsCrossAttentionAsWideAsTheModelWithoutANorm) {
   const Layer plain = changed("llama-2-7b", [](Changes& c) { c.cross_attention = true; }).layers[5];
-  ASSERT_TRUE(plain.cross_attention);
-  EXPECT_FALSE(plain.cross_attention->bias || plain.cross_attention->norm);
-  EXPECT_EQ(plain.cross_attention->n_heads * plain.cross_attention->d_head, 4096);
-  EXPECT_TRUE(changed("gpt2", [](Changes& c) { c.cross_attention = true; }).layers[0].cross_attention->bias);
+  ASSERT_TRUE(find<CrossAttention>(plain));
+  EXPECT_FALSE(find<CrossAttention>(plain)->bias || plain.sublayers[1].norms.before);
+  EXPECT_EQ(find<CrossAttention>(plain)->n_heads * find<CrossAttention>(plain)->d_head, 4096);
+  EXPECT_TRUE(find<CrossAttention>(changed("gpt2", [](Changes& c) { c.cross_attention = true; }).layers[0])->bias);
   const Layer qwen =
       changed("qwen3-0.6b", [](Changes& c) { c.cross_attention = true; }).layers[0];  // 16 heads of 128, d = 1024
-  EXPECT_EQ(qwen.cross_attention->d_head, 64);
+  EXPECT_EQ(find<CrossAttention>(qwen)->d_head, 64);
 }
 
 TEST(Modify, LetsLatentAttentionChangeItsHeadsOnly) {
-  const Attention attention = changed("deepseek-v2-lite", [](Changes& c) { c.heads = 32; }).layers[0].attention;
+  const Attention attention = *find<Attention>(changed("deepseek-v2-lite", [](Changes& c) { c.heads = 32; }).layers[0]);
   EXPECT_EQ(attention.n_heads, 32);
   EXPECT_EQ(attention.n_kv_heads, 32);
   EXPECT_EQ(attention.d_head, 192);
@@ -252,8 +257,8 @@ TEST(Modify, ChangesDenseRoutedAndSharedWidthsEachByItself) {
   };
   const auto widths = [](const auto& set) {
     const Model model = changed("deepseek-v2-lite", set);
-    return Widths{model.layers[0].feed_forward.d_ff, model.layers[1].feed_forward.d_ff,
-                  model.layers[1].mixture->shared->d_ff};
+    return Widths{feed_forward_of(model.layers[0])->d_ff, feed_forward_of(model.layers[1])->d_ff,
+                  find<Mixture>(model.layers[1])->shared->d_ff};
   };
   EXPECT_EQ(widths([](Changes& c) { c.d_ff = 1000; }), (Widths{1000, 1408, 2816}));
   EXPECT_EQ(widths([](Changes& c) { c.match_d_ff = true; }), (Widths{5461, 1408, 2816}));  // 8/3 · 2,048
@@ -287,8 +292,8 @@ TEST(Modify, RefusesAWidthThatTheModelHasNothingFor) {
                        c.active_experts = 2;
                        c.d_expert = 1024;
                      }).layers[3];
-  EXPECT_EQ(made.feed_forward.d_ff, 1024);
-  EXPECT_EQ(made.mixture->n_experts, 8);
+  EXPECT_EQ(feed_forward_of(made)->d_ff, 1024);
+  EXPECT_EQ(find<Mixture>(made)->n_experts, 8);
 }
 
 TEST(Modify, NamesTheWidthThatCannotFollow) {

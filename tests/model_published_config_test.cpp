@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/read.h"
+#include "model/sublayers.h"
 
 namespace reckon {
 namespace {
@@ -47,7 +48,7 @@ TEST(PublishedConfig, GptNeo13BIsRead) {
     "summary_proj_to_labels": true, "summary_type": "cls_index", "summary_use_proj": true,
     "task_specific_params": {"text-generation": {"do_sample": true}}, "tokenizer_class": "GPT2Tokenizer",
     "transformers_version": "4.9.0.dev0", "use_cache": true, "vocab_size": 50257, "window_size": 256})");
-  EXPECT_EQ(model.layers[3].attention.window, 256);
+  EXPECT_EQ(find<Attention>(model.layers[3])->window, 256);
 }
 
 TEST(PublishedConfig, GptJIsRead) {
@@ -60,7 +61,7 @@ TEST(PublishedConfig, GptJIsRead) {
     "summary_type": "cls_index", "summary_use_proj": true, "task_specific_params": {"text-generation": {}},
     "tie_word_embeddings": false, "tokenizer_class": "GPT2Tokenizer", "transformers_version": "4.18.0.dev0",
     "use_cache": true, "vocab_size": 50400})");
-  EXPECT_EQ(model.layers[0].attention.rope->dims, 64);
+  EXPECT_EQ(find<Attention>(model.layers[0])->rope->dims, 64);
 }
 
 TEST(PublishedConfig, PythiaIsRead) {
@@ -70,7 +71,7 @@ TEST(PublishedConfig, PythiaIsRead) {
     "num_hidden_layers": 12, "rotary_emb_base": 10000, "rotary_pct": 0.25, "tie_word_embeddings": false,
     "torch_dtype": "float16", "transformers_version": "4.24.0", "use_cache": true, "use_parallel_residual": true,
     "vocab_size": 50304})");
-  EXPECT_EQ(model.layers[0].attention.rope->dims, 16);
+  EXPECT_EQ(find<Attention>(model.layers[0])->rope->dims, 16);
 }
 
 TEST(PublishedConfig, GptNeox20BIsRead) {
@@ -80,7 +81,7 @@ TEST(PublishedConfig, GptNeox20BIsRead) {
     "model_type": "gpt_neox", "num_attention_heads": 64, "num_hidden_layers": 44, "rotary_emb_base": 10000,
     "rotary_pct": 0.25, "tie_word_embeddings": false, "torch_dtype": "float16", "transformers_version": "4.19.0.dev0",
     "use_cache": true, "vocab_size": 50432})");
-  EXPECT_EQ(model.layers[0].feed_forward.activation, Activation::gelu_tanh);
+  EXPECT_EQ(feed_forward_of(model.layers[0])->activation, Activation::gelu_tanh);
 }
 
 TEST(PublishedConfig, Opt350MIsRead) {
@@ -103,7 +104,7 @@ TEST(PublishedConfig, Bloom560MIsReadInItsMegatronForm) {
     "num_attention_heads": 16, "offset_alibi": 100, "pretraining_tp": 1, "seq_length": 2048, "skip_bias_add": true,
     "skip_bias_add_qkv": false, "transformers_version": "4.20.0", "use_cache": true, "vocab_size": 250880,
     "architectures": ["BloomForCausalLM"]})");
-  EXPECT_EQ(model.layers[0].feed_forward.d_ff, 4096);
+  EXPECT_EQ(feed_forward_of(model.layers[0])->d_ff, 4096);
 }
 
 TEST(PublishedConfig, Falcon40BIsRead) {
@@ -113,8 +114,8 @@ TEST(PublishedConfig, Falcon40BIsRead) {
     "layer_norm_epsilon": 1e-05, "model_type": "falcon", "multi_query": true, "new_decoder_architecture": true,
     "num_attention_heads": 128, "num_hidden_layers": 60, "num_kv_heads": 8, "parallel_attn": true,
     "torch_dtype": "bfloat16", "transformers_version": "4.27.4", "use_cache": true, "vocab_size": 65024})");
-  EXPECT_EQ(model.layers[0].attention.n_kv_heads, 8);
-  EXPECT_EQ(model.layers[0].attention.d_head, 64);
+  EXPECT_EQ(find<Attention>(model.layers[0])->n_kv_heads, 8);
+  EXPECT_EQ(find<Attention>(model.layers[0])->d_head, 64);
 }
 
 TEST(PublishedConfig, Falcon11BIsRead) {
@@ -126,9 +127,9 @@ TEST(PublishedConfig, Falcon11BIsRead) {
     "num_ln_in_parallel_attn": 1, "parallel_attn": true, "rope_scaling": null, "rope_theta": 500042.0,
     "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.39.2", "use_cache": true,
     "vocab_size": 65024})");
-  EXPECT_TRUE(model.layers[0].shared_norm);
+  EXPECT_EQ(model.layers[0].sublayers[1].reads, Sublayer::Reads::first);
   EXPECT_FALSE(model.head.tied);
-  EXPECT_DOUBLE_EQ(model.layers[0].attention.rope->theta, 500042.0);
+  EXPECT_DOUBLE_EQ(find<Attention>(model.layers[0])->rope->theta, 500042.0);
 }
 
 TEST(PublishedConfig, Llama1IsRead) {
@@ -137,7 +138,7 @@ TEST(PublishedConfig, Llama1IsRead) {
     "max_sequence_length": 2048, "max_position_embeddings": 2048, "model_type": "llama", "num_attention_heads": 32,
     "num_hidden_layers": 32, "pad_token_id": 0, "rms_norm_eps": 1e-06, "torch_dtype": "float16",
     "transformers_version": "4.28.0.dev0", "use_cache": true, "vocab_size": 32000})");
-  EXPECT_EQ(model.layers[0].attention.n_kv_heads, 32);
+  EXPECT_EQ(find<Attention>(model.layers[0])->n_kv_heads, 32);
   EXPECT_FALSE(model.head.tied);
 }
 
@@ -150,7 +151,7 @@ TEST(PublishedConfig, Llama31IsRead) {
     "high_freq_factor": 4.0, "original_max_position_embeddings": 8192, "rope_type": "llama3"}, "rope_theta": 500000.0,
     "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.43.0.dev0", "use_cache": true,
     "vocab_size": 128256})");
-  EXPECT_DOUBLE_EQ(model.layers[0].attention.rope->original_context, 8192);
+  EXPECT_DOUBLE_EQ(find<Attention>(model.layers[0])->rope->original_context, 8192);
 }
 
 TEST(PublishedConfig, SmolLM2IsRead) {
@@ -161,7 +162,7 @@ TEST(PublishedConfig, SmolLM2IsRead) {
     "rms_norm_eps": 1e-05, "rope_interleaved": false, "rope_scaling": null, "rope_theta": 100000,
     "tie_word_embeddings": true, "torch_dtype": "bfloat16", "transformers_version": "4.40.1", "use_cache": true,
     "vocab_size": 49152})");
-  EXPECT_EQ(model.layers[0].attention.d_head, 64);
+  EXPECT_EQ(find<Attention>(model.layers[0])->d_head, 64);
 }
 
 TEST(PublishedConfig, MistralNemoIsRead) {
@@ -171,8 +172,8 @@ TEST(PublishedConfig, MistralNemoIsRead) {
     "num_hidden_layers": 40, "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 1000000.0,
     "sliding_window": null, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
     "transformers_version": "4.43.0.dev0", "use_cache": true, "vocab_size": 131072})");
-  EXPECT_EQ(model.layers[0].attention.d_head, 128);
-  EXPECT_EQ(model.layers[0].attention.window, 0);
+  EXPECT_EQ(find<Attention>(model.layers[0])->d_head, 128);
+  EXPECT_EQ(find<Attention>(model.layers[0])->window, 0);
 }
 
 TEST(PublishedConfig, Mixtral8x7BIsRead) {
@@ -183,7 +184,7 @@ TEST(PublishedConfig, Mixtral8x7BIsRead) {
     "rms_norm_eps": 1e-05, "rope_theta": 1000000.0, "router_aux_loss_coef": 0.02, "sliding_window": null,
     "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.36.0.dev0", "use_cache": true,
     "vocab_size": 32000})");
-  EXPECT_EQ(model.layers[31].mixture->n_experts, 8);
+  EXPECT_EQ(find<Mixture>(model.layers[31])->n_experts, 8);
 }
 
 TEST(PublishedConfig, Qwen25IsRead) {
@@ -194,7 +195,7 @@ TEST(PublishedConfig, Qwen25IsRead) {
     "rope_theta": 1000000.0, "sliding_window": 131072, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
     "transformers_version": "4.40.1", "use_cache": true, "use_mrope": false, "use_sliding_window": false,
     "vocab_size": 152064})");
-  EXPECT_EQ(model.layers[27].attention.window, 0);
+  EXPECT_EQ(find<Attention>(model.layers[27])->window, 0);
 }
 
 TEST(PublishedConfig, Qwen330BA3BIsRead) {
@@ -208,7 +209,7 @@ TEST(PublishedConfig, Qwen330BA3BIsRead) {
     "rope_scaling": null, "rope_theta": 1000000.0, "router_aux_loss_coef": 0.001, "sliding_window": null,
     "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.51.0", "use_cache": true,
     "use_sliding_window": false, "vocab_size": 151936})");
-  EXPECT_TRUE(model.layers[0].mixture->normalize);
+  EXPECT_TRUE(find<Mixture>(model.layers[0])->normalize);
 }
 
 TEST(PublishedConfig, Gemma29BIsRead) {
@@ -221,7 +222,7 @@ TEST(PublishedConfig, Gemma29BIsRead) {
     "num_key_value_heads": 8, "pad_token_id": 0, "query_pre_attn_scalar": 256, "rms_norm_eps": 1e-06,
     "rope_theta": 10000.0, "sliding_window": 4096, "sliding_window_size": 4096, "torch_dtype": "float32",
     "transformers_version": "4.42.0.dev0", "use_cache": true, "vocab_size": 256000})");
-  EXPECT_DOUBLE_EQ(model.layers[0].attention.scale, 1.0 / 16);
+  EXPECT_DOUBLE_EQ(find<Attention>(model.layers[0])->scale, 1.0 / 16);
 }
 
 TEST(PublishedConfig, Gemma31BIsRead) {
@@ -234,7 +235,7 @@ TEST(PublishedConfig, Gemma31BIsRead) {
     "query_pre_attn_scalar": 256, "rms_norm_eps": 1e-06, "rope_local_base_freq": 10000, "rope_scaling": null,
     "rope_theta": 1000000, "sliding_window": 512, "sliding_window_pattern": 6, "torch_dtype": "bfloat16",
     "transformers_version": "4.50.0.dev0", "use_cache": true, "vocab_size": 262144})");
-  EXPECT_EQ(model.layers[5].attention.window, 0);
+  EXPECT_EQ(find<Attention>(model.layers[5])->window, 0);
   EXPECT_DOUBLE_EQ(model.head.softcap, 0);
 }
 
@@ -245,7 +246,7 @@ TEST(PublishedConfig, Phi2IsRead) {
     "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 32, "partial_rotary_factor": 0.4,
     "qk_layernorm": false, "resid_pdrop": 0.1, "rope_scaling": null, "rope_theta": 10000.0, "tie_word_embeddings": false,
     "torch_dtype": "float16", "transformers_version": "4.37.0", "use_cache": true, "vocab_size": 51200})");
-  EXPECT_EQ(model.layers[0].attention.rope->dims, 32);
+  EXPECT_EQ(find<Attention>(model.layers[0])->rope->dims, 32);
 }
 
 TEST(PublishedConfig, Phi3MiniIsRead) {
@@ -257,7 +258,7 @@ TEST(PublishedConfig, Phi3MiniIsRead) {
     "resid_pdrop": 0.0, "rms_norm_eps": 1e-05, "rope_scaling": null, "rope_theta": 10000.0, "sliding_window": 2047,
     "tie_word_embeddings": false, "torch_dtype": "bfloat16", "transformers_version": "4.40.2", "use_cache": true,
     "attention_bias": false, "vocab_size": 32064})");
-  EXPECT_EQ(model.layers[0].attention.window, 2047);
+  EXPECT_EQ(find<Attention>(model.layers[0])->window, 2047);
 }
 
 TEST(PublishedConfig, Olmo2IsRead) {
@@ -267,7 +268,7 @@ TEST(PublishedConfig, Olmo2IsRead) {
     "num_hidden_layers": 32, "num_key_value_heads": 32, "pad_token_id": 100277, "rms_norm_eps": 1e-06,
     "rope_scaling": null, "rope_theta": 500000, "tie_word_embeddings": false, "torch_dtype": "float32",
     "transformers_version": "4.47.0.dev0", "use_cache": true, "vocab_size": 100352})");
-  EXPECT_DOUBLE_EQ(model.layers[0].attention.query_key_norm->epsilon, 1e-6);
+  EXPECT_DOUBLE_EQ(find<Attention>(model.layers[0])->query_key_norm->epsilon, 1e-6);
 }
 
 TEST(PublishedConfig, Starcoder23BIsRead) {
@@ -280,7 +281,7 @@ TEST(PublishedConfig, Starcoder23BIsRead) {
     "scale_attention_softmax_in_fp32": true, "scale_attn_weights": true, "sliding_window": 4096,
     "torch_dtype": "bfloat16", "transformers_version": "4.37.0.dev0", "use_bias": true, "use_cache": true,
     "vocab_size": 49152})");
-  EXPECT_EQ(model.layers[0].attention.window, 4096);
+  EXPECT_EQ(find<Attention>(model.layers[0])->window, 4096);
   EXPECT_TRUE(model.head.tied);
 }
 
@@ -291,7 +292,7 @@ TEST(PublishedConfig, StableLm2IsRead) {
     "num_hidden_layers": 24, "num_key_value_heads": 32, "partial_rotary_factor": 0.25, "rope_theta": 10000,
     "tie_word_embeddings": false, "torch_dtype": "float16", "transformers_version": "4.38.0", "use_cache": true,
     "use_qkv_bias": true, "vocab_size": 100352})");
-  EXPECT_EQ(model.layers[0].attention.rope->dims, 16);
+  EXPECT_EQ(find<Attention>(model.layers[0])->rope->dims, 16);
 }
 
 TEST(PublishedConfig, CommandRIsRead) {
@@ -333,7 +334,7 @@ TEST(PublishedConfig, DeepseekV2IsRead) {
     "scoring_func": "softmax", "seq_aux": true, "tie_word_embeddings": false, "topk_group": 3,
     "topk_method": "group_limited_greedy", "torch_dtype": "bfloat16", "transformers_version": "4.39.3",
     "use_cache": true, "v_head_dim": 128, "vocab_size": 102400})");
-  EXPECT_EQ(model.layers[1].mixture->n_active_groups, 3);
+  EXPECT_EQ(find<Mixture>(model.layers[1])->n_active_groups, 3);
 }
 
 TEST(PublishedConfig, DeepseekR1IsRead) {
@@ -352,7 +353,7 @@ TEST(PublishedConfig, DeepseekR1IsRead) {
     "tie_word_embeddings": false, "topk_group": 4, "topk_method": "noaux_tc", "torch_dtype": "bfloat16",
     "transformers_version": "4.46.3", "use_cache": true, "v_head_dim": 128, "vocab_size": 129280})");
   const double mscale = 0.1 * std::log(40.0) + 1;
-  EXPECT_NEAR(model.layers[0].attention.scale, mscale * mscale / std::sqrt(192.0), 1e-12);
+  EXPECT_NEAR(find<Attention>(model.layers[0])->scale, mscale * mscale / std::sqrt(192.0), 1e-12);
 }
 
 TEST(PublishedConfig, KimiK2IsReadAsDeepseekV3) {
@@ -390,8 +391,8 @@ TEST(PublishedConfig, GptOssIsRead) {
     "original_max_position_embeddings": 4096, "rope_type": "yarn", "truncate": false}, "rope_theta": 150000,
     "router_aux_loss_coef": 0.9, "sliding_window": 128, "swiglu_limit": 7.0, "tie_word_embeddings": false,
     "transformers_version": "4.55.0.dev0", "use_cache": true, "vocab_size": 201088})");
-  EXPECT_EQ(model.layers[0].attention.window, 128);
-  EXPECT_DOUBLE_EQ(model.layers[0].feed_forward.clamp, 7);
+  EXPECT_EQ(find<Attention>(model.layers[0])->window, 128);
+  EXPECT_DOUBLE_EQ(feed_forward_of(model.layers[0])->clamp, 7);
 }
 
 }  // namespace

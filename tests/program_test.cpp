@@ -125,7 +125,7 @@ void expect_same_program(const Program& a, const Program& b) {
 
 // A model whose layers differ in a field that no cost depends on, so that no two of them make a repeat.
 Model unlike_layers(Model model) {
-  for (std::size_t i = 0; i < model.layers.size(); ++i) model.layers[i].attention.alibi_scale = 1.0 + double(i);
+  for (std::size_t i = 0; i < model.layers.size(); ++i) find<Attention>(model.layers[i])->alibi_scale = 1.0 + double(i);
   return model;
 }
 

@@ -120,7 +120,7 @@ TEST(Engine, RefusesIdsOutsideTheVocabularyAndMoreTokensThanTheContext) {
 TEST(Engine, AWindowOverLatentsGivesTheLogitsOfARunWithoutACache) {
   for (const std::int64_t window : {1, 3, 6}) {
     Reference r = reference("deepseek_v2");
-    for (Layer& layer : r.model.layers) layer.attention.window = window;
+    for (Layer& layer : r.model.layers) find<Attention>(layer)->window = window;
     const std::int64_t vocabulary = r.model.vocab_size;
     std::vector<float> expected;  // of the first sequence
     for (std::int64_t n = 1; n <= r.tokens; ++n) {

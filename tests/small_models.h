@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "model/sublayers.h"
+
 namespace reckon::testing_models {
 
 // Two layers of LLaMA: d 8, 4 query and 2 key heads of 6, feed-forward 12, vocabulary 11, context 5, untied.
@@ -18,12 +20,14 @@ inline Model small_llama(const std::string& family = "llama") {
   model.d_model = model.d_embedding = 8;
   model.vocab_size = 11;
   model.context = 5;
+  Attention attention;
+  attention.n_heads = 4;
+  attention.n_kv_heads = 2;
+  attention.d_head = attention.d_value = 6;
+  const FeedForward feed_forward{.d_ff = 12, .activation = Activation::silu, .gated = true};
   Layer layer;
-  layer.attention.n_heads = 4;
-  layer.attention.n_kv_heads = 2;
-  layer.attention.d_head = layer.attention.d_value = 6;
-  layer.feed_forward = {.d_ff = 12, .activation = Activation::silu, .gated = true};
-  layer.attention_norms.before = layer.feed_forward_norms.before = Norm{.kind = Norm::Kind::rms};
+  layer.sublayers = {Sublayer{.kind = attention, .norms = {}}, Sublayer{.kind = feed_forward, .norms = {}}};
+  for (Sublayer& sublayer : layer.sublayers) sublayer.norms.before = Norm{.kind = Norm::Kind::rms};
   model.layers.assign(2, layer);
   model.final_norm = Norm{.kind = Norm::Kind::rms};
   return model;
@@ -35,9 +39,9 @@ inline Model changed(Model model, const std::function<void(Layer&)>& change) {
 }
 
 inline void set_biases(Layer& layer, bool qkv, bool output, bool feed_forward) {
-  layer.attention.query_bias = layer.attention.key_bias = layer.attention.value_bias = qkv;
-  layer.attention.output_bias = output;
-  layer.feed_forward.bias = feed_forward;
+  find<Attention>(layer)->query_bias = find<Attention>(layer)->key_bias = find<Attention>(layer)->value_bias = qkv;
+  find<Attention>(layer)->output_bias = output;
+  feed_forward_of(layer)->bias = feed_forward;
 }
 
 // LayerNorms with bias, plain feed-forward, as many key as query heads, tied.
@@ -45,11 +49,11 @@ inline Model small_gpt(const std::string& family) {
   Model model = small_llama(family);
   const Norm norm{.bias = true};
   model = changed(model, [&](Layer& layer) {
-    layer.attention.n_kv_heads = 4;
-    layer.attention.d_head = layer.attention.d_value = 2;
-    layer.feed_forward.gated = false;
+    find<Attention>(layer)->n_kv_heads = 4;
+    find<Attention>(layer)->d_head = find<Attention>(layer)->d_value = 2;
+    feed_forward_of(layer)->gated = false;
     set_biases(layer, true, true, true);
-    layer.attention_norms.before = layer.feed_forward_norms.before = norm;
+    layer.sublayers.front().norms.before = layer.sublayers.back().norms.before = norm;
   });
   model.final_norm = norm;
   model.head.tied = true;
@@ -57,16 +61,19 @@ inline Model small_gpt(const std::string& family) {
 }
 
 inline void share_norm(Layer& layer) {
-  layer.parallel = layer.shared_norm = true;
-  layer.feed_forward_norms.before.reset();
+  layer.sublayers[1].reads = Sublayer::Reads::first;
+  layer.sublayers.back().norms.before.reset();
 }
 
-inline Mixture three_experts(std::optional<FeedForward> shared = {}) {
+// The feed-forward becomes each of three experts, of which two are chosen.
+inline Mixture& three_experts(Layer& layer, std::optional<FeedForward> shared = {}) {
   Mixture mixture;
+  mixture.expert = *feed_forward_of(layer);
   mixture.n_experts = 3;
   mixture.n_active = 2;
   mixture.shared = shared;
-  return mixture;
+  layer.sublayers[1].kind = mixture;
+  return *find<Mixture>(layer);
 }
 
 inline Model small_model(const std::string& family) {
@@ -86,7 +93,7 @@ inline Model small_model(const std::string& family) {
     return model;
   }
   if (family == "gpt_neox") {
-    Model model = changed(small_gpt(family), [](Layer& layer) { layer.parallel = true; });
+    Model model = changed(small_gpt(family), [](Layer& layer) { layer.sublayers[1].reads = Sublayer::Reads::entry; });
     model.head.tied = false;
     return model;
   }
@@ -98,7 +105,7 @@ inline Model small_model(const std::string& family) {
   if (family == "falcon")  // the form of 7B: one norm, one key head
     return changed(small_gpt(family), [](Layer& layer) {
       set_biases(layer, false, false, false);
-      layer.attention.n_kv_heads = 1;
+      find<Attention>(layer)->n_kv_heads = 1;
       share_norm(layer);
     });
   if (family == "phi") {
@@ -106,50 +113,49 @@ inline Model small_model(const std::string& family) {
     model.head = {.tied = false, .bias = true};
     return model;
   }
-  if (family == "starcoder2") return changed(small_gpt(family), [](Layer& layer) { layer.attention.n_kv_heads = 2; });
+  if (family == "starcoder2")
+    return changed(small_gpt(family), [](Layer& layer) { find<Attention>(layer)->n_kv_heads = 2; });
 
   Model model = small_llama(family);
   const Norm rms{.kind = Norm::Kind::rms};
   if (family == "qwen2") return changed(model, [](Layer& layer) { set_biases(layer, true, false, false); });
-  if (family == "qwen3") return changed(model, [&](Layer& layer) { layer.attention.query_key_norm = rms; });
+  if (family == "qwen3") return changed(model, [&](Layer& layer) { find<Attention>(layer)->query_key_norm = rms; });
   if (family == "gemma2" || family == "gemma3_text") {
     model.head.tied = true;
     return changed(model, [&](Layer& layer) {
-      layer.attention_norms.after = layer.feed_forward_norms.after = rms;
-      if (family == "gemma3_text") layer.attention.query_key_norm = rms;
+      layer.sublayers.front().norms.after = layer.sublayers.back().norms.after = rms;
+      if (family == "gemma3_text") find<Attention>(layer)->query_key_norm = rms;
     });
   }
   if (family == "olmo2")
     return changed(model, [&](Layer& layer) {
-      layer.attention_norms = layer.feed_forward_norms = {.before = {}, .after = rms, .residual = {}};
-      layer.attention.query_key_norm = rms;
-      layer.attention.norm_span = Attention::NormSpan::all_heads;
+      layer.sublayers.front().norms = layer.sublayers.back().norms = {.before = {}, .after = rms, .residual = {}};
+      find<Attention>(layer)->query_key_norm = rms;
+      find<Attention>(layer)->norm_span = Attention::NormSpan::all_heads;
     });
   if (family == "stablelm" || family == "cohere")
     return changed(model, [&](Layer& layer) {
       share_norm(layer);
-      layer.attention.query_key_norm = Norm{};
-      layer.attention.norm_span = Attention::NormSpan::own_head;
+      find<Attention>(layer)->query_key_norm = Norm{};
+      find<Attention>(layer)->norm_span = Attention::NormSpan::own_head;
     });
-  if (family == "arcee") return changed(model, [](Layer& layer) { layer.feed_forward.gated = false; });
-  if (family == "mixtral" || family == "qwen3_moe")
-    return changed(model, [](Layer& layer) { layer.mixture = three_experts(); });
+  if (family == "arcee") return changed(model, [](Layer& layer) { feed_forward_of(layer)->gated = false; });
+  if (family == "mixtral" || family == "qwen3_moe") return changed(model, [](Layer& layer) { three_experts(layer); });
   if (family == "gpt_oss")
     return changed(model, [](Layer& layer) {
       set_biases(layer, true, true, true);
-      layer.attention.sinks = true;
-      layer.mixture = three_experts();
-      layer.mixture->router_bias = true;
+      find<Attention>(layer)->sinks = true;
+      three_experts(layer).router_bias = true;
     });
   if (family == "deepseek_v2" || family == "deepseek_v3") {
     model = changed(model, [&](Layer& layer) {
-      layer.attention.n_kv_heads = 4;
-      layer.attention.d_head = 5;
-      layer.attention.d_value = 4;
-      layer.attention.latent = Latent{.query_rank = 7, .kv_rank = 3, .d_nope = 3, .d_rope = 2, .norm = rms};
+      find<Attention>(layer)->n_kv_heads = 4;
+      find<Attention>(layer)->d_head = 5;
+      find<Attention>(layer)->d_value = 4;
+      find<Attention>(layer)->latent = Latent{.query_rank = 7, .kv_rank = 3, .d_nope = 3, .d_rope = 2, .norm = rms};
     });
-    model.layers[1].mixture = three_experts(model.layers[1].feed_forward);
-    model.layers[1].mixture->correction_bias = family == "deepseek_v3";
+    Layer& last = model.layers[1];
+    three_experts(last, *feed_forward_of(last)).correction_bias = family == "deepseek_v3";
   }
   return model;  // gemma, granite, llama, mistral, phi3
 }

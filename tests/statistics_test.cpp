@@ -27,7 +27,7 @@ TEST(Statistics, UniformAttentionHasTheEntropyOfItsLength) {
   const std::vector<LayerStatistics> layers = layer_statistics(trainer);
   ASSERT_EQ(layers.size(), model.layers.size());
   for (const LayerStatistics& layer : layers) {
-    ASSERT_EQ(layer.head_entropy.size(), static_cast<std::size_t>(model.layers[0].attention.n_heads));
+    ASSERT_EQ(layer.head_entropy.size(), static_cast<std::size_t>(find<Attention>(model.layers[0])->n_heads));
     for (double entropy : layer.head_entropy) EXPECT_NEAR(entropy, expected, 1e-5);
     EXPECT_GT(layer.rms, 0.0);
     EXPECT_GE(layer.largest, layer.rms);

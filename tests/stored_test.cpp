@@ -198,8 +198,8 @@ TEST(Stored, NamesTheTensorsAroundTheLayersAsTheFamilyDoes) {
 // OPT-350M: the embedding is narrower than the model, norms stand after the sums, and there is none at the end.
 TEST(Stored, KnowsTheOddFormOfOpt350m) {
   Model model = changed(small_model("opt"), [](Layer& layer) {
-    std::swap(layer.attention_norms.before, layer.attention_norms.residual);
-    std::swap(layer.feed_forward_norms.before, layer.feed_forward_norms.residual);
+    std::swap(layer.sublayers.front().norms.before, layer.sublayers.front().norms.residual);
+    std::swap(layer.sublayers.back().norms.before, layer.sublayers.back().norms.residual);
   });
   model.d_embedding = 3;
   model.final_norm.reset();
@@ -220,9 +220,9 @@ TEST(Stored, KnowsTheOddFormOfOpt350m) {
 // Falcon 40B: two norms of their own names, and two query heads to each key head.
 TEST(Stored, KnowsTheGroupedFormOfFalcon) {
   const Model model = changed(small_model("falcon"), [](Layer& layer) {
-    layer.shared_norm = false;
-    layer.feed_forward_norms.before = layer.attention_norms.before;
-    layer.attention.n_kv_heads = 2;
+    layer.sublayers[1].reads = Sublayer::Reads::entry;
+    layer.sublayers.back().norms.before = layer.sublayers.front().norms.before;
+    find<Attention>(layer)->n_kv_heads = 2;
   });
   const StoredLayout layout = stored_layout(model);
   expect_each_element_covered_once(layout);
@@ -258,7 +258,9 @@ TEST(Stored, TurnsTheMatricesOfGpt2) {
 
 TEST(Stored, KnowsTheCrossAttentionOfGpt2) {
   const Model model = changed(small_model("gpt2"), [](Layer& layer) {
-    layer.cross_attention = CrossAttention{.n_heads = 4, .d_head = 2, .bias = true, .norm = Norm{.bias = true}};
+    Sublayer across = layer.sublayers[0];
+    across.kind = CrossAttention{.n_heads = 4, .d_head = 2, .bias = true};
+    layer.sublayers.insert(layer.sublayers.begin() + 1, across);
   });
   const StoredLayout layout = stored_layout(model);
   expect_each_element_covered_once(layout);
@@ -331,7 +333,7 @@ TEST(Stored, GivesLatentAttentionItsShapes) {
   EXPECT_EQ(parameter_shape(layout, "layers.0.attention.kv_down_norm.weight"), (Shape{3}));
   EXPECT_EQ(parameter_shape(layout, "layers.0.attention.kv_up.weight"), (Shape{28, 3}));
   EXPECT_EQ(parameter_shape(layout, "layers.0.attention.output.weight"), (Shape{8, 16}));
-  model = changed(model, [](Layer& layer) { layer.attention.latent->query_rank = 0; });
+  model = changed(model, [](Layer& layer) { find<Attention>(layer)->latent->query_rank = 0; });
   layout = stored_layout(model);
   EXPECT_EQ(shape_of(layout, "model.layers.0.self_attn.q_proj.weight"), (Shape{20, 8}));
   EXPECT_EQ(parameter_shape(layout, "layers.0.attention.query.weight"), (Shape{20, 8}));
@@ -366,9 +368,9 @@ TEST(Stored, SaysWhatAFamilysFilesCannotHold) {
     }
     return "no error";
   };
-  EXPECT_EQ(error_of(changed(small_llama(), [](Layer& layer) { layer.attention.sinks = true; })),
+  EXPECT_EQ(error_of(changed(small_llama(), [](Layer& layer) { find<Attention>(layer)->sinks = true; })),
             "'small llama' has layers.0.attention.sinks.weight, which files of the family 'llama' have no name for");
-  EXPECT_EQ(error_of(changed(small_model("phi3"), [](Layer& layer) { layer.attention.key_bias = true; })),
+  EXPECT_EQ(error_of(changed(small_model("phi3"), [](Layer& layer) { find<Attention>(layer)->key_bias = true; })),
             "'small phi3' has a bias on only one of layers.0.attention.query and layers.0.attention.key, which share a "
             "tensor in files of the family 'phi3'");
   EXPECT_EQ(error_of(small_llama("mamba")), "the names of tensors in files of the family 'mamba' are not known");
@@ -470,10 +472,10 @@ struct Tiny {
 
 Tiny tiny_llama() {
   Model model = changed(small_llama(), [](Layer& layer) {
-    layer.attention.n_heads = 6;
-    layer.attention.n_kv_heads = 2;
-    layer.attention.d_head = layer.attention.d_value = 8;
-    layer.feed_forward.d_ff = 112;
+    find<Attention>(layer)->n_heads = 6;
+    find<Attention>(layer)->n_kv_heads = 2;
+    find<Attention>(layer)->d_head = find<Attention>(layer)->d_value = 8;
+    feed_forward_of(layer)->d_ff = 112;
   });
   model.d_model = model.d_embedding = 48;
   model.vocab_size = 263;
@@ -484,8 +486,8 @@ Tiny tiny_llama() {
 
 Tiny tiny_gpt2() {
   Model model = changed(small_model("gpt2"), [](Layer& layer) {
-    layer.attention.d_head = layer.attention.d_value = 12;
-    layer.feed_forward.d_ff = 192;
+    find<Attention>(layer)->d_head = find<Attention>(layer)->d_value = 12;
+    feed_forward_of(layer)->d_ff = 192;
   });
   model.d_model = model.d_embedding = 48;
   model.vocab_size = 257;
@@ -496,8 +498,8 @@ Tiny tiny_gpt2() {
 
 Tiny tiny_gpt_neox() {
   Model model = changed(small_model("gpt_neox"), [](Layer& layer) {
-    layer.attention.d_head = layer.attention.d_value = 16;
-    layer.feed_forward.d_ff = 256;
+    find<Attention>(layer)->d_head = find<Attention>(layer)->d_value = 16;
+    feed_forward_of(layer)->d_ff = 256;
   });
   model.d_model = model.d_embedding = 64;
   model.vocab_size = 263;
@@ -506,9 +508,9 @@ Tiny tiny_gpt_neox() {
 
 Tiny tiny_mixtral() {
   Model model = changed(small_model("mixtral"), [](Layer& layer) {
-    layer.attention.d_head = layer.attention.d_value = 12;
-    layer.feed_forward.d_ff = 96;
-    layer.mixture->n_experts = 4;
+    find<Attention>(layer)->d_head = find<Attention>(layer)->d_value = 12;
+    feed_forward_of(layer)->d_ff = 96;
+    find<Mixture>(layer)->n_experts = 4;
   });
   model.d_model = model.d_embedding = 48;
   model.vocab_size = 263;
@@ -517,9 +519,9 @@ Tiny tiny_mixtral() {
 
 Tiny tiny_phi3() {
   Model model = changed(small_model("phi3"), [](Layer& layer) {
-    layer.attention.n_kv_heads = 4;
-    layer.attention.d_head = layer.attention.d_value = 12;
-    layer.feed_forward.d_ff = 96;
+    find<Attention>(layer)->n_kv_heads = 4;
+    find<Attention>(layer)->d_head = find<Attention>(layer)->d_value = 12;
+    feed_forward_of(layer)->d_ff = 96;
   });
   model.d_model = model.d_embedding = 48;
   model.vocab_size = 263;

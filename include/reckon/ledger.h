@@ -21,6 +21,7 @@ struct Place {
   std::int32_t layer = -1;  // the first layer it stands for; -1: outside the stack
   std::int32_t period = 1;  // the next layers it stands for are layer + period, layer + 2·period, …
   std::int64_t count = 1;
+  std::int32_t nth = 0;  // of its layer's sublayers of this block; 0 is the first
 };
 
 struct ParameterEntry {

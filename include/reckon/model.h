@@ -1,4 +1,4 @@
-// What a network is: plain data with the field's own names, one struct per layer.
+// What a network is: plain data with the field's own names, a list of sublayers per layer.
 // Nothing here knows shapes of activations or costs; those are read from the program.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace reckon {
@@ -21,13 +22,6 @@ struct Norm {
   bool bias = false;             // a learned shift per element
   bool weight_plus_one = false;  // Gemma: multiplies by 1 + w
   bool operator==(const Norm&) const = default;
-};
-
-// Where norms stand around a sublayer f:  x → residual(x + after(f(before(x)))).
-// Pre-norm sets `before`, OLMo 2 `after`, Gemma 2 both, the first transformer `residual`.
-struct SublayerNorms {
-  std::optional<Norm> before, after, residual;
-  bool operator==(const SublayerNorms&) const = default;
 };
 
 // Rotary positions: the first `dims` elements of every head are rotated.
@@ -87,7 +81,6 @@ struct CrossAttention {
   std::int64_t d_head = 0;
   bool bias = false;
   double scale = 0.0;
-  std::optional<Norm> norm;
   bool operator==(const CrossAttention&) const = default;
 };
 
@@ -103,9 +96,10 @@ struct FeedForward {
   bool operator==(const FeedForward&) const = default;
 };
 
-// A mixture of experts: `Layer::feed_forward` is then each expert.
+// A mixture of experts.
 struct Mixture {
   enum class Scores { softmax, softmax_of_chosen, sigmoid };
+  FeedForward expert;  // each of those that a token's choice is made from
   std::int64_t n_experts = 0;
   std::int64_t n_active = 0;
   std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
@@ -119,17 +113,47 @@ struct Mixture {
   bool operator==(const Mixture&) const = default;
 };
 
+// Where norms stand around a sublayer f:  x → residual(x + after(f(before(x)))).
+// Pre-norm sets `before`, OLMo 2 `after`, Gemma 2 both, the first transformer `residual`.
+struct SublayerNorms {
+  std::optional<Norm> before, after, residual;
+  bool operator==(const SublayerNorms&) const = default;
+};
+
+// A step of a layer. What it makes of what it reads is added to the residual stream x:
+//   x ← residual(x + residual_scale · after(f(before(read))))
+struct Sublayer {
+  using Kind = std::variant<Attention, CrossAttention, FeedForward, Mixture>;
+  enum class Reads {
+    stream,  // x, as the sublayers before it left it
+    entry,   // x as it entered the layer: beside the sublayers before it, not after them (GPT-NeoX)
+    first,   // what the first sublayer's f reads: beside it, and behind its norm (GPT-J)
+  };
+  Kind kind;
+  Reads reads = Reads::stream;
+  SublayerNorms norms;
+  double residual_scale = 1.0;
+  bool operator==(const Sublayer&) const = default;
+};
+
 struct Layer {
-  Attention attention;
-  std::optional<CrossAttention> cross_attention;
-  FeedForward feed_forward;
-  std::optional<Mixture> mixture;
-  SublayerNorms attention_norms, feed_forward_norms;
-  bool parallel = false;        // attention and feed-forward read the same x, and both are added to it
-  bool shared_norm = false;     // parallel only: one norm serves both (attention_norms.before)
-  double residual_scale = 1.0;  // multiplies what a sublayer adds
+  std::vector<Sublayer> sublayers;  // in the order of execution
+  // Its weights are those of the layer this many before it (which may have them from another); 0: its own.
+  std::int64_t shares = 0;
   bool operator==(const Layer&) const = default;
 };
+
+// The first sublayer of this kind; nullptr where there is none.
+template <class Kind>
+const Kind* find(const Layer& layer) {
+  for (const Sublayer& sublayer : layer.sublayers)
+    if (const Kind* found = std::get_if<Kind>(&sublayer.kind)) return found;
+  return nullptr;
+}
+template <class Kind>
+Kind* find(Layer& layer) {
+  return const_cast<Kind*>(find<Kind>(std::as_const(layer)));
+}
 
 // The layers of a stack, in order. It is used like a vector, but a pattern that repeats to the end is held once, so
 // that a stack of 100,000 alike layers takes no more room and time than its pattern. Asking for a layer to change it
@@ -229,5 +253,13 @@ struct Model {
   Head head;
   bool operator==(const Model&) const = default;
 };
+
+// The first sublayer of this kind in any layer; nullptr where there is none.
+template <class Kind>
+const Kind* find(const Model& model) {
+  for (const Layer& layer : model.layers.written())
+    if (const Kind* found = find<Kind>(layer)) return found;
+  return nullptr;
+}
 
 }  // namespace reckon

@@ -111,6 +111,7 @@ std::string_view name_of(Piece piece);  // "weight"; empty for `other`
 struct Scope {
   Role role;
   std::int32_t layer = -1;  // -1: outside the stack
+  std::int32_t nth = 0;     // of the layer's sublayers of this block; 0 is the first
   auto operator<=>(const Scope&) const = default;
 };
 
@@ -121,7 +122,7 @@ struct TensorKey {
   auto operator<=>(const TensorKey&) const = default;
 };
 
-std::string full_name(const Scope& scope);    // "layers.3.attention.query"
+std::string full_name(const Scope& scope);    // "layers.3.attention.query", "layers.3.attention.1.query" of the second
 std::string full_name(const TensorKey& key);  // "layers.3.attention.query.weight"
 
 }  // namespace reckon

@@ -9,6 +9,7 @@
 #include "count/ledger.h"
 #include "count/parts.h"
 #include "model/modify.h"
+#include "model/sublayers.h"
 #include "network/forward.h"
 
 namespace reckon {
@@ -45,7 +46,7 @@ Model twice_as_wide(const Model& model) {
   try {
     return modify(model, changes);
   } catch (const UsageError&) {
-    changes.heads = 2 * model.layers.front().attention.n_heads;
+    changes.heads = 2 * first_attention(model).n_heads;
     return modify(model, changes);
   }
 }

@@ -16,9 +16,9 @@ namespace reckon {
 namespace {
 
 Place place_of(const Program& program, Scope scope, std::int32_t repeat) {
-  if (repeat < 0) return {scope.role, scope.layer, 1, 1};
+  if (repeat < 0) return {scope.role, scope.layer, 1, 1, scope.nth};
   const Repeat& body = program.repeats[static_cast<std::size_t>(repeat)];
-  return {scope.role, scope.layer, body.layers, body.count};
+  return {scope.role, scope.layer, body.layers, body.count, scope.nth};
 }
 
 // What one token touches of an expert's weights: k of E, read off the op that uses them.

@@ -246,12 +246,8 @@ Row finish(const Sum& sum, const Ledger& ledger) {
 }
 
 std::string tensor_name(const Place& place, std::string_view name) {
-  std::string out = place.layer < 0   ? ""
-                    : place.count > 1 ? "layers.*."
-                                      : "layers." + std::to_string(place.layer) + ".";
-  std::string path = path_of(place.role);
-  std::replace(path.begin(), path.end(), '/', '.');
-  out += path;
+  std::string out = full_name(Scope{place.role, place.layer, place.nth});
+  if (place.layer >= 0 && place.count > 1) out = "layers.*" + out.substr(out.find('.', sizeof("layers.") - 1));
   if (!name.empty()) out += "." + std::string(name);
   return out;
 }

@@ -4,9 +4,11 @@
 #include <reckon/reckon.h>
 
 #include <algorithm>
+#include <span>
 #include <string_view>
 
 #include "count/crossover.h"
+#include "model/sublayers.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
 
@@ -22,14 +24,14 @@ struct Sizes {
 
 // What the published formulas know of a network: one kind of layer, described by the first.
 Sizes sizes_of(const Model& model, const Workload& workload) {
-  const Layer& layer = model.layers.front();
+  const Attention& attention = first_attention(model);
   return {real(static_cast<std::int64_t>(model.layers.size())),
           real(model.d_model),
           real(model.vocab_size),
-          real(layer.attention.n_heads),
-          real(layer.attention.n_kv_heads),
-          real(layer.attention.d_head),
-          real(layer.feed_forward.d_ff),
+          real(attention.n_heads),
+          real(attention.n_kv_heads),
+          real(attention.d_head),
+          real(first_feed_forward(model).d_ff),
           real(workload.batch),
           real(workload.tokens),
           real(workload.past + workload.tokens)};
@@ -51,17 +53,31 @@ double sum_forward(const Ledger& ledger, bool matmul, Accept accept) {
 // Two RMSNorms a layer and one at the end, over the whole width: what the rule for norms assumes.
 bool plain_rms_norms(const Model& model) {
   const auto rms = [](const std::optional<Norm>& norm) { return norm && norm->kind == Norm::Kind::rms; };
+  const std::span<const Layer> layers = model.layers.written();
   return rms(model.final_norm) && !model.embedding_norm &&
-         std::all_of(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
-           const SublayerNorms &a = layer.attention_norms, &f = layer.feed_forward_norms;
-           return rms(a.before) && rms(f.before) && !a.after && !f.after && !a.residual && !f.residual &&
-                  !layer.attention.query_key_norm && !layer.attention.latent;
+         std::all_of(layers.begin(), layers.end(), [&](const Layer& layer) {
+           std::int64_t norms = 0;
+           for (const Sublayer& sublayer : layer.sublayers) {
+             const auto* attention = std::get_if<Attention>(&sublayer.kind);
+             if (attention && (attention->query_key_norm || attention->latent)) return false;
+             const auto& [before, after, residual] = sublayer.norms;
+             if ((before && !rms(before)) || after || residual) return false;
+             norms += before ? 1 : 0;
+           }
+           return norms == 2;
          });
 }
 
+// Every layer has one attention, which rotates whole heads: what the rule for RoPE assumes.
 bool whole_rope(const Model& model) {
-  return std::all_of(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
-    return layer.attention.rope && layer.attention.rope->dims == layer.attention.d_head;
+  const std::span<const Layer> layers = model.layers.written();
+  return std::all_of(layers.begin(), layers.end(), [](const Layer& layer) {
+    std::int64_t whole = 0, attentions = 0;
+    for_each<Attention>(layer, [&](const Attention& a) {
+      whole += a.rope && a.rope->dims == a.d_head ? 1 : 0;
+      ++attentions;
+    });
+    return whole == 1 && attentions == 1;
   });
 }
 
@@ -144,8 +160,9 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
                      "FLOPs", exercise_reference});
   }
   if (whole_rope(model)) {
-    const double head = static_cast<double>(model.layers.front().attention.rope->dims);
-    const double rotated = model.layers.front().attention.latent ? s.heads + 1 : s.heads + s.kv_heads;
+    const Attention& attention = first_attention(model);
+    const double head = static_cast<double>(attention.rope->dims);
+    const double rotated = attention.latent ? s.heads + 1 : s.heads + s.kv_heads;
     rules.push_back({"2·dₕ²·(H + K)·L·T", "FLOPs of RoPE, were it a dense rotation of each head",
                      2 * head * head * rotated * s.layers * s.batch * s.tokens,
                      sum_forward(ledger, false, [](const WorkEntry& e) { return e.operation == &rope_operation; }),

@@ -11,6 +11,7 @@
 
 #include "model/nested.h"
 #include "model/read.h"
+#include "model/sublayers.h"
 
 namespace reckon {
 namespace {
@@ -61,8 +62,10 @@ class Changer {
   Changer(const Json& base, const Model& from, const Model& to) : config_(base), from_(from), to_(to) {}
 
   Json change() {
+    // A layer of today's families has one attention, and one feed-forward or mixture.
     const Layer &before = from_.layers.back(), &after = to_.layers.back();
-    const Attention &old = before.attention, &attention = after.attention;
+    const Attention &old = *find<Attention>(before), &attention = *find<Attention>(after);
+    const FeedForward &old_ff = *feed_forward_of(before), &feed_forward = *feed_forward_of(after);
     set(from_.d_model, to_.d_model, {"n_embd", "hidden_size", "n_embed"}, "hidden_size");
     set(from_.layers.size(), to_.layers.size(), {"n_layer", "num_hidden_layers", "num_layers"}, "num_hidden_layers");
     set(old.n_heads, attention.n_heads, {"n_head", "num_attention_heads", "num_heads"}, "num_attention_heads");
@@ -77,19 +80,19 @@ class Changer {
     set(from_.context, to_.context, {"n_positions", "max_position_embeddings", "seq_length", "n_ctx"},
         from_.family == "gpt2" ? "n_positions" : "max_position_embeddings");
     set(from_.head.tied, to_.head.tied, {"tie_word_embeddings"}, "tie_word_embeddings");
-    change_feed_forward(before, after);
-    if (!(old.query_bias == attention.query_bias && before.feed_forward.bias == after.feed_forward.bias &&
+    change_feed_forward(old_ff, find<Mixture>(before), feed_forward, find<Mixture>(after));
+    if (!(old.query_bias == attention.query_bias && old_ff.bias == feed_forward.bias &&
           old.output_bias == attention.output_bias)) {
       for (const std::string& name : bias_names(from_.family)) {
-        config_[name] = name == "mlp_bias" ? after.feed_forward.bias : attention.output_bias;
+        config_[name] = name == "mlp_bias" ? feed_forward.bias : attention.output_bias;
       }
     }
     set(old.window, attention.window, {"sliding_window", "window_size"}, "sliding_window");
     if (stands("layer_types")) {
       Json types = Json::array();
-      for (const Layer& layer : to_.layers) {
-        types.push_back(layer.attention.window > 0 ? "sliding_attention" : "full_attention");
-      }
+      for_each<Attention>(to_.layers, [&](const Attention& a) {
+        types.push_back(a.window > 0 ? "sliding_attention" : "full_attention");
+      });
       config_["layer_types"] = types;
     }
     if (stands("attention_types")) change_attention_types();
@@ -112,32 +115,26 @@ class Changer {
     if (!found) config_[usual] = after;
   }
 
-  static const Layer* dense_layer(const Model& model) {
-    const auto found =
-        std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return !l.mixture; });
-    return found == model.layers.end() ? nullptr : &*found;
-  }
-
-  void change_feed_forward(const Layer& before, const Layer& after) {
+  void change_feed_forward(const FeedForward& before, const Mixture* mixture_before, const FeedForward& after,
+                           const Mixture* mixture_after) {
     const std::string own = d_ff_name(from_.family);
-    if (before.mixture && after.mixture) {
+    if (mixture_before && mixture_after) {
       const std::string expert = stands("moe_intermediate_size") ? "moe_intermediate_size" : own;
-      set(before.feed_forward.d_ff, after.feed_forward.d_ff, {expert}, expert);
-      const Layer *dense = dense_layer(from_), *changed = dense_layer(to_);
-      if (dense != nullptr && changed != nullptr) set(dense->feed_forward.d_ff, changed->feed_forward.d_ff, {own}, own);
-      if (before.mixture->shared && after.mixture->shared) {  // so many times an expert
-        set(before.mixture->shared->d_ff / before.feed_forward.d_ff,
-            after.mixture->shared->d_ff / after.feed_forward.d_ff, {"n_shared_experts"}, "n_shared_experts");
+      set(before.d_ff, after.d_ff, {expert}, expert);
+      const FeedForward *dense = find<FeedForward>(from_), *changed = find<FeedForward>(to_);
+      if (dense != nullptr && changed != nullptr) set(dense->d_ff, changed->d_ff, {own}, own);
+      if (mixture_before->shared && mixture_after->shared) {  // so many times an expert
+        set(mixture_before->shared->d_ff / before.d_ff, mixture_after->shared->d_ff / after.d_ff, {"n_shared_experts"},
+            "n_shared_experts");
       }
-      set(before.mixture->n_experts, after.mixture->n_experts, {"num_local_experts", "num_experts", "n_routed_experts"},
+      set(mixture_before->n_experts, mixture_after->n_experts, {"num_local_experts", "num_experts", "n_routed_experts"},
           "num_local_experts");
-      set(before.mixture->n_active, after.mixture->n_active, {"num_experts_per_tok", "experts_per_token"},
+      set(mixture_before->n_active, mixture_after->n_active, {"num_experts_per_tok", "experts_per_token"},
           "num_experts_per_tok");
     } else {
-      set(before.feed_forward.d_ff, after.feed_forward.d_ff, {own}, own);
+      set(before.d_ff, after.d_ff, {own}, own);
     }
-    set(std::string(activation_word(before.feed_forward.activation)),
-        std::string(activation_word(after.feed_forward.activation)),
+    set(std::string(activation_word(before.activation)), std::string(activation_word(after.activation)),
         {"hidden_act", "activation_function", "hidden_activation", "activation"},
         from_.family == "gpt2" ? "activation_function" : "hidden_act");
   }
@@ -145,9 +142,9 @@ class Changer {
   // GPT-Neo's: each layer on its own.
   void change_attention_types() {
     Json types = Json::array();
-    for (const Layer& layer : to_.layers) {
-      types.push_back(Json::array({Json::array({layer.attention.window > 0 ? "local" : "global"}), 1}));
-    }
+    for_each<Attention>(to_.layers, [&](const Attention& a) {
+      types.push_back(Json::array({Json::array({a.window > 0 ? "local" : "global"}), 1}));
+    });
     config_["attention_types"] = types;
     config_.erase("attention_layers");
   }

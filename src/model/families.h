@@ -9,6 +9,7 @@
 
 #include "model/fields.h"
 #include "model/read_rope.h"
+#include "model/sublayers.h"
 
 namespace reckon {
 
@@ -34,6 +35,12 @@ struct Form {
 Model read_form(Fields& config, const Form& form);
 
 void set_attention_bias(Attention& attention, bool query_key_value, bool output);
+
+// Every sublayer reads what entered its layer: behind a norm of its own, or all behind the first one's.
+void set_parallel(Model& model, bool one_norm);
+
+// The layer's feed-forward becomes this mixture.
+void set_mixture(Layer& layer, const Mixture& mixture);
 
 // Which layers attend to a window only: `layer_types` if the config has it, else `slides(layer)`.
 // Those layers take the window and, where the family has one, the sliding RoPE.

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
+#include "model/sublayers.h"
 #include "model/validate.h"
 
 namespace reckon {
@@ -86,10 +88,9 @@ void change_heads(Attention& attention, std::int64_t old_width, std::int64_t wid
 }
 
 // Cross-attention spans the whole width: its heads follow the layer's as far as they divide it.
-void fit_cross_attention(Layer& layer, std::int64_t width) {
-  CrossAttention& cross = *layer.cross_attention;
+void fit_cross_attention(CrossAttention& cross, const Layer& layer, std::int64_t width) {
   const bool usual_scale = cross.d_head == 0 || cross.scale == inverse_root(cross.d_head);
-  cross.n_heads = layer.attention.n_heads;
+  if (const Attention* attention = find<Attention>(layer)) cross.n_heads = attention->n_heads;
   if (width % cross.n_heads != 0)
     refuse(fmt::format("{} heads do not divide d_model, {}, as cross-attention needs", cross.n_heads, width));
   cross.d_head = width / cross.n_heads;
@@ -103,20 +104,21 @@ void change_widths(Model& model, const Changes& changes) {
   if (model.embedding_scale == std::sqrt(static_cast<double>(old_width)))
     model.embedding_scale = std::sqrt(static_cast<double>(width));
   model.d_model = width;
-  for (Layer& layer : model.layers) {
-    change_heads(layer.attention, old_width, width, changes);
-    if (layer.cross_attention) fit_cross_attention(layer, width);
-    const auto follow = [&](std::int64_t& size, bool settled, const char* what, const char* field) {
-      if (!settled) size = scaled(size, width, old_width, what, field);
-    };
-    if (!layer.mixture) {
-      follow(layer.feed_forward.d_ff, changes.d_ff || changes.match_d_ff, "d_ff", "`d_ff`");
-      continue;
+  const auto follow = [&](std::int64_t& size, bool settled, const char* what, const char* field) {
+    if (!settled) size = scaled(size, width, old_width, what, field);
+  };
+  for (Layer& layer : model.layers)
+    for (Sublayer& sublayer : layer.sublayers) {
+      if (auto* attention = std::get_if<Attention>(&sublayer.kind)) change_heads(*attention, old_width, width, changes);
+      if (auto* cross = std::get_if<CrossAttention>(&sublayer.kind)) fit_cross_attention(*cross, layer, width);
+      if (auto* dense = std::get_if<FeedForward>(&sublayer.kind))
+        follow(dense->d_ff, changes.d_ff || changes.match_d_ff, "d_ff", "`d_ff`");
+      auto* mixture = std::get_if<Mixture>(&sublayer.kind);
+      if (mixture == nullptr) continue;
+      follow(mixture->expert.d_ff, changes.d_expert.has_value(), "the width of an expert", "`d_expert`");
+      if (mixture->shared)
+        follow(mixture->shared->d_ff, changes.d_shared.has_value(), "the width of the shared expert", "`d_shared`");
     }
-    follow(layer.feed_forward.d_ff, changes.d_expert.has_value(), "the width of an expert", "`d_expert`");
-    if (layer.mixture->shared)
-      follow(layer.mixture->shared->d_ff, changes.d_shared.has_value(), "the width of the shared expert", "`d_shared`");
-  }
 }
 
 void set_form(FeedForward& feed_forward, Changes::FeedForwardForm form) {
@@ -135,12 +137,9 @@ void set_form(FeedForward& feed_forward, Changes::FeedForwardForm form) {
 
 // A width that the model has nothing for would change nothing: better to say so.
 void check_feed_forward_widths(const Model& model, const Changes& changes) {
-  bool dense = false, experts = false, shared = false;
-  for (const Layer& layer : model.layers) {
-    dense = dense || !layer.mixture;
-    experts = experts || layer.mixture;
-    shared = shared || (layer.mixture && layer.mixture->shared);
-  }
+  const bool dense = find<FeedForward>(model) != nullptr, experts = find<Mixture>(model) != nullptr;
+  bool shared = false;
+  for_each<Mixture>(model.layers.written(), [&](const Mixture& mixture) { shared = shared || mixture.shared; });
   if ((changes.d_ff || changes.match_d_ff) && !dense)
     refuse(
         "`d_ff` is the width of a dense feed-forward, but here every layer is a mixture; say the width of its experts "
@@ -155,27 +154,27 @@ void check_feed_forward_widths(const Model& model, const Changes& changes) {
 
 void change_feed_forward(Model& model, const Changes& changes) {
   check_feed_forward_widths(model, changes);
-  for (Layer& layer : model.layers) {
-    FeedForward& feed_forward = layer.feed_forward;
-    FeedForward* shared = layer.mixture && layer.mixture->shared ? &*layer.mixture->shared : nullptr;
-    if (changes.ffn) {
-      set_form(feed_forward, *changes.ffn);
-      if (shared) set_form(*shared, *changes.ffn);
-    }
-    if (shared) shared->d_ff = changes.d_shared.value_or(shared->d_ff);
-    if (layer.mixture) {
-      feed_forward.d_ff = changes.d_expert.value_or(feed_forward.d_ff);
-    } else if (changes.match_d_ff) {
-      feed_forward.d_ff = feed_forward.gated ? (16 * model.d_model + 3) / 6 : 4 * model.d_model;
-    } else {
-      feed_forward.d_ff = changes.d_ff.value_or(feed_forward.d_ff);
-    }
-  }
+  for_each<FeedForward>(model.layers, [&](FeedForward& dense) {
+    if (changes.ffn) set_form(dense, *changes.ffn);
+    dense.d_ff = changes.d_ff.value_or(dense.d_ff);
+    if (changes.match_d_ff) dense.d_ff = dense.gated ? (16 * model.d_model + 3) / 6 : 4 * model.d_model;
+  });
+  for_each<Mixture>(model.layers, [&](Mixture& mixture) {
+    if (changes.ffn) set_form(mixture.expert, *changes.ffn);
+    mixture.expert.d_ff = changes.d_expert.value_or(mixture.expert.d_ff);
+    if (!mixture.shared) return;
+    if (changes.ffn) set_form(*mixture.shared, *changes.ffn);
+    mixture.shared->d_ff = changes.d_shared.value_or(mixture.shared->d_ff);
+  });
 }
 
 bool has_biases(const Model& model) {
-  for (const Layer& layer : model.layers)
-    if (layer.attention.output_bias || layer.feed_forward.bias) return true;
+  for (const Layer& layer : model.layers.written())
+    for (const Sublayer& sublayer : layer.sublayers) {
+      const auto* attention = std::get_if<Attention>(&sublayer.kind);
+      const FeedForward* feed_forward = feed_forward_of(sublayer);
+      if ((attention && attention->output_bias) || (feed_forward && feed_forward->bias)) return true;
+    }
   return false;
 }
 
@@ -186,16 +185,16 @@ void for_each_norm(Model& model, const Change& change) {
   };
   each(model.embedding_norm);
   each(model.final_norm);
-  for (Layer& layer : model.layers) {
-    for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) {
-      each(norms->before);
-      each(norms->after);
-      each(norms->residual);
+  for (Layer& layer : model.layers)
+    for (Sublayer& sublayer : layer.sublayers) {
+      each(sublayer.norms.before);
+      each(sublayer.norms.after);
+      each(sublayer.norms.residual);
     }
-    each(layer.attention.query_key_norm);
-    if (layer.attention.latent) change(layer.attention.latent->norm);
-    if (layer.cross_attention) each(layer.cross_attention->norm);
-  }
+  for_each<Attention>(model.layers, [&](Attention& attention) {
+    each(attention.query_key_norm);
+    if (attention.latent) change(attention.latent->norm);
+  });
 }
 
 void change_norm_kind(Model& model, Norm::Kind kind) {
@@ -209,18 +208,18 @@ void change_norm_kind(Model& model, Norm::Kind kind) {
 
 void change_norm_position(Model& model, Changes::NormPosition position) {
   std::optional<Norm> last;
-  for (Layer& layer : model.layers) {
-    if (layer.parallel && position == Changes::NormPosition::post)
-      refuse(
-          "`norm_position` post makes no sense here: the blocks of this model add attention and feed-forward in "
-          "parallel");
-    for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) {
-      const std::optional<Norm> norm = norms->before ? norms->before : norms->after ? norms->after : norms->residual;
-      *norms = {};
-      (position == Changes::NormPosition::post ? norms->residual : norms->before) = norm;
+  for (Layer& layer : model.layers)
+    for (Sublayer& sublayer : layer.sublayers) {
+      if (sublayer.reads != Sublayer::Reads::stream && position == Changes::NormPosition::post)
+        refuse(
+            "`norm_position` post makes no sense here: the blocks of this model add attention and feed-forward in "
+            "parallel");
+      SublayerNorms& norms = sublayer.norms;
+      const std::optional<Norm> norm = norms.before ? norms.before : norms.after ? norms.after : norms.residual;
+      norms = {};
+      (position == Changes::NormPosition::post ? norms.residual : norms.before) = norm;
       if (norm) last = norm;
     }
-  }
   if (position == Changes::NormPosition::post) {
     model.final_norm.reset();
   } else if (!model.final_norm) {
@@ -237,8 +236,7 @@ void change_positions(Model& model, Changes::PositionKind kind) {
     if (kind == Kind::learned) model.positions.kind = Positions::Kind::learned;
     if (kind == Kind::sinusoidal) model.positions.kind = Positions::Kind::sinusoidal;
   }
-  for (Layer& layer : model.layers) {
-    Attention& attention = layer.attention;
+  for_each<Attention>(model.layers, [&](Attention& attention) {
     if (attention.latent && kind != Kind::rope)
       refuse("`positions` cannot be changed in latent attention: a part of each head is there for RoPE");
     if (kind != Kind::rope) attention.rope.reset();
@@ -249,63 +247,77 @@ void change_positions(Model& model, Changes::PositionKind kind) {
     }
     if (kind != Kind::alibi) attention.alibi_scale = 1.0;
     attention.alibi = kind == Kind::alibi;
-  }
+  });
 }
 
 void change_bias(Model& model, bool bias) {
-  for (Layer& layer : model.layers) {
-    Attention& attention = layer.attention;
+  for_each<Attention>(model.layers, [&](Attention& attention) {
     attention.output_bias = bias;
     if (attention.latent) {
       attention.latent->down_bias = bias;  // the projections up from the latents never have one
     } else {
       attention.query_bias = attention.key_bias = attention.value_bias = bias;
     }
-    layer.feed_forward.bias = bias;
-    if (layer.mixture && layer.mixture->shared) layer.mixture->shared->bias = bias;
-    if (layer.cross_attention) layer.cross_attention->bias = bias;
-  }
+  });
+  for_each<CrossAttention>(model.layers, [&](CrossAttention& cross) { cross.bias = bias; });
+  for_each<FeedForward>(model.layers, [&](FeedForward& dense) { dense.bias = bias; });
+  for_each<Mixture>(model.layers, [&](Mixture& mixture) {
+    mixture.expert.bias = bias;
+    if (mixture.shared) mixture.shared->bias = bias;
+  });
   for_each_norm(model, [&](Norm& norm) { norm.bias = bias && norm.kind == Norm::Kind::layer && norm.weight; });
 }
 
 void change_qkv_bias(Model& model, bool bias) {
-  for (Layer& layer : model.layers) {
-    Attention& attention = layer.attention;
+  for_each<Attention>(model.layers, [&](Attention& attention) {
     if (attention.latent)
       refuse("`qkv_bias` makes no sense in latent attention, which has no query, key and value projections");
     attention.query_bias = attention.key_bias = attention.value_bias = bias;
-  }
+  });
 }
 
 void change_window(Model& model, std::int64_t window) {
-  bool some = false;
-  for (const Layer& layer : model.layers) some = some || layer.attention.window > 0;
-  for (Layer& layer : model.layers)
-    if (!some || layer.attention.window > 0) layer.attention.window = window;
+  const bool some = first_window(model) > 0;
+  for_each<Attention>(model.layers, [&](Attention& attention) {
+    if (!some || attention.window > 0) attention.window = window;
+  });
 }
 
 void change_experts(Model& model, const Changes& changes) {
-  bool dense = true;
-  for (const Layer& layer : model.layers) dense = dense && !layer.mixture;
+  const bool dense = find<Mixture>(model) == nullptr;
   if (dense && !(changes.experts && changes.active_experts))
     refuse("a dense model becomes a mixture with both `experts` and `active_experts`");
-  for (Layer& layer : model.layers) {
-    if (dense) layer.mixture.emplace().normalize = true;
-    if (!layer.mixture) continue;
-    layer.mixture->n_experts = changes.experts.value_or(layer.mixture->n_experts);
-    layer.mixture->n_active = changes.active_experts.value_or(layer.mixture->n_active);
-    if (layer.mixture->n_active > layer.mixture->n_experts)
-      refuse(fmt::format("`active_experts` is {}; expected at most the {} experts", layer.mixture->n_active,
-                         layer.mixture->n_experts));
-  }
+  for (Layer& layer : model.layers)
+    for (Sublayer& sublayer : layer.sublayers) {
+      const auto* feed_forward = std::get_if<FeedForward>(&sublayer.kind);
+      if (!dense || feed_forward == nullptr) continue;
+      Mixture mixture;
+      mixture.expert = *feed_forward;
+      mixture.normalize = true;
+      sublayer.kind = mixture;
+    }
+  for_each<Mixture>(model.layers, [&](Mixture& mixture) {
+    mixture.n_experts = changes.experts.value_or(mixture.n_experts);
+    mixture.n_active = changes.active_experts.value_or(mixture.n_active);
+    if (mixture.n_active > mixture.n_experts)
+      refuse(
+          fmt::format("`active_experts` is {}; expected at most the {} experts", mixture.n_active, mixture.n_experts));
+  });
 }
 
 void change_cross_attention(Model& model, bool wanted) {
+  const auto crosses = [](const Sublayer& s) { return std::holds_alternative<CrossAttention>(s.kind); };
   for (Layer& layer : model.layers) {
-    if (!wanted) layer.cross_attention.reset();
-    if (!wanted || layer.cross_attention) continue;
-    layer.cross_attention.emplace().bias = layer.attention.output_bias;
-    fit_cross_attention(layer, model.d_model);
+    std::vector<Sublayer>& sublayers = layer.sublayers;
+    if (!wanted) std::erase_if(sublayers, crosses);
+    if (!wanted || find<CrossAttention>(layer)) continue;
+    const auto attends = std::find_if(sublayers.begin(), sublayers.end(),
+                                      [](const Sublayer& s) { return std::holds_alternative<Attention>(s.kind); });
+    if (attends == sublayers.end()) continue;
+    CrossAttention cross;
+    cross.bias = std::get<Attention>(attends->kind).output_bias;
+    fit_cross_attention(cross, layer, model.d_model);
+    sublayers.insert(attends + 1, Sublayer{.kind = cross, .norms = {}});
   }
 }
 

@@ -37,6 +37,20 @@ void set_attention_bias(Attention& attention, bool query_key_value, bool output)
   attention.output_bias = output;
 }
 
+void set_parallel(Model& model, bool one_norm) {
+  for (Layer& layer : model.layers)
+    for (std::size_t i = 1; i < layer.sublayers.size(); ++i) {
+      Sublayer& sublayer = layer.sublayers[i];
+      sublayer.reads = one_norm ? Sublayer::Reads::first : Sublayer::Reads::entry;
+      if (one_norm) sublayer.norms.before.reset();
+    }
+}
+
+void set_mixture(Layer& layer, const Mixture& mixture) {
+  for (Sublayer& sublayer : layer.sublayers)
+    if (std::holds_alternative<FeedForward>(sublayer.kind)) sublayer.kind = mixture;
+}
+
 Model read_form(Fields& config, const Form& form) {
   Model model;
   model.d_model = config.size("hidden_size");
@@ -47,8 +61,7 @@ Model read_form(Fields& config, const Form& form) {
 
   const std::int64_t n_layers = config.size_up_to("num_hidden_layers", most_layers);
 
-  Layer layer;
-  Attention& attention = layer.attention;
+  Attention attention;
   attention.n_heads = config.size("num_attention_heads");
   attention.n_kv_heads = derived(config, "num_key_value_heads", form.n_kv_heads, attention.n_heads);
   if (attention.n_heads % attention.n_kv_heads != 0)
@@ -70,18 +83,20 @@ Model read_form(Fields& config, const Form& form) {
   if (!form.feed_forward_bias) config.expect_off("mlp_bias", "false: this family has no such biases");
   if (form.rotary) attention.rope = read_rope(config, form.rope, attention.d_head, model.context).full;
 
-  layer.feed_forward.d_ff = form.widening > 0 ? config.size("intermediate_size", form.widening * model.d_model)
-                                              : config.size("intermediate_size");
-  layer.feed_forward.activation = read_activation(config, "hidden_act", form.activation);
-  layer.feed_forward.gated = form.gated;
-  layer.feed_forward.bias = form.feed_forward_bias;
+  FeedForward feed_forward;
+  feed_forward.d_ff = form.widening > 0 ? config.size("intermediate_size", form.widening * model.d_model)
+                                        : config.size("intermediate_size");
+  feed_forward.activation = read_activation(config, "hidden_act", form.activation);
+  feed_forward.gated = form.gated;
+  feed_forward.bias = form.feed_forward_bias;
 
   Norm norm = form.norm;
   if (!form.epsilon.empty()) norm.epsilon = config.positive(form.epsilon, form.norm.epsilon);
-  layer.attention_norms.before = norm;
-  layer.feed_forward_norms.before = norm;
   model.final_norm = norm;
 
+  Layer layer;
+  for (const Sublayer::Kind& kind : {Sublayer::Kind(attention), Sublayer::Kind(feed_forward)})
+    layer.sublayers.push_back({.kind = kind, .norms = {.before = norm, .after = {}, .residual = {}}});
   model.layers.assign(static_cast<std::size_t>(n_layers), layer);
   return model;
 }
@@ -102,7 +117,7 @@ void read_windows(Fields& config, Model& model, std::int64_t window, const std::
       if (slide && window == 0)
         config.fail("sliding_window", "a whole number, because layer_types names sliding layers");
     }
-    Attention& attention = model.layers[i].attention;
+    Attention& attention = *find<Attention>(model.layers[i]);
     if (slide) attention.window = window;
     if (ropes) attention.rope = slide ? ropes->sliding : ropes->full;
   }

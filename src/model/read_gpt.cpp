@@ -35,15 +35,6 @@ Form gpt_form() {
   return form;
 }
 
-// Attention and feed-forward both read one norm of x, and both are added to x.
-void run_in_parallel(Model& model) {
-  for (Layer& layer : model.layers) {
-    layer.parallel = true;
-    layer.shared_norm = true;
-    layer.feed_forward_norms.before.reset();
-  }
-}
-
 }  // namespace
 
 Model read_gpt2(Fields& config) {
@@ -61,11 +52,13 @@ Model read_gpt2(Fields& config) {
   const bool cross = config.flag("add_cross_attention", false);
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     Layer& layer = model.layers[i];
-    if (!scaled) layer.attention.scale = 1.0;
-    if (by_layer) layer.attention.scale /= static_cast<double>(i + 1);
-    if (cross)
-      layer.cross_attention = CrossAttention{layer.attention.n_heads, layer.attention.d_head, true,
-                                             layer.attention.scale, layer.attention_norms.before};
+    Attention& attention = *find<Attention>(layer);
+    if (!scaled) attention.scale = 1.0;
+    if (by_layer) attention.scale /= static_cast<double>(i + 1);
+    if (!cross) continue;
+    Sublayer across = layer.sublayers.front();
+    across.kind = CrossAttention{attention.n_heads, attention.d_head, true, attention.scale};
+    layer.sublayers.insert(layer.sublayers.begin() + 1, across);
   }
   // n_ctx repeats n_positions; the upcast is about precision; summaries belong to classification heads.
   config.ignore({"n_ctx", "reorder_and_upcast_attn", "summary_type", "summary_use_proj", "summary_activation",
@@ -102,7 +95,7 @@ Model read_gpt_neo(Fields& config) {
     config.refuse(fmt::format("attention_types does not give {}, {}, types; expected one per layer",
                               config.spelled("num_hidden_layers"), model.layers.size()));
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    Attention& attention = model.layers[i].attention;
+    Attention& attention = *find<Attention>(model.layers[i]);
     set_attention_bias(attention, false, true);
     attention.scale = 1.0;
     if (local[i]) attention.window = window;
@@ -119,15 +112,15 @@ Model read_gptj(Fields& config) {
   form.attention_bias = false;
   form.tied = false;
   Model model = read_form(config, form);
-  run_in_parallel(model);
+  set_parallel(model, true);
   model.head.bias = true;
   Rope rope;
   rope.dims = config.size("rotary_dim", 64);
   rope.interleaved = true;
-  if (rope.dims > model.layers.front().attention.d_head || rope.dims % 2 != 0)
-    config.fail("rotary_dim", fmt::format("an even number of at most the {} elements of a head",
-                                          model.layers.front().attention.d_head));
-  for (Layer& layer : model.layers) layer.attention.rope = rope;
+  const std::int64_t d_head = first_attention(model).d_head;
+  if (rope.dims > d_head || rope.dims % 2 != 0)
+    config.fail("rotary_dim", fmt::format("an even number of at most the {} elements of a head", d_head));
+  for_each<Attention>(model.layers, [&](Attention& attention) { attention.rope = rope; });
   config.ignore({"n_ctx", "scale_attn_weights", "summary_type", "summary_use_proj", "summary_activation",
                  "summary_proj_to_labels", "rotary"});
   return model;
@@ -145,8 +138,7 @@ Model read_gpt_neox(Fields& config) {
   form.tied = false;
   form.attention_bias = config.flag("attention_bias", true);
   Model model = read_form(config, form);
-  const bool parallel = config.flag("use_parallel_residual", true);
-  for (Layer& layer : model.layers) layer.parallel = parallel;
+  if (config.flag("use_parallel_residual", true)) set_parallel(model, false);
   return model;
 }
 
@@ -169,8 +161,7 @@ Model read_opt(Fields& config) {
   if (!before || removed) model.final_norm.reset();
   if (!before)
     for (Layer& layer : model.layers)
-      for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms})
-        norms->residual.swap(norms->before);
+      for (Sublayer& sublayer : layer.sublayers) sublayer.norms.residual.swap(sublayer.norms.before);
   config.ignore({"prefix", "init_std", "layerdrop"});
   return model;
 }
@@ -185,7 +176,7 @@ Model read_bloom(Fields& config) {
   Form form = gpt_form();
   Model model = read_form(config, form);
   model.embedding_norm = model.final_norm;
-  for (Layer& layer : model.layers) layer.attention.alibi = true;
+  for_each<Attention>(model.layers, [](Attention& attention) { attention.alibi = true; });
   config.expect_off("apply_residual_connection_post_layernorm",
                     "false: a residual taken after the norm is not supported");
   // Of Megatron's training run, or about precision.
@@ -217,18 +208,17 @@ Model read_falcon(Fields& config) {
   if (new_decoder && !parallel) config.fail("parallel_attn", "true, because new_decoder_architecture is");
   if (!new_decoder && parallel_norms != 1)
     config.fail("num_ln_in_parallel_attn", "1, because new_decoder_architecture is false");
-  if (config.count("ff_factor", 4) * model.d_model != model.layers.front().feed_forward.d_ff && config.has("ff_factor"))
-    config.fail("ff_factor", fmt::format("ffn_hidden_size / hidden_size, {} / {}",
-                                         model.layers.front().feed_forward.d_ff, model.d_model));
-  for (Layer& layer : model.layers) {
+  const std::int64_t d_ff = first_feed_forward(model).d_ff;
+  if (config.count("ff_factor", 4) * model.d_model != d_ff && config.has("ff_factor"))
+    config.fail("ff_factor", fmt::format("ffn_hidden_size / hidden_size, {} / {}", d_ff, model.d_model));
+  for_each<Attention>(model.layers, [&](Attention& attention) {
     // The grouped count is only obeyed by the new decoder (FalconAttention.num_kv_heads).
-    if (!new_decoder) layer.attention.n_kv_heads = multi_query ? 1 : layer.attention.n_heads;
-    layer.attention.alibi = alibi;
+    if (!new_decoder) attention.n_kv_heads = multi_query ? 1 : attention.n_heads;
+    attention.alibi = alibi;
     // Falcon adds the slopes to the scores before they are scaled.
-    if (alibi) layer.attention.alibi_scale = layer.attention.scale;
-    layer.parallel = parallel;
-  }
-  if (parallel && parallel_norms == 1) run_in_parallel(model);
+    if (alibi) attention.alibi_scale = attention.scale;
+  });
+  if (parallel) set_parallel(model, parallel_norms == 1);
   config.expect_off("apply_residual_connection_post_layernorm",
                     "false: a residual taken after the norm is not supported");
   if (alibi) config.ignore({"rope_theta", "rope_scaling", "rope_parameters"});
@@ -243,10 +233,10 @@ Model read_phi(Fields& config) {
   form.widening = 0;
   form.tied = false;
   Model model = read_form(config, form);
-  run_in_parallel(model);
+  set_parallel(model, true);
   model.head.bias = true;
   if (config.flag("qk_layernorm", false))
-    for (Layer& layer : model.layers) layer.attention.query_key_norm = model.final_norm;
+    for_each<Attention>(model.layers, [&](Attention& attention) { attention.query_key_norm = model.final_norm; });
   return model;
 }
 

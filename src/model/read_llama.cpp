@@ -26,7 +26,7 @@ void read_upper_windows(Fields& config, Model& model) {
 // Every layer slides, if there is a window.
 void read_window_everywhere(Fields& config, Model& model, std::int64_t fallback) {
   const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : fallback);
-  for (Layer& layer : model.layers) layer.attention.window = window;
+  for_each<Attention>(model.layers, [&](Attention& attention) { attention.window = window; });
 }
 
 Form gemma_form(Fields& config, std::int64_t n_kv_heads) {
@@ -45,8 +45,9 @@ Form gemma_form(Fields& config, std::int64_t n_kv_heads) {
 // √d_model on the embedding, and tanh GELU: Gemma 1's first files say "gelu" and mean the approximation.
 void finish_gemma(Model& model) {
   model.embedding_scale = std::sqrt(static_cast<double>(model.d_model));
-  for (Layer& layer : model.layers)
-    if (layer.feed_forward.activation == Activation::gelu) layer.feed_forward.activation = Activation::gelu_tanh;
+  for_each<FeedForward>(model.layers, [](FeedForward& feed_forward) {
+    if (feed_forward.activation == Activation::gelu) feed_forward.activation = Activation::gelu_tanh;
+  });
 }
 
 // Gemma 2 and 3: a norm on both sides of each sublayer, soft-caps, and a scale of their own.
@@ -59,12 +60,12 @@ void read_gemma2_layers(Fields& config, Model& model, double attention_cap, doub
   };
   const double score_cap = cap("attn_logit_softcapping", attention_cap);
   model.head.softcap = cap("final_logit_softcapping", logit_cap);
-  for (Layer& layer : model.layers) {
-    layer.attention.scale = scale;
-    layer.attention.softcap = score_cap;
-    layer.attention_norms.after = layer.attention_norms.before;
-    layer.feed_forward_norms.after = layer.feed_forward_norms.before;
-  }
+  for_each<Attention>(model.layers, [&](Attention& attention) {
+    attention.scale = scale;
+    attention.softcap = score_cap;
+  });
+  for (Layer& layer : model.layers)
+    for (Sublayer& sublayer : layer.sublayers) sublayer.norms.after = sublayer.norms.before;
 }
 
 Form layer_norm_form(const std::string& epsilon, bool bias) {
@@ -109,7 +110,7 @@ Model read_qwen2(Fields& config) {
   form.n_kv_heads = 32;
   form.context = 32768;
   Model model = read_form(config, form);
-  for (Layer& layer : model.layers) set_attention_bias(layer.attention, true, false);
+  for_each<Attention>(model.layers, [](Attention& attention) { set_attention_bias(attention, true, false); });
   read_upper_windows(config, model);
   return model;
 }
@@ -121,7 +122,7 @@ Model read_qwen3(Fields& config) {
   form.context = 32768;
   form.attention_bias = config.flag("attention_bias", false);
   Model model = read_form(config, form);
-  for (Layer& layer : model.layers) layer.attention.query_key_norm = model.final_norm;
+  for_each<Attention>(model.layers, [&](Attention& attention) { attention.query_key_norm = model.final_norm; });
   read_upper_windows(config, model);
   return model;
 }
@@ -159,10 +160,10 @@ Model read_gemma3_text(Fields& config) {
   Model model = read_form(config, form);
   finish_gemma(model);
   read_gemma2_layers(config, model, 0.0, 0.0);
-  for (Layer& layer : model.layers) layer.attention.query_key_norm = model.final_norm;
+  for_each<Attention>(model.layers, [&](Attention& attention) { attention.query_key_norm = model.final_norm; });
   const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : 4096);
   const std::int64_t pattern = config.size("sliding_window_pattern", 6);
-  const Ropes ropes = read_rope(config, form.rope, model.layers.front().attention.d_head, model.context);
+  const Ropes ropes = read_rope(config, form.rope, first_attention(model).d_head, model.context);
   read_windows(
       config, model, window, [=](std::int64_t layer) { return (layer + 1) % pattern != 0; }, &ropes);
   return model;
@@ -185,11 +186,12 @@ Model read_olmo2(Fields& config) {
   form.norm.epsilon = 1e-5;
   form.attention_bias = config.flag("attention_bias", false);
   Model model = read_form(config, form);
-  for (Layer& layer : model.layers) {
-    for (SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) norms->after.swap(norms->before);
-    layer.attention.query_key_norm = model.final_norm;
-    layer.attention.norm_span = Attention::NormSpan::all_heads;
-  }
+  for (Layer& layer : model.layers)
+    for (Sublayer& sublayer : layer.sublayers) sublayer.norms.after.swap(sublayer.norms.before);
+  for_each<Attention>(model.layers, [&](Attention& attention) {
+    attention.query_key_norm = model.final_norm;
+    attention.norm_span = Attention::NormSpan::all_heads;
+  });
   return model;
 }
 
@@ -221,19 +223,14 @@ Model read_stablelm(Fields& config) {
   Model model = read_form(config, form);
   const bool bias = config.flag("use_qkv_bias", false);
   const bool query_key_norm = config.flag("qk_layernorm", false);
-  const bool parallel = config.flag("use_parallel_residual", false);
-  for (Layer& layer : model.layers) {
-    set_attention_bias(layer.attention, bias, false);
-    if (query_key_norm) {
-      layer.attention.query_key_norm = model.final_norm;
-      layer.attention.query_key_norm->bias = false;
-      layer.attention.norm_span = Attention::NormSpan::own_head;
-    }
-    if (parallel) {
-      layer.parallel = layer.shared_norm = true;
-      layer.feed_forward_norms.before.reset();
-    }
-  }
+  for_each<Attention>(model.layers, [&](Attention& attention) {
+    set_attention_bias(attention, bias, false);
+    if (!query_key_norm) return;
+    attention.query_key_norm = model.final_norm;
+    attention.query_key_norm->bias = false;
+    attention.norm_span = Attention::NormSpan::own_head;
+  });
+  if (config.flag("use_parallel_residual", false)) set_parallel(model, true);
   return model;
 }
 
@@ -246,15 +243,12 @@ Model read_cohere(Fields& config) {
   form.tied = true;
   Model model = read_form(config, form);
   model.head.scale = config.positive("logit_scale", 0.0625);
-  const bool query_key_norm = config.flag("use_qk_norm", false);
-  for (Layer& layer : model.layers) {
-    layer.parallel = layer.shared_norm = true;
-    layer.feed_forward_norms.before.reset();
-    if (query_key_norm) {
-      layer.attention.query_key_norm = model.final_norm;
-      layer.attention.norm_span = Attention::NormSpan::own_head;
-    }
-  }
+  set_parallel(model, true);
+  if (config.flag("use_qk_norm", false))
+    for_each<Attention>(model.layers, [&](Attention& attention) {
+      attention.query_key_norm = model.final_norm;
+      attention.norm_span = Attention::NormSpan::own_head;
+    });
   return model;
 }
 
@@ -267,10 +261,9 @@ Model read_granite(Fields& config) {
   model.head.scale = 1.0 / config.positive("logits_scaling", 1.0);
   const double scale = config.positive("attention_multiplier", 1.0);
   const double residual = config.positive("residual_multiplier", 1.0);
-  for (Layer& layer : model.layers) {
-    layer.attention.scale = scale;
-    layer.residual_scale = residual;
-  }
+  for_each<Attention>(model.layers, [&](Attention& attention) { attention.scale = scale; });
+  for (Layer& layer : model.layers)
+    for (Sublayer& sublayer : layer.sublayers) sublayer.residual_scale = residual;
   return model;
 }
 

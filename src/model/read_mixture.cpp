@@ -76,14 +76,15 @@ Model read_deepseek(Fields& config, bool third) {
       config.fail("n_group", fmt::format("a divisor of n_routed_experts, {}", mixture.n_experts));
     if (n_active_groups > n_groups) config.fail("topk_group", fmt::format("at most n_group, {}", n_groups));
   }
-  FeedForward expert = model.layers.front().feed_forward;
+  const FeedForward& dense = first_feed_forward(model);
+  FeedForward& expert = mixture.expert = dense;
   expert.d_ff = config.size("moe_intermediate_size", third ? 2048 : 1407);
   // In V3, transformers and DeepSeek build experts without biases; V2's mlp_bias is about the plain feed-forwards.
   expert.bias = false;
   const std::int64_t n_shared =
       config.count("n_shared_experts", config.present("n_shared_experts") ? 0 : (third ? 1 : 2));
   if (n_shared > 0) {
-    mixture.shared = model.layers.front().feed_forward;
+    mixture.shared = dense;
     mixture.shared->d_ff = n_shared * expert.d_ff;
   }
   config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
@@ -91,7 +92,7 @@ Model read_deepseek(Fields& config, bool third) {
 
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     Layer& layer = model.layers[i];
-    Attention& attention = layer.attention;
+    Attention& attention = *find<Attention>(layer);
     if (attention.n_kv_heads != attention.n_heads)
       config.fail("num_key_value_heads",
                   fmt::format("num_attention_heads, {}, as latent attention has no groups", attention.n_heads));
@@ -100,10 +101,7 @@ Model read_deepseek(Fields& config, bool third) {
     attention.rope = rope;
     attention.scale = scale;
     set_attention_bias(attention, false, bias);  // the projections to the latents take the others' place
-    if (static_cast<std::int64_t>(i) >= n_dense) {
-      layer.mixture = mixture;
-      layer.feed_forward = expert;
-    }
+    if (static_cast<std::int64_t>(i) >= n_dense) set_mixture(layer, mixture);
   }
   // About training and about how the work was spread. (The layers that predict further tokens are not part of the model
   // that transformers builds, though files may hold them: config_notes.cpp says so.)
@@ -123,11 +121,10 @@ Model read_mixtral(Fields& config) {
   Model model = read_form(config, form);
   Mixture mixture = read_experts(config, "num_local_experts", 8, "num_experts_per_tok", 2);
   mixture.normalize = true;
+  mixture.expert = first_feed_forward(model);
   const std::int64_t window = config.count("sliding_window", 0);
-  for (Layer& layer : model.layers) {
-    layer.mixture = mixture;
-    layer.attention.window = window;
-  }
+  for (Layer& layer : model.layers) set_mixture(layer, mixture);
+  for_each<Attention>(model.layers, [&](Attention& attention) { attention.window = window; });
   return model;
 }
 
@@ -140,7 +137,8 @@ Model read_qwen3_moe(Fields& config) {
   Model model = read_form(config, form);
   Mixture mixture = read_experts(config, "num_experts", 128, "num_experts_per_tok", 8);
   mixture.normalize = config.flag("norm_topk_prob", false);
-  const std::int64_t d_expert = config.size("moe_intermediate_size", 768);
+  mixture.expert = first_feed_forward(model);
+  mixture.expert.d_ff = config.size("moe_intermediate_size", 768);
   const std::int64_t step = config.size("decoder_sparse_step", 1);
   std::set<std::int64_t> dense;
   if (const nlohmann::json* layers = config.array("mlp_only_layers"))
@@ -152,12 +150,11 @@ Model read_qwen3_moe(Fields& config) {
   const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : 4096);
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     Layer& layer = model.layers[i];
+    Attention& attention = *find<Attention>(layer);
     const auto number = static_cast<std::int64_t>(i);
-    layer.attention.query_key_norm = model.final_norm;
-    if (slides) layer.attention.window = window;
-    if (dense.count(number) || (number + 1) % step != 0) continue;
-    layer.mixture = mixture;
-    layer.feed_forward.d_ff = d_expert;
+    attention.query_key_norm = model.final_norm;
+    if (slides) attention.window = window;
+    if (!dense.count(number) && (number + 1) % step == 0) set_mixture(layer, mixture);
   }
   config.ignore({"max_window_layers"});  // without effect in this family
   return model;
@@ -182,21 +179,21 @@ Model read_gpt_oss(Fields& config) {
   Mixture mixture = read_experts(config, "num_local_experts", 128, "num_experts_per_tok", 4);
   mixture.scores = Mixture::Scores::softmax_of_chosen;
   mixture.router_bias = true;
-  const double limit = config.positive("swiglu_limit", 7.0);
+  mixture.expert = first_feed_forward(model);
+  mixture.expert.clamp = config.positive("swiglu_limit", 7.0);
 
-  Rope rope = *model.layers.front().attention.rope;
+  Rope rope = *first_attention(model).rope;
   if (!config.has("rope_parameters") && !config.has("rope_scaling")) {  // the family's default
     rope.scaling = Rope::Scaling::yarn;
     rope.factor = 32.0;
     rope.original_context = 4096.0;
     rope.truncate = false;
   }
-  for (Layer& layer : model.layers) {
-    layer.mixture = mixture;
-    layer.feed_forward.clamp = limit;
-    layer.attention.sinks = true;
-    layer.attention.rope = rope;
-  }
+  for (Layer& layer : model.layers) set_mixture(layer, mixture);
+  for_each<Attention>(model.layers, [&](Attention& attention) {
+    attention.sinks = true;
+    attention.rope = rope;
+  });
   const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : 128);
   read_windows(config, model, window, [](std::int64_t layer) { return layer % 2 == 0; });
   config.ignore({"initial_context_length"});  // repeats the RoPE scaling's start

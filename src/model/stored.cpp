@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "files/quote.h"
 #include "files/tensor_file.h"
 #include "model/stored_names.h"
+#include "model/sublayers.h"
 
 namespace reckon {
 namespace {
@@ -61,6 +63,7 @@ class Writer {
     norm(model_.embedding_norm, {Block::embedding, Part::norm}, body(names_.embedding_norm), {d});
     for (std::size_t n = 0; n < model_.layers.size(); ++n) layer(static_cast<std::int64_t>(n));
     layer_ = -1;
+    nth_ = 0;
     norm(model_.final_norm, {Block::final_norm}, body(names_.final_norm), {d});
     if (projects) linear({{{{Block::head, Part::project}, model_.d_embedding, false}}, d}, body(names_.head_project));
     head();
@@ -72,13 +75,16 @@ class Writer {
 
   // The name in the file of a module outside of the layers, or of one inside layer n. No name stays none.
   std::string body(std::string_view name) const { return name.empty() ? "" : prefix_ + std::string(name); }
-  std::string in_layer(std::string_view name) const { return name.empty() ? "" : stored_layer_ + std::string(name); }
+  // Families have a name for one sublayer of a block.
+  std::string in_layer(std::string_view name) const {
+    return name.empty() || nth_ > 0 ? "" : stored_layer_ + std::string(name);
+  }
 
   void add_tensor(const std::string& name, std::vector<std::int64_t> shape) {
     layout_.tensors.push_back({name, std::move(shape)});
   }
 
-  Scope scope_of(Role role) const { return {role, layer_}; }
+  Scope scope_of(Role role) const { return {role, layer_, nth_}; }
   TensorKey key_of(Role role, Piece piece) const { return {scope_of(role), piece}; }
 
   // `part`: a scope, or a key.
@@ -198,34 +204,46 @@ class Writer {
 
   void layer(std::int64_t n) {
     const Layer& layer = model_.layers[static_cast<std::size_t>(n)];
+    if (layer.shares > 0) return;
     layer_ = static_cast<std::int32_t>(n);
     stored_layer_ = prefix_ + numbered(names_.layer, n);
-    const bool own_norms = layer.parallel && !layer.shared_norm && !names_.parallel_attention_norm.empty();
-    const std::vector<std::int64_t> d{model_.d_model};
+    const bool beside = std::any_of(layer.sublayers.begin(), layer.sublayers.end(),
+                                    [](const Sublayer& s) { return s.reads == Sublayer::Reads::entry; });
+    for (std::size_t i = 0; i < layer.sublayers.size(); ++i) {
+      const Sublayer& sublayer = layer.sublayers[i];
+      nth_ = nth_of_block(layer, i);
+      norms(sublayer.norms, block_of(sublayer), beside && !names_.parallel_attention_norm.empty());
+      std::visit([&](const auto& kind) { add_kind(kind); }, sublayer.kind);
+    }
+  }
 
-    const auto norms = [&](const SublayerNorms& around, Block block, std::string_view before, std::string_view after,
-                           std::string_view residual) {
-      norm(around.before, {block, Part::norm}, in_layer(before), d);
-      norm(around.after, {block, Part::norm_after}, in_layer(after), d);
-      norm(around.residual, {block, Part::norm_residual}, in_layer(residual), d);
+  // `beside`: in a parallel block, whose norms have names of their own.
+  void norms(const SublayerNorms& around, Block block, bool beside) {
+    struct Names {
+      std::string_view before, after, residual;
     };
-    norms(layer.attention_norms, Block::attention, own_norms ? names_.parallel_attention_norm : names_.attention_norm,
-          names_.attention_norm_after, names_.attention_norm_residual);
-    if (layer.attention.latent)
-      latent_attention(layer.attention);
-    else
-      attention(layer.attention);
-    output(layer.attention);
-    if (layer.cross_attention) cross_attention(*layer.cross_attention);
+    const Names names =
+        block == Block::attention ? Names{beside ? names_.parallel_attention_norm : names_.attention_norm,
+                                          names_.attention_norm_after, names_.attention_norm_residual}
+        : block == Block::feed_forward ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
+                                               names_.feed_forward_norm_after, names_.feed_forward_norm_residual}
+                                       : Names{names_.cross_norm, {}, {}};
+    const std::vector<std::int64_t> d{model_.d_model};
+    norm(around.before, {block, Part::norm}, in_layer(names.before), d);
+    norm(around.after, {block, Part::norm_after}, in_layer(names.after), d);
+    norm(around.residual, {block, Part::norm_residual}, in_layer(names.residual), d);
+  }
 
-    SublayerNorms around = layer.feed_forward_norms;
-    if (layer.shared_norm) around.before.reset();
-    norms(around, Block::feed_forward, own_norms ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
-          names_.feed_forward_norm_after, names_.feed_forward_norm_residual);
-    if (layer.mixture)
-      mixture(layer.feed_forward, *layer.mixture);
+  void add_kind(const Attention& a) {
+    if (a.latent)
+      latent_attention(a);
     else
-      feed_forward(layer.feed_forward, Expert::none, names_.gate_up, names_.gate, names_.up, names_.down);
+      attention(a);
+    output(a);
+  }
+
+  void add_kind(const FeedForward& f) {
+    feed_forward(f, Expert::none, names_.gate_up, names_.gate, names_.up, names_.down);
   }
 
   void attention(const Attention& a) {
@@ -299,11 +317,10 @@ class Writer {
            in_layer(names_.output));
   }
 
-  void cross_attention(const CrossAttention& cross) {
+  void add_kind(const CrossAttention& cross) {
     const auto role = [](Part part) { return Role{Block::cross_attention, part}; };
     const std::int64_t d = model_.d_model, inner = times(cross.n_heads, cross.d_head);
     const bool t = names_.transposed;
-    norm(cross.norm, role(Part::norm), in_layer(names_.cross_norm), {d});
     linear({{{role(Part::query), inner, cross.bias}}, d, 1, t}, in_layer(names_.cross_query));
     linear({{{role(Part::key), inner, cross.bias}, {role(Part::value), inner, cross.bias}}, d, 1, t},
            in_layer(names_.cross_key_value));
@@ -325,7 +342,8 @@ class Writer {
     linear({{{role(Part::down), d, f.bias}}, f.d_ff, 1, t}, in_layer(down));
   }
 
-  void mixture(const FeedForward& expert, const Mixture& mixture) {
+  void add_kind(const Mixture& mixture) {
+    const FeedForward& expert = mixture.expert;
     const auto role = [](Part part, Expert whose = Expert::none) { return Role{Block::feed_forward, part, whose}; };
     const std::int64_t d = model_.d_model;
     if (names_.mixtures.empty()) require_name("", scope_of(role(Part::whole, Expert::routed)));
@@ -389,6 +407,7 @@ class Writer {
   std::string prefix_;        // in the file, of everything but the head
   std::int32_t layer_ = -1;   // the current one; -1: outside of all
   std::string stored_layer_;  // …and its name in the file
+  std::int32_t nth_ = 0;      // of the current sublayers of a block in the layer
   StoredLayout layout_;
 };
 

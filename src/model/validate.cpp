@@ -58,7 +58,7 @@ void check_rope(const Checks& check, const Rope& rope, std::int64_t rotated) {
                            rope.short_factors.size(), rope.long_factors.size(), pairs));
 }
 
-void check_attention(const Checks& check, const Attention& attention) {
+void check_kind(const Checks& check, const Attention& attention) {
   check.size("n_heads", attention.n_heads);
   check.size("n_kv_heads", attention.n_kv_heads);
   check.size("d_head", attention.d_head);
@@ -93,7 +93,19 @@ void check_attention(const Checks& check, const Attention& attention) {
     check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
 }
 
-void check_mixture(const Checks& check, const Mixture& mixture) {
+void check_kind(const Checks& check, const CrossAttention& cross) {
+  check.size("n_heads of the cross-attention", cross.n_heads);
+  check.size("d_head of the cross-attention", cross.d_head);
+  check.positive("the scale of the cross-attention", cross.scale);
+}
+
+void check_kind(const Checks& check, const FeedForward& feed_forward) {
+  check.size("d_ff", feed_forward.d_ff);
+  check.not_negative("the clamp of the feed-forward", feed_forward.clamp);
+}
+
+void check_kind(const Checks& check, const Mixture& mixture) {
+  check_kind(check, mixture.expert);
   check.size("n_experts", mixture.n_experts);
   check.size("n_active", mixture.n_active);
   if (mixture.n_active > mixture.n_experts)
@@ -116,28 +128,24 @@ void check_mixture(const Checks& check, const Mixture& mixture) {
   if (mixture.shared) check.size("d_ff of the shared experts", mixture.shared->d_ff);
 }
 
-void check_layer(const Checks& check, const Layer& layer) {
-  check_attention(check, layer.attention);
-  check.size("d_ff", layer.feed_forward.d_ff);
-  check.not_negative("the clamp of the feed-forward", layer.feed_forward.clamp);
-  if (layer.mixture) check_mixture(check, *layer.mixture);
-  if (layer.cross_attention) {
-    check.size("n_heads of the cross-attention", layer.cross_attention->n_heads);
-    check.size("d_head of the cross-attention", layer.cross_attention->d_head);
-    check.positive("the scale of the cross-attention", layer.cross_attention->scale);
-    check.norm("the norm of the cross-attention", layer.cross_attention->norm);
+void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
+  if (layer.sublayers.empty()) check.fail("it has no sublayers; expected at least 1");
+  bool parallel = false, renormed = false;
+  for (const Sublayer& sublayer : layer.sublayers) {
+    std::visit([&](const auto& kind) { check_kind(check, kind); }, sublayer.kind);
+    check.norm("the norm before a sublayer", sublayer.norms.before);
+    check.norm("the norm after a sublayer", sublayer.norms.after);
+    check.norm("the norm after a residual", sublayer.norms.residual);
+    check.positive("residual_scale", sublayer.residual_scale);
+    parallel = parallel || sublayer.reads != Sublayer::Reads::stream;
+    renormed = renormed || sublayer.norms.residual;
   }
-  for (const SublayerNorms* norms : {&layer.attention_norms, &layer.feed_forward_norms}) {
-    check.norm("the norm before a sublayer", norms->before);
-    check.norm("the norm after a sublayer", norms->after);
-    check.norm("the norm after a residual", norms->residual);
-  }
-  check.positive("residual_scale", layer.residual_scale);
-  if (layer.shared_norm && !layer.parallel) check.fail("shared_norm is set but the block is not parallel");
-  if (layer.shared_norm && (layer.feed_forward_norms.before || !layer.attention_norms.before))
-    check.fail("shared_norm is set; expected the one norm to be attention_norms.before");
-  if (layer.parallel && (layer.attention_norms.residual || layer.feed_forward_norms.residual))
-    check.fail("a parallel block cannot have a norm after its residual");
+  if (layer.sublayers.front().reads != Sublayer::Reads::stream)
+    check.fail("its first sublayer reads what another does; expected it to read the stream");
+  if (parallel && renormed) check.fail("a parallel block cannot have a norm after its residual");
+  if (layer.shares < 0 || static_cast<std::size_t>(layer.shares) > number)
+    check.fail(
+        fmt::format("shares is {}, but there are {} layers before it; expected 0 to {}", layer.shares, number, number));
 }
 
 }  // namespace
@@ -161,7 +169,7 @@ void validate(const Model& model) {
   const std::span<const Layer> layers = model.layers.written();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (i > 0 && layers[i] == layers[i - 1]) continue;
-    check_layer(Checks(fmt::format("{}: layer {}: ", name, i)), layers[i]);
+    check_layer(Checks(fmt::format("{}: layer {}: ", name, i)), layers[i], i);
   }
 }
 

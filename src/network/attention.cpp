@@ -103,9 +103,11 @@ TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, Tensor
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
 }
 
+TensorId latent_attention(Network& n, const Attention& a, TensorId x);
+
 }  // namespace
 
-TensorId attention(Network& n, const Attention& a, TensorId x) {
+TensorId apply(Network& n, const Attention& a, TensorId x) {
   if (a.latent) return latent_attention(n, a, x);
   Builder& b = n.builder;
   const Widths w = widths(n, a);
@@ -133,6 +135,8 @@ TensorId attention(Network& n, const Attention& a, TensorId x) {
   const TensorId y = attend(n, q, k, v, sinks, rule_of(a));
   return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, role(Part::output));
 }
+
+namespace {
 
 // DeepSeek-V2 (arXiv 2405.04434, section 2.1). The cache holds one latent and one rotated key per token. Decoding
 // never expands them: the up-projection is folded into the query and the output. Otherwise keys and values are
@@ -196,11 +200,12 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, role(Part::output));
 }
 
-TensorId cross_attention(Network& n, const CrossAttention& cross, TensorId x) {
+}  // namespace
+
+TensorId apply(Network& n, const CrossAttention& cross, TensorId x) {
   Builder& b = n.builder;
   const Dim count(cross.n_heads, Symbol::heads), each(cross.d_head, Symbol::d_head);
   const Dim all = width(cross.n_heads * cross.d_head, Symbol::heads_width, n.d_model);
-  if (cross.norm) x = apply_norm(n, *cross.norm, x, cross_role(Part::norm));
   const TensorId q = heads(n, apply_linear(n, x, all, cross.bias, cross_role(Part::query)), count, each);
   // The encoder's keys and values are made once, and only looked at when decoding.
   TensorId k, v;

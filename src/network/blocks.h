@@ -1,4 +1,4 @@
-// The parts of a block: norms, attention in its kinds, feed-forward and mixtures.
+// The parts of a layer: norms, attention in its kinds, feed-forward and mixtures.
 #pragma once
 
 #include <reckon/model.h>
@@ -24,6 +24,7 @@ struct Network {
   std::vector<RopeTable> rope_tables;
   TensorId encoder;  // (B × Tₑ × d)
   Dim encoder_tokens;
+  std::vector<std::int32_t> owners{};  // of each layer's weights; empty where every layer has its own
 
   TensorId rope_table(const Rope& rope) const;
 };
@@ -34,9 +35,10 @@ TensorId apply_norm(Network& network, const Norm& norm, TensorId x, Role role);
 // y = x·Wᵀ + b with the weight (out × in) and the bias of that role
 TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, Role role);
 
-TensorId attention(Network& network, const Attention& attention, TensorId x);
-TensorId latent_attention(Network& network, const Attention& attention, TensorId x);
-TensorId cross_attention(Network& network, const CrossAttention& cross, TensorId x);
-TensorId feed_forward(Network& network, const Layer& layer, TensorId x);
+// What each kind of sublayer makes of x
+TensorId apply(Network& network, const Attention& attention, TensorId x);
+TensorId apply(Network& network, const CrossAttention& cross, TensorId x);
+TensorId apply(Network& network, const FeedForward& feed_forward, TensorId x);
+TensorId apply(Network& network, const Mixture& mixture, TensorId x);
 
 }  // namespace reckon

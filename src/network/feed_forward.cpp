@@ -1,4 +1,4 @@
-// The feed-forward of a block: dense, gated or plain, or a mixture of experts.
+// The feed-forward of a layer: dense, gated or plain, or a mixture of experts.
 #include "network/blocks.h"
 #include "ops/activate.h"
 #include "ops/add.h"
@@ -27,15 +27,18 @@ TensorId grouped(Network& n, TensorId rows, TensorId offsets, Dim experts, Dim o
   return grouped_linear(b, rows, weight, shift, offsets, "out");
 }
 
-TensorId mixture(Network& n, const FeedForward& f, const Mixture& m, TensorId x) {
+}  // namespace
+
+TensorId apply(Network& n, const FeedForward& f, TensorId x) { return dense(n, f, x, Symbol::d_ff, Expert::none); }
+
+TensorId apply(Network& n, const Mixture& m, TensorId x) {
   Builder& b = n.builder;
+  const FeedForward& f = m.expert;
   const Dim experts(m.n_experts, Symbol::experts), d_expert(f.d_ff, Symbol::d_expert);
   const TensorId logits = apply_linear(n, x, experts, m.router_bias, role(Part::router));
   TensorId correction = no_tensor;
   if (m.correction_bias) {
-    b.set_role(role(Part::correction));
-    correction = b.tensor(TensorKind::constant, Piece::bias, {experts}, DType::float32);
-    b.set_role(role(Part::router));
+    correction = b.weight(TensorKind::constant, role(Part::correction), Piece::bias, {experts}, DType::float32);
   }
   const auto [choice, weights] = route(b, m, logits, correction);
   b.set_role(role(Part::dispatch));
@@ -51,13 +54,6 @@ TensorId mixture(Network& n, const FeedForward& f, const Mixture& m, TensorId x)
   const TensorId shared = dense(n, *m.shared, x, Symbol::d_shared, Expert::shared);
   b.set_role(role(Part::combine));
   return add(b, y, shared, "combined");
-}
-
-}  // namespace
-
-TensorId feed_forward(Network& n, const Layer& layer, TensorId x) {
-  if (layer.mixture) return mixture(n, layer.feed_forward, *layer.mixture, x);
-  return dense(n, layer.feed_forward, x, Symbol::d_ff, Expert::none);
 }
 
 }  // namespace reckon

@@ -1,8 +1,9 @@
-// Tokens in, logits or loss out: the embedding, the stack of blocks, the final norm, the head.
+// Tokens in, logits or loss out: the embedding, the stack of layers, the final norm, the head.
 #include "network/forward.h"
 
 #include <reckon/error.h>
 
+#include "model/sublayers.h"
 #include "network/blocks.h"
 #include "ops/add.h"
 #include "ops/cross_entropy.h"
@@ -47,6 +48,37 @@ TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, Role role) {
 
 namespace {
 
+// Which layers have weights in common. All of it is empty where every layer has its own.
+struct Sharing {
+  struct Kin {
+    std::size_t first, last;
+  };
+  std::vector<Kin> kin;              // by layer: the first and the last that it takes weights from or gives them to
+  std::vector<std::int32_t> owners;  // by layer: whose weights they are in the end
+
+  // Whether so many layers from `first` on have no weights in common with any other.
+  bool apart(std::size_t first, std::size_t layers) const {
+    for (std::size_t i = first; i < first + layers && !kin.empty(); ++i)
+      if (kin[i].first < first || kin[i].last >= first + layers) return false;
+    return true;
+  }
+};
+
+Sharing sharing_of(const Layers& layers) {
+  const std::span<const Layer> written = layers.written();
+  Sharing sharing;
+  if (std::all_of(written.begin(), written.end(), [](const Layer& layer) { return layer.shares == 0; })) return sharing;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (layers[i].shares < 0 || layers[i].shares > static_cast<std::int64_t>(i))
+      throw Error("layer " + std::to_string(i) + " has no layer " + std::to_string(layers[i].shares) + " before it");
+    const std::size_t from = i - static_cast<std::size_t>(layers[i].shares);
+    sharing.kin.push_back({from, i});
+    sharing.kin[from].last = i;
+    sharing.owners.push_back(from == i ? static_cast<std::int32_t>(i) : sharing.owners[from]);
+  }
+  return sharing;
+}
+
 // A stretch of the stack: `layers` layers, `count` times over.
 struct Stretch {
   std::size_t first;
@@ -70,26 +102,31 @@ LayerTypes layer_types(const Workload& workload) {
 std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size_t first, std::size_t period) {
   const std::size_t end = layers.repeats_until(first, period);
   if (types.empty()) return end;
-  const auto of = [&](std::size_t layer) -> const auto& { return types.at(static_cast<std::int32_t>(layer)); };
+  const auto of = [&](std::size_t layer) {  // a layer with the weights of another has none of its own
+    const auto found = types.find(static_cast<std::int32_t>(layer));
+    return found == types.end() ? LayerTypes::mapped_type{} : found->second;
+  };
   std::size_t same = first + period;
   while (same < end && of(same) == of(same - period)) ++same;
   return same;
 }
 
-// Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once.
-std::vector<Stretch> stretches(const Layers& layers, const LayerTypes& types) {
+// Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An iteration
+// has its own weights: where they are in common with other layers, each layer is a stretch.
+std::vector<Stretch> stretches(const Layers& layers, const LayerTypes& types, const Sharing& sharing) {
   constexpr std::size_t longest_pattern = 8;
   std::vector<Stretch> found;
   for (std::size_t first = 0; first < layers.size();) {
     Stretch best{first, 1, 1};
     for (std::size_t period = 1; period <= longest_pattern && first + period <= layers.size(); ++period) {
-      const std::size_t same = alike_until(layers, types, first, period);
-      const auto count = static_cast<std::int64_t>((same - first) / period);
-      const auto covered = count * static_cast<std::int64_t>(period);
-      if ((count > 1 || period == 1) && covered > best.count * best.layers) {
-        best = {first, static_cast<std::int32_t>(period), count};
+      std::size_t count = (alike_until(layers, types, first, period) - first) / period;
+      for (std::size_t k = 0; k < count && !sharing.kin.empty(); ++k)
+        if (!sharing.apart(first + k * period, period)) count = k;
+      const std::size_t covered = count * period;
+      if ((count > 1 || period == 1) && covered > static_cast<std::size_t>(best.count * best.layers)) {
+        best = {first, static_cast<std::int32_t>(period), static_cast<std::int64_t>(count)};
       }
-      if (same == layers.size() && (same - first) % period == 0) break;  // nothing is left for a longer pattern
+      if (first + covered == layers.size()) break;  // nothing is left for a longer pattern
     }
     found.push_back(best);
     first += static_cast<std::size_t>(best.count * best.layers);
@@ -129,42 +166,32 @@ TensorId drop(Network& n, TensorId x, int stream) {
   return dropout(n.builder, x, workload.dropout, stream, "dropped");
 }
 
-// What a sublayer makes of its input, ready to be added to the residual stream.
-TensorId finish(Network& n, const Layer& layer, const SublayerNorms& norms, TensorId y, Block block) {
-  if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
-  n.builder.set_role({block, Part::residual});
-  if (layer.residual_scale != 1.0) y = scale(n.builder, y, layer.residual_scale, "scaled");
-  return drop(n, y, block == Block::attention ? 1 : 2);
-}
-
-TensorId block(Network& n, const Layer& layer, TensorId x) {
+// Layer i of the model: each sublayer reads the residual stream, and adds to it.
+TensorId layer(Network& n, std::size_t i, TensorId x) {
+  using Reads = Sublayer::Reads;
   Builder& b = n.builder;
-  const SublayerNorms& an = layer.attention_norms;
-  const SublayerNorms& fn = layer.feed_forward_norms;
-
-  const TensorId h = an.before ? apply_norm(n, *an.before, x, {Block::attention, Part::norm}) : x;
-  TensorId y = attention(n, layer.attention, h);
-  y = finish(n, layer, an, y, Block::attention);
-  TensorId sum = add(b, x, y, "residual");
-  if (an.residual) sum = apply_norm(n, *an.residual, sum, {Block::attention, Part::norm_residual});
-
-  if (layer.cross_attention) {
-    y = cross_attention(n, *layer.cross_attention, sum);
-    b.set_role({Block::cross_attention, Part::residual});
-    sum = add(b, sum, y, "residual");
+  const Layer& layer = n.model.layers[i];
+  const std::int32_t owner = n.owners.empty() ? -1 : n.owners[i];
+  const TensorId entry = x;
+  TensorId first = no_tensor;
+  int dropouts = 0;
+  for (std::size_t k = 0; k < layer.sublayers.size(); ++k) {
+    const Sublayer& sublayer = layer.sublayers[k];
+    const SublayerNorms& norms = sublayer.norms;
+    const Block block = block_of(sublayer);
+    b.set_sublayer(static_cast<std::int32_t>(i), nth_of_block(layer, k), owner);
+    TensorId y = sublayer.reads == Reads::stream ? x : sublayer.reads == Reads::entry ? entry : first;
+    if (norms.before) y = apply_norm(n, *norms.before, y, {block, Part::norm});
+    if (k == 0) first = y;
+    y = std::visit([&](const auto& kind) { return apply(n, kind, y); }, sublayer.kind);
+    if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
+    b.set_role({block, Part::residual});
+    if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
+    if (block != Block::cross_attention) y = drop(n, y, ++dropouts);  // cross-attention is counted, never trained
+    x = add(b, x, y, "residual");
+    if (norms.residual) x = apply_norm(n, *norms.residual, x, {block, Part::norm_residual});
   }
-
-  TensorId in = layer.parallel ? x : sum;
-  if (layer.parallel && layer.shared_norm) {
-    in = h;
-  } else if (fn.before) {
-    in = apply_norm(n, *fn.before, in, {Block::feed_forward, Part::norm});
-  }
-  y = feed_forward(n, layer, in);
-  y = finish(n, layer, fn, y, Block::feed_forward);
-  sum = add(b, sum, y, "residual");
-  if (fn.residual) sum = apply_norm(n, *fn.residual, sum, {Block::feed_forward, Part::norm_residual});
-  return sum;
+  return x;
 }
 
 TensorId head(Network& n, TensorId x, TensorId table) {
@@ -180,12 +207,6 @@ TensorId head(Network& n, TensorId x, TensorId table) {
   if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
   if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
   return logits;
-}
-
-bool has_cross_attention(const Model& model) {
-  const std::span<const Layer> layers = model.layers.written();
-  return std::any_of(layers.begin(), layers.end(),
-                     [](const Layer& layer) { return layer.cross_attention.has_value(); });
 }
 
 }  // namespace
@@ -214,7 +235,7 @@ Workload workload_of(Phase phase) {
 Workload resolve(const Model& model, Workload w) {
   if (w.tokens == 0) w.tokens = w.phase == Phase::decode ? 1 : model.context;
   if (w.past < 0) w.past = w.phase == Phase::decode ? std::max<std::int64_t>(model.context - w.tokens, 0) : 0;
-  const bool crossed = has_cross_attention(model);
+  const bool crossed = find<CrossAttention>(model) != nullptr;
   if (w.encoder_tokens != 0 && !crossed) {
     throw UsageError("`encoder_tokens` is " + std::to_string(w.encoder_tokens) + ", but " + model.name +
                      " has no cross-attention; give it some with `cross_attention`");
@@ -257,10 +278,10 @@ Workload resolve(const Model& model, Workload w) {
 
 std::vector<Rope> distinct_ropes(const Model& model) {
   std::vector<Rope> found;
-  for (const Layer& layer : model.layers.written()) {
-    const std::optional<Rope>& rope = layer.attention.rope;
+  for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
+    const std::optional<Rope>& rope = attention.rope;
     if (rope && std::find(found.begin(), found.end(), *rope) == found.end()) found.push_back(*rope);
-  }
+  });
   return found;
 }
 
@@ -292,16 +313,16 @@ Program forward(const Model& model, const Workload& asked) {
   TensorId x = drop(n, embedding(n, ids, table), 0);
 
   b.set_role({Block::attention, Part::rope});
-  const Attention& first_attention = model.layers.front().attention;
+  const Attention& attention = first_attention(model);
   for (const Rope& rope : distinct_ropes(model)) {
-    const Symbol symbol = first_attention.latent                ? Symbol::d_rope
-                          : rope.dims == first_attention.d_head ? Symbol::d_head
-                                                                : Symbol::none;
+    const Symbol symbol = attention.latent                ? Symbol::d_rope
+                          : rope.dims == attention.d_head ? Symbol::d_head
+                                                          : Symbol::none;
     const Dim rows = n.capacity == workload.tokens ? n.tokens : Dim(n.capacity);
     const Shape shape{rows, {rope.dims, symbol}};
     n.rope_tables.push_back({rope, b.tensor(TensorKind::constant, Piece::table, shape, DType::float32)});
   }
-  if (has_cross_attention(model)) {
+  if (find<CrossAttention>(model) != nullptr) {
     n.encoder_tokens = {workload.encoder_tokens, Symbol::encoder_tokens};
     if (!n.decode) {
       b.set_role({Block::input});
@@ -310,17 +331,17 @@ Program forward(const Model& model, const Workload& asked) {
     }
   }
 
-  for (const Stretch& stretch : stretches(model.layers, layer_types(workload))) {
+  Sharing sharing = sharing_of(model.layers);
+  const std::vector<Stretch> stack = stretches(model.layers, layer_types(workload), sharing);
+  n.owners = std::move(sharing.owners);
+  for (const Stretch& stretch : stack) {
     const TensorId entering = x;
-    b.begin_repeat(stretch.count, stretch.layers);
-    for (std::int32_t i = 0; i < stretch.layers; ++i) {
-      const std::size_t layer = stretch.first + static_cast<std::size_t>(i);
-      b.set_layer(static_cast<std::int32_t>(layer));
-      x = block(n, model.layers[layer], x);
-    }
-    b.end_repeat({{entering, x}});
+    const bool repeats = sharing.apart(stretch.first, static_cast<std::size_t>(stretch.layers));
+    if (repeats) b.begin_repeat(stretch.count, stretch.layers);
+    for (std::int32_t i = 0; i < stretch.layers; ++i) x = layer(n, stretch.first + static_cast<std::size_t>(i), x);
+    if (repeats) b.end_repeat({{entering, x}});
   }
-  b.set_layer(-1);
+  b.set_sublayer(-1, 0);
 
   if (workload.logits == Logits::none) {
     // The head's parameters are there all the same; its work is not.

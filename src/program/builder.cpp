@@ -3,6 +3,8 @@
 
 #include <reckon/error.h>
 
+#include <algorithm>
+
 namespace reckon {
 
 TensorId Builder::push(Tensor tensor) {
@@ -13,13 +15,36 @@ TensorId Builder::push(Tensor tensor) {
 
 TensorId Builder::parameter(Role role, Piece piece, const Shape& shape) {
   const Workload& workload = program_.workload;
-  const Scope scope{role, scope_.layer};
   DType dtype = workload.precision.weights;
   if (workload.parameter_types) {
-    if (const auto found = workload.parameter_types->find({scope, piece}); found != workload.parameter_types->end())
+    const TensorKey key{{role, scope_.layer, scope_.nth}, piece};
+    if (const auto found = workload.parameter_types->find(key); found != workload.parameter_types->end())
       dtype = found->second;
   }
-  return push({scope, piece, TensorKind::parameter, dtype, shape});
+  return weight(TensorKind::parameter, role, piece, shape, dtype);
+}
+
+TensorId Builder::weight(TensorKind kind, Role role, Piece piece, const Shape& shape, DType dtype) {
+  const Scope scope{role, scope_.layer, scope_.nth};
+  if (owner_ < 0) return push({scope, piece, kind, dtype, shape});
+  const TensorKey key{{role, owner_, scope_.nth}, piece};
+  // Layers are written in order: what belongs to one stands together.
+  const std::vector<Tensor>& all = program_.tensors;
+  auto at = std::partition_point(all.begin(), all.end(), [&](const Tensor& t) { return t.scope.layer < owner_; });
+  while (at != all.end() && at->scope.layer == owner_ && !(at->kind == kind && key_of(*at) == key)) ++at;
+  if (at == all.end() || at->scope.layer != owner_ || !at->shape.same_sizes(shape)) {
+    const bool other = at != all.end() && at->scope.layer == owner_;
+    throw Error(full_name(TensorKey{scope, piece}) + " (" + to_string(shape) + ") is to be " + full_name(key) +
+                (other ? ", which is " + to_string(at->shape) : ", which there is not") +
+                "; expected a layer like the one whose weights it has");
+  }
+  return static_cast<TensorId>(at - all.begin());
+}
+
+void Builder::set_sublayer(std::int32_t layer, std::int32_t nth, std::int32_t owner) {
+  scope_.layer = layer;
+  scope_.nth = nth;
+  owner_ = owner == layer ? -1 : owner;
 }
 
 TensorId Builder::tensor(TensorKind kind, Label label, const Shape& shape, DType dtype) {

@@ -18,6 +18,9 @@ class Builder {
   Shape shape(TensorId id) const { return program_[id].shape; }
 
   TensorId parameter(Role role, Piece piece, const Shape& shape);
+  // A parameter, or a constant that is stored with them. Where the layer has another's weights, it is that one's, and
+  // nothing is added.
+  TensorId weight(TensorKind kind, Role role, Piece piece, const Shape& shape, DType dtype);
   TensorId tensor(TensorKind kind, Label label, const Shape& shape, DType dtype);
   TensorId activation(Label label, const Shape& shape);
   // Another shape of the memory of `of`, from `offset` on; `strides` all 0: row-major without gaps.
@@ -37,7 +40,8 @@ class Builder {
 
   // Where what follows belongs.
   void set_role(Role role) { scope_.role = role; }
-  void set_layer(std::int32_t layer) { scope_.layer = layer; }
+  // The nth sublayer of its block in a layer whose weights are those of the layer `owner` (-1: its own).
+  void set_sublayer(std::int32_t layer, std::int32_t nth, std::int32_t owner = -1);
   void set_scope(Scope scope) { scope_ = scope; }
   void set_stage(Stage stage) { stage_ = stage; }
 
@@ -51,6 +55,7 @@ class Builder {
   TensorId push(Tensor tensor);
   Program program_;
   Scope scope_;
+  std::int32_t owner_ = -1;
   Stage stage_ = Stage::forward;
   std::int32_t repeat_ = -1;
 };

@@ -64,6 +64,7 @@ std::string_view name_of(Piece piece) { return pieces[static_cast<std::size_t>(p
 
 std::string full_name(const Scope& scope) {
   std::string path = path_of(scope.role);
+  if (scope.nth > 0) path.insert(std::min(path.find('/'), path.size()), "/" + std::to_string(scope.nth));
   std::replace(path.begin(), path.end(), '/', '.');
   return scope.layer >= 0 ? "layers." + std::to_string(scope.layer) + "." + path : path;
 }

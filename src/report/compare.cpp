@@ -7,6 +7,7 @@
 #include <string>
 
 #include "files/numbers.h"
+#include "model/sublayers.h"
 #include "report/describe.h"
 #include "report/figures.h"
 #include "report/memory.h"
@@ -115,7 +116,7 @@ Table shape_table(const std::vector<Compared>& compared) {
       return Cell(binary_bytes(size), to_string(size));
     });
   };
-  const auto first = [](const Compared& c) -> const Layer& { return c.model.layers.front(); };
+  const auto first = [](const Compared& c) -> const Attention& { return first_attention(c.model); };
   add("parameters", [](const Compared& c) { return count_cell(c.ledger.parameter_totals.total); });
   const auto sparse = [](const Compared& c) {
     return c.ledger.parameter_totals.active != c.ledger.parameter_totals.total;
@@ -128,8 +129,8 @@ Table shape_table(const std::vector<Compared>& compared) {
   add("outside embeddings", [](const Compared& c) { return count_cell(c.ledger.parameter_totals.non_embedding); });
   add("layers", [](const Compared& c) { return count_cell(c.ledger.layers); });
   add("width", [](const Compared& c) { return count_cell(c.model.d_model); });
-  add("heads", [&](const Compared& c) { return count_cell(first(c).attention.n_heads); });
-  add("key/value heads", [&](const Compared& c) { return count_cell(first(c).attention.n_kv_heads); });
+  add("heads", [&](const Compared& c) { return count_cell(first(c).n_heads); });
+  add("key/value heads", [&](const Compared& c) { return count_cell(first(c).n_kv_heads); });
   // Of the first layer that has it; a row that no model has is left out.
   const auto add_some = [&](const char* name, const std::function<std::int64_t(const Model&)>& size) {
     if (std::none_of(compared.begin(), compared.end(), [&](const Compared& c) { return size(c.model) > 0; })) return;
@@ -137,33 +138,28 @@ Table shape_table(const std::vector<Compared>& compared) {
   };
   const auto of_latent = [&](std::int64_t Latent::*rank) {
     return [rank](const Model& m) {
-      const auto& latent = m.layers.front().attention.latent;
+      const auto& latent = first_attention(m).latent;
       return latent ? (*latent).*rank : 0;
     };
   };
   const auto of_mixture = [](auto size) {
     return [size](const Model& m) {
-      const Layer* layer = mixture_layer(m);
-      return layer == nullptr ? std::int64_t{0} : size(*layer);
+      const auto* mixture = find<Mixture>(m);
+      return mixture == nullptr ? std::int64_t{0} : size(*mixture);
     };
   };
-  add("head width", [&](const Compared& c) { return count_cell(first(c).attention.d_head); });
+  add("head width", [&](const Compared& c) { return count_cell(first(c).d_head); });
   add_some("latent of keys and values", of_latent(&Latent::kv_rank));
   add_some("latent of queries", of_latent(&Latent::query_rank));
   add_some("feed-forward", [](const Model& m) {
-    const Layer* layer = dense_layer(m);
-    return layer == nullptr ? 0 : layer->feed_forward.d_ff;
+    const auto* dense = find<FeedForward>(m);
+    return dense == nullptr ? 0 : dense->d_ff;
   });
-  add_some("experts", of_mixture([](const Layer& l) { return l.mixture->n_experts; }));
-  add_some("active experts", of_mixture([](const Layer& l) { return l.mixture->n_active; }));
-  add_some("expert width", of_mixture([](const Layer& l) { return l.feed_forward.d_ff; }));
-  add_some("shared expert width",
-           of_mixture([](const Layer& l) { return l.mixture->shared ? l.mixture->shared->d_ff : 0; }));
-  add_some("window", [](const Model& m) {
-    const auto found =
-        std::find_if(m.layers.begin(), m.layers.end(), [](const Layer& l) { return l.attention.window > 0; });
-    return found == m.layers.end() ? 0 : found->attention.window;
-  });
+  add_some("experts", of_mixture([](const Mixture& x) { return x.n_experts; }));
+  add_some("active experts", of_mixture([](const Mixture& x) { return x.n_active; }));
+  add_some("expert width", of_mixture([](const Mixture& x) { return x.expert.d_ff; }));
+  add_some("shared expert width", of_mixture([](const Mixture& x) { return x.shared ? x.shared->d_ff : 0; }));
+  add_some("window", first_window);
   add("vocabulary", [](const Compared& c) { return count_cell(c.model.vocab_size); });
   add("context", [](const Compared& c) { return count_cell(c.model.context); });
   add("tokens", [](const Compared& c) { return count_cell(c.ledger.workload.tokens); });

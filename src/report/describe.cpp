@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "files/numbers.h"
+#include "model/sublayers.h"
 #include "network/forward.h"
 
 namespace reckon {
@@ -20,29 +21,25 @@ std::string heads_text(const Attention& attention) {
   return text;
 }
 
-std::int64_t window_of(const Model& model) {
-  for (const Layer& layer : model.layers) {
-    if (layer.attention.window > 0) return layer.attention.window;
-  }
-  return 0;
-}
-
 std::string windows_text(const Model& model) {
-  const auto windowed = std::count_if(model.layers.begin(), model.layers.end(),
-                                      [](const Layer& layer) { return layer.attention.window > 0; });
+  const auto windowed = std::count_if(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
+    bool some = false;
+    for_each<Attention>(layer, [&](const Attention& a) { some = some || a.window > 0; });
+    return some;
+  });
   if (windowed == 0) return "";
   const bool all = static_cast<std::size_t>(windowed) == model.layers.size();
-  return fmt::format(" · window {}{}", grouped(window_of(model)), all ? "" : fmt::format(" in {} layers", windowed));
+  return fmt::format(" · window {}{}", grouped(first_window(model)), all ? "" : fmt::format(" in {} layers", windowed));
 }
 
 std::string_view positions_word(const Model& model) {
   if (model.positions.kind == Positions::Kind::learned) return "learned";
   if (model.positions.kind == Positions::Kind::sinusoidal) return "sinusoidal";
-  for (const Layer& layer : model.layers) {
-    if (layer.attention.rope) return "rope";
-    if (layer.attention.alibi) return "alibi";
-  }
-  return "none";
+  std::string_view word = "none";
+  for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
+    if (word == "none") word = attention.rope ? "rope" : attention.alibi ? "alibi" : "none";
+  });
+  return word;
 }
 
 std::string positions_text(const Model& model) {
@@ -52,8 +49,10 @@ std::string positions_text(const Model& model) {
   return fmt::format("{} positions", word == "none" ? "no" : word);
 }
 
+const SublayerNorms& first_norms(const Model& model) { return model.layers.front().sublayers.front().norms; }
+
 const std::optional<Norm>& norm_of(const Model& model) {
-  const SublayerNorms& norms = model.layers.front().attention_norms;
+  const SublayerNorms& norms = first_norms(model);
   return norms.before ? norms.before : norms.after ? norms.after : norms.residual ? norms.residual : model.final_norm;
 }
 
@@ -66,24 +65,26 @@ std::string_view norm_position_word(const SublayerNorms& norms) {
 std::string norm_text(const Model& model) {
   const std::optional<Norm>& norm = norm_of(model);
   if (!norm) return "no norms";
-  const std::string_view where = norm_position_word(model.layers.front().attention_norms);
+  const std::string_view where = norm_position_word(first_norms(model));
   return fmt::format("{}{}", where == "post" ? "post-norm " : "",
                      norm->kind == Norm::Kind::rms ? "RMSNorm" : "LayerNorm");
 }
 
-bool has_bias(const Layer& layer) { return layer.attention.output_bias || layer.feed_forward.bias; }
+bool has_bias(const Model& model) { return first_attention(model).output_bias || first_feed_forward(model).bias; }
 
 bool has_qkv_bias(const Attention& attention) {
   return attention.query_bias || attention.key_bias || attention.value_bias;
 }
 
-std::string_view biases_text(const Layer& layer) {
-  return has_bias(layer) ? " · biases" : has_qkv_bias(layer.attention) ? " · query, key and value biases" : "";
+std::string_view biases_text(const Model& model) {
+  return has_bias(model) ? " · biases" : has_qkv_bias(first_attention(model)) ? " · query, key and value biases" : "";
 }
 
-bool crosses(const Model& model) {
-  return std::any_of(model.layers.begin(), model.layers.end(),
-                     [](const Layer& l) { return l.cross_attention.has_value(); });
+bool crosses(const Model& model) { return find<CrossAttention>(model) != nullptr; }
+
+// Layers that have the weights of others.
+std::ptrdiff_t sharing(const Model& model) {
+  return std::count_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.shares > 0; });
 }
 
 std::string_view word_of(Activation activation) {
@@ -104,38 +105,26 @@ std::string_view word_of(Activation activation) {
 
 }  // namespace
 
-const Layer* dense_layer(const Model& model) {
-  const auto found = std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return !l.mixture; });
-  return found == model.layers.end() ? nullptr : &*found;
-}
-
-const Layer* mixture_layer(const Model& model) {
-  const auto found =
-      std::find_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.mixture.has_value(); });
-  return found == model.layers.end() ? nullptr : &*found;
-}
-
 std::string describe(const Model& model) {
-  const Layer& first = model.layers.front();
   const std::string what = model.about.empty()
                                ? model.family + " family"
                                : fmt::format("{}, which transformers reads as {}", model.about, model.family);
-  std::string text = fmt::format("{} · {} layers · width {} · {}", what, model.layers.size(), grouped(model.d_model),
-                                 heads_text(first.attention));
-  const Layer* mixture = mixture_layer(model);
-  if (mixture == nullptr || !first.mixture) {
-    text +=
-        fmt::format(" · {}feed-forward {}", first.feed_forward.gated ? "gated " : "", grouped(first.feed_forward.d_ff));
+  const std::ptrdiff_t shared = sharing(model);
+  std::string text = fmt::format("{} · {} layers{} · width {} · {}", what, model.layers.size(),
+                                 shared == 0 ? "" : fmt::format(", {} with the weights of others", shared),
+                                 grouped(model.d_model), heads_text(first_attention(model)));
+  if (find<Mixture>(model.layers.front()) == nullptr) {
+    const FeedForward& dense = first_feed_forward(model);
+    text += fmt::format(" · {}feed-forward {}", dense.gated ? "gated " : "", grouped(dense.d_ff));
   }
-  if (mixture != nullptr) {
-    text += fmt::format(" · {} of {} experts of {}", mixture->mixture->n_active, mixture->mixture->n_experts,
-                        grouped(mixture->feed_forward.d_ff));
-    if (mixture->mixture->shared)
-      text += fmt::format(" and a shared one of {}", grouped(mixture->mixture->shared->d_ff));
+  if (const auto* mixture = find<Mixture>(model)) {
+    text +=
+        fmt::format(" · {} of {} experts of {}", mixture->n_active, mixture->n_experts, grouped(mixture->expert.d_ff));
+    if (mixture->shared) text += fmt::format(" and a shared one of {}", grouped(mixture->shared->d_ff));
   }
   return text + fmt::format(" · vocabulary {} · context {}{} · {} · {}{}{}{}", grouped(model.vocab_size),
                             grouped(model.context), windows_text(model), positions_text(model), norm_text(model),
-                            biases_text(first), crosses(model) ? " · cross-attention" : "",
+                            biases_text(model), crosses(model) ? " · cross-attention" : "",
                             model.head.tied ? " · tied head" : "");
 }
 
@@ -155,41 +144,43 @@ std::string describe(const Workload& w) {
 }
 
 nlohmann::ordered_json architecture_json(const Model& model) {
-  const Layer& first = model.layers.front();
+  const Attention& attention = first_attention(model);
+  const FeedForward& feed_forward = first_feed_forward(model);
   const std::optional<Norm>& norm = norm_of(model);
-  const Layer* mixture = mixture_layer(model);
+  const auto* mixture = find<Mixture>(model);
   nlohmann::ordered_json json = {{"family", model.family},
                                  {"layers", model.layers.size()},
                                  {"d_model", model.d_model},
-                                 {"n_heads", first.attention.n_heads},
-                                 {"n_kv_heads", first.attention.n_kv_heads},
-                                 {"d_head", first.attention.d_head},
-                                 {"d_ff", first.feed_forward.d_ff},
+                                 {"n_heads", attention.n_heads},
+                                 {"n_kv_heads", attention.n_kv_heads},
+                                 {"d_head", attention.d_head},
+                                 {"d_ff", feed_forward.d_ff},
                                  {"vocab_size", model.vocab_size},
                                  {"context", model.context},
                                  {"tied", model.head.tied},
                                  {"norm", !norm                           ? "none"
                                           : norm->kind == Norm::Kind::rms ? "rmsnorm"
                                                                           : "layernorm"},
-                                 {"norm_position", norm_position_word(first.attention_norms)},
+                                 {"norm_position", norm_position_word(first_norms(model))},
                                  {"positions", positions_word(model)},
-                                 {"activation", word_of(first.feed_forward.activation)},
-                                 {"gated", first.feed_forward.gated},
-                                 {"bias", has_bias(first)},
-                                 {"qkv_bias", has_qkv_bias(first.attention)},
-                                 {"window", window_of(model)},
+                                 {"activation", word_of(feed_forward.activation)},
+                                 {"gated", feed_forward.gated},
+                                 {"bias", has_bias(model)},
+                                 {"qkv_bias", has_qkv_bias(attention)},
+                                 {"window", first_window(model)},
                                  {"cross_attention", crosses(model)},
-                                 {"n_experts", mixture == nullptr ? 0 : mixture->mixture->n_experts},
-                                 {"n_active_experts", mixture == nullptr ? 0 : mixture->mixture->n_active}};
-  if (const auto& latent = first.attention.latent) {
+                                 {"n_experts", mixture == nullptr ? 0 : mixture->n_experts},
+                                 {"n_active_experts", mixture == nullptr ? 0 : mixture->n_active}};
+  if (const std::ptrdiff_t shared = sharing(model); shared > 0) json["layers_sharing"] = shared;
+  if (const auto& latent = attention.latent) {
     json["kv_rank"] = latent->kv_rank;
     if (latent->query_rank > 0) json["query_rank"] = latent->query_rank;
   }
   json["n_dense_layers"] =
-      std::count_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return !l.mixture; });
+      std::count_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return !find<Mixture>(l); });
   if (mixture != nullptr) {
-    json["d_expert"] = mixture->feed_forward.d_ff;
-    if (mixture->mixture->shared) json["d_shared"] = mixture->mixture->shared->d_ff;
+    json["d_expert"] = mixture->expert.d_ff;
+    if (mixture->shared) json["d_shared"] = mixture->shared->d_ff;
   }
   if (!model.about.empty()) json["about"] = model.about;
   if (!model.notes.empty()) json["notes"] = model.notes;

@@ -23,10 +23,6 @@ nlohmann::ordered_json weights_json(const Ledger& ledger);
 // A whole number as an integer, else as it is.
 nlohmann::ordered_json number_json(double value);
 
-// The first layer with a mixture, and the first with a dense feed-forward; nullptr where there is none.
-const Layer* mixture_layer(const Model& model);
-const Layer* dense_layer(const Model& model);
-
 // Cells with their plain form for CSV.
 Cell count_cell(Count value);
 Cell share_cell(Count part, Count whole);  // "31.7%"

@@ -11,6 +11,7 @@
 #include "count/ledger.h"
 #include "count/rules.h"
 #include "files/numbers.h"
+#include "model/sublayers.h"
 #include "report/count.h"
 #include "report/describe.h"
 #include "report/explain_json.h"
@@ -382,8 +383,9 @@ class Page {
   }
 
   bool windows_everywhere() const {
-    return std::all_of(model_.layers.begin(), model_.layers.end(),
-                       [](const Layer& l) { return l.attention.window > 0; });
+    bool everywhere = true;
+    for_each<Attention>(model_.layers.written(), [&](const Attention& a) { everywhere = everywhere && a.window > 0; });
+    return everywhere;
   }
 
   // What scores and mixing follow in this phase, and counted this way.

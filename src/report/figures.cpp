@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "model/sublayers.h"
 #include "program/program.h"
 #include "report/describe.h"
 
@@ -36,8 +37,7 @@ class Figures {
 };
 
 void add_sizes(Figures& out, const Model& model, const Workload& w) {
-  const Layer& first = model.layers.front();
-  const Attention& attention = first.attention;
+  const Attention& attention = first_attention(model);
   out.whole("layers", Count(model.layers.size()), "layers");
   out.whole("d_model", Count(model.d_model), "elements");
   out.whole("n_heads", Count(attention.n_heads), "heads");
@@ -47,13 +47,12 @@ void add_sizes(Figures& out, const Model& model, const Workload& w) {
     out.whole("kv_rank", Count(attention.latent->kv_rank), "elements");
     if (attention.latent->query_rank > 0) out.whole("query_rank", Count(attention.latent->query_rank), "elements");
   }
-  if (const Layer* dense = dense_layer(model)) out.whole("d_ff", Count(dense->feed_forward.d_ff), "elements");
-  if (const Layer* layer = mixture_layer(model)) {
-    const Mixture& mixture = *layer->mixture;
-    out.whole("n_experts", Count(mixture.n_experts), "experts");
-    out.whole("n_active_experts", Count(mixture.n_active), "experts");
-    out.whole("d_expert", Count(layer->feed_forward.d_ff), "elements");
-    if (mixture.shared) out.whole("d_shared", Count(mixture.shared->d_ff), "elements");
+  if (const auto* dense = find<FeedForward>(model)) out.whole("d_ff", Count(dense->d_ff), "elements");
+  if (const auto* mixture = find<Mixture>(model)) {
+    out.whole("n_experts", Count(mixture->n_experts), "experts");
+    out.whole("n_active_experts", Count(mixture->n_active), "experts");
+    out.whole("d_expert", Count(mixture->expert.d_ff), "elements");
+    if (mixture->shared) out.whole("d_shared", Count(mixture->shared->d_ff), "elements");
   }
   out.whole("vocab_size", Count(model.vocab_size), "tokens");
   out.whole("context", Count(model.context), "tokens");

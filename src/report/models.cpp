@@ -3,6 +3,7 @@
 #include <reckon/reckon.h>
 
 #include "files/numbers.h"
+#include "model/sublayers.h"
 #include "report/describe.h"
 
 namespace reckon {
@@ -24,7 +25,7 @@ Document models_document(const std::vector<Model>& models) {
   document.json = {{"schema", "reckon.models/1"}, {"models", nlohmann::ordered_json::array()}};
   for (const Model& model : models) {
     const Count parameters = count_parameters(model);
-    const Attention& attention = model.layers.front().attention;
+    const Attention& attention = first_attention(model);
     const bool grouped_heads = attention.n_kv_heads != attention.n_heads;
     const std::string heads = grouped(attention.n_heads) + (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");
     table.rows.push_back({model.name, count_cell(parameters),

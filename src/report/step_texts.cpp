@@ -105,7 +105,9 @@ constexpr StepText texts[] = {
     {{{Block::cross_attention, Part::softmax}}, "cross-attention: softmax", softmax_why},
     {{{Block::cross_attention, Part::mixing}}, "cross-attention: mixing", mixing_why},
     {{{Block::cross_attention, Part::output}}, "cross-attention: output", output_why},
+    {{{Block::cross_attention, Part::norm_after}}, "norm after cross-attention", norm_after_why},
     {{{Block::cross_attention, Part::residual}}, "cross-attention: residual", residual_why},
+    {{{Block::cross_attention, Part::norm_residual}}, "cross-attention: norm of the sum", norm_residual_why},
 
     {{{Block::feed_forward, Part::norm}}, "norm before the feed-forward", norm_why},
     {{{Block::feed_forward, Part::up}}, "up", up_why},

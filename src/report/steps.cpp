@@ -240,11 +240,16 @@ class Walk {
   std::vector<Section> sections_;
 };
 
-// Whether two ops compute the same on the same shapes, at the same place of their layers.
+// Whether two ops compute the same on the same shapes, at the same place of their layers, with weights of their own
+// layer or with another's.
 bool alike(const Program& program, const Op& a, const Op& b) {
+  const auto another_s = [&](const Op& op, TensorId id) {
+    return program[id].kind == TensorKind::parameter && program[id].scope.layer != op.scope.layer;
+  };
   const auto same_shapes = [&](const TensorIds& x, const TensorIds& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](TensorId i, TensorId j) {
       if (i == no_tensor || j == no_tensor) return i == j;
+      if (another_s(a, i) != another_s(b, j)) return false;
       return program[i].shape.same_sizes(program[j].shape);
     });
   };

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include <algorithm>
 #include <cmath>
 
 namespace reckon {
@@ -24,9 +23,7 @@ bool is_rope_table(const Tensor& tensor) { return tensor.label.piece == Piece::t
 }  // namespace
 
 void check_no_encoder(const Model& model) {
-  const bool encoder = std::any_of(model.layers.begin(), model.layers.end(),
-                                   [](const Layer& layer) { return layer.cross_attention.has_value(); });
-  if (!encoder) return;
+  if (find<CrossAttention>(model) == nullptr) return;
   throw UsageError(
       fmt::format("{} attends to an encoder's output; only models without an encoder run, or train", model.name));
 }

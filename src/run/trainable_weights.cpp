@@ -101,7 +101,9 @@ Weights Weights::trainable(Program program, DType dtype, const Fill& fill) {
 }
 
 Weights Weights::trainable(const Model& model, Initialisation initialisation, std::uint64_t seed, DType dtype) {
-  const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(model.layers.size()));
+  std::size_t sublayers = 0;
+  for (const Layer& layer : model.layers) sublayers += layer.sublayers.size();
+  const double residual = 1.0 / std::sqrt(static_cast<double>(sublayers));      // of each that adds to the stream
   const bool plus_one = model.final_norm && model.final_norm->weight_plus_one;  // Gemma's norms multiply by 1 + w
   return trainable(parameters_of(model), dtype, [&](const Tensor& tensor, float* to) {
     const std::int64_t n = tensor.shape.elements();
