@@ -116,17 +116,17 @@ int main(int count, char** arguments) {
       for (int round = 0; round < rounds; ++round) {
         if (dtype == DType::float32) {
           prefill.limit.push_back(sgemm_rate(threads, 4));
-          engine.reset();
-          prefill.ours.push_back(512 / seconds([&] { engine.run(prompt, Logits::last); }));
+          Session session = engine.session();
+          prefill.ours.push_back(512 / seconds([&] { session.run(prompt, Logits::last); }));
           overheads.push_back(first_token_overhead(folder, prompt, threads));
         }
-        engine.reset();
-        engine.run({prompt.data(), 32}, Logits::last);
+        Session session = engine.session();
+        session.run({prompt.data(), 32}, Logits::last);
         double taken = 0, reading = 0;  // in turns of a few tokens, so that both meet the same neighbours
         for (int turn = 0; turn < 16; ++turn) {
           reading += 1 / measure_read_limit(pool, stretches);
           taken += seconds([&] {
-            for (int i = 0; i < 8; ++i) engine.run({prompt.data(), 1}, Logits::last);
+            for (int i = 0; i < 8; ++i) session.run({prompt.data(), 1}, Logits::last);
           });
         }
         decode.ours.push_back(128 / taken);
@@ -143,20 +143,25 @@ int main(int count, char** arguments) {
       print(fmt::format("decode, {} (GB/s)", word), threads, "tokens/s", decode, 1e-9, bytes);
       if (dtype == DType::float16) continue;
 
-      options.batch = 8;
+      options.sessions = 8;
       Engine eight(model, Weights::load(model, folder), options);
-      std::vector<std::int32_t> prompts(8 * 32, 5), next(8, 7);
+      const std::vector<std::int32_t> beginning(32, 5), next(1, 7);
       std::vector<double> speedups;
       for (int round = 0; round < rounds; ++round) {
-        engine.reset();
-        eight.reset();
-        engine.run({prompt.data(), 32}, Logits::last);
-        eight.run(prompts, Logits::last);
+        Session session = engine.session();
+        session.run({prompt.data(), 32}, Logits::last);
+        std::vector<Session> sessions;
+        std::vector<Engine::Part> parts;
+        for (int i = 0; i < 8; ++i) sessions.push_back(eight.session());
+        for (Session& each : sessions) {
+          each.run(beginning, Logits::last);
+          parts.push_back({each, next});
+        }
         const double one = seconds([&] {
-          for (int i = 0; i < 32; ++i) engine.run({prompt.data(), 1}, Logits::last);
+          for (int i = 0; i < 32; ++i) session.run({prompt.data(), 1}, Logits::last);
         });
         const double all = seconds([&] {
-          for (int i = 0; i < 32; ++i) eight.run(next, Logits::last);
+          for (int i = 0; i < 32; ++i) eight.step(parts);
         });
         speedups.push_back(8 * one / all);
       }

@@ -31,8 +31,8 @@ bool is_end(const Generation& generation, std::int32_t id) {
 std::vector<Found> children(Engine& engine, const Ids& prompt, const Found& before, const Generation& generation) {
   Ids text = prompt;
   text.insert(text.end(), before.ids.begin(), before.ids.end());
-  engine.reset();
-  const std::span<const float> logits = engine.run(text, Logits::last);
+  Session session = engine.session();
+  const std::span<const float> logits = session.run(text, Logits::last);
   double total = 0;
   for (const float x : logits) total += std::exp(static_cast<double>(x));
   std::vector<Found> result;
@@ -115,7 +115,7 @@ void expect_same(const Generated& generated, const std::vector<Found>& expected,
 TEST(BeamSearch, FindsTheBestSequencesWhenItsBeamsHoldEveryPrefix) {
   const Ids prompt = tiny_io("llama-bias").at("greedy_prompt").get<Ids>();  // 131 tokens in the vocabulary
   Engine one = tiny_engine("llama-bias", {.threads = 1});
-  Engine wide = tiny_engine("llama-bias", {.threads = 1, .batch = 131, .capacity = 16});
+  Engine wide = tiny_engine("llama-bias", {.threads = 1, .sessions = 131, .capacity = 16});
   // Two likely first tokens are ends: some of the best sequences have one token, some two.
   const std::vector<Found> likely = exhaustive(one, prompt, {.tokens = 1});
   for (const double penalty : {-1.0, 0.0, 1.0, 3.0}) {
@@ -131,7 +131,7 @@ TEST(BeamSearch, FindsTheBestSequencesWhenItsBeamsHoldEveryPrefix) {
 
 TEST(BeamSearch, RunsBeamsAnewThatOutgrowTheOriginalContextOfLongRope) {
   Engine one = tiny_engine("phi3-longrope-long", {.threads = 1});  // 16 at first
-  Engine wide = tiny_engine("phi3-longrope-long", {.threads = 1, .batch = 4, .capacity = 24});
+  Engine wide = tiny_engine("phi3-longrope-long", {.threads = 1, .sessions = 4, .capacity = 24});
   const Generation generation{.tokens = 8, .beams = 4, .best = 4};
   const Ids prompt(12, 5);
   expect_same(beam_search(wide, prompt, generation), plain_search(one, prompt, generation), generation);
@@ -140,7 +140,7 @@ TEST(BeamSearch, RunsBeamsAnewThatOutgrowTheOriginalContextOfLongRope) {
 TEST(BeamSearch, EndsABeamWithTheTokenThatIsSaidToEndIt) {
   const Ids prompt = tiny_io("llama-bias").at("greedy_prompt").get<Ids>();
   Engine one = tiny_engine("llama-bias", {.threads = 1});
-  Engine wide = tiny_engine("llama-bias", {.threads = 1, .batch = 4, .capacity = 16});
+  Engine wide = tiny_engine("llama-bias", {.threads = 1, .sessions = 4, .capacity = 16});
   // As an end of text would, but the token stays.
   const std::int32_t stop = exhaustive(one, prompt, {.tokens = 1})[1].ids[0];
   const Generation with_id{.tokens = 4, .stop_ids = {stop}, .beams = 4, .length_penalty = 0, .best = 4};
@@ -166,7 +166,7 @@ TEST(BeamSearch, EndsABeamWithTheTokenThatIsSaidToEndIt) {
 TEST(BeamSearch, FindsTheBestOfThreeTokensOfASmallVocabulary) {
   const Model model = testing_models::small_llama();  // 11 tokens, a context of 5
   Engine one(model, Weights::random(model, 5, DType::float32), {.threads = 1});
-  Engine wide(model, Weights::random(model, 5, DType::float32), {.threads = 1, .batch = 121});
+  Engine wide(model, Weights::random(model, 5, DType::float32), {.threads = 1, .sessions = 121});
   for (const double penalty : {-1.0, 0.5, 1.0, 2.0}) {
     const Generation generation{.tokens = 3,
                                 .stop_ids = {4},
@@ -183,7 +183,7 @@ TEST(BeamSearch, EqualsASearchWithoutACache) {
   for (const char* name : {"gpt2", "mistral", "deepseek_v3", "gemma3_text", "mixtral"}) {
     const Ids prompt = tiny_io(name).at("greedy_prompt").get<Ids>();
     Engine one = tiny_engine(name, {.threads = 1, .capacity = 24});
-    Engine batch = tiny_engine(name, {.threads = 1, .batch = 3, .capacity = 24});
+    Engine batch = tiny_engine(name, {.threads = 1, .sessions = 3, .capacity = 24});
     Generation generation{.tokens = 9, .beams = 3, .best = 3};
     expect_same(beam_search(batch, prompt, generation), plain_search(one, prompt, generation), generation);
     // Ends that the search meets: the first tokens of what it has just found.
@@ -211,7 +211,7 @@ TEST(BeamSearch, IsGreedyWithOneBeam) {
 }
 
 TEST(BeamSearch, EndsWhereTheContextIsFull) {
-  Engine engine = tiny_engine("qwen3", {.threads = 1, .batch = 4, .capacity = 12});
+  Engine engine = tiny_engine("qwen3", {.threads = 1, .sessions = 4, .capacity = 12});
   const Ids prompt = tiny_io("qwen3").at("greedy_prompt").get<Ids>();  // 8
   const Generated found = beam_search(engine, prompt, {.tokens = 100, .beams = 4});
   EXPECT_EQ(found.continuations.at(0).ids.size(), 5u);
@@ -220,7 +220,7 @@ TEST(BeamSearch, EndsWhereTheContextIsFull) {
 
 TEST(BeamSearch, EndsWithTheBestSoFarWhereTheEngineIsCancelled) {
   std::atomic<bool> cancel = false;
-  Engine engine = tiny_engine("qwen3", {.threads = 1, .batch = 4, .cancel = &cancel});
+  Engine engine = tiny_engine("qwen3", {.threads = 1, .sessions = 4, .cancel = &cancel});
   const Ids prompt = tiny_io("qwen3").at("greedy_prompt").get<Ids>();
   Generation generation{.tokens = 20, .beams = 4, .best = 2};
   generation.ends_beam = [&](std::span<const std::int32_t> ids) {

@@ -19,8 +19,8 @@ Ids prompt_of(const std::string& name) { return tiny_io(name).at("greedy_prompt"
 
 // The next token by a fresh pass over `text`.
 std::int32_t greedy_after(Engine& engine, std::span<const std::int32_t> text) {
-  engine.reset();
-  const std::span<const float> logits = engine.run(text, Logits::last);
+  Session session = engine.session();
+  const std::span<const float> logits = session.run(text, Logits::last);
   return static_cast<std::int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 }
 
@@ -182,7 +182,7 @@ TEST(Generate, PenalizesWhatTheTextHasHad) {
 }
 
 TEST(Generate, PassesOnTheBestHypothesisOfABeamSearch) {
-  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .batch = 3});
+  Engine engine = tiny_engine("llama-gqa", {.threads = 1, .sessions = 3});
   const Generation generation{.tokens = 6, .beams = 3, .best = 2};
   const Ids prompt = prompt_of("llama-gqa");
   Ids seen;
@@ -216,11 +216,11 @@ TEST(Generate, EndsWithWhatThereIsWhereTheEngineIsCancelled) {
   EXPECT_EQ(cut.continuations.at(0).ending, Ending::stopped);
   EXPECT_EQ(cut.pace.decode_tokens, 1);
 
-  // Within the prompt: what was run of it stays, and can be gone on from.
+  // Within the prompt.
   const Generated none = generate(engine, prompt, {.sampling = greedy, .tokens = 6});
   EXPECT_TRUE(none.continuations.at(0).ids.empty());
   EXPECT_EQ(none.pace.prefill_tokens, 0);
-  EXPECT_EQ(engine.past(), 0);
+  EXPECT_EQ(none.continuations.at(0).ran, 0);
   cancel = false;
   EXPECT_EQ(generate(engine, prompt, {.sampling = greedy, .tokens = 6}).continuations.at(0).ids, whole);
 }
@@ -237,7 +237,7 @@ TEST(Generate, RefusesWhatMakesNoSense) {
   EXPECT_NE(refusal(engine, {1}, {.length_penalty = std::nan("")}).find("`length_penalty` is nan"), std::string::npos);
   EXPECT_NE(refusal(engine, {1}, {.sampling = {.top_p = 2}}).find("`top_p` is 2"), std::string::npos);
   EXPECT_NE(refusal(engine, {263}, {}).find("id 263 is outside the vocabulary of 263 tokens"), std::string::npos);
-  EXPECT_NE(refusal(engine, {1}, {.beams = 3}).find("a batch of 1 cannot generate with 3 beams"), std::string::npos);
+  EXPECT_NE(refusal(engine, {1}, {.beams = 3}).find("room for 1 sessions cannot follow 3 beams"), std::string::npos);
   EXPECT_NE(refusal(engine, {1}, {.sampling = {.top_k = 3}, .beams = 3}).find("a beam search draws nothing"),
             std::string::npos);
   EXPECT_NE(refusal(engine, {1}, {.beams = 3, .window = true}).find("cannot slide"), std::string::npos);

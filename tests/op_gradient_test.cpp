@@ -82,14 +82,16 @@ Computed computed(const Program& forward) {
     for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) to[i] = parameter_element(full_name(tensor), i);
   });
   std::map<TensorId, std::vector<float>> lasting;
-  Executor executor(expand(program, compiled.plan), compiled.plan, weights, [&](const Program& p, TensorId id) {
+  const auto resident = [&](const Program& p, TensorId id) {
     std::vector<float>& memory = lasting[id];
     for (std::int64_t i = 0; i < p[id].shape.elements(); ++i) {
       const bool constant = p[id].kind == TensorKind::constant;
       memory.push_back(constant ? static_cast<float>(given_element(p[id], i)) : std::nanf(""));
     }
-    return reinterpret_cast<std::byte*>(memory.data());
-  });
+    return Address{reinterpret_cast<std::byte*>(memory.data())};
+  };
+  Executor executor(expand(program, compiled.plan), compiled.plan, weights, resident,
+                    std::make_shared<Arena>(compiled.plan.arena));
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     const Tensor& tensor = program.tensors[id];
     if (tensor.kind != TensorKind::input) continue;
@@ -104,7 +106,7 @@ Computed computed(const Program& forward) {
   Machine machine{pool, scratch, counters};
   TrainingStep step;
   step.drops = true;  // from the seed 0
-  executor.run(machine, 0, nullptr, &step, {Stage::forward, Stage::backward});
+  executor.run(machine, nullptr, &step, {Stage::forward, Stage::backward});
 
   Computed result;
   const auto floats = [&](TensorId id) { return reinterpret_cast<const float*>(executor.data(id)); };

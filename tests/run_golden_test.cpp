@@ -46,13 +46,20 @@ Reference reference(const std::string& folder) {
 
 std::vector<float> run(const Reference& r, const std::string& folder, std::int64_t chunk, int threads) {
   EngineOptions options;
-  options.batch = r.batch;
+  options.sessions = r.batch;
   options.capacity = r.tokens;
   options.chunk = chunk;
   options.threads = threads;
   Engine engine(r.model, Weights::load(r.model, tiny / folder), options);
-  const auto logits = engine.run(r.ids, Logits::all);
-  return {logits.begin(), logits.end()};
+  std::vector<float> all;
+  for (std::int64_t b = 0; b < r.batch; ++b) {
+    Session session = engine.session();
+    const auto length = static_cast<std::size_t>(r.tokens);
+    const auto logits =
+        session.run(std::span(r.ids).subspan(static_cast<std::size_t>(b) * length, length), Logits::all);
+    all.insert(all.end(), logits.begin(), logits.end());
+  }
+  return all;
 }
 
 class GoldenRun : public testing::TestWithParam<std::string> {};
@@ -108,11 +115,12 @@ TEST(Engine, RefusesIdsOutsideTheVocabularyAndMoreTokensThanTheContext) {
   const Model model = load_model("mini-gpt");
   Engine engine(model, Weights::random(model, 1, DType::float32), {});
   const std::vector<std::int32_t> outside = {1, 512};
-  EXPECT_THROW(engine.run(outside, Logits::last), UsageError);
+  Session session = engine.session();
+  EXPECT_THROW(session.run(outside, Logits::last), UsageError);
   const std::vector<std::int32_t> negative = {-1};
-  EXPECT_THROW(engine.run(negative, Logits::last), UsageError);
+  EXPECT_THROW(session.run(negative, Logits::last), UsageError);
   const std::vector<std::int32_t> many(33, 1);
-  EXPECT_THROW(engine.run(many, Logits::last), UsageError);
+  EXPECT_THROW(session.run(many, Logits::last), UsageError);
 }
 
 // A window over latents keeps a ring of them, from which keys and values are rebuilt. Each row of logits is held
@@ -125,7 +133,8 @@ TEST(Engine, AWindowOverLatentsGivesTheLogitsOfARunWithoutACache) {
     std::vector<float> expected;  // of the first sequence
     for (std::int64_t n = 1; n <= r.tokens; ++n) {
       Engine engine(r.model, Weights::load(r.model, tiny / "deepseek_v2"), {.threads = 1, .capacity = n, .chunk = n});
-      const auto last = engine.run(std::span(r.ids).first(static_cast<std::size_t>(n)), Logits::last);
+      Session session = engine.session();
+      const auto last = session.run(std::span(r.ids).first(static_cast<std::size_t>(n)), Logits::last);
       expected.insert(expected.end(), last.begin(), last.end());
     }
     for (const std::int64_t chunk : {24, 7, 5, 2, 1}) {
@@ -140,21 +149,6 @@ TEST(Engine, AWindowOverLatentsGivesTheLogitsOfARunWithoutACache) {
       EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of "
                                  << to_string(check.lowered);
   }
-}
-
-TEST(Engine, GoesOnFromTheSequenceThatReorderNames) {
-  const Model model = load_model("mini-gpt");
-  EngineOptions options;
-  options.batch = 2;
-  Engine engine(model, Weights::random(model, 3, DType::float32), options);
-  const std::vector<std::int32_t> prompts = {1, 2, 3, 4, 5, 6};  // 1 2 3 and 4 5 6
-  engine.run(prompts, Logits::last);
-  const std::vector<int> sources = {1, 1};
-  engine.reorder(sources);
-  const std::vector<std::int32_t> next = {7, 7};
-  const auto logits = engine.run(next, Logits::last);
-  const std::vector<float> first(logits.begin(), logits.begin() + 512), second(logits.begin() + 512, logits.end());
-  EXPECT_EQ(first, second);
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ TEST(Save, AFolderReadsBackWithTheSameLogitsForEveryLayout) {
     options.threads = 1;
     Engine before(model, Weights::load(model, tiny / family), options),
         after(again, Weights::load(again, folder), options);
-    const auto a = before.run(ids, Logits::all);
-    const auto b = after.run(ids, Logits::all);
+    Session first = before.session(), second = after.session();
+    const auto a = first.run(ids, Logits::all);
+    const auto b = second.run(ids, Logits::all);
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end())) << family;
     std::filesystem::remove_all(folder);
   }

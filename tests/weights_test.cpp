@@ -25,7 +25,8 @@ class OddPlaces : public FolderTest {
   std::vector<float> logits_of(const fs::path& folder) const {
     const Model model = load_model(folder.string());
     Engine engine(model, Weights::load(model, folder), {.threads = 1});
-    const std::span<const float> logits = engine.run(std::vector<std::int32_t>{1, 2, 3, 4, 5}, Logits::all);
+    Session session = engine.session();
+    const std::span<const float> logits = session.run(std::vector<std::int32_t>{1, 2, 3, 4, 5}, Logits::all);
     return {logits.begin(), logits.end()};
   }
 

@@ -103,6 +103,9 @@ enum class Piece : std::uint8_t {
   keys_nope,
   keys,
   values,
+  // What a run is told of each sequence.
+  starts,  // the position of its first new token
+  pages,   // of its cache
 };
 
 std::string_view name_of(Piece piece);  // "weight"; empty for `other`

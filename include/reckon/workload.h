@@ -62,6 +62,11 @@ struct Workload {
   std::int64_t ranks = 1;  // training: processes, each with a batch of its own, that sum their gradients
 };
 
+// Tokens of a sequence that the cache has room for.
+inline std::int64_t capacity(const Workload& workload) {
+  return workload.capacity != 0 ? workload.capacity : workload.past + workload.tokens;
+}
+
 // The workload of a phase with the usual choices filled in (decode and prefill ask for the last logits only).
 Workload workload_of(Phase phase);
 

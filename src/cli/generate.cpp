@@ -45,7 +45,7 @@ std::string tokens_text(std::int64_t tokens) {
 
 // Bytes of weights that a step of decoding reads: of a mixture, those of as many experts as one token chooses.
 double weights_read(Engine& engine) {
-  return static_cast<double>(read_ledger(engine.executor(1, Logits::last).program()).total().weights);
+  return static_cast<double>(read_ledger(engine.executor(1, 1, Logits::last).program()).total().weights);
 }
 
 // Decoding beside its limit, where that could be measured in between: every token reads all weights that it needs.
@@ -66,9 +66,10 @@ void say_pace(Engine& engine, const Pace& pace, const std::optional<Spread>& rea
   if (!line.empty()) say(line + "\n");
 }
 
-std::string interruption(const Engine& engine, const Generated& generated, std::int64_t prompt) {
+std::string interruption(const Generated& generated, std::int64_t prompt) {
   if (generated.pace.prefill_tokens == 0) {
-    return fmt::format("interrupted after {} of {} of the prompt", grouped(engine.past()), tokens_text(prompt));
+    return fmt::format("interrupted after {} of {} of the prompt", grouped(generated.continuations.front().ran),
+                       tokens_text(prompt));
   }
   return fmt::format("interrupted after {}", tokens_text(std::ssize(generated.continuations.front().ids)));
 }
@@ -143,7 +144,7 @@ void run(const GenerateOptions& asked) {
   generation.tokens = new_tokens(asked, loaded.model, context, length);
   EngineOptions options;
   options.threads = asked.run.threads;
-  options.batch = generation.beams;
+  options.sessions = generation.beams;
   options.capacity = std::min(context, length + generation.tokens - 1);
   options.cancel = &interrupt_flag();
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
@@ -204,7 +205,7 @@ void run(const GenerateOptions& asked) {
     terminal.color = false;
     say(render(profile_document(profile), Format::table, terminal));
   }
-  if (interrupted()) throw Error(interruption(engine, generated, length));
+  if (interrupted()) throw Error(interruption(generated, length));
 }
 
 }  // namespace

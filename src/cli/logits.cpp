@@ -34,7 +34,8 @@ void run(const LogitsOptions& asked) {
   check_length(loaded.model, options.capacity, room, room_hint(loaded.model));
   Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
   const InterruptHandler handler;
-  const std::span<const float> logits = engine.run(ids, Logits::all);
+  Session session = engine.session();
+  const std::span<const float> logits = session.run(ids, Logits::all);
   greatest(logits);  // refuses what is not finite
   write_report(logits_document(ids, logits, vocabulary), asked.output);
 }

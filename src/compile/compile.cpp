@@ -3,6 +3,7 @@
 
 #include "lowering/lower.h"
 #include "lowering/narrow.h"
+#include "lowering/pages.h"
 #include "network/forward.h"
 #include "passes/all_reduce.h"
 #include "passes/gradient.h"
@@ -22,7 +23,7 @@ Program logical_program(const Model& model, const Workload& workload) {
 Compiled compile(const Program& logical, const Target& target) {
   const Workload& workload = logical.workload;
   Compiled compiled;
-  compiled.lowered = lower(logical, target);
+  compiled.lowered = lower(page_caches(logical, target), target);
   if (workload.phase == Phase::train) {
     const DType kept = workload.precision.weights;
     if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);

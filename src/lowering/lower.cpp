@@ -5,7 +5,6 @@
 #include "lowering/uses.h"
 #include "ops/activate.h"
 #include "ops/add.h"
-#include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
@@ -73,7 +72,6 @@ class Lowering {
       return lower_weight_gradient(i);
     if (op.operation == &matmul_operation || op.operation == &grouped_matmul_operation) return lower_product(i);
     if (op.operation == &scores_operation && target_.fusions.attention) return lower_attention(i);
-    if (op.operation == &append_operation) order_cache(op);
     if (op.operation == &rope_operation) rotate_in_place(op);
     if (op.operation == &layer_norm_backward_operation || op.operation == &rms_norm_backward_operation ||
         op.operation == &embed_backward_operation) {
@@ -185,7 +183,8 @@ class Lowering {
                                  .softcap = scored.softcap,
                                  .alibi = soft.attributes<SoftmaxAttributes>().alibi},
                                 target_.query_block};
-    Op op{attend_operation,   {scores.inputs[0], scores.inputs[1], mixed.inputs[1], soft.inputs[1]},
+    const TensorId starts = scores.inputs.size() > 2 ? scores.inputs[2] : no_tensor;
+    Op op{attend_operation,   {scores.inputs[0], scores.inputs[1], mixed.inputs[1], soft.inputs[1], starts},
           {mixed.outputs[0]}, rule,
           mixed.scope,        mixed.stage,
           mixed.repeat};
@@ -200,6 +199,7 @@ class Lowering {
       program_.tensors.push_back(kept);
       op.outputs.push_back(log_sum_exp);
       TensorIds inputs = op.inputs;
+      inputs.pop_back();  // training begins at 0
       inputs.insert(inputs.end(), {mixed.outputs[0], b.d_out, log_sum_exp});
       placed_[b.ops.back()] = {attend_backward_operation,
                                std::move(inputs),
@@ -211,18 +211,6 @@ class Lowering {
       for (std::size_t part : b.ops) done_[part] = true;
     }
     program_.ops.push_back(std::move(op));
-  }
-
-  // A cache lies head by head, so that the keys of one head follow each other.
-  void order_cache(const Op& append) {
-    Tensor& cache = tensor(append.inputs[1]);
-    const std::int64_t capacity = cache.shape[1].size, heads = cache.shape[2].size, width = cache.shape[3].size;
-    cache.strides = {heads * capacity * width, width, capacity * width, 1};
-    tensor(append.outputs[0]).strides = cache.strides;
-    for (std::size_t reader : uses_.consumers(append.outputs[0])) {
-      if (ops_[reader].operation != &split_operation) continue;
-      for (TensorId part : ops_[reader].outputs) tensor(part).strides = cache.strides;
-    }
   }
 
   void rotate_in_place(const Op& op) {

@@ -12,6 +12,8 @@ struct Target {
   std::int64_t alignment = 1;    // bytes; a tensor's place in an arena is a multiple of it
   std::int64_t query_block = 0;  // tokens whose queries attend together: keys that none of them sees are skipped
   std::int64_t page_tokens = 0;  // tokens in a page of the cache
+  // Products of up to so many rows give each row the same bits: as many sequences decode together.
+  std::int64_t few_rows = 1;
 
   // What is made one op of several. Without any, a program runs as it is written.
   struct Fusions {
@@ -28,8 +30,10 @@ constexpr Target cpu_target{.name = "cpu",
                             .alignment = 64,  // a line of the cache
                             .query_block = 64,
                             .page_tokens = 512,
+                            .few_rows = 16,
                             .fusions = {.epilogues = true, .attention = true, .in_place = true}};
 
-constexpr Target reference_target{.name = "reference", .alignment = 8, .fusions = {}};
+constexpr Target reference_target{
+    .name = "reference", .alignment = 8, .page_tokens = 512, .few_rows = 1, .fusions = {}};
 
 }  // namespace reckon

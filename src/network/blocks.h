@@ -14,6 +14,7 @@ struct Network {
   const Model& model;
   Builder& builder;
   Dim batch, tokens, d_model;
+  Shape positions;               // of the tokens
   std::int64_t capacity, chunk;  // of the cache, and of what is added to it at once
   bool cached;                   // prefill and decode keep a cache
   bool decode;

@@ -148,12 +148,14 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
   b.set_role(position);
   if (model.positions.kind == Positions::Kind::learned) {
     const Dim rows(model.context + model.positions.extra_rows, Symbol::positions);
-    const TensorId positions = b.tensor(TensorKind::input, Piece::positions, {n.tokens}, DType::int32);
+    const TensorId positions = b.tensor(TensorKind::input, Piece::positions, n.positions, DType::int32);
     const TensorId rows_table = b.parameter(position, Piece::weight, {rows, n.d_model});
     x = add(b, x, embed(b, rows_table, positions, "positioned"), "embedded");
   } else if (model.positions.kind == Positions::Kind::sinusoidal) {
-    const TensorId waves = b.tensor(TensorKind::input, Piece::sinusoids, {n.tokens, n.d_model},
-                                    b.program().workload.precision.activations);
+    Shape shape = n.positions;
+    shape.push(n.d_model);
+    const TensorId waves =
+        b.tensor(TensorKind::input, Piece::sinusoids, shape, b.program().workload.precision.activations);
     x = add(b, x, waves, "embedded");
   }
   if (model.embedding_norm) x = apply_norm(n, *model.embedding_norm, x, {Block::embedding, Part::norm});
@@ -299,7 +301,10 @@ Program forward(const Model& model, const Workload& asked) {
             {workload.batch, Symbol::batch},
             {workload.tokens, Symbol::tokens},
             b.program().width,
-            workload.capacity != 0 ? workload.capacity : workload.past + workload.tokens,
+            // Sequences that share a cache have positions of their own.
+            workload.capacity != 0 ? Shape{{workload.batch, Symbol::batch}, {workload.tokens, Symbol::tokens}}
+                                   : Shape{{workload.tokens, Symbol::tokens}},
+            capacity(workload),
             workload.chunk != 0 ? workload.chunk : workload.tokens,
             cached,
             decode,

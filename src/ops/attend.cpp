@@ -29,7 +29,6 @@ std::int64_t score_operations(const AttentionRule& rule) {
   return (rule.softcap != 0.0 ? 3 : rule.scale != 1.0 ? 1 : 0) + (rule.alibi != 0.0 ? 2 : 0);
 }
 
-// Inputs: query (B × T × H × m), keys (B × S × K × m), values (B × S × K × n), sinks (H) or no_tensor.
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const Shape& query = program[op.inputs[0]].shape;

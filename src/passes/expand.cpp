@@ -69,9 +69,11 @@ class Expansion {
 
   void connect_storage(TensorId id) {
     const Tensor& tensor = folded_[id];
-    if (tensor.storage == no_tensor) return;
+    if (tensor.storage == no_tensor && tensor.pages == no_tensor) return;
     for (std::int64_t k = 0; k < folded_.count(tensor.repeat); ++k) {
-      program_.tensors[static_cast<std::size_t>(instance(id, k))].storage = resolve(tensor.storage, tensor.repeat, k);
+      Tensor& own = program_.tensors[static_cast<std::size_t>(instance(id, k))];
+      own.storage = resolve(tensor.storage, tensor.repeat, k);
+      own.pages = resolve(tensor.pages, -1, 0);
     }
   }
 

@@ -96,7 +96,7 @@ void find_bodies(Program& program) {
 
 void add_traffic(Cost& cost, const Program& program, const Op& op) {
   for (TensorId id : op.inputs) {
-    if (id == no_tensor) continue;
+    if (id == no_tensor || program[id].kind == TensorKind::step) continue;
     const Count size = bytes(program[id]);
     cost.read += size;
     if (program[id].kind == TensorKind::parameter) cost.weights += size;

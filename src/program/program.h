@@ -56,7 +56,16 @@ using Strides = std::array<std::int64_t, Shape::capacity>;
 using TensorId = std::int32_t;
 constexpr TensorId no_tensor = -1;
 
-enum class TensorKind : std::uint8_t { parameter, input, activation, cache, gradient, optimizer_state, constant };
+enum class TensorKind : std::uint8_t {
+  parameter,
+  input,
+  activation,
+  cache,
+  gradient,
+  optimizer_state,
+  constant,
+  step,  // what a run is told of its sequences: small, and outside the arena
+};
 
 // What a tensor is called: by the piece that it is, or, where nobody asks for it, by a literal that is only printed.
 struct Label {
@@ -80,6 +89,7 @@ struct Tensor {
   TensorId storage = no_tensor;  // the tensor whose memory this one is a view of
   std::int64_t offset = 0;       // …from this element on
   Strides strides{};             // in elements; all 0: row-major without gaps
+  TensorId pages = no_tensor;    // of a cache that lies in pages: batch × pages, which of them each sequence has
 };
 
 // Where the elements of a tensor lie.

@@ -30,8 +30,8 @@ constexpr std::array pieces = std::to_array<std::string_view>(
     {"",           "weight",     "bias",         "ids",           "labels", "positions", "sinusoids",   "encoder",
      "table",      "statistics", "first_moment", "second_moment", "master", "key_cache", "value_cache", "latent_cache",
      "query_nope", "query_rope", "query",        "folded_query",  "latent", "latents",   "key_rope",    "keys_rope",
-     "keys_nope",  "keys",       "values"});
-static_assert(pieces.size() == static_cast<std::size_t>(Piece::values) + 1);
+     "keys_nope",  "keys",       "values",       "starts",        "pages"});
+static_assert(pieces.size() == static_cast<std::size_t>(Piece::pages) + 1);
 
 }  // namespace
 

@@ -1,16 +1,15 @@
-// A beam lives in one row of the engine's batch; the first child of a beam stays in its row, so that only the caches of
-// beams that fork are copied.
+// A beam is a session; its first child goes on with it, and further ones are forks, which share its pages.
 #include "run/beam.h"
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <utility>
 
 namespace reckon {
 namespace {
 
 struct Beam {
-  int row = 0;
+  std::size_t parent = 0;  // its place among those that ran before
   std::vector<std::int32_t> ids;
   double sum = 0;  // Σ ln p
 };
@@ -29,9 +28,13 @@ bool goes_before(const Candidate& a, const Candidate& b) {
 class Search {
  public:
   Search(Engine& engine, const Generation& generation, std::int64_t limit)
-      : engine_(engine), generation_(generation), limit_(limit), running_(1) {}
+      : engine_(engine), generation_(generation), limit_(limit), running_(1) {
+    sessions_.push_back(engine.session());
+  }
 
-  // Takes the logits of all rows; the best continuations run on.
+  std::span<const float> begin(std::span<const std::int32_t> prompt) { return sessions_[0].run(prompt, Logits::last); }
+
+  // Takes the logits of all running beams; the best continuations run on.
   void step(std::span<const float> logits) {
     rank(logits);
     std::vector<Beam> next;
@@ -49,7 +52,7 @@ class Search {
       }
     }
     std::swap(running_, next);
-    if (!running_.empty()) place();
+    take_sessions();
   }
 
   bool done() const {
@@ -62,25 +65,28 @@ class Search {
     return score(running_.front().sum, longest ? limit_ : length()) <= finished_.back().score;
   }
 
-  // The last token of each row; or all of its text, where that has outgrown the cache.
+  // The last token of each; or all of its text, where that has outgrown what is cached.
   std::span<const float> run(std::span<const std::int32_t> prompt) {
-    const bool anew = engine_.outgrown(engine_.past() + 1);
-    if (anew) engine_.reset();
-    const auto own = static_cast<std::size_t>(anew ? length() : 1);
-    const std::size_t tokens = own + (anew ? prompt.size() : 0);
-    // Rows without a beam run token 0.
-    std::vector<std::int32_t> ids(static_cast<std::size_t>(generation_.beams) * tokens, 0);
-    for (const Beam& beam : running_) {
-      auto row = ids.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(beam.row) * tokens);
-      if (anew) row = std::copy(prompt.begin(), prompt.end(), row);
-      std::copy(beam.ids.end() - static_cast<std::ptrdiff_t>(own), beam.ids.end(), row);
+    const bool anew = sessions_[0].outgrown(sessions_[0].length() + 1);
+    std::vector<std::vector<std::int32_t>> texts;
+    std::vector<Engine::Part> parts;
+    texts.reserve(running_.size());
+    for (std::size_t b = 0; b < running_.size(); ++b) {
+      const std::vector<std::int32_t>& ids = running_[b].ids;
+      texts.emplace_back();
+      if (anew) {
+        sessions_[b].reset();
+        texts.back().assign(prompt.begin(), prompt.end());
+      }
+      texts.back().insert(texts.back().end(), anew ? ids.begin() : ids.end() - 1, ids.end());
+      parts.push_back({sessions_[b], texts.back()});
     }
-    return engine_.run(ids, Logits::last);
+    return engine_.step(parts);
   }
 
   void stop() {
     for (const Beam& beam : running_) {
-      add({beam.ids, Ending::stopped, {}, beam.sum, score(beam.sum, length())});
+      add({beam.ids, Ending::stopped, {}, beam.sum, score(beam.sum, length()), sessions_[0].length()});
     }
   }
 
@@ -107,7 +113,7 @@ class Search {
     const auto vocab_size = static_cast<std::size_t>(engine_.model().vocab_size);
     candidates_.clear();
     for (std::size_t b = 0; b < running_.size(); ++b) {
-      const auto row = logits.subspan(static_cast<std::size_t>(running_[b].row) * vocab_size, vocab_size);
+      const auto row = logits.subspan(b * vocab_size, vocab_size);
       const double base = running_[b].sum - log_sum_exp(row);
       best_tokens(row, static_cast<std::int64_t>(wanted), ranked_);
       for (const Ranked& token : ranked_) {
@@ -121,6 +127,7 @@ class Search {
 
   Beam child(const Candidate& candidate) const {
     Beam beam = running_[static_cast<std::size_t>(candidate.beam)];
+    beam.parent = static_cast<std::size_t>(candidate.beam);
     beam.ids.push_back(candidate.id);
     beam.sum = candidate.sum;
     return beam;
@@ -131,7 +138,7 @@ class Search {
     if (end) beam.ids.pop_back();
     const Ending cut = n < generation_.tokens ? Ending::context : Ending::length;
     const Ending ending = end ? Ending::end_of_text : stopped ? Ending::stopped : cut;
-    add({std::move(beam.ids), ending, {}, beam.sum, score(beam.sum, n)});
+    add({std::move(beam.ids), ending, {}, beam.sum, score(beam.sum, n), 0});
   }
 
   void add(Continuation hypothesis) {
@@ -141,32 +148,29 @@ class Search {
     if (finished_.size() > static_cast<std::size_t>(generation_.beams)) finished_.pop_back();
   }
 
-  // Gives each beam a row; its own `row` is that of its parent until then.
-  void place() {
-    std::vector<int> sources(static_cast<std::size_t>(generation_.beams));
-    std::iota(sources.begin(), sources.end(), 0);
-    std::vector<bool> taken(sources.size(), false);
-    std::vector<Beam*> forked;
-    for (Beam& beam : running_) {
-      if (taken[static_cast<std::size_t>(beam.row)]) forked.push_back(&beam);
-      taken[static_cast<std::size_t>(beam.row)] = true;
+  // Each running beam takes its parent's session, or a fork of it where an earlier one has done so.
+  void take_sessions() {
+    std::vector<bool> wanted(sessions_.size(), false);
+    for (const Beam& beam : running_) wanted[beam.parent] = true;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (!wanted[i]) sessions_[i].reset();
     }
-    if (forked.empty()) return;
-    auto free = taken.begin();
-    for (Beam* beam : forked) {
-      free = std::find(free, taken.end(), false);
-      *free = true;
-      const auto row = static_cast<int>(free - taken.begin());
-      sources[static_cast<std::size_t>(row)] = beam->row;
-      beam->row = row;
+    std::vector<Session> next;
+    std::vector<std::size_t> heir(sessions_.size(), running_.size());  // the first child of each
+    for (const Beam& beam : running_) {
+      std::size_t& first = heir[beam.parent];
+      const bool taken = first < running_.size();
+      if (!taken) first = next.size();
+      next.push_back(taken ? next[first].fork() : std::move(sessions_[beam.parent]));
     }
-    engine_.reorder(sources);
+    sessions_ = std::move(next);
   }
 
   Engine& engine_;
   const Generation& generation_;
   std::int64_t limit_;                  // tokens of the longest hypothesis
   std::vector<Beam> running_;           // the best first
+  std::vector<Session> sessions_;       // of each running one
   std::vector<Continuation> finished_;  // the best first
   std::vector<Candidate> candidates_;
   std::vector<Ranked> ranked_;
@@ -180,10 +184,8 @@ Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, cons
   const auto length = static_cast<std::int64_t>(prompt.size());
   Search search(engine, generation, std::min(generation.tokens, engine.options().capacity - length + 1));
 
-  engine.reset();
   try {
-    std::span<const float> logits =
-        Pace::timed(result.pace.prefill_seconds, [&] { return engine.run_shared(prompt, Logits::last); });
+    std::span<const float> logits = Pace::timed(result.pace.prefill_seconds, [&] { return search.begin(prompt); });
     result.pace.prefill_tokens = length;
     for (;;) {
       const bool done = Pace::timed(result.pace.decode_seconds, [&] {

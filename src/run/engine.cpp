@@ -1,4 +1,5 @@
-// Programs are written for each number of tokens at the full capacity of the cache, and run at any past below it.
+// Programs are written for a number of sequences and of tokens, at the full capacity of the cache, and run at any
+// lengths below it.
 #include "run/engine.h"
 
 #include <fmt/format.h>
@@ -6,7 +7,9 @@
 
 #include "files/checked.h"
 #include "files/numbers.h"
+#include "lowering/regions.h"
 #include "network/forward.h"
+#include "passes/expand.h"
 #include "run/ids.h"
 #include "run/inputs.h"
 #include "run/rope_table.h"
@@ -14,9 +17,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace reckon {
 namespace {
+
+// So many programs are kept; the one that was not used for longest makes room.
+constexpr std::size_t most_programs = 32;
 
 EngineOptions filled(EngineOptions options, const Model& model) {
   options.threads = thread_count(options.threads);
@@ -25,11 +32,81 @@ EngineOptions filled(EngineOptions options, const Model& model) {
   return options;
 }
 
+std::int64_t pages_for(std::int64_t tokens, std::int64_t page) { return (tokens + page - 1) / page; }
+
+std::unique_ptr<Arena> arena_of(const std::vector<float>& values) {
+  const auto size = static_cast<std::int64_t>(values.size() * sizeof(float));
+  auto memory = std::make_unique<Arena>(size);
+  std::memcpy(memory->take(0, size), values.data(), static_cast<std::size_t>(size));
+  return memory;
+}
+
 }  // namespace
+
+Session::Session(Session&& other) noexcept
+    : engine_(other.engine_),
+      pages_(std::move(other.pages_)),
+      length_(std::exchange(other.length_, 0)),
+      told_(std::exchange(other.told_, 0)) {
+  other.pages_.clear();
+}
+
+Session& Session::operator=(Session&& other) noexcept {
+  std::swap(engine_, other.engine_);
+  std::swap(pages_, other.pages_);
+  std::swap(length_, other.length_);
+  std::swap(told_, other.told_);
+  return *this;
+}
+
+void Session::reset(std::int64_t length) {
+  for (std::size_t g = 0; g < pages_.size(); ++g) {
+    for (const std::int32_t page : pages_[g]) engine_->groups_[g].pool->release(page);
+  }
+  pages_.clear();
+  length_ = 0;
+  told_ = length;
+}
+
+Session Session::fork() const {
+  Session other(*engine_);
+  other.length_ = length_;
+  other.told_ = told_;
+  other.pages_.resize(pages_.size());
+  for (std::size_t g = 0; g < pages_.size(); ++g) {
+    const Engine::Group& group = engine_->groups_[g];
+    for (std::size_t i = 0; i < pages_[g].size(); ++i) {
+      const bool full = !group.ring && static_cast<std::int64_t>(i + 1) * group.page_tokens <= length_;
+      if (full) {
+        group.pool->retain(pages_[g][i]);
+        other.pages_[g].push_back(pages_[g][i]);
+        continue;
+      }
+      if (group.pool->free() == 0) throw Error("the cache has no room for another session");
+      other.pages_[g].push_back(group.pool->take());
+      group.pool->copy(pages_[g][i], other.pages_[g].back());
+    }
+  }
+  return other;
+}
+
+bool Session::outgrown(std::int64_t length) const {
+  const auto cached = static_cast<double>(std::max(length_, told_));
+  const std::vector<Rope>& ropes = engine_->ropes_;
+  return length_ > 0 && std::any_of(ropes.begin(), ropes.end(), [&](const Rope& rope) {
+           return rope.scaling == Rope::Scaling::longrope && cached <= rope.original_context &&
+                  static_cast<double>(length) > rope.original_context;
+         });
+}
+
+std::span<const float> Session::run(std::span<const std::int32_t> ids, Logits logits) {
+  return engine_->run(*this, ids, logits);
+}
 
 Engine::Engine(Model model, Weights weights, const EngineOptions& options)
     : model_(std::move(model)),
       ropes_(distinct_ropes(model_)),
+      rope_depends_on_length_(std::any_of(ropes_.begin(), ropes_.end(), depends_on_length)),
       weights_(std::move(weights)),
       parameter_types_(weights_.types()),
       options_(filled(options, model_)),
@@ -40,6 +117,7 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
   if (options_.inspection != nullptr) options_.inspection->prepare(machine_);
   pool_.cancel_on(options_.cancel);
   check_no_encoder(model_);
+  lay_out_pages();
 }
 
 Compiled Engine::compiled(const Form& form) const {
@@ -54,173 +132,228 @@ Compiled Engine::compiled(const Form& form) const {
   return compile(model_, workload, cpu_target);
 }
 
+// Caches come in the same order in every program, and lie in a page in that order.
+void Engine::lay_out_pages() {
+  const Program program = expand(compiled({1, 1, Logits::none}).lowered);
+  std::map<TensorId, std::size_t> index;  // of the group of each table
+  std::vector<std::int64_t> bytes_of_page;
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    if (program.tensors[i].label.piece != Piece::pages) continue;
+    index[static_cast<TensorId>(i)] = groups_.size();
+    groups_.emplace_back();
+    bytes_of_page.push_back(0);
+  }
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.pages == no_tensor || tensor.storage != no_tensor) continue;
+    const std::size_t g = index.at(tensor.pages);
+    groups_[g].page_tokens = tensor.strides[2] / tensor.strides[1];
+    groups_[g].ring = tensor.shape[1].size < options_.capacity;
+    groups_[g].offsets[key_of(tensor)] = bytes_of_page[g];
+    const std::int64_t pages = tensor.shape[1].size / groups_[g].page_tokens;
+    bytes_of_page[g] += static_cast<std::int64_t>(bytes(tensor)) / pages;
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const std::int64_t each = groups_[g].ring ? 1 : pages_for(options_.capacity, groups_[g].page_tokens);
+    groups_[g].pool = std::make_unique<PagePool>(bytes_of_page[g], each * options_.sessions);
+  }
+}
+
 Executor& Engine::prepare(Form form) {
   // One token's logits are the last ones too.
   if (form.tokens == 1 && form.logits == Logits::all) form.logits = Logits::last;
-  std::unique_ptr<Executor>& found = executors_[form];
-  if (found == nullptr) {
-    Compiled program = compiled(form);
-    found = std::make_unique<Executor>(
-        expand(program.lowered, program.plan), std::move(program.plan), weights_,
-        [this](const Program& p, TensorId id) { return resident(p, id); }, options_.inspection);
+  if (const auto found = executors_.find(form); found != executors_.end()) {
+    found->second.used = ++clock_;
+    return *found->second.executor;
   }
-  return *found;
+  Compiled program = compiled(form);
+  const bool inspected = options_.inspection != nullptr;  // each program has an arena of its own, between fences
+  if (!inspected && (arena_ == nullptr || arena_->size() < program.plan.arena)) {
+    executors_.clear();  // they are bound to the old one
+    arena_.reset();
+    arena_ = std::make_shared<Arena>(program.plan.arena);
+  }
+  if (executors_.size() == most_programs) {
+    executors_.erase(std::min_element(executors_.begin(), executors_.end(),
+                                      [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  }
+  Prepared& prepared = executors_[form];
+  prepared.used = ++clock_;
+  std::shared_ptr<Arena> arena = inspected ? std::make_shared<Arena>(program.plan.arena, true) : arena_;
+  prepared.executor = std::make_unique<Executor>(
+      expand(program.lowered, program.plan), std::move(program.plan), weights_,
+      [this](const Program& p, TensorId id) { return resident(p, id); }, std::move(arena), options_.inspection);
+  return *prepared.executor;
 }
 
-std::byte* Engine::resident(const Program& program, TensorId id) {
+Address Engine::resident(const Program& program, TensorId id) {
   const Tensor& tensor = program[id];
+  if (tensor.label.piece == Piece::starts) {
+    starts_.reserve(static_cast<std::size_t>(cpu_target.few_rows));
+    return {reinterpret_cast<std::byte*>(starts_.data())};
+  }
+  if (tensor.label.piece == Piece::pages || tensor.pages != no_tensor) {
+    const TensorId table = tensor.pages == no_tensor ? id : tensor.pages;
+    std::size_t g = 0;
+    for (TensorId i = 0; i < table; ++i) g += program[i].label.piece == Piece::pages ? 1 : 0;
+    Group& group = groups_[g];
+    if (tensor.pages != no_tensor)
+      return {group.pool->data() + group.offsets.at(key_of(tensor)), group.pool->page_bytes()};
+    group.table.reserve(static_cast<std::size_t>(cpu_target.few_rows * tensor.shape[1].size));
+    return {reinterpret_cast<std::byte*>(group.table.data())};
+  }
   const std::int64_t rope_index = rope_table_index(program, id);
-  std::unique_ptr<Arena>& memory = rope_index >= 0 ? rope_tables_[rope_index] : residents_[key_of(tensor)];
-  if (memory != nullptr) return memory->take(0, 0);
-  std::vector<float> values;
-  if (tensor.kind == TensorKind::cache) {
-    // Of all sequences, even when this program runs one.
-    const auto size = static_cast<std::int64_t>(bytes(tensor) / tensor.shape[0].size * options_.batch);
-    cache_sizes_[key_of(tensor)] = {tensor.shape[1].size, tensor.shape[2].size};
-    memory = std::make_unique<Arena>(size, options_.inspection != nullptr);
-    return memory->take(0, size);
+  std::unique_ptr<Arena>& memory = rope_index >= 0 ? rope_tables_[rope_index] : constants_[key_of(tensor)];
+  if (memory == nullptr) {
+    memory = arena_of(rope_index >= 0 ? rope_rows(ropes_.at(static_cast<std::size_t>(rope_index)), 0, options_.capacity,
+                                                  options_.capacity)
+                                      : weights_[key_of(tensor)].values);
   }
-  if (rope_index >= 0) {
-    values = rope_rows(ropes_.at(static_cast<std::size_t>(rope_index)), 0, options_.capacity, options_.capacity);
-  } else {
-    values = weights_[key_of(tensor)].values;
-  }
-  const auto size = static_cast<std::int64_t>(values.size() * sizeof(float));
-  memory = std::make_unique<Arena>(size);
-  std::byte* data = memory->take(0, size);
-  std::memcpy(data, values.data(), static_cast<std::size_t>(size));
-  return data;
+  return {memory->take(0, 0)};
 }
 
 std::int64_t Engine::cache_bytes() const {
   std::int64_t sum = 0;
-  for (const auto& [key, memory] : residents_) {
-    if (!cache_sizes_.contains(key)) continue;
-    sum += options_.inspection != nullptr ? memory->touched() : memory->high_water();
-  }
+  for (const Group& group : groups_) sum += group.pool->most_taken() * group.pool->page_bytes();
   return sum;
 }
 
-void Engine::fill_inputs(const Executor& executor, std::span<const std::int32_t> ids, std::int64_t tokens) {
+void Engine::check(const Session& session, std::span<const std::int32_t> ids) const {
+  if (ids.empty()) throw UsageError("a step without a token; expected at least one of each session");
+  check_ids(ids, model_.vocab_size);
+  if (session.length_ + std::ssize(ids) > options_.capacity) {
+    throw UsageError(fmt::format("{} tokens after {} do not fit a context of {}", grouped(ids.size()),
+                                 grouped(session.length_), grouped(options_.capacity)));
+  }
+}
+
+// All pages, or none and a sentence, before anything runs.
+void Engine::reserve(std::span<const Part> parts) {
+  const auto wanted = [&](const Part& part, const Group& group) {
+    const std::int64_t length = part.session.length_ + std::ssize(part.ids);
+    return group.ring ? 1 : pages_for(length, group.page_tokens);
+  };
+  for (const Part& part : parts) part.session.pages_.resize(groups_.size());
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::int64_t missing = 0;
+    for (const Part& part : parts) missing += wanted(part, groups_[g]) - std::ssize(part.session.pages_[g]);
+    if (missing > groups_[g].pool->free()) {
+      throw Error(fmt::format("the cache is full: it has room for {} sessions of {} tokens", grouped(options_.sessions),
+                              grouped(options_.capacity)));
+    }
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (const Part& part : parts) {
+      std::vector<std::int32_t>& pages = part.session.pages_[g];
+      while (std::ssize(pages) < wanted(part, groups_[g])) pages.push_back(groups_[g].pool->take());
+    }
+  }
+}
+
+void Engine::fill_inputs(const Executor& executor, std::span<const Part> parts) {
   const Program& program = executor.program();
+  const auto tokens = static_cast<std::int64_t>(parts[0].ids.size());
+  starts_.clear();
+  for (const Part& part : parts) starts_.push_back(static_cast<std::int32_t>(part.session.length_));
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    const std::int64_t most = pages_for(options_.capacity, groups_[g].page_tokens);
+    groups_[g].table.assign(static_cast<std::size_t>(std::ssize(parts) * most), 0);
+    auto row = groups_[g].table.begin();
+    for (const Part& part : parts) {
+      const std::vector<std::int32_t>& pages = part.session.pages_[g];
+      groups_[g].ring ? std::fill_n(row, most, pages[0]) : (std::copy(pages.begin(), pages.end(), row), row);
+      row += most;
+    }
+  }
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     const Tensor& tensor = program.tensors[i];
     if (tensor.kind != TensorKind::input) continue;
     std::byte* memory = executor.data(static_cast<TensorId>(i));
-    if (tensor.label.piece == Piece::ids) std::copy(ids.begin(), ids.end(), reinterpret_cast<std::int32_t*>(memory));
-    fill_positions(model_, tensor, past_, tokens, memory);
+    const auto each = static_cast<std::ptrdiff_t>(static_cast<std::int64_t>(bytes(tensor)) / std::ssize(parts));
+    for (const Part& part : parts) {
+      if (tensor.label.piece == Piece::ids) std::memcpy(memory, part.ids.data(), part.ids.size_bytes());
+      fill_positions(model_, tensor, part.session.length_, tokens, memory);
+      memory += each;
+    }
   }
 }
 
 // New tokens are rotated by the frequencies of the length so far; those in the cache stay as they were.
-void Engine::renew_rope(std::int64_t tokens, std::int64_t length) {
+void Engine::renew_rope(const Session& session, std::int64_t tokens) {
+  const std::int64_t past = session.length_, length = std::max(past + tokens, session.told_);
   for (std::size_t i = 0; i < ropes_.size(); ++i) {
     if (!depends_on_length(ropes_[i])) continue;
-    const std::vector<float> rows = rope_rows(ropes_[i], past_, tokens, length);
+    const std::vector<float> rows = rope_rows(ropes_[i], past, tokens, length);
     const auto size = static_cast<std::int64_t>(rows.size() * sizeof(float));
-    const std::int64_t offset = past_ * ropes_[i].dims * static_cast<std::int64_t>(sizeof(float));
+    const std::int64_t offset = past * ropes_[i].dims * static_cast<std::int64_t>(sizeof(float));
     std::memcpy(rope_tables_.at(static_cast<std::int64_t>(i))->take(offset, size), rows.data(),
                 static_cast<std::size_t>(size));
   }
 }
 
-bool Engine::outgrown(std::int64_t length) const {
-  const auto cached = static_cast<double>(std::max(past_, length_));
-  return past_ > 0 && std::any_of(ropes_.begin(), ropes_.end(), [&](const Rope& rope) {
-           return rope.scaling == Rope::Scaling::longrope && cached <= rope.original_context &&
-                  static_cast<double>(length) > rope.original_context;
-         });
-}
-
-std::span<const float> Engine::run_chunk(std::span<const std::int32_t> ids, const Form& form, std::int64_t length) {
-  Executor& executor = prepare(form);
-  fill_inputs(executor, ids, form.tokens);
-  renew_rope(form.tokens, length);
-  executor.run(machine_, past_, profile_);
-  past_ += form.tokens;
-  if (form.logits == Logits::none) return {};
+std::span<const float> Engine::run_together(std::span<const Part> parts, Logits logits) {
+  const auto tokens = static_cast<std::int64_t>(parts[0].ids.size());
+  Executor& executor = prepare({std::ssize(parts), tokens, logits});
+  reserve(parts);
+  fill_inputs(executor, parts);
+  if (rope_depends_on_length_) renew_rope(parts[0].session, tokens);
+  executor.run(machine_, profile_);
+  for (const Part& part : parts) part.session.length_ += tokens;
+  if (logits == Logits::none) return {};
   const TensorId output = executor.program().output;
   return {reinterpret_cast<const float*>(executor.data(output)),
           static_cast<std::size_t>(executor.program()[output].shape.elements())};
 }
 
-std::span<const float> Engine::run(std::span<const std::int32_t> ids, Logits logits) {
-  return run(ids, options_.batch, logits);
-}
-
-std::span<const float> Engine::run_shared(std::span<const std::int32_t> ids, Logits logits) {
-  if (past_ != 0) throw Error(fmt::format("a shared beginning after {} tokens; expected an empty cache", past_));
-  const std::span<const float> result = run(ids, 1, logits);
-  reorder(std::vector<int>(static_cast<std::size_t>(options_.batch), 0));
-  return result;
-}
-
-std::span<const float> Engine::run(std::span<const std::int32_t> ids, std::int64_t batch, Logits logits) {
-  const std::int64_t tokens = static_cast<std::int64_t>(ids.size()) / batch;
-  if (tokens < 1 || tokens * batch != static_cast<std::int64_t>(ids.size())) {
-    throw UsageError(
-        fmt::format("{} ids for {} sequences; expected as many for each, and at least one", ids.size(), batch));
-  }
-  check_ids(ids, model_.vocab_size);
-  if (past_ + tokens > options_.capacity) {
-    throw UsageError(fmt::format("{} tokens after {} do not fit a context of {}", grouped(tokens), grouped(past_),
-                                 grouped(options_.capacity)));
-  }
-  const std::int64_t length = std::max(past_ + tokens, length_);
-  if (tokens <= options_.chunk) return run_chunk(ids, {batch, tokens, logits}, length);
-
-  // In pieces; with every logit asked for, they are gathered sequence by sequence.
+std::span<const float> Engine::run(Session& session, std::span<const std::int32_t> ids, Logits logits) {
+  check(session, ids);
+  const std::int64_t told = session.told_;
+  session.told_ = std::max(session.length_ + std::ssize(ids), told);
+  struct Restore {
+    std::int64_t &to, value;
+    ~Restore() { to = value; }
+  } restore{session.told_, told};
   const std::int64_t vocabulary = model_.vocab_size;
-  if (logits == Logits::all)
-    gathered_.resize(memory_size(checked_multiply(batch * tokens, vocabulary, "the logits"), "the logits"));
-  std::vector<std::int32_t> piece;
+  const auto chunk = [&] { return options_.chunk - session.length_ % options_.chunk; };
+  const bool several = std::ssize(ids) > chunk();
+  if (several && logits == Logits::all)
+    gathered_.resize(memory_size(checked_multiply(std::ssize(ids), vocabulary, "the logits"), "the logits"));
   std::span<const float> result;
-  for (std::int64_t first = 0; first < tokens; first += options_.chunk) {
-    const std::int64_t count = std::min(options_.chunk, tokens - first);
-    piece.clear();
-    for (std::int64_t b = 0; b < batch; ++b) {
-      const auto from = ids.begin() + b * tokens + first;
-      piece.insert(piece.end(), from, from + count);
-    }
-    const bool last = first + count == tokens;
-    result = run_chunk(piece, {batch, count, logits == Logits::last && !last ? Logits::none : logits}, length);
-    if (logits != Logits::all) continue;
-    for (std::int64_t b = 0; b < batch; ++b) {
-      std::copy_n(result.begin() + b * count * vocabulary, count * vocabulary,
-                  gathered_.begin() + (b * tokens + first) * vocabulary);
-    }
+  for (std::size_t first = 0; first < ids.size();) {
+    const std::size_t count = std::min(static_cast<std::size_t>(chunk()), ids.size() - first);
+    const bool last = first + count == ids.size();
+    const Part part{session, ids.subspan(first, count)};
+    result = run_together({&part, 1}, logits == Logits::last && !last ? Logits::none : logits);
+    if (several && logits == Logits::all)
+      std::copy(result.begin(), result.end(), gathered_.begin() + static_cast<std::ptrdiff_t>(first) * vocabulary);
+    first += count;
   }
-  return logits == Logits::all ? std::span<const float>(gathered_) : result;
+  return several && logits == Logits::all ? std::span<const float>(gathered_) : result;
 }
 
-// A cache lies as batch × heads × positions × width (lowering/lower.cpp). Only sequences that change are copied, and
-// only the positions that are filled.
-void Engine::reorder(std::span<const int> sources) {
-  std::vector<std::byte> moved;
-  for (auto& [key, memory] : residents_) {
-    const auto found = cache_sizes_.find(key);
-    if (found == cache_sizes_.end()) continue;
-    const auto [positions, heads] = found->second;
-    const std::int64_t head_bytes = memory->size() / options_.batch / heads;
-    const std::int64_t filled = head_bytes / positions * std::min(past_, positions);
-    std::byte* data = memory->take(0, memory->size());
-    moved.clear();
-    for (int b = 0; b < static_cast<int>(sources.size()); ++b) {
-      const int source = sources[static_cast<std::size_t>(b)];
-      if (source == b) continue;
-      for (std::int64_t h = 0; h < heads; ++h) {
-        const std::byte* from = data + (source * heads + h) * head_bytes;
-        moved.insert(moved.end(), from, from + filled);
-      }
+std::span<const float> Engine::step(std::span<const Part> parts) {
+  for (const Part& part : parts) check(part.session, part.ids);
+  reserve(parts);
+  const auto vocabulary = static_cast<std::size_t>(model_.vocab_size);
+  const std::size_t most = rope_depends_on_length_ ? 1 : static_cast<std::size_t>(cpu_target.few_rows);
+  std::span<const float> result;
+  const auto keep = [&](std::size_t row) {
+    if (result.size() == parts.size() * vocabulary) return;  // all of it is there
+    gathered_.resize(parts.size() * vocabulary);
+    std::copy(result.begin(), result.end(), gathered_.begin() + static_cast<std::ptrdiff_t>(row * vocabulary));
+  };
+  for (std::size_t first = 0; first < parts.size();) {
+    std::size_t last = first;
+    while (last < parts.size() && last - first < most && parts[last].ids.size() == 1) ++last;
+    if (last > first) {
+      result = run_together(parts.subspan(first, last - first), Logits::last);
+    } else {
+      result = run(parts[first].session, parts[first].ids, Logits::last);
+      last = first + 1;
     }
-    const std::byte* next = moved.data();
-    for (int b = 0; b < static_cast<int>(sources.size()); ++b) {
-      if (sources[static_cast<std::size_t>(b)] == b) continue;
-      for (std::int64_t h = 0; h < heads; ++h, next += filled) {
-        std::copy_n(next, filled, data + (b * heads + h) * head_bytes);
-      }
-    }
+    keep(first);
+    first = last;
   }
+  return result.size() == parts.size() * vocabulary ? result : std::span<const float>(gathered_);
 }
 
 }  // namespace reckon

@@ -39,14 +39,17 @@ Plan inspected(const Program& program, std::vector<std::int64_t>& offsets, Plan 
 }  // namespace
 
 Executor::Executor(Expanded expanded, Plan plan, const Weights& weights, const Resident& resident,
-                   Inspection* inspection)
+                   std::shared_ptr<Arena> arena, Inspection* inspection)
     : program_(std::move(expanded.program)),
       inspection_(inspection),
       offsets_(std::move(expanded.offsets)),
       plan_(inspected(program_, offsets_, std::move(plan), inspection)),
-      arena_(plan_.arena, inspection != nullptr),
-      base_(program_.tensors.size(), nullptr),
+      arena_(std::move(arena)),
+      addresses_(program_.tensors.size()),
       sums_up_(parameter_gradients(program_)) {
+  for (std::size_t i = 0; i < program_.tensors.size(); ++i) {
+    if (program_.tensors[i].label.piece == Piece::starts) starts_ = static_cast<TensorId>(i);
+  }
   std::int64_t experts = 1;
   for (std::size_t i = 0; i < program_.ops.size();) {
     Step step;
@@ -55,11 +58,11 @@ Executor::Executor(Expanded expanded, Plan plan, const Weights& weights, const R
       step.kernel = cpu_kernel(*step.op->operation);
       for (TensorId id : step.op->inputs) {
         step.inputs.push_back(bind(id, weights, resident));
-        step.follows_past |= id != no_tensor && follows(program_, id);
+        step.follows_length |= id != no_tensor && follows(program_, id);
       }
       for (TensorId id : step.op->outputs) {
         step.outputs.push_back(bind(id, weights, resident));
-        step.follows_past |= id != no_tensor && follows(program_, id);
+        step.follows_length |= id != no_tensor && follows(program_, id);
       }
       for (const View& view : step.inputs) {
         if (view.parameter != nullptr)
@@ -78,7 +81,7 @@ Executor::Executor(Expanded expanded, Plan plan, const Weights& weights, const R
           continue;
         }
         add_products(step, op, inputs, bind(op.outputs[0], weights, resident));
-        step.follows_past |= follows(program_, op.outputs[0]);
+        step.follows_length |= follows(program_, op.outputs[0]);
       }
       for (const Product& product : step.products) step.rows.push_back(product.rows);
     }
@@ -111,15 +114,29 @@ View Executor::bind(TensorId id, const Weights& weights, const Resident& residen
   }
   const auto [root, offset] = placement(program_, id);
   const Tensor& owner = program_[root];
-  std::byte*& base = base_[static_cast<std::size_t>(root)];
-  if (base == nullptr) {
-    const std::int64_t at = offsets_[static_cast<std::size_t>(root)];
-    base = at >= 0 ? arena_.take(at, padded(static_cast<std::int64_t>(bytes(owner)))) : resident(program_, root);
-  }
-  view.data = base + row_bytes(tensor.dtype, offset);
+  view.data = memory(root, resident) + row_bytes(tensor.dtype, offset);
   view.sums_up = sums_up_[static_cast<std::size_t>(root)];
-  if (view.rank > 1) view.capacity = owner.kind == TensorKind::cache ? owner.shape[1].size : view.size[1];
+  if (view.rank > 1) view.capacity = view.size[1];
+  if (owner.pages != no_tensor) {
+    view.pages = reinterpret_cast<const std::int32_t*>(memory(owner.pages, resident));
+    view.most_pages = program_[owner.pages].shape[1].size;
+    view.page_tokens = owner.strides[2] / owner.strides[1];
+    view.page_stride = addresses_[static_cast<std::size_t>(root)].page_bytes / row_bytes(owner.dtype, 1);
+  }
   return view;
+}
+
+std::byte* Executor::memory(TensorId root, const Resident& resident) {
+  Address& place = addresses_[static_cast<std::size_t>(root)];
+  if (place.data == nullptr) {
+    const std::int64_t at = offsets_[static_cast<std::size_t>(root)];
+    if (at >= 0) {
+      place.data = arena_->take(at, padded(static_cast<std::int64_t>(bytes(program_[root]))));
+    } else {
+      place = resident(program_, root);
+    }
+  }
+  return place.data;
 }
 
 void Executor::add_products(Step& step, const Op& op, const std::vector<View>& inputs, const View& output) const {
@@ -134,19 +151,15 @@ void Executor::add_products(Step& step, const Op& op, const std::vector<View>& i
                   output.floats(),
                   output.width(),
                   epilogue};
-  if (even >= 0 && !follows(program_, op.outputs[0])) {
-    step.products.push_back(product);
-    return;
+  if (even < 0 || (follows(program_, op.outputs[0]) && x.size[0] != 1))
+    throw Error("[project] got keys of several sequences, expected those of one");
+  if (x.pages != nullptr) {
+    product.x_stride = x.stride[1];
+    product.pages = x.pages;
+    product.page_rows = x.page_tokens;
+    product.page_stride = x.page_stride;
   }
-  // Sequence by sequence: a cache has room between them.
-  product.rows = x.rows() / x.size[0];
-  product.x_stride = row_stride(x, 1);
-  for (std::int64_t b = 0; b < x.size[0]; ++b) {
-    step.products.push_back(product);
-    product.x += x.stride[0];
-    product.y += output.stride[0];
-    product.same_weight = true;
-  }
+  step.products.push_back(product);
 }
 
 void Executor::add_weight_gradient(Step& step, const Op& op, const View& dy, const View& x, const View& output) const {
@@ -165,8 +178,13 @@ void Executor::add_weight_gradient(Step& step, const Op& op, const View& dy, con
   step.products.push_back(product);
 }
 
-void Executor::follow_past(Step& step, std::int64_t past) const {
-  const std::int64_t keys = past + program_.workload.tokens;
+std::int64_t Executor::longest_past() const {
+  if (starts_ == no_tensor) return 0;
+  const auto* starts = reinterpret_cast<const std::int32_t*>(addresses_[static_cast<std::size_t>(starts_)].data);
+  return starts == nullptr ? 0 : *std::max_element(starts, starts + program_.workload.batch);
+}
+
+void Executor::follow_length(Step& step, std::int64_t keys) const {
   for (std::size_t i = 0; i < step.products.size(); ++i) step.products[i].rows = std::min(step.rows[i], keys);
   const auto follow = [&](const TensorIds& ids, std::vector<View>& views) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -183,7 +201,8 @@ void Executor::follow_past(Step& step, std::int64_t past) const {
   }
 }
 
-void Executor::run(Machine& machine, std::int64_t past, Profile* profile, const TrainingStep* training, Stages stages) {
+void Executor::run(Machine& machine, Profile* profile, const TrainingStep* training, Stages stages) {
+  const std::int64_t past = longest_past();
   if (inspection_ != nullptr) inspection_->begin_run();
   for (Step& step : steps_) {
     if (stages.size() > 0 && std::find(stages.begin(), stages.end(), step.op->stage) == stages.end()) continue;
@@ -192,14 +211,14 @@ void Executor::run(Machine& machine, std::int64_t past, Profile* profile, const 
       product.epilogue.residual = training->add ? product.y : nullptr;
       product.epilogue.residual_stride = product.y_stride;
     }
-    if (step.follows_past) follow_past(step, past);
+    if (step.follows_length) follow_length(step, past + program_.workload.tokens);
     const Profile::Time begin = profile != nullptr ? Profile::now() : Profile::Time{};
     const auto first = static_cast<std::size_t>(step.op - program_.ops.data());
     const std::size_t last = first + static_cast<std::size_t>(step.ops);
     if (inspection_ != nullptr) inspection_->before(*this, first, last, machine.counters.total());
     if (step.kernel != nullptr) {
       const CountedTask here(machine.counters, 0);
-      step.kernel({*step.op, step.inputs, step.outputs, machine, past, products_, training});
+      step.kernel({*step.op, step.inputs, step.outputs, machine, products_, training});
     } else {
       run_products(machine, step.products);
     }
@@ -210,7 +229,7 @@ void Executor::run(Machine& machine, std::int64_t past, Profile* profile, const 
 
 std::byte* Executor::data(TensorId id) const {
   const auto [root, offset] = placement(program_, id);
-  return base_[static_cast<std::size_t>(root)] + row_bytes(program_[id].dtype, offset);
+  return addresses_[static_cast<std::size_t>(root)].data + row_bytes(program_[id].dtype, offset);
 }
 
 }  // namespace reckon

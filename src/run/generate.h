@@ -12,4 +12,10 @@ namespace reckon {
 Generated generate(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
                    const OnToken& on_token = {});
 
+// The same for several prompts, which take their steps together, as many at a time as the engine has sessions: each
+// gets the tokens that it would get alone. Not for beams. `on_token` is told whose token it is.
+using OnTokenOf = std::function<bool(std::size_t prompt, const Token&)>;
+std::vector<Continuation> generate(Engine& engine, std::span<const std::vector<std::int32_t>> prompts,
+                                   const Generation& generation, const OnTokenOf& on_token, Pace& pace);
+
 }  // namespace reckon

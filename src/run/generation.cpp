@@ -50,9 +50,9 @@ void validate(const Generation& generation, const Engine& engine, std::span<cons
     throw UsageError(fmt::format("`length_penalty` is {}; expected a finite number", generation.length_penalty));
   }
   validate_beams(generation);
-  if (engine.options().batch != generation.beams) {
-    throw UsageError(fmt::format("an engine with a batch of {} cannot generate with {} beams; expected as many",
-                                 engine.options().batch, generation.beams));
+  if (engine.options().sessions < generation.beams) {
+    throw UsageError(fmt::format("an engine with room for {} sessions cannot follow {} beams; expected as many",
+                                 engine.options().sessions, generation.beams));
   }
   if (prompt.empty()) throw UsageError("the prompt is empty; expected at least one token");
   const auto length = static_cast<std::int64_t>(prompt.size());

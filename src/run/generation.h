@@ -25,7 +25,7 @@ struct Generation {
   std::int64_t tokens = 128;                // at most this many new ones
   std::vector<std::int32_t> stop_ids = {};  // end of text: each of them ends the continuation and is not part of it
 
-  // 1: draws token by token. More: a beam search, for which the engine needs a batch of as many.
+  // 1: draws token by token. More: a beam search, for which the engine needs as many sessions.
   int beams = 1;
   // A hypothesis of n tokens (the end of text counted) scores Σ ln p / n^length_penalty: above 0 favours long ones,
   // below 0 short ones.
@@ -64,6 +64,7 @@ struct Continuation {
   std::vector<Token> tokens;   // one for each of `ids`, with `logprobs`; else empty
   double log_probability = 0;  // beams: Σ ln p, the end of text included
   double score = 0;            // beams: what they are ranked by
+  std::int64_t ran = 0;        // tokens, of the prompt and behind it, that the cache held at the end
 };
 
 // Time in the model and in choosing tokens, without that of callbacks.

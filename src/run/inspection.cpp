@@ -53,7 +53,9 @@ std::vector<TensorId> roots(const Program& program, std::size_t first, std::size
   std::vector<TensorId> found;
   for (std::size_t i = first; i < last; ++i) {
     for (TensorId id : program.ops[i].*ids) {
-      if (id != no_tensor && program[id].kind != TensorKind::parameter) found.push_back(placement(program, id).root);
+      if (id == no_tensor || program[id].kind == TensorKind::parameter) continue;
+      const TensorId root = placement(program, id).root;
+      if (program[root].pages == no_tensor) found.push_back(root);  // pages lie among those of other layers
     }
   }
   std::sort(found.begin(), found.end());

@@ -1,4 +1,4 @@
-// Windows of one length are run together; only the rows of logits that are scored are computed, a piece at a time.
+// Only the rows of logits that are scored are computed, a piece at a time.
 #include "run/score.h"
 
 #include <fmt/format.h>
@@ -29,46 +29,27 @@ std::vector<Window> windows_of(std::int64_t tokens, std::int64_t context, std::i
   return windows;
 }
 
-// Runs the tokens at [from, to) of each window. Rows of the batch beyond the group repeat its first window.
-std::span<const float> run_part(Engine& engine, std::span<const std::int32_t> ids, std::span<const Window> group,
-                                std::int64_t from, std::int64_t to, Logits logits) {
-  std::vector<std::int32_t> part;
-  for (std::int64_t b = 0; b < engine.options().batch; ++b) {
-    const Window& window = group[static_cast<std::size_t>(b) < group.size() ? static_cast<std::size_t>(b) : 0];
-    const auto first = ids.begin() + window.begin;
-    part.insert(part.end(), first + from, first + to);
-  }
-  return engine.run(part, logits);
-}
-
-// Adds the windows of `group`, all of one length.
-void add(Engine& engine, std::span<const std::int32_t> ids, std::span<const Window> group, Score& score) {
-  const std::int64_t vocab_size = engine.model().vocab_size, batch = engine.options().batch;
-  const std::int64_t length = group.front().length();
+// Adds one window.
+void add(Engine& engine, std::span<const std::int32_t> ids, const Window& window, Score& score) {
+  const auto vocab_size = static_cast<std::size_t>(engine.model().vocab_size);
+  const auto text = ids.subspan(static_cast<std::size_t>(window.begin), static_cast<std::size_t>(window.length()));
   // Token t is predicted by the logits of token t − 1.
-  std::int64_t from = length;
-  for (const Window& window : group) from = std::min(from, window.scored - 1 - window.begin);
+  const auto from = static_cast<std::size_t>(window.scored - 1 - window.begin);
   // As many rows of logits at a time as stay below 128 MiB.
-  const std::int64_t rows = std::max<std::int64_t>(1, (std::int64_t{1} << 25) / (vocab_size * batch));
-  const std::int64_t piece = std::min(rows, engine.options().chunk);
+  const std::size_t rows = std::max<std::size_t>(1, (std::size_t{1} << 25) / vocab_size);
+  const std::size_t piece = std::min(rows, static_cast<std::size_t>(engine.options().chunk));
 
-  engine.reset(length);
-  if (from > 0) run_part(engine, ids, group, 0, from, Logits::none);
-  const std::int64_t predicting = length - 1;  // what the last token predicts is not in the window
-  for (std::int64_t begin = from; begin < predicting; begin += piece) {
-    const std::int64_t end = std::min(begin + piece, predicting);
-    const std::span<const float> logits = run_part(engine, ids, group, begin, end, Logits::all);
-    for (std::size_t b = 0; b < group.size(); ++b) {
-      const Window& window = group[b];
-      const std::int64_t first = std::max(window.scored, window.begin + begin + 1);
-      for (std::int64_t t = first; t < std::min(window.end, window.begin + end + 1); ++t) {
-        const std::int64_t row = static_cast<std::int64_t>(b) * (end - begin) + t - 1 - window.begin - begin;
-        const auto here =
-            logits.subspan(static_cast<std::size_t>(row * vocab_size), static_cast<std::size_t>(vocab_size));
-        const std::int32_t id = ids[static_cast<std::size_t>(t)];
-        score.nll += log_sum_exp(here) - static_cast<double>(here[static_cast<std::size_t>(id)]);
-        score.tokens += 1;
-      }
+  Session session = engine.session();
+  session.reset(window.length());
+  if (from > 0) session.run(text.first(from), Logits::none);
+  const std::size_t predicting = text.size() - 1;  // what the last token predicts is not in the window
+  for (std::size_t begin = from; begin < predicting; begin += piece) {
+    const std::size_t end = std::min(begin + piece, predicting);
+    const std::span<const float> logits = session.run(text.subspan(begin, end - begin), Logits::all);
+    for (std::size_t t = begin; t < end; ++t) {
+      const auto here = logits.subspan((t - begin) * vocab_size, vocab_size);
+      score.nll += log_sum_exp(here) - static_cast<double>(here[static_cast<std::size_t>(text[t + 1])]);
+      score.tokens += 1;
     }
   }
 }
@@ -87,15 +68,12 @@ Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& sc
 
   const std::vector<Window> windows = windows_of(static_cast<std::int64_t>(ids.size()), context, stride);
   Score result{.all = static_cast<std::int64_t>(ids.size()) - 1};
-  for (auto first = windows.begin(); first != windows.end();) {
-    auto last = first;
-    while (last != windows.end() && last - first < engine.options().batch && last->length() == first->length()) ++last;
+  for (const Window& window : windows) {
     try {
-      add(engine, ids, {first, last}, result);
+      add(engine, ids, window, result);
     } catch (const Cancelled&) {
       break;
     }
-    first = last;
     if (on_scored) on_scored(result);
   }
   return result;

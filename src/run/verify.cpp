@@ -4,6 +4,7 @@
 
 #include "count/ledger.h"
 #include "count/parts.h"
+#include "model/sublayers.h"
 #include "compile/compile.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ double seconds_since(std::chrono::steady_clock::time_point begin) {
 // The workload of a run of `tokens` after `past`, as the engine asks for it: the last logits only.
 Ledger headline(const Model& model, const Engine& engine, std::int64_t tokens, std::int64_t past) {
   Workload workload = workload_of(tokens == 1 ? Phase::decode : Phase::prefill);
-  workload.batch = engine.options().batch;
+  workload.batch = engine.options().sessions;
   workload.tokens = tokens;
   workload.past = past;
   return read_ledger(logical_program(model, workload));
@@ -164,40 +165,59 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   const std::int64_t steps = std::min(options.steps, std::max<std::int64_t>(0, model.context - tokens));
   EngineOptions engine_options;
   engine_options.threads = options.threads;
-  engine_options.batch = options.batch;
+  engine_options.sessions = options.batch;
   engine_options.capacity = tokens + steps;
-  engine_options.chunk = tokens;
+  // Chunks are cut at multiples of this; what is made of a whole cache of latents is looked at behind other tokens too.
+  engine_options.chunk = first_attention(model).latent ? tokens + steps : tokens;
   engine_options.cancel = options.cancel;
   engine_options.inspection = &inspection;
   Engine engine(model, std::move(weights), engine_options);
-  const std::vector<std::int32_t> ids = verify_ids(model, options.batch * tokens, options.seed);
-  const std::vector<std::int32_t> next(ids.begin(), ids.begin() + options.batch);
+  const std::int64_t sessions = options.batch;
+  const std::vector<std::int32_t> ids = verify_ids(model, sessions * tokens, options.seed);
+  const std::vector<std::int32_t> next(ids.begin(), ids.begin() + sessions);
+  std::vector<Session> texts;
+  for (std::int64_t i = 0; i < sessions; ++i) texts.push_back(engine.session());
+  const auto prompt = [&](std::size_t i) {
+    return std::span(ids).subspan(i * static_cast<std::size_t>(tokens), static_cast<std::size_t>(tokens));
+  };
 
-  // Prefill.
-  const Executor& prefill = engine.executor(tokens, Logits::last);
+  // Prefill, one text after the other.
+  const Executor& prefill = engine.executor(1, tokens, Logits::last);
   auto begin = std::chrono::steady_clock::now();
-  engine.run(ids, Logits::last);
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i].run(prompt(i), Logits::last);
   result.times.push_back({"prefill", tokens, seconds_since(begin) - inspection.seconds()});
   const double looked = inspection.seconds();
   const Measured prefill_done = inspection.done();
   const Ledger prefill_headline = headline(model, engine, tokens, 0);
   const Ledger prefill_lowered = lowered_at(prefill, 0);
+  Work prefill_work;
+  Components prefill_parts;
+  for (std::int64_t i = 0; i < sessions; ++i) {
+    prefill_work += work_of(prefill_lowered, Stage::forward);
+    add(prefill_parts, components(prefill_lowered));
+  }
 
-  // Decode, step by step: each costs a little more than the one before.
+  // Decode, step by step, all texts together: each costs a little more than the one before.
   Work decode_headline, decode_lowered;
   Components decode_parts, decode_lowered_parts;
-  const Executor* decode = steps > 0 ? &engine.executor(1, Logits::last) : nullptr;
+  const std::int64_t group = std::min(Engine::together, sessions);
+  const Executor* decode = steps > 0 ? &engine.executor(group, 1, Logits::last) : nullptr;
+  std::vector<Engine::Part> parts;
+  for (std::size_t i = 0; i < texts.size(); ++i) parts.push_back({texts[i], std::span(next).subspan(i, 1)});
   begin = std::chrono::steady_clock::now();
-  for (std::int64_t i = 0; i < steps; ++i) engine.run(next, Logits::last);
+  for (std::int64_t i = 0; i < steps; ++i) engine.step(parts);
   result.times.push_back({"decode", steps, seconds_since(begin) - (inspection.seconds() - looked)});
   const Measured decode_done = inspection.done() - prefill_done;
   for (std::int64_t i = 0; i < steps; ++i) {
     const Ledger head = headline(model, engine, 1, tokens + i);
-    const Ledger low = lowered_at(*decode, tokens + i);
     decode_headline += work_of(head, Stage::forward);
-    decode_lowered += work_of(low, Stage::forward);
     add(decode_parts, components(head));
-    add(decode_lowered_parts, components(low));
+    for (std::int64_t first = 0; first < sessions; first += group) {
+      const Executor& executor = engine.executor(std::min(group, sessions - first), 1, Logits::last);
+      const Ledger low = lowered_at(executor, tokens + i);
+      decode_lowered += work_of(low, Stage::forward);
+      add(decode_lowered_parts, components(low));
+    }
   }
   const std::int64_t cache_bytes = engine.cache_bytes();
 
@@ -205,20 +225,20 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
                            prefill_lowered.parameter_totals.total, engine.weights().elements(), MeasuredBy::files});
   result.checks.push_back({"weight bytes", "B", weight_bytes(model, engine.weights()), prefill.plan().weights,
                            engine.weights().bytes(), MeasuredBy::files});
-  add_work(result, "prefill", work_of(prefill_headline, Stage::forward), work_of(prefill_lowered, Stage::forward),
-           prefill_done);
+  add_work(result, "prefill", work_of(prefill_headline, Stage::forward), prefill_work, prefill_done);
   if (decode != nullptr) add_work(result, "decode", decode_headline, decode_lowered, decode_done);
   // What is made of the whole cache is planned at its capacity: where the prefill did not fill that, it runs once more,
   // behind the tokens that do.
   if (decode != nullptr && padded(prefill.arena().touched()) < prefill.plan().arena) {
-    engine.reset();
-    for (std::int64_t i = 0; i < steps; ++i) engine.run(next, Logits::last);
-    engine.run(ids, Logits::last);
+    texts[0].reset();
+    for (std::int64_t i = 0; i < steps; ++i) texts[0].run({next.data(), 1}, Logits::last);
+    texts[0].run(prompt(0), Logits::last);
   }
   add_arena(result, "prefill", prefill);
   if (decode != nullptr) add_arena(result, "decode", *decode);
-  result.checks.push_back({"KV cache", "B", std::nullopt, prefill.plan().cache, cache_bytes, MeasuredBy::touched});
-  add_differences(result, "prefill", prefill_headline, prefill_lowered);
+  result.checks.push_back(
+      {"KV cache", "B", std::nullopt, Count(prefill.plan().cache) * sessions, cache_bytes, MeasuredBy::taken});
+  add_component_differences(result, "prefill", components(prefill_headline), prefill_parts);
   add_component_differences(result, "decode", decode_parts, decode_lowered_parts);
   result.findings.insert(result.findings.begin(), inspection.findings().begin(), inspection.findings().end());
   result.scratch_bytes = static_cast<std::int64_t>(scratch_bytes(engine.options().threads));

@@ -92,9 +92,11 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
   check_memory(step.plan, options_);
   Expanded expanded = expand(step.lowered, step.plan);
   take_memory(expanded.program);
+  auto arena = std::make_shared<Arena>(step.plan.arena, options_.inspection != nullptr);
   executor_ = std::make_unique<Executor>(
       std::move(expanded), std::move(step.plan), weights_,
-      [this](const Program& p, TensorId id) { return resident(p, id); }, options_.inspection);
+      [this](const Program& p, TensorId id) { return Address{resident(p, id)}; }, std::move(arena),
+      options_.inspection);
   const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
   norm_ = reinterpret_cast<const float*>(executor_->data(norm));
 }
@@ -228,7 +230,7 @@ double Trainer::compute_gradient(std::span<const std::int32_t> ids, std::span<co
     if (index == count - 1) step.ranks = ranks_;
     step.drops = true;
     step.seed = dropout_seed(static_cast<std::int64_t>(index));
-    executor_->run(machine_, 0, profile_, &step, {Stage::forward, Stage::backward});
+    executor_->run(machine_, profile_, &step, {Stage::forward, Stage::backward});
     loss += loss_value() * (counted(own) * micro_steps / all);  // exactly 1 where all have as many labels
   }
   loss /= static_cast<double>(count);
@@ -249,7 +251,7 @@ double Trainer::update(const Update& update) {
   step.clip = update.clip;
   step.step = steps_ + 1;
   step.ranks = ranks_;
-  executor_->run(machine_, 0, profile_, &step, {Stage::optimizer});
+  executor_->run(machine_, profile_, &step, {Stage::optimizer});
   const double norm = std::sqrt(static_cast<double>(*norm_));
   if (std::isfinite(norm)) ++steps_;
   return norm;
@@ -258,7 +260,7 @@ double Trainer::update(const Update& update) {
 double Trainer::loss(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels) {
   fill(ids, labels);
   const TrainingStep step;
-  executor_->run(machine_, 0, profile_, &step, {Stage::forward});
+  executor_->run(machine_, profile_, &step, {Stage::forward});
   return loss_value();
 }
 

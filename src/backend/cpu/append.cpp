@@ -1,5 +1,4 @@
-// New keys, values or latents go behind those in the cache; a full ring begins again at its start. They are never more
-// than it holds.
+// New keys, values or latents go behind those in the cache, each sequence's into its own pages.
 #include "backend/cpu/kernels.h"
 
 #include <algorithm>
@@ -7,15 +6,15 @@
 namespace reckon {
 
 void run_append(const Launch& launch) {
-  const View &fresh = launch.inputs[0], &cache = launch.inputs[1];
+  const View &fresh = launch.inputs[0], &cache = launch.inputs[1], &starts = launch.inputs[2];
   const std::int64_t tokens = fresh.size[1], row = fresh.size[2] * fresh.size[3];
   over_rows(launch.machine, fresh.size[0] * tokens, row, [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
-      const std::int64_t b = r / tokens, t = r % tokens, slot = (launch.past + t) % cache.capacity;
+      const std::int64_t b = r / tokens, t = r % tokens;
+      float* to = cache.position(b, starts.integers()[b] + t);
       for (std::int64_t h = 0; h < fresh.size[2]; ++h) {
         const float* from = fresh.floats() + b * fresh.stride[0] + t * fresh.stride[1] + h * fresh.stride[2];
-        float* to = cache.floats() + b * cache.stride[0] + slot * cache.stride[1] + h * cache.stride[2];
-        std::copy_n(from, fresh.size[3], to);
+        std::copy_n(from, fresh.size[3], to + h * cache.stride[2]);
       }
     }
   });

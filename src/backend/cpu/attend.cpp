@@ -60,6 +60,7 @@ class QueryBlock {
     kv_head_ = task % g.kv_heads;
     b_ = task / g.kv_heads;
     first_of_keys_ = head_task == 0;
+    start_ = launch.inputs[4].there() ? launch.inputs[4].integers()[b_] : 0;
     first_head_ = kv_head_ * g.group + head_task * g.heads_per_task;
     heads_ = std::min(g.heads_per_task, g.group - head_task * g.heads_per_task);
     first_ = block_ * query_block;
@@ -78,13 +79,12 @@ class QueryBlock {
     alibi_ = static_cast<float>(rule.alibi);
     start();
     count_read_floats(rows_ * g_.key_width);
-    const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, launch_.past + first_ - window_ + 1) : 0;
-    const std::int64_t end = launch_.past + last_;
-    for (std::int64_t p = begin; p < end;) {
-      const std::int64_t slot = p % keys_.capacity;  // a windowed cache is a ring
-      const std::int64_t n = std::min({key_block, end - p, keys_.capacity - slot});
-      visit(p, slot, n);
-      p += n;
+    const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, start_ + first_ - window_ + 1) : 0;
+    const std::int64_t end = start_ + last_;
+    const std::int64_t run = keys_.pages != nullptr ? keys_.page_tokens : keys_.capacity;  // of keys that lie together
+    for (std::int64_t p = begin, n; p < end; p += n) {
+      n = std::min({key_block, end - p, run - p % run});
+      visit(p, n);
     }
     count_written_floats(rows_ * g_.value_width);
     for (int r = 0; r < rows_; ++r) {
@@ -124,13 +124,19 @@ class QueryBlock {
     }
   }
 
-  void visit(std::int64_t p, std::int64_t slot, std::int64_t n) {
-    const float* keys = keys_.floats() + b_ * keys_.stride[0] + slot * keys_.stride[1] + kv_head_ * keys_.stride[2];
-    const float* values =
-        values_.floats() + b_ * values_.stride[0] + slot * values_.stride[1] + kv_head_ * values_.stride[2];
+  // Position p of this sequence and head. What is made of a ring lies as it does.
+  const float* held(const View& view, std::int64_t p) const {
+    const float* first = view.pages != nullptr
+                             ? view.position(b_, p)
+                             : view.floats() + b_ * view.stride[0] + p % view.capacity * view.stride[1];
+    return first + kv_head_ * view.stride[2];
+  }
+
+  void visit(std::int64_t p, std::int64_t n) {
+    const float *keys = held(keys_, p), *values = held(values_, p);
     rows_ > few ? visit_many(p, keys, values, n) : visit_few(p, keys, values, n);
     // Keys that no block of queries has visited before this one, nor another head that shares them.
-    const std::int64_t fresh = p + n - std::max(p, block_ == 0 ? 0 : launch_.past + first_);
+    const std::int64_t fresh = p + n - std::max(p, block_ == 0 ? 0 : start_ + first_);
     if (first_of_keys_ && fresh > 0) count_read_floats(fresh * (g_.key_width + g_.value_width));
   }
 
@@ -179,11 +185,10 @@ class QueryBlock {
       count_elementwise(2 * n * rows_);
       const float slope = alibi_ * alibi_slope(first_head_, g_.heads);
       for (std::int64_t j = 0; j < n; ++j)
-        for (int r = 0; r < rows_; ++r)
-          scores_[j * rows_ + r] += slope * static_cast<float>(p + j - launch_.past - token(r));
+        for (int r = 0; r < rows_; ++r) scores_[j * rows_ + r] += slope * static_cast<float>(p + j - start_ - token(r));
     }
     for (std::int64_t j = 0; j < n; ++j) {  // what a query may not see
-      const std::int64_t first = p + j - launch_.past - first_;
+      const std::int64_t first = p + j - start_ - first_;
       float* s = scores_ + j * rows_;
       std::fill(s, s + std::clamp<std::int64_t>(first, 0, rows_), unseen);
       if (window_ > 0) std::fill(s + std::clamp<std::int64_t>(first + window_, 0, rows_), s + rows_, unseen);
@@ -205,7 +210,7 @@ class QueryBlock {
   // Row r's scores of keys p … p + n become weights e^(s − maximum); what was mixed before shrinks to match.
   void soften(int r, std::int64_t p, std::int64_t n) {
     float* s = scores_ + r * key_block;
-    const std::int64_t position = launch_.past + token(r);
+    const std::int64_t position = start_ + token(r);
     const std::int64_t from = window_ > 0 ? std::clamp<std::int64_t>(position - window_ + 1 - p, 0, n) : 0;
     const std::int64_t to = std::clamp<std::int64_t>(position + 1 - p, 0, n);
     std::fill(s, s + std::min(from, n), 0.0f);
@@ -237,7 +242,7 @@ class QueryBlock {
   const Launch& launch_;
   const Geometry& g_;
   const View &query_, &keys_, &values_, &out_;
-  std::int64_t block_ = 0, kv_head_ = 0, b_ = 0, first_head_ = 0, heads_ = 0, first_ = 0, last_ = 0;
+  std::int64_t block_ = 0, kv_head_ = 0, b_ = 0, start_ = 0, first_head_ = 0, heads_ = 0, first_ = 0, last_ = 0;
   int rows_ = 0;
   bool first_of_keys_ = false;
   std::int64_t window_ = 0;

@@ -57,20 +57,19 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
   float* const weights = own.data() + tile_results;
   for (std::int64_t j = first, next; j < first + n; j = next) {
     next = w.block_rows ? std::min(first + n, (j / w.block_rows + 1) * w.block_rows) : first + n;
-    const Tile tile{
-        .m = m,
-        .n = next - j,
-        .k = k,
-        .x = product.turned ? product.x + begin * product.x_stride + row : product.x + row * product.x_stride + begin,
-        .x_stride = product.x_stride,
-        .w = element(w.dtype, w.data, w.row_offset(j) + begin * w.col_stride),
-        .dtype = w.dtype,
-        .row_stride = w.row_stride,
-        .col_stride = w.col_stride,
-        .out = results + (j - first),
-        .out_stride = n,
-        .turned = product.turned,
-        .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
+    const Tile tile{.m = m,
+                    .n = next - j,
+                    .k = k,
+                    .x = product.turned ? product.x + begin * product.x_stride + row : product.x_row(row) + begin,
+                    .x_stride = product.x_stride,
+                    .w = element(w.dtype, w.data, w.row_offset(j) + begin * w.col_stride),
+                    .dtype = w.dtype,
+                    .row_stride = w.row_stride,
+                    .col_stride = w.col_stride,
+                    .out = results + (j - first),
+                    .out_stride = n,
+                    .turned = product.turned,
+                    .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
     if (product.rows <= few_rows && !product.turned)
       few_rows_tile(tile);
     else if (blas_wanted(product.rows))

@@ -52,6 +52,15 @@ struct Product {
   Epilogue epilogue;
   bool turned = false;       // x's element (r, k) is at k·x_stride + r
   bool same_weight = false;  // as the product before it, where its bytes are counted
+  // Where x lies in the pages of a cache, from `x` on: page i of `page_rows` rows at pages[i]·page_stride. A tile never
+  // spans two: page_rows is a multiple of every tile's rows, or there is one page.
+  const std::int32_t* pages = nullptr;
+  std::int64_t page_rows = 0, page_stride = 0;
+
+  const float* x_row(std::int64_t row) const {
+    if (pages == nullptr) return x + row * x_stride;
+    return x + pages[row / page_rows] * page_stride + row % page_rows * x_stride;
+  }
 };
 
 // Runs products that don't depend on each other in one parallel region (query, key and value; all experts of a

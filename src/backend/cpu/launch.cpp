@@ -36,6 +36,9 @@ std::int64_t View::rows() const {
 }
 
 float* View::row(std::int64_t index) const {
+  if (pages != nullptr) {
+    return position(index / (size[1] * size[2]), index / size[2] % size[1]) + index % size[2] * stride[2];
+  }
   std::int64_t offset = 0;
   for (int i = rank - 2; i >= 0; --i) {
     offset += index % size[i] * stride[i];

@@ -38,7 +38,10 @@ struct View {
   int rank = 0;
   std::int64_t size[Shape::capacity] = {};
   std::int64_t stride[Shape::capacity] = {};
-  std::int64_t capacity = 0;                 // planned size of dimension 1, where `size` is that of this run
+  std::int64_t capacity = 0;  // planned size of dimension 1, where `size` is that of this run
+  // Of a cache: the pages that each sequence has, `stride` being that within a page of so many tokens.
+  const std::int32_t* pages = nullptr;
+  std::int64_t most_pages = 0, page_tokens = 0, page_stride = 0;
   const ParameterData* parameter = nullptr;  // for parameters: data is null for matrices
   bool sums_up = false;                      // the gradient of a parameter: micro-steps add to it
 
@@ -48,6 +51,10 @@ struct View {
   std::int64_t width() const { return size[rank - 1]; }
   std::int64_t rows() const;             // product of all but the last size
   float* row(std::int64_t index) const;  // the index-th row, in row-major order of the leading dimensions
+  // The first head of position p of sequence b of a cache.
+  float* position(std::int64_t b, std::int64_t p) const {
+    return floats() + pages[b * most_pages + p / page_tokens] * page_stride + p % page_tokens * stride[1];
+  }
 };
 
 class Communicator;
@@ -68,7 +75,6 @@ struct Launch {
   const Op& op;
   std::span<const View> inputs, outputs;
   Machine& machine;
-  std::int64_t past;               // tokens in the cache before this run
   std::vector<Product>& products;  // room for the products of a mixture
   const TrainingStep* training = nullptr;
 

@@ -1,4 +1,4 @@
-// Rotary positions: row (b, t, head) is rotated by the angles of position past + t.
+// Rotary positions: row (b, t, head) is rotated by the angles of the position that sequence b begins at, + t.
 #include "ops/rope.h"
 
 #include "backend/cpu/kernels.h"
@@ -14,9 +14,11 @@ void run_rope(const Launch& launch) {
   const float direction = a.inverse ? -1.0f : 1.0f;
   const std::int64_t dims = table.size[1], half = dims / 2, tokens = x.size[1], heads = x.size[2];
   const bool in_place = x.data == y.data;
+  const std::int32_t* starts = launch.inputs.size() > 2 ? launch.inputs[2].integers() : nullptr;
   over_rows(launch.machine, x.rows(), 4 * x.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
-      const float* angles = table.floats() + (launch.past + r / heads % tokens) * dims;
+      const std::int64_t start = starts != nullptr ? starts[r / heads / tokens] : 0;
+      const float* angles = table.floats() + (start + r / heads % tokens) * dims;
       const float* in = x.row(r);
       float* out = y.row(r);
       vector_rotate(in, out, angles, angles + half, half, a.interleaved, direction);

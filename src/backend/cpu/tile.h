@@ -6,11 +6,12 @@
 #include <string>
 
 #include "backend/cpu/dense.h"
+#include "lowering/target.h"
 
 namespace reckon {
 
 // Up to so many rows of x the time goes into reading the weights; beyond, into arithmetic.
-constexpr std::int64_t few_rows = 16;
+constexpr std::int64_t few_rows = cpu_target.few_rows;
 
 // The largest tiles of many rows: rows of x by rows of W, and how deep weights are packed or converted at a time.
 // Our own kernel streams x past a narrow panel of weights; OpenBLAS packs both, which pays for squarer tiles only.
