@@ -308,6 +308,13 @@ TEST(Layout, PutsTheFramesOfAStackAtOneDistance) {
   EXPECT_EQ(std::min(blocks[0].offset, blocks[1].offset), 7 + 4 * 5);
 }
 
+TEST(Layout, GivesUpWhereNoOrderReachesThePeak) {
+  std::vector<MemoryBlock> blocks = {{3, {{0, 1}}, -1}, {3, {{2, 3}}, -1}};
+  Stack stack;
+  stack.frames = {{0}, {1}};
+  EXPECT_EQ(lay_out(blocks, {stack}, 3), 6);
+}
+
 // One renaming of tensors fits all ops of both, their memory included.
 void expect_same_ops(const Program& a, const Program& b) {
   ASSERT_EQ(a.ops.size(), b.ops.size());

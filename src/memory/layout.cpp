@@ -45,7 +45,7 @@ class Layout {
   std::int64_t run() {
     std::int64_t least = -1;
     std::vector<std::int64_t> best(blocks_.size());
-    for (int attempt = 0; least < 0 || (least > peak_ && work_ < most_work); ++attempt) {
+    for (int attempt = 0; least < 0 || (least > peak_ && attempt < attempts && work_ < most_work); ++attempt) {
       order_frames(attempt % 2 == 0);
       Order order = order_of(attempt / 2);
       for (int i = 0; i < promotions && (least < 0 || work_ < most_work); ++i) {
@@ -66,7 +66,7 @@ class Layout {
   }
 
  private:
-  static constexpr int promotions = 24;
+  static constexpr int attempts = 1024, promotions = 24;
   static constexpr std::size_t most_work = std::size_t{1} << 25;  // looks at a block: some hundredths of a second
 
   std::int64_t height(const Stack& stack) const {
