@@ -16,6 +16,7 @@
 #include "network/forward.h"
 #include "passes/expand.h"
 #include "report/describe.h"
+#include "report/mermaid.h"
 #include "report/steps.h"
 #include "run/engine.h"
 #include "small_models.h"
@@ -242,6 +243,26 @@ TEST(Sublayers, OfOneBlockAreToldApartByTheirNumber) {
             "'small llama' has layers.0.attention.1.norm, which files of the family 'llama' have no name for");
 }
 
+TEST(Sublayers, OfOneBlockAreExplainedOneByOne) {
+  const Program program = forward(in_one_layer(), {});
+  const std::vector<Section> sections = steps_of(program);
+  Count sum;
+  std::map<std::string, std::string> names;
+  for (const Section& section : sections) {
+    sum += total(section, Work::parameters);
+    for (const Step& step : section.steps) names[path_of(step.key)] = step.name;
+  }
+  EXPECT_EQ(sum, Count(184 + 2 * 880));
+  EXPECT_EQ(names.at("attention/scores"), "scores");
+  EXPECT_EQ(names.at("attention/1/scores"), "scores (2)");
+  const std::string chart = flowchart(program, sections);
+  std::size_t attentions = 0;
+  for (std::size_t at = chart.find("attention<br/>576"); at != std::string::npos;
+       at = chart.find("attention<br/>576", at + 1))
+    ++attentions;
+  EXPECT_EQ(attentions, 2u) << chart;
+}
+
 TEST(Sublayers, MayBeAFeedForwardAlone) {
   Model model = llama(2);
   model.layers[0].sublayers.erase(model.layers[0].sublayers.begin());
@@ -249,6 +270,9 @@ TEST(Sublayers, MayBeAFeedForwardAlone) {
   EXPECT_EQ(count_parameters(model), Count(184 + 880 + 3 * 96 + 8));
   EXPECT_EQ(logits_of(model, same).size(), text.size() * 11);
   EXPECT_NE(describe(model).find("4 heads of 6"), std::string::npos);
+  for (const Section& section : steps_of(forward(model, {})))
+    for (const Step& step : section.steps)
+      EXPECT_EQ(step.text.find("attention and feed-forward stand side by side"), std::string::npos) << step.text;
 }
 
 // x → x + f(norm(x)) twice over, beside each other or one after the other, by hand: the stream is read where it says.

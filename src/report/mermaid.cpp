@@ -55,6 +55,7 @@ class Flowchart {
     std::int32_t kind;  // of block
     NetworkPart part;
     Role role;
+    std::int32_t nth = 0;  // of the sublayers of its block
     auto operator<=>(const Key&) const = default;
   };
   static constexpr std::int32_t before_stack = -1, after_stack = -2;
@@ -67,7 +68,7 @@ class Flowchart {
 
   Key node(Scope scope, NetworkPart part) {
     const bool own = part == NetworkPart::norm || part == NetworkPart::residual;
-    const Key key{kind(scope.layer), part, own ? scope.role : Role{scope.role.block}};
+    const Key key{kind(scope.layer), part, own ? scope.role : Role{scope.role.block}, scope.nth};
     if (nodes_.find(key) == nodes_.end()) {
       nodes_[key] = {"n" + std::to_string(nodes_.size()), 0};
       order_.push_back(key);

@@ -1,6 +1,7 @@
 // What each step is called, why it is there and what it is a part of, by its role.
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <array>
 
 #include "report/steps.h"
@@ -216,7 +217,8 @@ std::string path_of(const StepKey& key) {
   static constexpr std::array details =
       std::to_array<std::string_view>({"", "heads", "values", "key", "sum", "squared_norm", "adamw"});
   static_assert(details.size() == static_cast<std::size_t>(Detail::adamw) + 1);
-  std::string path = path_of(key.role);
+  std::string path = full_name(Scope{key.role, -1, key.nth});
+  std::replace(path.begin(), path.end(), '.', '/');
   const std::string_view detail = details[static_cast<std::size_t>(key.detail)];
   if (!path.empty() && !detail.empty()) path += '/';
   path += detail;
@@ -225,7 +227,7 @@ std::string path_of(const StepKey& key) {
 
 const StepText& step_text(const StepKey& key) {
   for (const StepText& text : texts) {
-    if (text.key == key) return text;
+    if (text.key.role == key.role && text.key.detail == key.detail) return text;
   }
   throw Error("no explanation of the step '" + path_of(key) + "'");
 }

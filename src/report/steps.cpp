@@ -1,8 +1,11 @@
 // Walking a program once: which ops make a step, which layers a section.
 #include "report/steps.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
+#include <tuple>
 
 #include "ops/adamw.h"
 #include "ops/add.h"
@@ -64,14 +67,20 @@ StepKey step_key(const Program& program, const Op& op, bool gated) {
   return {joined(role, gated)};
 }
 
+// …and which of its layer's sublayers it belongs to.
+StepKey placed(StepKey key, const Scope& scope) {
+  key.nth = scope.nth;
+  return key;
+}
+
 Step& step_at(Section& section, const StepKey& key) {
   const auto found =
       std::find_if(section.steps.begin(), section.steps.end(), [&](const Step& s) { return s.key == key; });
   if (found != section.steps.end()) return *found;
   const StepText& text = step_text(key);
   Step step;
-  step.key = text.key;
-  step.name = text.name;
+  step.key = key;
+  step.name = key.nth == 0 ? std::string(text.name) : fmt::format("{} ({})", text.name, key.nth + 1);
   step.text = text.why;
   section.steps.push_back(std::move(step));
   return section.steps.back();
@@ -97,7 +106,7 @@ class Walk {
         const Op*& first = first_op_[static_cast<std::size_t>(op.scope.layer)];
         if (first == nullptr) first = &op;
       }
-      if (op.scope.role.part == Part::gate) gated_.insert({op.scope.layer, op.scope.role.expert});
+      if (op.scope.role.part == Part::gate) gated_.insert({op.scope.layer, op.scope.nth, op.scope.role.expert});
     }
   }
 
@@ -109,7 +118,7 @@ class Walk {
       if (op.scope.layer >= 0 && !representative_[static_cast<std::size_t>(op.scope.layer)]) continue;
       if (op.stage == Stage::forward && is_view(op) && !cuts_heads(program_, op)) continue;
       Section& section = section_of(op.stage, op.scope.layer);
-      Step& step = step_at(section, step_key(program_, op, gated(op.scope)));
+      Step& step = step_at(section, placed(step_key(program_, op, gated(op.scope)), op.scope));
       add_cost(step, op, {});
       if (op.stage != Stage::forward) continue;
       describe(step, op);
@@ -124,7 +133,7 @@ class Walk {
   }
 
  private:
-  bool gated(Scope scope) const { return gated_.count({scope.layer, scope.role.expert}) > 0; }
+  bool gated(Scope scope) const { return gated_.count({scope.layer, scope.nth, scope.role.expert}) > 0; }
 
   void begin_with_tokens() {
     for (const Tensor& tensor : program_.tensors) {
@@ -173,7 +182,8 @@ class Walk {
     if (op.scope.layer < 0 || op.scope.role.block != Block::feed_forward) return false;
     const Scope made = program_[op.inputs[0]].scope;
     const Op& first = *first_op_[static_cast<std::size_t>(op.scope.layer)];
-    return op.inputs[0] == first.inputs[0] || made == Scope{{Block::attention, Part::norm}, op.scope.layer};
+    return (first.scope.role.block == Block::attention && op.inputs[0] == first.inputs[0]) ||
+           made == Scope{{Block::attention, Part::norm}, op.scope.layer};
   }
 
   static void add_remark(Step& step, const std::string& remark) {
@@ -206,7 +216,8 @@ class Walk {
       const auto id = static_cast<TensorId>(i);
       if (tensor.kind != TensorKind::parameter || read.count(id) > 0) continue;
       if (tensor.scope.layer >= 0 && !representative_[static_cast<std::size_t>(tensor.scope.layer)]) continue;
-      Step& step = step_at(forward_section(tensor.scope.layer), {joined(tensor.scope.role, gated(tensor.scope))});
+      Step& step = step_at(forward_section(tensor.scope.layer),
+                           placed({joined(tensor.scope.role, gated(tensor.scope))}, tensor.scope));
       step.parameters += Formula(tensor.shape.product());
       add_once(step.operands, operand(id));
       add_remark(step, "Its parameters are stored, though this workload does not use them all.");
@@ -234,9 +245,9 @@ class Walk {
   const Program& program_;
   Notation notation_;
   std::vector<std::int32_t> kinds_;
-  std::vector<bool> representative_;                 // by layer: the first of its kind
-  std::vector<const Op*> first_op_;                  // by layer
-  std::set<std::pair<std::int32_t, Expert>> gated_;  // the feed-forwards with a gate
+  std::vector<bool> representative_;                                // by layer: the first of its kind
+  std::vector<const Op*> first_op_;                                 // by layer
+  std::set<std::tuple<std::int32_t, std::int32_t, Expert>> gated_;  // the feed-forwards with a gate
   std::vector<Section> sections_;
 };
 
@@ -253,8 +264,8 @@ bool alike(const Program& program, const Op& a, const Op& b) {
       return program[i].shape.same_sizes(program[j].shape);
     });
   };
-  return a.operation == b.operation && a.scope.role == b.scope.role && a.same_attributes(b) &&
-         same_shapes(a.inputs, b.inputs) && same_shapes(a.outputs, b.outputs);
+  return a.operation == b.operation && a.scope.role == b.scope.role && a.scope.nth == b.scope.nth &&
+         a.same_attributes(b) && same_shapes(a.inputs, b.inputs) && same_shapes(a.outputs, b.outputs);
 }
 
 }  // namespace

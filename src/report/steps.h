@@ -22,14 +22,15 @@ struct StepKey {
   enum class Detail : std::uint8_t { whole, heads, values, key, sum, squared_norm, adamw };
   Role role;
   Detail detail = Detail::whole;
+  std::int32_t nth = 0;  // of its layer's sublayers of this block; 0 is the first
   bool operator==(const StepKey&) const = default;
 };
-std::string path_of(const StepKey& key);  // "attention/scores", "attention/rope/key"
+std::string path_of(const StepKey& key);  // "attention/scores", "attention/rope/key", "attention/1/scores"
 
 struct Step {
   StepKey key;
-  std::string_view name;  // "scores"
-  std::string text;       // why it is there
+  std::string name;  // "scores", "scores (2)" of the second in its layer
+  std::string text;  // why it is there
   std::vector<std::string_view> operations;
   std::vector<std::string> formulas;
   std::vector<Operand> operands;
@@ -84,6 +85,6 @@ struct StepText {
   StepKey key;
   std::string_view name, why;
 };
-const StepText& step_text(const StepKey& key);
+const StepText& step_text(const StepKey& key);  // whichever of its layer it is
 
 }  // namespace reckon
