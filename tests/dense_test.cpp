@@ -382,7 +382,7 @@ TEST(BlasDeathTest, IsLeftAloneWhereTheProcessHasNotSetItToOneThread) {
     run_products(machine, {&whole, 1});
     const auto tasks = std::filesystem::directory_iterator("/proc/self/task");
     const bool right = std::all_of(y.begin(), y.end(), [](float value) { return value == 32.0f; });
-    return right && std::distance(begin(tasks), end(tasks)) == threads;  // ours alone
+    return right && std::distance(begin(tasks), end(tasks)) == pool.threads();  // ours alone
   };
   const auto unset = [&] {
     ::unsetenv("OPENBLAS_NUM_THREADS");

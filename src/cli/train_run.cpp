@@ -290,7 +290,8 @@ void lead(const TrainCommand& command, Communicator& ranks) {
                {"step", loop.progress().step},
                {"validation", validation ? Json(*validation) : Json(nullptr)},
                {"seconds", loop.progress().seconds},
-               {"arena_high_water_bytes", trainer.executor().arena().high_water()}});
+               {"arena_high_water_bytes", trainer.executor().arena().high_water()},
+               {"sent_bytes", ranks.bytes_sent()}});
   metrics.flush();
   say_end(loop.progress(), validation, saved, sample, settings, data.tokenizer());
   if (!command.report.empty()) write_file(command.report, training_page(read_metrics(run.metrics())));
