@@ -21,6 +21,7 @@
 #include "model/presets.h"
 #include "network/forward.h"
 #include "ops/add.h"
+#include "ops/matmul.h"
 #include "ops/scale.h"
 #include "passes/all_reduce.h"
 #include "passes/expand.h"
@@ -359,6 +360,26 @@ TEST(Lowering, OfAFoldedProgramIsThatOfEveryIterationWrittenOut) {
       if (testing::Test::HasFatalFailure()) return;
     }
   }
+}
+
+// A sum lies in the place of what it adds to only where no later iteration reads that.
+TEST(Lowering, WritesNothingOverWhatTheNextIterationReads) {
+  const auto sum_in_place = [](bool of_its_own) {
+    Builder b{Program{}};
+    const TensorId in = b.tensor(TensorKind::input, "in", {1, 16}, DType::float32);
+    const TensorId weight = b.tensor(TensorKind::parameter, "weight", {16, 16}, DType::float32);
+    const TensorId outside = scale(b, in, 2.0, "outside"), x = scale(b, in, 3.0, "x");
+    b.begin_repeat(3, 1);
+    const TensorId term = of_its_own ? scale(b, outside, 0.5, "term") : outside;
+    const TensorId product = linear(b, x, weight, no_tensor, "product");
+    const TensorId sum = add(b, term, product, "sum");
+    b.end_repeat({{x, sum}});
+    b.program().output = scale(b, sum, 2.0, "out");
+    const Program lowered = lower_for_cpu(b.finish());
+    return placement(lowered, sum).root == term;
+  };
+  EXPECT_FALSE(sum_in_place(false));
+  EXPECT_TRUE(sum_in_place(true)) << "its own in each iteration";
 }
 
 // What an op is, without which tensors it is about.
