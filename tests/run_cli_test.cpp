@@ -228,6 +228,17 @@ TEST_F(RunProgram, AnInterruptEndsALongPromptAtOnce) {
   }
 }
 
+TEST_F(RunProgram, AnInterruptEndsTheMakingOfRandomWeights) {
+  if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
+  const pid_t child = start({"score", "gpt2-large", "--random", "1", "--dtype", "bfloat16", "--ids", "1,2,3"});
+  ASSERT_GT(child, 0);
+  wait_until_it_catches_signals(child);
+  ::kill(child, SIGINT);
+  const Result result = end(child);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.err, "reckon: interrupted while random weights were being made\n");
+}
+
 TEST_F(RunProgram, AnInterruptedScoreIsThatOfWhatWasRead) {
   if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
   std::ofstream(folder_ / "text") << std::string(3'000'000, 'a');

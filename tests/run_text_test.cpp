@@ -150,6 +150,52 @@ TEST_F(RunText, EndOfTextIsOneIdSeveralOrNone) {
   EXPECT_THROW(end_of_text_ids(with_end(1.5)), Error);
 }
 
+TEST_F(RunText, FirstAndLastIdsAreThoseOfTheConfigThatIsNamed) {
+  using Ids = std::vector<std::int32_t>;
+  Json config = Json::parse(text_of(tiny + "gpt2/config.json"));
+  const auto with = [&](const std::string& name, int bos, int eos) {
+    config["bos_token_id"] = bos;
+    config["eos_token_id"] = eos;
+    return file(name, config.dump());
+  };
+  const std::string usual = with("config.json", 3, 4), other = with("other.json", 5, 6);
+  EXPECT_EQ(begin_of_text_id(folder_.string()), 3);
+  EXPECT_EQ(begin_of_text_id(usual), 3);
+  EXPECT_EQ(begin_of_text_id(other), 5);
+  EXPECT_EQ(end_of_text_ids(other), Ids{6});
+  const auto prompt = [&](const std::string& model) {
+    return json({"generate", model, "", "--random", "1", "--tokenizer", "bytes", "--tokens", "1"})["prompt_ids"];
+  };
+  EXPECT_EQ(prompt(other), Json::array({5}));
+  file("generation_config.json", R"({"bos_token_id": 9})");  // which goes with config.json
+  EXPECT_EQ(begin_of_text_id(usual), 9);
+  EXPECT_EQ(begin_of_text_id(other), 5);
+  fs::create_directory(folder_ / "lone");
+  EXPECT_EQ(prompt(with("lone/small.json", 7, 8)), Json::array({7}));
+}
+
+TEST_F(RunText, FirstAndLastIdsMayBeNestedWithTheLanguageModel) {
+  using Ids = std::vector<std::int32_t>;
+  const std::string both = R"("text_config": {"model_type": "llama", "bos_token_id": 4, "eos_token_id": [6, 7]})";
+  const std::string nested = file("a.json", R"({"model_type": "llava", )" + both + "}");
+  EXPECT_EQ(begin_of_text_id(nested), 4);
+  EXPECT_EQ(end_of_text_ids(nested), (Ids{6, 7}));
+  EXPECT_EQ(begin_of_text_id(file("b.json", R"({"model_type": "llava", "bos_token_id": 1, )" + both + "}")), 1);
+}
+
+TEST_F(RunText, AStrideMayReachPastAShortTextButNotPastTheContext) {
+  const std::vector<std::string> words = {"score", tiny + "gpt2", "--ids", "1,2,3", "--context", "64"};
+  const auto with = [&](const char* stride) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), {"--stride", stride});
+    return all;
+  };
+  EXPECT_EQ(json(with("63"))["nll"], json(words)["nll"]);  // one window: nothing slides
+  expect_complaint(with("64"), 2, "--stride is 64; expected 1 to 63, one less than the context");
+  expect_complaint({"score", "mini-gpt", "--random", "1", "--ids", "1,2,3", "--context", "1k", "--stride", "1k"}, 2,
+                   "--stride is 1,024; expected 1 to 1,023, one less than the context");
+}
+
 TEST_F(RunText, BeamsAreShownAsTextTheBestFirst) {
   std::vector<std::string> arguments = {"generate", tiny + "gpt2", "Once", "--tokenizer", "bytes", "--beams",
                                         "3",        "--best",      "2",    "--tokens",    "5"};
@@ -213,6 +259,10 @@ TEST_F(RunText, TheContextIsLeftOnlyWithAWindow) {
 TEST_F(RunText, ATokenizerOfAnotherModelIsRefused) {
   const std::string tokenizer = project_folder() + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
   const std::string sentence = "the tokenizer has 8,192 tokens, more than the vocabulary";
+  Json special = Json::parse(text_of(tokenizer));
+  special["added_tokens"].push_back({{"id", 8192}, {"content", "<|last|>"}, {"special", true}});
+  expect_complaint({"generate", tiny + "gpt2", "Shall I", "--tokenizer", file("special.json", special.dump())}, 1,
+                   "the tokenizer has 8,193 tokens, more than the vocabulary");
   expect_complaint({"generate", tiny + "gpt2", "Shall I compare thee", "--tokenizer", tokenizer}, 1, sentence);
   expect_complaint({"score", tiny + "gpt2", file("text", "Shall I compare thee"), "--tokenizer", tokenizer}, 1,
                    sentence);

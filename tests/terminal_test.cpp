@@ -1,13 +1,18 @@
 // What a person sees on a terminal: narrow ones, small ones, and those without UTF-8.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "paths.h"
@@ -94,6 +99,34 @@ TEST(Ascii, HasAStandInForEverySymbolInTheSources) {
     const std::string text = to_ascii(symbol);
     EXPECT_TRUE(text.find("\\u") == std::string::npos && text.find("\\U") == std::string::npos) << symbol;
   }
+}
+
+// A terminal writes "^C" behind the line; on two rows, the first would stay when the line is erased.
+TEST(ProgressLine, LeavesRoomForWhatCtrlCWrites) {
+  const int terminal = ::posix_openpt(O_RDWR | O_NOCTTY);
+  ASSERT_TRUE(terminal >= 0 && ::grantpt(terminal) == 0 && ::unlockpt(terminal) == 0);
+  const int shown = ::open(::ptsname(terminal), O_RDWR | O_NOCTTY), before = ::dup(STDERR_FILENO);
+  constexpr int width = 60;
+  winsize size{};
+  size.ws_col = width;
+  ASSERT_EQ(::ioctl(shown, TIOCSWINSZ, &size), 0);
+  const Variable kind("TERM", "xterm"), locale("LC_ALL", "C.UTF-8");
+  ::dup2(shown, STDERR_FILENO);
+  {
+    ProgressLine progress;
+    progress.show("scoring a text of some length", 0, 10);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    progress.show("scoring a text of some length", 5, 10);
+  }
+  ::dup2(before, STDERR_FILENO);
+  char buffer[4096];
+  const ssize_t count = ::read(terminal, buffer, sizeof buffer);
+  for (const int descriptor : {terminal, shown, before}) ::close(descriptor);
+  ASSERT_GT(count, 0);
+  std::string line(buffer, static_cast<std::size_t>(count));  // "\r…\x1b[K\r\x1b[K"
+  ASSERT_NE(line.find("50%"), std::string::npos) << line;
+  line = line.substr(1, line.find('\x1b') - 1);
+  EXPECT_LE(display_width(line) + 2, width - 1) << line;
 }
 
 TEST_F(ProgramTest, WritesPlainAsciiWhereTheLocaleHasNoUtf8) {

@@ -131,27 +131,28 @@ void run(const GenerateOptions& asked) {
   if (!asked.stop_ids.empty()) generation.stop_ids = parse_ids(asked.stop_ids, "--stop-ids");
   std::vector<std::int32_t> ends;
   if (asked.prompt_given && !asked.ignore_eos) ends = end_of_text_ids(asked.run.model);
-  Loaded loaded = load(asked.run);
-  check_ids(generation.stop_ids, loaded.model.vocab_size);
+  Model model = model_to_run(asked.run);
+  check_ids(generation.stop_ids, model.vocab_size);
   generation.stop_ids.insert(generation.stop_ids.end(), ends.begin(), ends.end());
   std::optional<Tokenizer> tokenizer;
   if (asked.prompt_given) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
   const std::vector<std::int32_t> prompt =
       tokenizer ? prompt_ids(*tokenizer, asked.prompt, asked.run.model) : parse_ids(asked.ids);
-  if (tokenizer) check_vocabulary(prompt, *tokenizer, loaded.model);
+  if (tokenizer) check_vocabulary(prompt, *tokenizer, model);
   const auto length = static_cast<std::int64_t>(prompt.size());
-  const std::int64_t context = longest_run(loaded.model, asked.context);
-  generation.tokens = new_tokens(asked, loaded.model, context, length);
+  const std::int64_t context = longest_run(model, asked.context);
+  generation.tokens = new_tokens(asked, model, context, length);
   EngineOptions options;
   options.threads = asked.run.threads;
   options.sessions = generation.beams;
   options.capacity = std::min(context, length + generation.tokens - 1);
   options.cancel = &interrupt_flag();
-  Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
+  const InterruptHandler handler;
+  Weights weights = weights_to_run(asked.run, model);
+  Engine engine(std::move(model), std::move(weights), options);
   Profile profile;
   if (!asked.profile.empty()) engine.set_profile(&profile);
 
-  const InterruptHandler handler;
   const Tokenizer* const speaker = tokenizer ? &*tokenizer : nullptr;
   const bool report = asked.output.format != "table", at_once = to_standard_output(asked.output);
   std::string kept;  // for a file

@@ -25,15 +25,16 @@ struct LogitsOptions {
 void run(const LogitsOptions& asked) {
   const std::vector<std::int32_t> ids = parse_ids(asked.ids);
   check_output(asked.output);
-  Loaded loaded = load(asked.run);
+  Model model = model_to_run(asked.run);
   EngineOptions options;
   options.threads = asked.run.threads;
   options.capacity = static_cast<std::int64_t>(ids.size());
   options.cancel = &interrupt_flag();
-  const std::int64_t vocabulary = loaded.model.vocab_size, room = longest_run(loaded.model, asked.context);
-  check_length(loaded.model, options.capacity, room, room_hint(loaded.model));
-  Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
+  const std::int64_t vocabulary = model.vocab_size, room = longest_run(model, asked.context);
+  check_length(model, options.capacity, room, room_hint(model));
   const InterruptHandler handler;
+  Weights weights = weights_to_run(asked.run, model);
+  Engine engine(std::move(model), std::move(weights), options);
   Session session = engine.session();
   const std::span<const float> logits = session.run(ids, Logits::all);
   greatest(logits);  // refuses what is not finite

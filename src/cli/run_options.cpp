@@ -12,14 +12,20 @@
 #include <filesystem>
 #include <string_view>
 
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "files/machine_memory.h"
 #include "files/numbers.h"
 #include "files/quote.h"
 #include "model/location.h"
+#include "threads/pool.h"
 
 namespace reckon::cli {
 namespace {
+
+DType dtype_of(const RunOptions& options) {
+  return options.dtype.empty() ? DType::float32 : parse_dtype(options.dtype);
+}
 
 template <class Integer>
 Integer whole(std::string_view text, const std::string& what) {
@@ -30,6 +36,8 @@ Integer whole(std::string_view text, const std::string& what) {
   }
   return value;
 }
+
+std::uint64_t seed_of(const RunOptions& options) { return whole<std::uint64_t>(options.random, "--random"); }
 
 // Random weights are made in memory; without this check a large model runs until the system ends it.
 void check_memory(const Model& model, DType dtype) {
@@ -102,14 +110,14 @@ void expect_size(CLI::Option& option, Bounds bounds, Units units) {
   option.transform(CLI::Validator(in_digits, ""));
 }
 
-Loaded load(const RunOptions& options) {
+Model model_to_run(const RunOptions& options) {
   guard_mapped_files();
   const Model described = read_model(options.model);
   Model model = modify(described, read_options(options.changes).changes);
   if (!options.random.empty()) {
-    const DType dtype = options.dtype.empty() ? DType::float32 : parse_dtype(options.dtype);
-    check_memory(model, dtype);
-    return {model, Weights::random(model, whole<std::uint64_t>(options.random, "--random"), dtype)};
+    seed_of(options);
+    check_memory(model, dtype_of(options));
+    return model;
   }
   if (!options.dtype.empty()) throw UsageError("--dtype is the type of random weights; give --random SEED too");
   if (!(model == described)) throw UsageError("only a model with random weights can be changed; give --random SEED");
@@ -120,8 +128,16 @@ Loaded load(const RunOptions& options) {
         fmt::format("{} is a description without weights; name a folder that has them, or give --random SEED",
                     quote(options.model)));
   }
-  Weights weights = Weights::load(model, location.weights);
-  return {std::move(model), std::move(weights)};
+  return model;
+}
+
+Weights weights_to_run(const RunOptions& options, const Model& model) {
+  if (options.random.empty()) return Weights::load(model, locate_model(options.model).weights);
+  try {
+    return Weights::random(model, seed_of(options), dtype_of(options), &interrupt_flag());
+  } catch (const Cancelled&) {
+    throw Error("interrupted while random weights were being made");
+  }
 }
 
 std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option) {

@@ -26,15 +26,13 @@ struct RunOptions {
   Options changes;  // of a model with random weights, where the command takes modifiers
 };
 
-struct Loaded {
-  Model model;
-  Weights weights;
-};
-
 void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random, --dtype, --threads
 CLI::Option& add_threads(CLI::App& command, int& threads);   // --threads; left out, it stays 0
 void add_context(CLI::App& command, std::int64_t& context);  // --context; left out, it stays 0
-Loaded load(const RunOptions& options);
+// The model that is to run, with all that can be wrong about it said; then its weights. Random ones take their time:
+// an InterruptHandler around it ends that with an Error.
+Model model_to_run(const RunOptions& options);
+Weights weights_to_run(const RunOptions& options, const Model& model);
 DType parse_dtype(const std::string& word);  // of --dtype: float32, bfloat16 or float16
 
 // A whole number from `least` to `most`, in digits, or UsageError says what was expected.

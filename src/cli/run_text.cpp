@@ -46,12 +46,13 @@ std::vector<std::int32_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
 }
 
 void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokenizer, const Model& model) {
-  // Added tokens do not count: a checkpoint may have some that its model never saw; they are refused if they come up.
-  if (const auto tokens = std::ssize(tokenizer.spec().tokens); tokens > model.vocab_size) {
+  // Added tokens alone are no reason: a checkpoint may have some that its model never saw; they are refused if they
+  // come up.
+  if (std::ssize(tokenizer.spec().tokens) > model.vocab_size) {
     throw Error(
         fmt::format("the tokenizer has {} tokens, more than the vocabulary of {}, {}; expected the tokenizer that "
                     "the model was trained with",
-                    grouped(tokens), model.name, grouped(model.vocab_size)));
+                    grouped(tokenizer.size()), model.name, grouped(model.vocab_size)));
   }
   for (const std::int32_t id : ids) {
     if (id < model.vocab_size) continue;

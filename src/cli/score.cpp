@@ -63,19 +63,26 @@ void run(const ScoreOptions& asked) {
   const int given = !asked.file.empty() + !asked.ids.empty() + !asked.ids_file.empty();
   if (given != 1) throw UsageError("give one of FILE, --ids and --ids-file: the text to score");
   check_output(asked.output);
-  Loaded loaded = load(asked.run);
-  const Text text = read(asked, loaded.model);
+  Model model = model_to_run(asked.run);
+  const Text text = read(asked, model);
   EngineOptions options;
   options.threads = asked.run.threads;
   const auto length = static_cast<std::int64_t>(text.ids.size());
   if (length < 2) throw UsageError("a text of a single token has nothing to predict; expected two or more");
-  options.capacity = std::min(longest_run(loaded.model, asked.context), length);
+  const std::int64_t context = longest_run(model, asked.context);
+  if (context > 1 && asked.stride >= context)
+    throw UsageError(fmt::format("--stride is {}; expected 1 to {}, one less than the context", grouped(asked.stride),
+                                 grouped(context - 1)));
+  options.capacity = std::min(context, length);
   options.cancel = &interrupt_flag();
-  Engine engine(std::move(loaded.model), std::move(loaded.weights), options);
-  ProgressLine progress;
   const InterruptHandler handler;
-  const Score result = score(engine, text.ids, {.stride = asked.stride},
-                             [&](const Score& so_far) { progress.show("scoring", so_far.tokens, so_far.all); });
+  Weights weights = weights_to_run(asked.run, model);
+  Engine engine(std::move(model), std::move(weights), options);
+  ProgressLine progress;
+  const Score result =
+      score(engine, text.ids,
+            {.stride = std::min(asked.stride, options.capacity - 1)},  // a text of one window slides nowhere
+            [&](const Score& so_far) { progress.show("scoring", so_far.tokens, so_far.all); });
   progress.clear();
   if (result.tokens > 0) {
     write_report(score_document(engine.model().name, result, text.scored_bytes(result), options.capacity),

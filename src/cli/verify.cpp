@@ -39,13 +39,13 @@ void run(const VerifyCommand& asked) {
   if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", above_zero);
   if (!asked.batch.empty()) options.batch = parse_size(asked.batch, "--batch", above_zero);
   check_output(asked.output);
-  Loaded loaded = load(asked.run);
-  const Model model = loaded.model;
+  const Model model = model_to_run(asked.run);
   if (options.tokens > 0) check_length(model, options.tokens, model.context);
   options.cancel = &interrupt_flag();
   const InterruptHandler handler;
-  const Verification verification = asked.train ? verify_training(asked, model, loaded.weights, options)
-                                                : verify(model, std::move(loaded.weights), options);
+  Weights weights = weights_to_run(asked.run, model);
+  const Verification verification = asked.train ? verify_training(asked, model, weights, options)
+                                                : verify(model, std::move(weights), options);
   write_report(verify_document(model, verification), asked.output);
   if (!verification.findings.empty()) throw Error(verification.findings.front());
   if (!verification.holds()) throw Error("a measured figure differs from its prediction");

@@ -9,16 +9,14 @@
 
 #include "files/read_text.h"
 #include "model/location.h"
+#include "model/nested.h"
 
 namespace reckon {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::int32_t> ids_in(const fs::path& path, const std::string& field) {
-  constexpr std::uint64_t largest = std::uint64_t{64} << 20;
-  const nlohmann::json config = nlohmann::json::parse(read_text(path, largest), nullptr, false);
-  if (!config.is_object()) throw Error(fmt::format("{}: not a JSON object", path.string()));
+std::vector<std::int32_t> ids_in(const nlohmann::json& config, const std::string& field, const fs::path& path) {
   const auto found = config.find(field);
   if (found == config.end() || found->is_null()) return {};
   std::vector<std::int32_t> ids;
@@ -33,15 +31,25 @@ std::vector<std::int32_t> ids_in(const fs::path& path, const std::string& field)
   return ids;
 }
 
+// Its own, or else those of the language model that is nested in it.
+std::vector<std::int32_t> ids_in(const fs::path& path, const std::string& field) {
+  constexpr std::uint64_t largest = std::uint64_t{64} << 20;
+  const nlohmann::json config = nlohmann::json::parse(read_text(path, largest), nullptr, false);
+  if (!config.is_object()) throw Error(fmt::format("{}: not a JSON object", path.string()));
+  std::vector<std::int32_t> ids = ids_in(config, field, path);
+  const char* nested = nested_language_model(config);
+  return ids.empty() && nested != nullptr ? ids_in(config[nested], field, path) : ids;
+}
+
 std::vector<std::int32_t> ids_of(const std::string& name_or_path, const std::string& field) {
-  const fs::path folder = locate_model(name_or_path).folder;
-  if (folder.empty()) return {};
+  const ModelLocation location = locate_model(name_or_path);
+  if (location.folder.empty()) return {};  // a preset, or a pipe that has been read
+  const fs::path generation = location.folder / "generation_config.json";
   std::error_code none;
-  for (const char* name : {"generation_config.json", "config.json"}) {
-    if (!fs::exists(folder / name, none)) continue;
-    if (std::vector<std::int32_t> ids = ids_in(folder / name, field); !ids.empty()) return ids;
+  if (location.config.filename() == "config.json" && fs::exists(generation, none)) {
+    if (std::vector<std::int32_t> ids = ids_in(generation, field); !ids.empty()) return ids;
   }
-  return {};
+  return ids_in(location.config, field);
 }
 
 }  // namespace

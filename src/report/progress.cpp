@@ -17,6 +17,7 @@ namespace {
 
 constexpr int longest_bar = 30, shortest_bar = 5, usual_width = 80;
 constexpr std::chrono::milliseconds between_drawings{100};
+constexpr int beside = 3;  // columns that stay free: the last, and a "^C" that the terminal writes behind the cursor
 constexpr double too_early = 0.02;  // to say how much time is left
 
 int terminal_width() {
@@ -78,7 +79,7 @@ void ProgressLine::show(std::string_view task, std::int64_t done, std::int64_t t
   const double share = static_cast<double>(done) / static_cast<double>(total);
   const double elapsed = std::chrono::duration<double>(now - began_).count();
   const double left = share < too_early ? -1 : elapsed / share * (1 - share);
-  put("\r" + progress_text(task, share, left, terminal_width() - 1) + "\x1b[K");
+  put("\r" + progress_text(task, share, left, terminal_width() - beside) + "\x1b[K");
   drawn_ = true;
 }
 

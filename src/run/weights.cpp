@@ -194,7 +194,7 @@ class WeightReader {
 
  public:
   // Fills memory of its own, parameter by parameter.
-  static Weights random(const Model& model, std::uint64_t seed, DType dtype) {
+  static Weights random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel) {
     Weights weights;
     Workload one;
     one.tokens = 1;
@@ -209,14 +209,15 @@ class WeightReader {
           own.scope.layer +=
               static_cast<std::int32_t>(k) * program.repeats[static_cast<std::size_t>(tensor.repeat)].layers;
         }
-        fill(weights, own, seed, dtype, !correction);
+        fill(weights, own, seed, dtype, !correction, cancel);
       }
     }
     return weights;
   }
 
  private:
-  static void fill(Weights& weights, const Tensor& tensor, std::uint64_t seed, DType dtype, bool counted) {
+  static void fill(Weights& weights, const Tensor& tensor, std::uint64_t seed, DType dtype, bool counted,
+                   const std::atomic<bool>* cancel) {
     const TensorKey key = key_of(tensor);
     ParameterData& data = weights.parameters_[key];
     data.dtype = dtype;
@@ -239,7 +240,9 @@ class WeightReader {
       weights.elements_ += elements;
       weights.bytes_ += size;
     }
+    constexpr std::int64_t between_looks = std::int64_t{1} << 20;  // a few milliseconds
     for (std::int64_t i = 0; i < elements; ++i) {
+      if (i % between_looks == 0 && cancel != nullptr && cancel->load(std::memory_order_relaxed)) throw Cancelled();
       const float v = norm_weight ? 1.0f : value(i);
       encoding.encode(&v, 1, memory.get() + i * encoding.bytes);
     }
@@ -262,8 +265,8 @@ Weights Weights::load(const Model& model, const std::filesystem::path& path) {
   return WeightReader(model, path).finish();
 }
 
-Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype) {
-  return WeightReader::random(model, seed, dtype);
+Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel) {
+  return WeightReader::random(model, seed, dtype, cancel);
 }
 
 std::vector<TensorKey> Weights::keys() const {

@@ -9,6 +9,7 @@
 #include "program/program.h"
 #include "run/arena.h"
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -28,7 +29,8 @@ class Weights {
   static Weights load(const Model& model, const std::filesystem::path& path);
 
   // Matrices and biases uniform with a standard deviation of 0.02, norms 1. The same seed gives the same values.
-  static Weights random(const Model& model, std::uint64_t seed, DType dtype);
+  // `cancel`: set by another thread or a signal handler, it throws Cancelled within milliseconds.
+  static Weights random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel = nullptr);
 
   // To be trained: float32 in memory of its own, and beside it a copy in `dtype`, which products read. Norms are 1,
   // biases 0, matrices normal: of deviation 0.02 (GPT-2) or 1/√fan_in (scaled; tables still 0.02), and in both those
