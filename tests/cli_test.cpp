@@ -1,4 +1,5 @@
 // The program as a person or a script uses it: exit codes, sentences, forms, figures.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -118,6 +119,50 @@ TEST_F(ProgramTest, ShowsCacheTrafficAndTrainingStateEverywhere) {
   expect_complaint({"count", "gpt2", "--precision", "int3"}, 2,
                    "--precision is 'int3'; expected one of: float32 bfloat16");
   expect_complaint({"count", "gpt2", "--precision", "bfloat16", "--phase", "train"}, 2, "expected float32");
+}
+
+// 12 layers keep a key and a value of 768 elements, 2 bytes each: 36,864 bytes of a token, here or of the encoder.
+TEST_F(ProgramTest, SaysWhatTheCacheKeepsOfAnEncoder) {
+  const std::vector<std::string> words = {"count", "gpt2", "--cross-attention", "--tokens", "10", "--encoder-tokens",
+                                          "7"};
+  const std::string one = run(words).out;
+  EXPECT_NE(one.find("36,864 bytes a token; 612.00 KiB for 10 tokens and 7 of an encoder in bfloat16"),
+            std::string::npos)
+      << one;
+  EXPECT_EQ(json(words).at("cache").at("encoder_tokens"), 7);
+  std::vector<std::string> two = words;
+  two.insert(two.end(), {"--batch", "2"});
+  EXPECT_NE(run(two).out.find("for 2 × (10 tokens and 7 of an encoder)"), std::string::npos);
+}
+
+TEST_F(ProgramTest, SaysBytesThatAreMovedInGigabytesEverywhere) {
+  const Json bytes = json({"count", "gpt2"}).at("bytes");
+  const auto text = [](const Json& count) { return fmt::format("{:.2f} GB", count.get<double>() / 1e9); };
+  const std::string read = text(bytes.at("read")), written = text(bytes.at("written"));
+  EXPECT_NE(run({"count", "gpt2"}).out.find(read + " read, " + written + " written"), std::string::npos) << read;
+  const std::regex lines("bytes read +" + read + " +" + read + "\nbytes written +" + written + " +" + written + "\n");
+  const std::string compared = run({"compare", "gpt2", "gpt2"}).out;
+  EXPECT_TRUE(std::regex_search(compared, lines)) << compared;
+}
+
+TEST_F(ProgramTest, EveryFormSaysThePhaseThePrecisionAndHowScoresAreCounted) {
+  const std::vector<std::string> asked = {"--phase", "prefill", "--causal", "exact", "--precision", "float32"};
+  const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more = {}) {
+    words.insert(words.end(), asked.begin(), asked.end());
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  };
+  const std::string count = run(with({"count", "gpt2"}, {"--format", "csv"})).out,
+                    compare = run(with({"compare", "gpt2", "gpt2-xl"}, {"--format", "csv"})).out;
+  for (const char* row :
+       {"model,phase,prefill,word\r\n", "model,causal,exact,word\r\n", "model,precision,float32,word\r\n"}) {
+    EXPECT_NE(count.find(row), std::string::npos) << row;
+    EXPECT_NE(compare.find(std::string("gpt2-xl,") + row), std::string::npos) << row;
+  }
+  const Json workload = json(with({"count", "gpt2"})).at("workload");
+  EXPECT_EQ(workload.at("phase"), "prefill");
+  EXPECT_EQ(workload.at("causal"), "exact");
+  EXPECT_EQ(workload.at("precision"), "float32");
 }
 
 TEST_F(ProgramTest, SplitsTrainingIntoForwardAndBackward) {
@@ -451,6 +496,25 @@ TEST_F(ProgramTest, AnInterruptedSweepPrintsWhatThereIsAndFails) {
   EXPECT_TRUE(std::regex_match(result.err, sentence)) << result.err;
 }
 
+TEST_F(ProgramTest, AnInterruptedSweepSaysInItsJsonHowManyPointsWereAskedFor) {
+  if (!fs::exists("/proc/self/status")) GTEST_SKIP() << "there is no /proc";
+  const pid_t child = start({"sweep", "gpt2", "--batch", "1..1M:2", "--format", "json"});
+  ASSERT_GT(child, 0);
+  wait_until_it_catches_signals(child);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  ::kill(child, SIGINT);
+  const Json report = Json::parse(end(child).out);
+  EXPECT_EQ(report.at("of_points"), 524'288);
+  EXPECT_LT(report.at("points").size(), 524'288u);
+}
+
+// Steps are an amount, as `--help` says: 1k of them are 1,000.
+TEST_F(ProgramTest, ASweepOfAThousandStepsHasAThousandPoints) {
+  const Json report = json({"sweep", "gpt2", "--batch", "1..1M", "--steps", "1k"});
+  EXPECT_EQ(report.at("points").size(), 1'000u);
+  EXPECT_EQ(report.at("of_points"), 1'000);
+}
+
 TEST_F(ProgramTest, WritesReportsAndChartsToFiles) {
   const fs::path table = folder_ / "table.md", chart = folder_ / "chart.svg";
   const Result result = run({"sweep", "gpt2", "--layers", "2..8", "--format", "markdown", "--output", table.string(),
@@ -514,6 +578,7 @@ TEST_F(ProgramTest, CountAndCompareAreTidyAsCsv) {
       EXPECT_TRUE(seen.insert({model, fields[0], fields[1]}).second) << "twice: " << lines[i];
       EXPECT_FALSE(fields[0].empty()) << lines[i];
       EXPECT_FALSE(fields[3].empty()) << lines[i];
+      if (fields[3] == "word") continue;
       std::size_t end = 0;
       sums[model][fields[1]] += std::stod(fields[2], &end);
       EXPECT_EQ(end, fields[2].size()) << "no plain number: " << lines[i];

@@ -74,6 +74,13 @@ TEST(Explain, the_steps_add_up_to_the_ledger_for_every_preset_and_phase) {
   }
 }
 
+TEST(Explain, the_rotary_table_has_a_row_for_each_token_and_each_cached_one) {
+  Workload decode = workload_of(Phase::decode);
+  decode.past = 8191;
+  expect_contains(page("llama-3-8b", Format::markdown, decode), "| R | S × dₕ | 8,192 × 128 |");
+  expect_contains(page("llama-3-8b", Format::markdown), "| R | T × dₕ | 8,192 × 128 |");
+}
+
 TEST(Explain, the_steps_add_up_with_cross_attention_and_without_logits) {
   Changes changes;
   changes.cross_attention = true;

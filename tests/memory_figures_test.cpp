@@ -62,6 +62,7 @@ TEST(CacheCost, HoldsWhatCrossAttentionKeepsOfAnEncoder) {
   workload.encoder_tokens = 7;
   const CacheCost cost = cache_cost(model, workload);  // float32, as the workload has it
   EXPECT_EQ(cost.first_token, 12 * 2 * 768 * 4);
+  EXPECT_EQ(cost.encoder_tokens, 7);
   EXPECT_EQ(cost.total, 12 * 2 * 768 * 4 * (10 + 7));
 }
 

@@ -375,7 +375,7 @@ TEST(Lowering, WritesNothingOverWhatTheNextIterationReads) {
     const TensorId sum = add(b, term, product, "sum");
     b.end_repeat({{x, sum}});
     b.program().output = scale(b, sum, 2.0, "out");
-    const Program lowered = lower_for_cpu(b.finish());
+    const Program lowered = lower(b.finish(), cpu_target);
     return placement(lowered, sum).root == term;
   };
   EXPECT_FALSE(sum_in_place(false));

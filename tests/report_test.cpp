@@ -197,6 +197,15 @@ TEST(Csv, HasPlainNumbersAndQuotesWhatNeedsIt) {
             "\"say \"\"hi\"\", x\",-5,0.025\r\n");
 }
 
+TEST(Csv, KeepsSpacesOfATextAndHasNoCellsThatAreSetIn) {
+  const Document document = document_of(
+      {"", {{"name"}, {"text"}}, {{"a", "  two, and one "}, {Cell("b").below(), " b"}, {"c", "c d"}}, 0, {}});
+  EXPECT_EQ(render(document, Format::csv, {}), "name,text\r\na,\"  two, and one \"\r\nb,\" b\"\r\nc,c d\r\n");
+  EXPECT_EQ(render(document, Format::markdown, {}),
+            "| name | text |\n| --- | --- |\n| a |   two, and one  |\n| &emsp;b |  b |\n| c | c d |\n");
+  EXPECT_EQ(lines_of(render(document, Format::table, {})).at(3), "  b    b");
+}
+
 TEST(Csv, OfSeveralTablesIsOneRectangle) {
   Document document = document_of(small_table());
   document.parts.emplace_back(Paragraph{"not in CSV"});

@@ -50,11 +50,11 @@ std::string count_points(Sweep& sweep, const Swept& swept, const Model& loaded, 
 }
 
 void run(SweepOptions& asked) {
-  const std::int64_t steps = asked.steps.empty() ? 0 : parse_size(asked.steps, "--steps");
+  const std::int64_t steps = asked.steps.empty() ? 0 : parse_size(asked.steps, "--steps", {}, Units::amounts);
   const Swept swept = take_range(asked.options, steps);
   const Setting setting = read_options(asked.options);
   const Model loaded = read_model(asked.model);
-  Sweep sweep{loaded.name, swept.flag.substr(2), swept.range.doubling, {}, {}};
+  Sweep sweep{loaded.name, swept.flag.substr(2), swept.range.doubling, {}, {}, swept.range.values.size()};
   const std::string unfinished = count_points(sweep, swept, loaded, setting);
   if (!sweep.points.empty()) {
     if (!asked.svg.empty()) write_file(asked.svg, chart_svg(sweep_chart(sweep)));

@@ -6,7 +6,7 @@ namespace reckon {
 
 CacheCost cache_cost(const Model& model, const Workload& asked) {
   const Workload given = resolve(model, asked);
-  CacheCost cost{given.precision.cache, given.batch, given.past + given.tokens, {}, {}, {}};
+  CacheCost cost{given.precision.cache, given.batch, given.past + given.tokens, given.encoder_tokens, {}, {}, {}};
   // The decoding of the last of these tokens: it sees what a window still holds, and itself.
   Workload last = workload_of(Phase::decode);
   last.batch = given.batch;

@@ -9,13 +9,14 @@
 
 namespace reckon {
 
-// Bytes of the cache once it holds `tokens` tokens of each of `sequences` sequences.
+// Bytes of the cache once it holds `tokens` tokens of each of `sequences` sequences, and what cross-attention keeps of
+// `encoder_tokens`.
 struct CacheCost {
   DType type = DType::bfloat16;
-  std::int64_t sequences = 1, tokens = 0;
-  Count first_token;  // of one sequence, while every layer still grows
-  Count last_token;   // what the last token adds to one sequence: layers with a full window have stopped growing
-  Count total;        // of all sequences; with what cross-attention keeps of an encoder
+  std::int64_t sequences = 1, tokens = 0, encoder_tokens = 0;  // 0: nothing of an encoder is kept
+  Count first_token;                                           // of one sequence, while every layer still grows
+  Count last_token;  // what the last token adds to one sequence: layers with a full window have stopped growing
+  Count total;       // of all sequences, the encoder's part included
 };
 
 // After the workload's tokens, past and new, in the type that its precision says.

@@ -191,8 +191,8 @@ Table shape_table(const std::vector<Compared>& compared) {
     in_bytes("gradients", [](const Compared& c) { return c.ledger.state.gradients; });
     in_bytes("moments", [](const Compared& c) { return c.ledger.state.moments; });
   }
-  in_bytes("bytes read", [](const Compared& c) { return c.ledger.total().read; });
-  in_bytes("bytes written", [](const Compared& c) { return c.ledger.total().written; });
+  add("bytes read", [](const Compared& c) { return traffic_cell(c.ledger.total().read); });
+  add("bytes written", [](const Compared& c) { return traffic_cell(c.ledger.total().written); });
   add("FLOP per byte", [](const Compared& c) { return intensity_cell(c.ledger.total()); });
   return table;
 }

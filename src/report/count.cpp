@@ -136,7 +136,7 @@ Table counted_table(const std::vector<Row>& rows, const Counted& form) {
     }
     for (; i < end; ++i) {
       if (group) {
-        add({"  " + rows[i].name, rows[i].group + ": " + rows[i].name}, rows[i]);
+        add(Cell(rows[i].name, rows[i].group + ": " + rows[i].name).below(), rows[i]);
       } else {
         add(rows[i].name, rows[i]);
       }

@@ -25,9 +25,10 @@ std::string ungrouped(const std::string& text) {
   return number.substr(number.starts_with('+') ? 1 : 0);
 }
 
-std::string field(std::string text) {
-  text.erase(0, std::min(text.find_first_not_of(' '), text.size()));
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+// Spaces at the ends are in quotes too: some readers drop them otherwise.
+std::string field(const std::string& text) {
+  const bool spaces = text.starts_with(' ') || text.ends_with(' ');
+  if (!spaces && text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string out = "\"";
   for (char c : text) out += c == '"' ? "\"\"" : std::string(1, c);
   return out + "\"";

@@ -14,7 +14,7 @@ namespace {
 
 std::string heads_text(const Attention& attention) {
   if (attention.latent) {
-    return fmt::format("{} heads from a latent of {}", attention.n_heads, grouped(attention.latent->kv_rank));
+    return fmt::format("{} heads from a latent of {}", grouped(attention.n_heads), grouped(attention.latent->kv_rank));
   }
   std::string text = fmt::format("{} heads of {}", grouped(attention.n_heads), grouped(attention.d_head));
   if (attention.n_kv_heads != attention.n_heads) text += fmt::format(", {} for keys and values", attention.n_kv_heads);
@@ -110,7 +110,7 @@ std::string describe(const Model& model) {
                                ? model.family + " family"
                                : fmt::format("{}, which transformers reads as {}", model.about, model.family);
   const std::ptrdiff_t shared = sharing(model);
-  std::string text = fmt::format("{} · {} layers{} · width {} · {}", what, model.layers.size(),
+  std::string text = fmt::format("{} · {} layers{} · width {} · {}", what, grouped(model.layers.size()),
                                  shared == 0 ? "" : fmt::format(", {} with the weights of others", shared),
                                  grouped(model.d_model), heads_text(first_attention(model)));
   if (find<Mixture>(model.layers.front()) == nullptr) {
@@ -118,8 +118,8 @@ std::string describe(const Model& model) {
     text += fmt::format(" · {}feed-forward {}", dense.gated ? "gated " : "", grouped(dense.d_ff));
   }
   if (const auto* mixture = find<Mixture>(model)) {
-    text +=
-        fmt::format(" · {} of {} experts of {}", mixture->n_active, mixture->n_experts, grouped(mixture->expert.d_ff));
+    text += fmt::format(" · {} of {} experts of {}", grouped(mixture->n_active), grouped(mixture->n_experts),
+                        grouped(mixture->expert.d_ff));
     if (mixture->shared) text += fmt::format(" and a shared one of {}", grouped(mixture->shared->d_ff));
   }
   return text + fmt::format(" · vocabulary {} · context {}{} · {} · {}{}{}{}", grouped(model.vocab_size),
@@ -187,11 +187,15 @@ nlohmann::ordered_json architecture_json(const Model& model) {
   return json;
 }
 
+std::string_view causal_name(Causal causal) { return causal == Causal::exact ? "exact" : "full"; }
+
 nlohmann::ordered_json workload_json(const Workload& w) {
   nlohmann::ordered_json json = {
       {"phase", phase_name(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
   if (w.encoder_tokens > 0) json["encoder_tokens"] = w.encoder_tokens;
   json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
+  json["causal"] = causal_name(w.causal);
+  json["precision"] = encoding_of(w.precision.weights).name;
   return json;
 }
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "report/document.h"
 
@@ -16,6 +17,8 @@ namespace reckon {
 std::string describe(const Model& model);
 // "forward pass · batch 1 · 1,024 tokens · every logit"
 std::string describe(const Workload& workload);
+
+std::string_view causal_name(Causal causal);  // "full", "exact"
 
 nlohmann::ordered_json architecture_json(const Model& model);
 nlohmann::ordered_json workload_json(const Workload& workload);

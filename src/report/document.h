@@ -28,12 +28,17 @@ struct Column {
 };
 
 // A cell as people read it, and as CSV gives it where that is different ("31.7%" and "0.316525"). Grouped numbers lose
-// their commas by themselves. Leading spaces set a cell in.
+// their commas by themselves.
 struct Cell {
   std::string text;
   std::string plain;
+  bool set_in = false;  // under what heads it; in CSV, which has no such rows, it is like any other
   Cell(std::string text_ = "", std::string plain_ = "") : text(std::move(text_)), plain(std::move(plain_)) {}
   Cell(const char* text_) : text(text_) {}
+  Cell below() && {
+    set_in = true;
+    return std::move(*this);
+  }
 };
 
 struct Table {

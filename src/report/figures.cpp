@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/sublayers.h"
+#include "network/forward.h"
 #include "program/program.h"
 #include "report/describe.h"
 
@@ -24,6 +25,9 @@ class Figures {
   }
   void add(std::string component, std::string quantity, double value, std::string unit) {
     figures_.push_back({std::move(component), std::move(quantity), number_text(value), std::move(unit)});
+  }
+  void add_word(std::string quantity, std::string_view word) {
+    figures_.push_back({"model", std::move(quantity), std::string(word), "word"});
   }
   // Of the whole model.
   template <class Value>
@@ -56,6 +60,9 @@ void add_sizes(Figures& out, const Model& model, const Workload& w) {
   }
   out.whole("vocab_size", Count(model.vocab_size), "tokens");
   out.whole("context", Count(model.context), "tokens");
+  out.add_word("phase", phase_name(w.phase));
+  out.add_word("causal", causal_name(w.causal));
+  out.add_word("precision", encoding_of(w.precision.weights).name);
   out.whole("batch", Count(w.batch), "sequences");
   out.whole("tokens", Count(w.tokens), "tokens");
   out.whole("past", Count(w.past), "tokens");

@@ -18,8 +18,8 @@ namespace reckon {
 struct Figure {
   std::string component;  // "attention: scores", or "model" for what belongs to all of it
   std::string quantity;   // "matmul FLOPs"; adding up one quantity over its components never counts anything twice
-  std::string value;      // plain digits
-  std::string unit;       // "FLOP"
+  std::string value;      // plain digits, or a word of the workload: "prefill"
+  std::string unit;       // "FLOP"; "word"
 };
 
 // Sizes, parameters, FLOPs, bytes: what `count` and `compare` both know of a model. Parts are grouped by `by`.

@@ -19,10 +19,9 @@ std::string escaped(const std::string& text) {
 }
 
 std::string cell_text(const Cell& cell, bool strong) {
-  const std::size_t indent = std::min(cell.text.find_first_not_of(' '), cell.text.size());
-  std::string text = escaped(cell.text.substr(indent));
+  std::string text = escaped(cell.text);
   if (strong && !text.empty()) text = "**" + text + "**";
-  return (indent > 0 ? "&emsp;" : "") + text;
+  return (cell.set_in ? "&emsp;" : "") + text;
 }
 
 void append(std::string& out, const Table& table) {

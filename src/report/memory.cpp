@@ -116,6 +116,7 @@ void add_memory_json(Json& json, const WorkTotals& work, const std::optional<Cac
                      {"sequences", cache->sequences},
                      {"length", cache->tokens},
                      {"bytes", cache->total}};
+    if (cache->encoder_tokens > 0) json["cache"]["encoder_tokens"] = cache->encoder_tokens;
   } else {
     json["state"] = {{"weights", state.weights},
                      {"gradients", state.gradients},
@@ -142,6 +143,7 @@ void add_memory_json(Json& json, const Ledger& ledger, const std::optional<Cache
 }
 
 Cell bytes_cell(Count bytes) { return {binary_bytes(bytes), to_string(bytes)}; }
+Cell traffic_cell(Count bytes) { return {decimal_bytes(bytes), to_string(bytes)}; }
 
 Cell intensity_cell(const WorkTotals& work, bool range) {
   return {range ? intensity_text(work) : ratio_text(work.flops_per_byte()),
@@ -149,8 +151,13 @@ Cell intensity_cell(const WorkTotals& work, bool range) {
 }
 
 std::string sequences_text(const CacheCost& cache) {
-  const std::string tokens = grouped(cache.tokens) + (cache.tokens == 1 ? " token" : " tokens");
-  return cache.sequences == 1 ? tokens : grouped(cache.sequences) + " × " + tokens;
+  std::string tokens = grouped(cache.tokens) + (cache.tokens == 1 ? " token" : " tokens");
+  const bool several = cache.sequences > 1;
+  if (cache.encoder_tokens > 0) {
+    tokens += fmt::format(" and {} of an encoder", grouped(cache.encoder_tokens));
+    if (several) tokens = "(" + tokens + ")";
+  }
+  return several ? grouped(cache.sequences) + " × " + tokens : tokens;
 }
 
 }  // namespace reckon

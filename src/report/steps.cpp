@@ -173,7 +173,11 @@ class Walk {
   }
 
   Operand operand(TensorId id) const {
-    const Shape& shape = program_[id].shape;
+    const Tensor& tensor = program_[id];
+    Shape shape = tensor.shape;
+    // A row of the rotary table for each token, those in the cache too.
+    if (tensor.label.piece == Piece::table && shape[0].symbol == Symbol::none)
+      shape = {Dim(shape[0].size, Symbol::keys), shape[1]};
     return {notation_.letter(id), notation_.symbols(shape), notation_.numbers(shape)};
   }
 

@@ -95,9 +95,9 @@ std::vector<Figure> figures_of(const Sweep& sweep) {
     add("KV cache", true, [](const SweepPoint& p) { return bytes_cell(p.cache->total); });
     add("KV cache of a token", false, [](const SweepPoint& p) { return bytes_cell(p.cache->first_token); });
   }
-  add("bytes read", false, [](const SweepPoint& p) { return bytes_cell(p.work.read); });
-  add("bytes read at least", false, [](const SweepPoint& p) { return bytes_cell(p.work.read_least); });
-  add("bytes written", false, [](const SweepPoint& p) { return bytes_cell(p.work.written); });
+  add("bytes read", false, [](const SweepPoint& p) { return traffic_cell(p.work.read); });
+  add("bytes read at least", false, [](const SweepPoint& p) { return traffic_cell(p.work.read_least); });
+  add("bytes written", false, [](const SweepPoint& p) { return traffic_cell(p.work.written); });
   add("FLOP/byte", true, [](const SweepPoint& p) { return intensity_cell(p.work, false); });
   return figures;
 }
@@ -147,10 +147,15 @@ Document sweep_document(const Sweep& sweep) {
   const Workload& w = sweep.workload;
   document.json = {{"schema", "reckon.sweep/1"}, {"model", sweep.model}, {"option", sweep.option}};
   document.json["workload"] = {{"phase", phase_name(w.phase)},
-                               {"causal", w.causal == Causal::exact ? "exact" : "full"},
+                               {"causal", causal_name(w.causal)},
                                {"precision", encoding_of(w.precision.weights).name}};
+  document.json["of_points"] = sweep.of_points;
   document.json["points"] = std::move(points);
-  document.parts.emplace_back(Heading{fmt::format("{} by {}", sweep.model, sweep.option)});
+  const bool whole = sweep.points.size() == sweep.of_points;
+  document.parts.emplace_back(Heading{
+      fmt::format("{} by {}", sweep.model, sweep.option) +
+      (whole ? ""
+             : fmt::format(", the first {} of {} points", grouped(sweep.points.size()), grouped(sweep.of_points)))});
   document.parts.emplace_back(std::move(shown));
   if (sweep.points.size() > 1) document.parts.emplace_back(sweep_chart(sweep));
   document.csv.push_back(std::move(all));

@@ -32,6 +32,7 @@ struct Sweep {
   bool doubling = false;
   Workload workload;  // of the first point
   std::vector<SweepPoint> points;
+  std::size_t of_points = 0;  // that were asked for; more than there are where it was interrupted
 };
 
 SweepPoint sweep_point(std::int64_t value, const Model& model, const Ledger& ledger);

@@ -297,18 +297,25 @@ std::string shown(const std::string& text, const Terminal& terminal) {
   return printable(terminal.ascii ? to_ascii(text) : text);
 }
 
-Table in_ascii(Table table) {
-  table.title = to_ascii(table.title);
-  for (Column& column : table.columns) column.title = to_ascii(column.title);
+// The texts of a table as they are laid out.
+Table shown(Table table, const Terminal& terminal) {
+  const auto show = [&](std::string& text) {
+    if (terminal.ascii) text = to_ascii(text);
+  };
+  show(table.title);
+  for (Column& column : table.columns) show(column.title);
   for (std::vector<Cell>& row : table.rows) {
-    for (Cell& cell : row) cell.text = to_ascii(cell.text);
+    for (Cell& cell : row) {
+      show(cell.text);
+      if (cell.set_in) cell.text.insert(0, "  ");
+    }
   }
   return table;
 }
 
 std::string text_of(const Table& table, const Terminal& terminal) {
-  if (terminal.ascii) return TableWriter(in_ascii(table), terminal).write();
-  return TableWriter(table, terminal).write();
+  const Table laid_out = shown(table, terminal);
+  return TableWriter(laid_out, terminal).write();
 }
 
 std::string text_of(const Heading& heading, const Terminal& terminal) {
