@@ -177,10 +177,14 @@ TEST_F(TrainProgram, ANamedTokenizerSetsTheVocabularyWithItsSpecialTokens) {
   EXPECT_EQ(vocabulary("gpt2", "gpt2"), 50'257);
   EXPECT_EQ(vocabulary("mini-gpt", "cl100k_base"), 100'277);
   EXPECT_EQ(vocabulary("mini-gpt", "o200k_base"), 200'019);
-  // The special tokens have rows of their own: --vocab cannot cut them off.
+  // The special tokens have rows of their own: --vocab cannot cut them off. It is said before any text is read.
   fs::remove_all(path("mini-gpt-gpt2"));
-  expect_complaint(trained("mini-gpt", "gpt2", {"--vocab", "50256"}), 1,
-                   "has a vocabulary of 50,257 tokens; expected at most 50,256");
+  expect_complaint(trained("mini-gpt", "gpt2", {"--vocab", "50256", "--text", path("none.txt")}), 2,
+                   "reckon: the tokenizer gpt2 has 50,257 tokens, but --vocab is 50,256\n");
+  Words further = quick("further", {"--text", path("none.txt")});
+  further[1] = project_folder() + "/tests/data/tiny/gpt2";  // 257 tokens, and weights
+  further[3] = "gpt2";
+  expect_complaint(further, 2, "reckon: the tokenizer gpt2 has 50,257 tokens, but the model's vocabulary is 257\n");
   ::unsetenv("RECKON_DATA");
 }
 
@@ -253,6 +257,33 @@ TEST_F(TrainProgram, RefusesAModelThatAttendsToAnEncoder) {
   expect_complaint({"train", path("config.json"), "--tokenizer", "bytes", "--steps", "1", "--out", path("run")}, 2,
                    "attends to an encoder's output; only models without an encoder run, or train");
   EXPECT_FALSE(fs::exists(folder_ / "run"));
+}
+
+TEST_F(TrainProgram, NamesAModelFromAPipe) {
+  put("config.json", text_of(project_folder() + "/tests/data/tiny/gpt2/config.json"));
+  Words words = quick("run");
+  words[1] = "-";
+  const Result result = run(words, path("config.json"));
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(result.out.starts_with("stdin · ")) << result.out;
+  EXPECT_EQ(lines("run", "run").at(0).at("model"), "stdin");
+}
+
+TEST_F(TrainProgram, WrapsItsLastSentencesAtWords) {
+  ::setenv("COLUMNS", "40", 1);
+  const std::string out = run(quick("run")).out;
+  ::unsetenv("COLUMNS");
+  const std::size_t at = out.find("\n6 steps in ");
+  ASSERT_NE(at, std::string::npos) << out;
+  const std::string sentence = out.substr(at + 1, out.find("\n\n", at) - at - 1);
+  EXPECT_NE(sentence.find("over all that is held\nout"), std::string::npos) << sentence;
+  std::istringstream lines(sentence);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 40u) << line;
+}
+
+TEST_F(TrainProgram, OffersNoEncoder) {
+  EXPECT_EQ(run({"train", "--help"}).out.find("--cross-attention"), std::string::npos);
+  expect_complaint({"train", "mini-gpt", "--cross-attention"}, 2, "unknown option '--cross-attention'");
 }
 
 TEST_F(TrainProgram, RefusesIdsPastTheVocabulary) {
@@ -340,6 +371,9 @@ TEST_F(TrainProgram, RefusesSettingsThatMakeNoSense) {
 TEST_F(TrainProgram, TheReportIsOnePageWithoutAnythingFromElsewhere) {
   ASSERT_EQ(run(quick("run", {"--report", path("run.html")})).code, 0);
   const std::string page = text_of(path("run.html"));
+  // Labels of the axis such as "8e-04", and numbers, stay on one line.
+  for (const char* rule : {".y { white-space: nowrap;", "td:nth-child(2), td:nth-child(3) { white-space: nowrap; }"})
+    EXPECT_NE(page.find(rule), std::string::npos) << rule;
   for (const char* part : {"<svg", "Norm of the gradient", "Update to weight", "equal to the byte", "Once"}) {
     EXPECT_NE(page.find(part), std::string::npos) << part;
   }

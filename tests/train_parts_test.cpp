@@ -205,6 +205,31 @@ TEST(TrainView, ThePanelFitsSmallTerminals) {
   }
 }
 
+TEST(TrainView, AValidationIsCutNowhere) {
+  RunState state;
+  state.now = {2400, 100'000, 1.2, 1e-3, 0.7, 5000, 4e9, 3.2};
+  state.evaluation = EvaluationReport{2400, 1.1472, true};
+  const auto ends = [&](int width, const std::string& text) {
+    const auto lines = train_panel({}, state, {width, false, false, 12});
+    EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [&](const std::string& line) { return line.ends_with(text); }))
+        << width << " " << lines[2];
+  };
+  ends(100, "validation  1.1472 at step 2,400, the best");
+  ends(80, "validation  1.1472 at step 2,400, best");  // 28 columns are left behind the name
+  ends(60, "validation 1.1472, best");
+  ends(40, "validation 1.1472");
+  state.evaluation->best = false;
+  ends(80, "validation  1.1472 at step 2,400");
+  ends(60, "validation 1.1472");
+}
+
+TEST(TrainView, ARowOfTheCurveIsLabelledWithItsValue) {
+  const auto drawn = curve_lines({{{1, 7}, {50, 3.5}}, {}, 100}, 40, 3, false);  // ticks at 2, 4, 6 and 8
+  EXPECT_TRUE(drawn[0].starts_with("     8 ┤")) << drawn[0];
+  EXPECT_TRUE(drawn[1].starts_with("     5 ┤")) << drawn[1];
+  EXPECT_TRUE(drawn[2].starts_with("     2 ┤")) << drawn[2];
+}
+
 TEST(TrainView, DrawsOverWhatATerminalThatBecameNarrowerMadeOfThePanel) {
   Terminal terminal{80, false, false, 24};
   std::string drawn;

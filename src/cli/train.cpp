@@ -111,6 +111,7 @@ void add_train(CLI::App& program) {
   const auto options = std::make_shared<TrainOptions>(command, *asked);
   options->add_all();
   add_modifiers(command, asked->changes);
+  command.remove_option(command.get_option("--cross-attention"));  // there is no encoder to train with
   command.callback([asked, options] {
     options->read();
     run_training(*asked);

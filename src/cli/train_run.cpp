@@ -17,6 +17,7 @@
 #include "count/ledger.h"
 #include "files/numbers.h"
 #include "processes/communicator.h"
+#include "report/text.h"
 #include "report/train_view.h"
 #include "report/training_page.h"
 #include "run/generate.h"
@@ -51,7 +52,7 @@ TrainerOptions trainer_options(const Settings& settings, int threads) {
 
 RunFacts facts_of(Trainer& trainer, const Settings& settings, const fs::path& folder) {
   RunFacts facts;
-  facts.name = settings.model;
+  facts.name = settings.model == "-" ? "stdin" : settings.model;
   facts.folder = folder.string();
   for (const TrainedTensor& tensor : trainer.tensors()) facts.parameters += std::ssize(tensor.weight);
   facts.batch = settings.batch;
@@ -136,17 +137,20 @@ std::string resume_command(const Settings& settings, const fs::path& run) {
 
 void say_end(const Progress& progress, std::optional<double> validation, const fs::path& folder,
              const std::string& sample, const Settings& settings, const Tokenizer* tokenizer) {
-  std::string out =
-      fmt::format("\n{} steps in {:.1f} s: loss {:.4f}", grouped(progress.step), progress.seconds, progress.loss);
-  if (validation) out += fmt::format(", validation {:.4f} over all that is held out", *validation);
+  const auto lines = [](const std::string& sentence) {
+    return fmt::format("\n{}\n", fmt::join(wrap(sentence, this_terminal().width, Breaks::words), "\n"));
+  };
+  std::string result =
+      fmt::format("{} steps in {:.1f} s: loss {:.4f}", grouped(progress.step), progress.seconds, progress.loss);
+  if (validation) result += fmt::format(", validation {:.4f} over all that is held out", *validation);
   if (progress.best_validation && progress.best_step != progress.step) {
-    out += fmt::format("; the best checkpoint is that of step {}", grouped(progress.best_step));
+    result += fmt::format("; the best checkpoint is that of step {}", grouped(progress.best_step));
   }
-  out += "\n";
+  std::string out = lines(result);
   if (!sample.empty()) out += "\n" + sample + "\n";
   if (!sample.empty() && on_stories(settings)) {
-    out += fmt::format("\nOf its sentences, {} are such as the grammar of the stories writes.\n",
-                       percent(accepted_share(sample), 0));
+    out += lines(fmt::format("Of its sentences, {} are such as the grammar of the stories writes.",
+                             percent(accepted_share(sample), 0)));
   }
   const fs::path run = folder.parent_path().parent_path();
   out += "\nNext:\n";

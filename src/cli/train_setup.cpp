@@ -163,6 +163,22 @@ Asked asked_model(const TrainCommand& command, bool leads) {
   return asked;
 }
 
+// A tokenizer of one's own choice says how large the vocabulary is; where that is settled, it must have room for it.
+void fit_vocabulary(Asked& asked, const TrainCommand& command, const Settings& settings, const std::string& tokenizer,
+                    bool begins) {
+  const std::optional<std::int64_t> vocab = read_options(command.changes).changes.vocab;
+  const Tokenizer read(parse_tokenizer_json(tokenizer, "tokenizer.json"));
+  const auto tokens = static_cast<std::int64_t>(read.size());  // special tokens included
+  if (command.given.contains("tokenizer") && !vocab && asked.location.weights.empty()) {
+    Changes changes;
+    changes.vocab = tokens;
+    asked.model = modify(asked.model, changes);
+  }
+  if (!begins || tokens <= asked.model.vocab_size) return;
+  throw UsageError(fmt::format("the tokenizer {} has {} tokens, but {} is {}", settings.tokenizer, grouped(tokens),
+                               vocab ? "--vocab" : "the model's vocabulary", grouped(asked.model.vocab_size)));
+}
+
 // From these files, or where the path is empty, random ones.
 Weights first_weights(const Model& model, const Settings& settings, const fs::path& files) {
   const DType precision = settings.precision == "bfloat16" ? DType::bfloat16 : DType::float32;
@@ -256,14 +272,7 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
         tokenizer = leads ? tokenizer_text(settings, command.threads) : read_text(tokenizer_file, largest_tokenizer);
       }
     }
-    // A tokenizer of one's own choice says how large the vocabulary is.
-    if (command.given.contains("tokenizer") && !read_options(command.changes).changes.vocab &&
-        asked->location.weights.empty()) {
-      Changes changes;
-      const Tokenizer named(parse_tokenizer_json(tokenizer, "tokenizer.json"));
-      changes.vocab = static_cast<std::int64_t>(named.size());  // special tokens included
-      asked->model = modify(asked->model, changes);
-    }
+    if (!tokenizer.empty()) fit_vocabulary(*asked, command, settings, tokenizer, !checkpoint.has_value());
   }
 
   Prepared prepared;

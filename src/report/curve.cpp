@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <iterator>
 
 #include "files/numbers.h"
 #include "report/chart.h"
@@ -83,12 +85,19 @@ std::vector<std::string> curve_lines(const Curve& curve, int width, int height, 
   const auto styled = [&](std::string_view style, const std::string& text) {
     return color ? std::string(style) + text + std::string(plain) : text;
   };
+  // The tick that falls into a row; where several do, the value of the row itself.
+  const auto label_of = [&](int row) -> std::string {
+    std::vector<double> ticks;
+    std::copy_if(axis.ticks.begin(), axis.ticks.end(), std::back_inserter(ticks),
+                 [&](double tick) { return row_of(tick, height) == row; });
+    if (ticks.empty()) return "";
+    if (ticks.size() == 1) return grouped(ticks.front());
+    const double value = axis.high - row * (axis.high - axis.low) / std::max(1, height - 1);
+    return grouped(std::strtod(fmt::format("{:.3g}", value).c_str(), nullptr));
+  };
   std::vector<std::string> lines;
   for (int r = 0; r < height; ++r) {
-    std::string label;
-    for (double tick : axis.ticks) {
-      if (row_of(tick, height) == r) label = grouped(tick);
-    }
+    const std::string label = label_of(r);
     std::string line = styled(axis_style, padded(label, margin - 2, true) + (label.empty() ? " │" : " ┤"));
     for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
       const unsigned dots = cells[static_cast<std::size_t>(r)][c];

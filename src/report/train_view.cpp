@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::milliseconds between_drawings{200};
 constexpr double between_lines = 10;                                  // seconds
 constexpr int tallest_curve = 8, shortest_curve = 2, curve_axis = 2;  // lines
-constexpr int widest_small = 72;                                      // columns; narrower, a fact is its figure alone
+constexpr int widest_small = 72;                                      // columns; narrower, names stand closer
 constexpr double memory_of_rates = 0.9;                               // how much of the last average stays
 constexpr std::string_view begin_drawing = "\x1b[?25l\x1b[?7l", end_drawing = "\x1b[?25h\x1b[?7h";
 constexpr std::string_view bold = "\033[1m", faint = "\033[2m", plain = "\033[0m";
@@ -58,8 +58,7 @@ std::string limit_share(const RunState& state) {
 std::vector<std::string> train_panel(const RunFacts& facts, const RunState& state, const Terminal& terminal) {
   const StepReport& now = state.now;
   const int width = terminal.width, half = width / 2;
-  const bool wide = width >= widest_small;
-  const int name_width = wide ? 12 : 11;
+  const int name_width = width >= widest_small ? 12 : 11;
   const auto fact = [&](Line& line, const std::string& name, const std::string& value, int columns) -> Line& {
     return line.add(faint, padded(name, name_width)).add(bold, padded(value, columns - name_width));
   };
@@ -82,17 +81,25 @@ std::vector<std::string> train_panel(const RunFacts& facts, const RunState& stat
   lines.push_back(
       progress_text(task, static_cast<double>(now.step) / static_cast<double>(std::max<std::int64_t>(1, now.steps)),
                     state.left_seconds.value_or(-1), width));
+  // A figure at the right with the first of these additions that it has room for.
+  const auto with = [&](const std::string& figure, const std::vector<std::string>& additions) {
+    for (const std::string& addition : additions) {
+      if (display_width(figure + addition) <= width - half - name_width) return figure + addition;
+    }
+    return figure;
+  };
   std::string validation = "–";
   if (state.evaluation) {
-    validation = fmt::format("{:.4f}", state.evaluation->loss);
-    if (wide) validation += fmt::format(" at step {}", grouped(state.evaluation->step));
-    if (wide && state.evaluation->best) validation += ", the best";
+    const std::string at = fmt::format(" at step {}", grouped(state.evaluation->step));
+    validation = with(fmt::format("{:.4f}", state.evaluation->loss),
+                      state.evaluation->best ? std::vector<std::string>{at + ", the best", at + ", best", ", best"}
+                                             : std::vector{at});
   }
   lines.push_back(pair("loss", fmt::format("{:.4f}", now.loss), "validation", validation));
   lines.push_back(
       pair("rate", fmt::format("{:.2e}", now.learning_rate), "gradient", fmt::format("{:.3f}", now.gradient_norm)));
   lines.push_back(pair("tokens/s", grouped(static_cast<std::int64_t>(state.rate)), "GFLOP/s",
-                       fmt::format("{:.1f}{}", state.flops_rate / 1e9, wide ? limit_share(state) : "")));
+                       with(fmt::format("{:.1f}", state.flops_rate / 1e9), {limit_share(state)})));
   const std::int64_t total = facts.weight_bytes + facts.gradient_bytes + facts.moment_bytes + facts.arena_bytes;
   Line memory(terminal);
   lines.push_back(fact(memory, "memory", binary_bytes(total), 0).text());

@@ -25,7 +25,7 @@ figcaption { font-size: 13px; color: var(--soft); margin: 0 4px 6px; } figcaptio
 .plot { position: relative; height: 200px; margin: 12px 10px 22px 48px; } .wide .plot { height: 270px; } .plot svg { position: absolute; inset: 0;
   width: 100%; height: 100%; overflow: visible; } svg * { fill: none; vector-effect: non-scaling-stroke; }
 .plot span, .below { font-size: 11px; line-height: 16px; color: var(--soft); font-variant-numeric: tabular-nums; } .plot span { position: absolute; }
-.y { right: calc(100% + 7px); transform: translateY(-50%); } .x { top: calc(100% + 4px); transform: translateX(-50%); } .below { text-align: center; }
+.y { white-space: nowrap; right: calc(100% + 7px); transform: translateY(-50%); } .x { top: calc(100% + 4px); transform: translateX(-50%); } .below { text-align: center; }
 .grid { stroke: var(--line); } .axis { stroke: var(--soft); stroke-opacity: .5; } .pointer { stroke: var(--soft); stroke-dasharray: 3 3; }
 polyline { stroke: currentColor; stroke-linejoin: round; } .line { stroke-width: 1.8; } .faint { stroke-width: 1; opacity: .3; }
 .dots { stroke: currentColor; stroke-width: 7; stroke-linecap: round; }
@@ -40,13 +40,14 @@ polyline { stroke: currentColor; stroke-linejoin: round; } .line { stroke-width:
 table { width: 100%; border-collapse: separate; border-spacing: 0; font-variant-numeric: tabular-nums; }
 th, td { padding: 8px 14px; text-align: right; border-top: 1px solid var(--line); } tr:first-child > * { border-top: 0; }
 th { color: var(--soft); font-weight: 500; font-size: 13px; } th:first-child, td:first-child { text-align: left; } td:last-child { color: var(--soft); }
+td:nth-child(2), td:nth-child(3) { white-space: nowrap; }
 .samples { display: grid; gap: 12px; } .sample { padding: 12px 16px; } .sample small { color: var(--soft); }
 pre { margin: 6px 0 0; white-space: pre-wrap; overflow-wrap: anywhere; font: 13.5px/1.55 ui-monospace, "SFMono-Regular", Menlo, monospace; }
 details summary { cursor: pointer; color: var(--soft); } .settings { columns: 3; font-size: 13px; padding: 8px 0; } .settings div { break-inside: avoid; }
 .settings span { color: var(--soft); } footer { margin-top: 40px; color: var(--soft); font-size: 13px; }
 @media (max-width: 760px) { main { padding: 24px 14px 40px; } .charts { grid-template-columns: 1fr; } .wide .plot { height: 220px; } .wide .odd { display: none; }
-  .settings { columns: 1; } tbody { display: block; } tr { display: grid; grid-template-columns: 1fr 6.5em 6.5em; border-top: 1px solid var(--line); }
-  tr:first-child { border-top: 0; } th, td { border: 0; padding: 8px 12px 6px; } td:last-child { grid-column: 1 / -1; text-align: left;
+  .settings { columns: 1; } tbody { display: block; } tr { display: grid; grid-template-columns: 1fr 7.5em 7.5em; border-top: 1px solid var(--line); }
+  tr:first-child { border-top: 0; } th, td { border: 0; padding: 8px 8px 6px; } td:last-child { grid-column: 1 / -1; text-align: left;
   padding-top: 0; font-size: 13px; } td:last-child:empty { display: none; } th:last-child { display: none; } }
 @media print { .chart, .sample { break-inside: avoid; } }
 )";
