@@ -342,7 +342,8 @@ TEST(Forward, WorkloadsThatMakeNoSenseAreRefusedWithASentence) {
   EXPECT_EQ(sentence(workload), "`tokens` is -5; expected 1 to 2^40");
   workload = {};
   workload.tokens = 1025;
-  EXPECT_EQ(sentence(workload), "gpt2 has 1024 learned positions, but 1025 are asked for; give it more with `context`");
+  EXPECT_EQ(sentence(workload),
+            "gpt2 has 1,024 learned positions, but 1,025 are asked for; give it more with `context`");
   workload = {};
   workload.past = 7;
   EXPECT_EQ(sentence(workload),

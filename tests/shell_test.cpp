@@ -67,6 +67,8 @@ TEST_F(Shell, BashCompletes) {
     EXPECT_EQ(completed(std::string("reckon ") + command + " --tokenizer cl"), "clown.txt cl100k_base\n") << command;
   EXPECT_EQ(completed("reckon train --out clo"), "clown.txt\n");
   EXPECT_EQ(completed("reckon tokenizer train clo"), "clown.txt\n");
+  EXPECT_EQ(completed("reckon tokenizer \"\""), "train\n");
+  EXPECT_EQ(completed("reckon tokenizer train --voc"), "--vocab\n");
 }
 
 TEST_F(Shell, FishCompletes) {

@@ -27,7 +27,8 @@ struct Flag {
 struct Command {
   std::string name, help;
   std::vector<Flag> flags;
-  std::vector<std::string> words;  // of its argument
+  std::vector<std::string> commands;  // within it, the first of its arguments
+  std::vector<std::string> words;     // of its argument
   bool takes_models = false, takes_files = false;
 };
 
@@ -53,11 +54,11 @@ bool is_file(std::string_view type) { return type == "FILE" || type == "FOLDER" 
 std::vector<Command> commands_of(const CLI::App& program) {
   std::vector<Command> commands;
   for (const CLI::App* app : program.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); })) {
-    Command command{app->get_name(), app->get_description(), {}, {}, false, false};
+    Command command{app->get_name(), app->get_description(), {}, {}, {}, false, false};
     // Its own options, or those of the command within it.
     std::vector<const CLI::Option*> options = app->get_options();
     for (const CLI::App* within : app->get_subcommands([](const CLI::App*) { return true; })) {
-      command.words.push_back(within->get_name());
+      command.commands.push_back(within->get_name());
       options = within->get_options();
     }
     for (const CLI::Option* option : options) {
@@ -98,6 +99,10 @@ std::string bash_script(const std::vector<Command>& commands) {
           fmt::format("$(compgen {}-W \"{}\" -- \"$current\")", flag.takes_file ? "-f " : "", joined(flag.words));
       if (flag.takes_value)
         values += fmt::format("    \"{} {}\") COMPREPLY=({}); return ;;\n", command.name, flag.name, reply);
+    }
+    if (!command.commands.empty()) {
+      values += fmt::format("    \"{0} {0}\") COMPREPLY=($(compgen -W \"{1}\" -- \"$current\")); return ;;\n",
+                            command.name, joined(command.commands));
     }
     words += fmt::format("    {}) words=\"{} {}\"{} ;;\n", command.name, joined(flags), joined(command.words),
                          command.takes_models  ? "; [[ $current == -* ]] || words=$presets files=yes"
@@ -153,6 +158,7 @@ std::string zsh_script(const std::vector<Command>& commands) {
     }
     const std::string argument =
         command.takes_models ? zsh_action(preset_names(), true) : zsh_action(command.words, command.takes_files);
+    if (!command.commands.empty()) cases += fmt::format("        '1:command:({})' \\\n", joined(command.commands));
     cases += fmt::format("        '*:argument:{}' ;;\n", argument);
   }
   return fmt::format(
@@ -189,6 +195,11 @@ std::string fish_script(const std::vector<Command>& commands) {
         if (!flag.words.empty()) out += fmt::format(" -a '{}'", joined(flag.words));
       }
       out += "\n";
+    }
+    if (!command.commands.empty()) {
+      out +=
+          fmt::format("complete -c reckon -n '__reckon_command {}; and test (count (commandline -opc)) = 2' -a '{}'\n",
+                      command.name, joined(command.commands));
     }
     if (!command.words.empty()) out += fmt::format("{} -a '{}'\n", condition, joined(command.words));
     if (command.takes_models) out += fmt::format("{} -Fa '{}'\n", condition, joined(preset_names()));

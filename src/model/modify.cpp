@@ -28,7 +28,7 @@ double inverse_root(std::int64_t width) { return 1.0 / std::sqrt(static_cast<dou
 // size · numerator / denominator if that is a whole number above zero; else complains, naming the field that settles
 // it.
 std::int64_t scaled(std::int64_t size, std::int64_t numerator, std::int64_t denominator, const char* what,
-                    const char* field) {
+                    const std::string& field) {
   if (size * numerator % denominator != 0 || size * numerator < denominator)
     refuse(fmt::format("{} would be {} · {} / {}, which is not a whole number; say it with {}", what, size, numerator,
                        denominator, field));
@@ -61,8 +61,10 @@ void change_heads(Attention& attention, std::int64_t old_width, std::int64_t wid
   attention.n_heads = changes.heads.value_or(old.n_heads);
   attention.n_kv_heads = changes.kv_heads.value_or(old.n_kv_heads == old.n_heads ? attention.n_heads : old.n_kv_heads);
   if (attention.n_heads % attention.n_kv_heads != 0)
-    refuse(fmt::format("{} key-value heads do not divide {} heads; say them with `kv_heads`", attention.n_kv_heads,
-                       attention.n_heads));
+    refuse(changes.kv_heads ? fmt::format("`kv_heads` is {}; expected a divisor of the {} heads", *changes.kv_heads,
+                                          attention.n_heads)
+                            : fmt::format("{} key-value heads do not divide {} heads; say them with `kv_heads`",
+                                          attention.n_kv_heads, attention.n_heads));
   if (changes.d_head) {
     attention.d_head = *changes.d_head;
   } else if (derived) {
@@ -80,11 +82,16 @@ void change_heads(Attention& attention, std::int64_t old_width, std::int64_t wid
   if (attention.rope->scaling == Rope::Scaling::longrope)
     refuse(fmt::format("d_head would become {}, but LongRoPE's factors are for heads of {}", attention.d_head,
                        old.d_head));
+  // What made the head so wide.
+  const std::string cause = changes.d_head                     ? "`d_head`"
+                            : changes.d_model && changes.heads ? "`d_model` or `heads`"
+                            : changes.d_model                  ? "`d_model`"
+                                                               : "`heads`";
   attention.rope->dims =
-      scaled(old.rope->dims, attention.d_head, old.d_head, "the rotated part of a head", "another `d_head`");
+      scaled(old.rope->dims, attention.d_head, old.d_head, "the rotated part of a head", "another " + cause);
   if (attention.rope->dims % 2 != 0)
-    refuse(fmt::format("RoPE would rotate {} elements of a head, an odd number; choose another `d_head`",
-                       attention.rope->dims));
+    refuse(fmt::format("a head would be {} wide, of which RoPE rotates {}, an odd number; choose another {}",
+                       attention.d_head, attention.rope->dims, cause));
 }
 
 // Cross-attention spans the whole width: its heads follow the layer's as far as they divide it.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <span>
 
+#include "files/numbers.h"
+
 namespace reckon {
 
 namespace {
@@ -115,16 +117,22 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check.size("group_top", mixture.group_top);
   check.positive("the scale of the experts' weights", mixture.scale);
   if (mixture.n_experts % mixture.n_groups != 0)
-    check.fail(fmt::format("n_groups is {}; expected a divisor of n_experts, {}", mixture.n_groups, mixture.n_experts));
+    check.fail(fmt::format("{0} experts do not divide into its {1} groups of experts; expected a multiple of {1}",
+                           mixture.n_experts, mixture.n_groups));
   const std::int64_t group = mixture.n_experts / mixture.n_groups;
   if (mixture.n_active_groups > mixture.n_groups)
     check.fail(
         fmt::format("n_active_groups is {}; expected at most n_groups, {}", mixture.n_active_groups, mixture.n_groups));
   if (mixture.n_active > group * mixture.n_active_groups)
-    check.fail(fmt::format("n_active is {}; expected at most {}, the experts in the chosen groups", mixture.n_active,
-                           group * mixture.n_active_groups));
+    check.fail(
+        fmt::format("a token takes {} experts, but the {} groups of {} that it chooses have {} together; expected no "
+                    "more",
+                    mixture.n_active, mixture.n_active_groups, group, group * mixture.n_active_groups));
   if (mixture.n_groups > 1 && mixture.group_top > group)
-    check.fail(fmt::format("group_top is {}; expected at most {}, the experts of a group", mixture.group_top, group));
+    check.fail(fmt::format(
+        "the {} experts are in {} groups of {}, but a group is chosen by its best {}; expected at least {} "
+        "experts",
+        mixture.n_experts, mixture.n_groups, group, mixture.group_top, mixture.n_groups * mixture.group_top));
   if (mixture.shared) check.size("d_ff of the shared experts", mixture.shared->d_ff);
 }
 
@@ -165,7 +173,8 @@ void validate(const Model& model) {
   check.not_negative("the soft-cap of the logits", model.head.softcap);
   if (model.layers.empty()) check.fail("there are no layers; expected at least 1");
   if (model.layers.size() > static_cast<std::size_t>(most_layers))
-    check.fail(fmt::format("there are {} layers; expected at most {}", model.layers.size(), most_layers));
+    check.fail(
+        fmt::format("there are {} layers; expected at most {}", grouped(model.layers.size()), grouped(most_layers)));
   const std::span<const Layer> layers = model.layers.written();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (i > 0 && layers[i] == layers[i - 1]) continue;

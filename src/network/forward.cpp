@@ -3,6 +3,7 @@
 
 #include <reckon/error.h>
 
+#include "files/numbers.h"
 #include "model/sublayers.h"
 #include "network/blocks.h"
 #include "ops/add.h"
@@ -272,8 +273,8 @@ Workload resolve(const Model& model, Workload w) {
     throw UsageError("training needs every logit; expected `logits` all");
   }
   if (model.positions.kind == Positions::Kind::learned && w.past + w.tokens > model.context) {
-    throw UsageError(model.name + " has " + std::to_string(model.context) + " learned positions, but " +
-                     std::to_string(w.past + w.tokens) + " are asked for; give it more with `context`");
+    throw UsageError(model.name + " has " + grouped(model.context) + " learned positions, but " +
+                     grouped(w.past + w.tokens) + " are asked for; give it more with `context`");
   }
   return w;
 }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "files/numbers.h"
 
@@ -21,13 +23,15 @@ void validate_beams(const Generation& generation) {
   // A filter that would silently do nothing is a mistake of the caller's. (Temperature 0 and 1 are what "no sampling"
   // looks like.)
   const Sampling& sampling = generation.sampling;
-  const bool plain =
-      sampling.repetition_penalty == 1 && sampling.top_k == 0 && sampling.top_p == 1 && sampling.min_p == 0;
-  if (!plain || (sampling.temperature != 0 && sampling.temperature != 1)) {
-    throw UsageError(
-        fmt::format("a beam search draws nothing, so that `temperature`, `top_k`, `top_p`, `min_p` and "
-                    "`repetition_penalty` have no meaning with {} beams",
-                    generation.beams));
+  std::vector<std::string> idle;
+  if (sampling.temperature != 0 && sampling.temperature != 1) idle.emplace_back("`temperature`");
+  if (sampling.top_k != 0) idle.emplace_back("`top_k`");
+  if (sampling.top_p != 1) idle.emplace_back("`top_p`");
+  if (sampling.min_p != 0) idle.emplace_back("`min_p`");
+  if (sampling.repetition_penalty != 1) idle.emplace_back("`repetition_penalty`");
+  if (!idle.empty()) {
+    throw UsageError(fmt::format("a beam search draws nothing, so that {} {} no meaning with {} beams",
+                                 fmt::join(idle, ", "), idle.size() == 1 ? "has" : "have", grouped(generation.beams)));
   }
 }
 
