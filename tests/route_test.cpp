@@ -35,7 +35,7 @@ std::vector<std::int32_t> chosen(const Mixture& mixture, std::vector<float> logi
   Counters counters(1);
   Machine machine{pool, scratch, counters};
   std::vector<Product> products;
-  run_route({op, inputs, outputs, machine, 0, products});
+  run_route({op, inputs, outputs, machine, products});
   return choice;
 }
 

@@ -73,9 +73,10 @@ const std::vector<std::int32_t> text = {3, 1, 4, 1, 5, 9, 2, 6};
 // A prompt, then three tokens one by one, each after what is cached.
 std::vector<float> logits_of(const Model& model, const Keys& keys) {
   Engine engine(model, weights_of(model, keys), {.threads = 1});
+  Session session = engine.session();
   std::vector<float> all;
   const auto run = [&](std::span<const std::int32_t> ids) {
-    const std::span<const float> logits = engine.run(ids, Logits::all);
+    const std::span<const float> logits = session.run(ids, Logits::all);
     all.insert(all.end(), logits.begin(), logits.end());
   };
   run(std::span(text).first(5));
