@@ -334,7 +334,7 @@ std::span<const float> Engine::step(std::span<const Part> parts) {
   for (const Part& part : parts) check(part.session, part.ids);
   reserve(parts);
   const auto vocabulary = static_cast<std::size_t>(model_.vocab_size);
-  const std::size_t most = rope_depends_on_length_ ? 1 : static_cast<std::size_t>(cpu_target.few_rows);
+  const auto most = static_cast<std::size_t>(together());
   std::span<const float> result;
   const auto keep = [&](std::size_t row) {
     if (result.size() == parts.size() * vocabulary) return;  // all of it is there

@@ -73,13 +73,13 @@ class Session {
 
 class Engine {
  public:
-  static constexpr std::int64_t together = cpu_target.few_rows;  // single tokens of so many sessions are one program
-
   Engine(Model model, Weights weights, const EngineOptions& options);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   Session session() { return Session(*this); }
+  // Single tokens of so many sessions are one program: all with one table of rotary positions.
+  std::int64_t together() const { return rope_depends_on_length_ ? 1 : cpu_target.few_rows; }
 
   // Runs some tokens of each of several sessions; returns the logits of each one's last, parts × V, which stay until
   // the next step. Single tokens run together. Where it throws, a session is as long as it was, or by whole chunks

@@ -200,7 +200,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   // Decode, step by step, all texts together: each costs a little more than the one before.
   Work decode_headline, decode_lowered;
   Components decode_parts, decode_lowered_parts;
-  const std::int64_t group = std::min(Engine::together, sessions);
+  const std::int64_t group = std::min(engine.together(), sessions);
   const Executor* decode = steps > 0 ? &engine.executor(group, 1, Logits::last) : nullptr;
   std::vector<Engine::Part> parts;
   for (std::size_t i = 0; i < texts.size(); ++i) parts.push_back({texts[i], std::span(next).subspan(i, 1)});

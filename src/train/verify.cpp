@@ -53,10 +53,14 @@ Verification verify_step(const Model& model, Weights weights, const VerifyStepOp
       {"weight bytes", "B", headline.state.weights, plan.weights, trainer.weights().bytes(), MeasuredBy::taken});
   result.checks.push_back(
       {"gradients", "B", headline.state.gradients, plan.gradients, gradients_touched(trainer), MeasuredBy::touched});
-  std::int64_t moments = 0;
-  for (const TrainedTensor& tensor : trainer.tensors())
-    moments += static_cast<std::int64_t>(tensor.first_moment.size_bytes() + tensor.second_moment.size_bytes());
-  result.checks.push_back({"moments", "B", headline.state.moments, plan.optimizer, moments, MeasuredBy::taken});
+  // Moments, and the wide masters of narrow weights.
+  std::int64_t kept = 0;
+  for (const TrainedTensor& tensor : trainer.tensors()) {
+    kept += static_cast<std::int64_t>(tensor.first_moment.size_bytes() + tensor.second_moment.size_bytes());
+    if (trainer.weights()[tensor.key].dtype != DType::float32)
+      kept += static_cast<std::int64_t>(tensor.weight.size_bytes());
+  }
+  result.checks.push_back({"optimizer state", "B", headline.state.moments, plan.optimizer, kept, MeasuredBy::taken});
   for (const auto& [name, stage] : {std::pair("forward", Stage::forward), std::pair("backward", Stage::backward),
                                     std::pair("optimizer", Stage::optimizer)})
     add_work(result, name, work_of(headline, stage), work_of(lowered, stage), inspection.done(stage));
