@@ -55,7 +55,8 @@ std::vector<TensorId> roots(const Program& program, std::size_t first, std::size
     for (TensorId id : program.ops[i].*ids) {
       if (id == no_tensor || program[id].kind == TensorKind::parameter) continue;
       const TensorId root = placement(program, id).root;
-      if (program[root].pages == no_tensor) found.push_back(root);  // pages lie among those of other layers
+      // Pages lie among those of other layers, masters among the weights: not between fences.
+      if (program[root].pages == no_tensor && program[root].label.piece != Piece::master) found.push_back(root);
     }
   }
   std::sort(found.begin(), found.end());
