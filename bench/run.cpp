@@ -110,7 +110,7 @@ int main(int count, char** arguments) {
       workload.tokens = 512;
       workload.causal = Causal::exact;
       const double flops = static_cast<double>(reckon::count(model, workload).total().matmul) / 512;
-      const auto bytes = static_cast<double>(engine.weights().bytes());
+      const auto bytes = static_cast<double>(engine.core().weights().bytes());
       Rates prefill, decode;
       std::vector<double> overheads;
       for (int round = 0; round < rounds; ++round) {

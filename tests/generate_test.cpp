@@ -1,5 +1,5 @@
 // The loop: greedy continuations of the tiny references, endings, the sliding window, what is refused.
-#include "run/generate.h"
+#include <reckon/generate.h>
 
 #include <gtest/gtest.h>
 #include <reckon/error.h>

@@ -1,4 +1,4 @@
-// The reference backend against Hugging Face's logits and PyTorch's gradients, and against the cpu backend's optimizer.
+// The reference backend against PyTorch's gradients, and against the cpu backend's optimizer.
 #include <gtest/gtest.h>
 
 #include "compile/compile.h"
@@ -18,42 +18,6 @@ using testing_models::Batch;
 using testing_models::batch_of;
 using testing_models::tiny_folder;
 using testing_models::tiny_io;
-
-class GoldenReference : public testing::TestWithParam<std::string> {};
-
-TEST_P(GoldenReference, GivesTheReferenceLogitsInOnePieceAndInChunks) {
-  const Model model = load_model((tiny_folder() / GetParam()).string());
-  const nlohmann::json io = tiny_io(GetParam());
-  const Batch b = batch_of(io);
-  ReferenceModel reference(model, Weights::load(model, tiny_folder() / GetParam()), false);
-  for (const std::int64_t chunk : {b.tokens, std::int64_t{5}}) {
-    reference.forget();
-    double worst = 0;
-    for (std::int64_t past = 0; past < b.tokens; past += chunk) {
-      Workload workload = workload_of(past + 1 == b.tokens ? Phase::decode : Phase::prefill);
-      workload.batch = b.batch;
-      workload.tokens = std::min(chunk, b.tokens - past);
-      workload.past = past;
-      workload.logits = Logits::all;
-      std::vector<std::int32_t> ids;
-      for (std::int64_t row = 0; row < b.batch; ++row) {
-        const auto from = b.ids.begin() + row * b.tokens + past;
-        ids.insert(ids.end(), from, from + workload.tokens);
-      }
-      const auto logits = reference.run(expand(forward(model, workload)), {ids, {}, b.tokens});
-      std::size_t next = 0;
-      for (std::int64_t row = 0; row < b.batch; ++row) {
-        for (std::int64_t t = past; t < past + workload.tokens; ++t) {
-          for (const auto& logit : io["logits"][static_cast<std::size_t>(row)][static_cast<std::size_t>(t)]) {
-            worst = std::max(worst, std::fabs(logits.at(next++) - logit.get<double>()));
-          }
-        }
-      }
-      ASSERT_EQ(next, logits.size());
-    }
-    EXPECT_LE(worst, 2e-4) << "chunk " << chunk;
-  }
-}
 
 class GoldenReferenceGradient : public testing::TestWithParam<std::string> {};
 
@@ -84,8 +48,6 @@ TEST_P(GoldenReferenceGradient, LossAndEveryGradientAreTheReferences) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Tiny, GoldenReference, testing::ValuesIn(testing_models::tiny_names()),
-                         testing_models::tiny_test_name);
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenReferenceGradient, testing::ValuesIn(testing_models::with_gradients()),
                          testing_models::tiny_test_name);
 

@@ -41,6 +41,28 @@ TEST_F(RunProgram, LogitsAreARowPerPositionAndEqualTheReference) {
   }
 }
 
+TEST_F(RunProgram, RunsOnTheReferenceAndSaysWhichDevicesThereAre) {
+  const Json io = reference("gemma2");
+  for (const std::string device : {"reference", "reference64"}) {
+    const Json generated = json({"generate", tiny + "gemma2", "--ids", joined(io["greedy_prompt"]), "--temperature",
+                                 "0", "--tokens", "3", "--device", device});
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(generated["ids"][i], io["greedy"][io["greedy_prompt"].size() + i]) << device;
+    const Json logits = json({"logits", tiny + "gemma2", "--ids", "1,2", "--device", device})["logits"];
+    EXPECT_NEAR(logits[1][0].get<double>(),
+                json({"logits", tiny + "gemma2", "--ids", "1,2"})["logits"][1][0].get<double>(), 1e-4);
+    const auto loss = [&](const std::string& on) {
+      return json({"score", tiny + "gemma2", "--ids", "1,2,3,4", "--device", on})["loss"].get<double>();
+    };
+    EXPECT_NEAR(loss(device), loss("cpu"), 1e-5);
+  }
+  expect_complaint({"logits", tiny + "gpt2", "--ids", "1", "--device", "cuda"}, 2,
+                   "--device is 'cuda'; expected one of: cpu reference reference64");
+  expect_complaint({"generate", tiny + "gpt2", "--ids", "1", "--device", "reference", "--profile", "x.json"}, 2,
+                   "--profile is of the cpu's kernels");
+  expect_complaint({"verify", tiny + "gpt2", "--device", "reference"}, 2, "counts nothing that could be measured");
+}
+
 TEST_F(RunProgram, GenerateWritesOnlyTheNewIdsToStandardOutputAndItsPaceToStandardError) {
   const Json io = reference("gemma2");
   const std::size_t prompt = io["greedy_prompt"].size(), all = io["greedy"].size();

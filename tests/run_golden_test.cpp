@@ -8,6 +8,7 @@
 #include "run/verify.h"
 #include "tiny_models.h"
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -44,8 +45,10 @@ Reference reference(const std::string& folder) {
   return r;
 }
 
-std::vector<float> run(const Reference& r, const std::string& folder, std::int64_t chunk, int threads) {
+std::vector<float> run(const Reference& r, const std::string& folder, std::int64_t chunk, int threads,
+                       Device device = Device::cpu) {
   EngineOptions options;
+  options.device = device;
   options.sessions = r.batch;
   options.capacity = r.tokens;
   options.chunk = chunk;
@@ -64,17 +67,19 @@ std::vector<float> run(const Reference& r, const std::string& folder, std::int64
 
 class GoldenRun : public testing::TestWithParam<std::string> {};
 
-TEST_P(GoldenRun, GivesTheReferenceLogitsInOnePieceInChunksAndTokenByToken) {
+TEST_P(GoldenRun, GivesTheReferenceLogitsOnEveryDeviceInOnePieceInChunksAndTokenByToken) {
   const Reference r = reference(GetParam());
-  for (std::int64_t chunk : {std::int64_t{512}, std::int64_t{5}, std::int64_t{1}}) {
-    const std::vector<float> logits = run(r, GetParam(), chunk, 2);
+  const std::pair<Device, std::int64_t> ways[] = {
+      {Device::cpu, 512}, {Device::cpu, 5}, {Device::cpu, 1}, {Device::reference, 5}, {Device::reference64, 512}};
+  for (const auto& [device, chunk] : ways) {
+    const std::vector<float> logits = run(r, GetParam(), chunk, 2, device);
     ASSERT_EQ(logits.size(), r.logits.size());
     float worst = 0;
     for (std::size_t i = 0; i < logits.size(); ++i) {
-      ASSERT_TRUE(std::isfinite(logits[i])) << "chunk " << chunk << ", element " << i;
+      ASSERT_TRUE(std::isfinite(logits[i])) << "device " << int(device) << ", chunk " << chunk << ", element " << i;
       worst = std::max(worst, std::fabs(logits[i] - r.logits[i]));
     }
-    EXPECT_LE(worst, 2e-4f) << "chunk " << chunk;
+    EXPECT_LE(worst, 2e-4f) << "device " << int(device) << ", chunk " << chunk;
   }
 }
 
@@ -109,6 +114,31 @@ TEST(Verify, HoldsForAPresetWithRandomWeightsInEachPrecision) {
                                  << to_string(check.lowered);
     EXPECT_EQ(v.checks.at(0).measured, 131'392);
   }
+}
+
+// Sessions on the reference: a fork goes on from a cache of its own, and one that was cancelled goes on as if nothing
+// had been.
+TEST(Engine, ASessionOnTheReferenceIsForkedCancelledAndBegunAnew) {
+  const Model model = load_model("mini-gpt");
+  std::atomic<bool> cancel = false;
+  const EngineOptions options{.device = Device::reference, .chunk = 4, .cancel = &cancel};
+  Engine engine(model, Weights::random(model, 1, DType::float32), options);
+  const std::vector<std::int32_t> ids = {5, 1, 4, 2, 3, 9}, first = {5, 1, 4}, rest = {2, 3, 9}, other = {7};
+  const auto copy = [](std::span<const float> logits) { return std::vector<float>(logits.begin(), logits.end()); };
+  Session whole = engine.session(), one = engine.session();
+  const std::vector<float> expected = copy(whole.run(ids, Logits::last));
+  one.run(first, Logits::last);
+  Session two = one.fork();
+  two.run(other, Logits::last);
+  cancel = true;
+  EXPECT_THROW(one.run(other, Logits::last), Cancelled);
+  EXPECT_EQ(one.length(), 3);
+  cancel = false;
+  const Engine::Part parts[] = {{one, rest}, {two, other}};
+  EXPECT_EQ(copy(engine.step(parts).first(expected.size())), expected);
+  EXPECT_EQ(two.length(), 5);
+  two.reset();
+  EXPECT_EQ(copy(two.run(ids, Logits::last)), expected);
 }
 
 TEST(Engine, RefusesIdsOutsideTheVocabularyAndMoreTokensThanTheContext) {

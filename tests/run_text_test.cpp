@@ -256,6 +256,99 @@ TEST_F(RunText, TheContextIsLeftOnlyWithAWindow) {
   EXPECT_EQ(json(asked(seventy, {"--tokens", "3", "--window"}))["ids"].size(), 3u);
 }
 
+class RunPrompts : public RunText {
+ protected:
+  static std::vector<std::string> asked(const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"generate",      tiny + "gpt2", "--tokenizer", "bytes",
+                                    "--temperature", "0.9",         "--seed",      "3"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+};
+
+TEST_F(RunPrompts, EachLineGetsTheTextThatItGetsAlone) {
+  const std::vector<std::string> texts = {"Once upon a time there was", "To", "A line, and Grüße"};
+  const std::string prompts = file("prompts", texts[0] + "\n" + texts[1] + "\r\n" + texts[2]);
+  const std::vector<std::string> arguments = asked({"--prompts", prompts, "--tokens", "12", "--stop", "e"});
+  const Json found = json(arguments)["prompts"];
+  ASSERT_EQ(found.size(), 3u);
+  std::string table, csv = "line,prompt,ending,text\r\n";
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::vector<std::string> one = asked({texts[i], "--tokens", "12", "--stop", "e"});
+    const Json alone = json(one);
+    const std::string ending = alone["continuations"][0]["ending"];
+    EXPECT_EQ(found[i]["prompt"], texts[i]);
+    EXPECT_EQ(found[i]["prompt_ids"], alone["prompt_ids"]);
+    EXPECT_EQ(found[i]["ids"], alone["ids"]) << texts[i];
+    EXPECT_EQ(found[i]["text"], alone["text"]);
+    EXPECT_EQ(found[i]["ending"], ending);
+    table += fmt::format("{}── {} of 3 · {} ──\n", i == 0 ? "" : "\n", i + 1, ending) + run(one).out;
+  }
+  EXPECT_EQ(run(arguments).out, table);
+  EXPECT_EQ(run(asked({"--prompts", "-", "--tokens", "12", "--stop", "e"}), prompts).out, table);
+  const std::string written = (folder_ / "texts").string();
+  EXPECT_EQ(run(asked({"--prompts", prompts, "--tokens", "12", "--stop", "e", "--output", written})).out, "");
+  EXPECT_EQ(text_of(written), table);
+  EXPECT_TRUE(run(asked({"--prompts", prompts, "--tokens", "1", "--format", "csv"})).out.starts_with(csv));
+}
+
+TEST_F(RunPrompts, EachLineHasTheRoomThatItHasAlone) {
+  const std::string fifty(50, 'a'), many = [] {
+    std::string lines;
+    for (int i = 0; i < 70; ++i) lines += std::string(static_cast<std::size_t>(1 + i % 5), 'b') + "\n";
+    return lines;  // more than run at a time
+  }();
+  const Json found = json(asked({"--prompts", file("prompts", fifty + "\nb\n")}))["prompts"];
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0]["ids"], json(asked({fifty}))["ids"]);
+  EXPECT_EQ(found[1]["ids"], json(asked({"b"}))["ids"]);
+  const Json all = json(asked({"--prompts", file("many", many), "--tokens", "4"}))["prompts"];
+  ASSERT_EQ(all.size(), 70u);
+  for (std::size_t i = 5; i < 70; ++i) EXPECT_EQ(all[i]["ids"], all[i % 5]["ids"]) << i;
+  EXPECT_EQ(all[4]["ids"], json(asked({"bbbbb", "--tokens", "4"}))["ids"]);
+}
+
+TEST_F(RunPrompts, AnEmptyLineIsAnEmptyText) {
+  const std::string model = with_end(nullptr), prompts = file("prompts", "Once\n\n");
+  Json config = Json::parse(text_of(model + "/config.json"));
+  const std::vector<std::string> arguments = {"generate",  model,   "--tokenizer", "bytes",
+                                              "--prompts", prompts, "--tokens",    "3"};
+  config["bos_token_id"] = nullptr;
+  std::ofstream(model + "/config.json") << config;
+  expect_complaint(arguments, 2, prompts + ": line 2: the prompt is empty, and neither the tokenizer nor ");
+  config["bos_token_id"] = 7;
+  std::ofstream(model + "/config.json") << config;
+  const Json found = json(arguments)["prompts"];
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[1]["prompt"], "");
+  EXPECT_EQ(found[1]["prompt_ids"], Json({7}));
+}
+
+TEST_F(RunPrompts, WhatCannotBeContinuedIsRefusedWithItsLine) {
+  const std::string prompts = file("prompts", "a\n" + std::string(70, 'a') + "\n"), good = file("good", "a\n");
+  expect_complaint(asked({"--prompts", prompts}), 2, prompts + ": line 2: the prompt has 70 tokens and ");
+  expect_complaint(asked({"--prompts", good, "--tokens", "65"}), 2, ": line 1: 65 tokens after a prompt of 1 ");
+  expect_complaint(asked({"--prompts", file("none", "")}), 2, "is empty; expected a prompt a line");
+  expect_complaint(asked({"--prompts", prompts + "2"}), 1, "cannot be opened");
+  expect_complaint(asked({"a", "--prompts", good}), 2, "give no other beside it");
+  expect_complaint(asked({"--ids", "1", "--prompts", good}), 2, "give no other beside it");
+  expect_complaint({"generate", tiny + "gpt2", "--tokenizer", "bytes", "--prompts", good, "--beams", "2"}, 2,
+                   "--beams and --best search for one prompt");
+}
+
+TEST_F(RunPrompts, AnInterruptShowsWhatThereIs) {
+  const std::string prompts = file("prompts", "a\nOnce upon\n");
+  const pid_t child = start(asked({"--prompts", prompts, "--window", "--tokens", "10000000"}));
+  wait_until_it_catches_signals(child);
+  ::kill(child, SIGINT);
+  const Result result = end(child);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.out.starts_with("── 1 of 2 · stopped ──\n")) << result.out;
+  EXPECT_NE(result.out.find("── 2 of 2 · stopped ──\n"), std::string::npos);
+  EXPECT_NE(result.err.find("reckon: interrupted after "), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(" of 2 prompts\n"), std::string::npos) << result.err;
+}
+
 TEST_F(RunText, ATokenizerOfAnotherModelIsRefused) {
   const std::string tokenizer = project_folder() + "/tests/data/tokenizer/shakespeare8k.tokenizer.json";
   const std::string sentence = "the tokenizer has 8,192 tokens, more than the vocabulary";

@@ -1,12 +1,12 @@
 // Texts of different lengths that run together: each as it would alone.
 #include <gtest/gtest.h>
 #include <reckon/error.h>
+#include <reckon/generate.h>
 
 #include <atomic>
 #include <thread>
 
 #include "run/engine.h"
-#include "run/generate.h"
 #include "tiny_models.h"
 
 namespace reckon {
@@ -133,6 +133,46 @@ TEST(Session, AStepThatIsCancelledLeavesTheTextAsLongAsItsWholeChunks) {
   undisturbed.run(std::span(text).first(10), Logits::none);
   const auto expected = undisturbed.run(std::span(text).subspan(10), Logits::last);
   EXPECT_TRUE(std::equal(found.begin(), found.end(), expected.begin(), expected.end()));
+}
+
+TEST(LoadedModel, IsSharedByEnginesThatOutliveItsOwner) {
+  auto model = LoadedModel::open((testing_models::tiny_folder() / "llama-gqa").string());
+  Engine one(model, {.threads = 1, .capacity = 40}), two(model, {.threads = 2, .sessions = 2, .capacity = 40});
+  EXPECT_EQ(model.use_count(), 3);
+  EXPECT_EQ(&one.model(), &two.model());
+  model.reset();
+  const nlohmann::json io = testing_models::tiny_io("llama-gqa");
+  Ids expected = io["greedy"].get<Ids>();
+  const Ids prompt = io["greedy_prompt"].get<Ids>();
+  expected.erase(expected.begin(), expected.begin() + std::ssize(prompt));
+  const Generation generation{.sampling = {.temperature = 0}, .tokens = std::ssize(expected)};
+  EXPECT_EQ(generate(one, prompt, generation).continuations[0].ids, expected);
+  EXPECT_EQ(generate(two, prompt, generation).continuations[0].ids, expected);
+  Engine random(LoadedModel::random(load_model("mini-gpt"), 3), {.threads = 1});
+  EXPECT_EQ(random.session().run(Ids{1, 2}, Logits::last).size(), 512u);
+}
+
+TEST(LoadedModel, ADescriptionWithoutWeightsIsRefused) {
+  EXPECT_THROW(LoadedModel::open("gpt2"), UsageError);
+  EXPECT_THROW(LoadedModel::open("./no/such/folder"), Error);
+}
+
+TEST(Engine, WhatMakesNoSenseIsRefused) {
+  const auto model = LoadedModel::random(load_model("mini-gpt"), 3);
+  const auto refused = [&](const EngineOptions& options) { EXPECT_THROW(Engine(model, options), UsageError); };
+  EXPECT_THROW(Engine(nullptr), UsageError);
+  refused({.sessions = 0});
+  refused({.capacity = -1});
+  refused({.chunk = 0});
+  const auto learned = LoadedModel::open((testing_models::tiny_folder() / "gpt2").string());
+  EXPECT_THROW(Engine(learned, {.capacity = learned->model().context + 1}), UsageError);  // that has positions
+  Engine engine(model, {.threads = 1, .sessions = 2}), other(model, {.threads = 1});
+  Session session = engine.session(), stranger = other.session();
+  const Ids ids = {1, 2, 3};
+  const Engine::Part twice[] = {{session, ids}, {session, ids}}, foreign[] = {{session, ids}, {stranger, ids}};
+  EXPECT_THROW(engine.step(twice), UsageError);
+  EXPECT_THROW(engine.step(foreign), UsageError);
+  EXPECT_EQ(session.length(), 0);
 }
 
 TEST(Generate, SeveralPromptsGetTheTokensThatEachGetsAlone) {

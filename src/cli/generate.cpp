@@ -1,7 +1,6 @@
 // reckon generate: continues a sequence, token by token. Only what is generated goes to standard output, or --output.
-#include "run/generate.h"
-
 #include <fmt/format.h>
+#include <reckon/generate.h>
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +10,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -19,9 +19,12 @@
 #include "cli/run_text.h"
 #include "count/ledger.h"
 #include "files/numbers.h"
+#include "files/quote.h"
 #include "model/boundary_ids.h"
 #include "report/generation.h"
+#include "report/progress.h"
 #include "report/run.h"
+#include "run/engine.h"
 #include "run/ids.h"
 #include "run/limits.h"
 #include "text/continuation.h"
@@ -31,7 +34,7 @@ namespace {
 
 struct GenerateOptions {
   RunOptions run;
-  std::string prompt, ids, stop_ids, tokenizer, profile;
+  std::string prompt, ids, prompts, stop_ids, tokenizer, profile;
   std::vector<std::string> stops;
   bool prompt_given = false, tokens_given = false, ignore_eos = false;
   std::int64_t context = 0;
@@ -45,7 +48,7 @@ std::string tokens_text(std::int64_t tokens) {
 
 // Bytes of weights that a step of decoding reads: of a mixture, those of as many experts as one token chooses.
 double weights_read(Engine& engine) {
-  return static_cast<double>(read_ledger(engine.executor(1, 1, Logits::last).program()).total().weights);
+  return static_cast<double>(read_ledger(engine.core().executor(1, 1, Logits::last).program()).total().weights);
 }
 
 // Decoding beside its limit, where that could be measured in between: every token reads all weights that it needs.
@@ -66,10 +69,15 @@ void say_pace(Engine& engine, const Pace& pace, const std::optional<Spread>& rea
   if (!line.empty()) say(line + "\n");
 }
 
-std::string interruption(const Generated& generated, std::int64_t prompt) {
+std::string interruption(const Generated& generated, const Prompts& prompts) {
+  if (!prompts.texts.empty()) {
+    std::int64_t tokens = 0;
+    for (const Continuation& one : generated.continuations) tokens += std::ssize(one.ids);
+    return fmt::format("interrupted after {} of {} prompts", tokens_text(tokens), grouped(std::ssize(prompts.texts)));
+  }
   if (generated.pace.prefill_tokens == 0) {
     return fmt::format("interrupted after {} of {} of the prompt", grouped(generated.continuations.front().ran),
-                       tokens_text(prompt));
+                       tokens_text(std::ssize(prompts.ids.front())));
   }
   return fmt::format("interrupted after {}", tokens_text(std::ssize(generated.continuations.front().ids)));
 }
@@ -116,9 +124,33 @@ std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::i
       grouped(wanted), grouped(prompt), model.name, grouped(context), grouped(room), room_hint(model)));
 }
 
+// The last line may end without a line break; CR LF is one too.
+std::vector<std::string> lines_of(const std::string& file) {
+  const TextInput input(file);
+  std::vector<std::string> lines;
+  for (std::string_view rest = input.text(); !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    if (line.ends_with('\r') && end < rest.size()) line.remove_suffix(1);
+    lines.emplace_back(line);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (lines.empty()) throw UsageError(fmt::format("{} is empty; expected a prompt a line", quote(file)));
+  return lines;
+}
+
+// So many texts of a file are continued at a time.
+constexpr std::int64_t most_together = 64;
+
 void run(const GenerateOptions& asked) {
-  if (asked.prompt_given == !asked.ids.empty()) throw UsageError("give the prompt either as text or with --ids");
-  if (!asked.prompt_given && !asked.stops.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
+  const bool from_file = !asked.prompts.empty(), in_text = asked.prompt_given || from_file;
+  if (from_file && (asked.prompt_given || !asked.ids.empty()))
+    throw UsageError("--prompts has the prompts, a line each; give no other beside it");
+  if (in_text == !asked.ids.empty())
+    throw UsageError("give the prompt either as text or with --ids, or several with --prompts FILE");
+  if (from_file && (asked.generation.beams > 1 || asked.generation.best > 1))
+    throw UsageError("--beams and --best search for one prompt; give it without --prompts");
+  if (!in_text && !asked.stops.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
   if (asked.generation.logprobs > 0 && asked.output.format != "json") {
     throw UsageError("--logprobs are reported in JSON; give --format json too");
   }
@@ -126,32 +158,46 @@ void run(const GenerateOptions& asked) {
   if (asked.profile == "-") throw UsageError("--profile is -; expected a file, beside the text on standard output");
   if (!asked.profile.empty() && asked.profile == asked.output.file)
     throw UsageError("--profile and --output name the same file; expected two");
+  const bool on_cpu = asked.run.device == Device::cpu;
+  if (!asked.profile.empty() && !on_cpu) throw UsageError("--profile is of the cpu's kernels; expected --device cpu");
   check_file(asked.profile);
   Generation generation = asked.generation;
   if (!asked.stop_ids.empty()) generation.stop_ids = parse_ids(asked.stop_ids, "--stop-ids");
   std::vector<std::int32_t> ends;
-  if (asked.prompt_given && !asked.ignore_eos) ends = end_of_text_ids(asked.run.model);
+  if (in_text && !asked.ignore_eos) ends = end_of_text_ids(asked.run.model);
   Model model = model_to_run(asked.run);
   check_ids(generation.stop_ids, model.vocab_size);
   generation.stop_ids.insert(generation.stop_ids.end(), ends.begin(), ends.end());
   std::optional<Tokenizer> tokenizer;
-  if (asked.prompt_given) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
-  const std::vector<std::int32_t> prompt =
-      tokenizer ? prompt_ids(*tokenizer, asked.prompt, asked.run.model) : parse_ids(asked.ids);
-  if (tokenizer) check_vocabulary(prompt, *tokenizer, model);
-  const auto length = static_cast<std::int64_t>(prompt.size());
+  if (in_text) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
   const std::int64_t context = longest_run(model, asked.context);
-  generation.tokens = new_tokens(asked, model, context, length);
-  EngineOptions options;
-  options.threads = asked.run.threads;
-  options.sessions = generation.beams;
-  options.capacity = std::min(context, length + generation.tokens - 1);
-  options.cancel = &interrupt_flag();
+  Prompts prompts;
+  std::int64_t longest = 0;
+  generation.tokens = 0;
+  const auto add_prompt = [&](std::vector<std::int32_t> ids) {
+    if (tokenizer) check_vocabulary(ids, *tokenizer, model);
+    longest = std::max<std::int64_t>(longest, std::ssize(ids));
+    generation.tokens = std::max(generation.tokens, new_tokens(asked, model, context, std::ssize(ids)));
+    prompts.ids.push_back(std::move(ids));
+  };
+  if (from_file) prompts.texts = lines_of(asked.prompts);
+  for (std::size_t i = 0; i < prompts.texts.size(); ++i) {
+    try {
+      add_prompt(prompt_ids(*tokenizer, prompts.texts[i], asked.run.model));
+    } catch (const UsageError& error) {
+      throw UsageError(fmt::format("{}: line {}: {}", asked.prompts, i + 1, error.what()));
+    }
+  }
+  if (!from_file) add_prompt(tokenizer ? prompt_ids(*tokenizer, asked.prompt, asked.run.model) : parse_ids(asked.ids));
+  const std::vector<std::int32_t>& prompt = prompts.ids.front();
+  EngineOptions options = engine_options(asked.run);
+  options.sessions = from_file ? std::min(std::ssize(prompts.ids), most_together) : generation.beams;
+  options.capacity = std::min(context, longest + generation.tokens - 1);
   const InterruptHandler handler;
   Weights weights = weights_to_run(asked.run, model);
   Engine engine(std::move(model), std::move(weights), options);
   Profile profile;
-  if (!asked.profile.empty()) engine.set_profile(&profile);
+  if (!asked.profile.empty()) engine.core().set_profile(&profile);
 
   const Tokenizer* const speaker = tokenizer ? &*tokenizer : nullptr;
   const bool report = asked.output.format != "table", at_once = to_standard_output(asked.output);
@@ -170,43 +216,62 @@ void run(const GenerateOptions& asked) {
       return text.stopped();
     };
   }
-  // The tokens of one result are shown as they come; several results, which a beam search has all at once, at the end.
-  const bool several = generation.best > 1;
-  Stream stream(speaker, prompt, asked.stops, write);
-  Limit reading(read_limit(engine));
-  const Generated generated = generate(engine, prompt, generation, [&](const Token& token) {
+  // The tokens of one result are shown as they come; several results, which come all at once, at the end.
+  const bool several = generation.best > 1 || from_file;
+  std::vector<Stream> streams;  // of each prompt
+  for (const std::vector<std::int32_t>& ids : prompts.ids)
+    streams.emplace_back(speaker, ids, asked.stops,
+                         several ? [](const std::string&) { return true; } : Stream::Write(write));
+  std::optional<Limit> reading;
+  if (on_cpu) reading.emplace(read_limit(engine));
+  ProgressLine progress;
+  std::int64_t told = 0;
+  const auto on_token = [&](std::size_t index, const Token& token) {
+    if (from_file) {
+      progress.show("generating", ++told, generation.tokens * std::ssize(prompts.ids));
+      return streams[index].add(token.id);
+    }
     try {
-      reading.turn();
+      if (reading) reading->turn();
     } catch (const Cancelled&) {  // so will be the next token
     }
-    return several || stream.add(token.id);
-  });
+    return several || streams[index].add(token.id);
+  };
+  Generated generated;
+  if (from_file) {
+    generated.continuations = generate(engine, prompts.ids, generation, on_token, generated.pace);
+    progress.clear();
+  } else {
+    generated = generate(engine, prompt, generation, [&](const Token& token) { return on_token(0, token); });
+  }
+  const GenerationView view{speaker, asked.stops, generation.beams > 1};
   if (report) {
-    write_report(generation_document(prompt, generated, {speaker, asked.stops, generation.beams > 1}), asked.output);
+    write_report(from_file ? prompts_document(prompts, generated, view) : generation_document(prompt, generated, view),
+                 asked.output);
   } else if (several) {
     for (std::size_t i = 0; i < generated.continuations.size(); ++i) {
       const Continuation& one = generated.continuations[i];
-      const std::string heading = continuation_heading(one, i + 1, generated.continuations.size());
+      const std::string heading = continuation_heading(one, i + 1, generated.continuations.size(), view.beams);
       write((i == 0 ? "" : "\n") + (at_once ? words(heading) : heading) + "\n");
-      Stream each(speaker, prompt, asked.stops, write);
+      Stream each(speaker, prompts.ids[from_file ? i : 0], asked.stops, write);
       for (const std::int32_t id : one.ids) {
         if (!each.add(id)) break;
       }
       each.finish();
     }
   } else {
-    stream.finish();
+    streams.front().finish();
   }
   if (!report && !at_once) write_file(asked.output.file, kept);
-  engine.set_profile(nullptr);
-  say_pace(engine, generated.pace, reading.spread());
+  engine.core().set_profile(nullptr);
+  say_pace(engine, generated.pace, reading ? reading->spread() : std::nullopt);
   if (!asked.profile.empty()) {
     write_file(asked.profile, chrome_trace(profile));
     Terminal terminal = this_terminal();
     terminal.color = false;
     say(render(profile_document(profile), Format::table, terminal));
   }
-  if (interrupted()) throw Error(interruption(generated, length));
+  if (interrupted()) throw Error(interruption(generated, prompts));
 }
 
 }  // namespace
@@ -219,11 +284,14 @@ void add_generate(CLI::App& program) {
                   "  reckon generate ./model \"Once upon a time\" --tokens 64\n"
                   "  reckon generate gpt2 --random 1 --ids 5 --tokens 32 --temperature 0\n"
                   "  reckon generate ./model \"Once upon a time\" --beams 4 --best 3\n"
+                  "  reckon generate ./model --prompts prompts.txt --tokens 64 --format json\n"
                   "  reckon generate ./model --ids 1 --top-k 40 --top-p 0.95 --seed 7 --profile trace.json");
   add_run(command, asked->run);
   CLI::Option& prompt = *command.add_option(
       "PROMPT", asked->prompt, "the text to continue; \"\": from the token that begins a text, where there is one");
   command.add_option("--ids", asked->ids, "the prompt as ids, instead of text")->type_name("1,2,3");
+  command.add_option("--prompts", asked->prompts, "several texts, a line each, that run together; -: standard input")
+      ->type_name("FILE");
   add_tokenizer_option(command, asked->tokenizer);
   command.add_option("--stop", asked->stops, "text that ends the generation, and is not shown; may be repeated")
       ->type_name("TEXT")

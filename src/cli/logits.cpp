@@ -26,10 +26,8 @@ void run(const LogitsOptions& asked) {
   const std::vector<std::int32_t> ids = parse_ids(asked.ids);
   check_output(asked.output);
   Model model = model_to_run(asked.run);
-  EngineOptions options;
-  options.threads = asked.run.threads;
+  EngineOptions options = engine_options(asked.run);
   options.capacity = static_cast<std::int64_t>(ids.size());
-  options.cancel = &interrupt_flag();
   const std::int64_t vocabulary = model.vocab_size, room = longest_run(model, asked.context);
   check_length(model, options.capacity, room, room_hint(model));
   const InterruptHandler handler;
@@ -47,7 +45,8 @@ void add_logits(CLI::App& program) {
   const auto asked = std::make_shared<LogitsOptions>();
   CLI::App& command = add_command(program, "logits", "the logits of every position of a sequence of ids",
                                   "  reckon logits ./model --ids 1,15,27 --format json\n"
-                                  "  reckon logits mini-gpt --random 1 --ids 1,2,3");
+                                  "  reckon logits mini-gpt --random 1 --ids 1,2,3\n"
+                                  "  reckon logits ./model --ids 1,15,27 --device reference");
   add_run(command, asked->run);
   command.add_option("--ids", asked->ids, "the tokens, as ids")->type_name("1,2,3")->required();
   add_context(command, asked->context);

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
-#include <filesystem>
 #include <string_view>
 
 #include "cli/interrupt.h"
@@ -47,18 +46,6 @@ void check_memory(const Model& model, DType dtype) {
                           binary_bytes(bytes), binary_bytes(memory)));
 }
 
-// A folder whose weights are there, but in a form that is not read.
-void refuse_pickles(const std::filesystem::path& folder) {
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    if (!is_pickle(entry.path().string())) continue;
-    throw Error(
-        fmt::format("{}: its weights are in {}, a pickle, which can run code when it is read, and is refused; "
-                    "expected .safetensors",
-                    folder.string(), entry.path().filename().string()));
-  }
-}
-
 }  // namespace
 
 DType parse_dtype(const std::string& word) {
@@ -74,6 +61,26 @@ void add_run(CLI::App& command, RunOptions& options) {
   command.add_option("--dtype", options.dtype, "type of random weights (float32)")
       ->type_name("float32|bfloat16|float16");
   add_threads(command, options.threads);
+  add_device(command, options.device);
+}
+
+void add_device(CLI::App& command, Device& device) {
+  const auto read = [&device](const std::string& word) {
+    if (word == "cpu") return void(device = Device::cpu);
+    if (word == "reference") return void(device = Device::reference);
+    if (word == "reference64") return void(device = Device::reference64);
+    throw UsageError(fmt::format("--device is {}; expected one of: cpu reference reference64", quote(word)));
+  };
+  command.add_option_function<std::string>("--device", read, "what it runs on; reference: plain loops, slow (cpu)")
+      ->type_name("cpu|reference|reference64");
+}
+
+EngineOptions engine_options(const RunOptions& options) {
+  EngineOptions engine;
+  engine.device = options.device;
+  engine.threads = options.threads;
+  engine.cancel = &interrupt_flag();
+  return engine;
 }
 
 CLI::Option& add_threads(CLI::App& command, int& threads) {
@@ -121,18 +128,12 @@ Model model_to_run(const RunOptions& options) {
   }
   if (!options.dtype.empty()) throw UsageError("--dtype is the type of random weights; give --random SEED too");
   if (!(model == described)) throw UsageError("only a model with random weights can be changed; give --random SEED");
-  const ModelLocation location = locate_model(options.model);
-  if (location.weights.empty()) {
-    if (!location.folder.empty()) refuse_pickles(location.folder);
-    throw UsageError(
-        fmt::format("{} is a description without weights; name a folder that has them, or give --random SEED",
-                    quote(options.model)));
-  }
+  locate_weights(options.model);  // or it says what is missing
   return model;
 }
 
 Weights weights_to_run(const RunOptions& options, const Model& model) {
-  if (options.random.empty()) return Weights::load(model, locate_model(options.model).weights);
+  if (options.random.empty()) return Weights::load(model, locate_weights(options.model));
   try {
     return Weights::random(model, seed_of(options), dtype_of(options), &interrupt_flag());
   } catch (const Cancelled&) {

@@ -4,6 +4,7 @@
 #include <reckon/model.h>
 
 #include "cli/options.h"
+#include "run/engine.h"
 #include "run/weights.h"
 
 #include <cstdint>
@@ -23,17 +24,20 @@ struct RunOptions {
   std::string random;  // a seed; empty: weights from files
   std::string dtype;   // of random weights
   int threads = 0;
+  Device device = Device::cpu;
   Options changes;  // of a model with random weights, where the command takes modifiers
 };
 
-void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random, --dtype, --threads
+void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random, --dtype, --threads, --device
 CLI::Option& add_threads(CLI::App& command, int& threads);   // --threads; left out, it stays 0
 void add_context(CLI::App& command, std::int64_t& context);  // --context; left out, it stays 0
+void add_device(CLI::App& command, Device& device);          // --device; left out, it stays as it is
 // The model that is to run, with all that can be wrong about it said; then its weights. Random ones take their time:
 // an InterruptHandler around it ends that with an Error.
 Model model_to_run(const RunOptions& options);
 Weights weights_to_run(const RunOptions& options, const Model& model);
-DType parse_dtype(const std::string& word);  // of --dtype: float32, bfloat16 or float16
+EngineOptions engine_options(const RunOptions& options);  // threads, device, and an interrupt that cancels
+DType parse_dtype(const std::string& word);               // of --dtype: float32, bfloat16 or float16
 
 // A whole number from `least` to `most`, in digits, or UsageError says what was expected.
 void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most);

@@ -65,8 +65,7 @@ void run(const ScoreOptions& asked) {
   check_output(asked.output);
   Model model = model_to_run(asked.run);
   const Text text = read(asked, model);
-  EngineOptions options;
-  options.threads = asked.run.threads;
+  EngineOptions options = engine_options(asked.run);
   const auto length = static_cast<std::int64_t>(text.ids.size());
   if (length < 2) throw UsageError("a text of a single token has nothing to predict; expected two or more");
   const std::int64_t context = longest_run(model, asked.context);
@@ -74,7 +73,6 @@ void run(const ScoreOptions& asked) {
     throw UsageError(fmt::format("--stride is {}; expected 1 to {}, one less than the context", grouped(asked.stride),
                                  grouped(context - 1)));
   options.capacity = std::min(context, length);
-  options.cancel = &interrupt_flag();
   const InterruptHandler handler;
   Weights weights = weights_to_run(asked.run, model);
   Engine engine(std::move(model), std::move(weights), options);

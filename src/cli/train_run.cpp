@@ -2,6 +2,7 @@
 #include "cli/train_run.h"
 
 #include <fmt/format.h>
+#include <reckon/generate.h>
 #include <reckon/reckon.h>
 #include <unistd.h>
 
@@ -20,7 +21,6 @@
 #include "report/text.h"
 #include "report/train_view.h"
 #include "report/training_page.h"
-#include "run/generate.h"
 #include "run/limits.h"
 #include "threads/thread_count.h"
 #include "train/file_hash.h"

@@ -34,6 +34,8 @@ Verification verify_training(const VerifyCommand& asked, const Model& model, con
 }
 
 void run(const VerifyCommand& asked) {
+  if (asked.run.device != Device::cpu)
+    throw UsageError("the reference counts nothing that could be measured; expected --device cpu");
   VerifyOptions options;
   options.threads = asked.run.threads;
   if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", above_zero);
@@ -44,8 +46,8 @@ void run(const VerifyCommand& asked) {
   options.cancel = &interrupt_flag();
   const InterruptHandler handler;
   Weights weights = weights_to_run(asked.run, model);
-  const Verification verification = asked.train ? verify_training(asked, model, weights, options)
-                                                : verify(model, std::move(weights), options);
+  const Verification verification =
+      asked.train ? verify_training(asked, model, weights, options) : verify(model, std::move(weights), options);
   write_report(verify_document(model, verification), asked.output);
   if (!verification.findings.empty()) throw Error(verification.findings.front());
   if (!verification.holds()) throw Error("a measured figure differs from its prediction");

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "files/quote.h"
 #include "files/tensor_file.h"
 #include "model/checkpoints.h"
 #include "model/nearest.h"
@@ -120,6 +121,18 @@ ModelLocation at_path(const std::string& given) {
   return found;
 }
 
+// A folder whose weights are there, but in a form that is not read.
+void refuse_pickles(const fs::path& folder) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (!is_pickle(entry.path().string())) continue;
+    throw Error(
+        fmt::format("{}: its weights are in {}, a pickle, which can run code when it is read, and is refused; "
+                    "expected .safetensors",
+                    folder.string(), entry.path().filename().string()));
+  }
+}
+
 }  // namespace
 
 bool is_pickle(const std::string& path) {
@@ -152,6 +165,15 @@ ModelLocation locate_model(const std::string& name_or_path) {
   }
   found.preset = found.where = name_or_path;
   return found;
+}
+
+std::filesystem::path locate_weights(const std::string& name_or_path) {
+  const ModelLocation location = locate_model(name_or_path);
+  if (!location.weights.empty()) return location.weights;
+  if (!location.folder.empty()) refuse_pickles(location.folder);
+  throw UsageError(
+      fmt::format("{} is a description without weights; name a folder that has them, or give `random` a seed",
+                  quote(name_or_path)));
 }
 
 }  // namespace reckon

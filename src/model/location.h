@@ -28,6 +28,9 @@ struct ModelLocation {
 // reading a pickle can run any code that is in it.
 ModelLocation locate_model(const std::string& name_or_path);
 
+// Where its weights are; throws too where there is a description only.
+std::filesystem::path locate_weights(const std::string& name_or_path);
+
 // Whether the text is a path (or standard input) by that rule.
 bool is_model_path(const std::string& name_or_path);
 

@@ -46,42 +46,71 @@ OrderedJson json_of(const std::vector<Token>& tokens, const Tokenizer* tokenizer
   return all;
 }
 
+// As text, or as ids where there is no tokenizer.
+std::string shown(std::span<const std::int32_t> prompt, const Continuation& one, const GenerationView& view) {
+  if (view.tokenizer == nullptr) return fmt::format("{}", fmt::join(one.ids, " "));
+  return as_utf8(continuation_text(*view.tokenizer, prompt, one.ids, view.stops));
+}
+
+OrderedJson json_of(std::span<const std::int32_t> prompt, const Continuation& one, const GenerationView& view) {
+  OrderedJson entry{{"ids", one.ids}, {"ending", ending_word(one.ending)}};
+  if (view.tokenizer != nullptr) entry["text"] = shown(prompt, one, view);
+  if (view.beams) {
+    entry["log_probability"] = one.log_probability;
+    entry["score"] = one.score;
+  }
+  if (!one.tokens.empty()) entry["logprobs"] = json_of(one.tokens, view.tokenizer);
+  return entry;
+}
+
+void add_pace(OrderedJson& json, const Pace& pace) {
+  json["prefill"] = {{"tokens", pace.prefill_tokens}, {"seconds", pace.prefill_seconds}};
+  json["decode"] = {{"tokens", pace.decode_tokens}, {"seconds", pace.decode_seconds}};
+}
+
 }  // namespace
 
-std::string continuation_heading(const Continuation& one, std::size_t number, std::size_t count) {
-  return fmt::format("── {} of {} · score {:.4f} · {} ──", number, count, one.score, ending_word(one.ending));
+std::string continuation_heading(const Continuation& one, std::size_t number, std::size_t count, bool beams) {
+  return fmt::format("── {} of {}{} · {} ──", number, count, beams ? fmt::format(" · score {:.4f}", one.score) : "",
+                     ending_word(one.ending));
 }
 
 Document generation_document(std::span<const std::int32_t> prompt, const Generated& generated,
                              const GenerationView& view) {
-  const auto text_of = [&](const Continuation& one) {
-    return as_utf8(continuation_text(*view.tokenizer, prompt, one.ids, view.stops));
-  };
   Document document;
   Table table;
   table.columns = {{"continuation", true}, {"ending", false}, {view.tokenizer != nullptr ? "text" : "ids", false}};
   OrderedJson continuations = OrderedJson::array();
   for (const Continuation& one : generated.continuations) {
-    OrderedJson entry{{"ids", one.ids}, {"ending", ending_word(one.ending)}};
-    if (view.tokenizer != nullptr) entry["text"] = text_of(one);
-    if (view.beams) {
-      entry["log_probability"] = one.log_probability;
-      entry["score"] = one.score;
-    }
-    if (!one.tokens.empty()) entry["logprobs"] = json_of(one.tokens, view.tokenizer);
-    table.rows.push_back({std::to_string(table.rows.size() + 1), ending_word(one.ending),
-                          view.tokenizer != nullptr ? text_of(one) : fmt::format("{}", fmt::join(one.ids, " "))});
-    continuations.push_back(std::move(entry));
+    table.rows.push_back({std::to_string(table.rows.size() + 1), ending_word(one.ending), shown(prompt, one, view)});
+    continuations.push_back(json_of(prompt, one, view));
   }
   document.parts.push_back(table);
-  const Pace& pace = generated.pace;
   document.json = {{"schema", "reckon.generate/1"},
                    {"prompt_ids", std::vector<std::int32_t>(prompt.begin(), prompt.end())},
                    {"ids", generated.continuations.front().ids},
-                   {"continuations", continuations},
-                   {"prefill", {{"tokens", pace.prefill_tokens}, {"seconds", pace.prefill_seconds}}},
-                   {"decode", {{"tokens", pace.decode_tokens}, {"seconds", pace.decode_seconds}}}};
+                   {"continuations", continuations}};
+  add_pace(document.json, generated.pace);
   if (view.tokenizer != nullptr) document.json["text"] = continuations.front()["text"];
+  return document;
+}
+
+Document prompts_document(const Prompts& prompts, const Generated& generated, const GenerationView& view) {
+  Document document;
+  Table table;
+  table.columns = {{"line", true}, {"prompt", false}, {"ending", false}, {"text", false}};
+  OrderedJson all = OrderedJson::array();
+  for (std::size_t i = 0; i < prompts.ids.size(); ++i) {
+    const Continuation& one = generated.continuations[i];
+    const std::string prompt = as_utf8(prompts.texts[i]);
+    OrderedJson entry{{"prompt", prompt}, {"prompt_ids", prompts.ids[i]}};
+    entry.update(json_of(prompts.ids[i], one, view));
+    table.rows.push_back({std::to_string(i + 1), prompt, ending_word(one.ending), shown(prompts.ids[i], one, view)});
+    all.push_back(std::move(entry));
+  }
+  document.parts.push_back(table);
+  document.json = {{"schema", "reckon.generate/1"}, {"prompts", all}};
+  add_pace(document.json, generated.pace);
   return document;
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include "run/logits.h"
+
 namespace reckon {
 namespace {
 
@@ -185,15 +187,15 @@ Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, cons
   Search search(engine, generation, std::min(generation.tokens, engine.options().capacity - length + 1));
 
   try {
-    std::span<const float> logits = Pace::timed(result.pace.prefill_seconds, [&] { return search.begin(prompt); });
+    std::span<const float> logits = timed(result.pace.prefill_seconds, [&] { return search.begin(prompt); });
     result.pace.prefill_tokens = length;
     for (;;) {
-      const bool done = Pace::timed(result.pace.decode_seconds, [&] {
+      const bool done = timed(result.pace.decode_seconds, [&] {
         search.step(logits);
         return search.done();
       });
       if (done) break;
-      logits = Pace::timed(result.pace.decode_seconds, [&] { return search.run(prompt); });
+      logits = timed(result.pace.decode_seconds, [&] { return search.run(prompt); });
       result.pace.decode_tokens += 1;
     }
   } catch (const Cancelled&) {

@@ -25,7 +25,22 @@ namespace {
 // So many programs are kept; the one that was not used for longest makes room.
 constexpr std::size_t most_programs = 32;
 
+const LoadedModel& given(const LoadedModel* model) {
+  if (model == nullptr) throw UsageError("an engine got no model; expected one that is loaded");
+  return *model;
+}
+
 EngineOptions filled(EngineOptions options, const Model& model) {
+  const auto at_least = [](const char* field, std::int64_t found, std::int64_t least) {
+    if (found < least) throw UsageError(fmt::format("`{}` is {}; expected at least {}", field, found, least));
+  };
+  at_least("sessions", options.sessions, 1);
+  at_least("capacity", options.capacity, 0);
+  at_least("chunk", options.chunk, 1);
+  if (model.positions.kind == Positions::Kind::learned && options.capacity > model.context) {
+    throw UsageError(fmt::format("`capacity` is {}; expected at most {}, for which {} has learned positions",
+                                 options.capacity, grouped(model.context), model.name));
+  }
   options.threads = thread_count(options.threads);
   if (options.capacity == 0) options.capacity = model.context;
   options.chunk = std::min(options.chunk, options.capacity);
@@ -46,14 +61,17 @@ std::unique_ptr<Arena> arena_of(const std::vector<float>& values) {
 Session::Session(Session&& other) noexcept
     : engine_(other.engine_),
       pages_(std::move(other.pages_)),
+      reference_cache_(std::move(other.reference_cache_)),
       length_(std::exchange(other.length_, 0)),
       told_(std::exchange(other.told_, 0)) {
   other.pages_.clear();
+  other.reference_cache_.clear();
 }
 
 Session& Session::operator=(Session&& other) noexcept {
   std::swap(engine_, other.engine_);
   std::swap(pages_, other.pages_);
+  std::swap(reference_cache_, other.reference_cache_);
   std::swap(length_, other.length_);
   std::swap(told_, other.told_);
   return *this;
@@ -64,6 +82,7 @@ void Session::reset(std::int64_t length) {
     for (const std::int32_t page : pages_[g]) engine_->groups_[g].pool->release(page);
   }
   pages_.clear();
+  reference_cache_.clear();
   length_ = 0;
   told_ = length;
 }
@@ -72,9 +91,10 @@ Session Session::fork() const {
   Session other(*engine_);
   other.length_ = length_;
   other.told_ = told_;
+  other.reference_cache_ = reference_cache_;
   other.pages_.resize(pages_.size());
   for (std::size_t g = 0; g < pages_.size(); ++g) {
-    const Engine::Group& group = engine_->groups_[g];
+    const EngineCore::Group& group = engine_->groups_[g];
     for (std::size_t i = 0; i < pages_[g].size(); ++i) {
       const bool full = !group.ring && static_cast<std::int64_t>(i + 1) * group.page_tokens <= length_;
       if (full) {
@@ -103,11 +123,12 @@ std::span<const float> Session::run(std::span<const std::int32_t> ids, Logits lo
   return engine_->run(*this, ids, logits);
 }
 
-Engine::Engine(Model model, Weights weights, const EngineOptions& options)
-    : model_(std::move(model)),
+EngineCore::EngineCore(std::shared_ptr<const LoadedModel> model, const EngineOptions& options)
+    : loaded_(std::move(model)),
+      model_(given(loaded_.get()).model()),
+      weights_(loaded_->weights()),
       ropes_(distinct_ropes(model_)),
       rope_depends_on_length_(std::any_of(ropes_.begin(), ropes_.end(), depends_on_length)),
-      weights_(std::move(weights)),
       parameter_types_(weights_.types()),
       options_(filled(options, model_)),
       pool_(options_.threads),
@@ -117,10 +138,14 @@ Engine::Engine(Model model, Weights weights, const EngineOptions& options)
   if (options_.inspection != nullptr) options_.inspection->prepare(machine_);
   pool_.cancel_on(options_.cancel);
   check_no_encoder(model_);
-  lay_out_pages();
+  if (options_.device == Device::cpu) {
+    lay_out_pages();
+  } else {
+    reference_ = std::make_unique<ReferenceModel>(model_, weights_, options_.device == Device::reference);
+  }
 }
 
-Compiled Engine::compiled(const Form& form) const {
+Compiled EngineCore::compiled(const Form& form) const {
   Workload workload = workload_of(form.tokens == 1 ? Phase::decode : Phase::prefill);
   workload.batch = form.batch;
   workload.tokens = form.tokens;
@@ -133,7 +158,7 @@ Compiled Engine::compiled(const Form& form) const {
 }
 
 // Caches come in the same order in every program, and lie in a page in that order.
-void Engine::lay_out_pages() {
+void EngineCore::lay_out_pages() {
   const Program program = expand(compiled({1, 1, Logits::none}).lowered);
   std::map<TensorId, std::size_t> index;  // of the group of each table
   std::vector<std::int64_t> bytes_of_page;
@@ -158,7 +183,7 @@ void Engine::lay_out_pages() {
   }
 }
 
-Executor& Engine::prepare(Form form) {
+Executor& EngineCore::prepare(Form form) {
   // One token's logits are the last ones too.
   if (form.tokens == 1 && form.logits == Logits::all) form.logits = Logits::last;
   if (const auto found = executors_.find(form); found != executors_.end()) {
@@ -185,7 +210,7 @@ Executor& Engine::prepare(Form form) {
   return *prepared.executor;
 }
 
-Address Engine::resident(const Program& program, TensorId id) {
+Address EngineCore::resident(const Program& program, TensorId id) {
   const Tensor& tensor = program[id];
   if (tensor.label.piece == Piece::starts) {
     starts_.reserve(static_cast<std::size_t>(cpu_target.few_rows));
@@ -211,13 +236,14 @@ Address Engine::resident(const Program& program, TensorId id) {
   return {memory->take(0, 0)};
 }
 
-std::int64_t Engine::cache_bytes() const {
+std::int64_t EngineCore::cache_bytes() const {
   std::int64_t sum = 0;
   for (const Group& group : groups_) sum += group.pool->most_taken() * group.pool->page_bytes();
   return sum;
 }
 
-void Engine::check(const Session& session, std::span<const std::int32_t> ids) const {
+void EngineCore::check(const Session& session, std::span<const std::int32_t> ids) const {
+  if (session.engine_ != this) throw UsageError("a step has a session of another engine; expected its own");
   if (ids.empty()) throw UsageError("a step without a token; expected at least one of each session");
   check_ids(ids, model_.vocab_size);
   if (session.length_ + std::ssize(ids) > options_.capacity) {
@@ -227,7 +253,7 @@ void Engine::check(const Session& session, std::span<const std::int32_t> ids) co
 }
 
 // All pages, or none and a sentence, before anything runs.
-void Engine::reserve(std::span<const Part> parts) {
+void EngineCore::reserve(std::span<const Part> parts) {
   const auto wanted = [&](const Part& part, const Group& group) {
     const std::int64_t length = part.session.length_ + std::ssize(part.ids);
     return group.ring ? 1 : pages_for(length, group.page_tokens);
@@ -249,7 +275,7 @@ void Engine::reserve(std::span<const Part> parts) {
   }
 }
 
-void Engine::fill_inputs(const Executor& executor, std::span<const Part> parts) {
+void EngineCore::fill_inputs(const Executor& executor, std::span<const Part> parts) {
   const Program& program = executor.program();
   const auto tokens = static_cast<std::int64_t>(parts[0].ids.size());
   starts_.clear();
@@ -278,7 +304,7 @@ void Engine::fill_inputs(const Executor& executor, std::span<const Part> parts) 
 }
 
 // New tokens are rotated by the frequencies of the length so far; those in the cache stay as they were.
-void Engine::renew_rope(const Session& session, std::int64_t tokens) {
+void EngineCore::renew_rope(const Session& session, std::int64_t tokens) {
   const std::int64_t past = session.length_, length = std::max(past + tokens, session.told_);
   for (std::size_t i = 0; i < ropes_.size(); ++i) {
     if (!depends_on_length(ropes_[i])) continue;
@@ -290,7 +316,8 @@ void Engine::renew_rope(const Session& session, std::int64_t tokens) {
   }
 }
 
-std::span<const float> Engine::run_together(std::span<const Part> parts, Logits logits) {
+std::span<const float> EngineCore::run_together(std::span<const Part> parts, Logits logits) {
+  if (reference_ != nullptr) return run_on_reference(parts[0], logits);
   const auto tokens = static_cast<std::int64_t>(parts[0].ids.size());
   Executor& executor = prepare({std::ssize(parts), tokens, logits});
   reserve(parts);
@@ -304,7 +331,32 @@ std::span<const float> Engine::run_together(std::span<const Part> parts, Logits 
           static_cast<std::size_t>(executor.program()[output].shape.elements())};
 }
 
-std::span<const float> Engine::run(Session& session, std::span<const std::int32_t> ids, Logits logits) {
+// The program for exactly this length. It works on a copy of the session's cache: one that is cancelled changes
+// nothing.
+std::span<const float> EngineCore::run_on_reference(const Part& part, Logits logits) {
+  Session& session = part.session;
+  Workload workload = workload_of(part.ids.size() == 1 ? Phase::decode : Phase::prefill);
+  workload.tokens = std::ssize(part.ids);
+  workload.past = session.length_;
+  workload.logits = logits;
+  ReferenceOptions asked;
+  asked.after = [&](const Op&, const ReferenceValues&) {
+    if (options_.cancel != nullptr && *options_.cancel) throw Cancelled();
+  };
+  reference_->caches() = session.reference_cache_;
+  const std::int64_t length = session.length_ + workload.tokens;
+  const std::vector<double> output = reference_->run(expand(logical_program(model_, workload)),
+                                                     {part.ids, {}, std::max(length, session.told_)}, asked);
+  session.reference_cache_ = std::move(reference_->caches());
+  session.length_ = length;
+  if (logits == Logits::none) return {};
+  reference_logits_.resize(output.size());
+  std::transform(output.begin(), output.end(), reference_logits_.begin(),
+                 [](double value) { return static_cast<float>(value); });
+  return reference_logits_;
+}
+
+std::span<const float> EngineCore::run(Session& session, std::span<const std::int32_t> ids, Logits logits) {
   check(session, ids);
   const std::int64_t told = session.told_;
   session.told_ = std::max(session.length_ + std::ssize(ids), told);
@@ -330,8 +382,13 @@ std::span<const float> Engine::run(Session& session, std::span<const std::int32_
   return several && logits == Logits::all ? std::span<const float>(gathered_) : result;
 }
 
-std::span<const float> Engine::step(std::span<const Part> parts) {
-  for (const Part& part : parts) check(part.session, part.ids);
+std::span<const float> EngineCore::step(std::span<const Part> parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    check(parts[i].session, parts[i].ids);
+    for (std::size_t j = 0; j < i; ++j) {
+      if (&parts[i].session == &parts[j].session) throw UsageError("a step has a session twice; expected it once");
+    }
+  }
   reserve(parts);
   const auto vocabulary = static_cast<std::size_t>(model_.vocab_size);
   const auto most = static_cast<std::size_t>(together());
@@ -355,5 +412,17 @@ std::span<const float> Engine::step(std::span<const Part> parts) {
   }
   return result.size() == parts.size() * vocabulary ? result : std::span<const float>(gathered_);
 }
+
+Engine::Engine(std::shared_ptr<const LoadedModel> model, const EngineOptions& options)
+    : core_(std::make_unique<EngineCore>(std::move(model), options)) {}
+Engine::Engine(Model model, Weights weights, const EngineOptions& options)
+    : Engine(std::make_shared<const LoadedModel>(std::move(model), std::move(weights)), options) {}
+Engine::~Engine() = default;
+Session Engine::session() { return core_->session(); }
+std::span<const float> Engine::step(std::span<const Part> parts) { return core_->step(parts); }
+const Model& Engine::model() const { return core_->model(); }
+const EngineOptions& Engine::options() const { return core_->options(); }
+std::int64_t Engine::cache_bytes() const { return core_->cache_bytes(); }
+std::int64_t Engine::arena_bytes() const { return core_->arena_bytes(); }
 
 }  // namespace reckon

@@ -1,11 +1,13 @@
 // Prefill once, then a token at a time, of all texts together; again from the end of a text where its window slides.
-#include "run/generate.h"
+#include <reckon/generate.h>
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 
 #include "run/beam.h"
+#include "run/logits.h"
+#include "run/sampler.h"
 
 namespace reckon {
 namespace {
@@ -123,9 +125,9 @@ bool step(Engine& engine, std::span<const std::unique_ptr<Writing>> writings, Pa
   const auto run = [&](std::span<const Engine::Part> parts, std::span<Writing* const> of, double& seconds,
                        std::int64_t& ran) {
     if (parts.empty()) return;
-    const std::span<const float> logits = Pace::timed(seconds, [&] { return engine.step(parts); });
+    const std::span<const float> logits = timed(seconds, [&] { return engine.step(parts); });
     for (const Engine::Part& part : parts) ran += std::ssize(part.ids);
-    Pace::timed(pace.decode_seconds, [&] {
+    timed(pace.decode_seconds, [&] {
       for (std::size_t i = 0; i < of.size(); ++i) of[i]->take(logits.subspan(i * vocabulary, vocabulary));
       return 0;
     });

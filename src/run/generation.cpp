@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "files/numbers.h"
+#include "run/sampler.h"
 
 namespace reckon {
 namespace {

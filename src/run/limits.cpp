@@ -71,7 +71,7 @@ Limit::Measure product_limit(Machine& machine) {
 
 Limit::Measure read_limit(Engine& engine) {
   std::vector<Stretch> stretches;
-  for (const Weight* matrix : engine.weights().matrices()) {
+  for (const Weight* matrix : engine.core().weights().matrices()) {
     const auto size = static_cast<std::size_t>(row_bytes(matrix->dtype, matrix->rows * matrix->cols));
     // A slice of a fused tensor has gaps; whole ones are enough.
     const bool whole =
@@ -85,7 +85,7 @@ Limit::Measure read_limit(Engine& engine) {
       if (at >= pieces.size()) at = 0;
       const auto here = std::span(pieces).subspan(at, std::min(most, pieces.size() - at));
       at += here.size();
-      best = std::max(best, read_rate(engine.machine().pool, here, streams));
+      best = std::max(best, read_rate(engine.core().machine().pool, here, streams));
     }
     return best;
   };

@@ -7,12 +7,6 @@
 
 namespace reckon {
 
-// A token and how likely it is, in nats: ln p ≤ 0.
-struct TokenProbability {
-  std::int32_t id;
-  double log_probability;
-};
-
 // A token as filters rank it: a higher score first and, of equal ones, the lower id.
 struct Ranked {
   float score;

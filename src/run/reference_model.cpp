@@ -1,7 +1,12 @@
 // What outlives a run is moved into the values that the evaluation works on, and back.
 #include "run/reference_model.h"
 
+#include <fmt/format.h>
+#include <reckon/error.h>
+
 #include "files/checked.h"
+#include "files/machine_memory.h"
+#include "files/numbers.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
 #include "run/elements.h"
@@ -20,6 +25,12 @@ std::vector<double> doubles(std::span<const std::int32_t> values) { return {valu
 
 ReferenceModel::ReferenceModel(const Model& model, const Weights& weights, bool float32)
     : model_(model), float32_(float32), ropes_(distinct_ropes(model)) {
+  const Count bytes = Count(weights.elements()) * 8, memory = machine_memory();
+  if (bytes > memory) {
+    throw Error(
+        fmt::format("the weights of {} take {} on the reference, 8 bytes each, but this machine has {} of memory",
+                    model.name, binary_bytes(bytes), binary_bytes(memory)));
+  }
   for (const TensorKey& key : weights.keys()) {
     Elements elements(weights[key]);
     std::vector<double>& values = parameters_[key];
@@ -90,17 +101,6 @@ std::vector<double> ReferenceModel::run(const Program& program, const Inputs& in
   std::vector<double> output = std::move(values[static_cast<std::size_t>(program.output)]);
   bring_back();
   return output;
-}
-
-void ReferenceModel::reorder(std::span<const int> sources) {
-  for (auto& [key, held] : caches_) {
-    const std::size_t each = held.size() / sources.size();
-    const std::vector<double> before = held;
-    for (std::size_t b = 0; b < sources.size(); ++b) {
-      std::copy_n(before.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(sources[b]) * each), each,
-                  held.begin() + static_cast<std::ptrdiff_t>(b * each));
-    }
-  }
 }
 
 }  // namespace reckon

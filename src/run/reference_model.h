@@ -15,7 +15,10 @@ namespace reckon {
 
 class ReferenceModel {
  public:
-  // `float32`: every result is rounded to it; else all is float64.
+  using Kept = std::map<TensorKey, std::vector<double>>;
+
+  // `float32`: every result is rounded to it; else all is float64. Throws where the weights, at 8 bytes each, do not
+  // fit this machine.
   ReferenceModel(const Model& model, const Weights& weights, bool float32);
 
   // What a step is given besides the weights.
@@ -34,11 +37,9 @@ class ReferenceModel {
   const std::vector<double>& gradient(const TensorKey& parameter) const { return gradients_.at(parameter); }
   const std::vector<double>& parameter(const TensorKey& key) const { return parameters_.at(key); }
 
-  void forget() { caches_.clear(); }           // empties the caches
-  void reorder(std::span<const int> sources);  // sequence b goes on from what sequence sources[b] has cached
+  Kept& caches() { return caches_; }  // empty: nothing came before
 
  private:
-  using Kept = std::map<TensorKey, std::vector<double>>;
   std::vector<double> given(const Program& program, TensorId id, const Inputs& inputs) const;
   Kept* home(const Tensor& tensor);  // of what outlives a run; nullptr: of nothing else
 

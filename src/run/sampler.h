@@ -1,6 +1,8 @@
 // Choosing the next token from a row of logits: filters in a fixed order, then a draw that a seed reproduces.
 #pragma once
 
+#include <reckon/generate.h>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,34 +11,6 @@
 #include "backend/cpu/random.h"
 
 namespace reckon {
-
-// The filters in the order in which they work, which is that of Hugging Face transformers
-// (generation/logits_process.py) and with its meaning at the borders. At least one token, the most likely, is always
-// left. With "ranks before" is meant: more likely or, of equally likely ones, with the lower id (transformers leaves
-// the order of those open).
-struct Sampling {
-  // Over 1 makes less likely what has been in the text (the prompt included): the logit of each token that has
-  // occurred, once or often, is divided by it where positive and multiplied where negative. Below 1 makes it likelier.
-  // 1: off. Above 0. (Keskar et al. 2019)
-  double repetition_penalty = 1;
-
-  // Logits are divided by it. 0: greedy, the token with the highest logit, of equal ones the lowest id; nothing is
-  // drawn and the filters below have no effect. 1: the model's own distribution.
-  double temperature = 1;
-
-  // Leaves the k most likely, and those as likely as the last of them. 0: off.
-  std::int64_t top_k = 0;
-
-  // Leaves a token while those that rank before it have less than this probability together: the fewest tokens that
-  // reach it. Probabilities are those after top_k. In (0, 1]; 1: off. (Holtzman et al. 2019)
-  double top_p = 1;
-
-  // Leaves what is at least this many times as likely as the most likely token. In [0, 1]; 0: off. (Nguyen et al. 2024)
-  double min_p = 0;
-
-  // The same seed, logits and calls give the same tokens on every platform.
-  std::uint64_t seed = 0;
-};
 
 // Throws UsageError with a sentence that names the field, what was found and what is expected.
 void validate(const Sampling& sampling);

@@ -182,7 +182,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   };
 
   // Prefill, one text after the other.
-  const Executor& prefill = engine.executor(1, tokens, Logits::last);
+  const Executor& prefill = engine.core().executor(1, tokens, Logits::last);
   auto begin = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < texts.size(); ++i) texts[i].run(prompt(i), Logits::last);
   result.times.push_back({"prefill", tokens, seconds_since(begin) - inspection.seconds()});
@@ -200,8 +200,8 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   // Decode, step by step, all texts together: each costs a little more than the one before.
   Work decode_headline, decode_lowered;
   Components decode_parts, decode_lowered_parts;
-  const std::int64_t group = std::min(engine.together(), sessions);
-  const Executor* decode = steps > 0 ? &engine.executor(group, 1, Logits::last) : nullptr;
+  const std::int64_t group = std::min(engine.core().together(), sessions);
+  const Executor* decode = steps > 0 ? &engine.core().executor(group, 1, Logits::last) : nullptr;
   std::vector<Engine::Part> parts;
   for (std::size_t i = 0; i < texts.size(); ++i) parts.push_back({texts[i], std::span(next).subspan(i, 1)});
   begin = std::chrono::steady_clock::now();
@@ -213,7 +213,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
     decode_headline += work_of(head, Stage::forward);
     add(decode_parts, components(head));
     for (std::int64_t first = 0; first < sessions; first += group) {
-      const Executor& executor = engine.executor(std::min(group, sessions - first), 1, Logits::last);
+      const Executor& executor = engine.core().executor(std::min(group, sessions - first), 1, Logits::last);
       const Ledger low = lowered_at(executor, tokens + i);
       decode_lowered += work_of(low, Stage::forward);
       add(decode_lowered_parts, components(low));
@@ -222,9 +222,10 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   const std::int64_t cache_bytes = engine.cache_bytes();
 
   result.checks.push_back({"parameters", "", prefill_headline.parameter_totals.total,
-                           prefill_lowered.parameter_totals.total, engine.weights().elements(), MeasuredBy::files});
-  result.checks.push_back({"weight bytes", "B", weight_bytes(model, engine.weights()), prefill.plan().weights,
-                           engine.weights().bytes(), MeasuredBy::files});
+                           prefill_lowered.parameter_totals.total, engine.core().weights().elements(),
+                           MeasuredBy::files});
+  result.checks.push_back({"weight bytes", "B", weight_bytes(model, engine.core().weights()), prefill.plan().weights,
+                           engine.core().weights().bytes(), MeasuredBy::files});
   add_work(result, "prefill", work_of(prefill_headline, Stage::forward), prefill_work, prefill_done);
   if (decode != nullptr) add_work(result, "decode", decode_headline, decode_lowered, decode_done);
   // What is made of the whole cache is planned at its capacity: where the prefill did not fill that, it runs once more,

@@ -2,7 +2,7 @@
 // and the pool only shares out the pieces.
 #pragma once
 
-#include <reckon/error.h>
+#include <reckon/cancelled.h>
 
 #include <atomic>
 #include <cstdint>
@@ -30,12 +30,6 @@ class FunctionRef<Result(Arguments...)> {
  private:
   void* object_;
   Result (*call_)(void*, Arguments...);
-};
-
-// Thrown out of work that was told to stop before it was done.
-class Cancelled : public Error {
- public:
-  Cancelled() : Error("interrupted before it was done") {}
 };
 
 class Pool {
