@@ -63,6 +63,19 @@ TEST_F(RunProgram, RunsOnTheReferenceAndSaysWhichDevicesThereAre) {
   expect_complaint({"verify", tiny + "gpt2", "--device", "reference"}, 2, "counts nothing that could be measured");
 }
 
+TEST_F(RunProgram, VerifyComparesEachOpWithTheReference) {
+  const Json found = json({"verify", tiny + "gpt2", "--against", "reference", "--tokens", "4"});
+  EXPECT_EQ(found["schema"], "reckon.verify-against/1");
+  EXPECT_EQ(found["tokens"], 4);
+  EXPECT_EQ(found["holds"], true);
+  EXPECT_TRUE(found["first"].is_null());
+  EXPECT_GT(found["ops"], 10);
+  EXPECT_LT(found["largest"]["difference"].get<double>(), found["tolerance"].get<double>());
+  expect_complaint({"verify", tiny + "gpt2", "--against", "cuda"}, 2, "--against is 'cuda'; expected reference");
+  expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--train"}, 2, "leave out --train and --batch");
+  expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--tokens", "100k"}, 2, "context");
+}
+
 TEST_F(RunProgram, GenerateWritesOnlyTheNewIdsToStandardOutputAndItsPaceToStandardError) {
   const Json io = reference("gemma2");
   const std::size_t prompt = io["greedy_prompt"].size(), all = io["greedy"].size();

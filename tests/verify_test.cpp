@@ -5,6 +5,7 @@
 #include "lowering/regions.h"
 #include "ops/norm.h"
 #include "run/verify.h"
+#include "run/verify_reference.h"
 #include "tiny_models.h"
 #include "train/verify.h"
 
@@ -140,6 +141,64 @@ TEST(Arena, KnowsHowFarItWasWrittenToAndWhatHappenedToItsFences) {
   data[256] = std::byte{0};
   EXPECT_FALSE(arena.fences_hold());
 }
+
+ReferenceComparison compared(const Sabotage* sabotage) {
+  const Model model = load_model("mini-gpt");
+  CompareOptions options;
+  options.sabotage = sabotage;
+  return compare_with_reference(model, Weights::random(model, 1, DType::float32), options);
+}
+
+// As if this op had computed one element wrongly.
+Sabotage spoiling(const std::string& op) {
+  Sabotage sabotage;
+  sabotage.done = [=](const Executor& executor, std::size_t first) {
+    const Op& done = executor.program().ops[first];
+    if (name_of(done) != op) return;
+    const View view = executor.view(done.outputs[0]);
+    *(view.pages != nullptr ? view.position(0, 3) : view.floats() + 5) += 0.1f;
+  };
+  return sabotage;
+}
+
+TEST(VerifyAgainst, NamesTheFirstOpThatComputesSomethingElseThanTheReference) {
+  EXPECT_TRUE(compared(nullptr).holds());
+  for (const std::string op :
+       {"embed of embedding.token", "rms_norm of layers.0.attention.norm", "append of layers.1.attention.cache",
+        "attend of layers.1.attention.mixing", "project of layers.1.feed_forward.down", "project of head"}) {
+    const Sabotage sabotage = spoiling(op);
+    const ReferenceComparison c = compared(&sabotage);
+    ASSERT_FALSE(c.holds()) << op;
+    EXPECT_EQ(c.first->op, op);
+    EXPECT_GE(c.largest().relative, c.first->relative);
+  }
+}
+
+// Query, key and value of mini-gpt's prefill run at the same time, a tile each.
+TEST(VerifyAgainst, NamesTheProductOfWhichATileWasLeftOut) {
+  Sabotage sabotage;
+  sabotage.task = 0;
+  const ReferenceComparison c = compared(&sabotage);
+  ASSERT_FALSE(c.holds());
+  EXPECT_EQ(c.first->op, "project of layers.0.attention.query");
+}
+
+class GoldenAgainst : public testing::TestWithParam<std::string> {};
+
+TEST_P(GoldenAgainst, EveryOpComputesWhatTheReferenceDoes) {
+  const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
+  const Model model = load_model(folder.string());
+  for (const std::int64_t tokens : {std::int64_t{1}, std::int64_t{0}}) {
+    CompareOptions options;
+    options.tokens = tokens;
+    const ReferenceComparison c = compare_with_reference(model, Weights::load(model, folder), options);
+    EXPECT_GT(c.ops(), 5);
+    if (c.first) ADD_FAILURE() << c.first->op << ": " << c.first->tensor << " differs by " << c.first->relative;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenAgainst, testing::ValuesIn(testing_models::tiny_names()),
+                         testing_models::tiny_test_name);
 
 class GoldenStep : public testing::TestWithParam<std::string> {};
 

@@ -1,4 +1,5 @@
 // reckon verify: predicted beside measured, on this machine.
+#include <fmt/format.h>
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
@@ -8,8 +9,10 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
+#include "files/quote.h"
 #include "report/run.h"
 #include "run/verify.h"
+#include "run/verify_reference.h"
 #include "train/verify.h"
 
 namespace reckon::cli {
@@ -17,7 +20,7 @@ namespace {
 
 struct VerifyCommand {
   RunOptions run;
-  std::string tokens, batch;
+  std::string tokens, batch, against;
   bool train = false;
   Output output;
 };
@@ -33,9 +36,23 @@ Verification verify_training(const VerifyCommand& asked, const Model& model, con
   return verify_step(model, Weights::trainable(model, weights, options.precision), options);
 }
 
+void compare(const VerifyCommand& asked, const Model& model, Weights weights, const VerifyOptions& from) {
+  CompareOptions options;
+  options.tokens = from.tokens;
+  options.threads = from.threads;
+  options.cancel = from.cancel;
+  const ReferenceComparison comparison = compare_with_reference(model, std::move(weights), options);
+  write_report(verify_document(model, comparison), asked.output);
+  if (comparison.first) throw Error(fmt::format("{} differs from the reference", comparison.first->op));
+}
+
 void run(const VerifyCommand& asked) {
   if (asked.run.device != Device::cpu)
     throw UsageError("the reference counts nothing that could be measured; expected --device cpu");
+  if (!asked.against.empty() && asked.against != "reference")
+    throw UsageError(fmt::format("--against is {}; expected reference", quote(asked.against)));
+  if (!asked.against.empty() && (asked.train || !asked.batch.empty()))
+    throw UsageError("--against compares the prefill of one sequence; leave out --train and --batch");
   VerifyOptions options;
   options.threads = asked.run.threads;
   if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", above_zero);
@@ -46,6 +63,7 @@ void run(const VerifyCommand& asked) {
   options.cancel = &interrupt_flag();
   const InterruptHandler handler;
   Weights weights = weights_to_run(asked.run, model);
+  if (!asked.against.empty()) return compare(asked, model, std::move(weights), options);
   const Verification verification =
       asked.train ? verify_training(asked, model, weights, options) : verify(model, std::move(weights), options);
   write_report(verify_document(model, verification), asked.output);
@@ -59,14 +77,22 @@ void add_verify(CLI::App& program) {
   const auto asked = std::make_shared<VerifyCommand>();
   CLI::App& command = add_command(
       program, "verify",
-      "run a prefill and some decoding, or a training step, and hold what was measured against the prediction",
+      "run a prefill and some decoding, or a training step, and hold what was measured against the prediction; or what "
+      "each op computes against the reference",
       "  reckon verify gpt2 --random 1\n"
       "  reckon verify ./model --tokens 256 --batch 2\n"
       "  reckon verify mini-gpt --random 1 --train\n"
+      "  reckon verify ./model --against reference\n"
       "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
       "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");
   add_run(command, asked->run);
   command.add_option("--tokens", asked->tokens, "tokens of the prompt (half the context, at most 512)")->type_name("N");
+  command
+      .add_option(
+          "--against", asked->against,
+          "compare what each op of a prefill of --tokens (the context, at most 16) computes, and name the first "
+          "that differs")
+      ->type_name("reference");
   command.add_option("--batch", asked->batch, "sequences side by side (1)")->type_name("B");
   command.add_flag("--train", asked->train, "a training step, of --tokens (the context, at most 512) and --batch");
   add_modifiers(command, asked->run.changes);

@@ -138,6 +138,42 @@ Document verify_document(const Model& model, const Verification& v) {
   return document;
 }
 
+Document verify_document(const Model& model, const ReferenceComparison& c) {
+  Document document;
+  document.parts.push_back(Heading{fmt::format("{}: cpu and reference, op by op", model.name)});
+  Table table;
+  table.columns = {{"operation", false}, {"ops", true}, {"largest difference", true}, {"of", false}};
+  const auto json_of = [](const Distance& d) {
+    return nlohmann::ordered_json{{"op", d.op}, {"tensor", d.tensor}, {"difference", d.relative}};
+  };
+  nlohmann::ordered_json operations = nlohmann::ordered_json::array();
+  for (const auto& [name, kind] : c.kinds) {
+    table.rows.push_back({name, grouped(kind.ops), fmt::format("{:.1e}", kind.largest.relative), kind.largest.tensor});
+    operations.push_back({{"operation", name}, {"ops", kind.ops}, {"largest", json_of(kind.largest)}});
+  }
+  document.parts.push_back(table);
+  const Distance& largest = c.largest();
+  document.parts.push_back(Paragraph{fmt::format(
+      "A prefill of {} tokens, {} ops compared. A difference is max |a − b| / max |b| over the elements of an op's "
+      "output, b being the reference's, in float64. The largest is {:.1e}, of {}; {:.0e} is allowed.",
+      grouped(c.tokens), grouped(c.ops()), largest.relative, largest.op, c.tolerance)});
+  if (c.first) {
+    document.parts.push_back(Paragraph{fmt::format("The first op beyond that is {}: {} differs by {:.1e}.", c.first->op,
+                                                   c.first->tensor, c.first->relative)});
+  }
+  document.json = {{"schema", "reckon.verify-against/1"},
+                   {"model", model.name},
+                   {"against", "reference"},
+                   {"tokens", c.tokens},
+                   {"holds", c.holds()},
+                   {"tolerance", c.tolerance},
+                   {"ops", c.ops()},
+                   {"largest", json_of(largest)},
+                   {"first", c.first ? json_of(*c.first) : nlohmann::ordered_json()},
+                   {"operations", operations}};
+  return document;
+}
+
 Document profile_document(const Profile& profile) {
   struct Sum {
     double time = 0;

@@ -6,6 +6,7 @@
 #include "report/document.h"
 #include "run/profile.h"
 #include "run/verify.h"
+#include "run/verify_reference.h"
 
 #include <cstdint>
 #include <span>
@@ -17,6 +18,7 @@ namespace reckon {
 Document logits_document(std::span<const std::int32_t> ids, std::span<const float> logits, std::int64_t vocabulary);
 
 Document verify_document(const Model& model, const Verification& verification);
+Document verify_document(const Model& model, const ReferenceComparison& comparison);
 
 // Time, GFLOP/s and GB/s of each kind of op.
 Document profile_document(const Profile& profile);

@@ -30,6 +30,17 @@ std::int64_t row_stride(const View& view, int from) {
   return distance == 0 ? view.width() : distance;
 }
 
+View shape_of(const Tensor& tensor) {
+  View view;
+  const Strides strides = strides_of(tensor);
+  view.rank = tensor.shape.rank();
+  for (int i = 0; i < view.rank; ++i) {
+    view.size[i] = tensor.shape[i].size;
+    view.stride[i] = strides[static_cast<std::size_t>(i)];
+  }
+  return view;
+}
+
 Plan inspected(const Program& program, std::vector<std::int64_t>& offsets, Plan plan, const Inspection* inspection) {
   const Sabotage* sabotage = inspection != nullptr ? inspection->sabotage() : nullptr;
   if (sabotage != nullptr && sabotage->plan) sabotage->plan(program, offsets, plan);
@@ -99,26 +110,29 @@ Executor::Executor(Expanded expanded, Plan plan, const Weights& weights, const R
 }
 
 View Executor::bind(TensorId id, const Weights& weights, const Resident& resident) {
-  View view;
-  if (id == no_tensor) return view;
+  if (id == no_tensor) return {};
   const Tensor& tensor = program_[id];
-  const Strides strides = strides_of(tensor);
-  view.rank = tensor.shape.rank();
-  for (int i = 0; i < view.rank; ++i) {
-    view.size[i] = tensor.shape[i].size;
-    view.stride[i] = strides[static_cast<std::size_t>(i)];
-  }
   if (tensor.kind == TensorKind::parameter) {
+    View view = shape_of(tensor);
     view.parameter = &weights[key_of(tensor)];
     return view;
   }
-  const auto [root, offset] = placement(program_, id);
+  const TensorId root = placement(program_, id).root;
+  place(root, resident);
+  if (program_[root].pages != no_tensor) place(program_[root].pages, resident);
+  return view(id);
+}
+
+View Executor::view(TensorId id) const {
+  const Tensor& tensor = program_[id];
+  View view = shape_of(tensor);
+  const TensorId root = placement(program_, id).root;
   const Tensor& owner = program_[root];
-  view.data = memory(root, resident) + row_bytes(tensor.dtype, offset);
+  view.data = data(id);
   view.sums_up = sums_up_[static_cast<std::size_t>(root)];
   if (view.rank > 1) view.capacity = view.size[1];
   if (owner.pages != no_tensor) {
-    view.pages = reinterpret_cast<const std::int32_t*>(memory(owner.pages, resident));
+    view.pages = reinterpret_cast<const std::int32_t*>(data(owner.pages));
     view.most_pages = program_[owner.pages].shape[1].size;
     view.page_tokens = owner.strides[2] / owner.strides[1];
     view.page_stride = addresses_[static_cast<std::size_t>(root)].page_bytes / row_bytes(owner.dtype, 1);
@@ -126,17 +140,16 @@ View Executor::bind(TensorId id, const Weights& weights, const Resident& residen
   return view;
 }
 
-std::byte* Executor::memory(TensorId root, const Resident& resident) {
-  Address& place = addresses_[static_cast<std::size_t>(root)];
-  if (place.data == nullptr) {
-    const std::int64_t at = offsets_[static_cast<std::size_t>(root)];
-    if (at >= 0) {
-      place.data = arena_->take(at, padded(static_cast<std::int64_t>(bytes(program_[root]))));
-    } else {
-      place = resident(program_, root);
-    }
+// Gives a tensor its memory, once.
+void Executor::place(TensorId root, const Resident& resident) {
+  Address& address = addresses_[static_cast<std::size_t>(root)];
+  if (address.data != nullptr) return;
+  const std::int64_t at = offsets_[static_cast<std::size_t>(root)];
+  if (at >= 0) {
+    address.data = arena_->take(at, padded(static_cast<std::int64_t>(bytes(program_[root]))));
+  } else {
+    address = resident(program_, root);
   }
-  return place.data;
 }
 
 void Executor::add_products(Step& step, const Op& op, const std::vector<View>& inputs, const View& output) const {

@@ -39,6 +39,7 @@ class Executor {
 
   // The memory of a tensor (an input to fill, the output to read).
   std::byte* data(TensorId id) const;
+  View view(TensorId id) const;                        // of one that is no parameter
   const Program& program() const { return program_; }  // every iteration written out
   const Plan& plan() const { return plan_; }
   bool in_arena(TensorId root) const { return offsets_[static_cast<std::size_t>(root)] >= 0; }
@@ -58,7 +59,7 @@ class Executor {
   };
 
   View bind(TensorId id, const Weights& weights, const Resident& resident);
-  std::byte* memory(TensorId root, const Resident& resident);
+  void place(TensorId root, const Resident& resident);
   void add_products(Step& step, const Op& op, const std::vector<View>& inputs, const View& output) const;
   void add_weight_gradient(Step& step, const Op& op, const View& dy, const View& x, const View& output) const;
   void follow_length(Step& step, std::int64_t keys) const;

@@ -19,8 +19,6 @@
 namespace reckon {
 namespace {
 
-std::string name_of(const Op& op) { return fmt::format("{} of {}", op.operation->name, full_name(op.scope)); }
-
 // Of ops that run at the same time.
 std::string name_of(const Program& program, std::size_t first, std::size_t last) {
   const std::string name = name_of(program.ops[first]);
@@ -66,6 +64,8 @@ std::vector<TensorId> roots(const Program& program, std::size_t first, std::size
 
 }  // namespace
 
+std::string name_of(const Op& op) { return fmt::format("{} of {}", op.operation->name, full_name(op.scope)); }
+
 bool counts_bytes(const Operation& operation) {
   static const Operation* const tiled[] = {
       &project_operation,         &grouped_project_operation,         &head_matmul_operation,
@@ -110,6 +110,7 @@ void Inspection::after(const Executor& executor, std::size_t first, std::size_t 
                        const Measured& so_far) {
   const Watch watch(seconds_);
   if (sabotage_ != nullptr && sabotage_->done) sabotage_->done(executor, first);
+  for (std::size_t i = first; look && i < last; ++i) look(executor, executor.program().ops[i]);
   check_costs(executor, first, last, past, so_far - before_);
   check_zones(executor, first);
   for (TensorId root : outputs_) {

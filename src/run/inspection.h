@@ -26,6 +26,8 @@ struct Sabotage {
   std::function<void(const Executor&, std::size_t op)> done;  // after each op, as if the op had done it
 };
 
+std::string name_of(const Op& op);  // "rms_norm of layers.0.attention"
+
 // Whether an op is made of tiles, which count their bytes; other ops do not.
 bool counts_bytes(const Operation& operation);
 
@@ -33,6 +35,8 @@ class Inspection {
  public:
   explicit Inspection(const Sabotage* sabotage = nullptr) : sabotage_(sabotage) {}
   const Sabotage* sabotage() const { return sabotage_; }
+
+  std::function<void(const Executor&, const Op&)> look;  // called after each op, where there is one
   void prepare(Machine& machine) const {
     if (sabotage_ != nullptr) machine.left_out = sabotage_->task;
   }

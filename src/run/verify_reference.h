@@ -1,0 +1,48 @@
+// What each op of the cpu computes, beside what the reference does: a short prefill on both.
+#pragma once
+
+#include <reckon/model.h>
+
+#include "run/engine.h"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace reckon {
+
+// How far one op's output is off: max |a − b| / max |b| over its elements, b being the reference's.
+struct Distance {
+  std::string op, tensor;  // "rms_norm of layers.0.attention", and the output, of several the furthest
+  double relative = 0;
+};
+
+struct ReferenceComparison {
+  static constexpr double tolerance = 1e-4;  // sums in float32 differ by less, in whichever order they are added
+
+  std::int64_t tokens = 0;
+  struct Kind {
+    std::int64_t ops = 0;
+    Distance largest;
+  };
+  std::map<std::string, Kind> kinds;  // of ops, by their names
+  std::optional<Distance> first;      // beyond the tolerance, in the order of the program
+
+  std::int64_t ops() const;
+  const Distance& largest() const;
+  bool holds() const { return !first; }
+};
+
+struct CompareOptions {
+  std::int64_t tokens = 0;  // of the prefill; 0: the context, at most 16
+  int threads = 0;
+  std::uint64_t seed = 1;                     // of the ids
+  const std::atomic<bool>* cancel = nullptr;  // the engine's
+  const Sabotage* sabotage = nullptr;         // of tests
+};
+
+// The reference runs in float64, from the same stored weights.
+ReferenceComparison compare_with_reference(const Model& model, Weights weights, const CompareOptions& options);
+
+}  // namespace reckon
