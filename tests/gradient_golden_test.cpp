@@ -26,27 +26,31 @@ Trainer trainer_of(const std::string& name, const Batch& b, TrainerOptions optio
 
 class GoldenGradient : public testing::TestWithParam<std::string> {};
 
-TEST_P(GoldenGradient, LossAndEveryGradientAreTheReferences) {
+TEST_P(GoldenGradient, LossAndEveryGradientAreTheReferencesOnEveryDevice) {
   const nlohmann::json io = tiny_io(GetParam());
   const Batch b = batch_of(io);
-  TrainerOptions options;
-  options.threads = 2;
-  Trainer trainer = trainer_of(GetParam(), b, options);
-  const double loss = trainer.compute_gradient(b.ids, b.labels);
-  EXPECT_NEAR(loss, io["loss"].get<double>(), 1e-4);
+  for (const Device device : {Device::cpu, Device::reference, Device::reference64}) {
+    TrainerOptions options;
+    options.device = device;
+    options.threads = 2;
+    Trainer trainer = trainer_of(GetParam(), b, options);
+    const double loss = trainer.compute_gradient(b.ids, b.labels);
+    EXPECT_NEAR(loss, io["loss"].get<double>(), 1e-4);
 
-  const Weights reference = Weights::trainable(
-      trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"),
-      DType::float32);
-  for (const TrainedTensor& tensor : trainer.tensors()) {
-    const float* expected = reference[tensor.key].master;
-    double difference = 0, norm = 0;
-    for (std::size_t i = 0; i < tensor.gradient.size(); ++i) {
-      const double d = static_cast<double>(tensor.gradient[i]) - static_cast<double>(expected[i]);
-      difference += d * d;
-      norm += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
+    const Weights reference = Weights::trainable(
+        trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"),
+        DType::float32);
+    for (const TrainedTensor& tensor : trainer.tensors()) {
+      const float* expected = reference[tensor.key].master;
+      double difference = 0, norm = 0;
+      for (std::size_t i = 0; i < tensor.gradient.size(); ++i) {
+        const double d = static_cast<double>(tensor.gradient[i]) - static_cast<double>(expected[i]);
+        difference += d * d;
+        norm += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
+      }
+      EXPECT_LE(std::sqrt(difference), 1e-4 * std::sqrt(norm) + 1e-7)
+          << "device " << int(device) << ", " << tensor.name << " of norm " << std::sqrt(norm);
     }
-    EXPECT_LE(std::sqrt(difference), 1e-4 * std::sqrt(norm) + 1e-7) << tensor.name << " of norm " << std::sqrt(norm);
   }
 }
 

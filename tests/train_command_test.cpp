@@ -68,6 +68,22 @@ TEST_F(TrainProgram, ARunLeavesACheckpointThatIsAModel) {
   EXPECT_FALSE(lines("run", "layers").empty());
 }
 
+TEST_F(TrainProgram, TrainsOnTheReferenceToo) {
+  for (const std::string device : {"cpu", "reference"}) {
+    Words words = {"train",     "mini-gpt", "--tokenizer", "bytes",          "--steps",  "2",    "--batch",        "1",
+                   "--context", "8",        "--out",       path(device),     "--sample", "Once", "--eval-windows", "2",
+                   "--device",  device,     "--text",      path("birds.txt")};
+    put("birds.txt", std::string(400, 'a') + "Once there were birds in a tree.\n");
+    const Result result = run(words);
+    ASSERT_EQ(result.code, 0) << result.err;
+  }
+  const auto cpu = lines("cpu", "step"), reference = lines("reference", "step");
+  ASSERT_EQ(reference.size(), 2u);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_NEAR(reference[i]["loss"].get<double>(), cpu[i]["loss"].get<double>(), 1e-4);
+  expect_complaint(quick("narrow", {"--device", "reference", "--precision", "bfloat16"}), 2, "trains in float32");
+}
+
 TEST_F(TrainProgram, AnInterruptedAndResumedRunEndsWithTheSameBytes) {
   for (const std::string& precision : {std::string("float32"), std::string("bfloat16")}) {
     const Words more = {"--precision", precision, "--dropout", "0.1", "--accumulate", "2"};

@@ -64,15 +64,16 @@ void add_run(CLI::App& command, RunOptions& options) {
   add_device(command, options.device);
 }
 
-void add_device(CLI::App& command, Device& device) {
+CLI::Option& add_device(CLI::App& command, Device& device) {
   const auto read = [&device](const std::string& word) {
     if (word == "cpu") return void(device = Device::cpu);
     if (word == "reference") return void(device = Device::reference);
     if (word == "reference64") return void(device = Device::reference64);
     throw UsageError(fmt::format("--device is {}; expected one of: cpu reference reference64", quote(word)));
   };
-  command.add_option_function<std::string>("--device", read, "what it runs on; reference: plain loops, slow (cpu)")
-      ->type_name("cpu|reference|reference64");
+  return *command
+              .add_option_function<std::string>("--device", read, "what it runs on; reference: plain loops, slow (cpu)")
+              ->type_name("cpu|reference|reference64");
 }
 
 EngineOptions engine_options(const RunOptions& options) {

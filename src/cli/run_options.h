@@ -31,7 +31,7 @@ struct RunOptions {
 void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random, --dtype, --threads, --device
 CLI::Option& add_threads(CLI::App& command, int& threads);   // --threads; left out, it stays 0
 void add_context(CLI::App& command, std::int64_t& context);  // --context; left out, it stays 0
-void add_device(CLI::App& command, Device& device);          // --device; left out, it stays as it is
+CLI::Option& add_device(CLI::App& command, Device& device);  // --device; left out, it stays as it is
 // The model that is to run, with all that can be wrong about it said; then its weights. Random ones take their time:
 // an InterruptHandler around it ends that with an Error.
 Model model_to_run(const RunOptions& options);

@@ -47,6 +47,7 @@ class TrainOptions {
     add("precision", s.precision, "of products; weights are kept in float32 too (float32)", "float32|bfloat16");
     add("recompute", s.recompute, "what is computed again instead of kept: less memory (none)", "none|attention|block");
     add_threads(command_, asked_.threads).group(group_);
+    add_device(command_, asked_.device).group(group_);
     group("The run");
     command_.add_option("--out", asked_.out, "folder of the run (runs/MODEL-1, …)")->type_name("FOLDER")->group(group_);
     command_.add_flag("--resume", asked_.resume, "go on with the run in --out; ends as if it had never stopped")

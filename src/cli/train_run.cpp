@@ -37,9 +37,10 @@ Recompute recompute_of(const std::string& word) {
   return word == "block" ? Recompute::block : word == "attention" ? Recompute::attention : Recompute::none;
 }
 
-TrainerOptions trainer_options(const Settings& settings, int threads) {
+TrainerOptions trainer_options(const Settings& settings, const TrainCommand& command) {
   TrainerOptions options;
-  options.threads = threads;
+  options.device = command.device;
+  options.threads = command.threads;
   options.batch = settings.batch;
   options.tokens = settings.context;
   options.recompute = recompute_of(settings.recompute);
@@ -93,6 +94,7 @@ std::string sample_text(Trainer& trainer, const Tokenizer& tokenizer, const Sett
   constexpr std::int64_t tokens = 200;
   const std::vector<std::int32_t> prompt = tokenizer.encode(settings.sample);
   EngineOptions options;
+  options.device = trainer.options().device;
   options.threads = trainer.options().threads;
   options.capacity = std::min<std::int64_t>(settings.context, std::ssize(prompt) + tokens);
   Engine engine(trainer.model(), trainer.weights().borrowed(), options);
@@ -222,8 +224,7 @@ void follow(const TrainCommand& command, Communicator& ranks) {
   const fs::path run = shared_path(ranks, {});
   Setup setup = set_up(command, run, ranks);
   const Settings& settings = setup.prepared.identity.settings;
-  Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command.threads),
-                  &ranks);
+  Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command), &ranks);
   if (setup.checkpoint) restore(trainer, *setup.checkpoint);
   Loop loop(trainer, setup.data, setup.prepared.identity, progress_of(setup.checkpoint), nullptr, nullptr, {});
   if (run_until_interrupted(loop)) whole_validation(trainer, setup.data, settings, loop.progress());
@@ -238,8 +239,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   if (checkpoint) note_other_arithmetic(*checkpoint);
   const Settings& settings = setup.prepared.identity.settings;
   const Dataset& data = setup.data;
-  Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command.threads),
-                  &ranks);
+  Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command), &ranks);
   if (checkpoint) restore(trainer, *checkpoint);
 
   const RunFacts facts = facts_of(trainer, settings, run.path());
@@ -256,7 +256,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   Counters counters(trainer.pool().threads());
   Machine machine{trainer.pool(), scratch, counters};
   Limit limit(product_limit(machine));
-  const bool alone = ranks.size() == 1;
+  const bool alone = ranks.size() == 1 && command.device == Device::cpu;
 
   fs::path saved;
   std::string sample;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "cli/options.h"
+#include "run/engine.h"
 #include "train/settings.h"
 
 namespace reckon::cli {
@@ -17,6 +18,7 @@ struct TrainCommand {
   std::string report;           // an HTML file
   bool resume = false, fall_back = false;
   int threads = 0;
+  Device device = Device::cpu;
 };
 
 void run_training(TrainCommand command);

@@ -83,6 +83,15 @@ std::vector<double> ReferenceModel::run(const Program& program, const Inputs& in
     if (is_given && tensor.storage == no_tensor) values[i] = given(program, static_cast<TensorId>(i), inputs);
     if (Kept* kept = home(tensor)) values[i] = std::move((*kept)[key_of(tensor)]);
   }
+  const auto& stages = options.stages;
+  const bool backward = stages.size() == 0 || std::find(stages.begin(), stages.end(), Stage::backward) != stages.end();
+  const auto gradients = [&](const auto& body) {
+    for (const Op& op : program.ops) {
+      if (op.operation == &adamw_operation)
+        body(gradients_[key_of(program[op.inputs[0]])], values[static_cast<std::size_t>(op.inputs[1])]);
+    }
+  };
+  if (!backward) gradients([](const std::vector<double>& kept, std::vector<double>& value) { value = kept; });
   const auto bring_back = [&] {
     for (std::size_t i = 0; i < values.size(); ++i) {
       if (Kept* kept = home(program.tensors[i])) (*kept)[key_of(program.tensors[i])] = std::move(values[i]);
@@ -94,10 +103,7 @@ std::vector<double> ReferenceModel::run(const Program& program, const Inputs& in
     bring_back();
     throw;
   }
-  for (const Op& op : program.ops) {
-    if (op.operation != &adamw_operation) continue;
-    gradients_[key_of(program[op.inputs[0]])] = values[static_cast<std::size_t>(op.inputs[1])];
-  }
+  if (backward) gradients([](std::vector<double>& kept, const std::vector<double>& value) { kept = value; });
   std::vector<double> output = std::move(values[static_cast<std::size_t>(program.output)]);
   bring_back();
   return output;

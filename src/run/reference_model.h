@@ -33,9 +33,10 @@ class ReferenceModel {
   // them.
   std::vector<double> run(const Program& program, const Inputs& inputs, ReferenceOptions options = {});
 
-  // Of the last run that had a backward pass.
-  const std::vector<double>& gradient(const TensorKey& parameter) const { return gradients_.at(parameter); }
-  const std::vector<double>& parameter(const TensorKey& key) const { return parameters_.at(key); }
+  // By the keys of their parameters: of the last run that had a backward pass, and what one without it updates by.
+  Kept& gradients() { return gradients_; }
+  std::vector<double>& parameter(const TensorKey& key) { return parameters_.at(key); }
+  Kept& moments() { return moments_; }  // by their own keys
 
   Kept& caches() { return caches_; }  // empty: nothing came before
 

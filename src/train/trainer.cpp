@@ -13,6 +13,7 @@
 #include "network/forward.h"
 #include "ops/adamw.h"
 #include "ops/all_reduce.h"
+#include "passes/expand.h"
 #include "run/ids.h"
 #include "run/inputs.h"
 #include "threads/thread_count.h"
@@ -28,6 +29,8 @@ TrainerOptions filled(TrainerOptions options, const Model& model) {
   if (options.precision != DType::float32 && options.precision != DType::bfloat16) {
     throw UsageError(fmt::format("training in {}; expected float32 or bfloat16", encoding_of(options.precision).name));
   }
+  if (options.precision != DType::float32 && options.device != Device::cpu)
+    throw UsageError("the reference trains in float32; expected --precision float32");
   options.threads = thread_count(options.threads);
   if (options.tokens == 0) options.tokens = model.context;
   if (options.tokens > model.context && model.positions.kind == Positions::Kind::learned) {
@@ -98,7 +101,11 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
       [this](const Program& p, TensorId id) { return Address{resident(p, id)}; }, std::move(arena),
       options_.inspection);
   const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
-  norm_ = reinterpret_cast<const float*>(executor_->data(norm));
+  norm_ = reinterpret_cast<float*>(executor_->data(norm));
+  if (options_.device == Device::cpu) return;
+  if (ranks_ != nullptr) throw UsageError("the reference trains in one process; expected --device cpu");
+  reference_ = std::make_unique<ReferenceModel>(model_, weights_, options_.device == Device::reference);
+  logical_ = expand(logical_program(model_, executor_->program().workload));
 }
 
 Trainer::~Trainer() {
@@ -197,6 +204,67 @@ void Trainer::fill(std::span<const std::int32_t> ids, std::span<const std::int32
   }
 }
 
+void Trainer::run(const TrainingStep& step, Executor::Stages stages, std::span<const std::int32_t> ids,
+                  std::span<const std::int32_t> labels) {
+  if (reference_ == nullptr) return executor_->run(machine_, profile_, &step, stages);
+  run_on_reference(step, stages, {ids, labels});
+}
+
+// Weights, gradients and moments stay where they are; the reference is given copies, and what it makes of them is
+// copied back, as are the loss and the norm.
+void Trainer::run_on_reference(const TrainingStep& step, Executor::Stages stages,
+                               const ReferenceModel::Inputs& inputs) {
+  const bool updates = *stages.begin() == Stage::optimizer, backward = !updates && stages.size() > 1;
+  const auto each = [&](const auto& body) {  // in the program's order, as tensors_ are
+    auto tensor = tensors_.begin();
+    for (const Op& op : logical_.ops) {
+      if (op.operation != &adamw_operation) continue;
+      body(*tensor, reference_->parameter(tensor->key), reference_->gradients()[tensor->key],
+           reference_->moments()[key_of(logical_[op.inputs[2]])],
+           reference_->moments()[key_of(logical_[op.inputs[3]])]);
+      ++tensor;
+    }
+  };
+  using Values = std::vector<double>;
+  each([&](const TrainedTensor& tensor, Values& weight, Values& gradient, Values& first, Values& second) {
+    weight.assign(tensor.weight.begin(), tensor.weight.end());
+    if (!updates) return;
+    gradient.assign(tensor.gradient.begin(), tensor.gradient.end());
+    first.assign(tensor.first_moment.begin(), tensor.first_moment.end());
+    second.assign(tensor.second_moment.begin(), tensor.second_moment.end());
+  });
+
+  ReferenceOptions asked;
+  asked.stages = stages;
+  asked.step = {step.loss_scale, step.learning_rate, step.beta1, step.beta2, step.epsilon,
+                step.decay,      step.clip,          step.step,  step.drops, step.seed};
+  asked.after = [&](const Op& op, const ReferenceValues& values) {
+    if (!updates && options_.cancel != nullptr && *options_.cancel) throw Cancelled();
+    if (op.operation == &adamw_operation)
+      *norm_ = static_cast<float>(values[static_cast<std::size_t>(op.inputs[4])][0]);
+  };
+  const Values output = reference_->run(logical_, inputs, asked);
+
+  if (!updates) {
+    *reinterpret_cast<float*>(executor_->data(executor_->program().output)) = static_cast<float>(output[0]);
+  }
+  each([&](TrainedTensor& tensor, const Values& weight, const Values& gradient, const Values& first,
+           const Values& second) {
+    if (updates) tensor.squares = {};
+    for (std::size_t i = 0; i < weight.size(); ++i) {
+      if (backward) tensor.gradient[i] = (step.add ? tensor.gradient[i] : 0.0f) + static_cast<float>(gradient[i]);
+      if (!updates) continue;
+      const double before = static_cast<double>(tensor.weight[i]);
+      tensor.weight[i] = static_cast<float>(weight[i]);
+      tensor.first_moment[i] = static_cast<float>(first[i]);
+      tensor.second_moment[i] = static_cast<float>(second[i]);
+      const double after = static_cast<double>(tensor.weight[i]);
+      tensor.squares += {gradient[i] * gradient[i], (after - before) * (after - before), after * after};
+    }
+  });
+  if (updates) weights_.refresh();
+}
+
 double Trainer::loss_value() const {
   return static_cast<double>(*reinterpret_cast<const float*>(executor_->data(executor_->program().output)));
 }
@@ -230,7 +298,7 @@ double Trainer::compute_gradient(std::span<const std::int32_t> ids, std::span<co
     if (index == count - 1) step.ranks = ranks_;
     step.drops = true;
     step.seed = dropout_seed(static_cast<std::int64_t>(index));
-    executor_->run(machine_, profile_, &step, {Stage::forward, Stage::backward});
+    run(step, {Stage::forward, Stage::backward}, ids.subspan(index * size, size), own);
     loss += loss_value() * (counted(own) * micro_steps / all);  // exactly 1 where all have as many labels
   }
   loss /= static_cast<double>(count);
@@ -251,7 +319,7 @@ double Trainer::update(const Update& update) {
   step.clip = update.clip;
   step.step = steps_ + 1;
   step.ranks = ranks_;
-  executor_->run(machine_, profile_, &step, {Stage::optimizer});
+  run(step, {Stage::optimizer});
   const double norm = std::sqrt(static_cast<double>(*norm_));
   if (std::isfinite(norm)) ++steps_;
   return norm;
@@ -260,7 +328,7 @@ double Trainer::update(const Update& update) {
 double Trainer::loss(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels) {
   fill(ids, labels);
   const TrainingStep step;
-  executor_->run(machine_, profile_, &step, {Stage::forward});
+  run(step, {Stage::forward}, ids, labels);
   return loss_value();
 }
 

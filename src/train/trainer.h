@@ -21,6 +21,7 @@
 namespace reckon {
 
 struct TrainerOptions {
+  Device device = Device::cpu;            // the reference trains in float32, in one process
   int threads = 0;                        // 0: as many as thread_count() says
   std::int64_t batch = 1, tokens = 0;     // of a micro-step; tokens 0: the model's context
   Recompute recompute = Recompute::none;  // what the backward pass computes again instead of keeping it
@@ -89,6 +90,10 @@ class Trainer {
  private:
   std::byte* resident(const Program& program, TensorId id);
   void take_memory(const Program& program);
+  // Some stages of a step, on the device; ids and labels are those that fill() was given.
+  void run(const TrainingStep& step, Executor::Stages stages, std::span<const std::int32_t> ids = {},
+           std::span<const std::int32_t> labels = {});
+  void run_on_reference(const TrainingStep& step, Executor::Stages stages, const ReferenceModel::Inputs& inputs);
   double loss_value() const;
   void fill(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels);
 
@@ -106,8 +111,10 @@ class Trainer {
   std::unique_ptr<Arena> gradients_, moments_;
   std::vector<std::unique_ptr<Arena>> constants_;
   std::map<TensorId, std::byte*> lasting_;  // tensors that outlive a step
-  const float* norm_ = nullptr;             // the squared global norm of the last update
+  float* norm_ = nullptr;                   // the squared global norm of the last update
   std::unique_ptr<Executor> executor_;
+  std::unique_ptr<ReferenceModel> reference_;  // nullptr: on the cpu
+  Program logical_;                            // what the reference runs
 };
 
 }  // namespace reckon
