@@ -7,6 +7,7 @@
 
 #include "compile/compile.h"
 #include "passes/expand.h"
+#include "run/engine.h"
 #include "run/verify.h"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ ReferenceComparison compare_with_reference(const Model& model, Weights weights, 
   engine_options.inspection = &inspection;
   Engine engine(model, std::move(weights), engine_options);
   const std::vector<std::int32_t> ids = verify_ids(model, result.tokens, options.seed);
-  const Program& lowered = engine.executor(1, result.tokens, Logits::all).program();
+  const Program& lowered = engine.core().executor(1, result.tokens, Logits::all).program();
   const Program logical = expand(logical_program(model, lowered.workload));
   std::vector<bool> wanted(lowered.tensors.size(), false);
   for (const Op& op : lowered.ops) {
@@ -113,7 +114,7 @@ ReferenceComparison compare_with_reference(const Model& model, Weights weights, 
       if (id != no_tensor && wanted[i]) expected[i] = values[i];
     }
   };
-  ReferenceModel(model, engine.weights(), false).run(logical, {ids, {}, result.tokens}, asked);
+  ReferenceModel(model, engine.core().weights(), false).run(logical, {ids, {}, result.tokens}, asked);
   engine.session().run(ids, Logits::all);
   return result;
 }
