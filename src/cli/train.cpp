@@ -106,7 +106,8 @@ void add_train(CLI::App& program) {
                   "  reckon train --resume --out runs/mini-gpt-1\n"
                   "  reckon train gpt2 --layers 4 --heads 4 --d-model 128 --context 64 --bias no --tokenizer bytes \\\n"
                   "    --text shakespeare.txt --batch 12 --steps 2000 --beta2 0.99\n"
-                  "  reckon train gpt2 --tokens openwebtext.tokens --accumulate 8 --precision bfloat16",
+                  "  reckon train gpt2 --tokens openwebtext.tokens --accumulate 8 --precision bfloat16\n"
+                  "  reckon train mini-gpt --steps 5 --device reference         slowly, in plain loops",
                   true);
   const auto asked = std::make_shared<TrainCommand>();
   const auto options = std::make_shared<TrainOptions>(command, *asked);

@@ -30,7 +30,7 @@ TrainerOptions filled(TrainerOptions options, const Model& model) {
     throw UsageError(fmt::format("training in {}; expected float32 or bfloat16", encoding_of(options.precision).name));
   }
   if (options.precision != DType::float32 && options.device != Device::cpu)
-    throw UsageError("the reference trains in float32; expected --precision float32");
+    throw UsageError("the reference trains in float32 only");
   options.threads = thread_count(options.threads);
   if (options.tokens == 0) options.tokens = model.context;
   if (options.tokens > model.context && model.positions.kind == Positions::Kind::learned) {
@@ -103,7 +103,8 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
   const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
   norm_ = reinterpret_cast<float*>(executor_->data(norm));
   if (options_.device == Device::cpu) return;
-  if (ranks_ != nullptr) throw UsageError("the reference trains in one process; expected --device cpu");
+  if (ranks_ != nullptr)
+    throw UsageError(fmt::format("the reference trains in one process, not in {}", ranks_->size()));
   reference_ = std::make_unique<ReferenceModel>(model_, weights_, options_.device == Device::reference);
   logical_ = expand(logical_program(model_, executor_->program().workload));
 }
