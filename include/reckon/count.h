@@ -45,7 +45,7 @@ class Count {
   constexpr Count& operator-=(Count other) { return *this = *this - other; }
   constexpr Count& operator*=(Count other) { return *this = *this * other; }
 
-  constexpr auto operator<=>(const Count&) const = default;
+  constexpr auto operator<=>(const Count&) const = default;  // NOLINT: clang-tidy 14 takes it for a null pointer
 
   friend std::string to_string(Count count);  // "41063286427561623552"
   friend std::ostream& operator<<(std::ostream& out, Count count);

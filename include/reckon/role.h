@@ -67,7 +67,7 @@ struct Role {
   Block block = Block::none;
   Part part = Part::whole;
   Expert expert = Expert::none;
-  auto operator<=>(const Role&) const = default;
+  auto operator<=>(const Role&) const = default;  // NOLINT: clang-tidy 14 takes it for a null pointer
 };
 
 std::string path_of(Role role);  // "feed_forward/experts/gate"
@@ -113,16 +113,16 @@ std::string_view name_of(Piece piece);  // "weight"; empty for `other`
 // Where in the network something belongs.
 struct Scope {
   Role role;
-  std::int32_t layer = -1;  // -1: outside the stack
-  std::int32_t nth = 0;     // of the layer's sublayers of this block; 0 is the first
-  auto operator<=>(const Scope&) const = default;
+  std::int32_t layer = -1;                         // -1: outside the stack
+  std::int32_t nth = 0;                            // of the layer's sublayers of this block; 0 is the first
+  auto operator<=>(const Scope&) const = default;  // NOLINT: clang-tidy 14 takes it for a null pointer
 };
 
 // What tells a parameter, a constant or a cache of a model from all its others, in every program and in memory.
 struct TensorKey {
   Scope scope;
   Piece piece = Piece::weight;
-  auto operator<=>(const TensorKey&) const = default;
+  auto operator<=>(const TensorKey&) const = default;  // NOLINT: clang-tidy 14 takes it for a null pointer
 };
 
 std::string full_name(const Scope& scope);    // "layers.3.attention.query", "layers.3.attention.1.query" of the second

@@ -164,6 +164,7 @@ std::vector<PrecisionFlops> flops_by_precision(const Ledger& ledger) {
     sum.elementwise += entry.elementwise_each * entry.place.count;
   }
   std::vector<PrecisionFlops> out;
+  out.reserve(sums.size());
   for (const auto& [type, sum] : sums) out.push_back(sum);
   return out;
 }
@@ -174,6 +175,7 @@ std::vector<LinkBytes> bytes_by_group(const Ledger& ledger) {
     if (entry.group != Group::none) sums[entry.group] += entry.sent_each * entry.place.count;
   }
   std::vector<LinkBytes> out;
+  out.reserve(sums.size());
   for (const auto& [group, sent] : sums) out.push_back({group, sent});
   return out;
 }

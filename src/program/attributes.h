@@ -22,7 +22,7 @@ class Attributes {
   template <class A>
   explicit Attributes(const A& value) : type_(&type<A>) {
     static_assert(std::is_trivially_copyable_v<A>, "attributes are plain numbers, flags and enums");
-    static_assert(sizeof(A) <= capacity && alignof(A) <= 8, "raise Attributes::capacity");
+    static_assert(sizeof(A) <= capacity && alignof(A) <= 8, "raise Attributes::capacity");  // NOLINT: not redundant
     new (bytes_.data()) A(value);
   }
 
