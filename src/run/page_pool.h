@@ -2,6 +2,7 @@
 // are taken; a page that is given back is the next to be taken, so that a process does not grow with the texts it sees.
 #pragma once
 
+#include "files/checked.h"
 #include "files/huge_pages.h"
 
 #include <algorithm>
@@ -18,9 +19,8 @@ class PagePool {
   PagePool(std::int64_t page_bytes, std::int64_t pages)
       : page_bytes_(page_bytes),
         pages_(pages),
-        memory_(static_cast<std::byte*>(
-            ::operator new[](static_cast<std::size_t>(page_bytes* pages), std::align_val_t(alignment)))) {
-    want_huge_pages(memory_.get(), static_cast<std::size_t>(page_bytes * pages));
+        memory_(static_cast<std::byte*>(::operator new[](size(), std::align_val_t(alignment)))) {
+    want_huge_pages(memory_.get(), size());
   }
 
   std::int64_t page_bytes() const { return page_bytes_; }
@@ -50,6 +50,7 @@ class PagePool {
 
  private:
   static constexpr std::size_t alignment = std::size_t{1} << 21;  // a huge page
+  std::size_t size() const { return memory_size(checked_multiply(page_bytes_, pages_, "the cache"), "the cache"); }
   struct Free {
     void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t(alignment)); }
   };
