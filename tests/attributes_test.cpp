@@ -2,10 +2,9 @@
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
+#include "ops/elementwise.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
-#include "ops/scale.h"
-#include "ops/softcap.h"
 #include "ops/view.h"
 #include "program/builder.h"
 

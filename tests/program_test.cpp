@@ -12,7 +12,7 @@
 #include "model/presets.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
-#include "ops/softmax.h"
+#include "ops/attention.h"
 #include "passes/expand.h"
 #include "passes/gradient.h"
 

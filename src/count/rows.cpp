@@ -3,18 +3,15 @@
 
 #include "ops/activate.h"
 #include "ops/adamw.h"
-#include "ops/add.h"
+#include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
-#include "ops/scale.h"
-#include "ops/softcap.h"
-#include "ops/softmax.h"
-#include "ops/split.h"
-#include "ops/sum_rows.h"
+#include "ops/view.h"
 
 #include <algorithm>
 #include <unordered_map>

@@ -4,7 +4,6 @@
 #include <reckon/error.h>
 
 #include "ops/attention.h"
-#include "ops/softmax.h"
 
 namespace reckon {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "lowering/regions.h"
 #include "ops/adamw.h"
-#include "ops/convert.h"
+#include "ops/elementwise.h"
 
 #include <map>
 #include <set>

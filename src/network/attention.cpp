@@ -1,15 +1,11 @@
 // Attention in its three kinds: heads of their own or shared (grouped), rebuilt from a latent, and across to an
 // encoder.
-#include "ops/attention.h"
-
 #include "network/blocks.h"
 #include "ops/append.h"
+#include "ops/attention.h"
 #include "ops/head_matmul.h"
 #include "ops/matmul.h"
-#include "ops/norm.h"
 #include "ops/rope.h"
-#include "ops/softmax.h"
-#include "ops/split.h"
 #include "ops/view.h"
 
 #include <algorithm>
@@ -79,16 +75,9 @@ TensorId rotate(Network& n, const std::optional<Rope>& rope_rule, TensorId x, La
 // A norm on queries or keys: over each head (one weight for all, or one each), or over all heads together.
 TensorId norm_heads(Network& n, const Attention& a, TensorId x, Dim count, Part part) {
   if (!a.query_key_norm) return x;
-  Builder& b = n.builder;
-  b.set_role(role(part));
-  const Shape shape = b.shape(x);
-  Shape parameter_shape;
-  if (a.norm_span == Attention::NormSpan::own_head) parameter_shape.push(count);
-  parameter_shape.push(shape[-1]);
-  const TensorId weight =
-      a.query_key_norm->weight ? b.parameter(role(part), Piece::weight, parameter_shape) : no_tensor;
-  const TensorId bias = a.query_key_norm->bias ? b.parameter(role(part), Piece::bias, parameter_shape) : no_tensor;
-  return norm(b, *a.query_key_norm, x, weight, bias, "normed");
+  const Dim width = n.builder.shape(x)[-1];
+  const bool own = a.norm_span == Attention::NormSpan::own_head;
+  return apply_norm(n, *a.query_key_norm, x, role(part), own ? Shape{count, width} : Shape{width});
 }
 
 // softmax(q·kᵀ)·v, then the output projection.
@@ -207,7 +196,7 @@ TensorId apply(Network& n, const CrossAttention& cross, TensorId x) {
   const Dim count(cross.n_heads, Symbol::heads), each(cross.d_head, Symbol::d_head);
   const Dim all = width(cross.n_heads * cross.d_head, Symbol::heads_width, n.d_model);
   const TensorId q = heads(n, apply_linear(n, x, all, cross.bias, cross_role(Part::query)), count, each);
-  // The encoder's keys and values are made once, and only looked at when decoding.
+  // The encoder's keys and values are computed once, and only read when decoding.
   TensorId k, v;
   const Shape shape{n.batch, n.encoder_tokens, count, each};
   const auto cache = [&](Piece piece) {

@@ -5,6 +5,7 @@
 
 #include "program/builder.h"
 
+#include <utility>
 #include <vector>
 
 namespace reckon {
@@ -16,22 +17,18 @@ struct Network {
   Dim batch, tokens, d_model;
   Shape positions;               // of the tokens
   std::int64_t capacity, chunk;  // of the cache, and of what is added to it at once
-  bool cached;                   // prefill and decode keep a cache
   bool decode;
-  struct RopeTable {
-    Rope rope;
-    TensorId table;
-  };
-  std::vector<RopeTable> rope_tables;
-  TensorId encoder;  // (B × Tₑ × d)
-  Dim encoder_tokens;
+  bool cached;  // prefill and decode fill a cache
+  std::vector<std::pair<Rope, TensorId>> rope_tables{};
+  TensorId encoder = no_tensor;  // (B × Tₑ × d)
+  Dim encoder_tokens{};
   std::vector<std::int32_t> owners{};  // of each layer's weights; empty where every layer has its own
 
   TensorId rope_table(const Rope& rope) const;
 };
 
-// y = norm(x) with the weight and the bias of that role
-TensorId apply_norm(Network& network, const Norm& norm, TensorId x, Role role);
+// y = norm(x) with the weight and the bias of that role; `parameter` is their shape, by default the last extent of x
+TensorId apply_norm(Network& network, const Norm& norm, TensorId x, Role role, Shape parameter = {});
 
 // y = x·Wᵀ + b with the weight (out × in) and the bias of that role
 TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, Role role);

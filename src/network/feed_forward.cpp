@@ -1,7 +1,7 @@
 // The feed-forward of a layer: dense, gated or plain, or a mixture of experts.
 #include "network/blocks.h"
 #include "ops/activate.h"
-#include "ops/add.h"
+#include "ops/elementwise.h"
 #include "ops/mixture.h"
 
 namespace reckon {
@@ -9,22 +9,21 @@ namespace {
 
 Role role(Part part, Expert expert = Expert::none) { return {Block::feed_forward, part, expert}; }
 
-TensorId dense(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expert expert) {
+// down(act(gate(x)) · up(x)), or down(act(up(x))) without a gate. product(x, out, role) is each of the products.
+template <class Product>
+TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expert expert,
+                      const Product& product) {
   const Dim d_ff(f.d_ff, symbol);
-  const TensorId gate = f.gated ? apply_linear(n, x, d_ff, f.bias, role(Part::gate, expert)) : no_tensor;
-  const TensorId up = apply_linear(n, x, d_ff, f.bias, role(Part::up, expert));
+  const TensorId gate = f.gated ? product(x, d_ff, role(Part::gate, expert)) : no_tensor;
+  const TensorId up = product(x, d_ff, role(Part::up, expert));
   n.builder.set_role(role(Part::activation, expert));
-  const TensorId h =
-      f.gated ? activate(n.builder, f, gate, up, "hidden") : activate(n.builder, f, up, no_tensor, "hidden");
-  return apply_linear(n, h, n.d_model, f.bias, role(Part::down, expert));
+  const TensorId hidden = activate(n.builder, f, f.gated ? gate : up, f.gated ? up : no_tensor, "hidden");
+  return product(hidden, n.d_model, role(Part::down, expert));
 }
 
-TensorId grouped(Network& n, TensorId rows, TensorId offsets, Dim experts, Dim out, bool bias, Part part) {
-  Builder& b = n.builder;
-  b.set_role(role(part, Expert::routed));
-  const TensorId weight = b.parameter(role(part, Expert::routed), Piece::weight, {experts, out, b.shape(rows)[-1]});
-  const TensorId shift = bias ? b.parameter(role(part, Expert::routed), Piece::bias, {experts, out}) : no_tensor;
-  return grouped_linear(b, rows, weight, shift, offsets, "out");
+TensorId dense(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expert expert) {
+  return feed_forward(n, f, x, symbol, expert,
+                      [&](TensorId in, Dim out, Role at) { return apply_linear(n, in, out, f.bias, at); });
 }
 
 }  // namespace
@@ -34,7 +33,7 @@ TensorId apply(Network& n, const FeedForward& f, TensorId x) { return dense(n, f
 TensorId apply(Network& n, const Mixture& m, TensorId x) {
   Builder& b = n.builder;
   const FeedForward& f = m.expert;
-  const Dim experts(m.n_experts, Symbol::experts), d_expert(f.d_ff, Symbol::d_expert);
+  const Dim experts(m.n_experts, Symbol::experts);
   const TensorId logits = apply_linear(n, x, experts, m.router_bias, role(Part::router));
   TensorId correction = no_tensor;
   if (m.correction_bias) {
@@ -42,14 +41,16 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   }
   const auto [choice, weights] = route(b, m, logits, correction);
   b.set_role(role(Part::dispatch));
-  const auto [rows, order, offsets] = dispatch(b, x, choice, experts);  // (B × T × k × d)
-  const TensorId gate = f.gated ? grouped(n, rows, offsets, experts, d_expert, f.bias, Part::gate) : no_tensor;
-  const TensorId up = grouped(n, rows, offsets, experts, d_expert, f.bias, Part::up);
-  b.set_role(role(Part::activation, Expert::routed));
-  const TensorId h = f.gated ? activate(b, f, gate, up, "hidden") : activate(b, f, up, no_tensor, "hidden");
-  const TensorId down = grouped(n, h, offsets, experts, n.d_model, f.bias, Part::down);
+  const Dispatched dispatched = dispatch(b, x, choice, experts);  // rows (B × T × k × d)
+  const auto grouped = [&](TensorId rows, Dim out, Role at) {
+    b.set_role(at);
+    const TensorId weight = b.parameter(at, Piece::weight, {experts, out, b.shape(rows)[-1]});
+    const TensorId bias = f.bias ? b.parameter(at, Piece::bias, {experts, out}) : no_tensor;
+    return grouped_linear(b, rows, weight, bias, dispatched.offsets, "out");
+  };
+  const TensorId rows = feed_forward(n, f, dispatched.rows, Symbol::d_expert, Expert::routed, grouped);
   b.set_role(role(Part::combine));
-  const TensorId y = combine(b, down, weights, order, "combined");
+  const TensorId y = combine(b, rows, weights, dispatched.order, "combined");
   if (!m.shared) return y;
   const TensorId shared = dense(n, *m.shared, x, Symbol::d_shared, Expert::shared);
   b.set_role(role(Part::combine));

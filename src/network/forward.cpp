@@ -1,22 +1,21 @@
 // Tokens in, logits or loss out: the embedding, the stack of layers, the final norm, the head.
 #include "network/forward.h"
 
+#include <fmt/format.h>
 #include <reckon/error.h>
 
 #include "files/numbers.h"
 #include "model/sublayers.h"
 #include "network/blocks.h"
-#include "ops/add.h"
 #include "ops/cross_entropy.h"
-#include "ops/dropout.h"
+#include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
-#include "ops/scale.h"
-#include "ops/softcap.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <span>
 #include <tuple>
@@ -24,18 +23,17 @@
 namespace reckon {
 
 TensorId Network::rope_table(const Rope& rope) const {
-  for (const RopeTable& entry : rope_tables) {
-    if (entry.rope == rope) return entry.table;
-  }
+  for (const auto& [known, table] : rope_tables)
+    if (known == rope) return table;
   throw Error("a layer's rotary positions have no table");
 }
 
-TensorId apply_norm(Network& n, const Norm& rule, TensorId x, Role role) {
+TensorId apply_norm(Network& n, const Norm& rule, TensorId x, Role role, Shape parameter) {
   Builder& b = n.builder;
   b.set_role(role);
-  const Shape shape{b.shape(x)[-1]};
-  const TensorId weight = rule.weight ? b.parameter(role, Piece::weight, shape) : no_tensor;
-  const TensorId bias = rule.bias ? b.parameter(role, Piece::bias, shape) : no_tensor;
+  if (parameter.rank() == 0) parameter.push(b.shape(x)[-1]);
+  const TensorId weight = rule.weight ? b.parameter(role, Piece::weight, parameter) : no_tensor;
+  const TensorId bias = rule.bias ? b.parameter(role, Piece::bias, parameter) : no_tensor;
   return norm(b, rule, x, weight, bias, "normed");
 }
 
@@ -80,8 +78,8 @@ Sharing sharing_of(const Layers& layers) {
   return sharing;
 }
 
-// A stretch of the stack: `layers` layers, `count` times over.
-struct Stretch {
+// A pattern of `layers` layers, `count` times over.
+struct Pattern {
   std::size_t first;
   std::int32_t layers;
   std::int64_t count;
@@ -113,12 +111,12 @@ std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size
 }
 
 // Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An iteration
-// has its own weights: where they are in common with other layers, each layer is a stretch.
-std::vector<Stretch> stretches(const Layers& layers, const LayerTypes& types, const Sharing& sharing) {
+// has its own weights: where they are in common with other layers, each layer is a pattern.
+std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing) {
   constexpr std::size_t longest_pattern = 8;
-  std::vector<Stretch> found;
+  std::vector<Pattern> found;
   for (std::size_t first = 0; first < layers.size();) {
-    Stretch best{first, 1, 1};
+    Pattern best{first, 1, 1};
     for (std::size_t period = 1; period <= longest_pattern && first + period <= layers.size(); ++period) {
       std::size_t count = (alike_until(layers, types, first, period) - first) / period;
       for (std::size_t k = 0; k < count && !sharing.kin.empty(); ++k)
@@ -153,10 +151,8 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
     const TensorId rows_table = b.parameter(position, Piece::weight, {rows, n.d_model});
     x = add(b, x, embed(b, rows_table, positions, "positioned"), "embedded");
   } else if (model.positions.kind == Positions::Kind::sinusoidal) {
-    Shape shape = n.positions;
-    shape.push(n.d_model);
-    const TensorId waves =
-        b.tensor(TensorKind::input, Piece::sinusoids, shape, b.program().workload.precision.activations);
+    const TensorId waves = b.tensor(TensorKind::input, Piece::sinusoids, Shape(n.positions).push(n.d_model),
+                                    b.program().workload.precision.activations);
     x = add(b, x, waves, "embedded");
   }
   if (model.embedding_norm) x = apply_norm(n, *model.embedding_norm, x, {Block::embedding, Part::norm});
@@ -215,17 +211,8 @@ TensorId head(Network& n, TensorId x, TensorId table) {
 }  // namespace
 
 std::string_view phase_name(Phase phase) {
-  switch (phase) {
-    case Phase::forward:
-      return "forward";
-    case Phase::prefill:
-      return "prefill";
-    case Phase::decode:
-      return "decode";
-    case Phase::train:
-      return "train";
-  }
-  return "";
+  constexpr std::array<std::string_view, 4> names{"forward", "prefill", "decode", "train"};  // in the enum's order
+  return names[static_cast<std::size_t>(phase)];
 }
 
 Workload workload_of(Phase phase) {
@@ -239,43 +226,33 @@ Workload resolve(const Model& model, Workload w) {
   if (w.tokens == 0) w.tokens = w.phase == Phase::decode ? 1 : model.context;
   if (w.past < 0) w.past = w.phase == Phase::decode ? std::max<std::int64_t>(model.context - w.tokens, 0) : 0;
   const bool crossed = find<CrossAttention>(model) != nullptr;
-  if (w.encoder_tokens != 0 && !crossed) {
-    throw UsageError("`encoder_tokens` is " + std::to_string(w.encoder_tokens) + ", but " + model.name +
-                     " has no cross-attention; give it some with `cross_attention`");
-  }
+  const auto refuse = [](const std::string& sentence) { throw UsageError(sentence); };
+  if (w.encoder_tokens != 0 && !crossed)
+    refuse(fmt::format("`encoder_tokens` is {}, but {} has no cross-attention; give it some with `cross_attention`",
+                       w.encoder_tokens, model.name));
   if (w.encoder_tokens == 0 && crossed) w.encoder_tokens = w.phase == Phase::decode ? model.context : w.tokens;
-  const auto sensible = [&](std::int64_t value, const std::string& field, std::int64_t least = 1) {
-    if (value < least || value > largest_workload) {
-      throw UsageError("`" + field + "` is " + std::to_string(value) + "; expected " + std::to_string(least) +
-                       " to 2^40");
-    }
+  const auto sensible = [&](std::int64_t value, const char* field, std::int64_t least = 1) {
+    if (value < least || value > largest_workload)
+      refuse(fmt::format("`{}` is {}; expected {} to 2^40", field, value, least));
   };
   sensible(w.batch, "batch");
   sensible(w.tokens, "tokens");
   if (crossed) sensible(w.encoder_tokens, "encoder_tokens");
   sensible(w.past, "past", 0);
-  if (w.capacity != 0 && w.capacity < w.past + w.tokens) {
-    throw UsageError("`capacity` is " + std::to_string(w.capacity) + "; expected room for " +
-                     std::to_string(w.past + w.tokens) + " tokens");
-  }
-  if (w.chunk != 0 && w.chunk < w.tokens) {
-    throw UsageError("`chunk` is " + std::to_string(w.chunk) + "; expected room for " + std::to_string(w.tokens) +
-                     " new tokens");
-  }
-  if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train)) {
-    throw UsageError("`past` is " + std::to_string(w.past) + " in phase " + std::string(phase_name(w.phase)) +
-                     ", which has no cache; expected 0, or phase prefill or decode");
-  }
-  if (!(w.dropout >= 0.0 && w.dropout < 1.0)) {
-    throw UsageError("`dropout` is " + std::to_string(w.dropout) + "; expected 0 up to, but not including, 1");
-  }
-  if (w.phase == Phase::train && w.logits != Logits::all) {
-    throw UsageError("training needs every logit; expected `logits` all");
-  }
-  if (model.positions.kind == Positions::Kind::learned && w.past + w.tokens > model.context) {
-    throw UsageError(model.name + " has " + grouped(model.context) + " learned positions, but " +
-                     grouped(w.past + w.tokens) + " are asked for; give it more with `context`");
-  }
+  const std::int64_t length = w.past + w.tokens;
+  if (w.capacity != 0 && w.capacity < length)
+    refuse(fmt::format("`capacity` is {}; expected room for {} tokens", w.capacity, length));
+  if (w.chunk != 0 && w.chunk < w.tokens)
+    refuse(fmt::format("`chunk` is {}; expected room for {} new tokens", w.chunk, w.tokens));
+  if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train))
+    refuse(fmt::format("`past` is {} in phase {}, which has no cache; expected 0, or phase prefill or decode", w.past,
+                       phase_name(w.phase)));
+  if (!(w.dropout >= 0.0 && w.dropout < 1.0))
+    refuse(fmt::format("`dropout` is {:f}; expected 0 up to, but not including, 1", w.dropout));
+  if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
+  if (model.positions.kind == Positions::Kind::learned && length > model.context)
+    refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,
+                       grouped(model.context), grouped(length)));
   return w;
 }
 
@@ -295,23 +272,19 @@ Program forward(const Model& model, const Workload& asked) {
   program.layers = static_cast<std::int64_t>(model.layers.size());
   const Workload workload = program.workload;
   Builder b(std::move(program));
+  const Dim batch(workload.batch, Symbol::batch), tokens(workload.tokens, Symbol::tokens);
   const bool decode = workload.phase == Phase::decode;
-  const bool cached = decode || workload.phase == Phase::prefill;
-  Network n{model,
-            b,
-            {workload.batch, Symbol::batch},
-            {workload.tokens, Symbol::tokens},
-            b.program().width,
+  Network n{.model = model,
+            .builder = b,
+            .batch = batch,
+            .tokens = tokens,
+            .d_model = b.program().width,
             // Sequences that share a cache have positions of their own.
-            workload.capacity != 0 ? Shape{{workload.batch, Symbol::batch}, {workload.tokens, Symbol::tokens}}
-                                   : Shape{{workload.tokens, Symbol::tokens}},
-            capacity(workload),
-            workload.chunk != 0 ? workload.chunk : workload.tokens,
-            cached,
-            decode,
-            {},
-            no_tensor,
-            {}};
+            .positions = workload.capacity != 0 ? Shape{batch, tokens} : Shape{tokens},
+            .capacity = capacity(workload),
+            .chunk = workload.chunk != 0 ? workload.chunk : workload.tokens,
+            .decode = decode,
+            .cached = decode || workload.phase == Phase::prefill};
 
   b.set_role({Block::input});
   const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
@@ -338,13 +311,14 @@ Program forward(const Model& model, const Workload& asked) {
   }
 
   Sharing sharing = sharing_of(model.layers);
-  const std::vector<Stretch> stack = stretches(model.layers, layer_types(workload), sharing);
+  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing);
   n.owners = std::move(sharing.owners);
-  for (const Stretch& stretch : stack) {
+  for (const Pattern& pattern : stack) {
     const TensorId entering = x;
-    const bool repeats = sharing.apart(stretch.first, static_cast<std::size_t>(stretch.layers));
-    if (repeats) b.begin_repeat(stretch.count, stretch.layers);
-    for (std::int32_t i = 0; i < stretch.layers; ++i) x = layer(n, stretch.first + static_cast<std::size_t>(i), x);
+    const auto layers = static_cast<std::size_t>(pattern.layers);
+    const bool repeats = sharing.apart(pattern.first, layers);
+    if (repeats) b.begin_repeat(pattern.count, pattern.layers);
+    for (std::size_t i = 0; i < layers; ++i) x = layer(n, pattern.first + i, x);
     if (repeats) b.end_repeat({{entering, x}});
   }
   b.set_sublayer(-1, 0);

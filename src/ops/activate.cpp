@@ -1,7 +1,6 @@
 #include "ops/activate.h"
 
-#include "ops/check.h"
-#include "ops/gradient.h"
+#include "ops/rules.h"
 
 namespace reckon {
 
@@ -37,31 +36,24 @@ ActivationCost activation_operations(const ActivateAttributes& attributes, bool 
 namespace {
 
 Cost cost(const Program& program, const Op& op) {
-  Cost cost;
   const bool gated = op.inputs[1] != no_tensor;
-  cost.elementwise =
-      program[op.outputs[0]].shape.product(activation_operations(op.attributes<ActivateAttributes>(), gated).forward);
-  add_traffic(cost, program, op);
-  return cost;
+  const ActivationCost per_element = activation_operations(op.attributes<ActivateAttributes>(), gated);
+  return streaming_cost(program, op, program[op.outputs[0]].shape.product(per_element.forward));
 }
 
 Cost backward_cost(const Program& program, const Op& op) {
-  Cost cost;
   const bool gated = op.inputs[2] != no_tensor;
-  cost.elementwise =
-      program[op.inputs[1]].shape.product(activation_operations(op.attributes<ActivateAttributes>(), gated).backward);
-  add_traffic(cost, program, op);
-  return cost;
+  const ActivationCost per_element = activation_operations(op.attributes<ActivateAttributes>(), gated);
+  return streaming_cost(program, op, program[op.inputs[1]].shape.product(per_element.backward));
 }
 
 void gradient(Gradient& g, const Op& op) {
   const TensorId gate = op.inputs[0], up = op.inputs[1];
-  const TensorId d_gate = g.make(gate);
-  const TensorId d_up = up != no_tensor ? g.make(up) : no_tensor;
+  const TensorId d_gate = g.make(gate), d_up = g.make_wanted(up);
   g.builder().emit(activate_backward_operation, {g.of(op.outputs[0]), gate, up}, {d_gate, d_up},
                    op.attributes<ActivateAttributes>());
   g.add(gate, d_gate);
-  if (up != no_tensor) g.add(up, d_up);
+  g.add(up, d_up);
 }
 
 }  // namespace
@@ -73,9 +65,7 @@ TensorId activate(Builder& builder, const FeedForward& rule, TensorId gate, Tens
   const Shape shape = builder.shape(gate);
   check(up == no_tensor || builder.shape(up).same_sizes(shape), "activate",
         to_string(shape) + (up == no_tensor ? "" : " and " + to_string(builder.shape(up))), "equal shapes");
-  const TensorId y = builder.activation(label, shape);
-  builder.emit(activate_operation, {gate, up}, {y}, {rule.activation, rule.clamp});
-  return y;
+  return builder.compute(label, shape, activate_operation, {gate, up}, {rule.activation, rule.clamp});
 }
 
 }  // namespace reckon

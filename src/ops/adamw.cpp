@@ -1,21 +1,15 @@
 #include "ops/adamw.h"
 
+#include "ops/rules.h"
+
 namespace reckon {
 namespace {
-
-Cost norm_cost(const Program& program, const Op& op) {
-  Cost cost;
-  cost.elementwise = program[op.inputs[1]].shape.product(2);
-  add_traffic(cost, program, op);
-  return cost;
-}
 
 // Per element:  g ← c·g 1;  m ← β₁·m + (1−β₁)·g 3;  v ← β₂·v + (1−β₂)·g² 4;  m̂, v̂ 2;
 //   w ← w − η·m̂/(√v̂ + ε) 5 (root, + ε, division, · η, difference);  decay w·(1 − ηλ) 1
 Cost cost(const Program& program, const Op& op) {
-  Cost cost;
-  cost.elementwise = program[op.inputs[0]].shape.product(op.attributes<AdamwAttributes>().decay ? 16 : 15);
-  add_traffic(cost, program, op);
+  const std::int64_t per_element = op.attributes<AdamwAttributes>().decay ? 16 : 15;
+  Cost cost = streaming_cost(program, op, program[op.inputs[adamw_input::parameter]].shape.product(per_element));
   if (op.inputs.size() > adamw_input::master) {  // the narrow copy is written alone
     const Count copy = bytes(program[op.inputs[adamw_input::parameter]]);
     cost.read -= copy;
@@ -26,7 +20,8 @@ Cost cost(const Program& program, const Op& op) {
 
 }  // namespace
 
-const OperationOf<> squared_norm_operation{{"squared_norm", norm_cost, nullptr}};
+// A product and an addition for each element of the gradient.
+const OperationOf<> squared_norm_operation{{"squared_norm", input_cost<1, 2>, nullptr}};
 const OperationOf<AdamwAttributes> adamw_operation{{"adamw", cost, nullptr}};
 
 TensorId squared_norm(Builder& builder, TensorId sum, TensorId gradient) {

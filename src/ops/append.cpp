@@ -1,6 +1,6 @@
 #include "ops/append.h"
 
-#include "ops/check.h"
+#include "ops/rules.h"
 
 namespace reckon {
 namespace {

@@ -1,6 +1,8 @@
 // Cost of the lowered attention: the blocks that its kernel visits.
 #include "ops/attend.h"
 
+#include "ops/rules.h"
+
 #include <algorithm>
 
 namespace reckon {
@@ -65,24 +67,21 @@ Cost cost(const Program& program, const Op& op) {
 // subtracted.
 Cost backward_cost(const Program& program, const Op& op) {
   using namespace attend_backward_input;
-  Cost cost;
   const Shape& q = program[op.inputs[query]].shape;
   const Shape& o = program[op.inputs[out]].shape;
   const auto& [rule, query_block] = op.attributes<AttendAttributes>();
   const Dim pairs(attended_pairs(q[1].size, program.workload.past, rule.mask.window, query_block),
                   Symbol::window_pairs);
-  cost.matmul = Formula(6, {q[0], q[2], pairs, q[3]});
-  cost.matmul += Formula(4, {q[0], q[2], pairs, o[3]});
+  Formula products(6, {q[0], q[2], pairs, q[3]});
+  products += Formula(4, {q[0], q[2], pairs, o[3]});
   const Count seen = visible_pairs(q[1].size, program.workload.past + q[1].size, rule.mask.window);
   const Dim visible(static_cast<std::int64_t>(seen), Symbol::window_pairs);
   const std::int64_t per_pair =
       4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 4 : 0);
-  cost.elementwise = Formula(per_pair, {q[0], q[2], visible});
+  Formula operations(per_pair, {q[0], q[2], visible});
   const bool sink = op.outputs[attend_backward_output::d_sinks] != no_tensor;
-  cost.elementwise += Formula(o.product(sink ? 4 : 2));
-  cost.elementwise += Formula(o.leading().product(sink ? 2 : -1));
-  add_traffic(cost, program, op);
-  return cost;
+  operations += elements_and_rows(o, sink ? 4 : 2, sink ? 2 : -1);
+  return streaming_cost(program, op, std::move(operations), std::move(products));
 }
 
 }  // namespace

@@ -1,49 +1,69 @@
 #include "ops/attention.h"
 
-#include "ops/check.h"
-#include "ops/gradient.h"
-#include "ops/pairs.h"
+#include "ops/rules.h"
+
+#include <algorithm>
 
 namespace reckon {
 namespace {
 
-// 2·B·H·pairs·m
-Formula matmul(const Program& program, const AttentionMask& mask, const Shape& grid, Dim width) {
-  return times_pairs(Term(2).times(grid[0]).times(grid[1]).times(width), program, mask, grid);
+// `operations` for each pair of a grid of scores (B × H × T × S), as the workload counts pairs: all of them, or those
+// that the mask lets through.
+Formula per_pair(const Program& program, const AttentionMask& mask, const Shape& grid, std::int64_t operations,
+                 Dim width = {}) {
+  const Dim tokens = grid[2], keys = grid[3];
+  Term product = Term(operations).times(grid[0]).times(grid[1]).times(width);
+  if (program.workload.causal == Causal::full || !mask.causal) return product.times(tokens).times(keys);
+  const Count pairs = visible_pairs(tokens.size, keys.size, mask.window);
+  if (!pairs.is_short()) {  // more than a dimension holds: a plain number in the formula
+    product.coefficient *= pairs;
+    return product;
+  }
+  const bool plain = tokens.size == keys.size && (mask.window == 0 || mask.window >= keys.size);
+  return product.times({static_cast<std::int64_t>(pairs), plain ? Symbol::causal_pairs : Symbol::window_pairs});
 }
 
-Formula per_pair(const Program& program, const AttentionMask& mask, const Shape& grid, std::int64_t operations) {
-  return times_pairs(Term(operations).times(grid[0]).times(grid[1]), program, mask, grid);
-}
-
-// Scaling is one operation a score, the soft cap three (divide, tanh, multiply).
+// Scaling is one operation a score, the soft cap three (divide, tanh, multiply). The product: 2·B·H·pairs·m.
 Cost scores_cost(const Program& program, const Op& op) {
-  Cost cost;
   const Shape& grid = program[op.outputs[0]].shape;
   const auto& a = op.attributes<ScoresAttributes>();
-  cost.matmul = matmul(program, a.mask, grid, program[op.inputs[0]].shape[-1]);
   const std::int64_t operations = (a.scale != 1.0 ? 1 : 0) + (a.softcap != 0.0 ? 3 : 0);
-  if (operations > 0) cost.elementwise = per_pair(program, a.mask, grid, operations);
-  add_traffic(cost, program, op);
-  return cost;
+  return streaming_cost(program, op, operations > 0 ? per_pair(program, a.mask, grid, operations) : Formula(),
+                        per_pair(program, a.mask, grid, 2, program[op.inputs[0]].shape[-1]));
 }
 
 // Back through the cap, ds·(1 − (s/c)²) four operations, and the scale, one.
 Cost scores_backward_cost(const Program& program, const Op& op) {
-  Cost cost;
   const auto& a = op.attributes<ScoresAttributes>();
   const std::int64_t operations = (a.scale != 1.0 ? 1 : 0) + (a.softcap != 0.0 ? 4 : 0);
-  cost.elementwise = per_pair(program, a.mask, program[op.outputs[0]].shape, operations);
-  add_traffic(cost, program, op);
-  return cost;
+  return streaming_cost(program, op, per_pair(program, a.mask, program[op.outputs[0]].shape, operations));
 }
 
 Cost mix_cost(const Program& program, const Op& op) {
-  Cost cost;
-  const auto& mask = op.attributes<AttentionMask>();
-  cost.matmul = matmul(program, mask, program[op.inputs[0]].shape, program[op.inputs[1]].shape[-1]);
-  add_traffic(cost, program, op);
-  return cost;
+  const Shape& grid = program[op.inputs[0]].shape;
+  const Dim width = program[op.inputs[1]].shape[-1];
+  return streaming_cost(program, op, {}, per_pair(program, op.attributes<AttentionMask>(), grid, 2, width));
+}
+
+// A row of n scores: maximum n − 1, differences n, exponentials n, sum n − 1, quotients n  →  5n − 2.
+// ALiBi adds slope · distance to each, 2n; a sink takes part in maximum, difference, exponential and sum, 4.
+Cost softmax_cost(const Program& program, const Op& op) {
+  const bool sinks = op.inputs[1] != no_tensor;
+  const auto& a = op.attributes<SoftmaxAttributes>();
+  const Shape& grid = program[op.outputs[0]].shape;
+  Formula operations = per_pair(program, a.mask, grid, a.alibi != 0.0 ? 7 : 5);
+  operations += grid.leading().product(sinks ? 2 : -2);
+  return streaming_cost(program, op, std::move(operations));
+}
+
+// ds = p·(dp − Σ dp·p): products n, sum n − 1, differences n, products n  →  4n − 1.
+// A sink's own share of the row is 1 − Σ p (n), its gradient −share · Σ dp·p, summed over rows (3).
+Cost softmax_backward_cost(const Program& program, const Op& op) {
+  const bool sinks = op.outputs[1] != no_tensor;
+  const Shape& grid = program[op.outputs[0]].shape;
+  Formula operations = per_pair(program, op.attributes<SoftmaxAttributes>().mask, grid, sinks ? 5 : 4);
+  operations += grid.leading().product(sinks ? 2 : -1);
+  return streaming_cost(program, op, std::move(operations));
 }
 
 // ds → dq = ds·k, dk = dsᵀ·q
@@ -57,16 +77,17 @@ void scores_gradient(Gradient& g, const Op& op) {
     g.builder().emit(scores_backward_operation, {ds, capped}, {raw}, attributes);
     ds = raw;
   }
-  if (g.wanted(query)) {
-    const TensorId dq = g.make(query);
-    g.builder().emit(mix_operation, {ds, key}, {dq}, attributes.mask);
-    g.add(query, dq);
-  }
-  if (g.wanted(key)) {
-    const TensorId dk = g.make(key);
-    g.builder().emit(spread_operation, {ds, query}, {dk}, attributes.mask);
-    g.add(key, dk);
-  }
+  g.contribute(query, mix_operation, {ds, key}, attributes.mask);
+  g.contribute(key, spread_operation, {ds, query}, attributes.mask);
+}
+
+void softmax_gradient(Gradient& g, const Op& op) {
+  const TensorId scores = op.inputs[0], sinks = op.inputs[1];
+  const TensorId ds = g.make(scores), d_sinks = g.make_wanted(sinks);
+  g.builder().emit(softmax_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, {ds, d_sinks},
+                   op.attributes<SoftmaxAttributes>());
+  g.add(scores, ds);
+  g.add(sinks, d_sinks);
 }
 
 // do → dp = do·vᵀ, dv = pᵀ·do
@@ -74,22 +95,24 @@ void mix_gradient(Gradient& g, const Op& op) {
   const TensorId weights = op.inputs[0], value = op.inputs[1];
   const TensorId d_out = g.of(op.outputs[0]);
   const auto& mask = op.attributes<AttentionMask>();
-  if (g.wanted(weights)) {
-    const TensorId dp = g.make(weights);
-    g.builder().emit(scores_operation, {d_out, value}, {dp}, {mask});
-    g.add(weights, dp);
-  }
-  if (g.wanted(value)) {
-    const TensorId dv = g.make(value);
-    g.builder().emit(spread_operation, {weights, d_out}, {dv}, mask);
-    g.add(value, dv);
-  }
+  g.contribute(weights, scores_operation, {d_out, value}, {mask});
+  g.contribute(value, spread_operation, {weights, d_out}, mask);
 }
 
 }  // namespace
 
+Count visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t window) {
+  const std::int64_t before = keys - tokens;
+  const std::int64_t limit = window > 0 ? window : keys;
+  // The first `growing` queries see one key more each; the rest see `limit`.
+  const Count growing = std::clamp<std::int64_t>(limit - before, 0, tokens);
+  return growing * before + growing * (growing + 1) / 2 + (tokens - growing) * limit;
+}
+
 const OperationOf<ScoresAttributes> scores_operation{{"scores", scores_cost, scores_gradient}};
 const OperationOf<ScoresAttributes> scores_backward_operation{{"scores_backward", scores_backward_cost, nullptr}};
+const OperationOf<SoftmaxAttributes> softmax_operation{{"softmax", softmax_cost, softmax_gradient}};
+const OperationOf<SoftmaxAttributes> softmax_backward_operation{{"softmax_backward", softmax_backward_cost, nullptr}};
 const OperationOf<AttentionMask> mix_operation{{"mix", mix_cost, mix_gradient}};
 const OperationOf<AttentionMask> spread_operation{{"spread", mix_cost, nullptr}};
 
@@ -97,18 +120,19 @@ TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionR
   const Shape q = builder.shape(query), k = builder.shape(key);
   check(q.rank() == 4 && k.rank() == 4 && q[-1].size == k[-1].size && q[2].size % k[2].size == 0, "scores",
         to_string(q) + " and " + to_string(k), "heads of one width, shared evenly");
-  const TensorId s = builder.activation(label, {q[0], q[2], q[1], k[1]});
-  builder.emit(scores_operation, {query, key}, {s}, {.mask = rule.mask, .scale = rule.scale, .softcap = rule.softcap});
-  return s;
+  return builder.compute(label, {q[0], q[2], q[1], k[1]}, scores_operation, {query, key},
+                         {.mask = rule.mask, .scale = rule.scale, .softcap = rule.softcap});
+}
+
+TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label) {
+  return builder.compute(label, builder.shape(scores), softmax_operation, {scores, sinks}, {rule.mask, rule.alibi});
 }
 
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label) {
   const Shape p = builder.shape(weights), v = builder.shape(value);
   check(p.rank() == 4 && v.rank() == 4 && p[3].size == v[1].size && p[1].size % v[2].size == 0, "mix",
         to_string(p) + " and " + to_string(v), "a value for each key, heads shared evenly");
-  const TensorId y = builder.activation(label, {p[0], p[2], p[1], v[3]});
-  builder.emit(mix_operation, {weights, value}, {y}, rule.mask);
-  return y;
+  return builder.compute(label, {p[0], p[2], p[1], v[3]}, mix_operation, {weights, value}, rule.mask);
 }
 
 }  // namespace reckon

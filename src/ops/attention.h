@@ -1,14 +1,23 @@
-// The products of attention (Vaswani et al., arXiv 1706.03762), with grouped heads (Ainslie et al., arXiv 2305.13245):
-//   scores   q·kᵀ    (B × T × H × m), (B × S × K × m) → (B × H × T × S)
-//   mix      p·v     (B × H × T × S), (B × S × K × m) → (B × T × H × m)
-//   spread   pᵀ·o    (B × H × T × S), (B × T × H × m) → (B × S × K × m)   each key's share of what its queries hold
-// The gradient of each is made of the others. K divides H; H/K query heads share a key/value head.
+// Attention (Vaswani et al., arXiv 1706.03762) in three steps, with grouped heads (Ainslie et al., arXiv 2305.13245):
+//   scores    q·kᵀ         (B × T × H × m), (B × S × K × m) → (B × H × T × S)
+//   softmax   of each row  over the keys that the mask lets through, with ALiBi's distances (Press et al.,
+//                          arXiv 2108.12409) and learned sinks (gpt-oss) where the network has them
+//   mix       p·v          (B × H × T × S), (B × S × K × m) → (B × T × H × m)
+//   spread    pᵀ·o         (B × H × T × S), (B × T × H × m) → (B × S × K × m)   each key's share of what its queries
+//   hold
+// The gradient of each product is made of the others. K divides H; H/K query heads share a key/value head.
 #pragma once
 
-#include "ops/pairs.h"
 #include "program/builder.h"
 
 namespace reckon {
+
+// The keys that a query sees.
+struct AttentionMask {
+  bool causal = true;       // none behind itself
+  std::int64_t window = 0;  // the last so many; 0: all
+  bool operator==(const AttentionMask&) const = default;
+};
 
 // What attention lets through and how it shapes its scores.
 struct AttentionRule {
@@ -25,11 +34,22 @@ struct ScoresAttributes {
   double softcap = 0.0;
   bool operator==(const ScoresAttributes&) const = default;
 };
+struct SoftmaxAttributes {
+  AttentionMask mask{};
+  double alibi = 0.0;
+  bool operator==(const SoftmaxAttributes&) const = default;
+};
 
 extern const OperationOf<ScoresAttributes> scores_operation, scores_backward_operation;
+extern const OperationOf<SoftmaxAttributes> softmax_operation, softmax_backward_operation;
 extern const OperationOf<AttentionMask> mix_operation, spread_operation;
 
 TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, Label label);
+// sinks (H), or no_tensor
+TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label);
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label);
+
+// The (query, key) pairs that causality and the window let through: Σ over queries i = 1…T of min(S − T + i, window).
+Count visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t window);
 
 }  // namespace reckon

@@ -1,7 +1,6 @@
 #include "ops/embed.h"
 
-#include "ops/check.h"
-#include "ops/gradient.h"
+#include "ops/rules.h"
 
 namespace reckon {
 namespace {
@@ -15,33 +14,19 @@ Cost cost(const Program& program, const Op& op) {
   return cost;
 }
 
-// One addition per element of dy, into rows of the table's gradient.
-Cost backward_cost(const Program& program, const Op& op) {
-  Cost cost;
-  cost.elementwise = program[op.inputs[0]].shape.product();  // the same where it is added to another gradient
-  add_traffic(cost, program, op);
-  return cost;
-}
-
 void gradient(Gradient& g, const Op& op) {
-  if (!g.wanted(op.inputs[0])) return;
-  const TensorId d_table = g.make(op.inputs[0]);
-  g.builder().emit(embed_backward_operation, {g.of(op.outputs[0]), op.inputs[1]}, {d_table});
-  g.add(op.inputs[0], d_table);
+  g.contribute(op.inputs[0], embed_backward_operation, {g.of(op.outputs[0]), op.inputs[1]});
 }
 
 }  // namespace
 
 const OperationOf<> embed_operation{{"embed", cost, gradient}};
-const OperationOf<> embed_backward_operation{{"embed_backward", backward_cost, nullptr}};
+// One addition per element of dy, into rows of the table's gradient; the same where it is added to another gradient.
+const OperationOf<> embed_backward_operation{{"embed_backward", input_cost<0, 1>, nullptr}};
 
 TensorId embed(Builder& builder, TensorId table, TensorId ids, Label label) {
   check(builder.shape(table).rank() == 2, "embed", to_string(builder.shape(table)), "a table of rows");
-  Shape shape = builder.shape(ids);
-  shape.push(builder.shape(table)[-1]);
-  const TensorId y = builder.activation(label, shape);
-  builder.emit(embed_operation, {table, ids}, {y});
-  return y;
+  return builder.compute(label, builder.shape(ids).push(builder.shape(table)[-1]), embed_operation, {table, ids});
 }
 
 }  // namespace reckon

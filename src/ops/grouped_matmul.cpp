@@ -1,7 +1,6 @@
 // The products of experts: each row with the weight of its own expert.
-#include "ops/check.h"
-#include "ops/gradient.h"
 #include "ops/mixture.h"
+#include "ops/rules.h"
 
 #include <algorithm>
 
@@ -30,57 +29,32 @@ Cost cost(const Program& program, const Op& op) {
 }
 
 Cost weight_gradient_cost(const Program& program, const Op& op) {
-  Cost cost;
   const Shape& dy = program[op.inputs[0]].shape;
-  cost.matmul = Formula(dy.product(2).times(program[op.outputs[0]].shape[-1]));
-  add_traffic(cost, program, op);
-  return cost;
-}
-
-// Each row of dy is added to its expert's.
-Cost bias_gradient_cost(const Program& program, const Op& op) {
-  Cost cost;
-  cost.elementwise = program[op.inputs[0]].shape.product();
-  add_traffic(cost, program, op);
-  return cost;
+  return streaming_cost(program, op, {}, dy.product(2).times(program[op.outputs[0]].shape[-1]));
 }
 
 void gradient(Gradient& g, const Op& op) {
   const TensorId rows = op.inputs[0], weight = op.inputs[1], bias = op.inputs[2], offsets = op.inputs[3];
   const TensorId dy = g.of(op.outputs[0]);
-  if (g.wanted(rows)) {
-    const TensorId dx = g.make(rows);
-    g.builder().emit(grouped_matmul_operation, {dy, weight, no_tensor, offsets}, {dx}, {.transpose_b = false});
-    g.add(rows, dx);
-  }
-  if (g.wanted(weight)) {
-    const TensorId dw = g.make(weight);
-    g.builder().emit(grouped_weight_gradient_operation, {dy, rows, offsets}, {dw});
-    g.add(weight, dw);
-  }
-  if (g.wanted(bias)) {
-    const TensorId db = g.make(bias);
-    g.builder().emit(grouped_bias_gradient_operation, {dy, offsets}, {db});
-    g.add(bias, db);
-  }
+  g.contribute(rows, grouped_matmul_operation, {dy, weight, no_tensor, offsets}, {.transpose_b = false});
+  g.contribute(weight, grouped_weight_gradient_operation, {dy, rows, offsets});
+  g.contribute(bias, grouped_bias_gradient_operation, {dy, offsets});
 }
 
 }  // namespace
 
 const OperationOf<GroupedMatmulAttributes> grouped_matmul_operation{{"grouped_matmul", cost, gradient}};
 const OperationOf<> grouped_weight_gradient_operation{{"grouped_weight_gradient", weight_gradient_cost, nullptr}};
-const OperationOf<> grouped_bias_gradient_operation{{"grouped_bias_gradient", bias_gradient_cost, nullptr}};
+// Each row of dy is added to its expert's.
+const OperationOf<> grouped_bias_gradient_operation{{"grouped_bias_gradient", input_cost<0, 1>, nullptr}};
 
 TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets,
                         Label label) {
   const Shape in = builder.shape(rows), w = builder.shape(weight);
   check(w.rank() == 3 && in[-1].size == w[-1].size, "grouped_matmul", to_string(in) + " and " + to_string(w),
         "a last dimension that both share");
-  Shape shape = in.leading();
-  shape.push(w[1]);
-  const TensorId y = builder.activation(label, shape);
-  builder.emit(grouped_matmul_operation, {rows, weight, bias, offsets}, {y}, {.transpose_b = true});
-  return y;
+  return builder.compute(label, in.leading().push(w[1]), grouped_matmul_operation, {rows, weight, bias, offsets},
+                         {.transpose_b = true});
 }
 
 }  // namespace reckon

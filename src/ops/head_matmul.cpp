@@ -1,6 +1,6 @@
 #include "ops/head_matmul.h"
 
-#include "ops/check.h"
+#include "ops/rules.h"
 
 namespace reckon {
 namespace {
@@ -29,11 +29,8 @@ TensorId head_matmul(Builder& builder, TensorId x, TensorId weight, std::int64_t
   const Shape in = builder.shape(x), w = builder.shape(weight);
   check(in.rank() == 4 && in[-1].size == (into_latent ? rows.size : w[-1].size), "head_matmul",
         to_string(in) + " and " + to_string(w), "heads as wide as the slice of the weight");
-  Shape shape = in.leading();
-  shape.push(into_latent ? w[-1] : rows);
-  const TensorId y = builder.activation(label, shape);
-  builder.emit(head_matmul_operation, {x, weight}, {y}, {first, into_latent});
-  return y;
+  const Shape shape = in.leading().push(into_latent ? w[-1] : rows);
+  return builder.compute(label, shape, head_matmul_operation, {x, weight}, {first, into_latent});
 }
 
 }  // namespace reckon

@@ -1,6 +1,6 @@
 #include "ops/last.h"
 
-#include "ops/check.h"
+#include "ops/rules.h"
 
 namespace reckon {
 namespace {
@@ -19,9 +19,7 @@ const OperationOf<> last_operation{{"last", cost, nullptr}};
 TensorId last(Builder& builder, TensorId x, Label label) {
   const Shape shape = builder.shape(x);
   check(shape.rank() == 3, "last", to_string(shape), "batch × tokens × width");
-  const TensorId y = builder.activation(label, {shape[0], {1, Symbol::tokens}, shape[2]});
-  builder.emit(last_operation, {x}, {y});
-  return y;
+  return builder.compute(label, {shape[0], {1, Symbol::tokens}, shape[2]}, last_operation, {x});
 }
 
 }  // namespace reckon

@@ -1,8 +1,7 @@
 #include "ops/matmul.h"
 
-#include "ops/check.h"
-#include "ops/gradient.h"
-#include "ops/sum_rows.h"
+#include "ops/elementwise.h"
+#include "ops/rules.h"
 
 namespace reckon {
 namespace {
@@ -15,27 +14,16 @@ namespace {
 Cost cost(const Program& program, const Op& op) {
   const Shape& a = program[op.inputs[0]].shape;
   const Shape& y = program[op.outputs[0]].shape;
-  Cost cost;
-  cost.matmul = Formula(a.product(2).times(y[-1]));
-  if (op.inputs[2] != no_tensor) cost.elementwise = y.product();
-  add_traffic(cost, program, op);
-  return cost;
+  Formula bias = op.inputs[2] != no_tensor ? Formula(y.product()) : Formula();
+  return streaming_cost(program, op, std::move(bias), a.product(2).times(y[-1]));
 }
 
 void gradient(Gradient& g, const Op& op) {
   const TensorId x = op.inputs[0], weight = op.inputs[1], bias = op.inputs[2];
   const TensorId dy = g.of(op.outputs[0]);
-  if (g.wanted(x)) {
-    const TensorId dx = g.make(x);
-    g.builder().emit(matmul_operation, {dy, weight, no_tensor}, {dx}, {});
-    g.add(x, dx);
-  }
-  if (g.wanted(weight)) {
-    const TensorId dw = g.make(weight);
-    g.builder().emit(matmul_operation, {dy, x, no_tensor}, {dw}, {.transpose_a = true});
-    g.add(weight, dw);
-  }
-  if (g.wanted(bias)) g.add(bias, sum_rows(g, dy, bias));
+  g.contribute(x, matmul_operation, {dy, weight, no_tensor}, {});
+  g.contribute(weight, matmul_operation, {dy, x, no_tensor}, {.transpose_a = true});
+  g.contribute(bias, sum_rows_operation, {dy});
 }
 
 }  // namespace
@@ -46,11 +34,7 @@ TensorId linear(Builder& builder, TensorId x, TensorId weight, TensorId bias, La
   const Shape in = builder.shape(x), w = builder.shape(weight);
   check(w.rank() == 2 && in[-1].size == w[-1].size, "matmul", to_string(in) + " and " + to_string(w),
         "a last dimension that both share");
-  Shape shape = in.leading();
-  shape.push(w[0]);
-  const TensorId y = builder.activation(label, shape);
-  builder.emit(matmul_operation, {x, weight, bias}, {y}, {.transpose_b = true});
-  return y;
+  return builder.compute(label, in.leading().push(w[0]), matmul_operation, {x, weight, bias}, {.transpose_b = true});
 }
 
 }  // namespace reckon

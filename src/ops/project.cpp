@@ -1,6 +1,7 @@
 // Costs of the lowered products: the same FLOPs as the products they stand for, at the past of this run.
 #include "ops/project.h"
 
+#include "ops/rules.h"
 #include "ops/runtime.h"
 
 #include <algorithm>
@@ -62,12 +63,9 @@ Cost grouped_project_cost(const Program& program, const Op& op) {
 }
 
 Cost weight_gradient_cost(const Program& program, const Op& op) {
-  Cost cost;
   const Shape& y = program[op.outputs[0]].shape;
-  cost.matmul = Formula(program[op.inputs[0]].shape.product(2).times(y[-1]));
-  if (op.inputs[2] != no_tensor) cost.elementwise = y.product();
-  add_traffic(cost, program, op);
-  return cost;
+  Formula sum = op.inputs[2] != no_tensor ? Formula(y.product()) : Formula();
+  return streaming_cost(program, op, std::move(sum), program[op.inputs[0]].shape.product(2).times(y[-1]));
 }
 
 }  // namespace

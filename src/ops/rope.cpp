@@ -1,7 +1,6 @@
 #include "ops/rope.h"
 
-#include "ops/check.h"
-#include "ops/gradient.h"
+#include "ops/rules.h"
 
 namespace reckon {
 namespace {
@@ -12,8 +11,7 @@ Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const Tensor& x = program[op.inputs[0]];
   const Tensor& table = program[op.inputs[1]];
-  Term rotated = x.shape.leading().product(3);
-  cost.elementwise = rotated.times(table.shape[-1]);
+  cost.elementwise = x.shape.leading().product(3).times(table.shape[-1]);
   cost.read = bytes(x) + whole_blocks(table.dtype, Term(1).times(x.shape[1]).times(table.shape[-1]).value());
   cost.written = bytes(program[op.outputs[0]]);
   return cost;
@@ -21,10 +19,8 @@ Cost cost(const Program& program, const Op& op) {
 
 // A rotation's gradient is the rotation back.
 void gradient(Gradient& g, const Op& op) {
-  const TensorId dx = g.make(op.inputs[0]);
-  g.builder().emit(rope_operation, {g.of(op.outputs[0]), op.inputs[1]}, {dx},
-                   {.interleaved = op.attributes<RopeAttributes>().interleaved, .inverse = true});
-  g.add(op.inputs[0], dx);
+  g.contribute(op.inputs[0], rope_operation, {g.of(op.outputs[0]), op.inputs[1]},
+               {.interleaved = op.attributes<RopeAttributes>().interleaved, .inverse = true});
 }
 
 }  // namespace
@@ -35,9 +31,7 @@ TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, La
   const Shape shape = builder.shape(x);
   check(builder.shape(table)[-1].size <= shape[-1].size, "rope",
         "a table of " + to_string(builder.shape(table)) + " for " + to_string(shape), "no more angles than elements");
-  const TensorId y = builder.activation(label, shape);
-  builder.emit(rope_operation, {x, table}, {y}, {interleaved});
-  return y;
+  return builder.compute(label, shape, rope_operation, {x, table}, {interleaved});
 }
 
 }  // namespace reckon

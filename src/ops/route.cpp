@@ -1,6 +1,6 @@
 // Choosing experts: scores, the best k, their weights.
-#include "ops/gradient.h"
 #include "ops/mixture.h"
+#include "ops/rules.h"
 
 namespace reckon {
 namespace {
@@ -14,13 +14,13 @@ using Scores = Mixture::Scores;
 //   choice       k passes of E − 1 comparisons
 //   weights      normalised: k − 1 additions, k divisions; scaled: k
 Cost cost(const Program& program, const Op& op) {
-  Cost cost;
+  Formula operations;
   const auto& a = op.attributes<RouteAttributes>();
   const Shape& logits = program[op.inputs[0]].shape;
   const Dim experts = logits[-1], active = program[op.outputs[0]].shape[-1];
   const Shape tokens = logits.leading();
   const auto per_token = [&](std::int64_t coefficient, Dim first = {}, Dim second = {}) {
-    cost.elementwise += Formula(tokens.product(coefficient).times(first).times(second));
+    operations += tokens.product(coefficient).times(first).times(second);
   };
   switch (a.scores) {
     case Scores::softmax:
@@ -48,34 +48,28 @@ Cost cost(const Program& program, const Op& op) {
     per_token(-1);
   }
   if (a.scale != 1.0) per_token(1, active);
-  add_traffic(cost, program, op);
-  return cost;
+  return streaming_cost(program, op, std::move(operations));
 }
 
 // Back through scale k, normalisation 4k, and the softmax (4 per score it spans) or the sigmoid (3 per chosen one).
 Cost backward_cost(const Program& program, const Op& op) {
-  Cost cost;
+  Formula operations;
   const auto& a = op.attributes<RouteAttributes>();
   const Shape& weights = program[op.inputs[0]].shape;
-  const Shape tokens = weights.leading();
-  const Dim active = weights[-1], experts = program[op.outputs[0]].shape[-1];
+  const Dim experts = program[op.outputs[0]].shape[-1];
   std::int64_t per_active = 0;
   if (a.scale != 1.0) per_active += 1;
   if (a.normalize) per_active += 4;
-  if (a.scores == Scores::softmax) cost.elementwise += Formula(tokens.product(4).times(experts));
+  if (a.scores == Scores::softmax) operations += weights.leading().product(4).times(experts);
   if (a.scores == Scores::softmax_of_chosen) per_active += 4;
   if (a.scores == Scores::sigmoid) per_active += 3;
-  if (per_active > 0) cost.elementwise += Formula(tokens.product(per_active).times(active));
-  add_traffic(cost, program, op);
-  return cost;
+  if (per_active > 0) operations += weights.product(per_active);
+  return streaming_cost(program, op, std::move(operations));
 }
 
 void gradient(Gradient& g, const Op& op) {
-  const TensorId d_weights = g.of(op.outputs[1]);
-  const TensorId d_logits = g.make(op.inputs[0]);
-  g.builder().emit(route_backward_operation, {d_weights, op.inputs[0], op.outputs[0]}, {d_logits},
-                   op.attributes<RouteAttributes>());
-  g.add(op.inputs[0], d_logits);
+  const TensorId logits = op.inputs[0], choice = op.outputs[0], d_weights = g.of(op.outputs[1]);
+  g.contribute(logits, route_backward_operation, {d_weights, logits, choice}, op.attributes<RouteAttributes>());
 }
 
 }  // namespace
@@ -84,8 +78,7 @@ const OperationOf<RouteAttributes> route_operation{{"route", cost, gradient}};
 const OperationOf<RouteAttributes> route_backward_operation{{"route_backward", backward_cost, nullptr}};
 
 std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction) {
-  Shape chosen = builder.shape(logits).leading();
-  chosen.push({mixture.n_active, Symbol::active_experts});
+  const Shape chosen = builder.shape(logits).leading().push({mixture.n_active, Symbol::active_experts});
   const TensorId choice = builder.tensor(TensorKind::activation, "choice", chosen, DType::int32);
   const TensorId weights = builder.activation("weights", chosen);
   builder.emit(route_operation, {logits, correction}, {choice, weights},

@@ -35,7 +35,7 @@ class Expansion {
       }
       i = static_cast<std::size_t>(body.last_op);
     }
-    program_.output = folded_.output == no_tensor ? no_tensor : resolve(folded_.output, -1, 0);
+    program_.output = resolve(folded_.output, -1, 0);
     return std::move(program_);
   }
 
@@ -82,7 +82,7 @@ class Expansion {
     copy.repeat = -1;
     if (r >= 0 && copy.scope.layer >= 0) copy.scope.layer += static_cast<std::int32_t>(k) * repeat(r).layers;
     for (TensorId& id : copy.inputs) id = resolve(id, r, k);
-    for (TensorId& id : copy.outputs) id = id == no_tensor ? no_tensor : resolve(id, r, k);
+    for (TensorId& id : copy.outputs) id = resolve(id, r, k);
     program_.ops.push_back(std::move(copy));
     if (origins_ != nullptr) origins_->ops.push_back({static_cast<std::int32_t>(i), k});
   }

@@ -4,7 +4,7 @@
 
 #include <reckon/error.h>
 
-#include "ops/gradient.h"
+#include "ops/rules.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Layer by layer: which forward ops the backward ops of that layer need, their clones, and where these go.
 #include "passes/recompute.h"
 
-#include "ops/add.h"
+#include "ops/elementwise.h"
 #include "ops/matmul.h"
 
 #include <algorithm>

@@ -37,6 +37,17 @@ class Builder {
   void emit(const OperationOf<>& operation, TensorIds inputs, TensorIds outputs) {
     emit(operation, std::move(inputs), std::move(outputs), NoAttributes{});
   }
+  // Appends an op with one output, a new activation of this shape.
+  template <class A>
+  TensorId compute(Label label, const Shape& shape, const OperationOf<A>& operation, TensorIds inputs,
+                   const std::type_identity_t<A>& attributes) {
+    const TensorId output = activation(label, shape);
+    emit(operation, std::move(inputs), {output}, attributes);
+    return output;
+  }
+  TensorId compute(Label label, const Shape& shape, const OperationOf<>& operation, TensorIds inputs) {
+    return compute(label, shape, operation, std::move(inputs), NoAttributes{});
+  }
 
   // Where what follows belongs.
   void set_role(Role role) { scope_.role = role; }

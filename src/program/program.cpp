@@ -13,9 +13,10 @@ Shape::Shape(std::initializer_list<Dim> dims) {
   for (const Dim& dim : dims) push(dim);
 }
 
-void Shape::push(Dim dim) {
+Shape& Shape::push(Dim dim) {
   if (rank_ == capacity) throw Error("a tensor of more than five dimensions");
   dims_[rank_++] = dim;
+  return *this;
 }
 
 Shape Shape::leading() const {
@@ -91,18 +92,6 @@ void find_bodies(Program& program) {
     Repeat& repeat = program.repeats[static_cast<std::size_t>(program.ops[i].repeat)];
     if (repeat.last_op == 0) repeat.first_op = static_cast<std::int32_t>(i);
     repeat.last_op = static_cast<std::int32_t>(i) + 1;
-  }
-}
-
-void add_traffic(Cost& cost, const Program& program, const Op& op) {
-  for (TensorId id : op.inputs) {
-    if (id == no_tensor || program[id].kind == TensorKind::step) continue;
-    const Count size = bytes(program[id]);
-    cost.read += size;
-    if (program[id].kind == TensorKind::parameter) cost.weights += size;
-  }
-  for (TensorId id : op.outputs) {
-    if (id != no_tensor) cost.written += bytes(program[id]);
   }
 }
 

@@ -32,7 +32,7 @@ class Shape {
   static constexpr int capacity = 5;
   Shape() = default;
   Shape(std::initializer_list<Dim> dims);
-  void push(Dim dim);
+  Shape& push(Dim dim);  // appends an extent
   int rank() const { return rank_; }
   Dim operator[](int i) const { return dims_[i < 0 ? rank_ + i : i]; }
   const Dim* begin() const { return dims_.data(); }
@@ -195,8 +195,5 @@ DType precision_of(const Program& program, const Op& op);
 
 // Finds the ops of each body again after ops were added or taken away, by the repeat that each op names.
 void find_bodies(Program& program);
-
-// Bytes of all inputs and outputs: the traffic of an op that touches each element once.
-void add_traffic(Cost& cost, const Program& program, const Op& op);
 
 }  // namespace reckon

@@ -9,9 +9,10 @@
 
 #include "files/numbers.h"
 #include "ops/activate.h"
-#include "ops/add.h"
 #include "ops/append.h"
+#include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -19,10 +20,6 @@
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
-#include "ops/scale.h"
-#include "ops/softcap.h"
-#include "ops/softmax.h"
-#include "ops/split.h"
 #include "ops/view.h"
 
 namespace reckon {

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "ops/adamw.h"
-#include "ops/add.h"
+#include "ops/elementwise.h"
 #include "ops/head_matmul.h"
 #include "ops/rope.h"
 #include "ops/view.h"

@@ -5,7 +5,7 @@
 #include "backend/cpu/vectors.h"
 #include "lowering/regions.h"
 #include "ops/attend.h"
-#include "ops/convert.h"
+#include "ops/elementwise.h"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
 #include "lowering/target.h"
-#include "ops/check.h"
+#include "ops/rules.h"
 
 #include <algorithm>
 #include <array>

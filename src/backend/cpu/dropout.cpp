@@ -1,5 +1,5 @@
 // A hash of (seed, layer, stream, element) decides what is dropped.
-#include "ops/dropout.h"
+#include "ops/elementwise.h"
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/random.h"

@@ -3,8 +3,7 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
-#include "ops/scale.h"
-#include "ops/softcap.h"
+#include "ops/elementwise.h"
 
 #include <algorithm>
 

@@ -6,13 +6,11 @@
 #include "backend/cpu/kernels.h"
 #include "ops/activate.h"
 #include "ops/adamw.h"
-#include "ops/add.h"
 #include "ops/all_reduce.h"
 #include "ops/append.h"
 #include "ops/attend.h"
-#include "ops/convert.h"
 #include "ops/cross_entropy.h"
-#include "ops/dropout.h"
+#include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -20,10 +18,7 @@
 #include "ops/norm.h"
 #include "ops/project.h"
 #include "ops/rope.h"
-#include "ops/scale.h"
-#include "ops/softcap.h"
-#include "ops/split.h"
-#include "ops/sum_rows.h"
+#include "ops/view.h"
 
 #include <utility>
 

@@ -1,5 +1,5 @@
 // What is dropped is told by the hash of (seed, layer, stream, element); the rest is divided by 1 − p.
-#include "ops/dropout.h"
+#include "ops/elementwise.h"
 
 #include "backend/cpu/random.h"
 #include "backend/reference/call.h"

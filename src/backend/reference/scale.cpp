@@ -1,4 +1,4 @@
-#include "ops/scale.h"
+#include "ops/elementwise.h"
 
 #include "backend/reference/call.h"
 

@@ -1,5 +1,5 @@
 // y = c·tanh(x/c)
-#include "ops/softcap.h"
+#include "ops/elementwise.h"
 
 #include "backend/reference/call.h"
 

@@ -1,5 +1,5 @@
 // Softmax over the keys that a query may see, with ALiBi's distances and sinks.
-#include "ops/softmax.h"
+#include "ops/attention.h"
 
 #include "backend/reference/call.h"
 
