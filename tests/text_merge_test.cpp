@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "text/merger.h"
 #include "text/merges.h"
 
 namespace {

@@ -111,7 +111,7 @@ TEST(Tokenizer, GivesTheSameIdsOnAnyNumberOfThreads) {
   const Ids expected = tokenizer.encode(text);
   for (const int threads : {1, 3}) {
     reckon::Pool pool(threads);
-    EXPECT_EQ(tokenizer.encode(text, {}, pool), expected);
+    EXPECT_EQ(tokenizer.encode(text, {}, &pool), expected);
   }
 }
 

@@ -11,7 +11,6 @@
 
 #include "plain_merges.h"
 #include "text/byte_level.h"
-#include "text/cut_text.h"
 #include "text/tokenizer.h"
 #include "text/train.h"
 #include "text/word_counts.h"

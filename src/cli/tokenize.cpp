@@ -60,7 +60,7 @@ void run(const TokenizeOptions& asked) {
   EncodeOptions options;
   options.add_special = !asked.no_special;
   Pool pool(thread_count(asked.threads));
-  const std::vector<TokenId> ids = tokenizer.encode(text, options, pool);
+  const std::vector<TokenId> ids = tokenizer.encode(text, options, &pool);
   if (plain) return write_plain(fmt::format("{}\n", fmt::join(ids, " ")));
   report(tokenizer, ids, text.size());
 }

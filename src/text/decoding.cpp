@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "text/byte_level.h"
-#include "text/replace.h"
 
 namespace reckon {
 namespace {

@@ -1,9 +1,12 @@
 #include "text/encoder.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 
-#include "text/replace.h"
+#include "text/byte_level.h"
+#include "text/nfc.h"
 #include "text/split.h"
 #include "text/utf8.h"
 
@@ -23,6 +26,54 @@ std::size_t next_cut_before(std::string_view whole, std::string_view text, std::
     if (at > 0 && !whole.substr(0, at).ends_with(text)) return at;
   }
   return whole.size();
+}
+
+TokenIndex make_index(const TokenizerSpec& spec, bool byte_level) {
+  TokenIndex index(spec.tokens.size());
+  for (const std::string& token : spec.tokens) {
+    if (!byte_level) {
+      index.add(token, !token.empty());
+    } else if (const auto bytes = byte_level_bytes(token)) {
+      index.add(*bytes, !bytes->empty());
+    } else {
+      index.add(token, false);  // no bytes are written like this
+    }
+  }
+  return index;
+}
+
+AddedTokenFinder make_finder(const TokenizerSpec& spec, const EncodingPlan& plan, bool normalized) {
+  std::vector<AddedToken> tokens;
+  for (AddedToken token : spec.added_tokens) {
+    if (token.normalized != normalized) continue;
+    if (normalized) token.content = plan.normalized(token.content);
+    if (!token.content.empty()) tokens.push_back(std::move(token));
+  }
+  return AddedTokenFinder(std::move(tokens));
+}
+
+// What spaces become, where the steps say so: ▁. Empty if they stay.
+std::string space_replacement(const TokenizerSpec& spec) {
+  std::string found;
+  for (const Normalizer& step : spec.normalizers) {
+    const auto* replace = std::get_if<Replace>(&step);
+    if (replace && replace->from == " ") found = replace->to;
+  }
+  for (const PreTokenizer& step : spec.pre_tokenizers) {
+    if (const auto* metaspace = std::get_if<Metaspace>(&step)) found = metaspace->replacement;
+  }
+  return found;
+}
+
+// Whether cutting before it changes nothing: the text is a symbol, and no merge makes a token that holds it behind
+// another.
+bool may_cut_before(const TokenizerSpec& spec, const EncodingPlan& plan, const std::string& text) {
+  if (text.empty() || spec.ignore_merges || plan.byte_level || plan.index.find(text) == no_token) return false;
+  if (utf8_char(text.data(), text.data() + text.size()).length != text.size()) return false;
+  return std::none_of(spec.merges.begin(), spec.merges.end(), [&](const TokenMerge& merge) {
+    const std::string_view product = plan.index.bytes()[merge.product];
+    return next_cut_before(product, text, 0) != product.size();
+  });
 }
 
 template <class Take>
@@ -61,6 +112,87 @@ void split_digits(const Digits& digits, std::string_view whole, Take&& take) {
 
 }  // namespace
 
+EncodingPlan::EncodingPlan(const TokenizerSpec& spec)
+    : byte_level(is_byte_level(spec)),
+      fuse_unk(spec.fuse_unk),
+      ignore_merges(spec.ignore_merges),
+      index(make_index(spec, byte_level)),
+      byte_symbols(),
+      fallback(),
+      merges({}, 0),
+      added({}),
+      added_normalized({}),
+      normalizers(spec.normalizers),
+      steps(spec.pre_tokenizers) {
+  for (std::size_t byte = 0; byte < 256; ++byte) {
+    const char text = static_cast<char>(byte);
+    byte_symbols[byte] = byte_level || byte < 0x80 ? index.find({&text, 1}) : no_token;
+    fallback[byte] = spec.byte_fallback ? index.find(fmt::format("<0x{:02X}>", byte)) : no_token;
+  }
+  unk = spec.unk_token.empty()
+            ? no_token
+            : index.find(byte_level ? byte_level_bytes(spec.unk_token).value_or("") : spec.unk_token);
+  merges = make_merges(spec);
+  added = make_finder(spec, *this, false);
+  added_normalized = make_finder(spec, *this, true);
+  const bool is_split = std::any_of(steps.begin(), steps.end(), [](const PreTokenizer& step) {
+    const auto* metaspace = std::get_if<Metaspace>(&step);
+    return !metaspace || metaspace->split;
+  });
+  const std::string space = space_replacement(spec);
+  if (!is_split && may_cut_before(spec, *this, space)) cut_before = space;
+}
+
+Merges EncodingPlan::make_merges(const TokenizerSpec& spec) const {
+  Merges all(spec.merges, spec.tokens.size());
+  if (all.ordered()) return all;
+  const auto symbols = [this](TokenId token, std::vector<TokenId>& out) { append_symbols(index.bytes()[token], out); };
+  return Merges(essential_merges(spec.merges, spec.tokens.size(), symbols), spec.tokens.size());
+}
+
+std::string EncodingPlan::normalized(std::string_view given) const {
+  std::string text(given);
+  for (const Normalizer& step : normalizers) {
+    if (const auto* prepend = std::get_if<Prepend>(&step)) {
+      if (!text.empty()) text.insert(0, prepend->text);
+    } else if (const auto* replace = std::get_if<Replace>(&step)) {
+      text = replaced(text, replace->from, replace->to);
+    } else {
+      text = nfc(text);
+    }
+  }
+  return text;
+}
+
+void EncodingPlan::append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const {
+  bool after_unk = false;
+  for (const char *at = piece.data(), *end = at + piece.size(); at != end;) {
+    const auto byte = static_cast<unsigned char>(*at);
+    std::size_t length = 1;
+    TokenId symbol = byte_symbols[byte];
+    if (!byte_level && byte >= 0x80) {
+      length = utf8_char(at, end).length;
+      symbol = index.find({at, length});
+    }
+    const char* const begin = at;
+    at += length;
+    if (symbol != no_token) {
+      symbols.push_back(symbol);
+      after_unk = false;
+      continue;
+    }
+    bool all = true;
+    for (const char* b = begin; b != at; ++b) all = all && fallback[static_cast<unsigned char>(*b)] != no_token;
+    if (all) {
+      for (const char* b = begin; b != at; ++b) symbols.push_back(fallback[static_cast<unsigned char>(*b)]);
+      after_unk = false;
+    } else if (unk != no_token && !(after_unk && fuse_unk)) {
+      symbols.push_back(unk);
+      after_unk = true;
+    }
+  }
+}
+
 void Encoder::encode(const Segment& segment, std::vector<TokenId>& out) {
   if (segment.added != no_token) {
     out.push_back(segment.added);
@@ -70,7 +202,15 @@ void Encoder::encode(const Segment& segment, std::vector<TokenId>& out) {
 }
 
 void Encoder::pre_tokenize(std::string_view text, std::size_t step, const Segment& segment, std::vector<TokenId>& out) {
-  if (step == plan_.steps.size()) return encode_piece(text, out);
+  if (step == plan_.steps.size()) {
+    if (plan_.cut_before.empty()) return encode_piece(text, out);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = next_cut_before(text, plan_.cut_before, begin + 1);
+      encode_piece(text.substr(begin, end - begin), out);
+      begin = end;
+    }
+    return;
+  }
   const auto next = [&](std::string_view piece) { pre_tokenize(piece, step + 1, segment, out); };
   const bool may_prefix = step > 0 || !segment.continued;
   std::visit(Overloaded{
@@ -92,13 +232,6 @@ void Encoder::pre_tokenize(std::string_view text, std::size_t step, const Segmen
                      marked.insert(0, metaspace.replacement);
                    if (!metaspace.split) return next(marked);
                    split_at_text({metaspace.replacement, TextSplit::Behavior::merged_with_next}, marked, next);
-                 },
-                 [&](const CutBefore& cut) {
-                   for (std::size_t begin = 0; begin < text.size();) {
-                     const std::size_t end = next_cut_before(text, cut.text, begin + 1);
-                     next(text.substr(begin, end - begin));
-                     begin = end;
-                   }
                  },
              },
              plan_.steps[step]);
@@ -155,15 +288,17 @@ std::vector<Segment> segments_of(const EncodingPlan& plan, std::string_view text
 }
 
 void cut_long_segments(const EncodingPlan& plan, std::size_t length, std::vector<Segment>& segments) {
-  if (plan.steps.empty()) return;
-  const auto* byte_level = std::get_if<ByteLevel>(&plan.steps[0]);
-  const auto* before = std::get_if<CutBefore>(&plan.steps[0]);
-  if (!std::holds_alternative<RegexSplit>(plan.steps[0]) && !(byte_level && byte_level->use_regex) && !before) return;
+  const bool cut_before = plan.steps.empty() && !plan.cut_before.empty();
+  const auto* byte_level = plan.steps.empty() ? nullptr : std::get_if<ByteLevel>(&plan.steps[0]);
+  const bool is_regex =
+      byte_level ? byte_level->use_regex : !plan.steps.empty() && std::holds_alternative<RegexSplit>(plan.steps[0]);
+  if (!cut_before && !is_regex) return;
   std::vector<Segment> parts;
   for (const Segment& segment : segments) {
     Segment rest = segment;
     while (rest.text.size() > length) {
-      const std::size_t cut = before ? next_cut_before(rest.text, before->text, length) : safe_cut(rest.text, length);
+      const std::size_t cut =
+          cut_before ? next_cut_before(rest.text, plan.cut_before, length) : safe_cut(rest.text, length);
       if (cut == rest.text.size()) break;
       Segment part = rest;
       part.text = rest.text.substr(0, cut);

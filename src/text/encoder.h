@@ -6,11 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "text/added_tokens.h"
-#include "text/merger.h"
 #include "text/merges.h"
 #include "text/piece_cache.h"
 #include "text/spec.h"
@@ -18,17 +16,9 @@
 
 namespace reckon {
 
-// Before each `text` that does not follow another: where a text of words that begin with ▁ may be cut, if no token has
-// ▁ behind something else. No merge reaches over such a cut, so the ids are those of the whole.
-struct CutBefore {
-  std::string text;
-};
-
 // All that encoding needs, made once from a spec and then only read.
 struct EncodingPlan {
   explicit EncodingPlan(const TokenizerSpec& spec);
-
-  using Step = std::variant<RegexSplit, TextSplit, ByteLevel, Metaspace, Digits, CutBefore>;
 
   bool byte_level, fuse_unk, ignore_merges;
   TokenId unk;
@@ -38,7 +28,11 @@ struct EncodingPlan {
   Merges merges;
   AddedTokenFinder added, added_normalized;
   std::vector<Normalizer> normalizers;
-  std::vector<Step> steps;
+  std::vector<PreTokenizer> steps;
+  // What the steps leave is cut once more before each of these that does not follow another. For a text without a
+  // splitter whose words begin with ▁, if no token has ▁ behind something else: no merge reaches over such a cut, so
+  // the ids are those of the whole. Empty: no cuts.
+  std::string cut_before;
 
   void append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const;
   std::string normalized(std::string_view text) const;

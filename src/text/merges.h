@@ -11,16 +11,16 @@
 
 namespace reckon {
 
+inline constexpr std::uint32_t no_rank = ~0u;
+
 // A pair's rank and what it becomes.
 struct PairMerge {
-  std::uint32_t rank;  // Merges::no_rank: the pair stays apart
-  TokenId product;
+  std::uint32_t rank = no_rank;  // no_rank: the pair stays apart
+  TokenId product = no_token;
 };
 
 class Merges {
  public:
-  static constexpr std::uint32_t no_rank = ~0u;
-
   // The rank is the place in the list; a pair that is listed twice has its first.
   Merges(std::span<const TokenMerge> merges, std::size_t tokens);
 
@@ -28,8 +28,8 @@ class Merges {
     const std::uint64_t key = key_of(left, right);
     for (std::size_t slot = first_slot(key);; slot = (slot + 1) & mask_) {
       const Slot& here = slots_[slot];
-      if (here.key == key) return {here.rank, here.product};
-      if (here.key == no_key) return {no_rank, no_token};
+      if (here.key == key) return here.merge;
+      if (here.key == no_key) return {};
     }
   }
 
@@ -48,8 +48,7 @@ class Merges {
   static constexpr std::uint64_t no_key = ~std::uint64_t{0};
   struct Slot {
     std::uint64_t key = no_key;
-    std::uint32_t rank = no_rank;
-    TokenId product = no_token;
+    PairMerge merge;
   };
   static std::uint64_t key_of(TokenId left, TokenId right) {
     return std::uint64_t{static_cast<std::uint32_t>(left)} << 32 | static_cast<std::uint32_t>(right);
@@ -61,6 +60,40 @@ class Merges {
   int shift_ = 0;
   std::vector<Made> made_;
   bool ordered_ = true;
+};
+
+// Merges pieces exactly as the definition says, but in a time that grows with the length of the piece and no faster.
+// Keeps its memory from one piece to the next. One per thread.
+class Merger {
+ public:
+  // Appends the tokens that `symbols` become. Returns the last merge, of a piece that needed no windows.
+  Merges::Made merge(const Merges& merges, std::span<const TokenId> symbols, std::vector<TokenId>& out);
+
+ private:
+  struct Part {
+    TokenId token;
+    PairMerge with_next;
+  };
+  struct Node {
+    TokenId token;
+    PairMerge with_next;
+    std::uint32_t previous, next;
+  };
+  struct Placed {
+    TokenId token;
+    std::size_t begin;  // in symbols
+  };
+
+  Merges::Made merge_few(const Merges& merges, std::span<const TokenId> symbols, std::vector<TokenId>& out);
+  Merges::Made merge_many(const Merges& merges, std::span<const TokenId> symbols, std::vector<Placed>& out);
+  bool merge_in_windows(const Merges& merges, std::span<const TokenId> symbols, std::vector<TokenId>& out);
+  bool would_join(const Merges& merges, TokenId left, TokenId right);
+
+  std::vector<Part> parts_;
+  std::vector<Node> nodes_;
+  std::vector<std::uint64_t> heap_;
+  std::vector<Placed> window_, next_window_;
+  std::vector<Merges::Made> left_history_, right_history_;
 };
 
 // Where several pairs make the same token, only one ever does: the last merge when the token's own symbols are merged

@@ -2,9 +2,10 @@
 // format are read into this; text/tokenizer.h makes it work.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -94,10 +95,28 @@ struct TokenizerSpec {
 
 // Whether the pieces are merged from bytes rather than from characters.
 inline bool is_byte_level(const TokenizerSpec& spec) {
-  for (const PreTokenizer& step : spec.pre_tokenizers) {
-    if (std::holds_alternative<ByteLevel>(step)) return true;
+  return std::any_of(spec.pre_tokenizers.begin(), spec.pre_tokenizers.end(),
+                     [](const PreTokenizer& step) { return std::holds_alternative<ByteLevel>(step); });
+}
+
+// With `from` replaced by `to` everywhere.
+inline std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
+  if (from.empty()) return std::string(text);
+  std::string result;
+  result.reserve(text.size() + text.size() / 4);
+  std::size_t at = 0;
+  for (std::size_t found; (found = text.find(from, at)) != std::string_view::npos; at = found + from.size()) {
+    result.append(text, at, found - at).append(to);
   }
-  return false;
+  return result.append(text, at);
+}
+
+// Makes the pieces those of this splitter, merged from bytes. GPT-2's splitter is built into ByteLevel.
+inline void set_byte_level(TokenizerSpec& spec, Splitter splitter) {
+  const bool built_in = splitter == Splitter::gpt2;
+  if (!built_in) spec.pre_tokenizers.emplace_back(RegexSplit{splitter});
+  spec.pre_tokenizers.emplace_back(ByteLevel{.add_prefix_space = false, .use_regex = built_in});
+  spec.decoders.emplace_back(ByteLevelDecoder{});
 }
 
 }  // namespace reckon

@@ -3,7 +3,6 @@
 #include <mutex>
 #include <utility>
 
-#include "text/decoding.h"
 #include "text/encoder.h"
 #include "text/utf8.h"
 #include "threads/pool.h"
@@ -42,40 +41,32 @@ struct Tokenizer::State {
 
 Tokenizer::Tokenizer(TokenizerSpec spec) : state_(std::make_shared<State>(std::move(spec))) {}
 
-std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  return encode_with(text, options, nullptr);
-}
-
-std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options, Pool& pool) const {
-  return encode_with(text, options, &pool);
-}
-
-std::vector<TokenId> Tokenizer::encode_with(std::string_view text, const EncodeOptions& options, Pool* pool) const {
+std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options, Pool* pool) const {
   std::vector<TokenId> ids;
   if (options.add_special) ids = state_->spec.before;
   std::vector<Segment> segments = segments_of(state_->plan, text, options.special_text);
   if (pool) cut_long_segments(state_->plan, part_length, segments);
-  if (!pool || segments.size() < 2) {
+  const auto encode_some = [this](std::span<const Segment> some, std::vector<TokenId>& out) {
     std::unique_ptr<Encoder> encoder = state_->borrow();
-    for (const Segment& segment : segments) encoder->encode(segment, ids);
+    for (const Segment& segment : some) encoder->encode(segment, out);
     state_->give_back(std::move(encoder));
+  };
+  if (!pool || segments.size() < 2) {
+    encode_some(segments, ids);
   } else {
     // Short segments side by side are one task.
-    std::vector<std::size_t> first = {0};
-    std::size_t length = 0;
-    for (std::size_t i = 0; i < segments.size(); ++i) {
-      length += segments[i].text.size();
-      if (length < part_length) continue;
-      first.push_back(i + 1);
+    std::vector<std::span<const Segment>> tasks;
+    std::size_t begin = 0, length = 0;
+    for (std::size_t end = 1; end <= segments.size(); ++end) {
+      length += segments[end - 1].text.size();
+      if (length < part_length && end < segments.size()) continue;
+      tasks.push_back(std::span(segments).subspan(begin, end - begin));
+      begin = end;
       length = 0;
     }
-    if (first.back() != segments.size()) first.push_back(segments.size());
-    std::vector<std::vector<TokenId>> parts(first.size() - 1);
-    pool->run(static_cast<std::int64_t>(parts.size()), [&](std::int64_t task, int) {
-      const auto t = static_cast<std::size_t>(task);
-      std::unique_ptr<Encoder> encoder = state_->borrow();
-      for (std::size_t i = first[t]; i < first[t + 1]; ++i) encoder->encode(segments[i], parts[t]);
-      state_->give_back(std::move(encoder));
+    std::vector<std::vector<TokenId>> parts(tasks.size());
+    pool->run(std::ssize(tasks), [&](std::int64_t task, int) {
+      encode_some(tasks[static_cast<std::size_t>(task)], parts[static_cast<std::size_t>(task)]);
     });
     std::size_t total = ids.size() + state_->spec.after.size();
     for (const auto& part : parts) total += part.size();
@@ -114,30 +105,22 @@ TokenId Tokenizer::find(std::string_view token) const {
 
 const TokenizerSpec& Tokenizer::spec() const { return state_->spec; }
 
-StreamDecoder::StreamDecoder(Tokenizer tokenizer, bool skip_special)
-    : tokenizer_(std::move(tokenizer)), skip_special_(skip_special) {
-  finish();
-}
+StreamDecoder::StreamDecoder(Tokenizer tokenizer)
+    : tokenizer_(std::move(tokenizer)), start_(tokenizer_.state_->decoding.start()) {}
 
 std::string StreamDecoder::add(TokenId id) {
   const Decoding& decoding = tokenizer_.state_->decoding;
   decoding.check(id);
-  if (skip_special_ && decoding.is_special(id)) return "";
+  if (decoding.is_special(id)) return "";
   std::string scratch;
-  Decoding::Start state{first_, strip_};
-  held_ += decoding.next(id, state, scratch);
-  first_ = state.first;
-  strip_ = state.strip;
-  const std::size_t unfinished = unfinished_utf8(held_);
-  std::string whole = held_.substr(0, held_.size() - unfinished);
+  held_ += decoding.next(id, start_, scratch);
+  std::string whole = held_.substr(0, held_.size() - unfinished_utf8(held_));
   held_.erase(0, whole.size());
   return whole;
 }
 
 std::string StreamDecoder::finish() {
-  const Decoding::Start state = tokenizer_.state_->decoding.start();
-  first_ = state.first;
-  strip_ = state.strip;
+  start_ = tokenizer_.state_->decoding.start();
   return std::exchange(held_, "");
 }
 

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/decoding.h"
 #include "text/spec.h"
 
 namespace reckon {
@@ -24,9 +25,8 @@ class Tokenizer {
   // Throws an Error if the parts do not fit together.
   explicit Tokenizer(TokenizerSpec spec);
 
-  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}) const;
-  // The same ids, with the parts of a long text shared out.
-  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options, Pool& pool) const;
+  // With a pool, its threads share out the parts of a long text; the ids are the same.
+  std::vector<TokenId> encode(std::string_view text, const EncodeOptions& options = {}, Pool* pool = nullptr) const;
 
   // Any bytes; an id that is not in the vocabulary is an Error.
   std::string decode(std::span<const TokenId> ids, bool skip_special = false) const;
@@ -40,22 +40,19 @@ class Tokenizer {
  private:
   friend class StreamDecoder;
   struct State;
-  std::vector<TokenId> encode_with(std::string_view text, const EncodeOptions& options, Pool* pool) const;
   std::shared_ptr<State> state_;
 };
 
-// Decodes ids one by one, for a screen: gives only whole UTF-8 characters.
+// Decodes ids one by one, for a screen: gives only whole UTF-8 characters, and nothing of special tokens.
 class StreamDecoder {
  public:
-  explicit StreamDecoder(Tokenizer tokenizer, bool skip_special = true);
+  explicit StreamDecoder(Tokenizer tokenizer);
   std::string add(TokenId id);  // the text that is complete now; may be empty
   std::string finish();         // what was held back; starts anew
 
  private:
   Tokenizer tokenizer_;
-  bool skip_special_;
-  bool first_ = true;
-  std::int64_t strip_ = 0;
+  Decoding::Start start_;
   std::string held_;
 };
 

@@ -4,7 +4,6 @@
 #include <atomic>
 
 #include "text/added_tokens.h"
-#include "text/cut_text.h"
 #include "text/hash.h"
 #include "threads/pool.h"
 
@@ -12,6 +11,14 @@ namespace reckon {
 namespace {
 
 constexpr std::size_t chunk_size = 256 << 10;
+
+// Whether an occurrence of a special token begins before the place and ends behind it.
+bool is_spanned(std::string_view text, std::size_t at, std::span<const std::string> special_tokens) {
+  return std::any_of(special_tokens.begin(), special_tokens.end(), [&](const std::string& token) {
+    const std::size_t reach = token.size() - 1, from = at - std::min(at, reach);
+    return text.substr(from, at - from + reach).find(token) != std::string_view::npos;
+  });
+}
 
 // Open addressing, linear probing: no copy of the words, one cache line for most look-ups.
 class WordTable {
@@ -72,6 +79,18 @@ class WordTable {
 };
 
 }  // namespace
+
+std::vector<std::string_view> cut_text(std::string_view text, std::size_t size,
+                                       std::span<const std::string> special_tokens) {
+  std::vector<std::string_view> chunks;
+  while (!text.empty()) {
+    std::size_t at = safe_cut(text, size);
+    while (at < text.size() && is_spanned(text, at, special_tokens)) at = safe_cut(text, at + 1);
+    chunks.push_back(text.substr(0, at));
+    text.remove_prefix(at);
+  }
+  return chunks;
+}
 
 std::vector<Word> count_words(std::span<const std::string_view> texts, Splitter splitter,
                               std::span<const std::string> special_tokens, int threads,

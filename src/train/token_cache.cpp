@@ -40,7 +40,7 @@ CachedTokens tokenize(std::span<const std::string_view> texts, const std::string
   Pool pool(threads);
   EncodeOptions options;
   options.add_special = false;
-  for (const std::string_view text : texts) writer.add(tokenizer.encode(text, options, pool));
+  for (const std::string_view text : texts) writer.add(tokenizer.encode(text, options, &pool));
   writer.commit();
   return {path, false};
 }
