@@ -11,9 +11,8 @@
 #include "text/byte_level.h"
 #include "text/load.h"
 #include "text/nfc.h"
-#include "text/tiktoken.h"
+#include "text/openai_formats.h"
 #include "text/tokenizer_json.h"
-#include "text/vocab_merges.h"
 #include "folder_fixture.h"
 
 namespace {

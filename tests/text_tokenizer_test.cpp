@@ -10,7 +10,7 @@
 #include "files/read_text.h"
 #include "paths.h"
 #include "text/load.h"
-#include "text/tiktoken.h"
+#include "text/openai_formats.h"
 #include "text/tokenizer_json.h"
 #include "text/utf8.h"
 #include "threads/pool.h"

@@ -13,7 +13,7 @@
 #include "cli/run_text.h"
 #include "files/quote.h"
 #include "model/presets.h"
-#include "text/tiktoken.h"
+#include "text/openai_formats.h"
 
 namespace reckon::cli {
 namespace {

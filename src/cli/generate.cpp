@@ -126,7 +126,7 @@ std::int64_t new_tokens(const GenerateOptions& asked, const Model& model, std::i
 
 // The last line may end without a line break; CR LF is one too.
 std::vector<std::string> lines_of(const std::string& file) {
-  const TextInput input(file);
+  const TextFile input = text_input(file);
   std::vector<std::string> lines;
   for (std::string_view rest = input.text(); !rest.empty();) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());

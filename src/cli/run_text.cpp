@@ -4,20 +4,17 @@
 #include <reckon/error.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 
 #include "cli/run_options.h"
 #include "files/numbers.h"
 #include "files/quote.h"
-#include "files/read_text.h"
 #include "model/boundary_ids.h"
 #include "model/location.h"
 #include "run/ids.h"
 #include "text/load.h"
-#include "text/tiktoken.h"
+#include "text/openai_formats.h"
 
 namespace reckon::cli {
-namespace fs = std::filesystem;
 
 void add_tokenizer_option(CLI::App& command, std::string& tokenizer) {
   command.add_option("--tokenizer", tokenizer, "its name, file or folder (the model's)")->type_name(tokenizer_type);
@@ -63,19 +60,9 @@ void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokeni
   }
 }
 
-TextInput::TextInput(const std::string& file) {
-  constexpr std::uint64_t longest_pipe = std::uint64_t{1} << 34;
+TextFile text_input(const std::string& file) {
   guard_mapped_files();
-  if (file != "-" && fs::is_regular_file(file)) {
-    file_.emplace(file);
-  } else {
-    text_ = read_text(file == "-" ? "/dev/stdin" : file, longest_pipe);
-  }
-}
-
-std::string_view TextInput::text() const {
-  if (!file_) return text_;
-  return {reinterpret_cast<const char*>(file_->bytes().data()), file_->bytes().size()};
+  return TextFile(file == "-" ? "/dev/stdin" : file);
 }
 
 }  // namespace reckon::cli

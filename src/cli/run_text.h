@@ -4,13 +4,11 @@
 #include <reckon/model.h>
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "files/mapped_file.h"
+#include "text/text_files.h"
 #include "text/tokenizer.h"
 
 namespace CLI {
@@ -33,15 +31,6 @@ std::vector<std::int32_t> prompt_ids(const Tokenizer& tokenizer, const std::stri
 // Throws UsageError where a text has ids that the model has no embedding for: the tokenizer is another model's.
 void check_vocabulary(std::span<const std::int32_t> ids, const Tokenizer& tokenizer, const Model& model);
 
-// A file is mapped, so that its size is no matter; a pipe ("-" is standard input) is read.
-class TextInput {
- public:
-  explicit TextInput(const std::string& file);
-  std::string_view text() const;
-
- private:
-  std::string text_;
-  std::optional<MappedFile> file_;
-};
+TextFile text_input(const std::string& file);  // "-": standard input
 
 }  // namespace reckon::cli

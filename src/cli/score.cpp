@@ -52,7 +52,7 @@ Text read(const ScoreOptions& asked, const Model& model) {
   if (!asked.ids.empty()) return {parse_ids(asked.ids), {}};
   if (!asked.ids_file.empty()) return {parse_ids(read_text(asked.ids_file, largest), "--ids-file"), {}};
   Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
-  const TextInput input(asked.file);
+  const TextFile input = text_input(asked.file);
   if (input.text().empty()) throw UsageError(quote(asked.file) + " is empty; expected a text to score");
   std::vector<std::int32_t> ids = tokenizer.encode(input.text());
   check_vocabulary(ids, tokenizer, model);

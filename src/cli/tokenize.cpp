@@ -13,7 +13,7 @@
 #include "report/tokens.h"
 #include "run/ids.h"
 #include "text/load.h"
-#include "text/tiktoken.h"
+#include "text/openai_formats.h"
 #include "threads/pool.h"
 #include "threads/thread_count.h"
 
@@ -54,8 +54,8 @@ void run(const TokenizeOptions& asked) {
     return plain ? write_plain(text + "\n") : report(tokenizer, ids, text.size());
   }
   const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
-  std::optional<TextInput> input;
-  if (!asked.text_given) input.emplace(asked.file);
+  std::optional<TextFile> input;
+  if (!asked.text_given) input = text_input(asked.file);
   const std::string_view text = input ? input->text() : asked.text;
   EncodeOptions options;
   options.add_special = !asked.no_special;

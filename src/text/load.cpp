@@ -8,9 +8,8 @@
 
 #include "files/quote.h"
 #include "files/read_text.h"
-#include "text/tiktoken.h"
+#include "text/openai_formats.h"
 #include "text/tokenizer_json.h"
-#include "text/vocab_merges.h"
 
 namespace reckon {
 namespace {

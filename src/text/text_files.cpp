@@ -15,8 +15,8 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t most_piped = 16ull << 30;
 
-std::vector<fs::path> files_in(const fs::path& folder) {
-  std::vector<fs::path> files;
+void append_files_in(const fs::path& folder, std::vector<fs::path>& files) {
+  const std::ptrdiff_t before = std::ssize(files);
   std::error_code error;
   fs::recursive_directory_iterator at(folder, error);
   for (; !error && at != fs::recursive_directory_iterator(); at.increment(error)) {
@@ -26,35 +26,37 @@ std::vector<fs::path> files_in(const fs::path& folder) {
     if (!hidden && at->is_regular_file(unknown)) files.push_back(at->path());
   }
   if (error) throw Error(fmt::format("{}: cannot be read: {}", folder.string(), error.message()));
-  if (files.empty()) throw Error(fmt::format("{}: there is no file in this folder", folder.string()));
-  std::sort(files.begin(), files.end());
-  return files;
-}
-
-std::vector<fs::path> with_folders_opened(std::span<const fs::path> paths) {
-  std::vector<fs::path> files;
-  for (const fs::path& path : paths) {
-    std::error_code error;
-    const bool folder = fs::is_directory(path, error);
-    const std::vector<fs::path> found = folder ? files_in(path) : std::vector{path};
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
+  if (std::ssize(files) == before) throw Error(fmt::format("{}: there is no file in this folder", folder.string()));
+  std::sort(files.begin() + before, files.end());
 }
 
 }  // namespace
 
-TextFiles::TextFiles(std::span<const fs::path> given) : paths_(with_folders_opened(given)) {
-  read_.reserve(paths_.size());  // short strings move with their text
-  for (const fs::path& path : paths_) {
+TextFile::TextFile(const fs::path& path) {
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) {
+    mapped_.emplace(path);
+  } else {
+    read_ = read_text(path, most_piped);
+  }
+}
+
+std::string_view TextFile::text() const {
+  if (!mapped_) return read_;
+  return {reinterpret_cast<const char*>(mapped_->bytes().data()), mapped_->bytes().size()};
+}
+
+TextFiles::TextFiles(std::span<const fs::path> given) {
+  for (const fs::path& path : given) {
     std::error_code error;
-    if (fs::is_regular_file(path, error)) {
-      const std::span<const std::byte> bytes = mapped_.emplace_back(path).bytes();
-      texts_.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (fs::is_directory(path, error)) {
+      append_files_in(path, paths_);
     } else {
-      texts_.push_back(read_.emplace_back(read_text(path, most_piped)));
+      paths_.push_back(path);
     }
   }
+  for (const fs::path& path : paths_) files_.emplace_back(path);
+  for (const TextFile& file : files_) texts_.push_back(file.text());
 }
 
 std::size_t TextFiles::bytes() const {

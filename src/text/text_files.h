@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,17 @@
 #include "files/mapped_file.h"
 
 namespace reckon {
+
+// One text. Mapped, or read where it is no regular file.
+class TextFile {
+ public:
+  explicit TextFile(const std::filesystem::path& path);
+  std::string_view text() const;
+
+ private:
+  std::optional<MappedFile> mapped_;
+  std::string read_;
+};
 
 class TextFiles {
  public:
@@ -23,8 +35,7 @@ class TextFiles {
 
  private:
   std::vector<std::filesystem::path> paths_;
-  std::vector<MappedFile> mapped_;
-  std::vector<std::string> read_;
+  std::vector<TextFile> files_;
   std::vector<std::string_view> texts_;
 };
 

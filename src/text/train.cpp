@@ -66,10 +66,7 @@ TokenizerSpec spec_of(const TokenizerTraining& options, std::span<const SymbolPa
     spec.merges.push_back({ids[left], ids[right], product});
     spec.tokens.push_back(names.emplace_back(names[left] + names[right]));
   }
-  const bool in_byte_level = options.splitter == Splitter::gpt2;  // which has that splitter built in
-  if (!in_byte_level) spec.pre_tokenizers.emplace_back(RegexSplit{options.splitter});
-  spec.pre_tokenizers.emplace_back(ByteLevel{.add_prefix_space = false, .use_regex = in_byte_level});
-  spec.decoders.emplace_back(ByteLevelDecoder{});
+  set_byte_level(spec, options.splitter);
   return spec;
 }
 

@@ -1,56 +1,47 @@
-#include "text/tiktoken.h"
+#include "text/openai_formats.h"
 
 #include <fmt/core.h>
 #include <reckon/error.h>
 
-#include <array>
+#include <algorithm>
 #include <charconv>
 
 #include "files/numbers.h"
 #include "files/quote.h"
 #include "text/byte_level.h"
+#include "text/json_tree.h"
 #include "text/merges.h"
 #include "text/token_index.h"
 
 namespace reckon {
 namespace {
 
-AddedToken special_token(TokenId id, const char* content) { return {id, content, true, false, false, false, false}; }
-
 // As tiktoken's own table of encodings (openai_public.py) has them.
 std::vector<RankedEncoding> encodings() {
   return {
-      {"gpt2", Splitter::gpt2, {special_token(50256, "<|endoftext|>")}},
-      {"r50k_base", Splitter::gpt2, {special_token(50256, "<|endoftext|>")}},
-      {"p50k_base", Splitter::gpt2, {special_token(50256, "<|endoftext|>")}},
+      {"gpt2", Splitter::gpt2, {{50256, "<|endoftext|>"}}},
+      {"r50k_base", Splitter::gpt2, {{50256, "<|endoftext|>"}}},
+      {"p50k_base", Splitter::gpt2, {{50256, "<|endoftext|>"}}},
       {"cl100k_base",
        Splitter::cl100k,
-       {special_token(100257, "<|endoftext|>"), special_token(100258, "<|fim_prefix|>"),
-        special_token(100259, "<|fim_middle|>"), special_token(100260, "<|fim_suffix|>"),
-        special_token(100276, "<|endofprompt|>")}},
-      {"o200k_base",
-       Splitter::o200k,
-       {special_token(199999, "<|endoftext|>"), special_token(200018, "<|endofprompt|>")}},
+       {{100257, "<|endoftext|>"},
+        {100258, "<|fim_prefix|>"},
+        {100259, "<|fim_middle|>"},
+        {100260, "<|fim_suffix|>"},
+        {100276, "<|endofprompt|>"}}},
+      {"o200k_base", Splitter::o200k, {{199999, "<|endoftext|>"}, {200018, "<|endofprompt|>"}}},
   };
 }
 
-constexpr std::array<std::int8_t, 256> base64_values = [] {
-  std::array<std::int8_t, 256> values{};
-  for (auto& value : values) value = -1;
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  for (std::size_t i = 0; i < digits.size(); ++i)
-    values[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
-  return values;
-}();
-
 std::optional<std::string> base64_bytes(std::string_view text) {
+  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string bytes;
   if (text.size() % 4 != 0) return std::nullopt;
   while (text.ends_with('=')) text.remove_suffix(1);
   unsigned bits = 0, value = 0;
   for (const char c : text) {
-    const auto digit = base64_values[static_cast<unsigned char>(c)];
-    if (digit < 0) return std::nullopt;
+    const std::size_t digit = digits.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
     value = value << 6 | static_cast<unsigned>(digit);
     bits += 6;
     if (bits >= 8) bytes += static_cast<char>(value >> (bits -= 8));
@@ -58,28 +49,39 @@ std::optional<std::string> base64_bytes(std::string_view text) {
   return bytes;
 }
 
-// Calls take(number, bytes, rank) for each line.
+// Calls take(number, line) for each line that is not empty.
 template <class Take>
-void each_line(std::string_view text, const std::string& file, Take&& take) {
-  std::size_t number = 0;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
+void each_line(std::string_view text, Take&& take) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    ++number;
+    text.remove_prefix(std::min(end + 1, text.size()));
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) continue;
-    const std::size_t space = line.find(' ');
-    const auto bytes = base64_bytes(line.substr(0, space));
-    TokenId rank = 0;
-    const std::string_view digits = space == std::string_view::npos ? "" : line.substr(space + 1);
-    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), rank);
-    if (!bytes || bytes->empty() || error != std::errc() || stop != digits.data() + digits.size() || rank < 0) {
+    if (!line.empty()) take(number, line);
+  }
+}
+
+struct RankLine {
+  std::size_t number;
+  std::string bytes;
+  std::size_t rank;
+};
+
+std::vector<RankLine> rank_lines(std::string_view text, const std::string& file) {
+  std::vector<RankLine> lines;
+  each_line(text, [&](std::size_t number, std::string_view line) {
+    const std::size_t space = std::min(line.find(' '), line.size());
+    const std::optional<std::string> bytes = base64_bytes(line.substr(0, space));
+    TokenId rank = -1;
+    const char *begin = line.data() + std::min(space + 1, line.size()), *end = line.data() + line.size();
+    const auto [stop, error] = std::from_chars(begin, end, rank);
+    if (!bytes || bytes->empty() || error != std::errc() || stop != end || rank < 0) {
       throw Error(fmt::format("{}: line {} is {}; expected a token in base64, a space and its rank", file, number,
                               quote(line)));
     }
-    take(number, *bytes, rank);
-  }
+    lines.push_back({number, *bytes, static_cast<std::size_t>(rank)});
+  });
+  return lines;
 }
 
 // Every pair of tokens that makes a token, in order of the token's rank. Those that never come up go.
@@ -118,26 +120,25 @@ std::string ranked_encoding_names() {
 TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const RankedEncoding& encoding) {
   constexpr std::size_t longest_token = 4096;  // all its cuts are looked at
   std::vector<std::string> tokens;
-  std::size_t lines = 0;
-  each_line(text, file, [&](std::size_t, const std::string&, TokenId) { ++lines; });
-  each_line(text, file, [&](std::size_t number, const std::string& bytes, TokenId rank) {
-    const auto id = static_cast<std::size_t>(rank);
+  const std::vector<RankLine> lines = rank_lines(text, file);
+  for (const auto& [number, bytes, rank] : lines) {
     // p50k_base leaves one rank to its special token.
-    if (id >= lines + encoding.special.size()) {
-      throw Error(fmt::format("{}: line {} has rank {} in a file of {} tokens", file, number, rank, grouped(lines)));
+    if (rank >= lines.size() + encoding.special.size()) {
+      throw Error(
+          fmt::format("{}: line {} has rank {} in a file of {} tokens", file, number, rank, grouped(lines.size())));
     }
-    if (id >= tokens.size()) tokens.resize(id + 1);
-    if (!tokens[id].empty())
+    if (rank >= tokens.size()) tokens.resize(rank + 1);
+    if (!tokens[rank].empty())
       throw Error(fmt::format("{}: line {} has rank {}, which another line has too", file, number, rank));
     if (bytes.size() > longest_token)
       throw Error(fmt::format("{}: line {} has a token of {} bytes", file, number, bytes.size()));
-    tokens[id] = bytes;
-  });
+    tokens[rank] = bytes;
+  }
   TokenIndex index(tokens.size());
   for (std::size_t id = 0; id < tokens.size(); ++id) {
-    bool is_special = false;
-    for (const AddedToken& token : encoding.special)
-      is_special = is_special || static_cast<std::size_t>(token.id) == id;
+    const bool is_special =
+        std::any_of(encoding.special.begin(), encoding.special.end(),
+                    [id](const AddedToken& token) { return static_cast<std::size_t>(token.id) == id; });
     if (tokens[id].empty() && !is_special) throw Error(fmt::format("{}: rank {} is missing", file, id));
     if (!tokens[id].empty() && index.find(tokens[id]) != no_token) {
       throw Error(
@@ -155,9 +156,28 @@ TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const 
   spec.merges = merges_of(index);
   spec.ignore_merges = true;  // tiktoken looks for the whole piece first
   spec.added_tokens = encoding.special;
-  if (encoding.splitter != Splitter::gpt2) spec.pre_tokenizers.emplace_back(RegexSplit{encoding.splitter});
-  spec.pre_tokenizers.emplace_back(ByteLevel{false, encoding.splitter == Splitter::gpt2});
-  spec.decoders.emplace_back(ByteLevelDecoder{});
+  set_byte_level(spec, encoding.splitter);
+  return spec;
+}
+
+TokenizerSpec parse_vocab_merges(std::string_view vocab, const std::string& vocab_file, std::string_view merges,
+                                 const std::string& merges_file) {
+  ListedVocabulary listed{vocab_file, read_token_ids(vocab, vocab_file), {}};
+  each_line(merges, [&](std::size_t number, std::string_view line) {
+    if (number == 1 && line.starts_with("#version")) return;
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos || line.find(' ', space + 1) != std::string_view::npos) {
+      throw Error(fmt::format("{}: line {} is {}; expected two tokens with a space between them", merges_file, number,
+                              quote(line)));
+    }
+    listed.merges.emplace_back(line.substr(0, space), line.substr(space + 1));
+  });
+  TokenizerSpec spec;
+  for (const auto& [token, id] : listed.tokens) {
+    if (token == "<|endoftext|>") spec.added_tokens.push_back({static_cast<TokenId>(id), token});
+  }
+  set_byte_level(spec, Splitter::gpt2);
+  set_vocabulary(std::move(listed), spec);
   return spec;
 }
 
