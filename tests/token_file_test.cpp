@@ -46,7 +46,6 @@ TEST_F(TokenFiles, GiveBackWhatWasWrittenInTwoOrFourBytes) {
     Ids window(3);
     file.copy(1000, 3, window.data());
     EXPECT_EQ(window, (Ids{1000, 1001, 1002}));
-    file.verify();
   }
 }
 
@@ -80,7 +79,7 @@ TEST_F(TokenFiles, ThatAreCutOrEditedAreRefused) {
   ASSERT_TRUE(is_token_file(path));
   const auto error_with = [&](const std::string& bytes) {
     std::ofstream(path, std::ios::binary) << bytes;
-    const std::string error = error_of([&] { TokenFile(path).verify(); });
+    const std::string error = error_of([&] { all_of(TokenFile(path)); });
     return error.substr(std::min(error.size(), path.string().size() + 2));
   };
   const auto edited = [&](std::size_t at, char byte) {
@@ -120,8 +119,7 @@ TEST_F(TokenFiles, OfAnyBytesAreReadOrRefused) {
     std::ofstream(path, std::ios::binary) << bytes;
     const std::string error = error_of([&] {
       const TokenFile file(path);
-      file.verify();
-      ASSERT_EQ(file.size(), 4);
+      ASSERT_EQ(all_of(file).size(), 4u);
       ++read;
     });
     ASSERT_TRUE(error == "no error" || error.starts_with(path.string())) << error;

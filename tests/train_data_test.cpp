@@ -16,9 +16,7 @@
 #include "paths.h"
 #include "text/load.h"
 #include "text/tokenizer_json.h"
-#include "train/permutation.h"
 #include "train/stories.h"
-#include "train/token_cache.h"
 
 namespace reckon {
 namespace {

@@ -7,10 +7,12 @@
 
 #include "backend/cpu/random.h"
 #include "files/numbers.h"
+#include "files/stable_hash.h"
 #include "text/load.h"
-#include "train/permutation.h"
+#include "text/text_files.h"
+#include "text/tokenizer_json.h"
+#include "threads/pool.h"
 #include "train/stories.h"
-#include "train/token_cache.h"
 
 namespace reckon {
 namespace {
@@ -32,7 +34,49 @@ std::uint64_t epoch_seed(std::uint64_t seed, std::int64_t epoch, std::uint64_t p
   return mixed(mixed(mixed(seed) + static_cast<std::uint64_t>(epoch)) + purpose);
 }
 
+// A token file of this tokenizer, whole.
+bool is_usable(const fs::path& path, std::int64_t vocab_size, std::uint64_t tokenizer_hash) {
+  try {
+    const TokenFile file(path);
+    return file.tokenizer_hash() == tokenizer_hash && file.vocab_size() == vocab_size;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// What a file is known by: when it changed, or if that means nothing (a pipe), what it holds.
+std::string key_of(const fs::path& path, std::string_view text) {
+  std::error_code error;
+  const fs::path whole = fs::canonical(path, error);
+  if (error || !fs::is_regular_file(whole, error)) return fmt::format("{} {:016x}\n", text.size(), stable_hash(text));
+  const auto changed = fs::last_write_time(whole, error).time_since_epoch().count();
+  return fmt::format("{} {} {}\n", whole.string(), text.size(), static_cast<std::int64_t>(changed));
+}
+
 }  // namespace
+
+Permutation::Permutation(std::int64_t length, std::uint64_t seed)
+    : length_(static_cast<std::uint64_t>(length)), seed_(mixed(seed)) {
+  while (half_bits_ < 31 && (std::uint64_t{1} << (2 * half_bits_)) < length_) ++half_bits_;
+}
+
+std::int64_t Permutation::operator()(std::int64_t index) const {
+  constexpr std::uint64_t n_rounds = 6;
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  auto value = static_cast<std::uint64_t>(index);
+  do {
+    std::uint64_t left = value >> half_bits_, right = value & mask;
+    for (std::uint64_t round = 0; round < n_rounds; ++round) {
+      const std::uint64_t next = left ^ (mixed(seed_ + round * splitmix_step + right) & mask);
+      left = right;
+      right = next;
+    }
+    value = left << half_bits_ | right;
+  } while (value >= length_);
+  return static_cast<std::int64_t>(value);
+}
+
+std::uint64_t hash_of(const Tokenizer& tokenizer) { return stable_hash(write_tokenizer_json(tokenizer.spec())); }
 
 Dataset::Dataset(const DataOptions& options) : options_(options) {
   check(options);
@@ -47,15 +91,18 @@ Dataset::Dataset(const DataOptions& options) : options_(options) {
     if (!options.tokenizer.empty()) tokenizer_ = load_tokenizer(options.tokenizer);
   } else {
     tokenizer_ = load_tokenizer(options.tokenizer);
-    CachedTokens made;
     if (options.paths.empty()) {
-      const std::string name = fmt::format("stories {}", options.story_bytes);
-      made = tokenize_text(stories(0, options.story_bytes), name, *tokenizer_, options.cache, options.threads);
+      const std::string text = stories(0, options.story_bytes);
+      tokenize(std::vector<std::string_view>{text}, fmt::format("stories {}", options.story_bytes));
     } else {
-      made = tokenize_files(options.paths, *tokenizer_, options.cache, options.threads);
+      const TextFiles files(options.paths);
+      if (files.bytes() == 0) {
+        throw Error(fmt::format("{}: is empty; expected text to train on", options.paths.front().string()));
+      }
+      std::string key;
+      for (std::size_t i = 0; i < files.texts().size(); ++i) key += key_of(files.paths()[i], files.texts()[i]);
+      tokenize(files.texts(), key);
     }
-    path_ = made.path;
-    reused_ = made.reused;
   }
   tokens_.emplace(path_);
   if (tokenizer_ && tokens_->tokenizer_hash() != 0 && tokens_->tokenizer_hash() != hash_of(*tokenizer_)) {
@@ -77,6 +124,21 @@ Dataset::Dataset(const DataOptions& options) : options_(options) {
   // As many windows as there are room for at any offset below the context, so that every epoch has the same number.
   windows_ = std::max<std::int64_t>(1, (training_ - context) / context);
   offsets_ = std::min(context, training_ - windows_ * context);
+}
+
+void Dataset::tokenize(std::span<const std::string_view> texts, const std::string& key) {
+  const std::uint64_t hash = hash_of(*tokenizer_);
+  const auto vocab_size = static_cast<std::int64_t>(tokenizer_->size());
+  path_ = options_.cache / fmt::format("{:016x}-{:016x}.tokens", stable_hash(key), hash);
+  reused_ = is_usable(path_, vocab_size, hash);
+  if (reused_) return;
+  std::error_code error;
+  fs::create_directories(options_.cache, error);
+  if (error) throw Error(fmt::format("{}: cannot be made: {}", options_.cache.string(), error.message()));
+  TokenFileWriter writer(path_, vocab_size, hash);
+  Pool pool(options_.threads);
+  for (const std::string_view text : texts) writer.add(tokenizer_->encode(text, {.add_special = false}, &pool));
+  writer.commit();
 }
 
 void Dataset::next(DataPosition& position, std::int64_t batch, std::int32_t* ids, std::int32_t* labels) const {

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "text/tokenizer.h"
@@ -19,7 +21,8 @@ struct DataOptions {
   std::int64_t story_bytes = 2'000'000;           // so much of those
   std::string tokenizer = "bytes";                // as load_tokenizer() takes it; a token file needs none
   std::int64_t vocab_size = 0;                    // of the model; 0: any
-  std::filesystem::path cache = {};               // folder for the token files of texts; made if need be
+  std::filesystem::path cache = {};               // folder for the token files of texts; made if need be. A file counts
+                                                  // as unchanged while its path, size and time of change are the same
   double validation = 0.1;                        // share of the tokens that is held out: the last ones
   std::int64_t context = 64;                      // tokens of a window
   std::uint64_t seed = 0;                         // of the shuffling
@@ -32,6 +35,22 @@ struct DataPosition {
   std::int64_t epoch = 0, window = 0;  // windows of the epoch that are done
   bool operator==(const DataPosition&) const = default;
 };
+
+// A shuffled order of any length that takes no memory: a Feistel network over the smallest even number of bits that
+// holds the length, applied again while its result lies past the end (cycle walking: Black and Rogaway 2002).
+class Permutation {
+ public:
+  Permutation(std::int64_t length, std::uint64_t seed);
+  // One to one from [0, length) to itself.
+  std::int64_t operator()(std::int64_t index) const;
+
+ private:
+  std::uint64_t length_, seed_;
+  unsigned half_bits_ = 1;
+};
+
+// A hash of its tokenizer.json, as reckon writes it.
+std::uint64_t hash_of(const Tokenizer& tokenizer);
 
 class Dataset {
  public:
@@ -60,6 +79,10 @@ class Dataset {
   std::string description() const;
 
  private:
+  // Opens the token file of these texts in the cache, or makes it: its name says what it is made of, which is `key` and
+  // the tokenizer.
+  void tokenize(std::span<const std::string_view> texts, const std::string& key);
+
   DataOptions options_;
   std::filesystem::path path_;
   bool reused_ = false;

@@ -1,10 +1,11 @@
-// The embedded text: simple English stories from a grammar of our own (train/story_grammar.h), without an end and the
+// The embedded text: simple English stories from a grammar of our own (train/story_tables.h), without an end and the
 // same on every platform; and a check of sentences by the same grammar, for what a model writes that learned from them.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reckon {
 
@@ -14,6 +15,10 @@ std::string stories(std::uint64_t seed, std::int64_t bytes);
 
 // Whether the grammar can write this sentence. Pronouns must agree with the names in it.
 bool is_story_sentence(std::string_view sentence);
+
+// Cuts a text at the ends of its sentences: behind . ! or ?, and quotes that close there, where a line ends or where a
+// space and then a capital or a quote follow. What comes behind the last end is no sentence.
+std::vector<std::string_view> sentences_of(std::string_view text);
 
 // The share of a text's complete sentences that the grammar can write; 0 if there is none. A text that begins within a
 // sentence (with no capital and no quote) is judged from the next one on.

@@ -135,13 +135,6 @@ void TokenFile::copy(std::int64_t first, std::int64_t count, std::int32_t* out) 
                           grouped(first + wrong), static_cast<std::uint32_t>(out[wrong]), grouped(vocab_size_)));
 }
 
-void TokenFile::verify() const {
-  std::array<std::int32_t, 4096> ids;
-  for (std::int64_t first = 0; first < count_; first += std::ssize(ids)) {
-    copy(first, std::min<std::int64_t>(std::ssize(ids), count_ - first), ids.data());
-  }
-}
-
 bool is_token_file(const std::filesystem::path& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return false;

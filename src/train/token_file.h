@@ -46,7 +46,6 @@ class TokenFile {
   // An index past the end, or an id past the vocabulary, is an Error.
   std::int32_t operator[](std::int64_t index) const;
   void copy(std::int64_t first, std::int64_t count, std::int32_t* out) const;
-  void verify() const;  // every id
 
  private:
   std::filesystem::path path_;
