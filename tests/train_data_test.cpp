@@ -86,6 +86,14 @@ class Data : public FolderTest {
   }
 };
 
+// Of a token file whose ids are bytes.
+std::string characters_of(const fs::path& path) {
+  const TokenFile file(path);
+  Ids ids(static_cast<std::size_t>(file.size()));
+  file.copy(0, file.size(), ids.data());
+  return {ids.begin(), ids.end()};
+}
+
 struct Batch {
   Ids ids, labels;
   explicit Batch(std::int64_t size) : ids(static_cast<std::size_t>(size)), labels(ids) {}
@@ -191,13 +199,13 @@ TEST_F(Data, IsTokenizedOnceWhileTheTextIsTheSame) {
   EXPECT_TRUE(second.reused());
   EXPECT_EQ(second.description(), "text.txt: 54 tokens, read from the cache");
   EXPECT_EQ(first.token_file(), second.token_file());
-  EXPECT_EQ(TokenFile(first.token_file())[0], 'S');
+  EXPECT_EQ(characters_of(first.token_file()).front(), 'S');
 
   const auto later = fs::last_write_time(folder_ / "text.txt") + std::chrono::seconds(1);
   std::ofstream(folder_ / "text.txt") << "Another text, to be read in windows, as long as before";
   fs::last_write_time(folder_ / "text.txt", later);
   EXPECT_FALSE(Dataset(options).reused());
-  EXPECT_EQ(TokenFile(Dataset(options).token_file())[0], 'A');
+  EXPECT_EQ(characters_of(Dataset(options).token_file()).front(), 'A');
 
   // A file that was cut is made anew.
   const fs::path cached = Dataset(options).token_file();
@@ -218,10 +226,7 @@ TEST_F(Data, MayBeAFolderOfTextsOrTheEmbeddedStories) {
   std::ofstream(folder_ / "texts" / "a.txt") << "aaaaaaaa";
   DataOptions options = text("x");
   options.paths = {folder_ / "texts"};
-  const TokenFile file(Dataset(options).token_file());
-  std::string all;
-  for (std::int64_t i = 0; i < file.size(); ++i) all += static_cast<char>(file[i]);
-  EXPECT_EQ(all, "aaaaaaaabbbbbbbbbbbbbbbbcccccccc");
+  EXPECT_EQ(characters_of(Dataset(options).token_file()), "aaaaaaaabbbbbbbbbbbbbbbbcccccccc");
 
   options.paths = {};
   options.story_bytes = 5000;

@@ -174,17 +174,14 @@ void EncodingPlan::append_symbols(std::string_view piece, std::vector<TokenId>& 
       length = utf8_char(at, end).length;
       symbol = index.find({at, length});
     }
-    const char* const begin = at;
+    const std::string_view character(at, length);
+    const auto fallback_of = [this](char each) { return fallback[static_cast<unsigned char>(each)]; };
     at += length;
     if (symbol != no_token) {
       symbols.push_back(symbol);
       after_unk = false;
-      continue;
-    }
-    bool all = true;
-    for (const char* b = begin; b != at; ++b) all = all && fallback[static_cast<unsigned char>(*b)] != no_token;
-    if (all) {
-      for (const char* b = begin; b != at; ++b) symbols.push_back(fallback[static_cast<unsigned char>(*b)]);
+    } else if (std::all_of(character.begin(), character.end(), [&](char c) { return fallback_of(c) != no_token; })) {
+      for (const char each : character) symbols.push_back(fallback_of(each));
       after_unk = false;
     } else if (unk != no_token && !(after_unk && fuse_unk)) {
       symbols.push_back(unk);
@@ -263,17 +260,6 @@ void Encoder::merge_piece(std::string_view piece, std::vector<TokenId>& out) {
 
 std::vector<Segment> segments_of(const EncodingPlan& plan, std::string_view text, bool special) {
   std::vector<Segment> segments;
-  // Calls take_text and take_token for what lies between matches and for the matches.
-  const auto cut_out = [special](const AddedTokenFinder& finder, std::string_view whole, auto take_text,
-                                 auto take_token) {
-    std::size_t begin = 0;
-    while (const auto match = finder.find(whole, begin, special)) {
-      if (match->begin > begin) take_text(whole.substr(begin, match->begin - begin), begin == 0);
-      take_token(match->id);
-      begin = match->end;
-    }
-    if (begin < whole.size()) take_text(whole.substr(begin), begin == 0);
-  };
   const auto token = [&](TokenId id) { segments.push_back({id, {}, nullptr, false, false}); };
   const auto take_raw = [&](std::string_view raw, bool at_start) {
     std::shared_ptr<const std::string> normalized;
@@ -281,9 +267,9 @@ std::vector<Segment> segments_of(const EncodingPlan& plan, std::string_view text
     const auto take_normal = [&](std::string_view part, bool first) {
       segments.push_back({no_token, part, normalized, at_start && first, false});
     };
-    cut_out(plan.added_normalized, raw, take_normal, token);
+    plan.added_normalized.cut_out(raw, special, take_normal, token);
   };
-  cut_out(plan.added, text, take_raw, token);
+  plan.added.cut_out(text, special, take_raw, token);
   return segments;
 }
 

@@ -25,6 +25,7 @@ Word load_word(const char* at) {
 // last 8.
 struct TwoWords {
   std::uint64_t first, second;
+  bool operator==(const TwoWords&) const = default;
 };
 inline TwoWords two_words(const char* at, std::size_t length) {
   if (length >= 8) return {load_word<std::uint64_t>(at), load_word<std::uint64_t>(at + length - 8)};

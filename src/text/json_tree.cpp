@@ -12,10 +12,9 @@ constexpr std::size_t deepest = 32;
 
 class TreeBuilder final : public JsonEvents {
  public:
-  explicit TreeBuilder(TokenizerTree& to) : to_(to) {}
-
-  // As if the text were the value of model.vocab.
-  void start_at_vocabulary() {
+  TreeBuilder(TokenizerTree& to, bool vocabulary_alone) : to_(to) {
+    if (!vocabulary_alone) return;
+    // As if the text were the value of model.vocab.
     to_.rest = {{"model", Json::object()}};
     stack_ = {&to_.rest, &to_.rest["model"]};
     key_ = "vocab";
@@ -106,25 +105,25 @@ class TreeBuilder final : public JsonEvents {
   std::vector<std::string> pair_;
 };
 
-}  // namespace
-
-TokenizerTree read_tokenizer_tree(std::string_view text, const std::string& file) {
+TokenizerTree read_tree(std::string_view text, const std::string& file, bool vocabulary_alone) {
   TokenizerTree tree;
   tree.listed.file = file;
-  TreeBuilder builder(tree);
+  TreeBuilder builder(tree, vocabulary_alone);
   read_json(text, file, builder);
   return tree;
 }
 
-std::vector<std::pair<std::string, std::int64_t>> read_token_ids(std::string_view text, const std::string& file) {
-  TokenizerTree tree;
-  tree.listed.file = file;
-  TreeBuilder builder(tree);
-  builder.start_at_vocabulary();
-  read_json(text, file, builder);
-  const JsonPart read(tree.rest["model"]["vocab"], file + ": the whole");
-  if (!tree.rest["model"]["vocab"].is_object()) read.refuse("an object of tokens and their ids");
-  return std::move(tree.listed.tokens);
+}  // namespace
+
+TokenizerTree read_tokenizer_tree(std::string_view text, const std::string& file) {
+  return read_tree(text, file, false);
+}
+
+ListedVocabulary read_vocabulary(std::string_view text, const std::string& file) {
+  TokenizerTree tree = read_tree(text, file, true);
+  const Json& vocabulary = tree.rest["model"]["vocab"];
+  if (!vocabulary.is_object()) JsonPart(vocabulary, file + ": the whole").refuse("an object of tokens and their ids");
+  return std::move(tree.listed);
 }
 
 JsonPart JsonPart::operator[](const char* key) const {

@@ -19,8 +19,8 @@ struct TokenizerTree {
 
 TokenizerTree read_tokenizer_tree(std::string_view text, const std::string& file);
 
-// A vocabulary alone: one object, from token to id.
-std::vector<std::pair<std::string, std::int64_t>> read_token_ids(std::string_view text, const std::string& file);
+// A vocabulary alone, without merges: one object, from token to id.
+ListedVocabulary read_vocabulary(std::string_view text, const std::string& file);
 
 // A value in the tree and where it is; asking it for something else than it is gives an Error that says so.
 class JsonPart {

@@ -23,7 +23,7 @@ struct Character {
 
 int combining_class_of(char32_t point) {
   if (point < 0x300) return 0;
-  const std::span ranges(unicode::combining_ranges, unicode::n_combining_ranges);
+  const std::span ranges = unicode::combining_ranges;
   const auto after =
       std::upper_bound(ranges.begin(), ranges.end(), point,
                        [](char32_t wanted, const unicode::CombiningRange& range) { return wanted < range.first; });
@@ -38,7 +38,7 @@ void decompose(char32_t point, std::vector<Character>& out) {
     if (trail) out.push_back({trails + trail, 0});
     return;
   }
-  const std::span table(unicode::decompositions, unicode::n_decompositions);
+  const std::span table = unicode::decompositions;
   const auto found =
       std::lower_bound(table.begin(), table.end(), point,
                        [](const unicode::Decomposition& each, char32_t wanted) { return each.point < wanted; });
@@ -55,7 +55,7 @@ char32_t compose(char32_t first, char32_t second) {
   if (first - syllables < n_syllables && (first - syllables) % n_trails == 0 && second - trails - 1 < n_trails - 1) {
     return first + (second - trails);
   }
-  const std::span table(unicode::compositions, unicode::n_compositions);
+  const std::span table = unicode::compositions;
   const auto found =
       std::lower_bound(table.begin(), table.end(), std::pair(first, second), [](const auto& each, const auto& wanted) {
         return std::tie(each.first, each.second) < std::tie(wanted.first, wanted.second);

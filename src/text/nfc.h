@@ -2,7 +2,7 @@
 // #15). Bytes that are no valid UTF-8 stay where they are.
 #pragma once
 
-#include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -21,12 +21,9 @@ struct Decomposition {
 struct Composition {
   char32_t first, second, point;
 };
-extern const CombiningRange combining_ranges[];
-extern const std::size_t n_combining_ranges;
-extern const Decomposition decompositions[];
-extern const std::size_t n_decompositions;
-extern const Composition compositions[];
-extern const std::size_t n_compositions;
+extern const std::span<const CombiningRange> combining_ranges;
+extern const std::span<const Decomposition> decompositions;
+extern const std::span<const Composition> compositions;
 }  // namespace unicode
 
 }  // namespace reckon

@@ -162,7 +162,7 @@ TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const 
 
 TokenizerSpec parse_vocab_merges(std::string_view vocab, const std::string& vocab_file, std::string_view merges,
                                  const std::string& merges_file) {
-  ListedVocabulary listed{vocab_file, read_token_ids(vocab, vocab_file), {}};
+  ListedVocabulary listed = read_vocabulary(vocab, vocab_file);
   each_line(merges, [&](std::size_t number, std::string_view line) {
     if (number == 1 && line.starts_with("#version")) return;
     const std::size_t space = line.find(' ');

@@ -34,10 +34,7 @@ class PieceCache {
     TwoWords start, end;
     std::uint16_t length;
 
-    bool found() const {
-      return place.length == length && place.start.first == start.first && place.start.second == start.second &&
-             place.end.first == end.first && place.end.second == end.second;
-    }
+    bool found() const { return place.length == length && place.start == start && place.end == end; }
     void keep(std::span<const TokenId> tokens) const {
       if (tokens.size() > most) return;
       place = {start, end, length, static_cast<std::uint16_t>(tokens.size()), {}};

@@ -1,12 +1,14 @@
 // From a token's id to its bytes and back: all bytes in one string, a hash table of ids over them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "files/checked.h"
+#include "text/hash.h"
 #include "text/spec.h"
 
 namespace reckon {
@@ -35,16 +37,28 @@ class TokenBytes {
 
 class TokenIndex {
  public:
-  explicit TokenIndex(std::size_t tokens);  // at most so many
+  explicit TokenIndex(std::size_t tokens) : slots_(std::bit_ceil(2 * tokens + 2), no_token) {}  // at most so many
 
   // Gives the next id to these bytes; find() gives the first id that has them and may be found.
-  void add(std::string_view bytes, bool may_be_found = true);
+  void add(std::string_view bytes, bool may_be_found = true) {
+    const auto id = static_cast<TokenId>(bytes_.size());
+    bytes_.add(bytes);
+    if (!may_be_found) return;
+    TokenId& slot = slots_[slot_of(bytes)];
+    if (slot == no_token) slot = id;
+  }
 
   TokenId find(std::string_view bytes) const { return slots_[slot_of(bytes)]; }  // no_token if there is none
   const TokenBytes& bytes() const { return bytes_; }
 
  private:
-  std::size_t slot_of(std::string_view bytes) const;
+  // Where these bytes are, or where they would go.
+  std::size_t slot_of(std::string_view wanted) const {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t slot = hash_bytes(wanted) & mask;
+    while (slots_[slot] != no_token && bytes_[slots_[slot]] != wanted) slot = (slot + 1) & mask;
+    return slot;
+  }
 
   TokenBytes bytes_;
   std::vector<TokenId> slots_;  // a power of two of them, at most half full

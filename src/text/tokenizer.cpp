@@ -93,16 +93,6 @@ bool Tokenizer::is_special(TokenId id) const {
   return state_->decoding.is_special(id);
 }
 
-TokenId Tokenizer::find(std::string_view token) const {
-  for (const AddedToken& added : state_->spec.added_tokens) {
-    if (added.content == token) return added.id;
-  }
-  for (std::size_t id = 0; id < state_->spec.tokens.size(); ++id) {
-    if (!token.empty() && state_->spec.tokens[id] == token) return static_cast<TokenId>(id);
-  }
-  return no_token;
-}
-
 const TokenizerSpec& Tokenizer::spec() const { return state_->spec; }
 
 StreamDecoder::StreamDecoder(Tokenizer tokenizer)

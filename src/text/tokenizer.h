@@ -34,7 +34,6 @@ class Tokenizer {
   std::size_t size() const;                  // one past the highest id
   std::string_view bytes(TokenId id) const;  // what the token adds to a text
   bool is_special(TokenId id) const;
-  TokenId find(std::string_view token) const;  // by its text in the file ("Ġthe", "<s>"); no_token if there is none
   const TokenizerSpec& spec() const;
 
  private:

@@ -3,9 +3,8 @@
 #include <fmt/core.h>
 #include <reckon/error.h>
 
-#include <algorithm>
 #include <limits>
-#include <numeric>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -50,21 +49,20 @@ TokenizerSpec spec_of(const TokenizerTraining& options, std::span<const SymbolPa
     spec.added_tokens.push_back({.id = static_cast<TokenId>(spec.tokens.size()), .content = token});
     spec.tokens.push_back(token);
   }
-  std::vector<std::string> names(n_bytes);  // of each symbol
-  for (std::size_t byte = 0; byte < names.size(); ++byte)
-    names[byte] = byte_level_text(std::string(1, static_cast<char>(byte)));
-  std::vector<std::size_t> bytes(names.size());
-  std::iota(bytes.begin(), bytes.end(), 0);
-  std::sort(bytes.begin(), bytes.end(), [&](std::size_t a, std::size_t b) { return names[a] < names[b]; });
-  std::vector<TokenId> ids(names.size());  // of each symbol
-  for (const std::size_t byte : bytes) {
-    ids[byte] = static_cast<TokenId>(spec.tokens.size());
-    spec.tokens.push_back(names[byte]);
+  std::map<std::string, std::size_t> bytes;  // by name
+  for (std::size_t byte = 0; byte < n_bytes; ++byte) {
+    bytes.emplace(byte_level_text(std::string(1, static_cast<char>(byte))), byte);
+  }
+  std::vector<std::size_t> ids(n_bytes);  // of each symbol
+  for (const auto& [name, byte] : bytes) {
+    ids[byte] = spec.tokens.size();
+    spec.tokens.push_back(name);
   }
   for (const auto& [left, right] : merges) {
-    const TokenId product = ids.emplace_back(static_cast<TokenId>(spec.tokens.size()));
-    spec.merges.push_back({ids[left], ids[right], product});
-    spec.tokens.push_back(names.emplace_back(names[left] + names[right]));
+    spec.merges.push_back(
+        {static_cast<TokenId>(ids[left]), static_cast<TokenId>(ids[right]), static_cast<TokenId>(spec.tokens.size())});
+    spec.tokens.push_back(spec.tokens[ids[left]] + spec.tokens[ids[right]]);
+    ids.push_back(spec.tokens.size() - 1);
   }
   set_byte_level(spec, options.splitter);
   return spec;

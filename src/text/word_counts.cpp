@@ -109,12 +109,10 @@ std::vector<Word> count_words(std::span<const std::string_view> texts, Splitter 
   pool.run(std::ssize(chunks), [&](std::int64_t task, int worker) {
     WordTable& table = tables[static_cast<std::size_t>(worker)];
     const std::string_view chunk = chunks[static_cast<std::size_t>(task)];
-    for (std::size_t begin = 0; begin < chunk.size();) {
-      const auto special = finder.find(chunk, begin, true);
-      const std::size_t end = special ? special->begin : chunk.size();
-      split(splitter, chunk.substr(begin, end - begin), [&](std::string_view piece) { table.add(piece, 1); });
-      begin = special ? special->end : end;
-    }
+    const auto count_pieces = [&](std::string_view text, bool) {
+      split(splitter, text, [&](std::string_view piece) { table.add(piece, 1); });
+    };
+    finder.cut_out(chunk, true, count_pieces, [](TokenId) {});
     done += std::ssize(chunk);
     if (counted && worker == 0) counted(done);
   });

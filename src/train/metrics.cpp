@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <string>
 
 #include "files/atomic_write.h"
@@ -32,18 +31,22 @@ MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t step) : path_(
     if (at != line.end() && at->is_number_integer() && at->get<std::int64_t>() <= step) kept += text + "\n";
   });
   atomic_write(path_, kept);
-  file_.reset(std::fopen(path_.c_str(), "ab"));
-  if (file_ == nullptr) throw file_error(path_, "cannot be written");
+  file_.open(path_, std::ios::binary | std::ios::app);
+  check();
 }
 
 void MetricsFile::add(const Json& line) {
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size())
-    throw file_error(path_, "cannot be written");
+  file_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  check();
 }
 
 void MetricsFile::flush() {
-  if (std::fflush(file_.get()) != 0) throw file_error(path_, "cannot be written");
+  file_.flush();
+  check();
+}
+
+void MetricsFile::check() const {
+  if (!file_) throw file_error(path_, "cannot be written");
 }
 
 std::vector<Json> read_metrics(const std::filesystem::path& path) {

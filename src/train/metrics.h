@@ -2,9 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
-#include <memory>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -19,11 +18,10 @@ class MetricsFile {
   void flush();                                  // what was added is in the file, whatever becomes of this process
 
  private:
-  struct Closer {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
+  void check() const;  // an Error where the last write failed
+
   std::filesystem::path path_;
-  std::unique_ptr<std::FILE, Closer> file_;
+  std::ofstream file_;
 };
 
 // All whole lines; an Error where there is no such file.

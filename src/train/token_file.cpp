@@ -109,12 +109,6 @@ TokenFile::TokenFile(const std::filesystem::path& path) : path_(path), file_(pat
   tokenizer_hash_ = get<std::uint64_t>(&bytes[32]);
 }
 
-std::int32_t TokenFile::operator[](std::int64_t index) const {
-  std::int32_t id = 0;
-  copy(index, 1, &id);
-  return id;
-}
-
 void TokenFile::copy(std::int64_t first, std::int64_t count, std::int32_t* out) const {
   if (first < 0 || count < 0 || first > count_ || count > count_ - first) {
     throw Error(fmt::format("{}: tokens {} to {} are asked for; it has {}", path_.string(), grouped(first),

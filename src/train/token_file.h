@@ -43,8 +43,7 @@ class TokenFile {
   std::int64_t vocab_size() const { return vocab_size_; }
   std::uint64_t tokenizer_hash() const { return tokenizer_hash_; }
 
-  // An index past the end, or an id past the vocabulary, is an Error.
-  std::int32_t operator[](std::int64_t index) const;
+  // The ids from `first` on. A place past the end, or an id past the vocabulary, is an Error.
   void copy(std::int64_t first, std::int64_t count, std::int32_t* out) const;
 
  private:
