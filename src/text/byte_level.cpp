@@ -12,19 +12,17 @@ struct Alphabet {
   std::array<int, 0x144> byte{};
 };
 
-constexpr Alphabet make_alphabet() {
-  Alphabet alphabet;
-  for (int& byte : alphabet.byte) byte = -1;
+constexpr Alphabet alphabet = [] {
+  Alphabet made;
+  for (int& byte : made.byte) byte = -1;
   char32_t next = 0x100;
   for (unsigned b = 0; b < 256; ++b) {
     const bool itself = (b >= '!' && b <= '~') || (b >= 0xA1 && b <= 0xAC) || b >= 0xAE;
-    alphabet.character[b] = itself ? b : next++;
-    alphabet.byte[alphabet.character[b]] = static_cast<int>(b);
+    made.character[b] = itself ? b : next++;
+    made.byte[made.character[b]] = static_cast<int>(b);
   }
-  return alphabet;
-}
-
-constexpr Alphabet alphabet = make_alphabet();
+  return made;
+}();
 
 }  // namespace
 

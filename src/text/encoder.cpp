@@ -31,13 +31,9 @@ std::size_t next_cut_before(std::string_view whole, std::string_view text, std::
 TokenIndex make_index(const TokenizerSpec& spec, bool byte_level) {
   TokenIndex index(spec.tokens.size());
   for (const std::string& token : spec.tokens) {
-    if (!byte_level) {
-      index.add(token, !token.empty());
-    } else if (const auto bytes = byte_level_bytes(token)) {
-      index.add(*bytes, !bytes->empty());
-    } else {
-      index.add(token, false);  // no bytes are written like this
-    }
+    // Without bytes: none are written like this.
+    const std::optional<std::string> bytes = byte_level ? byte_level_bytes(token) : std::optional(token);
+    index.add(bytes.value_or(token), bytes && !bytes->empty());
   }
   return index;
 }
@@ -129,9 +125,7 @@ EncodingPlan::EncodingPlan(const TokenizerSpec& spec)
     byte_symbols[byte] = byte_level || byte < 0x80 ? index.find({&text, 1}) : no_token;
     fallback[byte] = spec.byte_fallback ? index.find(fmt::format("<0x{:02X}>", byte)) : no_token;
   }
-  unk = spec.unk_token.empty()
-            ? no_token
-            : index.find(byte_level ? byte_level_bytes(spec.unk_token).value_or("") : spec.unk_token);
+  unk = index.find(byte_level ? byte_level_bytes(spec.unk_token).value_or("") : spec.unk_token);
   merges = make_merges(spec);
   added = make_finder(spec, *this, false);
   added_normalized = make_finder(spec, *this, true);

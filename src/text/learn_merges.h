@@ -1,4 +1,4 @@
-// The heart of BPE training: from the distinct words of a text and how often each occurs to the merges, in order.
+// BPE training: from the distinct words of a text and how often each occurs to the merges, in order.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // What a tokenizer is, as plain data: the parts of a Hugging Face tokenizer.json, under its names. Files of every
-// format are read into this; text/tokenizer.h makes it work.
+// format are read into this, and a Tokenizer is made of it.
 #pragma once
 
 #include <algorithm>

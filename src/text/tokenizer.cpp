@@ -8,11 +8,6 @@
 #include "threads/pool.h"
 
 namespace reckon {
-namespace {
-
-constexpr std::size_t part_length = std::size_t{1} << 20;  // bytes of a text that one task encodes
-
-}  // namespace
 
 struct Tokenizer::State {
   explicit State(TokenizerSpec given) : spec(std::move(given)), plan(spec), decoding(spec) {}
@@ -42,6 +37,7 @@ struct Tokenizer::State {
 Tokenizer::Tokenizer(TokenizerSpec spec) : state_(std::make_shared<State>(std::move(spec))) {}
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, const EncodeOptions& options, Pool* pool) const {
+  constexpr std::size_t part_length = std::size_t{1} << 20;  // bytes of a text that one task encodes
   std::vector<TokenId> ids;
   if (options.add_special) ids = state_->spec.before;
   std::vector<Segment> segments = segments_of(state_->plan, text, options.special_text);

@@ -1,4 +1,4 @@
-// A tokenizer at work: text to ids and back. Immutable, cheap to copy, safe to use from several threads.
+// A tokenizer: text to ids and back. Immutable, cheap to copy, safe to use from several threads.
 #pragma once
 
 #include <cstdint>

@@ -64,17 +64,11 @@ inline void append_utf8(std::string& text, char32_t point) {
 // How many bytes at the end of `text` begin a character that more bytes could complete: 0 to 3.
 inline std::size_t unfinished_utf8(std::string_view text) {
   for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
-    const unsigned byte = static_cast<unsigned char>(text[text.size() - back]);
-    if ((byte & 0xC0) == 0x80) continue;
-    const std::size_t wanted = byte >= 0xF0 ? 4 : byte >= 0xE0 ? 3 : byte >= 0xC2 ? 2 : 1;
-    if (byte > 0xF4 || wanted <= back) return 0;
-    // E0, ED, F0 and F4 allow only some second bytes: try with the highest and the lowest of what may follow.
+    // E0, ED, F0 and F4 allow only some second bytes: try with the lowest and the highest of what may follow.
     for (const char filler : {'\x80', '\xBF'}) {
-      std::string whole(text.substr(text.size() - back));
-      whole.append(wanted - back, filler);
-      if (utf8_char(whole.data(), whole.data() + whole.size()).valid) return back;
+      const std::string filled = std::string(text.substr(text.size() - back)).append(4 - back, filler);
+      if (utf8_char(filled.data(), filled.data() + filled.size()).length > back) return back;
     }
-    return 0;
   }
   return 0;
 }

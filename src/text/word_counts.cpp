@@ -23,12 +23,15 @@ bool is_spanned(std::string_view text, std::size_t at, std::span<const std::stri
 // Open addressing, linear probing: no copy of the words, one cache line for most look-ups.
 class WordTable {
  public:
-  void add(std::string_view bytes, std::int64_t count) { add(bytes, count, hash_bytes(bytes)); }
-
-  void add_all(const WordTable& other) {
-    for (const Entry& entry : other.entries_) {
-      if (entry.word.count > 0) add(entry.word.bytes, entry.word.count, entry.hash);
+  void add(std::string_view bytes, std::int64_t count) {
+    if (size_ * 2 >= entries_.size()) grow();
+    const std::uint64_t hash = hash_bytes(bytes);
+    Entry& entry = find(bytes, hash);
+    if (entry.word.count == 0) {
+      entry = {{bytes, 0}, hash};
+      ++size_;
     }
+    entry.word.count += count;
   }
 
   std::size_t size() const { return size_; }
@@ -47,16 +50,6 @@ class WordTable {
     Word word;  // count 0: free
     std::uint64_t hash = 0;
   };
-
-  void add(std::string_view bytes, std::int64_t count, std::uint64_t hash) {
-    if (size_ * 2 >= entries_.size()) grow();
-    Entry& entry = find(bytes, hash);
-    if (entry.word.count == 0) {
-      entry = {{bytes, 0}, hash};
-      ++size_;
-    }
-    entry.word.count += count;
-  }
 
   Entry& find(std::string_view bytes, std::uint64_t hash) {
     const std::size_t mask = entries_.size() - 1;
@@ -116,12 +109,12 @@ std::vector<Word> count_words(std::span<const std::string_view> texts, Splitter 
     done += std::ssize(chunk);
     if (counted && worker == 0) counted(done);
   });
-  // Which worker saw which chunk is forgotten in the sum.
+  // The sum does not depend on which worker counted which chunk. The largest table need not be copied.
   const auto largest = std::max_element(tables.begin(), tables.end(),
                                         [](const WordTable& a, const WordTable& b) { return a.size() < b.size(); });
   std::swap(tables.front(), *largest);
   for (std::size_t i = 1; i < tables.size(); ++i) {
-    tables.front().add_all(tables[i]);
+    for (const Word& word : tables[i].words()) tables.front().add(word.bytes, word.count);
     tables[i] = {};
   }
   return tables.front().words();

@@ -1,4 +1,4 @@
-// A 64-bit hash of a file's bytes: shows that a file is not what was written, not that somebody meant well.
+// A 64-bit hash of a file's bytes: finds damage, not forgery.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// The embedded text: simple English stories from a grammar of our own (train/story_tables.h), without an end and the
-// same on every platform; and a check of sentences by the same grammar, for what a model writes that learned from them.
+// The embedded text: simple English stories from a grammar of our own (train/story_tables.h), as long as wanted and
+// the same on every platform; and a check of sentences by the same grammar, for what a model writes that learned from
+// them.
 #pragma once
 
 #include <cstdint>
