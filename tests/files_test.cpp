@@ -17,7 +17,7 @@
 #include "files/mapped_file.h"
 #include "files/quote.h"
 #include "files/read_text.h"
-#include "files/repeated_keys.h"
+#include "files/json_events.h"
 #include "folder_fixture.h"
 
 namespace {

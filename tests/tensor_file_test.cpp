@@ -1,6 +1,6 @@
 // What every kind of tensor file is held to, whatever its form.
 #include "files/tensor_file.h"
-#include "files/write_safetensors.h"
+#include "files/safetensors.h"
 
 #include <gtest/gtest.h>
 #include <reckon/error.h>

@@ -8,7 +8,7 @@
 
 #include "files/read_text.h"
 #include "files/tensor_file.h"
-#include "files/write_safetensors.h"
+#include "files/safetensors.h"
 #include "folder_fixture.h"
 #include "run/save.h"
 #include "run/verify.h"

@@ -1,4 +1,4 @@
-// Arithmetic on sizes that come from files or from user-given shapes: past the type is an error, never a wrap.
+// Arithmetic on sizes that come from files or from user-given shapes: overflow is an error, never wraps.
 #pragma once
 
 #include <fmt/core.h>

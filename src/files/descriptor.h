@@ -1,4 +1,4 @@
-// An open file descriptor that closes itself, and the sentence for a call that failed.
+// An open file descriptor that closes itself, writing all of something to it, and the sentence for a call that failed.
 #pragma once
 
 #include <fmt/core.h>
@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -30,6 +32,16 @@ class Descriptor {
  private:
   int number_;
 };
+
+// False: errno says why it ended before the last byte.
+[[nodiscard]] inline bool write_all(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
 
 // "model.safetensors: cannot be opened: No such file or directory"
 inline Error file_error(const std::filesystem::path& path, std::string_view problem, int code = errno) {

@@ -4,6 +4,8 @@
 #include <reckon/error.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
 
 #include "files/quote.h"
 
@@ -35,6 +37,31 @@ struct Adapter final : nlohmann::json_sax<Json> {
   }
 };
 
+// Refuses a key that an object has already.
+class UniqueKeys final : public JsonEvents {
+ public:
+  explicit UniqueKeys(const std::string& where) : where_(where) {}
+
+  void open_object() override { open_.emplace_back(); }
+  void open_array() override { open_.emplace_back(); }
+  void close() override { open_.pop_back(); }
+  void key(std::string& name) override {
+    const auto [at, is_new] = open_.back().insert(std::move(name));
+    if (!is_new) throw Error(fmt::format("{}: {} is there twice; expected one value of it", where_, quote(*at)));
+  }
+  void scalar(const JsonScalar&) override {}
+
+ private:
+  const std::string& where_;
+  std::vector<std::set<std::string>> open_;  // the keys so far of each open object; none of an array
+};
+
+struct Words {
+  std::string operator()(std::nullptr_t) const { return "null"; }
+  std::string operator()(std::string_view text) const { return "the string " + quote(text); }
+  std::string operator()(auto value) const { return fmt::format("{}", value); }  // true, -3, 0.5
+};
+
 }  // namespace
 
 void read_json(std::string_view text, const std::string& what, JsonEvents& events) {
@@ -45,16 +72,11 @@ void read_json(std::string_view text, const std::string& what, JsonEvents& event
   Json::sax_parse(text.begin(), text.end(), &adapter);
 }
 
-std::string describe(const JsonScalar& value) {
-  struct Words {
-    std::string operator()(std::nullptr_t) const { return "null"; }
-    std::string operator()(bool truth) const { return truth ? "true" : "false"; }
-    std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
-    std::string operator()(std::uint64_t number) const { return fmt::format("{}", number); }
-    std::string operator()(double number) const { return fmt::format("{}", number); }
-    std::string operator()(std::string_view text) const { return "the string " + quote(text); }
-  };
-  return std::visit(Words{}, value);
+std::string describe(const JsonScalar& value) { return std::visit(Words{}, value); }
+
+void refuse_repeated_keys(std::string_view text, const std::string& where) {
+  UniqueKeys keys(where);
+  read_json(text, where, keys);
 }
 
 }  // namespace reckon

@@ -1,5 +1,5 @@
-// JSON from untrusted files, read as a stream of events: no tree is built, so neither depth nor size can hurt, and a
-// reader sees every key, duplicates too.
+// JSON from untrusted files, read as a stream of events: no tree is built, so deep nesting cannot overflow the stack,
+// and a reader sees every key, duplicates too.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,15 @@ class JsonEvents {
   virtual void scalar(const JsonScalar& value) = 0;
 };
 
-// Throws Error if the text is not JSON, naming it as `what` ("x.safetensors: the header"); lets pass what the events
+// Throws Error if the text is not JSON, naming it as `what` ("x.safetensors: the header"), and whatever the events
 // throw.
 void read_json(std::string_view text, const std::string& what, JsonEvents& events);
 
 // What a value is, for an error sentence: "the string 'F33'", "-3", "null".
 std::string describe(const JsonScalar& value);
+
+// Throws Error if some object of the text names a key twice, of which parsers keep one value and drop the other without
+// a word; `where` is the file's name. Also if the text is not JSON.
+void refuse_repeated_keys(std::string_view text, const std::string& where);
 
 }  // namespace reckon

@@ -8,6 +8,7 @@
 
 #include "files/checked.h"
 #include "files/descriptor.h"
+#include "files/machine_memory.h"
 
 namespace reckon {
 
@@ -38,12 +39,9 @@ MappedFile::~MappedFile() {
 
 void MappedFile::expect_all() const {
   if (bytes_.empty()) return;
-  [[maybe_unused]] void* const begin = const_cast<std::byte*>(bytes_.data());
-  // Advice only: an older kernel that does not know it goes on page by page.
-#ifdef MADV_HUGEPAGE
-  ::madvise(begin, bytes_.size(), MADV_HUGEPAGE);
-#endif
-#ifdef MADV_POPULATE_READ
+  void* const begin = const_cast<std::byte*>(bytes_.data());
+  want_huge_pages(begin, bytes_.size());
+#ifdef MADV_POPULATE_READ  // advice only: an older kernel that does not know it goes on page by page
   ::madvise(begin, bytes_.size(), MADV_POPULATE_READ);
 #endif
 }

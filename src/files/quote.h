@@ -1,4 +1,4 @@
-// Text from a file, made fit for an error sentence: in quotes, cut where long, nothing that could upset a terminal.
+// Text from a file, made fit for an error sentence: in quotes, cut where long, control characters escaped.
 #pragma once
 
 #include <string>

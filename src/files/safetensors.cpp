@@ -3,9 +3,12 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
+#include <array>
 #include <fstream>
 #include <utility>
 
+#include "files/descriptor.h"
 #include "files/json_events.h"
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -30,7 +33,7 @@ class HeaderEvents final : public JsonEvents {
 
   void open_array() override {
     if (depth_ == 0) throw Error(file_ + ": the header is an array, expected an object");
-    if (depth_ != 2 || in_array_ || in_metadata_ || field_ == Field::dtype) fail_value("an array");
+    if (depth_ != 2 || in_array_ || in_metadata_ || field_ == dtype) fail_value("an array");
     in_array_ = true;
     offsets_ = 0;
   }
@@ -38,8 +41,7 @@ class HeaderEvents final : public JsonEvents {
   void close() override {
     if (in_array_) {
       in_array_ = false;
-      if (field_ == Field::offsets && offsets_ != 2)
-        fail(fmt::format("data_offsets has {} numbers, expected 2", offsets_));
+      if (field_ == offsets && offsets_ != 2) fail(fmt::format("data_offsets has {} numbers, expected 2", offsets_));
       return;
     }
     --depth_;
@@ -52,7 +54,7 @@ class HeaderEvents final : public JsonEvents {
       in_metadata_ = name == "__metadata__";
       if (!in_metadata_) {
         header_.tensors.emplace_back().name = std::move(name);
-        seen_ = 0;
+        seen_ = {};
       } else if (std::exchange(had_metadata_, true)) {
         throw Error(file_ + ": __metadata__ appears twice");
       }
@@ -61,37 +63,31 @@ class HeaderEvents final : public JsonEvents {
       if (!is_new) throw Error(fmt::format("{}: __metadata__ has the key {} twice", file_, quote(name)));
       metadata_value_ = &entry->second;
     } else {
-      if (name == "dtype")
-        field_ = Field::dtype;
-      else if (name == "shape")
-        field_ = Field::shape;
-      else if (name == "data_offsets")
-        field_ = Field::offsets;
-      else
+      const auto found = std::find(field_names.begin(), field_names.end(), name);
+      if (found == field_names.end())
         fail(fmt::format("unknown field {}, expected dtype, shape and data_offsets", quote(name)));
-      if (saw(field_)) fail(fmt::format("{} appears twice", name));
-      seen_ |= bit(field_);
+      field_ = static_cast<Field>(found - field_names.begin());
+      if (std::exchange(seen_[field_], true)) fail(fmt::format("{} appears twice", name));
     }
   }
 
   void scalar(const JsonScalar& value) override {
     if (depth_ == 0) throw Error(fmt::format("{}: the header is {}, expected an object", file_, describe(value)));
     if (depth_ == 1) fail_value(describe(value));
-    if (in_metadata_) {
+    if (in_metadata_ || field_ == dtype) {
       const auto* text = std::get_if<std::string_view>(&value);
       if (!text) fail_value(describe(value));
-      *metadata_value_ = *text;
-    } else if (field_ == Field::dtype) {
-      const auto* text = std::get_if<std::string_view>(&value);
-      if (!text) fail_value(describe(value));
-      const auto dtype = dtype_stored_as(*text);
-      if (!dtype) fail(fmt::format("unknown dtype {}", quote(*text)));
-      header_.tensors.back().dtype = *dtype;
+      if (in_metadata_) {
+        *metadata_value_ = *text;
+        return;
+      }
+      const auto found = dtype_stored_as(*text);
+      if (!found) fail(fmt::format("unknown dtype {}", quote(*text)));
+      header_.tensors.back().dtype = *found;
     } else {
-      if (!in_array_) fail_value(describe(value));
       const auto* number = std::get_if<std::uint64_t>(&value);
-      if (!number) fail_value(describe(value));
-      if (field_ == Field::shape)
+      if (!in_array_ || !number) fail_value(describe(value));
+      if (field_ == shape)
         header_.tensors.back().shape.push_back(as_extent(*number));
       else
         add_offset(*number);
@@ -99,9 +95,8 @@ class HeaderEvents final : public JsonEvents {
   }
 
  private:
-  enum class Field : unsigned { dtype, shape, offsets };
-  static unsigned bit(Field field) { return 1u << static_cast<unsigned>(field); }
-  bool saw(Field field) const { return seen_ & bit(field); }
+  enum Field : std::size_t { dtype, shape, offsets };
+  static constexpr std::array<std::string_view, 3> field_names = {"dtype", "shape", "data_offsets"};
 
   [[noreturn]] void fail(const std::string& problem) const {
     throw Error(fmt::format("{}: tensor {}: {}", file_, quote(header_.tensors.back().name), problem));
@@ -113,9 +108,9 @@ class HeaderEvents final : public JsonEvents {
       throw Error(fmt::format("{}: __metadata__ holds {}, expected {}", file_, found,
                               depth_ == 1 ? "an object" : "only strings"));
     if (depth_ == 1) fail(fmt::format("is {}, expected an object", found));
-    if (field_ == Field::dtype) fail(fmt::format("dtype is {}, expected a string", found));
-    fail(fmt::format("{} {} {}, expected whole numbers from 0", field_ == Field::shape ? "shape" : "data_offsets",
-                     in_array_ ? "holds" : "is", found));
+    if (field_ == dtype) fail(fmt::format("dtype is {}, expected a string", found));
+    fail(
+        fmt::format("{} {} {}, expected whole numbers from 0", field_names[field_], in_array_ ? "holds" : "is", found));
   }
 
   std::int64_t as_extent(std::uint64_t number) const {
@@ -130,9 +125,8 @@ class HeaderEvents final : public JsonEvents {
   }
 
   void finish_tensor() {
-    if (!saw(Field::dtype)) fail("dtype is missing");
-    if (!saw(Field::shape)) fail("shape is missing");
-    if (!saw(Field::offsets)) fail("data_offsets is missing");
+    for (const Field field : {dtype, shape, offsets})
+      if (!seen_[field]) fail(fmt::format("{} is missing", field_names[field]));
     TensorInfo& tensor = header_.tensors.back();
     if (tensor.end < tensor.begin)
       fail(fmt::format("data_offsets end at {}, before they begin at {}", tensor.end, tensor.begin));
@@ -153,8 +147,8 @@ class HeaderEvents final : public JsonEvents {
   bool in_array_ = false;
   bool in_metadata_ = false, had_metadata_ = false;
   std::string* metadata_value_ = nullptr;
-  Field field_ = Field::dtype;
-  unsigned seen_ = 0;  // fields of the current tensor, a bit each
+  Field field_ = dtype;
+  std::array<bool, 3> seen_ = {};  // fields of the current tensor
   int offsets_ = 0;
 };
 
@@ -222,9 +216,9 @@ TensorFile read_safetensors_file(const std::filesystem::path& path) {
   const std::string where = path.string();
   std::error_code problem;
   const auto size = std::filesystem::file_size(path, problem);
-  if (problem) throw Error(fmt::format("{}: cannot be opened: {}", where, problem.message()));
+  if (problem) throw file_error(path, "cannot be opened", problem.value());
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(fmt::format("{}: cannot be opened: {}", where, std::generic_category().message(errno)));
+  if (!file) throw file_error(path, "cannot be opened");
   std::vector<std::byte> start(8);
   const auto read = [&](std::size_t from, std::size_t count) {
     if (!file.read(reinterpret_cast<char*>(start.data() + from), static_cast<std::streamsize>(count)))

@@ -1,4 +1,4 @@
-// The headers of safetensors files, never the data.
+// Reading the headers of safetensors files, never the data, and writing such files.
 // The format: 8 bytes with the length of the header (little-endian), the header in JSON, the data without gaps.
 #pragma once
 
@@ -18,5 +18,15 @@ TensorFile parse_safetensors(const std::filesystem::path& path, std::span<const 
 
 bool is_safetensors_name(std::string_view name);
 bool begins_like_safetensors(std::string_view start);
+
+struct TensorToWrite {
+  std::string name;
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> shape;
+  std::span<const std::byte> data;
+};
+
+// In this order, without gaps. The file is synced; on any failure nothing of it is left, and an Error says why.
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors);
 
 }  // namespace reckon

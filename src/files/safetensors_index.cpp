@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "files/descriptor.h"
 #include "files/json_events.h"
 #include "files/quote.h"
 #include "files/read_text.h"
@@ -133,7 +134,7 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
     const std::filesystem::path file = std::filesystem::is_directory(path) ? weights_in(path) : path;
     return file.extension() == ".json" ? read_index(file) : read_safetensors_file(file);
   } catch (const std::filesystem::filesystem_error& problem) {
-    throw Error(fmt::format("{}: cannot be opened: {}", path.string(), problem.code().message()));
+    throw file_error(path, "cannot be opened", problem.code().value());
   }
 }
 

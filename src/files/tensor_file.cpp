@@ -24,7 +24,7 @@ std::vector<MappedFile> TensorFile::map() const {
 }
 
 std::span<const std::byte> TensorFile::bytes_of(const TensorInfo& tensor, std::span<const MappedFile> mapped) const {
-  // The file lies in memory, and the tensor in the file: no size is cut off.
+  // The file is mapped and the tensor lies in it, so neither size is truncated.
   return mapped[tensor.file].bytes().subspan(static_cast<std::size_t>(files[tensor.file].data_begin + tensor.begin),
                                              static_cast<std::size_t>(tensor.end - tensor.begin));
 }

@@ -1,25 +1,12 @@
-#include "files/write_safetensors.h"
-
+// Writing a safetensors file.
 #include <fcntl.h>
 
 #include <nlohmann/json.hpp>
 
 #include "files/descriptor.h"
+#include "files/safetensors.h"
 
 namespace reckon {
-namespace {
-
-bool write_all(const Descriptor& file, std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(file.number(), bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    bytes = bytes.subspan(static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
-}  // namespace
 
 void write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors) {
   nlohmann::ordered_json header{{"__metadata__", {{"format", "pt"}}}};
@@ -36,9 +23,9 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
 
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) throw file_error(path, "cannot be written");
-  bool written =
-      write_all(file, std::as_bytes(std::span(&length, 1))) && write_all(file, std::as_bytes(std::span(text)));
-  for (const TensorToWrite& tensor : tensors) written = written && write_all(file, tensor.data);
+  bool written = write_all(file.number(), std::as_bytes(std::span(&length, 1))) &&
+                 write_all(file.number(), std::as_bytes(std::span(text)));
+  for (const TensorToWrite& tensor : tensors) written = written && write_all(file.number(), tensor.data);
   if (!written || ::fsync(file.number()) != 0) {
     const Error error = file_error(path, "cannot be written");
     ::unlink(path.c_str());

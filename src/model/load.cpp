@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/read_text.h"
-#include "files/repeated_keys.h"
+#include "files/json_events.h"
 #include "model/presets.h"
 #include "model/read.h"
 

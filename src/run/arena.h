@@ -4,7 +4,7 @@
 #include <reckon/error.h>
 
 #include "files/checked.h"
-#include "files/huge_pages.h"
+#include "files/machine_memory.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "files/checked.h"
-#include "files/huge_pages.h"
+#include "files/machine_memory.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,7 @@
 
 #include "files/atomic_write.h"
 #include "files/checked.h"
-#include "files/write_safetensors.h"
+#include "files/safetensors.h"
 #include "model/stored.h"
 #include "run/elements.h"
 

@@ -9,7 +9,7 @@
 
 #include "files/atomic_write.h"
 #include "files/read_text.h"
-#include "files/write_safetensors.h"
+#include "files/safetensors.h"
 #include "run/elements.h"
 #include "run/save.h"
 

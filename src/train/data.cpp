@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "backend/cpu/random.h"
+#include "files/atomic_write.h"
 #include "files/numbers.h"
 #include "files/stable_hash.h"
 #include "text/load.h"
@@ -132,9 +133,7 @@ void Dataset::tokenize(std::span<const std::string_view> texts, const std::strin
   path_ = options_.cache / fmt::format("{:016x}-{:016x}.tokens", stable_hash(key), hash);
   reused_ = is_usable(path_, vocab_size, hash);
   if (reused_) return;
-  std::error_code error;
-  fs::create_directories(options_.cache, error);
-  if (error) throw Error(fmt::format("{}: cannot be made: {}", options_.cache.string(), error.message()));
+  make_folder(options_.cache);
   TokenFileWriter writer(path_, vocab_size, hash);
   Pool pool(options_.threads);
   for (const std::string_view text : texts) writer.add(tokenizer_->encode(text, {.add_special = false}, &pool));

@@ -22,22 +22,10 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t longest_state = 16 << 20;
 
-void make_folder(const fs::path& path) {
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (error) throw Error(fmt::format("{}: cannot be made: {}", path.string(), error.message()));
-}
-
 void move_into_place(const fs::path& from, const fs::path& to) {
   std::error_code error;
   fs::rename(from, to, error);
   if (error) throw Error(fmt::format("{}: cannot be written: {}", to.string(), error.message()));
-}
-
-// Some file systems cannot sync a folder, so failure is no error.
-void sync_folder(const fs::path& path) {
-  const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder) (void)::fsync(folder.number());
 }
 
 void sync_file(const fs::path& path) {

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "files/atomic_file.h"
+#include "files/atomic_write.h"
 #include "files/mapped_file.h"
 
 namespace reckon {
