@@ -310,7 +310,7 @@ TEST(Forward, DecodingWithLatentAttentionNeverExpandsTheCache) {
   workload.past = 999;
   const Ledger ledger = count(model, workload);
   std::map<Role, Count> flops;  // of one layer
-  for (const WorkEntry& entry : ledger.work) flops[entry.place.role] = entry.matmul_each;
+  for (const WorkEntry& entry : ledger.work) flops[entry.place.role] = entry.each.matmul;
   EXPECT_EQ((flops[{Block::attention, Part::scores}]), 2 * 16 * 1000 * (512 + 64));
   EXPECT_EQ((flops[{Block::attention, Part::mixing}]), 2 * 16 * 1000 * 512);
 }

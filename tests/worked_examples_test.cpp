@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "count/crossover.h"
 #include "count/rules.h"
 #include "model/modify.h"
 

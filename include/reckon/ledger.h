@@ -32,20 +32,28 @@ struct ParameterEntry {
   Count active_each;  // that one token touches: a mixture's chosen experts only
 };
 
+struct WorkTotals {
+  Count matmul, elementwise;        // FLOPs
+  Count read, read_least, written;  // bytes; read_least is less where it depends on the experts chosen
+  Count weights;                    // …of read_least, those of parameters
+  Count sent;                       // bytes over links that a rank sends, which are no bytes of memory; as many come
+  Count launches;                   // ops that run
+  WorkTotals& add(const WorkTotals& each, Count times = 1);
+  Count flops() const { return matmul + elementwise; }
+  // Arithmetic intensity: FLOPs over the bytes read and written; the most where the fewest bytes are read.
+  double flops_per_byte() const;
+  double flops_per_byte_most() const;
+};
+
 struct WorkEntry {
   Place place;
   std::string_view op;                   // "matmul"
   const Operation* operation = nullptr;  // the same, for those who know operations
   Stage stage = Stage::forward;
-  Formula matmul, elementwise;  // FLOPs of one
-  Count matmul_each, elementwise_each;
-  Count read_each, written_each;  // bytes
-  Count read_least_each;          // less than read_each where it depends on the experts chosen
-  Count weights_each;             // those of read_least_each that are of parameters
-  Count sent_each;                // bytes over the links of `group`, which are no bytes of memory
-  std::int64_t launches_each = 1;
+  Formula matmul, elementwise;       // FLOPs of one
+  WorkTotals each;                   // of one
   DType precision = DType::float32;  // what it computes in
-  Group group = Group::none;
+  Group group = Group::none;         // whose links it sends over
 };
 
 struct ParameterTotals {
@@ -55,18 +63,6 @@ struct ParameterTotals {
   Count non_embedding;  // total − embedding
   Count active_non_embedding;
   Count tensors;
-};
-
-struct WorkTotals {
-  Count matmul, elementwise;        // FLOPs
-  Count read, read_least, written;  // bytes
-  Count weights;                    // …of read_least, those of parameters
-  Count sent;                       // bytes over links that a rank sends; as many come
-  Count launches;                   // ops that run
-  Count flops() const { return matmul + elementwise; }
-  // Arithmetic intensity: FLOPs over the bytes read and written; the most where the fewest bytes are read.
-  double flops_per_byte() const;
-  double flops_per_byte_most() const;
 };
 
 // Bytes that last from one step of training to the next, in the workload's precision; 0 in other phases.

@@ -1,11 +1,11 @@
-#include "count/crossover.h"
-
+// Where attention's products of pairs overtake its projections, by the program of each length.
 #include <reckon/reckon.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "count/parts.h"
+#include "count/rules.h"
 #include "network/forward.h"
 
 namespace reckon {
@@ -55,7 +55,7 @@ std::optional<std::int64_t> crossover(const Model& model, const Workload& worklo
     } catch (const Error&) {
       end = length;
     }
-    // Every other step halves what is left (or doubles, while there is no end), in case the guesses creep.
+    // Every other step halves what is left (or doubles, while there is no end), in case the guesses converge slowly.
     if (guess == 0 || step % 2 == 1) {
       const std::int64_t middle = below + (end - below) / 2;
       guess = static_cast<double>(found ? middle : std::min(middle, 2 * std::max<std::int64_t>(below, 1)));

@@ -1,12 +1,8 @@
 #include "count/growth.h"
 
-#include <reckon/error.h>
 #include <reckon/reckon.h>
 
-#include <algorithm>
-
 #include "count/cache.h"
-#include "count/ledger.h"
 #include "count/parts.h"
 #include "model/modify.h"
 #include "model/sublayers.h"
@@ -25,11 +21,7 @@ Sizes sizes_of(const Model& model, const Workload& workload) {
   sizes.parameters = static_cast<double>(ledger.parameter_totals.total);
   sizes.matmul = static_cast<double>(ledger.total().matmul);
   sizes.elementwise = static_cast<double>(ledger.total().elementwise);
-  for (const WorkEntry& entry : ledger.work) {
-    if (pairs_tokens(entry.place.role)) {
-      sizes.scores += static_cast<double>(entry.matmul_each) * static_cast<double>(entry.place.count);
-    }
-  }
+  sizes.scores = static_cast<double>(matmul_parts(ledger).scores_and_mixing);
   sizes.cache = static_cast<double>(full_cache_cost(model, workload.batch).total);
   return sizes;
 }
@@ -57,7 +49,7 @@ std::vector<Growth> growth(const Model& model, const Workload& asked) {
   const Workload workload = resolve(model, asked);
   const Sizes before = sizes_of(model, workload);
   std::vector<Growth> rows;
-  const auto add = [&](const char* what, std::int64_t from, auto doubled_model, const Workload& doubled) {
+  const auto add = [&](const char* what, std::int64_t from, const Workload& doubled, auto doubled_model) {
     Growth row;
     row.what = what;
     row.from = from;
@@ -80,27 +72,23 @@ std::vector<Growth> growth(const Model& model, const Workload& asked) {
     return modify(model, changes);
   };
 
-  const auto layers = static_cast<std::int64_t>(model.layers.size());
-  add(
-      "layers", layers, [&] { return changed(&Changes::layers, 2 * layers); }, workload);
-  add(
-      "width", model.d_model, [&] { return twice_as_wide(model); }, workload);
+  const bool decode = workload.phase == Phase::decode;
   Workload longer = workload;
-  longer.tokens = workload.phase == Phase::decode ? workload.tokens : 2 * workload.tokens;
+  longer.tokens = decode ? workload.tokens : 2 * workload.tokens;
   longer.past = 2 * workload.past;
   longer.encoder_tokens = 2 * workload.encoder_tokens;
-  const std::int64_t length = workload.phase == Phase::decode ? workload.past : workload.tokens;
-  if (length > 0) {
-    add(
-        workload.phase == Phase::decode ? "past tokens" : "tokens", length,
-        [&] { return changed(&Changes::context, 2 * model.context); }, longer);
-  }
-  add(
-      "vocabulary", model.vocab_size, [&] { return changed(&Changes::vocab, 2 * model.vocab_size); }, workload);
   Workload more = workload;
   more.batch = 2 * workload.batch;
-  add(
-      "batch", workload.batch, [&] { return model; }, more);
+  const auto layers = static_cast<std::int64_t>(model.layers.size());
+  const std::int64_t length = decode ? workload.past : workload.tokens;
+  add("layers", layers, workload, [&] { return changed(&Changes::layers, 2 * layers); });
+  add("width", model.d_model, workload, [&] { return twice_as_wide(model); });
+  if (length > 0) {
+    add(decode ? "past tokens" : "tokens", length, longer,
+        [&] { return changed(&Changes::context, 2 * model.context); });
+  }
+  add("vocabulary", model.vocab_size, workload, [&] { return changed(&Changes::vocab, 2 * model.vocab_size); });
+  add("batch", workload.batch, more, [&] { return model; });
   return rows;
 }
 

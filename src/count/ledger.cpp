@@ -2,15 +2,14 @@
 #include <reckon/ledger.h>
 #include <reckon/reckon.h>
 
-#include "compile/compile.h"
-#include "ops/adamw.h"
-#include "ops/attention.h"
-#include "ops/mixture.h"
-
 #include <map>
 #include <unordered_map>
 
+#include "compile/compile.h"
 #include "count/ledger.h"
+#include "ops/adamw.h"
+#include "ops/attention.h"
+#include "ops/mixture.h"
 
 namespace reckon {
 namespace {
@@ -26,10 +25,11 @@ std::unordered_map<TensorId, Count> active_elements(const Program& program) {
   std::unordered_map<TensorId, Count> active;
   for (const Op& op : program.ops) {
     if (op.stage != Stage::forward) break;
+    if (op.operation != &grouped_matmul_operation) continue;
     for (TensorId id : op.inputs) {
       if (id == no_tensor || program[id].kind != TensorKind::parameter) continue;
       const Shape& shape = program[id].shape;
-      if (shape[0].symbol != Symbol::experts || shape.rank() < 2 || op.operation != &grouped_matmul_operation) continue;
+      if (shape[0].symbol != Symbol::experts || shape.rank() < 2) continue;
       const std::int64_t chosen = program[op.inputs[0]].shape[-2].size;
       active[id] = shape.product().value() / shape[0].size * chosen;
     }
@@ -64,37 +64,17 @@ void read_work(const Program& program, Ledger& ledger) {
   ledger.work.reserve(program.ops.size());
   for (const Op& op : program.ops) {
     Cost cost = op.operation->cost(program, op);
-    WorkEntry entry{place_of(program, op.scope, op.repeat),
-                    op.operation->name,
-                    op.operation,
-                    op.stage,
-                    std::move(cost.matmul),
-                    std::move(cost.elementwise),
-                    {},
-                    {},
-                    cost.read,
-                    cost.written,
-                    cost.read_least < 0 ? cost.read : cost.read_least,
-                    cost.weights,
-                    cost.sent,
-                    cost.launches,
-                    precision_of(program, op),
-                    cost.group};
-    entry.matmul_each = entry.matmul.value();
-    entry.elementwise_each = entry.elementwise.value();
+    const Count read_least = cost.read_least < 0 ? cost.read : cost.read_least;
+    const WorkTotals each{
+        cost.matmul.value(), cost.elementwise.value(), cost.read, read_least, cost.written, cost.weights, cost.sent,
+        cost.launches};
+    const Place place = place_of(program, op.scope, op.repeat);
     WorkTotals& totals = op.stage == Stage::forward    ? ledger.forward
                          : op.stage == Stage::backward ? ledger.backward
                                                        : ledger.optimizer;
-    const std::int64_t count = entry.place.count;
-    totals.matmul += entry.matmul_each * count;
-    totals.elementwise += entry.elementwise_each * count;
-    totals.read += entry.read_each * count;
-    totals.read_least += entry.read_least_each * count;
-    totals.written += entry.written_each * count;
-    totals.weights += entry.weights_each * count;
-    totals.sent += entry.sent_each * count;
-    totals.launches += entry.launches_each * count;
-    ledger.work.push_back(std::move(entry));
+    totals.add(each, place.count);
+    ledger.work.push_back({place, op.operation->name, op.operation, op.stage, std::move(cost.matmul),
+                           std::move(cost.elementwise), each, precision_of(program, op), cost.group});
   }
 }
 
@@ -110,7 +90,7 @@ void read_other_way(Program& program, Ledger& ledger) {
     if (op.operation != &scores_operation && op.operation != &mix_operation && op.operation != &spread_operation)
       continue;
     const Count matmul = op.operation->cost(program, op).matmul.value();
-    other += (matmul - ledger.work[i].matmul_each) * ledger.work[i].place.count;
+    other += (matmul - ledger.work[i].each.matmul) * ledger.work[i].place.count;
   }
 }
 
@@ -134,34 +114,33 @@ TrainingState training_state(const Program& program) {
   return state;
 }
 
+WorkTotals& WorkTotals::add(const WorkTotals& each, Count times) {
+  matmul += each.matmul * times;
+  elementwise += each.elementwise * times;
+  read += each.read * times;
+  read_least += each.read_least * times;
+  written += each.written * times;
+  weights += each.weights * times;
+  sent += each.sent * times;
+  launches += each.launches * times;
+  return *this;
+}
+
 double WorkTotals::flops_per_byte() const { return ratio(flops(), read + written); }
 double WorkTotals::flops_per_byte_most() const { return ratio(flops(), read_least + written); }
 
 bool Ledger::mostly_visible() const { return matmul_full - matmul_exact <= matmul_full / 10; }
 
-WorkTotals Ledger::total() const {
-  WorkTotals sum;
-  for (const WorkTotals* part : {&forward, &backward, &optimizer}) {
-    sum.matmul += part->matmul;
-    sum.elementwise += part->elementwise;
-    sum.read += part->read;
-    sum.read_least += part->read_least;
-    sum.written += part->written;
-    sum.weights += part->weights;
-    sum.sent += part->sent;
-    sum.launches += part->launches;
-  }
-  return sum;
-}
+WorkTotals Ledger::total() const { return WorkTotals(forward).add(backward).add(optimizer); }
 
 std::vector<PrecisionFlops> flops_by_precision(const Ledger& ledger) {
   std::map<DType, PrecisionFlops> sums;
   for (const WorkEntry& entry : ledger.work) {
-    if (entry.matmul_each == 0 && entry.elementwise_each == 0) continue;
+    if (entry.each.matmul == 0 && entry.each.elementwise == 0) continue;
     PrecisionFlops& sum = sums[entry.precision];
     sum.type = entry.precision;
-    sum.matmul += entry.matmul_each * entry.place.count;
-    sum.elementwise += entry.elementwise_each * entry.place.count;
+    sum.matmul += entry.each.matmul * entry.place.count;
+    sum.elementwise += entry.each.elementwise * entry.place.count;
   }
   std::vector<PrecisionFlops> out;
   out.reserve(sums.size());
@@ -172,7 +151,7 @@ std::vector<PrecisionFlops> flops_by_precision(const Ledger& ledger) {
 std::vector<LinkBytes> bytes_by_group(const Ledger& ledger) {
   std::map<Group, Count> sums;
   for (const WorkEntry& entry : ledger.work) {
-    if (entry.group != Group::none) sums[entry.group] += entry.sent_each * entry.place.count;
+    if (entry.group != Group::none) sums[entry.group] += entry.each.sent * entry.place.count;
   }
   std::vector<LinkBytes> out;
   out.reserve(sums.size());

@@ -22,7 +22,6 @@ namespace {
 
 struct RowLabel {
   std::string_view name, group;
-  bool operator==(const RowLabel&) const = default;
 };
 
 // What a parameter is part of.
@@ -106,60 +105,46 @@ RowLabel matmul_label(Role role, bool gated) {
 }
 
 // What kind of element-wise work an op does: by its operation, and a sum by where it stands.
-RowLabel elementwise_label(const WorkEntry& entry) {
-  static const std::pair<const Operation*, std::string_view> table[] = {
-      {&layer_norm_operation, "norms"},
-      {&layer_norm_backward_operation, "norms"},
-      {&rms_norm_operation, "norms"},
-      {&rms_norm_backward_operation, "norms"},
-      {&rope_operation, "rotary positions"},
-      {&scores_operation, "scaling of scores"},
-      {&scores_backward_operation, "scaling of scores"},
-      {&softmax_operation, "softmax"},
-      {&softmax_backward_operation, "softmax"},
-      {&activate_operation, "activation"},
-      {&activate_backward_operation, "activation"},
-      {&matmul_operation, "biases"},
-      {&grouped_matmul_operation, "biases"},
-      {&grouped_bias_gradient_operation, "biases"},
-      {&sum_rows_operation, "biases"},
-      {&route_operation, "routing"},
-      {&route_backward_operation, "routing"},
-      {&dispatch_operation, "routing"},
-      {&dispatch_backward_operation, "routing"},
-      {&combine_operation, "routing"},
-      {&combine_backward_operation, "routing"},
-      {&embed_backward_operation, "embedding"},
-      {&scale_operation, "multipliers"},
-      {&softcap_operation, "soft cap of logits"},
-      {&softcap_backward_operation, "soft cap of logits"},
-      {&join_operation, "gradients that meet"},
-      {&join_backward_operation, "gradients that meet"},
-      {&cross_entropy_operation, "loss"},
-      {&cross_entropy_backward_operation, "loss"},
-      {&squared_norm_operation, "gradient norm"},
-      {&adamw_operation, "optimizer"},
+std::string_view elementwise_label(const WorkEntry& entry) {
+  static const std::pair<std::string_view, std::vector<const Operation*>> table[] = {
+      {"norms",
+       {&layer_norm_operation, &layer_norm_backward_operation, &rms_norm_operation, &rms_norm_backward_operation}},
+      {"rotary positions", {&rope_operation}},
+      {"scaling of scores", {&scores_operation, &scores_backward_operation}},
+      {"softmax", {&softmax_operation, &softmax_backward_operation}},
+      {"activation", {&activate_operation, &activate_backward_operation}},
+      {"biases", {&matmul_operation, &grouped_matmul_operation, &grouped_bias_gradient_operation, &sum_rows_operation}},
+      {"routing",
+       {&route_operation, &route_backward_operation, &dispatch_operation, &dispatch_backward_operation,
+        &combine_operation, &combine_backward_operation}},
+      {"embedding", {&embed_backward_operation}},
+      {"multipliers", {&scale_operation}},
+      {"soft cap of logits", {&softcap_operation, &softcap_backward_operation}},
+      {"gradients that meet", {&join_operation, &join_backward_operation}},
+      {"loss", {&cross_entropy_operation, &cross_entropy_backward_operation}},
+      {"gradient norm", {&squared_norm_operation}},
+      {"optimizer", {&adamw_operation}},
   };
-  for (const auto& [operation, name] : table) {
-    if (operation == entry.operation) return {name, ""};
+  for (const auto& [name, operations] : table) {
+    if (std::find(operations.begin(), operations.end(), entry.operation) != operations.end()) return name;
   }
-  if (entry.operation != &add_operation) return {entry.op, ""};
+  if (entry.operation != &add_operation) return entry.op;
   switch (entry.place.role.part) {
     case Part::residual:
-      return {"residuals", ""};
+      return "residuals";
     case Part::position:
-      return {"positions", ""};
+      return "positions";
     case Part::combine:
-      return {"routing", ""};
+      return "routing";
     default:
-      return {"gradients that meet", ""};
+      return "gradients that meet";
   }
 }
 
 // A row under construction: for each layer it occurs in (or outside of all), the sum of its formulas there.
 struct Sum {
-  RowLabel label;
-  std::string name;  // where the label is not a literal
+  std::string name;
+  std::string_view group;
   std::int32_t layer = -1;
   struct Slot {
     Place place;
@@ -176,10 +161,6 @@ struct Sum {
     slot->formula += formula;
     slot->each += each;
   }
-};
-
-struct Text {
-  std::string symbols, numbers;
 };
 
 bool is_sum(const std::string& text) {
@@ -201,8 +182,8 @@ std::string times(Dim count, const Formula& formula, Dim width, bool symbols) {
 
 Row finish(const Sum& sum, const Ledger& ledger) {
   Row row;
-  row.name = sum.name.empty() ? std::string(sum.label.name) : sum.name;
-  row.group = sum.label.group;
+  row.name = sum.name;
+  row.group = sum.group;
   row.layer = sum.layer;
   row.role = sum.slots.front().place.role;
   // Layers with one and the same formula are one summand.
@@ -256,20 +237,11 @@ class Grouping {
   void add(const Place& place, std::string_view op, std::string_view name, const RowLabel& label,
            const Formula& formula, Count each) {
     if (each == 0) return;
-    switch (by_) {
-      case By::component:
-        row(std::string(label.name) + "\n" + std::string(label.group), label).add(place, formula, each);
-        break;
-      case By::op:
-        named_row(std::string(op)).add(place, formula, each);
-        break;
-      case By::tensor:
-        named_row(tensor_name(place, name)).add(place, formula, each);
-        break;
-      case By::layer:
-        add_to_layers(place, label, formula, each);
-        break;
-    }
+    if (by_ == By::layer && place.layer >= 0) return add_to_layers(place, formula, each);
+    Sum& sum = by_ == By::op       ? row(op)
+               : by_ == By::tensor ? row(tensor_name(place, name))
+                                   : row(label.name, label.group);  // by layer: what stands outside the stack
+    sum.add(place, formula, each);
   }
 
   std::vector<Row> finish() const {
@@ -279,27 +251,17 @@ class Grouping {
   }
 
  private:
-  // Each layer is a row of its own; what stands outside the stack goes by its component.
-  void add_to_layers(const Place& place, const RowLabel& label, const Formula& formula, Count each) {
-    if (place.layer < 0) return row(std::string(label.name), label).add(place, formula, each);
+  void add_to_layers(const Place& place, const Formula& formula, Count each) {
     for (std::int64_t k = 0; k < place.count; ++k) {
       const auto layer = static_cast<std::int32_t>(place.layer + k * place.period);
-      Sum& sum = named_row("layer " + std::to_string(layer));
-      sum.layer = layer;
-      sum.add({place.role, layer, 1, 1}, formula, each);
+      row("layer " + std::to_string(layer), "", layer).add({place.role, layer, 1, 1}, formula, each);
     }
   }
 
-  Sum& row(const std::string& key, const RowLabel& label) {
-    const auto [found, fresh] = index_.try_emplace(key, sums_.size());
-    if (fresh) sums_.push_back({label, "", -1, {}});
+  Sum& row(std::string_view name, std::string_view group = "", std::int32_t layer = -1) {
+    const auto [found, fresh] = index_.try_emplace(std::string(name), sums_.size());
+    if (fresh) sums_.push_back({std::string(name), group, layer, {}});
     return sums_[found->second];
-  }
-
-  Sum& named_row(const std::string& name) {
-    Sum& sum = row(name, {});
-    sum.name = name;
-    return sum;
   }
 
   const Ledger& ledger_;
@@ -310,8 +272,9 @@ class Grouping {
 
 // Rows of the stack in the order of its layers, between what comes before and after it.
 void sort_layers(std::vector<Row>& rows) {
-  const auto first = std::find_if(rows.begin(), rows.end(), [](const Row& r) { return r.layer >= 0; });
-  const auto last = std::find_if(rows.rbegin(), rows.rend(), [](const Row& r) { return r.layer >= 0; }).base();
+  const auto in_stack = [](const Row& row) { return row.layer >= 0; };
+  const auto first = std::find_if(rows.begin(), rows.end(), in_stack);
+  const auto last = std::find_if(rows.rbegin(), rows.rend(), in_stack).base();
   if (first < last) {
     std::stable_sort(first, last, [](const Row& a, const Row& b) { return a.layer < b.layer; });
   }
@@ -331,9 +294,9 @@ std::vector<Row> rows(const Ledger& ledger, Quantity quantity, By by) {
                                    [](const WorkEntry& entry) { return entry.place.role.part == Part::gate; });
     for (const WorkEntry& entry : ledger.work) {
       const bool matmul = quantity == Quantity::matmul;
-      const RowLabel label = matmul ? matmul_label(entry.place.role, gated) : elementwise_label(entry);
+      const RowLabel label = matmul ? matmul_label(entry.place.role, gated) : RowLabel{elementwise_label(entry), ""};
       grouping.add(entry.place, entry.op, "", label, matmul ? entry.matmul : entry.elementwise,
-                   matmul ? entry.matmul_each : entry.elementwise_each);
+                   matmul ? entry.each.matmul : entry.each.elementwise);
     }
   }
   std::vector<Row> out = grouping.finish();

@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 
-#include "count/crossover.h"
 #include "model/sublayers.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
@@ -39,15 +38,14 @@ Sizes sizes_of(const Model& model, const Workload& workload) {
 
 double new_tokens(const Workload& workload) { return real(workload.batch) * real(workload.tokens); }
 
-// Sums the FLOPs of forward entries whose path and op are accepted.
-template <class Accept>
-double sum_forward(const Ledger& ledger, bool matmul, Accept accept) {
-  double sum = 0;
+// Element-wise FLOPs of one operation in the forward pass.
+double forward_flops(const Ledger& ledger, const Operation& operation) {
+  Count sum;
   for (const WorkEntry& entry : ledger.work) {
-    if (entry.stage != Stage::forward || !accept(entry)) continue;
-    sum += real(matmul ? entry.matmul_each : entry.elementwise_each) * real(entry.place.count);
+    if (entry.stage == Stage::forward && entry.operation == &operation)
+      sum += entry.each.elementwise * entry.place.count;
   }
-  return sum;
+  return real(sum);
 }
 
 // Two RMSNorms a layer and one at the end, over the whole width: what the rule for norms assumes.
@@ -127,22 +125,24 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
   const double table = s.vocabulary * s.d_model;
   const double tokens = new_tokens(ledger.workload);
 
-  // Of a mixture, a token meets only its experts; what is trained is all of them.
-  const std::string met = p.active == p.total ? "" : ", N those active", all = p.active == p.total ? "" : ", N all";
+  // Of a mixture, a token activates only its experts; what is trained is all of them.
+  const std::string of_active = p.active == p.total ? "" : ", N those active",
+                    all = p.active == p.total ? "" : ", N all";
 
   std::vector<Rule> rules;
   rules.push_back({"12·L·d²", "parameters", blocks, real(p.total), "parameters", kaplan_reference});
   rules.push_back({"V·d / (V·d + 12·L·d²)", "share of the embedding", table / (table + blocks),
                    real(p.embedding) / real(p.total), "share", exercise_reference});
-  rules.push_back({"2·N", "forward FLOPs per token" + met, 2 * n, real(ledger.forward.matmul) / tokens,
+  rules.push_back({"2·N", "forward FLOPs per token" + of_active, 2 * n, real(ledger.forward.matmul) / tokens,
                    "FLOPs per token", kaplan_reference});
   if (ledger.workload.phase == Phase::forward || ledger.workload.phase == Phase::train) {
     const Ledger training = training_ledger(model, ledger);
     const double trained = new_tokens(training.workload);
     const double forward = real(training.forward.matmul) / trained, backward = real(training.backward.matmul) / trained;
-    rules.push_back({"4·N", "backward FLOPs per token" + met, 4 * n, backward, "FLOPs per token", kaplan_reference});
     rules.push_back(
-        {"6·N", "training FLOPs per token" + met, 6 * n, forward + backward, "FLOPs per token", kaplan_reference});
+        {"4·N", "backward FLOPs per token" + of_active, 4 * n, backward, "FLOPs per token", kaplan_reference});
+    rules.push_back({"6·N", "training FLOPs per token" + of_active, 6 * n, forward + backward, "FLOPs per token",
+                     kaplan_reference});
     rules.push_back({"20·N", "tokens for training at the optimum of compute" + all, 20 * real(p.total), std::nullopt,
                      "tokens", chinchilla_reference});
     rules.push_back({"6·N·20·N", "FLOPs of that training", 6 * n * 20 * real(p.total),
@@ -155,8 +155,7 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
   rules.push_back(crossover_rule(model, ledger.workload));
   if (plain_rms_norms(model) && ledger.workload.logits == Logits::all) {
     rules.push_back({"3·(2·L + 1)·T·d", "element-wise FLOPs of RMSNorm, forward",
-                     3 * (2 * s.layers + 1) * s.batch * s.tokens * s.d_model,
-                     sum_forward(ledger, false, [](const WorkEntry& e) { return e.operation == &rms_norm_operation; }),
+                     3 * (2 * s.layers + 1) * s.batch * s.tokens * s.d_model, forward_flops(ledger, rms_norm_operation),
                      "FLOPs", exercise_reference});
   }
   if (whole_rope(model)) {
@@ -164,8 +163,7 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
     const double head = static_cast<double>(attention.rope->dims);
     const double rotated = attention.latent ? s.heads + 1 : s.heads + s.kv_heads;
     rules.push_back({"2·dₕ²·(H + K)·L·T", "FLOPs of RoPE, were it a dense rotation of each head",
-                     2 * head * head * rotated * s.layers * s.batch * s.tokens,
-                     sum_forward(ledger, false, [](const WorkEntry& e) { return e.operation == &rope_operation; }),
+                     2 * head * head * rotated * s.layers * s.batch * s.tokens, forward_flops(ledger, rope_operation),
                      "FLOPs", exercise_reference});
   }
   return rules;
@@ -178,47 +176,38 @@ Rule convention_flops(Convention convention, const Model& model, const Ledger& l
   // Each counts the backward pass as twice the forward.
   const bool train = ledger.workload.phase == Phase::train;
   const double passes = train ? 3 : 1;
-  const char* const unit = "FLOPs";
+  const auto rule = [&](const char* name, const char* meaning, double estimate, const std::string& reference) {
+    return Rule{name, meaning, estimate, exact, "FLOPs", reference};
+  };
   switch (convention) {
     case Convention::exact:
       break;
     case Convention::kaplan:
-      return {train ? "6·N·T" : "2·N·T",
-              "N without embeddings, attention's T² left out",
-              passes * 2 * real(ledger.parameter_totals.active_non_embedding) * tokens,
-              exact,
-              unit,
-              kaplan_reference};
+      return rule(train ? "6·N·T" : "2·N·T", "N without embeddings, attention's T² left out",
+                  passes * 2 * real(ledger.parameter_totals.active_non_embedding) * tokens, kaplan_reference);
     case Convention::palm:
-      return {train ? "(6·N + 12·L·H·Q·T)·T" : "(2·N + 4·L·H·Q·T)·T",
-              "N with embeddings, Q the width of a head",
-              passes * (2 * real(ledger.parameter_totals.active) + 4 * s.layers * s.heads * s.d_head * s.keys) * tokens,
-              exact,
-              unit,
-              palm_reference};
+      return rule(
+          train ? "(6·N + 12·L·H·Q·T)·T" : "(2·N + 4·L·H·Q·T)·T", "N with embeddings, Q the width of a head",
+          passes * (2 * real(ledger.parameter_totals.active) + 4 * s.layers * s.heads * s.d_head * s.keys) * tokens,
+          palm_reference);
     case Convention::megatron:
-      return {train ? "72·B·s·L·h²·(1 + s/6h + V/12Lh)" : "24·B·s·L·h²·(1 + s/6h + V/12Lh)",
-              "plain blocks of d_ff = 4·d and full heads",
-              passes * 24 * tokens * s.layers * s.d_model * s.d_model *
-                  (1 + s.keys / (6 * s.d_model) + s.vocabulary / (12 * s.layers * s.d_model)),
-              exact,
-              unit,
-              megatron_reference};
+      return rule(train ? "72·B·s·L·h²·(1 + s/6h + V/12Lh)" : "24·B·s·L·h²·(1 + s/6h + V/12Lh)",
+                  "plain blocks of d_ff = 4·d and full heads",
+                  passes * 24 * tokens * s.layers * s.d_model * s.d_model *
+                      (1 + s.keys / (6 * s.d_model) + s.vocabulary / (12 * s.layers * s.d_model)),
+                  megatron_reference);
     case Convention::chinchilla: {
       const double width = s.heads * s.d_head;
       const double attention = 2 * 3 * s.d_model * width + 2 * s.keys * width + 3 * s.heads * s.keys +
                                2 * s.keys * width + 2 * width * s.d_model;
       const double block = attention + 2 * (2 * s.d_model * s.d_ff);
       const double forward = 2 * s.vocabulary * s.d_model + s.layers * block + 2 * s.d_model * s.vocabulary;
-      return {train ? "3·(4·V·d + L·(attention + dense))·T" : "(4·V·d + L·(attention + dense))·T",
-              "embedding as a product, softmax at 3 a score, plain blocks",
-              passes * forward * tokens,
-              exact,
-              unit,
-              std::string(chinchilla_reference) + ", appendix F"};
+      return rule(train ? "3·(4·V·d + L·(attention + dense))·T" : "(4·V·d + L·(attention + dense))·T",
+                  "embedding as a product, softmax at 3 a score, plain blocks", passes * forward * tokens,
+                  std::string(chinchilla_reference) + ", appendix F");
     }
   }
-  return {"exact", "matrix products of the program", exact, exact, unit, ""};
+  return rule("exact", "matrix products of the program", exact, "");
 }
 
 }  // namespace reckon

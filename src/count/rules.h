@@ -5,6 +5,7 @@
 #include <reckon/ledger.h>
 #include <reckon/model.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,8 +25,12 @@ struct Rule {
 // The rules that apply to the model and workload. `train_tokens` (0: none) asks for the compute of a whole training.
 std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, double train_tokens = 0);
 
-// T = 2·d, beside the shortest context at which scores and mixing cost at least as much as the projections of
-// attention in this phase, and counted this way; `exact` is none where they never do.
+// The shortest context (past and new tokens) at which scores and mixing cost at least as many matmul FLOPs as the
+// projections of attention, in the workload's phase and with its way to count causal scores. In decode the cache grows
+// and the new tokens stay; elsewhere the new tokens grow. None where that is so at no length that can be counted.
+std::optional<std::int64_t> crossover(const Model& model, const Workload& workload);
+
+// T = 2·d, beside the crossover of this workload; `exact` is none where there is none.
 Rule crossover_rule(const Model& model, const Workload& workload);
 
 enum class Convention { exact, kaplan, palm, megatron, chinchilla };

@@ -260,7 +260,7 @@ class Page {
     add(Heading{fmt::format("{}. Back from the loss to every parameter", number_)});
     std::int64_t products = 0, backward_products = 0;
     for (const WorkEntry& entry : ledger_.work) {
-      if (entry.matmul_each > 0) (entry.stage == Stage::forward ? products : backward_products) += entry.place.count;
+      if (entry.each.matmul > 0) (entry.stage == Stage::forward ? products : backward_products) += entry.place.count;
     }
     add(Paragraph{fmt::format(
         "The gradient flows through the same steps from the last to the first. A product y = x·Wᵀ has two gradients, "

@@ -116,15 +116,14 @@ Work work_of(const Ledger& ledger, Stage stage) {
     if (entry.stage != stage) continue;
     const bool tiles = counts_bytes(*entry.operation);
     const Count count = entry.place.count;
-    (tiles ? work.tile_bytes : work.other_bytes) += count * (entry.read_each + entry.written_each);
-    if (tiles) work.tile_bytes_least += count * (entry.read_least_each + entry.written_each);
+    (tiles ? work.tile_bytes : work.other_bytes) += count * (entry.each.read + entry.each.written);
+    if (tiles) work.tile_bytes_least += count * (entry.each.read_least + entry.each.written);
   }
   return work;
 }
 
 Work& operator+=(Work& sum, const Work& more) {
-  sum.totals.matmul += more.totals.matmul;
-  sum.totals.elementwise += more.totals.elementwise;
+  sum.totals.add(more.totals);
   sum.tile_bytes += more.tile_bytes;
   sum.tile_bytes_least += more.tile_bytes_least;
   sum.other_bytes += more.other_bytes;
