@@ -1,5 +1,5 @@
-// One thread makes all calls of MPI, in the order in which they were asked for, while the others compute. It looks
-// after a collective again and again, since most transports only move while somebody does.
+// One thread makes all calls of MPI, in the order in which they were queued, while the others compute. It polls each
+// collective until it is complete, since most transports only progress inside of calls.
 #include <mpi.h>
 #include <reckon/error.h>
 
@@ -20,9 +20,9 @@
 namespace reckon {
 namespace {
 
-constexpr std::int64_t piece = std::int64_t{1} << 20;  // elements that are summed at a time: 4 MiB
+constexpr std::int64_t bucket = std::int64_t{1} << 20;  // elements of one all-reduce: 4 MiB
 
-struct Left {};  // thrown out of a collective that will never end
+struct Abandoned {};  // thrown out of a collective that will never be complete
 
 // Programs that were not started by mpirun (or by a batch system through PMIx) never touch MPI.
 bool started_by_mpi() { return std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr || std::getenv("PMIX_RANK") != nullptr; }
@@ -76,20 +76,20 @@ struct Communicator::State {
         ++done;
         changed.notify_all();
       }
-    } catch (const Left&) {
+    } catch (const Abandoned&) {
       const std::lock_guard lock(mutex);
       left = true;
       changed.notify_all();
     }
   }
 
-  void complete(MPI_Request request) const {
-    for (int looks = 0;; ++looks) {
-      int there = 0;
-      MPI_Test(&request, &there, MPI_STATUS_IGNORE);
-      if (there != 0) return;
-      if (leaving) throw Left{};
-      if (looks < 100) {
+  void wait_until_complete(MPI_Request request) const {
+    for (int polls = 0;; ++polls) {
+      int complete = 0;
+      MPI_Test(&request, &complete, MPI_STATUS_IGNORE);
+      if (complete != 0) return;
+      if (leaving) throw Abandoned{};
+      if (polls < 100) {
         std::this_thread::yield();
       } else {
         std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -97,8 +97,18 @@ struct Communicator::State {
     }
   }
 
-  // Every rank gets its slice of all ranks' values, sums it in the order of ranks, and sends the sum to all.
-  void sum_piece(float* values, std::int64_t count) {
+  // Waits for a collective that `start` begins, on the thread that calls MPI.
+  template <class Start>
+  void run(Start start) {
+    wait_for(add([&] {
+      MPI_Request request = MPI_REQUEST_NULL;
+      start(&request);
+      wait_until_complete(request);
+    }));
+  }
+
+  // A reduce-scatter by hand, so that each slice is summed in the order of ranks, and an all-gather of the sums.
+  void all_reduce(float* values, std::int64_t count) {
     std::vector<int> counts, places, own_counts, own_places;
     const auto begin = [&](int r) { return count * r / size; };
     const std::int64_t slice = begin(rank + 1) - begin(rank);
@@ -112,7 +122,7 @@ struct Communicator::State {
     MPI_Request request = MPI_REQUEST_NULL;
     MPI_Ialltoallv(values, counts.data(), places.data(), MPI_FLOAT, received.data(), own_counts.data(),
                    own_places.data(), MPI_FLOAT, MPI_COMM_WORLD, &request);
-    complete(request);
+    wait_until_complete(request);
     float* sum = values + begin(rank);
     std::copy_n(received.data(), slice, sum);
     for (int r = 1; r < size; ++r) {
@@ -121,7 +131,7 @@ struct Communicator::State {
     }
     MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_FLOAT, values, counts.data(), places.data(), MPI_FLOAT, MPI_COMM_WORLD,
                     &request);
-    complete(request);
+    wait_until_complete(request);
     sent += 4 * (count - slice + (size - 1) * slice);
   }
 
@@ -166,7 +176,7 @@ void Communicator::start_sum(std::span<float> values) {
   if (size_ == 1) return;
   state_->sums.push_back(state_->add([state = state_.get(), values] {
     const auto all = static_cast<std::int64_t>(values.size());
-    for (std::int64_t at = 0; at < all; at += piece) state->sum_piece(values.data() + at, std::min(piece, all - at));
+    for (std::int64_t at = 0; at < all; at += bucket) state->all_reduce(values.data() + at, std::min(bucket, all - at));
   }));
 }
 
@@ -188,32 +198,24 @@ void Communicator::sum(std::span<double> values) {
   if (size_ == 1) return;
   const std::size_t n = values.size();
   std::vector<double> all(n * static_cast<std::size_t>(size_));
-  state_->wait_for(state_->add([&] {
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int count = static_cast<int>(n);
-    MPI_Iallgather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, MPI_COMM_WORLD, &request);
-    state_->complete(request);
-  }));
+  const int count = static_cast<int>(n);
+  state_->run([&](MPI_Request* request) {
+    MPI_Iallgather(values.data(), count, MPI_DOUBLE, all.data(), count, MPI_DOUBLE, MPI_COMM_WORLD, request);
+  });
   std::fill(values.begin(), values.end(), 0.0);
   for (std::size_t i = 0; i < all.size(); ++i) values[i % n] += all[i];
 }
 
 void Communicator::broadcast(std::span<std::byte> values) {
   if (size_ == 1) return;
-  state_->wait_for(state_->add([&] {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ibcast(values.data(), static_cast<int>(values.size()), MPI_BYTE, 0, MPI_COMM_WORLD, &request);
-    state_->complete(request);
-  }));
+  state_->run([&](MPI_Request* request) {
+    MPI_Ibcast(values.data(), static_cast<int>(values.size()), MPI_BYTE, 0, MPI_COMM_WORLD, request);
+  });
 }
 
 void Communicator::barrier() {
   if (size_ == 1) return;
-  state_->wait_for(state_->add([&] {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    state_->complete(request);
-  }));
+  state_->run([](MPI_Request* request) { MPI_Ibarrier(MPI_COMM_WORLD, request); });
 }
 
 std::int64_t Communicator::bytes_sent() const { return state_ == nullptr ? 0 : state_->sent.load(); }
