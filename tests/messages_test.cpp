@@ -52,6 +52,30 @@ TEST_F(ProgramTest, SaysTheOptionForEachFieldThatTheLibraryNames) {
             "reckon: --schedule is 'steep'; expected one of: cosine linear constant wsd\n");
 }
 
+TEST_F(ProgramTest, ListsTheWordsThatAnOptionTakes) {
+  const auto complaint = [&](const std::string& option, const std::string& word) {
+    const Result ran = run({"count", "gpt2", option, word});
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    return ran.err;
+  };
+  EXPECT_EQ(complaint("--ffn", "glu"), "reckon: --ffn is 'glu'; expected one of: gelu relu silu swiglu geglu\n");
+  EXPECT_EQ(complaint("--norm", "batchnorm"), "reckon: --norm is 'batchnorm'; expected one of: layernorm rmsnorm\n");
+  EXPECT_EQ(complaint("--norm-position", "middle"), "reckon: --norm-position is 'middle'; expected one of: pre post\n");
+  EXPECT_EQ(complaint("--positions", "x"),
+            "reckon: --positions is 'x'; expected one of: learned sinusoidal rope alibi none\n");
+  EXPECT_EQ(complaint("--tied", "1"), "reckon: --tied is '1'; expected one of: yes no\n");
+}
+
+TEST_F(ProgramTest, ShowsTheHelpWhateverElseIsWrong) {
+  const Result help = run({"count", "--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* wrong : {"--by=color", "--layers=many", "--phase=bake", "--format=yaml"}) {
+    const Result ran = run({"count", "gpt2", wrong, "--help"});
+    EXPECT_EQ(ran.code, 0) << wrong << ran.err;
+    EXPECT_EQ(ran.out, help.out) << wrong;
+  }
+}
+
 TEST_F(ProgramTest, NamesOnlyOptionsThatWereGiven) {
   const auto complaint = [&](const std::vector<std::string>& arguments) {
     const Result ran = run(arguments);

@@ -22,41 +22,37 @@ struct CompareOptions {
 };
 
 // One length for all models, so that their FLOPs can be compared: what was asked for, else the shortest context.
-struct Length {
-  Workload workload;
-  std::string note;  // where the contexts differ and none was asked for
-};
-
-Length common_length(const std::vector<Model>& models, Workload workload) {
+// Returns a note where the contexts differ and none was asked for.
+std::string set_common_length(Workload& workload, const std::vector<Model>& models) {
   const auto by_context = [](const Model& a, const Model& b) { return a.context < b.context; };
   const auto [shortest, longest] = std::minmax_element(models.begin(), models.end(), by_context);
   const bool decode = workload.phase == Phase::decode;
-  if (decode ? workload.past >= 0 : workload.tokens > 0) return {workload, ""};
+  if (decode ? workload.past >= 0 : workload.tokens > 0) return "";
   if (decode) {
     workload.past = std::max<std::int64_t>(shortest->context - std::max<std::int64_t>(workload.tokens, 1), 0);
   } else {
     workload.tokens = shortest->context;
   }
-  if (shortest->context == longest->context) return {workload, ""};
-  return {workload, fmt::format("All at a context of {} tokens, the shortest among them ({}); {} asks for another.",
-                                grouped(shortest->context), shortest->name, decode ? "--past" : "--tokens")};
+  if (shortest->context == longest->context) return "";
+  return fmt::format("All at a context of {} tokens, the shortest among them ({}); {} asks for another.",
+                     grouped(shortest->context), shortest->name, decode ? "--past" : "--tokens");
 }
 
 void run(const CompareOptions& asked) {
   if (asked.models.size() < 2)
     throw UsageError(fmt::format("only {} is given to compare; expected two models or more", asked.models.front()));
-  const Setting setting = read_options(asked.options);
+  Setting setting = read_options(asked.options);
   std::vector<Model> models;
   for (const std::string& name : asked.models) models.push_back(modify(read_model(name), setting.changes));
-  const Length length = common_length(models, setting.workload);
+  const std::string length_note = set_common_length(setting.workload, models);
   std::vector<Compared> compared;
   for (Model& model : models) {
-    Ledger ledger = count(model, length.workload);
+    Ledger ledger = count(model, setting.workload);
     note_past_context(model, ledger.workload);
     std::optional<CacheCost> cache = cache_of(model, ledger);
     compared.push_back({std::move(model), std::move(ledger), cache});
   }
-  write_report(compare_document(compared, length.note), asked.output);
+  write_report(compare_document(compared, length_note), asked.output);
 }
 
 }  // namespace
@@ -68,10 +64,7 @@ void add_compare(CLI::App& program) {
                                   "  reckon compare llama-2-7b llama-3.1-8b --tokens 4k --phase train\n"
                                   "  reckon compare mistral-7b-v0.1 mixtral-8x7b --format markdown --output table.md");
   add_models_argument(command, asked->models);
-  add_workload(command, asked->options);
-  add_precision(command, asked->options);
-  add_modifiers(command, asked->options);
-  add_output(command, asked->output);
+  add_counting(command, asked->options, asked->output);
   command.callback([asked] { run(*asked); });
 }
 

@@ -36,15 +36,11 @@ struct Command {
 std::vector<std::string> words_of(const std::string& type) {
   std::vector<std::string> words;
   if (type == tokenizer_type) {
-    words = {"bytes"};
-    words.insert(words.end(), fetched_encodings.begin(), fetched_encodings.end());
-    return words;
-  }
-  if (type.find('|') == std::string::npos) return words;
-  for (std::size_t from = 0; from <= type.size();) {
-    const std::size_t to = std::min(type.find('|', from), type.size());
-    if (std::islower(static_cast<unsigned char>(type[from]))) words.push_back(type.substr(from, to - from));
-    from = to + 1;
+    words.assign(fetched_encodings.begin(), fetched_encodings.end());
+    words.insert(words.begin(), "bytes");
+  } else if (type.find('|') != std::string::npos) {
+    words = CLI::detail::split(type, '|');
+    std::erase_if(words, [](const std::string& word) { return !std::islower(static_cast<unsigned char>(word[0])); });
   }
   return words;
 }
@@ -53,11 +49,11 @@ bool is_file(std::string_view type) { return type == "FILE" || type == "FOLDER" 
 
 std::vector<Command> commands_of(const CLI::App& program) {
   std::vector<Command> commands;
-  for (const CLI::App* app : program.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); })) {
+  for (const CLI::App* app : listed_commands(program)) {
     Command command{app->get_name(), app->get_description(), {}, {}, {}, false, false};
     // Its own options, or those of the command within it.
     std::vector<const CLI::Option*> options = app->get_options();
-    for (const CLI::App* within : app->get_subcommands([](const CLI::App*) { return true; })) {
+    for (const CLI::App* within : listed_commands(*app)) {
       command.commands.push_back(within->get_name());
       options = within->get_options();
     }

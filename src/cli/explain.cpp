@@ -1,7 +1,6 @@
 // reckon explain MODEL: the derivation of every number, step by step.
 #include "report/explain.h"
 
-#include <fmt/format.h>
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>

@@ -151,10 +151,10 @@ void run(const GenerateOptions& asked) {
   if (from_file && (asked.generation.beams > 1 || asked.generation.best > 1))
     throw UsageError("--beams and --best search for one prompt; give it without --prompts");
   if (!in_text && !asked.stops.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
-  if (asked.generation.logprobs > 0 && asked.output.format != "json") {
+  if (asked.generation.logprobs > 0 && asked.output.format != Format::json) {
     throw UsageError("--logprobs are reported in JSON; give --format json too");
   }
-  check_output(asked.output);
+  check_file(asked.output.file);
   if (asked.profile == "-") throw UsageError("--profile is -; expected a file, beside the text on standard output");
   if (!asked.profile.empty() && asked.profile == asked.output.file)
     throw UsageError("--profile and --output name the same file; expected two");
@@ -199,18 +199,18 @@ void run(const GenerateOptions& asked) {
   Profile profile;
   if (!asked.profile.empty()) engine.core().set_profile(&profile);
 
-  const Tokenizer* const speaker = tokenizer ? &*tokenizer : nullptr;
-  const bool report = asked.output.format != "table", at_once = to_standard_output(asked.output);
-  std::string kept;  // for a file
+  const Tokenizer* const decoder = tokenizer ? &*tokenizer : nullptr;
+  const bool report = asked.output.format != Format::table, at_once = to_standard_output(asked.output);
+  std::string buffered;  // for a file
   const auto write = [&](const std::string& text) {
     if (report) return true;
     if (at_once) return write_foreign_text(text);
-    kept += text;
+    buffered += text;
     return true;
   };
   if (!asked.stops.empty()) {
     generation.ends_beam = [begin =
-                                ContinuationText(*speaker, prompt, asked.stops)](std::span<const std::int32_t> ids) {
+                                ContinuationText(*decoder, prompt, asked.stops)](std::span<const std::int32_t> ids) {
       ContinuationText text = begin;
       for (const std::int32_t id : ids) text.add(id);
       return text.stopped();
@@ -220,15 +220,15 @@ void run(const GenerateOptions& asked) {
   const bool several = generation.best > 1 || from_file;
   std::vector<Stream> streams;  // of each prompt
   for (const std::vector<std::int32_t>& ids : prompts.ids)
-    streams.emplace_back(speaker, ids, asked.stops,
+    streams.emplace_back(decoder, ids, asked.stops,
                          several ? [](const std::string&) { return true; } : Stream::Write(write));
   std::optional<Limit> reading;
   if (on_cpu) reading.emplace(read_limit(engine));
   ProgressLine progress;
-  std::int64_t told = 0;
+  std::int64_t generated_tokens = 0;
   const auto on_token = [&](std::size_t index, const Token& token) {
     if (from_file) {
-      progress.show("generating", ++told, generation.tokens * std::ssize(prompts.ids));
+      progress.show("generating", ++generated_tokens, generation.tokens * std::ssize(prompts.ids));
       return streams[index].add(token.id);
     }
     try {
@@ -244,7 +244,7 @@ void run(const GenerateOptions& asked) {
   } else {
     generated = generate(engine, prompt, generation, [&](const Token& token) { return on_token(0, token); });
   }
-  const GenerationView view{speaker, asked.stops, generation.beams > 1};
+  const GenerationView view{decoder, asked.stops, generation.beams > 1};
   if (report) {
     write_report(from_file ? prompts_document(prompts, generated, view) : generation_document(prompt, generated, view),
                  asked.output);
@@ -253,7 +253,7 @@ void run(const GenerateOptions& asked) {
       const Continuation& one = generated.continuations[i];
       const std::string heading = continuation_heading(one, i + 1, generated.continuations.size(), view.beams);
       write((i == 0 ? "" : "\n") + (at_once ? words(heading) : heading) + "\n");
-      Stream each(speaker, prompts.ids[from_file ? i : 0], asked.stops, write);
+      Stream each(decoder, prompts.ids[from_file ? i : 0], asked.stops, write);
       for (const std::int32_t id : one.ids) {
         if (!each.add(id)) break;
       }
@@ -262,7 +262,7 @@ void run(const GenerateOptions& asked) {
   } else {
     streams.front().finish();
   }
-  if (!report && !at_once) write_file(asked.output.file, kept);
+  if (!report && !at_once) write_file(asked.output.file, buffered);
   engine.core().set_profile(nullptr);
   say_pace(engine, generated.pace, reading ? reading->spread() : std::nullopt);
   if (!asked.profile.empty()) {
@@ -297,12 +297,10 @@ void add_generate(CLI::App& program) {
       ->type_name("TEXT")
       ->allow_extra_args(false);
   CLI::Option& tokens =
-      *command.add_option("--tokens", g.tokens, "so many new tokens (128, or what the context has room for)");
-  expect_size(*tokens.type_name("N"));
+      add_size(command, "--tokens", g.tokens, "so many new tokens (128, or what the context has room for)");
   command.add_option("--temperature", g.sampling.temperature, "0: the most likely token (1)")->type_name("X");
-  expect_size(
-      *command.add_option("--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)")->type_name("K"),
-      zero_or_more);
+  add_size(command, "--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)", zero_or_more)
+      .type_name("K");
   command.add_option("--top-p", g.sampling.top_p, "draw from the fewest that have this probability together (1)")
       ->type_name("P");
   command.add_option("--min-p", g.sampling.min_p, "draw from what is so many times as likely as the best (0)")
@@ -312,17 +310,13 @@ void add_generate(CLI::App& program) {
   expect_whole(
       *command.add_option("--seed", g.sampling.seed, "the same seed draws the same tokens (0)")->type_name("N"), 0,
       std::numeric_limits<std::int64_t>::max());
-  expect_size(*command.add_option("--beams", g.beams, "a beam search of this width (1)")->type_name("N"), {1, 1024});
-  expect_size(*command.add_option("--best", g.best, "so many of its results, each below a line that says which (1)")
-                   ->type_name("N"),
-              {1, 1024});
+  add_size(command, "--beams", g.beams, "a beam search of this width (1)", {1, 1024});
+  add_size(command, "--best", g.best, "so many of its results, each below a line that says which (1)", {1, 1024});
   command.add_option("--length-penalty", g.length_penalty, "above 0 favours long ones (1)")->type_name("X");
   command.add_option("--stop-ids", asked->stop_ids, "each of these ends it; text ends at the model's own too")
       ->type_name("1,2");
   command.add_flag("--ignore-eos", asked->ignore_eos, "go on behind the model's own end of text");
-  expect_size(*command.add_option("--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)")
-                   ->type_name("N"),
-              {0, 100});
+  add_size(command, "--logprobs", g.logprobs, "report this many alternatives of each token, in JSON (0)", {0, 100});
   add_context(command, asked->context);
   command.add_flag("--window", g.window, "slide over a text that is longer than the context");
   command

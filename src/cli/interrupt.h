@@ -5,12 +5,12 @@
 
 namespace reckon::cli {
 
-// Set by the first signal; library code is given it to look at.
+// Set by the first signal; library code is given it to poll.
 const std::atomic<bool>& interrupt_flag();
 inline bool interrupted() { return interrupt_flag().load(std::memory_order_relaxed); }
 
 // As long as one lives, signals set the flag; before and after, they end the program. So it lives around work that
-// looks at the flag, and no longer. Signals that the program was started to ignore (nohup) stay ignored.
+// polls the flag, and no longer. Signals that the program was started to ignore (nohup) stay ignored.
 class InterruptHandler {
  public:
   InterruptHandler();

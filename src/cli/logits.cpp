@@ -24,7 +24,7 @@ struct LogitsOptions {
 
 void run(const LogitsOptions& asked) {
   const std::vector<std::int32_t> ids = parse_ids(asked.ids);
-  check_output(asked.output);
+  check_file(asked.output.file);
   Model model = model_to_run(asked.run);
   EngineOptions options = engine_options(asked.run);
   options.capacity = static_cast<std::int64_t>(ids.size());

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <new>
 #include <string>
@@ -46,24 +45,18 @@ const CLI::App& command_of(const CLI::App& program) {
   return parsed.empty() ? program : command_of(*parsed.front());
 }
 
-// "reckon tokenizer train"
-std::string full_name(const CLI::App& command) {
-  return (command.get_parent() == nullptr ? "" : full_name(*command.get_parent()) + " ") + command.get_name();
+std::vector<const CLI::App*> all_commands(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App*) { return true; });
 }
 
-bool takes_command(const CLI::App& command) {
-  return !command.get_subcommands([](const CLI::App*) { return true; }).empty();
-}
-
+// Its options, or the commands within it.
 std::vector<std::string> known_words(const CLI::App& command, bool options) {
   std::vector<std::string> words;
-  if (!options) {
-    for (const CLI::App* sub : command.get_subcommands([](const CLI::App*) { return true; }))
-      words.push_back(sub->get_name());
-    return words;
-  }
-  for (const CLI::Option* option : command.get_options()) {
-    for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  if (options) {
+    for (const CLI::Option* option : command.get_options())
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  } else {
+    for (const CLI::App* sub : all_commands(command)) words.push_back(sub->get_name());
   }
   return words;
 }
@@ -82,7 +75,7 @@ std::string usage_sentence(const CLI::App& program, const CLI::ParseError& error
     if (!option.empty()) return fmt::format("unknown command {}; did you mean {}?", quote(before.front()), option);
   }
   const CLI::App& command = command_of(program);
-  const bool top = takes_command(command);
+  const bool top = !all_commands(command).empty();
   const std::string help = fmt::format("`{} --help` shows what it takes", full_name(command));
   const std::vector<std::string> extra = program.remaining(true);
   if (!extra.empty()) {
@@ -124,10 +117,11 @@ std::vector<std::string> arguments(int argc, char** argv) {
   return out;
 }
 
-// CLI11 leaves two empty lines between groups.
-std::string squeezed(std::string text) {
+void write_help(const CLI::App& command) {
+  std::string text = command.help(command.get_parent() == nullptr ? "" : full_name(*command.get_parent()));
+  // CLI11 leaves two empty lines between groups.
   for (std::size_t at; (at = text.find("\n\n\n")) != std::string::npos;) text.erase(at, 1);
-  return text;
+  write_text(text);
 }
 
 // "--prompt TEXT", "[TEXT]".
@@ -189,12 +183,12 @@ int run(int argc, char** argv) {
   } catch (const CLI::CallForVersion& call) {
     write_text(std::string(call.what()) + "\n");
   } catch (const CLI::CallForHelp&) {
-    const CLI::App& command = command_of(program);
-    write_text(squeezed(command.help(&command == &program ? "" : full_name(*command.get_parent()))));
+    write_help(command_of(program));
   } catch (const CLI::ParseError& error) {
     if (argc < 2) say(program.help() + "\n");
     return complain(usage_sentence(program, error), 2);
   } catch (const UsageError& error) {
+    if (command_of(program).get_help_ptr()->count() > 0) return write_help(command_of(program)), 0;
     return complain(as_typed(error.what(), command_of(program)), 2);
   } catch (const Error& error) {
     return complain(as_typed(error.what(), command_of(program)), 1);

@@ -1,17 +1,18 @@
 // reckon manual: the pages that `man reckon-count` shows, from the same description as the help. The build writes them;
 // the command is in no list.
 #include <fmt/format.h>
-#include <reckon/error.h>
 #include <reckon/reckon.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string_view>
 
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "files/atomic_write.h"
 #include "text/utf8.h"
 
 namespace reckon::cli {
@@ -21,49 +22,26 @@ namespace fs = std::filesystem;
 
 // Text as groff's man macros take it (man(7)): in ASCII, with no character that means something else there.
 std::string roff(std::string_view text) {
+  static const std::map<char32_t, std::string_view> escapes = {{U'\\', "\\e"},  {U'-', "\\-"},   {U'\'', "\\(aq"},
+                                                               {U'`', "\\(ga"}, {U'^', "\\(ha"}, {U'~', "\\(ti"}};
   std::string out;
   for (const char *at = text.data(), *end = at + text.size(); at != end;) {
     const Utf8Char c = utf8_char(at, end);
     const bool starts_line = out.empty() || out.back() == '\n';
-    switch (c.point) {
-      case U'\\':
-        out += "\\e";
-        break;
-      case U'-':
-        out += "\\-";
-        break;
-      case U'\'':
-        out += "\\(aq";
-        break;
-      case U'`':
-        out += "\\(ga";
-        break;
-      case U'^':
-        out += "\\(ha";
-        break;
-      case U'~':
-        out += "\\(ti";
-        break;
-      case U'.':
-        out += starts_line ? "\\&." : ".";
-        break;
-      default:
-        out += c.point < 0x80 ? std::string(1, static_cast<char>(c.point))
-                              : fmt::format("\\[u{:04X}]", static_cast<unsigned>(c.point));
+    if (const auto escape = escapes.find(c.point); escape != escapes.end()) {
+      out += escape->second;
+    } else if (c.point >= 0x80) {
+      out += fmt::format("\\[u{:04X}]", static_cast<unsigned>(c.point));
+    } else {
+      if (c.point == U'.' && starts_line) out += "\\&";
+      out += static_cast<char>(c.point);
     }
     at += c.length;
   }
   return out;
 }
 
-std::vector<const CLI::App*> listed_commands(const CLI::App& command) {
-  return command.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
-}
-
-// "reckon-tokenizer-train"
-std::string page_name(const CLI::App& command) {
-  return (command.get_parent() == nullptr ? "" : page_name(*command.get_parent()) + "-") + command.get_name();
-}
+std::string page_name(const CLI::App& command) { return full_name(command, '-'); }
 
 std::string upper(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::toupper(c); });
@@ -82,9 +60,9 @@ class Page {
     text_ += fmt::format("{} \\- {}\n", roff(name), roff(first_line(command_.get_description())));
     section("Synopsis");
     synopsis();
-    options("Arguments", positionals());
+    options("Arguments", true);
     commands();
-    for (const std::string& group : command_.get_groups()) options(group, in_group(group));
+    for (const std::string& group : command_.get_groups()) options(group, false);
     footer();
     section("Exit status");
     text_ += "0: done. 2: wrong use. 1: anything else that went wrong; one sentence on standard error says what.\n";
@@ -104,33 +82,19 @@ class Page {
 
   // "Usage: reckon count [options] MODEL", with the command in bold.
   void synopsis() {
-    std::string usage = formatter_.make_usage(&command_, command_.get_parent() == nullptr ? "reckon" : full_name());
+    const std::string name = full_name(command_);
+    std::string usage = formatter_.make_usage(&command_, name);
     usage = first_line(usage.substr(usage.find(": ") + 2));
-    const std::string name = full_name();
     text_ += fmt::format("\\fB{}\\fR{}\n", roff(name), roff(usage.substr(name.size())));
   }
 
-  std::string full_name() const {
-    std::string name = page_name(command_);
-    std::replace(name.begin(), name.end(), '-', ' ');
-    return name;
-  }
-
-  std::vector<const CLI::Option*> positionals() const {
-    return command_.get_options([](const CLI::Option* option) { return option->get_positional(); });
-  }
-
-  std::vector<const CLI::Option*> in_group(const std::string& group) const {
-    if (group.empty()) return {};
-    return command_.get_options(
-        [&](const CLI::Option* option) { return option->nonpositional() && option->get_group() == group; });
-  }
-
-  void options(const std::string& title, const std::vector<const CLI::Option*>& listed) {
-    if (listed.empty()) return;
+  void options(const std::string& title, bool positional) {
+    const std::vector<const CLI::Option*> listed = command_.get_options([&](const CLI::Option* option) {
+      return positional ? option->get_positional() : option->nonpositional() && option->get_group() == title;
+    });
+    if (listed.empty() || title.empty()) return;
     section(title);
     for (const CLI::Option* option : listed) {
-      const bool positional = option->get_positional();
       std::string value = formatter_.make_option_opts(option);  // " N", " TEXT ..."
       value.erase(value.find_last_not_of(' ') + 1);
       const std::string shown = value.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(value.substr(1)));
@@ -193,9 +157,7 @@ void add_manual(CLI::App& program) {
   command.group("");  // in no list
   command.add_option("FOLDER", *folder, "where to put them; made if need be")->required()->type_name("");
   command.callback([&program, folder] {
-    std::error_code error;
-    fs::create_directories(*folder, error);
-    if (error) throw Error(fmt::format("{}: cannot be made: {}", *folder, error.message()));
+    make_folder(*folder);
     write_pages(program, *folder);
   });
 }

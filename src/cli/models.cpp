@@ -29,13 +29,12 @@ std::string lower(std::string text) {
 }
 
 void run(const ModelsOptions& asked) {
+  const std::string filter = lower(asked.filter);
+  const auto has_filter = [&](const std::string& text) { return lower(text).find(filter) != std::string::npos; };
   std::vector<Model> found;
   for (const Preset& preset : presets()) {
     Model model = find_preset(std::string(preset.name));
-    const std::string filter = lower(asked.filter);
-    if (lower(model.name).find(filter) == std::string::npos && lower(model.family).find(filter) == std::string::npos)
-      continue;
-    found.push_back(std::move(model));
+    if (has_filter(model.name) || has_filter(model.family)) found.push_back(std::move(model));
   }
   if (found.empty()) {
     throw UsageError(

@@ -5,9 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
+#include <iterator>
 #include <string_view>
-#include <vector>
 
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -23,121 +22,56 @@ constexpr const char* sizes_help =
     "Sizes are written 512, 16k, 4M, 2B, 15T: k is 1,024 and M 1,024² (10³ and 10⁶ for steps and for an\n"
     "amount of training data), B is 10⁹ and T 10¹².";
 
-constexpr bool of_model = true, of_workload = false;
-
-struct SizeOption {
-  const char* flag;
-  const char* help;
-  bool model;
-  Bounds bounds;
-  void (*set)(Setting&, std::int64_t);
-};
+constexpr const char* what_a_model_is =
+    "a preset (`reckon models`), a folder, that of a training run too, a config.json (-: standard input) or a "
+    ".safetensors file";
 
 constexpr Bounds any_size{1, largest_size}, or_none{0, largest_size}, any_amount{1, largest_workload};
 
-// clang-format off
-constexpr std::array<SizeOption, n_sizes> size_options{{
-    {"--layers", "blocks in the stack; its own pattern is repeated", of_model, {1, most_layers}, [](Setting& s, std::int64_t n) { s.changes.layers = n; }},
-    {"--d-model", "width of the residual stream", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_model = n; }},
-    {"--heads", "query heads", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.heads = n; }},
-    {"--kv-heads", "key/value heads", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.kv_heads = n; }},
-    {"--d-head", "width of a head", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_head = n; }},
-    {"--d-ff", "width of dense feed-forwards; match: the parameters of a plain one with 4·d", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_ff = n; }},
-    {"--d-expert", "width of a routed expert", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_expert = n; }},
-    {"--d-shared", "width of the shared expert (of all shared ones together)", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.d_shared = n; }},
-    {"--vocab", "tokens in the vocabulary", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.vocab = n; }},
-    {"--context", "longest sequence; also the tokens, unless they are given", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.context = n; }},
-    {"--window", "keys that a query sees in sliding layers; 0: all", of_model, or_none, [](Setting& s, std::int64_t n) { s.changes.window = n; }},
-    {"--experts", "experts of a mixture; a dense feed-forward becomes each of them", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.experts = n; }},
-    {"--active-experts", "experts that a token takes", of_model, any_size, [](Setting& s, std::int64_t n) { s.changes.active_experts = n; }},
-    {"--batch", "sequences at once (1)", of_workload, any_amount, [](Setting& s, std::int64_t n) { s.workload.batch = n; }},
-    {"--tokens", "new tokens per sequence (the context; 1 when decoding)", of_workload, any_amount, [](Setting& s, std::int64_t n) { s.workload.tokens = n; }},
-    {"--past", "tokens already in the cache (none; context − tokens when decoding)", of_workload, {0, largest_workload}, [](Setting& s, std::int64_t n) { s.workload.past = n; }},
-    {"--encoder-tokens", "what cross-attention attends to (as many as --tokens)", of_workload, any_amount, [](Setting& s, std::int64_t n) { s.workload.encoder_tokens = n; }},
-}};
-
-struct WordOption {
-  const char* flag;
-  const char* choices;  // "a|b|c"
-  const char* help;
-  bool model;
-  void (*set)(Setting&, const std::string&);  // with one of the choices
+constexpr SizeOption size_options[] = {
+    {"--layers", "blocks in the stack; its own pattern is repeated", &Changes::layers, {1, most_layers}},
+    {"--d-model", "width of the residual stream", &Changes::d_model, any_size},
+    {"--heads", "query heads", &Changes::heads, any_size},
+    {"--kv-heads", "key/value heads", &Changes::kv_heads, any_size},
+    {"--d-head", "width of a head", &Changes::d_head, any_size},
+    {"--d-ff", "width of dense feed-forwards; match: the parameters of a plain one with 4·d", &Changes::d_ff, any_size},
+    {"--d-expert", "width of a routed expert", &Changes::d_expert, any_size},
+    {"--d-shared", "width of the shared expert (of all shared ones together)", &Changes::d_shared, any_size},
+    {"--vocab", "tokens in the vocabulary", &Changes::vocab, any_size},
+    {"--context", "longest sequence; also the tokens, unless they are given", &Changes::context, any_size},
+    {"--window", "keys that a query sees in sliding layers; 0: all", &Changes::window, or_none},
+    {"--experts", "experts of a mixture; a dense feed-forward becomes each of them", &Changes::experts, any_size},
+    {"--active-experts", "experts that a token takes", &Changes::active_experts, any_size},
+    {"--batch", "sequences at once (1)", &Workload::batch, any_amount},
+    {"--tokens", "new tokens per sequence (the context; 1 when decoding)", &Workload::tokens, any_amount},
+    {"--past",
+     "tokens already in the cache (none; context − tokens when decoding)",
+     &Workload::past,
+     {0, largest_workload}},
+    {"--encoder-tokens", "what cross-attention attends to (as many as --tokens)", &Workload::encoder_tokens,
+     any_amount},
 };
 
-Phase phase_of(const std::string& word) {
-  return word == "prefill" ? Phase::prefill : word == "decode" ? Phase::decode : word == "train" ? Phase::train : Phase::forward;
-}
-
-// The phase comes first: it decides what the others start from.
-constexpr std::array<WordOption, n_words> word_options{{
-    {"--phase", "forward|prefill|decode|train", "what is computed (forward)", of_workload, [](Setting& s, const std::string& w) { s.workload = workload_of(phase_of(w)); }},
-    {"--logits", "all|last|none", "for which tokens (all; last in prefill and decode)", of_workload, [](Setting& s, const std::string& w) { s.workload.logits = w == "all" ? Logits::all : w == "last" ? Logits::last : Logits::none; }},
-    {"--causal", "full|exact", "count every score, or those that causality lets through (full)", of_workload, [](Setting& s, const std::string& w) { s.workload.causal = w == "exact" ? Causal::exact : Causal::full; }},
-    {"--ffn", "gelu|relu|silu|swiglu|geglu", "feed-forward; d_ff stays", of_model, [](Setting& s, const std::string& w) { s.changes.ffn = parse_feed_forward(w); }},
-    {"--norm", "layernorm|rmsnorm", "every norm", of_model, [](Setting& s, const std::string& w) { s.changes.norm = parse_norm(w); }},
-    {"--norm-position", "pre|post", "norms before each sublayer or after its residual", of_model, [](Setting& s, const std::string& w) { s.changes.norm_position = parse_norm_position(w); }},
-    {"--positions", "learned|sinusoidal|rope|alibi|none", "how positions enter", of_model, [](Setting& s, const std::string& w) { s.changes.positions = parse_positions(w); }},
-    {"--tied", "yes|no", "whether the head shares the embedding's matrix", of_model, [](Setting& s, const std::string& w) { s.changes.tied = w == "yes"; }},
-    {"--bias", "yes|no", "biases on projections, feed-forwards and LayerNorms", of_model, [](Setting& s, const std::string& w) { s.changes.bias = w == "yes"; }},
-    {"--qkv-bias", "yes|no", "biases on queries, keys and values; wins over --bias", of_model, [](Setting& s, const std::string& w) { s.changes.qkv_bias = w == "yes"; }},
-}};
-// clang-format on
-
-bool is_choice(const std::string& word, std::string_view choices) {
-  while (!choices.empty()) {
-    const std::size_t end = std::min(choices.find('|'), choices.size());
-    if (choices.substr(0, end) == word) return true;
-    choices.remove_prefix(std::min(end + 1, choices.size()));
-  }
-  return false;
-}
-
-// "a|b|c" in a sentence: "a b c".
-std::string listed(std::string choices) {
-  std::replace(choices.begin(), choices.end(), '|', ' ');
-  return choices;
-}
-
-constexpr const char* precisions = "float32|bfloat16";
-
-// FLOPs are the same in any; bytes are not.
-void set_precision(Workload& workload, const std::string& word) {
-  if (!word.empty() && !is_choice(word, precisions))
-    throw UsageError(fmt::format("--precision is {}; expected one of: {}", quote(word), listed(precisions)));
-  const bool train = workload.phase == Phase::train;
-  if (train && word == "bfloat16")
-    throw UsageError("--precision is bfloat16 in --phase train; expected float32, in which a training step is counted");
-  const DType type = word == "float32" || train ? DType::float32 : DType::bfloat16;
-  workload.precision.weights = workload.precision.activations = workload.precision.cache = type;
-}
-
-void add_shared(CLI::App& command, Options& options, bool model, const std::string& group) {
-  const auto add_words = [&] {
-    for (std::size_t i = 0; i < n_words; ++i) {
-      const WordOption& option = word_options[i];
-      if (option.model == model) {
-        command.add_option(option.flag, options.words[i], option.help)->type_name(option.choices)->group(group);
+void add_sizes(CLI::App& command, Options& options, bool of_model, const char* group) {
+  for (const SizeOption& option : size_options) {
+    if (option.changes_model() != of_model) continue;
+    const bool may_match = std::string_view(option.flag) == "--d-ff";
+    const auto read = [&options, &option, may_match](const std::string& text) {
+      if (may_match && text == "match") {
+        options.setting.changes.match_d_ff = true;
+      } else if (is_range(text)) {
+        options.ranges[&option] = text;
+      } else {
+        option.set(options.setting, parse_size(text, option.flag, option.bounds));
       }
-    }
-  };
-  if (!model) add_words();
-  for (std::size_t i = 0; i < n_sizes; ++i) {
-    const SizeOption& option = size_options[i];
-    const bool match = std::string_view(option.flag) == "--d-ff";
-    if (option.model == model) {
-      command.add_option(option.flag, options.sizes[i], option.help)->type_name(match ? "N|match" : "N")->group(group);
-    }
+    };
+    command.add_option_function<std::string>(option.flag, read, option.help)
+        ->type_name(may_match ? "N|match" : "N")
+        ->group(group);
   }
-  if (model) add_words();
 }
 
 }  // namespace
-
-std::string option_of(const std::string& field) {
-  std::string option = "--" + field;
-  std::replace(option.begin(), option.end(), '_', '-');
-  return option;
-}
 
 CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
                       bool sizes) {
@@ -147,10 +81,61 @@ CLI::App& add_command(CLI::App& program, const std::string& name, const std::str
   return *command;
 }
 
-namespace {
-constexpr const char* what_a_model_is =
-    "a preset (`reckon models`), a folder, that of a training run too, a config.json (-: standard input) or a "
-    ".safetensors file";
+std::string full_name(const CLI::App& command, char between) {
+  const CLI::App* parent = command.get_parent();
+  return (parent == nullptr ? "" : full_name(*parent, between) + between) + command.get_name();
+}
+
+std::vector<const CLI::App*> listed_commands(const CLI::App& command) {
+  return command.get_subcommands([](const CLI::App* sub) { return !sub->get_group().empty(); });
+}
+
+std::string option_of(const std::string& field) {
+  std::string option = "--" + field;
+  std::replace(option.begin(), option.end(), '_', '-');
+  return option;
+}
+
+template <class Integer>
+CLI::Option& add_size(CLI::App& command, const std::string& flag, Integer& value, const std::string& help,
+                      Bounds bounds, Units units) {
+  const auto in_digits = [flag, bounds, units](std::string& text) {
+    text = std::to_string(parse_size(text, flag, bounds, units));
+    return std::string();
+  };
+  // A validator without a description, which the help would show.
+  return *command.add_option(flag, value, help)->type_name("N")->transform(CLI::Validator(in_digits, ""));
+}
+template CLI::Option& add_size(CLI::App&, const std::string&, int&, const std::string&, Bounds, Units);
+template CLI::Option& add_size(CLI::App&, const std::string&, std::int64_t&, const std::string&, Bounds, Units);
+
+void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most) {
+  const auto check = [name = option.get_name(), least, most](const std::string& text) {
+    const std::optional<std::int64_t> value = parse_whole<std::int64_t>(text);
+    if (value && *value >= least && *value <= most) return std::string();
+    throw UsageError(fmt::format("{} is {}; expected {} to {}", name, value ? text : quote(text), least, most));
+  };
+  option.check(CLI::Validator(check, ""));
+}
+
+CLI::Option& add_choice(CLI::App& command, const std::string& flag, const std::string& help,
+                        const std::vector<std::string>& words, const std::function<void(std::size_t)>& choose) {
+  const auto read = [flag, words, choose](const std::string& word) {
+    const auto found = std::find(words.begin(), words.end(), word);
+    if (found == words.end())
+      throw UsageError(fmt::format("{} is {}; expected one of: {}", flag, quote(word), fmt::join(words, " ")));
+    choose(static_cast<std::size_t>(found - words.begin()));
+  };
+  return *command.add_option_function<std::string>(flag, read, help)
+              ->type_name(fmt::format("{}", fmt::join(words, "|")));
+}
+
+void SizeOption::set(Setting& setting, std::int64_t value) const {
+  if (changes_model()) {
+    setting.changes.*std::get<0>(field) = value;
+  } else {
+    setting.workload.*std::get<1>(field) = value;
+  }
 }
 
 void add_model(CLI::App& command, std::string& model) {
@@ -162,71 +147,90 @@ void add_models_argument(CLI::App& command, std::vector<std::string>& models) {
 }
 
 void add_modifiers(CLI::App& command, Options& options) {
-  add_shared(command, options, of_model, "Changes to the model");
-  command.add_flag("--cross-attention", options.cross_attention, "attention to an encoder's output in every layer")
-      ->group("Changes to the model");
+  constexpr const char* group = "Changes to the model";
+  Changes& changes = options.setting.changes;
+  add_sizes(command, options, true, group);
+  using enum Changes::FeedForwardForm;
+  using enum Changes::NormPosition;
+  using enum Changes::PositionKind;
+  add_choice(command, "--ffn", changes.ffn, "feed-forward; d_ff stays",
+             {{"gelu", gelu}, {"relu", relu}, {"silu", silu}, {"swiglu", swiglu}, {"geglu", geglu}})
+      .group(group);
+  add_choice(command, "--norm", changes.norm, "every norm",
+             {{"layernorm", Norm::Kind::layer}, {"rmsnorm", Norm::Kind::rms}})
+      .group(group);
+  add_choice(command, "--norm-position", changes.norm_position, "norms before each sublayer or after its residual",
+             {{"pre", pre}, {"post", post}})
+      .group(group);
+  add_choice(command, "--positions", changes.positions, "how positions enter",
+             {{"learned", learned}, {"sinusoidal", sinusoidal}, {"rope", rope}, {"alibi", alibi}, {"none", none}})
+      .group(group);
+  const auto yes_or_no = [&](const char* flag, std::optional<bool>& value, const char* help) {
+    add_choice(command, flag, value, help, {{"yes", true}, {"no", false}}).group(group);
+  };
+  yes_or_no("--tied", changes.tied, "whether the head shares the embedding's matrix");
+  yes_or_no("--bias", changes.bias, "biases on projections, feed-forwards and LayerNorms");
+  yes_or_no("--qkv-bias", changes.qkv_bias, "biases on queries, keys and values; wins over --bias");
+  command
+      .add_flag_callback(
+          "--cross-attention", [&changes] { changes.cross_attention = true; },
+          "attention to an encoder's output in every layer")
+      ->group(group);
 }
 
-void add_workload(CLI::App& command, Options& options) { add_shared(command, options, of_workload, "Workload"); }
+void add_workload(CLI::App& command, Options& options) {
+  constexpr const char* group = "Workload";
+  Workload& workload = options.setting.workload;
+  add_choice(
+      command, "--phase", workload.phase, "what is computed (forward)",
+      {{"forward", Phase::forward}, {"prefill", Phase::prefill}, {"decode", Phase::decode}, {"train", Phase::train}})
+      .group(group);
+  add_choice(command, "--logits", options.logits, "for which tokens (all; last in prefill and decode)",
+             {{"all", Logits::all}, {"last", Logits::last}, {"none", Logits::none}})
+      .group(group);
+  add_choice(command, "--causal", workload.causal, "count every score, or those that causality lets through (full)",
+             {{"full", Causal::full}, {"exact", Causal::exact}})
+      .group(group);
+  add_sizes(command, options, false, group);
+}
 
-void add_precision(CLI::App& command, Options& options) {
-  command
-      .add_option("--precision", options.precision,
-                  "of weights, activations and cache (bfloat16; training is counted in float32)")
-      ->type_name(precisions)
-      ->group("Workload");
+void add_counting(CLI::App& command, Options& options, Output& output) {
+  add_workload(command, options);
+  add_choice(command, "--precision", options.precision,
+             "of weights, activations and cache (bfloat16; training is counted in float32)",
+             {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}})
+      .group("Workload");
+  add_modifiers(command, options);
+  add_output(command, output);
 }
 
 Setting read_options(const Options& options) {
-  Setting setting;
-  for (std::size_t i = 0; i < n_words; ++i) {
-    const std::string& word = options.words[i];
-    if (word.empty()) continue;
-    if (!is_choice(word, word_options[i].choices)) {
-      throw UsageError(fmt::format("{} is {}; expected one of: {}", word_options[i].flag, quote(word),
-                                   listed(word_options[i].choices)));
-    }
-    word_options[i].set(setting, word);
+  if (!options.ranges.empty()) {
+    const auto& [option, text] = *options.ranges.begin();
+    throw UsageError(fmt::format("{} is the range {}; expected one number here (`reckon sweep` takes one range)",
+                                 option->flag, quote(text)));
   }
-  for (std::size_t i = 0; i < n_sizes; ++i) {
-    const std::string& text = options.sizes[i];
-    const SizeOption& option = size_options[i];
-    if (text.empty()) continue;
-    if (text == "match" && std::string_view(option.flag) == "--d-ff") {
-      setting.changes.match_d_ff = true;
-      continue;
-    }
-    if (is_range(text)) {
-      throw UsageError(fmt::format("{} is the range {}; expected one number here (`reckon sweep` takes one range)",
-                                   option.flag, quote(text)));
-    }
-    option.set(setting, parse_size(text, option.flag, option.bounds));
-  }
-  if (options.cross_attention) setting.changes.cross_attention = true;
-  set_precision(setting.workload, options.precision);
+  Setting setting = options.setting;
+  Workload& workload = setting.workload;
+  workload.logits = options.logits.value_or(workload_of(workload.phase).logits);
+  const bool train = workload.phase == Phase::train;
+  if (train && options.precision == DType::bfloat16)
+    throw UsageError("--precision is bfloat16 in --phase train; expected float32, in which a training step is counted");
+  const DType type = options.precision.value_or(train ? DType::float32 : DType::bfloat16);
+  workload.precision.weights = workload.precision.activations = workload.precision.cache = type;
   return setting;
 }
 
 Swept take_range(Options& options, std::int64_t steps) {
-  std::size_t found = n_sizes;
-  for (std::size_t i = 0; i < n_sizes; ++i) {
-    if (!is_range(options.sizes[i])) continue;
-    if (found < n_sizes) {
-      throw UsageError(fmt::format("{} and {} are both ranges; expected one range in a sweep", size_options[found].flag,
-                                   size_options[i].flag));
-    }
-    found = i;
+  const auto ranges = std::exchange(options.ranges, {});
+  if (ranges.empty()) throw UsageError("no option is a range; expected one, such as --context 1k..1M");
+  const auto& [option, text] = *ranges.begin();
+  if (ranges.size() > 1) {
+    throw UsageError(fmt::format("{} and {} are both ranges; expected one range in a sweep", option->flag,
+                                 std::next(ranges.begin())->first->flag));
   }
-  if (found == n_sizes) throw UsageError("no option is a range; expected one, such as --context 1k..1M");
-  const SizeOption& option = size_options[found];
-  Swept swept{found, option.flag, parse_range(options.sizes[found], option.flag, option.bounds, steps)};
-  options.sizes[found].clear();
-  return swept;
+  return {*option, parse_range(text, option->flag, option->bounds, steps)};
 }
-
-void set_size(Setting& setting, std::size_t option, std::int64_t value) { size_options.at(option).set(setting, value); }
-
-bool changes_model(std::size_t option) { return size_options.at(option).model; }
 
 Model read_model(const std::string& name) {
   Model model = load_model(name);
@@ -235,17 +239,15 @@ Model read_model(const std::string& name) {
 }
 
 void say_notes(const Model& model) {
-  for (const std::string& note : model.notes) {
-    const std::string line = fmt::format("reckon: note: {}: {}\n", printable(model.name), printable(note));
-    std::fputs(line.c_str(), stderr);
-  }
+  for (const std::string& sentence : model.notes)
+    note(fmt::format("{}: {}", printable(model.name), printable(sentence)));
 }
 
 void note_past_context(const Model& model, const Workload& workload) {
   const std::int64_t reach = workload.past + workload.tokens;
   if (reach <= model.context) return;
-  say(fmt::format("reckon: note: {} tokens are past {}'s context of {}\n", grouped(reach), printable(model.name),
-                  grouped(model.context)));
+  note(fmt::format("{} tokens are past {}'s context of {}", grouped(reach), printable(model.name),
+                   grouped(model.context)));
 }
 
 }  // namespace reckon::cli

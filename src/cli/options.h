@@ -5,9 +5,14 @@
 #include <reckon/model.h>
 #include <reckon/workload.h>
 
-#include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "cli/sizes.h"
@@ -16,9 +21,36 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace reckon::cli {
+
+// A command with its help: one line of what it does, examples (indented lines), and what sizes mean if it takes any.
+CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
+                      bool sizes = true);
+std::string full_name(const CLI::App& command, char between = ' ');     // "reckon tokenizer train"
+std::vector<const CLI::App*> listed_commands(const CLI::App& command);  // those within it that the help lists
+std::string option_of(const std::string& field);                        // "--kv-heads" for "kv_heads"
+
+// An option that takes a size or an amount: 512, 16k. A UsageError says what was expected.
+template <class Integer>  // int or std::int64_t
+CLI::Option& add_size(CLI::App& command, const std::string& flag, Integer& value, const std::string& help,
+                      Bounds bounds = above_zero, Units units = Units::lengths);
+
+// A whole number from `least` to `most`, in digits.
+void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most);
+
+// An option that takes one of several words, each with what it means; the help and a UsageError list them.
+CLI::Option& add_choice(CLI::App& command, const std::string& flag, const std::string& help,
+                        const std::vector<std::string>& words, const std::function<void(std::size_t)>& choose);
+template <class Value>
+CLI::Option& add_choice(CLI::App& command, const std::string& flag, Value& value, const std::string& help,
+                        const std::type_identity_t<std::vector<std::pair<std::string, Value>>>& choices) {
+  std::vector<std::string> words;
+  for (const auto& [word, meaning] : choices) words.push_back(word);
+  return add_choice(command, flag, help, words, [&value, choices](std::size_t i) { value = choices[i].second; });
+}
 
 // What the options say, once they are read.
 struct Setting {
@@ -26,37 +58,37 @@ struct Setting {
   Workload workload;
 };
 
-// The options as they were written; empty: not given.
-inline constexpr std::size_t n_sizes = 17, n_words = 10;
-struct Options {
-  std::array<std::string, n_sizes> sizes;
-  std::array<std::string, n_words> words;
-  bool cross_attention = false;
-  std::string precision;
+// An option that sets a size of the model or of the workload.
+struct SizeOption {
+  const char* flag;  // "--context"
+  const char* help;
+  std::variant<std::optional<std::int64_t> Changes::*, std::int64_t Workload::*> field;
+  Bounds bounds;
+
+  bool changes_model() const { return field.index() == 0; }
+  void set(Setting& setting, std::int64_t value) const;
 };
 
-// The option that sets a field: "--kv-heads" for "kv_heads".
-std::string option_of(const std::string& field);
+// The options as they were given; read_options() adds what follows from several of them.
+struct Options {
+  Setting setting;
+  std::optional<Logits> logits;
+  std::optional<DType> precision;
+  std::map<const SizeOption*, std::string> ranges;  // sizes that were given as one
+};
 
-// A command with its help: one line of what it does, examples (indented lines), and what sizes mean if it takes any.
-CLI::App& add_command(CLI::App& program, const std::string& name, const std::string& help, const std::string& examples,
-                      bool sizes = true);
 void add_model(CLI::App& command, std::string& model);                          // the argument MODEL
 void add_models_argument(CLI::App& command, std::vector<std::string>& models);  // MODELS...
 void add_modifiers(CLI::App& command, Options& options);                        // --layers … --cross-attention
 void add_workload(CLI::App& command, Options& options);                         // --phase … --encoder-tokens
-void add_precision(CLI::App& command, Options& options);                        // --precision, where bytes are shown
 Setting read_options(const Options& options);
 
 // The one option that was given as a range, for a sweep.
 struct Swept {
-  std::size_t option;
-  std::string flag;  // "--context"
+  const SizeOption& option;
   SizeRange range;
 };
 Swept take_range(Options& options, std::int64_t steps);
-void set_size(Setting& setting, std::size_t option, std::int64_t value);
-bool changes_model(std::size_t option);  // as opposed to the workload
 
 // The model, with what is to be said about how it was read on stderr.
 Model read_model(const std::string& name);
@@ -65,11 +97,13 @@ void say_notes(const Model& model);
 void note_past_context(const Model& model, const Workload& workload);
 
 struct Output {
-  std::string format = "table", file;
+  Format format = Format::table;
+  std::string file;
 };
 void add_output(CLI::App& command, Output& output);
+// What every command that counts takes: the workload, --precision (where bytes are shown), modifiers and the output.
+void add_counting(CLI::App& command, Options& options, Output& output);
 bool to_standard_output(const Output& output);
-void check_output(const Output& output);  // so that a long task does not end in a wrong --format or --output
 void write_report(const Document& document, const Output& output);
 // How wide standard output is (COLUMNS, the terminal's own width, or 100), and whether it takes colours and UTF-8.
 Terminal this_terminal();
@@ -80,6 +114,7 @@ Terminal live_terminal();
 void write_text(const std::string& text);
 // … to standard error.
 void say(const std::string& text);
+void note(const std::string& sentence);  // "reckon: note: …"
 // … as both write it.
 std::string words(const std::string& text);
 // Text that a model or a file made up: byte for byte, but on a terminal without what could control it.

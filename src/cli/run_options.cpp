@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <csignal>
 #include <string_view>
 
@@ -17,63 +16,40 @@
 #include "files/numbers.h"
 #include "files/quote.h"
 #include "model/location.h"
-#include "threads/pool.h"
 
 namespace reckon::cli {
 namespace {
 
-DType dtype_of(const RunOptions& options) {
-  return options.dtype.empty() ? DType::float32 : parse_dtype(options.dtype);
-}
+DType dtype_of(const RunOptions& options) { return options.dtype.value_or(DType::float32); }
 
 template <class Integer>
 Integer whole(std::string_view text, const std::string& what) {
-  Integer value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-    throw UsageError(fmt::format("{} is {}; expected a whole number", what, quote(text)));
-  }
-  return value;
-}
-
-std::uint64_t seed_of(const RunOptions& options) { return whole<std::uint64_t>(options.random, "--random"); }
-
-// Random weights are made in memory; without this check a large model runs until the system ends it.
-void check_memory(const Model& model, DType dtype) {
-  const Count bytes = weight_bytes(count(model, workload_of(Phase::decode)), dtype), memory = machine_memory();
-  if (bytes <= memory) return;
-  throw Error(fmt::format("the weights of {} take {}, but this machine has {} of memory", model.name,
-                          binary_bytes(bytes), binary_bytes(memory)));
+  if (const std::optional<Integer> value = parse_whole<Integer>(text)) return *value;
+  throw UsageError(fmt::format("{} is {}; expected a whole number", what, quote(text)));
 }
 
 }  // namespace
 
-DType parse_dtype(const std::string& word) {
-  if (word == "float32") return DType::float32;
-  if (word == "bfloat16") return DType::bfloat16;
-  if (word == "float16") return DType::float16;
-  throw UsageError(fmt::format("--dtype is {}; expected one of: float32 bfloat16 float16", quote(word)));
+void check_memory(const std::string& what, Count bytes) {
+  if (const Count memory = machine_memory(); bytes > memory)
+    throw Error(
+        fmt::format("{} take {}, but this machine has {} of memory", what, binary_bytes(bytes), binary_bytes(memory)));
 }
 
 void add_run(CLI::App& command, RunOptions& options) {
   add_model(command, options.model);
-  command.add_option("--random", options.random, "random weights from this seed, instead of files")->type_name("SEED");
-  command.add_option("--dtype", options.dtype, "type of random weights (float32)")
-      ->type_name("float32|bfloat16|float16");
+  const auto seed = [&options](const std::string& text) { options.random = whole<std::uint64_t>(text, "--random"); };
+  command.add_option_function<std::string>("--random", seed, "random weights from this seed, instead of files")
+      ->type_name("SEED");
+  add_choice(command, "--dtype", options.dtype, "type of random weights (float32)",
+             {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}});
   add_threads(command, options.threads);
   add_device(command, options.device);
 }
 
 CLI::Option& add_device(CLI::App& command, Device& device) {
-  const auto read = [&device](const std::string& word) {
-    if (word == "cpu") return void(device = Device::cpu);
-    if (word == "reference") return void(device = Device::reference);
-    if (word == "reference64") return void(device = Device::reference64);
-    throw UsageError(fmt::format("--device is {}; expected one of: cpu reference reference64", quote(word)));
-  };
-  return *command
-              .add_option_function<std::string>("--device", read, "what it runs on; reference: plain loops, slow (cpu)")
-              ->type_name("cpu|reference|reference64");
+  return add_choice(command, "--device", device, "what it runs on; reference: plain loops, slow (cpu)",
+                    {{"cpu", Device::cpu}, {"reference", Device::reference}, {"reference64", Device::reference64}});
 }
 
 EngineOptions engine_options(const RunOptions& options) {
@@ -92,51 +68,30 @@ CLI::Option& add_threads(CLI::App& command, int& threads) {
 }
 
 void add_context(CLI::App& command, std::int64_t& context) {
-  expect_size(*command
-                   .add_option("--context", context,
-                               "the longest sequence; more than the model's where positions are computed (the model's)")
-                   ->type_name("N"));
-}
-
-void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most) {
-  const auto check = [name = option.get_name(), least, most](const std::string& text) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error == std::errc() && end == text.data() + text.size() && value >= least && value <= most)
-      return std::string();
-    throw UsageError(
-        fmt::format("{} is {}; expected {} to {}", name, error == std::errc() ? text : quote(text), least, most));
-  };
-  option.check(CLI::Validator(check, ""));  // without a description, which the help would show
-}
-
-void expect_size(CLI::Option& option, Bounds bounds, Units units) {
-  const auto in_digits = [name = option.get_name(), bounds, units](std::string& text) {
-    text = std::to_string(parse_size(text, name, bounds, units));
-    return std::string();
-  };
-  option.transform(CLI::Validator(in_digits, ""));
+  add_size(command, "--context", context,
+           "the longest sequence; more than the model's where positions are computed (the model's)");
 }
 
 Model model_to_run(const RunOptions& options) {
   guard_mapped_files();
   const Model described = read_model(options.model);
   Model model = modify(described, read_options(options.changes).changes);
-  if (!options.random.empty()) {
-    seed_of(options);
-    check_memory(model, dtype_of(options));
+  if (options.random) {
+    // They are made in memory; without this check a large model runs until the system ends it.
+    check_memory("the weights of " + model.name,
+                 weight_bytes(count(model, workload_of(Phase::decode)), dtype_of(options)));
     return model;
   }
-  if (!options.dtype.empty()) throw UsageError("--dtype is the type of random weights; give --random SEED too");
+  if (options.dtype) throw UsageError("--dtype is the type of random weights; give --random SEED too");
   if (!(model == described)) throw UsageError("only a model with random weights can be changed; give --random SEED");
   locate_weights(options.model);  // or it says what is missing
   return model;
 }
 
 Weights weights_to_run(const RunOptions& options, const Model& model) {
-  if (options.random.empty()) return Weights::load(model, locate_weights(options.model));
+  if (!options.random) return Weights::load(model, locate_weights(options.model));
   try {
-    return Weights::random(model, seed_of(options), dtype_of(options), &interrupt_flag());
+    return Weights::random(model, *options.random, dtype_of(options), &interrupt_flag());
   } catch (const Cancelled&) {
     throw Error("interrupted while random weights were being made");
   }

@@ -8,21 +8,16 @@
 #include "run/weights.h"
 
 #include <cstdint>
-#include <limits>
+#include <optional>
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-class Option;
-}  // namespace CLI
 
 namespace reckon::cli {
 
 struct RunOptions {
   std::string model;
-  std::string random;  // a seed; empty: weights from files
-  std::string dtype;   // of random weights
+  std::optional<std::uint64_t> random;  // a seed; none: weights from files
+  std::optional<DType> dtype;           // of random weights
   int threads = 0;
   Device device = Device::cpu;
   Options changes;  // of a model with random weights, where the command takes modifiers
@@ -37,15 +32,8 @@ CLI::Option& add_device(CLI::App& command, Device& device);  // --device; left o
 Model model_to_run(const RunOptions& options);
 Weights weights_to_run(const RunOptions& options, const Model& model);
 EngineOptions engine_options(const RunOptions& options);  // threads, device, and an interrupt that cancels
-DType parse_dtype(const std::string& word);               // of --dtype: float32, bfloat16 or float16
-
-// A whole number from `least` to `most`, in digits, or UsageError says what was expected.
-void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most);
-
-// A size or an amount: 512, 16k.
-inline constexpr Bounds above_zero{1, std::numeric_limits<std::int32_t>::max()};
-inline constexpr Bounds zero_or_more{0, std::numeric_limits<std::int32_t>::max()};
-void expect_size(CLI::Option& option, Bounds bounds = above_zero, Units units = Units::lengths);
+// An Error where `what` ("the weights of gpt2") take more bytes than this machine has memory.
+void check_memory(const std::string& what, Count bytes);
 
 // "1,2,3" or "1 2 3": ids of tokens, given with this option.
 std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option = "--ids");

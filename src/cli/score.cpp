@@ -62,7 +62,7 @@ Text read(const ScoreOptions& asked, const Model& model) {
 void run(const ScoreOptions& asked) {
   const int given = !asked.file.empty() + !asked.ids.empty() + !asked.ids_file.empty();
   if (given != 1) throw UsageError("give one of FILE, --ids and --ids-file: the text to score");
-  check_output(asked.output);
+  check_file(asked.output.file);
   Model model = model_to_run(asked.run);
   const Text text = read(asked, model);
   EngineOptions options = engine_options(asked.run);
@@ -105,7 +105,7 @@ void add_score(CLI::App& program) {
   command.add_option("--ids", asked->ids, "the text as ids")->type_name("1,2,3");
   command.add_option("--ids-file", asked->ids_file, "a file of ids, separated by commas or spaces")->type_name("FILE");
   add_context(command, asked->context);
-  expect_size(*command.add_option("--stride", asked->stride, "how far the window slides (half of it)")->type_name("N"));
+  add_size(command, "--stride", asked->stride, "how far the window slides (half of it)");
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });
 }

@@ -5,9 +5,6 @@
 #include <reckon/error.h>
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
-#include <vector>
 
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -17,33 +14,20 @@ namespace {
 
 constexpr std::int64_t most_points = 1'000'000;
 
+// What a letter behind a number multiplies it by; nothing where it is no unit.
 std::optional<std::int64_t> unit_of(char letter, Units units) {
-  const bool lengths = units == Units::lengths;
-  switch (letter) {
-    case 'k':
-    case 'K':
-      return lengths ? std::int64_t{1} << 10 : 1'000;
-    case 'M':
-      return lengths ? std::int64_t{1} << 20 : 1'000'000;
-    case 'B':
-    case 'G':
-      return 1'000'000'000;
-    case 'T':
-      return 1'000'000'000'000;
-    default:
-      return std::nullopt;
-  }
+  const std::int64_t k = units == Units::lengths ? 1024 : 1000;
+  if (letter == 'k' || letter == 'K') return k;
+  if (letter == 'M') return k * k;
+  if (letter == 'B' || letter == 'G') return 1'000'000'000;
+  if (letter == 'T') return 1'000'000'000'000;
+  return std::nullopt;
 }
 
 // digits[.digits][e digits][unit], as an exact whole number; nothing if it is not one, or past 2⁶³.
 std::optional<std::int64_t> read_size(std::string_view text, Units units) {
-  std::int64_t unit = 1;
-  if (!text.empty()) {
-    if (const auto found = unit_of(text.back(), units)) {
-      unit = *found;
-      text.remove_suffix(1);
-    }
-  }
+  const auto unit = text.empty() ? std::nullopt : unit_of(text.back(), units);
+  if (unit) text.remove_suffix(1);
   std::int64_t value = 0;
   int exponent = 0;
   bool point = false, digits = false;
@@ -61,14 +45,11 @@ std::optional<std::int64_t> read_size(std::string_view text, Units units) {
   }
   if (!digits || text.ends_with('.')) return std::nullopt;
   if (i < text.size()) {  // e11
-    const std::string_view power = text.substr(i + 1);
-    if (power.empty() || power.size() > 2 || power.find_first_not_of("0123456789") != std::string_view::npos)
-      return std::nullopt;
-    int tens = 0;
-    for (char c : power) tens = tens * 10 + (c - '0');
-    exponent += tens;
+    const std::optional<unsigned> power = parse_whole<unsigned>(text.substr(i + 1));
+    if (!power || text.size() - i > 3) return std::nullopt;
+    exponent += static_cast<int>(*power);
   }
-  if (__builtin_mul_overflow(value, unit, &value)) return std::nullopt;
+  if (__builtin_mul_overflow(value, unit.value_or(1), &value)) return std::nullopt;
   for (; exponent > 0 && value != 0; --exponent) {
     if (__builtin_mul_overflow(value, 10, &value)) return std::nullopt;
   }
@@ -111,10 +92,7 @@ SizeRange parse_range(const std::string& text, const std::string& option, Bounds
     if ((last - first) / step >= most_points) {
       throw UsageError(fmt::format("{} is {}, more than {} points", option, quote(text), most_points));
     }
-    for (std::int64_t value = first; value <= last; value += step) {
-      range.values.push_back(value);
-      if (value > last - step) break;
-    }
+    for (std::int64_t i = 0; i <= (last - first) / step; ++i) range.values.push_back(first + i * step);
   } else if (steps > 0) {
     if (steps > most_points) throw UsageError(fmt::format("--steps is {}; expected at most {}", steps, most_points));
     for (std::int64_t i = 0; i < steps; ++i) {

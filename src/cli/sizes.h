@@ -4,9 +4,13 @@
 // amounts of data and numbers of steps; B and T are 10⁹ and 10¹² always.
 #pragma once
 
+#include <charconv>
+#include <concepts>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace reckon::cli {
@@ -18,10 +22,21 @@ struct Bounds {
   std::int64_t least = 1;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
 };
+inline constexpr Bounds above_zero{1, std::numeric_limits<std::int32_t>::max()};
+inline constexpr Bounds zero_or_more{0, std::numeric_limits<std::int32_t>::max()};
 
 // A whole number within bounds. `option` names it in the UsageError: "--layers is '1.5x'; expected …".
 std::int64_t parse_size(const std::string& text, const std::string& option, Bounds bounds = {},
                         Units units = Units::lengths);
+
+// All of the text as a whole number in digits; nothing if it is not one, or does not fit.
+template <std::integral Integer>
+std::optional<Integer> parse_whole(std::string_view text) {
+  Integer value{};
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  return error == std::errc() && end == last ? std::optional(value) : std::nullopt;
+}
 
 // "A..B" doubles from A to B, "A..B:step" adds; `steps` > 0 instead spreads so many points evenly.
 struct SizeRange {

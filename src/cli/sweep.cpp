@@ -18,43 +18,44 @@ namespace {
 struct SweepOptions {
   std::string model;
   Options options;
-  std::string steps, svg;
+  std::int64_t steps = 0;
+  std::string svg;
   Output output;
 };
 
 // Counts point by point. Returns why it ended before the last, or nothing.
 std::string count_points(Sweep& sweep, const Swept& swept, const Model& loaded, Setting setting) {
-  const bool changing = changes_model(swept.option);
+  const char* const flag = swept.option.flag;
+  const bool changing = swept.option.changes_model();
   Model model = changing ? loaded : modify(loaded, setting.changes);
-  const std::string task = fmt::format("sweeping {}", swept.flag);
+  const std::string task = fmt::format("sweeping {}", flag);
   const InterruptHandler handler;
   ProgressLine progress;
   sweep.points.reserve(swept.range.values.size());
   for (std::int64_t value : swept.range.values) {
     if (interrupted()) {
-      return fmt::format("interrupted before {} {}, after {} of {} points", swept.flag, value,
-                         grouped(sweep.points.size()), grouped(swept.range.values.size()));
+      return fmt::format("interrupted before {} {}, after {} of {} points", flag, value, grouped(sweep.points.size()),
+                         grouped(swept.range.values.size()));
     }
     progress.show(task, std::ssize(sweep.points), std::ssize(swept.range.values));
-    set_size(setting, swept.option, value);
+    swept.option.set(setting, value);
     if (changing) model = modify(loaded, setting.changes);
     try {
       const Ledger ledger = count(model, setting.workload);
       if (sweep.points.empty()) sweep.workload = ledger.workload;
       sweep.points.push_back(sweep_point(value, model, ledger));
     } catch (const Overflow& overflow) {
-      return fmt::format("the sweep ends before {} {}: {}", swept.flag, value, overflow.what());
+      return fmt::format("the sweep ends before {} {}: {}", flag, value, overflow.what());
     }
   }
   return "";
 }
 
 void run(SweepOptions& asked) {
-  const std::int64_t steps = asked.steps.empty() ? 0 : parse_size(asked.steps, "--steps", {}, Units::amounts);
-  const Swept swept = take_range(asked.options, steps);
+  const Swept swept = take_range(asked.options, asked.steps);
   const Setting setting = read_options(asked.options);
   const Model loaded = read_model(asked.model);
-  Sweep sweep{loaded.name, swept.flag.substr(2), swept.range.doubling, {}, {}, swept.range.values.size()};
+  Sweep sweep{loaded.name, swept.option.flag + 2, swept.range.doubling, {}, {}, swept.range.values.size()};
   const std::string unfinished = count_points(sweep, swept, loaded, setting);
   if (!sweep.points.empty()) {
     if (!asked.svg.empty()) write_file(asked.svg, chart_svg(sweep_chart(sweep)));
@@ -77,14 +78,12 @@ void add_sweep(CLI::App& program) {
                   "Exactly one of the options that take N is a range: A..B doubles, A..B:STEP adds, and A..B with\n"
                   "--steps COUNT spreads so many points evenly. Ctrl-C ends a long sweep with the points it has.");
   add_model(command, asked->model);
-  command.add_option("--steps", asked->steps, "so many points, evenly spread, instead of doubling")->type_name("COUNT");
+  add_size(command, "--steps", asked->steps, "so many points, evenly spread, instead of doubling", {}, Units::amounts)
+      .type_name("COUNT");
   command
       .add_option("--svg", asked->svg, "also draw the lines to this file; -: standard output, in place of the table")
       ->type_name("FILE");
-  add_workload(command, asked->options);
-  add_precision(command, asked->options);
-  add_modifiers(command, asked->options);
-  add_output(command, asked->output);
+  add_counting(command, asked->options, asked->output);
   command.callback([asked] { run(*asked); });
 }
 

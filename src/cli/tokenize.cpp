@@ -33,27 +33,26 @@ void run(const TokenizeOptions& asked) {
     throw UsageError(
         fmt::format("{} given; expected one of TEXT, --file and --decode", given ? "several texts are" : "no text is"));
   }
-  check_output(asked.output);
-  const bool plain = asked.output.format == "table" && !asked.show && !asked.count;  // no report
+  check_file(asked.output.file);
+  const bool plain = asked.output.format == Format::table && !asked.show && !asked.count;  // no report
   TokensView view;
   view.counts = asked.count;
   view.pieces = asked.show || !asked.count;
   view.color = asked.output.file.empty() && this_terminal().color;
-  const auto write_plain = [&](const std::string& text) {
-    if (!to_standard_output(asked.output)) return write_file(asked.output.file, text);
-    write_foreign_text(text);
+  const auto write = [&](const std::string& as_it_is, const Tokenizer& tokenizer, std::span<const TokenId> ids,
+                         std::size_t bytes) {
+    if (!plain) return write_report(tokens_document(tokenizer, ids, bytes, view), asked.output);
+    if (!to_standard_output(asked.output)) return write_file(asked.output.file, as_it_is + "\n");
+    write_foreign_text(as_it_is + "\n");
   };
-  const auto report = [&](const Tokenizer& tokenizer, std::span<const TokenId> ids, std::size_t bytes) {
-    write_report(tokens_document(tokenizer, ids, bytes, view), asked.output);
-  };
-  if (!asked.decode.empty()) {
-    const std::vector<TokenId> ids = parse_ids(asked.decode, "--decode");
-    const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
-    check_ids(ids, static_cast<std::int64_t>(tokenizer.size()));
-    const std::string text = tokenizer.decode(ids, asked.no_special);
-    return plain ? write_plain(text + "\n") : report(tokenizer, ids, text.size());
-  }
+  const std::vector<TokenId> given_ids =
+      asked.decode.empty() ? std::vector<TokenId>() : parse_ids(asked.decode, "--decode");
   const Tokenizer tokenizer = load_tokenizer(asked.tokenizer);
+  if (!given_ids.empty()) {
+    check_ids(given_ids, static_cast<std::int64_t>(tokenizer.size()));
+    const std::string text = tokenizer.decode(given_ids, asked.no_special);
+    return write(text, tokenizer, given_ids, text.size());
+  }
   std::optional<TextFile> input;
   if (!asked.text_given) input = text_input(asked.file);
   const std::string_view text = input ? input->text() : asked.text;
@@ -61,8 +60,7 @@ void run(const TokenizeOptions& asked) {
   options.add_special = !asked.no_special;
   Pool pool(thread_count(asked.threads));
   const std::vector<TokenId> ids = tokenizer.encode(text, options, &pool);
-  if (plain) return write_plain(fmt::format("{}\n", fmt::join(ids, " ")));
-  report(tokenizer, ids, text.size());
+  write(fmt::format("{}", fmt::join(ids, " ")), tokenizer, ids, text.size());
 }
 
 }  // namespace

@@ -10,12 +10,9 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
-#include "cli/sizes.h"
 #include "files/atomic_write.h"
 #include "files/numbers.h"
-#include "files/quote.h"
 #include "report/progress.h"
-#include "report/text.h"
 #include "report/trained_tokenizer.h"
 #include "text/text_files.h"
 #include "text/tokenizer_json.h"
@@ -28,41 +25,23 @@ namespace {
 namespace fs = std::filesystem;
 
 struct TrainOptions {
-  std::vector<std::string> files, special;
-  std::string vocab, folder, splitter = "gpt2", min_frequency = "1";
+  std::vector<std::string> files;
+  std::string folder;
+  TokenizerTraining training;
   int threads = 0;
   Output output;
 };
 
-Splitter splitter_of(const std::string& word) {
-  if (word == "gpt2") return Splitter::gpt2;
-  if (word == "cl100k") return Splitter::cl100k;
-  if (word == "qwen2") return Splitter::qwen2;
-  if (word == "o200k") return Splitter::o200k;
-  throw UsageError(fmt::format("--splitter is {}; expected one of: gpt2 cl100k qwen2 o200k", quote(word)));
-}
-
-// Before the work, so that it is not done for a folder that cannot be.
-void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw Error(fmt::format("{}: cannot be made: {}", folder.string(), error.message()));
-}
-
 void run(const TrainOptions& asked) {
-  TokenizerTraining options;
-  options.vocab_size = parse_size(asked.vocab, "--vocab");
-  options.special_tokens = asked.special;
-  options.splitter = splitter_of(asked.splitter);
-  options.min_frequency = parse_size(asked.min_frequency, "--min-frequency");
+  TokenizerTraining options = asked.training;
   options.threads = thread_count(asked.threads);
-  check_output(asked.output);
+  check_file(asked.output.file);
   guard_mapped_files();
   check_options(options);
   const std::vector<fs::path> paths(asked.files.begin(), asked.files.end());
   const TextFiles files(paths);
   if (files.bytes() == 0) throw Error(fmt::format("{}: is empty; expected text to train on", asked.files.front()));
-  make_folder(asked.folder);
+  make_folder(asked.folder);  // before the work, so that it is not done for a folder that cannot be
 
   const auto begin = std::chrono::steady_clock::now();
   ProgressLine progress;
@@ -76,8 +55,8 @@ void run(const TrainOptions& asked) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 
   if (std::ssize(trained.spec.tokens) < options.vocab_size) {
-    say(fmt::format("reckon: note: no pair is left to merge: {} tokens of the {} asked for were made\n",
-                    grouped(std::ssize(trained.spec.tokens)), grouped(options.vocab_size)));
+    note(fmt::format("no pair is left to merge: {} tokens of the {} asked for were made",
+                     grouped(std::ssize(trained.spec.tokens)), grouped(options.vocab_size)));
   }
   write_report(trained_tokenizer_document(trained, {file.string(), options.vocab_size, seconds}), asked.output);
 }
@@ -95,20 +74,21 @@ void add_tokenizer(CLI::App& program) {
   train.add_option("FILES", asked->files, "text files, or folders of them; any bytes will do")
       ->required()
       ->type_name("");
-  train.add_option("--vocab", asked->vocab, "tokens to make, special tokens and the 256 bytes included")
-      ->required()
-      ->type_name("N");
+  add_size(train, "--vocab", asked->training.vocab_size, "tokens to make, special tokens and the 256 bytes included",
+           {})
+      .required();
   train.add_option("--out", asked->folder, "folder for the tokenizer.json; made if need be")
       ->required()
       ->type_name("FOLDER");
   train
-      .add_option("--special", asked->special, "a token that the text is cut at, never merged across; may be repeated")
+      .add_option("--special", asked->training.special_tokens,
+                  "a token that the text is cut at, never merged across; may be repeated")
       ->type_name("TEXT")
       ->allow_extra_args(false);
-  train.add_option("--splitter", asked->splitter, "how text is cut into words (gpt2)")
-      ->type_name("gpt2|cl100k|qwen2|o200k");
-  train.add_option("--min-frequency", asked->min_frequency, "how often a pair must occur to be merged (1)")
-      ->type_name("N");
+  add_choice(
+      train, "--splitter", asked->training.splitter, "how text is cut into words (gpt2)",
+      {{"gpt2", Splitter::gpt2}, {"cl100k", Splitter::cl100k}, {"qwen2", Splitter::qwen2}, {"o200k", Splitter::o200k}});
+  add_size(train, "--min-frequency", asked->training.min_frequency, "how often a pair must occur to be merged (1)", {});
   add_threads(train, asked->threads);
   add_output(train, asked->output);
   train.callback([asked] { run(*asked); });

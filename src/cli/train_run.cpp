@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -207,10 +206,10 @@ Progress progress_of(const std::optional<Checkpoint>& checkpoint) {
 void note_other_arithmetic(const Checkpoint& checkpoint) {
   const Arithmetic here = this_arithmetic();
   if (!checkpoint.arithmetic || *checkpoint.arithmetic == here) return;
-  fmt::print(stderr,
-             "reckon: note: the checkpoint was made with {}, and this machine has {}: the run goes on, but to other "
-             "last bits than it would have come to there\n",
-             to_string(*checkpoint.arithmetic), to_string(here));
+  note(
+      fmt::format("the checkpoint was made with {}, and this machine has {}: the run goes on, but to other last bits "
+                  "than it would have come to there",
+                  to_string(*checkpoint.arithmetic), to_string(here)));
 }
 
 // As Loop::run(); signals ask it to save and come back.

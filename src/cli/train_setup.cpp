@@ -5,11 +5,9 @@
 #include <reckon/reckon.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "cli/run_options.h"
 #include "files/atomic_write.h"
-#include "files/machine_memory.h"
 #include "files/numbers.h"
 #include "files/quote.h"
 #include "files/read_text.h"
@@ -129,13 +127,10 @@ std::string tokenizer_text(const Settings& settings, int threads) {
 }
 
 // Weights, gradients and moments alone, whatever the batch.
-void check_memory(const Model& model) {
+void check_lasting_memory(const Model& model) {
   Workload one = workload_of(Phase::train);
   one.tokens = 1;
-  const Count bytes = count(model, one).state.total(), memory = machine_memory();
-  if (bytes <= memory) return;
-  throw Error(fmt::format("the weights, gradients and moments of {} take {}, but this machine has {} of memory",
-                          model.name, binary_bytes(bytes), binary_bytes(memory)));
+  check_memory("the weights, gradients and moments of " + model.name, count(model, one).state.total());
 }
 
 // The model that the command line names.
@@ -241,7 +236,7 @@ std::optional<Checkpoint> find_checkpoint(const TrainCommand& command, const fs:
         throw Error(fmt::format("{}{}", error.what(),
                                 steps.size() > 1 ? "; --fall-back goes on from the checkpoint before it" : ""));
       }
-      say(fmt::format("reckon: note: {}; falling back\n", error.what()));
+      note(fmt::format("{}; falling back", error.what()));
     }
   }
   return std::nullopt;
@@ -284,7 +279,7 @@ Prepared prepare(const TrainCommand& command, const std::optional<Checkpoint>& c
   } else {
     prepared.model = asked->model;
   }
-  check_memory(prepared.model);
+  check_lasting_memory(prepared.model);
   prepared.weights =
       first_weights(prepared.model, settings, asked && !checkpoint ? asked->location.weights : fs::path());
   prepared.data = data_options(settings, prepared.model, run);

@@ -20,7 +20,8 @@ namespace {
 
 struct VerifyCommand {
   RunOptions run;
-  std::string tokens, batch, against;
+  std::int64_t tokens = 0, batch = 0;  // 0: not given
+  std::string against;
   bool train = false;
   Output output;
 };
@@ -32,7 +33,7 @@ Verification verify_training(const VerifyCommand& asked, const Model& model, con
   options.tokens = from.tokens;
   options.threads = from.threads;
   options.cancel = from.cancel;
-  if (!asked.run.dtype.empty()) options.precision = parse_dtype(asked.run.dtype);
+  options.precision = asked.run.dtype.value_or(options.precision);
   return verify_step(model, Weights::trainable(model, weights, options.precision), options);
 }
 
@@ -51,13 +52,13 @@ void run(const VerifyCommand& asked) {
     throw UsageError("the reference counts nothing that could be measured; expected --device cpu");
   if (!asked.against.empty() && asked.against != "reference")
     throw UsageError(fmt::format("--against is {}; expected reference", quote(asked.against)));
-  if (!asked.against.empty() && (asked.train || !asked.batch.empty()))
+  if (!asked.against.empty() && (asked.train || asked.batch > 0))
     throw UsageError("--against compares the prefill of one sequence; leave out --train and --batch");
   VerifyOptions options;
   options.threads = asked.run.threads;
-  if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", above_zero);
-  if (!asked.batch.empty()) options.batch = parse_size(asked.batch, "--batch", above_zero);
-  check_output(asked.output);
+  options.tokens = asked.tokens;
+  if (asked.batch > 0) options.batch = asked.batch;
+  check_file(asked.output.file);
   const Model model = model_to_run(asked.run);
   if (options.tokens > 0) check_length(model, options.tokens, model.context);
   options.cancel = &interrupt_flag();
@@ -86,14 +87,14 @@ void add_verify(CLI::App& program) {
       "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
       "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");
   add_run(command, asked->run);
-  command.add_option("--tokens", asked->tokens, "tokens of the prompt (half the context, at most 512)")->type_name("N");
+  add_size(command, "--tokens", asked->tokens, "tokens of the prompt (half the context, at most 512)");
   command
       .add_option(
           "--against", asked->against,
           "compare what each op of a prefill of --tokens (the context, at most 16) computes, and name the first "
           "that differs")
       ->type_name("reference");
-  command.add_option("--batch", asked->batch, "sequences side by side (1)")->type_name("B");
+  add_size(command, "--batch", asked->batch, "sequences side by side (1)").type_name("B");
   command.add_flag("--train", asked->train, "a training step, of --tokens (the context, at most 512) and --batch");
   add_modifiers(command, asked->run.changes);
   add_output(command, asked->output);

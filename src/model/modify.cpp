@@ -328,16 +328,6 @@ void change_cross_attention(Model& model, bool wanted) {
   }
 }
 
-template <class Value>
-Value parse_word(const char* field, const std::string& word, const std::vector<std::pair<std::string, Value>>& words) {
-  std::string expected;
-  for (const auto& [known, value] : words) {
-    if (known == word) return value;
-    expected += (expected.empty() ? "" : ", ") + known;
-  }
-  throw UsageError(fmt::format("`{}` is \"{}\"; expected one of {}", field, word.substr(0, 40), expected));
-}
-
 }  // namespace
 
 Model modify(Model model, const Changes& changes) {
@@ -382,35 +372,6 @@ Model modify(Model model, const Changes& changes) {
     throw UsageError(error.what());
   }
   return model;
-}
-
-Changes::FeedForwardForm parse_feed_forward(const std::string& word) {
-  using Form = Changes::FeedForwardForm;
-  return parse_word<Form>("ffn", word,
-                          {{"gelu", Form::gelu},
-                           {"relu", Form::relu},
-                           {"silu", Form::silu},
-                           {"swiglu", Form::swiglu},
-                           {"geglu", Form::geglu}});
-}
-
-Norm::Kind parse_norm(const std::string& word) {
-  return parse_word<Norm::Kind>("norm", word, {{"layernorm", Norm::Kind::layer}, {"rmsnorm", Norm::Kind::rms}});
-}
-
-Changes::NormPosition parse_norm_position(const std::string& word) {
-  using Position = Changes::NormPosition;
-  return parse_word<Position>("norm_position", word, {{"pre", Position::pre}, {"post", Position::post}});
-}
-
-Changes::PositionKind parse_positions(const std::string& word) {
-  using Kind = Changes::PositionKind;
-  return parse_word<Kind>("positions", word,
-                          {{"learned", Kind::learned},
-                           {"sinusoidal", Kind::sinusoidal},
-                           {"rope", Kind::rope},
-                           {"alibi", Kind::alibi},
-                           {"none", Kind::none}});
 }
 
 }  // namespace reckon

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 namespace reckon {
 
@@ -54,11 +53,5 @@ struct Changes {
 };
 
 Model modify(Model model, const Changes& changes);
-
-// The words of the command line; a UsageError lists what is expected.
-Changes::FeedForwardForm parse_feed_forward(const std::string& word);  // gelu relu silu swiglu geglu
-Norm::Kind parse_norm(const std::string& word);                        // layernorm rmsnorm
-Changes::NormPosition parse_norm_position(const std::string& word);    // pre post
-Changes::PositionKind parse_positions(const std::string& word);        // learned sinusoidal rope alibi none
 
 }  // namespace reckon
