@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,16 +19,10 @@
 #include "paths.h"
 #include "program_fixture.h"
 #include "report/text.h"
+#include "text_fixture.h"
 
 namespace reckon {
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 std::int64_t sum_of(const Json& rows) {
   std::int64_t sum = 0;

@@ -3,9 +3,9 @@
 #include "files/encoding.h"
 #include "program/program.h"
 #include "run/arena.h"
+#include "text_fixture.h"
 
 #include <gtest/gtest.h>
-#include <reckon/error.h>
 
 #include <array>
 #include <cstring>
@@ -25,16 +25,6 @@ void decode_scaled(const std::byte* blocks, std::int64_t count, float* out) {
   }
 }
 constexpr Encoding scaled{"scaled", "SCALED", 32, 34, decode_scaled, nullptr};
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(Encoding, ARowTakesWholeBlocksAndARemainderIsAnError) {
   EXPECT_EQ(row_bytes(scaled, 0), 0);

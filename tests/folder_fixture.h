@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <reckon/error.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,23 +9,14 @@
 #include <iterator>
 #include <string>
 
+#include "text_fixture.h"
+
 namespace reckon {
 namespace fs = std::filesystem;
 
 inline std::string text_of(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// What the Error that a call throws says.
-template <class Call>
-std::string error_of(Call call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 class FolderTest : public ::testing::Test {

@@ -1,22 +1,14 @@
 // Reports: how numbers, tables, CSV, Markdown and charts read.
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "files/numbers.h"
 #include "report/chart.h"
 #include "report/document.h"
 #include "report/text.h"
+#include "text_fixture.h"
 
 namespace reckon {
 namespace {
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 Document document_of(Table table) {
   Document document;

@@ -1,6 +1,7 @@
 // Headers of safetensors files: what is read from good ones, and the sentence for each way in which one can be bad.
 #include "files/safetensors.h"
 #include "paths.h"
+#include "text_fixture.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -33,12 +34,7 @@ TensorFile parse(const std::string& file) {
 }
 
 std::string error_of(const std::string& file) {
-  try {
-    parse(file);
-  } catch (const reckon::Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return reckon::error_of([&] { parse(file); });
 }
 
 const std::string good =

@@ -13,6 +13,7 @@
 #include "paths.h"
 #include "small_models.h"
 #include "stored_coverage.h"
+#include "text_fixture.h"
 
 namespace {
 
@@ -360,20 +361,14 @@ TEST(Stored, FollowsThePrefixAndTheHeadThatTheFileHas) {
 }
 
 TEST(Stored, SaysWhatAFamilysFilesCannotHold) {
-  const auto error_of = [](const Model& model) -> std::string {
-    try {
-      stored_layout(model);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
-  };
-  EXPECT_EQ(error_of(changed(small_llama(), [](Layer& layer) { find<Attention>(layer)->sinks = true; })),
+  const auto error_of_layout = [](const Model& model) { return error_of([&] { stored_layout(model); }); };
+  EXPECT_EQ(error_of_layout(changed(small_llama(), [](Layer& layer) { find<Attention>(layer)->sinks = true; })),
             "'small llama' has layers.0.attention.sinks.weight, which files of the family 'llama' have no name for");
-  EXPECT_EQ(error_of(changed(small_model("phi3"), [](Layer& layer) { find<Attention>(layer)->key_bias = true; })),
-            "'small phi3' has a bias on only one of layers.0.attention.query and layers.0.attention.key, which share a "
-            "tensor in files of the family 'phi3'");
-  EXPECT_EQ(error_of(small_llama("mamba")), "the names of tensors in files of the family 'mamba' are not known");
+  EXPECT_EQ(
+      error_of_layout(changed(small_model("phi3"), [](Layer& layer) { find<Attention>(layer)->key_bias = true; })),
+      "'small phi3' has a bias on only one of layers.0.attention.query and layers.0.attention.key, which share a "
+      "tensor in files of the family 'phi3'");
+  EXPECT_EQ(error_of_layout(small_llama("mamba")), "the names of tensors in files of the family 'mamba' are not known");
 }
 
 // The header of a file that holds these tensors.

@@ -1,9 +1,9 @@
 // What every kind of tensor file is held to, whatever its form.
 #include "files/tensor_file.h"
 #include "files/safetensors.h"
+#include "text_fixture.h"
 
 #include <gtest/gtest.h>
-#include <reckon/error.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,16 +13,6 @@ namespace reckon {
 namespace {
 
 namespace fs = std::filesystem;
-
-template <class Call>
-std::string error_of(const Call& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TensorInfo info(std::string name, std::uint64_t begin, std::uint64_t end) {
   return {std::move(name), DType::uint8, {}, 0, 0, begin, end};

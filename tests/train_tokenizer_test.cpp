@@ -14,6 +14,7 @@
 #include "text/tokenizer.h"
 #include "text/train.h"
 #include "text/word_counts.h"
+#include "text_fixture.h"
 #include "text_samples.h"
 
 namespace {
@@ -29,16 +30,6 @@ std::vector<std::string> merges_of(const TokenizerSpec& spec) {
   const auto name = [&](TokenId id) { return spec.tokens.at(static_cast<std::size_t>(id)); };
   for (const auto& merge : spec.merges) merges.push_back(name(merge.left) + " " + name(merge.right));
   return merges;
-}
-
-template <class Call>
-std::string usage_error_of(Call call) {
-  try {
-    call();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
 }
 
 TEST(CutText, GivesChunksWhosePiecesAreThoseOfTheWhole) {
@@ -205,7 +196,9 @@ TEST(TrainTokenizer, ReportsHowFarItIs) {
 }
 
 TEST(TrainTokenizer, RefusesWhatMakesNoSense) {
-  const auto error = [](const TokenizerTraining& options) { return usage_error_of([&] { train({"text"}, options); }); };
+  const auto error = [](const TokenizerTraining& options) {
+    return error_of<UsageError>([&] { train({"text"}, options); });
+  };
   EXPECT_EQ(error({.vocab_size = 256, .special_tokens = {"<s>"}}),
             "the vocabulary size is 256; expected 257 to 2147483647: 256 bytes, 1 special tokens, and room for merges");
   EXPECT_EQ(error({.vocab_size = std::int64_t{1} << 40}),
