@@ -6,7 +6,6 @@
 
 #include <regex>
 #include <set>
-#include <sstream>
 
 #include "count/cache.h"
 #include "count/growth.h"
@@ -19,18 +18,12 @@
 #include "report/mermaid.h"
 #include "report/steps.h"
 #include "report/text.h"
+#include "text_fixture.h"
 
 namespace reckon {
 namespace {
 
 constexpr Phase phases[] = {Phase::forward, Phase::prefill, Phase::decode, Phase::train};
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
 
 std::string page(const std::string& model, Format format = Format::table, Workload workload = {}) {
   return render(explain(load_model(model), workload), format, {});
@@ -58,9 +51,9 @@ void expect_steps_sum_to_ledger(const Model& model, const Workload& workload) {
   const Ledger ledger = read_ledger(program);
   Count parameters, matmul, elementwise;
   for (const Section& section : steps_of(program)) {
-    parameters += total(section, Work::parameters);
-    matmul += total(section, Work::matmul);
-    elementwise += total(section, Work::elementwise);
+    parameters += total(section, Quantity::parameters);
+    matmul += total(section, Quantity::matmul);
+    elementwise += total(section, Quantity::elementwise);
   }
   EXPECT_EQ(parameters, ledger.parameter_totals.total) << model.name;
   EXPECT_EQ(matmul, ledger.total().matmul) << model.name;

@@ -20,6 +20,7 @@
 #include "report/steps.h"
 #include "run/engine.h"
 #include "small_models.h"
+#include "text_fixture.h"
 #include "train/trainer.h"
 
 namespace reckon {
@@ -173,32 +174,23 @@ TEST(SharedWeights, AreStoredOnceUnderTheLayerThatOwnsThem) {
 TEST(SharedWeights, AreExplainedOnce) {
   const Model model = sharing({0, 1, 1, 0});
   Count sum;
-  for (const Section& section : steps_of(forward(model, {}))) sum += total(section, Work::parameters);
+  for (const Section& section : steps_of(forward(model, {}))) sum += total(section, Quantity::parameters);
   EXPECT_EQ(sum, Count(184 + 2 * 880));
   EXPECT_NE(describe(model).find("4 layers, 2 with the weights of others"), std::string::npos) << describe(model);
-}
-
-std::string complaint(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(SharedWeights, OfALayerThatIsNotAlikeAreRefused) {
   Model wider = sharing({0, 1});
   feed_forward_of(wider.layers[1])->d_ff = 16;
-  EXPECT_EQ(complaint([&] { forward(wider, {}); }),
+  EXPECT_EQ(error_of([&] { forward(wider, {}); }),
             "layers.1.feed_forward.gate.weight (16 × 8) is to be layers.0.feed_forward.gate.weight, which is 12 × 8; "
             "expected a layer like the one whose weights it has");
   Model biased = sharing({0, 1});
   find<Attention>(biased.layers[1])->query_bias = true;
-  EXPECT_EQ(complaint([&] { forward(biased, {}); }),
+  EXPECT_EQ(error_of([&] { forward(biased, {}); }),
             "layers.1.attention.query.bias (24) is to be layers.0.attention.query.bias, which there is not; expected a "
             "layer like the one whose weights it has");
-  EXPECT_EQ(complaint([] {
+  EXPECT_EQ(error_of([] {
               validate(sharing({0, 2}));
             }),
             "small llama: layer 1: shares is 2, but there are 1 layers before it; expected 0 to 1");
@@ -240,7 +232,7 @@ TEST(Sublayers, OfOneBlockAreToldApartByTheirNumber) {
   for (const Row& row : rows(count(in_one_layer()), Quantity::parameters, By::tensor)) names.push_back(row.name);
   EXPECT_EQ(std::count(names.begin(), names.end(), "layers.0.attention.query.weight"), 1);
   EXPECT_EQ(std::count(names.begin(), names.end(), "layers.0.attention.1.query.weight"), 1);
-  EXPECT_EQ(complaint([] { stored_layout(in_one_layer()); }),
+  EXPECT_EQ(error_of([] { stored_layout(in_one_layer()); }),
             "'small llama' has layers.0.attention.1.norm, which files of the family 'llama' have no name for");
 }
 
@@ -250,7 +242,7 @@ TEST(Sublayers, OfOneBlockAreExplainedOneByOne) {
   Count sum;
   std::map<std::string, std::string> names;
   for (const Section& section : sections) {
-    sum += total(section, Work::parameters);
+    sum += total(section, Quantity::parameters);
     for (const Step& step : section.steps) names[path_of(step.key)] = step.name;
   }
   EXPECT_EQ(sum, Count(184 + 2 * 880));
@@ -299,10 +291,10 @@ TEST(Sublayers, ReadTheStreamOrWhatEnteredTheLayer) {
 TEST(Sublayers, ThatMakeNoSenseAreRefused) {
   Model model = llama(2);
   model.layers[1].sublayers[0].reads = Sublayer::Reads::first;
-  EXPECT_EQ(complaint([&] { validate(model); }),
+  EXPECT_EQ(error_of([&] { validate(model); }),
             "small llama: layer 1: its first sublayer reads what another does; expected it to read the stream");
   model.layers[1].sublayers.clear();
-  EXPECT_EQ(complaint([&] { validate(model); }), "small llama: layer 1: it has no sublayers; expected at least 1");
+  EXPECT_EQ(error_of([&] { validate(model); }), "small llama: layer 1: it has no sublayers; expected at least 1");
 }
 
 }  // namespace

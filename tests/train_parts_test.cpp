@@ -112,7 +112,7 @@ TEST(ChangedConfig, SaysNanoGptsFormAndRefusesWhatTheFamilyCannotSay) {
 }
 
 TEST(TrainView, ThePanelFitsItsWidthAndDrawsACurveThatFalls) {
-  RunFacts facts{"mini-gpt", "run", 131392, 8, 32, 1, 1 << 20, 1 << 20, 2 << 20, 3 << 20};
+  RunFacts facts{"mini-gpt", 131392, 8, 32, 1, 1 << 20, 1 << 20, 2 << 20, 3 << 20};
   RunState state;
   state.now = {50, 100, 2.5, 1e-3, 0.7, 5000, 4e9, 3.2};
   state.flops_rate = 25e9;
@@ -179,7 +179,7 @@ TEST(TrainingPage, ShowsTheLimitWithItsSpreadWhereItWasMeasuredThreeTimes) {
 
 TEST(TrainView, ThePanelFitsSmallTerminals) {
   RunFacts facts{
-      "a-model-with-a-name-that-is-longer-than-a-line", "run", 131392, 8, 32, 1, 1 << 30, 1 << 30, 2 << 20, 3 << 20};
+      "a-model-with-a-name-that-is-longer-than-a-line", 131392, 8, 32, 1, 1 << 30, 1 << 30, 2 << 20, 3 << 20};
   RunState state;
   state.now = {12'345, 100'000, 2.5, 1e-3, 0.7, 1'234'567, 4e9, 3.2};
   state.rate = 1'234'567;
@@ -278,8 +278,8 @@ TEST(TrainView, WithoutATerminalEverySlowStepHasALineAndSoHasTheOneThatWasInterr
 }
 
 TEST(PageChart, LeavesOutWhatIsNotFiniteAndEscapesNames) {
-  PageChart chart{"a <b>", "",    "step",
-                  true,    false, {{"x</script>", "red", PageSeries::Style::line, {{1, 1}, {2, NAN}, {3, 0}, {4, 2}}}}};
+  PageChart chart{
+      "a <b>", "", true, false, {{"x</script>", "red", PageSeries::Style::line, {{1, 1}, {2, NAN}, {3, 0}, {4, 2}}}}};
   const std::string svg = page_chart(chart);
   EXPECT_EQ(svg.find("nan"), std::string::npos);
   EXPECT_NE(svg.find("a &lt;b&gt;"), std::string::npos);
@@ -288,7 +288,7 @@ TEST(PageChart, LeavesOutWhatIsNotFiniteAndEscapesNames) {
 }
 
 TEST(PageChart, HasItsLabelsInTheTextOfThePageSoThatAPhoneDoesNotShrinkThem) {
-  const PageChart chart{"t", "", "step", false, true, {{"x", "red", PageSeries::Style::dots, {{1, 1}, {1000, 5}}}}};
+  const PageChart chart{"t", "", false, true, {{"x", "red", PageSeries::Style::dots, {{1, 1}, {1000, 5}}}}};
   const std::string page = page_chart(chart);
   EXPECT_EQ(page.find("<text"), std::string::npos);
   EXPECT_NE(page.find("preserveAspectRatio=\"none\""), std::string::npos);
@@ -300,7 +300,7 @@ TEST(PageChart, HasItsLabelsInTheTextOfThePageSoThatAPhoneDoesNotShrinkThem) {
 TEST(PageChart, ThinningKeepsTheMean) {
   std::vector<std::pair<double, double>> points;
   for (int i = 0; i < 1000; ++i) points.emplace_back(i, i % 2);
-  const auto few = thinned(points, 100);
+  const auto few = downsampled(points, 100);
   ASSERT_EQ(few.size(), 100u);
   for (const auto& [x, y] : few) EXPECT_DOUBLE_EQ(y, 0.5);
 }

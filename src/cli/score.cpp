@@ -1,5 +1,5 @@
 // reckon score: how well a model predicts a text.
-#include "report/score.h"
+#include "report/run.h"
 
 #include <fmt/format.h>
 #include <reckon/reckon.h>

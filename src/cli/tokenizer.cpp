@@ -13,7 +13,7 @@
 #include "files/atomic_write.h"
 #include "files/numbers.h"
 #include "report/progress.h"
-#include "report/trained_tokenizer.h"
+#include "report/tokens.h"
 #include "text/text_files.h"
 #include "text/tokenizer_json.h"
 #include "text/train.h"

@@ -50,10 +50,9 @@ TrainerOptions trainer_options(const Settings& settings, const TrainCommand& com
   return options;
 }
 
-RunFacts facts_of(Trainer& trainer, const Settings& settings, const fs::path& folder) {
+RunFacts facts_of(Trainer& trainer, const Settings& settings) {
   RunFacts facts;
   facts.name = settings.model == "-" ? "stdin" : settings.model;
-  facts.folder = folder.string();
   for (const TrainedTensor& tensor : trainer.tensors()) facts.parameters += std::ssize(tensor.weight);
   facts.batch = settings.batch;
   facts.context = settings.context;
@@ -241,7 +240,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command), &ranks);
   if (checkpoint) restore(trainer, *checkpoint);
 
-  const RunFacts facts = facts_of(trainer, settings, run.path());
+  const RunFacts facts = facts_of(trainer, settings);
   const Progress from = progress_of(checkpoint);
   MetricsFile metrics(run.metrics(), checkpoint ? from.step : -1);
   // mpirun gives rank 0 a terminal of its own, wherever its output goes.

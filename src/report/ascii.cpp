@@ -4,8 +4,10 @@
 #include <langinfo.h>
 #include <locale.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <utility>
 
 #include "text/utf8.h"
 
@@ -16,68 +18,23 @@ struct StandIn {
   char32_t symbol;
   std::string_view text;
 };
-
-// ^ and _ mark what is raised and lowered. A symbol that draws, as opposed to one that is read, has one character.
 constexpr StandIn stand_ins[] = {
-    {U'±', "+/-"},
-    {U'½', "1/2*"},
-    {U'×', "x"},
-    {U'÷', "/"},
-    {U'−', "-"},
-    {U'–', "-"},
-    {U'…', "..."},
-    {U'←', "<-"},
-    {U'→', "->"},
-    {U'Σ', "sum"},
-    {U'β', "beta"},
-    {U'γ', "gamma"},
-    {U'ε', "eps"},
-    {U'σ', "sigma"},
-    {U'⁰', "^0"},
-    {U'¹', "^1"},
-    {U'²', "^2"},
-    {U'³', "^3"},
-    {U'⁴', "^4"},
-    {U'⁵', "^5"},
-    {U'⁶', "^6"},
-    {U'⁷', "^7"},
-    {U'⁸', "^8"},
-    {U'⁹', "^9"},
-    {U'ᵀ', "^T"},
-    {U'ᶻ', "^z"},
-    {U'ₑ', "_e"},
-    {U'ₕ', "_h"},
-    {U'ₙ', "_n"},
-    {U'ᵣ', "_r"},
-    {U'ₛ', "_s"},
-    {U'ᵥ', "_v"},
-    {U'⇥', "\\t"},
-    {U'⏎', "\\n"},
-    {U'␣', "_"},
-    {U'▁', "_"},
-    {U'\uFFFD', "?"},
-    // drawing
-    {U'─', "-"},
-    {U'━', "="},
-    {U'╌', "-"},
-    {U'│', "|"},
-    {U'└', "+"},
-    {U'┤', "+"},
-    {U'┬', "+"},
-    {U'█', "#"},
-    {U'▉', "#"},
-    {U'▊', "#"},
-    {U'▋', "#"},
-    {U'▌', "#"},
-    {U'▍', "."},
-    {U'▎', "."},
-    {U'▏', "."},
-    {U'∙', "."},
-    {U'●', "*"},
-    {U'▲', "^"},
-    {U'■', "#"},
-    {U'◆', "+"},
-    {U'○', "o"},
+    {U'±', "+/-"}, {U'½', "1/2*"}, {U'×', "x"},   {U'÷', "/"},    {U'−', "-"},      {U'–', "-"},   {U'…', "..."},
+    {U'←', "<-"},  {U'→', "->"},   {U'Σ', "sum"}, {U'β', "beta"}, {U'γ', "gamma"},  {U'ε', "eps"}, {U'σ', "sigma"},
+    {U'⇥', "\\t"}, {U'⏎', "\\n"},  {U'␣', "_"},   {U'▁', "_"},    {U'\uFFFD', "?"},
+};
+
+// Symbols with stand-ins of one character, in the same order: those that draw, which keep their width so, and those
+// that are raised and lowered, behind a mark.
+struct Alphabet {
+  std::string_view mark;
+  std::u32string_view symbols;
+  std::string_view stand_ins;
+};
+constexpr Alphabet alphabets[] = {
+    {"", U"─━╌│└┤┬█▉▊▋▌▍▎▏∙●▲■◆○", "-=-|+++#####....*^#+o"},
+    {"^", U"⁰¹²³⁴⁵⁶⁷⁸⁹ᵀᶻ", "0123456789Tz"},
+    {"_", U"ₑₕₙᵣₛᵥ", "ehnrsv"},
 };
 
 // Braille draws curves: which halves of the character have dots.
@@ -88,15 +45,18 @@ std::string_view braille(char32_t point) {
   return (dots & upper) == 0 ? "." : (dots & ~upper) == 0 ? "'" : ":";
 }
 
-std::string_view stand_in(char32_t point) {
-  if (point >= 0x2800 && point < 0x2900) return braille(point);
-  for (const StandIn& one : stand_ins) {
-    if (one.symbol == point) return one.text;
+// How a symbol is written: a mark that stands before it, and its stand-in; empty where there is none.
+std::pair<std::string_view, std::string_view> stand_in(char32_t point) {
+  if (point < 0x80) return {};
+  if (point >= 0x2800 && point < 0x2900) return {"", braille(point)};
+  for (const Alphabet& alphabet : alphabets) {
+    const std::size_t at = alphabet.symbols.find(point);
+    if (at != std::u32string_view::npos) return {alphabet.mark, alphabet.stand_ins.substr(at, 1)};
   }
-  return "";
+  const auto found =
+      std::find_if(std::begin(stand_ins), std::end(stand_ins), [&](const StandIn& one) { return one.symbol == point; });
+  return {"", found == std::end(stand_ins) ? "" : found->text};
 }
-
-bool is_mark(std::string_view text) { return text.size() == 2 && (text[0] == '^' || text[0] == '_'); }
 
 }  // namespace
 
@@ -120,12 +80,12 @@ bool utf8_locale() {
 
 std::string to_ascii(std::string_view text) {
   std::string out;
-  std::string_view before;  // the stand-in of the last character
+  std::string_view before;  // the mark of the last character
   const char* const end = text.data() + text.size();
   for (const char* at = text.data(); at != end;) {
     const Utf8Char c = utf8_char(at, end);
     const char* const next = at + c.length;
-    std::string_view symbol;
+    const auto [mark, symbol] = stand_in(c.point);
     if (!c.valid) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(*at));
     } else if (c.point < 0x80) {
@@ -135,13 +95,14 @@ std::string to_ascii(std::string_view text) {
       out += apart ? '-' : '*';
     } else if (c.point == U'√') {
       out += next != end && *next == '(' ? "sqrt" : "sqrt ";
-    } else if (symbol = stand_in(c.point); !symbol.empty()) {
-      out += is_mark(symbol) && is_mark(before) && symbol[0] == before[0] ? symbol.substr(1) : symbol;
+    } else if (!symbol.empty()) {
+      if (mark != before) out += mark;  // of several raised ones in a row the first has it
+      out += symbol;
     } else {
       out += c.point < 0x10000 ? fmt::format("\\u{:04x}", static_cast<unsigned>(c.point))
                                : fmt::format("\\U{:08x}", static_cast<unsigned>(c.point));
     }
-    before = symbol;
+    before = mark;
     at = next;
   }
   return out;

@@ -23,16 +23,14 @@ struct CountView {
 Document count_document(const Model& model, const Ledger& ledger, const CountView& view);
 
 // The parts that have files of their own.
-nlohmann::ordered_json count_json(const Model& model, const Ledger& ledger, const CountView& view,
-                                  const std::vector<Rule>& rules, const std::optional<CacheCost>& cache);
+OrderedJson count_json(const Model& model, const Ledger& ledger, const CountView& view, const std::vector<Rule>& rules,
+                       const std::optional<CacheCost>& cache);
 void add_file_parts(Document& document, const Model& model, const FileReport& file);
-nlohmann::ordered_json file_json(const FileReport& file);
+OrderedJson file_json(const FileReport& file);
 
-Table rules_table(const std::vector<Rule>& rules);
-Table weights_table(const Ledger& ledger);
-Table symbols_table(const Ledger& ledger);
-Table symbols_table(std::vector<Dim> dimensions);
-// A quantity's rows with formula, value, share and bar; `numbers` shows the formulas of components with numbers too.
+std::vector<Dim> dimensions(const Ledger& ledger);  // of all its formulas
+Table symbols_table(const std::vector<Dim>& dimensions);
+// A quantity's rows with formula, value, share and bar.
 Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::string& title);
 
 }  // namespace reckon

@@ -6,12 +6,10 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-Json rows_json(const Ledger& ledger, Quantity quantity, By by) {
-  Json out = Json::array();
+OrderedJson rows_json(const Ledger& ledger, Quantity quantity, By by) {
+  OrderedJson out = OrderedJson::array();
   for (const Row& row : rows(ledger, quantity, by)) {
-    Json json = {{"name", row.name}, {"formula", row.formula}, {"numbers", row.numbers}, {"value", row.value}};
+    OrderedJson json = {{"name", row.name}, {"formula", row.formula}, {"numbers", row.numbers}, {"value", row.value}};
     if (!row.group.empty()) json["group"] = row.group;
     if (row.layers > 0) json["layers"] = row.layers;
     if (row.each != 0) json["each"] = row.each;
@@ -20,43 +18,39 @@ Json rows_json(const Ledger& ledger, Quantity quantity, By by) {
   return out;
 }
 
-void add_grouping(Json& json, const Ledger& ledger, By by) {
+void add_grouping(OrderedJson& json, const Ledger& ledger, By by) {
   const char* key = by == By::layer ? "by_layer" : by == By::tensor ? "by_tensor" : "by_op";
   json["parameters"][key] = rows_json(ledger, Quantity::parameters, by);
   json["flops"][key] = rows_json(ledger, Quantity::matmul, by);
   json["flops"][std::string("elementwise_") + key] = rows_json(ledger, Quantity::elementwise, by);
 }
 
-Json rule_json(const Rule& rule) {
-  Json json = {
+OrderedJson rule_json(const Rule& rule) {
+  OrderedJson json = {
       {"name", rule.name}, {"meaning", rule.meaning}, {"unit", rule.unit}, {"estimate", number_json(rule.estimate)}};
-  json["exact"] = rule.exact ? number_json(*rule.exact) : Json();
+  json["exact"] = rule.exact ? number_json(*rule.exact) : OrderedJson();
   const auto error = rule.error();
-  json["error"] = error ? Json(*error) : Json();
+  json["error"] = error ? OrderedJson(*error) : OrderedJson();
   json["reference"] = rule.reference;
   return json;
 }
 
 }  // namespace
 
-Json count_json(const Model& model, const Ledger& ledger, const CountView& view, const std::vector<Rule>& rules,
-                const std::optional<CacheCost>& cache) {
+OrderedJson count_json(const Model& model, const Ledger& ledger, const CountView& view, const std::vector<Rule>& rules,
+                       const std::optional<CacheCost>& cache) {
   const ParameterTotals& p = ledger.parameter_totals;
   const WorkTotals work = ledger.total();
-  Json json = {{"schema", "reckon.count/1"}, {"model", model.name}};
+  OrderedJson json = {{"schema", "reckon.count/1"}, {"model", model.name}};
   json["architecture"] = architecture_json(model);
   json["workload"] = workload_json(ledger.workload);
-  json["parameters"] = {{"total", p.total},
-                        {"active", p.active},
-                        {"embedding", p.embedding},
-                        {"non_embedding", p.non_embedding},
-                        {"active_non_embedding", p.active_non_embedding},
-                        {"tensors", p.tensors},
-                        {"by_component", rows_json(ledger, Quantity::parameters, By::component)}};
+  json["parameters"] = parameters_json(p);
+  json["parameters"]["tensors"] = p.tensors;
+  json["parameters"]["by_component"] = rows_json(ledger, Quantity::parameters, By::component);
   json["flops"] = {{"matmul", work.matmul}, {"elementwise", work.elementwise}, {"total", work.flops()}};
   json["flops"]["matmul_full"] = ledger.matmul_full;
   json["flops"]["matmul_exact"] = ledger.matmul_exact;
-  json["flops"]["causal"] = ledger.workload.causal == Causal::exact ? "exact" : "full";
+  json["flops"]["causal"] = causal_name(ledger.workload.causal);
   if (ledger.workload.phase == Phase::train) {
     json["flops"]["forward_matmul"] = ledger.forward.matmul;
     json["flops"]["backward_matmul"] = ledger.backward.matmul;
@@ -71,7 +65,7 @@ Json count_json(const Model& model, const Ledger& ledger, const CountView& view,
   add_memory_json(json, ledger, cache);
   if (view.convention != Convention::exact)
     json["convention"] = rule_json(convention_flops(view.convention, model, ledger));
-  json["rules"] = Json::array();
+  json["rules"] = OrderedJson::array();
   for (const Rule& rule : rules) json["rules"].push_back(rule_json(rule));
   if (view.file) json["file"] = file_json(*view.file);
   return json;

@@ -5,7 +5,7 @@
 #include <cctype>
 #include <cstdlib>
 
-#include "report/forms.h"
+#include "report/document.h"
 
 namespace reckon {
 namespace {
@@ -51,9 +51,7 @@ std::string render_csv(const Document& document) {
   for (const Table& table : document.csv) tables.push_back(&table);
   for (const Element& part : document.parts) {
     const Table* table = std::get_if<Table>(&part);
-    const bool titled = table != nullptr && std::any_of(table->columns.begin(), table->columns.end(),
-                                                        [](const Column& column) { return !column.title.empty(); });
-    if (titled && document.csv.empty()) tables.push_back(table);
+    if (table != nullptr && table->has_head() && document.csv.empty()) tables.push_back(table);
   }
   const bool several = tables.size() > 1;
   std::vector<std::string> titles;  // of all tables, each once
@@ -74,7 +72,7 @@ std::string render_csv(const Document& document) {
   for (const std::string& title : titles) line.push_back(field(title));
   append_line(out, line);
   for (const Table* table : tables) {
-    for (const std::vector<Cell>& row : table->rows) {
+    for (const Cells& row : table->rows) {
       line.assign(titles.size(), "");
       if (several) line[0] = field(table->title);
       for (std::size_t c = 0; c < row.size() && c < table->columns.size(); ++c) {

@@ -10,17 +10,16 @@
 #include "files/numbers.h"
 #include "report/chart.h"
 #include "report/text.h"
+#include "text/utf8.h"
 
 namespace reckon {
 namespace {
 
-constexpr std::string_view line_style = "\033[34m", mark_style = "\033[33m", axis_style = "\033[2m", plain = "\033[0m";
-
-// U+2800 with one bit for each dot, in UTF-8.
+// U+2800 with one bit for each dot.
 std::string braille(unsigned dots) {
-  const unsigned code = 0x2800 + dots;
-  return {static_cast<char>(0xE0 | code >> 12), static_cast<char>(0x80 | (code >> 6 & 0x3F)),
-          static_cast<char>(0x80 | (code & 0x3F))};
+  std::string text;
+  append_utf8(text, 0x2800 + dots);
+  return text;
 }
 
 unsigned dot_bit(int column, int row) {
@@ -82,9 +81,7 @@ std::vector<std::string> curve_lines(const Curve& curve, int width, int height, 
     marked[static_cast<std::size_t>(row_of(y, height))][column] = true;
   }
 
-  const auto styled = [&](std::string_view style, const std::string& text) {
-    return color ? std::string(style) + text + std::string(plain) : text;
-  };
+  const Painter paint(color);
   // The tick that falls into a row; where several do, the value of the row itself.
   const auto label_of = [&](int row) -> std::string {
     std::vector<double> ticks;
@@ -98,22 +95,20 @@ std::vector<std::string> curve_lines(const Curve& curve, int width, int height, 
   std::vector<std::string> lines;
   for (int r = 0; r < height; ++r) {
     const std::string label = label_of(r);
-    std::string line = styled(axis_style, padded(label, margin - 2, true) + (label.empty() ? " │" : " ┤"));
+    std::string line = paint(Painter::faint, padded(label, margin - 2, true) + (label.empty() ? " │" : " ┤"));
     for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
       const unsigned dots = cells[static_cast<std::size_t>(r)][c];
       if (marked[static_cast<std::size_t>(r)][c]) {
-        line += styled(mark_style, "●");
+        line += paint(Painter::yellow, "●");
       } else {
-        line += dots == 0 ? " " : styled(line_style, braille(dots));
+        line += dots == 0 ? " " : paint(Painter::blue, braille(dots));
       }
     }
     lines.push_back(line);
   }
-  std::string rule;
-  for (int c = 0; c < columns; ++c) rule += "─";
-  lines.push_back(styled(axis_style, std::string(margin - 1, ' ') + "└" + rule));
+  lines.push_back(paint(Painter::faint, std::string(margin - 1, ' ') + "└" + repeated("─", columns)));
   const std::string end = grouped(curve.x_end);
-  lines.push_back(styled(axis_style, std::string(margin, ' ') + padded("0", columns - display_width(end)) + end));
+  lines.push_back(paint(Painter::faint, std::string(margin, ' ') + padded("0", columns - display_width(end)) + end));
   return lines;
 }
 

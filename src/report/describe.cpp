@@ -80,27 +80,17 @@ std::string_view biases_text(const Model& model) {
   return has_bias(model) ? " · biases" : has_qkv_bias(first_attention(model)) ? " · query, key and value biases" : "";
 }
 
-bool crosses(const Model& model) { return find<CrossAttention>(model) != nullptr; }
+bool has_cross_attention(const Model& model) { return find<CrossAttention>(model) != nullptr; }
 
 // Layers that have the weights of others.
-std::ptrdiff_t sharing(const Model& model) {
+std::ptrdiff_t layers_sharing(const Model& model) {
   return std::count_if(model.layers.begin(), model.layers.end(), [](const Layer& l) { return l.shares > 0; });
 }
 
 std::string_view word_of(Activation activation) {
-  switch (activation) {
-    case Activation::gelu:
-      return "gelu";
-    case Activation::gelu_tanh:
-      return "gelu_tanh";
-    case Activation::relu:
-      return "relu";
-    case Activation::relu_squared:
-      return "relu_squared";
-    case Activation::silu:
-      return "silu";
-  }
-  return "";
+  static constexpr std::string_view words[] = {"gelu", "gelu_tanh", "relu", "relu_squared", "silu"};
+  static_assert(std::size(words) == static_cast<std::size_t>(Activation::silu) + 1);
+  return words[static_cast<std::size_t>(activation)];
 }
 
 }  // namespace
@@ -109,7 +99,7 @@ std::string describe(const Model& model) {
   const std::string what = model.about.empty()
                                ? model.family + " family"
                                : fmt::format("{}, which transformers reads as {}", model.about, model.family);
-  const std::ptrdiff_t shared = sharing(model);
+  const std::ptrdiff_t shared = layers_sharing(model);
   std::string text = fmt::format("{} · {} layers{} · width {} · {}", what, grouped(model.layers.size()),
                                  shared == 0 ? "" : fmt::format(", {} with the weights of others", shared),
                                  grouped(model.d_model), heads_text(first_attention(model)));
@@ -124,7 +114,7 @@ std::string describe(const Model& model) {
   }
   return text + fmt::format(" · vocabulary {} · context {}{} · {} · {}{}{}{}", grouped(model.vocab_size),
                             grouped(model.context), windows_text(model), positions_text(model), norm_text(model),
-                            biases_text(model), crosses(model) ? " · cross-attention" : "",
+                            biases_text(model), has_cross_attention(model) ? " · cross-attention" : "",
                             model.head.tied ? " · tied head" : "");
 }
 
@@ -143,35 +133,59 @@ std::string describe(const Workload& w) {
   return text + (w.causal == Causal::exact ? " · causal scores only" : "");
 }
 
-nlohmann::ordered_json architecture_json(const Model& model) {
+std::vector<ModelSize> sizes_of(const Model& model) {
+  const Attention& attention = first_attention(model);
+  const Latent latent = attention.latent.value_or(Latent());
+  const auto* dense = find<FeedForward>(model);
+  const auto* found = find<Mixture>(model);
+  const Mixture mixture = found != nullptr ? *found : Mixture();
+  const auto some = [](std::int64_t size) { return size > 0 ? std::optional(size) : std::nullopt; };
+  return {{"layers", "layers", "layers", std::ssize(model.layers)},
+          {"width", "d_model", "elements", model.d_model},
+          {"heads", "n_heads", "heads", attention.n_heads},
+          {"key/value heads", "n_kv_heads", "heads", attention.n_kv_heads},
+          {"head width", "d_head", "elements", attention.d_head},
+          {"latent of keys and values", "kv_rank", "elements", some(latent.kv_rank)},
+          {"latent of queries", "query_rank", "elements", some(latent.query_rank)},
+          {"feed-forward", "d_ff", "elements", some(dense != nullptr ? dense->d_ff : 0)},
+          {"experts", "n_experts", "experts", some(mixture.n_experts)},
+          {"active experts", "n_active_experts", "experts", some(mixture.n_active)},
+          {"expert width", "d_expert", "elements", some(mixture.expert.d_ff)},
+          {"shared expert width", "d_shared", "elements", some(mixture.shared ? mixture.shared->d_ff : 0)},
+          {"window", "", "tokens", some(first_window(model))},
+          {"vocabulary", "vocab_size", "tokens", model.vocab_size},
+          {"context", "context", "tokens", model.context}};
+}
+
+OrderedJson architecture_json(const Model& model) {
   const Attention& attention = first_attention(model);
   const FeedForward& feed_forward = first_feed_forward(model);
   const std::optional<Norm>& norm = norm_of(model);
   const auto* mixture = find<Mixture>(model);
-  nlohmann::ordered_json json = {{"family", model.family},
-                                 {"layers", model.layers.size()},
-                                 {"d_model", model.d_model},
-                                 {"n_heads", attention.n_heads},
-                                 {"n_kv_heads", attention.n_kv_heads},
-                                 {"d_head", attention.d_head},
-                                 {"d_ff", feed_forward.d_ff},
-                                 {"vocab_size", model.vocab_size},
-                                 {"context", model.context},
-                                 {"tied", model.head.tied},
-                                 {"norm", !norm                           ? "none"
-                                          : norm->kind == Norm::Kind::rms ? "rmsnorm"
-                                                                          : "layernorm"},
-                                 {"norm_position", norm_position_word(first_norms(model))},
-                                 {"positions", positions_word(model)},
-                                 {"activation", word_of(feed_forward.activation)},
-                                 {"gated", feed_forward.gated},
-                                 {"bias", has_bias(model)},
-                                 {"qkv_bias", has_qkv_bias(attention)},
-                                 {"window", first_window(model)},
-                                 {"cross_attention", crosses(model)},
-                                 {"n_experts", mixture == nullptr ? 0 : mixture->n_experts},
-                                 {"n_active_experts", mixture == nullptr ? 0 : mixture->n_active}};
-  if (const std::ptrdiff_t shared = sharing(model); shared > 0) json["layers_sharing"] = shared;
+  OrderedJson json = {{"family", model.family},
+                      {"layers", model.layers.size()},
+                      {"d_model", model.d_model},
+                      {"n_heads", attention.n_heads},
+                      {"n_kv_heads", attention.n_kv_heads},
+                      {"d_head", attention.d_head},
+                      {"d_ff", feed_forward.d_ff},
+                      {"vocab_size", model.vocab_size},
+                      {"context", model.context},
+                      {"tied", model.head.tied},
+                      {"norm", !norm                           ? "none"
+                               : norm->kind == Norm::Kind::rms ? "rmsnorm"
+                                                               : "layernorm"},
+                      {"norm_position", norm_position_word(first_norms(model))},
+                      {"positions", positions_word(model)},
+                      {"activation", word_of(feed_forward.activation)},
+                      {"gated", feed_forward.gated},
+                      {"bias", has_bias(model)},
+                      {"qkv_bias", has_qkv_bias(attention)},
+                      {"window", first_window(model)},
+                      {"cross_attention", has_cross_attention(model)},
+                      {"n_experts", mixture == nullptr ? 0 : mixture->n_experts},
+                      {"n_active_experts", mixture == nullptr ? 0 : mixture->n_active}};
+  if (const std::ptrdiff_t shared = layers_sharing(model); shared > 0) json["layers_sharing"] = shared;
   if (const auto& latent = attention.latent) {
     json["kv_rank"] = latent->kv_rank;
     if (latent->query_rank > 0) json["query_rank"] = latent->query_rank;
@@ -189,9 +203,8 @@ nlohmann::ordered_json architecture_json(const Model& model) {
 
 std::string_view causal_name(Causal causal) { return causal == Causal::exact ? "exact" : "full"; }
 
-nlohmann::ordered_json workload_json(const Workload& w) {
-  nlohmann::ordered_json json = {
-      {"phase", phase_name(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
+OrderedJson workload_json(const Workload& w) {
+  OrderedJson json = {{"phase", phase_name(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
   if (w.encoder_tokens > 0) json["encoder_tokens"] = w.encoder_tokens;
   json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
   json["causal"] = causal_name(w.causal);
@@ -199,37 +212,43 @@ nlohmann::ordered_json workload_json(const Workload& w) {
   return json;
 }
 
-nlohmann::ordered_json weights_json(const Ledger& ledger) {
-  return {{"float32", weight_bytes(ledger, DType::float32)},
-          {"bfloat16", weight_bytes(ledger, DType::bfloat16)},
-          {"int8", weight_bytes(ledger, DType::int8)},
-          {"int4", weight_bytes(ledger, DType::int4)}};
+OrderedJson parameters_json(const ParameterTotals& p) {
+  return {{"total", p.total},
+          {"active", p.active},
+          {"embedding", p.embedding},
+          {"non_embedding", p.non_embedding},
+          {"active_non_embedding", p.active_non_embedding}};
 }
 
-nlohmann::ordered_json number_json(double value) {
+OrderedJson weights_json(const Ledger& ledger) {
+  OrderedJson json;
+  for (DType type : weight_types) json[std::string(encoding_of(type).name)] = weight_bytes(ledger, type);
+  return json;
+}
+
+OrderedJson number_json(double value) {
   if (value == std::floor(value) && std::abs(value) < 9e18) return static_cast<std::int64_t>(value);
   return value;
 }
 
-Cell count_cell(Count value) { return {grouped(value), to_string(value)}; }
-
-namespace {
-double share_of(Count part, Count whole) {
+double ratio(Count part, Count whole) {
   return whole == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(whole);
 }
-}  // namespace
+
+Cell count_cell(Count value) { return {grouped(value), to_string(value)}; }
+Cell flops_cell(Count value) { return {flops(static_cast<double>(value)), to_string(value)}; }
 
 Cell share_cell(Count part, Count whole) {
-  return {percent(share_of(part, whole)), fmt::format("{:.6g}", share_of(part, whole))};
+  return {percent(ratio(part, whole)), fmt::format("{:.6g}", ratio(part, whole))};
 }
 
-Cell bar_cell(Count part, Count whole) { return fmt::format("{:.6g}", share_of(part, whole)); }
+Cell bar_cell(Count part, Count whole) { return fmt::format("{:.6g}", ratio(part, whole)); }
 
-Cell factor_cell(double value, double base) {
-  if (base == 0) return {};
-  const double factor = value / base;
+Cell factor_cell(double factor) {
   return {factor >= 1000 ? "×" + grouped(std::round(factor)) : fmt::format("×{:.{}f}", factor, factor < 0.1 ? 3 : 2),
           fmt::format("{:.6g}", factor)};
 }
+
+Cell growth_cell(Count value, Count before) { return before == 0 ? Cell() : factor_cell(ratio(value, before)); }
 
 }  // namespace reckon

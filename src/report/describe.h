@@ -4,9 +4,11 @@
 #include <reckon/ledger.h>
 #include <reckon/model.h>
 
-#include <nlohmann/json.hpp>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "report/document.h"
 
@@ -20,16 +22,31 @@ std::string describe(const Workload& workload);
 
 std::string_view causal_name(Causal causal);  // "full", "exact"
 
-nlohmann::ordered_json architecture_json(const Model& model);
-nlohmann::ordered_json workload_json(const Workload& workload);
-nlohmann::ordered_json weights_json(const Ledger& ledger);
+// A size of a model, as a table and as CSV name it: "key/value heads", "n_kv_heads" in "heads".
+struct ModelSize {
+  const char *title, *key, *unit;     // CSV has none without a key
+  std::optional<std::int64_t> value;  // of the first layer that has it
+};
+std::vector<ModelSize> sizes_of(const Model& model);  // the same titles for every model
+
+// The types that the bytes of all weights are given in.
+inline constexpr DType weight_types[] = {DType::float32, DType::bfloat16, DType::int8, DType::int4};
+
+OrderedJson architecture_json(const Model& model);
+OrderedJson workload_json(const Workload& workload);
+OrderedJson parameters_json(const ParameterTotals& parameters);
+OrderedJson weights_json(const Ledger& ledger);
 // A whole number as an integer, else as it is.
-nlohmann::ordered_json number_json(double value);
+OrderedJson number_json(double value);
+
+double ratio(Count part, Count whole);  // 0 where there is no whole
 
 // Cells with their plain form for CSV.
 Cell count_cell(Count value);
+Cell flops_cell(Count value);              // "4.513 TFLOP"
 Cell share_cell(Count part, Count whole);  // "31.7%"
 Cell bar_cell(Count part, Count whole);
-Cell factor_cell(double value, double base);  // "×2.00"
+Cell factor_cell(double factor);              // "×2.00"
+Cell growth_cell(Count value, Count before);  // the same; empty where there was nothing before
 
 }  // namespace reckon

@@ -1,9 +1,13 @@
 // Choosing a document's form.
 #include "report/document.h"
 
-#include "report/forms.h"
+#include <algorithm>
 
 namespace reckon {
+
+bool Table::has_head() const {
+  return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return !column.title.empty(); });
+}
 
 std::string render(const Document& document, Format format, const Terminal& terminal) {
   switch (format) {

@@ -2,8 +2,6 @@
 // Commands build one; render() gives it the form that was asked for.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
 #include <string>
 #include <variant>
 #include <vector>
@@ -32,21 +30,24 @@ struct Column {
 struct Cell {
   std::string text;
   std::string plain;
-  bool set_in = false;  // under what heads it; in CSV, which has no such rows, it is like any other
+  bool indented = false;  // under what heads it; in CSV, which has no such rows, it is like any other
   Cell(std::string text_ = "", std::string plain_ = "") : text(std::move(text_)), plain(std::move(plain_)) {}
   Cell(const char* text_) : text(text_) {}
   Cell below() && {
-    set_in = true;
+    indented = true;
     return std::move(*this);
   }
 };
 
+using Cells = std::vector<Cell>;
+
 struct Table {
-  std::string title;
-  std::vector<Column> columns;
-  std::vector<std::vector<Cell>> rows;  // UTF-8; a cell per column
-  std::size_t totals = 0;               // the last so many rows are sums, set apart by a line
-  std::vector<std::size_t> groups;      // the rows that head the ones below them
+  std::string title = {};
+  std::vector<Column> columns = {};
+  std::vector<Cells> rows = {};          // UTF-8; a cell per column, or fewer
+  std::size_t totals = 0;                // the last so many rows are sums, set apart by a line
+  std::vector<std::size_t> groups = {};  // the rows that head the ones below them
+  bool has_head() const;
 };
 
 struct Heading {
@@ -72,7 +73,7 @@ using Element = std::variant<Heading, Paragraph, Table, Verbatim, Chart>;
 
 struct Document {
   std::vector<Element> parts;
-  nlohmann::ordered_json json;
+  OrderedJson json;
   std::vector<Table> csv;  // what CSV holds; empty: the tables among the parts
 };
 
@@ -89,5 +90,10 @@ struct Terminal {
 // plain numbers: several tables become one, with a first column that says which table a line is from, and those without
 // a head are for reading only and left out.
 std::string render(const Document& document, Format format, const Terminal& terminal);
+
+// What render() chooses from; JSON is json_text().
+std::string render_terminal(const Document& document, const Terminal& terminal);
+std::string render_csv(const Document& document);
+std::string render_markdown(const Document& document);
 
 }  // namespace reckon

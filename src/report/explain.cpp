@@ -5,32 +5,22 @@
 
 #include <algorithm>
 
+#include "compile/compile.h"
 #include "count/cache.h"
 #include "count/growth.h"
-#include "compile/compile.h"
 #include "count/ledger.h"
 #include "count/rules.h"
 #include "files/numbers.h"
 #include "model/sublayers.h"
 #include "report/count.h"
 #include "report/describe.h"
-#include "report/explain_json.h"
 #include "report/mermaid.h"
 #include "report/steps.h"
 
 namespace reckon {
 namespace {
 
-using Cells = std::vector<Cell>;
-
-const Column name_column{"", false, Column::Kind::text}, value_column{"", true, Column::Kind::text};
-
-Column formula_column(std::string title) { return {std::move(title), false, Column::Kind::formula}; }
-Column number_column(std::string title) { return {std::move(title), true, Column::Kind::text}; }
-
-double ratio(Count a, Count b) { return b == 0 ? 0.0 : static_cast<double>(a) / static_cast<double>(b); }
-
-Cell times(const std::optional<double>& factor) { return factor ? factor_cell(*factor, 1) : Cell("–"); }
+Cell times(const std::optional<double>& factor) { return factor ? factor_cell(*factor) : Cell("–"); }
 
 std::string capitalized(std::string_view text) {
   std::string out(text);
@@ -40,21 +30,10 @@ std::string capitalized(std::string_view text) {
 
 std::string phase_text(const Workload& w) {
   const std::string tokens = w.tokens == 1 ? "1 token" : grouped(w.tokens) + " tokens";
-  std::string text;
-  switch (w.phase) {
-    case Phase::forward:
-      text = "a forward pass over " + tokens;
-      break;
-    case Phase::prefill:
-      text = "the prefill of a cache with " + tokens;
-      break;
-    case Phase::decode:
-      text = "decoding " + tokens + " after " + grouped(w.past) + " cached ones";
-      break;
-    case Phase::train:
-      text = "a training step on " + tokens;
-      break;
-  }
+  std::string text = w.phase == Phase::forward   ? "a forward pass over " + tokens
+                     : w.phase == Phase::prefill ? "the prefill of a cache with " + tokens
+                     : w.phase == Phase::decode  ? "decoding " + tokens + " after " + grouped(w.past) + " cached ones"
+                                                 : "a training step on " + tokens;
   if (w.batch > 1) text += " in each of " + grouped(w.batch) + " sequences";
   return text;
 }
@@ -89,6 +68,8 @@ class Page {
     document_.parts.emplace_back(std::move(part));
   }
 
+  void chapter(const std::string& title) { add(Heading{fmt::format("{}. {}", ++number_, title)}); }
+
   void introduction() {
     const Workload& w = ledger_.workload;
     const Count flops = ledger_.total().flops();
@@ -111,27 +92,19 @@ class Page {
     add(Verbatim{flowchart(program_, sections_), "mermaid", false, true});
   }
 
-  // Ones are left out of formulas and shapes, so they need no symbol.
-  static void add_symbol(std::vector<Dim>& dims, Dim dim) {
-    if (dim.symbol == Symbol::none || (dim.size == 1 && dim.symbol != Symbol::layers)) return;
-    if (std::find(dims.begin(), dims.end(), dim) == dims.end()) dims.push_back(dim);
-  }
-
   void symbols() {
-    std::vector<Dim> dims;
-    for (Quantity quantity : {Quantity::parameters, Quantity::matmul, Quantity::elementwise}) {
-      for (const Dim& dim : dimensions(ledger_, quantity)) add_symbol(dims, dim);
-    }
-    for (const Tensor& tensor : program_.tensors) {
-      for (const Dim& dim : tensor.shape) add_symbol(dims, dim);
-    }
+    std::vector<Dim> dims = dimensions(ledger_);
+    for (const Tensor& tensor : program_.tensors) dims.insert(dims.end(), tensor.shape.begin(), tensor.shape.end());
+    // Ones are left out of formulas and shapes, so they need no symbol.
+    std::erase_if(
+        dims, [](Dim dim) { return dim.symbol == Symbol::none || (dim.size == 1 && dim.symbol != Symbol::layers); });
     const auto size_of = [&](Symbol symbol) {
       const auto found = std::find_if(dims.begin(), dims.end(), [&](Dim dim) { return dim.symbol == symbol; });
       return found == dims.end() ? 0 : found->size;
     };
-    const bool plain_heads = size_of(Symbol::heads) * size_of(Symbol::d_head) == program_.width.size;
-    add(symbols_table(std::move(dims)));
-    if (plain_heads) add(Paragraph{"All heads together are as wide as the stream: where H·dₕ occurs, formulas say d."});
+    add(symbols_table(dims));
+    if (size_of(Symbol::heads) * size_of(Symbol::d_head) == program_.width.size)
+      add(Paragraph{"All heads together are as wide as the stream: where H·dₕ occurs, formulas say d."});
   }
 
   // ---- forward
@@ -146,17 +119,15 @@ class Page {
   }
 
   // Whether an earlier kind of block has the same step.
-  bool known(std::size_t index, const Step& step) const {
-    for (std::size_t i = 0; i < index; ++i) {
-      if (!sections_[i].in_stack()) continue;
-      for (const Step& other : sections_[i].steps) {
-        if (other.key == step.key && other.text == step.text && other.formulas == step.formulas &&
-            other.operands == step.operands) {
-          return true;
-        }
-      }
-    }
-    return false;
+  bool seen_before(std::size_t index, const Step& step) const {
+    const auto same = [&](const Step& other) {
+      return other.key == step.key && other.text == step.text && other.formulas == step.formulas &&
+             other.operands == step.operands;
+    };
+    return std::any_of(sections_.begin(), sections_.begin() + static_cast<std::ptrdiff_t>(index),
+                       [&](const Section& section) {
+                         return section.in_stack() && std::any_of(section.steps.begin(), section.steps.end(), same);
+                       });
   }
 
   // "norm → attention → + → norm → feed-forward → +"
@@ -174,13 +145,12 @@ class Page {
 
   void forward_section(std::size_t index) {
     const Section& section = sections_[index];
-    ++number_;
-    add(Heading{fmt::format("{}. {}", number_, title(index))});
+    chapter(title(index));
     if (section.in_stack()) add(Paragraph{"In order: " + order_of_parts(section) + "."});
     std::vector<std::string> same;
     int step_number = 0;
     for (const Step& step : section.steps) {
-      if (section.in_stack() && known(index, step)) {
+      if (section.in_stack() && seen_before(index, step)) {
         if (std::find(same.begin(), same.end(), step.name) == same.end()) same.emplace_back(step.name);
         continue;
       }
@@ -200,14 +170,14 @@ class Page {
       for (const std::string& formula : step.formulas) text += "    " + formula + "\n";
       add(Verbatim{text, "text", true, true, true});
     }
-    Table table{"", {name_column, formula_column(""), formula_column(""), value_column}, {}, 0, {}};
+    Table table{"", {{""}, {"", false, Column::Kind::formula}, {"", false, Column::Kind::formula}, {"", true}}};
     for (const Operand& operand : step.operands) {
-      table.rows.push_back(Cells{operand.letter, operand.symbols, operand.numbers, ""});
+      table.rows.push_back({operand.letter, operand.symbols, operand.numbers, ""});
     }
     const auto quantity = [&](const char* name, const Formula& formula) {
       if (formula.value() == 0) return;
       table.rows.push_back(
-          Cells{name, formula.symbols(program_.width), formula.numbers(program_.width), grouped(formula.value())});
+          {name, formula.symbols(program_.width), formula.numbers(program_.width), grouped(formula.value())});
     };
     quantity("parameters", step.parameters);
     quantity("matmul FLOPs", step.matmul);
@@ -218,11 +188,7 @@ class Page {
   // What a block holds, part by part; then the whole, and all of its kind.
   void block_sum(const Section& section) {
     Table table{
-        "The block in sum",
-        {name_column, number_column("parameters"), number_column("matmul FLOPs"), number_column("element-wise FLOPs")},
-        {},
-        1,
-        {}};
+        "The block in sum", {{""}, {"parameters", true}, {"matmul FLOPs", true}, {"element-wise FLOPs", true}}, {}, 1};
     struct Sum {
       NetworkPart part;
       Count parameters, matmul, elementwise;
@@ -236,28 +202,28 @@ class Page {
       sum->matmul += step.matmul.value();
       sum->elementwise += step.elementwise.value();
     }
+    const auto row = [&](std::string name, Count parameters, Count matmul, Count elementwise) {
+      table.rows.push_back({std::move(name), grouped(parameters), grouped(matmul), grouped(elementwise)});
+    };
     for (const Sum& sum : sums) {
-      const std::string name(sum.part == NetworkPart::norm       ? "norms"
-                             : sum.part == NetworkPart::residual ? "residual sums"
-                                                                 : name_of(sum.part));
-      table.rows.push_back(Cells{name, grouped(sum.parameters), grouped(sum.matmul), grouped(sum.elementwise)});
+      const std::string_view name = sum.part == NetworkPart::norm       ? "norms"
+                                    : sum.part == NetworkPart::residual ? "residual sums"
+                                                                        : name_of(sum.part);
+      row(std::string(name), sum.parameters, sum.matmul, sum.elementwise);
     }
-    const Count parameters = total(section, Work::parameters), matmul = total(section, Work::matmul),
-                elementwise = total(section, Work::elementwise);
+    const Count parameters = total(section, Quantity::parameters), matmul = total(section, Quantity::matmul),
+                elementwise = total(section, Quantity::elementwise);
     const std::int64_t n = section.count();
-    table.rows.push_back(Cells{"one block", grouped(parameters / n), grouped(matmul / n), grouped(elementwise / n)});
-    if (n > 1) {
-      table.rows.push_back(Cells{fmt::format("all {}", n), grouped(parameters), grouped(matmul), grouped(elementwise)});
-      table.totals = 2;
-    }
+    row("one block", parameters / n, matmul / n, elementwise / n);
+    if (n > 1) row(fmt::format("all {}", n), parameters, matmul, elementwise);
+    table.totals = n > 1 ? 2 : 1;
     add(std::move(table));
   }
 
   // ---- training
 
   void training() {
-    ++number_;
-    add(Heading{fmt::format("{}. Back from the loss to every parameter", number_)});
+    chapter("Back from the loss to every parameter");
     std::int64_t products = 0, backward_products = 0;
     for (const WorkEntry& entry : ledger_.work) {
       if (entry.each.matmul > 0) (entry.stage == Stage::forward ? products : backward_products) += entry.place.count;
@@ -270,27 +236,23 @@ class Page {
         grouped(products), grouped(backward_products), ratio(ledger_.backward.matmul, ledger_.forward.matmul))});
     Table table{"",
                 {{"step"},
-                 number_column("times"),
-                 number_column("matmul forward"),
-                 number_column("matmul backward"),
-                 number_column("element-wise forward"),
-                 number_column("element-wise backward")},
-                {},
-                0,
-                {}};
+                 {"times", true},
+                 {"matmul forward", true},
+                 {"matmul backward", true},
+                 {"element-wise forward", true},
+                 {"element-wise backward", true}}};
     for (const Section& section : sections_) {
       if (section.stage != Stage::backward) continue;
       for (const Step& step : section.steps) {
         const Step* forward = forward_step(section, step.key);
         if (forward == nullptr || step.matmul.value() + step.elementwise.value() == 0) continue;
-        table.rows.push_back(Cells{std::string(step.name), grouped(section.count()), grouped(forward->matmul.value()),
-                                   grouped(step.matmul.value()), grouped(forward->elementwise.value()),
-                                   grouped(step.elementwise.value())});
+        table.rows.push_back({step.name, grouped(section.count()), grouped(forward->matmul.value()),
+                              grouped(step.matmul.value()), grouped(forward->elementwise.value()),
+                              grouped(step.elementwise.value())});
       }
     }
-    table.rows.push_back(Cells{"all, times included", "", grouped(ledger_.forward.matmul),
-                               grouped(ledger_.backward.matmul), grouped(ledger_.forward.elementwise),
-                               grouped(ledger_.backward.elementwise)});
+    table.rows.push_back({"all, times included", "", grouped(ledger_.forward.matmul), grouped(ledger_.backward.matmul),
+                          grouped(ledger_.forward.elementwise), grouped(ledger_.backward.elementwise)});
     table.totals = 1;
     add(std::move(table));
     optimizer();
@@ -307,15 +269,14 @@ class Page {
   }
 
   void optimizer() {
-    ++number_;
-    add(Heading{fmt::format("{}. The optimizer's step", number_)});
-    Table table{"", {{"step"}, {"why"}, number_column("FLOPs"), number_column("a parameter")}, {}, 0, {}};
+    chapter("The optimizer's step");
+    Table table{"", {{"step"}, {"why"}, {"FLOPs", true}, {"a parameter", true}}};
     for (const Section& section : sections_) {
       if (section.stage != Stage::optimizer) continue;
       for (const Step& step : section.steps) {
         const Count flops = step.elementwise.value();
-        table.rows.push_back(Cells{std::string(step.name), step.text, grouped(flops),
-                                   fmt::format("{:.2f}", ratio(flops, ledger_.parameter_totals.total))});
+        table.rows.push_back({step.name, step.text, grouped(flops),
+                              fmt::format("{:.2f}", ratio(flops, ledger_.parameter_totals.total))});
       }
     }
     add(std::move(table));
@@ -324,8 +285,7 @@ class Page {
   // ---- where it goes
 
   void totals() {
-    ++number_;
-    add(Heading{fmt::format("{}. Where it all goes", number_)});
+    chapter("Where it all goes");
     shares("Parameters", Quantity::parameters);
     shares("Matmul FLOPs", Quantity::matmul);
     const WorkTotals all = ledger_.total();
@@ -341,26 +301,22 @@ class Page {
   }
 
   void scaling(const std::vector<Growth>& doubled) {
-    ++number_;
-    add(Heading{fmt::format("{}. What grows with what", number_)});
+    chapter("What grows with what");
     add(Paragraph{
         "Each line doubles one size, builds the program again and compares. ×2.00 doubles, ×4.00 goes with the "
         "square, ×1.00 does not notice. A doubled width takes the heads and the feed-forward along."});
     Table table{"",
                 {{"doubled"},
                  {"from and to"},
-                 number_column("parameters"),
-                 number_column("matmul FLOPs"),
-                 number_column("scores, mixing"),
-                 number_column("element-wise FLOPs"),
-                 number_column("full cache")},
-                {},
-                0,
-                {}};
+                 {"parameters", true},
+                 {"matmul FLOPs", true},
+                 {"scores, mixing", true},
+                 {"element-wise FLOPs", true},
+                 {"full cache", true}}};
     for (const Growth& row : doubled) {
       if (!row.refused.empty()) continue;
-      table.rows.push_back(Cells{row.what, grouped(row.from) + " → " + grouped(row.to), times(row.parameters),
-                                 times(row.matmul), times(row.scores), times(row.elementwise), times(row.cache)});
+      table.rows.push_back({row.what, grouped(row.from) + " → " + grouped(row.to), times(row.parameters),
+                            times(row.matmul), times(row.scores), times(row.elementwise), times(row.cache)});
     }
     add(std::move(table));
     for (const Growth& row : doubled) {
@@ -370,8 +326,7 @@ class Page {
   }
 
   void long_contexts(const CacheCost& cache) {
-    ++number_;
-    add(Heading{fmt::format("{}. Long contexts", number_)});
+    chapter("Long contexts");
     std::string text = fmt::format("To generate, keys and values are kept in a cache: {} bytes a token in bfloat16",
                                    grouped(cache.first_token));
     if (cache.last_token != cache.first_token) {

@@ -1,4 +1,5 @@
-#include "report/explain_json.h"
+// The same derivation as data.
+#include "report/explain.h"
 
 #include <fmt/format.h>
 
@@ -9,26 +10,18 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string_view stage_name(Stage stage) {
-  switch (stage) {
-    case Stage::forward:
-      return "forward";
-    case Stage::backward:
-      return "backward";
-    case Stage::optimizer:
-      return "optimizer";
-  }
-  return "";
+std::string stage_name(Stage stage) {
+  static constexpr const char* names[] = {"forward", "backward", "optimizer"};
+  static_assert(std::size(names) == static_cast<std::size_t>(Stage::optimizer) + 1);
+  return names[static_cast<std::size_t>(stage)];
 }
 
-Json quantity(const Formula& formula, Dim width) {
+OrderedJson quantity(const Formula& formula, Dim width) {
   return {{"formula", formula.symbols(width)}, {"numbers", formula.numbers(width)}, {"value", formula.value()}};
 }
 
-Json step_json(const Section& section, const Step& step, Dim width) {
-  Json shapes = Json::array();
+OrderedJson step_json(const Section& section, const Step& step, Dim width) {
+  OrderedJson shapes = OrderedJson::array();
   for (const Operand& operand : step.operands) {
     shapes.push_back({{"tensor", operand.letter}, {"symbols", operand.symbols}, {"numbers", operand.numbers}});
   }
@@ -45,7 +38,9 @@ Json step_json(const Section& section, const Step& step, Dim width) {
           {"flops", {{"matmul", quantity(step.matmul, width)}, {"elementwise", quantity(step.elementwise, width)}}}};
 }
 
-Json number_or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
+OrderedJson number_or_null(const std::optional<double>& value) {
+  return value ? OrderedJson(*value) : OrderedJson(nullptr);
+}
 
 std::string joined(const std::vector<std::string>& texts) { return fmt::format("{}", fmt::join(texts, "; ")); }
 
@@ -64,20 +59,14 @@ Table steps_table(const Ledger& ledger, const std::vector<Section>& sections) {
                {"matmul"},
                {"matmul FLOPs", true},
                {"elementwise"},
-               {"element-wise FLOPs", true}},
-              {},
-              0,
-              {}};
+               {"element-wise FLOPs", true}}};
   for (const Section& section : sections) {
     for (const Step& step : section.steps) {
       std::vector<std::string> shapes;
       for (const Operand& operand : step.operands) shapes.push_back(operand.letter + ": " + operand.numbers);
-      std::vector<Cell> row{std::string(stage_name(section.stage)),
-                            fmt::format("{}", fmt::join(section.layers, " ")),
-                            count_cell(section.count()),
-                            path_of(step.key),
-                            joined(step.formulas),
-                            joined(shapes)};
+      Cells row{stage_name(section.stage),   fmt::format("{}", fmt::join(section.layers, " ")),
+                count_cell(section.count()), path_of(step.key),
+                joined(step.formulas),       joined(shapes)};
       for (const Formula* formula : {&step.parameters, &step.matmul, &step.elementwise}) {
         row.emplace_back(formula->symbols(ledger.width));
         row.push_back(count_cell(formula->value()));
@@ -88,13 +77,13 @@ Table steps_table(const Ledger& ledger, const std::vector<Section>& sections) {
   return table;
 }
 
-Json explain_json(const Model& model, const Ledger& ledger, const std::vector<Section>& sections,
-                  const std::vector<Growth>& doubled, const CacheCost& cache) {
-  Json steps = Json::array();
+OrderedJson explain_json(const Model& model, const Ledger& ledger, const std::vector<Section>& sections,
+                         const std::vector<Growth>& doubled, const CacheCost& cache) {
+  OrderedJson steps = OrderedJson::array();
   for (const Section& section : sections) {
     for (const Step& step : section.steps) steps.push_back(step_json(section, step, ledger.width));
   }
-  Json growth = Json::array();
+  OrderedJson growth = OrderedJson::array();
   for (const Growth& row : doubled) {
     growth.push_back({{"doubled", row.what},
                       {"from", row.from},

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "model/sublayers.h"
 #include "network/forward.h"
 #include "program/program.h"
 #include "report/describe.h"
+#include "report/memory.h"
 
 namespace reckon {
 namespace {
@@ -29,9 +29,9 @@ class Figures {
   void add_word(std::string quantity, std::string_view word) {
     figures_.push_back({"model", std::move(quantity), std::string(word), "word"});
   }
-  // Of the whole model.
+  // Of the of_model model.
   template <class Value>
-  void whole(std::string quantity, Value value, std::string unit) {
+  void of_model(std::string quantity, Value value, std::string unit) {
     add("model", std::move(quantity), value, std::move(unit));
   }
   std::vector<Figure> take() { return std::move(figures_); }
@@ -41,32 +41,16 @@ class Figures {
 };
 
 void add_sizes(Figures& out, const Model& model, const Workload& w) {
-  const Attention& attention = first_attention(model);
-  out.whole("layers", Count(model.layers.size()), "layers");
-  out.whole("d_model", Count(model.d_model), "elements");
-  out.whole("n_heads", Count(attention.n_heads), "heads");
-  out.whole("n_kv_heads", Count(attention.n_kv_heads), "heads");
-  out.whole("d_head", Count(attention.d_head), "elements");
-  if (attention.latent) {
-    out.whole("kv_rank", Count(attention.latent->kv_rank), "elements");
-    if (attention.latent->query_rank > 0) out.whole("query_rank", Count(attention.latent->query_rank), "elements");
+  for (const ModelSize& size : sizes_of(model)) {
+    if (size.value && *size.key != '\0') out.of_model(size.key, Count(*size.value), size.unit);
   }
-  if (const auto* dense = find<FeedForward>(model)) out.whole("d_ff", Count(dense->d_ff), "elements");
-  if (const auto* mixture = find<Mixture>(model)) {
-    out.whole("n_experts", Count(mixture->n_experts), "experts");
-    out.whole("n_active_experts", Count(mixture->n_active), "experts");
-    out.whole("d_expert", Count(mixture->expert.d_ff), "elements");
-    if (mixture->shared) out.whole("d_shared", Count(mixture->shared->d_ff), "elements");
-  }
-  out.whole("vocab_size", Count(model.vocab_size), "tokens");
-  out.whole("context", Count(model.context), "tokens");
   out.add_word("phase", phase_name(w.phase));
   out.add_word("causal", causal_name(w.causal));
   out.add_word("precision", encoding_of(w.precision.weights).name);
-  out.whole("batch", Count(w.batch), "sequences");
-  out.whole("tokens", Count(w.tokens), "tokens");
-  out.whole("past", Count(w.past), "tokens");
-  if (w.encoder_tokens > 0) out.whole("encoder_tokens", Count(w.encoder_tokens), "tokens");
+  out.of_model("batch", Count(w.batch), "sequences");
+  out.of_model("tokens", Count(w.tokens), "tokens");
+  out.of_model("past", Count(w.past), "tokens");
+  if (w.encoder_tokens > 0) out.of_model("encoder_tokens", Count(w.encoder_tokens), "tokens");
 }
 
 // "up" alone says little: "feed-forward: up". But "attention", not "block: attention".
@@ -85,39 +69,33 @@ void add_parts(Figures& out, const Ledger& ledger, By by) {
     out.add(component_of(row), "element-wise FLOPs", row.value, "FLOP");
 }
 
-void add_stage(Figures& out, const char* name, const WorkTotals& work) {
-  out.add(name, "matmul FLOPs of a stage", work.matmul, "FLOP");
-  out.add(name, "element-wise FLOPs of a stage", work.elementwise, "FLOP");
-  out.add(name, "bytes read by a stage", work.read, "bytes");
-  out.add(name, "bytes written by a stage", work.written, "bytes");
-}
-
 void add_totals(Figures& out, const Ledger& ledger) {
   const ParameterTotals& p = ledger.parameter_totals;
-  out.whole("all parameters", p.total, "parameters");
-  out.whole("active parameters", p.active, "parameters");
-  out.whole("embedding parameters", p.embedding, "parameters");
-  out.whole("parameters outside embeddings", p.non_embedding, "parameters");
-  out.whole("active parameters outside embeddings", p.active_non_embedding, "parameters");
+  out.of_model("all parameters", p.total, "parameters");
+  out.of_model("active parameters", p.active, "parameters");
+  out.of_model("embedding parameters", p.embedding, "parameters");
+  out.of_model("parameters outside embeddings", p.non_embedding, "parameters");
+  out.of_model("active parameters outside embeddings", p.active_non_embedding, "parameters");
   const WorkTotals work = ledger.total();
-  out.whole("all matmul FLOPs", work.matmul, "FLOP");
-  out.whole("all matmul FLOPs with every score", ledger.matmul_full, "FLOP");
-  out.whole("all matmul FLOPs with visible scores", ledger.matmul_exact, "FLOP");
-  out.whole("all element-wise FLOPs", work.elementwise, "FLOP");
-  if (ledger.workload.phase == Phase::train) {
-    add_stage(out, "forward", ledger.forward);
-    add_stage(out, "backward", ledger.backward);
-    add_stage(out, "optimizer", ledger.optimizer);
+  out.of_model("all matmul FLOPs", work.matmul, "FLOP");
+  out.of_model("all matmul FLOPs with every score", ledger.matmul_full, "FLOP");
+  out.of_model("all matmul FLOPs with visible scores", ledger.matmul_exact, "FLOP");
+  out.of_model("all element-wise FLOPs", work.elementwise, "FLOP");
+  for (const auto& [name, stage] : stages_of(ledger)) {
+    out.add(name, "matmul FLOPs of a stage", stage.matmul, "FLOP");
+    out.add(name, "element-wise FLOPs of a stage", stage.elementwise, "FLOP");
+    out.add(name, "bytes read by a stage", stage.read, "bytes");
+    out.add(name, "bytes written by a stage", stage.written, "bytes");
   }
 }
 
 void add_bytes(Figures& out, const Ledger& ledger, const std::optional<CacheCost>& cache) {
-  for (DType type : {DType::float32, DType::bfloat16, DType::int8, DType::int4})
-    out.whole(fmt::format("weights in {}", encoding_of(type).name), weight_bytes(ledger, type), "bytes");
+  for (DType type : weight_types)
+    out.of_model(fmt::format("weights in {}", encoding_of(type).name), weight_bytes(ledger, type), "bytes");
   if (cache) {
-    out.whole("KV cache of a token", cache->first_token, "bytes");
-    out.whole("KV cache of a token once windows are full", cache->last_token, "bytes");
-    out.whole("KV cache", cache->total, "bytes");
+    out.of_model("KV cache of a token", cache->first_token, "bytes");
+    out.of_model("KV cache of a token once windows are full", cache->last_token, "bytes");
+    out.of_model("KV cache", cache->total, "bytes");
   }
   if (ledger.workload.phase == Phase::train) {
     out.add("weights", "training state", ledger.state.weights, "bytes");
@@ -125,16 +103,10 @@ void add_bytes(Figures& out, const Ledger& ledger, const std::optional<CacheCost
     out.add("moments", "training state", ledger.state.moments, "bytes");
   }
   const WorkTotals work = ledger.total();
-  out.whole("bytes read", work.read, "bytes");
-  out.whole("bytes read at least", work.read_least, "bytes");
-  out.whole("bytes written", work.written, "bytes");
-  out.whole("FLOP per byte", work.flops_per_byte(), "FLOP/byte");
-}
-
-const std::vector<Column> figure_columns{{"component"}, {"quantity"}, {"value", true}, {"unit"}};
-
-std::vector<Cell> cells_of(const Figure& figure) {
-  return {figure.component, figure.quantity, Cell(figure.value, figure.value), figure.unit};
+  out.of_model("bytes read", work.read, "bytes");
+  out.of_model("bytes read at least", work.read_least, "bytes");
+  out.of_model("bytes written", work.written, "bytes");
+  out.of_model("FLOP per byte", work.flops_per_byte(), "FLOP/byte");
 }
 
 }  // namespace
@@ -174,21 +146,9 @@ std::vector<Figure> file_figures(const FileReport& file) {
 }
 
 Table figures_table(const std::vector<Figure>& figures) {
-  Table table{"", figure_columns, {}, 0, {}};
-  for (const Figure& figure : figures) table.rows.push_back(cells_of(figure));
-  return table;
-}
-
-Table figures_table(const std::vector<std::string>& names, const std::vector<std::vector<Figure>>& figures) {
-  Table table{"", figure_columns, {}, 0, {}};
-  table.columns.insert(table.columns.begin(), {"model"});
-  for (std::size_t m = 0; m < names.size(); ++m) {
-    for (const Figure& figure : figures[m]) {
-      std::vector<Cell> row = cells_of(figure);
-      row.insert(row.begin(), Cell(names[m]));
-      table.rows.push_back(std::move(row));
-    }
-  }
+  Table table{"", {{"component"}, {"quantity"}, {"value", true}, {"unit"}}};
+  for (const Figure& figure : figures)
+    table.rows.push_back({figure.component, figure.quantity, Cell(figure.value, figure.value), figure.unit});
   return table;
 }
 

@@ -28,8 +28,6 @@ std::vector<Figure> model_figures(const Model& model, const Ledger& ledger, By b
 std::vector<Figure> rule_figures(const std::vector<Rule>& rules);
 std::vector<Figure> file_figures(const FileReport& file);
 
-// As a table: component, quantity, value, unit. With names, each list of figures is a model's and its name comes first.
-Table figures_table(const std::vector<Figure>& figures);
-Table figures_table(const std::vector<std::string>& names, const std::vector<std::vector<Figure>>& figures);
+Table figures_table(const std::vector<Figure>& figures);  // component, quantity, value, unit
 
 }  // namespace reckon

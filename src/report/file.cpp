@@ -10,8 +10,6 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr std::size_t most_names = 12;  // in the terminal; JSON has them all
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
@@ -21,17 +19,14 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 // A table of the first names, and a last row that says how many more there are.
-template <class Items, class Cells>
+template <class Items, class CellsOf>
 void add_names(Document& document, const std::string& title, std::vector<Column> columns, const Items& items,
-               Cells cells) {
+               CellsOf cells_of) {
   if (items.empty()) return;
-  Table table{
-      fmt::format("{}: {}", title, grouped(static_cast<std::int64_t>(items.size()))), std::move(columns), {}, 0, {}};
-  for (std::size_t i = 0; i < std::min(items.size(), most_names); ++i) table.rows.push_back(cells(items[i]));
+  Table table{fmt::format("{}: {}", title, grouped(items.size())), std::move(columns)};
+  for (std::size_t i = 0; i < std::min(items.size(), most_names); ++i) table.rows.push_back(cells_of(items[i]));
   if (items.size() > most_names) {
-    std::vector<Cell> more(table.columns.size());
-    more[0] = fmt::format("… and {} more", items.size() - most_names);
-    table.rows.push_back(std::move(more));
+    table.rows.push_back({fmt::format("… and {} more", items.size() - most_names)});
   }
   document.parts.emplace_back(std::move(table));
 }
@@ -39,8 +34,7 @@ void add_names(Document& document, const std::string& title, std::vector<Column>
 }  // namespace
 
 void add_file_parts(Document& document, const Model& model, const FileReport& file) {
-  Table table{
-      "In the file", {{"type"}, {"tensors", true}, {"elements", true}, {"bytes", true}, {"size", true}}, {}, 1, {}};
+  Table table{"In the file", {{"type"}, {"tensors", true}, {"elements", true}, {"bytes", true}, {"size", true}}, {}, 1};
   std::int64_t tensors = 0;
   for (const auto& [type, share] : file.types) {
     table.rows.push_back({std::string(encoding_of(type).stored_name), count_cell(share.tensors),
@@ -61,33 +55,33 @@ void add_file_parts(Document& document, const Model& model, const FileReport& fi
 
   add_names(document, "In the file, not in the model", {{"name"}, {"shape"}, {"why"}}, file.unexpected,
             [](const FileReport::Unexpected& t) {
-              return std::vector<Cell>{t.name, shape_text(t.shape), t.why};
+              return Cells{t.name, shape_text(t.shape), t.why};
             });
   add_names(document, "In the model, not in the file", {{"name"}, {"shape"}}, file.missing,
             [](const FileReport::Missing& t) {
-              return std::vector<Cell>{t.name, shape_text(t.shape)};
+              return Cells{t.name, shape_text(t.shape)};
             });
   add_names(document, "Of another shape", {{"name"}, {"in the file"}, {"in the model"}}, file.misshapen,
             [](const FileReport::Misshapen& t) {
-              return std::vector<Cell>{t.name, shape_text(t.found), shape_text(t.expected)};
+              return Cells{t.name, shape_text(t.found), shape_text(t.expected)};
             });
   add_names(document, "Quantized in the file", {{"name"}, {"format"}}, file.quantized,
             [](const FileReport::Quantized& t) {
-              return std::vector<Cell>{t.name, t.format};
+              return Cells{t.name, t.format};
             });
 }
 
-Json file_json(const FileReport& file) {
-  Json json = {{"elements", file.elements},
-               {"bytes", file.bytes},
-               {"expected_elements", file.expected_elements},
-               {"buffer_elements", file.buffer_elements},
-               {"complete", file.complete},
-               {"types", Json::object()},
-               {"unexpected", Json::array()},
-               {"missing", Json::array()},
-               {"misshapen", Json::array()},
-               {"quantized", Json::array()}};
+OrderedJson file_json(const FileReport& file) {
+  OrderedJson json = {{"elements", file.elements},
+                      {"bytes", file.bytes},
+                      {"expected_elements", file.expected_elements},
+                      {"buffer_elements", file.buffer_elements},
+                      {"complete", file.complete},
+                      {"types", OrderedJson::object()},
+                      {"unexpected", OrderedJson::array()},
+                      {"missing", OrderedJson::array()},
+                      {"misshapen", OrderedJson::array()},
+                      {"quantized", OrderedJson::array()}};
   for (const auto& [type, share] : file.types) {
     json["types"][std::string(encoding_of(type).stored_name)] = {
         {"tensors", share.tensors}, {"elements", share.elements}, {"bytes", share.bytes}};

@@ -2,26 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "report/tokens.h"
+#include "report/text.h"
 #include "text/continuation.h"
 
 namespace reckon {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-
 std::string ending_word(Ending ending) {
-  switch (ending) {
-    case Ending::length:
-      return "length";
-    case Ending::end_of_text:
-      return "end of text";
-    case Ending::context:
-      return "context";
-    case Ending::stopped:
-      return "stopped";
-  }
-  return "";
+  static constexpr const char* words[] = {"length", "end of text", "context", "stopped"};
+  static_assert(std::size(words) == static_cast<std::size_t>(Ending::stopped) + 1);
+  return words[static_cast<std::size_t>(ending)];
 }
 
 OrderedJson json_of(std::int32_t id, double log_probability, const Tokenizer* tokenizer) {
@@ -78,8 +68,7 @@ std::string continuation_heading(const Continuation& one, std::size_t number, st
 Document generation_document(std::span<const std::int32_t> prompt, const Generated& generated,
                              const GenerationView& view) {
   Document document;
-  Table table;
-  table.columns = {{"continuation", true}, {"ending", false}, {view.tokenizer != nullptr ? "text" : "ids", false}};
+  Table table{"", {{"continuation", true}, {"ending"}, {view.tokenizer != nullptr ? "text" : "ids"}}};
   OrderedJson continuations = OrderedJson::array();
   for (const Continuation& one : generated.continuations) {
     table.rows.push_back({std::to_string(table.rows.size() + 1), ending_word(one.ending), shown(prompt, one, view)});
@@ -87,7 +76,7 @@ Document generation_document(std::span<const std::int32_t> prompt, const Generat
   }
   document.parts.push_back(table);
   document.json = {{"schema", "reckon.generate/1"},
-                   {"prompt_ids", std::vector<std::int32_t>(prompt.begin(), prompt.end())},
+                   {"prompt_ids", prompt},
                    {"ids", generated.continuations.front().ids},
                    {"continuations", continuations}};
   add_pace(document.json, generated.pace);
@@ -97,8 +86,7 @@ Document generation_document(std::span<const std::int32_t> prompt, const Generat
 
 Document prompts_document(const Prompts& prompts, const Generated& generated, const GenerationView& view) {
   Document document;
-  Table table;
-  table.columns = {{"line", true}, {"prompt", false}, {"ending", false}, {"text", false}};
+  Table table{"", {{"line", true}, {"prompt"}, {"ending"}, {"text"}}};
   OrderedJson all = OrderedJson::array();
   for (std::size_t i = 0; i < prompts.ids.size(); ++i) {
     const Continuation& one = generated.continuations[i];

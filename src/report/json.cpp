@@ -3,15 +3,13 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // Digits travel as a binary value, which JSON itself has no form for: no other value can be taken for one.
-std::string leaf(const Json& json) {
+std::string leaf(const OrderedJson& json) {
   if (json.is_binary()) return {json.get_binary().begin(), json.get_binary().end()};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
-void append(std::string& out, const Json& json, const std::string& line) {
+void append(std::string& out, const OrderedJson& json, const std::string& line) {
   if (!json.is_structured() || json.empty()) {
     out += leaf(json);
     return;
@@ -31,16 +29,16 @@ void append(std::string& out, const Json& json, const std::string& line) {
 
 }  // namespace
 
-void to_json(Json& json, Count count) {
+void to_json(OrderedJson& json, Count count) {
   if (count.is_short()) {
     json = static_cast<std::int64_t>(count);
     return;
   }
   const std::string digits = to_string(count);
-  json = Json::binary({digits.begin(), digits.end()});
+  json = OrderedJson::binary({digits.begin(), digits.end()});
 }
 
-std::string json_text(const Json& json) {
+std::string json_text(const OrderedJson& json) {
   std::string out;
   append(out, json, "\n");
   return out;

@@ -1,8 +1,7 @@
 // A document as Markdown, tables in GitHub's form.
 #include <algorithm>
 
-#include "report/chart.h"
-#include "report/forms.h"
+#include "report/document.h"
 #include "report/text.h"
 
 namespace reckon {
@@ -21,7 +20,7 @@ std::string escaped(const std::string& text) {
 std::string cell_text(const Cell& cell, bool strong) {
   std::string text = escaped(cell.text);
   if (strong && !text.empty()) text = "**" + text + "**";
-  return (cell.set_in ? "&emsp;" : "") + text;
+  return (cell.indented ? "&emsp;" : "") + text;
 }
 
 void append(std::string& out, const Table& table) {

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <utility>
-#include <vector>
 
 #include "files/numbers.h"
 #include "program/program.h"
@@ -12,8 +10,6 @@
 
 namespace reckon {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string ratio_text(double ratio) { return ratio < 100 ? fmt::format("{:.2f}", ratio) : grouped(std::round(ratio)); }
 
@@ -34,20 +30,16 @@ std::string cache_text(const CacheCost& cache) {
                             encoding_of(cache.type).name);
 }
 
-// The stages that there are, and all of them together where there are several.
-std::vector<std::pair<std::string, WorkTotals>> stages_of(const Ledger& ledger) {
-  if (ledger.workload.phase != Phase::train) return {{"all", ledger.total()}};
-  return {{"forward", ledger.forward},
-          {"backward", ledger.backward},
-          {"optimizer", ledger.optimizer},
-          {"all", ledger.total()}};
-}
-
 }  // namespace
 
 std::optional<CacheCost> cache_of(const Model& model, const Ledger& ledger) {
   if (ledger.workload.phase == Phase::train) return std::nullopt;
   return cache_cost(model, ledger.workload);
+}
+
+std::vector<std::pair<std::string, WorkTotals>> stages_of(const Ledger& ledger) {
+  if (ledger.workload.phase != Phase::train) return {};
+  return {{"forward", ledger.forward}, {"backward", ledger.backward}, {"optimizer", ledger.optimizer}};
 }
 
 void add_memory_lines(Table& summary, const Ledger& ledger, const std::optional<CacheCost>& cache) {
@@ -67,7 +59,7 @@ void add_memory_lines(Table& summary, const Ledger& ledger, const std::optional<
 }
 
 Table memory_table(const Ledger& ledger, const std::optional<CacheCost>& cache) {
-  Table table{"Memory", {{"kept"}, {"bytes", true}, {"binary", true}, {"decimal", true}}, {}, 0, {}};
+  Table table{"Memory", {{"kept"}, {"bytes", true}, {"binary", true}, {"decimal", true}}};
   const auto add = [&](const std::string& name, Count bytes) {
     table.rows.push_back({name, count_cell(bytes), binary_bytes(bytes), decimal_bytes(bytes)});
   };
@@ -86,22 +78,23 @@ Table memory_table(const Ledger& ledger, const std::optional<CacheCost>& cache) 
 }
 
 Table traffic_table(const Ledger& ledger) {
-  const auto stages = stages_of(ledger);
   const bool range = ledger.total().read_least != ledger.total().read;
-  Table table{"Bytes moved, nothing fused", {{"stage"}, {"read", true}}, {}, stages.size() > 1 ? 1U : 0U, {}};
+  Table table{"Bytes moved, nothing fused", {{"stage"}, {"read", true}}};
   if (range) table.columns.push_back({"read at least", true});
   table.columns.insert(table.columns.end(), {{"written", true}, {"FLOP per byte", true}});
+  auto stages = stages_of(ledger);
+  table.totals = stages.empty() ? 0 : 1;
+  stages.emplace_back("all", ledger.total());
   for (const auto& [name, work] : stages) {
-    std::vector<Cell> row{name, count_cell(work.read)};
+    Cells row{name, count_cell(work.read)};
     if (range) row.push_back(count_cell(work.read_least));
-    row.push_back(count_cell(work.written));
-    row.push_back(intensity_cell(work));
+    row.insert(row.end(), {count_cell(work.written), intensity_cell(work)});
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
-void add_memory_json(Json& json, const WorkTotals& work, const std::optional<CacheCost>& cache,
+void add_memory_json(OrderedJson& json, const WorkTotals& work, const std::optional<CacheCost>& cache,
                      const TrainingState& state) {
   json["bytes"] = {{"read", work.read},
                    {"read_least", work.read_least},
@@ -125,18 +118,16 @@ void add_memory_json(Json& json, const WorkTotals& work, const std::optional<Cac
   }
 }
 
-void add_memory_json(Json& json, const Ledger& ledger, const std::optional<CacheCost>& cache) {
+void add_memory_json(OrderedJson& json, const Ledger& ledger, const std::optional<CacheCost>& cache) {
   add_memory_json(json, ledger.total(), cache, ledger.state);
   json["bytes"]["type"] = encoding_of(ledger.workload.precision.weights).name;
   json["launches"] = ledger.total().launches;
-  json["precisions"] = Json::array();
+  json["precisions"] = OrderedJson::array();
   for (const PrecisionFlops& flops : flops_by_precision(ledger)) {
     json["precisions"].push_back(
         {{"type", encoding_of(flops.type).name}, {"matmul", flops.matmul}, {"elementwise", flops.elementwise}});
   }
-  if (ledger.workload.phase != Phase::train) return;
   for (const auto& [name, stage] : stages_of(ledger)) {
-    if (name == "all") continue;
     json["bytes"][name + "_read"] = stage.read;
     json["bytes"][name + "_written"] = stage.written;
   }

@@ -4,8 +4,10 @@
 #include <reckon/ledger.h>
 #include <reckon/model.h>
 
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "count/cache.h"
 #include "report/document.h"
@@ -15,6 +17,9 @@ namespace reckon {
 // None when training, which keeps no cache.
 std::optional<CacheCost> cache_of(const Model& model, const Ledger& ledger);
 
+// Forward, backward and optimizer when training; none in other phases.
+std::vector<std::pair<std::string, WorkTotals>> stages_of(const Ledger& ledger);
+
 // One line each, as rows of a table with a name and a text.
 void add_memory_lines(Table& summary, const Ledger& ledger, const std::optional<CacheCost>& cache);
 
@@ -23,10 +28,10 @@ Table memory_table(const Ledger& ledger, const std::optional<CacheCost>& cache);
 Table traffic_table(const Ledger& ledger);
 
 // The keys `bytes` and `cache`, or when training `bytes` and `state`.
-void add_memory_json(nlohmann::ordered_json& json, const WorkTotals& work, const std::optional<CacheCost>& cache,
+void add_memory_json(OrderedJson& json, const WorkTotals& work, const std::optional<CacheCost>& cache,
                      const TrainingState& state);
 // … with the bytes of each stage of training.
-void add_memory_json(nlohmann::ordered_json& json, const Ledger& ledger, const std::optional<CacheCost>& cache);
+void add_memory_json(OrderedJson& json, const Ledger& ledger, const std::optional<CacheCost>& cache);
 
 Cell bytes_cell(Count bytes);    // of memory: "7.92 GiB"; plain: all digits
 Cell traffic_cell(Count bytes);  // that are moved: "8.51 GB", as rates are in GB/s; plain: all digits

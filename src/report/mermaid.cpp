@@ -36,10 +36,7 @@ class Flowchart {
     }
     if (const auto made = producer_.find(program_.output);
         made != producer_.end() && made->second.part == NetworkPart::head) {
-      const Key logits{after_stack, NetworkPart::logits, {}};
-      nodes_[logits] = {"n" + std::to_string(nodes_.size()), 0};
-      order_.push_back(logits);
-      connect(made->second, logits, program_[program_.output].shape);
+      connect(made->second, node(Key{after_stack, NetworkPart::logits, {}}), program_[program_.output].shape);
     }
     std::string out = "flowchart TD\n";
     for (const Section& section : sections_) {
@@ -68,11 +65,11 @@ class Flowchart {
 
   Key node(Scope scope, NetworkPart part) {
     const bool own = part == NetworkPart::norm || part == NetworkPart::residual;
-    const Key key{kind(scope.layer), part, own ? scope.role : Role{scope.role.block}, scope.nth};
-    if (nodes_.find(key) == nodes_.end()) {
-      nodes_[key] = {"n" + std::to_string(nodes_.size()), 0};
-      order_.push_back(key);
-    }
+    return node(Key{kind(scope.layer), part, own ? scope.role : Role{scope.role.block}, scope.nth});
+  }
+  Key node(const Key& key) {
+    const auto id = "n" + std::to_string(nodes_.size());
+    if (nodes_.try_emplace(key, Node{id, 0}).second) order_.push_back(key);
     return key;
   }
 
@@ -155,21 +152,19 @@ std::string pie(std::string_view title, const std::vector<Row>& rows) {
   return out;
 }
 
-std::string layer_list(const std::vector<std::int32_t>& layers) {
-  constexpr std::size_t longest = 4;
-  std::vector<std::string> runs;
+std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown) {
+  std::vector<std::string> ranges;
   for (std::size_t i = 0; i < layers.size();) {
     std::size_t last = i;
     while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1) ++last;
-    runs.push_back(last == i ? std::to_string(layers[i]) : fmt::format("{}–{}", layers[i], layers[last]));
+    ranges.push_back(last == i ? std::to_string(layers[i]) : fmt::format("{}–{}", layers[i], layers[last]));
     i = last + 1;
   }
-  if (runs.size() > longest) {
-    runs[longest - 2] = "…";
-    runs[longest - 1] = runs.back();
-    runs.resize(longest);
+  if (ranges.size() > 4) {
+    ranges[shown] = "…";
+    ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(shown) + 1, ranges.end() - 1);
   }
-  return fmt::format("{}", fmt::join(runs, ", "));
+  return fmt::format("{}", fmt::join(ranges, ", "));
 }
 
 }  // namespace reckon

@@ -18,21 +18,17 @@ Document models_document(const std::vector<Model>& models) {
                {"heads", true},
                {"vocabulary", true},
                {"context", true},
-               {"family"}},
-              {},
-              0,
-              {}};
-  document.json = {{"schema", "reckon.models/1"}, {"models", nlohmann::ordered_json::array()}};
+               {"family"}}};
+  document.json = {{"schema", "reckon.models/1"}, {"models", OrderedJson::array()}};
   for (const Model& model : models) {
     const Count parameters = count_parameters(model);
     const Attention& attention = first_attention(model);
     const bool grouped_heads = attention.n_kv_heads != attention.n_heads;
     const std::string heads = grouped(attention.n_heads) + (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");
-    table.rows.push_back({model.name, count_cell(parameters),
-                          count_cell(static_cast<std::int64_t>(model.layers.size())), count_cell(model.d_model), heads,
-                          count_cell(model.vocab_size), count_cell(model.context),
+    table.rows.push_back({model.name, count_cell(parameters), count_cell(std::ssize(model.layers)),
+                          count_cell(model.d_model), heads, count_cell(model.vocab_size), count_cell(model.context),
                           model.about.empty() ? model.family : "own, as " + model.family});
-    nlohmann::ordered_json json = {{"name", model.name}, {"parameters", parameters}};
+    OrderedJson json = {{"name", model.name}, {"parameters", parameters}};
     json.update(architecture_json(model));
     document.json["models"].push_back(std::move(json));
   }

@@ -25,148 +25,68 @@
 namespace reckon {
 namespace {
 
-// What a product, a norm or a table makes, by its role; empty where it keeps the letter that it was given.
-std::string made(Role role) {
-  const auto of = [&](std::string_view letter) {
-    return std::string(letter) + (role.expert == Expert::routed ? "_e" : role.expert == Expert::shared ? "_s" : "");
-  };
-  switch (role.block) {
-    case Block::embedding:
-      return role.part == Part::position ? "x_p" : role.part == Part::norm ? "" : "x";
-    case Block::final_norm:
-      return "h";
-    case Block::head:
-      return role.part == Part::project ? "h" : "z";
-    case Block::loss:
-      return "loss";
-    default:
-      break;
+// The letters of a part: of what its product, norm or table makes, and of its weight ("W_" comes before it). Empty:
+// what it makes keeps the letter that it was given; it has no weight, or that of a norm.
+struct PartLetters {
+  Part part;
+  std::string_view makes, weight;
+};
+constexpr PartLetters part_letters[] = {
+    {Part::token, "x", "e"},     {Part::position, "x_p", "p"}, {Part::project, "x", "i"},
+    {Part::norm, "h", ""},       {Part::query, "q", "q"},      {Part::key, "k", "k"},
+    {Part::value, "v", "v"},     {Part::query_up, "q", "uq"},  {Part::query_down, "c_q", "dq"},
+    {Part::kv_down, "c", "dkv"}, {Part::kv_up, "kv", "ukv"},   {Part::scores, "a", ""},
+    {Part::softmax, "p", ""},    {Part::mixing, "o", ""},      {Part::output, "y", "o"},
+    {Part::router, "r", "r"},    {Part::dispatch, "h_e", ""},  {Part::gate, "g", "g"},
+    {Part::up, "u", "u"},        {Part::activation, "m", ""},  {Part::down, "y", "d"},
+    {Part::combine, "y", ""},
+};
+
+PartLetters letters_of(Role role) {
+  if (role.block == Block::head) {
+    return role.part == Part::project ? PartLetters{role.part, "h", "j"} : PartLetters{role.part, "z", "h"};
   }
-  switch (role.part) {
-    case Part::norm:
-      return "h";
-    case Part::query:
-    case Part::query_up:
-      return "q";
-    case Part::key:
-      return "k";
-    case Part::value:
-      return "v";
-    case Part::query_down:
-      return "c_q";
-    case Part::kv_down:
-      return "c";
-    case Part::kv_up:
-      return "kv";
-    case Part::scores:
-      return "a";
-    case Part::softmax:
-      return "p";
-    case Part::mixing:
-      return "o";
-    case Part::router:
-      return "r";
-    case Part::dispatch:
-      return "h_e";
-    case Part::gate:
-      return of("g");
-    case Part::up:
-      return of("u");
-    case Part::activation:
-      return of("m");
-    case Part::output:
-    case Part::combine:
-    case Part::down:
-      return of("y");
-    default:
-      return "";
-  }
+  if (role.block == Block::final_norm) return {role.part, "h", ""};
+  if (role.block == Block::loss) return {role.part, "loss", ""};
+  if (role.block == Block::embedding && role.part == Part::norm) return {role.part, "", ""};
+  const auto found = std::find_if(std::begin(part_letters), std::end(part_letters),
+                                  [&](const PartLetters& letters) { return letters.part == role.part; });
+  return found == std::end(part_letters) ? PartLetters{role.part, "", ""} : *found;
 }
 
-// What the letter of a parameter is followed by; empty for norms.
-std::string owner(Role role) {
-  const auto of = [&](std::string_view letter) {
-    return std::string(letter) + (role.expert == Expert::shared ? "s" : "");
-  };
-  if (role.block == Block::head) return role.part == Part::project ? "j" : "h";
-  switch (role.part) {
-    case Part::token:
-      return "e";
-    case Part::project:
-      return "i";
-    case Part::position:
-      return "p";
-    case Part::query:
-      return "q";
-    case Part::key:
-      return "k";
-    case Part::value:
-      return "v";
-    case Part::query_down:
-      return "dq";
-    case Part::query_up:
-      return "uq";
-    case Part::kv_down:
-      return "dkv";
-    case Part::kv_up:
-      return "ukv";
-    case Part::output:
-      return "o";
-    case Part::router:
-      return "r";
-    case Part::gate:
-      return of("g");
-    case Part::up:
-      return of("u");
-    case Part::down:
-      return of("d");
-    default:
-      return "";
-  }
+std::string output_letter(Role role) {
+  return std::string(letters_of(role).makes) + (role.expert == Expert::routed   ? "_e"
+                                                : role.expert == Expert::shared ? "_s"
+                                                                                : "");
 }
 
 // Tensors that are what they are wherever they stand.
 std::string_view letter_of(Piece piece) {
-  switch (piece) {
-    case Piece::ids:
-    case Piece::positions:
-    case Piece::labels:
-      return name_of(piece);
-    case Piece::encoder:
-      return "n";
-    case Piece::table:
-      return "R";
-    case Piece::sinusoids:
-      return "x_p";
-    case Piece::query_nope:
-      return "q_n";
-    case Piece::query_rope:
-      return "q_r";
-    case Piece::latent:
-    case Piece::latents:
-      return "c";
-    case Piece::key_rope:
-    case Piece::keys_rope:
-      return "k_r";
-    case Piece::keys_nope:
-      return "k_n";
-    case Piece::folded_query:
-      return "q_c";
-    case Piece::query:
-      return "q";
-    case Piece::keys:
-      return "k";
-    case Piece::values:
-      return "v";
-    case Piece::key_cache:
-      return "cache_k";
-    case Piece::value_cache:
-      return "cache_v";
-    case Piece::latent_cache:
-      return "cache_c";
-    default:
-      return "";
-  }
+  static constexpr std::pair<Piece, std::string_view> letters[] = {
+      {Piece::ids, "ids"},
+      {Piece::positions, "positions"},
+      {Piece::labels, "labels"},
+      {Piece::encoder, "n"},
+      {Piece::table, "R"},
+      {Piece::sinusoids, "x_p"},
+      {Piece::query_nope, "q_n"},
+      {Piece::query_rope, "q_r"},
+      {Piece::latent, "c"},
+      {Piece::latents, "c"},
+      {Piece::key_rope, "k_r"},
+      {Piece::keys_rope, "k_r"},
+      {Piece::keys_nope, "k_n"},
+      {Piece::folded_query, "q_c"},
+      {Piece::query, "q"},
+      {Piece::keys, "k"},
+      {Piece::values, "v"},
+      {Piece::key_cache, "cache_k"},
+      {Piece::value_cache, "cache_v"},
+      {Piece::latent_cache, "cache_c"},
+  };
+  const auto found =
+      std::find_if(std::begin(letters), std::end(letters), [&](const auto& one) { return one.first == piece; });
+  return found == std::end(letters) ? "" : found->second;
 }
 
 bool is(const Op& op, const Operation& operation) { return op.operation == &operation; }
@@ -178,33 +98,23 @@ bool keeps_letter(const Op& op) {
                                                            &scale_operation, &softcap_operation, &last_operation,
                                                            &add_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
-  return is_norm(op) && made(op.scope.role).empty();
+  return is_norm(op) && output_letter(op.scope.role).empty();
 }
 
 std::string parameter_letter(const Tensor& tensor) {
   if (tensor.scope.role.part == Part::sinks) return "sink";
-  const std::string of = owner(tensor.scope.role);
+  const std::string of(letters_of(tensor.scope.role).weight);
   const bool bias = tensor.label.piece == Piece::bias;
   if (of.empty()) return bias ? "β" : "γ";  // norms
-  return (bias ? "b_" : "W_") + of;
+  return (bias ? "b_" : "W_") + of + (tensor.scope.role.expert == Expert::shared ? "s" : "");
 }
 
 std::string decimal(double value) { return fmt::format("{:.6g}", value); }
 
-std::string_view activation_name(Activation activation) {
-  switch (activation) {
-    case Activation::gelu:
-      return "GELU";
-    case Activation::gelu_tanh:
-      return "GELU_tanh";
-    case Activation::relu:
-      return "ReLU";
-    case Activation::relu_squared:
-      return "ReLU²";
-    case Activation::silu:
-      return "SiLU";
-  }
-  return "";
+std::string activation_name(Activation activation) {
+  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU"};
+  static_assert(std::size(names) == static_cast<std::size_t>(Activation::silu) + 1);
+  return names[static_cast<std::size_t>(activation)];
 }
 
 bool plain_scale(double scale, Dim width) {
@@ -236,7 +146,7 @@ void Notation::name_outputs(const Op& op) {
   }
   // Folded into the latent and back out of it: the query of the latent, then the heads' outputs.
   if (is(op, head_matmul_operation)) return set(0, op.attributes<HeadMatmulAttributes>().into_latent ? "q_c" : "o");
-  set(0, made(op.scope.role));
+  set(0, output_letter(op.scope.role));
 }
 
 std::string Notation::input(const Op& op, std::size_t i) const {
@@ -288,7 +198,7 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, activate_operation)) {
     const auto& a = op.attributes<ActivateAttributes>();
     if (a.clamp != 0.0) return equation(x + "·σ(1.702·" + x + ")·(" + second + " + 1)");
-    return equation(std::string(activation_name(a.activation)) + "(" + x + ")" + (second.empty() ? "" : "·" + second));
+    return equation(activation_name(a.activation) + "(" + x + ")" + (second.empty() ? "" : "·" + second));
   }
   if (is(op, add_operation)) return equation(x + " + " + second);
   if (is(op, scale_operation)) return equation(decimal(op.attributes<ScaleAttributes>().factor) + "·" + x);
@@ -358,28 +268,25 @@ std::string Notation::remark(const Op& op) const {
   return text;
 }
 
-bool Notation::batch_of_one(const Shape& shape) const { return shape.rank() > 1 && shape[0] == Dim(1, Symbol::batch); }
+template <class Text>
+std::string Notation::extents(const Shape& shape, const Text& text) const {
+  const bool batch_of_one = shape.rank() > 1 && shape[0] == Dim(1, Symbol::batch);
+  std::vector<std::string> texts;
+  for (int i = batch_of_one ? 1 : 0; i < shape.rank(); ++i) texts.push_back(text(shape[i]));
+  return texts.empty() ? "1" : fmt::format("{}", fmt::join(texts, " × "));
+}
 
 std::string Notation::symbols(const Shape& shape) const {
-  std::string text;
-  for (int i = batch_of_one(shape) ? 1 : 0; i < shape.rank(); ++i) {
-    const Dim dim = shape[i];
+  return extents(shape, [&](Dim dim) {
     // The last token's row: one, though it counts tokens.
     const bool one_of_many = dim == Dim(1, Symbol::tokens) && program_.workload.tokens != 1;
     const std::string_view symbol = symbol_text(dim.symbol);
-    if (!text.empty()) text += " × ";
-    text += one_of_many || symbol.empty() ? grouped(dim.size) : std::string(symbol);
-  }
-  return text.empty() ? "1" : text;
+    return one_of_many || symbol.empty() ? grouped(dim.size) : std::string(symbol);
+  });
 }
 
 std::string Notation::numbers(const Shape& shape) const {
-  std::string text;
-  for (int i = batch_of_one(shape) ? 1 : 0; i < shape.rank(); ++i) {
-    if (!text.empty()) text += " × ";
-    text += grouped(shape[i].size);
-  }
-  return text.empty() ? "1" : text;
+  return extents(shape, [](Dim dim) { return grouped(dim.size); });
 }
 
 }  // namespace reckon

@@ -26,7 +26,8 @@ class Notation {
  private:
   void name_outputs(const Op& op);
   std::string input(const Op& op, std::size_t i) const;
-  bool batch_of_one(const Shape& shape) const;
+  template <class Text>
+  std::string extents(const Shape& shape, const Text& text) const;
   const Program& program_;
   std::vector<std::string> letters_;
 };

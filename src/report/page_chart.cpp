@@ -46,20 +46,20 @@ Axis tight_log_axis(const std::vector<double>& values) {
   return axis;
 }
 
-// Every so many-th point, as it is.
-std::vector<std::pair<double, double>> picked(const std::vector<std::pair<double, double>>& points, std::size_t most) {
+// At most `most` points as they are, evenly spaced.
+Points every_nth(const Points& points, std::size_t most) {
   const std::size_t stride = (points.size() + most - 1) / most;
   if (stride <= 1) return points;
-  std::vector<std::pair<double, double>> out;
+  Points out;
   for (std::size_t i = 0; i < points.size(); i += stride) out.push_back(points[i]);
   return out;
 }
 
 }  // namespace
 
-std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<double, double>>& points, std::size_t most) {
+Points downsampled(const Points& points, std::size_t most) {
   if (points.size() <= most) return points;
-  std::vector<std::pair<double, double>> out;
+  Points out;
   for (std::size_t i = 0; i < most; ++i) {
     const std::size_t from = i * points.size() / most, to = (i + 1) * points.size() / most;
     double x = 0, y = 0;
@@ -116,8 +116,8 @@ std::string page_chart(const PageChart& chart) {
     const bool dots = series.style == PageSeries::Style::dots;
     const bool faint = series.style == PageSeries::Style::faint;
     const auto points = dots    ? series.points
-                        : faint ? picked(series.points, 4 * most_points)
-                                : thinned(series.points, most_points);
+                        : faint ? every_nth(series.points, 4 * most_points)
+                                : downsampled(series.points, most_points);
     std::string line, marks;
     nlohmann::json shown = nlohmann::json::array();
     for (const auto& [x, y] : points) {
@@ -139,10 +139,9 @@ std::string page_chart(const PageChart& chart) {
   for (std::size_t at = 0; (at = data.find("</", at)) != std::string::npos; at += 3) data.replace(at, 2, "<\\/");
   return fmt::format(
       "<figure class=\"chart{}\" data-end=\"{}\"><figcaption><b>{}</b> {}</figcaption><div class=\"plot\">{}{}</div>"
-      "<div class=\"below\">{}</div><div class=\"legend\">{}</div><script "
+      "<div class=\"below\">step</div><div class=\"legend\">{}</div><script "
       "type=\"application/json\">{}</script></figure>\n",
-      chart.wide ? " wide" : "", x_end, escape_html(chart.title), escape_html(chart.note), svg, labels,
-      escape_html(chart.x_title), legend, data);
+      chart.wide ? " wide" : "", x_end, escape_html(chart.title), escape_html(chart.note), svg, labels, legend, data);
 }
 
 }  // namespace reckon

@@ -8,26 +8,28 @@
 
 namespace reckon {
 
+using Points = std::vector<std::pair<double, double>>;  // x rising
+
 struct PageSeries {
   enum class Style { line, faint, dots };
   std::string name;   // empty: not in the legend, and not under the pointer
   std::string color;  // CSS
   Style style = Style::line;
-  std::vector<std::pair<double, double>> points;  // x rising
+  Points points;
 };
 
+// Over the steps of a run.
 struct PageChart {
   std::string title, note;  // the note says how to read it
-  std::string x_title = "step";
   bool log_y = false;
   bool wide = false;  // as wide as the page, not half of it
-  std::vector<PageSeries> series;
+  std::vector<PageSeries> series = {};
 };
 
 std::string page_chart(const PageChart& chart);
 
 // At most `most` points, each the mean of its neighbours.
-std::vector<std::pair<double, double>> thinned(const std::vector<std::pair<double, double>>& points, std::size_t most);
+Points downsampled(const Points& points, std::size_t most);
 
 // The colour of part `index` of `count`: from violet for the first over green to red for the last.
 std::string ramp_color(std::size_t index, std::size_t count);

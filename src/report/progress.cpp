@@ -16,9 +16,9 @@ namespace reckon {
 namespace {
 
 constexpr int longest_bar = 30, shortest_bar = 5, usual_width = 80;
-constexpr std::chrono::milliseconds between_drawings{100};
-constexpr int beside = 3;  // columns that stay free: the last, and a "^C" that the terminal writes behind the cursor
-constexpr double too_early = 0.02;  // to say how much time is left
+constexpr std::chrono::milliseconds redraw_interval{100};
+constexpr int reserved_columns = 3;   // the last, and a "^C" that the terminal writes behind the cursor
+constexpr double least_share = 0.02;  // to say how much time is left
 
 int terminal_width() {
   winsize size{};
@@ -54,9 +54,7 @@ std::string progress_text(std::string_view task, double share, double left_s, in
     return percent;
   }
   const int columns = std::min(room, longest_bar), full = static_cast<int>(share * columns);
-  std::string bar;
-  for (int i = 0; i < columns; ++i) bar += i < full ? "━" : "╌";
-  return fmt::format("{} {}{}", task, bar, end);
+  return fmt::format("{} {}{}{}", task, repeated("━", full), repeated("╌", columns - full), end);
 }
 
 ProgressLine::ProgressLine() {
@@ -72,14 +70,14 @@ void ProgressLine::show(std::string_view task, std::int64_t done, std::int64_t t
   if (task != task_) {
     task_ = task;
     began_ = now;
-    next_ = now + between_drawings;
+    next_ = now + redraw_interval;
   }
   if (now < next_) return;
-  next_ = now + between_drawings;
+  next_ = now + redraw_interval;
   const double share = static_cast<double>(done) / static_cast<double>(total);
   const double elapsed = std::chrono::duration<double>(now - began_).count();
-  const double left = share < too_early ? -1 : elapsed / share * (1 - share);
-  put("\r" + progress_text(task, share, left, terminal_width() - beside) + "\x1b[K");
+  const double left = share < least_share ? -1 : elapsed / share * (1 - share);
+  put("\r" + progress_text(task, share, left, terminal_width() - reserved_columns) + "\x1b[K");
   drawn_ = true;
 }
 

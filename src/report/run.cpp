@@ -19,19 +19,9 @@ Cell figure(Count value, const std::string& unit) {
 }
 
 std::string_view name_of(MeasuredBy by) {
-  switch (by) {
-    case MeasuredBy::files:
-      return "files";
-    case MeasuredBy::tiles:
-      return "tiles";
-    case MeasuredBy::loops:
-      return "loops";
-    case MeasuredBy::touched:
-      return "touched";
-    case MeasuredBy::taken:
-      return "taken";
-  }
-  return "";
+  static constexpr std::string_view names[] = {"files", "tiles", "loops", "touched", "taken"};
+  static_assert(std::size(names) == static_cast<std::size_t>(MeasuredBy::taken) + 1);
+  return names[static_cast<std::size_t>(by)];
 }
 
 double seconds(Profile::Time begin, Profile::Time end) { return std::chrono::duration<double>(end - begin).count(); }
@@ -40,10 +30,8 @@ double seconds(Profile::Time begin, Profile::Time end) { return std::chrono::dur
 
 Document logits_document(std::span<const std::int32_t> ids, std::span<const float> logits, std::int64_t vocabulary) {
   Document document;
-  Table table;
-  table.title = "Logits: the most likely next tokens";
-  table.columns = {{"position", true}, {"id", true}, {"next ids and their logits", false}};
-  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  Table table{"Logits: the most likely next tokens", {{"position", true}, {"id", true}, {"next ids and their logits"}}};
+  OrderedJson all = OrderedJson::array();
   std::vector<std::size_t> order(static_cast<std::size_t>(vocabulary));
   for (std::size_t t = 0; t < ids.size(); ++t) {
     const auto row = logits.subspan(t * static_cast<std::size_t>(vocabulary), static_cast<std::size_t>(vocabulary));
@@ -55,21 +43,39 @@ Document logits_document(std::span<const std::int32_t> ids, std::span<const floa
     for (std::size_t i = 0; i < most; ++i)
       best += fmt::format("{}{} ({:.3f})", i == 0 ? "" : "  ", order[i], row[order[i]]);
     table.rows.push_back({grouped(static_cast<std::int64_t>(t)), std::to_string(ids[t]), best});
-    all.push_back(std::vector<float>(row.begin(), row.end()));
+    all.push_back(row);
   }
   document.parts.push_back(table);
-  document.json = {
-      {"schema", "reckon.logits/1"}, {"ids", std::vector<std::int32_t>(ids.begin(), ids.end())}, {"logits", all}};
+  document.json = {{"schema", "reckon.logits/1"}, {"ids", ids}, {"logits", all}};
+  return document;
+}
+
+Document score_document(const std::string& model, const Score& score, std::optional<std::int64_t> bytes,
+                        std::int64_t context) {
+  Document document;
+  Table table{fmt::format("{}: loss in nats per token, in windows of {} tokens", model, grouped(context)),
+              {{"tokens scored", true}, {"loss", true}, {"perplexity", true}}};
+  table.rows.push_back({grouped(score.tokens) + (score.whole() ? "" : " of " + grouped(score.all)),
+                        fmt::format("{:.6f}", score.loss()), fmt::format("{:.4f}", score.perplexity())});
+  document.json = {{"schema", "reckon.score/1"},       {"model", model},    {"tokens", score.tokens},
+                   {"of_tokens", score.all},           {"nll", score.nll},  {"loss", score.loss()},
+                   {"perplexity", score.perplexity()}, {"context", context}};
+  if (bytes) {
+    table.columns.insert(table.columns.end(), {{"bytes", true}, {"bits per byte", true}});
+    table.rows[0].insert(table.rows[0].end(), {grouped(*bytes), fmt::format("{:.6f}", score.bits_per(*bytes))});
+    document.json["bytes"] = *bytes;
+    document.json["bits_per_byte"] = score.bits_per(*bytes);
+  }
+  document.parts.push_back(table);
   return document;
 }
 
 Document verify_document(const Model& model, const Verification& v) {
   Document document;
   document.parts.push_back(Heading{fmt::format("{}: predicted and measured", model.name)});
-  Table table;
-  table.columns = {{"quantity", false}, {"headline", true},   {"lowered", true},
-                   {"measured", true},  {"difference", true}, {"by", false}};
-  nlohmann::ordered_json checks = nlohmann::ordered_json::array();
+  Table table{"",
+              {{"quantity"}, {"headline", true}, {"lowered", true}, {"measured", true}, {"difference", true}, {"by"}}};
+  OrderedJson checks = OrderedJson::array();
   for (const Check& check : v.checks) {
     const Count off = check.measured - check.lowered;
     table.rows.push_back(
@@ -80,14 +86,14 @@ Document verify_document(const Model& model, const Verification& v) {
                               : fmt::format("{}{}", off > 0 ? "+" : "−", grouped(off > 0 ? off : -off)),
               to_string(off)),
          std::string(name_of(check.by))});
-    nlohmann::ordered_json entry{{"name", check.name},       {"unit", check.unit},         {"headline", nullptr},
-                                 {"lowered", check.lowered}, {"measured", check.measured}, {"equal", check.equal()},
-                                 {"by", name_of(check.by)}};
+    OrderedJson entry{{"name", check.name},       {"unit", check.unit},         {"headline", nullptr},
+                      {"lowered", check.lowered}, {"measured", check.measured}, {"equal", check.equal()},
+                      {"by", name_of(check.by)}};
     if (check.headline) entry["headline"] = *check.headline;
     if (check.least && *check.least != check.lowered) entry["lowered_least"] = *check.least;
     checks.push_back(entry);
   }
-  nlohmann::ordered_json unmeasured = nlohmann::ordered_json::array();
+  OrderedJson unmeasured = OrderedJson::array();
   for (const auto& [name, value] : v.unmeasured) {
     table.rows.push_back({name, "", figure(value, "B"), "", "", "not measured"});
     unmeasured.push_back({{"name", name}, {"unit", "B"}, {"lowered", value}});
@@ -101,11 +107,10 @@ Document verify_document(const Model& model, const Verification& v) {
                 "filled with; taken, memory that was handed out. Lowered and measured must be equal."});
   for (const std::string& finding : v.findings) document.parts.push_back(Paragraph{"Wrong: " + finding + "."});
 
-  nlohmann::ordered_json differences = nlohmann::ordered_json::array();
+  OrderedJson differences = OrderedJson::array();
   if (!v.differences.empty()) {
-    Table items;
-    items.title = "Why headline and lowered differ";
-    items.columns = {{"phase", false}, {"component", false}, {"headline", true}, {"lowered", true}, {"reason", false}};
+    Table items{"Why headline and lowered differ",
+                {{"phase"}, {"component"}, {"headline", true}, {"lowered", true}, {"reason"}}};
     for (const Difference& d : v.differences) {
       items.rows.push_back({d.phase, d.component, grouped(d.headline), grouped(d.lowered), d.reason});
       differences.push_back({{"phase", d.phase},
@@ -117,9 +122,7 @@ Document verify_document(const Model& model, const Verification& v) {
     document.parts.push_back(items);
   }
 
-  Table pace;
-  pace.title = "Time";
-  pace.columns = {{"phase", false}, {"tokens per sequence", true}, {"seconds", true}, {"tokens/s per sequence", true}};
+  Table pace{"Time", {{"phase"}, {"tokens per sequence", true}, {"seconds", true}, {"tokens/s per sequence", true}}};
   for (const PhaseTime& p : v.times) {
     pace.rows.push_back({p.phase, grouped(p.tokens), fmt::format("{:.4f}", p.seconds),
                          p.seconds > 0 ? grouped(static_cast<double>(p.tokens) / p.seconds) : ""});
@@ -141,12 +144,11 @@ Document verify_document(const Model& model, const Verification& v) {
 Document verify_document(const Model& model, const ReferenceComparison& c) {
   Document document;
   document.parts.push_back(Heading{fmt::format("{}: cpu and reference, op by op", model.name)});
-  Table table;
-  table.columns = {{"operation", false}, {"ops", true}, {"largest difference", true}, {"of", false}};
+  Table table{"", {{"operation"}, {"ops", true}, {"largest difference", true}, {"of"}}};
   const auto json_of = [](const Distance& d) {
-    return nlohmann::ordered_json{{"op", d.op}, {"tensor", d.tensor}, {"difference", d.relative}};
+    return OrderedJson{{"op", d.op}, {"tensor", d.tensor}, {"difference", d.relative}};
   };
-  nlohmann::ordered_json operations = nlohmann::ordered_json::array();
+  OrderedJson operations = OrderedJson::array();
   for (const auto& [name, kind] : c.kinds) {
     table.rows.push_back({name, grouped(kind.ops), fmt::format("{:.1e}", kind.largest.relative), kind.largest.tensor});
     operations.push_back({{"operation", name}, {"ops", kind.ops}, {"largest", json_of(kind.largest)}});
@@ -169,7 +171,7 @@ Document verify_document(const Model& model, const ReferenceComparison& c) {
                    {"tolerance", c.tolerance},
                    {"ops", c.ops()},
                    {"largest", json_of(largest)},
-                   {"first", c.first ? json_of(*c.first) : nlohmann::ordered_json()},
+                   {"first", c.first ? json_of(*c.first) : OrderedJson()},
                    {"operations", operations}};
   return document;
 }
@@ -195,11 +197,9 @@ Document profile_document(const Profile& profile) {
   std::stable_sort(order.begin(), order.end(),
                    [](const auto& a, const auto& b) { return a.second.time > b.second.time; });
   Document document;
-  Table table;
-  table.title = "Where the time went";
-  table.columns = {{"operation", false}, {"calls", true},   {"ms", true},
-                   {"share", true},      {"GFLOP/s", true}, {"GB/s", true}};
-  nlohmann::ordered_json operations = nlohmann::ordered_json::array();
+  Table table{"Where the time went",
+              {{"operation"}, {"calls", true}, {"ms", true}, {"share", true}, {"GFLOP/s", true}, {"GB/s", true}}};
+  OrderedJson operations = OrderedJson::array();
   for (const auto& [name, sum] : order) {
     const double rate = static_cast<double>(sum.flops) / sum.time * 1e-9,
                  flow = static_cast<double>(sum.bytes) / sum.time * 1e-9;
@@ -218,7 +218,7 @@ Document profile_document(const Profile& profile) {
 }
 
 std::string chrome_trace(const Profile& profile) {
-  nlohmann::ordered_json events = nlohmann::ordered_json::array();
+  OrderedJson events = OrderedJson::array();
   const auto zero = profile.events().empty() ? Profile::Time{} : profile.events().front().begin;
   for (const Profile::Event& event : profile.events()) {
     const std::string path = path_of(event.scope.role);
@@ -236,7 +236,7 @@ std::string chrome_trace(const Profile& profile) {
                         {"bytes", event.bytes},
                         {"sent", event.sent}}}});
   }
-  return nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
+  return OrderedJson{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n";
 }
 
 }  // namespace reckon

@@ -1,14 +1,16 @@
-// Reports of runs: logits, verification, where the time went.
+// Reports of runs: logits, scores, verification, where the time went.
 #pragma once
 
 #include <reckon/model.h>
 
 #include "report/document.h"
 #include "run/profile.h"
+#include "run/score.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,6 +18,11 @@ namespace reckon {
 
 // A row per position: the most likely next tokens in the table, every logit in JSON and CSV.
 Document logits_document(std::span<const std::int32_t> ids, std::span<const float> logits, std::int64_t vocabulary);
+
+// Loss, perplexity, bits per byte. `bytes` of the text that the scored tokens stand for, where there is a text;
+// `context` is the length of a window.
+Document score_document(const std::string& model, const Score& score, std::optional<std::int64_t> bytes,
+                        std::int64_t context);
 
 Document verify_document(const Model& model, const Verification& verification);
 Document verify_document(const Model& model, const ReferenceComparison& comparison);

@@ -163,42 +163,23 @@ constexpr StepText texts[] = {
 }  // namespace
 
 NetworkPart part_of(Role role) {
-  switch (role.block) {
-    case Block::input:
-      return NetworkPart::tokens;
-    case Block::embedding:
-      return role.part == Part::token      ? NetworkPart::token_embedding
-             : role.part == Part::project  ? NetworkPart::embedding_projection
-             : role.part == Part::position ? NetworkPart::positions
-                                           : NetworkPart::embedding_norm;
-    case Block::final_norm:
-      return NetworkPart::final_norm;
-    case Block::head:
-      return NetworkPart::head;
-    case Block::loss:
-      return NetworkPart::loss;
-    default:
-      break;
+  const Part part = role.part;
+  if (role.block == Block::input) return NetworkPart::tokens;
+  if (role.block == Block::embedding) {
+    return part == Part::token      ? NetworkPart::token_embedding
+           : part == Part::project  ? NetworkPart::embedding_projection
+           : part == Part::position ? NetworkPart::positions
+                                    : NetworkPart::embedding_norm;
   }
-  switch (role.part) {
-    case Part::norm:
-    case Part::norm_after:
-    case Part::norm_residual:
-      return NetworkPart::norm;
-    case Part::residual:
-      return NetworkPart::residual;
-    case Part::router:
-      return NetworkPart::router;
-    case Part::dispatch:
-      return NetworkPart::experts;
-    case Part::combine:
-      return NetworkPart::combine;
-    default:
-      break;
-  }
-  if (role.expert != Expert::none) {
-    return role.expert == Expert::routed ? NetworkPart::experts : NetworkPart::shared_expert;
-  }
+  if (role.block == Block::final_norm) return NetworkPart::final_norm;
+  if (role.block == Block::head) return NetworkPart::head;
+  if (role.block == Block::loss) return NetworkPart::loss;
+  if (part == Part::norm || part == Part::norm_after || part == Part::norm_residual) return NetworkPart::norm;
+  if (part == Part::residual) return NetworkPart::residual;
+  if (part == Part::router) return NetworkPart::router;
+  if (part == Part::combine) return NetworkPart::combine;
+  if (part == Part::dispatch || role.expert == Expert::routed) return NetworkPart::experts;
+  if (role.expert == Expert::shared) return NetworkPart::shared_expert;
   return role.block == Block::attention         ? NetworkPart::attention
          : role.block == Block::cross_attention ? NetworkPart::cross_attention
                                                 : NetworkPart::feed_forward;

@@ -56,21 +56,16 @@ StepKey step_key(const Program& program, const Op& op, bool gated) {
   if (op.stage == Stage::optimizer) {
     return {{}, op.operation == &adamw_operation ? Detail::adamw : Detail::squared_norm};
   }
-  if (op.stage == Stage::forward && cuts_heads(program, op)) return {{role.block}, Detail::heads};
+  const std::int32_t nth = op.scope.nth;
+  if (op.stage == Stage::forward && cuts_heads(program, op)) return {{role.block}, Detail::heads, nth};
   if (op.operation == &head_matmul_operation && !op.attributes<HeadMatmulAttributes>().into_latent) {
-    return {role, Detail::values};
+    return {role, Detail::values, nth};
   }
-  if (rotates_shared_key(program, op)) return {role, Detail::key};
+  if (rotates_shared_key(program, op)) return {role, Detail::key, nth};
   if (op.stage == Stage::forward && op.operation == &add_operation && role.part == Part::combine) {
-    return {{role.block, Part::whole, Expert::shared}, Detail::sum};
+    return {{role.block, Part::whole, Expert::shared}, Detail::sum, nth};
   }
-  return {joined(role, gated)};
-}
-
-// …and which of its layer's sublayers it belongs to.
-StepKey placed(StepKey key, const Scope& scope) {
-  key.nth = scope.nth;
-  return key;
+  return {joined(role, gated), Detail::whole, nth};
 }
 
 Step& step_at(Section& section, const StepKey& key) {
@@ -94,12 +89,6 @@ void add_once(std::vector<T>& list, const T& item) {
 class Walk {
  public:
   explicit Walk(const Program& program) : program_(program), notation_(program), kinds_(layer_kinds(program)) {
-    representative_.assign(kinds_.size(), false);
-    std::vector<std::int32_t> seen;
-    for (std::size_t layer = 0; layer < kinds_.size(); ++layer) {
-      representative_[layer] = std::find(seen.begin(), seen.end(), kinds_[layer]) == seen.end();
-      if (representative_[layer]) seen.push_back(kinds_[layer]);
-    }
     first_op_.assign(kinds_.size(), nullptr);
     for (const Op& op : program.ops) {
       if (op.scope.layer >= 0) {
@@ -115,10 +104,10 @@ class Walk {
     std::set<TensorId> read;
     for (const Op& op : program_.ops) {
       if (op.stage == Stage::optimizer) continue;
-      if (op.scope.layer >= 0 && !representative_[static_cast<std::size_t>(op.scope.layer)]) continue;
+      if (repeats_another(op.scope.layer)) continue;
       if (op.stage == Stage::forward && is_view(op) && !cuts_heads(program_, op)) continue;
       Section& section = section_of(op.stage, op.scope.layer);
-      Step& step = step_at(section, placed(step_key(program_, op, gated(op.scope)), op.scope));
+      Step& step = step_at(section, step_key(program_, op, gated(op.scope)));
       add_cost(step, op, {});
       if (op.stage != Stage::forward) continue;
       describe(step, op);
@@ -134,6 +123,13 @@ class Walk {
 
  private:
   bool gated(Scope scope) const { return gated_.count({scope.layer, scope.nth, scope.role.expert}) > 0; }
+
+  // Whether an earlier layer of the same kind stands for this one.
+  bool repeats_another(std::int32_t layer) const {
+    if (layer < 0) return false;
+    const auto at = kinds_.begin() + layer;
+    return std::find(kinds_.begin(), at, *at) != at;
+  }
 
   void begin_with_tokens() {
     for (const Tensor& tensor : program_.tensors) {
@@ -219,9 +215,9 @@ class Walk {
       const Tensor& tensor = program_.tensors[i];
       const auto id = static_cast<TensorId>(i);
       if (tensor.kind != TensorKind::parameter || read.count(id) > 0) continue;
-      if (tensor.scope.layer >= 0 && !representative_[static_cast<std::size_t>(tensor.scope.layer)]) continue;
-      Step& step = step_at(forward_section(tensor.scope.layer),
-                           placed({joined(tensor.scope.role, gated(tensor.scope))}, tensor.scope));
+      if (repeats_another(tensor.scope.layer)) continue;
+      const Role role = joined(tensor.scope.role, gated(tensor.scope));
+      Step& step = step_at(forward_section(tensor.scope.layer), {role, StepKey::Detail::whole, tensor.scope.nth});
       step.parameters += Formula(tensor.shape.product());
       add_once(step.operands, operand(id));
       add_remark(step, "Its parameters are stored, though this workload does not use them all.");
@@ -249,7 +245,6 @@ class Walk {
   const Program& program_;
   Notation notation_;
   std::vector<std::int32_t> kinds_;
-  std::vector<bool> representative_;                                // by layer: the first of its kind
   std::vector<const Op*> first_op_;                                 // by layer
   std::set<std::tuple<std::int32_t, std::int32_t, Expert>> gated_;  // the feed-forwards with a gate
   std::vector<Section> sections_;
@@ -258,13 +253,13 @@ class Walk {
 // Whether two ops compute the same on the same shapes, at the same place of their layers, with weights of their own
 // layer or with another's.
 bool alike(const Program& program, const Op& a, const Op& b) {
-  const auto another_s = [&](const Op& op, TensorId id) {
+  const auto of_another_layer = [&](const Op& op, TensorId id) {
     return program[id].kind == TensorKind::parameter && program[id].scope.layer != op.scope.layer;
   };
   const auto same_shapes = [&](const TensorIds& x, const TensorIds& y) {
     return std::equal(x.begin(), x.end(), y.begin(), y.end(), [&](TensorId i, TensorId j) {
       if (i == no_tensor || j == no_tensor) return i == j;
-      if (another_s(a, i) != another_s(b, j)) return false;
+      if (of_another_layer(a, i) != of_another_layer(b, j)) return false;
       return program[i].shape.same_sizes(program[j].shape);
     });
   };
@@ -306,12 +301,12 @@ std::vector<std::int32_t> layer_kinds(const Program& program) {
   return kinds;
 }
 
-Count total(const Section& section, Work work) {
+Count total(const Section& section, Quantity quantity) {
   Count sum;
   for (const Step& step : section.steps) {
-    const Formula& formula = work == Work::parameters ? step.parameters
-                             : work == Work::matmul   ? step.matmul
-                                                      : step.elementwise;
+    const Formula& formula = quantity == Quantity::parameters ? step.parameters
+                             : quantity == Quantity::matmul   ? step.matmul
+                                                              : step.elementwise;
     sum += formula.value() * section.count();
   }
   return sum;

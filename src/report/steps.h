@@ -2,6 +2,8 @@
 // which parameters and FLOPs. Blocks that are alike are one section.
 #pragma once
 
+#include <reckon/ledger.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -49,8 +51,7 @@ struct Section {
 // The forward sections in the order of the data, then the backward ones from the last to the first, then the optimizer.
 std::vector<Section> steps_of(const Program& program);
 
-enum class Work { parameters, matmul, elementwise };
-Count total(const Section& section, Work work);  // of all its instances
+Count total(const Section& section, Quantity quantity);  // of all its instances
 
 // Which kind of block each layer is: equal numbers for layers that compute the same on the same shapes.
 std::vector<std::int32_t> layer_kinds(const Program& program);

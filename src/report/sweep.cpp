@@ -44,16 +44,16 @@ Chart sweep_chart(const Sweep& sweep) {
 namespace {
 
 // A figure of each point: always in CSV, and in the table where it tells the most.
-struct Figure {
+struct PointColumn {
   const char* title;
   bool shown;
-  std::function<Cell(const SweepPoint& point, double before)> cell;  // `before`: matmul FLOPs of the point before
+  std::function<Cell(const SweepPoint& point, Count before)> cell;  // `before`: matmul FLOPs of the point before
 };
 
-std::vector<Figure> figures_of(const Sweep& sweep) {
-  std::vector<Figure> figures;
+std::vector<PointColumn> columns_of(const Sweep& sweep) {
+  std::vector<PointColumn> columns;
   const auto add = [&](const char* title, bool shown, auto cell) {
-    figures.push_back({title, shown, [cell](const SweepPoint& p, double) { return Cell(cell(p)); }});
+    columns.push_back({title, shown, [cell](const SweepPoint& p, Count) { return Cell(cell(p)); }});
   };
   const auto share = [](Count MatmulParts::*part) {
     return [part](const SweepPoint& p) { return share_cell(p.parts.*part, p.work.matmul); };
@@ -63,24 +63,23 @@ std::vector<Figure> figures_of(const Sweep& sweep) {
   const bool full = sweep.workload.causal == Causal::full;
   const bool both =
       std::any_of(sweep.points.begin(), sweep.points.end(), [](const SweepPoint& p) { return !p.mostly_visible; });
-  // Where there are two figures in place of one, both are short, so that the table fits; CSV has their digits.
+  // Where there are two columns in place of one, both are short, so that the table fits; CSV has their digits.
   const auto parameters = [sparse](Count ParameterTotals::*figure) {
     return [sparse, figure](const SweepPoint& p) {
       const Count value = p.parameters.*figure;
       return sparse ? Cell(compact(real(value)), to_string(value)) : count_cell(value);
     };
   };
-  const auto flops_cell = [](Count value) { return Cell(flops(real(value)), to_string(value)); };
   add("parameters", true, parameters(&ParameterTotals::total));
   add("active", sparse, parameters(&ParameterTotals::active));
   add("active outside embeddings", false,
       [](const SweepPoint& p) { return count_cell(p.parameters.active_non_embedding); });
   add("matmul FLOPs", true,
-      [both, flops_cell](const SweepPoint& p) { return both ? flops_cell(p.work.matmul) : count_cell(p.work.matmul); });
-  figures.push_back(
-      {"growth", true, [](const SweepPoint& p, double before) { return factor_cell(real(p.work.matmul), before); }});
+      [both](const SweepPoint& p) { return both ? flops_cell(p.work.matmul) : count_cell(p.work.matmul); });
+  columns.push_back(
+      {"growth", true, [](const SweepPoint& p, Count before) { return growth_cell(p.work.matmul, before); }});
   add(full ? "exact FLOPs" : "headline FLOPs", both,
-      [full, flops_cell](const SweepPoint& p) { return flops_cell(full ? p.matmul_exact : p.matmul_full); });
+      [full](const SweepPoint& p) { return flops_cell(full ? p.matmul_exact : p.matmul_full); });
   add("scores, mixing", true, share(&MatmulParts::scores_and_mixing));
   add("feed-forward", !sparse && !both, share(&MatmulParts::feed_forward));
   add("projections", false, share(&MatmulParts::projections));
@@ -99,24 +98,24 @@ std::vector<Figure> figures_of(const Sweep& sweep) {
   add("bytes read at least", false, [](const SweepPoint& p) { return traffic_cell(p.work.read_least); });
   add("bytes written", false, [](const SweepPoint& p) { return traffic_cell(p.work.written); });
   add("FLOP/byte", true, [](const SweepPoint& p) { return intensity_cell(p.work, false); });
-  return figures;
+  return columns;
 }
 
-nlohmann::ordered_json point_json(const SweepPoint& point, double before) {
-  nlohmann::ordered_json json = {{"value", point.value},
-                                 {"parameters", point.parameters.total},
-                                 {"active", point.parameters.active},
-                                 {"active_non_embedding", point.parameters.active_non_embedding},
-                                 {"matmul", point.work.matmul},
-                                 {"elementwise", point.work.elementwise},
-                                 {"matmul_full", point.matmul_full},
-                                 {"matmul_exact", point.matmul_exact},
-                                 {"growth", nullptr},
-                                 {"scores_and_mixing", point.parts.scores_and_mixing},
-                                 {"feed_forward", point.parts.feed_forward},
-                                 {"projections", point.parts.projections},
-                                 {"head", point.parts.head}};
-  if (before != 0) json["growth"] = real(point.work.matmul) / before;
+OrderedJson point_json(const SweepPoint& point, Count before) {
+  OrderedJson json = {{"value", point.value},
+                      {"parameters", point.parameters.total},
+                      {"active", point.parameters.active},
+                      {"active_non_embedding", point.parameters.active_non_embedding},
+                      {"matmul", point.work.matmul},
+                      {"elementwise", point.work.elementwise},
+                      {"matmul_full", point.matmul_full},
+                      {"matmul_exact", point.matmul_exact},
+                      {"growth", nullptr},
+                      {"scores_and_mixing", point.parts.scores_and_mixing},
+                      {"feed_forward", point.parts.feed_forward},
+                      {"projections", point.parts.projections},
+                      {"head", point.parts.head}};
+  if (before != 0) json["growth"] = ratio(point.work.matmul, before);
   add_memory_json(json, point.work, point.cache, point.state);
   return json;
 }
@@ -124,24 +123,24 @@ nlohmann::ordered_json point_json(const SweepPoint& point, double before) {
 }  // namespace
 
 Document sweep_document(const Sweep& sweep) {
-  const std::vector<Figure> figures = figures_of(sweep);
-  Table shown{"", {{sweep.option, true}}, {}, 0, {}};
+  const std::vector<PointColumn> columns = columns_of(sweep);
+  Table shown{"", {{sweep.option, true}}};
   Table all = shown;
-  for (const Figure& figure : figures) {
+  for (const PointColumn& figure : columns) {
     all.columns.push_back({figure.title, true});
     if (figure.shown) shown.columns.push_back({figure.title, true});
   }
-  nlohmann::ordered_json points = nlohmann::ordered_json::array();
-  double before = 0;
+  OrderedJson points = OrderedJson::array();
+  Count before;
   for (const SweepPoint& point : sweep.points) {
     shown.rows.push_back({count_cell(point.value)});
     all.rows.push_back({count_cell(point.value)});
-    for (const Figure& figure : figures) {
+    for (const PointColumn& figure : columns) {
       all.rows.back().push_back(figure.cell(point, before));
       if (figure.shown) shown.rows.back().push_back(all.rows.back().back());
     }
     points.push_back(point_json(point, before));
-    before = real(point.work.matmul);
+    before = point.work.matmul;
   }
   Document document;
   const Workload& w = sweep.workload;

@@ -7,8 +7,7 @@
 #include <sstream>
 
 #include "report/ascii.h"
-#include "report/chart.h"
-#include "report/forms.h"
+#include "report/document.h"
 #include "report/text.h"
 
 namespace reckon {
@@ -19,34 +18,12 @@ constexpr int longest_bar = 10, shortest_bar = 6;
 constexpr int narrowest_text = 12, narrowest_formula = 15;  // where there is room
 constexpr int narrowest = 8;                                // where there is not, and no word is longer
 
-constexpr std::string_view bold = "1", faint = "2", blue = "34";
-
-class Painter {
- public:
-  explicit Painter(bool color) : color_(color) {}
-  std::string operator()(std::string_view style, std::string_view text) const {
-    if (!color_ || text.empty()) return std::string(text);
-    return "\033[" + std::string(style) + "m" + std::string(text) + "\033[0m";
-  }
-
- private:
-  bool color_;
-};
-
-std::string line_of(int columns) {
-  std::string out;
-  for (int i = 0; i < columns; ++i) out += "─";
-  return out;
-}
-
 // A share of `columns` columns in steps of an eighth: "███▌".
 std::string bar(const std::string& share, int columns) {
   static constexpr std::string_view eighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   const double value = std::clamp(std::strtod(share.c_str(), nullptr), 0.0, 1.0);
   const auto steps = static_cast<int>(std::lround(value * 8 * columns));
-  std::string out;
-  for (int i = 0; i < steps / 8; ++i) out += "█";
-  return out + std::string(eighths[steps % 8]);
+  return repeated("█", steps / 8) + std::string(eighths[steps % 8]);
 }
 
 int longest_word(const std::string& text) {
@@ -80,7 +57,7 @@ class TableWriter {
     std::string out;
     if (!table_.title.empty()) {
       for (const std::string& line : wrap(printable(table_.title), width_, Breaks::words))
-        out += paint_(bold, line) + "\n";
+        out += paint_(Painter::bold, line) + "\n";
     }
     bool first = true;
     for (const Layout& layout : layouts()) {
@@ -93,28 +70,30 @@ class TableWriter {
 
  private:
   // What a column would like, the least that reads well, and the least that breaks no word and no number.
+  struct Widths {
+    int natural, least, tight;
+  };
+
   void measure(std::size_t c) {
     const Column& column = table_.columns[c];
     if (column.kind == Column::Kind::bar) {
-      natural_.push_back(longest_bar);
-      least_.push_back(shortest_bar);
-      tight_.push_back(shortest_bar);
+      widths_.push_back({longest_bar, shortest_bar, shortest_bar});
       return;
     }
     const bool formula = column.kind == Column::Kind::formula;
     int cells = 0, pieces = 0;
-    for (const std::vector<Cell>& row : table_.rows) {
+    for (const Cells& row : table_.rows) {
       if (c >= row.size()) continue;
       cells = std::max(cells, display_width(row[c].text));
       pieces = std::max(pieces, least_width(row[c].text, formula ? Breaks::formula : Breaks::words));
     }
     const int title = column.right ? longest_word(column.title) : display_width(column.title);
-    natural_.push_back(std::max(cells, title));
+    const int natural = std::max(cells, title);
     const bool whole = column.right || column.kind == Column::Kind::name;
     const int good = formula ? narrowest_formula : narrowest_text;
-    least_.push_back(whole ? natural_.back() : std::min(natural_.back(), good));
     const int words = std::max(whole ? cells : pieces, least_width(column.title, Breaks::words));
-    tight_.push_back(whole ? words : std::min(natural_.back(), std::clamp(words, narrowest, 2 * narrowest)));
+    widths_.push_back({natural, whole ? natural : std::min(natural, good),
+                       whole ? words : std::min(natural, std::clamp(words, narrowest, 2 * narrowest))});
   }
 
   bool is_bar(std::size_t column) const { return table_.columns[column].kind == Column::Kind::bar; }
@@ -122,12 +101,12 @@ class TableWriter {
   // These columns, narrowed to fit: from the widest that can give, bars first, then formulas. Nothing: they cannot.
   std::optional<Layout> fitted(const std::vector<std::size_t>& columns, bool tight) const {
     Layout layout{columns, {}, usual_gap};
-    for (std::size_t c : columns) layout.widths.push_back(natural_[c]);
-    const std::vector<int>& least = tight ? tight_ : least_;
+    for (std::size_t c : columns) layout.widths.push_back(widths_[c].natural);
+    const auto least = [&](std::size_t c) { return tight ? widths_[c].tight : widths_[c].least; };
     while (layout.total() > width_) {
       std::size_t widest = columns.size();
       for (std::size_t i = 0; i < columns.size(); ++i) {
-        if (layout.widths[i] <= least[columns[i]]) continue;
+        if (layout.widths[i] <= least(columns[i])) continue;
         const auto readiness = [&](std::size_t at) {
           return std::pair(static_cast<int>(table_.columns[columns[at]].kind), layout.widths[at]);
         };
@@ -211,7 +190,7 @@ class TableWriter {
   // The last resort, for a single number that leaves little of the terminal: what is beside it is cut.
   Layout clipped(const std::vector<std::size_t>& columns) const {
     Layout layout{columns, {}, least_gap};
-    for (std::size_t c : columns) layout.widths.push_back(tight_[c]);
+    for (std::size_t c : columns) layout.widths.push_back(widths_[c].tight);
     for (int& width : layout.widths) {
       const int over = layout.total() - width_;
       if (over > 0) width = std::max(4, width - over);
@@ -220,38 +199,33 @@ class TableWriter {
   }
 
   // Whether of several columns only the first says something in this row.
-  static bool is_empty(const Layout& layout, const std::vector<Cell>& row) {
+  static bool is_empty(const Layout& layout, const Cells& row) {
     return layout.columns.size() > 1 &&
            std::all_of(layout.columns.begin() + 1, layout.columns.end(),
                        [&](std::size_t c) { return c >= row.size() || row[c].text.empty(); });
   }
 
-  bool has_head() const {
-    return std::any_of(table_.columns.begin(), table_.columns.end(), [](const Column& c) { return !c.title.empty(); });
-  }
-
   void write(std::string& out, const Layout& layout) const {
-    if (has_head()) {
-      std::vector<Cell> titles;
+    if (table_.has_head()) {
+      Cells titles;
       for (const Column& column : table_.columns) titles.emplace_back(column.title);
-      write_row(out, layout, titles, faint, true);
-      out += paint_(faint, line_of(layout.total())) + "\n";
+      write_row(out, layout, titles, Painter::faint, true);
+      out += paint_(Painter::faint, repeated("─", layout.total())) + "\n";
     }
     std::size_t group = 0;
     bool ruled = false;
     for (std::size_t r = 0; r < table_.rows.size(); ++r) {
       const bool total = r + table_.totals >= table_.rows.size();
       if (total && is_empty(layout, table_.rows[r])) continue;
-      if (total && !ruled && r > 0) out += paint_(faint, line_of(layout.total())) + "\n";
+      if (total && !ruled && r > 0) out += paint_(Painter::faint, repeated("─", layout.total())) + "\n";
       ruled = ruled || total;
       const bool heads = group < table_.groups.size() && table_.groups[group] == r;
       if (heads) ++group;
-      write_row(out, layout, table_.rows[r], total || heads ? bold : "", false);
+      write_row(out, layout, table_.rows[r], total || heads ? Painter::bold : "", false);
     }
   }
 
-  void write_row(std::string& out, const Layout& layout, const std::vector<Cell>& row, std::string_view style,
-                 bool head) const {
+  void write_row(std::string& out, const Layout& layout, const Cells& row, std::string_view style, bool head) const {
     std::vector<std::vector<std::string>> cells;
     std::size_t height = 1;
     for (std::size_t i = 0; i < layout.columns.size(); ++i) {
@@ -276,7 +250,7 @@ class TableWriter {
         const std::string fill(static_cast<std::size_t>(std::max(0, layout.widths[i] - display_width(cell))), ' ');
         if (column.right) spaces += fill;
         if (!cell.empty()) {
-          text += spaces + paint_(is_bar(layout.columns[i]) && !head ? blue : style, cell);
+          text += spaces + paint_(is_bar(layout.columns[i]) && !head ? Painter::blue : style, cell);
           spaces.clear();
         }
         if (!column.right) spaces += fill;
@@ -289,7 +263,7 @@ class TableWriter {
   const Table& table_;
   int width_;
   Painter paint_;
-  std::vector<int> natural_, least_, tight_;
+  std::vector<Widths> widths_;  // by column
 };
 
 // What a locale without UTF-8 shows, before it is laid out: its stand-ins may be wider.
@@ -304,10 +278,10 @@ Table shown(Table table, const Terminal& terminal) {
   };
   show(table.title);
   for (Column& column : table.columns) show(column.title);
-  for (std::vector<Cell>& row : table.rows) {
+  for (Cells& row : table.rows) {
     for (Cell& cell : row) {
       show(cell.text);
-      if (cell.set_in) cell.text.insert(0, "  ");
+      if (cell.indented) cell.text.insert(0, "  ");
     }
   }
   return table;
@@ -323,13 +297,11 @@ std::string text_of(const Heading& heading, const Terminal& terminal) {
   std::string out;
   int width = 0;
   for (const std::string& line : wrap(shown(heading.text, terminal), terminal.width, Breaks::words)) {
-    out += paint(bold, line) + "\n";
+    out += paint(Painter::bold, line) + "\n";
     width = std::max(width, display_width(line));
   }
   if (heading.level > 1) return out;
-  std::string rule;
-  for (int i = 0; i < width; ++i) rule += "━";
-  return out + paint(blue, rule) + "\n";
+  return out + paint(Painter::blue, repeated("━", width)) + "\n";
 }
 
 std::string text_of(const Paragraph& paragraph, const Terminal& terminal) {

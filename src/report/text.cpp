@@ -27,7 +27,7 @@ bool is_direction(char32_t c) { return (c >= 0x202A && c <= 0x202E) || (c >= 0x2
 
 // With the characters that are `unwanted`, and bytes that are no character, replaced.
 template <class Unwanted>
-std::string replaced(std::string_view text, Unwanted unwanted) {
+std::string without(std::string_view text, Unwanted unwanted) {
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     const Utf8Char c = utf8_char(text.data() + i, text.data() + text.size());
@@ -104,32 +104,21 @@ std::string_view first_columns(std::string_view text, int columns) {
 std::string escape_html(std::string_view text) {
   std::string out;
   for (char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
+    out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : std::string(1, c);
   }
   return out;
 }
 
+std::string as_utf8(std::string_view bytes) {
+  return without(bytes, [](char32_t) { return false; });
+}
+
 std::string printable(std::string_view text) {
-  return replaced(text, [](char32_t c) { return is_control(c) || is_direction(c); });
+  return without(text, [](char32_t c) { return is_control(c) || is_direction(c); });
 }
 
 std::string printable_text(std::string_view text) {
-  return replaced(text, [](char32_t c) { return is_control(c) && c != '\n' && c != '\t'; });
+  return without(text, [](char32_t c) { return is_control(c) && c != '\n' && c != '\t'; });
 }
 
 std::vector<std::string> wrap(std::string_view text, int width, Breaks breaks) {
@@ -167,6 +156,17 @@ int least_width(std::string_view text, Breaks breaks) {
 std::string padded(std::string_view text, int width, bool right) {
   const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
   return right ? fill + std::string(text) : std::string(text) + fill;
+}
+
+std::string repeated(std::string_view text, int times) {
+  std::string out;
+  for (int i = 0; i < times; ++i) out += text;
+  return out;
+}
+
+std::string Painter::operator()(std::string_view style, std::string_view text) const {
+  if (!color_ || text.empty()) return std::string(text);
+  return "\033[" + std::string(style) + "m" + std::string(text) + "\033[0m";
 }
 
 }  // namespace reckon

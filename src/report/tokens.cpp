@@ -6,21 +6,12 @@
 
 #include "files/numbers.h"
 #include "files/quote.h"
+#include "report/describe.h"
 #include "report/text.h"
 #include "text/statistics.h"
 #include "text/utf8.h"
 
 namespace reckon {
-
-std::string as_utf8(std::string_view bytes) {
-  std::string out;
-  for (const char *at = bytes.data(), *end = at + bytes.size(); at != end;) {
-    const Utf8Char c = utf8_char(at, end);
-    append_utf8(out, c.point);
-    at += c.length;
-  }
-  return out;
-}
 
 namespace {
 
@@ -70,8 +61,7 @@ std::string with_spaces_shown(std::string_view piece) {
 }
 
 Table piece_table(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
-  Table table;
-  table.columns = {{"id", true}, {"piece"}, {"bytes"}, {"kind"}};
+  Table table{"", {{"id", true}, {"piece"}, {"bytes"}, {"kind"}}};
   for (const TokenId id : ids) {
     const std::string_view piece = tokenizer.bytes(id);
     table.rows.push_back({std::to_string(id), with_spaces_shown(piece), hexadecimal(piece),
@@ -81,8 +71,7 @@ Table piece_table(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
 }
 
 Table count_table(const TokenStatistics& statistics) {
-  Table table;
-  table.columns = {{"kind"}, {"tokens", true}, {"share", true}, {"bytes", true}, {"bytes per token", true}};
+  Table table{"", {{"kind"}, {"tokens", true}, {"share", true}, {"bytes", true}, {"bytes per token", true}}, {}, 1};
   const auto row = [&](std::string_view name, const TokenStatistics::Count& count) {
     const auto tokens = static_cast<double>(std::max<std::int64_t>(count.tokens, 1));
     const double share =
@@ -94,12 +83,11 @@ Table count_table(const TokenStatistics& statistics) {
     if (statistics.by_kind[kind].tokens > 0) row(name_of(static_cast<TokenKind>(kind)), statistics.by_kind[kind]);
   }
   row("all", statistics.total);
-  table.totals = 1;
   return table;
 }
 
-nlohmann::ordered_json json_of(const TokenStatistics& statistics, std::size_t bytes) {
-  nlohmann::ordered_json kinds = nlohmann::ordered_json::object();
+OrderedJson json_of(const TokenStatistics& statistics, std::size_t bytes) {
+  OrderedJson kinds = OrderedJson::object();
   for (std::size_t kind = 0; kind < n_token_kinds; ++kind) {
     const TokenStatistics::Count& count = statistics.by_kind[kind];
     kinds[std::string(name_of(static_cast<TokenKind>(kind)))] = {{"tokens", count.tokens}, {"bytes", count.bytes}};
@@ -111,8 +99,8 @@ nlohmann::ordered_json json_of(const TokenStatistics& statistics, std::size_t by
           {"kinds", kinds}};
 }
 
-nlohmann::ordered_json pieces_json(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
-  nlohmann::ordered_json pieces = nlohmann::ordered_json::array();
+OrderedJson pieces_json(const Tokenizer& tokenizer, std::span<const TokenId> ids) {
+  OrderedJson pieces = OrderedJson::array();
   for (const TokenId id : ids) pieces.push_back(as_utf8(tokenizer.bytes(id)));
   return pieces;
 }
@@ -124,7 +112,7 @@ void add_prompt(Document& document, const Tokenizer& tokenizer, const std::strin
   std::string tokens;
   for (const TokenId id : ids)
     tokens += fmt::format("{}{}={}", tokens.empty() ? "" : " · ", with_spaces_shown(tokenizer.bytes(id)), id);
-  Paragraph line{fmt::format("The prompt {} is {} {} (piece=id): {}", quote(prompt), grouped(std::ssize(ids)),
+  Paragraph line{fmt::format("The prompt {} is {} {} (piece=id): {}", quote(prompt), grouped(ids.size()),
                              ids.size() == 1 ? "token" : "tokens", tokens)};
   document.parts.insert(document.parts.begin(), std::move(line));
   document.json["prompt"] = {{"text", as_utf8(prompt)}, {"ids", ids}, {"pieces", pieces_json(tokenizer, ids)}};
@@ -143,12 +131,46 @@ Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> id
   if (view.counts) {
     const TokenStatistics statistics = token_statistics(tokenizer, ids);
     const double each = ids.empty() ? 0 : static_cast<double>(bytes) / static_cast<double>(ids.size());
-    document.parts.emplace_back(Paragraph{fmt::format("{} bytes are {} tokens: {:.3f} bytes per token.",
-                                                      grouped(static_cast<std::int64_t>(bytes)),
-                                                      grouped(static_cast<std::int64_t>(ids.size())), each)});
+    document.parts.emplace_back(Paragraph{
+        fmt::format("{} bytes are {} tokens: {:.3f} bytes per token.", grouped(bytes), grouped(ids.size()), each)});
     document.parts.emplace_back(count_table(statistics));
     document.json["statistics"] = json_of(statistics, bytes);
   }
+  return document;
+}
+
+Document trained_tokenizer_document(const TrainedTokenizer& trained, const TrainedReport& report) {
+  const auto tokens = static_cast<std::int64_t>(trained.spec.tokens.size());
+  const auto merges = static_cast<std::int64_t>(trained.spec.merges.size());
+  const auto special = static_cast<std::int64_t>(trained.spec.added_tokens.size());
+  const double bytes_per_token =
+      trained.text_tokens == 0 ? 0 : static_cast<double>(trained.text_bytes) / static_cast<double>(trained.text_tokens);
+
+  Document document;
+  document.parts.emplace_back(
+      Table{"",
+            {{"what"}, {"value", true}},
+            {{"tokens in the vocabulary", count_cell(tokens)},
+             {Cell("special tokens").below(), count_cell(special)},
+             {Cell("bytes").below(), count_cell(tokens - special - merges)},
+             {Cell("merges").below(), count_cell(merges)},
+             {"bytes of text", count_cell(trained.text_bytes)},
+             {"distinct words", count_cell(trained.distinct_words)},
+             {"the text in tokens", count_cell(trained.text_tokens)},
+             {"bytes per token", {fmt::format("{:.3f}", bytes_per_token), fmt::format("{:.6g}", bytes_per_token)}},
+             {"time", {fmt::format("{:.3f} s", report.seconds), fmt::format("{:.6g}", report.seconds)}}}});
+  document.parts.emplace_back(Paragraph{"Written to " + report.file + "."});
+  document.json = {{"schema", "reckon.tokenizer-train/1"},
+                   {"file", report.file},
+                   {"vocab_asked", report.vocab_asked},
+                   {"tokens", tokens},
+                   {"special_tokens", special},
+                   {"merges", merges},
+                   {"text_bytes", trained.text_bytes},
+                   {"distinct_words", trained.distinct_words},
+                   {"text_tokens", trained.text_tokens},
+                   {"bytes_per_token", bytes_per_token},
+                   {"seconds", report.seconds}};
   return document;
 }
 

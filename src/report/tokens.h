@@ -1,4 +1,4 @@
-// The tokens of a text: their pieces in colours, one by one, and counted by kind.
+// The tokens of a text: their pieces in colours, one by one, and counted by kind; and what training a tokenizer gave.
 #pragma once
 
 #include <span>
@@ -7,11 +7,9 @@
 
 #include "report/document.h"
 #include "text/tokenizer.h"
+#include "text/train.h"
 
 namespace reckon {
-
-// Bytes that are no characters become replacement characters; JSON has no other way to write them.
-std::string as_utf8(std::string_view bytes);
 
 struct TokensView {
   bool pieces = false;  // each token with its id and bytes; in JSON {"ids": […], "pieces": […]}
@@ -25,5 +23,12 @@ Document tokens_document(const Tokenizer& tokenizer, std::span<const TokenId> id
 // Puts the tokens of a prompt, their pieces beside their ids, in front of a report; in JSON under "prompt".
 void add_prompt(Document& document, const Tokenizer& tokenizer, const std::string& prompt,
                 std::span<const TokenId> ids);
+
+struct TrainedReport {
+  std::string file;              // that was written
+  std::int64_t vocab_asked = 0;  // more than there are tokens: the text was too small
+  double seconds = 0;
+};
+Document trained_tokenizer_document(const TrainedTokenizer& trained, const TrainedReport& report);
 
 }  // namespace reckon

@@ -13,25 +13,24 @@
 namespace reckon {
 namespace {
 
-constexpr std::chrono::milliseconds between_drawings{200};
-constexpr double between_lines = 10;                                  // seconds
+constexpr std::chrono::milliseconds redraw_interval{200};
+constexpr double line_interval = 10;                                  // seconds
 constexpr int tallest_curve = 8, shortest_curve = 2, curve_axis = 2;  // lines
-constexpr int widest_small = 72;                                      // columns; narrower, names stand closer
-constexpr double memory_of_rates = 0.9;                               // how much of the last average stays
+constexpr int roomy = 72;                                             // columns; narrower, names stand closer
+constexpr double smoothing = 0.9;                                     // how much of the last average stays
 constexpr std::string_view begin_drawing = "\x1b[?25l\x1b[?7l", end_drawing = "\x1b[?25h\x1b[?7h";
-constexpr std::string_view bold = "\033[1m", faint = "\033[2m", plain = "\033[0m";
+constexpr std::string_view plain = "", bold = Painter::bold, faint = Painter::faint;
 
 // A line in pieces, each with a style, that is never wider than the terminal.
 class Line {
  public:
-  explicit Line(const Terminal& terminal) : color_(terminal.color), room_(terminal.width) {}
+  explicit Line(const Terminal& terminal) : paint_(terminal.color), room_(terminal.width) {}
 
   // Cut where it does not fit.
   Line& add(std::string_view style, const std::string& text) {
     const std::string piece(first_columns(text, room_));
     room_ -= display_width(piece);
-    const bool styled = color_ && !style.empty() && !piece.empty();
-    text_ += styled ? std::string(style) + piece + std::string(plain) : piece;
+    text_ += style == plain ? piece : paint_(style, piece);
     return *this;
   }
   // Left out where it does not fit.
@@ -41,7 +40,7 @@ class Line {
   const std::string& text() const { return text_; }
 
  private:
-  bool color_;
+  Painter paint_;
   int room_;
   std::string text_;
 };
@@ -58,14 +57,14 @@ std::string limit_share(const RunState& state) {
 std::vector<std::string> train_panel(const RunFacts& facts, const RunState& state, const Terminal& terminal) {
   const StepReport& now = state.now;
   const int width = terminal.width, half = width / 2;
-  const int name_width = width >= widest_small ? 12 : 11;
+  const int name_width = width >= roomy ? 12 : 11;
   const auto fact = [&](Line& line, const std::string& name, const std::string& value, int columns) -> Line& {
     return line.add(faint, padded(name, name_width)).add(bold, padded(value, columns - name_width));
   };
   const auto pair = [&](const std::string& left_name, const std::string& left, const std::string& right_name,
                         const std::string& right) {
     Line line(terminal);
-    fact(line, left_name, left, half).add("", name_width + display_width(left) < half ? "" : " ");
+    fact(line, left_name, left, half).add(plain, name_width + display_width(left) < half ? "" : " ");
     return fact(line, right_name, right, 0).text();
   };
 
@@ -117,8 +116,7 @@ std::vector<std::string> train_panel(const RunFacts& facts, const RunState& stat
                                     {"moments", facts.moment_bytes},
                                     {"activations", facts.arena_bytes}}) {
     const std::string item = fmt::format("{} {}", name, binary_bytes(bytes));
-    const bool fits = !details.empty() && name_width + display_width(details.back() + ", " + item) <= width;
-    if (fits) {
+    if (!details.empty() && name_width + display_width(details.back() + ", " + item) <= width) {
       details.back() += ", " + item;
     } else {
       details.push_back(item);
@@ -128,7 +126,7 @@ std::vector<std::string> train_panel(const RunFacts& facts, const RunState& stat
     spare -= static_cast<int>(details.size());
     for (const std::string& text : details) {
       lines.push_back(
-          Line(terminal).add("", std::string(static_cast<std::size_t>(name_width), ' ')).add(faint, text).text());
+          Line(terminal).add(plain, std::string(static_cast<std::size_t>(name_width), ' ')).add(faint, text).text());
     }
   }
   if (spare >= 2) lines.insert(lines.begin() + 2, "");
@@ -151,7 +149,7 @@ TrainView::~TrainView() {
   if (!drawn_.empty()) write_(std::string(end_drawing));
 }
 
-void TrainView::recall(const std::vector<nlohmann::ordered_json>& metrics) {
+void TrainView::recall(const std::vector<OrderedJson>& metrics) {
   for (const auto& line : metrics) {
     const std::string kind = line.value("kind", "");
     if (!line.contains("loss") || !line["loss"].is_number()) continue;
@@ -164,7 +162,7 @@ void TrainView::recall(const std::vector<nlohmann::ordered_json>& metrics) {
 void TrainView::step(const StepReport& report) {
   if (first_step_ < 0) first_step_ = report.step - 1;
   const auto blend = [&](double& average, double value) {
-    average = average == 0 ? value : memory_of_rates * average + (1 - memory_of_rates) * value;
+    average = average == 0 ? value : smoothing * average + (1 - smoothing) * value;
   };
   blend(state_.rate, report.tokens_per_second);
   blend(state_.flops_rate, report.flops_per_second);
@@ -179,7 +177,7 @@ void TrainView::step(const StepReport& report) {
     if (now >= next_) draw(false);
     return;
   }
-  if (!said_ || report.step == report.steps || report.seconds - said_->seconds >= between_lines) say();
+  if (!said_ || report.step == report.steps || report.seconds - said_->seconds >= line_interval) say();
 }
 
 void TrainView::say() {
@@ -196,7 +194,7 @@ void TrainView::evaluation(const EvaluationReport& report) {
 }
 
 void TrainView::draw(bool last) {
-  next_ = Clock::now() + between_drawings;
+  next_ = Clock::now() + redraw_interval;
   const Terminal terminal = look_();
   // Without a cursor; and long lines are cut, for a wrapped one would be drawn over wrongly.
   std::string out(drawn_.empty() ? begin_drawing : "");

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,7 +19,7 @@ namespace reckon {
 
 // What is known before the first step.
 struct RunFacts {
-  std::string name, folder;
+  std::string name;
   std::int64_t parameters = 0;
   std::int64_t batch = 0, context = 0, accumulate = 1;
   std::int64_t weight_bytes = 0, gradient_bytes = 0, moment_bytes = 0, arena_bytes = 0;
@@ -53,7 +52,7 @@ class TrainView {
   TrainView(const TrainView&) = delete;
   TrainView& operator=(const TrainView&) = delete;
 
-  void recall(const std::vector<nlohmann::ordered_json>& metrics);  // of a run that is resumed
+  void recall(const std::vector<OrderedJson>& metrics);  // of a run that is resumed
   void step(const StepReport& report);
   void evaluation(const EvaluationReport& report);
   void limit(const std::optional<Spread>& flops_per_second) { state_.limit = flops_per_second; }

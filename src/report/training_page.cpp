@@ -17,15 +17,15 @@
 namespace reckon {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using Points = std::vector<std::pair<double, double>>;
+using Style = PageSeries::Style;
+using Lines = std::vector<const OrderedJson*>;  // of one kind
 
-double number(const Json& line, const char* key) {
+double number(const OrderedJson& line, const char* key) {
   const auto found = line.find(key);
   return found != line.end() && found->is_number() ? found->get<double>() : NAN;
 }
 
-std::string word(const Json& line, const char* key) {
+std::string word(const OrderedJson& line, const char* key) {
   const auto found = line.find(key);
   return found != line.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -52,8 +52,8 @@ Points smoothed(const Points& points, std::size_t reach) {
 
 class Page {
  public:
-  explicit Page(const std::vector<Json>& metrics) {
-    for (const Json& line : metrics) {
+  explicit Page(const std::vector<OrderedJson>& metrics) {
+    for (const OrderedJson& line : metrics) {
       const std::string kind = word(line, "kind");
       if (kind == "run") run_ = line;
       if (kind == "step") steps_.push_back(&line);
@@ -79,21 +79,21 @@ class Page {
   }
 
  private:
-  static Points points(const std::vector<const Json*>& lines, const char* key) {
+  static Points points(const Lines& lines, const char* key) {
     Points out;
-    for (const Json* line : lines) out.emplace_back(number(*line, "step"), number(*line, key));
+    for (const OrderedJson* line : lines) out.emplace_back(number(*line, "step"), number(*line, key));
     return out;
   }
 
-  double rate(const char* key) const {
+  double median_of_steps(const char* key) const {
     std::vector<double> values;
-    for (const Json* line : steps_) values.push_back(number(*line, key));
+    for (const OrderedJson* line : steps_) values.push_back(number(*line, key));
     return median(std::move(values));
   }
 
   double best_validation() const {
     double best = NAN;
-    for (const Json* line : evaluations_) best = std::fmin(best, number(*line, "loss"));
+    for (const OrderedJson* line : evaluations_) best = std::fmin(best, number(*line, "loss"));
     return best;
   }
 
@@ -103,8 +103,8 @@ class Page {
 
   std::string cards() const {
     if (steps_.empty()) return "<p>No step is done yet.</p>";
-    const Json& last = *steps_.back();
-    const Json chosen = run_.value("settings", Json::object());
+    const OrderedJson& last = *steps_.back();
+    const OrderedJson chosen = run_.value("settings", OrderedJson::object());
     const double seconds = number(last, "seconds");
     const std::optional<Spread> limit = spread_of(limits_);
     std::string out = "<div class=\"cards\">";
@@ -121,112 +121,96 @@ class Page {
     }
     out += card("parameters", compact(number(run_, "parameters")),
                 fmt::format("{} tokens to learn from", compact(number(run_, "training_tokens"))));
-    out += card("tokens/s", grouped(std::round(rate("tokens_per_second"))), fmt::format("{:.0f} s in all", seconds));
-    out += card("GFLOP/s", fmt::format("{:.1f}", rate("gflops_per_second")),
-                limit ? fmt::format("{} of one large product: {:.0f} to {:.0f}",
-                                    percent(rate("gflops_per_second") / limit->median, 0), limit->least, limit->most)
-                      : "");
+    out += card("tokens/s", grouped(std::round(median_of_steps("tokens_per_second"))),
+                fmt::format("{:.0f} s in all", seconds));
+    out += card(
+        "GFLOP/s", fmt::format("{:.1f}", median_of_steps("gflops_per_second")),
+        limit ? fmt::format("{} of one large product: {:.0f} to {:.0f}",
+                            percent(median_of_steps("gflops_per_second") / limit->median, 0), limit->least, limit->most)
+              : "");
     return out + "</div>\n";
   }
 
   std::string curves() const {
     if (steps_.empty()) return "";
     const Points loss = points(steps_, "loss");
-    PageChart chart{
-        "Loss", "mean cross-entropy in nats; faint: each step, bold: their running mean", "step", false, true, {}};
-    chart.series.push_back({"", "var(--accent)", PageSeries::Style::faint, loss});
-    chart.series.push_back({"training", "var(--accent)", PageSeries::Style::line, smoothed(loss, loss.size() / 100)});
+    PageChart chart{"Loss", "mean cross-entropy in nats; faint: each step, bold: their running mean", false, true};
+    chart.series.push_back({"", "var(--accent)", Style::faint, loss});
+    chart.series.push_back({"training", "var(--accent)", Style::line, smoothed(loss, loss.size() / 100)});
     if (!evaluations_.empty()) {
-      chart.series.push_back({"validation", "var(--warm)", PageSeries::Style::dots, points(evaluations_, "loss")});
+      chart.series.push_back({"validation", "var(--warm)", Style::dots, points(evaluations_, "loss")});
     }
     std::string out = "<h2>Training</h2><div class=\"charts\">" + page_chart(chart);
-    out += page_chart({"Learning rate",
-                       "",
-                       "step",
-                       false,
-                       false,
-                       {{"rate", "var(--calm)", PageSeries::Style::line, points(steps_, "lr")}}});
+    out +=
+        page_chart({"Learning rate", "", false, false, {{"rate", "var(--calm)", Style::line, points(steps_, "lr")}}});
     const Points norm = points(steps_, "gradient_norm");
     out += page_chart({"Norm of the gradient",
                        "before clipping",
-                       "step",
                        true,
                        false,
-                       {{"", "var(--calm)", PageSeries::Style::faint, norm},
-                        {"norm", "var(--calm)", PageSeries::Style::line, smoothed(norm, norm.size() / 100)}}});
+                       {{"", "var(--calm)", Style::faint, norm},
+                        {"norm", "var(--calm)", Style::line, smoothed(norm, norm.size() / 100)}}});
     return out + "</div>\n";
   }
 
   // A line for each part of the model, over the steps: value(part).
   template <class Value>
-  PageChart by_part(PageChart chart, const std::vector<const Json*>& lines, const char* list, const char* name,
-                    const Value& value) const {
+  static std::string by_part(PageChart chart, const Lines& lines, const char* list, const Value& value) {
     std::vector<std::string> order;
     std::map<std::string, Points> all;
-    for (const Json* line : lines) {
+    for (const OrderedJson* line : lines) {
       const auto parts = line->find(list);
       if (parts == line->end() || !parts->is_array()) continue;
-      for (const Json& part : *parts) {
-        const auto [entry, first] = all.try_emplace(word(part, name));
+      for (const OrderedJson& part : *parts) {
+        const bool layer = part.contains("layer");
+        const auto [entry, first] = all.try_emplace(layer ? layer_name(part) : word(part, "part"));
         if (first) order.push_back(entry->first);
         entry->second.emplace_back(number(*line, "step"), value(part));
       }
     }
     for (std::size_t i = 0; i < order.size(); ++i) {
-      chart.series.push_back({order[i], ramp_color(i, order.size()), PageSeries::Style::line, all[order[i]]});
+      chart.series.push_back({order[i], ramp_color(i, order.size()), Style::line, all[order[i]]});
     }
-    return chart;
+    return page_chart(chart);
   }
 
   std::string layers() const {
     if (layers_.empty()) return "";
-    const PageChart gradients{"Gradient of each layer", "norm before clipping", "step", true, false, {}};
-    const PageChart ratios{"Update to weight",
-                           "norm of a step's change over that of the weights; near 1e-3 is usual",
-                           "step",
-                           true,
-                           false,
-                           {}};
     return "<h2>Layers</h2><div class=\"charts\">" +
-           page_chart(by_part(gradients, layers_, "parts", "part",
-                              [](const Json& part) { return number(part, "gradient_norm"); })) +
-           page_chart(
-               by_part(ratios, layers_, "parts", "part",
-                       [](const Json& part) { return number(part, "update_norm") / number(part, "weight_norm"); })) +
+           by_part({"Gradient of each layer", "norm before clipping", true}, layers_, "parts",
+                   [](const OrderedJson& part) { return number(part, "gradient_norm"); }) +
+           by_part({"Update to weight", "norm of a step's change over that of the weights; near 1e-3 is usual", true},
+                   layers_, "parts",
+                   [](const OrderedJson& part) { return number(part, "update_norm") / number(part, "weight_norm"); }) +
            "</div>\n";
   }
 
   // Activations and attention.
   std::string inside() const {
     if (statistics_.empty()) return "";
-    const PageChart sizes{"Activations", "root of the mean square of what leaves each layer", "step", true, false, {}};
-    PageChart entropies{
-        "Entropy of attention", "in nats, the mean of a layer's heads; 0: one key takes all", "step", false, false, {}};
-    std::map<std::int64_t, Points> means;
-    for (const Json* line : statistics_) {
-      for (const Json& layer : line->value("attention", Json::array())) {
-        const std::vector<double> heads = layer.value("entropy", std::vector<double>());
-        const double sum = std::accumulate(heads.begin(), heads.end(), 0.0);
-        means[layer.value("layer", std::int64_t{0})].emplace_back(number(*line, "step"),
-                                                                  sum / static_cast<double>(heads.size()));
-      }
-    }
-    for (const auto& [layer, values] : means) {
-      entropies.series.push_back({fmt::format("layer {}", layer), ramp_color(entropies.series.size(), means.size()),
-                                  PageSeries::Style::line, values});
-    }
     return "<h2>Inside</h2><div class=\"charts\">" +
-           page_chart(by_part(sizes, statistics_, "activations", "part",
-                              [](const Json& part) { return number(part, "root_mean_square"); })) +
-           page_chart(entropies) + heads() + "</div>\n";
+           by_part({"Activations", "root of the mean square of what leaves each layer", true}, statistics_,
+                   "activations", [](const OrderedJson& part) { return number(part, "root_mean_square"); }) +
+           by_part({"Entropy of attention", "in nats, the mean of a layer's heads; 0: one key takes all"}, statistics_,
+                   "attention",
+                   [](const OrderedJson& layer) {
+                     const std::vector<double> heads = entropies(layer);
+                     return std::accumulate(heads.begin(), heads.end(), 0.0) / static_cast<double>(heads.size());
+                   }) +
+           heads() + "</div>\n";
+  }
+
+  static std::string layer_name(const OrderedJson& layer) { return fmt::format("layer {}", layer.value("layer", 0)); }
+  static std::vector<double> entropies(const OrderedJson& layer) {
+    return layer.value("entropy", std::vector<double>());
   }
 
   // The entropy of each head at the end: a row for each layer.
   std::string heads() const {
-    const Json layers = statistics_.back()->value("attention", Json::array());
+    const OrderedJson layers = statistics_.back()->value("attention", OrderedJson::array());
     double least = INFINITY, most = 0;
-    for (const Json& layer : layers) {
-      for (double entropy : layer.value("entropy", std::vector<double>())) {
+    for (const OrderedJson& layer : layers) {
+      for (double entropy : entropies(layer)) {
         least = std::min(least, entropy);
         most = std::max(most, entropy);
       }
@@ -235,9 +219,9 @@ class Page {
     std::string out =
         "<figure class=\"chart wide\"><figcaption><b>Heads</b> entropy of each head's attention at the end; dark: it "
         "looks at few keys</figcaption><div class=\"heads\">";
-    for (const Json& layer : layers) {
-      out += fmt::format("<span>layer {}</span><div>", layer.value("layer", 0));
-      for (double entropy : layer.value("entropy", std::vector<double>())) {
+    for (const OrderedJson& layer : layers) {
+      out += fmt::format("<span>{}</span><div>", layer_name(layer));
+      for (double entropy : entropies(layer)) {
         out += fmt::format("<i style=\"--share:{:.3f}\" title=\"{:.3f} nats\">{:.2f}</i>",
                            1 - (most - entropy) / std::max(most - least, 0.5), entropy, entropy);
       }
@@ -250,7 +234,7 @@ class Page {
     if (steps_.empty() || !run_.contains("bytes")) return "";
     const double flops_of_step = number(run_, "step_matmul_flops");
     const std::optional<Spread> limit = spread_of(limits_);
-    const double measured_rate = rate("gflops_per_second") * 1e9;
+    const double measured_rate = median_of_steps("gflops_per_second") * 1e9;
     const auto row = [](const std::string& name, const std::string& predicted, const std::string& measured,
                         const std::string& note) {
       return fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", name, predicted, measured, note);
@@ -265,7 +249,7 @@ class Page {
                              "GFLOP/s; {} of their median reached",
                              limits_.size(), limit->least, limit->most, percent(measured_rate / best, 0)));
     }
-    const Json& bytes = run_["bytes"];
+    const OrderedJson& bytes = run_["bytes"];
     const double arena = number(bytes, "arena"), high = number(end_, "arena_high_water_bytes");
     const auto size = [](double value) { return binary_bytes(static_cast<std::int64_t>(value)); };
     out += row("activations", size(arena), std::isfinite(high) ? size(high) : "",
@@ -302,13 +286,13 @@ class Page {
     return out + "</div></details>\n";
   }
 
-  Json run_ = Json::object(), end_ = Json::object();
-  std::vector<const Json*> steps_, evaluations_, layers_, statistics_, samples_;
+  OrderedJson run_ = OrderedJson::object(), end_ = OrderedJson::object();
+  Lines steps_, evaluations_, layers_, statistics_, samples_;
   std::vector<double> limits_;  // GFLOP/s of one large product, in turns with the steps
 };
 
 }  // namespace
 
-std::string training_page(const std::vector<Json>& metrics) { return Page(metrics).text(); }
+std::string training_page(const std::vector<OrderedJson>& metrics) { return Page(metrics).text(); }
 
 }  // namespace reckon
