@@ -2,7 +2,7 @@
 #include "files/checked.h"
 #include "files/encoding.h"
 #include "program/program.h"
-#include "run/arena.h"
+#include "backend/host_buffer.h"
 
 #include <gtest/gtest.h>
 #include <reckon/error.h>
@@ -121,9 +121,9 @@ TEST(Checked, ASizeInMemoryIsOneThatPointersCanSpan) {
   EXPECT_THROW((void)memory_size(std::uint64_t{1} << 63, "it"), Overflow);
 }
 
-TEST(Arena, ChecksItsSizeAndEveryPlaceWithoutWrapping) {
-  EXPECT_THROW(Arena(-1), Overflow);
-  Arena arena(64);
+TEST(HostBuffer, ChecksItsSizeAndEveryPlaceWithoutWrapping) {
+  EXPECT_THROW(HostBuffer(-1), Overflow);
+  HostBuffer arena(64);
   EXPECT_NE(arena.take(0, 64), nullptr);
   EXPECT_THROW(arena.take(1, 64), Error);
   EXPECT_THROW(arena.take(65, 0), Error);

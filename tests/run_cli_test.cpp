@@ -60,7 +60,6 @@ TEST_F(RunProgram, RunsOnTheReferenceAndSaysWhichDevicesThereAre) {
                    "--device is 'cuda'; expected one of: cpu reference reference64");
   expect_complaint({"generate", tiny + "gpt2", "--ids", "1", "--device", "reference", "--profile", "x.json"}, 2,
                    "--profile is of the cpu's kernels");
-  expect_complaint({"verify", tiny + "gpt2", "--device", "reference"}, 2, "counts nothing that could be measured");
 }
 
 TEST_F(RunProgram, VerifyComparesEachOpWithTheReference) {

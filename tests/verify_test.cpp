@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
+#include "backend/cpu/executable.h"
 #include "lowering/regions.h"
 #include "ops/norm.h"
 #include "run/verify.h"
@@ -28,8 +29,7 @@ Verification verified_step(const Sabotage* sabotage) {
   const Model model = load_model("mini-gpt");
   VerifyStepOptions options;
   options.sabotage = sabotage;
-  return verify_step(model, Weights::trainable(model, Weights::random(model, 1, DType::float32), DType::float32),
-                     options);
+  return verify_step(model, Weights::random(model, 1, DType::float32), options);
 }
 
 const Check& check_of(const Verification& v, const std::string& name) {
@@ -86,13 +86,13 @@ TEST(Verify, NamesTheAttentionOfWhichABlockWasLeftOut) {
 TEST(Verify, NamesTheOpThatWritesBeyondItsOutput) {
   for (const std::int64_t beyond : {std::int64_t{0}, std::int64_t{100}, std::int64_t{-1}}) {
     Sabotage sabotage;
-    sabotage.done = [&](const Executor& executor, std::size_t op) {
-      const Program& program = executor.program();
+    sabotage.done = [&](const HostExecutable& executable, std::size_t op) {
+      const Program& program = executable.program();
       // In training a norm has two outputs, which may lie side by side; the embedding has one.
       if (op != (program.workload.phase == Phase::train ? 0 : first_norm(program))) return;
       const TensorId root = output_of(program, op);
       const auto size = static_cast<std::int64_t>(bytes(program[root]));
-      executor.data(root)[beyond < 0 ? beyond : size + beyond] ^= std::byte{0xff};
+      executable.data(root)[beyond < 0 ? beyond : size + beyond] ^= std::byte{0xff};
     };
     expect_found(verified(&sabotage), "rms_norm of layers.0.");
     expect_found(verified_step(&sabotage), " wrote to byte ");
@@ -128,13 +128,13 @@ TEST(Verify, MeasuresTheArenaByWhatWasTouched) {
   EXPECT_EQ(check_of(v, "prefill arena").lowered - check_of(v, "prefill arena").measured, 4096);
 }
 
-TEST(Arena, KnowsHowFarItWasWrittenToAndWhatHappenedToItsFences) {
-  Arena arena(256, true);
-  EXPECT_EQ(arena.touched(), 0);
+TEST(HostBuffer, KnowsHowFarItWasWrittenToAndWhatHappenedToItsFences) {
+  HostBuffer arena(256, Fill::pattern, true);
+  EXPECT_EQ(arena.touched(0, 256), 0);
   std::byte* data = arena.take(0, 256);
   const float value = 1.5f;
   std::memcpy(data + 100, &value, sizeof value);
-  EXPECT_EQ(arena.touched(), 104);
+  EXPECT_EQ(arena.touched(0, 256), 104);
   EXPECT_EQ(arena.touched(64, 64), 40);
   EXPECT_EQ(arena.touched(128, 128), 0);
   EXPECT_TRUE(arena.fences_hold());
@@ -152,10 +152,10 @@ ReferenceComparison compared(const Sabotage* sabotage) {
 // As if this op had computed one element wrongly.
 Sabotage spoiling(const std::string& op) {
   Sabotage sabotage;
-  sabotage.done = [=](const Executor& executor, std::size_t first) {
-    const Op& done = executor.program().ops[first];
+  sabotage.done = [=](const HostExecutable& executable, std::size_t first) {
+    const Op& done = executable.program().ops[first];
     if (name_of(done) != op) return;
-    const View view = executor.view(done.outputs[0]);
+    const View view = static_cast<const CpuExecutable&>(executable).view(done.outputs[0]);
     *(view.pages != nullptr ? view.position(0, 3) : view.floats() + 5) += 0.1f;
   };
   return sabotage;
@@ -210,8 +210,7 @@ TEST_P(GoldenStep, MeasuresWhatItPredicts) {
     options.batch = 2;
     options.tokens = 20;
     options.precision = precision;
-    const Verification v =
-        verify_step(model, Weights::trainable(model, Weights::load(model, folder), precision), options);
+    const Verification v = verify_step(model, Weights::load(model, folder), options);
     EXPECT_EQ(findings(v), "");
     for (const Check& check : v.checks)
       EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of "

@@ -12,7 +12,7 @@
 #include "files/read_text.h"
 #include "model/boundary_ids.h"
 #include "model/location.h"
-#include "run/ids.h"
+#include "run/inputs.h"
 #include "text/load.h"
 #include "text/tiktoken.h"
 

@@ -25,15 +25,16 @@ struct VerifyCommand {
   Output output;
 };
 
-Verification verify_training(const VerifyCommand& asked, const Model& model, const Weights& weights,
+Verification verify_training(const VerifyCommand& asked, const Model& model, Weights weights,
                              const VerifyOptions& from) {
   VerifyStepOptions options;
   options.batch = from.batch;
   options.tokens = from.tokens;
+  options.device = from.device;
   options.threads = from.threads;
   options.cancel = from.cancel;
   if (!asked.run.dtype.empty()) options.precision = parse_dtype(asked.run.dtype);
-  return verify_step(model, Weights::trainable(model, weights, options.precision), options);
+  return verify_step(model, std::move(weights), options);
 }
 
 void compare(const VerifyCommand& asked, const Model& model, Weights weights, const VerifyOptions& from) {
@@ -47,13 +48,13 @@ void compare(const VerifyCommand& asked, const Model& model, Weights weights, co
 }
 
 void run(const VerifyCommand& asked) {
-  if (asked.run.device != Device::cpu)
-    throw UsageError("the reference counts nothing that could be measured; expected --device cpu");
   if (!asked.against.empty() && asked.against != "reference")
     throw UsageError(fmt::format("--against is {}; expected reference", quote(asked.against)));
-  if (!asked.against.empty() && (asked.train || !asked.batch.empty()))
-    throw UsageError("--against compares the prefill of one sequence; leave out --train and --batch");
+  if (!asked.against.empty() && (asked.train || !asked.batch.empty() || asked.run.device != Device::cpu))
+    throw UsageError(
+        "--against compares the prefill of one sequence on the cpu; leave out --train, --batch and --device");
   VerifyOptions options;
+  options.device = asked.run.device;
   options.threads = asked.run.threads;
   if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", above_zero);
   if (!asked.batch.empty()) options.batch = parse_size(asked.batch, "--batch", above_zero);
@@ -64,8 +65,8 @@ void run(const VerifyCommand& asked) {
   const InterruptHandler handler;
   Weights weights = weights_to_run(asked.run, model);
   if (!asked.against.empty()) return compare(asked, model, std::move(weights), options);
-  const Verification verification =
-      asked.train ? verify_training(asked, model, weights, options) : verify(model, std::move(weights), options);
+  const Verification verification = asked.train ? verify_training(asked, model, std::move(weights), options)
+                                                : verify(model, std::move(weights), options);
   write_report(verify_document(model, verification), asked.output);
   if (!verification.findings.empty()) throw Error(verification.findings.front());
   if (!verification.holds()) throw Error("a measured figure differs from its prediction");

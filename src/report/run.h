@@ -4,7 +4,7 @@
 #include <reckon/model.h>
 
 #include "report/document.h"
-#include "run/profile.h"
+#include "backend/profile.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"
 

@@ -3,8 +3,10 @@
 
 #include <reckon/model.h>
 
-#include "run/engine.h"
+#include "backend/inspection.h"
+#include "run/weights.h"
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "backend/cpu/random.h"
+#include "files/random.h"
 #include "files/numbers.h"
 #include "text/load.h"
 #include "train/permutation.h"

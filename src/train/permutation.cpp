@@ -1,6 +1,6 @@
 #include "train/permutation.h"
 
-#include "backend/cpu/random.h"
+#include "files/random.h"
 
 namespace reckon {
 namespace {

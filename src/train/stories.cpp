@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "backend/cpu/random.h"
+#include "files/random.h"
 #include "train/story_grammar.h"
 
 namespace reckon {

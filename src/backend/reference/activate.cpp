@@ -48,7 +48,7 @@ Point clamped_gate(double gate, double limit) {
 
 void activate(const Call& c) {
   const auto [kind, limit] = c.op.attributes<ActivateAttributes>();
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double gate = c.in(0)[i];
     if (!c.has(1)) {
@@ -64,7 +64,7 @@ void activate(const Call& c) {
 // Inputs: dy, gate, up.
 void activate_backward(const Call& c) {
   const auto [kind, limit] = c.op.attributes<ActivateAttributes>();
-  Values& d_gate = c.out(0);
+  const Out d_gate = c.out(0);
   if (c.has(2)) c.out(1);
   for (std::size_t i = 0; i < d_gate.size(); ++i) {
     const double dy = c.in(0)[i], gate = c.in(1)[i];

@@ -21,7 +21,7 @@ void over_grid(const Shape& grid, const Body& body) {
 }  // namespace
 
 void scores(const Call& c) {
-  Values& s = c.out(0);
+  const Out s = c.out(0);
   const ScoresAttributes& a = c.op.attributes<ScoresAttributes>();
   const std::size_t heads = c.in_size(0, 2), kv_heads = c.in_size(1, 2), width = c.in_size(0, 3);
   over_grid(c.program[c.op.outputs[0]].shape, [&](auto b, auto h, auto t, auto k, auto at) {
@@ -34,7 +34,7 @@ void scores(const Call& c) {
 
 // Back through the cap, of which the second input has the results, and the scale.
 void scores_backward(const Call& c) {
-  Values& d = c.out(0);
+  const Out d = c.out(0);
   const ScoresAttributes& a = c.op.attributes<ScoresAttributes>();
   for (std::size_t i = 0; i < d.size(); ++i) {
     d[i] = c.in(0)[i] * a.scale;
@@ -44,7 +44,7 @@ void scores_backward(const Call& c) {
 
 // Σ over keys of weight · value.
 void mix(const Call& c) {
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   const std::size_t heads = c.in_size(0, 1), kv_heads = c.in_size(1, 2), width = c.in_size(1, 3);
   over_grid(c.program[c.op.inputs[0]].shape, [&](auto b, auto h, auto t, auto k, auto at) {
     const double* value = &c.in(1)[((b * c.in_size(1, 1) + k) * kv_heads + h * kv_heads / heads) * width];
@@ -55,7 +55,7 @@ void mix(const Call& c) {
 
 // Σ over queries and the heads that share a key of weight · what belongs to the query.
 void spread(const Call& c) {
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   const std::size_t heads = c.in_size(0, 1), kv_heads = c.out_size(0, 2), width = c.in_size(1, 3);
   over_grid(c.program[c.op.inputs[0]].shape, [&](auto b, auto h, auto t, auto k, auto at) {
     const double* x = &c.in(1)[((b * c.in_size(0, 2) + t) * heads + h) * width];

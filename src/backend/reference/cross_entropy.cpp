@@ -13,14 +13,14 @@ double log_sum_exp(const double* row, std::size_t n) {
   return most + std::log(sum);
 }
 
-double labels(const Values& all) {
+double labels(In all) {
   return static_cast<double>(std::count_if(all.begin(), all.end(), [](double label) { return label >= 0; }));
 }
 
 }  // namespace
 
 void cross_entropy(const Call& c) {
-  Values &loss = c.out(0), &kept = c.out(1);
+  const Out loss = c.out(0), kept = c.out(1);
   const std::size_t words = c.in_size(0, -1);
   for (std::size_t row = 0; row < kept.size(); ++row) {
     const double* logits = &c.in(0)[row * words];
@@ -31,10 +31,10 @@ void cross_entropy(const Call& c) {
 }
 
 void cross_entropy_backward(const Call& c) {
-  const Values logits = c.in(0);
-  Values& d = c.out(0);
+  const In logits = c.in(0);
+  const Out d = c.out(0);
   const std::size_t words = c.in_size(0, -1);
-  const double factor = c.step.loss_scale / labels(c.in(1));
+  const double factor = c.step().loss_scale / labels(c.in(1));
   for (std::size_t row = 0; row < c.in(1).size(); ++row) {
     const double label = c.in(1)[row];
     if (label < 0) continue;

@@ -7,7 +7,7 @@ namespace reckon::reference {
 
 void head_matmul(const Call& c) {
   const auto [first, into_latent] = c.op.attributes<HeadMatmulAttributes>();
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   const std::size_t heads = c.in_size(0, 2), in = c.in_size(0, 3), out = c.out_size(0, 3), rank = c.in_size(1, 1);
   const std::size_t per_head = c.in_size(1, 0) / heads;
   for (std::size_t row = 0; row * in < c.in(0).size(); ++row) {

@@ -7,8 +7,8 @@ namespace reckon::reference {
 
 void matmul(const Call& c) {
   const auto [transpose_a, transpose_b] = c.op.attributes<MatmulAttributes>();
-  const Values &a = c.in(0), &b = c.in(1);
-  Values& y = c.out(0);
+  const In a = c.in(0), b = c.in(1);
+  const Out y = c.out(0);
   const std::size_t n = c.out_size(0, -1), width = c.in_size(0, -1);
   if (transpose_a) {  // (rows × width)ᵀ·(rows × n)
     for (std::size_t row = 0; row * width < a.size(); ++row) {

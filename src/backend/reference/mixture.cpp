@@ -54,7 +54,7 @@ Values expert_scores(Scores kind, const double* logits, std::size_t experts) {
 
 void route(const Call& c) {
   const RouteAttributes& a = c.op.attributes<RouteAttributes>();
-  Values &choice = c.out(0), &weights = c.out(1);
+  const Out choice = c.out(0), weights = c.out(1);
   const std::size_t experts = c.in_size(0, -1), active = c.out_size(0, -1);
   for (std::size_t row = 0; row * active < choice.size(); ++row) {
     const Values scores = expert_scores(a.scores, &c.in(0)[row * experts], experts);
@@ -78,7 +78,7 @@ void route(const Call& c) {
 // Inputs: d_weights, logits, choice. Back through scale, normalisation, and softmax or sigmoid.
 void route_backward(const Call& c) {
   const RouteAttributes& a = c.op.attributes<RouteAttributes>();
-  Values& d_logits = c.out(0);
+  const Out d_logits = c.out(0);
   const std::size_t experts = c.in_size(1, -1), active = c.in_size(0, -1);
   for (std::size_t row = 0; row * active < c.in(0).size(); ++row) {
     const Values scores = expert_scores(a.scores, &c.in(1)[row * experts], experts);
@@ -112,7 +112,7 @@ void route_backward(const Call& c) {
 
 // Rows in the order of their experts; `order` says where each choice of each token went.
 void dispatch(const Call& c) {
-  Values &rows = c.out(0), &order = c.out(1), &offsets = c.out(2);
+  const Out rows = c.out(0), order = c.out(1), offsets = c.out(2);
   const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
   std::size_t place = 0;
   for (std::size_t e = 0; e + 1 < offsets.size(); ++e) {
@@ -128,7 +128,7 @@ void dispatch(const Call& c) {
 
 // Inputs: d_rows, order.
 void dispatch_backward(const Call& c) {
-  Values& dx = c.out(0);
+  const Out dx = c.out(0);
   const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
   for (std::size_t i = 0; i < c.in(1).size(); ++i) {
     const double* row = &c.in(0)[static_cast<std::size_t>(c.in(1)[i]) * width];
@@ -140,7 +140,7 @@ namespace {
 
 // Calls body(expert, row) for every row.
 template <class Body>
-void over_experts(const Values& offsets, const Body& body) {
+void over_experts(In offsets, const Body& body) {
   for (std::size_t e = 0; e + 1 < offsets.size(); ++e) {
     for (auto row = static_cast<std::size_t>(offsets[e]); row < static_cast<std::size_t>(offsets[e + 1]); ++row) {
       body(e, row);
@@ -151,7 +151,7 @@ void over_experts(const Values& offsets, const Body& body) {
 }  // namespace
 
 void grouped_matmul(const Call& c) {
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   const std::size_t width = c.in_size(0, -1), n = c.out_size(0, -1);
   const bool transposed = c.op.attributes<GroupedMatmulAttributes>().transpose_b;
   over_experts(c.in(3), [&](std::size_t e, std::size_t row) {
@@ -165,7 +165,7 @@ void grouped_matmul(const Call& c) {
 
 // Inputs: dy, rows, offsets.
 void grouped_weight_gradient(const Call& c) {
-  Values& dw = c.out(0);  // experts × n × width
+  const Out dw = c.out(0);  // experts × n × width
   const std::size_t n = c.in_size(0, -1), width = c.in_size(1, -1);
   over_experts(c.in(2), [&](std::size_t e, std::size_t row) {
     for (std::size_t i = 0; i < n; ++i) {
@@ -177,7 +177,7 @@ void grouped_weight_gradient(const Call& c) {
 
 // Inputs: dy, offsets.
 void grouped_bias_gradient(const Call& c) {
-  Values& db = c.out(0);
+  const Out db = c.out(0);
   const std::size_t n = c.in_size(0, -1);
   over_experts(c.in(1), [&](std::size_t e, std::size_t row) {
     for (std::size_t i = 0; i < n; ++i) db[e * n + i] += c.in(0)[row * n + i];
@@ -185,7 +185,7 @@ void grouped_bias_gradient(const Call& c) {
 }
 
 void combine(const Call& c) {
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
   for (std::size_t i = 0; i < c.in(1).size(); ++i) {
     const double* row = &c.in(0)[static_cast<std::size_t>(c.in(2)[i]) * width];
@@ -195,7 +195,7 @@ void combine(const Call& c) {
 
 // Inputs: dy, rows, weights, order.
 void combine_backward(const Call& c) {
-  Values &d_rows = c.out(0), &d_weights = c.out(1);
+  const Out d_rows = c.out(0), d_weights = c.out(1);
   const std::size_t width = c.in_size(1, -1), active = c.in_size(2, -1);
   for (std::size_t i = 0; i < c.in(2).size(); ++i) {
     const std::size_t place = static_cast<std::size_t>(c.in(3)[i]) * width;

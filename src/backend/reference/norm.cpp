@@ -26,7 +26,7 @@ void norm(const Call& c) {
   const auto [epsilon, plus_one] = c.op.attributes<NormAttributes>();
   const bool layer = c.op.operation == &layer_norm_operation;
   const std::size_t width = c.in_size(0, -1);
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   if (c.wants(1)) c.out(1);
   for (std::size_t begin = 0; begin < y.size(); begin += width) {
     const double* x = &c.in(0)[begin];
@@ -50,7 +50,7 @@ void norm_backward(const Call& c) {
   const bool layer = c.op.operation == &layer_norm_backward_operation;
   const std::size_t width = c.in_size(1, -1);
   const auto n = static_cast<double>(width);
-  Values& dx = c.out(0);
+  const Out dx = c.out(0);
   if (c.wants(1)) c.out(1);
   if (c.wants(2)) c.out(2);
   Values normed(width), scaled(width);
@@ -65,11 +65,11 @@ void norm_backward(const Call& c) {
       sum += scaled[k];
       product += scaled[k] * normed[k];
       if (c.wants(1)) {
-        Values& dw = c.held(c.op.outputs[1]);
+        const Out dw = c.held(c.op.outputs[1]);
         dw[(begin + k) % dw.size()] += dy[k] * normed[k];
       }
       if (c.wants(2)) {
-        Values& db = c.held(c.op.outputs[2]);
+        const Out db = c.held(c.op.outputs[2]);
         db[(begin + k) % db.size()] += dy[k];
       }
     }

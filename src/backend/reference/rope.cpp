@@ -8,8 +8,8 @@ namespace reckon::reference {
 
 void rope(const Call& c) {
   const auto [interleaved, inverse] = c.op.attributes<RopeAttributes>();
-  Values& y = c.out(0);
-  y = c.in(0);
+  const Out y = c.out(0);
+  std::copy(c.in(0).begin(), c.in(0).end(), y.begin());
   const std::size_t tokens = c.in_size(0, 1), heads = c.in_size(0, 2), width = c.in_size(0, 3);
   const std::size_t half = c.in_size(1, -1) / 2, past = c.in_size(1, 0) - tokens;
   for (std::size_t row = 0; row * width < y.size(); ++row) {

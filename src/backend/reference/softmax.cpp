@@ -20,7 +20,7 @@ double slope(std::size_t head, std::size_t heads) {
 }  // namespace
 
 void softmax(const Call& c) {
-  Values& p = c.out(0);
+  const Out p = c.out(0);
   const SoftmaxAttributes& a = c.op.attributes<SoftmaxAttributes>();
   const std::size_t heads = c.out_size(0, 1), queries = c.out_size(0, 2), keys = c.out_size(0, 3);
   for (std::size_t row = 0; row * keys < p.size(); ++row) {
@@ -45,7 +45,7 @@ void softmax(const Call& c) {
 
 // Inputs: dp, p.  ds = p·(dp − Σ dp·p); a sink's share of the row is 1 − Σ p, its gradient −share · Σ dp·p.
 void softmax_backward(const Call& c) {
-  Values& ds = c.out(0);
+  const Out ds = c.out(0);
   if (c.wants(1)) c.out(1);
   const std::size_t heads = c.out_size(0, 1), queries = c.out_size(0, 2), keys = c.out_size(0, 3);
   for (std::size_t row = 0; row * keys < ds.size(); ++row) {
