@@ -1,7 +1,7 @@
 #include "backend/cpu/backend.h"
 
 #include "backend/cpu/dense.h"
-#include "backend/cpu/executor.h"
+#include "backend/cpu/executable.h"
 #include "backend/inspection.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // Binding and launching.
-#include "backend/cpu/executor.h"
+#include "backend/cpu/executable.h"
 
 #include <reckon/error.h>
 
