@@ -62,6 +62,14 @@ TEST_F(RunProgram, RunsOnTheReferenceAndSaysWhichDevicesThereAre) {
                    "--profile is of the cpu's kernels");
 }
 
+TEST_F(RunProgram, VerifyMeasuresTheReferenceToo) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--train"}}) {
+    std::vector<std::string> arguments = {"verify", tiny + "gpt2", "--device", "reference", "--tokens", "6"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(json(arguments)["holds"], true);
+  }
+}
+
 TEST_F(RunProgram, VerifyComparesEachOpWithTheReference) {
   const Json found = json({"verify", tiny + "gpt2", "--against", "reference", "--tokens", "4"});
   EXPECT_EQ(found["schema"], "reckon.verify-against/1");
@@ -71,7 +79,8 @@ TEST_F(RunProgram, VerifyComparesEachOpWithTheReference) {
   EXPECT_GT(found["ops"], 10);
   EXPECT_LT(found["largest"]["difference"].get<double>(), found["tolerance"].get<double>());
   expect_complaint({"verify", tiny + "gpt2", "--against", "cuda"}, 2, "--against is 'cuda'; expected reference");
-  expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--train"}, 2, "leave out --train and --batch");
+  expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--train"}, 2,
+                   "leave out --train, --batch and --device");
   expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--tokens", "100k"}, 2, "context");
 }
 

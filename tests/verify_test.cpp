@@ -200,6 +200,31 @@ TEST_P(GoldenAgainst, EveryOpComputesWhatTheReferenceDoes) {
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenAgainst, testing::ValuesIn(testing_models::tiny_names()),
                          testing_models::tiny_test_name);
 
+// The program as it is written, in plain loops that count what they do.
+class GoldenOnReference : public testing::TestWithParam<std::string> {};
+
+void expect_measured(const Verification& v) {
+  EXPECT_EQ(findings(v), "");
+  for (const Check& check : v.checks)
+    EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of " << to_string(check.lowered);
+}
+
+TEST_P(GoldenOnReference, PrefillAndDecodingMeasureWhatTheyPredict) {
+  const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
+  const Model model = load_model(folder.string());
+  VerifyOptions options;
+  options.device = Device::reference;
+  options.tokens = 6;
+  options.steps = 3;
+  options.batch = 2;
+  const Verification v = verify(model, Weights::load(model, folder), options);
+  expect_measured(v);
+  EXPECT_EQ(check_of(v, "prefill matmul FLOPs").lowered, check_of(v, "prefill matmul FLOPs").headline.value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenOnReference, testing::ValuesIn(testing_models::tiny_names()),
+                         testing_models::tiny_test_name);
+
 class GoldenStep : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenStep, MeasuresWhatItPredicts) {
@@ -211,11 +236,18 @@ TEST_P(GoldenStep, MeasuresWhatItPredicts) {
     options.tokens = 20;
     options.precision = precision;
     const Verification v = verify_step(model, Weights::load(model, folder), options);
-    EXPECT_EQ(findings(v), "");
-    for (const Check& check : v.checks)
-      EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of "
-                                 << to_string(check.lowered);
+    expect_measured(v);
   }
+}
+
+TEST_P(GoldenStep, MeasuresWhatItPredictsOnTheReference) {
+  const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
+  const Model model = load_model(folder.string());
+  VerifyStepOptions options;
+  options.batch = 2;
+  options.tokens = 5;
+  options.device = Device::reference;
+  expect_measured(verify_step(model, Weights::load(model, folder), options));
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenStep, testing::ValuesIn(testing_models::with_gradients()),

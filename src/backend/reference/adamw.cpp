@@ -12,6 +12,7 @@ void squared_norm(const Call& c) {
   const Out sum = c.out(0);
   sum[0] = before;
   for (double g : c.in(1)) sum[0] += g * g;
+  c.count(2 * c.in(1).size());
 }
 
 // Inputs: parameter, gradient, moments, squared norm. Nothing changes where that is not finite.
@@ -25,6 +26,7 @@ void adamw(const Call& c) {
   const double decay = c.op.attributes<AdamwAttributes>().decay ? s.decay : 0.0;
   const Out w = c.held(c.op.inputs[0]), m = c.held(c.op.inputs[2]), v = c.held(c.op.inputs[3]);
   Squares seen;
+  c.count(w.size() * (c.op.attributes<AdamwAttributes>().decay ? 16 : 15));
   for (std::size_t i = 0; i < w.size(); ++i) {
     const double g = clip * c.in(1)[i], before = w[i];
     m[i] = s.beta1 * m[i] + (1.0 - s.beta1) * g;

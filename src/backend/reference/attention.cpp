@@ -29,6 +29,8 @@ void scores(const Call& c) {
     const double* key = &c.in(1)[((b * c.in_size(1, 1) + k) * kv_heads + h * kv_heads / heads) * width];
     const double raw = std::inner_product(query, query + width, key, 0.0) * a.scale;
     s[at] = a.softcap == 0 ? raw : a.softcap * std::tanh(raw / a.softcap);
+    c.count_products(width);
+    c.count((a.scale != 1.0 ? 1 : 0) + (a.softcap != 0.0 ? 3 : 0));
   });
 }
 
@@ -39,6 +41,7 @@ void scores_backward(const Call& c) {
   for (std::size_t i = 0; i < d.size(); ++i) {
     d[i] = c.in(0)[i] * a.scale;
     if (c.has(1)) d[i] *= 1.0 - std::pow(c.in(1)[i] / a.softcap, 2);
+    c.count((a.scale != 1.0 ? 1 : 0) + (c.has(1) ? 4 : 0));
   }
 }
 
@@ -50,6 +53,7 @@ void mix(const Call& c) {
     const double* value = &c.in(1)[((b * c.in_size(1, 1) + k) * kv_heads + h * kv_heads / heads) * width];
     double* sum = &y[((b * c.in_size(0, 2) + t) * heads + h) * width];
     for (std::size_t i = 0; i < width; ++i) sum[i] += c.in(0)[at] * value[i];
+    c.count_products(width);
   });
 }
 
@@ -61,6 +65,7 @@ void spread(const Call& c) {
     const double* x = &c.in(1)[((b * c.in_size(0, 2) + t) * heads + h) * width];
     double* sum = &y[((b * c.out_size(0, 1) + k) * kv_heads + h * kv_heads / heads) * width];
     for (std::size_t i = 0; i < width; ++i) sum[i] += c.in(0)[at] * x[i];
+    c.count_products(width);
   });
 }
 

@@ -31,6 +31,13 @@ struct Call {
     std::fill(made.begin(), made.end(), 0.0);
     return made;
   }
+  // What a loop has just done, as docs/counting.md counts it.
+  void count_products(std::size_t multiply_adds) const {
+    if (options.measured != nullptr) options.measured->matmul_flops += 2 * static_cast<std::int64_t>(multiply_adds);
+  }
+  void count(std::size_t operations) const {
+    if (options.measured != nullptr) options.measured->elementwise_flops += static_cast<std::int64_t>(operations);
+  }
   // Extents; negative dimensions count from the last.
   std::size_t in_size(std::size_t i, int dim) const { return size(op.inputs[i], dim); }
   std::size_t out_size(std::size_t i, int dim) const { return size(op.outputs[i], dim); }

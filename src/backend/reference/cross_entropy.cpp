@@ -25,6 +25,7 @@ void cross_entropy(const Call& c) {
   for (std::size_t row = 0; row < kept.size(); ++row) {
     const double* logits = &c.in(0)[row * words];
     kept[row] = log_sum_exp(logits, words);
+    c.count(4 * words + 2);
     if (c.in(1)[row] >= 0) loss[0] += kept[row] - logits[static_cast<std::size_t>(c.in(1)[row])];
   }
   loss[0] /= labels(c.in(1));
@@ -37,6 +38,7 @@ void cross_entropy_backward(const Call& c) {
   const double factor = c.step().loss_scale / labels(c.in(1));
   for (std::size_t row = 0; row < c.in(1).size(); ++row) {
     const double label = c.in(1)[row];
+    c.count(3 * words + 1);
     if (label < 0) continue;
     const double total = log_sum_exp(&logits[row * words], words);
     for (std::size_t v = 0; v < words; ++v) {

@@ -15,6 +15,7 @@ void head_matmul(const Call& c) {
     const double* weight = &c.in(1)[(row % heads * per_head + static_cast<std::size_t>(first)) * rank];
     for (std::size_t i = 0; i < out; ++i) {
       for (std::size_t k = 0; k < in; ++k) y[row * out + i] += x[k] * weight[into_latent ? k * rank + i : i * rank + k];
+      c.count_products(in);
     }
   }
 }

@@ -14,6 +14,7 @@ void rope(const Call& c) {
   const std::size_t half = c.in_size(1, -1) / 2, past = c.in_size(1, 0) - tokens;
   for (std::size_t row = 0; row * width < y.size(); ++row) {
     const double* angles = &c.in(1)[(past + row / heads % tokens) * 2 * half];
+    c.count(6 * half);
     for (std::size_t i = 0; i < half; ++i) {
       double& a = y[row * width + (interleaved ? 2 * i : i)];
       double& b = y[row * width + (interleaved ? 2 * i + 1 : i + half)];

@@ -40,6 +40,8 @@ void softmax(const Call& c) {
     double total = std::exp(sink - most);
     for (std::size_t k = 0; k < keys; ++k) total += p[row * keys + k] = std::exp(p[row * keys + k] - most);
     for (std::size_t k = 0; k < keys; ++k) p[row * keys + k] /= total;
+    // Maximum, difference, exponential, sum and quotient; the first of a maximum and of a sum is free.
+    c.count((a.alibi != 0.0 ? 7 : 5) * keys + (c.has(1) ? 4 : 0) - 2);
   }
 }
 
@@ -56,6 +58,7 @@ void softmax_backward(const Call& c) {
       share -= p[k];
     }
     for (std::size_t k = 0; k < keys; ++k) ds[row * keys + k] = p[k] * (dp[k] - product);
+    c.count(c.wants(1) ? 5 * keys + 2 : 4 * keys - 1);
     if (c.wants(1)) c.held(c.op.outputs[1])[row / queries % heads] -= share * product;
   }
 }

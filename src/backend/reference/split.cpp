@@ -33,6 +33,7 @@ void join_backward(const Call& c) {
   const Out da = c.out(0), db = c.out(1);
   const std::size_t width = c.in_size(0, -1), first = c.out_size(0, -1), second = width - first;
   const std::size_t served = da.size() / first / (db.size() / second);
+  c.count((served - 1) * db.size());
   for (std::size_t i = 0; i < c.in(0).size(); ++i) {
     const std::size_t row = i / width, k = i % width;
     (k < first ? da[row * first + k] : db[row / served * second + k - first]) += c.in(0)[i];
