@@ -2,8 +2,6 @@
 #include "compile/compile.h"
 
 #include "lowering/lower.h"
-#include "lowering/narrow.h"
-#include "lowering/pages.h"
 #include "network/forward.h"
 #include "passes/all_reduce.h"
 #include "passes/gradient.h"

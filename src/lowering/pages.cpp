@@ -1,4 +1,4 @@
-#include "lowering/pages.h"
+#include "lowering/lower.h"
 
 #include "lowering/regions.h"
 #include "ops/append.h"

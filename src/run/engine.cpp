@@ -287,20 +287,18 @@ void EngineCore::reserve(std::span<const Part> parts) {
 }
 
 void EngineCore::write_tables(std::span<const Part> parts) {
-  std::vector<std::int32_t> starts;
-  for (const Part& part : parts) starts.push_back(static_cast<std::int32_t>(part.session.length_));
-  write<std::int32_t>(*backend_, {starts_}, starts);
+  std::vector<std::int32_t> numbers;
+  for (const Part& part : parts) numbers.push_back(static_cast<std::int32_t>(part.session.length_));
+  write<std::int32_t>(*backend_, {starts_}, numbers);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    Group& group = groups_[g];
-    const std::int64_t most = pages_for(options_.capacity, group.page_tokens);
-    group.rows.assign(static_cast<std::size_t>(std::ssize(parts) * most), 0);
-    auto row = group.rows.begin();
+    const auto most = static_cast<std::size_t>(pages_for(options_.capacity, groups_[g].page_tokens));
+    numbers.clear();
     for (const Part& part : parts) {
       const std::vector<std::int32_t>& pages = part.session.pages_[g];
-      group.ring ? std::fill_n(row, most, pages[0]) : (std::copy(pages.begin(), pages.end(), row), row);
-      row += most;
+      numbers.insert(numbers.end(), pages.begin(), pages.end());
+      numbers.resize((numbers.size() + most - 1) / most * most, groups_[g].ring ? pages[0] : 0);
     }
-    write<std::int32_t>(*backend_, {group.table}, group.rows);
+    write<std::int32_t>(*backend_, {groups_[g].table}, numbers);
   }
 }
 

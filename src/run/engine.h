@@ -69,8 +69,7 @@ class EngineCore {
     bool ring = false;
     std::map<TensorKey, CachePlace> caches;
     std::unique_ptr<PagePool> pool;
-    std::shared_ptr<Buffer> table;   // of the step at hand
-    std::vector<std::int32_t> rows;  // of the table
+    std::shared_ptr<Buffer> table;  // of the step at hand
   };
 
   bool paged() const { return backend_->target().page_tokens > 0; }
