@@ -16,7 +16,8 @@ HostExecutable::HostExecutable(const Compiled& compiled, const Resident& residen
     if (to.buffer != nullptr || to.stored != nullptr) return;
     if (in_arena(id)) {
       to = {arena_, expanded_.offsets[static_cast<std::size_t>(id)]};
-      static_cast<HostBuffer&>(*arena_).take(to.offset, padded(static_cast<std::int64_t>(bytes(program()[id]))));
+      static_cast<HostBuffer&>(*arena_).take(to.offset,
+                                             padded(static_cast<std::int64_t>(bytes(program()[id])), plan_.alignment));
     } else {
       to = resident(program(), id);
     }

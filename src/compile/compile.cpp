@@ -27,7 +27,7 @@ Compiled compile(const Program& logical, const Target& target) {
     if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
     if (workload.ranks > 1) compiled.lowered = sum_over_ranks(std::move(compiled.lowered), workload.ranks);
   }
-  compiled.plan = plan_memory(compiled.lowered);
+  compiled.plan = plan_memory(compiled.lowered, target);
   return compiled;
 }
 

@@ -42,6 +42,6 @@ constexpr Target cpu_target{.name = "cpu",
                             .tiles = true,
                             .fusions = {.epilogues = true, .attention = true, .in_place = true}};
 
-constexpr Target reference_target{.name = "reference", .alignment = 64, .fusions = {}};
+constexpr Target reference_target{.name = "reference", .alignment = 8, .fusions = {}};
 
 }  // namespace reckon

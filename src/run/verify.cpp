@@ -49,6 +49,10 @@ std::shared_ptr<const Executable> largest(const EngineCore& engine, std::int64_t
   return found;
 }
 
+std::int64_t touched(const Executable& executable) {
+  return padded(executable.arena().touched(0, executable.arena().bytes()), executable.plan().alignment);
+}
+
 struct Component {
   Count flops;
   bool pairs = false;  // of queries and keys
@@ -152,8 +156,8 @@ void add_work(Verification& result, const std::string& phase, const Work& headli
 
 void add_arena(Verification& result, const std::string& phase, const Executable& executable) {
   const Buffer& arena = executable.arena();
-  const std::int64_t planned = executable.plan().arena, touched = padded(arena.touched(0, arena.bytes()));
-  result.checks.push_back({phase + " arena", "B", std::nullopt, planned, touched, MeasuredBy::touched});
+  result.checks.push_back(
+      {phase + " arena", "B", std::nullopt, executable.plan().arena, touched(executable), MeasuredBy::touched});
   if (!arena.fences_hold()) result.findings.push_back("something was written before or behind the " + phase + " arena");
 }
 
@@ -236,7 +240,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   if (decode != nullptr) add_work(result, "decode", decode_headline, decode_lowered, decode_done, target);
   // What is made of the whole cache is planned at its capacity: where the prefill did not fill that, it runs once more,
   // behind the tokens that do.
-  if (decode != nullptr && padded(prefill->arena().touched(0, prefill->plan().arena)) < prefill->plan().arena) {
+  if (decode != nullptr && touched(*prefill) < prefill->plan().arena) {
     texts[0].reset();
     for (std::int64_t i = 0; i < steps; ++i) texts[0].run({next.data(), 1}, Logits::last);
     texts[0].run(prompt(0), Logits::last);
