@@ -73,7 +73,9 @@ std::vector<float> constant_values(const Program& program, TensorId id, const st
                                    std::int64_t rows, const Parameters& parameters) {
   if (const std::int64_t table = rope_table_index(program, id); table >= 0)
     return rope_rows(ropes.at(static_cast<std::size_t>(table)), 0, rows, rows);
-  return parameters.at(key_of(program[id])).values;
+  const auto found = parameters.find(key_of(program[id]));
+  if (found == parameters.end()) throw Error("the weights have no parameter '" + full_name(program[id]) + "'");
+  return found->second.values;
 }
 
 std::shared_ptr<Buffer> buffer_of(Backend& backend, std::span<const float> values) {
