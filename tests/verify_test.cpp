@@ -8,7 +8,7 @@
 #include "run/verify.h"
 #include "run/verify_reference.h"
 #include "tiny_models.h"
-#include "train/verify.h"
+#include "train/verify_step.h"
 
 #include <algorithm>
 #include <cstring>

@@ -24,7 +24,7 @@
 #include "run/limits.h"
 #include "threads/thread_count.h"
 #include "train/file_hash.h"
-#include "train/loop.h"
+#include "train/training_loop.h"
 #include "train/stories.h"
 
 namespace reckon::cli {

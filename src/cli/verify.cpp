@@ -13,7 +13,7 @@
 #include "report/run.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"
-#include "train/verify.h"
+#include "train/verify_step.h"
 
 namespace reckon::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "train/loop.h"
+#include "train/training_loop.h"
 
 #include <fmt/format.h>
 #include <reckon/reckon.h>

@@ -1,4 +1,4 @@
-#include "train/verify.h"
+#include "train/verify_step.h"
 
 #include "compile/compile.h"
 #include "count/ledger.h"
