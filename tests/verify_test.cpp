@@ -27,7 +27,7 @@ Verification verified(const Sabotage* sabotage) {
 
 Verification verified_step(const Sabotage* sabotage) {
   const Model model = load_model("mini-gpt");
-  VerifyStepOptions options;
+  VerifyOptions options;
   options.sabotage = sabotage;
   return verify_step(model, Weights::random(model, 1, DType::float32), options);
 }
@@ -144,7 +144,7 @@ TEST(HostBuffer, KnowsHowFarItWasWrittenToAndWhatHappenedToItsFences) {
 
 ReferenceComparison compared(const Sabotage* sabotage) {
   const Model model = load_model("mini-gpt");
-  CompareOptions options;
+  VerifyOptions options;
   options.sabotage = sabotage;
   return compare_with_reference(model, Weights::random(model, 1, DType::float32), options);
 }
@@ -189,7 +189,7 @@ TEST_P(GoldenAgainst, EveryOpComputesWhatTheReferenceDoes) {
   const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
   const Model model = load_model(folder.string());
   for (const std::int64_t tokens : {std::int64_t{1}, std::int64_t{0}}) {
-    CompareOptions options;
+    VerifyOptions options;
     options.tokens = tokens;
     const ReferenceComparison c = compare_with_reference(model, Weights::load(model, folder), options);
     EXPECT_GT(c.ops(), 5);
@@ -231,7 +231,7 @@ TEST_P(GoldenStep, MeasuresWhatItPredicts) {
   const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
   const Model model = load_model(folder.string());
   for (const DType precision : {DType::float32, DType::bfloat16}) {
-    VerifyStepOptions options;
+    VerifyOptions options;
     options.batch = 2;
     options.tokens = 20;
     options.precision = precision;
@@ -243,7 +243,7 @@ TEST_P(GoldenStep, MeasuresWhatItPredicts) {
 TEST_P(GoldenStep, MeasuresWhatItPredictsOnTheReference) {
   const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
   const Model model = load_model(folder.string());
-  VerifyStepOptions options;
+  VerifyOptions options;
   options.batch = 2;
   options.tokens = 5;
   options.device = Device::reference;

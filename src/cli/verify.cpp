@@ -25,23 +25,7 @@ struct VerifyCommand {
   Output output;
 };
 
-Verification verify_training(const VerifyCommand& asked, const Model& model, Weights weights,
-                             const VerifyOptions& from) {
-  VerifyStepOptions options;
-  options.batch = from.batch;
-  options.tokens = from.tokens;
-  options.device = from.device;
-  options.threads = from.threads;
-  options.cancel = from.cancel;
-  if (!asked.run.dtype.empty()) options.precision = parse_dtype(asked.run.dtype);
-  return verify_step(model, std::move(weights), options);
-}
-
-void compare(const VerifyCommand& asked, const Model& model, Weights weights, const VerifyOptions& from) {
-  CompareOptions options;
-  options.tokens = from.tokens;
-  options.threads = from.threads;
-  options.cancel = from.cancel;
+void compare(const VerifyCommand& asked, const Model& model, Weights weights, const VerifyOptions& options) {
   const ReferenceComparison comparison = compare_with_reference(model, std::move(weights), options);
   write_report(verify_document(model, comparison), asked.output);
   if (comparison.first) throw Error(fmt::format("{} differs from the reference", comparison.first->op));
@@ -58,6 +42,7 @@ void run(const VerifyCommand& asked) {
   options.threads = asked.run.threads;
   if (!asked.tokens.empty()) options.tokens = parse_size(asked.tokens, "--tokens", above_zero);
   if (!asked.batch.empty()) options.batch = parse_size(asked.batch, "--batch", above_zero);
+  if (!asked.run.dtype.empty()) options.precision = parse_dtype(asked.run.dtype);
   check_output(asked.output);
   const Model model = model_to_run(asked.run);
   if (options.tokens > 0) check_length(model, options.tokens, model.context);
@@ -65,8 +50,8 @@ void run(const VerifyCommand& asked) {
   const InterruptHandler handler;
   Weights weights = weights_to_run(asked.run, model);
   if (!asked.against.empty()) return compare(asked, model, std::move(weights), options);
-  const Verification verification = asked.train ? verify_training(asked, model, std::move(weights), options)
-                                                : verify(model, std::move(weights), options);
+  const Verification verification =
+      asked.train ? verify_step(model, std::move(weights), options) : verify(model, std::move(weights), options);
   write_report(verify_document(model, verification), asked.output);
   if (!verification.findings.empty()) throw Error(verification.findings.front());
   if (!verification.holds()) throw Error("a measured figure differs from its prediction");

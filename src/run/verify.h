@@ -58,14 +58,17 @@ struct Verification {
   bool holds() const;
 };
 
+// Of a prefill and decoding, of a training step (train/verify_step.h) and of a comparison (run/verify_reference.h).
 struct VerifyOptions {
-  std::int64_t tokens = 0;  // of the prompt; 0: half the context, at most 512
-  std::int64_t steps = 8;   // of decoding
+  std::int64_t tokens =
+      0;  // of a sequence; 0: half the context, in training all of it, at most 512; compared, at most 16
+  std::int64_t steps = 8;  // of decoding
   std::int64_t batch = 1;
+  DType precision = DType::float32;  // of training
   Device device = Device::cpu;
   int threads = 0;
   std::uint64_t seed = 1;                     // of the ids
-  const std::atomic<bool>* cancel = nullptr;  // the engine's
+  const std::atomic<bool>* cancel = nullptr;  // what runs is told to stop
   const Sabotage* sabotage = nullptr;         // of tests
 };
 

@@ -6,7 +6,6 @@
 #include <reckon/error.h>
 
 #include "run/engine.h"
-#include "run/verify.h"
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +40,7 @@ const Distance& ReferenceComparison::largest() const {
   return std::max_element(kinds.begin(), kinds.end(), nearer)->second.largest;
 }
 
-ReferenceComparison compare_with_reference(const Model& model, Weights weights, const CompareOptions& options) {
+ReferenceComparison compare_with_reference(const Model& model, Weights weights, const VerifyOptions& options) {
   ReferenceComparison result;
   result.tokens = options.tokens > 0 ? options.tokens : std::min<std::int64_t>(16, model.context);
   const std::vector<std::int32_t> ids = verify_ids(model, result.tokens, options.seed);

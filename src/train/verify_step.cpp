@@ -20,7 +20,7 @@ std::int64_t gradients_touched(const Trainer& trainer) {
 
 }  // namespace
 
-Verification verify_step(const Model& model, Weights weights, const VerifyStepOptions& options) {
+Verification verify_step(const Model& model, Weights weights, const VerifyOptions& options) {
   Verification result;
   Inspection inspection(options.sabotage);
   TrainerOptions trainer_options;
