@@ -69,6 +69,7 @@ void add_verify(CLI::App& program) {
       "  reckon verify ./model --tokens 256 --batch 2\n"
       "  reckon verify mini-gpt --random 1 --train\n"
       "  reckon verify ./model --against reference\n"
+      "  reckon verify mini-gpt --random 1 --device reference\n"
       "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
       "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");
   add_run(command, asked->run);
