@@ -17,10 +17,10 @@
 #include <string>
 #include <vector>
 
+#include "backend/cpu/backend.h"
 #include "measure.h"
 #include "model/presets.h"
 #include "run/engine.h"
-#include "run/limits.h"
 #include "run/save.h"
 #include "threads/thread_count.h"
 

@@ -36,7 +36,7 @@ double step_flops(const Model& model, std::int64_t batch, std::int64_t tokens) {
 class Step {
  public:
   Step(const Model& model, std::int64_t batch, std::int64_t tokens, int threads)
-      : trainer_(model, Weights::trainable(model, Initialisation::gpt2, 1, DType::float32),
+      : trainer_(model, Weights::initial(model, Initialisation::gpt2, 1),
                  {.threads = threads, .batch = batch, .tokens = tokens}) {
     for (std::int64_t i = 0; i < batch * tokens; ++i) {
       ids_.push_back(static_cast<std::int32_t>(i * 7919 % model.vocab_size));
@@ -62,9 +62,9 @@ double outside(const Document& profile, double time) {
 void print_profile(Step& step) {
   step.run();
   Profile profile;
-  step.trainer().set_profile(&profile);
+  step.trainer().backend().set_profile(&profile);
   const double time = seconds([&] { step.run(); });
-  step.trainer().set_profile(nullptr);
+  step.trainer().backend().set_profile(nullptr);
   const Document document = profile_document(profile);
   fmt::print("{}step {:.3f} ms, {:.1f}% outside kernels\n", render(document, Format::table, {}), time * 1e3,
              outside(document, time));
@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
       }));
     }
     Profile profile;
-    step.trainer().set_profile(&profile);
+    step.trainer().backend().set_profile(&profile);
     const double time = seconds([&] {
       for (int k = 0; k < 200; ++k) step.run();
     });

@@ -1,5 +1,5 @@
 // Beam search against exhaustive search where the beams hold everything, and against a plain one without a cache.
-#include "run/beam.h"
+#include "run/generate.h"
 
 #include <gtest/gtest.h>
 

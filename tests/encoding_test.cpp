@@ -1,8 +1,8 @@
 // Sizes and values of tensors come from their encoding: blocks of so many elements in so many bytes.
+#include "backend/host_buffer.h"
 #include "files/checked.h"
 #include "files/encoding.h"
 #include "program/program.h"
-#include "run/arena.h"
 #include "text_fixture.h"
 
 #include <gtest/gtest.h>
@@ -111,9 +111,9 @@ TEST(Checked, ASizeInMemoryIsOneThatPointersCanSpan) {
   EXPECT_THROW((void)memory_size(std::uint64_t{1} << 63, "it"), Overflow);
 }
 
-TEST(Arena, ChecksItsSizeAndEveryPlaceWithoutWrapping) {
-  EXPECT_THROW(Arena(-1), Overflow);
-  Arena arena(64);
+TEST(HostBuffer, ChecksItsSizeAndEveryPlaceWithoutWrapping) {
+  EXPECT_THROW(HostBuffer(-1), Overflow);
+  HostBuffer arena(64);
   EXPECT_NE(arena.take(0, 64), nullptr);
   EXPECT_THROW(arena.take(1, 64), Error);
   EXPECT_THROW(arena.take(65, 0), Error);

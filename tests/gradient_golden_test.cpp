@@ -20,8 +20,8 @@ Trainer trainer_of(const std::string& name, const Batch& b, TrainerOptions optio
   const Model model = load_model((tiny_folder() / name).string());
   options.batch = b.batch;
   options.tokens = b.tokens;
-  const Weights stored = Weights::load(model, tiny_folder() / name);
-  return Trainer(model, Weights::trainable(model, stored, options.precision), options);
+  Weights stored = Weights::load(model, tiny_folder() / name);
+  return Trainer(model, std::move(stored), options);
 }
 
 class GoldenGradient : public testing::TestWithParam<std::string> {};
@@ -37,16 +37,15 @@ TEST_P(GoldenGradient, LossAndEveryGradientAreTheReferencesOnEveryDevice) {
     const double loss = trainer.compute_gradient(b.ids, b.labels);
     EXPECT_NEAR(loss, io["loss"].get<double>(), 1e-4);
 
-    const Weights reference = Weights::trainable(
-        trainer.model(), Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors"),
-        DType::float32);
+    const Weights reference = Weights::load(trainer.model(), tiny_folder() / GetParam() / "grads.safetensors");
     for (const TrainedTensor& tensor : trainer.tensors()) {
-      const float* expected = reference[tensor.key].master;
+      const std::vector<float> gradient = trainer.values(tensor, &TrainedTensor::gradient);
+      Elements expected(reference[tensor.key]);
       double difference = 0, norm = 0;
-      for (std::size_t i = 0; i < tensor.gradient.size(); ++i) {
-        const double d = static_cast<double>(tensor.gradient[i]) - static_cast<double>(expected[i]);
+      for (const float found : gradient) {
+        const auto value = static_cast<double>(expected.next()), d = static_cast<double>(found) - value;
         difference += d * d;
-        norm += static_cast<double>(expected[i]) * static_cast<double>(expected[i]);
+        norm += value * value;
       }
       EXPECT_LE(std::sqrt(difference), 1e-4 * std::sqrt(norm) + 1e-7)
           << "device " << int(device) << ", " << tensor.name << " of norm " << std::sqrt(norm);
@@ -57,7 +56,8 @@ TEST_P(GoldenGradient, LossAndEveryGradientAreTheReferencesOnEveryDevice) {
 std::vector<float> gradients(Trainer& trainer) {
   std::vector<float> all;
   for (const TrainedTensor& tensor : trainer.tensors()) {
-    all.insert(all.end(), tensor.gradient.begin(), tensor.gradient.end());
+    const std::vector<float> gradient = trainer.values(tensor, &TrainedTensor::gradient);
+    all.insert(all.end(), gradient.begin(), gradient.end());
   }
   return all;
 }
@@ -87,16 +87,16 @@ TEST_P(GoldenGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
     options.recompute = what;
     Trainer trainer = trainer_of(GetParam(), b, options);
     trainer.compute_gradient(b.ids, b.labels);
-    const Executor& executor = trainer.executor();
-    EXPECT_EQ(trainer.counters().total().matmul_flops,
-              read_ledger(executor.program()).forward.matmul + read_ledger(executor.program()).backward.matmul);
-    EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
+    const Executable& executable = trainer.executable();
+    EXPECT_EQ(trainer.backend().measured().matmul_flops,
+              read_ledger(executable.program()).forward.matmul + read_ledger(executable.program()).backward.matmul);
+    EXPECT_EQ(executable.arena().high_water(), executable.plan().arena);
     if (what == Recompute::none) {
       kept = gradients(trainer);
-      arena = executor.plan().arena;
+      arena = executable.plan().arena;
     } else {
       EXPECT_EQ(gradients(trainer), kept);
-      EXPECT_LE(executor.plan().arena, arena);
+      EXPECT_LE(executable.plan().arena, arena);
     }
   }
 }
@@ -166,9 +166,9 @@ TEST_P(GoldenGradient, TakesTheMemoryThatIsPlannedAndTheFlopsThatAreCounted) {
   Trainer trainer = trainer_of(GetParam(), b, {});
   trainer.compute_gradient(b.ids, b.labels);
   trainer.update({});
-  const Executor& executor = trainer.executor();
-  EXPECT_EQ(executor.arena().high_water(), executor.plan().arena);
-  EXPECT_EQ(trainer.counters().total().matmul_flops, read_ledger(executor.program()).total().matmul);
+  const Executable& executable = trainer.executable();
+  EXPECT_EQ(executable.arena().high_water(), executable.plan().arena);
+  EXPECT_EQ(trainer.backend().measured().matmul_flops, read_ledger(executable.program()).total().matmul);
 }
 
 // Activations and weights in bfloat16 have three digits: the gradient points where that of float32 does.
@@ -182,13 +182,13 @@ TEST_P(GoldenGradient, Bfloat16IsCloseAndTakesLess) {
     Trainer trainer = trainer_of(GetParam(), b, options);
     const double loss = trainer.compute_gradient(b.ids, b.labels);
     EXPECT_NEAR(loss, tiny_io(GetParam())["loss"].get<double>(), 0.1);
-    EXPECT_EQ(trainer.executor().arena().high_water(), trainer.executor().plan().arena);
+    EXPECT_EQ(trainer.executable().arena().high_water(), trainer.executable().plan().arena);
     if (precision == DType::float32) {
       wide = gradients(trainer);
-      arena = trainer.executor().plan().arena;
+      arena = trainer.executable().plan().arena;
       continue;
     }
-    EXPECT_LT(trainer.executor().plan().arena, arena);
+    EXPECT_LT(trainer.executable().plan().arena, arena);
     const std::vector<float> narrow = gradients(trainer);
     double product = 0, one = 0, other = 0;
     for (std::size_t i = 0; i < wide.size(); ++i) {
@@ -220,8 +220,10 @@ TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
   const double length = 1e-2 / std::sqrt(square);
   const auto move = [&](double by) {
     std::size_t i = 0;
-    for (TrainedTensor& tensor : trainer.tensors()) {
-      for (float& w : tensor.weight) w += static_cast<float>(by * static_cast<double>(gradient[i++]));
+    for (const TrainedTensor& tensor : trainer.tensors()) {
+      std::vector<float> weight = trainer.values(tensor, &TrainedTensor::weight);
+      for (float& w : weight) w += static_cast<float>(by * static_cast<double>(gradient[i++]));
+      trainer.set_values(tensor, &TrainedTensor::weight, weight);
     }
   };
   move(length);

@@ -6,7 +6,6 @@
 #include "count/ledger.h"
 #include "compile/compile.h"
 #include "lowering/lower.h"
-#include "lowering/narrow.h"
 #include "model/modify.h"
 #include "passes/expand.h"
 

@@ -1,7 +1,8 @@
 // Every operation's gradient, as the kernels compute it, against central differences of the same program in float64.
 #include <gtest/gtest.h>
 
-#include "backend/cpu/random.h"
+#include "files/random.h"
+#include "backend/cpu/backend.h"
 #include "backend/reference/evaluate.h"
 #include "gradient_cases.h"
 #include "compile/compile.h"
@@ -10,7 +11,6 @@
 #include "passes/expand.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
-#include "run/executor.h"
 #include "run/weights.h"
 
 #include <cmath>
@@ -30,29 +30,33 @@ float parameter_element(const std::string& name, std::int64_t i) {
                             1.5);
 }
 
-ReferenceValues given_values(const Program& program) {
-  ReferenceValues values;
+using Values = std::vector<std::vector<double>>;  // of each tensor
+
+Values given_values(const Program& program) {
+  Values values;
   for (const Tensor& tensor : program.tensors) {
-    std::vector<double> all;
+    std::vector<double>& all = values.emplace_back(static_cast<std::size_t>(tensor.shape.elements()));
     const bool given = tensor.kind == TensorKind::input || tensor.kind == TensorKind::constant;
     for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) {
-      if (given) all.push_back(static_cast<float>(given_element(tensor, i)));
-      if (tensor.kind == TensorKind::parameter) all.push_back(parameter_element(full_name(tensor), i));
+      double& value = all[static_cast<std::size_t>(i)];
+      if (given) value = static_cast<double>(static_cast<float>(given_element(tensor, i)));
+      if (tensor.kind == TensorKind::parameter) value = static_cast<double>(parameter_element(full_name(tensor), i));
     }
-    values.push_back(std::move(all));
   }
   return values;
 }
 
-double reference_loss(const Program& program, ReferenceValues& values) {
-  evaluate(program, values);
+double reference_loss(const Program& program, Values& values) {
+  ReferenceOptions options;
+  options.step.drops = true;  // from the seed 0
+  evaluate(program, ReferenceValues(values.begin(), values.end()), options);
   return values[static_cast<std::size_t>(program.output)][0];
 }
 
 Gradients central_differences(const Program& program) {
   constexpr double step = 1e-5;
   Gradients all;
-  ReferenceValues values = given_values(program);
+  Values values = given_values(program);
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     if (program.tensors[id].kind != TensorKind::parameter) continue;
     std::vector<double>& gradient = all[full_name(program.tensors[id])];
@@ -77,44 +81,39 @@ struct Computed {
 // Differentiated, lowered and run as a trainer does it.
 Computed computed(const Program& forward) {
   const Compiled compiled = compile(optimizer_step(gradient(forward)), cpu_target);
-  const Program& program = compiled.lowered;
-  const Weights weights = Weights::trainable(forward, DType::float32, [](const Tensor& tensor, float* to) {
-    for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) to[i] = parameter_element(full_name(tensor), i);
-  });
-  std::map<TensorId, std::vector<float>> lasting;
+  const Program program = expand(compiled.lowered);
+  CpuBackend backend(2, nullptr);
+  const auto bytes_of_tensor = [](const Tensor& tensor) { return static_cast<std::int64_t>(bytes(tensor)); };
   const auto resident = [&](const Program& p, TensorId id) {
-    std::vector<float>& memory = lasting[id];
-    for (std::int64_t i = 0; i < p[id].shape.elements(); ++i) {
-      const bool constant = p[id].kind == TensorKind::constant;
-      memory.push_back(constant ? static_cast<float>(given_element(p[id], i)) : std::nanf(""));
+    const Tensor& tensor = p[id];
+    std::vector<float> values;
+    for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) {
+      values.push_back(tensor.kind == TensorKind::parameter  ? parameter_element(full_name(tensor), i)
+                       : tensor.kind == TensorKind::constant ? static_cast<float>(given_element(tensor, i))
+                                                             : std::nanf(""));
     }
-    return Address{reinterpret_cast<std::byte*>(memory.data())};
+    const Address address{backend.allocate(bytes_of_tensor(tensor), Fill::zeros)};
+    write<float>(backend, address, values);
+    return address;
   };
-  Executor executor(expand(program, compiled.plan), compiled.plan, weights, resident,
-                    std::make_shared<Arena>(compiled.plan.arena));
+  const auto executable = backend.bind(compiled, resident, backend.allocate(compiled.plan.arena, Fill::zeros));
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     const Tensor& tensor = program.tensors[id];
     if (tensor.kind != TensorKind::input) continue;
-    auto* to = reinterpret_cast<std::int32_t*>(executor.data(static_cast<TensorId>(id)));
-    for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) {
-      to[i] = static_cast<std::int32_t>(given_element(tensor, i));
-    }
+    std::vector<std::int32_t> numbers;
+    for (std::int64_t i = 0; i < tensor.shape.elements(); ++i)
+      numbers.push_back(static_cast<std::int32_t>(given_element(tensor, i)));
+    write<std::int32_t>(backend, executable->place(static_cast<TensorId>(id)), numbers);
   }
-  Pool pool(2);
-  Scratch scratch(2);
-  Counters counters(2);
-  Machine machine{pool, scratch, counters};
   TrainingStep step;
   step.drops = true;  // from the seed 0
-  executor.run(machine, nullptr, &step, {Stage::forward, Stage::backward});
+  executable->run(&step, {Stage::forward, Stage::backward});
 
   Computed result;
-  const auto floats = [&](TensorId id) { return reinterpret_cast<const float*>(executor.data(id)); };
-  result.loss = static_cast<double>(*floats(program.output));
+  result.loss = executable->values(program.output)[0];
   for (const Op& op : program.ops) {
-    if (op.operation != &adamw_operation) continue;
-    const float* values = floats(op.inputs[1]);
-    result.gradients[full_name(program[op.inputs[0]])] = {values, values + program[op.inputs[1]].shape.elements()};
+    if (op.operation == &adamw_operation)
+      result.gradients[full_name(program[op.inputs[0]])] = executable->values(op.inputs[1]);
   }
   return result;
 }
@@ -123,7 +122,7 @@ class OpGradient : public testing::TestWithParam<GradientCase> {};
 
 TEST_P(OpGradient, IsThatOfFiniteDifferencesInFloat64) {
   const Program program = build(GetParam());
-  ReferenceValues values = given_values(program);
+  Values values = given_values(program);
   const Computed found = computed(program);
   EXPECT_NEAR(found.loss, reference_loss(program, values), 1e-5);
   const Gradients expected = central_differences(program);

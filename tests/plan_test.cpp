@@ -14,7 +14,6 @@
 #include "compile/compile.h"
 #include "files/encoding.h"
 #include "lowering/lower.h"
-#include "lowering/narrow.h"
 #include "lowering/regions.h"
 #include "memory/layout.h"
 #include "model/modify.h"

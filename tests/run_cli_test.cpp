@@ -60,7 +60,14 @@ TEST_F(RunProgram, RunsOnTheReferenceAndSaysWhichDevicesThereAre) {
                    "--device is 'cuda'; expected one of: cpu reference reference64");
   expect_complaint({"generate", tiny + "gpt2", "--ids", "1", "--device", "reference", "--profile", "x.json"}, 2,
                    "--profile is of the cpu's kernels");
-  expect_complaint({"verify", tiny + "gpt2", "--device", "reference"}, 2, "counts nothing that could be measured");
+}
+
+TEST_F(RunProgram, VerifyMeasuresTheReferenceToo) {
+  for (const std::vector<std::string>& more : {std::vector<std::string>{}, {"--train"}}) {
+    std::vector<std::string> arguments = {"verify", tiny + "gpt2", "--device", "reference", "--tokens", "6"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    EXPECT_EQ(json(arguments)["holds"], true);
+  }
 }
 
 TEST_F(RunProgram, VerifyComparesEachOpWithTheReference) {
@@ -72,7 +79,8 @@ TEST_F(RunProgram, VerifyComparesEachOpWithTheReference) {
   EXPECT_GT(found["ops"], 10);
   EXPECT_LT(found["largest"]["difference"].get<double>(), found["tolerance"].get<double>());
   expect_complaint({"verify", tiny + "gpt2", "--against", "cuda"}, 2, "--against is 'cuda'; expected reference");
-  expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--train"}, 2, "leave out --train and --batch");
+  expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--train"}, 2,
+                   "leave out --train, --batch and --device");
   expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--tokens", "100k"}, 2, "context");
 }
 

@@ -121,7 +121,7 @@ TEST(Verify, HoldsForAPresetWithRandomWeightsInEachPrecision) {
 TEST(Engine, ASessionOnTheReferenceIsForkedCancelledAndBegunAnew) {
   const Model model = load_model("mini-gpt");
   std::atomic<bool> cancel = false;
-  const EngineOptions options{.device = Device::reference, .chunk = 4, .cancel = &cancel};
+  const EngineOptions options{.device = Device::reference, .sessions = 3, .chunk = 4, .cancel = &cancel};
   Engine engine(model, Weights::random(model, 1, DType::float32), options);
   const std::vector<std::int32_t> ids = {5, 1, 4, 2, 3, 9}, first = {5, 1, 4}, rest = {2, 3, 9}, other = {7};
   const auto copy = [](std::span<const float> logits) { return std::vector<float>(logits.begin(), logits.end()); };

@@ -12,11 +12,12 @@ namespace {
 
 TEST(Statistics, UniformAttentionHasTheEntropyOfItsLength) {
   const Model model = load_model("mini-gpt");
-  Trainer trainer(model, Weights::trainable(model, Initialisation::gpt2, 1, DType::float32), {});
+  Trainer trainer(model, Weights::initial(model, Initialisation::gpt2, 1), {});
   // Without keys, every query attends alike to all that it sees.
-  for (TrainedTensor& tensor : trainer.tensors()) {
+  for (const TrainedTensor& tensor : trainer.tensors()) {
+    const std::vector<float> zeros(static_cast<std::size_t>(tensor.elements));
     if (tensor.name.find("attention.key") != std::string::npos)
-      std::fill(tensor.weight.begin(), tensor.weight.end(), 0.0f);
+      trainer.set_values(tensor, &TrainedTensor::weight, zeros);
   }
   std::vector<std::int32_t> ids(static_cast<std::size_t>(trainer.options().tokens)), labels = ids;
   std::iota(ids.begin(), ids.end(), 0);
@@ -41,7 +42,7 @@ TEST(Statistics, OfBfloat16AreThoseOfFloat32ToItsDigits) {
   for (DType precision : {DType::float32, DType::bfloat16}) {
     TrainerOptions options;
     options.precision = precision;
-    Trainer trainer(model, Weights::trainable(model, Initialisation::gpt2, 1, precision), options);
+    Trainer trainer(model, Weights::initial(model, Initialisation::gpt2, 1), options);
     std::vector<std::int32_t> ids(static_cast<std::size_t>(trainer.options().tokens)), labels = ids;
     std::iota(ids.begin(), ids.end(), 0);
     trainer.loss(ids, labels);

@@ -59,14 +59,16 @@ std::vector<std::int32_t> owners(const std::vector<std::int64_t>& shares) {
 Weights weights_of(const Model& model, const Keys& keys) {
   Workload one;
   one.tokens = 1;
-  return Weights::trainable(expand(forward(model, one)), DType::float32, [&](const Tensor& tensor, float* to) {
-    std::uint32_t state = 7;
-    for (const char c : full_name(keys(key_of(tensor)))) state = state * 31 + static_cast<unsigned char>(c);
-    for (std::int64_t i = 0; i < tensor.shape.elements(); ++i) {
-      state = state * 1664525 + 1013904223;
-      to[i] = static_cast<float>(state >> 8) / static_cast<float>(1 << 23) - 1.0f;
-    }
-  });
+  return Weights::filled(expand(forward(model, one)), DType::float32,
+                         [&](const Tensor& tensor, std::int64_t, std::span<float> to) {
+                           std::uint32_t state = 7;
+                           for (const char c : full_name(keys(key_of(tensor))))
+                             state = state * 31 + static_cast<unsigned char>(c);
+                           for (float& value : to) {
+                             state = state * 1664525 + 1013904223;
+                             value = static_cast<float>(state >> 8) / static_cast<float>(1 << 23) - 1.0f;
+                           }
+                         });
 }
 
 const std::vector<std::int32_t> text = {3, 1, 4, 1, 5, 9, 2, 6};
@@ -93,7 +95,7 @@ std::map<TensorKey, std::vector<float>> gradients_of(const Model& model, const K
   trainer.compute_gradient(text, labels);
   std::map<TensorKey, std::vector<float>> found;
   for (const TrainedTensor& tensor : trainer.tensors())
-    found[tensor.key] = {tensor.gradient.begin(), tensor.gradient.end()};
+    found[tensor.key] = trainer.values(tensor, &TrainedTensor::gradient);
   return found;
 }
 

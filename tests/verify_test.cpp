@@ -2,12 +2,13 @@
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
+#include "backend/cpu/executable.h"
 #include "lowering/regions.h"
 #include "ops/norm.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"
 #include "tiny_models.h"
-#include "train/verify.h"
+#include "train/verify_step.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,10 +27,9 @@ Verification verified(const Sabotage* sabotage) {
 
 Verification verified_step(const Sabotage* sabotage) {
   const Model model = load_model("mini-gpt");
-  VerifyStepOptions options;
+  VerifyOptions options;
   options.sabotage = sabotage;
-  return verify_step(model, Weights::trainable(model, Weights::random(model, 1, DType::float32), DType::float32),
-                     options);
+  return verify_step(model, Weights::random(model, 1, DType::float32), options);
 }
 
 const Check& check_of(const Verification& v, const std::string& name) {
@@ -86,13 +86,13 @@ TEST(Verify, NamesTheAttentionOfWhichABlockWasLeftOut) {
 TEST(Verify, NamesTheOpThatWritesBeyondItsOutput) {
   for (const std::int64_t beyond : {std::int64_t{0}, std::int64_t{100}, std::int64_t{-1}}) {
     Sabotage sabotage;
-    sabotage.done = [&](const Executor& executor, std::size_t op) {
-      const Program& program = executor.program();
+    sabotage.done = [&](const HostExecutable& executable, std::size_t op) {
+      const Program& program = executable.program();
       // In training a norm has two outputs, which may lie side by side; the embedding has one.
       if (op != (program.workload.phase == Phase::train ? 0 : first_norm(program))) return;
       const TensorId root = output_of(program, op);
       const auto size = static_cast<std::int64_t>(bytes(program[root]));
-      executor.data(root)[beyond < 0 ? beyond : size + beyond] ^= std::byte{0xff};
+      executable.data(root)[beyond < 0 ? beyond : size + beyond] ^= std::byte{0xff};
     };
     expect_found(verified(&sabotage), "rms_norm of layers.0.");
     expect_found(verified_step(&sabotage), " wrote to byte ");
@@ -128,13 +128,13 @@ TEST(Verify, MeasuresTheArenaByWhatWasTouched) {
   EXPECT_EQ(check_of(v, "prefill arena").lowered - check_of(v, "prefill arena").measured, 4096);
 }
 
-TEST(Arena, KnowsHowFarItWasWrittenToAndWhatHappenedToItsFences) {
-  Arena arena(256, true);
-  EXPECT_EQ(arena.touched(), 0);
+TEST(HostBuffer, KnowsHowFarItWasWrittenToAndWhatHappenedToItsFences) {
+  HostBuffer arena(256, Fill::pattern, true);
+  EXPECT_EQ(arena.touched(0, 256), 0);
   std::byte* data = arena.take(0, 256);
   const float value = 1.5f;
   std::memcpy(data + 100, &value, sizeof value);
-  EXPECT_EQ(arena.touched(), 104);
+  EXPECT_EQ(arena.touched(0, 256), 104);
   EXPECT_EQ(arena.touched(64, 64), 40);
   EXPECT_EQ(arena.touched(128, 128), 0);
   EXPECT_TRUE(arena.fences_hold());
@@ -144,7 +144,7 @@ TEST(Arena, KnowsHowFarItWasWrittenToAndWhatHappenedToItsFences) {
 
 ReferenceComparison compared(const Sabotage* sabotage) {
   const Model model = load_model("mini-gpt");
-  CompareOptions options;
+  VerifyOptions options;
   options.sabotage = sabotage;
   return compare_with_reference(model, Weights::random(model, 1, DType::float32), options);
 }
@@ -152,10 +152,10 @@ ReferenceComparison compared(const Sabotage* sabotage) {
 // As if this op had computed one element wrongly.
 Sabotage spoiling(const std::string& op) {
   Sabotage sabotage;
-  sabotage.done = [=](const Executor& executor, std::size_t first) {
-    const Op& done = executor.program().ops[first];
+  sabotage.done = [=](const HostExecutable& executable, std::size_t first) {
+    const Op& done = executable.program().ops[first];
     if (name_of(done) != op) return;
-    const View view = executor.view(done.outputs[0]);
+    const View view = static_cast<const CpuExecutable&>(executable).view(done.outputs[0]);
     *(view.pages != nullptr ? view.position(0, 3) : view.floats() + 5) += 0.1f;
   };
   return sabotage;
@@ -189,7 +189,7 @@ TEST_P(GoldenAgainst, EveryOpComputesWhatTheReferenceDoes) {
   const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
   const Model model = load_model(folder.string());
   for (const std::int64_t tokens : {std::int64_t{1}, std::int64_t{0}}) {
-    CompareOptions options;
+    VerifyOptions options;
     options.tokens = tokens;
     const ReferenceComparison c = compare_with_reference(model, Weights::load(model, folder), options);
     EXPECT_GT(c.ops(), 5);
@@ -200,23 +200,54 @@ TEST_P(GoldenAgainst, EveryOpComputesWhatTheReferenceDoes) {
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenAgainst, testing::ValuesIn(testing_models::tiny_names()),
                          testing_models::tiny_test_name);
 
+// The program as it is written, in plain loops that count what they do.
+class GoldenOnReference : public testing::TestWithParam<std::string> {};
+
+void expect_measured(const Verification& v) {
+  EXPECT_EQ(findings(v), "");
+  for (const Check& check : v.checks)
+    EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of " << to_string(check.lowered);
+}
+
+TEST_P(GoldenOnReference, PrefillAndDecodingMeasureWhatTheyPredict) {
+  const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
+  const Model model = load_model(folder.string());
+  VerifyOptions options;
+  options.device = Device::reference;
+  options.tokens = 6;
+  options.steps = 3;
+  options.batch = 2;
+  const Verification v = verify(model, Weights::load(model, folder), options);
+  expect_measured(v);
+  EXPECT_EQ(check_of(v, "prefill matmul FLOPs").lowered, check_of(v, "prefill matmul FLOPs").headline.value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, GoldenOnReference, testing::ValuesIn(testing_models::tiny_names()),
+                         testing_models::tiny_test_name);
+
 class GoldenStep : public testing::TestWithParam<std::string> {};
 
 TEST_P(GoldenStep, MeasuresWhatItPredicts) {
   const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
   const Model model = load_model(folder.string());
   for (const DType precision : {DType::float32, DType::bfloat16}) {
-    VerifyStepOptions options;
+    VerifyOptions options;
     options.batch = 2;
     options.tokens = 20;
     options.precision = precision;
-    const Verification v =
-        verify_step(model, Weights::trainable(model, Weights::load(model, folder), precision), options);
-    EXPECT_EQ(findings(v), "");
-    for (const Check& check : v.checks)
-      EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of "
-                                 << to_string(check.lowered);
+    const Verification v = verify_step(model, Weights::load(model, folder), options);
+    expect_measured(v);
   }
+}
+
+TEST_P(GoldenStep, MeasuresWhatItPredictsOnTheReference) {
+  const std::filesystem::path folder = testing_models::tiny_folder() / GetParam();
+  const Model model = load_model(folder.string());
+  VerifyOptions options;
+  options.batch = 2;
+  options.tokens = 5;
+  options.device = Device::reference;
+  expect_measured(verify_step(model, Weights::load(model, folder), options));
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenStep, testing::ValuesIn(testing_models::with_gradients()),

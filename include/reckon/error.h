@@ -1,4 +1,4 @@
-// The one exception of the library: a sentence that says what, where, what was found, what was expected.
+// The exceptions of the library, all of one type: a sentence that says what, where, what was found, what was expected.
 #pragma once
 
 #include <stdexcept>
@@ -20,6 +20,12 @@ class UsageError : public Error {
 class Overflow : public Error {
  public:
   using Error::Error;
+};
+
+// Thrown out of work that was told to stop before it was done.
+class Cancelled : public Error {
+ public:
+  Cancelled() : Error("interrupted before it was done") {}
 };
 
 }  // namespace reckon

@@ -2,14 +2,12 @@
 // Drawing tokens from what comes out: reckon/generate.h. Link reckon::reckon.
 #pragma once
 
-#include <reckon/cancelled.h>
+#include <reckon/error.h>
 #include <reckon/model.h>
-#include <reckon/role.h>
 #include <reckon/workload.h>
 
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -53,7 +51,7 @@ struct EngineOptions {
   std::int64_t chunk = 512;   // a longer input runs in pieces, cut at multiples of this
   // Set by another thread or a signal handler: a step throws Cancelled within milliseconds. nullptr: nobody cancels.
   const std::atomic<bool>* cancel = nullptr;
-  Inspection* inspection = nullptr;  // the library's own: looks on
+  Inspection* inspection = nullptr;  // the library's own: watches
 };
 
 // One text: how much of it has been run, and its pages of the cache, which go back when it ends. Its engine must
@@ -87,8 +85,7 @@ class Session {
   explicit Session(EngineCore& engine) : engine_(&engine) {}
 
   EngineCore* engine_;
-  std::vector<std::vector<std::int32_t>> pages_;              // of each kind of cache
-  std::map<TensorKey, std::vector<double>> reference_cache_;  // where that is the device
+  std::vector<std::vector<std::int32_t>> pages_;  // of each kind of cache
   std::int64_t length_ = 0;
   std::int64_t told_ = 0;  // the length of the whole text, as far as it was told
 };

@@ -25,7 +25,7 @@
 #include "report/progress.h"
 #include "report/run.h"
 #include "run/engine.h"
-#include "run/ids.h"
+#include "run/inputs.h"
 #include "run/limits.h"
 #include "text/continuation.h"
 
@@ -48,7 +48,7 @@ std::string tokens_text(std::int64_t tokens) {
 
 // Bytes of weights that a step of decoding reads: of a mixture, those of as many experts as one token chooses.
 double weights_read(Engine& engine) {
-  return static_cast<double>(read_ledger(engine.core().executor(1, 1, Logits::last).program()).total().weights);
+  return static_cast<double>(read_ledger(engine.core().lowered(1, 1, Logits::last, 0)).total().weights);
 }
 
 // Decoding beside its limit, where that could be measured in between: every token reads all weights that it needs.
@@ -197,7 +197,7 @@ void run(const GenerateOptions& asked) {
   Weights weights = weights_to_run(asked.run, model);
   Engine engine(std::move(model), std::move(weights), options);
   Profile profile;
-  if (!asked.profile.empty()) engine.core().set_profile(&profile);
+  if (!asked.profile.empty()) engine.core().backend().set_profile(&profile);
 
   const Tokenizer* const decoder = tokenizer ? &*tokenizer : nullptr;
   const bool report = asked.output.format != Format::table, at_once = to_standard_output(asked.output);
@@ -223,7 +223,8 @@ void run(const GenerateOptions& asked) {
     streams.emplace_back(decoder, ids, asked.stops,
                          several ? [](const std::string&) { return true; } : Stream::Write(write));
   std::optional<Limit> reading;
-  if (on_cpu) reading.emplace(read_limit(engine));
+  if (Backend::Measure measure = engine.core().backend().read_limit(engine.core().weights().parameters()))
+    reading.emplace(std::move(measure));
   ProgressLine progress;
   std::int64_t generated_tokens = 0;
   const auto on_token = [&](std::size_t index, const Token& token) {
@@ -263,7 +264,7 @@ void run(const GenerateOptions& asked) {
     streams.front().finish();
   }
   if (!report && !at_once) write_file(asked.output.file, buffered);
-  engine.core().set_profile(nullptr);
+  engine.core().backend().set_profile(nullptr);
   say_pace(engine, generated.pace, reading ? reading->spread() : std::nullopt);
   if (!asked.profile.empty()) {
     write_file(asked.profile, chrome_trace(profile));

@@ -10,7 +10,7 @@
 #include "files/quote.h"
 #include "model/boundary_ids.h"
 #include "model/location.h"
-#include "run/ids.h"
+#include "run/inputs.h"
 #include "text/load.h"
 #include "text/openai_formats.h"
 

@@ -11,7 +11,7 @@
 #include "cli/run_options.h"
 #include "cli/run_text.h"
 #include "report/tokens.h"
-#include "run/ids.h"
+#include "run/inputs.h"
 #include "text/load.h"
 #include "text/openai_formats.h"
 #include "threads/pool.h"

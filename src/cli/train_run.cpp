@@ -23,7 +23,7 @@
 #include "run/limits.h"
 #include "threads/thread_count.h"
 #include "train/file_hash.h"
-#include "train/loop.h"
+#include "train/training_loop.h"
 #include "train/stories.h"
 
 namespace reckon::cli {
@@ -53,17 +53,17 @@ TrainerOptions trainer_options(const Settings& settings, const TrainCommand& com
 RunFacts facts_of(Trainer& trainer, const Settings& settings) {
   RunFacts facts;
   facts.name = settings.model == "-" ? "stdin" : settings.model;
-  for (const TrainedTensor& tensor : trainer.tensors()) facts.parameters += std::ssize(tensor.weight);
+  for (const TrainedTensor& tensor : trainer.tensors()) facts.parameters += tensor.elements;
   facts.batch = settings.batch;
   facts.context = settings.context;
   facts.accumulate = settings.accumulate;
-  const Ledger ledger = read_ledger(trainer.executor().program());
+  const Ledger ledger = read_ledger(trainer.executable().program());
   const TrainingState& state = ledger.state;
   facts.weight_bytes = static_cast<std::int64_t>(state.weights);
   facts.gradient_bytes = static_cast<std::int64_t>(state.gradients);
   facts.moment_bytes = static_cast<std::int64_t>(state.moments);
   facts.sent_bytes = static_cast<std::int64_t>(ledger.total().sent);
-  facts.arena_bytes = trainer.executor().plan().arena;
+  facts.arena_bytes = trainer.executable().plan().arena;
   return facts;
 }
 
@@ -95,7 +95,7 @@ std::string sample_text(Trainer& trainer, const Tokenizer& tokenizer, const Sett
   options.device = trainer.options().device;
   options.threads = trainer.options().threads;
   options.capacity = std::min<std::int64_t>(settings.context, std::ssize(prompt) + tokens);
-  Engine engine(trainer.model(), trainer.weights().borrowed(), options);
+  Engine engine(trainer.model(), trainer.weights(), options);
   Generation generation;
   generation.tokens = tokens;
   generation.window = true;
@@ -202,8 +202,7 @@ Progress progress_of(const std::optional<Checkpoint>& checkpoint) {
 }
 
 // The promise of the same bytes holds where the arithmetic is the same.
-void note_other_arithmetic(const Checkpoint& checkpoint) {
-  const Arithmetic here = this_arithmetic();
+void note_other_arithmetic(const Checkpoint& checkpoint, const Arithmetic& here) {
   if (!checkpoint.arithmetic || *checkpoint.arithmetic == here) return;
   note(
       fmt::format("the checkpoint was made with {}, and this machine has {}: the run goes on, but to other last bits "
@@ -234,11 +233,13 @@ void lead(const TrainCommand& command, Communicator& ranks) {
   Setup setup = set_up(command, run.path(), ranks);
   shared_path(ranks, run.path());  // now the others find all that was prepared
   const std::optional<Checkpoint>& checkpoint = setup.checkpoint;
-  if (checkpoint) note_other_arithmetic(*checkpoint);
   const Settings& settings = setup.prepared.identity.settings;
   const Dataset& data = setup.data;
   Trainer trainer(setup.prepared.model, std::move(*setup.prepared.weights), trainer_options(settings, command), &ranks);
-  if (checkpoint) restore(trainer, *checkpoint);
+  if (checkpoint) {
+    note_other_arithmetic(*checkpoint, trainer.backend().arithmetic());
+    restore(trainer, *checkpoint);
+  }
 
   const RunFacts facts = facts_of(trainer, settings);
   const Progress from = progress_of(checkpoint);
@@ -250,11 +251,9 @@ void lead(const TrainCommand& command, Communicator& ranks) {
 
   // What one large product reaches on the same threads, in turns with the steps. Of several ranks, one alone would
   // measure itself against those that wait for it.
-  Scratch scratch(trainer.pool().threads());
-  Counters counters(trainer.pool().threads());
-  Machine machine{trainer.pool(), scratch, counters};
-  Limit limit(product_limit(machine));
-  const bool alone = ranks.size() == 1 && command.device == Device::cpu;
+  const Backend::Measure product = trainer.backend().product_limit();
+  const bool alone = ranks.size() == 1 && product;
+  Limit limit(product);
 
   fs::path saved;
   std::string sample;
@@ -292,7 +291,7 @@ void lead(const TrainCommand& command, Communicator& ranks) {
                {"step", loop.progress().step},
                {"validation", validation ? Json(*validation) : Json(nullptr)},
                {"seconds", loop.progress().seconds},
-               {"arena_high_water_bytes", trainer.executor().arena().high_water()},
+               {"arena_high_water_bytes", trainer.executable().arena().high_water()},
                {"sent_bytes", ranks.bytes_sent()}});
   metrics.flush();
   say_end(loop.progress(), validation, saved, sample, settings, data.tokenizer());

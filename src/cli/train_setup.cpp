@@ -176,10 +176,9 @@ void fit_vocabulary(Asked& asked, const TrainCommand& command, const Settings& s
 
 // From these files, or where the path is empty, random ones.
 Weights first_weights(const Model& model, const Settings& settings, const fs::path& files) {
-  const DType precision = settings.precision == "bfloat16" ? DType::bfloat16 : DType::float32;
-  if (!files.empty()) return Weights::trainable(model, Weights::load(model, files), precision);
+  if (!files.empty()) return Weights::load(model, files);
   const Initialisation init = settings.init == "scaled" ? Initialisation::scaled : Initialisation::gpt2;
-  return Weights::trainable(model, init, settings.seed, precision);
+  return Weights::initial(model, init, settings.seed);
 }
 
 DataOptions data_options(const Settings& settings, const Model& model, const fs::path& run) {

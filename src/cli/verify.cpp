@@ -13,7 +13,7 @@
 #include "report/run.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"
-#include "train/verify.h"
+#include "train/verify_step.h"
 
 namespace reckon::cli {
 namespace {
@@ -26,38 +26,24 @@ struct VerifyCommand {
   Output output;
 };
 
-Verification verify_training(const VerifyCommand& asked, const Model& model, const Weights& weights,
-                             const VerifyOptions& from) {
-  VerifyStepOptions options;
-  options.batch = from.batch;
-  options.tokens = from.tokens;
-  options.threads = from.threads;
-  options.cancel = from.cancel;
-  options.precision = asked.run.dtype.value_or(options.precision);
-  return verify_step(model, Weights::trainable(model, weights, options.precision), options);
-}
-
-void compare(const VerifyCommand& asked, const Model& model, Weights weights, const VerifyOptions& from) {
-  CompareOptions options;
-  options.tokens = from.tokens;
-  options.threads = from.threads;
-  options.cancel = from.cancel;
+void compare(const VerifyCommand& asked, const Model& model, Weights weights, const VerifyOptions& options) {
   const ReferenceComparison comparison = compare_with_reference(model, std::move(weights), options);
   write_report(verify_document(model, comparison), asked.output);
   if (comparison.first) throw Error(fmt::format("{} differs from the reference", comparison.first->op));
 }
 
 void run(const VerifyCommand& asked) {
-  if (asked.run.device != Device::cpu)
-    throw UsageError("the reference counts nothing that could be measured; expected --device cpu");
   if (!asked.against.empty() && asked.against != "reference")
     throw UsageError(fmt::format("--against is {}; expected reference", quote(asked.against)));
-  if (!asked.against.empty() && (asked.train || asked.batch > 0))
-    throw UsageError("--against compares the prefill of one sequence; leave out --train and --batch");
+  if (!asked.against.empty() && (asked.train || asked.batch > 0 || asked.run.device != Device::cpu))
+    throw UsageError(
+        "--against compares the prefill of one sequence on the cpu; leave out --train, --batch and --device");
   VerifyOptions options;
+  options.device = asked.run.device;
   options.threads = asked.run.threads;
   options.tokens = asked.tokens;
   if (asked.batch > 0) options.batch = asked.batch;
+  if (asked.run.dtype) options.precision = *asked.run.dtype;
   check_file(asked.output.file);
   const Model model = model_to_run(asked.run);
   if (options.tokens > 0) check_length(model, options.tokens, model.context);
@@ -66,7 +52,7 @@ void run(const VerifyCommand& asked) {
   Weights weights = weights_to_run(asked.run, model);
   if (!asked.against.empty()) return compare(asked, model, std::move(weights), options);
   const Verification verification =
-      asked.train ? verify_training(asked, model, weights, options) : verify(model, std::move(weights), options);
+      asked.train ? verify_step(model, std::move(weights), options) : verify(model, std::move(weights), options);
   write_report(verify_document(model, verification), asked.output);
   if (!verification.findings.empty()) throw Error(verification.findings.front());
   if (!verification.holds()) throw Error("a measured figure differs from its prediction");
@@ -84,6 +70,7 @@ void add_verify(CLI::App& program) {
       "  reckon verify ./model --tokens 256 --batch 2\n"
       "  reckon verify mini-gpt --random 1 --train\n"
       "  reckon verify ./model --against reference\n"
+      "  reckon verify mini-gpt --random 1 --device reference\n"
       "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
       "  reckon verify mini-gpt --random 1 --dtype bfloat16 --format json");
   add_run(command, asked->run);

@@ -2,8 +2,6 @@
 #include "compile/compile.h"
 
 #include "lowering/lower.h"
-#include "lowering/narrow.h"
-#include "lowering/pages.h"
 #include "network/forward.h"
 #include "passes/all_reduce.h"
 #include "passes/gradient.h"
@@ -29,7 +27,7 @@ Compiled compile(const Program& logical, const Target& target) {
     if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
     if (workload.ranks > 1) compiled.lowered = sum_over_ranks(std::move(compiled.lowered), workload.ranks);
   }
-  compiled.plan = plan_memory(compiled.lowered);
+  compiled.plan = plan_memory(compiled.lowered, target);
   return compiled;
 }
 

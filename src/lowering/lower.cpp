@@ -224,10 +224,22 @@ class Lowering {
   std::map<std::size_t, Op> placed_;  // ops that stand for several, where the last of those stood
 };
 
+// Every tensor in memory of its own, as it is written otherwise: nothing is fused without views.
+Program without_views(Program program) {
+  for (Tensor& tensor : program.tensors) {
+    if (tensor.storage == no_tensor) continue;
+    tensor.storage = no_tensor;
+    tensor.offset = 0;
+    tensor.strides = {};
+    if (tensor.kind == TensorKind::cache) tensor.kind = TensorKind::activation;  // what is read of one
+  }
+  return program;
+}
+
 }  // namespace
 
 Program lower(const Program& program, const Target& target) {
-  if (target.fusions == Target::Fusions{}) return program;
+  if (!target.views) return without_views(program);
   return Lowering(program, target).run();
 }
 

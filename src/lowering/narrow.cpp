@@ -1,5 +1,5 @@
 // Each kept tensor becomes three: as the forward pass has it, as it is kept, and as the backward pass has it.
-#include "lowering/narrow.h"
+#include "lowering/lower.h"
 
 #include "lowering/regions.h"
 #include "ops/adamw.h"

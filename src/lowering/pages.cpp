@@ -1,4 +1,4 @@
-#include "lowering/pages.h"
+#include "lowering/lower.h"
 
 #include "lowering/regions.h"
 #include "ops/append.h"
@@ -73,7 +73,7 @@ class Paging {
 
 Program page_caches(Program program, const Target& target) {
   const Phase phase = program.workload.phase;
-  if (phase != Phase::prefill && phase != Phase::decode) return program;
+  if (target.page_tokens == 0 || (phase != Phase::prefill && phase != Phase::decode)) return program;
   return Paging(std::move(program), target).run();
 }
 

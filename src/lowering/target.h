@@ -11,9 +11,14 @@ struct Target {
   std::string_view name;
   std::int64_t alignment = 1;    // bytes; a tensor's place in an arena is a multiple of it
   std::int64_t query_block = 0;  // tokens whose queries attend together: keys that none of them sees are skipped
-  std::int64_t page_tokens = 0;  // tokens in a page of the cache
+  std::int64_t page_tokens = 0;  // tokens in a page of the cache; 0: a sequence's lies in one piece
   // Products of up to so many rows give each row the same bits: as many sequences decode together.
   std::int64_t few_rows = 1;
+
+  bool views = false;   // an op may read and write a part of another's memory; else each tensor has its own
+  bool narrow = false;  // trains in bfloat16
+  bool ranks = false;   // trains in several processes
+  bool tiles = false;   // products and attention run in tiles, which count the bytes that they read and write
 
   // What is made one op of several. Without any, a program runs as it is written.
   struct Fusions {
@@ -31,9 +36,12 @@ constexpr Target cpu_target{.name = "cpu",
                             .query_block = 64,
                             .page_tokens = 512,
                             .few_rows = 16,
+                            .views = true,
+                            .narrow = true,
+                            .ranks = true,
+                            .tiles = true,
                             .fusions = {.epilogues = true, .attention = true, .in_place = true}};
 
-constexpr Target reference_target{
-    .name = "reference", .alignment = 8, .page_tokens = 512, .few_rows = 1, .fusions = {}};
+constexpr Target reference_target{.name = "reference", .alignment = 8, .fusions = {}};
 
 }  // namespace reckon

@@ -17,8 +17,13 @@ constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 
 class Timeline {
  public:
-  Timeline(const Program& program, const std::vector<std::int64_t>& regions, const std::vector<bool>& held)
-      : program_(program), bodies_(program.repeats.size()), begin_(program.ops.size()), first_(program.tensors.size()) {
+  Timeline(const Program& program, const std::vector<std::int64_t>& regions, const std::vector<bool>& held,
+           std::int64_t alignment)
+      : program_(program),
+        alignment_(alignment),
+        bodies_(program.repeats.size()),
+        begin_(program.ops.size()),
+        first_(program.tensors.size()) {
     for (std::size_t r = 0; r < bodies_.size(); ++r) {
       const std::int64_t count = program.repeats[r].count;
       bodies_[r].shown = count < 6 ? count : 4 + count % 2;
@@ -131,7 +136,7 @@ class Timeline {
     };
     const std::vector<Lifetimes::Life>& lives = found_.lives;
     for (std::size_t i = 0; i < lives.size(); ++i) {
-      const std::int64_t size = padded(static_cast<std::int64_t>(bytes(program_[lives[i].id])));
+      const std::int64_t size = padded(static_cast<std::int64_t>(bytes(program_[lives[i].id])), alignment_);
       add(lives[i].first, lives[i].last + 1, size);
       const std::int64_t missing = hidden(program_[lives[i].id].repeat);
       if (lives[i].iteration != 1 || missing == 0) continue;
@@ -150,6 +155,7 @@ class Timeline {
   }
 
   const Program& program_;
+  std::int64_t alignment_;
   std::vector<Body> bodies_;
   std::vector<std::int64_t> begin_;  // of each op, in its first iteration
   std::int64_t end_ = 0;
@@ -168,8 +174,8 @@ std::int64_t Live::at(std::int64_t step, std::int64_t steps) const {
 }
 
 Lifetimes find_lifetimes(const Program& program, const std::vector<std::int64_t>& regions,
-                         const std::vector<bool>& held) {
-  return Timeline(program, regions, held).run();
+                         const std::vector<bool>& held, std::int64_t alignment) {
+  return Timeline(program, regions, held, alignment).run();
 }
 
 }  // namespace reckon

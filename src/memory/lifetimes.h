@@ -31,8 +31,9 @@ struct Lifetimes {
   std::int64_t peak = 0;            // bytes
 };
 
-// `regions`: of each op; those of one region run at the same time. `held`: whether a tensor's memory is asked for.
+// `regions`: of each op; those of one region run at the same time. `held`: whether a tensor's memory is asked for,
+// which takes whole multiples of `alignment` bytes.
 Lifetimes find_lifetimes(const Program& program, const std::vector<std::int64_t>& regions,
-                         const std::vector<bool>& held);
+                         const std::vector<bool>& held, std::int64_t alignment);
 
 }  // namespace reckon

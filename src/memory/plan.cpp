@@ -31,7 +31,7 @@ class Planner {
       const Tensor& tensor = program.tensors[i];
       held[i] = tensor.storage == no_tensor && in_arena(tensor.kind) && !outlives[i];
     }
-    times_ = find_lifetimes(program, plan.regions, held);
+    times_ = find_lifetimes(program, plan.regions, held, plan.alignment);
     plan.live = std::move(times_.live);
     plan.peak = times_.peak;
   }
@@ -93,8 +93,8 @@ class Planner {
     std::map<std::int32_t, Stack> stacks;  // by repeat
     for (Placed& p : placed_) {
       p.block = blocks_.size();
-      blocks_.resize(blocks_.size() + index(p.blocks),
-                     MemoryBlock{padded(static_cast<std::int64_t>(bytes(program_[times_.lives[p.begin].id]))), {}, -1});
+      const auto size = static_cast<std::int64_t>(bytes(program_[times_.lives[p.begin].id]));
+      blocks_.resize(blocks_.size() + index(p.blocks), MemoryBlock{padded(size, plan_.alignment), {}, -1});
       if (p.saved) {
         Stack& stack = stacks[p.repeat];
         stack.below = program_.count(p.repeat) - p.blocks;
@@ -151,8 +151,9 @@ std::vector<bool> parameter_gradients(const Program& program) {
   return found;
 }
 
-Plan plan_memory(const Program& program) {
+Plan plan_memory(const Program& program, const Target& target) {
   Plan plan;
+  plan.alignment = target.alignment;
   plan.slots.resize(program.tensors.size());
   plan.regions = parallel_regions(program);
   const std::vector<bool> outlives = parameter_gradients(program);

@@ -3,6 +3,7 @@
 // optimizer's state).
 #pragma once
 
+#include "lowering/target.h"
 #include "memory/lifetimes.h"
 #include "program/program.h"
 
@@ -19,16 +20,17 @@ struct Slot {
 };
 
 struct Plan {
-  std::vector<Slot> slots;  // of each tensor
-  std::int64_t arena = 0;   // bytes
-  std::int64_t peak = 0;    // the most that is ever alive
+  std::vector<Slot> slots;     // of each tensor
+  std::int64_t alignment = 1;  // of each tensor in the arena, in bytes
+  std::int64_t arena = 0;      // bytes
+  std::int64_t peak = 0;       // the most that is ever alive
   std::int64_t cache = 0, weights = 0, constants = 0;
   std::int64_t gradients = 0, optimizer = 0;  // of parameters: summed over micro-steps, so they outlive a run
   std::vector<std::int64_t> regions;          // of each op: ops of one region run at the same time
   std::vector<Live> live;                     // bytes in use while each op runs
 };
 
-Plan plan_memory(const Program& program);
+Plan plan_memory(const Program& program, const Target& target = cpu_target);
 
 // A planned program with every iteration written out, to be bound to memory.
 struct Expanded {

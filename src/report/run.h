@@ -3,8 +3,8 @@
 
 #include <reckon/model.h>
 
+#include "backend/profile.h"
 #include "report/document.h"
-#include "run/profile.h"
 #include "run/score.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"

@@ -13,7 +13,7 @@
 #include "report/curve.h"
 #include "report/document.h"
 #include "run/limits.h"
-#include "train/loop.h"
+#include "train/training_loop.h"
 
 namespace reckon {
 

@@ -1,5 +1,5 @@
-// Programs are written for a number of sequences and of tokens, at the full capacity of the cache, and run at any
-// lengths below it.
+// Programs are written for a number of sequences and of tokens. Where the cache has pages, they are at its full
+// capacity and run at any lengths below it; otherwise for exactly the tokens that are cached.
 #include "run/engine.h"
 
 #include <fmt/format.h>
@@ -7,16 +7,14 @@
 
 #include "files/checked.h"
 #include "files/numbers.h"
-#include "lowering/regions.h"
 #include "network/forward.h"
 #include "passes/expand.h"
-#include "run/ids.h"
+#include "run/inputs.h"
 #include "run/inputs.h"
 #include "run/rope_table.h"
 #include "threads/thread_count.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace reckon {
@@ -49,29 +47,19 @@ EngineOptions filled(EngineOptions options, const Model& model) {
 
 std::int64_t pages_for(std::int64_t tokens, std::int64_t page) { return (tokens + page - 1) / page; }
 
-std::unique_ptr<Arena> arena_of(const std::vector<float>& values) {
-  const auto size = static_cast<std::int64_t>(values.size() * sizeof(float));
-  auto memory = std::make_unique<Arena>(size);
-  std::memcpy(memory->take(0, size), values.data(), static_cast<std::size_t>(size));
-  return memory;
-}
-
 }  // namespace
 
 Session::Session(Session&& other) noexcept
     : engine_(other.engine_),
       pages_(std::move(other.pages_)),
-      reference_cache_(std::move(other.reference_cache_)),
       length_(std::exchange(other.length_, 0)),
       told_(std::exchange(other.told_, 0)) {
   other.pages_.clear();
-  other.reference_cache_.clear();
 }
 
 Session& Session::operator=(Session&& other) noexcept {
   std::swap(engine_, other.engine_);
   std::swap(pages_, other.pages_);
-  std::swap(reference_cache_, other.reference_cache_);
   std::swap(length_, other.length_);
   std::swap(told_, other.told_);
   return *this;
@@ -82,7 +70,6 @@ void Session::reset(std::int64_t length) {
     for (const std::int32_t page : pages_[g]) engine_->groups_[g].pool->release(page);
   }
   pages_.clear();
-  reference_cache_.clear();
   length_ = 0;
   told_ = length;
 }
@@ -91,7 +78,6 @@ Session Session::fork() const {
   Session other(*engine_);
   other.length_ = length_;
   other.told_ = told_;
-  other.reference_cache_ = reference_cache_;
   other.pages_.resize(pages_.size());
   for (std::size_t g = 0; g < pages_.size(); ++g) {
     const EngineCore::Group& group = engine_->groups_[g];
@@ -131,109 +117,134 @@ EngineCore::EngineCore(std::shared_ptr<const LoadedModel> model, const EngineOpt
       rope_depends_on_length_(std::any_of(ropes_.begin(), ropes_.end(), depends_on_length)),
       parameter_types_(weights_.types()),
       options_(filled(options, model_)),
-      pool_(options_.threads),
-      scratch_(options_.threads),
-      counters_(options_.threads),
-      machine_{pool_, scratch_, counters_} {
-  if (options_.inspection != nullptr) options_.inspection->prepare(machine_);
-  pool_.cancel_on(options_.cancel);
+      backend_(make_backend(options_.device, options_.threads, options_.inspection)) {
   check_no_encoder(model_);
-  if (options_.device == Device::cpu) {
-    lay_out_pages();
-  } else {
-    reference_ = std::make_unique<ReferenceModel>(model_, weights_, options_.device == Device::reference);
-  }
+  backend_->cancel_on(options_.cancel);
+  parameters_ = backend_->load(weights_.parameters());
+  lay_out_pages();
 }
 
-Compiled EngineCore::compiled(const Form& form) const {
-  Workload workload = workload_of(form.tokens == 1 ? Phase::decode : Phase::prefill);
-  workload.batch = form.batch;
-  workload.tokens = form.tokens;
-  workload.past = options_.capacity - form.tokens;
-  workload.logits = form.logits;
+Workload EngineCore::at_capacity(std::int64_t sequences, std::int64_t tokens, Logits logits) const {
+  Workload workload = workload_of(tokens == 1 ? Phase::decode : Phase::prefill);
+  workload.batch = sequences;
+  workload.tokens = tokens;
+  workload.past = options_.capacity - tokens;
+  workload.logits = logits;
   workload.capacity = options_.capacity;
   workload.chunk = options_.chunk;
   workload.parameter_types = parameter_types_;
-  return compile(model_, workload, cpu_target);
+  return workload;
+}
+
+Compiled EngineCore::compiled(const Form& form) const {
+  Workload workload = at_capacity(form.batch, form.tokens, form.logits);
+  if (!paged()) {
+    workload.past = form.past;
+    workload.capacity = workload.chunk = 0;
+  }
+  return compile(model_, workload, backend_->target());
+}
+
+Program EngineCore::lowered(std::int64_t sequences, std::int64_t tokens, Logits logits, std::int64_t past) const {
+  Program program = compiled({sequences, tokens, logits, past}).lowered;
+  program.workload.past = past;
+  return program;
 }
 
 // Caches come in the same order in every program, and lie in a page in that order.
 void EngineCore::lay_out_pages() {
-  const Program program = expand(compiled({1, 1, Logits::none}).lowered);
+  const Compiled layout = compile(model_, at_capacity(1, 1, Logits::none), backend_->target());
+  planned_cache_ = layout.plan.cache;
+  const Program program = expand(layout.lowered);
+  const std::int64_t most = backend_->target().few_rows, number = sizeof(std::int32_t);
   std::map<TensorId, std::size_t> index;  // of the group of each table
   std::vector<std::int64_t> bytes_of_page;
-  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
-    if (program.tensors[i].label.piece != Piece::pages) continue;
-    index[static_cast<TensorId>(i)] = groups_.size();
+  const auto add_group = [&](TensorId table) {
+    index[table] = groups_.size();
     groups_.emplace_back();
     bytes_of_page.push_back(0);
+    if (table != no_tensor) groups_.back().table = backend_->allocate(most * program[table].shape[1].size * number);
+  };
+  if (!paged()) add_group(no_tensor);
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    if (program.tensors[i].label.piece == Piece::pages) add_group(static_cast<TensorId>(i));
   }
   for (const Tensor& tensor : program.tensors) {
-    if (tensor.pages == no_tensor || tensor.storage != no_tensor) continue;
+    if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
     const std::size_t g = index.at(tensor.pages);
-    groups_[g].page_tokens = tensor.strides[2] / tensor.strides[1];
-    groups_[g].ring = tensor.shape[1].size < options_.capacity;
-    groups_[g].offsets[key_of(tensor)] = bytes_of_page[g];
-    const std::int64_t pages = tensor.shape[1].size / groups_[g].page_tokens;
-    bytes_of_page[g] += static_cast<std::int64_t>(bytes(tensor)) / pages;
+    Group& group = groups_[g];
+    std::int64_t size = static_cast<std::int64_t>(bytes(tensor));
+    if (paged()) {
+      group.page_tokens = tensor.strides[2] / tensor.strides[1];
+      group.ring = tensor.shape[1].size < options_.capacity;
+      size /= tensor.shape[1].size / group.page_tokens;
+    }
+    group.caches[key_of(tensor)] = {bytes_of_page[g], size};
+    bytes_of_page[g] += size;
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) {
+    if (!paged()) groups_[g].page_tokens = options_.capacity;
     const std::int64_t each = groups_[g].ring ? 1 : pages_for(options_.capacity, groups_[g].page_tokens);
-    groups_[g].pool = std::make_unique<PagePool>(bytes_of_page[g], each * options_.sessions);
+    groups_[g].pool = std::make_unique<PagePool>(*backend_, bytes_of_page[g], each * options_.sessions);
   }
+  starts_ = backend_->allocate(most * number);
 }
 
-Executor& EngineCore::prepare(Form form) {
+std::shared_ptr<Executable> EngineCore::prepare(Form form) {
   // One token's logits are the last ones too.
   if (form.tokens == 1 && form.logits == Logits::all) form.logits = Logits::last;
-  if (const auto found = executors_.find(form); found != executors_.end()) {
+  if (const auto found = programs_.find(form); found != programs_.end()) {
     found->second.used = ++clock_;
-    return *found->second.executor;
+    return found->second.executable;
   }
-  Compiled program = compiled(form);
+  const Compiled program = compiled(form);
   const bool inspected = options_.inspection != nullptr;  // each program has an arena of its own, between fences
-  if (!inspected && (arena_ == nullptr || arena_->size() < program.plan.arena)) {
-    executors_.clear();  // they are bound to the old one
+  if (!inspected && (arena_ == nullptr || arena_->bytes() < program.plan.arena)) {
+    programs_.clear();  // they are bound to the old one
     arena_.reset();
-    arena_ = std::make_shared<Arena>(program.plan.arena);
+    arena_ = backend_->allocate(program.plan.arena);
   }
-  if (executors_.size() == most_programs) {
-    executors_.erase(std::min_element(executors_.begin(), executors_.end(),
-                                      [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  if (programs_.size() == most_programs) {
+    programs_.erase(std::min_element(programs_.begin(), programs_.end(),
+                                     [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
   }
-  Prepared& prepared = executors_[form];
-  prepared.used = ++clock_;
-  std::shared_ptr<Arena> arena = inspected ? std::make_shared<Arena>(program.plan.arena, true) : arena_;
-  prepared.executor = std::make_unique<Executor>(
-      expand(program.lowered, program.plan), std::move(program.plan), weights_,
-      [this](const Program& p, TensorId id) { return resident(p, id); }, std::move(arena), options_.inspection);
-  return *prepared.executor;
+  std::shared_ptr<Executable> executable = backend_->bind(
+      program, [&](const Program& p, TensorId id) { return resident(form, p, id); },
+      inspected ? backend_->allocate(program.plan.arena, Fill::pattern) : arena_);
+  programs_[form] = {executable, ++clock_};
+  return executable;
 }
 
-Address EngineCore::resident(const Program& program, TensorId id) {
+Address EngineCore::resident(const Form& form, const Program& program, TensorId id) {
   const Tensor& tensor = program[id];
-  if (tensor.label.piece == Piece::starts) {
-    starts_.reserve(static_cast<std::size_t>(cpu_target.few_rows));
-    return {reinterpret_cast<std::byte*>(starts_.data())};
+  if (tensor.kind == TensorKind::parameter) {
+    const auto found = parameters_.find(key_of(tensor));
+    if (found == parameters_.end()) throw Error("the weights have no parameter '" + full_name(tensor) + "'");
+    return found->second;
   }
-  if (tensor.label.piece == Piece::pages || tensor.pages != no_tensor) {
-    const TensorId table = tensor.pages == no_tensor ? id : tensor.pages;
+  if (tensor.label.piece == Piece::starts) return {starts_};
+  if (tensor.label.piece == Piece::pages || tensor.kind == TensorKind::cache) {
+    const TensorId table = tensor.kind == TensorKind::cache ? tensor.pages : id;
     std::size_t g = 0;
     for (TensorId i = 0; i < table; ++i) g += program[i].label.piece == Piece::pages ? 1 : 0;
-    Group& group = groups_[g];
-    if (tensor.pages != no_tensor)
-      return {group.pool->data() + group.offsets.at(key_of(tensor)), group.pool->page_bytes()};
-    group.table.reserve(static_cast<std::size_t>(cpu_target.few_rows * tensor.shape[1].size));
-    return {reinterpret_cast<std::byte*>(group.table.data())};
+    const Group& group = groups_[g];
+    if (table == id) return {group.table};
+    const CachePlace& cache = group.caches.at(key_of(tensor));
+    Address place = group.pool->place(paged() ? 0 : form.block, cache.offset);
+    place.page_bytes = paged() ? group.pool->page_bytes() : cache.bytes;
+    return place;
   }
   const std::int64_t rope_index = rope_table_index(program, id);
-  std::unique_ptr<Arena>& memory = rope_index >= 0 ? rope_tables_[rope_index] : constants_[key_of(tensor)];
-  if (memory == nullptr) {
-    memory = arena_of(rope_index >= 0 ? rope_rows(ropes_.at(static_cast<std::size_t>(rope_index)), 0, options_.capacity,
-                                                  options_.capacity)
-                                      : weights_[key_of(tensor)].values);
-  }
-  return {memory->take(0, 0)};
+  std::shared_ptr<Buffer>& memory = rope_index >= 0 ? rope_tables_[rope_index] : constants_[key_of(tensor)];
+  if (memory == nullptr)
+    memory = buffer_of(*backend_, constant_values(program, id, ropes_, options_.capacity, weights_.parameters()));
+  return {memory};
+}
+
+std::vector<std::shared_ptr<const Executable>> EngineCore::executables() const {
+  std::vector<std::shared_ptr<const Executable>> all;
+  for (const auto& [form, prepared] : programs_) all.push_back(prepared.executable);
+  return all;
 }
 
 std::int64_t EngineCore::cache_bytes() const {
@@ -275,31 +286,19 @@ void EngineCore::reserve(std::span<const Part> parts) {
   }
 }
 
-void EngineCore::fill_inputs(const Executor& executor, std::span<const Part> parts) {
-  const Program& program = executor.program();
-  const auto tokens = static_cast<std::int64_t>(parts[0].ids.size());
-  starts_.clear();
-  for (const Part& part : parts) starts_.push_back(static_cast<std::int32_t>(part.session.length_));
+void EngineCore::write_tables(std::span<const Part> parts) {
+  std::vector<std::int32_t> numbers;
+  for (const Part& part : parts) numbers.push_back(static_cast<std::int32_t>(part.session.length_));
+  write<std::int32_t>(*backend_, {starts_}, numbers);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const std::int64_t most = pages_for(options_.capacity, groups_[g].page_tokens);
-    groups_[g].table.assign(static_cast<std::size_t>(std::ssize(parts) * most), 0);
-    auto row = groups_[g].table.begin();
+    const auto most = static_cast<std::size_t>(pages_for(options_.capacity, groups_[g].page_tokens));
+    numbers.clear();
     for (const Part& part : parts) {
       const std::vector<std::int32_t>& pages = part.session.pages_[g];
-      groups_[g].ring ? std::fill_n(row, most, pages[0]) : (std::copy(pages.begin(), pages.end(), row), row);
-      row += most;
+      numbers.insert(numbers.end(), pages.begin(), pages.end());
+      numbers.resize((numbers.size() + most - 1) / most * most, groups_[g].ring ? pages[0] : 0);
     }
-  }
-  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
-    const Tensor& tensor = program.tensors[i];
-    if (tensor.kind != TensorKind::input) continue;
-    std::byte* memory = executor.data(static_cast<TensorId>(i));
-    const auto each = static_cast<std::ptrdiff_t>(static_cast<std::int64_t>(bytes(tensor)) / std::ssize(parts));
-    for (const Part& part : parts) {
-      if (tensor.label.piece == Piece::ids) std::memcpy(memory, part.ids.data(), part.ids.size_bytes());
-      fill_positions(model_, tensor, part.session.length_, tokens, memory);
-      memory += each;
-    }
+    write<std::int32_t>(*backend_, {groups_[g].table}, numbers);
   }
 }
 
@@ -309,51 +308,30 @@ void EngineCore::renew_rope(const Session& session, std::int64_t tokens) {
   for (std::size_t i = 0; i < ropes_.size(); ++i) {
     if (!depends_on_length(ropes_[i])) continue;
     const std::vector<float> rows = rope_rows(ropes_[i], past, tokens, length);
-    const auto size = static_cast<std::int64_t>(rows.size() * sizeof(float));
     const std::int64_t offset = past * ropes_[i].dims * static_cast<std::int64_t>(sizeof(float));
-    std::memcpy(rope_tables_.at(static_cast<std::int64_t>(i))->take(offset, size), rows.data(),
-                static_cast<std::size_t>(size));
+    write<float>(*backend_, {rope_tables_.at(static_cast<std::int64_t>(i)), offset}, rows);
   }
 }
 
 std::span<const float> EngineCore::run_together(std::span<const Part> parts, Logits logits) {
-  if (reference_ != nullptr) return run_on_reference(parts[0], logits);
   const auto tokens = static_cast<std::int64_t>(parts[0].ids.size());
-  Executor& executor = prepare({std::ssize(parts), tokens, logits});
   reserve(parts);
-  fill_inputs(executor, parts);
+  Form form{std::ssize(parts), tokens, logits};
+  if (!paged()) {
+    form.past = parts[0].session.length_;
+    form.block = parts[0].session.pages_[0][0];
+  }
+  const std::shared_ptr<Executable> executable = prepare(form);
+  std::vector<PartInputs> inputs;
+  for (const Part& part : parts) inputs.push_back({part.ids, part.session.length_});
+  write_inputs(*backend_, *executable, model_, inputs, tokens);
+  if (paged()) write_tables(parts);
   if (rope_depends_on_length_) renew_rope(parts[0].session, tokens);
-  executor.run(machine_, profile_);
+  executable->run();
   for (const Part& part : parts) part.session.length_ += tokens;
   if (logits == Logits::none) return {};
-  const TensorId output = executor.program().output;
-  return {reinterpret_cast<const float*>(executor.data(output)),
-          static_cast<std::size_t>(executor.program()[output].shape.elements())};
-}
-
-// The program for exactly this length. It works on a copy of the session's cache: one that is cancelled changes
-// nothing.
-std::span<const float> EngineCore::run_on_reference(const Part& part, Logits logits) {
-  Session& session = part.session;
-  Workload workload = workload_of(part.ids.size() == 1 ? Phase::decode : Phase::prefill);
-  workload.tokens = std::ssize(part.ids);
-  workload.past = session.length_;
-  workload.logits = logits;
-  ReferenceOptions asked;
-  asked.after = [&](const Op&, const ReferenceValues&) {
-    if (options_.cancel != nullptr && *options_.cancel) throw Cancelled();
-  };
-  reference_->caches() = session.reference_cache_;
-  const std::int64_t length = session.length_ + workload.tokens;
-  const std::vector<double> output = reference_->run(expand(logical_program(model_, workload)),
-                                                     {part.ids, {}, std::max(length, session.told_)}, asked);
-  session.reference_cache_ = std::move(reference_->caches());
-  session.length_ = length;
-  if (logits == Logits::none) return {};
-  reference_logits_.resize(output.size());
-  std::transform(output.begin(), output.end(), reference_logits_.begin(),
-                 [](double value) { return static_cast<float>(value); });
-  return reference_logits_;
+  const TensorId output = executable->program().output;
+  return read_floats(*backend_, executable->place(output), executable->program()[output].shape.elements(), logits_);
 }
 
 std::span<const float> EngineCore::run(Session& session, std::span<const std::int32_t> ids, Logits logits) {

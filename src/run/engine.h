@@ -4,14 +4,9 @@
 
 #include <reckon/run.h>
 
-#include "backend/cpu/counters.h"
-#include "backend/cpu/scratch.h"
-#include "run/executor.h"
+#include "backend/backend.h"
 #include "run/page_pool.h"
-#include "run/profile.h"
-#include "run/reference_model.h"
 #include "run/weights.h"
-#include "threads/pool.h"
 
 #include <compare>
 #include <cstdint>
@@ -32,24 +27,21 @@ class EngineCore {
 
   Session session() { return Session(*this); }
   // Single tokens of so many sessions are one program: all with one table of rotary positions.
-  std::int64_t together() const { return rope_depends_on_length_ || reference_ != nullptr ? 1 : cpu_target.few_rows; }
+  std::int64_t together() const { return rope_depends_on_length_ ? 1 : backend_->target().few_rows; }
 
   std::span<const float> step(std::span<const Part> parts);
 
   const Model& model() const { return model_; }
   const Weights& weights() const { return weights_; }
   const EngineOptions& options() const { return options_; }
-  Counters& counters() { return counters_; }
-  Machine& machine() { return machine_; }
-  void set_profile(Profile* profile) { profile_ = profile; }
+  Backend& backend() { return *backend_; }
 
-  // The program that runs `tokens` tokens of each of `sequences` sessions, lowered for the cpu, which must be the
-  // device, and where its memory lies.
-  const Executor& executor(std::int64_t sequences, std::int64_t tokens, Logits logits) {
-    return prepare({sequences, tokens, logits});
-  }
-  std::int64_t cache_bytes() const;  // of the most pages that were ever taken
-  std::int64_t arena_bytes() const { return arena_ == nullptr ? 0 : arena_->size(); }
+  // What runs `tokens` tokens of each of `sequences` sessions with so many cached, to be counted.
+  Program lowered(std::int64_t sequences, std::int64_t tokens, Logits logits, std::int64_t past) const;
+  std::vector<std::shared_ptr<const Executable>> executables() const;  // the programs that are kept
+  std::int64_t cache_bytes() const;                                    // of the most pages that were ever taken
+  std::int64_t planned_cache() const { return planned_cache_; }        // of a session at capacity
+  std::int64_t arena_bytes() const { return arena_ == nullptr ? 0 : arena_->bytes(); }
 
  private:
   friend class Session;
@@ -58,32 +50,40 @@ class EngineCore {
   struct Form {
     std::int64_t batch, tokens;
     Logits logits;
+    // Of a backend without pages: the tokens that are cached, and the block that has them. Otherwise any.
+    std::int64_t past = 0;
+    std::int32_t block = 0;
     auto operator<=>(const Form&) const = default;  // NOLINT: clang-tidy 14 takes it for a null pointer
   };
   struct Prepared {
-    std::unique_ptr<Executor> executor;
+    std::shared_ptr<Executable> executable;
     std::int64_t used = 0;  // when
   };
-  // The caches that one table of pages serves, and where each lies in a page.
+  struct CachePlace {
+    std::int64_t offset, bytes;  // in a page
+  };
+  // The caches that one table of pages serves, and where each lies in a page. Without pages there is one group, and a
+  // session has a block of it with room for its capacity.
   struct Group {
     std::int64_t page_tokens = 0;
     bool ring = false;
-    std::map<TensorKey, std::int64_t> offsets;
+    std::map<TensorKey, CachePlace> caches;
     std::unique_ptr<PagePool> pool;
-    std::vector<std::int32_t> table;  // of the step at hand
+    std::shared_ptr<Buffer> table;  // of the step at hand
   };
 
-  void lay_out_pages();
+  bool paged() const { return backend_->target().page_tokens > 0; }
+  Workload at_capacity(std::int64_t sequences, std::int64_t tokens, Logits logits) const;
   Compiled compiled(const Form& form) const;
-  Executor& prepare(Form form);
-  Address resident(const Program& program, TensorId id);
+  void lay_out_pages();
+  std::shared_ptr<Executable> prepare(Form form);
+  Address resident(const Form& form, const Program& program, TensorId id);
   void reserve(std::span<const Part> parts);
   void check(const Session& session, std::span<const std::int32_t> ids) const;
   std::span<const float> run(Session& session, std::span<const std::int32_t> ids, Logits logits);
   // One program: as many tokens of each part. Sessions are longer by them when it is done.
   std::span<const float> run_together(std::span<const Part> parts, Logits logits);
-  std::span<const float> run_on_reference(const Part& part, Logits logits);
-  void fill_inputs(const Executor& executor, std::span<const Part> parts);
+  void write_tables(std::span<const Part> parts);
   void renew_rope(const Session& session, std::int64_t tokens);
 
   std::shared_ptr<const LoadedModel> loaded_;
@@ -93,21 +93,18 @@ class EngineCore {
   bool rope_depends_on_length_ = false;
   std::shared_ptr<const ParameterTypes> parameter_types_;
   EngineOptions options_;
-  Pool pool_;
-  Scratch scratch_;
-  Counters counters_;
-  Machine machine_;
-  Profile* profile_ = nullptr;
-  std::vector<Group> groups_;                                   // in the order of their tables in every program
-  std::vector<std::int32_t> starts_;                            // of the step at hand
-  std::map<TensorKey, std::unique_ptr<Arena>> constants_;       // that come with the weights
-  std::map<std::int64_t, std::unique_ptr<Arena>> rope_tables_;  // by the place of their rule in ropes_
-  std::shared_ptr<Arena> arena_;                                // of all programs, one after the other
-  std::map<Form, Prepared> executors_;
+  std::unique_ptr<Backend> backend_;
+  std::map<TensorKey, Address> parameters_;
+  std::vector<Group> groups_;  // in the order of their tables in every program
+  std::int64_t planned_cache_ = 0;
+  std::shared_ptr<Buffer> starts_;                               // of the sequences of the step at hand
+  std::map<TensorKey, std::shared_ptr<Buffer>> constants_;       // that come with the weights
+  std::map<std::int64_t, std::shared_ptr<Buffer>> rope_tables_;  // by the place of their rule in ropes_
+  std::shared_ptr<Buffer> arena_;                                // of all programs, one after the other
+  std::map<Form, Prepared> programs_;
   std::int64_t clock_ = 0;
-  std::vector<float> gathered_;                // logits of several programs
-  std::unique_ptr<ReferenceModel> reference_;  // nullptr: on the cpu
-  std::vector<float> reference_logits_;
+  std::vector<float> gathered_;    // logits of several programs
+  std::vector<std::byte> logits_;  // of the last one, where they do not lie in memory of the host
 };
 
 }  // namespace reckon

@@ -1,11 +1,10 @@
 // Prefill once, then a token at a time, of all texts together; again from the end of a text where its window slides.
-#include <reckon/generate.h>
+#include "run/generate.h"
 
 #include <algorithm>
 #include <memory>
 #include <optional>
 
-#include "run/beam.h"
 #include "run/logits.h"
 #include "run/sampler.h"
 

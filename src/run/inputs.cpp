@@ -4,17 +4,19 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include "files/numbers.h"
+
 #include <cmath>
 
 namespace reckon {
 namespace {
 
 // Vaswani et al., section 3.5: sines at even, cosines at odd places.
-void fill_sinusoids(float* row, std::int64_t position, std::int64_t width) {
+void add_sinusoids(std::vector<float>& rows, std::int64_t position, std::int64_t width) {
   for (std::int64_t i = 0; i < width; ++i) {
     const double exponent = -static_cast<double>(i - i % 2) / static_cast<double>(width);
     const double angle = static_cast<double>(position) * std::pow(10000.0, exponent);
-    row[i] = static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    rows.push_back(static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle)));
   }
 }
 
@@ -28,15 +30,35 @@ void check_no_encoder(const Model& model) {
       fmt::format("{} attends to an encoder's output; only models without an encoder run, or train", model.name));
 }
 
-void fill_positions(const Model& model, const Tensor& tensor, std::int64_t past, std::int64_t tokens,
-                    std::byte* memory) {
-  for (std::int64_t t = 0; t < tokens; ++t) {
-    if (tensor.label.piece == Piece::positions) {
-      reinterpret_cast<std::int32_t*>(memory)[t] = static_cast<std::int32_t>(past + t + model.positions.extra_rows);
+void check_ids(std::span<const std::int32_t> ids, std::int64_t vocab_size) {
+  for (const std::int32_t id : ids) {
+    if (id >= 0 && id < vocab_size) continue;
+    throw UsageError(fmt::format("id {} is outside the vocabulary of {} tokens", id, grouped(vocab_size)));
+  }
+}
+
+void write_inputs(Backend& backend, const Executable& executable, const Model& model, std::span<const PartInputs> parts,
+                  std::int64_t tokens) {
+  const Program& program = executable.program();
+  std::vector<std::int32_t> integers;
+  std::vector<float> sinusoids;
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const Tensor& tensor = program.tensors[i];
+    if (tensor.kind != TensorKind::input) continue;
+    integers.clear();
+    sinusoids.clear();
+    for (const PartInputs& part : parts) {
+      if (tensor.label.piece == Piece::ids) integers.insert(integers.end(), part.ids.begin(), part.ids.end());
+      if (tensor.label.piece == Piece::labels) integers.insert(integers.end(), part.labels.begin(), part.labels.end());
+      for (std::int64_t position = part.past; position < part.past + tokens; ++position) {
+        if (tensor.label.piece == Piece::positions)
+          integers.push_back(static_cast<std::int32_t>(position + model.positions.extra_rows));
+        if (tensor.label.piece == Piece::sinusoids) add_sinusoids(sinusoids, position, model.d_model);
+      }
     }
-    if (tensor.label.piece == Piece::sinusoids) {
-      fill_sinusoids(reinterpret_cast<float*>(memory) + t * model.d_model, past + t, model.d_model);
-    }
+    const Address to = executable.place(static_cast<TensorId>(i));
+    if (to.buffer == nullptr) continue;  // nothing reads it
+    tensor.dtype == DType::int32 ? write<std::int32_t>(backend, to, integers) : write<float>(backend, to, sinusoids);
   }
 }
 
@@ -45,6 +67,21 @@ std::int64_t rope_table_index(const Program& program, TensorId id) {
   std::int64_t index = 0;
   for (TensorId i = 0; i < id; ++i) index += is_rope_table(program[i]) ? 1 : 0;
   return index;
+}
+
+std::vector<float> constant_values(const Program& program, TensorId id, const std::vector<Rope>& ropes,
+                                   std::int64_t rows, const Parameters& parameters) {
+  if (const std::int64_t table = rope_table_index(program, id); table >= 0)
+    return rope_rows(ropes.at(static_cast<std::size_t>(table)), 0, rows, rows);
+  const auto found = parameters.find(key_of(program[id]));
+  if (found == parameters.end()) throw Error("the weights have no parameter '" + full_name(program[id]) + "'");
+  return found->second.values;
+}
+
+std::shared_ptr<Buffer> buffer_of(Backend& backend, std::span<const float> values) {
+  std::shared_ptr<Buffer> buffer = backend.allocate(std::ssize(values) * std::int64_t{sizeof(float)}, Fill::nothing);
+  write(backend, {buffer}, values);
+  return buffer;
 }
 
 }  // namespace reckon

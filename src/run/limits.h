@@ -2,13 +2,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <functional>
 #include <optional>
-#include <span>
+#include <utility>
 #include <vector>
-
-#include "run/engine.h"
 
 namespace reckon {
 
@@ -40,15 +37,5 @@ class Limit {
   Clock::time_point next_{};
   std::vector<double> rates_;
 };
-
-// FLOP/s of a product of 1024 × 3072 × 768 in float32. `machine` must outlive what is returned.
-Limit::Measure product_limit(Machine& machine);
-
-// Bytes per second that the engine's threads read of its weights, best of 1, 2 and 4 places side by side. A piece is up
-// to 64 MiB for each of these, from where the piece before it ended. `engine` must outlive what is returned.
-Limit::Measure read_limit(Engine& engine);
-
-// The same of all of these stretches.
-double measure_read_limit(Pool& pool, std::span<const std::span<const std::byte>> stretches);
 
 }  // namespace reckon

@@ -9,7 +9,7 @@
 #include <bit>
 #include <cmath>
 
-#include "backend/cpu/vectors.h"
+#include "backend/host_vectors.h"
 
 namespace reckon {
 namespace {

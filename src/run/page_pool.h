@@ -2,29 +2,25 @@
 // are taken; a page that is given back is the next to be taken, so that a process does not grow with the texts it sees.
 #pragma once
 
+#include "backend/backend.h"
 #include "files/checked.h"
-#include "files/machine_memory.h"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <vector>
 
 namespace reckon {
 
 class PagePool {
  public:
-  PagePool(std::int64_t page_bytes, std::int64_t pages)
-      : page_bytes_(page_bytes),
+  PagePool(Backend& backend, std::int64_t page_bytes, std::int64_t pages)
+      : backend_(backend),
+        page_bytes_(page_bytes),
         pages_(pages),
-        memory_(static_cast<std::byte*>(::operator new[](size(), std::align_val_t(alignment)))) {
-    want_huge_pages(memory_.get(), size());
-  }
+        memory_(backend.allocate(checked_multiply(page_bytes, pages, "the cache"), Fill::nothing)) {}
 
   std::int64_t page_bytes() const { return page_bytes_; }
-  std::byte* data() const { return memory_.get(); }
+  Address place(std::int32_t page, std::int64_t offset = 0) const { return {memory_, page * page_bytes_ + offset}; }
   std::int64_t free() const { return pages_ - taken(); }
   std::int64_t taken() const { return static_cast<std::int64_t>(users_.size() - free_.size()); }
   std::int64_t most_taken() const { return static_cast<std::int64_t>(users_.size()); }
@@ -44,18 +40,12 @@ class PagePool {
   void release(std::int32_t page) {
     if (--users_[static_cast<std::size_t>(page)] == 0) free_.push_back(page);
   }
-  void copy(std::int32_t from, std::int32_t to) {
-    std::copy_n(data() + from * page_bytes_, page_bytes_, data() + to * page_bytes_);
-  }
+  void copy(std::int32_t from, std::int32_t to) { backend_.copy(place(from), place(to), page_bytes_); }
 
  private:
-  static constexpr std::size_t alignment = std::size_t{1} << 21;  // a huge page
-  std::size_t size() const { return memory_size(checked_multiply(page_bytes_, pages_, "the cache"), "the cache"); }
-  struct Free {
-    void operator()(std::byte* memory) const { ::operator delete[](memory, std::align_val_t(alignment)); }
-  };
+  Backend& backend_;
   std::int64_t page_bytes_, pages_;
-  std::unique_ptr<std::byte[], Free> memory_;
+  std::shared_ptr<Buffer> memory_;
   std::vector<std::int32_t> users_;  // of each page that was ever taken
   std::vector<std::int32_t> free_;
 };

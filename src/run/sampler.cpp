@@ -11,8 +11,8 @@
 #include <limits>
 #include <numeric>
 
-#include "backend/cpu/vectors.h"
-#include "run/ids.h"
+#include "backend/host_vectors.h"
+#include "run/inputs.h"
 
 namespace reckon {
 namespace {

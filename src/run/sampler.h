@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "run/logits.h"
-#include "backend/cpu/random.h"
+#include "files/random.h"
 
 namespace reckon {
 

@@ -7,7 +7,6 @@
 #include "files/checked.h"
 #include "files/safetensors.h"
 #include "model/stored.h"
-#include "run/elements.h"
 
 #include <memory>
 #include <unordered_map>
@@ -21,7 +20,7 @@ struct Target {
 };
 
 template <class Next>
-void scatter(const std::vector<StoredAxis>& axes, std::size_t axis, std::int64_t offset, Next& next,
+void scatter(const std::vector<StoredAxis>& axes, std::size_t axis, std::int64_t offset, const Next& next,
              const Target& target) {
   if (axis == axes.size()) {
     const float value = next();
@@ -32,16 +31,15 @@ void scatter(const std::vector<StoredAxis>& axes, std::size_t axis, std::int64_t
   }
 }
 
-// The type in which to write a parameter of this name.
-using TypeOf = std::function<DType(const TensorKey&)>;
+}  // namespace
 
-void save(const Model& model, const Weights& weights, const ValuesOf& values, const TypeOf& type_of,
-          const std::string& config, const std::filesystem::path& folder) {
+void save_checkpoint(const Model& model, const Weights& weights, const std::string& config,
+                     const std::filesystem::path& folder) {
   const StoredLayout layout = stored_layout(model);
   std::unordered_map<std::string, DType> types;  // by stored tensor
   for (const auto* parameters : {&layout.parameters, &layout.buffers}) {
     for (const StoredParameter& parameter : *parameters) {
-      for (const StoredView& view : parameter.views) types.try_emplace(view.tensor, type_of(parameter.key));
+      for (const StoredView& view : parameter.views) types.try_emplace(view.tensor, weights[parameter.key].dtype);
     }
   }
   std::vector<TensorToWrite> tensors;
@@ -57,21 +55,11 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, co
     tensors.push_back({tensor.name, dtype, tensor.shape, {memory.back().get(), bytes}});
   }
   const auto fill = [&](const StoredParameter& parameter) {
-    const std::span<const float> given = values(parameter.key);
-    const auto fill_from = [&](auto& next) {
-      for (const StoredView& view : parameter.views) {
-        const auto found = place.find(view.tensor);
-        if (found == place.end()) continue;
-        scatter(view.axes, 0, view.offset, next, found->second);
-      }
-    };
-    if (given.empty()) {
-      Elements elements(weights[parameter.key]);
-      auto next = [&] { return elements.next(); };
-      fill_from(next);
-    } else {
-      auto next = [at = given.data()]() mutable { return *at++; };
-      fill_from(next);
+    Elements elements(weights[parameter.key]);
+    const auto next = [&] { return elements.next(); };
+    for (const StoredView& view : parameter.views) {
+      const auto found = place.find(view.tensor);
+      if (found != place.end()) scatter(view.axes, 0, view.offset, next, found->second);
     }
   };
   for (const StoredParameter& parameter : layout.parameters) fill(parameter);
@@ -82,21 +70,6 @@ void save(const Model& model, const Weights& weights, const ValuesOf& values, co
   write_safetensors(beside, tensors);
   std::filesystem::rename(beside, target);
   atomic_write(folder / "config.json", config);
-}
-
-}  // namespace
-
-void save_checkpoint(const Model& model, const Weights& weights, const std::string& config,
-                     const std::filesystem::path& folder) {
-  save(
-      model, weights, [](const TensorKey&) { return std::span<const float>(); },
-      [&](const TensorKey& key) { return weights[key].dtype; }, config, folder);
-}
-
-void save_checkpoint(const Model& model, const Weights& weights, const ValuesOf& values, const std::string& config,
-                     const std::filesystem::path& folder) {
-  save(
-      model, weights, values, [](const TensorKey&) { return DType::float32; }, config, folder);
 }
 
 }  // namespace reckon

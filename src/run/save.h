@@ -7,8 +7,6 @@
 #include "run/weights.h"
 
 #include <filesystem>
-#include <functional>
-#include <span>
 #include <string>
 
 namespace reckon {
@@ -16,13 +14,6 @@ namespace reckon {
 // Each parameter in the type that it has. `config` is the text of the model's config.json. Each file is written beside
 // its place and then renamed.
 void save_checkpoint(const Model& model, const Weights& weights, const std::string& config,
-                     const std::filesystem::path& folder);
-
-// Values in float32 and row-major order, by parameter; empty: as `weights` has them.
-using ValuesOf = std::function<std::span<const float>(const TensorKey& key)>;
-
-// The same, all in float32.
-void save_checkpoint(const Model& model, const Weights& weights, const ValuesOf& values, const std::string& config,
                      const std::filesystem::path& folder);
 
 }  // namespace reckon

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "run/ids.h"
+#include "run/inputs.h"
 #include "run/logits.h"
 
 namespace reckon {

@@ -39,10 +39,18 @@ Count weight_bytes(const Model& model, const Weights& weights) {
   return parameter_bytes(logical_program(model, one));
 }
 
-Ledger lowered_at(const Executor& executor, std::int64_t past) {
-  Program program = executor.program();
-  program.workload.past = past;
-  return read_ledger(program);
+// Of the programs for so many tokens, the one that asks for the largest arena.
+std::shared_ptr<const Executable> largest(const EngineCore& engine, std::int64_t tokens) {
+  std::shared_ptr<const Executable> found;
+  for (const auto& executable : engine.executables()) {
+    if (executable->program().workload.tokens != tokens) continue;
+    if (found == nullptr || executable->plan().arena > found->plan().arena) found = executable;
+  }
+  return found;
+}
+
+std::int64_t touched(const Executable& executable) {
+  return padded(executable.arena().touched(0, executable.arena().bytes()), executable.plan().alignment);
 }
 
 struct Component {
@@ -107,14 +115,14 @@ std::vector<std::int32_t> verify_ids(const Model& model, std::int64_t count, std
   return ids;
 }
 
-Work work_of(const Ledger& ledger, Stage stage) {
+Work work_of(const Ledger& ledger, Stage stage, const Target& target) {
   Work work;
   work.totals = stage == Stage::forward    ? ledger.forward
                 : stage == Stage::backward ? ledger.backward
                                            : ledger.optimizer;
   for (const WorkEntry& entry : ledger.work) {
     if (entry.stage != stage) continue;
-    const bool tiles = counts_bytes(*entry.operation);
+    const bool tiles = target.tiles && counts_bytes(*entry.operation);
     const Count count = entry.place.count;
     (tiles ? work.tile_bytes : work.other_bytes) += count * (entry.each.read + entry.each.written);
     if (tiles) work.tile_bytes_least += count * (entry.each.read_least + entry.each.written);
@@ -131,10 +139,10 @@ Work& operator+=(Work& sum, const Work& more) {
 }
 
 void add_work(Verification& result, const std::string& phase, const Work& headline, const Work& lowered,
-              const Measured& measured) {
+              const Measured& measured, const Target& target) {
   if (lowered.totals.matmul != 0 || measured.matmul_flops != 0) {
     result.checks.push_back({phase + " matmul FLOPs", "FLOP", headline.totals.matmul, lowered.totals.matmul,
-                             measured.matmul_flops, MeasuredBy::tiles});
+                             measured.matmul_flops, target.tiles ? MeasuredBy::tiles : MeasuredBy::loops});
   }
   result.checks.push_back({phase + " element-wise FLOPs", "FLOP", headline.totals.elementwise,
                            lowered.totals.elementwise, measured.elementwise_flops, MeasuredBy::loops});
@@ -145,10 +153,10 @@ void add_work(Verification& result, const std::string& phase, const Work& headli
   result.unmeasured.emplace_back(phase + " bytes of other ops", lowered.other_bytes);
 }
 
-void add_arena(Verification& result, const std::string& phase, const Executor& executor) {
-  const Arena& arena = executor.arena();
+void add_arena(Verification& result, const std::string& phase, const Executable& executable) {
+  const Buffer& arena = executable.arena();
   result.checks.push_back(
-      {phase + " arena", "B", std::nullopt, executor.plan().arena, padded(arena.touched()), MeasuredBy::touched});
+      {phase + " arena", "B", std::nullopt, executable.plan().arena, touched(executable), MeasuredBy::touched});
   if (!arena.fences_hold()) result.findings.push_back("something was written before or behind the " + phase + " arena");
 }
 
@@ -163,14 +171,17 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
       options.tokens > 0 ? options.tokens : std::min<std::int64_t>(512, std::max<std::int64_t>(1, model.context / 2));
   const std::int64_t steps = std::min(options.steps, std::max<std::int64_t>(0, model.context - tokens));
   EngineOptions engine_options;
+  engine_options.device = options.device;
   engine_options.threads = options.threads;
   engine_options.sessions = options.batch;
   engine_options.capacity = tokens + steps;
-  // Chunks are cut at multiples of this; what is made of a whole cache of latents is looked at behind other tokens too.
+  // Chunks are cut at multiples of this; what is made of a whole cache of latents is run behind other tokens too.
   engine_options.chunk = first_attention(model).latent ? tokens + steps : tokens;
   engine_options.cancel = options.cancel;
   engine_options.inspection = &inspection;
   Engine engine(model, std::move(weights), engine_options);
+  EngineCore& core = engine.core();
+  const Target& target = core.backend().target();
   const std::int64_t sessions = options.batch;
   const std::vector<std::int32_t> ids = verify_ids(model, sessions * tokens, options.seed);
   const std::vector<std::int32_t> next(ids.begin(), ids.begin() + sessions);
@@ -181,67 +192,66 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   };
 
   // Prefill, one text after the other.
-  const Executor& prefill = engine.core().executor(1, tokens, Logits::last);
   auto begin = std::chrono::steady_clock::now();
   for (std::size_t i = 0; i < texts.size(); ++i) texts[i].run(prompt(i), Logits::last);
   result.times.push_back({"prefill", tokens, seconds_since(begin) - inspection.seconds()});
-  const double looked = inspection.seconds();
+  const double watched = inspection.seconds();
+  const std::shared_ptr<const Executable> prefill = largest(core, tokens);
   const Measured prefill_done = inspection.done();
   const Ledger prefill_headline = headline(model, engine, tokens, 0);
-  const Ledger prefill_lowered = lowered_at(prefill, 0);
+  const Ledger prefill_lowered = read_ledger(core.lowered(1, tokens, Logits::last, 0));
   Work prefill_work;
   Components prefill_parts;
   for (std::int64_t i = 0; i < sessions; ++i) {
-    prefill_work += work_of(prefill_lowered, Stage::forward);
+    prefill_work += work_of(prefill_lowered, Stage::forward, target);
     add(prefill_parts, components(prefill_lowered));
   }
 
   // Decode, step by step, all texts together: each costs a little more than the one before.
   Work decode_headline, decode_lowered;
   Components decode_parts, decode_lowered_parts;
-  const std::int64_t group = std::min(engine.core().together(), sessions);
-  const Executor* decode = steps > 0 ? &engine.core().executor(group, 1, Logits::last) : nullptr;
+  const std::int64_t group = std::min(core.together(), sessions);
   std::vector<Engine::Part> parts;
   for (std::size_t i = 0; i < texts.size(); ++i) parts.push_back({texts[i], std::span(next).subspan(i, 1)});
   begin = std::chrono::steady_clock::now();
   for (std::int64_t i = 0; i < steps; ++i) engine.step(parts);
-  result.times.push_back({"decode", steps, seconds_since(begin) - (inspection.seconds() - looked)});
+  result.times.push_back({"decode", steps, seconds_since(begin) - (inspection.seconds() - watched)});
+  const std::shared_ptr<const Executable> decode = steps > 0 ? largest(core, 1) : nullptr;
   const Measured decode_done = inspection.done() - prefill_done;
   for (std::int64_t i = 0; i < steps; ++i) {
     const Ledger head = headline(model, engine, 1, tokens + i);
-    decode_headline += work_of(head, Stage::forward);
+    decode_headline += work_of(head, Stage::forward, target);
     add(decode_parts, components(head));
     for (std::int64_t first = 0; first < sessions; first += group) {
-      const Executor& executor = engine.core().executor(std::min(group, sessions - first), 1, Logits::last);
-      const Ledger low = lowered_at(executor, tokens + i);
-      decode_lowered += work_of(low, Stage::forward);
+      const std::int64_t together = std::min(group, sessions - first);
+      const Ledger low = read_ledger(core.lowered(together, 1, Logits::last, tokens + i));
+      decode_lowered += work_of(low, Stage::forward, target);
       add(decode_lowered_parts, components(low));
     }
   }
   const std::int64_t cache_bytes = engine.cache_bytes();
 
   result.checks.push_back({"parameters", "", prefill_headline.parameter_totals.total,
-                           prefill_lowered.parameter_totals.total, engine.core().weights().elements(),
-                           MeasuredBy::files});
-  result.checks.push_back({"weight bytes", "B", weight_bytes(model, engine.core().weights()), prefill.plan().weights,
-                           engine.core().weights().bytes(), MeasuredBy::files});
-  add_work(result, "prefill", work_of(prefill_headline, Stage::forward), prefill_work, prefill_done);
-  if (decode != nullptr) add_work(result, "decode", decode_headline, decode_lowered, decode_done);
+                           prefill_lowered.parameter_totals.total, core.weights().elements(), MeasuredBy::files});
+  result.checks.push_back({"weight bytes", "B", weight_bytes(model, core.weights()), prefill->plan().weights,
+                           core.weights().bytes(), MeasuredBy::files});
+  add_work(result, "prefill", work_of(prefill_headline, Stage::forward, target), prefill_work, prefill_done, target);
+  if (decode != nullptr) add_work(result, "decode", decode_headline, decode_lowered, decode_done, target);
   // What is made of the whole cache is planned at its capacity: where the prefill did not fill that, it runs once more,
   // behind the tokens that do.
-  if (decode != nullptr && padded(prefill.arena().touched()) < prefill.plan().arena) {
+  if (decode != nullptr && touched(*prefill) < prefill->plan().arena) {
     texts[0].reset();
     for (std::int64_t i = 0; i < steps; ++i) texts[0].run({next.data(), 1}, Logits::last);
     texts[0].run(prompt(0), Logits::last);
   }
-  add_arena(result, "prefill", prefill);
+  add_arena(result, "prefill", *prefill);
   if (decode != nullptr) add_arena(result, "decode", *decode);
   result.checks.push_back(
-      {"KV cache", "B", std::nullopt, Count(prefill.plan().cache) * sessions, cache_bytes, MeasuredBy::taken});
+      {"KV cache", "B", std::nullopt, Count(core.planned_cache()) * sessions, cache_bytes, MeasuredBy::taken});
   add_component_differences(result, "prefill", components(prefill_headline), prefill_parts);
   add_component_differences(result, "decode", decode_parts, decode_lowered_parts);
   result.findings.insert(result.findings.begin(), inspection.findings().begin(), inspection.findings().end());
-  result.scratch_bytes = static_cast<std::int64_t>(scratch_bytes(engine.options().threads));
+  result.scratch_bytes = core.backend().scratch_bytes();
   result.peak_rss = peak_resident_bytes();
   return result;
 }

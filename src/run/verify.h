@@ -5,6 +5,7 @@
 #include <reckon/ledger.h>
 #include <reckon/model.h>
 
+#include "backend/inspection.h"
 #include "run/engine.h"
 
 #include <cstdint>
@@ -18,7 +19,7 @@ namespace reckon {
 enum class MeasuredBy : std::uint8_t {
   files,    // elements and bytes of the weights that were read
   tiles,    // what each tile's kernel multiplied
-  loops,    // what each vector loop went over
+  loops,    // what each loop went over
   touched,  // memory that differs from the pattern it was filled with
   taken,    // memory that was handed out
 };
@@ -57,13 +58,17 @@ struct Verification {
   bool holds() const;
 };
 
+// Of a prefill and decoding, of a training step (train/verify_step.h) and of a comparison (run/verify_reference.h).
 struct VerifyOptions {
-  std::int64_t tokens = 0;  // of the prompt; 0: half the context, at most 512
-  std::int64_t steps = 8;   // of decoding
+  std::int64_t tokens =
+      0;  // of a sequence; 0: half the context, in training all of it, at most 512; compared, at most 16
+  std::int64_t steps = 8;  // of decoding
   std::int64_t batch = 1;
+  DType precision = DType::float32;  // of training
+  Device device = Device::cpu;
   int threads = 0;
   std::uint64_t seed = 1;                     // of the ids
-  const std::atomic<bool>* cancel = nullptr;  // the engine's
+  const std::atomic<bool>* cancel = nullptr;  // what runs is told to stop
   const Sabotage* sabotage = nullptr;         // of tests
 };
 
@@ -71,16 +76,16 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
 
 // What verify() of a training step needs too.
 std::vector<std::int32_t> verify_ids(const Model& model, std::int64_t count, std::uint64_t seed);
-// Of one stage of the ledgers.
+// Of one stage of the ledgers, for a target.
 struct Work {
   WorkTotals totals;
   Count tile_bytes, tile_bytes_least, other_bytes;
 };
-Work work_of(const Ledger& ledger, Stage stage);
+Work work_of(const Ledger& ledger, Stage stage, const Target& target);
 Work& operator+=(Work& sum, const Work& more);
 void add_work(Verification& result, const std::string& phase, const Work& headline, const Work& lowered,
-              const Measured& measured);
-void add_arena(Verification& result, const std::string& phase, const Executor& executor);
+              const Measured& measured, const Target& target);
+void add_arena(Verification& result, const std::string& phase, const Executable& executable);
 void add_differences(Verification& result, const std::string& phase, const Ledger& headline, const Ledger& lowered);
 std::int64_t peak_resident_bytes();
 

@@ -3,7 +3,7 @@
 
 #include <reckon/model.h>
 
-#include "run/engine.h"
+#include "run/verify.h"
 
 #include <cstdint>
 #include <map>
@@ -34,15 +34,7 @@ struct ReferenceComparison {
   bool holds() const { return !first; }
 };
 
-struct CompareOptions {
-  std::int64_t tokens = 0;  // of the prefill; 0: the context, at most 16
-  int threads = 0;
-  std::uint64_t seed = 1;                     // of the ids
-  const std::atomic<bool>* cancel = nullptr;  // the engine's
-  const Sabotage* sabotage = nullptr;         // of tests
-};
-
 // The reference runs in float64, from the same stored weights.
-ReferenceComparison compare_with_reference(const Model& model, Weights weights, const CompareOptions& options);
+ReferenceComparison compare_with_reference(const Model& model, Weights weights, const VerifyOptions& options);
 
 }  // namespace reckon

@@ -8,8 +8,6 @@
 #include "files/tensor_file.h"
 #include "model/file_report.h"
 #include "model/stored.h"
-#include "compile/compile.h"
-#include "backend/cpu/random.h"
 
 #include <algorithm>
 #include <array>
@@ -19,10 +17,6 @@
 #include <unordered_map>
 
 namespace reckon {
-
-bool is_vector(const TensorKey& key, std::size_t rank) {
-  return rank == 1 || key.piece == Piece::bias || is_norm(key.scope.role);
-}
 
 namespace {
 
@@ -127,7 +121,7 @@ class WeightReader {
     const std::byte*& copy = aligned_[info.name];
     if (copy == nullptr) {
       const auto data = file_.bytes_of(info, weights_.files_);
-      std::unique_ptr<std::byte[]> memory(new std::byte[data.size()]);
+      std::shared_ptr<std::byte[]> memory(new std::byte[data.size()]);
       std::copy(data.begin(), data.end(), memory.get());
       copy = memory.get();
       weights_.copied_ += std::ssize(data);
@@ -176,111 +170,43 @@ class WeightReader {
                 std::int64_t cols) {
     const std::int64_t size = row_bytes(from.dtype, 1);
     if (auto weight = in_place(from.data + offset * size, from.dtype, axes, rows, cols)) return *weight;
-    auto copy = std::make_unique<std::byte[]>(memory_size(rows * cols * size, "the size of a matrix"));
+    const std::shared_ptr<std::byte[]> copy(new std::byte[memory_size(rows * cols * size, "the size of a matrix")]);
     std::byte* to = copy.get();
     for_elements(axes, offset, [&](std::int64_t at) {
       std::memcpy(to, from.data + at * size, static_cast<std::size_t>(size));
       to += size;
     });
     weights_.copied_ += rows * cols * size;
-    weights_.owned_.push_back(std::move(copy));
-    return {weights_.owned_.back().get(), from.dtype, rows, cols, cols, 1, 0, 0};
+    weights_.owned_.push_back(copy);
+    return {copy.get(), from.dtype, rows, cols, cols, 1, 0, 0};
   }
 
   TensorFile file_;
   std::unordered_map<std::string, const TensorInfo*> by_name_;
   std::unordered_map<std::string, const std::byte*> aligned_;  // copies, by tensor
   Weights weights_;
-
- public:
-  // Fills memory of its own, parameter by parameter.
-  static Weights random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel) {
-    Weights weights;
-    Workload one;
-    one.tokens = 1;
-    const Program program = logical_program(model, one);
-    for (const Tensor& tensor : program.tensors) {
-      const bool correction = tensor.kind == TensorKind::constant && tensor.scope.role.part == Part::correction;
-      if (tensor.kind != TensorKind::parameter && !correction) continue;
-      const std::int64_t layers = tensor.repeat < 0 ? 1 : program.count(tensor.repeat);
-      for (std::int64_t k = 0; k < layers; ++k) {
-        Tensor own = tensor;
-        if (tensor.repeat >= 0) {
-          own.scope.layer +=
-              static_cast<std::int32_t>(k) * program.repeats[static_cast<std::size_t>(tensor.repeat)].layers;
-        }
-        fill(weights, own, seed, dtype, !correction, cancel);
-      }
-    }
-    return weights;
-  }
-
- private:
-  static void fill(Weights& weights, const Tensor& tensor, std::uint64_t seed, DType dtype, bool counted,
-                   const std::atomic<bool>* cancel) {
-    const TensorKey key = key_of(tensor);
-    ParameterData& data = weights.parameters_[key];
-    data.dtype = dtype;
-    const std::int64_t elements = tensor.shape.elements();
-    std::uint64_t state = mixed(seed);
-    for (char c : full_name(tensor)) state = mixed(state ^ static_cast<unsigned char>(c));
-    constexpr float deviation = 0.02f;
-    // Uniform on ±deviation·√3.
-    const auto value = [&](std::int64_t i) {
-      const std::uint64_t bits64 = mixed(state + static_cast<std::uint64_t>(i));
-      const float unit = static_cast<float>(bits64 >> 40) * 0x1p-24f;
-      return (unit - 0.5f) * (2.0f * 1.7320508f * deviation);
-    };
-    const bool vector = is_vector(key, static_cast<std::size_t>(tensor.shape.rank()));
-    const bool norm_weight = is_norm(key.scope.role) && key.piece == Piece::weight;
-    const Encoding& encoding = encoding_of(dtype);
-    const std::int64_t size = row_bytes(encoding, elements);
-    std::unique_ptr<std::byte[]> memory(new std::byte[memory_size(size, "the size of a parameter")]);
-    if (counted) {
-      weights.elements_ += elements;
-      weights.bytes_ += size;
-    }
-    constexpr std::int64_t between_looks = std::int64_t{1} << 20;  // a few milliseconds
-    for (std::int64_t i = 0; i < elements; ++i) {
-      if (i % between_looks == 0 && cancel != nullptr && cancel->load(std::memory_order_relaxed)) throw Cancelled();
-      const float v = norm_weight ? 1.0f : value(i);
-      encoding.encode(&v, 1, memory.get() + i * encoding.bytes);
-    }
-    if (vector) {
-      data.values.resize(static_cast<std::size_t>(elements));
-      decode(encoding, {memory.get(), static_cast<std::size_t>(size)}, data.values);
-      weights.owned_.push_back(std::move(memory));
-      return;
-    }
-    const int rank = tensor.shape.rank();
-    const std::int64_t cols = tensor.shape[-1].size, rows = tensor.shape[rank - 2].size;
-    for (std::int64_t e = 0; e < elements / (rows * cols); ++e) {
-      data.matrices.push_back({memory.get() + row_bytes(encoding, e * rows * cols), dtype, rows, cols, cols, 1, 0, 0});
-    }
-    weights.owned_.push_back(std::move(memory));
-  }
 };
 
 Weights Weights::load(const Model& model, const std::filesystem::path& path) {
   return WeightReader(model, path).finish();
 }
 
-Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel) {
-  return WeightReader::random(model, seed, dtype, cancel);
-}
-
-std::vector<TensorKey> Weights::keys() const {
-  std::vector<TensorKey> all;
-  for (const auto& [key, data] : parameters_) all.push_back(key);
-  return all;
-}
-
-std::vector<const Weight*> Weights::matrices() const {
-  std::vector<const Weight*> all;
-  for (const auto& [key, data] : parameters_) {
-    for (const Weight& matrix : data.matrices) all.push_back(&matrix);
+void Weights::add(const Tensor& tensor, DType dtype, std::span<const std::byte> memory,
+                  std::shared_ptr<const void> owner) {
+  const std::int64_t elements = tensor.shape.elements();
+  ParameterData& data = parameters_[key_of(tensor)];
+  data.dtype = dtype;
+  if (tensor.kind == TensorKind::parameter) {
+    elements_ += elements;
+    bytes_ += row_bytes(dtype, elements);
   }
-  return all;
+  if (is_vector(key_of(tensor), static_cast<std::size_t>(tensor.shape.rank()))) {
+    data.values.resize(static_cast<std::size_t>(elements));
+    return decode(encoding_of(dtype), memory, data.values);
+  }
+  const std::int64_t rows = tensor.shape[-2].size, cols = tensor.shape[-1].size;
+  data.matrices = matrices_of(memory.data(), dtype, elements / (rows * cols), rows, cols);
+  if (owner != nullptr) owned_.push_back(std::move(owner));
 }
 
 std::shared_ptr<const ParameterTypes> Weights::types() const {

@@ -1,21 +1,20 @@
-// The values of a model's parameters: in mapped files, read where they lie, or random.
+// The values of a model's parameters on the host: in mapped files, read where they lie, random, or of a trainer.
+// Backends load from them.
 #pragma once
 
 #include <reckon/model.h>
 #include <reckon/workload.h>
 
-#include "backend/cpu/launch.h"
 #include "files/mapped_file.h"
+#include "files/parameter_data.h"
 #include "program/program.h"
-#include "run/arena.h"
 
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <map>
 #include <memory>
-#include <string>
+#include <span>
 #include <vector>
 
 namespace reckon {
@@ -32,47 +31,36 @@ class Weights {
   // `cancel`: set by another thread or a signal handler, it throws Cancelled within milliseconds.
   static Weights random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel = nullptr);
 
-  // To be trained: float32 in memory of its own, and beside it a copy in `dtype`, which products read. Norms are 1,
-  // biases 0, matrices normal: of deviation 0.02 (GPT-2) or 1/√fan_in (scaled; tables still 0.02), and in both those
-  // that add to the residual stream divided by √(2L).
-  static Weights trainable(const Model& model, Initialisation initialisation, std::uint64_t seed, DType dtype);
-  // The same, from values that are there.
-  static Weights trainable(const Model& model, const Weights& from, DType dtype);
-  // The same, for the parameters of any expanded program; `fill` writes the values of each.
-  using Fill = std::function<void(const Tensor& tensor, float* to)>;
-  static Weights trainable(Program program, DType dtype, const Fill& fill);
-  // The same matrices under another owner, and copies of the vectors. Must not outlive these.
-  Weights borrowed() const;
-  // After `master` values were written from outside: brings what products read up to date.
-  void refresh();
-  // Updates of this parameter write there what they saw.
-  void keep_squares(const TensorKey& key, Squares* squares);
+  // What training begins with, in float32: norms are 1, biases 0, matrices normal, of deviation 0.02 (GPT-2) or
+  // 1/√fan_in (scaled; tables still 0.02), and in both those that add to the residual stream divided by √(2L).
+  static Weights initial(const Model& model, Initialisation initialisation, std::uint64_t seed);
+
+  // Of all parameters of an expanded program; `fill` writes the elements of each from `first` on.
+  using Fill = std::function<void(const Tensor& tensor, std::int64_t first, std::span<float> to)>;
+  static Weights filled(const Program& program, DType dtype, const Fill& fill,
+                        const std::atomic<bool>* cancel = nullptr);
+
+  // A parameter that lies row-major in `memory`; `owner` keeps that as long as these weights, nullptr: somebody else
+  // does.
+  void add(const Tensor& tensor, DType dtype, std::span<const std::byte> memory, std::shared_ptr<const void> owner);
 
   // Throws Error for one that is not there.
   const ParameterData& operator[](const TensorKey& key) const;
-
-  std::vector<TensorKey> keys() const;          // of all parameters and buffers
-  std::vector<const Weight*> matrices() const;  // all of them
+  const Parameters& parameters() const { return parameters_; }  // and buffers
 
   std::int64_t elements() const { return elements_; }  // of all parameters
   std::int64_t bytes() const { return bytes_; }        // as stored
-  std::int64_t copied() const { return copied_; }      // bytes of tensors that no kernel could read in place
+  std::int64_t copied() const { return copied_; }      // bytes of tensors that could not be read in place
 
   std::shared_ptr<const ParameterTypes> types() const;  // that they are stored in
 
  private:
-  std::map<TensorKey, ParameterData> parameters_;
+  Parameters parameters_;
   std::vector<MappedFile> files_;
-  std::vector<std::unique_ptr<std::byte[]>> owned_;
+  std::vector<std::shared_ptr<const void>> owned_;
   std::int64_t elements_ = 0, bytes_ = 0, copied_ = 0;
 
-  std::vector<std::unique_ptr<Arena>> arenas_;  // of what is trained
-
   friend class WeightReader;
-  friend class TrainableWeights;
 };
-
-// Vectors, and what is used like them: kept as float32, for they are small and read element by element.
-bool is_vector(const TensorKey& key, std::size_t rank);
 
 }  // namespace reckon

@@ -2,7 +2,7 @@
 // and the pool only shares out the pieces.
 #pragma once
 
-#include <reckon/cancelled.h>
+#include <reckon/error.h>
 
 #include <atomic>
 #include <cstdint>

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include <cstring>
-#include <map>
+#include <algorithm>
+#include <deque>
 #include <unordered_map>
 
 #include "files/atomic_write.h"
 #include "files/read_text.h"
 #include "files/safetensors.h"
-#include "run/elements.h"
 #include "run/save.h"
 
 namespace reckon {
@@ -38,7 +37,7 @@ Arithmetic arithmetic_of(const Json& json) {
   return {json.at("instruction_set").get<std::string>(), openblas.is_null() ? "" : openblas.get<std::string>()};
 }
 
-Json state_of(const Identity& identity, const Progress& progress) {
+Json state_of(const Identity& identity, const Progress& progress, const Arithmetic& arithmetic) {
   return {{"format", format},
           {"step", progress.step},
           {"epoch", progress.data.epoch},
@@ -49,37 +48,33 @@ Json state_of(const Identity& identity, const Progress& progress) {
           {"best_validation", json_of(progress.best_validation)},
           {"best_step", progress.best_step},
           {"data", identity.data},
-          {"arithmetic", json_of(this_arithmetic())},
+          {"arithmetic", json_of(arithmetic)},
           {"settings", to_json(identity.settings)}};
 }
 
-// The moments of a parameter in optimizer.safetensors.
-std::vector<TensorToWrite> moments(Trainer& trainer) {
+// The moments of all parameters in optimizer.safetensors.
+void write_moments(const Trainer& trainer, const fs::path& path) {
+  std::deque<std::vector<std::byte>> copies;  // where they are not in memory of the host
   std::vector<TensorToWrite> all;
   for (const TrainedTensor& tensor : trainer.tensors()) {
-    all.push_back({tensor.name + ".first_moment", DType::float32, tensor.shape, std::as_bytes(tensor.first_moment)});
-    all.push_back({tensor.name + ".second_moment", DType::float32, tensor.shape, std::as_bytes(tensor.second_moment)});
+    for (const auto& [suffix, moment] : {std::pair(".first_moment", &TrainedTensor::first_moment),
+                                         std::pair(".second_moment", &TrainedTensor::second_moment)}) {
+      all.push_back({tensor.name + suffix, DType::float32, tensor.shape,
+                     std::as_bytes(trainer.values(tensor, moment, copies.emplace_back()))});
+    }
   }
-  return all;
+  write_safetensors(path, all);
 }
 
 }  // namespace
 
-fs::path write_checkpoint(RunFolder& run, Trainer& trainer, const Identity& identity, const Progress& progress) {
-  std::map<TensorKey, std::span<const float>> values;
-  for (const TrainedTensor& tensor : trainer.tensors()) values[tensor.key] = tensor.weight;
+fs::path write_checkpoint(RunFolder& run, const Trainer& trainer, const Identity& identity, const Progress& progress) {
   const auto fill = [&](const fs::path& folder) {
-    save_checkpoint(
-        trainer.model(), trainer.weights(),
-        [&](const TensorKey& key) {
-          const auto found = values.find(key);
-          return found == values.end() ? std::span<const float>() : found->second;
-        },
-        identity.config, folder);
-    write_safetensors(folder / "optimizer.safetensors", moments(trainer));
+    save_checkpoint(trainer.model(), trainer.masters(), identity.config, folder);
+    write_moments(trainer, folder / "optimizer.safetensors");
     if (!identity.tokenizer.empty()) atomic_write(folder / "tokenizer.json", identity.tokenizer);
   };
-  return run.save(progress.step, fill, state_of(identity, progress));
+  return run.save(progress.step, fill, state_of(identity, progress, trainer.backend().arithmetic()));
 }
 
 Checkpoint read_checkpoint(const fs::path& folder) {
@@ -114,11 +109,12 @@ Checkpoint read_checkpoint(const fs::path& folder) {
 }
 
 void set_weights(Trainer& trainer, const Weights& weights) {
-  for (TrainedTensor& tensor : trainer.tensors()) {
+  for (const TrainedTensor& tensor : trainer.tensors()) {
     Elements elements(weights[tensor.key]);
-    for (float& value : tensor.weight) value = elements.next();
+    std::vector<float> values(static_cast<std::size_t>(tensor.elements));
+    std::generate(values.begin(), values.end(), [&] { return elements.next(); });
+    trainer.set_values(tensor, &TrainedTensor::weight, values);
   }
-  trainer.weights_changed();
 }
 
 void restore(Trainer& trainer, const Checkpoint& checkpoint) {
@@ -128,19 +124,20 @@ void restore(Trainer& trainer, const Checkpoint& checkpoint) {
   const std::vector<MappedFile> mapped = file.map();
   std::unordered_map<std::string, const TensorInfo*> stored;
   for (const TensorInfo& info : file.tensors) stored[info.name] = &info;
-  const auto read = [&](const std::string& name, const TrainedTensor& tensor, std::span<float> to) {
+  const auto read = [&](const std::string& name, const TrainedTensor& tensor, Trainer::What what) {
     const auto found = stored.find(name);
     if (found == stored.end()) throw Error(fmt::format("{} has no tensor '{}'", path.string(), name));
     const TensorInfo& info = *found->second;
     if (info.dtype != DType::float32 || info.shape != tensor.shape) {
       throw Error(fmt::format("{}: tensor '{}' is not of the model's shape in float32", path.string(), name));
     }
-    const std::span<const std::byte> bytes = file.bytes_of(info, mapped);
-    std::memcpy(to.data(), bytes.data(), bytes.size());
+    std::vector<float> values(static_cast<std::size_t>(tensor.elements));
+    decode(encoding_of(info.dtype), file.bytes_of(info, mapped), values);
+    trainer.set_values(tensor, what, values);
   };
-  for (TrainedTensor& tensor : trainer.tensors()) {
-    read(tensor.name + ".first_moment", tensor, tensor.first_moment);
-    read(tensor.name + ".second_moment", tensor, tensor.second_moment);
+  for (const TrainedTensor& tensor : trainer.tensors()) {
+    read(tensor.name + ".first_moment", tensor, &TrainedTensor::first_moment);
+    read(tensor.name + ".second_moment", tensor, &TrainedTensor::second_moment);
   }
   trainer.set_steps(checkpoint.progress.step);
 }

@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 
-#include "backend/cpu/arithmetic.h"
 #include "train/data.h"
 #include "train/run_folder.h"
 #include "train/settings.h"
@@ -43,7 +42,7 @@ struct Checkpoint {
   Identity identity;
 };
 
-std::filesystem::path write_checkpoint(RunFolder& run, Trainer& trainer, const Identity& identity,
+std::filesystem::path write_checkpoint(RunFolder& run, const Trainer& trainer, const Identity& identity,
                                        const Progress& progress);
 
 // Checks every file. An Error says what is wrong.

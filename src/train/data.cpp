@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "backend/cpu/random.h"
 #include "files/atomic_write.h"
 #include "files/numbers.h"
+#include "files/random.h"
 #include "files/stable_hash.h"
 #include "text/load.h"
 #include "text/text_files.h"

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "files/mapped_file.h"
-#include "backend/cpu/random.h"
+#include "files/random.h"
 
 namespace reckon {
 

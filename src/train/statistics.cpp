@@ -1,8 +1,7 @@
 // Walks the forward ops of the lowered program and reads their tensors where these still lie.
 #include "train/statistics.h"
 
-#include "backend/cpu/alibi.h"
-#include "backend/cpu/vectors.h"
+#include "ops/alibi.h"
 #include "lowering/regions.h"
 #include "ops/attend.h"
 #include "ops/elementwise.h"
@@ -10,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace reckon {
 namespace {
@@ -26,24 +26,16 @@ std::vector<bool> kept(const Program& program) {
   return found;
 }
 
-struct Rows {
-  const float* data;
-  Strides strides;
-  const float* at(std::int64_t token, std::int64_t head) const { return data + token * strides[1] + head * strides[2]; }
-};
-
 // The mean entropy of each head over some queries of the first sequence.
-std::vector<double> head_entropy(const Executor& executor, const Op& op) {
-  const Program& program = executor.program();
-  const auto rows = [&](TensorId id) {
-    return Rows{reinterpret_cast<const float*>(executor.data(id)), strides_of(program[id])};
-  };
-  const Rows query = rows(op.inputs[0]), keys = rows(op.inputs[1]);
-  const auto* log_sum_exp = reinterpret_cast<const float*>(executor.data(op.outputs[1]));
+std::vector<double> head_entropy(const Executable& executable, const Op& op) {
+  const Program& program = executable.program();
+  const std::vector<double> query = executable.values(op.inputs[0]), keys = executable.values(op.inputs[1]);
+  const std::vector<double> log_sum_exp = executable.values(op.outputs[1]);
   const Shape& shape = program[op.inputs[0]].shape;
   const std::int64_t tokens = shape[1].size, heads = shape[2].size, width = shape[3].size;
   const auto& rule = op.attributes<AttendAttributes>().rule;
-  const std::int64_t group = heads / program[op.inputs[1]].shape[2].size, window = rule.mask.window;
+  const std::int64_t key_heads = program[op.inputs[1]].shape[2].size, group = heads / key_heads;
+  const std::int64_t window = rule.mask.window;
   constexpr std::int64_t queries = 32;
   const std::int64_t step = std::max<std::int64_t>(1, tokens / queries);
   std::vector<double> entropy;
@@ -51,9 +43,11 @@ std::vector<double> head_entropy(const Executor& executor, const Op& op) {
     double sum = 0;
     std::int64_t count = 0;
     for (std::int64_t t = tokens - 1; t >= 0; t -= step, ++count) {
-      const auto kept_sum = static_cast<double>(log_sum_exp[h * tokens + t]);
+      const double kept_sum = log_sum_exp[static_cast<std::size_t>(h * tokens + t)];
+      const double* from = &query[static_cast<std::size_t>((t * heads + h) * width)];
       for (std::int64_t j = window > 0 ? std::max<std::int64_t>(0, t - window + 1) : 0; j <= t; ++j) {
-        double score = rule.scale * static_cast<double>(vector_dot(query.at(t, h), keys.at(j, h / group), width));
+        const double* key = &keys[static_cast<std::size_t>((j * key_heads + h / group) * width)];
+        double score = rule.scale * std::inner_product(from, from + width, key, 0.0);
         if (rule.softcap != 0.0) score = rule.softcap * std::tanh(score / rule.softcap);
         if (rule.alibi != 0.0)
           score += rule.alibi * static_cast<double>(alibi_slope(h, heads)) * static_cast<double>(j - t);
@@ -68,8 +62,8 @@ std::vector<double> head_entropy(const Executor& executor, const Op& op) {
 }  // namespace
 
 std::vector<LayerStatistics> layer_statistics(const Trainer& trainer) {
-  const Executor& executor = trainer.executor();
-  const Program& program = executor.program();
+  const Executable& executable = trainer.executable();
+  const Program& program = executable.program();
   const std::vector<bool> there = kept(program);
   const auto readable = [&](TensorId id) { return there[static_cast<std::size_t>(placement(program, id).root)]; };
   std::map<std::int32_t, LayerStatistics> layers;
@@ -85,22 +79,19 @@ std::vector<LayerStatistics> layer_statistics(const Trainer& trainer) {
     layers[op.scope.layer].layer = op.scope.layer;
     if (op.operation == &attend_operation && op.outputs.size() > 1 && readable(op.inputs[0]) &&
         readable(op.inputs[1])) {
-      layers[op.scope.layer].head_entropy = head_entropy(executor, op);
+      layers[op.scope.layer].head_entropy = head_entropy(executable, op);
     }
   }
   std::vector<LayerStatistics> all;
   for (auto& [layer, statistics] : layers) {
     if (const TensorId id = leaving[layer]; readable(id)) {
-      const std::byte* values = executor.data(id);
-      const std::int64_t n = program[id].shape.elements();
-      const Encoding& encoding = encoding_of(program[id].dtype);
+      const std::vector<double> values = executable.values(id);
       double squares = 0;
-      for (std::int64_t i = 0; i < n; ++i) {
-        const auto value = static_cast<double>(decode_element(encoding, values, i));
+      for (const double value : values) {
         squares += value * value;
         statistics.largest = std::max(statistics.largest, std::fabs(value));
       }
-      statistics.rms = std::sqrt(squares / static_cast<double>(n));
+      statistics.rms = std::sqrt(squares / static_cast<double>(values.size()));
     }
     all.push_back(std::move(statistics));
   }

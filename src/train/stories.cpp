@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "backend/cpu/random.h"
+#include "files/random.h"
 #include "train/story_tables.h"
 
 namespace reckon {

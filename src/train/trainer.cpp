@@ -1,26 +1,25 @@
-// Builds the program of a training step, gives its lasting tensors memory, and runs its stages.
+// Compiles a training step, gives what outlives it memory, and runs its stages.
 #include "train/trainer.h"
 
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include "backend/cpu/random.h"
 #include "compile/compile.h"
 #include "files/checked.h"
 #include "files/machine_memory.h"
 #include "files/numbers.h"
+#include "files/random.h"
 #include "lowering/regions.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
 #include "ops/all_reduce.h"
 #include "passes/expand.h"
-#include "run/ids.h"
 #include "run/inputs.h"
 #include "threads/thread_count.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <utility>
 
 namespace reckon {
 namespace {
@@ -29,8 +28,6 @@ TrainerOptions filled(TrainerOptions options, const Model& model) {
   if (options.precision != DType::float32 && options.precision != DType::bfloat16) {
     throw UsageError(fmt::format("training in {}; expected float32 or bfloat16", encoding_of(options.precision).name));
   }
-  if (options.precision != DType::float32 && options.device != Device::cpu)
-    throw UsageError("the reference trains in float32 only");
   options.threads = thread_count(options.threads);
   if (options.tokens == 0) options.tokens = model.context;
   if (options.tokens > model.context && model.positions.kind == Positions::Kind::learned) {
@@ -40,17 +37,29 @@ TrainerOptions filled(TrainerOptions options, const Model& model) {
   return options;
 }
 
-Compiled compiled(const Model& model, const Weights& weights, const TrainerOptions& options,
-                  const Communicator* ranks) {
+// Vectors are never narrow.
+std::shared_ptr<const ParameterTypes> types_of(const Weights& weights, DType precision) {
+  auto types = std::make_shared<ParameterTypes>();
+  for (const auto& [key, data] : weights.parameters())
+    types->emplace(key, data.matrices.empty() ? DType::float32 : precision);
+  return types;
+}
+
+Compiled compiled(const Model& model, const Weights& weights, const TrainerOptions& options, const Communicator* ranks,
+                  const Target& target) {
+  if (options.precision != DType::float32 && !target.narrow)
+    throw UsageError(fmt::format("the {} trains in float32 only", target.name));
+  if (ranks != nullptr && !target.ranks)
+    throw UsageError(fmt::format("the {} trains in one process, not in {}", target.name, ranks->size()));
   Workload workload = workload_of(Phase::train);
   workload.batch = options.batch;
   workload.tokens = options.tokens;
   workload.recompute = options.recompute;
   workload.dropout = options.dropout;
   workload.precision.weights = options.precision;
-  workload.parameter_types = weights.types();  // vectors are never narrow
+  workload.parameter_types = types_of(weights, options.precision);
   if (ranks != nullptr) workload.ranks = ranks->size();
-  return compile(model, workload, cpu_target);
+  return compile(model, workload, target);
 }
 
 // Before any of it is taken: a step that is too large would make the machine stand still, or be ended by it.
@@ -66,119 +75,143 @@ void check_memory(const Plan& plan, const TrainerOptions& options) {
                   binary_bytes(plan.arena), binary_bytes(memory)));
 }
 
-// A pool that can be cancelled as long as this lives. An update must not be: half of the weights would be new.
+// A backend that can be cancelled as long as this lives. An update must not be: half of the weights would be new.
 class Cancellable {
  public:
-  Cancellable(Pool& pool, const std::atomic<bool>* flag) : pool_(pool) { pool_.cancel_on(flag); }
-  ~Cancellable() { pool_.cancel_on(nullptr); }
+  Cancellable(Backend& backend, const std::atomic<bool>* flag) : backend_(backend) { backend_.cancel_on(flag); }
+  ~Cancellable() { backend_.cancel_on(nullptr); }
   Cancellable(const Cancellable&) = delete;
   Cancellable& operator=(const Cancellable&) = delete;
 
  private:
-  Pool& pool_;
+  Backend& backend_;
+};
+
+// A buffer that is handed out from its beginning on.
+class Region {
+ public:
+  Region(Backend& backend, std::int64_t bytes, Fill fill) : buffer_(backend.allocate(bytes, fill)) {}
+  Address take(std::int64_t bytes) { return {buffer_, std::exchange(at_, at_ + padded(bytes))}; }
+
+ private:
+  std::shared_ptr<Buffer> buffer_;
+  std::int64_t at_ = 0;
 };
 
 }  // namespace
 
 Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks)
     : model_(std::move(model)),
-      weights_(std::move(weights)),
       options_(filled(options, model_)),
       ranks_(ranks != nullptr && ranks->size() > 1 ? ranks : nullptr),
-      pool_(options_.threads),
-      scratch_(options_.threads),
-      counters_(options_.threads),
-      machine_{pool_, scratch_, counters_} {
-  if (options_.inspection != nullptr) options_.inspection->prepare(machine_);
+      backend_(make_backend(options_.device, options_.threads, options_.inspection)) {
   check_no_encoder(model_);
-  Compiled step = compiled(model_, weights_, options_, ranks_);
+  const Compiled step = compiled(model_, weights, options_, ranks_, backend_->target());
   check_memory(step.plan, options_);
-  Expanded expanded = expand(step.lowered, step.plan);
-  take_memory(expanded.program);
-  auto arena = std::make_shared<Arena>(step.plan.arena, options_.inspection != nullptr);
-  executor_ = std::make_unique<Executor>(
-      std::move(expanded), std::move(step.plan), weights_,
-      [this](const Program& p, TensorId id) { return Address{resident(p, id)}; }, std::move(arena),
-      options_.inspection);
-  const TensorId norm = executor_->program().ops.back().inputs[4];  // every update reads the same
-  norm_ = reinterpret_cast<float*>(executor_->data(norm));
-  if (options_.device == Device::cpu) return;
-  if (ranks_ != nullptr)
-    throw UsageError(fmt::format("the reference trains in one process, not in {}", ranks_->size()));
-  reference_ = std::make_unique<ReferenceModel>(model_, weights_, options_.device == Device::reference);
-  logical_ = expand(logical_program(model_, executor_->program().workload));
+  take_memory(expand(step.lowered), std::move(weights));
+  executable_ = backend_->bind(
+      step, [this](const Program& p, TensorId id) { return resident(p, id); },
+      backend_->allocate(step.plan.arena, Fill::pattern));
 }
 
 Trainer::~Trainer() {
   if (ranks_ != nullptr) ranks_->abandon_sums();
 }
 
-// What outlives a step: the gradients of parameters and their moments, told by the ops that update.
-void Trainer::take_memory(const Program& program) {
-  const auto size_of = [&](TensorId id) {
-    return padded(static_cast<std::int64_t>(bytes(program[placement(program, id).root])));
-  };
-  std::int64_t gradient_bytes = 0, moment_bytes = 0;
+// What outlives a step: parameters, their gradients and moments, told by the ops that update. `weights` are let go
+// before there are gradients and moments.
+void Trainer::take_memory(const Program& program, Weights weights) {
+  const auto root = [&](TensorId id) { return placement(program, id).root; };
+  const auto size_of = [&](TensorId id) { return static_cast<std::int64_t>(bytes(program[root(id)])); };
+  constexpr int kinds = adamw_input::master + 1;
+  std::int64_t total[kinds] = {};  // bytes of each kind of input of an update
   for (const Op& op : program.ops) {
     if (op.operation != &adamw_operation) continue;
-    gradient_bytes += size_of(op.inputs[1]);
-    moment_bytes += size_of(op.inputs[2]) + size_of(op.inputs[3]);
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) total[i] += padded(size_of(op.inputs[i]));
   }
-  const bool fenced = options_.inspection != nullptr;
-  gradients_ = std::make_unique<Arena>(gradient_bytes, fenced);
-  moments_ = std::make_unique<Arena>(moment_bytes, fenced);
-  if (fenced) std::fill_n(moments_->take(0, 0), moment_bytes, std::byte{0});
-  std::int64_t gradient_at = 0, moment_at = 0;
-  const auto place = [&](Arena& arena, std::int64_t& at, TensorId id) {
-    const TensorId root = placement(program, id).root;
-    std::byte* memory = arena.take(at, size_of(id));
-    at += size_of(id);
-    lasting_[root] = memory;
-    return reinterpret_cast<float*>(memory);
-  };
-  // Gradients that are summed over ranks together lie together.
-  std::map<TensorId, float*> in_buckets;
-  for (const Op& op : program.ops) {
-    if (op.operation != &all_reduce_start_operation) continue;
-    for (TensorId id : op.inputs) in_buckets[id] = place(*gradients_, gradient_at, id);
-  }
+  Region parameters(*backend_, total[adamw_input::parameter], Fill::zeros);
+  Region masters(*backend_, total[adamw_input::master], Fill::zeros);
+  const auto place = [&](Region& region, TensorId id) { return lasting_[root(id)] = region.take(size_of(id)); };
   for (const Op& op : program.ops) {
     if (op.operation != &adamw_operation) continue;
-    const Tensor& parameter = program[op.inputs[0]];
+    const Tensor& parameter = program[op.inputs[adamw_input::parameter]];
     TrainedTensor tensor;
     tensor.key = key_of(parameter);
     tensor.name = full_name(parameter);
     for (const Dim& dim : parameter.shape) tensor.shape.push_back(dim.size);
-    const auto n = static_cast<std::size_t>(parameter.shape.elements());
-    const ParameterData& data = weights_[tensor.key];
-    if (data.master == nullptr) throw Error("a trainer was given weights that cannot be changed");
-    tensor.weight = {data.master, n};
-    const auto in_bucket = in_buckets.find(op.inputs[1]);
-    tensor.gradient = {
-        in_bucket != in_buckets.end() ? in_bucket->second : place(*gradients_, gradient_at, op.inputs[1]), n};
-    tensor.first_moment = {place(*moments_, moment_at, op.inputs[2]), n};
-    tensor.second_moment = {place(*moments_, moment_at, op.inputs[3]), n};
+    tensor.elements = parameter.shape.elements();
+    tensor.weight = place(parameters, op.inputs[adamw_input::parameter]);
     if (op.inputs.size() > adamw_input::master) {
-      lasting_[op.inputs[adamw_input::master]] = reinterpret_cast<std::byte*>(data.master);
+      tensor.narrow = tensor.weight;
+      tensor.weight = place(masters, op.inputs[adamw_input::master]);
     }
+    std::vector<float> values(memory_size(tensor.elements, "the elements of a parameter"));
+    Elements from(weights[tensor.key]);
+    std::generate(values.begin(), values.end(), [&] { return from.next(); });
+    set_values(tensor, &TrainedTensor::weight, values);
     tensors_.push_back(std::move(tensor));
   }
-  for (TrainedTensor& tensor : tensors_) weights_.keep_squares(tensor.key, &tensor.squares);
+  for (const Tensor& tensor : program.tensors) {
+    const auto found = weights.parameters().find(key_of(tensor));
+    if (tensor.kind == TensorKind::constant && found != weights.parameters().end()) buffers_.insert(*found);
+  }
+  weights = {};
+
+  Region gradients(*backend_, total[adamw_input::gradient], Fill::pattern);
+  Region moments(*backend_, total[adamw_input::first_moment] + total[adamw_input::second_moment], Fill::zeros);
+  // Gradients that are summed over ranks together lie together.
+  for (const Op& op : program.ops) {
+    if (op.operation != &all_reduce_start_operation) continue;
+    for (TensorId id : op.inputs) place(gradients, id);
+  }
+  auto tensor = tensors_.begin();
+  for (const Op& op : program.ops) {
+    if (op.operation != &adamw_operation) continue;
+    const auto in_bucket = lasting_.find(root(op.inputs[adamw_input::gradient]));
+    tensor->gradient =
+        in_bucket != lasting_.end() ? in_bucket->second : place(gradients, op.inputs[adamw_input::gradient]);
+    tensor->first_moment = place(moments, op.inputs[adamw_input::first_moment]);
+    tensor->second_moment = place(moments, op.inputs[adamw_input::second_moment]);
+    ++tensor;
+  }
 }
 
-std::byte* Trainer::resident(const Program& program, TensorId id) {
-  if (const auto found = lasting_.find(id); found != lasting_.end()) return found->second;
-  std::vector<float> values;
-  if (const std::int64_t index = rope_table_index(program, id); index >= 0) {
-    values = rope_rows(distinct_ropes(model_).at(static_cast<std::size_t>(index)), 0, options_.tokens, options_.tokens);
-  } else {
-    values = weights_[key_of(program[id])].values;
+Address Trainer::resident(const Program& program, TensorId id) {
+  Address& place = lasting_[id];
+  if (place.buffer == nullptr) {
+    const std::vector<Rope> ropes = distinct_ropes(model_);
+    place = {buffer_of(*backend_, constant_values(program, id, ropes, options_.tokens, buffers_))};
   }
-  const auto size = static_cast<std::int64_t>(values.size() * sizeof(float));
-  constants_.push_back(std::make_unique<Arena>(size));
-  std::byte* memory = constants_.back()->take(0, size);
-  std::memcpy(memory, values.data(), static_cast<std::size_t>(size));
-  return lasting_[id] = memory;
+  return place;
+}
+
+void Trainer::set_values(const TrainedTensor& tensor, What what, std::span<const float> values) {
+  write(*backend_, tensor.*what, values);
+  if (what != &TrainedTensor::weight || tensor.narrow.buffer == nullptr) return;
+  std::vector<std::byte> narrow(static_cast<std::size_t>(row_bytes(options_.precision, tensor.elements)));
+  encoding_of(options_.precision).encode(values.data(), tensor.elements, narrow.data());
+  backend_->write(tensor.narrow, options_.precision, narrow);
+}
+
+Weights Trainer::weights(bool narrow) const {
+  Weights all;
+  const Program& program = executable_->program();
+  const auto add = [&](const Tensor& parameter, DType dtype, const Address& place) {
+    const auto copy = std::make_shared<std::vector<std::byte>>();
+    all.add(parameter, dtype, backend_->read(place, dtype, parameter.shape.elements(), *copy), copy);
+  };
+  auto tensor = tensors_.begin();
+  for (const Op& op : program.ops) {
+    if (op.operation != &adamw_operation) continue;
+    const bool as_copied = narrow && tensor->narrow.buffer != nullptr;
+    add(program[op.inputs[adamw_input::parameter]], as_copied ? options_.precision : DType::float32,
+        as_copied ? tensor->narrow : tensor->weight);
+    ++tensor;
+  }
+  for (const auto& [id, place] : lasting_) {
+    if (buffers_.contains(key_of(program[id]))) add(program[id], DType::float32, place);
+  }
+  return all;
 }
 
 void Trainer::fill(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels) {
@@ -193,81 +226,12 @@ void Trainer::fill(std::span<const std::int32_t> ids, std::span<const std::int32
       throw UsageError(fmt::format("label {} is outside the vocabulary of {}", label, grouped(model_.vocab_size)));
     }
   }
-  const Program& program = executor_->program();
-  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
-    const Tensor& tensor = program.tensors[i];
-    if (tensor.kind != TensorKind::input) continue;
-    std::byte* memory = executor_->data(static_cast<TensorId>(i));
-    auto* integers = reinterpret_cast<std::int32_t*>(memory);
-    if (tensor.label.piece == Piece::ids) std::copy(ids.begin(), ids.end(), integers);
-    if (tensor.label.piece == Piece::labels) std::copy(labels.begin(), labels.end(), integers);
-    fill_positions(model_, tensor, 0, options_.tokens, memory);
-  }
+  const PartInputs all{ids, 0, labels};
+  write_inputs(*backend_, *executable_, model_, {&all, 1}, options_.tokens);
 }
 
-void Trainer::run(const TrainingStep& step, Executor::Stages stages, std::span<const std::int32_t> ids,
-                  std::span<const std::int32_t> labels) {
-  if (reference_ == nullptr) return executor_->run(machine_, profile_, &step, stages);
-  run_on_reference(step, stages, {ids, labels});
-}
-
-// Weights, gradients and moments stay where they are; the reference is given copies, and what it makes of them is
-// copied back, as are the loss and the norm.
-void Trainer::run_on_reference(const TrainingStep& step, Executor::Stages stages,
-                               const ReferenceModel::Inputs& inputs) {
-  const bool updates = *stages.begin() == Stage::optimizer, backward = !updates && stages.size() > 1;
-  const auto each = [&](const auto& body) {  // in the program's order, as tensors_ are
-    auto tensor = tensors_.begin();
-    for (const Op& op : logical_.ops) {
-      if (op.operation != &adamw_operation) continue;
-      body(*tensor, reference_->parameter(tensor->key), reference_->gradients()[tensor->key],
-           reference_->moments()[key_of(logical_[op.inputs[2]])],
-           reference_->moments()[key_of(logical_[op.inputs[3]])]);
-      ++tensor;
-    }
-  };
-  using Values = std::vector<double>;
-  each([&](const TrainedTensor& tensor, Values& weight, Values& gradient, Values& first, Values& second) {
-    weight.assign(tensor.weight.begin(), tensor.weight.end());
-    if (!updates) return;
-    gradient.assign(tensor.gradient.begin(), tensor.gradient.end());
-    first.assign(tensor.first_moment.begin(), tensor.first_moment.end());
-    second.assign(tensor.second_moment.begin(), tensor.second_moment.end());
-  });
-
-  ReferenceOptions asked;
-  asked.stages = stages;
-  asked.step = {step.loss_scale, step.learning_rate, step.beta1, step.beta2, step.epsilon,
-                step.decay,      step.clip,          step.step,  step.drops, step.seed};
-  asked.after = [&](const Op& op, const ReferenceValues& values) {
-    if (!updates && options_.cancel != nullptr && *options_.cancel) throw Cancelled();
-    if (op.operation == &adamw_operation)
-      *norm_ = static_cast<float>(values[static_cast<std::size_t>(op.inputs[4])][0]);
-  };
-  const Values output = reference_->run(logical_, inputs, asked);
-
-  if (!updates) {
-    *reinterpret_cast<float*>(executor_->data(executor_->program().output)) = static_cast<float>(output[0]);
-  }
-  each([&](TrainedTensor& tensor, const Values& weight, const Values& gradient, const Values& first,
-           const Values& second) {
-    if (updates) tensor.squares = {};
-    for (std::size_t i = 0; i < weight.size(); ++i) {
-      if (backward) tensor.gradient[i] = (step.add ? tensor.gradient[i] : 0.0f) + static_cast<float>(gradient[i]);
-      if (!updates) continue;
-      const double before = static_cast<double>(tensor.weight[i]);
-      tensor.weight[i] = static_cast<float>(weight[i]);
-      tensor.first_moment[i] = static_cast<float>(first[i]);
-      tensor.second_moment[i] = static_cast<float>(second[i]);
-      const double after = static_cast<double>(tensor.weight[i]);
-      tensor.squares += {gradient[i] * gradient[i], (after - before) * (after - before), after * after};
-    }
-  });
-  if (updates) weights_.refresh();
-}
-
-double Trainer::loss_value() const {
-  return static_cast<double>(*reinterpret_cast<const float*>(executor_->data(executor_->program().output)));
+double Trainer::scalar(TensorId id) const {
+  return static_cast<double>(read_floats(*backend_, executable_->place(id), 1)[0]);
 }
 
 std::uint64_t Trainer::dropout_seed(std::int64_t index) const {
@@ -287,7 +251,7 @@ double Trainer::compute_gradient(std::span<const std::int32_t> ids, std::span<co
   if (ranks_ != nullptr) ranks_->sum({&all, 1});
   all = std::max(all, 1.0);
   const double ranks = ranks_ != nullptr ? ranks_->size() : 1, micro_steps = static_cast<double>(count) * ranks;
-  const Cancellable here(pool_, ranks_ == nullptr ? options_.cancel : nullptr);
+  const Cancellable here(*backend_, ranks_ == nullptr ? options_.cancel : nullptr);
   double loss = 0;
   for (std::size_t index = 0; index < count; ++index) {
     const auto own = labels.subspan(index * size, size);
@@ -299,8 +263,9 @@ double Trainer::compute_gradient(std::span<const std::int32_t> ids, std::span<co
     if (index == count - 1) step.ranks = ranks_;
     step.drops = true;
     step.seed = dropout_seed(static_cast<std::int64_t>(index));
-    run(step, {Stage::forward, Stage::backward}, ids.subspan(index * size, size), own);
-    loss += loss_value() * (counted(own) * micro_steps / all);  // exactly 1 where all have as many labels
+    executable_->run(&step, {Stage::forward, Stage::backward});
+    loss += scalar(executable_->program().output) *
+            (counted(own) * micro_steps / all);  // exactly 1 where all have as many labels
   }
   loss /= static_cast<double>(count);
   if (ranks_ != nullptr) {
@@ -320,8 +285,10 @@ double Trainer::update(const Update& update) {
   step.clip = update.clip;
   step.step = steps_ + 1;
   step.ranks = ranks_;
-  run(step, {Stage::optimizer});
-  const double norm = std::sqrt(static_cast<double>(*norm_));
+  executable_->run(&step, {Stage::optimizer});
+  for (TrainedTensor& tensor : tensors_) tensor.squares = executable_->squares().at(tensor.key);
+  // Every update reads the same.
+  const double norm = std::sqrt(scalar(executable_->program().ops.back().inputs[adamw_input::norm]));
   if (std::isfinite(norm)) ++steps_;
   return norm;
 }
@@ -329,8 +296,8 @@ double Trainer::update(const Update& update) {
 double Trainer::loss(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels) {
   fill(ids, labels);
   const TrainingStep step;
-  run(step, {Stage::forward}, ids, labels);
-  return loss_value();
+  executable_->run(&step, {Stage::forward});
+  return scalar(executable_->program().output);
 }
 
 }  // namespace reckon

@@ -5,9 +5,8 @@
 #include <reckon/model.h>
 #include <reckon/workload.h>
 
+#include "backend/backend.h"
 #include "processes/communicator.h"
-#include "run/engine.h"
-#include "run/executor.h"
 #include "run/weights.h"
 
 #include <atomic>
@@ -21,7 +20,7 @@
 namespace reckon {
 
 struct TrainerOptions {
-  Device device = Device::cpu;            // the reference trains in float32, in one process
+  Device device = Device::cpu;
   int threads = 0;                        // 0: as many as thread_count() says
   std::int64_t batch = 1, tokens = 0;     // of a micro-step; tokens 0: the model's context
   Recompute recompute = Recompute::none;  // what the backward pass computes again instead of keeping it
@@ -31,7 +30,7 @@ struct TrainerOptions {
   // Set by another thread or a signal handler: compute_gradient() throws Cancelled, and what it began is as if it had
   // never been. Ranks that train together do not: they would wait for each other. nullptr: nobody cancels.
   const std::atomic<bool>* cancel = nullptr;
-  Inspection* inspection = nullptr;  // looks on; nullptr: nobody does
+  Inspection* inspection = nullptr;  // watches; nullptr: nobody does
 };
 
 // AdamW (Loshchilov and Hutter, arXiv 1711.05101): decoupled decay, of matrices only.
@@ -40,19 +39,21 @@ struct Update {
   double clip = 1.0;  // the largest global norm of the gradient; 0: any
 };
 
-// A parameter with all that training keeps of it, row-major.
+// A parameter with all that training keeps of it: float32, row-major, in memory of the backend.
 struct TrainedTensor {
   TensorKey key;
   std::string name;  // "layers.3.attention.query.weight": in files of moments, and for people
   std::vector<std::int64_t> shape;
-  std::span<float> weight, gradient, first_moment, second_moment;
-  Squares squares;  // of the last update(): Σ g² before clipping, Σ (Δw)², Σ w² after it
+  std::int64_t elements = 0;
+  Address weight, gradient, first_moment, second_moment;
+  Address narrow{};      // a copy of the weight that products read, where they do not read the weight itself
+  Squares squares = {};  // of the last update(): Σ g² before clipping, Σ (Δw)², Σ w² after it
 };
 
 class Trainer {
  public:
-  // `weights` come from Weights::trainable(). `ranks`: the processes that train together, each with the same weights
-  // and options and a batch of its own; nullptr: this one alone.
+  // `weights` are copied. `ranks`: the processes that train together, each with the same weights and options and a
+  // batch of its own; nullptr: this one alone.
   Trainer(Model model, Weights weights, const TrainerOptions& options, Communicator* ranks = nullptr);
   ~Trainer();
 
@@ -73,48 +74,44 @@ class Trainer {
   std::int64_t steps() const { return steps_; }  // updates so far; they correct the moments' bias and seed dropout
   void set_steps(std::int64_t steps) { steps_ = steps; }
 
-  std::span<TrainedTensor> tensors() { return tensors_; }  // in the program's order
-  // After writing to a tensor's weight from outside (a checkpoint): brings what is derived from it up to date.
-  void weights_changed() { weights_.refresh(); }
+  std::span<const TrainedTensor> tensors() const { return tensors_; }  // in the program's order
+  using What = Address TrainedTensor::*;                               // &TrainedTensor::gradient
+  std::vector<float> values(const TrainedTensor& tensor, What what) const {
+    return read_floats(*backend_, tensor.*what, tensor.elements);
+  }
+  // The same, in `copy` where they do not lie in memory of the host.
+  std::span<const float> values(const TrainedTensor& tensor, What what, std::vector<std::byte>& copy) const {
+    return read_floats(*backend_, tensor.*what, tensor.elements, copy);
+  }
+  void set_values(const TrainedTensor& tensor, What what, std::span<const float> values);
+
+  // As products read them, or as the optimizer changes them, in float32. Where they lie in memory of the host they are
+  // not copied: the trainer must outlive them.
+  Weights weights() const { return weights(true); }
+  Weights masters() const { return weights(false); }
 
   const Model& model() const { return model_; }
-  const Weights& weights() const { return weights_; }
   const TrainerOptions& options() const { return options_; }
   Communicator* ranks() const { return ranks_; }  // nullptr: alone
-  const Executor& executor() const { return *executor_; }
-  const Arena& gradients() const { return *gradients_; }  // of all parameters
-  Counters& counters() { return counters_; }
-  Pool& pool() { return pool_; }
-  void set_profile(Profile* profile) { profile_ = profile; }
+  const Executable& executable() const { return *executable_; }
+  Backend& backend() const { return *backend_; }
 
  private:
-  std::byte* resident(const Program& program, TensorId id);
-  void take_memory(const Program& program);
-  // Some stages of a step, on the device; ids and labels are those that fill() was given.
-  void run(const TrainingStep& step, Executor::Stages stages, std::span<const std::int32_t> ids = {},
-           std::span<const std::int32_t> labels = {});
-  void run_on_reference(const TrainingStep& step, Executor::Stages stages, const ReferenceModel::Inputs& inputs);
-  double loss_value() const;
+  Weights weights(bool narrow) const;
+  void take_memory(const Program& program, Weights weights);
+  Address resident(const Program& program, TensorId id);
+  double scalar(TensorId id) const;
   void fill(std::span<const std::int32_t> ids, std::span<const std::int32_t> labels);
 
   Model model_;
-  Weights weights_;
   TrainerOptions options_;
   Communicator* ranks_;  // nullptr: alone
-  Pool pool_;
-  Scratch scratch_;
-  Counters counters_;
-  Machine machine_;
-  Profile* profile_ = nullptr;
+  std::unique_ptr<Backend> backend_;
   std::int64_t steps_ = 0;
   std::vector<TrainedTensor> tensors_;
-  std::unique_ptr<Arena> gradients_, moments_;
-  std::vector<std::unique_ptr<Arena>> constants_;
-  std::map<TensorId, std::byte*> lasting_;  // tensors that outlive a step
-  float* norm_ = nullptr;                   // the squared global norm of the last update
-  std::unique_ptr<Executor> executor_;
-  std::unique_ptr<ReferenceModel> reference_;  // nullptr: on the cpu
-  Program logical_;                            // what the reference runs
+  Parameters buffers_;                   // that came with the weights and are not trained
+  std::map<TensorId, Address> lasting_;  // tensors that outlive a step
+  std::unique_ptr<Executable> executable_;
 };
 
 }  // namespace reckon

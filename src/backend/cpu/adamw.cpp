@@ -81,7 +81,7 @@ std::int64_t elements(const View& view) {
 }
 
 // The products that read a narrower type than the optimizer's get the new values in theirs.
-void narrow(const ParameterData& parameter, std::int64_t begin, std::int64_t n) {
+void narrow(const BoundParameter& parameter, std::int64_t begin, std::int64_t n) {
   if (parameter.matrices.empty() || parameter.matrices[0].dtype != DType::bfloat16) return;
   auto* to = static_cast<std::uint16_t*>(const_cast<void*>(parameter.matrices[0].data)) + begin;
   for (std::int64_t i = 0; i < n; ++i) to[i] = to_bfloat16(parameter.master[begin + i]);
@@ -106,7 +106,7 @@ void run_squared_norm(const Launch& launch) {
 }
 
 void run_adamw(const Launch& launch) {
-  const ParameterData& parameter = *launch.inputs[0].parameter;
+  const BoundParameter& parameter = *launch.inputs[0].parameter;
   const View &gradient = launch.inputs[1], &first = launch.inputs[2], &second = launch.inputs[3];
   const TrainingStep& t = *launch.training;
   const double norm = std::sqrt(static_cast<double>(launch.inputs[4].floats()[0]));

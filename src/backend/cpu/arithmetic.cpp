@@ -1,4 +1,5 @@
-#include "backend/cpu/arithmetic.h"
+// Which kernels this machine has.
+#include "backend/cpu/backend.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/arithmetic.cpp"
@@ -24,13 +25,8 @@ namespace reckon {
 
 HWY_EXPORT(target_name);
 
-Arithmetic this_arithmetic() {
+Arithmetic CpuBackend::arithmetic() const {
   return {HWY_DYNAMIC_DISPATCH(target_name)(), blas_wanted(few_rows + 1) ? blas_name() : ""};
-}
-
-std::string to_string(const Arithmetic& arithmetic) {
-  if (arithmetic.openblas.empty()) return arithmetic.instruction_set + " without OpenBLAS";
-  return arithmetic.instruction_set + " and " + arithmetic.openblas;
 }
 
 }  // namespace reckon

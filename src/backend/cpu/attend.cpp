@@ -3,7 +3,7 @@
 // and a column a query: keys are then read where they are, and the softmax of several queries is taken at once.
 #include "ops/attend.h"
 
-#include "backend/cpu/alibi.h"
+#include "ops/alibi.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
@@ -110,7 +110,7 @@ class QueryBlock {
 
   // A sink is a score without a value: it takes its share of the sum and mixes nothing.
   void start() {
-    const ParameterData* sinks = launch_.inputs[3].parameter;
+    const BoundParameter* sinks = launch_.inputs[3].parameter;
     if (sinks != nullptr && b_ == 0 && block_ == 0) count_read_floats(heads_);
     for (int r = 0; r < rows_; ++r) {
       const auto i = static_cast<std::size_t>(r);
@@ -255,15 +255,6 @@ static_assert(query_block * (key_block + value_block) + gemm_panel <= static_cas
               "the scratch holds scores, mixed values and packed operands");
 
 }  // namespace
-
-float alibi_slope(std::int64_t head, std::int64_t heads) {
-  std::int64_t closest = 1;
-  while (closest * 2 <= heads) closest *= 2;
-  const double base = std::pow(2.0, -8.0 / static_cast<double>(closest));
-  if (head < closest) return static_cast<float>(std::pow(base, static_cast<double>(head + 1)));
-  const double extra = std::pow(2.0, -4.0 / static_cast<double>(closest));
-  return static_cast<float>(std::pow(extra, static_cast<double>(2 * (head - closest) + 1)));
-}
 
 void run_attend(const Launch& launch) {
   const Geometry g = geometry(launch.inputs[0], launch.inputs[1], launch.outputs[0]);

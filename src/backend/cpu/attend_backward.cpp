@@ -3,7 +3,7 @@
 // block by block. One task has a head of keys, with all query heads that share it, of one sequence.
 #include "ops/attend.h"
 
-#include "backend/cpu/alibi.h"
+#include "ops/alibi.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
@@ -145,7 +145,7 @@ class HeadBackward {
 // A sink takes the share e^(sink − lse) of each row and gives nothing: its gradient is −share · Σ do·o.
 void run_sinks_backward(const Launch& launch) {
   const View &o = launch.inputs[out], &d_o = launch.inputs[d_out], &sum = launch.outputs[d_sinks];
-  const std::vector<float>& sink = launch.inputs[sinks].parameter->values;
+  const std::span<const float> sink = launch.inputs[sinks].parameter->values;
   const std::int64_t batch = o.size[0], tokens = o.size[1], heads = o.size[2];
   launch.machine.run(heads, [&](std::int64_t h, int) {
     float total = launch.adds(sum) ? sum.floats()[h] : 0.0f;

@@ -2,29 +2,13 @@
 // the task ends, that goes to its worker's own line of cache; the sum is taken when somebody asks.
 #pragma once
 
+#include "backend/step.h"
+
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 namespace reckon {
-
-struct Measured {
-  std::int64_t matmul_flops = 0;       // 2·m·n·k of each block that a tile's kernel multiplied
-  std::int64_t elementwise_flops = 0;  // of each vector loop: its elements times the operations on one
-  std::int64_t read = 0, written = 0;  // bytes: the operands of tiles, each with the tile that first has it
-  Measured& operator+=(const Measured& other) {
-    matmul_flops += other.matmul_flops;
-    elementwise_flops += other.elementwise_flops;
-    read += other.read;
-    written += other.written;
-    return *this;
-  }
-  Measured operator-(const Measured& other) const {
-    return {matmul_flops - other.matmul_flops, elementwise_flops - other.elementwise_flops, read - other.read,
-            written - other.written};
-  }
-  bool operator==(const Measured&) const = default;
-};
 
 inline constinit thread_local Measured work_done{};
 

@@ -8,24 +8,9 @@
 #include <span>
 
 #include "backend/cpu/machine.h"
+#include "files/parameter_data.h"
 
 namespace reckon {
-
-// A stored matrix, N × K, read in its own type and layout. Sizes and strides are in elements.
-struct Weight {
-  const void* data = nullptr;
-  DType dtype = DType::float32;  // float32, bfloat16 or float16
-  std::int64_t rows = 0, cols = 0;
-  std::int64_t row_stride = 0, col_stride = 1;  // one of them is 1: K runs on in a Linear, N in GPT-2's Conv1D
-  // Rows that come in blocks (the heads of a fused qkv tensor): block b starts at b·block_stride. 0: no blocks.
-  std::int64_t block_rows = 0, block_stride = 0;
-
-  // Where row `index` begins.
-  std::int64_t row_offset(std::int64_t index) const {
-    if (block_rows == 0) return index * row_stride;
-    return index / block_rows * block_stride + index % block_rows * row_stride;
-  }
-};
 
 // The same matrix the other way round; it must have no blocks.
 Weight transposed(const Weight& weight);

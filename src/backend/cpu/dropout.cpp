@@ -2,7 +2,7 @@
 #include "ops/elementwise.h"
 
 #include "backend/cpu/kernels.h"
-#include "backend/cpu/random.h"
+#include "files/random.h"
 
 #include <algorithm>
 

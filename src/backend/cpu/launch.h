@@ -3,6 +3,7 @@
 
 #include "backend/cpu/dense.h"
 #include "backend/cpu/machine.h"
+#include "backend/step.h"
 #include "program/program.h"
 
 #include <cstddef>
@@ -12,24 +13,12 @@
 
 namespace reckon {
 
-// What an update saw of a parameter: sums of squares of its gradient before clipping, of the change and of the values.
-struct Squares {
-  double gradient = 0, update = 0, weight = 0;
-  Squares& operator+=(const Squares& other) {
-    gradient += other.gradient;
-    update += other.update;
-    weight += other.weight;
-    return *this;
-  }
-};
-
-// A parameter's values: matrices where they lie (one per expert, or one), vectors as float32.
-struct ParameterData {
-  std::vector<Weight> matrices;
-  std::vector<float> values;
-  DType dtype = DType::float32;  // as stored; vectors too, whose values are float32 here
-  float* master = nullptr;       // in training: all values in float32, row-major, which the optimizer changes
-  Squares* squares = nullptr;
+// A parameter as kernels read it.
+struct BoundParameter {
+  std::vector<Weight> matrices;   // one, or one per expert
+  std::span<const float> values;  // of a vector
+  float* master = nullptr;        // in training: all values in float32, row-major, which the optimizer changes
+  Squares* squares = nullptr;     // what an update saw of it
 };
 
 // A tensor in memory. Strides are in elements; the last is 1.
@@ -42,8 +31,8 @@ struct View {
   // Of a cache: the pages that each sequence has, `stride` being that within a page of so many tokens.
   const std::int32_t* pages = nullptr;
   std::int64_t most_pages = 0, page_tokens = 0, page_stride = 0;
-  const ParameterData* parameter = nullptr;  // for parameters: data is null for matrices
-  bool sums_up = false;                      // the gradient of a parameter: micro-steps add to it
+  const BoundParameter* parameter = nullptr;  // for parameters: data is null for matrices
+  bool sums_up = false;                       // the gradient of a parameter: micro-steps add to it
 
   bool there() const { return data != nullptr || parameter != nullptr; }
   float* floats() const { return reinterpret_cast<float*>(data); }
@@ -55,20 +44,6 @@ struct View {
   float* position(std::int64_t b, std::int64_t p) const {
     return floats() + pages[b * most_pages + p / page_tokens] * page_stride + p % page_tokens * stride[1];
   }
-};
-
-class Communicator;
-
-// What a training step says to its kernels.
-struct TrainingStep {
-  bool add = false;       // to the gradients of earlier micro-steps
-  double loss_scale = 1;  // of gradients: this micro-step's share of the labels of all micro-steps and ranks
-  double learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0, clip = 0;
-  std::int64_t step = 0;          // counted from 1
-  bool drops = false;             // dropout; evaluation has none
-  std::uint64_t seed = 0;         // of dropout, different for every micro-step
-  std::int64_t rank = 0;          // whose rows of the batch these are
-  Communicator* ranks = nullptr;  // that sum their gradients: on the last micro-step and in the update
 };
 
 struct Launch {

@@ -17,7 +17,7 @@ void run_norm(const Launch& launch) {
   const float* weights = weight.parameter != nullptr ? weight.parameter->values.data() : nullptr;
   std::vector<float> more;
   if (weights != nullptr && a.weight_plus_one) {
-    const std::vector<float>& stored = weight.parameter->values;
+    const std::span<const float> stored = weight.parameter->values;
     const auto n = static_cast<std::int64_t>(stored.size());
     float* sums = launch.machine.scratch.of(0, n, more).data();
     std::transform(stored.begin(), stored.end(), sums, [](float w) { return w + 1.0f; });

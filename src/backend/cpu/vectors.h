@@ -2,15 +2,12 @@
 // Each counts the operations of its formula (docs/counting.md); a factor that it is given is made once and not counted.
 #pragma once
 
+#include "backend/host_vectors.h"
+
 #include <cstdint>
 
 namespace reckon {
 
-float vector_max(const float* x, std::int64_t n);
-// x ← e^(x − shift); returns the sum
-float vector_exp(float* x, std::int64_t n, float shift);
-void vector_scale(float* x, std::int64_t n, float factor);
-inline void vector_softmax(float* x, std::int64_t n) { vector_scale(x, n, 1.0f / vector_exp(x, n, vector_max(x, n))); }
 void vector_add(const float* a, const float* b, float* y, std::int64_t n);
 // sum ← sum + part, where both are of one product's sum: those additions are among its 2·m·n·k
 void vector_add_part(float* sum, const float* part, std::int64_t n);

@@ -44,11 +44,42 @@ Point clamped_gate(double gate, double limit) {
   return {g * s, gate <= limit ? s + 1.702 * g * s * (1.0 - s) : 0.0};
 }
 
+// Of one element, as the formulas above are written in docs/counting.md.
+struct Operations {
+  std::size_t value, slope;
+};
+
+Operations operations(Activation kind) {
+  switch (kind) {
+    case Activation::gelu:
+      return {5, 11};
+    case Activation::gelu_tanh:
+      return {9, 18};
+    case Activation::relu:
+      return {1, 1};
+    case Activation::relu_squared:
+      return {2, 3};
+    case Activation::silu:
+      return {4, 9};
+  }
+  return {0, 0};
+}
+
+std::size_t forward_operations(Activation kind, double limit, bool gated) {
+  return limit != 0 ? 11 : operations(kind).value + (gated ? 1 : 0);
+}
+
+std::size_t backward_operations(Activation kind, double limit, bool gated) {
+  if (limit != 0) return 19;
+  return operations(kind).slope + (gated ? operations(kind).value + 2 : 0);
+}
+
 }  // namespace
 
 void activate(const Call& c) {
   const auto [kind, limit] = c.op.attributes<ActivateAttributes>();
-  Values& y = c.out(0);
+  const Out y = c.out(0);
+  c.count(y.size() * forward_operations(kind, limit, c.has(1)));
   for (std::size_t i = 0; i < y.size(); ++i) {
     const double gate = c.in(0)[i];
     if (!c.has(1)) {
@@ -64,8 +95,9 @@ void activate(const Call& c) {
 // Inputs: dy, gate, up.
 void activate_backward(const Call& c) {
   const auto [kind, limit] = c.op.attributes<ActivateAttributes>();
-  Values& d_gate = c.out(0);
+  const Out d_gate = c.out(0);
   if (c.has(2)) c.out(1);
+  c.count(d_gate.size() * backward_operations(kind, limit, c.has(2)));
   for (std::size_t i = 0; i < d_gate.size(); ++i) {
     const double dy = c.in(0)[i], gate = c.in(1)[i];
     if (!c.has(2)) {

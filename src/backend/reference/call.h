@@ -2,30 +2,41 @@
 #pragma once
 
 #include "backend/reference/evaluate.h"
-#include "files/checked.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 namespace reckon::reference {
 
 using Values = std::vector<double>;
+using In = std::span<const double>;
+using Out = std::span<double>;
 
 struct Call {
   const Program& program;
   const Op& op;
-  ReferenceValues& values;
-  const ReferenceStep& step;
+  const ReferenceValues& values;
+  const ReferenceOptions& options;
 
+  const TrainingStep& step() const { return options.step; }
   bool has(std::size_t input) const { return input < op.inputs.size() && op.inputs[input] != no_tensor; }
   bool wants(std::size_t output) const { return op.outputs[output] != no_tensor; }
-  Values& held(TensorId id) const { return values[static_cast<std::size_t>(id)]; }
-  const Values& in(std::size_t i) const { return held(op.inputs[i]); }
-  Values& out(std::size_t i) const {  // of zeros
-    Values& made = held(op.outputs[i]);
-    made.assign(memory_size(program[op.outputs[i]].shape.elements(), "a tensor"), 0.0);
+  Out held(TensorId id) const { return values[static_cast<std::size_t>(id)]; }
+  In in(std::size_t i) const { return held(op.inputs[i]); }
+  Out out(std::size_t i) const {  // of zeros
+    const Out made = held(op.outputs[i]);
+    std::fill(made.begin(), made.end(), 0.0);
     return made;
+  }
+  // What a loop has just done, as docs/counting.md counts it.
+  void count_products(std::size_t multiply_adds) const {
+    if (options.measured != nullptr) options.measured->matmul_flops += 2 * static_cast<std::int64_t>(multiply_adds);
+  }
+  void count(std::size_t operations) const {
+    if (options.measured != nullptr) options.measured->elementwise_flops += static_cast<std::int64_t>(operations);
   }
   // Extents; negative dimensions count from the last.
   std::size_t in_size(std::size_t i, int dim) const { return size(op.inputs[i], dim); }

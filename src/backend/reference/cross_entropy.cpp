@@ -13,30 +13,32 @@ double log_sum_exp(const double* row, std::size_t n) {
   return most + std::log(sum);
 }
 
-double labels(const Values& all) {
+double labels(In all) {
   return static_cast<double>(std::count_if(all.begin(), all.end(), [](double label) { return label >= 0; }));
 }
 
 }  // namespace
 
 void cross_entropy(const Call& c) {
-  Values &loss = c.out(0), &kept = c.out(1);
+  const Out loss = c.out(0), kept = c.out(1);
   const std::size_t words = c.in_size(0, -1);
   for (std::size_t row = 0; row < kept.size(); ++row) {
     const double* logits = &c.in(0)[row * words];
     kept[row] = log_sum_exp(logits, words);
+    c.count(4 * words + 2);
     if (c.in(1)[row] >= 0) loss[0] += kept[row] - logits[static_cast<std::size_t>(c.in(1)[row])];
   }
   loss[0] /= labels(c.in(1));
 }
 
 void cross_entropy_backward(const Call& c) {
-  const Values logits = c.in(0);
-  Values& d = c.out(0);
+  const In logits = c.in(0);
+  const Out d = c.out(0);
   const std::size_t words = c.in_size(0, -1);
-  const double factor = c.step.loss_scale / labels(c.in(1));
+  const double factor = c.step().loss_scale / labels(c.in(1));
   for (std::size_t row = 0; row < c.in(1).size(); ++row) {
     const double label = c.in(1)[row];
+    c.count(3 * words + 1);
     if (label < 0) continue;
     const double total = log_sum_exp(&logits[row * words], words);
     for (std::size_t v = 0; v < words; ++v) {

@@ -79,45 +79,21 @@ Rule rule_of(const Operation& operation) {
   return found->second;
 }
 
-// For each op, the tensors that nothing touches behind it and that only live within a run.
-std::vector<TensorIds> dying(const Program& program) {
-  std::vector<std::int64_t> last(program.tensors.size(), -1);
-  for (std::size_t i = 0; i < program.ops.size(); ++i) {
-    for (const TensorIds* ids : {&program.ops[i].inputs, &program.ops[i].outputs}) {
-      for (TensorId id : *ids) {
-        if (id != no_tensor) last[static_cast<std::size_t>(id)] = static_cast<std::int64_t>(i);
-      }
-    }
-  }
-  std::vector<TensorIds> result(program.ops.size());
-  for (std::size_t id = 0; id < last.size(); ++id) {
-    const bool output = static_cast<TensorId>(id) == program.output;
-    if (program.tensors[id].kind != TensorKind::activation || output || last[id] < 0) continue;
-    result[static_cast<std::size_t>(last[id])].push_back(static_cast<TensorId>(id));
-  }
-  return result;
-}
-
 }  // namespace
 
-void evaluate(const Program& program, ReferenceValues& values, const ReferenceOptions& options) {
-  values.resize(program.tensors.size());
-  const std::vector<TensorIds> ends = dying(program);
+void evaluate(const Program& program, const ReferenceValues& values, const ReferenceOptions& options) {
   const auto& stages = options.stages;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
     if (op.repeat >= 0) throw Error("[reference] got a program with repeats, expected an expanded one");
     if (stages.size() > 0 && std::find(stages.begin(), stages.end(), op.stage) == stages.end()) continue;
-    rule_of (*op.operation)({program, op, values, options.step});
-    if (options.float32) {
-      for (TensorId id : op.outputs) {
-        if (id == no_tensor) continue;
-        for (double& value : values[static_cast<std::size_t>(id)])
-          value = static_cast<double>(static_cast<float>(value));
-      }
+    if (options.before) options.before(i);
+    rule_of (*op.operation)({program, op, values, options});
+    for (TensorId id : op.outputs) {
+      if (id == no_tensor || !options.float32) continue;
+      for (double& value : values[static_cast<std::size_t>(id)]) value = static_cast<double>(static_cast<float>(value));
     }
-    if (options.after) options.after(op, values);
-    for (TensorId id : ends[i]) reference::Values().swap(values[static_cast<std::size_t>(id)]);
+    if (options.after) options.after(i);
   }
 }
 

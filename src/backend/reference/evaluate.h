@@ -3,36 +3,32 @@
 // no code is shared with the kernels of other backends.
 #pragma once
 
+#include "backend/step.h"
 #include "program/program.h"
 
-#include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
+#include <span>
 #include <vector>
 
 namespace reckon {
 
-// The elements of each tensor by its id, row-major; whole numbers are held as doubles too.
-using ReferenceValues = std::vector<std::vector<double>>;
-
-// What changes from step to step of a training.
-struct ReferenceStep {
-  double loss_scale = 1;  // of gradients
-  double learning_rate = 0, beta1 = 0, beta2 = 0, epsilon = 0, decay = 0, clip = 0;
-  std::int64_t step = 1;   // counted from 1
-  bool drops = true;       // dropout; evaluation has none
-  std::uint64_t seed = 0;  // of dropout
-};
+// The elements of each tensor by its id, row-major; whole numbers are held as doubles too. A cache may have room for
+// more tokens than its tensor: position p of a text is at p modulo that room.
+using ReferenceValues = std::vector<std::span<double>>;
 
 struct ReferenceOptions {
   bool float32 = false;  // every result is rounded to float32; loops still add up in float64
-  ReferenceStep step = {};
-  std::initializer_list<Stage> stages = {};                           // none: all
-  std::function<void(const Op&, const ReferenceValues&)> after = {};  // called behind each op
+  TrainingStep step = {};
+  std::initializer_list<Stage> stages = {};           // none: all
+  std::function<void(std::size_t op)> before, after;  // called around each op
+  std::map<TensorKey, Squares>* squares = nullptr;    // what updates saw
+  Measured* measured = nullptr;                       // what the loops did is added to it
 };
 
-// Runs an expanded program that has not been lowered. `values` holds parameters, inputs, constants and what caches held
-// before, and receives the rest: a cache then holds what it held and the new tokens' as far as anything can see it.
-void evaluate(const Program& program, ReferenceValues& values, const ReferenceOptions& options = {});
+// Runs an expanded program for a target without views. `values` holds parameters, inputs, constants and what caches
+// held before, and receives the rest.
+void evaluate(const Program& program, const ReferenceValues& values, const ReferenceOptions& options = {});
 
 }  // namespace reckon

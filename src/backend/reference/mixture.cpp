@@ -50,11 +50,29 @@ Values expert_scores(Scores kind, const double* logits, std::size_t experts) {
   return scores;
 }
 
+// Of one token: softmax 5n − 2 or sigmoid 4n, the correction, the groups' best and the best groups, the best k by k
+// passes of comparisons, and what normalises and scales their weights.
+std::size_t route_operations(const RouteAttributes& a, std::size_t experts, std::size_t active, bool corrected) {
+  const auto groups = static_cast<std::size_t>(a.groups), top = static_cast<std::size_t>(a.group_top);
+  std::size_t sum = active * (experts - 1);
+  if (a.scores == Scores::sigmoid) sum += 4 * experts;
+  if (a.scores == Scores::softmax) sum += 5 * experts - 2;
+  if (a.scores == Scores::softmax_of_chosen) sum += 5 * active - 2;
+  if (corrected) sum += experts;
+  if (groups > 1) {
+    sum += groups * (top * (experts / groups - 1) + top - 1);
+    sum += static_cast<std::size_t>(a.active_groups) * (groups - 1);
+  }
+  if (a.normalize) sum += 2 * active - 1;
+  if (a.scale != 1.0) sum += active;
+  return sum;
+}
+
 }  // namespace
 
 void route(const Call& c) {
   const RouteAttributes& a = c.op.attributes<RouteAttributes>();
-  Values &choice = c.out(0), &weights = c.out(1);
+  const Out choice = c.out(0), weights = c.out(1);
   const std::size_t experts = c.in_size(0, -1), active = c.out_size(0, -1);
   for (std::size_t row = 0; row * active < choice.size(); ++row) {
     const Values scores = expert_scores(a.scores, &c.in(0)[row * experts], experts);
@@ -68,6 +86,7 @@ void route(const Call& c) {
     for (std::size_t e : chosen) w.push_back(scores[e]);
     if (a.scores == Scores::softmax_of_chosen) soften(w);
     const double total = a.normalize ? std::accumulate(w.begin(), w.end(), 0.0) : 1.0;
+    c.count(route_operations(a, experts, active, c.has(1)));
     for (std::size_t i = 0; i < active; ++i) {
       choice[row * active + i] = static_cast<double>(chosen[i]);
       weights[row * active + i] = a.scale * w[i] / total;
@@ -78,7 +97,7 @@ void route(const Call& c) {
 // Inputs: d_weights, logits, choice. Back through scale, normalisation, and softmax or sigmoid.
 void route_backward(const Call& c) {
   const RouteAttributes& a = c.op.attributes<RouteAttributes>();
-  Values& d_logits = c.out(0);
+  const Out d_logits = c.out(0);
   const std::size_t experts = c.in_size(1, -1), active = c.in_size(0, -1);
   for (std::size_t row = 0; row * active < c.in(0).size(); ++row) {
     const Values scores = expert_scores(a.scores, &c.in(1)[row * experts], experts);
@@ -97,6 +116,10 @@ void route_backward(const Call& c) {
       if (a.normalize) d[i] = (d[i] - mean) / total;
       product += d[i] * w[i];
     }
+    c.count((a.scale != 1.0 ? active : 0) + (a.normalize ? 4 * active : 0));
+    c.count(a.scores == Scores::softmax             ? 4 * experts
+            : a.scores == Scores::softmax_of_chosen ? 4 * active
+                                                    : 3 * active);
     double* to = &d_logits[row * experts];
     if (a.scores == Scores::softmax) {
       for (std::size_t e = 0; e < experts; ++e) to[e] = -scores[e] * product;
@@ -112,7 +135,7 @@ void route_backward(const Call& c) {
 
 // Rows in the order of their experts; `order` says where each choice of each token went.
 void dispatch(const Call& c) {
-  Values &rows = c.out(0), &order = c.out(1), &offsets = c.out(2);
+  const Out rows = c.out(0), order = c.out(1), offsets = c.out(2);
   const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
   std::size_t place = 0;
   for (std::size_t e = 0; e + 1 < offsets.size(); ++e) {
@@ -128,19 +151,20 @@ void dispatch(const Call& c) {
 
 // Inputs: d_rows, order.
 void dispatch_backward(const Call& c) {
-  Values& dx = c.out(0);
+  const Out dx = c.out(0);
   const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
   for (std::size_t i = 0; i < c.in(1).size(); ++i) {
     const double* row = &c.in(0)[static_cast<std::size_t>(c.in(1)[i]) * width];
     for (std::size_t k = 0; k < width; ++k) dx[i / active * width + k] += row[k];
   }
+  c.count(c.in(1).size() * width - dx.size());  // the first of each sum is free
 }
 
 namespace {
 
 // Calls body(expert, row) for every row.
 template <class Body>
-void over_experts(const Values& offsets, const Body& body) {
+void over_experts(In offsets, const Body& body) {
   for (std::size_t e = 0; e + 1 < offsets.size(); ++e) {
     for (auto row = static_cast<std::size_t>(offsets[e]); row < static_cast<std::size_t>(offsets[e + 1]); ++row) {
       body(e, row);
@@ -151,7 +175,7 @@ void over_experts(const Values& offsets, const Body& body) {
 }  // namespace
 
 void grouped_matmul(const Call& c) {
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   const std::size_t width = c.in_size(0, -1), n = c.out_size(0, -1);
   const bool transposed = c.op.attributes<GroupedMatmulAttributes>().transpose_b;
   over_experts(c.in(3), [&](std::size_t e, std::size_t row) {
@@ -159,43 +183,48 @@ void grouped_matmul(const Call& c) {
     for (std::size_t i = 0; i < n; ++i) {
       double& sum = y[row * n + i] = c.has(2) ? c.in(2)[e * n + i] : 0.0;
       for (std::size_t k = 0; k < width; ++k) sum += x[k] * weight[transposed ? i * width + k : k * n + i];
+      c.count_products(width);
+      c.count(c.has(2) ? 1 : 0);
     }
   });
 }
 
 // Inputs: dy, rows, offsets.
 void grouped_weight_gradient(const Call& c) {
-  Values& dw = c.out(0);  // experts × n × width
+  const Out dw = c.out(0);  // experts × n × width
   const std::size_t n = c.in_size(0, -1), width = c.in_size(1, -1);
   over_experts(c.in(2), [&](std::size_t e, std::size_t row) {
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t k = 0; k < width; ++k)
         dw[(e * n + i) * width + k] += c.in(0)[row * n + i] * c.in(1)[row * width + k];
+      c.count_products(width);
     }
   });
 }
 
 // Inputs: dy, offsets.
 void grouped_bias_gradient(const Call& c) {
-  Values& db = c.out(0);
+  const Out db = c.out(0);
   const std::size_t n = c.in_size(0, -1);
   over_experts(c.in(1), [&](std::size_t e, std::size_t row) {
     for (std::size_t i = 0; i < n; ++i) db[e * n + i] += c.in(0)[row * n + i];
+    c.count(n);
   });
 }
 
 void combine(const Call& c) {
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
   for (std::size_t i = 0; i < c.in(1).size(); ++i) {
     const double* row = &c.in(0)[static_cast<std::size_t>(c.in(2)[i]) * width];
     for (std::size_t k = 0; k < width; ++k) y[i / active * width + k] += c.in(1)[i] * row[k];
   }
+  c.count(2 * c.in(1).size() * width - y.size());
 }
 
 // Inputs: dy, rows, weights, order.
 void combine_backward(const Call& c) {
-  Values &d_rows = c.out(0), &d_weights = c.out(1);
+  const Out d_rows = c.out(0), d_weights = c.out(1);
   const std::size_t width = c.in_size(1, -1), active = c.in_size(2, -1);
   for (std::size_t i = 0; i < c.in(2).size(); ++i) {
     const std::size_t place = static_cast<std::size_t>(c.in(3)[i]) * width;
@@ -204,6 +233,7 @@ void combine_backward(const Call& c) {
       d_rows[place + k] = c.in(2)[i] * dy;
       d_weights[i] += c.in(1)[place + k] * dy;
     }
+    c.count(3 * width - 1);
   }
 }
 

@@ -26,8 +26,9 @@ void norm(const Call& c) {
   const auto [epsilon, plus_one] = c.op.attributes<NormAttributes>();
   const bool layer = c.op.operation == &layer_norm_operation;
   const std::size_t width = c.in_size(0, -1);
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   if (c.wants(1)) c.out(1);
+  if (c.has(1) && plus_one) c.count(c.in(1).size());  // 1 + w, as if it were made once
   for (std::size_t begin = 0; begin < y.size(); begin += width) {
     const double* x = &c.in(0)[begin];
     const auto [mean, factor] = statistics(x, width, layer, epsilon);
@@ -36,6 +37,7 @@ void norm(const Call& c) {
       kept[0] = factor;
       if (layer) kept[1] = mean;
     }
+    c.count(width * ((layer ? 5 : 3) + (c.has(1) ? 1 : 0) + (c.has(2) ? 1 : 0)) + 2);
     for (std::size_t k = 0; k < width; ++k) {
       double& value = y[begin + k] = (x[k] - mean) * factor;
       if (c.has(1)) value *= c.in(1)[(begin + k) % c.in(1).size()] + (plus_one ? 1.0 : 0.0);
@@ -50,7 +52,7 @@ void norm_backward(const Call& c) {
   const bool layer = c.op.operation == &layer_norm_backward_operation;
   const std::size_t width = c.in_size(1, -1);
   const auto n = static_cast<double>(width);
-  Values& dx = c.out(0);
+  const Out dx = c.out(0);
   if (c.wants(1)) c.out(1);
   if (c.wants(2)) c.out(2);
   Values normed(width), scaled(width);
@@ -58,6 +60,7 @@ void norm_backward(const Call& c) {
     const double *dy = &c.in(0)[begin], *x = &c.in(1)[begin];
     const auto [mean, factor] = statistics(x, width, layer, epsilon);
     double sum = 0, product = 0;
+    c.count(width * ((layer ? 9 : 6) + (c.has(2) ? 3 : 0) + (c.wants(2) ? 1 : 0)));
     for (std::size_t k = 0; k < width; ++k) {
       normed[k] = (x[k] - mean) * factor;
       scaled[k] = dy[k];
@@ -65,11 +68,11 @@ void norm_backward(const Call& c) {
       sum += scaled[k];
       product += scaled[k] * normed[k];
       if (c.wants(1)) {
-        Values& dw = c.held(c.op.outputs[1]);
+        const Out dw = c.held(c.op.outputs[1]);
         dw[(begin + k) % dw.size()] += dy[k] * normed[k];
       }
       if (c.wants(2)) {
-        Values& db = c.held(c.op.outputs[2]);
+        const Out db = c.held(c.op.outputs[2]);
         db[(begin + k) % db.size()] += dy[k];
       }
     }

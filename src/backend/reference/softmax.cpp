@@ -20,7 +20,7 @@ double slope(std::size_t head, std::size_t heads) {
 }  // namespace
 
 void softmax(const Call& c) {
-  Values& p = c.out(0);
+  const Out p = c.out(0);
   const SoftmaxAttributes& a = c.op.attributes<SoftmaxAttributes>();
   const std::size_t heads = c.out_size(0, 1), queries = c.out_size(0, 2), keys = c.out_size(0, 3);
   for (std::size_t row = 0; row * keys < p.size(); ++row) {
@@ -40,12 +40,14 @@ void softmax(const Call& c) {
     double total = std::exp(sink - most);
     for (std::size_t k = 0; k < keys; ++k) total += p[row * keys + k] = std::exp(p[row * keys + k] - most);
     for (std::size_t k = 0; k < keys; ++k) p[row * keys + k] /= total;
+    // Maximum, difference, exponential, sum and quotient; the first of a maximum and of a sum is free.
+    c.count((a.alibi != 0.0 ? 7 : 5) * keys + (c.has(1) ? 4 : 0) - 2);
   }
 }
 
 // Inputs: dp, p.  ds = p·(dp − Σ dp·p); a sink's share of the row is 1 − Σ p, its gradient −share · Σ dp·p.
 void softmax_backward(const Call& c) {
-  Values& ds = c.out(0);
+  const Out ds = c.out(0);
   if (c.wants(1)) c.out(1);
   const std::size_t heads = c.out_size(0, 1), queries = c.out_size(0, 2), keys = c.out_size(0, 3);
   for (std::size_t row = 0; row * keys < ds.size(); ++row) {
@@ -56,6 +58,7 @@ void softmax_backward(const Call& c) {
       share -= p[k];
     }
     for (std::size_t k = 0; k < keys; ++k) ds[row * keys + k] = p[k] * (dp[k] - product);
+    c.count(c.wants(1) ? 5 * keys + 2 : 4 * keys - 1);
     if (c.wants(1)) c.held(c.op.outputs[1])[row / queries % heads] -= share * product;
   }
 }

@@ -4,8 +4,8 @@
 namespace reckon::reference {
 
 void split(const Call& c) {
-  const Values x = c.in(0);
-  Values &a = c.out(0), &b = c.out(1);
+  const In x = c.in(0);
+  const Out a = c.out(0), b = c.out(1);
   const std::size_t width = c.in_size(0, -1), first = c.out_size(0, -1);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const std::size_t row = i / width, k = i % width;
@@ -15,7 +15,7 @@ void split(const Call& c) {
 
 // A second part with one head serves all heads of the first. A part that is absent is zero.
 void join(const Call& c) {
-  Values& y = c.out(0);
+  const Out y = c.out(0);
   const std::size_t width = c.out_size(0, -1), rows = y.size() / width;
   const std::size_t first = c.has(0) ? c.in_size(0, -1) : width - c.in_size(1, -1), second = width - first;
   const std::size_t served = c.has(1) ? rows / (c.in(1).size() / second) : 1;
@@ -30,9 +30,10 @@ void join(const Call& c) {
 }
 
 void join_backward(const Call& c) {
-  Values &da = c.out(0), &db = c.out(1);
+  const Out da = c.out(0), db = c.out(1);
   const std::size_t width = c.in_size(0, -1), first = c.out_size(0, -1), second = width - first;
   const std::size_t served = da.size() / first / (db.size() / second);
+  c.count((served - 1) * db.size());
   for (std::size_t i = 0; i < c.in(0).size(); ++i) {
     const std::size_t row = i / width, k = i % width;
     (k < first ? da[row * first + k] : db[row / served * second + k - first]) += c.in(0)[i];

@@ -1,4 +1,4 @@
-#include "train/loop.h"
+#include "train/training_loop.h"
 
 #include <fmt/format.h>
 #include <reckon/reckon.h>
@@ -19,10 +19,6 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
 bool due(std::int64_t step, std::int64_t every) { return every > 0 && step % every == 0; }
-
-bool finite(std::span<const float> values) {
-  return std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); });
-}
 
 // "layer 3", "final_norm"
 std::string part_of(Scope scope) {
@@ -226,9 +222,11 @@ void Loop::save() {
 }
 
 void Loop::stop_not_finite(double loss) {
-  const auto first = [&](auto member) {
+  const auto first = [&](Trainer::What what) {
     for (const TrainedTensor& tensor : trainer_.tensors()) {
-      if (!finite(tensor.*member)) return tensor.name;
+      const std::vector<float> values = trainer_.values(tensor, what);
+      if (!std::all_of(values.begin(), values.end(), [](float value) { return std::isfinite(value); }))
+        return tensor.name;
     }
     return std::string();
   };

@@ -1,5 +1,6 @@
-// A beam is a session; its first child goes on with it, and further ones are forks, which share its pages.
-#include "run/beam.h"
+// Beam search: the most likely continuations, side by side. A beam is a session; its first child goes on with it, and
+// further ones are forks, which share its pages.
+#include "run/generate.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
-// Looks on while a program runs, for verify: what each op did beside what its cost rule says, and whether it wrote to
+// Watches a program run, for verify: what each op did beside what its cost rule says, and whether it wrote to
 // its outputs alone.
 #pragma once
 
-#include "backend/cpu/machine.h"
+#include "backend/step.h"
 #include "memory/plan.h"
 #include "program/program.h"
 
@@ -16,14 +16,15 @@
 
 namespace reckon {
 
-class Executor;
+class Executable;
+class HostExecutable;
 
 // What tests break, to see that it is noticed.
 struct Sabotage {
   std::int64_t task = -1;  // of every parallel region, left out
   // Spoils the plan, or the places of tensors in the arena.
   std::function<void(const Program&, std::vector<std::int64_t>& offsets, Plan&)> plan;
-  std::function<void(const Executor&, std::size_t op)> done;  // after each op, as if the op had done it
+  std::function<void(const HostExecutable&, std::size_t op)> done;  // after each op, as if the op had done it
 };
 
 std::string name_of(const Op& op);  // "rms_norm of layers.0.attention"
@@ -36,17 +37,16 @@ class Inspection {
   explicit Inspection(const Sabotage* sabotage = nullptr) : sabotage_(sabotage) {}
   const Sabotage* sabotage() const { return sabotage_; }
 
-  std::function<void(const Executor&, const Op&)> look;  // called after each op, where there is one
-  void prepare(Machine& machine) const {
-    if (sabotage_ != nullptr) machine.left_out = sabotage_->task;
-  }
+  std::function<void(const Executable&, const Op&)> observe;  // called after each op, where there is one
 
-  // Of ops [first, last), which run at the same time; `so_far`: all that was counted until then.
+  // Of ops [first, last), which run at the same time; `so_far`: all that was counted until then; `tiles`: whether bytes
+  // are counted, too.
   void begin_run() { contents_.clear(); }
-  void before(const Executor& executor, std::size_t first, std::size_t last, const Measured& so_far);
-  void after(const Executor& executor, std::size_t first, std::size_t last, std::int64_t past, const Measured& so_far);
+  void before(const HostExecutable& executable, std::size_t first, std::size_t last, const Measured& so_far);
+  void after(const HostExecutable& executable, std::size_t first, std::size_t last, std::int64_t past,
+             const Measured& so_far, bool tiles);
 
-  double seconds() const { return seconds_; }  // spent on looking
+  double seconds() const { return seconds_; }  // spent on watching
   const Measured& done(Stage stage) const { return done_[static_cast<std::size_t>(stage)]; }
   Measured done() const;
   // One sentence for each op that did something else than its rule says, wrote elsewhere, or read what was not there
@@ -63,9 +63,9 @@ class Inspection {
   struct Content {
     std::size_t hash, writer;
   };
-  void check_costs(const Executor& executor, std::size_t first, std::size_t last, std::int64_t past,
-                   const Measured& did);
-  void check_zones(const Executor& executor, std::size_t first);
+  void check_costs(const HostExecutable& executable, std::size_t first, std::size_t last, std::int64_t past,
+                   const Measured& did, bool tiles);
+  void check_zones(const HostExecutable& executable, std::size_t first);
 
   const Sabotage* sabotage_;
   double seconds_ = 0;

@@ -1,5 +1,5 @@
 // Costs are read from the program at the past of the run.
-#include "run/profile.h"
+#include "backend/profile.h"
 
 #include "ops/runtime.h"
 

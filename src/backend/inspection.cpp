@@ -1,5 +1,6 @@
-#include "run/inspection.h"
+#include "backend/inspection.h"
 
+#include "backend/host_executable.h"
 #include "files/numbers.h"
 #include "lowering/regions.h"
 #include "ops/attend.h"
@@ -7,7 +8,6 @@
 #include "ops/mixture.h"
 #include "ops/project.h"
 #include "ops/runtime.h"
-#include "run/executor.h"
 
 #include <fmt/format.h>
 
@@ -25,13 +25,9 @@ std::string name_of(const Program& program, std::size_t first, std::size_t last)
   return last == first + 1 ? name : fmt::format("{} and {} beside it", name, last - first - 1);
 }
 
-std::int64_t size_of(const Executor& executor, TensorId root) {
-  return static_cast<std::int64_t>(bytes(executor.program()[root]));
-}
-
-std::size_t hash_of(const Executor& executor, TensorId root) {
-  const auto* data = reinterpret_cast<const char*>(executor.data(root));
-  return std::hash<std::string_view>{}({data, static_cast<std::size_t>(size_of(executor, root))});
+std::size_t hash_of(const HostExecutable& executable, TensorId root) {
+  const auto* data = reinterpret_cast<const char*>(executable.data(root));
+  return std::hash<std::string_view>{}({data, static_cast<std::size_t>(executable.host_bytes(root))});
 }
 
 class Watch {
@@ -85,13 +81,13 @@ void Inspection::add(std::string finding) {
   if (findings_.size() < most) findings_.push_back(std::move(finding));
 }
 
-void Inspection::before(const Executor& executor, std::size_t first, std::size_t last, const Measured& so_far) {
+void Inspection::before(const HostExecutable& executable, std::size_t first, std::size_t last, const Measured& so_far) {
   const Watch watch(seconds_);
-  const Program& program = executor.program();
+  const Program& program = executable.program();
   before_ = so_far;
   for (TensorId root : roots(program, first, last, &Op::inputs)) {
     const auto found = contents_.find(root);
-    if (found == contents_.end() || found->second.hash == hash_of(executor, root)) continue;
+    if (found == contents_.end() || found->second.hash == hash_of(executable, root)) continue;
     add(fmt::format("{} reads {}, which was changed after {} wrote it", name_of(program.ops[first]),
                     full_name(program[root]), name_of(program.ops[found->second.writer])));
     contents_.erase(found);
@@ -99,34 +95,34 @@ void Inspection::before(const Executor& executor, std::size_t first, std::size_t
   outputs_ = roots(program, first, last, &Op::outputs);
   zones_.clear();
   for (TensorId root : outputs_) {
-    const std::byte* data = executor.data(root);
-    const std::byte* end = data + size_of(executor, root);
-    zones_.push_back({root, data - Arena::fence, {data - Arena::fence, data}});
-    zones_.push_back({root, end, {end, end + Arena::fence}});
+    const std::byte* data = executable.data(root);
+    const std::byte* end = data + executable.host_bytes(root);
+    zones_.push_back({root, data - HostBuffer::fence, {data - HostBuffer::fence, data}});
+    zones_.push_back({root, end, {end, end + HostBuffer::fence}});
   }
 }
 
-void Inspection::after(const Executor& executor, std::size_t first, std::size_t last, std::int64_t past,
-                       const Measured& so_far) {
+void Inspection::after(const HostExecutable& executable, std::size_t first, std::size_t last, std::int64_t past,
+                       const Measured& so_far, bool tiles) {
   const Watch watch(seconds_);
-  if (sabotage_ != nullptr && sabotage_->done) sabotage_->done(executor, first);
-  for (std::size_t i = first; look && i < last; ++i) look(executor, executor.program().ops[i]);
-  check_costs(executor, first, last, past, so_far - before_);
-  check_zones(executor, first);
+  if (sabotage_ != nullptr && sabotage_->done) sabotage_->done(executable, first);
+  for (std::size_t i = first; observe && i < last; ++i) observe(executable, executable.program().ops[i]);
+  check_costs(executable, first, last, past, so_far - before_, tiles);
+  check_zones(executable, first);
   for (TensorId root : outputs_) {
-    if (executor.in_arena(root)) contents_[root] = {hash_of(executor, root), first};
+    if (executable.in_arena(root)) contents_[root] = {hash_of(executable, root), first};
   }
 }
 
-void Inspection::check_costs(const Executor& executor, std::size_t first, std::size_t last, std::int64_t past,
-                             const Measured& did) {
-  const Program& program = executor.program();
+void Inspection::check_costs(const HostExecutable& executable, std::size_t first, std::size_t last, std::int64_t past,
+                             const Measured& did, bool tiles) {
+  const Program& program = executable.program();
   Count matmul, elementwise, least, read, written;
   for (std::size_t i = first; i < last; ++i) {
     const Cost cost = cost_at(program, program.ops[i], past);
     matmul += cost.matmul.value();
     elementwise += cost.elementwise.value();
-    if (!counts_bytes(*program.ops[i].operation)) continue;
+    if (!tiles || !counts_bytes(*program.ops[i].operation)) continue;
     least += cost.read_least >= 0 ? cost.read_least : cost.read;
     read += cost.read;
     written += cost.written;
@@ -143,20 +139,20 @@ void Inspection::check_costs(const Executor& executor, std::size_t first, std::s
   compare("bytes of writing", written, did.written);
 }
 
-void Inspection::check_zones(const Executor& executor, std::size_t first) {
+void Inspection::check_zones(const HostExecutable& executable, std::size_t first) {
   const auto its_own = [&](const std::byte* at) {
     return std::any_of(outputs_.begin(), outputs_.end(), [&](TensorId root) {
-      return at >= executor.data(root) && at < executor.data(root) + size_of(executor, root);
+      return at >= executable.data(root) && at < executable.data(root) + executable.host_bytes(root);
     });
   };
-  const Program& program = executor.program();
+  const Program& program = executable.program();
   for (const Zone& zone : zones_) {
     for (std::size_t i = 0; i < zone.bytes.size(); ++i) {
       const std::byte* at = zone.begin + i;
       if (*at == zone.bytes[i] || its_own(at)) continue;
       add(fmt::format("{} wrote to byte {} of its output {}, which has {}", name_of(program.ops[first]),
-                      grouped(static_cast<std::int64_t>(at - executor.data(zone.owner))),
-                      full_name(program[zone.owner]), grouped(size_of(executor, zone.owner))));
+                      grouped(static_cast<std::int64_t>(at - executable.data(zone.owner))),
+                      full_name(program[zone.owner]), grouped(executable.host_bytes(zone.owner))));
       break;
     }
   }

@@ -1,5 +1,5 @@
 // What can be asked of an engine.
-#include "run/generation.h"
+#include "run/generate.h"
 
 #include <fmt/format.h>
 #include <reckon/error.h>

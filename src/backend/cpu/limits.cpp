@@ -1,0 +1,90 @@
+// What this machine can do at best, a piece at a time.
+#include "backend/cpu/backend.h"
+#include "backend/cpu/dense.h"
+#include "backend/cpu/read_memory.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace reckon {
+namespace {
+
+using Range = std::span<const std::byte>;
+
+double seconds(const auto& body) {
+  const auto begin = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Of a size that a task reads.
+std::vector<Range> pieces_of(std::span<const Range> ranges) {
+  constexpr std::size_t piece = 2 << 20;
+  std::vector<Range> pieces;
+  for (Range rest : ranges) {
+    for (; !rest.empty(); rest = rest.subspan(std::min(piece, rest.size())))
+      pieces.push_back(rest.first(std::min(piece, rest.size())));
+  }
+  return pieces;
+}
+
+// Bytes per second.
+double read_rate(Pool& pool, std::span<const Range> pieces, std::size_t streams) {
+  std::size_t total = 0;
+  for (Range piece : pieces) total += piece.size();
+  std::vector<float> sums(pieces.size());
+  return static_cast<double>(total) / seconds([&] {
+           pool.run(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t task, int) {
+             const auto i = static_cast<std::size_t>(task);
+             sums[i] = read_memory(pieces[i].data(), pieces[i].size(), streams);
+           });
+         });
+}
+
+constexpr std::size_t stream_counts[] = {1, 2, 4};
+
+}  // namespace
+
+Backend::Measure CpuBackend::product_limit() {
+  constexpr std::int64_t m = 1024, n = 3072, k = 768;
+  // Counted apart: a run's counters are its own.
+  return [machine = Machine{pool_, scratch_, limit_counters_}, x = std::vector<float>(m * k, 0.5f),
+          w = std::vector<float>(n * k, 0.25f), y = std::vector<float>(m * n)]() mutable {
+    const Product product{x.data(), m, k, {w.data(), DType::float32, n, k, k, 1, 0, 0}, y.data(), n, {}};
+    return 2.0 * m * n * k / seconds([&] { run_products(machine, {&product, 1}); });
+  };
+}
+
+// A piece is up to 64 MiB for each number of places, from where the piece before it ended.
+Backend::Measure CpuBackend::read_limit(const Parameters& parameters) {
+  std::vector<Range> ranges;
+  for (const auto& [key, data] : parameters) {
+    for (const Weight& matrix : data.matrices) {
+      const auto size = static_cast<std::size_t>(row_bytes(matrix.dtype, matrix.rows * matrix.cols));
+      // A slice of a fused tensor has gaps; whole ones are enough.
+      const bool whole =
+          matrix.block_rows == 0 && (matrix.row_stride == matrix.cols || matrix.col_stride == matrix.rows);
+      if (whole) ranges.push_back({static_cast<const std::byte*>(matrix.data), size});
+    }
+  }
+  return [this, pieces = pieces_of(ranges), at = std::size_t{0}]() mutable {
+    constexpr std::size_t most = 32;  // of 2 MiB
+    double best = 0;
+    for (const std::size_t streams : stream_counts) {
+      if (at >= pieces.size()) at = 0;
+      const auto here = std::span(pieces).subspan(at, std::min(most, pieces.size() - at));
+      at += here.size();
+      best = std::max(best, read_rate(pool_, here, streams));
+    }
+    return best;
+  };
+}
+
+double measure_read_limit(Pool& pool, std::span<const std::span<const std::byte>> ranges) {
+  const std::vector<Range> pieces = pieces_of(ranges);
+  double best = 0;
+  for (const std::size_t streams : stream_counts) best = std::max(best, read_rate(pool, pieces, streams));
+  return best;
+}
+
+}  // namespace reckon

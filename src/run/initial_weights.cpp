@@ -1,0 +1,109 @@
+// Weights that no file has: random ones to run, and those that training begins with.
+#include <reckon/error.h>
+
+#include "compile/compile.h"
+#include "files/checked.h"
+#include "files/random.h"
+#include "passes/expand.h"
+#include "run/weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+namespace reckon {
+namespace {
+
+// All parameters of a model are there whatever the workload.
+Program parameters_of(const Model& model) {
+  Workload one;
+  one.tokens = 1;
+  return expand(logical_program(model, one));
+}
+
+bool is_norm_weight(const Tensor& tensor) { return is_norm(tensor.scope.role) && tensor.label.piece == Piece::weight; }
+
+std::uint64_t seed_of(const Tensor& tensor, std::uint64_t seed) {
+  std::uint64_t state = mixed(seed);
+  for (char c : full_name(tensor)) state = mixed(state ^ static_cast<unsigned char>(c));
+  return state;
+}
+
+bool adds_to_residual(Role role) { return role.part == Part::output || role.part == Part::down; }
+
+// Normal numbers by the method of Box and Muller, a pair for every two places; `first` is even.
+void fill_normal(std::uint64_t state, double deviation, std::int64_t first, std::span<float> to) {
+  const auto uniform = [&](std::size_t i) {
+    return (static_cast<double>(mixed(state + static_cast<std::uint64_t>(first) + i) >> 11) + 0.5) * 0x1p-53;
+  };
+  for (std::size_t i = 0; i < to.size(); i += 2) {
+    const double radius = deviation * std::sqrt(-2.0 * std::log(uniform(i)));
+    const double angle = 2.0 * std::numbers::pi * uniform(i + 1);
+    to[i] = static_cast<float>(radius * std::cos(angle));
+    if (i + 1 < to.size()) to[i + 1] = static_cast<float>(radius * std::sin(angle));
+  }
+}
+
+}  // namespace
+
+Weights Weights::filled(const Program& program, DType dtype, const Fill& fill, const std::atomic<bool>* cancel) {
+  constexpr std::int64_t block = std::int64_t{1} << 20;  // elements between looks at `cancel`: a few milliseconds
+  const Encoding& encoding = encoding_of(dtype);
+  Weights weights;
+  std::vector<float> values;
+  for (const Tensor& tensor : program.tensors) {
+    const bool correction = tensor.kind == TensorKind::constant && tensor.scope.role.part == Part::correction;
+    if (tensor.kind != TensorKind::parameter && !correction) continue;
+    const std::int64_t elements = tensor.shape.elements();
+    const std::size_t size = memory_size(row_bytes(encoding, elements), "the size of a parameter");
+    const std::shared_ptr<std::byte[]> memory(new std::byte[size]);
+    for (std::int64_t first = 0; first < elements; first += block) {
+      if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) throw Cancelled();
+      const auto count = static_cast<std::size_t>(std::min(block, elements - first));
+      if (dtype == DType::float32) {
+        fill(tensor, first, {reinterpret_cast<float*>(memory.get()) + first, count});
+        continue;
+      }
+      values.resize(count);
+      fill(tensor, first, values);
+      encoding.encode(values.data(), static_cast<std::int64_t>(count), memory.get() + row_bytes(encoding, first));
+    }
+    weights.add(tensor, dtype, {memory.get(), size}, memory);
+  }
+  return weights;
+}
+
+Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel) {
+  const auto fill = [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
+    if (is_norm_weight(tensor)) return std::fill(to.begin(), to.end(), 1.0f);
+    constexpr float deviation = 0.02f;
+    // Uniform on ±deviation·√3.
+    std::uint64_t at = seed_of(tensor, seed) + static_cast<std::uint64_t>(first);
+    for (float& value : to) {
+      const float unit = static_cast<float>(mixed(at++) >> 40) * 0x1p-24f;
+      value = (unit - 0.5f) * (2.0f * 1.7320508f * deviation);
+    }
+  };
+  return filled(parameters_of(model), dtype, fill, cancel);
+}
+
+Weights Weights::initial(const Model& model, Initialisation initialisation, std::uint64_t seed) {
+  std::size_t sublayers = 0;
+  for (const Layer& layer : model.layers) sublayers += layer.sublayers.size();
+  const double residual = 1.0 / std::sqrt(static_cast<double>(sublayers));      // of each that adds to the stream
+  const bool plus_one = model.final_norm && model.final_norm->weight_plus_one;  // Gemma's norms multiply by 1 + w
+  return filled(parameters_of(model), DType::float32,
+                [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
+                  const TensorKey key = key_of(tensor);
+                  if (is_vector(key, static_cast<std::size_t>(tensor.shape.rank())))
+                    return std::fill(to.begin(), to.end(), is_norm_weight(tensor) && !plus_one ? 1.0f : 0.0f);
+                  const bool table = key.scope.role.block == Block::embedding;
+                  double deviation = 0.02;
+                  if (initialisation == Initialisation::scaled && !table)
+                    deviation = 1.0 / std::sqrt(static_cast<double>(tensor.shape[-1].size));
+                  if (adds_to_residual(key.scope.role)) deviation *= residual;
+                  fill_normal(seed_of(tensor, seed), deviation, first, to);
+                });
+}
+
+}  // namespace reckon
