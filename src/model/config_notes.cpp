@@ -74,11 +74,11 @@ void note_prediction_layers(Fields& fields, std::vector<std::string>& notes) {
 
 }  // namespace
 
-std::vector<std::string> config_notes(const json& config, const char* nest, Fields& outer, Fields& network) {
+std::vector<std::string> config_notes(const char* nest, Fields& file, Fields& network) {
   std::vector<std::string> notes;
-  if (nest != nullptr) note_nesting(config, nest, notes);
-  note_head(outer, notes);
-  note_quantization(outer, notes);
+  if (nest != nullptr) note_nesting(file.json(), nest, notes);
+  note_head(file, notes);
+  note_quantization(file, notes);
   if (nest != nullptr) note_quantization(network, notes);
   note_prediction_layers(network, notes);
   return notes;

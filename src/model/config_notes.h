@@ -2,7 +2,6 @@
 // quantized weights, parts that are left out.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -10,7 +9,7 @@
 
 namespace reckon {
 
-// `config` is the whole of it, `nest` the field that holds the language model, or null. Marks what it reads.
-std::vector<std::string> config_notes(const nlohmann::json& config, const char* nest, Fields& outer, Fields& network);
+// `file` is the whole of it, `nest` the field that holds the language model, or null. Marks what it reads.
+std::vector<std::string> config_notes(const char* nest, Fields& file, Fields& network);
 
 }  // namespace reckon

@@ -1,14 +1,17 @@
-// What the readers of the families share: one form that nearly all of them have, which each then adjusts.
+// The families of models: one form that nearly all of them have, and the table of what is different in each.
 #pragma once
 
 #include <reckon/model.h>
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/fields.h"
 #include "model/read_rope.h"
+#include "model/stored_names.h"
 #include "model/sublayers.h"
 
 namespace reckon {
@@ -17,16 +20,24 @@ namespace reckon {
 // The values are LLaMA's; a family's reader sets what is different. Defaults are those of Hugging Face transformers.
 struct Form {
   Norm norm{Norm::Kind::rms, 1e-6, true, false, false};
-  std::string epsilon = "rms_norm_eps";  // the field with the norm's epsilon
-  std::string activation = "silu";       // where hidden_act is missing
-  bool gated = true;
-  bool attention_bias = false;  // on all four projections
-  bool feed_forward_bias = false;
+  std::string epsilon = "rms_norm_eps";  // the field with the norm's epsilon; empty: there is none
+  bool norm_before = true, norm_after = false, norm_residual = false;  // where norms stand around a sublayer
+  bool query_key_norm = false;  // on queries and keys too: over attention.norm_span, without a bias if own_head
+  // What the sizes do not say: window, ALiBi, sinks, soft cap, a latent … (scale 0: 1/√d_head; d_value 0: d_head)
+  Attention attention;
+  bool attention_bias = false;   // on all four projections
+  std::optional<bool> qkv_bias;  // …but of query, key and value, where it is another
   bool rotary = true;
   RopeDefaults rope;
-  std::int64_t n_kv_heads = 0;  // where num_key_value_heads is missing; 0 = as many as heads
-  std::int64_t d_head = 0;      // where head_dim is missing; 0 = d_model / heads
-  std::int64_t widening = 0;    // d_ff = widening · d_model where intermediate_size is missing; 0 = it is required
+  std::int64_t n_kv_heads = 0;      // where num_key_value_heads is missing; 0 = as many as heads
+  std::int64_t d_head = 0;          // where head_dim is missing; 0 = d_model / heads
+  std::string activation = "silu";  // where hidden_act is missing
+  bool gated = true;
+  bool feed_forward_bias = false;
+  std::int64_t widening = 0;  // d_ff = widening · d_model where intermediate_size is missing; 0 = it is required
+  // What the feed-forward reads. Not the stream: a parallel block, behind a norm of its own or attention's.
+  Sublayer::Reads feed_forward_reads = Sublayer::Reads::stream;
+  double residual_scale = 1.0;
   std::int64_t context = 2048;  // where max_position_embeddings is missing
   bool tied = false;            // where tie_word_embeddings is missing
 };
@@ -34,52 +45,36 @@ struct Form {
 // Reads what the form covers. Field names are LLaMA's; a family that calls them otherwise renames them first.
 Model read_form(Fields& config, const Form& form);
 
-void set_attention_bias(Attention& attention, bool query_key_value, bool output);
+// One field of this name says whether all projections have biases.
+void read_bias(Fields& config, Form& form, const std::string& name, bool fallback);
 
-// Every sublayer reads what entered its layer: behind a norm of its own, or all behind the first one's.
-void set_parallel(Model& model, bool one_norm);
-
-// The layer's feed-forward becomes this mixture.
-void set_mixture(Layer& layer, const Mixture& mixture);
+using LayerRule = std::function<bool(std::int64_t layer)>;
 
 // Which layers attend to a window only: `layer_types` if the config has it, else `slides(layer)`.
 // Those layers take the window and, where the family has one, the sliding RoPE.
-void read_windows(Fields& config, Model& model, std::int64_t window, const std::function<bool(std::int64_t)>& slides,
+void read_windows(Fields& config, Model& model, std::int64_t window, const LayerRule& slides,
                   const Ropes* ropes = nullptr);
 
-Activation read_activation(Fields& config, const std::string& field, const std::string& fallback);
+// The window of a config whose windows hold only where use_sliding_window says so; else 0.
+std::int64_t read_used_window(Fields& config);
 
-using Reader = Model (*)(Fields&);
+// What to know of a model_type: how its config is read, and what its tensors are called in files.
+struct Family {
+  // The sizes of transformers' class, for a config that is nested in another: transformers writes there only what
+  // differs from them. All 0: nobody nests it.
+  struct Sizes {
+    std::int64_t vocab_size, hidden_size, intermediate_size, num_hidden_layers, num_attention_heads;
+  };
+  std::string_view type;
+  Model (*read)(Fields&);
+  Sizes sizes{};
+  void (*name)(FamilyNames&) = [](FamilyNames&) {};  // changes LLaMA's names to its own
+  std::string_view network{};  // the family whose network this is under another name; empty: its own
+};
 
-// One per model_type.
-Model read_gpt2(Fields& config);
-Model read_gpt_neo(Fields& config);
-Model read_gptj(Fields& config);
-Model read_gpt_neox(Fields& config);
-Model read_opt(Fields& config);
-Model read_bloom(Fields& config);
-Model read_falcon(Fields& config);
-Model read_phi(Fields& config);
+std::vector<Family> gpt_families(), llama_families(), mixture_families();
 
-Model read_llama(Fields& config);
-Model read_arcee(Fields& config);
-Model read_mistral(Fields& config);
-Model read_qwen2(Fields& config);
-Model read_qwen3(Fields& config);
-Model read_gemma(Fields& config);
-Model read_gemma2(Fields& config);
-Model read_gemma3_text(Fields& config);
-Model read_phi3(Fields& config);
-Model read_olmo2(Fields& config);
-Model read_starcoder2(Fields& config);
-Model read_stablelm(Fields& config);
-Model read_cohere(Fields& config);
-Model read_granite(Fields& config);
-
-Model read_mixtral(Fields& config);
-Model read_qwen3_moe(Fields& config);
-Model read_deepseek_v2(Fields& config);
-Model read_deepseek_v3(Fields& config);
-Model read_gpt_oss(Fields& config);
+// nullptr where there is none of that model_type.
+const Family* find_family(std::string_view type);
 
 }  // namespace reckon

@@ -66,11 +66,9 @@ Fields::Fields(const nlohmann::json& object, std::string where, std::string pref
 void Fields::rename(const std::string& name, std::vector<std::string> others) { renamed_[name] = std::move(others); }
 
 const nlohmann::json* Fields::find(const std::string& name) const {
-  const auto other_names = renamed_.find(name);
-  const std::vector<std::string> own{name};
   const nlohmann::json* found = nullptr;
   std::string found_as;
-  for (const std::string& spelling : other_names == renamed_.end() ? own : other_names->second) {
+  for (const std::string& spelling : spellings(name)) {
     const auto entry = object_->find(spelling);
     if (entry == object_->end()) continue;
     read_.insert(spelling);
@@ -84,17 +82,21 @@ const nlohmann::json* Fields::find(const std::string& name) const {
       found_as = spelling;
     }
   }
-  if (found || assumed_ == nullptr) return found;
-  const auto assumed = assumed_->find(name);
-  return assumed == assumed_->end() ? nullptr : &*assumed;
+  if (found) return found;
+  const auto assumed = assumed_.find(name);
+  return assumed == assumed_.end() ? nullptr : &*assumed;
+}
+
+std::vector<std::string> Fields::spellings(const std::string& name) const {
+  const auto others = renamed_.find(name);
+  return others == renamed_.end() ? std::vector{name} : others->second;
 }
 
 std::string Fields::spelled(const std::string& name) const {
-  const auto other_names = renamed_.find(name);
-  if (other_names == renamed_.end()) return prefix_ + name;
-  for (const std::string& spelling : other_names->second)
+  const std::vector<std::string> names = spellings(name);
+  for (const std::string& spelling : names)
     if (object_->contains(spelling)) return prefix_ + spelling;
-  return prefix_ + other_names->second.front();
+  return prefix_ + names.front();
 }
 
 void Fields::fail(const std::string& name, const std::string& expected) const {
@@ -111,16 +113,9 @@ void Fields::fail_type(const std::string& name, const std::string& expected) con
 
 void Fields::refuse(const std::string& sentence) const { throw Error(fmt::format("{}: {}", where_, sentence)); }
 
-bool Fields::present(const std::string& name) const { return find(name) != nullptr; }
-
-const nlohmann::json* Fields::value(const std::string& name) {
+const nlohmann::json* Fields::value(const std::string& name) const {
   const nlohmann::json* found = find(name);
   return found && !found->is_null() ? found : nullptr;
-}
-
-bool Fields::has(const std::string& name) const {
-  const nlohmann::json* found = find(name);
-  return found && !found->is_null();
 }
 
 std::int64_t Fields::whole(const std::string& name, const nlohmann::json& value, std::int64_t least,
@@ -142,19 +137,19 @@ std::int64_t Fields::size_up_to(const std::string& name, std::int64_t most) {
   return whole(name, *found, 1, most);
 }
 
-std::int64_t Fields::size(const std::string& name, std::int64_t fallback) {
+std::int64_t Fields::size(const std::string& name, std::int64_t fallback, std::optional<std::int64_t> null) {
   const nlohmann::json* found = value(name);
-  return found ? whole(name, *found, 1) : fallback;
+  return found ? whole(name, *found, 1) : absent(name, fallback, null);
 }
 
-std::int64_t Fields::count(const std::string& name, std::int64_t fallback) {
+std::int64_t Fields::count(const std::string& name, std::int64_t fallback, std::optional<std::int64_t> null) {
   const nlohmann::json* found = value(name);
-  return found ? whole(name, *found, 0) : fallback;
+  return found ? whole(name, *found, 0) : absent(name, fallback, null);
 }
 
-double Fields::number(const std::string& name, double fallback) {
+double Fields::number(const std::string& name, double fallback, std::optional<double> null) {
   const nlohmann::json* found = value(name);
-  if (!found) return fallback;
+  if (!found) return absent(name, fallback, null);
   if (!found->is_number()) fail_type(name, "a number");
   const auto number = found->get<double>();
   if (!std::isfinite(number)) fail(name, "a finite number");

@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/validate.h"
@@ -27,25 +28,26 @@ class Fields {
   // From now on `name` may be written as any of `others`; the first is what the family itself calls it.
   void rename(const std::string& name, std::vector<std::string> others);
 
-  // What holds where a field is missing; `values` is an object, and must outlive this.
-  void assume(const nlohmann::json& values) { assumed_ = &values; }
+  // What holds where a field is missing; `values` is an object.
+  void assume(nlohmann::json values) { assumed_ = std::move(values); }
 
-  bool present(const std::string& name) const;  // there at all, even if null
-  bool has(const std::string& name) const;      // there and not null
+  bool present(const std::string& name) const { return find(name) != nullptr; }  // there at all, even if null
+  bool has(const std::string& name) const { return value(name) != nullptr; }     // there and not null
 
-  // A whole number, at least 1. Without `fallback` the field is required; a null counts as missing.
+  // A whole number, at least 1; a count may be 0. Without `fallback` the field is required. A null counts as missing,
+  // unless `null` says what it stands for.
   std::int64_t size(const std::string& name);
   std::int64_t size_up_to(const std::string& name, std::int64_t most);  // required
-  std::int64_t size(const std::string& name, std::int64_t fallback);
-  std::int64_t count(const std::string& name, std::int64_t fallback);  // 0 is allowed
-  double number(const std::string& name, double fallback);             // finite
+  std::int64_t size(const std::string& name, std::int64_t fallback, std::optional<std::int64_t> null = {});
+  std::int64_t count(const std::string& name, std::int64_t fallback, std::optional<std::int64_t> null = {});
+  double number(const std::string& name, double fallback, std::optional<double> null = {});  // finite
   double positive(const std::string& name, double fallback);
   bool flag(const std::string& name, bool fallback);
   std::string word(const std::string& name, const std::string& fallback);
-  std::vector<double> numbers(const std::string& name);   // required
-  const nlohmann::json* array(const std::string& name);   // null if missing
-  std::optional<Fields> object(const std::string& name);  // marks what it holds as its own affair
-  const nlohmann::json* value(const std::string& name);   // null if missing or null
+  std::vector<double> numbers(const std::string& name);        // required
+  const nlohmann::json* array(const std::string& name);        // null if missing
+  std::optional<Fields> object(const std::string& name);       // what it holds is read apart
+  const nlohmann::json* value(const std::string& name) const;  // null if missing or null
 
   // For fields of which only one reading is supported.
   void expect_off(const std::string& name, const std::string& why);  // false, 0, null, missing
@@ -68,17 +70,24 @@ class Fields {
   [[noreturn]] void refuse(const std::string& sentence) const;
 
   std::string spelled(const std::string& name) const;  // the field's name as the file has it, with the prefix
+  std::vector<std::string> spellings(const std::string& name) const;  // all that it may have, the family's own first
   const std::string& where() const { return where_; }
+  const nlohmann::json& json() const { return *object_; }
 
  private:
   const nlohmann::json* find(const std::string& name) const;
   std::int64_t whole(const std::string& name, const nlohmann::json& value, std::int64_t least,
                      std::int64_t most = largest_size) const;
+  // What stands for a field without a value: missing, or null.
+  template <class Number>
+  Number absent(const std::string& name, Number fallback, std::optional<Number> null) const {
+    return null && present(name) ? *null : fallback;
+  }
   // As fail(), for a value of another type: says of a string that it is one.
   [[noreturn]] void fail_type(const std::string& name, const std::string& expected) const;
 
   const nlohmann::json* object_;
-  const nlohmann::json* assumed_ = nullptr;
+  nlohmann::json assumed_;
   std::string where_, prefix_;
   std::map<std::string, std::vector<std::string>> renamed_;
   mutable std::set<std::string> read_;

@@ -10,7 +10,6 @@
 #include <unordered_set>
 
 #include "files/checked.h"
-#include "model/stored.h"
 
 namespace reckon {
 namespace {
@@ -146,7 +145,7 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
     if (packed != packings.end())
       report.quantized.push_back({tensor.name, std::string(packed->format)});
     else
-      report.missing.push_back({tensor.name, tensor.shape});
+      report.missing.push_back(tensor);
   }
   for (const TensorInfo& tensor : file.tensors)
     if (!expected.contains(tensor.name)) report.unexpected.push_back(unexpected(model, layout, tensor));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "files/tensor_file.h"
+#include "model/stored.h"
 
 namespace reckon {
 
@@ -24,10 +25,7 @@ struct FileReport {
     std::string why;
     bool may_be_left_out = false;  // files of such a model have it, and nothing is computed with it
   };
-  struct Missing {
-    std::string name;
-    std::vector<std::int64_t> shape;
-  };
+  using Missing = StoredTensor;
   struct Misshapen {
     std::string name;
     std::vector<std::int64_t> found, expected;

@@ -43,10 +43,9 @@ Json read_file(const ModelLocation& location) {
 }
 
 Json preset_config(const std::string& name) {
-  const auto& all = presets();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name; });
-  if (found == all.end()) throw UsageError(fmt::format("there is no preset \"{}\"", name.substr(0, 100)));
-  return Json::parse(found->config);
+  const Preset* preset = preset_named(name);
+  if (preset == nullptr) throw UsageError(fmt::format("there is no preset \"{}\"", name.substr(0, 100)));
+  return Json::parse(preset->config);
 }
 
 }  // namespace

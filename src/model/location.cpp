@@ -25,11 +25,6 @@ bool looks_like_path(const std::string& text) {
          text.ends_with(".gguf") || is_pickle(text);
 }
 
-bool is_preset(const std::string& name) {
-  const auto& all = presets();
-  return std::any_of(all.begin(), all.end(), [&](const Preset& preset) { return preset.name == name; });
-}
-
 enum class Content { config, weights, pickle, gguf, unknown };
 
 // By the ending of the name, or else by the first bytes.
@@ -144,7 +139,7 @@ bool is_pickle(const std::string& path) {
 bool is_model_path(const std::string& name_or_path) {
   if (name_or_path == "-" || looks_like_path(name_or_path)) return true;
   std::error_code error;
-  return !is_preset(name_or_path) && fs::exists(name_or_path, error);
+  return preset_named(name_or_path) == nullptr && fs::exists(name_or_path, error);
 }
 
 ModelLocation locate_model(const std::string& name_or_path) {
@@ -156,7 +151,7 @@ ModelLocation locate_model(const std::string& name_or_path) {
     return found;
   }
   if (is_model_path(name_or_path)) return at_path(name_or_path);
-  if (!is_preset(name_or_path)) {
+  if (preset_named(name_or_path) == nullptr) {
     std::vector<std::string> names;
     for (const Preset& preset : presets()) names.emplace_back(preset.name);
     const std::string near = nearest(name_or_path, names);

@@ -1,11 +1,11 @@
 #include "model/modify.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <reckon/error.h>
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "model/sublayers.h"
@@ -114,18 +114,17 @@ void change_widths(Model& model, const Changes& changes) {
   const auto follow = [&](std::int64_t& size, bool settled, const char* what, const char* field) {
     if (!settled) size = scaled(size, width, old_width, what, field);
   };
-  for (Layer& layer : model.layers)
-    for (Sublayer& sublayer : layer.sublayers) {
-      if (auto* attention = std::get_if<Attention>(&sublayer.kind)) change_heads(*attention, old_width, width, changes);
-      if (auto* cross = std::get_if<CrossAttention>(&sublayer.kind)) fit_cross_attention(*cross, layer, width);
-      if (auto* dense = std::get_if<FeedForward>(&sublayer.kind))
-        follow(dense->d_ff, changes.d_ff || changes.match_d_ff, "d_ff", "`d_ff`");
-      auto* mixture = std::get_if<Mixture>(&sublayer.kind);
-      if (mixture == nullptr) continue;
-      follow(mixture->expert.d_ff, changes.d_expert.has_value(), "the width of an expert", "`d_expert`");
-      if (mixture->shared)
-        follow(mixture->shared->d_ff, changes.d_shared.has_value(), "the width of the shared expert", "`d_shared`");
-    }
+  for (Layer& layer : model.layers) {
+    for_each<Attention>(layer, [&](Attention& attention) { change_heads(attention, old_width, width, changes); });
+    for_each<CrossAttention>(layer, [&](CrossAttention& cross) { fit_cross_attention(cross, layer, width); });
+    for_each<FeedForward>(
+        layer, [&](FeedForward& dense) { follow(dense.d_ff, changes.d_ff || changes.match_d_ff, "d_ff", "`d_ff`"); });
+    for_each<Mixture>(layer, [&](Mixture& mixture) {
+      follow(mixture.expert.d_ff, changes.d_expert.has_value(), "the width of an expert", "`d_expert`");
+      if (mixture.shared)
+        follow(mixture.shared->d_ff, changes.d_shared.has_value(), "the width of the shared expert", "`d_shared`");
+    });
+  }
 }
 
 void set_form(FeedForward& feed_forward, Changes::FeedForwardForm form) {
@@ -176,13 +175,13 @@ void change_feed_forward(Model& model, const Changes& changes) {
 }
 
 bool has_biases(const Model& model) {
-  for (const Layer& layer : model.layers.written())
-    for (const Sublayer& sublayer : layer.sublayers) {
-      const auto* attention = std::get_if<Attention>(&sublayer.kind);
-      const FeedForward* feed_forward = feed_forward_of(sublayer);
-      if ((attention && attention->output_bias) || (feed_forward && feed_forward->bias)) return true;
-    }
-  return false;
+  bool some = false;
+  for_each<Sublayer>(model.layers.written(), [&](const Sublayer& sublayer) {
+    const auto* attention = std::get_if<Attention>(&sublayer.kind);
+    const FeedForward* feed_forward = feed_forward_of(sublayer);
+    some = some || (attention && attention->output_bias) || (feed_forward && feed_forward->bias);
+  });
+  return some;
 }
 
 template <class Change>
@@ -192,12 +191,11 @@ void for_each_norm(Model& model, const Change& change) {
   };
   each(model.embedding_norm);
   each(model.final_norm);
-  for (Layer& layer : model.layers)
-    for (Sublayer& sublayer : layer.sublayers) {
-      each(sublayer.norms.before);
-      each(sublayer.norms.after);
-      each(sublayer.norms.residual);
-    }
+  for_each<Sublayer>(model.layers, [&](Sublayer& sublayer) {
+    each(sublayer.norms.before);
+    each(sublayer.norms.after);
+    each(sublayer.norms.residual);
+  });
   for_each<Attention>(model.layers, [&](Attention& attention) {
     each(attention.query_key_norm);
     if (attention.latent) change(attention.latent->norm);
@@ -214,20 +212,20 @@ void change_norm_kind(Model& model, Norm::Kind kind) {
 }
 
 void change_norm_position(Model& model, Changes::NormPosition position) {
+  const bool post = position == Changes::NormPosition::post;
   std::optional<Norm> last;
-  for (Layer& layer : model.layers)
-    for (Sublayer& sublayer : layer.sublayers) {
-      if (sublayer.reads != Sublayer::Reads::stream && position == Changes::NormPosition::post)
-        refuse(
-            "`norm_position` post makes no sense here: the blocks of this model add attention and feed-forward in "
-            "parallel");
-      SublayerNorms& norms = sublayer.norms;
-      const std::optional<Norm> norm = norms.before ? norms.before : norms.after ? norms.after : norms.residual;
-      norms = {};
-      (position == Changes::NormPosition::post ? norms.residual : norms.before) = norm;
-      if (norm) last = norm;
-    }
-  if (position == Changes::NormPosition::post) {
+  for_each<Sublayer>(model.layers, [&](Sublayer& sublayer) {
+    if (post && sublayer.reads != Sublayer::Reads::stream)
+      refuse(
+          "`norm_position` post makes no sense here: the blocks of this model add attention and feed-forward in "
+          "parallel");
+    SublayerNorms& norms = sublayer.norms;
+    const std::optional<Norm> norm = norms.before ? norms.before : norms.after ? norms.after : norms.residual;
+    norms = {};
+    (post ? norms.residual : norms.before) = norm;
+    if (norm) last = norm;
+  });
+  if (post) {
     model.final_norm.reset();
   } else if (!model.final_norm) {
     model.final_norm = last;
@@ -236,13 +234,10 @@ void change_norm_position(Model& model, Changes::NormPosition position) {
 
 void change_positions(Model& model, Changes::PositionKind kind) {
   using Kind = Changes::PositionKind;
-  if (kind == Kind::learned && model.positions.kind == Positions::Kind::learned) {
-    // OPT keeps its extra rows
-  } else {
-    model.positions = {};
-    if (kind == Kind::learned) model.positions.kind = Positions::Kind::learned;
-    if (kind == Kind::sinusoidal) model.positions.kind = Positions::Kind::sinusoidal;
-  }
+  const Positions::Kind added = kind == Kind::learned      ? Positions::Kind::learned
+                                : kind == Kind::sinusoidal ? Positions::Kind::sinusoidal
+                                                           : Positions::Kind::none;
+  if (model.positions.kind != added) model.positions = {added, 0};  // else OPT keeps its extra rows
   for_each<Attention>(model.layers, [&](Attention& attention) {
     if (attention.latent && kind != Kind::rope)
       refuse("`positions` cannot be changed in latent attention: a part of each head is there for RoPE");
@@ -294,15 +289,14 @@ void change_experts(Model& model, const Changes& changes) {
   const bool dense = find<Mixture>(model) == nullptr;
   if (dense && !(changes.experts && changes.active_experts))
     refuse("a dense model becomes a mixture with both `experts` and `active_experts`");
-  for (Layer& layer : model.layers)
-    for (Sublayer& sublayer : layer.sublayers) {
-      const auto* feed_forward = std::get_if<FeedForward>(&sublayer.kind);
-      if (!dense || feed_forward == nullptr) continue;
-      Mixture mixture;
-      mixture.expert = *feed_forward;
-      mixture.normalize = true;
-      sublayer.kind = mixture;
-    }
+  for_each<Sublayer>(model.layers, [&](Sublayer& sublayer) {
+    const auto* feed_forward = std::get_if<FeedForward>(&sublayer.kind);
+    if (!dense || feed_forward == nullptr) return;
+    Mixture mixture;
+    mixture.expert = *feed_forward;
+    mixture.normalize = true;
+    sublayer.kind = mixture;
+  });
   for_each<Mixture>(model.layers, [&](Mixture& mixture) {
     mixture.n_experts = changes.experts.value_or(mixture.n_experts);
     mixture.n_active = changes.active_experts.value_or(mixture.n_active);

@@ -11,7 +11,7 @@ const char* nested_language_model(const nlohmann::json& config);
 
 // transformers writes into a nested config only what differs from the defaults of its class, sizes included. These are
 // the sizes of a family's class; an empty object where they are not known.
-const nlohmann::json& sizes_left_out(const std::string& model_type);
+nlohmann::json sizes_left_out(const std::string& model_type);
 
 // The config.json of the language model alone: the nested part with the sizes that were left out, or else `config`.
 nlohmann::ordered_json language_model_config(const nlohmann::ordered_json& config);

@@ -14,4 +14,11 @@ struct Preset {
 // Sorted by name.
 const std::vector<Preset>& presets();
 
+// nullptr where there is none of that name.
+inline const Preset* preset_named(std::string_view name) {
+  for (const Preset& preset : presets())
+    if (preset.name == name) return &preset;
+  return nullptr;
+}
+
 }  // namespace reckon

@@ -15,44 +15,14 @@ namespace reckon {
 
 namespace {
 
-// By model_type. Where another family's network goes by a name of its own, `family` says which it is.
-struct Family {
-  Reader read;
-  const char* family = "";
-  Family(Reader read_, const char* family_ = "") : read(read_), family(family_) {}
-};
-
-const std::map<std::string, Family>& families() {
-  static const std::map<std::string, Family> all = {
-      {"arcee", read_arcee},
-      {"bloom", read_bloom},
-      {"cohere", read_cohere},
-      {"deepseek_v2", read_deepseek_v2},
-      {"deepseek_v3", read_deepseek_v3},
-      {"falcon", read_falcon},
-      {"gemma", read_gemma},
-      {"gemma2", read_gemma2},
-      {"gemma3_text", read_gemma3_text},
-      {"gpt2", read_gpt2},
-      {"gpt_neo", read_gpt_neo},
-      {"gpt_neox", read_gpt_neox},
-      {"gpt_oss", read_gpt_oss},
-      {"gptj", read_gptj},
-      {"granite", read_granite},
-      {"kimi_k2", {read_deepseek_v3, "deepseek_v3"}},
-      {"llama", read_llama},
-      {"mistral", read_mistral},
-      {"mixtral", read_mixtral},
-      {"olmo2", read_olmo2},
-      {"opt", read_opt},
-      {"phi", read_phi},
-      {"phi3", read_phi3},
-      {"qwen2", read_qwen2},
-      {"qwen3", read_qwen3},
-      {"qwen3_moe", read_qwen3_moe},
-      {"stablelm", read_stablelm},
-      {"starcoder2", read_starcoder2},
-  };
+// By model_type.
+const std::map<std::string_view, Family>& families() {
+  static const std::map<std::string_view, Family> all = [] {
+    std::map<std::string_view, Family> table;
+    for (const std::vector<Family>& some : {gpt_families(), llama_families(), mixture_families()})
+      for (const Family& family : some) table.emplace(family.type, family);
+    return table;
+  }();
   return all;
 }
 
@@ -88,20 +58,18 @@ const std::vector<std::string> harmless = {
 Model read_network(Fields& fields) {
   if (!fields.has("model_type")) fields.fail("model_type", fmt::format("one of {}", fmt::join(model_types(), ", ")));
   const std::string type = fields.word("model_type", "");
-  const auto found = families().find(type);
-  if (found == families().end()) {
+  const Family* family = find_family(type);
+  if (family == nullptr) {
     const std::string near = nearest(type, model_types());
     fields.fail("model_type", fmt::format("one of {}{}", fmt::join(model_types(), ", "),
                                           near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
   }
-  const Family& family = found->second;
-
   fields.ignore(harmless);
   fields.expect_off("is_encoder_decoder", "false: only decoders are supported");
   fields.expect_off("pruned_heads", "empty: pruned heads are not supported");
   if (fields.number("rope_ratio", 1.0) != 1.0) fields.fail("rope_ratio", "1");
-  Model model = family.read(fields);
-  model.family = *family.family != '\0' ? family.family : type;
+  Model model = family->read(fields);
+  model.family = family->network.empty() ? family->type : family->network;
   const std::vector<Fields::Unread> unread = fields.unread();
   if (!unread.empty())
     fields.refuse(fmt::format("{} is {}, which is not understood for {} and could change the count",
@@ -111,28 +79,37 @@ Model read_network(Fields& fields) {
 
 }  // namespace
 
+const Family* find_family(std::string_view type) {
+  const auto found = families().find(type);
+  return found == families().end() ? nullptr : &found->second;
+}
+
 const std::vector<std::string>& model_types() {
   static const std::vector<std::string> names = [] {
     std::vector<std::string> all;
-    for (const auto& [name, reader] : families()) all.push_back(name);
+    for (const auto& [type, family] : families()) all.emplace_back(type);
     return all;
   }();
   return names;
 }
 
 Model read_config(const nlohmann::json& config, const std::string& where) {
-  const char* nest = nested_language_model(config);
-  Fields outer(config, where);
+  Fields file(config, where);
+  return read_config(file);
+}
+
+Model read_config(Fields& file) {
+  const char* nest = nested_language_model(file.json());
   std::optional<Fields> inner;
   if (nest != nullptr) {
-    inner = outer.object(nest);
+    inner = file.object(nest);
     inner->assume(sizes_left_out(inner->word("model_type", "")));
   }
-  Fields& fields = inner ? *inner : outer;
-  const std::vector<std::string> notes = config_notes(config, nest, outer, fields);
+  Fields& fields = inner ? *inner : file;
+  const std::vector<std::string> notes = config_notes(nest, file, fields);
   if (nest != nullptr) fields.ignore({"architectures"});  // the whole's say what is there
   Model model = read_network(fields);
-  model.name = where;
+  model.name = file.where();
   model.about = fields.word("reckon_about", "");
   model.notes = notes;
   validate(model);

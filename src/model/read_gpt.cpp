@@ -35,46 +35,74 @@ Form gpt_form() {
   return form;
 }
 
-}  // namespace
+// Belong to classification heads.
+const std::vector<std::string> summary_fields{"summary_type", "summary_use_proj", "summary_activation",
+                                              "summary_proj_to_labels"};
 
 Model read_gpt2(Fields& config) {
   rename_sizes(config);
   Form form = gpt_form();
   form.context = 1024;
   // nanoGPT's field, which transformers does not have: it finds no biases in such files and takes zeros.
-  const bool bias = config.flag("bias", true);
-  form.attention_bias = form.feed_forward_bias = form.norm.bias = bias;
+  read_bias(config, form, "bias", true);
+  form.norm.bias = form.attention_bias;
+  if (!config.flag("scale_attn_weights", true)) form.attention.scale = 1.0;
   Model model = read_form(config, form);
   model.positions.kind = Positions::Kind::learned;
 
-  const bool scaled = config.flag("scale_attn_weights", true);
   const bool by_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
   const bool cross = config.flag("add_cross_attention", false);
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     Layer& layer = model.layers[i];
     Attention& attention = *find<Attention>(layer);
-    if (!scaled) attention.scale = 1.0;
     if (by_layer) attention.scale /= static_cast<double>(i + 1);
     if (!cross) continue;
     Sublayer across = layer.sublayers.front();
     across.kind = CrossAttention{attention.n_heads, attention.d_head, true, attention.scale};
     layer.sublayers.insert(layer.sublayers.begin() + 1, across);
   }
-  // n_ctx repeats n_positions; the upcast is about precision; summaries belong to classification heads.
-  config.ignore({"n_ctx", "reorder_and_upcast_attn", "summary_type", "summary_use_proj", "summary_activation",
-                 "summary_proj_to_labels"});
+  config.ignore(summary_fields);
+  config.ignore({"n_ctx", "reorder_and_upcast_attn"});  // n_positions again; about precision
   return model;
+}
+
+void name_gpt(FamilyNames& names) {
+  names.prefixes = {"transformer.", ""};
+  names.heads = {"lm_head"};
+  names.layer = "h.{}.";
+  names.token_embedding = "wte";
+  names.position_embedding = "wpe";
+  names.final_norm = "ln_f";
+  names.attention_norm = "ln_1";
+  names.feed_forward_norm = "ln_2";
+  names.feed_forward.up = "mlp.c_fc";
+  names.feed_forward.down = "mlp.c_proj";
+}
+
+void name_gpt2(FamilyNames& names) {
+  name_gpt(names);
+  names.transposed = true;
+  names.query_key_value = "attn.c_attn";
+  names.output = "attn.c_proj";
+  names.cross_norm = "ln_cross_attn";
+  names.cross_query = "crossattention.q_attn";
+  names.cross_key_value = "crossattention.c_attn";
+  names.cross_output = "crossattention.c_proj";
 }
 
 Model read_gpt_neo(Fields& config) {
   config.rename("num_hidden_layers", {"num_layers", "num_hidden_layers"});
   config.rename("num_attention_heads", {"num_heads", "num_attention_heads"});
   config.rename("hidden_act", {"activation_function"});
-  Model model = read_form(config, gpt_form());
+  config.rename("sliding_window", {"window_size"});
+  Form form = gpt_form();
+  form.qkv_bias = false;
+  form.attention.scale = 1.0;
+  Model model = read_form(config, form);
   model.positions.kind = Positions::Kind::learned;
 
   // [[["global", "local"], 12]] means: these types of layers, twelve times over.
-  const std::int64_t window = config.size("window_size", 256);
+  const std::int64_t window = config.size("sliding_window", 256);
   std::vector<bool> local;
   const nlohmann::json* types = config.array("attention_types");
   static const nlohmann::json usual = nlohmann::json::parse(R"([[["global", "local"], 12]])");
@@ -94,16 +122,19 @@ Model read_gpt_neo(Fields& config) {
   if (local.size() != model.layers.size())
     config.refuse(fmt::format("attention_types does not give {}, {}, types; expected one per layer",
                               config.spelled("num_hidden_layers"), model.layers.size()));
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    Attention& attention = *find<Attention>(model.layers[i]);
-    set_attention_bias(attention, false, true);
-    attention.scale = 1.0;
-    if (local[i]) attention.window = window;
-  }
-  // attention_layers repeats attention_types layer by layer.
-  config.ignore(
-      {"attention_layers", "summary_type", "summary_use_proj", "summary_activation", "summary_proj_to_labels"});
+  for (std::size_t i = 0; i < model.layers.size(); ++i)
+    if (local[i]) find<Attention>(model.layers[i])->window = window;
+  config.ignore(summary_fields);
+  config.ignore({"attention_layers"});  // attention_types again, layer by layer
   return model;
+}
+
+void name_gpt_neo(FamilyNames& names) {
+  name_gpt(names);
+  names.query = "attn.attention.q_proj";
+  names.key = "attn.attention.k_proj";
+  names.value = "attn.attention.v_proj";
+  names.output = "attn.attention.out_proj";
 }
 
 Model read_gptj(Fields& config) {
@@ -111,8 +142,8 @@ Model read_gptj(Fields& config) {
   Form form = gpt_form();
   form.attention_bias = false;
   form.tied = false;
+  form.feed_forward_reads = Sublayer::Reads::first;
   Model model = read_form(config, form);
-  set_parallel(model, true);
   model.head.bias = true;
   Rope rope;
   rope.dims = config.size("rotary_dim", 64);
@@ -121,9 +152,19 @@ Model read_gptj(Fields& config) {
   if (rope.dims > d_head || rope.dims % 2 != 0)
     config.fail("rotary_dim", fmt::format("an even number of at most the {} elements of a head", d_head));
   for_each<Attention>(model.layers, [&](Attention& attention) { attention.rope = rope; });
-  config.ignore({"n_ctx", "scale_attn_weights", "summary_type", "summary_use_proj", "summary_activation",
-                 "summary_proj_to_labels", "rotary"});
+  config.ignore(summary_fields);
+  config.ignore({"n_ctx", "scale_attn_weights", "rotary"});
   return model;
+}
+
+void name_gptj(FamilyNames& names) {
+  name_gpt(names);
+  names.query = "attn.q_proj";
+  names.key = "attn.k_proj";
+  names.value = "attn.v_proj";
+  names.output = "attn.out_proj";
+  names.feed_forward.up = "mlp.fc_in";
+  names.feed_forward.down = "mlp.fc_out";
 }
 
 Model read_gpt_neox(Fields& config) {
@@ -137,9 +178,25 @@ Model read_gpt_neox(Fields& config) {
   form.widening = 0;
   form.tied = false;
   form.attention_bias = config.flag("attention_bias", true);
-  Model model = read_form(config, form);
-  if (config.flag("use_parallel_residual", true)) set_parallel(model, false);
-  return model;
+  if (config.flag("use_parallel_residual", true)) form.feed_forward_reads = Sublayer::Reads::entry;
+  return read_form(config, form);
+}
+
+// What GPT-NeoX, BLOOM and Falcon share: Megatron's names for the feed-forward, q/k/v by group of heads.
+void name_megatron(FamilyNames& names) {
+  names.by_group = true;
+  names.feed_forward.up = "mlp.dense_h_to_4h";
+  names.feed_forward.down = "mlp.dense_4h_to_h";
+}
+
+void name_gpt_neox(FamilyNames& names) {
+  name_megatron(names);
+  names.prefixes = {"gpt_neox.", ""};
+  names.heads = {"embed_out", "lm_head"};
+  names.token_embedding = "embed_in";
+  names.final_norm = "final_layer_norm";
+  names.query_key_value = "attention.query_key_value";
+  names.output = "attention.dense";
 }
 
 Model read_opt(Fields& config) {
@@ -149,21 +206,30 @@ Model read_opt(Fields& config) {
   form.epsilon.clear();  // OPT has no such field: PyTorch's 1e-5
   form.activation = "relu";
   form.widening = 0;
-  form.attention_bias = form.feed_forward_bias = config.flag("enable_bias", true);
+  read_bias(config, form, "enable_bias", true);
   form.norm.weight = form.norm.bias = config.flag("layer_norm_elementwise_affine", true);
+  // OPT-350M alone is post-norm. It has no final norm either, and neither have some early fine-tuned files.
+  form.norm_before = config.flag("do_layer_norm_before", true);
+  form.norm_residual = !form.norm_before;
   Model model = read_form(config, form);
   model.positions = {Positions::Kind::learned, 2};
   model.d_embedding = config.size("word_embed_proj_dim", model.d_model);
-
-  // OPT-350M alone is post-norm. It has no final norm either, and neither have some early fine-tuned files.
-  const bool before = config.flag("do_layer_norm_before", true);
   const bool removed = config.flag("_remove_final_layer_norm", false);
-  if (!before || removed) model.final_norm.reset();
-  if (!before)
-    for (Layer& layer : model.layers)
-      for (Sublayer& sublayer : layer.sublayers) sublayer.norms.residual.swap(sublayer.norms.before);
-  config.ignore({"prefix", "init_std", "layerdrop"});
+  if (!form.norm_before || removed) model.final_norm.reset();
   return model;
+}
+
+void name_opt(FamilyNames& names) {
+  names.prefixes = {"model.decoder.", "decoder.", ""};
+  names.position_embedding = "embed_positions";
+  names.embedding_project = "project_in";
+  names.head_project = "project_out";
+  names.final_norm = "final_layer_norm";
+  names.attention_norm = names.attention_norm_residual = "self_attn_layer_norm";  // before, but after in 350M
+  names.feed_forward_norm = names.feed_forward_norm_residual = "final_layer_norm";
+  names.output = "self_attn.out_proj";
+  names.feed_forward.up = "fc1";
+  names.feed_forward.down = "fc2";
 }
 
 Model read_bloom(Fields& config) {
@@ -174,15 +240,27 @@ Model read_bloom(Fields& config) {
   config.rename("intermediate_size", {"n_inner"});
   // ALiBi has no limit of its own; 2,048 is what BLOOM was trained with (Scao et al. 2022, table 3).
   Form form = gpt_form();
+  form.attention.alibi = true;
   Model model = read_form(config, form);
   model.embedding_norm = model.final_norm;
-  for_each<Attention>(model.layers, [](Attention& attention) { attention.alibi = true; });
   config.expect_off("apply_residual_connection_post_layernorm",
                     "false: a residual taken after the norm is not supported");
   // Of Megatron's training run, or about precision.
   config.ignore({"attention_softmax_in_fp32", "bias_dropout_fusion", "masked_softmax_fusion", "offset_alibi",
                  "skip_bias_add", "skip_bias_add_qkv", "slow_but_exact", "unk_token_id"});
   return model;
+}
+
+void name_bloom(FamilyNames& names) {
+  name_megatron(names);
+  names.prefixes = {"transformer.", ""};
+  names.heads = {"lm_head"};
+  names.layer = "h.{}.";
+  names.token_embedding = "word_embeddings";
+  names.embedding_norm = "word_embeddings_layernorm";
+  names.final_norm = "ln_f";
+  names.query_key_value = "self_attention.query_key_value";
+  names.output = "self_attention.dense";
 }
 
 Model read_falcon(Fields& config) {
@@ -193,12 +271,11 @@ Model read_falcon(Fields& config) {
   config.rename("intermediate_size", {"ffn_hidden_size"});
   config.rename("hidden_act", {"activation"});
   const bool alibi = config.flag("alibi", false);
-  const bool bias = config.flag("bias", false);
   Form form = gpt_form();
   form.activation = "gelu";
-  form.attention_bias = form.feed_forward_bias = bias;
+  read_bias(config, form, "bias", false);
   form.rotary = !alibi;
-  Model model = read_form(config, form);
+  form.attention.alibi = alibi;
 
   const bool new_decoder = config.flag("new_decoder_architecture", false);
   const bool multi_query = config.flag("multi_query", true);
@@ -208,21 +285,27 @@ Model read_falcon(Fields& config) {
   if (new_decoder && !parallel) config.fail("parallel_attn", "true, because new_decoder_architecture is");
   if (!new_decoder && parallel_norms != 1)
     config.fail("num_ln_in_parallel_attn", "1, because new_decoder_architecture is false");
+  if (parallel) form.feed_forward_reads = parallel_norms == 1 ? Sublayer::Reads::first : Sublayer::Reads::entry;
+  Model model = read_form(config, form);
   const std::int64_t d_ff = first_feed_forward(model).d_ff;
   if (config.count("ff_factor", 4) * model.d_model != d_ff && config.has("ff_factor"))
     config.fail("ff_factor", fmt::format("ffn_hidden_size / hidden_size, {} / {}", d_ff, model.d_model));
   for_each<Attention>(model.layers, [&](Attention& attention) {
     // The grouped count is only obeyed by the new decoder (FalconAttention.num_kv_heads).
     if (!new_decoder) attention.n_kv_heads = multi_query ? 1 : attention.n_heads;
-    attention.alibi = alibi;
     // Falcon adds the slopes to the scores before they are scaled.
     if (alibi) attention.alibi_scale = attention.scale;
   });
-  if (parallel) set_parallel(model, parallel_norms == 1);
   config.expect_off("apply_residual_connection_post_layernorm",
                     "false: a residual taken after the norm is not supported");
   if (alibi) config.ignore({"rope_theta", "rope_scaling", "rope_parameters"});
   return model;
+}
+
+void name_falcon(FamilyNames& names) {
+  name_bloom(names);
+  names.parallel_attention_norm = "ln_attn";
+  names.parallel_feed_forward_norm = "ln_mlp";
 }
 
 Model read_phi(Fields& config) {
@@ -232,12 +315,35 @@ Model read_phi(Fields& config) {
   form.rope.fraction = 0.5;
   form.widening = 0;
   form.tied = false;
+  form.feed_forward_reads = Sublayer::Reads::first;
+  form.query_key_norm = config.flag("qk_layernorm", false);
   Model model = read_form(config, form);
-  set_parallel(model, true);
   model.head.bias = true;
-  if (config.flag("qk_layernorm", false))
-    for_each<Attention>(model.layers, [&](Attention& attention) { attention.query_key_norm = model.final_norm; });
   return model;
+}
+
+void name_phi(FamilyNames& names) {
+  names.final_norm = "final_layernorm";
+  names.output = "self_attn.dense";
+  names.query_norm = "self_attn.q_layernorm";
+  names.key_norm = "self_attn.k_layernorm";
+  names.feed_forward.up = "mlp.fc1";
+  names.feed_forward.down = "mlp.fc2";
+}
+
+}  // namespace
+
+std::vector<Family> gpt_families() {
+  return {
+      {"bloom", read_bloom, {}, name_bloom},
+      {"falcon", read_falcon, {}, name_falcon},
+      {"gpt2", read_gpt2, {}, name_gpt2},
+      {"gpt_neo", read_gpt_neo, {}, name_gpt_neo},
+      {"gpt_neox", read_gpt_neox, {}, name_gpt_neox},
+      {"gptj", read_gptj, {}, name_gptj},
+      {"opt", read_opt, {}, name_opt},
+      {"phi", read_phi, {51200, 2048, 8192, 24, 32}, name_phi},
+  };
 }
 
 }  // namespace reckon

@@ -9,24 +9,18 @@ namespace reckon {
 
 namespace {
 
-// The window holds only where use_sliding_window says so.
-std::int64_t used_window(Fields& config) {
-  const bool used = config.flag("use_sliding_window", false);
-  const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : 4096);
-  return used ? window : 0;
-}
-
 // Qwen 2 and 3: the layers from max_window_layers on slide.
 void read_upper_windows(Fields& config, Model& model) {
-  const std::int64_t window = used_window(config);
+  const std::int64_t window = read_used_window(config);
   const std::int64_t first = config.count("max_window_layers", 28);
   read_windows(config, model, window, [=](std::int64_t layer) { return window > 0 && layer >= first; });
 }
 
-// Every layer slides, if there is a window.
-void read_window_everywhere(Fields& config, Model& model, std::int64_t fallback) {
-  const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : fallback);
-  for_each<Attention>(model.layers, [&](Attention& attention) { attention.window = window; });
+Form llama_form(Fields& config) {
+  Form form;
+  form.attention_bias = config.flag("attention_bias", false);
+  form.feed_forward_bias = config.flag("mlp_bias", false);
+  return form;
 }
 
 Form gemma_form(Fields& config, std::int64_t n_kv_heads) {
@@ -43,29 +37,33 @@ Form gemma_form(Fields& config, std::int64_t n_kv_heads) {
 }
 
 // √d_model on the embedding, and tanh GELU: Gemma 1's first files say "gelu" and mean the approximation.
-void finish_gemma(Model& model) {
+Model read_gemma_form(Fields& config, const Form& form) {
+  Model model = read_form(config, form);
   model.embedding_scale = std::sqrt(static_cast<double>(model.d_model));
   for_each<FeedForward>(model.layers, [](FeedForward& feed_forward) {
     if (feed_forward.activation == Activation::gelu) feed_forward.activation = Activation::gelu_tanh;
   });
+  return model;
 }
 
-// Gemma 2 and 3: a norm on both sides of each sublayer, soft-caps, and a scale of their own.
-void read_gemma2_layers(Fields& config, Model& model, double attention_cap, double logit_cap) {
-  const double scale = 1.0 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
+// Gemma 2 and 3: a norm on both sides of each sublayer, soft caps, and a scale of their own. These are their defaults.
+struct Caps {
+  double scores, logits;
+};
+Model read_gemma2_form(Fields& config, Form form, Caps caps) {
   const auto cap = [&](const char* name, double fallback) {
-    const double value = config.number(name, config.present(name) ? 0.0 : fallback);
+    const double value = config.number(name, fallback, 0.0);
     if (value < 0) config.fail(name, "a number above zero, or null");
     return value;
   };
-  const double score_cap = cap("attn_logit_softcapping", attention_cap);
-  model.head.softcap = cap("final_logit_softcapping", logit_cap);
-  for_each<Attention>(model.layers, [&](Attention& attention) {
-    attention.scale = scale;
-    attention.softcap = score_cap;
-  });
-  for (Layer& layer : model.layers)
-    for (Sublayer& sublayer : layer.sublayers) sublayer.norms.after = sublayer.norms.before;
+  config.rename("hidden_act", {"hidden_activation"});
+  config.ignore({"hidden_act"});
+  form.norm_after = true;
+  form.attention.scale = 1.0 / std::sqrt(config.positive("query_pre_attn_scalar", 256));
+  form.attention.softcap = cap("attn_logit_softcapping", caps.scores);
+  Model model = read_gemma_form(config, form);
+  model.head.softcap = cap("final_logit_softcapping", caps.logits);
+  return model;
 }
 
 Form layer_norm_form(const std::string& epsilon, bool bias) {
@@ -75,23 +73,14 @@ Form layer_norm_form(const std::string& epsilon, bool bias) {
   return form;
 }
 
-}  // namespace
-
-Model read_llama(Fields& config) {
-  Form form;
-  form.attention_bias = config.flag("attention_bias", false);
-  form.feed_forward_bias = config.flag("mlp_bias", false);
-  return read_form(config, form);
-}
+Model read_llama(Fields& config) { return read_form(config, llama_form(config)); }
 
 Model read_arcee(Fields& config) {
-  Form form;
+  Form form = llama_form(config);
   form.norm.epsilon = 1e-5;
   form.activation = "relu2";
   form.gated = false;
   form.context = 4096;
-  form.attention_bias = config.flag("attention_bias", false);
-  form.feed_forward_bias = config.flag("mlp_bias", false);
   return read_form(config, form);
 }
 
@@ -99,18 +88,17 @@ Model read_mistral(Fields& config) {
   Form form;
   form.n_kv_heads = 8;
   form.context = 131072;
-  Model model = read_form(config, form);
-  read_window_everywhere(config, model, 4096);
-  return model;
+  form.attention.window = config.count("sliding_window", 4096, 0);
+  return read_form(config, form);
 }
 
 Model read_qwen2(Fields& config) {
   config.ignore({"qkv_bias"});  // there always are some
   Form form;
+  form.qkv_bias = true;
   form.n_kv_heads = 32;
   form.context = 32768;
   Model model = read_form(config, form);
-  for_each<Attention>(model.layers, [](Attention& attention) { set_attention_bias(attention, true, false); });
   read_upper_windows(config, model);
   return model;
 }
@@ -121,8 +109,8 @@ Model read_qwen3(Fields& config) {
   form.d_head = 128;
   form.context = 32768;
   form.attention_bias = config.flag("attention_bias", false);
+  form.query_key_norm = true;
   Model model = read_form(config, form);
-  for_each<Attention>(model.layers, [&](Attention& attention) { attention.query_key_norm = model.final_norm; });
   read_upper_windows(config, model);
   return model;
 }
@@ -133,35 +121,32 @@ Model read_gemma(Fields& config) {
     config.rename("hidden_act", {"hidden_activation"});
     config.ignore({"hidden_act"});
   }
-  Model model = read_form(config, gemma_form(config, 16));
-  finish_gemma(model);
-  return model;
+  return read_gemma_form(config, gemma_form(config, 16));
 }
 
 Model read_gemma2(Fields& config) {
-  config.rename("hidden_act", {"hidden_activation"});
-  config.ignore({"hidden_act"});
-  Model model = read_form(config, gemma_form(config, 4));
-  finish_gemma(model);
-  read_gemma2_layers(config, model, 50.0, 30.0);
-  const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : 4096);
+  Model model = read_gemma2_form(config, gemma_form(config, 4), {.scores = 50.0, .logits = 30.0});
+  const std::int64_t window = config.count("sliding_window", 4096, 0);
   read_windows(config, model, window, [](std::int64_t layer) { return layer % 2 == 0; });
-  config.ignore({"sliding_window_size", "cache_implementation"});  // the window again; how a cache is laid out
+  config.ignore({"sliding_window_size"});  // the window again
   return model;
 }
 
+// Norms on both sides of each sublayer (Gemma 2 and 3), or only after it (OLMo 2).
+void name_norms_after(FamilyNames& names) {
+  names.attention_norm_after = "post_attention_layernorm";
+  names.feed_forward_norm = "pre_feedforward_layernorm";
+  names.feed_forward_norm_after = "post_feedforward_layernorm";
+}
+
 Model read_gemma3_text(Fields& config) {
-  config.rename("hidden_act", {"hidden_activation"});
   config.rename("sliding_window_pattern", {"sliding_window_pattern", "_sliding_window_pattern"});
-  config.ignore({"hidden_act", "cache_implementation"});
   Form form = gemma_form(config, 4);
   form.context = 131072;
   form.rope = {1e6, 1.0, 1e4, false};
-  Model model = read_form(config, form);
-  finish_gemma(model);
-  read_gemma2_layers(config, model, 0.0, 0.0);
-  for_each<Attention>(model.layers, [&](Attention& attention) { attention.query_key_norm = model.final_norm; });
-  const std::int64_t window = config.count("sliding_window", config.present("sliding_window") ? 0 : 4096);
+  form.query_key_norm = true;
+  Model model = read_gemma2_form(config, form, {.scores = 0.0, .logits = 0.0});
+  const std::int64_t window = config.count("sliding_window", 4096, 0);
   const std::int64_t pattern = config.size("sliding_window_pattern", 6);
   const Ropes ropes = read_rope(config, form.rope, first_attention(model).d_head, model.context);
   read_windows(
@@ -173,44 +158,49 @@ Model read_phi3(Fields& config) {
   Form form;
   form.norm.epsilon = 1e-5;
   form.context = 4096;
-  Model model = read_form(config, form);
-  read_window_everywhere(config, model, 0);
+  form.attention.window = config.count("sliding_window", 0);
   config.expect_off("lm_head_bias", "false: phi3 has no such bias");
   config.expect_size("full_attn_mod", 1, "1: every layer alike");
   config.expect_size("interpolate_factor", 1, "1");
-  return model;
+  return read_form(config, form);
+}
+
+void name_phi3(FamilyNames& names) {
+  names.query_key_value = "self_attn.qkv_proj";
+  names.feed_forward.gate_up = "mlp.gate_up_proj";
 }
 
 Model read_olmo2(Fields& config) {
   Form form;
   form.norm.epsilon = 1e-5;
   form.attention_bias = config.flag("attention_bias", false);
-  Model model = read_form(config, form);
-  for (Layer& layer : model.layers)
-    for (Sublayer& sublayer : layer.sublayers) sublayer.norms.after.swap(sublayer.norms.before);
-  for_each<Attention>(model.layers, [&](Attention& attention) {
-    attention.query_key_norm = model.final_norm;
-    attention.norm_span = Attention::NormSpan::all_heads;
-  });
-  return model;
+  form.norm_before = false;
+  form.norm_after = true;
+  form.query_key_norm = true;
+  form.attention.norm_span = Attention::NormSpan::all_heads;
+  return read_form(config, form);
 }
 
 Model read_starcoder2(Fields& config) {
   Form form = layer_norm_form("norm_epsilon", true);
   form.activation = "gelu_pytorch_tanh";
   form.gated = false;
-  form.attention_bias = form.feed_forward_bias = config.flag("use_bias", true);
+  read_bias(config, form, "use_bias", true);
   form.n_kv_heads = 2;
   form.context = 4096;
   form.tied = true;
-  Model model = read_form(config, form);
-  read_window_everywhere(config, model, 0);
+  form.attention.window = config.count("sliding_window", 0);
   config.expect_word("norm_type", "layer_norm", "layer_norm");
   config.expect_word("mlp_type", "default", "default");
   // Repetitions under GPT-2's names, and precision.
   config.ignore({"activation_function", "layer_norm_epsilon", "attention_softmax_in_fp32",
                  "scale_attention_softmax_in_fp32", "scale_attn_weights"});
-  return model;
+  return read_form(config, form);
+}
+
+void name_starcoder2(FamilyNames& names) {
+  names.feed_forward.up = "mlp.c_fc";
+  names.feed_forward.down = "mlp.c_proj";
 }
 
 Model read_stablelm(Fields& config) {
@@ -220,18 +210,16 @@ Model read_stablelm(Fields& config) {
   form.rope.fraction = 0.25;
   form.n_kv_heads = 32;
   form.context = 4096;
-  Model model = read_form(config, form);
-  const bool bias = config.flag("use_qkv_bias", false);
-  const bool query_key_norm = config.flag("qk_layernorm", false);
-  for_each<Attention>(model.layers, [&](Attention& attention) {
-    set_attention_bias(attention, bias, false);
-    if (!query_key_norm) return;
-    attention.query_key_norm = model.final_norm;
-    attention.query_key_norm->bias = false;
-    attention.norm_span = Attention::NormSpan::own_head;
-  });
-  if (config.flag("use_parallel_residual", false)) set_parallel(model, true);
-  return model;
+  form.qkv_bias = config.flag("use_qkv_bias", false);
+  form.query_key_norm = config.flag("qk_layernorm", false);
+  form.attention.norm_span = Attention::NormSpan::own_head;
+  if (config.flag("use_parallel_residual", false)) form.feed_forward_reads = Sublayer::Reads::first;
+  return read_form(config, form);
+}
+
+void name_stablelm(FamilyNames& names) {
+  names.query_norm = "self_attn.q_layernorm.norms.{}";
+  names.key_norm = "self_attn.k_layernorm.norms.{}";
 }
 
 Model read_cohere(Fields& config) {
@@ -241,30 +229,43 @@ Model read_cohere(Fields& config) {
   form.rope.interleaved = true;
   form.context = 8192;
   form.tied = true;
+  form.feed_forward_reads = Sublayer::Reads::first;
+  form.query_key_norm = config.flag("use_qk_norm", false);
+  form.attention.norm_span = Attention::NormSpan::own_head;
   Model model = read_form(config, form);
   model.head.scale = config.positive("logit_scale", 0.0625);
-  set_parallel(model, true);
-  if (config.flag("use_qk_norm", false))
-    for_each<Attention>(model.layers, [&](Attention& attention) {
-      attention.query_key_norm = model.final_norm;
-      attention.norm_span = Attention::NormSpan::own_head;
-    });
   return model;
 }
 
 Model read_granite(Fields& config) {
-  Form form;
-  form.attention_bias = config.flag("attention_bias", false);
-  form.feed_forward_bias = config.flag("mlp_bias", false);
+  Form form = llama_form(config);
+  form.attention.scale = config.positive("attention_multiplier", 1.0);
+  form.residual_scale = config.positive("residual_multiplier", 1.0);
   Model model = read_form(config, form);
   model.embedding_scale = config.positive("embedding_multiplier", 1.0);
   model.head.scale = 1.0 / config.positive("logits_scaling", 1.0);
-  const double scale = config.positive("attention_multiplier", 1.0);
-  const double residual = config.positive("residual_multiplier", 1.0);
-  for_each<Attention>(model.layers, [&](Attention& attention) { attention.scale = scale; });
-  for (Layer& layer : model.layers)
-    for (Sublayer& sublayer : layer.sublayers) sublayer.residual_scale = residual;
   return model;
+}
+
+}  // namespace
+
+std::vector<Family> llama_families() {
+  return {
+      {"arcee", read_arcee},
+      {"cohere", read_cohere, {256000, 8192, 22528, 40, 64}},
+      {"gemma", read_gemma, {256000, 3072, 24576, 28, 16}},
+      {"gemma2", read_gemma2, {256000, 2304, 9216, 26, 8}, name_norms_after},
+      {"gemma3_text", read_gemma3_text, {262208, 2304, 9216, 26, 8}, name_norms_after},
+      {"granite", read_granite, {32000, 4096, 11008, 32, 32}},
+      {"llama", read_llama, {32000, 4096, 11008, 32, 32}},
+      {"mistral", read_mistral, {32000, 4096, 14336, 32, 32}},
+      {"olmo2", read_olmo2, {50304, 4096, 11008, 32, 32}, name_norms_after},
+      {"phi3", read_phi3, {32064, 3072, 8192, 32, 32}, name_phi3},
+      {"qwen2", read_qwen2, {151936, 4096, 22016, 32, 32}},
+      {"qwen3", read_qwen3, {151936, 4096, 22016, 32, 32}},
+      {"stablelm", read_stablelm, {50304, 2560, 6912, 32, 32}, name_stablelm},
+      {"starcoder2", read_starcoder2, {49152, 3072, 12288, 30, 24}, name_starcoder2},
+  };
 }
 
 }  // namespace reckon

@@ -35,7 +35,7 @@ Rope read_one(Fields& fields, const Outside& outside) {
   const bool starts_somewhere = type == "llama3" || type == "yarn" || type == "longrope";
   const double inner_start = fields.positive("original_max_position_embeddings", static_cast<double>(outside.context));
   if (starts_somewhere) rope.original_context = outside.original_context > 0 ? outside.original_context : inner_start;
-  const double stretched = starts_somewhere ? static_cast<double>(outside.context) / rope.original_context : 1.0;
+  const double extension = starts_somewhere ? static_cast<double>(outside.context) / rope.original_context : 1.0;
 
   if (type == "default" || type == "none") {
     rope.scaling = Rope::Scaling::none;
@@ -55,7 +55,7 @@ Rope read_one(Fields& fields, const Outside& outside) {
       fields.fail("high_freq_factor", fmt::format("more than low_freq_factor, {}", rope.low_frequency_factor));
   } else if (type == "yarn") {
     rope.scaling = Rope::Scaling::yarn;
-    rope.factor = fields.positive("factor", stretched);
+    rope.factor = fields.positive("factor", extension);
     rope.beta_fast = fields.positive("beta_fast", 32.0);
     rope.beta_slow = fields.positive("beta_slow", 1.0);
     rope.truncate = fields.flag("truncate", true);
@@ -64,15 +64,16 @@ Rope read_one(Fields& fields, const Outside& outside) {
     rope.mscale_all_dim = fields.number("mscale_all_dim", 0.0);
   } else if (type == "longrope") {
     rope.scaling = Rope::Scaling::longrope;
-    rope.factor = fields.positive("factor", stretched);
+    rope.factor = fields.positive("factor", extension);
     rope.attention_factor = fields.number("attention_factor", 0.0);
-    rope.short_factors = fields.numbers("short_factor");
-    rope.long_factors = fields.numbers("long_factor");
-    const auto pairs = static_cast<std::size_t>(rope.dims / 2);
-    if (rope.short_factors.size() != pairs)
-      fields.fail("short_factor", fmt::format("{} numbers, one per rotated pair", pairs));
-    if (rope.long_factors.size() != pairs)
-      fields.fail("long_factor", fmt::format("{} numbers, one per rotated pair", pairs));
+    const auto factors = [&](const char* name) {
+      const std::vector<double> numbers = fields.numbers(name);
+      const auto pairs = static_cast<std::size_t>(rope.dims / 2);
+      if (numbers.size() != pairs) fields.fail(name, fmt::format("{} numbers, one per rotated pair", pairs));
+      return numbers;
+    };
+    rope.short_factors = factors("short_factor");
+    rope.long_factors = factors("long_factor");
   } else {
     fields.fail(fields.has("rope_type") ? "rope_type" : "type", "default, linear, dynamic, llama3, yarn or longrope");
   }
@@ -104,31 +105,21 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
   static const nlohmann::json nothing = nlohmann::json::object();
   Fields plain(nothing, config.where(), "rope_parameters.");
   Ropes ropes;
-  if (std::optional<Fields> parameters = config.object("rope_parameters")) {
-    const bool nested = parameters->present("full_attention") || parameters->present("sliding_attention");
-    if (nested) {
-      std::optional<Fields> full = parameters->object("full_attention");
-      std::optional<Fields> local = parameters->object("sliding_attention");
-      ropes.full = read_one(full ? *full : plain, outside);
-      ropes.sliding = read_one(local ? *local : plain, sliding);
-      const std::vector<Fields::Unread> unread = parameters->unread();
-      if (!unread.empty())
-        parameters->refuse(fmt::format("{} is not a type of layer; expected full_attention or sliding_attention",
-                                       unread.front().name));
-      config.ignore({"rope_scaling"});
-      return ropes;
-    }
-    if (!config.has("rope_scaling")) {
-      ropes.full = read_one(*parameters, outside);
-      ropes.sliding = defaults.sliding_theta > 0 ? read_one(plain, sliding) : ropes.full;
-      return ropes;
-    }
+  std::optional<Fields> parameters = config.object("rope_parameters");
+  if (parameters && (parameters->present("full_attention") || parameters->present("sliding_attention"))) {
+    std::optional<Fields> full = parameters->object("full_attention");
+    std::optional<Fields> local = parameters->object("sliding_attention");
+    ropes.full = read_one(full ? *full : plain, outside);
+    ropes.sliding = read_one(local ? *local : plain, sliding);
+    const std::vector<Fields::Unread> unread = parameters->unread();
+    if (!unread.empty())
+      parameters->refuse(
+          fmt::format("{} is not a type of layer; expected full_attention or sliding_attention", unread.front().name));
+    config.ignore({"rope_scaling"});
+    return ropes;
   }
-  if (std::optional<Fields> scaling = config.object("rope_scaling")) {
-    ropes.full = read_one(*scaling, outside);
-  } else {
-    ropes.full = read_one(plain, outside);
-  }
+  std::optional<Fields> scaling = config.object("rope_scaling");
+  ropes.full = read_one(scaling ? *scaling : parameters ? *parameters : plain, outside);
   // A family with a RoPE base of its own for sliding layers scales only the full ones.
   ropes.sliding = defaults.sliding_theta > 0 ? read_one(plain, sliding) : ropes.full;
   return ropes;

@@ -12,8 +12,7 @@
 #include "files/checked.h"
 #include "files/quote.h"
 #include "files/tensor_file.h"
-#include "model/stored_names.h"
-#include "model/sublayers.h"
+#include "model/families.h"
 
 namespace reckon {
 namespace {
@@ -37,12 +36,28 @@ struct Linear {
   std::int64_t columns;
   std::int64_t groups = 1;  // the rows go group by group, in each of them part by part
   bool transposed = false;  // stored in × out
+
+  void go_by_groups(std::int64_t number) {
+    groups = number;
+    for (Share& part : parts) part.rows /= number;
+  }
 };
+
+// A module of each expert, not one tensor of all.
+bool one_by_one(std::string_view name) { return name.find("{}") != std::string_view::npos; }
+
+FamilyNames names_of(const std::string& family) {
+  const Family* known = find_family(family);
+  if (known == nullptr) throw Error("the names of tensors in files of the family " + quote(family) + " are not known");
+  FamilyNames names;
+  known->name(names);
+  return names;
+}
 
 class Writer {
  public:
   Writer(const Model& model, const StoredNames& present)
-      : model_(model), names_(names_of_family(model.family)), present_(present) {
+      : model_(model), names_(names_of(model.family)), present_(present) {
     prefix_ = names_.prefixes.front();
     for (const std::string_view prefix : names_.prefixes)
       if (has(fmt::format("{}{}.weight", prefix, names_.token_embedding))) {
@@ -171,15 +186,15 @@ class Writer {
   }
 
   // Adds the weights, or the biases, of all parts from the tensors (one, or one for each expert) of that name.
-  void add(const Linear& linear, std::string_view tensor, bool bias, std::int64_t experts = 0) {
-    const bool one_by_one = tensor.find("{}") != std::string_view::npos;
+  void add(const Linear& linear, std::string_view tensor, bool bias, std::int64_t experts) {
+    const bool each = one_by_one(tensor);
     std::vector<StoredParameter> parameters;
     for (const Share& part : linear.parts)
       parameters.push_back(
           {key_of(part.role, bias ? Piece::bias : Piece::weight), shape_of(linear, part, bias, experts), {}});
-    for (std::int64_t i = 0; i < (one_by_one ? experts : 1); ++i) {
-      const std::string name = one_by_one ? numbered(tensor, i) : std::string(tensor);
-      Placed placed = place(linear, name, bias, one_by_one ? 0 : experts);
+    for (std::int64_t i = 0; i < (each ? experts : 1); ++i) {
+      const std::string name = each ? numbered(tensor, i) : std::string(tensor);
+      Placed placed = place(linear, name, bias, each ? 0 : experts);
       for (std::size_t p = 0; p < parameters.size(); ++p) parameters[p].views.push_back(std::move(placed.views[p]));
       add_tensor(name, std::move(placed.shape));
     }
@@ -196,10 +211,12 @@ class Writer {
     return linear.parts.front().bias;
   }
 
-  void linear(const Linear& linear, const std::string& module) {
+  // Of a module, or of so many experts. One tensor of all experts is a parameter itself and carries no ".weight".
+  void linear(const Linear& linear, const std::string& module, std::int64_t experts = 0) {
     require_name(module, scope_of(linear.parts.front().role));
-    add(linear, module + ".weight", false);
-    if (has_bias(linear)) add(linear, module + ".bias", true);
+    const bool fused = experts > 0 && !one_by_one(module);
+    add(linear, module + (fused ? "" : ".weight"), false, experts);
+    if (has_bias(linear)) add(linear, module + (fused ? "_bias" : ".bias"), true, experts);
   }
 
   void layer(std::int64_t n) {
@@ -239,12 +256,14 @@ class Writer {
       latent_attention(a);
     else
       attention(a);
-    output(a);
+    linear({{{{Block::attention, Part::output}, model_.d_model, a.output_bias}},
+            times(a.n_heads, a.d_value),
+            1,
+            names_.transposed},
+           in_layer(names_.output));
   }
 
-  void add_kind(const FeedForward& f) {
-    feed_forward(f, Expert::none, names_.gate_up, names_.gate, names_.up, names_.down);
-  }
+  void add_kind(const FeedForward& f) { feed_forward(f, Expert::none, names_.feed_forward); }
 
   void attention(const Attention& a) {
     const Share query{{Block::attention, Part::query}, times(a.n_heads, a.d_head), a.query_bias};
@@ -257,10 +276,7 @@ class Writer {
       linear({{value}, d, 1, names_.transposed}, in_layer(names_.value));
     } else {
       Linear fused{{query, key, value}, d, 1, names_.transposed};
-      if (names_.by_group && a.n_kv_heads > 0) {
-        fused.groups = a.n_kv_heads;
-        for (Share& part : fused.parts) part.rows /= a.n_kv_heads;
-      }
+      if (names_.by_group && a.n_kv_heads > 0) fused.go_by_groups(a.n_kv_heads);
       linear(fused, in_layer(names_.query_key_value));
     }
     if (a.query_key_norm) {
@@ -275,7 +291,7 @@ class Writer {
     if (a.norm_span == Attention::NormSpan::own_head) shape = {heads, a.d_head};
     if (a.norm_span == Attention::NormSpan::all_heads) shape = {times(heads, a.d_head)};
     const std::string stored = in_layer(module);
-    if (stored.find("{}") == std::string::npos) return norm(a.query_key_norm, role, stored, shape);
+    if (!one_by_one(stored)) return norm(a.query_key_norm, role, stored, shape);
     // A tensor for each head, laid end to end.
     const auto add_heads = [&](Piece piece) {
       StoredParameter all{key_of(role, piece), shape, {}};
@@ -309,14 +325,6 @@ class Writer {
            in_layer(names_.kv_up));
   }
 
-  void output(const Attention& a) {
-    linear({{{{Block::attention, Part::output}, model_.d_model, a.output_bias}},
-            times(a.n_heads, a.d_value),
-            1,
-            names_.transposed},
-           in_layer(names_.output));
-  }
-
   void add_kind(const CrossAttention& cross) {
     const auto role = [](Part part) { return Role{Block::cross_attention, part}; };
     const std::int64_t d = model_.d_model, inner = times(cross.n_heads, cross.d_head);
@@ -327,65 +335,43 @@ class Writer {
     linear({{{role(Part::output), d, cross.bias}}, inner, 1, t}, in_layer(names_.cross_output));
   }
 
-  void feed_forward(const FeedForward& f, Expert whose, std::string_view gate_up, std::string_view gate,
-                    std::string_view up, std::string_view down) {
+  // `interleaved`: in × out, and gate and up alternate.
+  void feed_forward(const FeedForward& f, Expert whose, const FeedForwardNames& names, std::int64_t experts = 0,
+                    bool interleaved = false) {
     const auto role = [&](Part part) { return Role{Block::feed_forward, part, whose}; };
-    const Share gate_part{role(Part::gate), f.d_ff, f.bias}, up_part{role(Part::up), f.d_ff, f.bias};
+    const Share gate{role(Part::gate), f.d_ff, f.bias}, up{role(Part::up), f.d_ff, f.bias};
     const std::int64_t d = model_.d_model;
-    const bool t = names_.transposed;
-    if (f.gated && !gate_up.empty()) {
-      linear({{gate_part, up_part}, d, 1, t}, in_layer(gate_up));
+    const bool t = names_.transposed || interleaved;
+    if (f.gated && !names.gate_up.empty()) {
+      Linear both{{gate, up}, d, 1, t};
+      if (interleaved) both.go_by_groups(f.d_ff);
+      linear(both, in_layer(names.gate_up), experts);
     } else {
-      if (f.gated) linear({{gate_part}, d, 1, t}, in_layer(gate));
-      linear({{up_part}, d, 1, t}, in_layer(up));
+      if (f.gated) linear({{gate}, d, 1, t}, in_layer(names.gate), experts);
+      linear({{up}, d, 1, t}, in_layer(names.up), experts);
     }
-    linear({{{role(Part::down), d, f.bias}}, f.d_ff, 1, t}, in_layer(down));
+    linear({{{role(Part::down), d, f.bias}}, f.d_ff, 1, t}, in_layer(names.down), experts);
   }
 
   void add_kind(const Mixture& mixture) {
-    const FeedForward& expert = mixture.expert;
     const auto role = [](Part part, Expert whose = Expert::none) { return Role{Block::feed_forward, part, whose}; };
-    const std::int64_t d = model_.d_model;
     if (names_.mixtures.empty()) require_name("", scope_of(role(Part::whole, Expert::routed)));
     const MixtureNames& form = mixture_form();
-    linear({{{role(Part::router), mixture.n_experts, mixture.router_bias}}, d}, in_layer(form.router));
+    linear({{{role(Part::router), mixture.n_experts, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
     if (mixture.correction_bias) {
       exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {mixture.n_experts});
       layout_.buffers.push_back(std::move(layout_.parameters.back()));
       layout_.parameters.pop_back();
     }
-
-    // Fused tensors are parameters themselves and carry no ".weight".
-    const auto experts = [&](const Linear& linear, std::string_view name) {
-      const std::string stored = in_layer(name);
-      require_name(stored, scope_of(linear.parts.front().role));
-      const bool one_by_one = name.find("{}") != std::string_view::npos;
-      add(linear, stored + (one_by_one ? ".weight" : ""), false, mixture.n_experts);
-      if (expert.bias) add(linear, stored + (one_by_one ? ".bias" : "_bias"), true, mixture.n_experts);
-    };
-    const Share gate{role(Part::gate, Expert::routed), expert.d_ff, expert.bias},
-        up{role(Part::up, Expert::routed), expert.d_ff, expert.bias};
-    if (form.interleaved) {
-      Linear both{{gate, up}, d, expert.d_ff, true};
-      for (Share& part : both.parts) part.rows = 1;
-      experts(both, form.gate_up);
-    } else if (!form.gate_up.empty() && expert.gated) {
-      experts({{gate, up}, d}, form.gate_up);
-    } else {
-      if (expert.gated) experts({{gate}, d}, form.gate);
-      experts({{up}, d}, form.up);
-    }
-    experts({{{role(Part::down, Expert::routed), d, expert.bias}}, expert.d_ff, 1, form.interleaved}, form.down);
-
-    if (mixture.shared)
-      feed_forward(*mixture.shared, Expert::shared, {}, names_.shared_gate, names_.shared_up, names_.shared_down);
+    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts, form.interleaved);
+    if (mixture.shared) feed_forward(*mixture.shared, Expert::shared, names_.shared);
   }
 
   // The form of which this layer's first tensor is there.
   const MixtureNames& mixture_form() const {
     for (const MixtureNames& form : names_.mixtures) {
-      const std::string down = in_layer(form.down);
-      if (down.find("{}") == std::string::npos ? has(down) : has(numbered(down, 0) + ".weight")) return form;
+      const std::string down = in_layer(form.experts.down);
+      if (has(one_by_one(down) ? numbered(down, 0) + ".weight" : down)) return form;
     }
     return names_.mixtures.front();
   }

@@ -1,22 +1,28 @@
-// What each family calls its tensors in a file. Facts only; stored.cpp lays them out.
+// What each family calls its tensors in a file, as transformers' definition of it does. Facts only, which the families'
+// readers state (families.h); stored.cpp lays them out.
 #pragma once
 
-#include <string>
 #include <string_view>
 #include <vector>
 
 namespace reckon {
 
-// How the experts of a mixture are named. "{}" stands for the expert: one tensor each, or all in one without it.
+// The modules of a feed-forward. Of a mixture's experts, "{}" stands for the expert: one module each, or without it one
+// tensor of all.
+struct FeedForwardNames {
+  std::string_view gate{}, up{}, down{};
+  std::string_view gate_up{};  // gate and up in one tensor, instead of the two
+};
+
 struct MixtureNames {
   std::string_view router;
-  std::string_view gate_up;         // gate and up in one tensor, where the family or its newer files fuse them
-  std::string_view gate, up, down;  // apart: without gate_up
-  bool interleaved = false;         // gpt-oss: in × out, and the columns of gate_up alternate
+  FeedForwardNames experts;
+  bool interleaved = false;  // gpt-oss: in × out, and the columns of gate_up alternate
 };
 
 // Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
 // A layer's names follow `layer`, where "{}" stands for its number; both follow one of the prefixes.
+// What is set here are LLaMA's names; those of other families differ from them.
 struct FamilyNames {
   std::vector<std::string_view> prefixes{"model.", "", "model.language_model.", "language_model.model."};
   std::string_view layer = "layers.{}.";
@@ -45,15 +51,11 @@ struct FamilyNames {
   std::string_view feed_forward_norm_after, feed_forward_norm_residual;
   // In a parallel block with two norms, where these have names of their own.
   std::string_view parallel_attention_norm, parallel_feed_forward_norm;
-  std::string_view gate = "mlp.gate_proj", up = "mlp.up_proj", down = "mlp.down_proj";
-  std::string_view gate_up;  // instead of the two
+  FeedForwardNames feed_forward{.gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"};
 
   std::vector<MixtureNames> mixtures;  // the forms in which files are found; the usual one first
   std::string_view correction;         // in full, without ".bias"
-  std::string_view shared_gate, shared_up, shared_down;
+  FeedForwardNames shared;             // of the shared expert
 };
-
-// Throws Error for a family whose files are not known.
-FamilyNames names_of_family(const std::string& family);
 
 }  // namespace reckon

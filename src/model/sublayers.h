@@ -4,16 +4,23 @@
 #include <reckon/model.h>
 #include <reckon/role.h>
 
+#include <type_traits>
 #include <variant>
 
 namespace reckon {
 
-// Calls act(kind) for every sublayer of this kind, in order: in a layer, or in layers (all, or those that are written).
+// Calls act(kind) for every sublayer of this kind, or act(sublayer) for every Sublayer, in order: in a layer, or in
+// layers (all, or those that are written).
 template <class Kind, class In, class Act>
 void for_each(In&& in, const Act& act) {
   if constexpr (requires { in.sublayers; }) {
-    for (auto& sublayer : in.sublayers)
-      if (auto* kind = std::get_if<Kind>(&sublayer.kind)) act(*kind);
+    for (auto& sublayer : in.sublayers) {
+      if constexpr (std::is_same_v<Kind, Sublayer>) {
+        act(sublayer);
+      } else if (auto* kind = std::get_if<Kind>(&sublayer.kind)) {
+        act(*kind);
+      }
+    }
   } else {
     for (auto& layer : in) for_each<Kind>(layer, act);
   }

@@ -23,6 +23,12 @@ class Checks {
     if (value < least) fail(fmt::format("{} is {}; expected at least {}", name, value, least));
     if (value > largest_size) fail(fmt::format("{} is {}; expected at most {}", name, value, largest_size));
   }
+  void equal(const char* name, std::int64_t value, const char* what, std::int64_t expected) const {
+    if (value != expected) fail(fmt::format("{} is {}; expected {}, {}", name, value, what, expected));
+  }
+  void at_most(const char* name, std::int64_t value, const char* what, std::int64_t most) const {
+    if (value > most) fail(fmt::format("{} is {}; expected at most {}, {}", name, value, what, most));
+  }
   void positive(const char* name, double value) const {
     if (!(std::isfinite(value) && value > 0)) fail(fmt::format("{} is {}; expected a number above zero", name, value));
   }
@@ -82,14 +88,12 @@ void check_kind(const Checks& check, const Attention& attention) {
     check.size("d_nope", latent.d_nope);
     check.size("d_rope", latent.d_rope);
     check.norm("the norm of the latents", latent.norm);
-    if (attention.d_head != latent.d_nope + latent.d_rope)
-      check.fail(
-          fmt::format("d_head is {}; expected d_nope + d_rope, {}", attention.d_head, latent.d_nope + latent.d_rope));
+    check.equal("d_head", attention.d_head, "d_nope + d_rope", latent.d_nope + latent.d_rope);
     if (attention.n_kv_heads != attention.n_heads)
       check.fail(fmt::format("n_kv_heads is {}; expected n_heads, {}, as latent attention has no groups",
                              attention.n_kv_heads, attention.n_heads));
-  } else if (attention.d_value != attention.d_head) {
-    check.fail(fmt::format("d_value is {}; expected d_head, {}", attention.d_value, attention.d_head));
+  } else {
+    check.equal("d_value", attention.d_value, "d_head", attention.d_head);
   }
   if (attention.rope)
     check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
@@ -110,8 +114,7 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check_kind(check, mixture.expert);
   check.size("n_experts", mixture.n_experts);
   check.size("n_active", mixture.n_active);
-  if (mixture.n_active > mixture.n_experts)
-    check.fail(fmt::format("n_active is {}; expected at most n_experts, {}", mixture.n_active, mixture.n_experts));
+  check.at_most("n_active", mixture.n_active, "n_experts", mixture.n_experts);
   check.size("n_groups", mixture.n_groups);
   check.size("n_active_groups", mixture.n_active_groups);
   check.size("group_top", mixture.group_top);
@@ -120,9 +123,7 @@ void check_kind(const Checks& check, const Mixture& mixture) {
     check.fail(fmt::format("{0} experts do not divide into its {1} groups of experts; expected a multiple of {1}",
                            mixture.n_experts, mixture.n_groups));
   const std::int64_t group = mixture.n_experts / mixture.n_groups;
-  if (mixture.n_active_groups > mixture.n_groups)
-    check.fail(
-        fmt::format("n_active_groups is {}; expected at most n_groups, {}", mixture.n_active_groups, mixture.n_groups));
+  check.at_most("n_active_groups", mixture.n_active_groups, "n_groups", mixture.n_groups);
   if (mixture.n_active > group * mixture.n_active_groups)
     check.fail(
         fmt::format("a token takes {} experts, but the {} groups of {} that it chooses have {} together; expected no "
