@@ -20,20 +20,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool looks_like_path(const std::string& text) {
-  return text.find('/') != std::string::npos || text.ends_with(".json") || is_tensor_file_name(text) ||
-         text.ends_with(".gguf") || is_pickle(text);
-}
-
 enum class Content { config, weights, pickle, gguf, unknown };
 
-// By the ending of the name, or else by the first bytes.
-Content content_of(const fs::path& path) {
-  const std::string name = path.string();
+Content content_by_name(const std::string& name) {
   if (is_tensor_file_name(name)) return Content::weights;
   if (name.ends_with(".json")) return Content::config;
   if (name.ends_with(".gguf")) return Content::gguf;
-  if (is_pickle(name)) return Content::pickle;
+  return is_pickle(name) ? Content::pickle : Content::unknown;
+}
+
+// By the ending of the name, or else by the first bytes.
+Content content_of(const fs::path& path) {
+  const Content named = content_by_name(path.string());
+  if (named != Content::unknown) return named;
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return Content::config;  // a pipe can be read only once
   std::ifstream file(path, std::ios::binary);
@@ -137,7 +136,8 @@ bool is_pickle(const std::string& path) {
 }
 
 bool is_model_path(const std::string& name_or_path) {
-  if (name_or_path == "-" || looks_like_path(name_or_path)) return true;
+  if (name_or_path == "-" || name_or_path.find('/') != std::string::npos) return true;
+  if (content_by_name(name_or_path) != Content::unknown) return true;
   std::error_code error;
   return preset_named(name_or_path) == nullptr && fs::exists(name_or_path, error);
 }

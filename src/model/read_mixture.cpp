@@ -162,7 +162,7 @@ Model read_deepseek(Fields& config, bool third) {
   const std::int64_t n_dense = config.count("first_k_dense_replace", third ? 3 : 0);
   set_mixture(model, mixture, [&](std::int64_t layer) { return layer >= n_dense; });
   // About training and about how the work was spread. (The layers that predict further tokens are not part of the model
-  // that transformers builds, though files may hold them: config_notes.cpp says so.)
+  // that transformers builds, though files may hold them: a note says so.)
   config.ignore({"aux_loss_alpha", "seq_aux", "ep_size", "rope_interleave"});
   return model;
 }

@@ -1,8 +1,9 @@
-#include "model/read_rope.h"
-
+// Rotary positions, and how their angles are scaled to longer contexts.
 #include <fmt/format.h>
 
 #include <cmath>
+
+#include "model/families.h"
 
 namespace reckon {
 

@@ -80,7 +80,7 @@ TensorId norm_heads(Network& n, const Attention& a, TensorId x, Dim count, Part 
   return apply_norm(n, *a.query_key_norm, x, role(part), own ? Shape{count, width} : Shape{width});
 }
 
-// softmax(q·kᵀ)·v, then the output projection.
+// softmax(q·kᵀ)·v
 TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, TensorId sinks, const AttentionRule& rule,
                 Block block = Block::attention) {
   Builder& b = n.builder;
@@ -91,41 +91,6 @@ TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, Tensor
   b.set_role({block, Part::mixing});
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
 }
-
-TensorId latent_attention(Network& n, const Attention& a, TensorId x);
-
-}  // namespace
-
-TensorId apply(Network& n, const Attention& a, TensorId x) {
-  if (a.latent) return latent_attention(n, a, x);
-  Builder& b = n.builder;
-  const Widths w = widths(n, a);
-  TensorId q = apply_linear(n, x, w.query, a.query_bias, role(Part::query));  // (B × T × H·dₕ)
-  TensorId k = apply_linear(n, x, w.key, a.key_bias, role(Part::key));        // (B × T × K·dₕ)
-  TensorId v = apply_linear(n, x, w.value, a.value_bias, role(Part::value));
-
-  const bool norm_all = a.norm_span == Attention::NormSpan::all_heads;
-  if (norm_all) {
-    q = norm_heads(n, a, q, w.heads, Part::query_norm);
-    k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
-  }
-  q = heads(n, q, w.heads, w.d_head);  // (B × T × H × dₕ)
-  k = heads(n, k, w.kv_heads, w.d_head);
-  v = heads(n, v, w.kv_heads, w.d_value);
-  if (!norm_all) {
-    q = norm_heads(n, a, q, w.heads, Part::query_norm);
-    k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
-  }
-  q = rotate(n, a.rope, q, "rotated_query");
-  k = rotate(n, a.rope, k, "rotated_key");
-  k = remember(n, k, a.window, Piece::key_cache, Piece::keys);  // (B × S × K × dₕ)
-  v = remember(n, v, a.window, Piece::value_cache, Piece::values);
-  const TensorId sinks = a.sinks ? b.parameter(role(Part::sinks), Piece::weight, {w.heads}) : no_tensor;
-  const TensorId y = attend(n, q, k, v, sinks, rule_of(a));
-  return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, role(Part::output));
-}
-
-namespace {
 
 // DeepSeek-V2 (arXiv 2405.04434, section 2.1). The cache holds one latent and one rotated key per token. Decoding
 // never expands them: the up-projection is folded into the query and the output. Otherwise keys and values are
@@ -190,6 +155,35 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
 }
 
 }  // namespace
+
+TensorId apply(Network& n, const Attention& a, TensorId x) {
+  if (a.latent) return latent_attention(n, a, x);
+  Builder& b = n.builder;
+  const Widths w = widths(n, a);
+  TensorId q = apply_linear(n, x, w.query, a.query_bias, role(Part::query));  // (B × T × H·dₕ)
+  TensorId k = apply_linear(n, x, w.key, a.key_bias, role(Part::key));        // (B × T × K·dₕ)
+  TensorId v = apply_linear(n, x, w.value, a.value_bias, role(Part::value));
+
+  const bool norm_all = a.norm_span == Attention::NormSpan::all_heads;
+  if (norm_all) {
+    q = norm_heads(n, a, q, w.heads, Part::query_norm);
+    k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
+  }
+  q = heads(n, q, w.heads, w.d_head);  // (B × T × H × dₕ)
+  k = heads(n, k, w.kv_heads, w.d_head);
+  v = heads(n, v, w.kv_heads, w.d_value);
+  if (!norm_all) {
+    q = norm_heads(n, a, q, w.heads, Part::query_norm);
+    k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
+  }
+  q = rotate(n, a.rope, q, "rotated_query");
+  k = rotate(n, a.rope, k, "rotated_key");
+  k = remember(n, k, a.window, Piece::key_cache, Piece::keys);  // (B × S × K × dₕ)
+  v = remember(n, v, a.window, Piece::value_cache, Piece::values);
+  const TensorId sinks = a.sinks ? b.parameter(role(Part::sinks), Piece::weight, {w.heads}) : no_tensor;
+  const TensorId y = attend(n, q, k, v, sinks, rule_of(a));
+  return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, role(Part::output));
+}
 
 TensorId apply(Network& n, const CrossAttention& cross, TensorId x) {
   Builder& b = n.builder;
