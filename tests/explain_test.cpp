@@ -15,6 +15,7 @@
 #include "model/modify.h"
 #include "model/presets.h"
 #include "paths.h"
+#include "report/describe.h"
 #include "report/mermaid.h"
 #include "report/steps.h"
 #include "report/text.h"

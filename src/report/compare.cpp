@@ -41,7 +41,7 @@ std::vector<Line> side_by_side(const std::vector<Compared>& compared, Quantity q
 std::string short_name(const std::string& name) {
   std::string text = name;
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
-  return text.substr(text.find_last_of('/') == std::string::npos ? 0 : text.find_last_of('/') + 1);
+  return text.substr(text.rfind('/') + 1);  // all of it where there is no slash
 }
 
 std::vector<std::string> labels(const std::vector<Compared>& compared) {

@@ -10,7 +10,6 @@
 #include "report/describe.h"
 #include "report/figures.h"
 #include "report/memory.h"
-#include "report/mermaid.h"
 
 namespace reckon {
 namespace {

@@ -133,6 +133,21 @@ std::string describe(const Workload& w) {
   return text + (w.causal == Causal::exact ? " · causal scores only" : "");
 }
 
+std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown) {
+  std::vector<std::string> ranges;
+  for (std::size_t i = 0; i < layers.size();) {
+    std::size_t last = i;
+    while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1) ++last;
+    ranges.push_back(last == i ? std::to_string(layers[i]) : fmt::format("{}–{}", layers[i], layers[last]));
+    i = last + 1;
+  }
+  if (ranges.size() > 4) {
+    ranges[shown] = "…";
+    ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(shown) + 1, ranges.end() - 1);
+  }
+  return fmt::format("{}", fmt::join(ranges, ", "));
+}
+
 std::vector<ModelSize> sizes_of(const Model& model) {
   const Attention& attention = first_attention(model);
   const Latent latent = attention.latent.value_or(Latent());

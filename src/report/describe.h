@@ -19,6 +19,8 @@ namespace reckon {
 std::string describe(const Model& model);
 // "forward pass · batch 1 · 1,024 tokens · every logit"
 std::string describe(const Workload& workload);
+// "0–4, 6–10, 12"; of more than four ranges the first `shown` and the last: "0, 2, …, 10".
+std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown = 2);
 
 std::string_view causal_name(Causal causal);  // "full", "exact"
 

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "files/numbers.h"
+#include "report/describe.h"
 #include "report/notation.h"
 
 namespace reckon {
@@ -150,21 +151,6 @@ std::string pie(std::string_view title, const std::vector<Row>& rows) {
     if (row.value > 0) out += fmt::format("  \"{}\" : {}\n", row.name, to_string(row.value));
   }
   return out;
-}
-
-std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown) {
-  std::vector<std::string> ranges;
-  for (std::size_t i = 0; i < layers.size();) {
-    std::size_t last = i;
-    while (last + 1 < layers.size() && layers[last + 1] == layers[last] + 1) ++last;
-    ranges.push_back(last == i ? std::to_string(layers[i]) : fmt::format("{}–{}", layers[i], layers[last]));
-    i = last + 1;
-  }
-  if (ranges.size() > 4) {
-    ranges[shown] = "…";
-    ranges.erase(ranges.begin() + static_cast<std::ptrdiff_t>(shown) + 1, ranges.end() - 1);
-  }
-  return fmt::format("{}", fmt::join(ranges, ", "));
 }
 
 }  // namespace reckon

@@ -17,7 +17,4 @@ std::string flowchart(const Program& program, const std::vector<Section>& sectio
 
 std::string pie(std::string_view title, const std::vector<Row>& rows);
 
-// "0–4, 6–10, 12"; of more than four ranges the first `shown` and the last: "0, 2, …, 10".
-std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown = 2);
-
 }  // namespace reckon
