@@ -1,6 +1,6 @@
 // Attention in one pass over the keys: each block of queries keeps a running maximum and sum of its softmax, and
-// rescales what it has mixed so far when the maximum rises. The scores of many queries are turned, a row being a key
-// and a column a query: keys are then read where they are, and the softmax of several queries is taken at once.
+// rescales what it has mixed so far when the maximum rises. The scores of many queries are transposed, a row being a
+// key and a column a query: keys are then read where they are, and the softmax of several queries is taken at once.
 #include "ops/attend.h"
 
 #include "ops/alibi.h"

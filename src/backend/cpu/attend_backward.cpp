@@ -1,6 +1,6 @@
 // Attention backwards without its matrix: from what was kept of each row's softmax, the weights of a block are made
-// again, turned so that a row is a key and a column a query, and the gradients of queries, keys and values are summed
-// block by block. One task has a head of keys, with all query heads that share it, of one sequence.
+// again, transposed so that a row is a key and a column a query, and the gradients of queries, keys and values are
+// summed block by block. One task has a head of keys, with all query heads that share it, of one sequence.
 #include "ops/attend.h"
 
 #include "ops/alibi.h"

@@ -63,8 +63,8 @@ void sgemm(const Tile& t, const float* x, std::int64_t k, const float* w, bool k
            bool add) {
   const auto size = [](std::int64_t n) { return static_cast<blasint>(n); };
   const std::int64_t least = k_runs_on ? k : t.n;  // a single row's stride may be anything, but not for BLAS
-  opened().sgemm(CblasRowMajor, t.turned ? CblasTrans : CblasNoTrans, k_runs_on ? CblasTrans : CblasNoTrans, size(t.m),
-                 size(t.n), size(k), 1.0f, x, size(std::max(t.x_stride, t.turned ? t.m : k)), w,
+  opened().sgemm(CblasRowMajor, t.transposed ? CblasTrans : CblasNoTrans, k_runs_on ? CblasTrans : CblasNoTrans,
+                 size(t.m), size(t.n), size(k), 1.0f, x, size(std::max(t.x_stride, t.transposed ? t.m : k)), w,
                  size(std::max(stride, least)), add ? 1.0f : 0.0f, t.out, size(std::max(t.out_stride, t.n)));
   count_products(t.m * t.n * k);
 }
@@ -88,8 +88,8 @@ void blas_tile(const Tile& t, float* converted) {
     else
       for (std::int64_t p = 0; p < depth; ++p)
         convert_weights(t.dtype, element(t.dtype, t.w, (begin + p) * t.col_stride), t.n, converted + p * t.n);
-    sgemm(t, t.turned ? t.x + begin * t.x_stride : t.x + begin, depth, converted, k_runs_on, k_runs_on ? depth : t.n,
-          begin > 0);
+    sgemm(t, t.transposed ? t.x + begin * t.x_stride : t.x + begin, depth, converted, k_runs_on,
+          k_runs_on ? depth : t.n, begin > 0);
   }
 }
 

@@ -31,7 +31,7 @@ bool runs_on(const Product& product, const Product& next) {
   return w.row_stride == 1 && w.col_stride != 1 && w.block_rows == 0 && v.block_rows == 0 && v.row_stride == 1 &&
          w.col_stride == v.col_stride && w.cols == v.cols && w.dtype == v.dtype &&
          element(w.dtype, w.data, w.rows) == v.data && product.x == next.x && product.x_stride == next.x_stride &&
-         product.rows == next.rows && !next.turned;
+         product.rows == next.rows && !next.transposed;
 }
 
 // Of the first of these products, with those that run on from it where that is how it is cut.
@@ -43,9 +43,9 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
   cut.depth = w.cols;
   cut.columns = w.rows;
   cut.products = 1;
-  if (product.rows > few_rows || product.turned) {
+  if (product.rows > few_rows || product.transposed) {
     const bool blas = blas_wanted(product.rows);
-    const bool reuse = w.cols > 4096 || (product.turned && product.rows * w.rows >= reuse_rows * 1024);
+    const bool reuse = w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
     cut.rows = blas ? blas_rows : reuse ? reuse_rows : gemm_rows;
     cut.cols = blas ? blas_cols : reuse ? reuse_cols : gemm_cols;
   } else if (w.col_stride == 1) {

@@ -60,7 +60,7 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
     const Tile tile{.m = m,
                     .n = next - j,
                     .k = k,
-                    .x = product.turned ? product.x + begin * product.x_stride + row : product.x_row(row) + begin,
+                    .x = product.transposed ? product.x + begin * product.x_stride + row : product.x_row(row) + begin,
                     .x_stride = product.x_stride,
                     .w = element(w.dtype, w.data, w.row_offset(j) + begin * w.col_stride),
                     .dtype = w.dtype,
@@ -68,9 +68,9 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                     .col_stride = w.col_stride,
                     .out = results + (j - first),
                     .out_stride = n,
-                    .turned = product.turned,
+                    .transposed = product.transposed,
                     .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
-    if (product.rows <= few_rows && !product.turned)
+    if (product.rows <= few_rows && !product.transposed)
       few_rows_tile(tile);
     else if (blas_wanted(product.rows))
       blas_tile(tile, weights);

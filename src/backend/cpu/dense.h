@@ -29,13 +29,13 @@ struct Epilogue {
 };
 
 struct Product {
-  const float* x = nullptr;  // rows × K, or K × rows where `turned`; must not overlap y
+  const float* x = nullptr;  // rows × K, or K × rows where `transposed`; must not overlap y
   std::int64_t rows = 0, x_stride = 0;
   Weight weight;
   float* y = nullptr;  // rows × N
   std::int64_t y_stride = 0;
   Epilogue epilogue;
-  bool turned = false;       // x's element (r, k) is at k·x_stride + r
+  bool transposed = false;   // x's element (r, k) is at k·x_stride + r
   bool same_weight = false;  // as the product before it, where its bytes are counted
   // Where x lies in the pages of a cache, from `x` on: page i of `page_rows` rows at pages[i]·page_stride. A tile never
   // spans two: page_rows is a multiple of every tile's rows, or there is one page.

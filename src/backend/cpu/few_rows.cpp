@@ -67,7 +67,7 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
 
 template <int rows, class T>
 void dot_tile(const Tile& t, const float* x, float* out) {
-  // Each stream reads rows that follow each other: memory is fastest when long stretches of it are read side by side.
+  // Each stream reads rows that follow each other: memory is fastest when long ranges of it are read side by side.
   constexpr int streams = rows == 1 ? 8 : rows <= most_rows / 2 ? 4 : 3;
   const T* w = static_cast<const T*>(t.w);
   const std::int64_t apart = t.n / streams;

@@ -38,18 +38,18 @@ HWY_INLINE void copy_pieces(const T* w, std::int64_t stride, std::int64_t depth,
   }
 }
 
-// K runs on: four rows by four elements are turned at a time.
+// K runs on: four rows by four elements are transposed at a time.
 template <class T>
 HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width, std::int64_t columns,
                           float* panel) {
-  std::int64_t c = 0, turned = 0;
+  std::int64_t c = 0, transposed = 0;
 #if HWY_TARGET != HWY_SCALAR
   const hn::Full128<float> d;
   const hn::Full128<std::uint64_t> wide;
-  turned = depth / 4 * 4;
+  transposed = depth / 4 * 4;
   for (; c + 4 <= columns; c += 4) {
     const T* row = w + c * stride;
-    for (std::int64_t p = 0; p < turned; p += 4) {
+    for (std::int64_t p = 0; p < transposed; p += 4) {
       const auto a = load(d, row + p), b = load(d, row + stride + p), e = load(d, row + 2 * stride + p),
                  f = load(d, row + 3 * stride + p);
       const auto ab = hn::BitCast(wide, hn::InterleaveLower(d, a, b)),
@@ -66,7 +66,7 @@ HWY_INLINE void turn_rows(const T* w, std::int64_t stride, std::int64_t depth, s
 #endif
   const OneFloat one;
   for (std::int64_t k = 0; k < columns; ++k)
-    for (std::int64_t p = k < c ? turned : 0; p < depth; ++p)
+    for (std::int64_t p = k < c ? transposed : 0; p < depth; ++p)
       hn::StoreU(load(one, w + k * stride + p), one, panel + p * width + k);
 }
 
@@ -80,9 +80,9 @@ HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std:
   copy_pieces(w, t.col_stride, depth, width, columns, panel);
 }
 
-// out (rows × columns) = or += x (rows × depth, or depth × rows where turned) · panel. A function of its own: the
+// out (rows × columns) = or += x (rows × depth, or depth × rows where transposed) · panel. A function of its own: the
 // compiler takes minutes for many of them in one.
-template <int rows, int vectors, bool turned>
+template <int rows, int vectors, bool transposed>
 HWY_NOINLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
                         std::int64_t out_stride, std::int64_t columns, bool add) {
   const Floats d;
@@ -97,10 +97,11 @@ HWY_NOINLINE void block(const float* x, std::int64_t x_stride, const float* pane
     hn::Vec<Floats> weights[vectors];
     HWY_UNROLL(3)
     for (int j = 0; j < vectors; ++j) weights[j] = kept(hn::LoadU(d, panel + j * lanes));
-    if constexpr (turned) hwy::Prefetch(x + (p + 16) * x_stride);  // each step is a line of its own, far from the last
+    if constexpr (transposed)
+      hwy::Prefetch(x + (p + 16) * x_stride);  // each step is a line of its own, far from the last
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      const auto element = kept(hn::Set(d, turned ? x[p * x_stride + i] : x[i * x_stride + p]));
+      const auto element = kept(hn::Set(d, transposed ? x[p * x_stride + i] : x[i * x_stride + p]));
       HWY_UNROLL(3)
       for (int j = 0; j < vectors; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
@@ -124,12 +125,13 @@ HWY_NOINLINE void block(const float* x, std::int64_t x_stride, const float* pane
   }
 }
 
-template <int vectors, bool turned, int rows = block_rows>
+template <int vectors, bool transposed, int rows = block_rows>
 void block_of(std::int64_t count, const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth,
               float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
   if constexpr (rows > 0) {
-    if (count == rows) return block<rows, vectors, turned>(x, x_stride, panel, depth, out, out_stride, columns, add);
-    block_of<vectors, turned, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
+    if (count == rows)
+      return block<rows, vectors, transposed>(x, x_stride, panel, depth, out, out_stride, columns, add);
+    block_of<vectors, transposed, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
   }
 }
 
@@ -144,14 +146,15 @@ HWY_INLINE void ask_ahead(const Tile& t, std::int64_t i, std::int64_t rows, std:
 }
 
 // All rows of x with the panel of columns [j, j + columns).
-template <int vectors, bool turned>
+template <int vectors, bool transposed>
 void rows_of(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t j, std::int64_t columns,
              const float* panel) {
   for (std::int64_t i = 0; i < t.m; i += block_rows) {
     const std::int64_t rows = std::min<std::int64_t>(block_rows, t.m - i);
     if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
-    block_of<vectors, turned>(rows, turned ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin, t.x_stride,
-                              panel, depth, t.out + i * t.out_stride + j, t.out_stride, columns, begin > 0);
+    block_of<vectors, transposed>(rows, transposed ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin,
+                                  t.x_stride, panel, depth, t.out + i * t.out_stride + j, t.out_stride, columns,
+                                  begin > 0);
     count_products(rows * columns * depth);
   }
 }
@@ -163,7 +166,7 @@ HWY_INLINE int panel_vectors(std::int64_t left, std::int64_t lanes) {
 }
 
 // A panel stays in the cache while all rows of x pass by.
-template <class T, bool turned = false>
+template <class T, bool transposed = false>
 void gemm_typed(const Tile& t, float* panel) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
   for (std::int64_t begin = 0; begin < t.k; begin += tile_depth) {
@@ -173,15 +176,15 @@ void gemm_typed(const Tile& t, float* panel) {
       width = vectors * lanes;
       const std::int64_t columns = std::min(width, t.n - j);
       pack<T>(t, begin, depth, j, width, panel);
-      if (vectors == 3) rows_of<3, turned>(t, begin, depth, j, columns, panel);
-      if (vectors == 2) rows_of<2, turned>(t, begin, depth, j, columns, panel);
-      if (vectors == 1) rows_of<1, turned>(t, begin, depth, j, columns, panel);
+      if (vectors == 3) rows_of<3, transposed>(t, begin, depth, j, columns, panel);
+      if (vectors == 2) rows_of<2, transposed>(t, begin, depth, j, columns, panel);
+      if (vectors == 1) rows_of<1, transposed>(t, begin, depth, j, columns, panel);
     }
   }
 }
 
 void gemm(const Tile& tile, float* packed) {
-  if (tile.turned) {
+  if (tile.transposed) {
     HWY_DASSERT(tile.dtype == DType::float32);
     return gemm_typed<float, true>(tile, packed);
   }
