@@ -126,7 +126,13 @@ EncodingPlan::EncodingPlan(const TokenizerSpec& spec)
     fallback[byte] = spec.byte_fallback ? index.find(fmt::format("<0x{:02X}>", byte)) : no_token;
   }
   unk = index.find(byte_level ? byte_level_bytes(spec.unk_token).value_or("") : spec.unk_token);
-  merges = make_merges(spec);
+  merges = Merges(spec.merges, spec.tokens.size());
+  if (!merges.ordered()) {
+    const auto symbols = [this](TokenId token, std::vector<TokenId>& out) {
+      append_symbols(index.bytes()[token], out);
+    };
+    merges = Merges(essential_merges(spec.merges, spec.tokens.size(), symbols), spec.tokens.size());
+  }
   added = make_finder(spec, *this, false);
   added_normalized = make_finder(spec, *this, true);
   const bool is_split = std::any_of(steps.begin(), steps.end(), [](const PreTokenizer& step) {
@@ -135,13 +141,6 @@ EncodingPlan::EncodingPlan(const TokenizerSpec& spec)
   });
   const std::string space = space_replacement(spec);
   if (!is_split && may_cut_before(spec, *this, space)) cut_before = space;
-}
-
-Merges EncodingPlan::make_merges(const TokenizerSpec& spec) const {
-  Merges all(spec.merges, spec.tokens.size());
-  if (all.ordered()) return all;
-  const auto symbols = [this](TokenId token, std::vector<TokenId>& out) { append_symbols(index.bytes()[token], out); };
-  return Merges(essential_merges(spec.merges, spec.tokens.size(), symbols), spec.tokens.size());
 }
 
 std::string EncodingPlan::normalized(std::string_view given) const {

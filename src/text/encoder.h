@@ -36,9 +36,6 @@ struct EncodingPlan {
 
   void append_symbols(std::string_view piece, std::vector<TokenId>& symbols) const;
   std::string normalized(std::string_view text) const;
-
- private:
-  Merges make_merges(const TokenizerSpec& spec) const;
 };
 
 // A part of a text between added tokens, or an added token.

@@ -164,12 +164,13 @@ bool Merger::merge_in_windows(const Merges& merges, std::span<const TokenId> sym
 // runs from its last symbol up, each step ending at the rank of the merge that took it in from the left; that of a
 // block's first token likewise. Ranks are times, since tokens are made of tokens of lower rank.
 bool Merger::would_join(const Merges& merges, TokenId left, TokenId right) {
-  const auto history = [&](TokenId token, bool last, std::vector<Merges::Made>& steps) {
+  // Each step: a token, and the rank of the merge that ended it.
+  const auto history = [&](TokenId token, bool last, std::vector<PairMerge>& steps) {
     steps.clear();
     std::uint32_t end = no_rank;  // when the token was taken in: never
     while (token != no_token) {
       const Merges::Made& made = merges.made(token);
-      steps.push_back({token, no_token, end});
+      steps.push_back({end, token});
       end = made.rank;
       token = last ? made.right : made.left;
     }
@@ -178,7 +179,7 @@ bool Merger::would_join(const Merges& merges, TokenId left, TokenId right) {
   std::size_t i = history(left, true, left_history_), j = history(right, false, right_history_);
   while (true) {
     const std::uint32_t left_end = left_history_[i].rank, right_end = right_history_[j].rank;
-    const std::uint32_t rank = merges.find(left_history_[i].left, right_history_[j].left).rank;
+    const std::uint32_t rank = merges.find(left_history_[i].product, right_history_[j].product).rank;
     // Of equal ranks the leftmost merge goes first: the left block's own, then that over the cut.
     if (rank != no_rank && rank < left_end && rank <= right_end) return true;
     if (left_end == no_rank && right_end == no_rank) return false;

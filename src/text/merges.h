@@ -93,7 +93,7 @@ class Merger {
   std::vector<Node> nodes_;
   std::vector<std::uint64_t> heap_;
   std::vector<Placed> window_, next_window_;
-  std::vector<Merges::Made> left_history_, right_history_;
+  std::vector<PairMerge> left_history_, right_history_;
 };
 
 // Where several pairs make the same token, only one ever does: the last merge when the token's own symbols are merged

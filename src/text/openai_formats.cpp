@@ -34,14 +34,21 @@ std::vector<RankedEncoding> encodings() {
 }
 
 std::optional<std::string> base64_bytes(std::string_view text) {
-  constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  static constexpr std::array<std::int8_t, 256> digits = [] {
+    std::array<std::int8_t, 256> values{};
+    for (std::int8_t& value : values) value = -1;
+    std::int8_t next = 0;
+    for (const unsigned char c : "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/") values[c] = next++;
+    values[0] = -1;  // the literal's end
+    return values;
+  }();
   std::string bytes;
   if (text.size() % 4 != 0) return std::nullopt;
   while (text.ends_with('=')) text.remove_suffix(1);
   unsigned bits = 0, value = 0;
   for (const char c : text) {
-    const std::size_t digit = digits.find(c);
-    if (digit == std::string_view::npos) return std::nullopt;
+    const auto digit = digits[static_cast<unsigned char>(c)];
+    if (digit < 0) return std::nullopt;
     value = value << 6 | static_cast<unsigned>(digit);
     bits += 6;
     if (bits >= 8) bytes += static_cast<char>(value >> (bits -= 8));
@@ -71,7 +78,7 @@ std::vector<RankLine> rank_lines(std::string_view text, const std::string& file)
   std::vector<RankLine> lines;
   each_line(text, [&](std::size_t number, std::string_view line) {
     const std::size_t space = std::min(line.find(' '), line.size());
-    const std::optional<std::string> bytes = base64_bytes(line.substr(0, space));
+    std::optional<std::string> bytes = base64_bytes(line.substr(0, space));
     TokenId rank = -1;
     const char *begin = line.data() + std::min(space + 1, line.size()), *end = line.data() + line.size();
     const auto [stop, error] = std::from_chars(begin, end, rank);
@@ -79,7 +86,7 @@ std::vector<RankLine> rank_lines(std::string_view text, const std::string& file)
       throw Error(fmt::format("{}: line {} is {}; expected a token in base64, a space and its rank", file, number,
                               quote(line)));
     }
-    lines.push_back({number, *bytes, static_cast<std::size_t>(rank)});
+    lines.push_back({number, std::move(*bytes), static_cast<std::size_t>(rank)});
   });
   return lines;
 }
@@ -120,8 +127,8 @@ std::string ranked_encoding_names() {
 TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const RankedEncoding& encoding) {
   constexpr std::size_t longest_token = 4096;  // all its cuts are looked at
   std::vector<std::string> tokens;
-  const std::vector<RankLine> lines = rank_lines(text, file);
-  for (const auto& [number, bytes, rank] : lines) {
+  std::vector<RankLine> lines = rank_lines(text, file);
+  for (auto& [number, bytes, rank] : lines) {
     // p50k_base leaves one rank to its special token.
     if (rank >= lines.size() + encoding.special.size()) {
       throw Error(
@@ -132,7 +139,7 @@ TokenizerSpec parse_ranks(std::string_view text, const std::string& file, const 
       throw Error(fmt::format("{}: line {} has rank {}, which another line has too", file, number, rank));
     if (bytes.size() > longest_token)
       throw Error(fmt::format("{}: line {} has a token of {} bytes", file, number, bytes.size()));
-    tokens[rank] = bytes;
+    tokens[rank] = std::move(bytes);
   }
   TokenIndex index(tokens.size());
   for (std::size_t id = 0; id < tokens.size(); ++id) {

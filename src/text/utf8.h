@@ -44,21 +44,10 @@ inline Utf8Char utf8_char(const char* at, const char* end) {
 }
 
 inline void append_utf8(std::string& text, char32_t point) {
-  const auto put = [&](char32_t bits) { text += static_cast<char>(bits); };
-  const auto put_six = [&](int shift) { put(0x80 | ((point >> shift) & 0x3F)); };
-  if (point < 0x80) return put(point);
-  if (point < 0x800) {
-    put(0xC0 | point >> 6);
-  } else {
-    if (point < 0x10000) {
-      put(0xE0 | point >> 12);
-    } else {
-      put(0xF0 | point >> 18);
-      put_six(12);
-    }
-    put_six(6);
-  }
-  put_six(0);
+  constexpr char32_t marks[] = {0, 0xC0, 0xE0, 0xF0};  // of the first byte, by how many follow it
+  const int following = point < 0x80 ? 0 : point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;
+  text += static_cast<char>(marks[following] | point >> (6 * following));
+  for (int i = following - 1; i >= 0; --i) text += static_cast<char>(0x80 | ((point >> (6 * i)) & 0x3F));
 }
 
 // How many bytes at the end of `text` begin a character that more bytes could complete: 0 to 3.
