@@ -40,6 +40,10 @@ struct GenerateOptions {
   std::int64_t context = 0;
   Generation generation;
   Output output;
+
+  bool from_file() const { return !prompts.empty(); }
+  bool in_text() const { return prompt_given || from_file(); }  // as opposed to ids
+  bool on_cpu() const { return run.device == Device::cpu; }
 };
 
 std::string tokens_text(std::int64_t tokens) {
@@ -142,15 +146,15 @@ std::vector<std::string> lines_of(const std::string& file) {
 // So many texts of a file are continued at a time.
 constexpr std::int64_t most_together = 64;
 
-void run(const GenerateOptions& asked) {
-  const bool from_file = !asked.prompts.empty(), in_text = asked.prompt_given || from_file;
-  if (from_file && (asked.prompt_given || !asked.ids.empty()))
+// Before any file of the model is opened.
+void check_use(const GenerateOptions& asked) {
+  if (asked.from_file() && (asked.prompt_given || !asked.ids.empty()))
     throw UsageError("--prompts has the prompts, a line each; give no other beside it");
-  if (in_text == !asked.ids.empty())
+  if (asked.in_text() == !asked.ids.empty())
     throw UsageError("give the prompt either as text or with --ids, or several with --prompts FILE");
-  if (from_file && (asked.generation.beams > 1 || asked.generation.best > 1))
+  if (asked.from_file() && (asked.generation.beams > 1 || asked.generation.best > 1))
     throw UsageError("--beams and --best search for one prompt; give it without --prompts");
-  if (!in_text && !asked.stops.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
+  if (!asked.in_text() && !asked.stops.empty()) throw UsageError("--stop is text; it needs a prompt in text too");
   if (asked.generation.logprobs > 0 && asked.output.format != Format::json) {
     throw UsageError("--logprobs are reported in JSON; give --format json too");
   }
@@ -158,18 +162,23 @@ void run(const GenerateOptions& asked) {
   if (asked.profile == "-") throw UsageError("--profile is -; expected a file, beside the text on standard output");
   if (!asked.profile.empty() && asked.profile == asked.output.file)
     throw UsageError("--profile and --output name the same file; expected two");
-  const bool on_cpu = asked.run.device == Device::cpu;
-  if (!asked.profile.empty() && !on_cpu) throw UsageError("--profile is of the cpu's kernels; expected --device cpu");
+  if (!asked.profile.empty() && !asked.on_cpu())
+    throw UsageError("--profile is of the cpu's kernels; expected --device cpu");
   check_file(asked.profile);
+}
+
+void run(const GenerateOptions& asked) {
+  check_use(asked);
+  const bool from_file = asked.from_file();
   Generation generation = asked.generation;
   if (!asked.stop_ids.empty()) generation.stop_ids = parse_ids(asked.stop_ids, "--stop-ids");
   std::vector<std::int32_t> ends;
-  if (in_text && !asked.ignore_eos) ends = end_of_text_ids(asked.run.model);
+  if (asked.in_text() && !asked.ignore_eos) ends = end_of_text_ids(asked.run.model);
   Model model = model_to_run(asked.run);
   check_ids(generation.stop_ids, model.vocab_size);
   generation.stop_ids.insert(generation.stop_ids.end(), ends.begin(), ends.end());
   std::optional<Tokenizer> tokenizer;
-  if (in_text) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
+  if (asked.in_text()) tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, ", or ids with --ids");
   const std::int64_t context = longest_run(model, asked.context);
   Prompts prompts;
   std::int64_t longest = 0;

@@ -22,10 +22,10 @@ class Lengths {
   std::int64_t asked() const { return workload_.past + workload_.tokens; }
   std::int64_t shortest() const { return decode() ? workload_.tokens : workload_.past + 1; }
 
-  AttentionParts at(std::int64_t length) {
+  MatmulParts at(std::int64_t length) {
     (decode() ? workload_.past : workload_.tokens) = length - (decode() ? workload_.tokens : workload_.past);
     model_.context = std::max(model_.context, length);  // learned positions for all of them
-    return attention_parts(count(model_, workload_));
+    return matmul_parts(count(model_, workload_), Block::attention);
   }
 
  private:
@@ -46,7 +46,7 @@ std::optional<std::int64_t> crossover(const Model& model, const Workload& worklo
   for (int step = 0; end - below > 1; ++step) {
     double guess = 0;
     try {
-      const AttentionParts parts = lengths.at(length);
+      const MatmulParts parts = lengths.at(length);
       const bool reached = parts.scores_and_mixing >= parts.projections;
       (reached ? end : below) = length;
       found = found || reached;

@@ -3,6 +3,8 @@
 
 #include <reckon/ledger.h>
 
+#include <optional>
+
 namespace reckon {
 
 // Whether a product grows with the square of the context: it takes every query with every key.
@@ -15,13 +17,7 @@ struct MatmulParts {
   Count head;
 };
 
-MatmulParts matmul_parts(const Ledger& ledger);
-
-// Of self-attention alone.
-struct AttentionParts {
-  Count projections, scores_and_mixing;
-};
-
-AttentionParts attention_parts(const Ledger& ledger);
+// Of all blocks, or of one kind alone.
+MatmulParts matmul_parts(const Ledger& ledger, std::optional<Block> block = std::nullopt);
 
 }  // namespace reckon
