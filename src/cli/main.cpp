@@ -131,13 +131,11 @@ bool takes_text(const CLI::Option& option) {
 
 // An option with an empty value (a script's unset variable) is a mistake, not the same as no option. But an empty text
 // is a text.
-void refuse_empty_values(CLI::App& program) {
-  for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
-    for (CLI::Option* option : command->get_options()) {
-      if (option->get_expected_max() == 0 || takes_text(*option)) continue;  // a flag, or a text
-      option->check(
-          [](const std::string& value) { return value.empty() ? std::string("its value is empty") : std::string(); });
-    }
+void refuse_empty_values(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_expected_max() == 0 || takes_text(*option)) continue;  // a flag, or a text
+    option->check(
+        [](const std::string& value) { return value.empty() ? std::string("its value is empty") : std::string(); });
   }
 }
 
@@ -177,7 +175,8 @@ int run(int argc, char** argv) {
   add_tokenize(program);
   add_completion(program);
   add_manual(program);
-  refuse_empty_values(program);
+  for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; }))
+    command->preparse_callback([command](std::size_t) { refuse_empty_values(*command); });
   try {
     program.parse(arguments(argc, argv));
   } catch (const CLI::CallForVersion& call) {

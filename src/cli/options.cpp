@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
+#include <memory>
 #include <string_view>
 
 #include "files/numbers.h"
@@ -52,22 +53,23 @@ constexpr SizeOption size_options[] = {
      any_amount},
 };
 
+bool takes_match(const SizeOption& option) { return std::string_view(option.flag) == "--d-ff"; }
+
 void add_sizes(CLI::App& command, Options& options, bool of_model, const char* group) {
   for (const SizeOption& option : size_options) {
     if (option.changes_model() != of_model) continue;
-    const bool may_match = std::string_view(option.flag) == "--d-ff";
-    const auto read = [&options, &option, may_match](const std::string& text) {
-      if (may_match && text == "match") {
+    const auto read = [&options, &option](const CLI::results_t& given) {
+      const std::string& text = given.front();
+      if (takes_match(option) && text == "match") {
         options.setting.changes.match_d_ff = true;
       } else if (is_range(text)) {
         options.ranges[&option] = text;
       } else {
         option.set(options.setting, parse_size(text, option.flag, option.bounds));
       }
+      return true;
     };
-    command.add_option_function<std::string>(option.flag, read, option.help)
-        ->type_name(may_match ? "N|match" : "N")
-        ->group(group);
+    command.add_option(option.flag, read, option.help)->type_name(takes_match(option) ? "N|match" : "N")->group(group);
   }
 }
 
@@ -118,16 +120,25 @@ void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most) {
   option.check(CLI::Validator(check, ""));
 }
 
-CLI::Option& add_choice(CLI::App& command, const std::string& flag, const std::string& help,
-                        const std::vector<std::string>& words, const std::function<void(std::size_t)>& choose) {
-  const auto read = [flag, words, choose](const std::string& word) {
-    const auto found = std::find(words.begin(), words.end(), word);
-    if (found == words.end())
-      throw UsageError(fmt::format("{} is {}; expected one of: {}", flag, quote(word), fmt::join(words, " ")));
-    choose(static_cast<std::size_t>(found - words.begin()));
+CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, std::vector<const char*> words,
+                        std::function<void(std::size_t)> choose) {
+  struct Choice {
+    std::vector<const char*> words;
+    std::function<void(std::size_t)> choose;
   };
-  return *command.add_option_function<std::string>(flag, read, help)
-              ->type_name(fmt::format("{}", fmt::join(words, "|")));
+  const std::string type = fmt::format("{}", fmt::join(words, "|"));
+  // Shared, since CLI11 copies what it calls several times, and a program has hundreds of options.
+  const auto choice = std::make_shared<const Choice>(Choice{std::move(words), std::move(choose)});
+  const auto read = [flag, choice](const CLI::results_t& given) {
+    const auto found = std::find(choice->words.begin(), choice->words.end(), given.front());
+    if (found == choice->words.end()) {
+      throw UsageError(
+          fmt::format("{} is {}; expected one of: {}", flag, quote(given.front()), fmt::join(choice->words, " ")));
+    }
+    choice->choose(static_cast<std::size_t>(found - choice->words.begin()));
+    return true;
+  };
+  return *command.add_option(flag, read, help)->type_name(type);
 }
 
 void SizeOption::set(Setting& setting, std::int64_t value) const {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,14 +43,20 @@ CLI::Option& add_size(CLI::App& command, const std::string& flag, Integer& value
 void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most);
 
 // An option that takes one of several words, each with what it means; the help and a UsageError list them.
-CLI::Option& add_choice(CLI::App& command, const std::string& flag, const std::string& help,
-                        const std::vector<std::string>& words, const std::function<void(std::size_t)>& choose);
+// `choose` is given which of the words it was.
+CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, std::vector<const char*> words,
+                        std::function<void(std::size_t)> choose);
 template <class Value>
-CLI::Option& add_choice(CLI::App& command, const std::string& flag, Value& value, const std::string& help,
-                        const std::type_identity_t<std::vector<std::pair<std::string, Value>>>& choices) {
-  std::vector<std::string> words;
-  for (const auto& [word, meaning] : choices) words.push_back(word);
-  return add_choice(command, flag, help, words, [&value, choices](std::size_t i) { value = choices[i].second; });
+CLI::Option& add_choice(CLI::App& command, const char* flag, Value& value, const char* help,
+                        std::type_identity_t<std::initializer_list<std::pair<const char*, Value>>> choices) {
+  std::vector<const char*> words;
+  std::vector<Value> values;
+  for (const auto& [word, meaning] : choices) {
+    words.push_back(word);
+    values.push_back(meaning);
+  }
+  return add_choice(command, flag, help, std::move(words),
+                    [&value, values = std::move(values)](std::size_t i) { value = values[i]; });
 }
 
 // What the options say, once they are read.
