@@ -191,7 +191,7 @@ TEST(Csv, HasPlainNumbersAndQuotesWhatNeedsIt) {
 
 TEST(Csv, KeepsSpacesOfATextAndHasNoCellsThatAreSetIn) {
   const Document document = document_of(
-      {"", {{"name"}, {"text"}}, {{"a", "  two, and one "}, {Cell("b").below(), " b"}, {"c", "c d"}}, 0, {}});
+      {"", {{"name"}, {"text"}}, {{"a", "  two, and one "}, {Cell("b").indent(), " b"}, {"c", "c d"}}, 0, {}});
   EXPECT_EQ(render(document, Format::csv, {}), "name,text\r\na,\"  two, and one \"\r\nb,\" b\"\r\nc,c d\r\n");
   EXPECT_EQ(render(document, Format::markdown, {}),
             "| name | text |\n| --- | --- |\n| a |   two, and one  |\n| &emsp;b |  b |\n| c | c d |\n");

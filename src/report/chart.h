@@ -14,7 +14,7 @@ struct Series {
 struct Chart {
   std::string title, x_title, y_title;
   bool log_x = false, log_y = true;
-  std::vector<double> x;  // rising
+  std::vector<double> x;  // ascending
   std::vector<Series> series;
 };
 

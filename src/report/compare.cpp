@@ -152,7 +152,7 @@ Table shape_table(const std::vector<Compared>& compared) {
   return table;
 }
 
-// The figures of all models, with the name of each before its own.
+// The figures of all models, each line beginning with the name of its model.
 Table all_figures(const std::vector<Compared>& compared) {
   const std::vector<std::string> names = labels(compared);
   Table all;

@@ -46,7 +46,7 @@ std::vector<Row> folded(const std::vector<Row>& rows) {
 // From here on there is no room for a value per block beside the sum.
 constexpr std::int64_t long_number = 1'000'000'000'000;
 
-// Rows together; what they hold in one block, where all are in the same layers and those are alike.
+// The sum of rows; per block where all are in the same layers and those are alike.
 Row sum_of(std::span<const Row> rows) {
   Row sum{"", "", "", "", 0, 0, 0};
   bool alike = true;
@@ -163,7 +163,7 @@ Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::
     cells.insert(cells.end(), {count_cell(row.value), share_cell(row.value, total), bar_cell(row.value, total)});
     table.rows.push_back(std::move(cells));
   };
-  // Over the rows of a group of several stands their sum.
+  // A group of several rows comes after its sum.
   for (std::size_t i = 0; i < all.size();) {
     const std::string group = all[i].group;
     std::size_t end = i + 1;
@@ -173,7 +173,7 @@ Table quantity_table(const Ledger& ledger, Quantity quantity, By by, const std::
       table.groups.push_back(table.rows.size());
       add(group == "block" ? "blocks" : group, sum_of(std::span(all).subspan(i, end - i)));
     }
-    for (; i < end; ++i) add(several ? Cell(all[i].name, group + ": " + all[i].name).below() : all[i].name, all[i]);
+    for (; i < end; ++i) add(several ? Cell(all[i].name, group + ": " + all[i].name).indent() : all[i].name, all[i]);
   }
   if (quantity == Quantity::matmul && by == By::component) {  // what all blocks hold, once more above the total
     std::vector<Row> stack;

@@ -51,7 +51,7 @@ std::string render_csv(const Document& document) {
   for (const Table& table : document.csv) tables.push_back(&table);
   for (const Element& part : document.parts) {
     const Table* table = std::get_if<Table>(&part);
-    if (table != nullptr && table->has_head() && document.csv.empty()) tables.push_back(table);
+    if (table != nullptr && table->has_header() && document.csv.empty()) tables.push_back(table);
   }
   const bool several = tables.size() > 1;
   std::vector<std::string> titles;  // of all tables, each once

@@ -8,7 +8,7 @@
 namespace reckon {
 
 struct Curve {
-  std::vector<std::pair<double, double>> points;  // x rising; where many fall into a column, their mean is drawn
+  std::vector<std::pair<double, double>> points;  // x ascending; where many fall into a column, their mean is drawn
   std::vector<std::pair<double, double>> marks;   // drawn as ● over it
   double x_end = 1;                               // the axis goes from 0 to here
 };

@@ -5,7 +5,7 @@
 
 namespace reckon {
 
-bool Table::has_head() const {
+bool Table::has_header() const {
   return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return !column.title.empty(); });
 }
 

@@ -18,8 +18,8 @@ struct Column {
     formula,  // wrapped at + and ·
     bar,      // the cell is a share such as "0.317", drawn as a bar; in the terminal only
   };
-  std::string title;   // no title in any column: the table has no head
-  bool right = false;  // numbers stand right, and are never wrapped
+  std::string title;   // no title in any column: the table has no header
+  bool right = false;  // numbers are aligned right and never wrapped
   Kind kind = Kind::text;
   bool joined = false;  // stays beside the column before it where a table is too wide and is split
   int detail = 0;       // above 0: left out on a terminal that has no room for it, the highest first
@@ -30,10 +30,10 @@ struct Column {
 struct Cell {
   std::string text;
   std::string plain;
-  bool indented = false;  // under what heads it; in CSV, which has no such rows, it is like any other
+  bool indented = false;  // below the row of its group; CSV has no such rows and indents nothing
   Cell(std::string text_ = "", std::string plain_ = "") : text(std::move(text_)), plain(std::move(plain_)) {}
   Cell(const char* text_) : text(text_) {}
-  Cell below() && {
+  Cell indent() && {
     indented = true;
     return std::move(*this);
   }
@@ -46,8 +46,8 @@ struct Table {
   std::vector<Column> columns = {};
   std::vector<Cells> rows = {};          // UTF-8; a cell per column, or fewer
   std::size_t totals = 0;                // the last so many rows are sums, set apart by a line
-  std::vector<std::size_t> groups = {};  // the rows that head the ones below them
-  bool has_head() const;
+  std::vector<std::size_t> groups = {};  // rows that sum up the indented ones below them
+  bool has_header() const;
 };
 
 struct Heading {
@@ -59,7 +59,7 @@ struct Paragraph {
   std::string text;  // wrapped to the width of the terminal
 };
 
-// Text as it stands: a plot in the terminal, a fenced block in Markdown (`language` "mermaid", "text", …).
+// Preformatted text: a plot in the terminal, a fenced block in Markdown (`language` "mermaid", "text", …).
 // Only formats whose flag is set show it.
 struct Verbatim {
   std::string text;
@@ -88,7 +88,7 @@ struct Terminal {
 
 // `table` is for the terminal, at most terminal.width columns wide, down to 40; `csv` holds the tables alone, with
 // plain numbers: several tables become one, with a first column that says which table a line is from, and those without
-// a head are for reading only and left out.
+// a header are for reading only and left out.
 std::string render(const Document& document, Format format, const Terminal& terminal);
 
 // What render() chooses from; JSON is json_text().

@@ -29,7 +29,7 @@ class Figures {
   void add_word(std::string quantity, std::string_view word) {
     figures_.push_back({"model", std::move(quantity), std::string(word), "word"});
   }
-  // Of the of_model model.
+  // Of the model as a whole.
   template <class Value>
   void of_model(std::string quantity, Value value, std::string unit) {
     add("model", std::move(quantity), value, std::move(unit));

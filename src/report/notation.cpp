@@ -92,7 +92,7 @@ std::string_view letter_of(Piece piece) {
 bool is(const Op& op, const Operation& operation) { return op.operation == &operation; }
 bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_norm_operation); }
 
-// Ops that hand on what they were given: in another form, at another place, scaled, or with something added.
+// Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
   const std::initializer_list<const Operation*> keeping = {&view_operation,  &append_operation,  &rope_operation,
                                                            &scale_operation, &softcap_operation, &last_operation,

@@ -8,7 +8,7 @@
 
 namespace reckon {
 
-using Points = std::vector<std::pair<double, double>>;  // x rising
+using Points = std::vector<std::pair<double, double>>;  // x ascending
 
 struct PageSeries {
   enum class Style { line, faint, dots };

@@ -1,4 +1,4 @@
-// How far a long task is, on one line of the terminal that is drawn over and over and gone at the end.
+// The progress of a long task, on one line of the terminal that is redrawn in place and erased at the end.
 #pragma once
 
 #include <chrono>

@@ -69,7 +69,7 @@ class TableWriter {
   }
 
  private:
-  // What a column would like, the least that reads well, and the least that breaks no word and no number.
+  // The width that a column needs, the least that reads well, and the least that breaks no word and no number.
   struct Widths {
     int natural, least, tight;
   };
@@ -206,7 +206,7 @@ class TableWriter {
   }
 
   void write(std::string& out, const Layout& layout) const {
-    if (table_.has_head()) {
+    if (table_.has_header()) {
       Cells titles;
       for (const Column& column : table_.columns) titles.emplace_back(column.title);
       write_row(out, layout, titles, Painter::faint, true);
@@ -225,15 +225,15 @@ class TableWriter {
     }
   }
 
-  void write_row(std::string& out, const Layout& layout, const Cells& row, std::string_view style, bool head) const {
+  void write_row(std::string& out, const Layout& layout, const Cells& row, std::string_view style, bool header) const {
     std::vector<std::vector<std::string>> cells;
     std::size_t height = 1;
     for (std::size_t i = 0; i < layout.columns.size(); ++i) {
       const std::size_t c = layout.columns[i];
       const std::string text = c < row.size() ? printable(row[c].text) : "";
-      const bool formula = table_.columns[c].kind == Column::Kind::formula && !head;
+      const bool formula = table_.columns[c].kind == Column::Kind::formula && !header;
       if (is_bar(c)) {
-        cells.push_back({head ? text : bar(text, layout.widths[i])});
+        cells.push_back({header ? text : bar(text, layout.widths[i])});
       } else {
         cells.push_back(wrap(text, layout.widths[i], formula ? Breaks::formula : Breaks::words));
       }
@@ -243,14 +243,14 @@ class TableWriter {
       std::string text, spaces;  // spaces are written only when something follows
       for (std::size_t i = 0; i < cells.size(); ++i) {
         const Column& column = table_.columns[layout.columns[i]];
-        // A head of several lines stands on the rule: its last line is the last.
-        const std::size_t skipped = head ? height - cells[i].size() : 0;
+        // A header of several lines is aligned to its last line, above the rule.
+        const std::size_t skipped = header ? height - cells[i].size() : 0;
         const std::string cell =
             line >= skipped && line - skipped < cells[i].size() ? cells[i][line - skipped] : std::string();
         const std::string fill(static_cast<std::size_t>(std::max(0, layout.widths[i] - display_width(cell))), ' ');
         if (column.right) spaces += fill;
         if (!cell.empty()) {
-          text += spaces + paint_(is_bar(layout.columns[i]) && !head ? Painter::blue : style, cell);
+          text += spaces + paint_(is_bar(layout.columns[i]) && !header ? Painter::blue : style, cell);
           spaces.clear();
         }
         if (!column.right) spaces += fill;
@@ -266,7 +266,7 @@ class TableWriter {
   std::vector<Widths> widths_;  // by column
 };
 
-// What a locale without UTF-8 shows, before it is laid out: its stand-ins may be wider.
+// What a locale without UTF-8 shows; replaced before the layout, since stand-ins may be wider.
 std::string shown(const std::string& text, const Terminal& terminal) {
   return printable(terminal.ascii ? to_ascii(text) : text);
 }

@@ -10,7 +10,7 @@ namespace reckon {
 // Combining marks and styles (ESC [ … m) take no column, East Asian wide characters two, all others one.
 int display_width(std::string_view text);
 
-// As much of the beginning as fits that many columns.
+// The longest prefix that fits that many columns.
 std::string_view first_columns(std::string_view text, int columns);
 
 // Bytes that are no characters become replacement characters; JSON has no other way to write them.
@@ -22,7 +22,7 @@ std::string printable(std::string_view text);
 // The same for a text of its own, in which line breaks, tabs and marks of direction have their place.
 std::string printable_text(std::string_view text);
 
-// … with the characters that mean something in HTML and SVG written out.
+// With the characters that mean something in HTML and SVG as entities.
 std::string escape_html(std::string_view text);
 
 // Lines of at most `width` columns. Words break at spaces, else before a dot or slash or after a hyphen inside;
@@ -34,7 +34,7 @@ std::vector<std::string> wrap(std::string_view text, int width, Breaks breaks);
 // The least width at which nothing is cut.
 int least_width(std::string_view text, Breaks breaks);
 
-// Filled up with spaces to `width` columns.
+// Padded with spaces to `width` columns.
 std::string padded(std::string_view text, int width, bool right = false);
 
 std::string repeated(std::string_view text, int times);

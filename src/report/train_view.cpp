@@ -45,7 +45,7 @@ class Line {
   std::string text_;
 };
 
-// Beside what one large product reaches in between.
+// Compared with what one large product reaches between the steps.
 std::string limit_share(const RunState& state) {
   if (!state.limit) return "";
   return fmt::format(", {} of {:.0f} to {:.0f}", percent(state.flops_rate / state.limit->median, 0),
@@ -142,8 +142,12 @@ std::string train_line(const RunState& state) {
                      grouped(static_cast<std::int64_t>(state.rate)), state.flops_rate / 1e9);
 }
 
-TrainView::TrainView(RunFacts facts, Look look, bool live, Write write)
-    : facts_(std::move(facts)), look_(std::move(look)), live_(live), write_(std::move(write)), began_(Clock::now()) {}
+TrainView::TrainView(RunFacts facts, QueryTerminal query_terminal, bool live, Write write)
+    : facts_(std::move(facts)),
+      query_terminal_(std::move(query_terminal)),
+      live_(live),
+      write_(std::move(write)),
+      began_(Clock::now()) {}
 
 TrainView::~TrainView() {
   if (!drawn_.empty()) write_(std::string(end_drawing));
@@ -177,11 +181,11 @@ void TrainView::step(const StepReport& report) {
     if (now >= next_) draw(false);
     return;
   }
-  if (!said_ || report.step == report.steps || report.seconds - said_->seconds >= line_interval) say();
+  if (!last_line_ || report.step == report.steps || report.seconds - last_line_->seconds >= line_interval) write_line();
 }
 
-void TrainView::say() {
-  said_ = state_.now;
+void TrainView::write_line() {
+  last_line_ = state_.now;
   write_(train_line(state_) + "\n");
 }
 
@@ -195,7 +199,7 @@ void TrainView::evaluation(const EvaluationReport& report) {
 
 void TrainView::draw(bool last) {
   next_ = Clock::now() + redraw_interval;
-  const Terminal terminal = look_();
+  const Terminal terminal = query_terminal_();
   // Without a cursor; and long lines are cut, for a wrapped one would be drawn over wrongly.
   std::string out(drawn_.empty() ? begin_drawing : "");
   if (!drawn_.empty()) {
@@ -219,7 +223,7 @@ void TrainView::draw(bool last) {
 void TrainView::finish() {
   if (state_.now.step == 0) return;
   if (live_) return draw(true);
-  if (said_->step != state_.now.step) say();  // it was interrupted
+  if (last_line_->step != state_.now.step) write_line();  // it was interrupted
 }
 
 }  // namespace reckon

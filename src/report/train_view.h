@@ -1,5 +1,5 @@
-// A training run as a person watches it: a panel that is drawn over and over on a terminal, or elsewhere lines: of the
-// first step and the last, of one every ten seconds between them, and of each evaluation.
+// A training run as a person watches it: on a terminal a panel that is redrawn in place, elsewhere a line for the first
+// step and the last, for one every ten seconds between them, and for each evaluation.
 #pragma once
 
 #include <chrono>
@@ -30,7 +30,7 @@ struct RunFacts {
 struct RunState {
   StepReport now;
   double rate = 0, flops_rate = 0;  // tokens and FLOPs a second, over the last steps
-  std::optional<Spread> limit;      // FLOPs a second of one large product, in turns with the steps
+  std::optional<Spread> limit;      // FLOPs a second of one large product, measured between the steps
   std::optional<double> left_seconds;
   std::optional<EvaluationReport> evaluation;
   Curve curve;
@@ -44,10 +44,10 @@ std::string train_line(const RunState& state);
 class TrainView {
  public:
   using Write = std::function<void(const std::string&)>;
-  using Look = std::function<Terminal()>;  // asked before each drawing, since a terminal may be resized
+  using QueryTerminal = std::function<Terminal()>;  // asked before each drawing, since a terminal may be resized
 
   // `live`: where `write` goes to is a terminal that can be drawn on.
-  TrainView(RunFacts facts, Look look, bool live, Write write);
+  TrainView(RunFacts facts, QueryTerminal query_terminal, bool live, Write write);
   ~TrainView();
   TrainView(const TrainView&) = delete;
   TrainView& operator=(const TrainView&) = delete;
@@ -61,17 +61,17 @@ class TrainView {
  private:
   using Clock = std::chrono::steady_clock;
   void draw(bool last);
-  void say();
+  void write_line();
 
   RunFacts facts_;
-  Look look_;
+  QueryTerminal query_terminal_;
   bool live_;
   Write write_;
   RunState state_;
   Clock::time_point began_, next_{};
   std::int64_t first_step_ = -1;
-  std::optional<StepReport> said_;  // by the last line
-  std::vector<int> drawn_;          // the widths of the panel's lines on the screen
+  std::optional<StepReport> last_line_;  // the step that it showed
+  std::vector<int> drawn_;               // the widths of the panel's lines on the screen
 };
 
 }  // namespace reckon

@@ -288,7 +288,7 @@ class Page {
 
   OrderedJson run_ = OrderedJson::object(), end_ = OrderedJson::object();
   Lines steps_, evaluations_, layers_, statistics_, samples_;
-  std::vector<double> limits_;  // GFLOP/s of one large product, in turns with the steps
+  std::vector<double> limits_;  // GFLOP/s of one large product, measured between the steps
 };
 
 }  // namespace
