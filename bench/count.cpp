@@ -65,13 +65,14 @@ Model with_layers(std::int64_t layers) {
 void plan(benchmark::State& state) {
   const Model model = load_model(name);
   for (auto _ : state)
-    benchmark::DoNotOptimize(plan_memory(lower(logical_program(model, workload_of(Phase::train)), cpu_target)));
+    benchmark::DoNotOptimize(
+        plan_memory(lower(logical_program(model, workload_of(Phase::train)), cpu_target), cpu_target));
 }
 BENCHMARK(plan)->Name("training step planned")->Unit(benchmark::kMicrosecond);
 
 void lower_and_plan(benchmark::State& state, std::int64_t layers) {
   const Program program = logical_program(with_layers(layers), workload_of(Phase::train));
-  for (auto _ : state) benchmark::DoNotOptimize(plan_memory(lower(program, cpu_target)));
+  for (auto _ : state) benchmark::DoNotOptimize(plan_memory(lower(program, cpu_target), cpu_target));
 }
 BENCHMARK_CAPTURE(lower_and_plan, as_is, 126)->Name("… of it: lowering and planning")->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(lower_and_plan, deep, 100'000)->Name("… the same with 100000 layers")->Unit(benchmark::kMicrosecond);

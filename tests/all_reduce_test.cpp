@@ -89,7 +89,8 @@ TEST_P(AllReduce, IsTrafficOfItsLinksAndNotOfMemory) {
   const Ledger four = read_ledger(program);
   std::int64_t gradients = 0;
   for (const Op& op : program.ops) {
-    if (op.operation == &adamw_operation) gradients += padded(static_cast<std::int64_t>(bytes(program[op.inputs[1]])));
+    if (op.operation == &adamw_operation)
+      gradients += padded(static_cast<std::int64_t>(bytes(program[op.inputs[1]])), 64);
   }
   EXPECT_EQ(four.total().sent, 2 * (gradients * 3 / 4));
   ASSERT_EQ(bytes_by_group(four).size(), 1u);

@@ -54,7 +54,7 @@ std::vector<Life> lives_of(const Expanded& expanded) {
     const Tensor& tensor = program.tensors[i];
     lives[i].id = static_cast<TensorId>(i);
     lives[i].offset = expanded.offsets[i];
-    lives[i].size = padded(static_cast<std::int64_t>(bytes(tensor)));
+    lives[i].size = padded(static_cast<std::int64_t>(bytes(tensor)), cpu_target.alignment);
     if (tensor.kind == TensorKind::input) lives[i].first = 0;
     const bool held = tensor.kind == TensorKind::activation || tensor.kind == TensorKind::input ||
                       tensor.kind == TensorKind::gradient;
@@ -78,8 +78,8 @@ std::vector<std::int64_t> live_in(const std::vector<Life>& lives) {
 
 // Every claim of a plan: places, live bytes and the arena, of which at most so many bytes are wasted.
 void check_plan(const Program& program, std::int64_t wasted = 0) {
-  const Plan plan = plan_memory(program);
-  const Expanded expanded = expand(program, plan);
+  const Plan plan = plan_memory(program, cpu_target);
+  const Expanded expanded = expand_planned(program, plan);
   std::vector<Life> lives = lives_of(expanded);
   const std::vector<std::int64_t> live = live_in(lives);
   Origins origins;
@@ -149,7 +149,7 @@ Program lowered(const Model& model, const Workload& workload) {
 std::int64_t most_wasted(const Program& program) {
   const Workload& workload = program.workload;
   if (workload.dropout == 0 || workload.precision.weights == DType::float32) return 0;
-  return padded(workload.batch * workload.tokens * program.width.size * 4);
+  return padded(workload.batch * workload.tokens * program.width.size * 4, cpu_target.alignment);
 }
 
 std::vector<Model> preset_models() {
@@ -199,7 +199,7 @@ TEST(Plan, OfSeveralRanksIsThatOfOne) {
   workload.tokens = 64;
   const Program alone = lowered(model, workload), together = sum_over_ranks(alone, 4);
   check_plan(together);
-  EXPECT_EQ(plan_memory(together).arena, plan_memory(alone).arena);
+  EXPECT_EQ(plan_memory(together, cpu_target).arena, plan_memory(alone, cpu_target).arena);
 }
 
 // The memory of layers that lie between the first and the last is counted, not looked at.
@@ -211,13 +211,13 @@ TEST(Plan, OfAHundredThousandLayersHasSoManyFramesMore) {
     Workload workload = workload_of(Phase::train);
     workload.precision.weights = dtype;
     const Program few = lowered(model, workload), many = lowered(modify(model, deep), workload);
-    const Plan a = plan_memory(few), b = plan_memory(many);
+    const Plan a = plan_memory(few, cpu_target), b = plan_memory(many, cpu_target);
     ASSERT_EQ(few.tensors.size(), many.tensors.size());
     std::int64_t frame = 0;  // what a layer saves for backward
     for (std::size_t i = 0; i < a.slots.size(); ++i) {
       const std::int64_t period = a.slots[i].period;
       EXPECT_EQ(b.slots[i].period, period == 126 ? 100'000 : period);
-      if (period == 126) frame += padded(static_cast<std::int64_t>(bytes(few.tensors[i])));
+      if (period == 126) frame += padded(static_cast<std::int64_t>(bytes(few.tensors[i])), cpu_target.alignment);
     }
     for (const Slot& slot : a.slots) {
       if (slot.period == 126) {
@@ -248,7 +248,7 @@ TEST(Plan, WhatIsHandedToTheNextIterationTakesTurns) {
   p.b.program().output = scale(p.b, y, 2.0, "out");
   const Program program = p.b.finish();
   check_plan(program);
-  const Plan plan = plan_memory(program);
+  const Plan plan = plan_memory(program, cpu_target);
   EXPECT_EQ(plan.arena, 3 * 64) << "the sum, and the two that it adds";
   const Slot slot = plan.slots[static_cast<std::size_t>(y)];
   EXPECT_EQ(slot.period, 2);
@@ -268,7 +268,7 @@ TEST(Plan, WhatIsSavedForBackwardLiesInFramesOnTopOfEachOther) {
   p.b.program().output = scale(p.b, g_before, 2.0, "out");
   const Program program = p.b.finish();
   check_plan(program);
-  const Plan plan = plan_memory(program);
+  const Plan plan = plan_memory(program, cpu_target);
   const Slot slot = plan.slots[static_cast<std::size_t>(t)];
   EXPECT_EQ(slot.period, 10);
   EXPECT_EQ(slot.stride, 64);
@@ -408,7 +408,7 @@ TEST(Narrow, KeepsOfAFoldedProgramWhatItKeepsOfEveryIterationWrittenOut) {
       ASSERT_EQ(kinds_of_ops(expand(folded)), kinds_of_ops(expanded));
       const std::vector<std::int64_t> live =
           live_in(lives_of({expanded, std::vector<std::int64_t>(expanded.tensors.size()), parallel_regions(expanded)}));
-      EXPECT_LE(plan_memory(folded).peak, *std::max_element(live.begin(), live.end()));
+      EXPECT_LE(plan_memory(folded, cpu_target).peak, *std::max_element(live.begin(), live.end()));
     }
   }
 }

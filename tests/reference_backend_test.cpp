@@ -4,6 +4,7 @@
 
 #include "backend/inspection.h"
 #include "run/engine.h"
+#include "small_models.h"
 #include "train/trainer.h"
 
 #include <algorithm>
@@ -70,6 +71,22 @@ TEST(Reference, TrainsInFloat32Only) {
   options.device = Device::reference;
   options.precision = DType::bfloat16;
   EXPECT_THROW(Trainer(model, Weights::initial(model, Initialisation::gpt2, 1), options), UsageError);
+}
+
+// Norms of 8 elements take 32 bytes: one line of the cache on the cpu, 32 on the reference, whose target asks for 8.
+TEST(Reference, WhatOutlivesAStepLiesAsItsTargetAligns) {
+  const Model model = testing_models::small_llama();
+  for (const auto& [device, alignment] : {std::pair(Device::cpu, 64), std::pair(Device::reference, 8)}) {
+    TrainerOptions options;
+    options.device = device;
+    const Trainer trainer(model, Weights::initial(model, Initialisation::gpt2, 1), options);
+    std::int64_t bytes = 0;
+    for (const TrainedTensor& tensor : trainer.tensors())
+      bytes += (4 * tensor.elements + alignment - 1) / alignment * alignment;
+    EXPECT_EQ(trainer.tensors()[0].weight.buffer->bytes(), bytes);
+    EXPECT_EQ(trainer.tensors()[0].gradient.buffer->bytes(), bytes);
+    EXPECT_EQ(trainer.tensors()[0].first_moment.buffer->bytes(), 2 * bytes);
+  }
 }
 
 // What leaves each op, of a prefill of four tokens.

@@ -68,7 +68,7 @@ class Executable {
 
  protected:
   Executable(const Compiled& compiled, std::shared_ptr<Buffer> arena)
-      : expanded_(expand(compiled.lowered, compiled.plan)), plan_(compiled.plan), arena_(std::move(arena)) {}
+      : expanded_(expand_planned(compiled.lowered, compiled.plan)), plan_(compiled.plan), arena_(std::move(arena)) {}
 
   Expanded expanded_;
   Plan plan_;

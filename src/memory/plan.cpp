@@ -170,7 +170,7 @@ Plan plan_memory(const Program& program, const Target& target) {
   return plan;
 }
 
-Expanded expand(const Program& program, const Plan& plan) {
+Expanded expand_planned(const Program& program, const Plan& plan) {
   Origins origins;
   Expanded expanded{expand(program, &origins), {}, {}};
   for (const Origin& tensor : origins.tensors) {

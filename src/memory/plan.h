@@ -30,7 +30,7 @@ struct Plan {
   std::vector<Live> live;                     // bytes in use while each op runs
 };
 
-Plan plan_memory(const Program& program, const Target& target = cpu_target);
+Plan plan_memory(const Program& program, const Target& target);
 
 // A planned program with every iteration written out, to be bound to memory.
 struct Expanded {
@@ -39,7 +39,7 @@ struct Expanded {
   std::vector<std::int64_t> regions;  // of each op
 };
 
-Expanded expand(const Program& program, const Plan& plan);
+Expanded expand_planned(const Program& program, const Plan& plan);
 
 std::int64_t parameter_bytes(const Program& program);
 

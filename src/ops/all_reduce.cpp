@@ -11,7 +11,7 @@ Term others_share(Count bucket, const Op& op) {
 
 Count bucket_bytes(const Program& program, const Op& op) {
   Count bucket;
-  for (TensorId id : op.inputs) bucket += padded(static_cast<std::int64_t>(bytes(program[id])));
+  for (TensorId id : op.inputs) bucket += padded(static_cast<std::int64_t>(bytes(program[id])), bucket_alignment);
   return bucket;
 }
 

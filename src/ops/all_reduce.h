@@ -15,6 +15,8 @@ struct AllReduceAttributes {
 
 extern const OperationOf<AllReduceAttributes> all_reduce_start_operation, all_reduce_wait_operation;
 
-// Tensors of a bucket follow each other in memory, each with the bytes that padded() gives it.
+// Bytes: tensors of a bucket follow each other in memory, each at a multiple of this from the first. The padding is
+// sent too. The same for every target, so that the cost does not depend on one.
+constexpr std::int64_t bucket_alignment = 64;
 
 }  // namespace reckon

@@ -98,9 +98,8 @@ Strides strides_of(const Tensor& tensor);
 inline TensorKey key_of(const Tensor& tensor) { return {tensor.scope, tensor.label.piece}; }
 std::string full_name(const Tensor& tensor);  // "layers.3.attention.query.weight"
 Count bytes(const Tensor& tensor);
-// What so many bytes take where everything begins at a multiple of `alignment`. Buckets of gradients: whole lines of
-// the cache.
-constexpr std::int64_t padded(std::int64_t bytes, std::int64_t alignment = 64) {
+// What so many bytes take where everything begins at a multiple of `alignment`, a target's or a bucket's.
+constexpr std::int64_t padded(std::int64_t bytes, std::int64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 

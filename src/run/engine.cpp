@@ -151,7 +151,8 @@ Program EngineCore::lowered(std::int64_t sequences, std::int64_t tokens, Logits 
   return program;
 }
 
-// Caches come in the same order in every program, and lie in a page in that order.
+// Caches come in the same order in every program, and lie in a page in that order. Nothing is padded: a page has as
+// many bytes as its tokens are counted to have.
 void EngineCore::lay_out_pages() {
   const Compiled layout = compile(model_, at_capacity(1, 1, Logits::none), backend_->target());
   planned_cache_ = layout.plan.cache;

@@ -90,11 +90,13 @@ class Cancellable {
 // A buffer that is handed out from its beginning on.
 class Region {
  public:
-  Region(Backend& backend, std::int64_t bytes, Fill fill) : buffer_(backend.allocate(bytes, fill)) {}
-  Address take(std::int64_t bytes) { return {buffer_, std::exchange(at_, at_ + padded(bytes))}; }
+  Region(Backend& backend, std::int64_t bytes, std::int64_t alignment, Fill fill)
+      : buffer_(backend.allocate(bytes, fill)), alignment_(alignment) {}
+  Address take(std::int64_t bytes) { return {buffer_, std::exchange(at_, at_ + padded(bytes, alignment_))}; }
 
  private:
   std::shared_ptr<Buffer> buffer_;
+  std::int64_t alignment_;
   std::int64_t at_ = 0;
 };
 
@@ -123,14 +125,17 @@ Trainer::~Trainer() {
 void Trainer::take_memory(const Program& program, Weights weights) {
   const auto root = [&](TensorId id) { return placement(program, id).root; };
   const auto size_of = [&](TensorId id) { return static_cast<std::int64_t>(bytes(program[root(id)])); };
+  const std::int64_t alignment = backend_->target().alignment;
+  const std::int64_t gradient_alignment = ranks_ != nullptr ? bucket_alignment : alignment;
   constexpr int kinds = adamw_input::master + 1;
   std::int64_t total[kinds] = {};  // bytes of each kind of input of an update
   for (const Op& op : program.ops) {
     if (op.operation != &adamw_operation) continue;
-    for (std::size_t i = 0; i < op.inputs.size(); ++i) total[i] += padded(size_of(op.inputs[i]));
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+      total[i] += padded(size_of(op.inputs[i]), i == adamw_input::gradient ? gradient_alignment : alignment);
   }
-  Region parameters(*backend_, total[adamw_input::parameter], Fill::zeros);
-  Region masters(*backend_, total[adamw_input::master], Fill::zeros);
+  Region parameters(*backend_, total[adamw_input::parameter], alignment, Fill::zeros);
+  Region masters(*backend_, total[adamw_input::master], alignment, Fill::zeros);
   const auto place = [&](Region& region, TensorId id) { return lasting_[root(id)] = region.take(size_of(id)); };
   for (const Op& op : program.ops) {
     if (op.operation != &adamw_operation) continue;
@@ -157,8 +162,9 @@ void Trainer::take_memory(const Program& program, Weights weights) {
   }
   weights = {};
 
-  Region gradients(*backend_, total[adamw_input::gradient], Fill::pattern);
-  Region moments(*backend_, total[adamw_input::first_moment] + total[adamw_input::second_moment], Fill::zeros);
+  Region gradients(*backend_, total[adamw_input::gradient], gradient_alignment, Fill::pattern);
+  Region moments(*backend_, total[adamw_input::first_moment] + total[adamw_input::second_moment], alignment,
+                 Fill::zeros);
   // Gradients that are summed over ranks together lie together.
   for (const Op& op : program.ops) {
     if (op.operation != &all_reduce_start_operation) continue;

@@ -4,10 +4,13 @@
 #include <reckon/error.h>
 
 #include "backend/cpu/kernels.h"
+#include "lowering/target.h"
 #include "processes/communicator.h"
 
 namespace reckon {
 namespace {
+
+static_assert(bucket_alignment % cpu_target.alignment == 0, "gradients lie in buckets where kernels write them");
 
 std::int64_t elements(const View& view) { return view.rank == 0 ? 1 : view.rows() * view.width(); }
 
@@ -18,7 +21,7 @@ std::span<float> bucket(const Launch& launch) {
   float* end = begin;
   for (const View& view : launch.inputs) {
     if (view.floats() != end) throw Error("[all_reduce_start] got gradients that do not follow each other");
-    end += padded(elements(view) * size) / size;
+    end += padded(elements(view) * size, bucket_alignment) / size;
   }
   return {begin, end};
 }

@@ -14,6 +14,10 @@
 namespace reckon {
 namespace {
 
+static_assert(reference_target.page_tokens == 0 && !reference_target.views,
+              "the plain loops read a cache in one piece, from position 0, and every tensor in memory of its own: they "
+              "know neither pages and starts nor views");
+
 constexpr std::int64_t element = 4;  // bytes of the program that a double stands for
 
 double* memory(const Address& place, std::int64_t elements) {
