@@ -3,8 +3,10 @@
 #include <reckon/reckon.h>
 
 #include "backend/inspection.h"
+#include "files/numbers.h"
 #include "run/engine.h"
 #include "small_models.h"
+#include "text_fixture.h"
 #include "train/trainer.h"
 
 #include <algorithm>
@@ -87,6 +89,36 @@ TEST(Reference, WhatOutlivesAStepLiesAsItsTargetAligns) {
     EXPECT_EQ(trainer.tensors()[0].gradient.buffer->bytes(), bytes);
     EXPECT_EQ(trainer.tensors()[0].first_moment.buffer->bytes(), 2 * bytes);
   }
+}
+
+// Weights, gradients and two moments: 4 numbers an element, each a double.
+TEST(Reference, TrainingCountsTheBytesOfItsDoublesBeforeItTakesMemory) {
+  const Model model = load_model("mini-gpt");
+  Weights weights = Weights::initial(model, Initialisation::gpt2, 1);
+  const std::string state = binary_bytes(weights.elements() * 4 * 8);
+  TrainerOptions options;
+  options.device = Device::reference;
+  options.batch = 1'000'000'000;
+  const std::string said = error_of([&] { Trainer(model, std::move(weights), options); });
+  EXPECT_NE(said.find(state + " of it for weights, gradients and moments"), std::string::npos) << said;
+}
+
+TEST(Devices, EachHasAWordAndABackendOfItsTarget) {
+  std::vector<std::string> words;
+  for (const DeviceName& name : device_names()) {
+    words.emplace_back(name.word);
+    EXPECT_TRUE(words.back().starts_with(make_backend(name.device, 1)->target().name)) << name.word;
+  }
+  EXPECT_EQ(words, (std::vector<std::string>{"cpu", "reference", "reference64"}));
+}
+
+TEST(Devices, OneThatIsMissingSaysWhy) {
+  const auto why = [] { return std::string("this build has no CUDA"); };
+  EXPECT_EQ(error_of([&] {
+              check_present({Device::cpu, "cuda", why});
+            }),
+            "the device cuda is not there: this build has no CUDA");
+  EXPECT_NO_THROW(check_present({Device::cpu, "cuda", [] { return std::string(); }}));
 }
 
 // What leaves each op, of a prefill of four tokens.

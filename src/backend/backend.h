@@ -93,6 +93,8 @@ class Backend {
   virtual const Target& target() const = 0;
   virtual Arithmetic arithmetic() const = 0;
 
+  // What so many bytes of tensors take of its memory.
+  virtual std::int64_t memory_bytes(std::int64_t bytes) const { return bytes; }
   virtual std::shared_ptr<Buffer> allocate(std::int64_t bytes, Fill fill = Fill::zeros) = 0;
   // Elements of a type, row-major. `copy` holds what is read where the memory is not the host's.
   virtual void write(const Address& to, DType dtype, std::span<const std::byte> elements) = 0;
@@ -122,7 +124,16 @@ class Backend {
   Profile* profile_ = nullptr;  // nullptr: nobody watches the time
 };
 
-// `inspection` watches every run; nullptr: nobody does.
+// What users call a device, and whether this build and this machine have its backend.
+struct DeviceName {
+  Device device;
+  const char* word;                    // of --device
+  std::string (*missing)() = nullptr;  // says in one sentence why it is not there, empty: it is; nullptr: it always is
+};
+std::span<const DeviceName> device_names();  // of every Device, the default first
+void check_present(const DeviceName& name);  // an Error with the sentence where its backend is missing
+
+// `inspection` watches every run; nullptr: nobody does. An Error says why where the backend is missing.
 std::unique_ptr<Backend> make_backend(Device device, int threads, Inspection* inspection = nullptr);
 
 // float32 and int32 elements.

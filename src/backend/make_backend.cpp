@@ -1,12 +1,37 @@
 // The one place that knows which backends there are.
+#include <fmt/format.h>
+#include <reckon/error.h>
+
 #include "backend/cpu/backend.h"
 #include "backend/reference/backend.h"
 
 namespace reckon {
 
+std::span<const DeviceName> device_names() {
+  static constexpr DeviceName names[] = {
+      {Device::cpu, "cpu"}, {Device::reference, "reference"}, {Device::reference64, "reference64"}};
+  return names;
+}
+
+void check_present(const DeviceName& name) {
+  if (name.missing == nullptr) return;
+  if (const std::string why = name.missing(); !why.empty())
+    throw Error(fmt::format("the device {} is not there: {}", name.word, why));
+}
+
 std::unique_ptr<Backend> make_backend(Device device, int threads, Inspection* inspection) {
-  if (device == Device::cpu) return std::make_unique<CpuBackend>(threads, inspection);
-  return std::make_unique<ReferenceBackend>(device == Device::reference, inspection);
+  for (const DeviceName& name : device_names()) {
+    if (name.device == device) check_present(name);
+  }
+  switch (device) {
+    case Device::cpu:
+      return std::make_unique<CpuBackend>(threads, inspection);
+    case Device::reference:
+      return std::make_unique<ReferenceBackend>(true, inspection);
+    case Device::reference64:
+      return std::make_unique<ReferenceBackend>(false, inspection);
+  }
+  throw Error(fmt::format("device {} is none that there is", static_cast<int>(device)));
 }
 
 std::string to_string(const Arithmetic& arithmetic) {

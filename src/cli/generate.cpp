@@ -43,7 +43,6 @@ struct GenerateOptions {
 
   bool from_file() const { return !prompts.empty(); }
   bool in_text() const { return prompt_given || from_file(); }  // as opposed to ids
-  bool on_cpu() const { return run.device == Device::cpu; }
 };
 
 std::string tokens_text(std::int64_t tokens) {
@@ -162,8 +161,6 @@ void check_use(const GenerateOptions& asked) {
   if (asked.profile == "-") throw UsageError("--profile is -; expected a file, beside the text on standard output");
   if (!asked.profile.empty() && asked.profile == asked.output.file)
     throw UsageError("--profile and --output name the same file; expected two");
-  if (!asked.profile.empty() && !asked.on_cpu())
-    throw UsageError("--profile is of the cpu's kernels; expected --device cpu");
   check_file(asked.profile);
 }
 

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <string_view>
 
+#include "backend/backend.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "files/machine_memory.h"
@@ -48,8 +49,11 @@ void add_run(CLI::App& command, RunOptions& options) {
 }
 
 CLI::Option& add_device(CLI::App& command, Device& device) {
-  return add_choice(command, "--device", device, "what it runs on; reference: plain loops, slow (cpu)",
-                    {{"cpu", Device::cpu}, {"reference", Device::reference}, {"reference64", Device::reference64}});
+  const std::span<const DeviceName> names = device_names();
+  std::vector<const char*> words;
+  for (const DeviceName& name : names) words.push_back(name.word);
+  return add_choice(command, "--device", "what it runs on; reference: plain loops, slow (cpu)", std::move(words),
+                    [&device, names](std::size_t i) { device = names[i].device; });
 }
 
 EngineOptions engine_options(const RunOptions& options) {

@@ -63,16 +63,18 @@ Compiled compiled(const Model& model, const Weights& weights, const TrainerOptio
 }
 
 // Before any of it is taken: a step that is too large would make the machine stand still, or be ended by it.
-void check_memory(const Plan& plan, const TrainerOptions& options) {
-  const std::int64_t lasting = checked_add(
-      plan.weights, checked_add(plan.gradients, plan.optimizer, "the state of training"), "the state of training");
-  const std::int64_t needed = checked_add(lasting, plan.arena, "the memory of a step"), memory = machine_memory();
+void check_memory(const Plan& plan, const TrainerOptions& options, const Backend& backend) {
+  const char* const state = "the state of training";
+  const std::int64_t lasting =
+      backend.memory_bytes(checked_add(plan.weights, checked_add(plan.gradients, plan.optimizer, state), state));
+  const std::int64_t arena = backend.memory_bytes(plan.arena);
+  const std::int64_t needed = checked_add(lasting, arena, "the memory of a step"), memory = machine_memory();
   if (needed <= memory) return;
   throw Error(
       fmt::format("a step of {} × {} tokens needs {} of memory, {} of it for weights, gradients and moments and {} for "
                   "activations, but this machine has {}; smaller batches need less",
                   grouped(options.batch), grouped(options.tokens), binary_bytes(needed), binary_bytes(lasting),
-                  binary_bytes(plan.arena), binary_bytes(memory)));
+                  binary_bytes(arena), binary_bytes(memory)));
 }
 
 // A backend that can be cancelled as long as this lives. An update must not be: half of the weights would be new.
@@ -109,7 +111,7 @@ Trainer::Trainer(Model model, Weights weights, const TrainerOptions& options, Co
       backend_(make_backend(options_.device, options_.threads, options_.inspection)) {
   check_no_encoder(model_);
   const Compiled step = compiled(model_, weights, options_, ranks_, backend_->target());
-  check_memory(step.plan, options_);
+  check_memory(step.plan, options_, *backend_);
   take_memory(expand(step.lowered), std::move(weights));
   executable_ = backend_->bind(
       step, [this](const Program& p, TensorId id) { return resident(p, id); },

@@ -6,6 +6,7 @@
 #include "backend/host_executable.h"
 #include "backend/inspection.h"
 #include "backend/reference/evaluate.h"
+#include "files/checked.h"
 #include "files/machine_memory.h"
 #include "files/numbers.h"
 
@@ -19,6 +20,7 @@ static_assert(reference_target.page_tokens == 0 && !reference_target.views,
               "know neither pages and starts nor views");
 
 constexpr std::int64_t element = 4;  // bytes of the program that a double stands for
+constexpr std::int64_t scale = sizeof(double) / element;
 
 double* memory(const Address& place, std::int64_t elements) {
   return reinterpret_cast<double*>(static_cast<const HostBuffer&>(*place.buffer).at(place.offset, elements * element));
@@ -98,8 +100,12 @@ class ReferenceExecutable : public HostExecutable {
   ReferenceValues values_;
 };
 
+std::int64_t ReferenceBackend::memory_bytes(std::int64_t bytes) const {
+  return checked_multiply(bytes, scale, "the memory of the reference");
+}
+
 std::shared_ptr<Buffer> ReferenceBackend::allocate(std::int64_t bytes, Fill fill) {
-  return std::make_shared<HostBuffer>(bytes, fill, inspection_ != nullptr, sizeof(double) / element);
+  return std::make_shared<HostBuffer>(bytes, fill, inspection_ != nullptr, scale);
 }
 
 void ReferenceBackend::write(const Address& to, DType dtype, std::span<const std::byte> elements) {

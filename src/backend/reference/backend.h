@@ -13,6 +13,7 @@ class ReferenceBackend : public Backend {
 
   const Target& target() const override { return reference_target; }
   Arithmetic arithmetic() const override { return {float32_ ? "reference" : "reference64", ""}; }
+  std::int64_t memory_bytes(std::int64_t bytes) const override;
   std::shared_ptr<Buffer> allocate(std::int64_t bytes, Fill fill) override;
   void write(const Address& to, DType dtype, std::span<const std::byte> elements) override;
   std::span<const std::byte> read(const Address& from, DType dtype, std::int64_t count,
