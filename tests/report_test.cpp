@@ -70,8 +70,8 @@ TEST(Text, IsMeasuredByTheColumnsThatItTakes) {
   EXPECT_EQ(display_width("dₕ²·T − 1"), 9);
   EXPECT_EQ(display_width("e\u0301"), 1);  // a combining accent
   EXPECT_EQ(display_width("模型"), 4);
-  EXPECT_EQ(padded("dₕ", 4), "dₕ  ");
-  EXPECT_EQ(padded("dₕ", 4, true), "  dₕ");
+  EXPECT_EQ(justified("dₕ", 4), "dₕ  ");
+  EXPECT_EQ(justified("dₕ", 4, true), "  dₕ");
 }
 
 TEST(Text, CannotUpsetATerminal) {

@@ -133,7 +133,7 @@ std::string chart_text(const Chart& chart, int width) {
     for (double tick : y.ticks) {
       if (row_of(tick) == r) label = flops_label(tick);
     }
-    line = padded(label, margin, true) + (label.empty() ? " │" : " ┤");
+    line = justified(label, margin, true) + (label.empty() ? " │" : " ┤");
     for (const std::string& cell : cells[static_cast<std::size_t>(r)]) line += cell;
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
@@ -148,12 +148,12 @@ std::string chart_text(const Chart& chart, int width) {
     if (label.empty()) continue;
     const int start = std::min(c - display_width(label) / 2, columns - display_width(label) + 1);
     if (!labels.empty() && start <= display_width(labels)) continue;
-    labels = padded(labels, std::max(start, 0));
+    labels = justified(labels, std::max(start, 0));
     labels += label;
   }
   const std::string indent(static_cast<std::size_t>(margin) + 1, ' ');
   out += indent + "└" + rule + "\n" + indent + " " + labels + "\n";
-  return out + indent + " " + padded(chart.x_title, (columns + display_width(chart.x_title)) / 2, true) + "\n";
+  return out + indent + " " + justified(chart.x_title, (columns + display_width(chart.x_title)) / 2, true) + "\n";
 }
 
 }  // namespace reckon

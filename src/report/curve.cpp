@@ -95,7 +95,7 @@ std::vector<std::string> curve_lines(const Curve& curve, int width, int height, 
   std::vector<std::string> lines;
   for (int r = 0; r < height; ++r) {
     const std::string label = label_of(r);
-    std::string line = paint(Painter::faint, padded(label, margin - 2, true) + (label.empty() ? " │" : " ┤"));
+    std::string line = paint(Painter::faint, justified(label, margin - 2, true) + (label.empty() ? " │" : " ┤"));
     for (std::size_t c = 0; c < static_cast<std::size_t>(columns); ++c) {
       const unsigned dots = cells[static_cast<std::size_t>(r)][c];
       if (marked[static_cast<std::size_t>(r)][c]) {
@@ -108,7 +108,7 @@ std::vector<std::string> curve_lines(const Curve& curve, int width, int height, 
   }
   lines.push_back(paint(Painter::faint, std::string(margin - 1, ' ') + "└" + repeated("─", columns)));
   const std::string end = grouped(curve.x_end);
-  lines.push_back(paint(Painter::faint, std::string(margin, ' ') + padded("0", columns - display_width(end)) + end));
+  lines.push_back(paint(Painter::faint, std::string(margin, ' ') + justified("0", columns - display_width(end)) + end));
   return lines;
 }
 

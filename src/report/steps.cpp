@@ -110,7 +110,7 @@ class Walk {
       Step& step = step_at(section, step_key(program_, op, gated(op.scope)));
       add_cost(step, op, {});
       if (op.stage != Stage::forward) continue;
-      describe(step, op);
+      add_op(step, op);
       for (TensorId id : op.inputs) {
         if (id == no_tensor || program_[id].kind != TensorKind::parameter || !read.insert(id).second) continue;
         step.parameters += Formula(program_[id].shape.product());
@@ -190,7 +190,7 @@ class Walk {
     if (!remark.empty() && step.text.find(remark) == std::string::npos) step.text += " " + remark;
   }
 
-  void describe(Step& step, const Op& op) const {
+  void add_op(Step& step, const Op& op) const {
     if (const std::string formula = notation_.formula(op); !formula.empty()) add_once(step.formulas, formula);
     add_remark(step, notation_.remark(op));
     if (beside_attention(op)) {

@@ -153,7 +153,7 @@ int least_width(std::string_view text, Breaks breaks) {
   return static_cast<int>(indent) + widest;
 }
 
-std::string padded(std::string_view text, int width, bool right) {
+std::string justified(std::string_view text, int width, bool right) {
   const std::string fill(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
   return right ? fill + std::string(text) : std::string(text) + fill;
 }

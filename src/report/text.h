@@ -34,8 +34,8 @@ std::vector<std::string> wrap(std::string_view text, int width, Breaks breaks);
 // The least width at which nothing is cut.
 int least_width(std::string_view text, Breaks breaks);
 
-// Padded with spaces to `width` columns.
-std::string padded(std::string_view text, int width, bool right = false);
+// Filled with spaces to `width` columns: at its end, or for `right` before it.
+std::string justified(std::string_view text, int width, bool right = false);
 
 std::string repeated(std::string_view text, int times);
 

@@ -59,7 +59,7 @@ std::vector<std::string> train_panel(const RunFacts& facts, const RunState& stat
   const int width = terminal.width, half = width / 2;
   const int name_width = width >= roomy ? 12 : 11;
   const auto fact = [&](Line& line, const std::string& name, const std::string& value, int columns) -> Line& {
-    return line.add(faint, padded(name, name_width)).add(bold, padded(value, columns - name_width));
+    return line.add(faint, justified(name, name_width)).add(bold, justified(value, columns - name_width));
   };
   const auto pair = [&](const std::string& left_name, const std::string& left, const std::string& right_name,
                         const std::string& right) {

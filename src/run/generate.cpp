@@ -11,7 +11,7 @@
 namespace reckon {
 namespace {
 
-Token describe(std::int32_t id, std::span<const float> logits, int logprobs, std::vector<Ranked>& best) {
+Token token_of(std::int32_t id, std::span<const float> logits, int logprobs, std::vector<Ranked>& best) {
   Token token{.id = id};
   if (logprobs == 0) return token;
   const double total = log_sum_exp(logits);
@@ -59,7 +59,7 @@ class Writing {
     if (std::find(generation_.stop_ids.begin(), generation_.stop_ids.end(), id) != generation_.stop_ids.end())
       return end(Ending::end_of_text);
     ids_.push_back(id);
-    token_ = describe(id, logits, generation_.logprobs, best_);
+    token_ = token_of(id, logits, generation_.logprobs, best_);
   }
 
   // Tells of the token that was taken. Apart from taking it, whose time is the model's.
