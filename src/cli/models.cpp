@@ -22,15 +22,15 @@ struct ModelsOptions {
   Output output;
 };
 
-std::string lower(std::string text) {
+std::string lower_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return text;
 }
 
 void run(const ModelsOptions& asked) {
-  const std::string filter = lower(asked.filter);
-  const auto has_filter = [&](const std::string& text) { return lower(text).find(filter) != std::string::npos; };
+  const std::string filter = lower_case(asked.filter);
+  const auto has_filter = [&](const std::string& text) { return lower_case(text).find(filter) != std::string::npos; };
   std::vector<Model> found;
   for (const Preset& preset : presets()) {
     Model model = find_preset(std::string(preset.name));

@@ -1,4 +1,5 @@
-// The one way from a model to a program that is counted, planned, verified, run or trained.
+// The one way in src/ from a model to a program that is counted, planned, verified, run or trained. Tests of a pass
+// call it alone.
 #pragma once
 
 #include <reckon/model.h>
