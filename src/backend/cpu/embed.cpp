@@ -1,9 +1,8 @@
-// Rows of a stored table as float32, and what goes with them: sums, multipliers, the last token.
+// Rows of a stored table as float32, and their gradient.
 #include "backend/cpu/dtype.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
-#include "ops/elementwise.h"
 
 #include <algorithm>
 
@@ -35,52 +34,6 @@ void run_embed_backward(const Launch& launch) {
       vector_add(sum, dy.row(r) + begin, sum, n);
     }
   });
-}
-
-// b may lack leading dimensions of a: its rows then repeat.
-void run_add(const Launch& launch) {
-  const View &a = launch.inputs[0], &b = launch.inputs[1], &y = launch.outputs[0];
-  const std::int64_t repeat = b.rows();
-  over_rows(launch.machine, y.rows(), y.width(), [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r) vector_add(a.row(r), b.row(r % repeat), y.row(r), y.width());
-  });
-}
-
-void run_scale(const Launch& launch) {
-  const View &x = launch.inputs[0], &y = launch.outputs[0];
-  const auto factor = static_cast<float>(launch.op.attributes<ScaleAttributes>().factor);
-  over_rows(launch.machine, y.rows(), y.width(), [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r) {
-      std::copy_n(x.row(r), y.width(), y.row(r));
-      vector_scale(y.row(r), y.width(), factor);
-    }
-  });
-}
-
-void run_softcap(const Launch& launch) {
-  const View &x = launch.inputs[0], &y = launch.outputs[0];
-  const auto cap = static_cast<float>(launch.op.attributes<SoftcapAttributes>().cap);
-  over_rows(launch.machine, y.rows(), 8 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r) {
-      std::copy_n(x.row(r), y.width(), y.row(r));
-      vector_softcap(y.row(r), y.width(), 1.0f, cap);
-    }
-  });
-}
-
-void run_softcap_backward(const Launch& launch) {
-  const View &dy = launch.inputs[0], &y = launch.inputs[1], &dx = launch.outputs[0];
-  const auto cap = static_cast<float>(launch.op.attributes<SoftcapAttributes>().cap);
-  over_rows(launch.machine, y.rows(), 4 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r) vector_softcap_backward(dy.row(r), y.row(r), dx.row(r), y.width(), cap);
-  });
-}
-
-void run_last(const Launch& launch) {
-  const View &x = launch.inputs[0], &y = launch.outputs[0];
-  for (std::int64_t b = 0; b < x.size[0]; ++b) {
-    std::copy_n(x.row(b * x.size[1] + x.size[1] - 1), x.width(), y.row(b));
-  }
 }
 
 }  // namespace reckon

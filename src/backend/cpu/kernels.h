@@ -1,4 +1,5 @@
-// The kernels, one per operation, each in the file of its operation's name.
+// The kernels, one per operation, each in NAME.cpp (a long backward one in NAME_backward.cpp), where ops/NAME.h has its
+// operation. Products, project and weight_gradient, have none: executable.cpp gives them to dense.h.
 #pragma once
 
 #include "backend/cpu/launch.h"

@@ -1,4 +1,4 @@
-// The epilogue of a lowered product, from its op's attributes and operands.
+// The epilogue of a lowered product, from its op's attributes and operands; the products of experts.
 #include "ops/project.h"
 
 #include "backend/cpu/kernels.h"
@@ -26,6 +26,26 @@ Epilogue epilogue_of(const Op& op, std::span<const View> inputs) {
   }
   epilogue.scale = static_cast<float>(a.scale);
   return epilogue;
+}
+
+void run_grouped_project(const Launch& launch) {
+  const View &x = launch.inputs[project_input::x], &y = launch.outputs[0];
+  const View &bias = launch.inputs[project_input::bias], &gate = launch.inputs[project_input::gate];
+  const std::vector<Weight>& weights = launch.inputs[project_input::weight].parameter->matrices;
+  const std::int32_t* first = launch.inputs[project_input::offsets].integers();
+  launch.products.clear();
+  count_read(static_cast<std::int64_t>((weights.size() + 1) * sizeof *first));
+  const bool back = launch.op.attributes<ProjectAttributes>().transposed;
+  for (std::size_t e = 0; e < weights.size(); ++e) {
+    const std::int64_t begin = first[e], count = first[e + 1] - begin;
+    if (count == 0) continue;
+    Epilogue epilogue = epilogue_of(launch.op, launch.inputs);
+    if (bias.there()) epilogue.bias = bias.parameter->values.data() + static_cast<std::int64_t>(e) * y.width();
+    if (gate.there()) epilogue.gate = gate.row(begin);
+    launch.products.push_back({x.row(begin), count, x.width(), back ? transposed(weights[e]) : weights[e], y.row(begin),
+                               y.width(), epilogue});
+  }
+  run_products(launch.machine, launch.products);
 }
 
 }  // namespace reckon

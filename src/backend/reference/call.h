@@ -1,4 +1,5 @@
-// What the reference of an operation is given: its op, and the values of all tensors.
+// What a kernel of the reference is given: its op, and the values of all tensors; and the kernels, each in NAME.cpp,
+// where ops/NAME.h has its operation.
 #pragma once
 
 #include "backend/reference/evaluate.h"

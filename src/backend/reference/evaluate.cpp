@@ -1,4 +1,4 @@
-// The table of references, and the walk over a program.
+// The table of kernels, and the walk over a program.
 #include "backend/reference/evaluate.h"
 
 #include <reckon/error.h>
@@ -25,10 +25,10 @@
 namespace reckon {
 namespace {
 
-using Rule = void (*)(const reference::Call&);
+using Kernel = void (*)(const reference::Call&);
 
-Rule rule_of(const Operation& operation) {
-  static const std::pair<const Operation*, Rule> rules[] = {
+Kernel reference_kernel(const Operation& operation) {
+  static const std::pair<const Operation*, Kernel> table[] = {
       {&activate_operation, reference::activate},
       {&activate_backward_operation, reference::activate_backward},
       {&adamw_operation, reference::adamw},
@@ -73,9 +73,8 @@ Rule rule_of(const Operation& operation) {
       {&view_operation, reference::view},
   };
   const auto* found =
-      std::find_if(std::begin(rules), std::end(rules), [&](const auto& r) { return r.first == &operation; });
-  if (found == std::end(rules))
-    throw Error("[reference] got " + std::string(operation.name) + ", which has no plain form");
+      std::find_if(std::begin(table), std::end(table), [&](const auto& r) { return r.first == &operation; });
+  if (found == std::end(table)) throw Error("[" + std::string(operation.name) + "] has no kernel on the reference");
   return found->second;
 }
 
@@ -88,7 +87,7 @@ void evaluate(const Program& program, const ReferenceValues& values, const Refer
     if (op.repeat >= 0) throw Error("[reference] got a program with repeats, expected an expanded one");
     if (stages.size() > 0 && std::find(stages.begin(), stages.end(), op.stage) == stages.end()) continue;
     if (options.before) options.before(i);
-    rule_of (*op.operation)({program, op, values, options});
+    reference_kernel (*op.operation)({program, op, values, options});
     for (TensorId id : op.outputs) {
       if (id == no_tensor || !options.float32) continue;
       for (double& value : values[static_cast<std::size_t>(id)]) value = static_cast<double>(static_cast<float>(value));
