@@ -1,20 +1,28 @@
-// Every operation's gradient, as the kernels compute it, against central differences of the same program in float64.
+// Every operation's gradient, as the kernels of each backend compute it, against central differences of the same
+// program in float64; and what they count against the cost rules.
 #include <gtest/gtest.h>
 
 #include "files/random.h"
-#include "backend/cpu/backend.h"
+#include "backend/backend.h"
+#include "backend/inspection.h"
 #include "backend/reference/evaluate.h"
 #include "gradient_cases.h"
 #include "compile/compile.h"
 #include "ops/adamw.h"
+#include "ops/all_reduce.h"
+#include "ops/append.h"
+#include "ops/elementwise.h"
+#include "ops/head_matmul.h"
+#include "ops/last.h"
 #include "ops/table.h"
-#include "passes/expand.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
 #include "run/weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 
 namespace reckon {
@@ -76,13 +84,15 @@ Gradients central_differences(const Program& program) {
 struct Computed {
   double loss = 0;
   Gradients gradients;
+  std::vector<std::string> findings;  // what ops did otherwise than their cost rules say
 };
 
 // Differentiated, lowered and run as a trainer does it.
-Computed computed(const Program& forward) {
-  const Compiled compiled = compile(optimizer_step(gradient(forward)), cpu_target);
-  const Program program = expand(compiled.lowered);
-  CpuBackend backend(2, nullptr);
+Computed computed(const Program& forward, Device device) {
+  Inspection inspection;
+  const std::unique_ptr<Backend> made = make_backend(device, 2, &inspection);
+  Backend& backend = *made;
+  const Compiled compiled = compile(optimizer_step(gradient(forward)), backend.target());
   const auto bytes_of_tensor = [](const Tensor& tensor) { return static_cast<std::int64_t>(bytes(tensor)); };
   const auto resident = [&](const Program& p, TensorId id) {
     const Tensor& tensor = p[id];
@@ -97,6 +107,7 @@ Computed computed(const Program& forward) {
     return address;
   };
   const auto executable = backend.bind(compiled, resident, backend.allocate(compiled.plan.arena, Fill::zeros));
+  const Program& program = executable->program();
   for (std::size_t id = 0; id < program.tensors.size(); ++id) {
     const Tensor& tensor = program.tensors[id];
     if (tensor.kind != TensorKind::input) continue;
@@ -115,17 +126,13 @@ Computed computed(const Program& forward) {
     if (op.operation == &adamw_operation)
       result.gradients[full_name(program[op.inputs[0]])] = executable->values(op.inputs[1]);
   }
+  result.findings = inspection.findings();
   return result;
 }
 
-class OpGradient : public testing::TestWithParam<GradientCase> {};
+constexpr Device devices[] = {Device::cpu, Device::reference64};
 
-TEST_P(OpGradient, IsThatOfFiniteDifferencesInFloat64) {
-  const Program program = build(GetParam());
-  Values values = given_values(program);
-  const Computed found = computed(program);
-  EXPECT_NEAR(found.loss, reference_loss(program, values), 1e-5);
-  const Gradients expected = central_differences(program);
+void expect_gradients(const Computed& found, const Gradients& expected) {
   ASSERT_EQ(found.gradients.size(), expected.size());
   for (const auto& [name, reference] : expected) {
     ASSERT_TRUE(found.gradients.contains(name)) << name;
@@ -141,6 +148,32 @@ TEST_P(OpGradient, IsThatOfFiniteDifferencesInFloat64) {
   }
 }
 
+class OpGradient : public testing::TestWithParam<GradientCase> {};
+
+TEST_P(OpGradient, IsThatOfFiniteDifferencesInFloat64OnEachBackend) {
+  const Program program = build(GetParam());
+  Values values = given_values(program);
+  const double loss = reference_loss(program, values);
+  const Gradients expected = central_differences(program);
+  for (const Device device : devices) {
+    SCOPED_TRACE(device == Device::cpu ? "cpu" : "reference");
+    const Computed found = computed(program, device);
+    EXPECT_NEAR(found.loss, loss, 1e-5);
+    expect_gradients(found, expected);
+  }
+}
+
+TEST_P(OpGradient, IsCountedAsTheCostRulesSayOnEachBackend) {
+  const Program program = build(GetParam());
+  const bool left_out = std::any_of(program.tensors.begin(), program.tensors.end(),
+                                    [](const Tensor& t) { return t.label.name == "labels_left_out"; });
+  for (const Device device : devices) {
+    if (left_out && device == Device::cpu) continue;  // it skips rows without a label; the rule is for all rows
+    for (const std::string& finding : computed(program, device).findings)
+      ADD_FAILURE() << (device == Device::cpu ? "cpu: " : "reference: ") << finding;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, OpGradient, testing::ValuesIn(gradient_cases()),
                          [](const auto& one) { return one.param.name; });
 
@@ -153,6 +186,24 @@ TEST(OpGradientCases, AreThereForEveryOperationThatHasAGradient) {
     if (operation->gradient == nullptr) continue;
     EXPECT_TRUE(differentiated.contains(operation)) << operation->name;
   }
+}
+
+TEST(OpGradientCases, RunEveryOperationButThoseThatOtherTestsRun) {
+  std::set<const Operation*> run = {
+      &append_operation,           &head_matmul_operation,     &last_operation,  // decoding: the tiny models
+      &squared_norm_operation,     &adamw_operation,                             // the optimizer: training
+      &narrow_operation,           &widen_operation,                             // training in bfloat16
+      &all_reduce_start_operation, &all_reduce_wait_operation,                   // training on several ranks
+  };
+  for (const GradientCase& row : gradient_cases()) {
+    const Program logical = optimizer_step(gradient(build(row)));
+    for (const Target& target : {cpu_target, reference_target}) {
+      for (const Op& op : compile(logical, target).lowered.ops) {
+        if (op.stage != Stage::optimizer) run.insert(op.operation);
+      }
+    }
+  }
+  for (const Operation* operation : all_operations()) EXPECT_TRUE(run.contains(operation)) << operation->name;
 }
 
 }  // namespace

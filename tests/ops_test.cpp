@@ -1,6 +1,7 @@
 // Every operation: the shapes it makes, the FLOPs and bytes it costs, and what it says of shapes that do not fit.
 #include <gtest/gtest.h>
 #include <reckon/error.h>
+#include <reckon/ledger.h>
 
 #include <algorithm>
 #include <set>
@@ -21,6 +22,7 @@
 #include "ops/table.h"
 #include "ops/view.h"
 #include "passes/gradient.h"
+#include "report/notation.h"
 
 namespace reckon {
 namespace {
@@ -40,6 +42,39 @@ TEST(Ops, EveryOperationHasARowInTheTestTable) {
   std::set<std::string_view> tested;
   for (const OpCase& row : op_cases()) tested.insert(row.operation);
   for (const Operation* operation : all_operations()) EXPECT_TRUE(tested.contains(operation->name)) << operation->name;
+}
+
+// What lowering and ranks make: no program has them as it is written.
+bool is_lowered(const std::string& operation) {
+  static const std::set<std::string> lowered = {"attend",          "attend_backward",  "project",
+                                                "grouped_project", "weight_gradient",  "narrow",
+                                                "widen",           "all_reduce_start", "all_reduce_wait"};
+  return lowered.contains(operation);
+}
+
+TEST(Ops, EveryOperationOfAForwardPassHasAFormulaToExplainIt) {
+  const std::set<std::string> others = {"view", "dropout", "squared_norm", "adamw"};  // nothing computed; training
+  for (const OpCase& row : op_cases()) {
+    if (row.stage != Stage::forward || is_lowered(row.operation) || others.contains(row.operation)) continue;
+    const BuiltCase built = build(row);
+    EXPECT_NE(Notation(built.program).formula(built.op), "") << title(row);
+  }
+}
+
+TEST(Ops, EveryOperationWithElementwiseWorkIsUnderALabelInTheRowsOfAReport) {
+  for (const OpCase& row : op_cases()) {
+    const bool called_so = row.operation == "softmax" || row.operation == "dropout";
+    if (row.elementwise == 0 || is_lowered(row.operation) || called_so) continue;
+    const BuiltCase built = build(row);
+    WorkEntry entry;
+    entry.op = row.operation;
+    entry.operation = built.op.operation;
+    entry.elementwise = built.op.operation->cost(built.program, built.op).elementwise;
+    entry.each.elementwise = row.elementwise;
+    Ledger ledger;
+    ledger.work = {entry};
+    EXPECT_NE(rows(ledger, Quantity::elementwise, By::component).at(0).name, row.operation) << title(row);
+  }
 }
 
 TEST(Ops, NoTwoOperationsShareAName) {
