@@ -3,7 +3,9 @@
 #include <reckon/error.h>
 
 #include <nlohmann/json.hpp>
+#include <set>
 
+#include "model/presets.h"
 #include "model/read.h"
 
 namespace reckon {
@@ -164,51 +166,14 @@ TEST(BrokenConfig, NeverEscapesWithAnotherExceptionWhateverTheValue) {
                                     json::object({{"a", json::array({nullptr})}}),
                                     18446744073709551615u,
                                     std::int64_t{-9223372036854775807}};
-  const char* fields[] = {"hidden_size",
-                          "num_hidden_layers",
-                          "num_attention_heads",
-                          "num_key_value_heads",
-                          "head_dim",
-                          "intermediate_size",
-                          "vocab_size",
-                          "max_position_embeddings",
-                          "hidden_act",
-                          "rms_norm_eps",
-                          "rope_theta",
-                          "rope_scaling",
-                          "rope_parameters",
-                          "partial_rotary_factor",
-                          "layer_types",
-                          "sliding_window",
-                          "attention_types",
-                          "num_experts",
-                          "num_local_experts",
-                          "num_experts_per_tok",
-                          "moe_intermediate_size",
-                          "mlp_only_layers",
-                          "decoder_sparse_step",
-                          "q_lora_rank",
-                          "kv_lora_rank",
-                          "qk_rope_head_dim",
-                          "qk_nope_head_dim",
-                          "v_head_dim",
-                          "n_group",
-                          "topk_group",
-                          "n_shared_experts",
-                          "first_k_dense_replace",
-                          "rotary_dim",
-                          "word_embed_proj_dim",
-                          "query_pre_attn_scalar",
-                          "attn_logit_softcapping",
-                          "logits_scaling",
-                          "num_ln_in_parallel_attn",
-                          "ff_factor",
-                          "sliding_window_pattern",
-                          "original_max_position_embeddings",
-                          "window_size",
-                          "model_type"};
+  std::set<std::string> fields = {"rope_parameters", "layer_types", "num_ln_in_parallel_attn",
+                                  "ff_factor"};  // and all of the presets
+  for (const Preset& preset : presets()) {
+    const json config = json::parse(preset.config);
+    for (const auto& [name, value] : config.items()) fields.insert(name);
+  }
   for (const std::string& type : model_types())
-    for (const char* field : fields)
+    for (const std::string& field : fields)
       for (const json& value : values) {
         json config = small_llama();
         config["model_type"] = type;

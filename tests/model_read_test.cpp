@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "model/read.h"
@@ -26,6 +27,13 @@ Model read(const std::string& type, const json& extra = json::object()) {
 }
 
 Model read_text(const std::string& text) { return read_config(json::parse(text), "config.json"); }
+
+TEST(ReadConfig, KnowsAsManyModelTypesAsTheReadmeSays) {
+  std::ifstream file(project_folder() + "/README.md");
+  const std::string readme{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(readme.find(", " + std::to_string(model_types().size()) + " model types in all,"), std::string::npos)
+      << model_types().size();
+}
 
 TEST(ReadConfig, TakesTheSizesOfALlama) {
   const Model model = read("llama", {{"max_position_embeddings", 256}, {"rms_norm_eps", 1e-5}});

@@ -171,7 +171,7 @@ TEST(Stored, NamesTheTensorsOfALayerAsTheFamilyDoes) {
         << expected.family;
     seen.insert(expected.family);
   }
-  EXPECT_EQ(seen.size(), families().size());
+  EXPECT_EQ(seen, std::set<std::string>(families().begin(), families().end()));
 }
 
 TEST(Stored, NamesTheTensorsAroundTheLayersAsTheFamilyDoes) {

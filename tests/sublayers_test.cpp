@@ -173,6 +173,16 @@ TEST(SharedWeights, AreStoredOnceUnderTheLayerThatOwnsThem) {
   EXPECT_EQ(parameters, (std::map<std::int32_t, int>{{-1, 3}, {0, 9}, {2, 9}}));
 }
 
+TEST(Sublayers, WithoutPositionsInSomeLayersAreDescribedSo) {
+  Model model = llama(4);
+  EXPECT_NE(describe(model).find(" · RoPE · "), std::string::npos) << describe(model);
+  EXPECT_FALSE(architecture_json(model).contains("layers_with_positions"));
+  find<Attention>(model.layers[3])->rope.reset();
+  EXPECT_NE(describe(model).find(" · RoPE in 3 layers · "), std::string::npos) << describe(model);
+  EXPECT_EQ(architecture_json(model)["positions"], "rope");
+  EXPECT_EQ(architecture_json(model)["layers_with_positions"], 3);
+}
+
 TEST(SharedWeights, AreExplainedOnce) {
   const Model model = sharing({0, 1, 1, 0});
   Count sum;

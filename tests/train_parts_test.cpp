@@ -64,7 +64,7 @@ TEST(Settings, ReadBackAsTheyWereWritten) {
   EXPECT_FALSE(may_change("lr"));
 }
 
-TEST(ChangedConfig, ReadsBackAsTheChangedModelForEveryFamilyThatCanSaySo) {
+TEST(ChangedConfig, ReadsBackAsTheChangedModelWhateverTheFamilyCallsItsFields) {
   for (const char* name : {"gpt2", "mini-gpt", "llama-3.1-8b", "mixtral-8x7b", "gemma-2-2b", "gpt-neo-125m",
                            "falcon-7b", "qwen3-0.6b", "bloom-560m"}) {
     const Model model = load_model(name);

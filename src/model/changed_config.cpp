@@ -32,6 +32,19 @@ const char* activation_word(Activation activation) {
   return "";
 }
 
+// A field with an entry for each layer, and what that says of its layer.
+struct LayerField {
+  const char* name;
+  Json (*entry)(const Attention&);
+};
+const LayerField layer_fields[] = {
+    {"layer_types", [](const Attention& a) { return Json(a.window > 0 ? "sliding_attention" : "full_attention"); }},
+    {"attention_types",  // GPT-Neo's
+     [](const Attention& a) {
+       return Json::array({Json::array({a.window > 0 ? "local" : "global"}), 1});
+     }},
+};
+
 class Changer {
  public:
   // `fields` is `base` after `from` was read of it.
@@ -59,14 +72,13 @@ class Changer {
     set(old.output_bias, attention.output_bias, "attention_bias");
     set(old_ff.bias, feed_forward.bias, "mlp_bias");
     set(old.window, attention.window, "sliding_window");
-    if (stands("layer_types")) {
-      Json types = Json::array();
-      for_each<Attention>(to_.layers, [&](const Attention& a) {
-        types.push_back(a.window > 0 ? "sliding_attention" : "full_attention");
-      });
-      config_["layer_types"] = types;
+    for (const LayerField& field : layer_fields) {
+      if (!stands(field.name)) continue;
+      Json entries = Json::array();
+      for_each<Attention>(to_.layers, [&](const Attention& a) { entries.push_back(field.entry(a)); });
+      config_[field.name] = entries;
     }
-    if (stands("attention_types")) change_attention_types();
+    if (stands("attention_types")) config_.erase("attention_layers");  // the same again
     if (config_.contains("torch_dtype")) config_["torch_dtype"] = "float32";
     return config_;
   }
@@ -103,16 +115,6 @@ class Changer {
       set(before.d_ff, after.d_ff, d_ff);
     }
     set(std::string(activation_word(before.activation)), std::string(activation_word(after.activation)), "hidden_act");
-  }
-
-  // GPT-Neo's: each layer on its own.
-  void change_attention_types() {
-    Json types = Json::array();
-    for_each<Attention>(to_.layers, [&](const Attention& a) {
-      types.push_back(Json::array({Json::array({a.window > 0 ? "local" : "global"}), 1}));
-    });
-    config_["attention_types"] = types;
-    config_.erase("attention_layers");
   }
 
   Json config_;

@@ -38,7 +38,7 @@ double yarn_mscale(double factor, double mscale);
 // The values are LLaMA's; a family's reader sets what is different. Defaults are those of Hugging Face transformers.
 struct Form {
   Norm norm{Norm::Kind::rms, 1e-6, true, false, false};
-  std::string epsilon = "rms_norm_eps";  // the field with the norm's epsilon; empty: there is none
+  std::string epsilon_field = "rms_norm_eps";  // where the config has the norm's epsilon; empty: nowhere
   bool norm_before = true, norm_after = false, norm_residual = false;  // where norms stand around a sublayer
   bool query_key_norm = false;  // on queries and keys too: over attention.norm_span, without a bias if own_head
   // What the sizes do not say: window, ALiBi, sinks, soft cap, a latent … (scale 0: 1/√d_head; d_value 0: d_head)

@@ -79,7 +79,7 @@ Model read_form(Fields& config, const Form& form) {
   if (!form.attention_bias) config.expect_off("attention_bias", "false: this family has no such biases");
   if (!form.feed_forward_bias) config.expect_off("mlp_bias", "false: this family has no such biases");
   Norm norm = form.norm;
-  if (!form.epsilon.empty()) norm.epsilon = config.positive(form.epsilon, form.norm.epsilon);
+  if (!form.epsilon_field.empty()) norm.epsilon = config.positive(form.epsilon_field, form.norm.epsilon);
   model.final_norm = norm;
 
   Sublayer attention{.kind = read_attention(config, form, norm, model), .norms = {}};

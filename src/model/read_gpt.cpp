@@ -24,7 +24,7 @@ void rename_sizes(Fields& config) {
 Form gpt_form() {
   Form form;
   form.norm = layer_norm;
-  form.epsilon = "layer_norm_epsilon";
+  form.epsilon_field = "layer_norm_epsilon";
   form.activation = "gelu_new";
   form.gated = false;
   form.attention_bias = true;
@@ -171,7 +171,7 @@ Model read_gpt_neox(Fields& config) {
   config.rename("rope_theta", {"rotary_emb_base", "rope_theta"});
   config.rename("partial_rotary_factor", {"rotary_pct", "partial_rotary_factor"});
   Form form = gpt_form();
-  form.epsilon = "layer_norm_eps";
+  form.epsilon_field = "layer_norm_eps";
   form.activation = "gelu";
   form.rotary = true;
   form.rope.fraction = 0.25;
@@ -203,7 +203,7 @@ Model read_opt(Fields& config) {
   config.rename("intermediate_size", {"ffn_dim"});
   config.rename("hidden_act", {"activation_function"});
   Form form = gpt_form();
-  form.epsilon.clear();  // OPT has no such field: PyTorch's 1e-5
+  form.epsilon_field.clear();  // OPT has no such field: PyTorch's 1e-5
   form.activation = "relu";
   form.widening = 0;
   read_bias(config, form, "enable_bias", true);
@@ -310,7 +310,7 @@ void name_falcon(FamilyNames& names) {
 
 Model read_phi(Fields& config) {
   Form form = gpt_form();
-  form.epsilon = "layer_norm_eps";
+  form.epsilon_field = "layer_norm_eps";
   form.rotary = true;
   form.rope.fraction = 0.5;
   form.widening = 0;

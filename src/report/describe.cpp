@@ -21,15 +21,26 @@ std::string heads_text(const Attention& attention) {
   return text;
 }
 
-std::string windows_text(const Model& model) {
-  const auto windowed = std::count_if(model.layers.begin(), model.layers.end(), [](const Layer& layer) {
+// The layers of whose attentions one is so.
+template <class Is>
+std::int64_t layers_where(const Model& model, const Is& is) {
+  return std::count_if(model.layers.begin(), model.layers.end(), [&](const Layer& layer) {
     bool some = false;
-    for_each<Attention>(layer, [&](const Attention& a) { some = some || a.window > 0; });
+    for_each<Attention>(layer, [&](const Attention& attention) { some = some || is(attention); });
     return some;
   });
+}
+
+// " in 3 layers", where that is not all of them.
+std::string in_layers(const Model& model, std::int64_t count) {
+  if (count == std::ssize(model.layers)) return "";
+  return fmt::format(" in {} {}", grouped(count), count == 1 ? "layer" : "layers");
+}
+
+std::string windows_text(const Model& model) {
+  const std::int64_t windowed = layers_where(model, [](const Attention& a) { return a.window > 0; });
   if (windowed == 0) return "";
-  const bool all = static_cast<std::size_t>(windowed) == model.layers.size();
-  return fmt::format(" · window {}{}", grouped(first_window(model)), all ? "" : fmt::format(" in {} layers", windowed));
+  return fmt::format(" · window {}{}", grouped(first_window(model)), in_layers(model, windowed));
 }
 
 std::string_view positions_word(const Model& model) {
@@ -42,10 +53,15 @@ std::string_view positions_word(const Model& model) {
   return word;
 }
 
+// With RoPE or ALiBi.
+std::int64_t layers_with_positions(const Model& model) {
+  return layers_where(model, [](const Attention& a) { return a.rope || a.alibi; });
+}
+
 std::string positions_text(const Model& model) {
   const std::string_view word = positions_word(model);
-  if (word == "rope") return "RoPE";
-  if (word == "alibi") return "ALiBi";
+  if (word == "rope" || word == "alibi")
+    return (word == "rope" ? "RoPE" : "ALiBi") + in_layers(model, layers_with_positions(model));
   return fmt::format("{} positions", word == "none" ? "no" : word);
 }
 
@@ -201,6 +217,8 @@ OrderedJson architecture_json(const Model& model) {
                       {"n_experts", mixture == nullptr ? 0 : mixture->n_experts},
                       {"n_active_experts", mixture == nullptr ? 0 : mixture->n_active}};
   if (const std::ptrdiff_t shared = layers_sharing(model); shared > 0) json["layers_sharing"] = shared;
+  if (const std::int64_t some = layers_with_positions(model); some > 0 && some < std::ssize(model.layers))
+    json["layers_with_positions"] = some;
   if (const auto& latent = attention.latent) {
     json["kv_rank"] = latent->kv_rank;
     if (latent->query_rank > 0) json["query_rank"] = latent->query_rank;
