@@ -33,7 +33,7 @@ void run_add(const Launch& launch) {
   });
 }
 
-// In stripes of columns, from the first row to the last.
+// The gradient of what was added to every row, in stripes of columns, from the first row to the last.
 void run_sum_rows(const Launch& launch) {
   const View &dy = launch.inputs[0], &sum = launch.outputs[0];
   const std::int64_t width = sum.rows() * sum.width(), count = dy.rows() * dy.width() / width;
@@ -106,6 +106,7 @@ void run_dropout(const Launch& launch) {
   });
 }
 
+// Activations to bfloat16, where they are kept, and back.
 void run_narrow(const Launch& launch) {
   float* x = launch.inputs[0].floats();
   auto* kept = reinterpret_cast<std::uint16_t*>(launch.outputs[0].data);

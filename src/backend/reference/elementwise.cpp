@@ -12,6 +12,7 @@ void add(const Call& c) {
   c.count(y.size());
 }
 
+// The gradient of what was added to every row.
 void sum_rows(const Call& c) {
   const Out y = c.out(0);
   for (std::size_t i = 0; i < c.in(0).size(); ++i) y[i % y.size()] += c.in(0)[i];
@@ -25,6 +26,7 @@ void scale(const Call& c) {
   c.count(y.size());
 }
 
+// y = c·tanh(x/c)
 void softcap(const Call& c) {
   const Out y = c.out(0);
   const double cap = c.op.attributes<SoftcapAttributes>().cap;
