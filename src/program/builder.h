@@ -10,7 +10,11 @@ namespace reckon {
 
 class Builder {
  public:
-  explicit Builder(Program program) : program_(std::move(program)) {}
+  explicit Builder(Program program) : program_(std::move(program)) {
+    constexpr std::size_t usual = 128;  // what a pass adds to a folded program, so that it grows once
+    program_.tensors.reserve(program_.tensors.size() + usual);
+    program_.ops.reserve(program_.ops.size() + usual);
+  }
 
   Program& program() { return program_; }
   const Program& program() const { return program_; }
