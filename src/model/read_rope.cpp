@@ -68,7 +68,7 @@ Rope read_one(Fields& fields, const Outside& outside) {
     rope.factor = fields.positive("factor", extension);
     rope.attention_factor = fields.number("attention_factor", 0.0);
     const auto factors = [&](const char* name) {
-      const std::vector<double> numbers = fields.numbers(name);
+      std::vector<double> numbers = fields.numbers(name);
       const auto pairs = static_cast<std::size_t>(rope.dims / 2);
       if (numbers.size() != pairs) fields.fail(name, fmt::format("{} numbers, one per rotated pair", pairs));
       return numbers;

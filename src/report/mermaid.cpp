@@ -53,8 +53,8 @@ class Flowchart {
     std::int32_t kind;  // of block
     NetworkPart part;
     Role role;
-    std::int32_t nth = 0;  // of the sublayers of its block
-    auto operator<=>(const Key&) const = default;
+    std::int32_t nth = 0;                          // of the sublayers of its block
+    auto operator<=>(const Key&) const = default;  // NOLINT: clang-tidy 14 takes it for a null pointer
   };
   static constexpr std::int32_t before_stack = -1, after_stack = -2;
 

@@ -43,7 +43,7 @@ void put(const std::string& words) {
 
 std::string progress_text(std::string_view task, double share, double left_s, int width) {
   share = std::clamp(share, 0.0, 1.0);
-  const std::string percent = fmt::format("{}%", static_cast<int>(share * 100));
+  std::string percent = fmt::format("{}%", static_cast<int>(share * 100));
   const std::string time = left_s >= 0 ? fmt::format(" · {} left", duration(left_s)) : "";
   const std::string end = " " + percent + time;
   const int room = width - display_width(task) - 1 - display_width(end);

@@ -19,7 +19,7 @@ constexpr int tallest_curve = 8, shortest_curve = 2, curve_axis = 2;  // lines
 constexpr int roomy = 72;                                             // columns; narrower, names stand closer
 constexpr double smoothing = 0.9;                                     // how much of the last average stays
 constexpr std::string_view begin_drawing = "\x1b[?25l\x1b[?7l", end_drawing = "\x1b[?25h\x1b[?7h";
-constexpr std::string_view plain = "", bold = Painter::bold, faint = Painter::faint;
+constexpr std::string_view plain, bold = Painter::bold, faint = Painter::faint;
 
 // A line in pieces, each with a style, that is never wider than the terminal.
 class Line {

@@ -29,11 +29,12 @@ void norm(const Call& c) {
   const Out y = c.out(0);
   if (c.wants(1)) c.out(1);
   if (c.has(1) && plus_one) c.count(c.in(1).size());  // 1 + w, as if it were made once
-  for (std::size_t begin = 0; begin < y.size(); begin += width) {
+  std::size_t row = 0;
+  for (std::size_t begin = 0; begin < y.size(); begin += width, ++row) {
     const double* x = &c.in(0)[begin];
     const auto [mean, factor] = statistics(x, width, layer, epsilon);
     if (c.wants(1)) {  // each row's factor, and its mean where there is one
-      double* kept = &c.held(c.op.outputs[1])[begin / width * (layer ? 2 : 1)];
+      double* kept = &c.held(c.op.outputs[1])[row * (layer ? 2 : 1)];
       kept[0] = factor;
       if (layer) kept[1] = mean;
     }
