@@ -188,7 +188,7 @@ PreTokenizer read_split(const JsonPart& step) {
 }
 
 Strip read_strip(const JsonPart& step) {
-  const Strip strip{step["content"].text(), step["start"].integer(), step["stop"].integer()};
+  Strip strip{step["content"].text(), step["start"].integer(), step["stop"].integer()};
   if (strip.content.empty()) step["content"].refuse("one character");
   if (strip.start < 0) step["start"].refuse("0 or more");
   if (strip.stop < 0) step["stop"].refuse("0 or more");
