@@ -82,4 +82,9 @@ class HostBuffer : public Buffer {
   std::int64_t high_water_ = 0;
 };
 
+// Of an address in such a buffer, which must have room for so many bytes of the program.
+inline std::byte* host_memory(const Address& place, std::int64_t bytes) {
+  return static_cast<const HostBuffer&>(*place.buffer).at(place.offset, bytes);
+}
+
 }  // namespace reckon

@@ -41,10 +41,7 @@ Address HostExecutable::place(TensorId id) const {
   return found;
 }
 
-std::byte* HostExecutable::data(TensorId id) const {
-  const Address found = place(id);
-  return static_cast<const HostBuffer&>(*found.buffer).at(found.offset, 0);
-}
+std::byte* HostExecutable::data(TensorId id) const { return host_memory(place(id), 0); }
 
 std::int64_t HostExecutable::host_bytes(TensorId root) const {
   const auto& buffer = static_cast<const HostBuffer&>(*places_[static_cast<std::size_t>(root)].buffer);

@@ -7,13 +7,6 @@
 #include <cstring>
 
 namespace reckon {
-namespace {
-
-std::byte* memory(const Address& place, std::int64_t bytes) {
-  return static_cast<const HostBuffer&>(*place.buffer).at(place.offset, bytes);
-}
-
-}  // namespace
 
 CpuBackend::CpuBackend(int threads, Inspection* inspection)
     : pool_(threads),
@@ -30,17 +23,17 @@ std::shared_ptr<Buffer> CpuBackend::allocate(std::int64_t bytes, Fill fill) {
 }
 
 void CpuBackend::write(const Address& to, DType, std::span<const std::byte> elements) {
-  std::memcpy(memory(to, std::ssize(elements)), elements.data(), elements.size());
+  std::memcpy(host_memory(to, std::ssize(elements)), elements.data(), elements.size());
 }
 
 std::span<const std::byte> CpuBackend::read(const Address& from, DType dtype, std::int64_t count,
                                             std::vector<std::byte>&) const {
   const std::int64_t bytes = row_bytes(dtype, count);
-  return {memory(from, bytes), static_cast<std::size_t>(bytes)};
+  return {host_memory(from, bytes), static_cast<std::size_t>(bytes)};
 }
 
 void CpuBackend::copy(const Address& from, const Address& to, std::int64_t bytes) {
-  std::memcpy(memory(to, bytes), memory(from, bytes), static_cast<std::size_t>(bytes));
+  std::memcpy(host_memory(to, bytes), host_memory(from, bytes), static_cast<std::size_t>(bytes));
 }
 
 std::map<TensorKey, Address> CpuBackend::load(const Parameters& parameters) {

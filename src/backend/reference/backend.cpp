@@ -23,7 +23,7 @@ constexpr std::int64_t element = 4;  // bytes of the program that a double stand
 constexpr std::int64_t scale = sizeof(double) / element;
 
 double* memory(const Address& place, std::int64_t elements) {
-  return reinterpret_cast<double*>(static_cast<const HostBuffer&>(*place.buffer).at(place.offset, elements * element));
+  return reinterpret_cast<double*>(host_memory(place, elements * element));
 }
 
 template <class T>
