@@ -306,6 +306,8 @@ TEST_F(ProgramTest, TablesAreAtMostAHundredColumnsWide) {
   }
   for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
            {"models"},
+           {"hardware"},
+           {"hardware", "--sources"},
            {"compare", "gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "deepseek-v3"},
            {"sweep", "llama-3.1-405b", "--context", "1k..1M"},
            {"sweep", "llama-3.1-405b", "--tokens", "1T", "--batch", "1..8M"},
@@ -326,6 +328,21 @@ TEST_F(ProgramTest, ListsModels) {
   for (const Json& model : some.at("models"))
     EXPECT_NE(model.at("name").get<std::string>().find("gpt2-xl"), std::string::npos);
   EXPECT_EQ(lines_of(run({"models", "--format", "csv"}).out).size(), all.at("models").size() + 1);
+}
+
+TEST_F(ProgramTest, ListsHardware) {
+  const Json all = json({"hardware"});
+  EXPECT_EQ(all.at("schema"), "reckon.hardware/1");
+  EXPECT_GE(all.at("hardware").size(), 40u);
+  const Json some = json({"hardware", "H100"}).at("hardware");
+  ASSERT_EQ(some.size(), 3u);  // NVL, PCIe, SXM
+  EXPECT_EQ(some.at(2).at("name"), "h100-sxm");
+  EXPECT_EQ(some.at(2).at("peak").at("bfloat16"), 989400000000000);
+  const std::string csv = run({"hardware", "h100-sxm", "--format", "csv"}).out;
+  EXPECT_NE(csv.find("h100-sxm,peak of bfloat16,989400000000000,FLOP/s"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("h100-sxm,link of 8 devices,450000000000,bytes/s"), std::string::npos) << csv;
+  EXPECT_NE(csv.find("h100-sxm,link between nodes,50000000000,bytes/s"), std::string::npos) << csv;
+  expect_complaint({"hardware", "no-such"}, 2, "no-such");
 }
 
 TEST_F(ProgramTest, ComparesSideBySide) {
@@ -654,8 +671,8 @@ TEST_F(ProgramTest, NotesTokensPastTheContext) {
 TEST_F(ProgramTest, HelpsOnEveryCommand) {
   const Result top = run({"--help"});
   EXPECT_EQ(top.code, 0);
-  for (const char* command : {"count", "explain", "models", "compare", "sweep", "generate", "score", "logits", "verify",
-                              "tokenize", "tokenizer", "completion"}) {
+  for (const char* command : {"count", "explain", "models", "hardware", "compare", "sweep", "generate", "score",
+                              "logits", "verify", "tokenize", "tokenizer", "completion"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Result help = run({command, "--help"});
     EXPECT_EQ(help.code, 0);

@@ -31,17 +31,6 @@ Json parse(const std::string& text, const std::string& where) {
   }
 }
 
-Json read_file(const ModelLocation& location) {
-  std::error_code none;
-  if (fs::is_directory(location.config, none))
-    throw Error(fmt::format("{}: not a regular file; expected a config.json", location.where));
-  const std::string text = read_text(location.config, largest_config);
-  if (text.empty()) throw Error(fmt::format("{}: is empty; expected a config.json", location.where));
-  Json config = parse(text, location.where);
-  refuse_repeated_keys(text, location.where);
-  return config;
-}
-
 Json preset_config(const std::string& name) {
   const Preset* preset = preset_named(name);
   if (preset == nullptr) throw UsageError(fmt::format("there is no preset \"{}\"", name.substr(0, 100)));
@@ -50,12 +39,23 @@ Json preset_config(const std::string& name) {
 
 }  // namespace
 
+Json read_json_file(const fs::path& path, const std::string& where, const std::string& expected) {
+  std::error_code none;
+  if (fs::is_directory(path, none)) throw Error(fmt::format("{}: not a regular file; expected {}", where, expected));
+  const std::string text = read_text(path, largest_config);
+  if (text.empty()) throw Error(fmt::format("{}: is empty; expected {}", where, expected));
+  Json json = parse(text, where);
+  refuse_repeated_keys(text, where);
+  return json;
+}
+
 Model find_preset(const std::string& name) { return read_config(preset_config(name), name); }
 
 Described load_described(const std::string& name_or_path) {
   const ModelLocation location = locate_model(name_or_path);
   Described described;
-  described.config = location.preset.empty() ? read_file(location) : preset_config(location.preset);
+  described.config = location.preset.empty() ? read_json_file(location.config, location.where, "a config.json")
+                                             : preset_config(location.preset);
   described.model = read_config(described.config, location.where);
   described.model.name = name_or_path == "-" ? location.where : name_or_path;
   if (!location.note.empty()) described.model.notes.insert(described.model.notes.begin(), location.note);

@@ -1,0 +1,46 @@
+// reckon hardware: the devices whose profiles are known.
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "files/quote.h"
+#include "time/profile.h"
+#include "report/hardware.h"
+
+namespace reckon::cli {
+namespace {
+
+struct HardwareOptions {
+  std::string filter;
+  bool sources = false;
+  Output output;
+};
+
+void run(const HardwareOptions& asked) {
+  const std::vector<Profile> found = profiles_with(asked.filter);
+  if (found.empty())
+    throw UsageError(
+        fmt::format("no device's name or vendor has {} in it; `reckon hardware` lists them all", quote(asked.filter)));
+  write_report(hardware_document(found, asked.sources), asked.output);
+}
+
+}  // namespace
+
+void add_hardware(CLI::App& program) {
+  const auto asked = std::make_shared<HardwareOptions>();
+  CLI::App& command = add_command(program, "hardware", "the devices that are known by name",
+                                  "  reckon hardware\n"
+                                  "  reckon hardware h100 --sources\n"
+                                  "  reckon hardware nvidia --format csv",
+                                  false);
+  command.add_option("FILTER", asked->filter, "only names and vendors that have this in them")->type_name("");
+  command.add_flag("--sources", asked->sources, "where each figure comes from, and what is unsure about it");
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli
