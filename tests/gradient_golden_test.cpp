@@ -82,7 +82,7 @@ TEST_P(GoldenGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
   const Batch b = batch_of(tiny_io(GetParam()));
   std::vector<float> kept;
   std::int64_t arena = 0;
-  for (Recompute what : {Recompute::none, Recompute::attention, Recompute::block}) {
+  for (Recompute what : {Recompute::none, Recompute::selective, Recompute::block}) {
     TrainerOptions options;
     options.recompute = what;
     Trainer trainer = trainer_of(GetParam(), b, options);

@@ -122,13 +122,13 @@ std::vector<Case> cases_of(const Model& model) {
     if (phase != Phase::decode) workload.tokens = tokens;
     cases.push_back({std::string(phase_name(phase)), workload});
   }
-  for (Recompute recompute : {Recompute::none, Recompute::attention, Recompute::block}) {
+  for (Recompute recompute : {Recompute::none, Recompute::selective, Recompute::block}) {
     for (DType dtype : {DType::float32, DType::bfloat16}) {
       Workload workload = workload_of(Phase::train);
       workload.tokens = tokens;
       workload.recompute = recompute;
       workload.precision.weights = dtype;
-      workload.dropout = recompute == Recompute::attention ? 0.1 : 0.0;
+      workload.dropout = recompute == Recompute::selective ? 0.1 : 0.0;
       cases.push_back({"train, recompute " + std::to_string(static_cast<int>(recompute)) + ", " +
                            std::string(encoding_of(dtype).name),
                        workload});

@@ -69,7 +69,7 @@ TEST(Expand, GivesTheSameLedgerForEveryPresetInEveryPhase) {
 
 TEST(Expand, GivesTheSameLedgerWhenValuesAreComputedAgain) {
   for (const char* name : {"mini-gpt", "gpt2", "gemma-2-2b", "deepseek-v3", "gpt-oss-20b", "mixtral-8x7b"}) {
-    for (Recompute what : {Recompute::attention, Recompute::block}) {
+    for (Recompute what : {Recompute::selective, Recompute::block}) {
       SCOPED_TRACE(name);
       Workload workload = workload_of(Phase::train);
       workload.tokens = 64;

@@ -47,6 +47,7 @@ enum class Symbol : std::uint8_t {
   d_ff,
   d_expert,
   d_shared,
+  lora_rank,
 };
 
 std::string_view symbol_text(Symbol symbol);     // "d"

@@ -87,7 +87,12 @@ enum class Piece : std::uint8_t {
   statistics,    // of rows, which the backward pass reads: norms' factors, sums of exponentials
   first_moment,  // of the optimizer
   second_moment,
+  row_moment,  // of Adafactor: means over columns and over rows
+  column_moment,
   master,  // the wide values of a weight whose narrow copy the products read
+  mask,    // of dropout, where it is kept
+  lora_a,  // adapters: rank × in
+  lora_b,  // out × rank
   key_cache,
   value_cache,
   latent_cache,

@@ -25,7 +25,7 @@ Compiled compile(const Program& logical, const Target& target) {
   if (workload.phase == Phase::train) {
     const DType kept = workload.precision.weights;
     if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
-    if (workload.ranks > 1) compiled.lowered = sum_over_ranks(std::move(compiled.lowered), workload.ranks);
+    if (workload.layout.data > 1) compiled.lowered = sum_over_ranks(std::move(compiled.lowered), workload.layout.data);
   }
   compiled.plan = plan_memory(compiled.lowered, target);
   return compiled;

@@ -41,11 +41,16 @@ using enum DType;
 constexpr std::array table{
     Row{boolean, {"boolean", "BOOL", 1, 1}},
     Row{int4, {"int4", "", 2, 1}},
+    // 16 quantiles of the normal distribution (Dettmers et al. 2023, arXiv 2305.14314), with a float32 maximum a block.
+    Row{nf4, {"nf4", "", 64, 36}},
     Row{float4, {"float4", "F4", 2, 1}},
     Row{float6_e2m3, {"float6_e2m3", "F6_E2M3", 4, 3}},
     Row{float6_e3m2, {"float6_e3m2", "F6_E3M2", 4, 3}},
     Row{uint8, {"uint8", "U8", 1, 1}},
     Row{int8, {"int8", "I8", 1, 1}},
+    // Moments of 8-bit optimizers (Dettmers et al. 2021, arXiv 2110.02861; blocks of bitsandbytes), with a float32
+    // maximum a block.
+    Row{block8, {"block8", "", 256, 260}},
     Row{float8_e5m2, {"float8_e5m2", "F8_E5M2", 1, 1}},
     Row{float8_e4m3, {"float8_e4m3", "F8_E4M3", 1, 1}},
     Row{float8_e8m0, {"float8_e8m0", "F8_E8M0", 1, 1}},

@@ -42,6 +42,19 @@ constexpr Target cpu_target{.name = "cpu",
                             .tiles = true,
                             .fusions = {.epilogues = true, .attention = true, .in_place = true}};
 
+// A GPU with what is usual on one: products with what follows them, streamed attention, caches in small pages.
+constexpr Target gpu_target{.name = "gpu",
+                            .alignment = 512,  // of the caching allocator that PyTorch has
+                            .query_block = 128,
+                            .page_tokens = 16,
+                            .few_rows = 16,
+                            .views = true,
+                            .ranks = true,
+                            .fusions = {.epilogues = true, .attention = true, .in_place = true}};
+
+// What Korthikanti et al. 2022 (arXiv 2205.05198) count: nothing fused, attention's scores written out.
+constexpr Target megatron_target{.name = "megatron", .alignment = 1, .views = true, .ranks = true, .fusions = {}};
+
 constexpr Target reference_target{.name = "reference", .alignment = 8, .fusions = {}};
 
 }  // namespace reckon

@@ -50,6 +50,7 @@ constexpr SymbolName names[] = {
     {"f", "d_ff, the width of the feed-forward"},
     {"fₑ", "width of one expert"},
     {"fₛ", "width of the shared expert"},
+    {"r", "rank of the adapters"},
 };
 
 std::string exponent(int power) {

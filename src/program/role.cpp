@@ -27,10 +27,11 @@ constexpr std::array parts =
 static_assert(parts.size() == static_cast<std::size_t>(Part::combine) + 1);
 
 constexpr std::array pieces = std::to_array<std::string_view>(
-    {"",           "weight",     "bias",         "ids",           "labels", "positions", "sinusoids",   "encoder",
-     "table",      "statistics", "first_moment", "second_moment", "master", "key_cache", "value_cache", "latent_cache",
-     "query_nope", "query_rope", "query",        "folded_query",  "latent", "latents",   "key_rope",    "keys_rope",
-     "keys_nope",  "keys",       "values",       "starts",        "pages"});
+    {"",           "weight",     "bias",       "ids",          "labels",        "positions",   "sinusoids",
+     "encoder",    "table",      "statistics", "first_moment", "second_moment", "row_moment",  "column_moment",
+     "master",     "mask",       "lora_a",     "lora_b",       "key_cache",     "value_cache", "latent_cache",
+     "query_nope", "query_rope", "query",      "folded_query", "latent",        "latents",     "key_rope",
+     "keys_rope",  "keys_nope",  "keys",       "values",       "starts",        "pages"});
 static_assert(pieces.size() == static_cast<std::size_t>(Piece::pages) + 1);
 
 }  // namespace

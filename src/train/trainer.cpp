@@ -58,7 +58,7 @@ Compiled compiled(const Model& model, const Weights& weights, const TrainerOptio
   workload.dropout = options.dropout;
   workload.precision.weights = options.precision;
   workload.parameter_types = types_of(weights, options.precision);
-  if (ranks != nullptr) workload.ranks = ranks->size();
+  if (ranks != nullptr) workload.layout.data = ranks->size();
   return compile(model, workload, target);
 }
 
