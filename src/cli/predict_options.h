@@ -48,5 +48,7 @@ void add_prediction(CLI::App& command, PredictOptions& options, Phase usual);
 void add_layout(CLI::App& command, PredictOptions& options);
 // Options that do not go together are a UsageError; what does not divide is refused by the pass that divides.
 Prediction read_prediction(const PredictOptions& options);
+// The same of a model that is read already, with nothing said on stderr: for one of many sizes.
+Prediction settle_prediction(const PredictOptions& options, const Model& loaded);
 
 }  // namespace reckon::cli

@@ -29,6 +29,11 @@ struct Lifetimes {
   std::vector<bool> saved;          // of each tensor, whether a later body reads it in the same iteration
   std::vector<Live> live;           // of each op
   std::int64_t peak = 0;            // bytes
+  // Where the peak is first reached: the op, its iteration in the order in which they run, and how many instances of
+  // each tensor hold memory then.
+  std::size_t peak_op = 0;
+  std::int64_t peak_step = 0;
+  std::vector<std::int64_t> alive;
 };
 
 // `regions`: of each op; those of one region run at the same time. `held`: whether a tensor's memory is asked for,
