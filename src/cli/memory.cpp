@@ -65,6 +65,7 @@ void report_one(const MemoryOptions& asked) {
   }
   use.quantised = prediction.weights;
   use.laid_out = prediction.laid_out;
+  use.made_for = prediction.made_for;
   use.target = prediction.target;
   use.workload = workload;
   use.model = std::move(prediction.model);

@@ -254,6 +254,7 @@ Prediction settle_prediction(const PredictOptions& options, const Model& loaded)
   if (prediction.hardware) settle_devices(prediction, options.on);
 
   prediction.model = modify(loaded, setting.changes);
+  prediction.made_for = loaded.context;
   workload.optimizer = options.optimizer.value_or(Optimizer::adamw);
   workload.recompute = options.recompute.value_or(Recompute::none);
   workload.dropout = options.dropout.value_or(0);

@@ -40,6 +40,7 @@ struct Prediction {
   bool laid_out = false;              // a layout was given, rather than one device meant
   std::optional<std::int64_t> stage;  // …and of which stage; nothing: the command's choice
   std::optional<DType> weights;       // of the layers' matrices, where these alone are quantised
+  std::int64_t made_for = 0;          // tokens: the model's own context, before --context
 };
 
 // MODEL, the workload (`usual` is the phase where none is given), types, training and --on.

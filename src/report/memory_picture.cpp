@@ -26,6 +26,14 @@ double held_throughout(const MemoryPicture& picture) {
   return sum;
 }
 
+}  // namespace
+
+std::string below_text(const MemoryPicture& picture) {
+  return fmt::format("above {} that are held throughout", binary_bytes(static_cast<std::int64_t>(picture.below)));
+}
+
+namespace {
+
 // "█ weights   ▓ optimizer", in lines of at most `width` columns.
 std::string legend(const MemoryPicture& picture, const std::string& first, int width) {
   std::string out, line = first;
@@ -39,6 +47,7 @@ std::string legend(const MemoryPicture& picture, const std::string& first, int w
   };
   for (std::size_t b = 0; b < picture.bands.size(); ++b) add(fmt::format("{} {}", shade_of(b), picture.bands[b].name));
   add(fmt::format("{} {}", top_shade, picture.top_name));
+  if (picture.below > 0) add(below_text(picture));
   return out + line + "\n";
 }
 
@@ -117,14 +126,14 @@ std::string memory_picture_text(const MemoryPicture& picture, int width) {
     const double height = (r + 0.5) * row_bytes;  // the middle of the row decides
     for (int c = 0; c < columns; ++c) {
       double band_top = 0;
-      std::string_view glyph = r == limit_row ? "╌" : " ";
+      std::string_view glyph = " ";
       if (height < below + top[static_cast<std::size_t>(c)].most) glyph = top_shade;
       for (std::size_t b = picture.bands.size(); b-- > 0;) {
         band_top = 0;
         for (std::size_t i = 0; i <= b; ++i) band_top += picture.bands[i].bytes;
         if (height < band_top) glyph = shade_of(b);
       }
-      line += glyph;
+      line += r == limit_row ? "╌" : glyph;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";

@@ -26,10 +26,12 @@ struct MemoryPicture {
     double bytes = 0;
   };
   std::string title;
+  double below = 0;         // bytes that are held throughout and not drawn
   std::vector<Band> bands;  // from the bottom
   std::string top_name;     // of what is alive op by op
   std::vector<Point> points;
   double ops = 1;
+  std::string x_title;
   std::vector<Part> parts;
   Point peak;              // its bytes are those of the points, without the bands
   std::string peak_label;  // "14.2 GiB at attend_backward, layer 31"
@@ -41,6 +43,9 @@ std::string memory_picture_text(const MemoryPicture& picture, int width);
 
 // Self-contained; follows the reader's light or dark scheme.
 std::string memory_picture_svg(const MemoryPicture& picture);
+
+// "above 30.97 GiB that are held throughout", where something is not drawn.
+std::string below_text(const MemoryPicture& picture);
 
 // What both need: the height of the picture in bytes, and ticks of round numbers of one unit.
 struct ByteAxis {

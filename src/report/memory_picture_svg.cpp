@@ -64,7 +64,8 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
       "  }\n"
       "</style>\n";
   out += text_at(left, 28, "start", picture.title, " font-size=\"16\" font-weight=\"600\"");
-  out += text_at(left, top - 10, "start", axis.unit, " class=\"soft\"");
+  const std::string above = picture.below > 0 ? ", " + below_text(picture) : "";
+  out += text_at(left, top - 10, "start", axis.unit + above, " class=\"soft\"");
   for (double tick : axis.ticks) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, down(tick), left + plot_width);
     out += text_at(left - 8, down(tick) + 4, "end", axis.label(tick), " class=\"soft\"");
@@ -94,8 +95,7 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
   }
   out += fmt::format("<path class=\"frame\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", left, top, top + plot_height,
                      left + plot_width);
-  out += text_at(left + plot_width / 2, height - 12, "middle",
-                 fmt::format("{} operations, one after another", grouped(picture.ops)));
+  out += text_at(left + plot_width / 2, height - 12, "middle", picture.x_title);
 
   const double peak_x = across(picture.peak.at), peak_y = down(base + picture.peak.bytes);
   const bool left_side = peak_x > left + plot_width / 2;

@@ -91,16 +91,30 @@ std::string cache_detail(const MemoryUse& use) {
   return text;
 }
 
+// "of rotary positions and of the cache's pages"
+std::string tables_detail(const MemoryUse& use) {
+  std::vector<std::string> of;
+  for (const auto& [kind, name] :
+       {std::pair{TensorKind::constant, "of rotary positions"}, {TensorKind::step, "of the cache's pages"}}) {
+    const bool some = std::any_of(use.held.tensors.begin(), use.held.tensors.end(), [&](const HeldTensor& tensor) {
+      return tensor.held == Held::tables && use.compiled.lowered[tensor.id].kind == kind;
+    });
+    if (some) of.emplace_back(name);
+  }
+  return fmt::format("{}", fmt::join(of, " and "));
+}
+
 std::string detail(const MemoryUse& use, Held held) {
   switch (held) {
     case Held::weights:
-      return fmt::format("{} in {}", compact(static_cast<double>(use.held.parameters)), types_text(use, held));
+      return fmt::format("{} parameters in {}", compact(static_cast<double>(use.held.parameters)),
+                         types_text(use, held));
     case Held::optimizer:
       return fmt::format("{}, {}", optimizer_name(use.workload.optimizer), types_text(use, held));
     case Held::cache:
       return cache_detail(use);
     case Held::tables:
-      return use.held.of(Held::cache) > 0 ? "of rotary positions and of the cache's pages" : "of rotary positions";
+      return tables_detail(use);
     case Held::activations:
       return trains(use) ? "kept for the backward pass" : "alive at the peak";
     case Held::temporary:
@@ -192,11 +206,10 @@ std::string state_text(const MemoryUse& use) {
   return fmt::format("The state of training takes {} bytes a parameter: {}.", each(sum), fmt::join(parts, ", "));
 }
 
-// The smallest cache that holds everything; null: none does.
+// A processor's last cache, which cores share, where it holds everything; else null.
 const Cache* cache_that_holds(const Profile& profile, std::int64_t bytes) {
-  const auto found = std::find_if(profile.caches.begin(), profile.caches.end(),
-                                  [&](const Cache& cache) { return cache.bytes >= bytes; });
-  return found == profile.caches.end() ? nullptr : &*found;
+  if (profile.kind != DeviceKind::cpu || profile.caches.empty() || profile.caches.back().bytes < bytes) return nullptr;
+  return &profile.caches.back();
 }
 
 std::string room_text(const MemoryUse& use) {
@@ -209,11 +222,9 @@ std::string room_text(const MemoryUse& use) {
                                             : "; nothing is set aside for its driver (--reserve)";
   text += left >= 0 ? fmt::format(". {} are left.", binary_bytes(left))
                     : fmt::format(". It does not fit: {} are missing.", binary_bytes(-left));
-  if (profile.kind == DeviceKind::cpu) {
-    if (const Cache* cache = cache_that_holds(profile, use.held.total()))
-      text += fmt::format(" All of it fits its L{} of {}{}.", cache->level, binary_bytes(cache->bytes),
-                          cache->cores > 1 ? fmt::format(" (of {} cores)", cache->cores) : "");
-  }
+  if (const Cache* cache = cache_that_holds(profile, use.held.total()))
+    text += fmt::format(" All of it fits its L{} of {}{}.", cache->level, binary_bytes(cache->bytes),
+                        cache->cores > 1 ? fmt::format(" (of {} cores)", cache->cores) : "");
   return text;
 }
 
@@ -232,8 +243,8 @@ std::string largest_text(const MemoryUse& use) {
   text += fmt::format(" The longest context at this batch: {} tokens", grouped(room.context.value));
   if (room.context.all) {
     text += use.model.positions.kind == Positions::Kind::learned ? ", all that it has positions for" : " or more";
-  } else if (room.context.value > use.model.context) {
-    text += fmt::format(", past the {} that it was made for", grouped(use.model.context));
+  } else if (room.context.value > use.made_for) {
+    text += fmt::format(", past the {} that it was made for", grouped(use.made_for));
   }
   return text + ".";
 }
@@ -326,7 +337,7 @@ OrderedJson room_json(const RoomOn& room, std::int64_t total) {
                       {"fits", total <= room.bytes()},
                       {"largest_batch", largest_json(room.batch)},
                       {"largest_context", largest_json(room.context)}};
-  const Cache* cache = profile.kind == DeviceKind::cpu ? cache_that_holds(profile, total) : nullptr;
+  const Cache* cache = cache_that_holds(profile, total);
   json["fits_cache_level"] = cache == nullptr ? OrderedJson(nullptr) : OrderedJson(cache->level);
   return json;
 }
@@ -391,6 +402,20 @@ std::vector<MemoryPicture::Part> parts_of(const MemoryUse& use, const Course& co
   return parts;
 }
 
+// The optimizer has an op for every parameter, and nothing comes or goes meanwhile: it gets a tenth of the width.
+void narrow_optimizer(MemoryPicture& picture) {
+  if (picture.parts.empty() || picture.parts.back().name != stage_name(Stage::optimizer)) return;
+  const double begin = picture.parts.back().begin, room = begin / 9;
+  if (picture.ops - begin <= room) return;
+  const double scale = room / (picture.ops - begin);
+  const auto narrow = [&](double& at) { at = at <= begin ? at : begin + (at - begin) * scale; };
+  for (MemoryPicture::Point& point : picture.points) narrow(point.at);
+  narrow(picture.peak.at);
+  narrow(picture.parts.back().end);
+  narrow(picture.ops);
+  picture.x_title += "; the optimizer's drawn narrower";
+}
+
 }  // namespace
 
 MemoryPicture memory_picture(const MemoryUse& use) {
@@ -407,6 +432,7 @@ MemoryPicture memory_picture(const MemoryUse& use) {
       picture.bands.push_back({title_of(held), real(use.held.of(held))});
   }
   picture.top_name = trains(use) ? "activations and temporary" : "activations";
+  picture.x_title = fmt::format("{} operations, one after another", grouped(course.ops));
   picture.ops = real(std::max<std::int64_t>(course.ops, 1));
   for (const LivePoint& point : course.points) {
     if (picture.peak.bytes == 0 && point.op == plan.peak_op && point.bytes == plan.peak)
@@ -418,6 +444,13 @@ MemoryPicture memory_picture(const MemoryUse& use) {
   if (use.room)
     picture.limit = {fmt::format("{}: {}", use.room->hardware.profile.name, binary_bytes(use.room->bytes())),
                      real(use.room->bytes())};
+  // What comes and goes would not be seen above what stays: it is drawn alone.
+  if (real(plan.arena) < total / 20) {
+    for (const MemoryPicture::Band& band : picture.bands) picture.below += band.bytes;
+    picture.bands.clear();
+    picture.limit.reset();
+  }
+  narrow_optimizer(picture);
   return picture;
 }
 
@@ -481,13 +514,22 @@ Table line_table(const MemoryGrid& grid) {
   return table;
 }
 
+// The unit in which the smallest of all totals is 1 or more.
+std::pair<const char*, double> unit_of(const MemoryGrid& grid) {
+  std::int64_t least = grid.points.front().held.total();
+  for (const MemoryPoint& point : grid.points) least = std::min(least, point.held.total());
+  if (least >= 1 << 30) return {"GiB", 1 << 30};
+  return least >= 1 << 20 ? std::pair{"MiB", double(1 << 20)} : std::pair{"KiB", double(1 << 10)};
+}
+
 // Two sizes: totals by rows and columns; in parentheses what does not fit.
 Table square_table(const MemoryGrid& grid) {
-  Table table{"", {{fmt::format("{} \\ {}", grid.row_name, grid.column_name), true}}};
+  const auto [unit, size] = unit_of(grid);
+  Table table{fmt::format("Totals in {}", unit), {{fmt::format("{} \\ {}", grid.row_name, grid.column_name), true}}};
   for (const MemoryPoint& point : grid.points) {
     if (point.row == grid.points.front().row) table.columns.push_back({grouped(point.column), true});
     if (point.column == grid.points.front().column) table.rows.push_back({count_cell(point.row)});
-    const std::string total = binary_bytes(point.held.total());
+    const std::string total = group_digits(fmt::format("{:.2f}", real(point.held.total()) / size));
     const bool over = grid.room && point.held.total() > grid.room->bytes();
     table.rows.back().push_back(over ? "(" + total + ")" : total);
   }

@@ -28,7 +28,8 @@ struct RoomOn {
 
 struct MemoryUse {
   Model model;
-  Workload workload;  // resolved
+  std::int64_t made_for = 0;  // tokens: the model's own context
+  Workload workload;          // resolved
   Target target;
   bool laid_out = false;  // over several ranks, of which this is one
   Compiled compiled;
