@@ -147,6 +147,7 @@ std::string memory_picture_text(const MemoryPicture& picture, int width) {
   const std::string line = left ? justified(words + " ▲", std::max(at + 1, display_width(words) + 2), true)
                                 : std::string(static_cast<std::size_t>(at), ' ') + "▲ " + words;
   out += indent + " " + line + "\n";
+  out += indent + " " + justified(picture.x_title, (columns + display_width(picture.x_title)) / 2, true) + "\n";
   if (limited) out += indent + " ╌ " + picture.limit->name + "\n";
   return out;
 }

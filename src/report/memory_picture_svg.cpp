@@ -11,7 +11,7 @@
 namespace reckon {
 namespace {
 
-constexpr double width = 860, height = 480, left = 76, right = 200, top = 56, bottom = 56;
+constexpr double width = 860, height = 480, left = 76, right = 216, top = 56, bottom = 56;
 constexpr double plot_width = width - left - right, plot_height = height - top - bottom;
 
 // Okabe and Ito's colours, which people who do not see all colours can tell apart; what is alive op by op has the
@@ -58,9 +58,11 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
       "  text { fill: #24292f; } .soft { fill: #57606a; } .grid { stroke: #d8dee4; } .frame { stroke: #57606a; }\n"
       "  .grid, .frame { stroke-width: 1; fill: none; } .limit { stroke: #cf222e; stroke-width: 1.5; fill: none; }\n"
       "  .over { fill: #cf222e; } .peak { fill: #24292f; }\n"
+      "  .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round; }\n"
       "  @media (prefers-color-scheme: dark) {\n"
       "    svg { background: #0d1117; } text { fill: #e6edf3; } .soft { fill: #9198a1; } .grid { stroke: #2a313c; }\n"
       "    .frame { stroke: #9198a1; } .limit { stroke: #ff7b72; } .over { fill: #ff7b72; } .peak { fill: #e6edf3; }\n"
+      "    .halo { stroke: #0d1117; }\n"
       "  }\n"
       "</style>\n";
   out += text_at(left, 28, "start", picture.title, " font-size=\"16\" font-weight=\"600\"");
@@ -97,16 +99,17 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
                      left + plot_width);
   out += text_at(left + plot_width / 2, height - 12, "middle", picture.x_title);
 
+  // Labels lie over whatever is drawn, on the side that has room.
   const double peak_x = across(picture.peak.at), peak_y = down(base + picture.peak.bytes);
   const bool left_side = peak_x > left + plot_width / 2;
   out += fmt::format("<circle class=\"peak\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", peak_x, peak_y);
   out += text_at(peak_x + (left_side ? -8 : 8), std::max(peak_y - 8, top + 12), left_side ? "end" : "start",
-                 "peak: " + picture.peak_label, " font-weight=\"600\"");
+                 "peak: " + picture.peak_label, " class=\"halo\" font-weight=\"600\"");
   if (picture.limit && picture.limit->bytes <= axis.high) {
     const double y = down(picture.limit->bytes);
     out += fmt::format("<path class=\"limit\" stroke-dasharray=\"6 4\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, y,
                        left + plot_width);
-    out += text_at(left + plot_width + 8, y + 4, "start", picture.limit->name, " class=\"over\"");
+    out += text_at(left + plot_width - 6, y - 6, "end", picture.limit->name, " class=\"over halo\"");
   }
 
   // The legend from top to bottom, as the bands lie.

@@ -402,10 +402,10 @@ std::vector<MemoryPicture::Part> parts_of(const MemoryUse& use, const Course& co
   return parts;
 }
 
-// The optimizer has an op for every parameter, and nothing comes or goes meanwhile: it gets a tenth of the width.
+// The optimizer has an op for every parameter, and nothing comes or goes meanwhile: it gets an eighth of the width.
 void narrow_optimizer(MemoryPicture& picture) {
   if (picture.parts.empty() || picture.parts.back().name != stage_name(Stage::optimizer)) return;
-  const double begin = picture.parts.back().begin, room = begin / 9;
+  const double begin = picture.parts.back().begin, room = begin / 7;
   if (picture.ops - begin <= room) return;
   const double scale = room / (picture.ops - begin);
   const auto narrow = [&](double& at) { at = at <= begin ? at : begin + (at - begin) * scale; };
@@ -423,7 +423,7 @@ MemoryPicture memory_picture(const MemoryUse& use) {
   const Plan& plan = use.compiled.plan;
   const Course course = course_of(use.compiled.lowered, plan, iterations);
   MemoryPicture picture;
-  picture.title = fmt::format("{}: memory over a {}", use.model.name, describe(use.workload));
+  picture.title = fmt::format("Memory of {} · {}", use.model.name, describe(use.workload));
   const double total = real(use.held.total());
   for (Held held : all_held) {
     const bool in_arena = held == Held::activations || held == Held::temporary;

@@ -52,11 +52,11 @@ std::int64_t bytes_needed(const Model& model, const Workload& asked, const Targe
 }
 
 Workload with_context(Workload workload, std::int64_t context) {
-  if (workload.phase == Phase::decode) {
-    workload.tokens = std::min(workload.tokens, context);
+  if (workload.phase == Phase::decode || workload.past > 0) {
+    workload.tokens = std::clamp<std::int64_t>(workload.tokens, 1, context);
     workload.past = context - workload.tokens;
   } else {
-    workload.tokens = context - workload.past;
+    workload.tokens = context;
   }
   workload.capacity = workload.chunk = 0;
   return workload;
@@ -75,13 +75,11 @@ Largest largest_context(const Model& model, const Workload& asked, const Target&
   // Learned positions end; others are computed.
   const bool learned = model.positions.kind == Positions::Kind::learned;
   const std::int64_t most = learned ? model.context : std::int64_t{1} << 30;
-  Workload workload = asked;
-  if (workload.phase != Phase::decode) workload.past = 0;
   // Ranks that share tokens out have as many each.
-  const Layout& layout = workload.layout;
+  const Layout& layout = asked.layout;
   const std::int64_t unit = layout.context * (layout.sequence ? layout.tensor : 1);
   Largest found = largest(most / unit, bytes, [&](std::int64_t units) {
-    return bytes_needed(model, with_context(workload, units * unit), target);
+    return bytes_needed(model, with_context(asked, units * unit), target);
   });
   found.value *= unit;
   return found;

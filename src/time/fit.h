@@ -28,7 +28,7 @@ struct Largest {
 Largest largest_batch(const Model& model, const Workload& workload, const Target& target, std::int64_t bytes);
 Largest largest_context(const Model& model, const Workload& workload, const Target& target, std::int64_t bytes);
 
-// The workload with another length of its sequences.
+// The workload with another length of its sequences: of the cache, where there is something in it, else as many tokens.
 Workload with_context(Workload workload, std::int64_t context);
 
 }  // namespace reckon
