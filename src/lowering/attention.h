@@ -12,7 +12,7 @@ struct WrittenAttention {
   // Backward, where there is one.
   struct Backward {
     std::vector<std::size_t> ops;  // all of them, in order
-    TensorId d_out, d_query, d_keys, d_values, d_sinks;
+    TensorId d_out, d_query, d_keys, d_values, d_sinks;  // no_tensor where a gradient is not asked for
   };
   std::optional<Backward> backward;
 };
