@@ -53,9 +53,6 @@ WrittenAttention find_attention(const Program& program, const Uses& uses, std::s
     b.ops.push_back(*to_keys);
     b.d_keys = ops[*to_keys].outputs[0];
   }
-  if (b.d_query == no_tensor || b.d_keys == no_tensor || b.d_values == no_tensor) {
-    throw Error("[lowering] attention whose query, keys or values have no gradient");
-  }
   std::sort(b.ops.begin(), b.ops.end());
   found.backward = std::move(b);
   return found;
