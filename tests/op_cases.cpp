@@ -113,19 +113,19 @@ TensorId appended(Builder& b, DType dtype) {
 }
 
 // Lowered ops are emitted by a lowering alone.
-TensorId attended(Builder& b, double softcap, bool alibi) {
+TensorId attended(Builder& b, double softcap, bool alibi, float dropped = 0) {
   const TensorId y = b.activation("y", {2, 3, 4, 8});
   b.emit(attend_operation, {weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), no_tensor}, {y},
-         {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64});
+         {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64, dropped});
   return y;
 }
-TensorId attended_back(Builder& b, double softcap, bool alibi) {
+TensorId attended_back(Builder& b, double softcap, bool alibi, float dropped = 0) {
   const Shape query{2, 3, 4, 8}, keys{2, 5, 2, 8};
   const TensorId dq = b.activation("dq", query), dk = b.activation("dk", keys), dv = b.activation("dv", keys);
   b.emit(attend_backward_operation,
          {weight(b, query), weight(b, keys), weight(b, keys), no_tensor, weight(b, query), weight(b, query),
           weight(b, {2, 4, 3})},
-         {dq, dk, dv, no_tensor}, {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64});
+         {dq, dk, dv, no_tensor}, {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64, dropped});
   return dq;
 }
 TensorId weight_differentiated(Builder& b, bool sum) {
@@ -176,6 +176,26 @@ TensorId stepped(Builder& b, const Shape& shape, bool decay) {
   const TensorId squares = b.tensor(TensorKind::activation, "squares", {}, DType::float32);
   adamw(b, w, gradient, squares, decay);
   return w;
+}
+// The same of another optimizer; `how` is its decay, or the steps of its iteration.
+template <auto update>
+TensorId stepped_by(Builder& b, const Shape& shape, std::int64_t how) {
+  const TensorId w = weight(b, shape);
+  const TensorId gradient = b.tensor(TensorKind::gradient, "g", shape, DType::float32);
+  update(b, w, gradient, b.tensor(TensorKind::activation, "squares", {}, DType::float32), how);
+  return w;
+}
+// Lowered: with the mask that it keeps, or of a gradient with the mask that was kept.
+TensorId dropped(Builder& b, bool gradient) {
+  const TensorId x = b.tensor(gradient ? TensorKind::gradient : TensorKind::activation, "x", {2, 3, 4}, DType::float32);
+  const TensorId y = b.activation("y", {2, 3, 4});
+  const TensorId mask = b.tensor(TensorKind::activation, Piece::mask, {2, 3, 4}, DType::boolean);
+  if (gradient) {
+    b.emit(dropout_operation, {x, mask}, {y}, {0.1, 0});
+  } else {
+    b.emit(dropout_operation, {x}, {y, mask}, {0.1, 0});
+  }
+  return y;
 }
 
 Workload exact() {
@@ -333,12 +353,15 @@ const std::vector<OpCase>& op_cases() {
       {"widen", "", ahead, 0, [](B& b) { return converted(b, true); }, {{2, 3, 4}}, 0, 0, 48, 96, {}},
       {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
+      {"dropout", "with a mask that is kept", ahead, 0, [](B& b) { return dropped(b, false); }, {{2, 3, 4}, {2, 3, 4}}, 0, 48, 96, 120, {{"n", 24}}},
+      {"dropout", "with a mask that is kept", ahead, 0, [](B& b) { return dropped(b, true); }, {{2, 3, 4}}, 0, 48, 120, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
 
       // One block of 3 queries sees all 5 keys: 2·4·3·5 = 120 pairs. Keys and values: 2·2·5·(8 + 8) elements.
       {"attend", "scaled", ahead, 0, [](B& b) { return attended(b, 0.0, false); }, {{2, 3, 4, 8}}, 3840, 672, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
       {"attend", "scaled and capped", ahead, 0, [](B& b) { return attended(b, 50.0, false); }, {{2, 3, 4, 8}}, 3840, 864, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
       {"attend", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended(b, 0.0, true); }, {{2, 3, 4, 8}}, 3840, 864, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
+      {"attend", "scaled, with dropout", ahead, 0, [](B& b) { return attended(b, 0.0, false, 0.1f); }, {{2, 3, 4, 8}}, 3840, 864, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
       {"project", "plain", ahead, 0, [](B& b) { return projected(b, false, false, false); }, {{2, 3, 5}}, 240, 0, 176, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"project", "with bias and residual", ahead, 0, [](B& b) { return projected(b, true, false, true); }, {{2, 3, 5}}, 240, 60, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"project", "with bias and silu gate", ahead, 0, [](B& b) { return projected(b, true, true, false); }, {{2, 3, 5}}, 240, 180, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
@@ -348,6 +371,7 @@ const std::vector<OpCase>& op_cases() {
       {"attend_backward", "scaled", ahead, 0, [](B& b) { return attended_back(b, 0.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 936, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
       {"attend_backward", "scaled and capped", ahead, 0, [](B& b) { return attended_back(b, 50.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1512, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
       {"attend_backward", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended_back(b, 0.0, true); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1128, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
+      {"attend_backward", "scaled, with dropout", ahead, 0, [](B& b) { return attended_back(b, 0.0, false, 0.1f); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1224, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
       {"grouped_project", "with silu gate", ahead, 0, experts_projected, {{2, 3, 2, 5}}, 480, 300, 1108, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 628},
       {"view", "", back, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{2, 3, 4}}, 0, 0, 0, 0, {}},
   };
