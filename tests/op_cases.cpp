@@ -18,6 +18,7 @@
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/optimizers.h"
 #include "ops/project.h"
 #include "ops/rope.h"
 #include "ops/view.h"
@@ -214,6 +215,13 @@ Workload after_two() {
 
 Workload training() { return workload_of(Phase::train); }
 
+// Weights of two bytes behind which there are wide ones.
+Workload mixed_precision() {
+  Workload workload = training();
+  workload.precision.weights = DType::bfloat16;
+  return workload;
+}
+
 constexpr auto layer = Norm::Kind::layer;
 constexpr auto rms = Norm::Kind::rms;
 constexpr Stage back = Stage::backward;
@@ -252,7 +260,25 @@ const std::vector<OpCase>& op_cases() {
       {"all_reduce_start", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_start_operation); }, {}, 0, 0, 0, 0, {}, {}, -1, 144},
       {"all_reduce_wait", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_wait_operation); }, {{5, 4}, {3}}, 0, 36, 0, 0, {{"R", 4}, {"s", 12}}, {}, -1, 144},
       {"adamw", "with decay", ahead, 0, [](B& b) { return stepped(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 192, 196, 144, {{"n", 12}}},
+      // The 24 bytes of the narrow weight are written alone, the 48 of its master read and written.
+      {"adamw", "with decay", ahead, 0, [](B& b) { return stepped(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}, {3, 4}}, 0, 192, 196, 168, {{"n", 12}}, mixed_precision()},
       {"adamw", "without decay", ahead, 0, [](B& b) { return stepped(b, {5}, false); }, {{5}, {5}, {5}}, 0, 75, 84, 60, {{"n", 5}}},
+      {"sgd", "with decay", ahead, 0, [](B& b) { return stepped_by<sgd>(b, {3, 4}, true); }, {{3, 4}, {3, 4}}, 0, 84, 148, 96, {{"n", 12}}},
+      {"sgd", "with decay", ahead, 0, [](B& b) { return stepped_by<sgd>(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 84, 148, 120, {{"n", 12}}, mixed_precision()},
+      {"sgd", "without decay", ahead, 0, [](B& b) { return stepped_by<sgd>(b, {5}, false); }, {{5}, {5}}, 0, 25, 64, 40, {{"n", 5}}},
+      // Read: weight, gradient, row, column and norm, 48 + 48 + 12 + 16 + 4; the gradient and the update again.
+      {"adafactor", "of a matrix", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {3, 4}, true); }, {{3, 4}, {3}, {4}, {3, 4}}, 0, 197, 224, 124, {{"n", 12}, {"r", 3}, {"c", 4}}},
+      {"adafactor", "of a matrix", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {3, 4}, true); }, {{3, 4}, {3}, {4}, {3, 4}, {3, 4}}, 0, 197, 224, 148, {{"n", 12}, {"r", 3}, {"c", 4}}, mixed_precision()},
+      {"adafactor", "of a matrix", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {2, 3, 4}, true); }, {{2, 3, 4}, {2, 3}, {2, 4}, {2, 3, 4}}, 0, 394, 444, 248, {{"n", 24}, {"r", 6}, {"c", 8}}},
+      {"adafactor", "of a vector", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {5}, false); }, {{5}, {5}, {5}}, 0, 65, 104, 60, {{"n", 5}}},
+      // X of 3 × 4 takes 24 bytes, its squares 18. Read: 148, X by the step 24, five times 2·24 + 2·18. Written: weight and
+      // momentum 96, X 24, five times 24 + 2·18.
+      {"muon", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {3, 4}, 5); }, {{3, 4}, {3, 4}, {3, 4}, {3, 4}, {3, 3}, {3, 3}}, 990, 411, 592, 420, {{"s", 5}, {"e", 1}, {"n", 3}, {"m", 4}}},
+      // Two experts' matrices, taller than wide.
+      {"muon", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {2, 4, 3}, 5); }, {{2, 4, 3}, {2, 4, 3}, {2, 3, 4}, {2, 3, 4}, {2, 3, 3}, {2, 3, 3}}, 1980, 822, 1180, 840, {{"s", 5}, {"e", 2}, {"n", 3}, {"m", 4}}},
+      // 6,400 elements: 25 blocks of 260 bytes for each moment; 5,000: 20, the last of them not full.
+      {"adam8bit", "with decay", ahead, 0, [](B& b) { return stepped_by<adam8bit>(b, {64, 100}, true); }, {{64, 100}, {64, 100}, {64, 100}}, 0, 140800, 64204, 38600, {{"n", 6400}}},
+      {"adam8bit", "without decay", ahead, 0, [](B& b) { return stepped_by<adam8bit>(b, {5000}, false); }, {{5000}, {5000}, {5000}}, 0, 105000, 50404, 30400, {{"n", 5000}}},
 
       {"add", "", ahead, 0, [](B& b) { return add(b, weight(b, {2, 3, 4}), weight(b, {2, 3, 4}), "y"); }, {{2, 3, 4}}, 0, 24, 192, 96, {{"n", 24}}},
       {"add", "", ahead, 0, [](B& b) { return add(b, weight(b, {2, 3, 4}), weight(b, {3, 4}), "y"); }, {{2, 3, 4}}, 0, 24, 144, 96, {{"n", 24}}},
