@@ -18,13 +18,15 @@ struct Target {
   bool views = false;   // an op may read and write a part of another's memory; else each tensor has its own
   bool narrow = false;  // trains in bfloat16
   bool ranks = false;   // trains in several processes
+  bool masks = false;   // dropout keeps what it drew for the backward pass; else it is drawn again
   bool tiles = false;   // products and attention run in tiles, which count the bytes that they read and write
 
   // What is made one op of several. Without any, a program runs as it is written.
   struct Fusions {
-    bool epilogues = false;  // products with what follows: bias, activation, multiplier, residual sum
-    bool attention = false;  // scores, softmax and mixing, and their gradients, in one pass over the keys
-    bool in_place = false;   // rotations and sums over what nobody reads any more
+    bool epilogues = false;    // products with what follows: multiplier, residual sum
+    bool activations = false;  // …and the activation
+    bool attention = false;    // scores, softmax and mixing, and their gradients, in one pass over the keys
+    bool in_place = false;     // rotations and sums over what nobody reads any more
     bool operator==(const Fusions&) const = default;
   } fusions;
 
@@ -40,9 +42,10 @@ constexpr Target cpu_target{.name = "cpu",
                             .narrow = true,
                             .ranks = true,
                             .tiles = true,
-                            .fusions = {.epilogues = true, .attention = true, .in_place = true}};
+                            .fusions = {.epilogues = true, .activations = true, .attention = true, .in_place = true}};
 
-// A GPU with what is usual on one: products with what follows them, streamed attention, caches in small pages.
+// A GPU with what is usual on one: products by cuBLAS, which adds a bias and a sum but has no activation, streamed
+// attention, caches in small pages.
 constexpr Target gpu_target{.name = "gpu",
                             .alignment = 512,  // of the caching allocator that PyTorch has
                             .query_block = 128,
@@ -52,8 +55,10 @@ constexpr Target gpu_target{.name = "gpu",
                             .ranks = true,
                             .fusions = {.epilogues = true, .attention = true, .in_place = true}};
 
-// What Korthikanti et al. 2022 (arXiv 2205.05198) count: nothing fused, attention's scores written out.
-constexpr Target megatron_target{.name = "megatron", .alignment = 1, .views = true, .ranks = true, .fusions = {}};
+// What Korthikanti et al. 2022 (arXiv 2205.05198) count: nothing fused, attention's scores written out,
+// masks of dropout kept.
+constexpr Target megatron_target{
+    .name = "megatron", .alignment = 1, .views = true, .ranks = true, .masks = true, .fusions = {}};
 
 constexpr Target reference_target{.name = "reference", .alignment = 8, .fusions = {}};
 
