@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "lowering/regions.h"
+#include "ops/attend.h"
 #include "ops/elementwise.h"
 #include "ops/norm.h"
 #include "ops/project.h"
@@ -73,6 +74,12 @@ std::vector<std::size_t> kernels_of(const Program& program) {
     open = streams;
   }
   return kernels;
+}
+
+double launches_of(const Op& op) {
+  if (op.operation == &sum_rows_operation) return 2;
+  if (op.operation == &attend_backward_operation || (is_norm_backward(op) && op.outputs[1] != no_tensor)) return 3;
+  return 1;
 }
 
 std::vector<KernelBytes> bytes_of_kernels(const Program& program, const std::vector<std::size_t>& kernels) {

@@ -62,7 +62,8 @@ class Timer {
       const Cost cost = op.operation->cost(program_, op);
       if (cost.launches == 0) continue;
       const bool first = kernels_[i] == i;
-      launches_[i] = first ? static_cast<double>(cost.launches) : 0;
+      launches_[i] = static_cast<double>(cost.launches);
+      if (compiled) launches_[i] *= launches_of(op) - (first ? 0 : 1);  // what joins a kernel has its first launch
       if (cost.group != Group::none) {
         const Span span = span_of(cost.group, program_.workload.layout);
         time.link = rates_.link(number(cost.sent), span.ranks, span.among);
