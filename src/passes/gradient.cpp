@@ -4,6 +4,7 @@
 
 #include <reckon/error.h>
 
+#include "ops/collectives.h"
 #include "ops/rules.h"
 
 #include <algorithm>
@@ -11,14 +12,15 @@
 namespace reckon {
 namespace {
 
-// A gradient is asked for of every parameter and of all that depends on one.
+// A gradient is asked for of every parameter and of all that depends on one, here or on the rank that sent it.
 std::vector<bool> wanted(const Program& program) {
   std::vector<bool> want(program.tensors.size());
   for (std::size_t i = 0; i < want.size(); ++i) want[i] = program.tensors[i].kind == TensorKind::parameter;
   for (const Op& op : program.ops) {
-    const bool depends = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-      return id != no_tensor && want[static_cast<std::size_t>(id)];
-    });
+    const bool depends =
+        op.operation == &receive_operation || std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+          return id != no_tensor && want[static_cast<std::size_t>(id)];
+        });
     if (!depends) continue;
     for (TensorId id : op.outputs) {
       if (id != no_tensor && program[id].dtype != DType::int32) want[static_cast<std::size_t>(id)] = true;
