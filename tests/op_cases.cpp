@@ -12,6 +12,7 @@
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
+#include "ops/dequantise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -143,6 +144,10 @@ TensorId converted(Builder& b, bool back) {
     b.emit(narrow_operation, {wide}, {kept, wide});
   }
   return wide;
+}
+TensorId dequantised(Builder& b) {
+  const TensorId kept = b.tensor(TensorKind::parameter, Piece::weight, {3, 64}, DType::nf4);
+  return b.compute("w", {3, 64}, dequantise_operation, {kept});
 }
 TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
   const TensorId y = b.activation("y", {2, 3, 5});
@@ -350,6 +355,7 @@ const std::vector<OpCase>& op_cases() {
       {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
       {"narrow", "", ahead, 0, [](B& b) { return converted(b, false); }, {{2, 3, 4}, {2, 3, 4}}, 0, 0, 96, 144, {}},
       {"widen", "", ahead, 0, [](B& b) { return converted(b, true); }, {{2, 3, 4}}, 0, 0, 48, 96, {}},
+      {"dequantise", "", ahead, 0, dequantised, {{3, 64}}, 0, 192, 108, 768, {{"n", 192}}},  // 3 blocks of 36 bytes
       {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},

@@ -189,11 +189,12 @@ void add_modifiers(CLI::App& command, Options& options) {
       ->group(group);
 }
 
-void add_workload(CLI::App& command, Options& options) {
+void add_workload(CLI::App& command, Options& options, Phase usual) {
   constexpr const char* group = "Workload";
   Workload& workload = options.setting.workload;
+  workload.phase = usual;
   add_choice(
-      command, "--phase", workload.phase, "what is computed (forward)",
+      command, "--phase", workload.phase, fmt::format("what is computed ({})", phase_name(usual)).c_str(),
       {{"forward", Phase::forward}, {"prefill", Phase::prefill}, {"decode", Phase::decode}, {"train", Phase::train}})
       .group(group);
   add_choice(command, "--logits", options.logits, "for which tokens (all; last in prefill and decode)",

@@ -87,7 +87,8 @@ struct Options {
 void add_model(CLI::App& command, std::string& model);                          // the argument MODEL
 void add_models_argument(CLI::App& command, std::vector<std::string>& models);  // MODELS...
 void add_modifiers(CLI::App& command, Options& options);                        // --layers … --cross-attention
-void add_workload(CLI::App& command, Options& options);                         // --phase … --encoder-tokens
+// --phase … --encoder-tokens; `usual`: the phase where none is given
+void add_workload(CLI::App& command, Options& options, Phase usual = Phase::forward);
 Setting read_options(const Options& options);
 
 // The one option that was given as a range, for a sweep.

@@ -25,7 +25,7 @@ Program logical_program(const Model& model, const Workload& workload) {
 Compiled compile(const Program& logical, const Target& target) {
   const Workload& workload = logical.workload;
   Compiled compiled;
-  compiled.lowered = lower(page_caches(logical, target), target);
+  compiled.lowered = dequantise(lower(page_caches(logical, target), target), target);
   if (workload.phase == Phase::train) {
     const DType kept = workload.precision.weights;
     if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);

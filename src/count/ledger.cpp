@@ -10,6 +10,7 @@
 #include "ops/adamw.h"
 #include "ops/attention.h"
 #include "ops/mixture.h"
+#include "program/trained.h"
 
 namespace reckon {
 namespace {
@@ -110,6 +111,11 @@ TrainingState training_state(const Program& program) {
       if (tensor.kind == TensorKind::gradient) state.gradients += size;
       if (tensor.kind == TensorKind::optimizer_state && !weights) state.moments += size;
     }
+  }
+  if (program.workload.phase != Phase::train) return state;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind == TensorKind::parameter && !is_trained(program.workload, tensor))
+      state.weights += bytes(tensor) * program.count(tensor.repeat);
   }
   return state;
 }

@@ -6,6 +6,7 @@
 
 #include "files/numbers.h"
 #include "model/sublayers.h"
+#include "network/adapters.h"
 #include "network/blocks.h"
 #include "network/stages.h"
 #include "ops/collectives.h"
@@ -44,7 +45,8 @@ TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, Role role) {
   b.set_role(role);
   const TensorId weight = b.parameter(role, Piece::weight, {out, b.shape(x)[-1]});
   const TensorId shift = bias ? b.parameter(role, Piece::bias, {out}) : no_tensor;
-  return linear(b, x, weight, shift, "out");
+  const TensorId y = linear(b, x, weight, shift, "out");
+  return add_adapter(n, adapter(n, role, out, b.shape(x)[-1]), x, y);
 }
 
 namespace {
@@ -113,12 +115,15 @@ std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size
 }
 
 // Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An iteration
-// has its own weights: where they are in common with other layers, each layer is a pattern.
+// has its own weights: where they are in common with other layers, each layer is a pattern. So is each layer before
+// `alone`.
 std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
-                              const LayerRange& range) {
+                              const LayerRange& range, std::size_t alone) {
   constexpr std::size_t longest_pattern = 8;
   std::vector<Pattern> found;
-  for (std::size_t first = range.first; first < range.last;) {
+  std::size_t first = range.first;
+  for (; first < std::min(alone, range.last); ++first) found.push_back({first, 1, 1});
+  while (first < range.last) {
     Pattern best{first, 1, 1};
     for (std::size_t period = 1; period <= longest_pattern && first + period <= range.last; ++period) {
       std::size_t count = (std::min(alike_until(layers, types, first, period), range.last) - first) / period;
@@ -138,10 +143,10 @@ std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, con
 
 // The same of all pieces of the stack that a rank has. Where a pattern goes on in the next piece, it is one.
 std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
-                              const std::vector<LayerRange>& ranges) {
+                              const std::vector<LayerRange>& ranges, std::size_t alone) {
   std::vector<Pattern> all;
   for (const LayerRange& range : ranges) {
-    for (const Pattern& next : patterns(layers, types, sharing, range)) {
+    for (const Pattern& next : patterns(layers, types, sharing, range, alone)) {
       const bool begins = !all.empty() && next.first == range.first;
       bool goes_on = begins && types.empty() && all.back().layers == next.layers;
       for (std::size_t i = 0; goes_on && i < static_cast<std::size_t>(next.layers); ++i)
@@ -263,6 +268,27 @@ Workload workload_of(Phase phase) {
   return workload;
 }
 
+namespace {
+
+constexpr std::int64_t largest_rank = 1 << 16;  // of adapters
+
+// Quantised weights can be computed with, not trained.
+void check_trained_types(const Workload& w) {
+  if (w.phase != Phase::train) return;
+  const auto check = [](DType type, const std::string& what) {
+    if (type == DType::float32 || type == DType::bfloat16 || type == DType::float16 || type == DType::float64) return;
+    throw UsageError(
+        fmt::format("{} of {}, which cannot be trained; expected float32, bfloat16 or float16, or adapters (`lora`) "
+                    "beside matrices of layers that are frozen",
+                    what, encoding_of(type).name));
+  };
+  check(w.precision.weights, w.lora.rank > 0 ? "adapters and all weights are" : "weights are");
+  if (!w.parameter_types || w.lora.rank > 0) return;
+  for (const auto& [key, type] : *w.parameter_types) check(type, full_name(key) + " is");
+}
+
+}  // namespace
+
 Workload resolve(const Model& model, Workload w) {
   if (w.tokens == 0) w.tokens = w.phase == Phase::decode ? 1 : model.context;
   if (w.past < 0) w.past = w.phase == Phase::decode ? std::max<std::int64_t>(model.context - w.tokens, 0) : 0;
@@ -290,6 +316,15 @@ Workload resolve(const Model& model, Workload w) {
                        phase_name(w.phase)));
   if (!(w.dropout >= 0.0 && w.dropout < 1.0))
     refuse(fmt::format("`dropout` is {:f}; expected 0 up to, but not including, 1", w.dropout));
+  if (w.lora.rank < 0 || w.lora.rank > largest_rank)
+    refuse(fmt::format("`lora` is {}; expected 1 to {}, or 0 for none", w.lora.rank, largest_rank));
+  if (w.lora.rank > 0 && first_adapted(w.lora, model.layers) == model.layers.size())
+    refuse(
+        fmt::format("`lora` is given, but no matrix of {} has adapters; expected a model with attention or a "
+                    "feed-forward that is none "
+                    "of a router's experts",
+                    model.name));
+  check_trained_types(w);
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,
@@ -360,7 +395,11 @@ Program forward(const Model& model, const Workload& asked) {
   }
 
   Sharing sharing = sharing_of(model.layers);
-  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, ranges);
+  // What enters the first layer with adapters needs no gradient, other than what enters those behind it.
+  std::size_t alone = 0;
+  if (workload.phase == Phase::train && workload.lora.rank > 0 && first_stage(layout))
+    alone = std::min(first_adapted(workload.lora, model.layers) + 1, model.layers.size());
+  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, ranges, alone);
   n.owners = std::move(sharing.owners);
   for (const Pattern& pattern : stack) {
     const TensorId entering = x;

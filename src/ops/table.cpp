@@ -8,6 +8,7 @@
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
+#include "ops/dequantise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -45,6 +46,7 @@ const std::vector<const Operation*>& all_operations() {
       &spread_operation,
       &cross_entropy_operation,
       &cross_entropy_backward_operation,
+      &dequantise_operation,
       &dropout_operation,
       &narrow_operation,
       &widen_operation,

@@ -1,0 +1,52 @@
+// The options of commands that predict (memory, time, plan): what is run, in which types, on which device, and how it
+// is laid out over several.
+#pragma once
+
+#include <reckon/model.h>
+#include <reckon/workload.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/options.h"
+#include "lowering/target.h"
+#include "time/profile.h"
+
+namespace reckon::cli {
+
+// As they were given.
+struct PredictOptions {
+  std::string model;
+  Options options;  // changes to the model, and the workload
+  std::optional<DType> precision, gradients, cache;
+  std::optional<Optimizer> optimizer;
+  std::optional<Recompute> recompute;
+  std::optional<double> dropout, attention_dropout;
+  std::optional<std::int64_t> lora;
+  std::optional<Lora::Targets> lora_targets;
+  bool materialised = false;  // attention's scores are written out
+  std::string on;
+  std::optional<Layout> layout;       // where any of its options was given
+  std::optional<std::int64_t> stage;  // of the pipeline
+};
+
+// What they mean together.
+struct Prediction {
+  Model model;
+  Workload workload;  // resolved: tokens and past are those that are asked for
+  Target target;
+  std::optional<Hardware> hardware;
+  bool laid_out = false;              // a layout was given, rather than one device meant
+  std::optional<std::int64_t> stage;  // …and of which stage; nothing: the command's choice
+  std::optional<DType> weights;       // of the layers' matrices, where these alone are quantised
+};
+
+// MODEL, the workload (`usual` is the phase where none is given), types, training and --on.
+void add_prediction(CLI::App& command, PredictOptions& options, Phase usual);
+// --tensor … --micro-batches: for commands that do not search the layout themselves.
+void add_layout(CLI::App& command, PredictOptions& options);
+// Options that do not go together are a UsageError; what does not divide is refused by the pass that divides.
+Prediction read_prediction(const PredictOptions& options);
+
+}  // namespace reckon::cli

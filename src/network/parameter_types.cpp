@@ -1,0 +1,40 @@
+#include "network/parameter_types.h"
+
+#include "network/forward.h"
+
+namespace reckon {
+namespace {
+
+// Those of every layer that are `chosen`: a folded program has each once for all layers that are alike.
+template <class Chosen>
+std::shared_ptr<const ParameterTypes> types_where(const Model& model, DType type, Chosen chosen) {
+  auto types = std::make_shared<ParameterTypes>();
+  Workload one_token = workload_of(Phase::decode);
+  one_token.past = 0;
+  const Program program = forward(model, one_token);
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != TensorKind::parameter || tensor.storage != no_tensor || !chosen(tensor)) continue;
+    TensorKey key = key_of(tensor);
+    const std::int32_t layers = tensor.repeat < 0 ? 0 : program.repeats[static_cast<std::size_t>(tensor.repeat)].layers;
+    for (std::int64_t k = 0; k < program.count(tensor.repeat); ++k) {
+      types->emplace(key, type);
+      key.scope.layer += layers;
+    }
+  }
+  return types;
+}
+
+}  // namespace
+
+std::shared_ptr<const ParameterTypes> layer_matrices_as(const Model& model, DType type) {
+  return types_where(model, type, [](const Tensor& tensor) {
+    return tensor.scope.layer >= 0 && tensor.label.piece == Piece::weight && tensor.shape.rank() >= 2 &&
+           !is_norm(tensor.scope.role) && tensor.scope.role.part != Part::router;
+  });
+}
+
+std::shared_ptr<const ParameterTypes> vectors_as(const Model& model, DType type) {
+  return types_where(model, type, [](const Tensor& tensor) { return tensor.shape.rank() < 2; });
+}
+
+}  // namespace reckon
