@@ -1,0 +1,56 @@
+// How much a model is to be trained: a number of tokens, or what scaling laws say of its size; and what that computes.
+#pragma once
+
+#include <reckon/ledger.h>
+#include <reckon/model.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "count/scaling_laws.h"
+
+namespace reckon {
+
+struct TrainingQuestion {
+  std::optional<double> tokens;            // of the whole training
+  bool optimal = false;                    // what scaling laws say
+  std::optional<double> inference_tokens;  // that the model is asked for once it is trained
+};
+
+struct TrainingAmount {
+  std::string name, reference;  // "as asked", or of a law
+  double tokens = 0;
+  double flops = 0;            // matrix products of the program, forward and backward
+  double six_nd = 0;           // as the laws count: 6·N·D
+  std::optional<double> loss;  // where the law is a fit of it
+};
+
+// The size and tokens of the least loss at a compute.
+struct ComputeOptimum {
+  std::string name;
+  double parameters = 0, tokens = 0;
+};
+
+// What serving the model changes.
+struct ServedOptimum {
+  std::string name, reference;
+  double tokens = 0;       // for this very model: no other size has its loss at less compute in all
+  TrainedAndServed plain;  // the model with the tokens of the law…
+  TrainedAndServed best;   // …and the one of the same loss at the least compute in all
+};
+
+struct TrainingAmounts {
+  double parameters = 0;  // N of the laws: all of them
+  bool mixture = false;   // the laws are of dense models
+  std::vector<TrainingAmount> amounts;
+  double compute = 0;                  // 6·N·D of the tokens that were asked for; 0: none were
+  std::vector<ComputeOptimum> optima;  // for it
+  double inference_tokens = 0;
+  std::vector<ServedOptimum> served;
+};
+
+// `step` is the ledger of a training step of the model in which nothing is computed again.
+TrainingAmounts training_amounts(const Ledger& step, const TrainingQuestion& question);
+
+}  // namespace reckon
