@@ -2,33 +2,31 @@
 
 namespace reckon {
 
-TrainingAmounts training_amounts(const Ledger& step, const TrainingQuestion& question) {
+TrainingAmounts training_amounts(const Ledger& step, std::optional<double> tokens,
+                                 std::optional<double> inference_tokens) {
   TrainingAmounts found;
   const double n = found.parameters = static_cast<double>(step.parameter_totals.total);
   found.mixture = step.parameter_totals.active != step.parameter_totals.total;
-  const double tokens_of_step = static_cast<double>(step.workload.batch) * static_cast<double>(step.workload.tokens);
-  const double each = static_cast<double>(step.forward.matmul + step.backward.matmul) / tokens_of_step;
-  const auto add = [&](const std::string& name, const std::string& reference, double tokens,
-                       const std::optional<LossFit>& fit) {
-    found.amounts.push_back({name, reference, tokens, each * tokens, 6 * n * tokens,
-                             fit ? std::optional(fit->loss(n, tokens)) : std::nullopt});
-  };
-  if (question.tokens) add("as asked", "", *question.tokens, std::nullopt);
-  if (!question.optimal) return found;
+  found.adapters = step.workload.lora.rank > 0;
+  found.compute = tokens ? 6 * n * *tokens : 0;
+  found.inference_tokens = inference_tokens.value_or(0);
+  const double in_step = static_cast<double>(step.workload.batch) * static_cast<double>(step.workload.tokens);
+  const double each = static_cast<double>(step.forward.matmul + step.backward.matmul) / in_step;
   for (const ScalingLaw& law : scaling_laws()) {
-    if (law.used_for == ScalingLaw::Use::inference && !question.inference_tokens) continue;
-    add(law.name, law.reference, law.tokens(n), law.fit);
-    if (question.tokens) {
-      found.compute = 6 * n * *question.tokens;
+    if (law.used_for == ScalingLaw::Use::inference && !inference_tokens) continue;
+    const double best = law.tokens(n);
+    found.amounts.push_back({law.name, law.basis, law.reference, best, best / n, each * best, 6 * n * best,
+                             law.fit ? std::optional(law.fit->loss(n, best)) : std::nullopt});
+    if (tokens) {
       const double parameters = law.parameters(found.compute);
       found.optima.push_back({law.name, parameters, law.tokens(parameters)});
     }
-    if (!question.inference_tokens || !law.fit) continue;
-    found.inference_tokens = *question.inference_tokens;
-    const double plain = law.tokens(n);
-    found.served.push_back({law.name, law.reference, tokens_for_inference(*law.fit, n, *question.inference_tokens),
-                            trained_and_served(n, plain, *question.inference_tokens),
-                            cheapest(*law.fit, law.fit->loss(n, plain), *question.inference_tokens)});
+    if (!inference_tokens || !law.fit) continue;
+    const double longer = tokens_for_inference(*law.fit, n, *inference_tokens);
+    const TrainedAndServed plain = trained_and_served(n, best, *inference_tokens);
+    const TrainedAndServed least = cheapest(*law.fit, law.fit->loss(n, best), *inference_tokens);
+    found.served.push_back(
+        {law.name, law.reference, longer, 6 * n * longer, plain, least, 1 - least.flops() / plain.flops()});
   }
   return found;
 }
