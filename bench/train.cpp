@@ -61,7 +61,7 @@ double outside(const Document& profile, double time) {
 
 void print_profile(Step& step) {
   step.run();
-  Profile profile;
+  RunProfile profile;
   step.trainer().backend().set_profile(&profile);
   const double time = seconds([&] { step.run(); });
   step.trainer().backend().set_profile(nullptr);
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
         for (int k = 0; k < 1000; ++k) step.run();
       }));
     }
-    Profile profile;
+    RunProfile profile;
     step.trainer().backend().set_profile(&profile);
     const double time = seconds([&] {
       for (int k = 0; k < 200; ++k) step.run();

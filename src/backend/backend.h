@@ -4,7 +4,7 @@
 
 #include <reckon/run.h>
 
-#include "backend/profile.h"
+#include "backend/run_profile.h"
 #include "backend/step.h"
 #include "compile/compile.h"
 #include "files/parameter_data.h"
@@ -110,7 +110,7 @@ class Backend {
 
   // While `flag` is set, runs throw Cancelled. nullptr: nobody cancels.
   virtual void cancel_on(const std::atomic<bool>* flag) = 0;
-  void set_profile(Profile* profile) { profile_ = profile; }
+  void set_profile(RunProfile* profile) { profile_ = profile; }
 
   virtual Measured measured() const = 0;  // by all runs so far
   virtual std::int64_t scratch_bytes() const { return 0; }
@@ -121,7 +121,7 @@ class Backend {
   virtual Measure read_limit(const Parameters&) { return {}; }
 
  protected:
-  Profile* profile_ = nullptr;  // nullptr: nobody watches the time
+  RunProfile* profile_ = nullptr;  // nullptr: nobody watches the time
 };
 
 // What users call a device, and whether this build and this machine have its backend.

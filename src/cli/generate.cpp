@@ -202,7 +202,7 @@ void run(const GenerateOptions& asked) {
   const InterruptHandler handler;
   Weights weights = weights_to_run(asked.run, model);
   Engine engine(std::move(model), std::move(weights), options);
-  Profile profile;
+  RunProfile profile;
   if (!asked.profile.empty()) engine.core().backend().set_profile(&profile);
 
   const Tokenizer* const decoder = tokenizer ? &*tokenizer : nullptr;

@@ -24,7 +24,9 @@ std::string_view name_of(MeasuredBy by) {
   return names[static_cast<std::size_t>(by)];
 }
 
-double seconds(Profile::Time begin, Profile::Time end) { return std::chrono::duration<double>(end - begin).count(); }
+double seconds(RunProfile::Time begin, RunProfile::Time end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
 
 }  // namespace
 
@@ -176,14 +178,14 @@ Document verify_document(const Model& model, const ReferenceComparison& c) {
   return document;
 }
 
-Document profile_document(const Profile& profile) {
+Document profile_document(const RunProfile& profile) {
   struct Sum {
     double time = 0;
     std::int64_t calls = 0, flops = 0, bytes = 0, sent = 0;
   };
   std::map<std::string, Sum> sums;
   double total = 0;
-  for (const Profile::Event& event : profile.events()) {
+  for (const RunProfile::Event& event : profile.events()) {
     Sum& sum = sums[fmt::format("{} {}", event.operation, path_of(event.scope.role))];
     const double taken = seconds(event.begin, event.end);
     sum.time += taken;
@@ -217,10 +219,10 @@ Document profile_document(const Profile& profile) {
   return document;
 }
 
-std::string chrome_trace(const Profile& profile) {
+std::string chrome_trace(const RunProfile& profile) {
   OrderedJson events = OrderedJson::array();
-  const auto zero = profile.events().empty() ? Profile::Time{} : profile.events().front().begin;
-  for (const Profile::Event& event : profile.events()) {
+  const auto zero = profile.events().empty() ? RunProfile::Time{} : profile.events().front().begin;
+  for (const RunProfile::Event& event : profile.events()) {
     const std::string path = path_of(event.scope.role);
     events.push_back({{"name", event.operation},
                       {"cat", path},

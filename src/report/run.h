@@ -3,7 +3,7 @@
 
 #include <reckon/model.h>
 
-#include "backend/profile.h"
+#include "backend/run_profile.h"
 #include "report/document.h"
 #include "run/score.h"
 #include "run/verify.h"
@@ -28,8 +28,8 @@ Document verify_document(const Model& model, const Verification& verification);
 Document verify_document(const Model& model, const ReferenceComparison& comparison);
 
 // Time, GFLOP/s and GB/s of each kind of op.
-Document profile_document(const Profile& profile);
+Document profile_document(const RunProfile& profile);
 // The same event by event, as Chrome's trace viewer reads it.
-std::string chrome_trace(const Profile& profile);
+std::string chrome_trace(const RunProfile& profile);
 
 }  // namespace reckon

@@ -47,7 +47,7 @@ View shape_of(const Tensor& tensor) {
 }  // namespace
 
 CpuExecutable::CpuExecutable(const Compiled& compiled, const Resident& resident, std::shared_ptr<Buffer> arena,
-                             Inspection* inspection, Machine& machine, Profile* const& profile)
+                             Inspection* inspection, Machine& machine, RunProfile* const& profile)
     : HostExecutable(compiled, resident, std::move(arena), inspection),
       machine_(machine),
       profile_(profile),
@@ -236,7 +236,7 @@ void CpuExecutable::run(const TrainingStep* training, Stages stages) {
       product.epilogue.residual_stride = product.y_stride;
     }
     if (step.follows_length) follow_length(step, past + program().workload.tokens);
-    const Profile::Time begin = profile_ != nullptr ? Profile::now() : Profile::Time{};
+    const RunProfile::Time begin = profile_ != nullptr ? RunProfile::now() : RunProfile::Time{};
     const auto first = static_cast<std::size_t>(step.op - program().ops.data());
     const std::size_t last = first + static_cast<std::size_t>(step.ops);
     if (inspection_ != nullptr) inspection_->before(*this, first, last, machine_.counters.total());

@@ -12,7 +12,7 @@ namespace reckon {
 class CpuExecutable : public HostExecutable {
  public:
   CpuExecutable(const Compiled& compiled, const Resident& resident, std::shared_ptr<Buffer> arena,
-                Inspection* inspection, Machine& machine, Profile* const& profile);
+                Inspection* inspection, Machine& machine, RunProfile* const& profile);
 
   void run(const TrainingStep* training, Stages stages) override;
   std::vector<double> values(TensorId id) const override;
@@ -40,7 +40,7 @@ class CpuExecutable : public HostExecutable {
   std::int64_t longest_past() const;
 
   Machine& machine_;
-  Profile* const& profile_;                        // the backend's
+  RunProfile* const& profile_;                     // the backend's
   const std::int32_t* starts_ = nullptr;           // of sequences
   std::vector<bool> sums_up_;                      // the gradients of parameters
   std::map<TensorId, BoundParameter> parameters_;  // that ops read

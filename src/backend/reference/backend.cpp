@@ -64,13 +64,13 @@ class ReferenceExecutable : public HostExecutable {
     options.stages = stages;
     options.squares = &squares_;
     options.measured = &backend_.measured_;
-    Profile::Time begin;
+    RunProfile::Time begin;
     const std::int64_t past = program().workload.past;
     if (inspection_ != nullptr) inspection_->begin_run();
     options.before = [&](std::size_t op) {
       if (backend_.cancel_ != nullptr && *backend_.cancel_) throw Cancelled();
       if (inspection_ != nullptr) inspection_->before(*this, op, op + 1, backend_.measured_);
-      begin = Profile::now();
+      begin = RunProfile::now();
     };
     options.after = [&](std::size_t op) {
       if (backend_.profile_ != nullptr) backend_.profile_->add(program(), program().ops[op], 1, past, begin);

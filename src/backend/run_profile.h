@@ -10,7 +10,7 @@
 
 namespace reckon {
 
-class Profile {
+class RunProfile {
  public:
   using Clock = std::chrono::steady_clock;
   using Time = Clock::time_point;

@@ -1,11 +1,11 @@
 // Costs are read from the program at the past of the run.
-#include "backend/profile.h"
+#include "backend/run_profile.h"
 
 #include "ops/runtime.h"
 
 namespace reckon {
 
-void Profile::add(const Program& program, const Op& op, std::int64_t ops, std::int64_t past, Time begin) {
+void RunProfile::add(const Program& program, const Op& op, std::int64_t ops, std::int64_t past, Time begin) {
   Event event{op.operation->name, op.scope, begin, now(), 0, 0, 0};
   for (const Op* o = &op; o < &op + ops; ++o) {
     const Cost cost = cost_at(program, *o, past);
