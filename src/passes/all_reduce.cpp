@@ -16,12 +16,6 @@ struct Finished {
   std::int64_t ranks;  // over which it is summed
 };
 
-TensorId first_of(const Program& program, const TensorIds& ids, TensorKind kind) {
-  const auto found =
-      std::find_if(ids.begin(), ids.end(), [&](TensorId id) { return id != no_tensor && program[id].kind == kind; });
-  return found == ids.end() ? no_tensor : *found;
-}
-
 // The gradients that the optimizer reads, in the order in which they are finished.
 std::vector<Finished> finished_gradients(const Program& program) {
   const auto owner = [&](TensorId id) {
