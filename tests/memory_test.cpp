@@ -65,6 +65,21 @@ TEST(Breakdown, OfMiniGptHasTheSizesOfItsTensors) {
   EXPECT_LT(held.total(), 2 << 20);
 }
 
+// Stages of a pipeline have micro-batches in flight: the first of four as many as there are stages, the last one.
+TEST(Breakdown, OfAPipelinesRankHasTheActivationsOfAllMicroBatchesInFlight) {
+  const Model model = load_model("gpt2");
+  Workload workload = workload_of(Phase::train);
+  workload.layout = {.pipeline = 4, .micro_batches = 8};
+  for (std::int64_t stage : {0, 3}) {
+    workload.layout.stage = stage;
+    const Compiled compiled = compile(model, workload, gpu_target);
+    const Plan& plan = compiled.plan;
+    const Breakdown held = break_down(compiled.lowered, plan);
+    EXPECT_EQ(held.of(Held::activations) + held.of(Held::temporary), plan.arena + plan.saved * (stage == 0 ? 3 : 0));
+    EXPECT_EQ(held.total(), rank_bytes(plan, workload.layout));
+  }
+}
+
 TEST(Course, RunsThroughEveryOpAndReachesThePeak) {
   const Compiled compiled = compile(load_model("gpt2"), workload_of(Phase::train), gpu_target);
   const Course all = course_of(compiled.lowered, compiled.plan, 1000);
@@ -153,6 +168,41 @@ TEST_F(MemoryCommand, GivesTheWeightsOfLlamaInBfloat16AndQuantised) {
   EXPECT_EQ(held({"memory", "llama-3.1-8b", "--precision", "nf4"}, "weights"), matrices / 64 * 36 + rest);
   const std::string note = json({"memory", "llama-3.1-8b", "--precision", "int4"}).at("notes").at(0);
   EXPECT_NE(note.find("scales are not counted"), std::string::npos) << note;
+}
+
+// Rajbhandari et al. 2019, section 3.1: 2 + 2 + 4 + 4 + 4 bytes a parameter; two more where gradients are wide.
+TEST_F(MemoryCommand, StatesTheBytesAParameterOfMixedPrecisionTraining) {
+  constexpr std::int64_t parameters = 124'439'808;
+  const Json state = json({"memory", "gpt2", "--phase", "train", "--batch", "4"}).at("memory");
+  EXPECT_EQ(state.at("weights"), 2 * parameters);
+  EXPECT_EQ(state.at("gradients"), 2 * parameters);
+  EXPECT_EQ(state.at("master"), 4 * parameters);
+  EXPECT_EQ(state.at("optimizer"), 8 * parameters);
+  EXPECT_EQ(held({"memory", "gpt2", "--phase", "train", "--gradients", "float32"}, "gradients"), 4 * parameters);
+  EXPECT_NE(run({"memory", "gpt2", "--phase", "train"}).out.find("takes 16.00 bytes a parameter"), std::string::npos);
+  EXPECT_NE(run({"memory", "gpt2", "--phase", "train", "--gradients", "float32"}).out.find("18.00 bytes a parameter"),
+            std::string::npos);
+}
+
+TEST_F(MemoryCommand, IsThatOfOneRankOfALayout) {
+  const Json whole = json({"memory", "llama-3-8b", "--context", "8k"});
+  const Json rank = json({"memory", "llama-3-8b", "--context", "8k", "--tensor", "8", "--on", "h100:8"});
+  EXPECT_EQ(rank.at("cache").at("bytes_per_token"), 131'072 / 8);
+  EXPECT_EQ(rank.at("memory").at("cache").get<std::int64_t>() * 8, whole.at("memory").at("cache"));
+  EXPECT_EQ(rank.at("workload").at("layout").at("tensor"), 8);
+  // All but the norms are shared out: 65 vectors of 4,096.
+  EXPECT_EQ(rank.at("memory").at("weights"), (8'030'261'248 - 65 * 4096) * 2 / 8 + 65 * 4096 * 2);
+  // The first stage has the most in flight; the figure is of the fullest unless one is named.
+  const std::vector<std::string> piped{"memory",     "gpt2-xl", "--phase",         "train",
+                                       "--pipeline", "4",       "--micro-batches", "16"};
+  std::vector<std::int64_t> totals;
+  for (const char* stage : {"0", "1", "2", "3"}) {
+    std::vector<std::string> one = piped;
+    one.insert(one.end(), {"--stage", stage});
+    totals.push_back(held(one, "total"));
+  }
+  EXPECT_EQ(held(piped, "total"), *std::max_element(totals.begin(), totals.end()));
+  EXPECT_GT(totals[1], totals[2]);
 }
 
 TEST_F(MemoryCommand, ListsTensorsThatAddUpToTheTotal) {

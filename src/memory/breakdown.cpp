@@ -92,6 +92,9 @@ Breakdown break_down(const Program& program, const Plan& plan) {
     }
   }
   if (between > 0) add(no_tensor, Held::temporary, 1, between);
+  const Layout& layout = program.workload.layout;
+  const std::int64_t others = train ? arena_in_flight(plan, layout) - plan.arena : 0;
+  if (others > 0) add(no_tensor, Held::activations, 1, others);
   return held;
 }
 

@@ -26,7 +26,7 @@ std::string_view held_name(Held held);  // "weights"
 
 // All instances of one tensor that are held, those of the arena at its peak.
 struct HeldTensor {
-  TensorId id = no_tensor;  // none: what of the arena lies between tensors, or is free at the peak
+  TensorId id = no_tensor;  // none: what of the arena no tensor has at the peak; as activations, other micro-batches'
   Held held = Held::weights;
   std::int64_t instances = 1;
   std::int64_t bytes = 0;  // of all of them
@@ -40,6 +40,7 @@ struct Breakdown {
   std::int64_t total() const;
 };
 
+// Of a pipeline's rank, with the activations of all micro-batches that are in flight.
 Breakdown break_down(const Program& program, const Plan& plan);
 
 // How many bytes of the arena are alive while an op runs.

@@ -34,6 +34,7 @@ struct Lifetimes {
   std::size_t peak_op = 0;
   std::int64_t peak_step = 0;
   std::vector<std::int64_t> alive;
+  std::int64_t kept = 0;  // bytes that are alive between the forward and the backward stage
 };
 
 // `regions`: of each op; those of one region run at the same time. `held`: whether a tensor's memory is asked for,

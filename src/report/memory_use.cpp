@@ -140,7 +140,8 @@ Table kinds_table(const MemoryUse& use) {
 }
 
 std::string name_of(const MemoryUse& use, const HeldTensor& tensor) {
-  return tensor.id == no_tensor ? "(between tensors)" : full_name(use.compiled.lowered[tensor.id]);
+  if (tensor.id != no_tensor) return full_name(use.compiled.lowered[tensor.id]);
+  return tensor.held == Held::activations ? "(other micro-batches)" : "(between tensors)";
 }
 
 // By kind, in each the largest first.
@@ -249,6 +250,19 @@ std::string largest_text(const MemoryUse& use) {
   return text + ".";
 }
 
+std::string rank_text(const MemoryUse& use) {
+  const Layout& layout = use.workload.layout;
+  if (layout.pipeline == 1) return "Of one rank of the layout.";
+  std::string text = fmt::format("Of one rank of stage {} of the pipeline", layout.stage);
+  const std::int64_t pieces = micro_batches_in_flight(layout);
+  if (trains(use)) {
+    text += fmt::format(", with the activations of {} micro-batches in flight", grouped(pieces));
+    if (layout.virtual_stages > 1)
+      text += fmt::format(", each in one of {} pieces of the stack", grouped(layout.virtual_stages));
+  }
+  return text + ".";
+}
+
 std::vector<std::string> notes_of(const MemoryUse& use) {
   std::vector<std::string> notes;
   if (use.quantised) {
@@ -262,10 +276,7 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
     notes.push_back(fmt::format(
         "{} devices, but no layout (--tensor, --pipeline, --data …): this is one device that holds all of it.",
         grouped(use.room->hardware.devices)));
-  if (use.laid_out)
-    notes.push_back(use.workload.layout.pipeline > 1
-                        ? fmt::format("Of one rank of stage {} of the pipeline.", use.workload.layout.stage)
-                        : "Of one rank of the layout.");
+  if (use.laid_out) notes.push_back(rank_text(use));
   return notes;
 }
 
@@ -430,6 +441,10 @@ MemoryPicture memory_picture(const MemoryUse& use) {
     // A thinner band would not be seen.
     if (!in_arena && real(use.held.of(held)) > total / 500)
       picture.bands.push_back({title_of(held), real(use.held.of(held))});
+  }
+  for (const HeldTensor& tensor : use.held.tensors) {
+    if (tensor.id == no_tensor && tensor.held == Held::activations)
+      picture.bands.push_back({"other micro-batches", real(tensor.bytes)});
   }
   picture.top_name = trains(use) ? "activations and temporary" : "activations";
   picture.x_title = fmt::format("{} operations, one after another", grouped(course.ops));
