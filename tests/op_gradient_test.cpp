@@ -185,12 +185,6 @@ TEST_P(OpGradient, IsCountedAsTheCostRulesSayOnEachBackend) {
 INSTANTIATE_TEST_SUITE_P(All, OpGradient, testing::ValuesIn(gradient_cases()),
                          [](const auto& one) { return one.param.name; });
 
-// What the ranks of a layout exchange is predicted and never run; tests/shard_test.cpp holds the gradients of these.
-const std::set<const Operation*> predicted = {
-    &all_reduce_operation, &all_gather_operation,    &reduce_scatter_operation, &all_to_all_operation, &send_operation,
-    &receive_operation,    &copy_to_group_operation, &own_part_operation,       &keep_alike_operation,
-};
-
 TEST(OpGradientCases, OfOtherOptimizersThanAdamWAreRefusedByASentence) {
   const auto said = [](const auto& act) -> std::string {
     try {
@@ -207,6 +201,11 @@ TEST(OpGradientCases, OfOtherOptimizersThanAdamWAreRefusedByASentence) {
   Values values = given_values(step);
   EXPECT_EQ(said([&] { reference_loss(step, values); }), "[sgd] has no kernel on the reference");
 }
+// What the ranks of a layout exchange is predicted and never run; tests/shard_test.cpp holds the gradients of these.
+const std::set<const Operation*> predicted = {
+    &all_reduce_operation, &all_gather_operation,    &reduce_scatter_operation, &all_to_all_operation, &send_operation,
+    &receive_operation,    &copy_to_group_operation, &own_part_operation,       &keep_alike_operation,
+};
 
 TEST(OpGradientCases, AreThereForEveryOperationThatHasAGradient) {
   std::set<const Operation*> differentiated = predicted;

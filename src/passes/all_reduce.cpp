@@ -28,8 +28,7 @@ std::vector<Finished> finished_gradients(const Program& program) {
     const Op& op = program.ops[i];
     if (is_update(*op.operation)) {
       const TensorId gradient = op.inputs[update_input::gradient];
-      const Tensor& parameter = program[op.inputs[update_input::parameter]];
-      const std::int64_t ranks = alike_ranks(program.workload.layout, parameter);
+      const std::int64_t ranks = alike_ranks(program.workload.layout, program[op.inputs[update_input::parameter]]);
       if (ranks > 1) gradients.push_back({gradient, writers.at(owner(gradient)), ranks});
     }
     if (op.stage == Stage::optimizer) continue;
