@@ -21,10 +21,11 @@ Program logical_program(const Model& model, const Workload& workload) {
 Compiled compile(const Program& logical, const Target& target) {
   const Workload& workload = logical.workload;
   Compiled compiled;
-  compiled.lowered = lower(page_caches(logical, target), target);
+  compiled.lowered = dequantise(lower(page_caches(logical, target), target), target);
   if (workload.phase == Phase::train) {
+    if (target.masks) compiled.lowered = keep_masks(std::move(compiled.lowered));
     const DType kept = workload.precision.weights;
-    if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
+    if (kept != DType::float32 && target.narrow) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
     if (workload.layout.data > 1) compiled.lowered = sum_over_ranks(std::move(compiled.lowered), workload.layout.data);
   }
   compiled.plan = plan_memory(compiled.lowered, target);

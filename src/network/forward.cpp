@@ -6,6 +6,7 @@
 
 #include "files/numbers.h"
 #include "model/sublayers.h"
+#include "network/adapters.h"
 #include "network/blocks.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
@@ -42,7 +43,8 @@ TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, Role role) {
   b.set_role(role);
   const TensorId weight = b.parameter(role, Piece::weight, {out, b.shape(x)[-1]});
   const TensorId shift = bias ? b.parameter(role, Piece::bias, {out}) : no_tensor;
-  return linear(b, x, weight, shift, "out");
+  const TensorId y = linear(b, x, weight, shift, "out");
+  return add_adapter(n, adapter(n, role, out, b.shape(x)[-1]), x, y);
 }
 
 namespace {
@@ -111,11 +113,14 @@ std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size
 }
 
 // Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An iteration
-// has its own weights: where they are in common with other layers, each layer is a pattern.
-std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing) {
+// has its own weights: where they are in common with other layers, each layer is a pattern. So is each of the first
+// `alone` layers.
+std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
+                              std::size_t alone) {
   constexpr std::size_t longest_pattern = 8;
   std::vector<Pattern> found;
-  for (std::size_t first = 0; first < layers.size();) {
+  for (std::size_t first = 0; first < alone; ++first) found.push_back({first, 1, 1});
+  for (std::size_t first = alone; first < layers.size();) {
     Pattern best{first, 1, 1};
     for (std::size_t period = 1; period <= longest_pattern && first + period <= layers.size(); ++period) {
       std::size_t count = (alike_until(layers, types, first, period) - first) / period;
@@ -222,6 +227,27 @@ Workload workload_of(Phase phase) {
   return workload;
 }
 
+namespace {
+
+constexpr std::int64_t largest_rank = 1 << 16;  // of adapters
+
+// Quantised weights can be computed with, not trained.
+void check_trained_types(const Workload& w) {
+  if (w.phase != Phase::train) return;
+  const auto check = [](DType type, const std::string& what) {
+    if (type == DType::float32 || type == DType::bfloat16 || type == DType::float16 || type == DType::float64) return;
+    throw UsageError(
+        fmt::format("{} of {}, which cannot be trained; expected float32, bfloat16 or float16, or adapters (`lora`) "
+                    "beside matrices of layers that are frozen",
+                    what, encoding_of(type).name));
+  };
+  check(w.precision.weights, w.lora.rank > 0 ? "adapters and all weights are" : "weights are");
+  if (!w.parameter_types || w.lora.rank > 0) return;
+  for (const auto& [key, type] : *w.parameter_types) check(type, full_name(key) + " is");
+}
+
+}  // namespace
+
 Workload resolve(const Model& model, Workload w) {
   if (w.tokens == 0) w.tokens = w.phase == Phase::decode ? 1 : model.context;
   if (w.past < 0) w.past = w.phase == Phase::decode ? std::max<std::int64_t>(model.context - w.tokens, 0) : 0;
@@ -247,8 +273,21 @@ Workload resolve(const Model& model, Workload w) {
   if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train))
     refuse(fmt::format("`past` is {} in phase {}, which has no cache; expected 0, or phase prefill or decode", w.past,
                        phase_name(w.phase)));
-  if (!(w.dropout >= 0.0 && w.dropout < 1.0))
-    refuse(fmt::format("`dropout` is {:f}; expected 0 up to, but not including, 1", w.dropout));
+  const auto probability = [&](double value, const char* field) {
+    if (!(value >= 0.0 && value < 1.0))
+      refuse(fmt::format("`{}` is {:f}; expected 0 up to, but not including, 1", field, value));
+  };
+  probability(w.dropout, "dropout");
+  probability(w.attention_dropout, "attention_dropout");
+  if (w.lora.rank < 0 || w.lora.rank > largest_rank)
+    refuse(fmt::format("`lora` is {}; expected 1 to {}, or 0 for none", w.lora.rank, largest_rank));
+  if (w.lora.rank > 0 && first_adapted(w.lora, model.layers) == model.layers.size())
+    refuse(
+        fmt::format("`lora` is given, but no matrix of {} has adapters; expected a model with attention or a "
+                    "feed-forward that is none "
+                    "of a router's experts",
+                    model.name));
+  check_trained_types(w);
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,
@@ -311,7 +350,11 @@ Program forward(const Model& model, const Workload& asked) {
   }
 
   Sharing sharing = sharing_of(model.layers);
-  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing);
+  // What enters the first layer with adapters needs no gradient, other than what enters those behind it.
+  std::size_t alone = 0;
+  if (workload.phase == Phase::train && workload.lora.rank > 0)
+    alone = std::min(first_adapted(workload.lora, model.layers) + 1, model.layers.size());
+  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, alone);
   n.owners = std::move(sharing.owners);
   for (const Pattern& pattern : stack) {
     const TensorId entering = x;

@@ -8,12 +8,14 @@
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
+#include "ops/dequantise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/optimizers.h"
 #include "ops/project.h"
 #include "ops/rope.h"
 #include "ops/view.h"
@@ -25,6 +27,10 @@ const std::vector<const Operation*>& all_operations() {
       &activate_operation,
       &activate_backward_operation,
       &adamw_operation,
+      &sgd_operation,
+      &adafactor_operation,
+      &muon_operation,
+      &adam8bit_operation,
       &squared_norm_operation,
       &add_operation,
       &all_reduce_start_operation,
@@ -36,6 +42,7 @@ const std::vector<const Operation*>& all_operations() {
       &spread_operation,
       &cross_entropy_operation,
       &cross_entropy_backward_operation,
+      &dequantise_operation,
       &dropout_operation,
       &narrow_operation,
       &widen_operation,

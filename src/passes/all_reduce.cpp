@@ -1,7 +1,7 @@
 #include "passes/all_reduce.h"
 
-#include "ops/adamw.h"
 #include "ops/all_reduce.h"
+#include "ops/update.h"
 
 #include <algorithm>
 #include <map>
@@ -24,7 +24,10 @@ std::vector<Finished> finished_gradients(const Program& program) {
   std::vector<Finished> gradients;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (op.operation == &adamw_operation) gradients.push_back({op.inputs[1], writers.at(owner(op.inputs[1]))});
+    if (is_update(*op.operation)) {
+      const TensorId gradient = op.inputs[update_input::gradient];
+      gradients.push_back({gradient, writers.at(owner(gradient))});
+    }
     if (op.stage == Stage::optimizer) continue;
     for (TensorId id : op.outputs) {
       if (id != no_tensor) writers[owner(id)] = i;

@@ -1,0 +1,70 @@
+#include "engines/each.h"
+
+#include "files/numbers.h"
+
+namespace reckon {
+
+void Command::add(const std::string& text) {
+  constexpr std::size_t width = 100;
+  if (!fresh_ && lines_.back().size() + 1 + text.size() <= width) {
+    lines_.back() += (lines_.back().empty() ? "" : " ") + text;
+  } else {
+    lines_.push_back("  " + text);
+  }
+  fresh_ = false;
+}
+
+void Command::word(const std::string& text) { add(text); }
+
+void Command::line() { fresh_ = true; }
+
+std::string Command::text() const { return fmt::format("{}\n", fmt::join(lines_, " \\\n")); }
+
+Command torchrun(const Launch& launch) {
+  Command command("torchrun");
+  command.flag("nnodes", launch.nodes);
+  command.flag("nproc_per_node", launch.node_devices);
+  if (launch.nodes > 1) {
+    command.flag("node_rank", "$NODE_RANK");
+    command.flag("master_addr", "$MASTER_ADDR");
+    command.flag("master_port", 29500);
+  }
+  return command;
+}
+
+std::string where_to_run(const Launch& launch) {
+  return launch.nodes > 1 ? fmt::format("on each of {} nodes, whose number is NODE_RANK", grouped(launch.nodes))
+                          : "on the one node";
+}
+
+std::string layout_words(const Launch& launch) {
+  const Layout& layout = launch.workload.layout;
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (layout.tensor > 1)
+    add(fmt::format("tensor {}{}", layout.tensor, layout.sequence ? " with sequence parallelism" : ""));
+  if (layout.context > 1) add(fmt::format("context {}", layout.context));
+  if (layout.pipeline > 1)
+    add(layout.virtual_stages > 1 ? fmt::format("pipeline {} × {} interleaved", layout.pipeline, layout.virtual_stages)
+                                  : fmt::format("pipeline {}", layout.pipeline));
+  if (layout.expert > 1) add(fmt::format("expert {}", layout.expert));
+  if (layout.data > 1) add(fmt::format("data {}", grouped(layout.data)));
+  if (layout.zero > 0) add(fmt::format("ZeRO {}", layout.zero));
+  return text.empty() ? "one device" : text;
+}
+
+std::int64_t global_batch(const Launch& launch) {
+  const Workload& workload = launch.workload;
+  return workload.batch * workload.layout.data * workload.layout.micro_batches;
+}
+
+Stages stages_of(const Launch& launch) {
+  const Layout& layout = launch.workload.layout;
+  const std::int64_t layers = static_cast<std::int64_t>(launch.model.layers.size());
+  const std::int64_t stages = layout.pipeline * layout.virtual_stages;
+  if (layers % stages == 0) return {layers / stages, false};
+  if ((layers + 2) % stages == 0 && layers + 2 >= stages) return {(layers + 2) / stages, true};
+  return {};
+}
+
+}  // namespace reckon

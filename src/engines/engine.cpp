@@ -1,0 +1,86 @@
+#include "engines/engine.h"
+
+#include <reckon/error.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "engines/each.h"
+#include "files/numbers.h"
+#include "files/quote.h"
+#include "model/nearest.h"
+
+namespace reckon {
+namespace {
+
+constexpr EngineFacts facts[] = {
+    {Engine::megatron, "megatron", "Megatron-LM", "core_v0.19.0"},
+    {Engine::torchtitan, "torchtitan", "torchtitan", "v0.2.2"},
+    {Engine::deepspeed, "deepspeed", "DeepSpeed", "v0.19.5"},
+    {Engine::vllm, "vllm", "vLLM", "v0.27.1", true},
+};
+
+// Whether it trains or serves, and what no engine's arguments can say.
+std::string general_refusal(Engine engine, const Launch& launch) {
+  const bool training = launch.workload.phase == Phase::train;
+  const std::string title = engine_title(engine);
+  if (training && facts_of(engine).serves) return title + " serves models and does not train them";
+  if (!training && !facts_of(engine).serves) return title + " is known here for training only";
+  if (launch.workload.lora.rank > 0) return "no argument of " + title + " asks for low-rank adapters";
+  return "";
+}
+
+}  // namespace
+
+std::span<const EngineFacts> engines() { return facts; }
+
+const EngineFacts& facts_of(Engine engine) { return facts[static_cast<std::size_t>(engine)]; }
+
+std::string engine_title(Engine engine) {
+  return fmt::format("{} {}", facts_of(engine).title, facts_of(engine).version);
+}
+
+Engine find_engine(std::string_view name) {
+  std::string lower(name);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::vector<std::string> names;
+  for (const EngineFacts& one : facts) {
+    if (one.name == lower) return one.engine;
+    names.emplace_back(one.name);
+  }
+  const std::string close = nearest(lower, names);
+  throw UsageError(fmt::format("there is no engine {}; {}expected one of: {}", quote(name),
+                               close.empty() ? "" : fmt::format("did you mean {}? ", close), fmt::join(names, " ")));
+}
+
+std::string refusal(Engine engine, const Launch& launch) {
+  if (std::string why = general_refusal(engine, launch); !why.empty()) return why;
+  switch (engine) {
+    case Engine::megatron:
+      return megatron_refusal(launch);
+    case Engine::torchtitan:
+      return torchtitan_refusal(launch);
+    case Engine::deepspeed:
+      return deepspeed_refusal(launch);
+    case Engine::vllm:
+      return vllm_refusal(launch);
+  }
+  return "";
+}
+
+std::string launch_text(Engine engine, const Launch& launch) {
+  if (const std::string why = refusal(engine, launch); !why.empty()) throw Error(why);
+  switch (engine) {
+    case Engine::megatron:
+      return megatron_text(launch);
+    case Engine::torchtitan:
+      return torchtitan_text(launch);
+    case Engine::deepspeed:
+      return deepspeed_text(launch);
+    case Engine::vllm:
+      return vllm_text(launch);
+  }
+  return "";
+}
+
+}  // namespace reckon

@@ -1,0 +1,48 @@
+// The programs that people train and serve models with on clusters: what each can do of a layout, and the arguments
+// that it takes for it. Flags and keys were checked against the public source of the version that is named;
+// tests/data/engines lists those that there are.
+#pragma once
+
+#include <reckon/model.h>
+#include <reckon/workload.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace reckon {
+
+enum class Engine : std::uint8_t { megatron, torchtitan, deepspeed, vllm };
+
+struct EngineFacts {
+  Engine engine;
+  std::string_view name;     // as users say it: "megatron"
+  std::string_view title;    // "Megatron-LM"
+  std::string_view version;  // whose flags are meant
+  bool serves = false;       // it serves models; the others train them
+};
+std::span<const EngineFacts> engines();
+const EngineFacts& facts_of(Engine engine);
+std::string engine_title(Engine engine);  // "Megatron-LM core_v0.19.0"
+
+// The engine of a name, in any case. An Error suggests the nearest.
+Engine find_engine(std::string_view name);
+
+// What is to be launched, on nodes · node_devices devices.
+struct Launch {
+  const Model& model;
+  Workload workload;  // of a rank, with its layout: `batch` sequences of `tokens` in a micro-batch
+  std::int64_t nodes = 1;
+  std::int64_t node_devices = 1;
+  // Serving: the most tokens and sequences at a time of a replica, and the share of memory that may be filled.
+  std::int64_t sequences = 1;
+  double memory_share = 1;
+};
+
+// Why an engine cannot do it: a sentence without a full stop, empty where it can.
+std::string refusal(Engine engine, const Launch& launch);
+// The text of a file to launch it with: a shell script, or torchtitan's TOML. An Error where there is a refusal().
+std::string launch_text(Engine engine, const Launch& launch);
+
+}  // namespace reckon

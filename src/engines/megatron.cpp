@@ -1,0 +1,141 @@
+// Megatron-LM's arguments: of the layout and of training. Those of the network are in megatron_model.cpp.
+#include "engines/each.h"
+#include "engines/megatron_model.h"
+#include "files/numbers.h"
+
+namespace reckon {
+namespace {
+
+std::string title() { return engine_title(Engine::megatron); }
+
+// ZeRO 2 and 3 are Megatron-FSDP's there.
+bool fully_sharded(const Layout& layout) { return layout.zero >= 2 && layout.data * layout.context > 1; }
+
+void add_layout(Command& command, const Launch& launch) {
+  const Layout& layout = launch.workload.layout;
+  command.line();
+  command.flag("tensor-model-parallel-size", layout.tensor);
+  if (layout.sequence) command.flag("sequence-parallel");
+  command.flag("pipeline-model-parallel-size", layout.pipeline);
+  const Stages stages = stages_of(launch);
+  if (layout.virtual_stages > 1) command.flag("num-layers-per-virtual-pipeline-stage", stages.layers);
+  if (stages.uneven) {
+    command.flag("account-for-embedding-in-pipeline-split");
+    command.flag("account-for-loss-in-pipeline-split");
+  }
+  command.flag("context-parallel-size", layout.context);
+  if (layout.expert > 1) {
+    command.flag("expert-model-parallel-size", layout.expert);
+    command.flag("expert-tensor-parallel-size", 1);
+  }
+  command.line();
+  if (fully_sharded(layout)) {
+    command.flag("use-megatron-fsdp");
+    command.flag("data-parallel-sharding-strategy", layout.zero == 2 ? "optim_grads" : "optim_grads_params");
+    command.flag("ckpt-format", "fsdp_dtensor");
+  } else {
+    if (layout.zero > 0) command.flag("use-distributed-optimizer");
+    command.flag("overlap-grad-reduce");
+    if (layout.zero > 0) command.flag("overlap-param-gather");
+    command.flag("ckpt-format", "torch_dist");
+  }
+}
+
+void add_training(Command& command, const Launch& launch) {
+  const Workload& workload = launch.workload;
+  command.line();
+  command.flag("micro-batch-size", workload.batch);
+  command.flag("global-batch-size", global_batch(launch));
+  command.flag("seq-length", workload.tokens);
+  command.flag("max-position-embeddings", std::max(workload.tokens, launch.model.context));
+  if (workload.recompute == Recompute::selective) {
+    command.flag("recompute-granularity", "selective");
+    command.flag("recompute-modules", "core_attn");
+  } else if (workload.recompute == Recompute::block) {
+    command.flag("recompute-granularity", "full");
+    command.flag("recompute-method", "uniform");
+    command.flag("recompute-num-layers", 1);
+  }
+  if (workload.precision.weights == DType::bfloat16) {
+    command.flag("bf16");
+    if (workload.precision.gradients == DType::bfloat16) command.flag("grad-reduce-in-bf16");
+  } else if (workload.precision.weights == DType::float16) {
+    command.flag("fp16");
+  }
+  command.line();
+  switch (workload.optimizer) {
+    case Optimizer::sgd:
+      command.flag("optimizer", "sgd");
+      break;
+    case Optimizer::muon:
+      command.flag("optimizer", "muon");
+      break;
+    default:
+      command.flag("optimizer", "adam");
+      command.flag("adam-beta1", 0.9);
+      command.flag("adam-beta2", 0.95);
+  }
+  command.flag("weight-decay", 0.1);
+  command.flag("clip-grad", 1.0);
+  command.flag("lr", "$LR");
+  command.flag("train-iters", "$STEPS");
+  command.line();
+  command.flag("mock-data");
+  command.flag("eval-iters", 0);
+}
+
+}  // namespace
+
+std::string megatron_refusal(const Launch& launch) {
+  const Workload& workload = launch.workload;
+  const Layout& layout = workload.layout;
+  if (fully_sharded(layout) && layout.pipeline > 1)
+    return fmt::format("{} shares out gradients and weights (ZeRO {}) without a pipeline only; expected ZeRO 0 or 1",
+                       title(), layout.zero);
+  if (fully_sharded(layout) && workload.optimizer == Optimizer::muon)
+    return fmt::format("{} has Muon with ZeRO 0 and 1 only", title());
+  if (layout.zero == 3 && layout.expert > 1 && layout.tensor > 1)
+    return fmt::format("{} with ZeRO 3 and experts of {} ranks is not known to take tensor ranks", title(),
+                       layout.expert);
+  if (stages_of(launch).layers == 0)
+    return fmt::format("{} divides {} layers, or two more for the embedding and the loss, evenly among {} stages",
+                       title(), launch.model.layers.size(), layout.pipeline * layout.virtual_stages);
+  if (stages_of(launch).layers == 1 && stages_of(launch).uneven && layout.virtual_stages == 1)
+    return fmt::format("{} would have a first and a last stage without a layer", title());
+  if (layout.virtual_stages > 1 && layout.micro_batches < layout.pipeline)
+    return fmt::format("{} interleaves stages with at least as many micro-batches as stages; there are {} and {}",
+                       title(), layout.micro_batches, layout.pipeline);
+  if (layout.context > 1 && workload.tokens % (2 * layout.context) != 0)
+    return fmt::format(
+        "{} cuts a sequence into 2 · {} pieces for its context ranks, which {} tokens do not divide into", title(),
+        layout.context, grouped(workload.tokens));
+  if (layout.expert > 1 && (layout.tensor * layout.context * layout.data) % layout.expert != 0)
+    return fmt::format("{} divides tensor · context · data ranks, {}, by the {} of experts", title(),
+                       grouped(layout.tensor * layout.context * layout.data), layout.expert);
+  if (layout.expert > 1 && layout.tensor > 1 && !layout.sequence)
+    return fmt::format("{} wants sequence parallelism where there are tensor and expert ranks", title());
+  if (workload.optimizer == Optimizer::adafactor || workload.optimizer == Optimizer::adam8bit)
+    return fmt::format("{} has no such optimizer; expected adamw, sgd or muon", title());
+  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
+      workload.precision.weights != DType::float32)
+    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
+  return megatron_model_refusal(launch);
+}
+
+std::string megatron_text(const Launch& launch) {
+  const Layout& layout = launch.workload.layout;
+  std::string text = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose\n", title(),
+                                 launch.model.name, layout_words(launch), where_to_run(launch));
+  text += "LR=3e-4\nSTEPS=1000\n";
+  // It asks for this on Hopper and older devices, and against it with its FSDP.
+  if ((layout.tensor > 1 || layout.context > 1) && !fully_sharded(layout))
+    text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
+  Command command = torchrun(launch);
+  command.word("pretrain_gpt.py");
+  add_megatron_model(command, launch);
+  add_layout(command, launch);
+  add_training(command, launch);
+  return text + command.text();
+}
+
+}  // namespace reckon

@@ -1,0 +1,370 @@
+// Launch arguments for other engines: every flag and key is in that engine's own list (tests/data/engines, from its
+// public source), and what an engine cannot do is said.
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "engines/engine.h"
+#include "files/read_text.h"
+#include "model/load.h"
+#include "model/presets.h"
+#include "paths.h"
+
+namespace reckon {
+namespace {
+
+namespace fs = std::filesystem;
+using Names = std::set<std::string>;
+
+// The names of a file of tests/data/engines, after its comment.
+Names names_of(const std::string& file) {
+  std::ifstream stream(fs::path(project_folder()) / "tests/data/engines" / (file + ".txt"));
+  Names names;
+  for (std::string line; std::getline(stream, line);)
+    if (!line.starts_with("#")) names.insert(line);
+  EXPECT_FALSE(names.empty()) << file;
+  return names;
+}
+
+struct Lists {
+  Names megatron = names_of("megatron"), torchrun = names_of("torchrun"), torchtitan = names_of("torchtitan"),
+        deepspeed = names_of("deepspeed"), transformers = names_of("transformers"), vllm = names_of("vllm");
+};
+
+void expect_in(const Names& names, const std::string& name, const std::string& text) {
+  EXPECT_TRUE(names.count(name)) << name << " is not in the engine's list:\n" << text;
+}
+
+// The flags of a shell command, each looked up; from the word `script` on in another list.
+void check_command(const std::string& text, const Names& names, const std::string& script = "",
+                   const Names& script_names = {}) {
+  std::istringstream words(text);
+  const Names* list = &names;
+  for (std::string word; words >> word;) {
+    if (word == script) list = &script_names;
+    if (word.starts_with("--")) expect_in(*list, word, text);
+  }
+}
+
+void check_keys(const nlohmann::json& json, const std::string& path, const Names& names, const std::string& text) {
+  for (const auto& [key, value] : json.items()) {
+    expect_in(names, path + key, text);
+    if (value.is_object()) check_keys(value, path + key + ".", names, text);
+  }
+}
+
+void check_toml(const std::string& text, const Lists& lists) {
+  std::istringstream lines(text);
+  std::string section;
+  std::smatch match;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("#   ")) {
+      std::istringstream words(line);
+      for (std::string word; words >> word;) {
+        if (!word.starts_with("--")) continue;
+        if (word.find('.') != std::string::npos)
+          expect_in(lists.torchtitan, word.substr(2), text);
+        else
+          expect_in(lists.torchrun, word, text);
+      }
+    } else if (std::regex_match(line, match, std::regex(R"(\[([a-z_]+)\])"))) {
+      section = match[1];
+    } else if (std::regex_search(line, match, std::regex(R"(^([a-z0-9_]+) = )"))) {
+      expect_in(lists.torchtitan, section + "." + match[1].str(), text);
+    }
+  }
+}
+
+void check_text(Engine engine, const std::string& text, const Lists& lists) {
+  switch (engine) {
+    case Engine::megatron:
+      check_command(text, lists.torchrun, "pretrain_gpt.py", lists.megatron);
+      break;
+    case Engine::torchtitan:
+      check_toml(text, lists);
+      break;
+    case Engine::vllm:
+      check_command(text, lists.vllm);
+      break;
+    case Engine::deepspeed: {
+      const std::size_t from = text.find("<<'END'\n") + 8, to = text.find("\nEND\n");
+      check_keys(nlohmann::json::parse(text.substr(from, to - from)), "", lists.deepspeed, text);
+      check_command(text.substr(to), lists.deepspeed, "run_clm.py", lists.transformers);
+    }
+  }
+}
+
+Workload training(const Layout& layout, std::int64_t tokens = 8192) {
+  Workload workload = workload_of(Phase::train);
+  workload.tokens = tokens;
+  workload.precision = {DType::bfloat16, DType::bfloat16, DType::bfloat16,
+                        DType::float32,  DType::float32,  DType::float32};
+  workload.layout = layout;
+  return workload;
+}
+
+std::string why(Engine engine, const char* model, const Workload& workload) {
+  const Model read = find_preset(model);
+  return refusal(engine, {read, workload, 1, 8});
+}
+
+bool has(const std::string& text, const std::string& part) {
+  const std::size_t at = text.find(part);
+  return at != std::string::npos &&
+         (at + part.size() == text.size() || text[at + part.size()] == ' ' || text[at + part.size()] == '\n');
+}
+
+TEST(Engines, take_every_flag_that_an_export_has) {
+  const Lists lists;
+  std::map<Engine, int> texts;
+  for (const Preset& preset : presets()) {
+    const Model model = find_preset(std::string(preset.name));
+    std::vector<Layout> layouts;
+    for (std::int64_t tensor : {1, 8})
+      for (bool sequence : {false, true})
+        for (std::int64_t pipeline : {1, 2, 4, 16})
+          for (std::int64_t virtual_stages : {1, 2, 8})
+            for (std::int64_t zero : {0, 1, 2, 3})
+              for (std::int64_t expert : {1, 8})
+                for (std::int64_t context : {1, 2}) {
+                  if ((sequence && tensor == 1) || (virtual_stages > 1 && pipeline == 1)) continue;
+                  if (expert > 1 && find<Mixture>(model) == nullptr) continue;
+                  layouts.push_back({.tensor = tensor,
+                                     .sequence = sequence,
+                                     .context = context,
+                                     .pipeline = pipeline,
+                                     .virtual_stages = virtual_stages,
+                                     .expert = expert,
+                                     .data = 8,
+                                     .zero = zero,
+                                     .micro_batches = 16});
+                }
+    for (const Layout& layout : layouts) {
+      for (Recompute recompute : {Recompute::none, Recompute::selective, Recompute::block})
+        for (Optimizer optimizer : {Optimizer::adamw, Optimizer::sgd, Optimizer::muon, Optimizer::adam8bit}) {
+          if (optimizer != Optimizer::adamw && recompute != Recompute::none) continue;
+          Workload workload = training(layout);
+          workload.recompute = recompute;
+          workload.optimizer = optimizer;
+          if (recompute == Recompute::block) workload.precision.gradients = DType::bfloat16;
+          for (const Engine engine : {Engine::megatron, Engine::torchtitan, Engine::deepspeed}) {
+            const Launch launch{model, workload, 16, 8};
+            if (!refusal(engine, launch).empty()) continue;
+            // One in seven: they are many, and alike.
+            if (texts[engine]++ % 7 == 0) check_text(engine, launch_text(engine, launch), lists);
+          }
+        }
+      Workload serving = workload_of(Phase::decode);
+      serving.past = 8191;
+      serving.tokens = 1;
+      serving.precision = training(layout).precision;
+      serving.layout = layout;
+      if (layout.expert > 1) serving.layout.expert = layout.tensor * layout.data;
+      const Launch launch{model, serving, 16, 8, 64, 0.92};
+      if (!refusal(Engine::vllm, launch).empty()) continue;
+      if (texts[Engine::vllm]++ % 7 == 0) check_text(Engine::vllm, launch_text(Engine::vllm, launch), lists);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+  for (const EngineFacts& one : engines()) EXPECT_GT(texts[one.engine], 100) << one.name;
+}
+
+// What no preset may need: the names in the sources themselves.
+TEST(Engines, take_every_flag_that_the_sources_name) {
+  const Lists lists;
+  const std::regex named(R"re((flag|key)\("([a-z0-9_.-]+)")re"), sectioned(R"re(section\("([a-z_]+)")re");
+  int found = 0;
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(project_folder()) / "src/engines")) {
+    const std::string file = entry.path().filename().string();
+    std::vector<const Names*> allowed{&lists.torchrun};
+    if (file.starts_with("megatron")) allowed.push_back(&lists.megatron);
+    if (file.starts_with("vllm")) allowed.push_back(&lists.vllm);
+    if (file.starts_with("deepspeed")) allowed.insert(allowed.end(), {&lists.deepspeed, &lists.transformers});
+    std::ifstream stream(entry.path());
+    std::string section;
+    std::smatch match;
+    for (std::string line; std::getline(stream, line);) {
+      if (std::regex_search(line, match, sectioned)) section = match[1].str() + ".";
+      if (!std::regex_search(line, match, named)) continue;
+      ++found;
+      const std::string name = match[2];
+      bool known = name == "job.config_file" || lists.torchtitan.count(section + name);
+      for (const Names* names : allowed) known = known || names->count("--" + name);
+      EXPECT_TRUE(known) << file << ": " << line;
+    }
+  }
+  EXPECT_GT(found, 120);
+}
+
+// Llama 3's own layout of 16,384 devices (arXiv 2407.21783, table 4: tensor 8, pipeline 16, data 128, 16 sequences of
+// 8,192 tokens each) with a layer a virtual stage: (126 + 2)/16 = 8 layers a rank.
+TEST(Engines, launch_llama_3_405b_as_it_was_trained) {
+  const Model model = find_preset("llama-3.1-405b");
+  const Workload workload = training({.tensor = 8,
+                                      .sequence = true,
+                                      .pipeline = 16,
+                                      .virtual_stages = 8,
+                                      .data = 128,
+                                      .zero = 1,
+                                      .micro_batches = 16});
+  const std::string text = launch_text(Engine::megatron, {model, workload, 2048, 8});
+  EXPECT_TRUE(text.starts_with("# Megatron-LM core_v0.19.0: llama-3.1-405b,")) << text;
+  for (const char* part : {"--nnodes 2048",
+                           "--nproc_per_node 8",
+                           "--num-layers 126",
+                           "--hidden-size 16384",
+                           "--ffn-hidden-size 53248",
+                           "--num-attention-heads 128",
+                           "--group-query-attention",
+                           "--num-query-groups 8",
+                           "--kv-channels 128",
+                           "--normalization RMSNorm",
+                           "--norm-epsilon 1e-05",
+                           "--swiglu",
+                           "--disable-bias-linear",
+                           "--untie-embeddings-and-output-weights",
+                           "--position-embedding-type rope",
+                           "--rotary-base 500000",
+                           "--use-rope-scaling",
+                           "--attention-dropout 0",
+                           "--hidden-dropout 0",
+                           "--vocab-size 128256",
+                           "--padded-vocab-size 128256",
+                           "--seq-length 8192",
+                           "--tensor-model-parallel-size 8",
+                           "--sequence-parallel",
+                           "--pipeline-model-parallel-size 16",
+                           "--num-layers-per-virtual-pipeline-stage 1",
+                           "--account-for-embedding-in-pipeline-split",
+                           "--account-for-loss-in-pipeline-split",
+                           "--context-parallel-size 1",
+                           "--use-distributed-optimizer",
+                           "--overlap-grad-reduce",
+                           "--overlap-param-gather",
+                           "--micro-batch-size 1",
+                           "--global-batch-size 2048",
+                           "--bf16",
+                           "--optimizer adam"})
+    EXPECT_TRUE(has(text, part)) << part << " is not in\n" << text;
+  EXPECT_TRUE(has(text, "export CUDA_DEVICE_MAX_CONNECTIONS=1"));
+  EXPECT_FALSE(has(text, "--grad-reduce-in-bf16"));
+
+  Workload sharded = workload;
+  sharded.layout.zero = 2;
+  const std::string toml = launch_text(Engine::torchtitan, {model, sharded, 2048, 8});
+  EXPECT_TRUE(toml.starts_with("# torchtitan v0.2.2: llama-3.1-405b,")) << toml;
+  for (const char* part :
+       {"flavor = \"405B\"", "local_batch_size = 16", "global_batch_size = 2048", "seq_len = 8192",
+        "data_parallel_replicate_degree = 1", "data_parallel_shard_degree = 128",
+        "fsdp_reshard_after_forward = \"never\"", "tensor_parallel_degree = 8", "pipeline_parallel_degree = 16",
+        "pipeline_parallel_schedule = \"Interleaved1F1B\"", "pipeline_parallel_layers_per_stage = 1",
+        "pipeline_parallel_first_stage_less_layers = 1", "pipeline_parallel_last_stage_less_layers = 1",
+        "pipeline_parallel_microbatch_size = 1", "mode = \"none\""})
+    EXPECT_TRUE(has(toml, part)) << part << " is not in\n" << toml;
+}
+
+TEST(Engines, launch_mixtures_with_their_experts) {
+  const Model model = find_preset("deepseek-v3");
+  const std::string text = launch_text(
+      Engine::megatron, {model, training({.tensor = 2, .sequence = true, .expert = 64, .data = 32, .zero = 1}), 8, 8});
+  for (const char* part :
+       {"--multi-latent-attention", "--q-lora-rank 1536", "--kv-lora-rank 512", "--qk-head-dim 128",
+        "--qk-pos-emb-head-dim 64", "--v-head-dim 128", "--num-experts 256", "--moe-router-topk 8",
+        "--moe-ffn-hidden-size 2048", "--moe-shared-expert-intermediate-size 2048", "--moe-layer-freq '([0]*3+[1]*58)'",
+        "--moe-router-score-function sigmoid", "--moe-router-num-groups 8", "--moe-router-group-topk 4",
+        "--moe-router-enable-expert-bias", "--moe-router-topk-scaling-factor 2.5", "--ffn-hidden-size 18432",
+        "--expert-model-parallel-size 64"})
+    EXPECT_TRUE(has(text, part)) << part << " is not in\n" << text;
+}
+
+TEST(Engines, write_what_deepspeed_reads) {
+  const Model model = find_preset("llama-3.1-405b");
+  Workload workload = training({.tensor = 8, .data = 2048, .zero = 3});
+  workload.recompute = Recompute::block;
+  const std::string text = launch_text(Engine::deepspeed, {model, workload, 2048, 8});
+  EXPECT_TRUE(text.starts_with("# DeepSpeed v0.19.5: llama-3.1-405b,")) << text;
+  const std::size_t from = text.find("<<'END'\n") + 8;
+  const nlohmann::json json = nlohmann::json::parse(text.substr(from, text.find("\nEND\n") - from));
+  EXPECT_EQ(json.at("train_micro_batch_size_per_gpu"), 1);
+  EXPECT_FALSE(json.contains("train_batch_size"));  // it would be checked against all ranks, tensor ranks too
+  EXPECT_EQ(json.at("tensor_parallel").at("autotp_size"), 8);
+  EXPECT_EQ(json.at("tensor_parallel").at("preset_model"), "llama");
+  EXPECT_EQ(json.at("zero_optimization").at("stage"), 3);
+  EXPECT_EQ(json.at("data_types").at("grad_accum_dtype"), "fp32");
+  for (const char* part : {"--num_nodes 2048", "--num_gpus 8", "--block_size 8192", "--gradient_checkpointing",
+                           "--bf16", "--per_device_train_batch_size 1"})
+    EXPECT_TRUE(has(text, part)) << part << " is not in\n" << text;
+}
+
+TEST(Engines, serve_with_vllm) {
+  const Model model = find_preset("llama-3.1-405b");
+  Workload workload = workload_of(Phase::decode);
+  workload.past = 131071;
+  workload.tokens = 1;
+  workload.precision = training({}).precision;
+  workload.layout = {.tensor = 8, .pipeline = 16, .data = 128};
+  const std::string text = launch_text(Engine::vllm, {model, workload, 2048, 8, 256, 0.92});
+  EXPECT_TRUE(text.starts_with("# vLLM v0.27.1: llama-3.1-405b,")) << text;
+  for (const char* part : {"--dtype bfloat16", "--tensor-parallel-size 8", "--pipeline-parallel-size 16", "--nnodes 16",
+                           "--max-model-len 131072", "--max-num-seqs 256", "--gpu-memory-utilization 0.92",
+                           "--kv-cache-dtype auto", "--headless"})
+    EXPECT_TRUE(has(text, part)) << part << " is not in\n" << text;
+  EXPECT_FALSE(has(text, "--data-parallel-size 128"));  // replicas of a dense model are servers of their own
+  workload.layout = {.tensor = 8};
+  const std::string one = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
+  EXPECT_EQ(one.find("--nnodes"), std::string::npos) << one;
+}
+
+// What each engine's own checks and documents exclude, as read in its source.
+TEST(Engines, refuse_layouts_that_they_cannot_do) {
+  const auto llama = [](Engine engine, const Layout& layout) { return why(engine, "llama-3.1-8b", training(layout)); };
+  const Layout both{.tensor = 2, .sequence = true, .pipeline = 4, .data = 2, .zero = 1, .micro_batches = 4};
+  EXPECT_EQ(llama(Engine::megatron, both), "");
+  EXPECT_NE(llama(Engine::torchtitan, both).find("no ZeRO 1"), std::string::npos);
+  EXPECT_NE(llama(Engine::deepspeed, both).find("no pipeline"), std::string::npos);
+  EXPECT_EQ(llama(Engine::deepspeed, {.tensor = 2, .data = 8, .zero = 3}), "");
+  EXPECT_NE(llama(Engine::deepspeed, {.tensor = 2, .sequence = true, .data = 8, .zero = 3}).find("sequence"),
+            std::string::npos);
+  EXPECT_NE(llama(Engine::torchtitan, {.tensor = 2, .data = 8, .zero = 3}).find("sequence"), std::string::npos);
+  EXPECT_NE(llama(Engine::megatron, {.pipeline = 4, .data = 2, .zero = 3, .micro_batches = 4}).find("pipeline"),
+            std::string::npos);
+  EXPECT_EQ(llama(Engine::megatron, {.data = 8, .zero = 3}), "");
+  EXPECT_NE(llama(Engine::megatron, {.pipeline = 5, .micro_batches = 8}).find("32 layers"), std::string::npos);
+  EXPECT_NE(llama(Engine::megatron, {.pipeline = 8, .virtual_stages = 2, .micro_batches = 4}).find("micro-batches"),
+            std::string::npos);
+  EXPECT_NE(llama(Engine::vllm, {}).find("does not train"), std::string::npos);
+  EXPECT_NE(why(Engine::torchtitan, "gpt2", training({})).find("knows networks by name"), std::string::npos);
+  EXPECT_NE(why(Engine::torchtitan, "qwen3-8b", training({.pipeline = 2, .micro_batches = 2})).find("no pipeline"),
+            std::string::npos);
+  EXPECT_NE(why(Engine::megatron, "gemma-2-9b", training({})).find("no argument"), std::string::npos);
+  EXPECT_NE(why(Engine::megatron, "bloom-560m", training({})).find("no argument"), std::string::npos);
+  EXPECT_EQ(why(Engine::megatron, "gpt2", training({}, 1024)), "");
+  EXPECT_EQ(why(Engine::megatron, "qwen3-30b-a3b", training({})), "");
+  Workload selective = training({});
+  selective.recompute = Recompute::selective;
+  EXPECT_EQ(why(Engine::megatron, "llama-3.1-8b", selective), "");
+  EXPECT_NE(why(Engine::torchtitan, "llama-3.1-8b", selective), "");
+  EXPECT_NE(why(Engine::deepspeed, "llama-3.1-8b", selective), "");
+  const Model model = find_preset("llama-3.1-8b");
+  EXPECT_THROW(launch_text(Engine::torchtitan, {model, selective, 1, 8}), Error);
+}
+
+TEST(Engines, are_found_by_name_and_suggested) {
+  EXPECT_EQ(find_engine("Megatron"), Engine::megatron);
+  EXPECT_EQ(find_engine("vllm"), Engine::vllm);
+  try {
+    find_engine("megatorn");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("did you mean megatron?"), std::string::npos) << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace reckon
