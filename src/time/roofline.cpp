@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "ops/attend.h"
-#include "ops/matmul.h"
-#include "ops/mixture.h"
 #include "ops/project.h"
 #include "time/kernels.h"
+#include "time/on_processor.h"
+#include "time/op_products.h"
 #include "time/rates.h"
 
 namespace reckon {
@@ -17,36 +17,6 @@ double number(Count count) { return static_cast<double>(count); }
 
 double element_bytes(DType type) {
   return static_cast<double>(encoding_of(type).bytes) / static_cast<double>(encoding_of(type).elements);
-}
-
-bool is_weight_gradient(const Op& op) {
-  return op.operation == &weight_gradient_operation || op.operation == &grouped_weight_gradient_operation ||
-         (op.operation == &matmul_operation && op.attributes<MatmulAttributes>().transpose_a);
-}
-
-bool is_dense_product(const Op& op) {
-  return op.operation == &project_operation || op.operation == &grouped_project_operation ||
-         op.operation == &matmul_operation || op.operation == &grouped_matmul_operation || is_weight_gradient(op);
-}
-
-// Of so many FLOPs; experts take even shares of the rows.
-ProductShape shape_of(const Program& program, const Op& op, double flops) {
-  const Shape& y = program[op.outputs[0]].shape;
-  ProductShape shape;
-  if (is_weight_gradient(op)) {
-    shape.batch = op.operation == &grouped_weight_gradient_operation ? static_cast<double>(y[0].size) : 1;
-    shape.m = static_cast<double>(y[-2].size);
-    shape.n = static_cast<double>(y[-1].size);
-    shape.k = flops / (2 * shape.batch * shape.m * shape.n);
-    return shape;
-  }
-  shape.n = static_cast<double>(y[-1].size);
-  shape.k = static_cast<double>(program[op.inputs[0]].shape[-1].size);
-  const double rows = flops / (2 * shape.n * shape.k);
-  const Shape& weight = program[op.inputs[1]].shape;
-  if (weight.rank() > 2) shape.batch = std::min(static_cast<double>(weight[0].size), rows);
-  shape.m = rows / shape.batch;
-  return shape;
 }
 
 // Joined products are one that is wider (forward), of more rows (gradients of weights), or deeper (of what was read).
@@ -60,18 +30,15 @@ void join(ProductShape& whole, const ProductShape& part, const Op& op) {
   }
 }
 
+// Of an accelerator, for which a compiler makes kernels and a host launches them.
 class Timer {
  public:
   Timer(const Program& program, const Hardware& hardware) : program_(program), rates_(hardware) {}
 
   Timing run() {
     const std::size_t size = program_.ops.size();
-    const bool compiled = rates_.launches_ahead();
-    kernels_.resize(size);
-    for (std::size_t i = 0; i < size; ++i) kernels_[i] = i;
-    if (compiled) kernels_ = kernels_of(program_);
-    const std::vector<KernelBytes> kernel_bytes =
-        compiled ? bytes_of_kernels(program_, kernels_) : std::vector<KernelBytes>(size);
+    kernels_ = kernels_of(program_);
+    const std::vector<KernelBytes> kernel_bytes = bytes_of_kernels(program_, kernels_);
     timing_.ops.resize(size);
     flops_.resize(size);
     launches_.resize(size);
@@ -100,9 +67,8 @@ class Timer {
     const Cost cost = op.operation->cost(program_, op);
     if (cost.launches == 0) return;
     const bool first = kernels_[i] == i;
-    launches_[i] = static_cast<double>(cost.launches);
-    if (rates_.launches_ahead())  // what joins a kernel has its first launch
-      launches_[i] *= launches_of(op) - (first ? 0 : 1);
+    // What joins a kernel has its first launch.
+    launches_[i] = static_cast<double>(cost.launches) * (launches_of(op) - (first ? 0 : 1));
     if (cost.group != Group::none) {
       const Span span = span_of(cost.group, program_.workload.layout);
       time.link = rates_.link(number(cost.sent), span.ranks, span.among);
@@ -117,7 +83,7 @@ class Timer {
     const bool products = flops_[i] > 0;
     const ComputeType type =
         products ? rates_.type_of(factor_type(program_, op)) : compute_type_of(precision_of(program_, op));
-    if (const auto measured = rates_.operation(op.operation->name, type, all)) {
+    if (const auto measured = rates_.operation(op.operation->name, type, size_of(program_, op, all))) {
       time.compute = *measured;
     } else if (products && is_dense_product(op)) {
       const ProductShape shape = shape_of(program_, op, flops_[i]);
@@ -128,9 +94,8 @@ class Timer {
       }
     } else if (products) {
       const bool backward = op.operation == &attend_backward_operation;
-      time.compute = rates_.launches_ahead() && (backward || op.operation == &attend_operation)
-                         ? rates_.attention(backward, all, type)
-                         : rates_.plain_product(flops_[i], type);
+      time.compute = backward || op.operation == &attend_operation ? rates_.attention(backward, all, type)
+                                                                   : rates_.plain_product(flops_[i], type);
     }
   }
 
@@ -152,14 +117,9 @@ class Timer {
     }
   }
 
-  // A processor does one op after another. The host of an accelerator launches ahead of it: the accelerator waits only
-  // where the host has no lead. A kernel that takes `busy` and is launched in `launch` changes the lead to
-  // max(lead − launch, 0) + busy, and waits max(launch − lead, 0).
+  // The host launches ahead of the device, which waits only where the host has no lead. A kernel that takes `busy` and
+  // is launched in `launch` changes the lead to max(lead − launch, 0) + busy, and waits max(launch − lead, 0).
   void wait_for_launches() {
-    if (!rates_.launches_ahead()) {
-      for (std::size_t i = 0; i < timing_.ops.size(); ++i) timing_.ops[i].overhead = launches_[i] * rates_.launch();
-      return;
-    }
     if (rates_.launch() == 0) return;
     double lead = 0;
     // A step of training follows another without waiting for its end.
@@ -256,6 +216,9 @@ Span span_of(Group group, const Layout& layout) {
   return {1, 1};
 }
 
-Timing time_program(const Program& lowered, const Hardware& hardware) { return Timer(lowered, hardware).run(); }
+Timing time_program(const Program& lowered, const Hardware& hardware) {
+  return hardware.profile.kind == DeviceKind::cpu ? time_on_processor(lowered, hardware)
+                                                  : Timer(lowered, hardware).run();
+}
 
 }  // namespace reckon
