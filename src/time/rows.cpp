@@ -100,7 +100,7 @@ std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, std
   std::vector<TimeRow> rows;
   for (const OpTime& time : timing.ops) {
     const Op& op = program.ops[time.op];
-    const bool once = op.stage == Stage::optimizer || once_a_step(op);
+    const bool once = once_a_step(op);
     const double count = static_cast<double>(time.count * (once ? 1 : micro_batches));
     const double seconds = time.seconds() * count;
     if (seconds == 0) continue;
