@@ -75,7 +75,8 @@ struct Efficiency {
   struct Matmul {
     ComputeType type = ComputeType::float32;
     std::int64_t m = 0, n = 0, k = 0;
-    std::int64_t rate = 0;  // FLOP/s
+    std::int64_t rate = 0;       // FLOP/s
+    std::int64_t cold_rate = 0;  // of a processor, where the matrix (n × k) comes from memory; 0: not measured
 
     bool operator==(const Matmul&) const = default;
   };

@@ -49,13 +49,14 @@ class Rates {
   double attention(bool backward, double flops, ComputeType type);
   double memory(double read, double written);
   // Of a processor, whose caches have what was touched not long ago.
-  double memory(const OpTraffic& traffic);
+  double memory(const std::vector<Traffic>& read, const std::vector<Traffic>& written);
+  // What a product of a processor waits for its matrix, beyond one that is multiplied with over and over.
+  double wait(const ProductShape& shape, const Traffic& matrix) const;
   // Of so many bytes that a rank sends to the others of a group, which lie among so many devices.
   double link(double sent, std::int64_t ranks, std::int64_t among);
 
   double start() const { return tiled_.start; }  // of a kernel that runs alone
   double launch() const { return launch_; }      // by the host
-  bool launches_ahead() const { return profile_.kind != DeviceKind::cpu; }
 
   // The type whose rate is used for a type: itself, or the next wider that the device has. Throws where it has none.
   ComputeType type_of(DType dtype);

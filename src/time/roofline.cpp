@@ -38,18 +38,14 @@ void join(ProductShape& whole, const ProductShape& part, const Op& op) {
   }
 }
 
-class Timer {
+class AcceleratorTimer {
  public:
-  Timer(const Program& program, const Hardware& hardware) : program_(program), rates_(hardware) {}
+  AcceleratorTimer(const Program& program, const Hardware& hardware) : program_(program), rates_(hardware) {}
 
   Timing run() {
     const std::size_t size = program_.ops.size();
-    const bool compiled = rates_.launches_ahead();
-    kernels_.resize(size);
-    for (std::size_t i = 0; i < size; ++i) kernels_[i] = i;
-    if (compiled) kernels_ = kernels_of(program_);
-    const std::vector<KernelBytes> kernel_bytes =
-        compiled ? bytes_of_kernels(program_, kernels_) : std::vector<KernelBytes>(size);
+    kernels_ = kernels_of(program_);
+    const std::vector<KernelBytes> kernel_bytes = bytes_of_kernels(program_, kernels_);
     timing_.ops.resize(size);
     flops_.resize(size);
     launches_.resize(size);
@@ -62,8 +58,8 @@ class Timer {
       const Cost cost = op.operation->cost(program_, op);
       if (cost.launches == 0) continue;
       const bool first = kernels_[i] == i;
-      launches_[i] = static_cast<double>(cost.launches);
-      if (compiled) launches_[i] *= launches_of(op) - (first ? 0 : 1);  // what joins a kernel has its first launch
+      // What joins a kernel has its first launch.
+      launches_[i] = static_cast<double>(cost.launches) * (launches_of(op) - (first ? 0 : 1));
       if (cost.group != Group::none) {
         const Span span = span_of(cost.group, program_.workload.layout);
         time.link = rates_.link(number(cost.sent), span.ranks, span.among);
@@ -86,8 +82,7 @@ class Timer {
       if (const auto measured = measured_seconds(op, type, all)) {
         time.compute = *measured;
       } else if (op.operation == &attend_operation || op.operation == &attend_backward_operation) {
-        time.compute = compiled ? rates_.attention(op.operation == &attend_backward_operation, all, type)
-                                : rates_.plain_product(flops_[i], type);
+        time.compute = rates_.attention(op.operation == &attend_backward_operation, all, type);
       } else if (is_dense_product(op)) {
         const ProductShape shape = shape_of(program_, op, flops_[i]);
         if (first) {
@@ -135,14 +130,10 @@ class Timer {
     }
   }
 
-  // A processor does one op after another. The host of an accelerator launches ahead of it: the accelerator waits only
-  // where the host has no lead. A kernel that takes `busy` and is launched in `launch` changes the lead to
-  // max(lead − launch, 0) + busy, and waits max(launch − lead, 0).
+  // The host of an accelerator launches ahead of it: the accelerator waits only where the host has no lead. A kernel
+  // that takes `busy` and is launched in `launch` changes the lead to max(lead − launch, 0) + busy, and waits
+  // max(launch − lead, 0).
   void wait_for_launches() {
-    if (!rates_.launches_ahead()) {
-      for (std::size_t i = 0; i < timing_.ops.size(); ++i) timing_.ops[i].overhead = launches_[i] * rates_.launch();
-      return;
-    }
     if (rates_.launch() == 0) return;
     double lead = 0;
     // A step of training follows another without waiting for its end.
@@ -204,12 +195,12 @@ std::string_view bound_name(Bound bound) {
   return names[static_cast<std::size_t>(bound)];
 }
 
-double OpTime::seconds() const { return (link > 0 ? link : std::max(compute, memory)) + copies + overhead; }
+double OpTime::seconds() const { return (link > 0 ? link : std::max(compute, memory)) + copies + waits + overhead; }
 
 Bound OpTime::bound() const {
   const double busy = seconds() - overhead;
   if (overhead > busy) return Bound::launch;
-  return link > 0 ? Bound::link : compute >= memory + copies ? Bound::compute : Bound::memory;
+  return link > 0 ? Bound::link : compute >= memory + copies + waits ? Bound::compute : Bound::memory;
 }
 
 Span span_of(Group group, const Layout& layout) {
@@ -233,7 +224,7 @@ Span span_of(Group group, const Layout& layout) {
 
 Timing time_program(const Program& lowered, const Hardware& hardware) {
   return hardware.profile.kind == DeviceKind::cpu ? time_on_processor(lowered, hardware)
-                                                  : Timer(lowered, hardware).run();
+                                                  : AcceleratorTimer(lowered, hardware).run();
 }
 
 }  // namespace reckon
