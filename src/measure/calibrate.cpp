@@ -261,8 +261,9 @@ Profile Calibration::profile() const {
     }
   }
   for (const auto& [key, seconds] : times) {
-    efficiency.operations.push_back({std::string(key.name), key.type, key.rows, key.sequences, key.work,
-                                     rate_of(static_cast<double>(key.work), median_of(seconds))});
+    efficiency.operations.push_back({std::string(key.name), key.type, key.work,
+                                     rate_of(static_cast<double>(key.work), median_of(seconds)), key.rows,
+                                     key.sequences});
   }
 
   for (const auto& [bytes, rates] : parts_->read) efficiency.read.push_back({bytes, whole_rate(median_of(rates))});

@@ -108,11 +108,19 @@ class ProcessorTimer {
       const ProductShape& shape = found->second;
       OpTime& time = timing_.ops[i];
       time.compute += rates_.product(shape, type_of(program_.ops[i]), 0) * flops[i] / shape.flops();
-      double wait = 0;
-      for (const Traffic& one : traffic[i].read) wait += one.parameter ? rates_.wait(shape, one) : 0;
-      // Beyond what its bytes take at least.
-      time.waits = std::max(time.compute + wait, time.memory) - std::max(time.compute, time.memory);
+      wait_for_matrices(time, shape, traffic[i]);
     }
+  }
+
+  // What was measured of products goes before what reading alone would take.
+  void wait_for_matrices(OpTime& time, const ProductShape& shape, const OpTraffic& traffic) {
+    std::vector<Traffic> others;
+    for (const Traffic& one : traffic.read) {
+      const std::optional<double> wait = one.parameter ? rates_.wait(shape, one) : std::nullopt;
+      if (!wait) others.push_back(one);
+      time.waits += wait.value_or(0);
+    }
+    time.memory = rates_.memory(others, traffic.written);
   }
 
   const Program& program_;

@@ -90,11 +90,11 @@ struct Efficiency {
   struct Operation {
     std::string name;
     ComputeType type = ComputeType::float32;
+    std::int64_t work = 0;  // FLOPs, of products and element-wise
+    std::int64_t rate = 0;  // FLOP/s
     // Of a processor, whose kernels are not as fast with few rows: the extents of its result but the last, and the
     // first of them. 0: any.
     std::int64_t rows = 0, sequences = 0;
-    std::int64_t work = 0;  // FLOPs, of products and element-wise
-    std::int64_t rate = 0;  // FLOP/s
 
     bool operator==(const Operation&) const = default;
   };

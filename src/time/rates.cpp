@@ -222,14 +222,12 @@ double Rates::memory(const std::vector<Traffic>& read, const std::vector<Traffic
 // A core does not fetch far enough ahead to hide all of the way to memory, nor does it only wait. How much of the
 // difference between reading a matrix from memory and from where it lies when it is used over and over a product waits
 // for was measured.
-double Rates::wait(const ProductShape& shape, const Traffic& matrix) const {
-  if (!profile_.efficiency || profile_.efficiency->read.empty()) return 0;
+std::optional<double> Rates::wait(const ProductShape& shape, const Traffic& matrix) const {
+  if (!profile_.efficiency || profile_.efficiency->read.empty()) return std::nullopt;
   const auto& read = profile_.efficiency->read;
   const auto further = [&](double bytes, double distance) {
     return bytes / transfer_rate(read, distance) - bytes / transfer_rate(read, bytes);
   };
-  const double difference = further(matrix.bytes, matrix.distance);
-  if (difference <= 0) return 0;
   Nearby share;
   for (const Efficiency::Matmul& point : profile_.efficiency->matmul) {
     if (point.cold_rate == 0) continue;
@@ -243,7 +241,8 @@ double Rates::wait(const ProductShape& shape, const Traffic& matrix) const {
         measured.flops() / static_cast<double>(point.cold_rate) - measured.flops() / static_cast<double>(point.rate);
     share.add({shape.m / measured.m, shape.n / measured.n, shape.k / measured.k}, std::max(0.0, waited / apart));
   }
-  return difference * (share.any() ? share.mean() : 1);
+  if (!share.any()) return std::nullopt;
+  return share.mean() * std::max(0.0, further(matrix.bytes, matrix.distance));
 }
 
 double Rates::link(double sent, std::int64_t ranks, std::int64_t among) {

@@ -246,10 +246,10 @@ std::vector<Efficiency::Operation> read_operations(Fields& fields) {
   std::vector<Efficiency::Operation> all = elements(fields, "operations", [](Fields& point) {
     Efficiency::Operation operation{text(point, "name"),
                                     compute_type(point, "type"),
-                                    0,
-                                    0,
                                     figure(point, "work", work_range),
-                                    figure(point, "rate", measured_range)};
+                                    figure(point, "rate", measured_range),
+                                    0,
+                                    0};
     if (point.has("rows") || point.has("sequences")) {
       operation.rows = figure(point, "rows", extent_range);
       operation.sequences = figure(point, "sequences", extent_range);
