@@ -108,15 +108,15 @@ class ProcessorTimer {
       const ProductShape& shape = found->second;
       OpTime& time = timing_.ops[i];
       time.compute += rates_.product(shape, type_of(program_.ops[i]), 0) * flops[i] / shape.flops();
-      wait_for_matrices(time, shape, traffic[i]);
+      wait_for_matrices(time, shape, traffic[i], type_of(program_.ops[i]));
     }
   }
 
   // What was measured of products goes before what reading alone would take.
-  void wait_for_matrices(OpTime& time, const ProductShape& shape, const OpTraffic& traffic) {
+  void wait_for_matrices(OpTime& time, const ProductShape& shape, const OpTraffic& traffic, ComputeType type) {
     std::vector<Traffic> others;
     for (const Traffic& one : traffic.read) {
-      const std::optional<double> wait = one.parameter ? rates_.wait(shape, one) : std::nullopt;
+      const std::optional<double> wait = one.parameter ? rates_.wait(shape, type, one) : std::nullopt;
       if (!wait) others.push_back(one);
       time.waits += wait.value_or(0);
     }

@@ -222,27 +222,26 @@ double Rates::memory(const std::vector<Traffic>& read, const std::vector<Traffic
 // A core does not fetch far enough ahead to hide all of the way to memory, nor does it only wait. How much of the
 // difference between reading a matrix from memory and from where it lies when it is used over and over a product waits
 // for was measured.
-std::optional<double> Rates::wait(const ProductShape& shape, const Traffic& matrix) const {
+std::optional<double> Rates::wait(const ProductShape& shape, ComputeType type, const Traffic& matrix) const {
   if (!profile_.efficiency || profile_.efficiency->read.empty()) return std::nullopt;
   const auto& read = profile_.efficiency->read;
-  const auto further = [&](double bytes, double distance) {
-    return bytes / transfer_rate(read, distance) - bytes / transfer_rate(read, bytes);
-  };
-  Nearby share;
+  const double from_memory = 1 / static_cast<double>(read.back().rate);  // seconds of a byte
+  Nearby over_and_over, share;
   for (const Efficiency::Matmul& point : profile_.efficiency->matmul) {
-    if (point.cold_rate == 0) continue;
     const ProductShape measured{1, static_cast<double>(point.m), static_cast<double>(point.n),
                                 static_cast<double>(point.k)};
-    const double bytes = measured.n * measured.k * bytes_of(point.type);
-    const double apart = further(bytes, static_cast<double>(read.back().bytes));
-    constexpr double least = 0.1;  // of the time from memory: less is lost in what measuring is unsure of
-    if (apart < least * bytes / static_cast<double>(read.back().rate)) continue;
+    const std::initializer_list<double> ratios{shape.m / measured.m, shape.n / measured.n, shape.k / measured.k};
+    const double bytes = measured.n * measured.k * bytes_of(point.type), cached = 1 / transfer_rate(read, bytes);
+    if (point.type == type) over_and_over.add(ratios, cached);
+    constexpr double least = 0.1;  // less of a difference is lost in what measuring is unsure of
+    if (point.cold_rate == 0 || from_memory - cached < least * from_memory) continue;
     const double waited =
         measured.flops() / static_cast<double>(point.cold_rate) - measured.flops() / static_cast<double>(point.rate);
-    share.add({shape.m / measured.m, shape.n / measured.n, shape.k / measured.k}, std::max(0.0, waited / apart));
+    share.add(ratios, std::max(0.0, waited / (bytes * (from_memory - cached))));
   }
-  if (!share.any()) return std::nullopt;
-  return share.mean() * std::max(0.0, further(matrix.bytes, matrix.distance));
+  if (!share.any() || !over_and_over.any()) return std::nullopt;
+  const double further = 1 / transfer_rate(read, matrix.distance) - over_and_over.mean();
+  return share.mean() * matrix.bytes * std::max(0.0, further);
 }
 
 double Rates::link(double sent, std::int64_t ranks, std::int64_t among) {
