@@ -124,10 +124,10 @@ void report_grid(MemoryOptions& asked) {
 }
 
 void run(MemoryOptions& asked) {
-  if (asked.predict.options.ranges.empty()) {
-    report_one(asked);
-  } else {
-    report_grid(asked);
+  try {
+    asked.predict.options.ranges.empty() ? report_one(asked) : report_grid(asked);
+  } catch (const Overflow& overflow) {
+    throw Error(fmt::format("{}: the workload is too large to plan: {}", asked.predict.model, overflow.what()));
   }
 }
 

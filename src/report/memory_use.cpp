@@ -241,7 +241,8 @@ std::string largest_text(const MemoryUse& use) {
   if (room.context.value == 0)
     return text +
            fmt::format(" Even one token a sequence is {} too much at this batch.", binary_bytes(room.context.over));
-  text += fmt::format(" The longest context at this batch: {} tokens", grouped(room.context.value));
+  text += fmt::format(" The longest context at this batch: {} {}", grouped(room.context.value),
+                      room.context.value == 1 ? "token" : "tokens");
   if (room.context.all) {
     text += use.model.positions.kind == Positions::Kind::learned ? ", all that it has positions for" : " or more";
   } else if (room.context.value > use.made_for) {
