@@ -137,7 +137,7 @@ void add_run_lines(Table& summary, const TimeReport& report) {
                                                       energy(*run.kilowatt_hours), grouped(*profile.watts))
                                         : "not known: the profile has no watts"});
   summary.rows.push_back({"cost", run.usd ? fmt::format("{} USD at {}", whole(*run.usd), run.price)
-                                          : "not known: the profile has no price; --price USD says one"});
+                                          : "not known: the profile has no price"});
 }
 
 Table summary_table(const TimeReport& report) {
@@ -149,8 +149,7 @@ Table summary_table(const TimeReport& report) {
   add("on", hardware_text(report));
   const std::string layout = layout_text(e.workload.layout);
   if (!layout.empty()) {
-    add("layout",
-        layout + (report.replicas ? ": each device has a batch of its own; --tensor and others say another" : ""));
+    add("layout", layout + (report.replicas ? "; no layout was given, so each device has a batch of its own" : ""));
   }
   add(run_name(e.workload.phase), seconds_text(report));
   std::string rate = fmt::format("{} tokens/s", whole(e.tokens_per_second()));
