@@ -245,8 +245,10 @@ OrderedJson workload_json(const Workload& w) {
   json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
   json["causal"] = causal_name(w.causal);
   json["precision"] = encoding_of(w.precision.weights).name;
-  if (w.lora.rank > 0)
-    json["lora"] = {{"rank", w.lora.rank}, {"targets", w.lora.targets == Lora::Targets::all ? "all" : "query-value"}};
+  if (w.lora.rank > 0) {
+    json["lora"] = w.lora.rank;
+    json["lora_targets"] = w.lora.targets == Lora::Targets::all ? "all" : "query-value";
+  }
   return json;
 }
 
