@@ -13,6 +13,7 @@ void add_models(CLI::App& program);
 void add_hardware(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_sweep(CLI::App& program);
+void add_time(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_score(CLI::App& program);

@@ -166,6 +166,7 @@ int run(int argc, char** argv) {
   add_hardware(program);
   add_compare(program);
   add_sweep(program);
+  add_time(program);
   add_tokenizer(program);
   add_generate(program);
   add_score(program);

@@ -19,14 +19,6 @@ double element_bytes(DType type) {
   return static_cast<double>(encoding_of(type).bytes) / static_cast<double>(encoding_of(type).elements);
 }
 
-// The wider of the two factors of an op's products.
-DType factor_type(const Program& program, const Op& op) {
-  const DType first = program[op.inputs[0]].dtype;
-  if (op.inputs.size() < 2 || op.inputs[1] == no_tensor) return first;
-  const DType second = program[op.inputs[1]].dtype;
-  return element_bytes(second) > element_bytes(first) ? second : first;
-}
-
 bool is_weight_gradient(const Op& op) {
   return op.operation == &weight_gradient_operation || op.operation == &grouped_weight_gradient_operation ||
          (op.operation == &matmul_operation && op.attributes<MatmulAttributes>().transpose_a);
@@ -228,6 +220,13 @@ class Timer {
 };
 
 }  // namespace
+
+DType factor_type(const Program& program, const Op& op) {
+  const DType first = program[op.inputs[0]].dtype;
+  if (op.inputs.size() < 2 || op.inputs[1] == no_tensor) return first;
+  const DType second = program[op.inputs[1]].dtype;
+  return element_bytes(second) > element_bytes(first) ? second : first;
+}
 
 std::string_view bound_name(Bound bound) {
   static constexpr std::string_view names[] = {"compute", "memory", "link", "launch"};
