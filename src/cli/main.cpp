@@ -164,6 +164,7 @@ int run(int argc, char** argv) {
   add_explain(program);
   add_models(program);
   add_hardware(program);
+  add_calibrate(program);
   add_compare(program);
   add_sweep(program);
   add_time(program);

@@ -43,7 +43,7 @@ void read_parameters(const Program& program, Ledger& ledger) {
   ParameterTotals& totals = ledger.parameter_totals;
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     const Tensor& tensor = program.tensors[i];
-    if (tensor.kind != TensorKind::parameter) continue;
+    if (tensor.kind != TensorKind::parameter || tensor.storage != no_tensor) continue;
     const Term elements = tensor.shape.product();
     ParameterEntry entry{place_of(program, tensor.scope, tensor.repeat), tensor.label.piece, Formula(elements),
                          elements.value(), elements.value()};

@@ -14,6 +14,7 @@ struct WrittenAttention {
   struct Backward {
     std::vector<std::size_t> ops;                        // all of them, in order
     TensorId d_out, d_query, d_keys, d_values, d_sinks;  // no_tensor where a gradient is not asked for
+    TensorId query, keys, values;  // as these ops read them: gathered or computed once more, where they were not kept
   };
   std::optional<Backward> backward;
 };

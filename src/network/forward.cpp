@@ -8,6 +8,8 @@
 #include "model/sublayers.h"
 #include "network/adapters.h"
 #include "network/blocks.h"
+#include "network/stages.h"
+#include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
@@ -113,24 +115,25 @@ std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size
 }
 
 // Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An iteration
-// has its own weights: where they are in common with other layers, each layer is a pattern. So is each of the first
-// `alone` layers.
+// has its own weights: where they are in common with other layers, each layer is a pattern. So is each layer before
+// `alone`.
 std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
-                              std::size_t alone) {
+                              const LayerRange& range, std::size_t alone) {
   constexpr std::size_t longest_pattern = 8;
   std::vector<Pattern> found;
-  for (std::size_t first = 0; first < alone; ++first) found.push_back({first, 1, 1});
-  for (std::size_t first = alone; first < layers.size();) {
+  std::size_t first = range.first;
+  for (; first < std::min(alone, range.last); ++first) found.push_back({first, 1, 1});
+  while (first < range.last) {
     Pattern best{first, 1, 1};
-    for (std::size_t period = 1; period <= longest_pattern && first + period <= layers.size(); ++period) {
-      std::size_t count = (alike_until(layers, types, first, period) - first) / period;
+    for (std::size_t period = 1; period <= longest_pattern && first + period <= range.last; ++period) {
+      std::size_t count = (std::min(alike_until(layers, types, first, period), range.last) - first) / period;
       for (std::size_t k = 0; k < count && !sharing.kin.empty(); ++k)
         if (!sharing.apart(first + k * period, period)) count = k;
       const std::size_t covered = count * period;
       if ((count > 1 || period == 1) && covered > static_cast<std::size_t>(best.count * best.layers)) {
         best = {first, static_cast<std::int32_t>(period), static_cast<std::int64_t>(count)};
       }
-      if (first + covered == layers.size()) break;  // nothing is left for a longer pattern
+      if (first + covered == range.last) break;  // nothing is left for a longer pattern
     }
     found.push_back(best);
     first += static_cast<std::size_t>(best.count * best.layers);
@@ -138,13 +141,50 @@ std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, con
   return found;
 }
 
+// The same of all pieces of the stack that a rank has. Where a pattern goes on in the next piece, it is one.
+std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
+                              const std::vector<LayerRange>& ranges, std::size_t alone) {
+  std::vector<Pattern> all;
+  for (const LayerRange& range : ranges) {
+    for (const Pattern& next : patterns(layers, types, sharing, range, alone)) {
+      const bool begins = !all.empty() && next.first == range.first;
+      bool goes_on = begins && types.empty() && all.back().layers == next.layers;
+      for (std::size_t i = 0; goes_on && i < static_cast<std::size_t>(next.layers); ++i)
+        goes_on = layers[all.back().first + i] == layers[next.first + i];
+      if (goes_on) {
+        all.back().count += next.count;
+      } else {
+        all.push_back(next);
+      }
+    }
+  }
+  return all;
+}
+
+Shape table_shape(const Network& n) {
+  const Model& model = n.model;
+  const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
+  return {{model.vocab_size, Symbol::vocabulary}, d_embedding};
+}
+
+// The table of tokens. The last stage of a pipeline has its own copy of one that is tied to the head; the two are kept
+// alike.
+TensorId token_table(Network& n) {
+  Builder& b = n.builder;
+  const Role token{Block::embedding, Part::token};
+  b.set_role(token);
+  const TensorId table = b.parameter(token, Piece::weight, table_shape(n));
+  const Workload& workload = b.program().workload;
+  if (n.model.head.tied && workload.layout.pipeline > 1 && workload.phase == Phase::train)
+    b.emit(keep_alike_operation, {table}, {}, {Group::pipeline, 2});
+  return table;
+}
+
 TensorId embedding(Network& n, TensorId ids, TensorId& table) {
   const Model& model = n.model;
   Builder& b = n.builder;
   const Role token{Block::embedding, Part::token}, position{Block::embedding, Part::position};
-  b.set_role(token);
-  const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
-  table = b.parameter(token, Piece::weight, {{model.vocab_size, Symbol::vocabulary}, d_embedding});
+  table = token_table(n);
   TensorId x = embed(b, table, ids, "embedded");  // (B × T × dₑ)
   if (model.d_embedding != model.d_model) x = apply_linear(n, x, n.d_model, false, {Block::embedding, Part::project});
   b.set_role(token);
@@ -202,11 +242,12 @@ TensorId head(Network& n, TensorId x, TensorId table) {
   const Model& model = n.model;
   Builder& b = n.builder;
   if (model.final_norm) x = apply_norm(n, *model.final_norm, x, {Block::final_norm});
-  const Shape table_shape = b.shape(table);
-  if (model.d_embedding != model.d_model) x = apply_linear(n, x, table_shape[1], false, {Block::head, Part::project});
+  const Shape shape = table_shape(n);
+  if (model.d_embedding != model.d_model) x = apply_linear(n, x, shape[1], false, {Block::head, Part::project});
+  if (model.head.tied && table == no_tensor) table = token_table(n);
   b.set_role({Block::head});
-  const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, table_shape);
-  const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {table_shape[0]}) : no_tensor;
+  const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, shape);
+  const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {shape[0]}) : no_tensor;
   TensorId logits = linear(b, x, weight, bias, "logits");
   if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
   if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
@@ -292,6 +333,7 @@ Workload resolve(const Model& model, Workload w) {
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,
                        grouped(model.context), grouped(length)));
+  validate_layout(model, w);
   return w;
 }
 
@@ -308,8 +350,10 @@ Program forward(const Model& model, const Workload& asked) {
   Program program;
   program.workload = resolve(model, asked);
   program.width = {model.d_model, Symbol::d_model};
-  program.layers = static_cast<std::int64_t>(model.layers.size());
   const Workload workload = program.workload;
+  const Layout& layout = workload.layout;
+  const std::vector<LayerRange> ranges = stage_layers(model, layout);
+  for (const LayerRange& range : ranges) program.layers += static_cast<std::int64_t>(range.last - range.first);
   Builder b(std::move(program));
   const Dim batch(workload.batch, Symbol::batch), tokens(workload.tokens, Symbol::tokens);
   const bool decode = workload.phase == Phase::decode;
@@ -326,9 +370,14 @@ Program forward(const Model& model, const Workload& asked) {
             .cached = decode || workload.phase == Phase::prefill};
 
   b.set_role({Block::input});
-  const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
-  TensorId table = no_tensor;
-  TensorId x = drop(n, embedding(n, ids, table), 0);
+  TensorId table = no_tensor, x;
+  const Shape stream{n.batch, n.tokens, n.d_model};
+  if (first_stage(layout)) {
+    const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
+    x = drop(n, embedding(n, ids, table), 0);
+  } else {
+    x = receive(b, no_tensor, stream, layout.pipeline);
+  }
 
   b.set_role({Block::attention, Part::rope});
   const Attention& attention = first_attention(model);
@@ -352,9 +401,9 @@ Program forward(const Model& model, const Workload& asked) {
   Sharing sharing = sharing_of(model.layers);
   // What enters the first layer with adapters needs no gradient, other than what enters those behind it.
   std::size_t alone = 0;
-  if (workload.phase == Phase::train && workload.lora.rank > 0)
+  if (workload.phase == Phase::train && workload.lora.rank > 0 && first_stage(layout))
     alone = std::min(first_adapted(workload.lora, model.layers) + 1, model.layers.size());
-  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, alone);
+  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, ranges, alone);
   n.owners = std::move(sharing.owners);
   for (const Pattern& pattern : stack) {
     const TensorId entering = x;
@@ -365,6 +414,20 @@ Program forward(const Model& model, const Workload& asked) {
     if (repeats) b.end_repeat({{entering, x}});
   }
   b.set_sublayer(-1, 0);
+
+  // Between its pieces, an interleaved pipeline goes on at the other ranks. As pieces are alike, that is written behind
+  // all of them.
+  b.set_role({Block::input});
+  if (ranges.size() > 1) {
+    const TensorId entering = x;
+    b.begin_repeat(static_cast<std::int64_t>(ranges.size()) - 1, 0);
+    x = receive(b, send(b, x, layout.pipeline), stream, layout.pipeline);
+    b.end_repeat({{entering, x}});
+  }
+  if (!last_stage(layout)) {
+    b.program().output = send(b, x, layout.pipeline);
+    return b.finish();
+  }
 
   if (workload.logits == Logits::none) {
     // The head's parameters are there all the same; its work is not.

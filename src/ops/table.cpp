@@ -2,10 +2,10 @@
 
 #include "ops/activate.h"
 #include "ops/adamw.h"
-#include "ops/all_reduce.h"
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
@@ -33,6 +33,15 @@ const std::vector<const Operation*>& all_operations() {
       &adam8bit_operation,
       &squared_norm_operation,
       &add_operation,
+      &all_reduce_operation,
+      &all_gather_operation,
+      &reduce_scatter_operation,
+      &all_to_all_operation,
+      &send_operation,
+      &receive_operation,
+      &copy_to_group_operation,
+      &own_part_operation,
+      &keep_alike_operation,
       &all_reduce_start_operation,
       &all_reduce_wait_operation,
       &append_operation,

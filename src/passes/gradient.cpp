@@ -4,6 +4,7 @@
 
 #include <reckon/error.h>
 
+#include "ops/collectives.h"
 #include "ops/rules.h"
 #include "program/trained.h"
 
@@ -12,14 +13,16 @@
 namespace reckon {
 namespace {
 
-// A gradient is asked for of every parameter that is trained, and of all that depends on one.
+// A gradient is asked for of every parameter that is trained, and of all that depends on one, here or on the rank that
+// sent it.
 std::vector<bool> wanted(const Program& program) {
   std::vector<bool> want(program.tensors.size());
   const auto index = [](TensorId id) { return static_cast<std::size_t>(id); };
   for (std::size_t i = 0; i < want.size(); ++i) want[i] = is_trained(program.workload, program.tensors[i]);
   for (bool changed = true; changed;) {
     for (const Op& op : program.ops) {
-      const bool depends = std::any_of(op.inputs.begin(), op.inputs.end(),
+      const bool depends = op.operation == &receive_operation ||
+                           std::any_of(op.inputs.begin(), op.inputs.end(),
                                        [&](TensorId id) { return id != no_tensor && want[index(id)]; });
       if (!depends) continue;
       for (TensorId id : op.outputs) {
