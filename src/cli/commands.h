@@ -14,6 +14,7 @@ void add_hardware(CLI::App& program);
 void add_calibrate(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_sweep(CLI::App& program);
+void add_memory(CLI::App& program);
 void add_time(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_generate(CLI::App& program);
