@@ -8,16 +8,13 @@
 
 #include "compile/compile.h"
 #include "count/ledger.h"
+#include "time/fit.h"
 #include "time/rates.h"
 
 namespace reckon {
 namespace {
 
 constexpr std::int64_t most_batch = 1 << 20;
-
-std::int64_t bytes_of(const Plan& plan) {
-  return plan.arena + plan.cache + plan.weights + plan.constants + plan.gradients + plan.optimizer;
-}
 
 // The network's own products, as if one device trained without computing anything again.
 double headline_flops(const Model& model, Workload workload) {
@@ -95,11 +92,11 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   result.reached_flops = large.flops() / rates.product(large, result.type, 2);
   result.reached_bandwidth = 2 * gib / rates.memory(gib, gib);
   result.assumptions = timing.assumptions;
-  // Micro-batches go through the first two stages; what belongs to the optimizer happens once.
   const double micro = static_cast<double>(layout.micro_batches);
-  const std::array<double, 3> times{micro, micro, 1};
-  result.stages = {micro * timing.forward, micro * timing.backward, timing.optimizer};
-  result.rows = time_rows(program, timing, times);
+  result.rows = time_rows(program, timing, layout.micro_batches);
+  for (const TimeRow& row : result.rows) {
+    for (std::size_t stage = 0; stage < result.stages.size(); ++stage) result.stages[stage] += row.stages[stage];
+  }
   // Filling and draining a pipeline (Narayanan et al. 2021, section 2.2).
   result.bubble = static_cast<double>(layout.pipeline - 1) / static_cast<double>(layout.virtual_stages) *
                   (timing.forward + timing.backward);
@@ -131,48 +128,34 @@ Estimate plain_estimate(const Model& model, const Workload& workload, const Hard
 
 Throughput throughput(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware) {
   Throughput result;
+  Workload at = workload;
+  if (at.layout.pipeline > 1) at.layout.stage = -1;  // the fullest
   const std::int64_t room = hardware.profile.memory_bytes;
+  const Largest largest = largest_batch(model, at, target, room);
+  if (largest.value == 0) {
+    result.needed = room + largest.over;
+    return result;
+  }
+  result.all = largest.all || largest.value > most_batch;
+  result.largest = std::min(largest.value, most_batch);
   const auto point_of = [&](std::int64_t batch) {
-    Workload at = workload;
     at.batch = batch;
-    const Compiled compiled = compile(model, at, target);
     const Estimate time = estimate(model, at, target, hardware);
-    BatchPoint point{batch, time.seconds, time.tokens_per_second(), bytes_of(compiled.plan), Bound::compute};
+    BatchPoint point{batch, time.seconds, time.tokens_per_second(), bytes_needed(model, at, target), Bound::compute};
     for (const Bound bound : {Bound::memory, Bound::link, Bound::launch})
       if (time.bound_by(bound) > time.bound_by(point.bound)) point.bound = bound;
     return point;
   };
-  // The first batch from `low` + 1 to `high`, which is one, of which `found` is true.
-  const auto first = [](std::int64_t low, std::int64_t high, const auto& found) {
-    while (low + 1 < high) {
-      const std::int64_t middle = low + (high - low) / 2;
-      (found(middle) ? high : low) = middle;
-    }
-    return high;
-  };
-  const auto too_large = [&](std::int64_t batch) { return point_of(batch).bytes > room; };
-  for (std::int64_t batch = 1;; batch *= 2) {
-    const BatchPoint point = point_of(batch);
-    if (point.bytes > room) {
-      if (result.points.empty()) {
-        result.needed = point.bytes;
-        return result;
-      }
-      result.largest = first(batch / 2, batch, too_large) - 1;
-      if (result.largest > batch / 2) result.points.push_back(point_of(result.largest));
-      break;
-    }
-    result.points.push_back(point);
-    result.largest = batch;
-    if (batch >= most_batch) {
-      result.all = true;
-      break;
-    }
-  }
-  const auto computing = [&](std::int64_t batch) { return point_of(batch).bound == Bound::compute; };
+  for (std::int64_t batch = 1; batch < result.largest; batch *= 2) result.points.push_back(point_of(batch));
+  result.points.push_back(point_of(result.largest));
   for (std::size_t i = 0; i < result.points.size() && !result.knee; ++i) {
     if (result.points[i].bound != Bound::compute) continue;
-    result.knee = i == 0 ? 1 : first(result.points[i - 1].batch, result.points[i].batch, computing);
+    std::int64_t low = i == 0 ? 0 : result.points[i - 1].batch, high = result.points[i].batch;
+    while (low + 1 < high) {
+      const std::int64_t middle = low + (high - low) / 2;
+      (point_of(middle).bound == Bound::compute ? high : low) = middle;
+    }
+    result.knee = high;
   }
   return result;
 }

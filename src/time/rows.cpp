@@ -5,6 +5,7 @@
 #include "ops/adamw.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/collectives.h"
 #include "ops/elementwise.h"
 #include "ops/rope.h"
 
@@ -95,11 +96,12 @@ Bound TimeRow::bound() const {
   return static_cast<Bound>(std::max_element(bound_by.begin(), bound_by.end()) - bound_by.begin());
 }
 
-std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, const std::array<double, 3>& times) {
+std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, std::int64_t micro_batches) {
   std::vector<TimeRow> rows;
   for (const OpTime& time : timing.ops) {
     const Op& op = program.ops[time.op];
-    const double count = static_cast<double>(time.count) * times[static_cast<std::size_t>(op.stage)];
+    const bool once = once_a_step(op);
+    const double count = static_cast<double>(time.count * (once ? 1 : micro_batches));
     const double seconds = time.seconds() * count;
     if (seconds == 0) continue;
     const Cost cost = op.operation->cost(program, op);

@@ -22,8 +22,8 @@ struct TimeRow {
   Bound bound() const;  // what bounds the most of it
 };
 
-// In the order in which parts first run, with each stage gone through so many times. Parts that take no time are left
-// out.
-std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, const std::array<double, 3>& times);
+// In the order in which parts first run, of a step with so many micro-batches: the optimizer's ops and what ranks
+// exchange once a step run once, all others for each of them. Parts that take no time are left out.
+std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, std::int64_t micro_batches);
 
 }  // namespace reckon
