@@ -85,6 +85,26 @@ TEST_F(TimeQuestions, ARateIsTokensOverSecondsOfAllRanks) {
   EXPECT_EQ(a, b);
 }
 
+// What a report says of adapters: their parameters, and the type of what is frozen.
+TEST_F(TimeQuestions, OfAdaptersSayWhatIsTrainedAndWhatIsFrozen) {
+  for (const char* command : {"time", "memory"}) {
+    const Json report = json({command, "llama-3-8b", "--on", "a100", "--phase", "train", "--tokens", "512", "--lora",
+                              "8", "--precision", "nf4"});
+    EXPECT_EQ(report.at("adapters").at("parameters"), 3407872);
+    EXPECT_EQ(report.at("adapters").at("all"), 8033669120);
+    EXPECT_EQ(report.at("workload").at("lora"), 8);
+    EXPECT_EQ(report.at("workload").at("lora_targets"), "query-value");
+    EXPECT_EQ(report.at("workload").at("types").at("weights"), "nf4");
+  }
+  // Without training they are not merged.
+  const std::vector<std::string> decode{"time", "llama-3-8b", "--on", "a100", "--context", "512"};
+  auto with = decode;
+  with.insert(with.end(), {"--lora", "8", "--lora-targets", "all"});
+  EXPECT_EQ(json(with).at("flops").at("headline").get<std::int64_t>() -
+                json(decode).at("flops").at("headline").get<std::int64_t>(),
+            2 * 20971520);
+}
+
 TEST_F(TimeQuestions, ThatMakeNoSenseAreOneSentence) {
   const std::vector<std::string> train{"time", "gpt2", "--on", "a100", "--phase", "train"};
   const auto expect = [&](std::vector<std::string> more, const std::string& part) {

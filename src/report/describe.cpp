@@ -266,6 +266,10 @@ OrderedJson weights_json(const Ledger& ledger) {
   return json;
 }
 
+OrderedJson adapters_json(const AdapterCount& adapters) {
+  return {{"parameters", adapters.adapters}, {"all", adapters.all}, {"share", adapters.share}};
+}
+
 OrderedJson number_json(double value) {
   if (value == std::floor(value) && std::abs(value) < 9e18) return static_cast<std::int64_t>(value);
   return value;

@@ -296,9 +296,7 @@ OrderedJson report_json(const TimeReport& report) {
                       {"bandwidth", e.hardware.profile.memory_bandwidth},
                       {"memory", e.hardware.profile.memory_bytes}};
   if (report.quantised) json["workload"]["types"] = {{"weights", encoding_of(*report.quantised).name}};
-  if (report.adapters)
-    json["adapters"] = {
-        {"parameters", report.adapters->adapters}, {"all", report.adapters->all}, {"share", report.adapters->share}};
+  if (report.adapters) json["adapters"] = adapters_json(*report.adapters);
   json["layout"] = layout_json(e.workload.layout);
   json["seconds"] = e.seconds;
   if (training(report) && !e.plain_share) {
