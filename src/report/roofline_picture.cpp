@@ -93,7 +93,7 @@ std::string roofline_text(const RooflinePicture& picture, int width) {
       mark(across, axes.up(std::min(roof.flops, intensity * roof.bandwidth)),
            r + 1 < picture.roofs.size() ? "∙"
            : flat                       ? "━"
-                                        : "█");
+                                        : "/");
     }
   }
   // The longest are drawn last, on top.

@@ -100,12 +100,19 @@ std::string bounds_text(const Estimate& e) {
   return text;
 }
 
+std::string memory_text(const Estimate& e) {
+  const std::int64_t room = e.hardware.profile.memory_bytes;
+  return e.bytes <= room
+             ? fmt::format("{} of {}", binary_bytes(e.bytes), binary_bytes(room))
+             : fmt::format("does not fit: {} are needed, a device has {}", binary_bytes(e.bytes), binary_bytes(room));
+}
+
 void add_batch_lines(Table& summary, const TimeReport& report) {
   const Throughput& t = *report.throughput;
   const Profile& profile = report.estimate.hardware.profile;
   if (t.largest == 0) {
-    summary.rows.push_back({"memory", fmt::format("a batch of 1 needs {}, {} has {}", binary_bytes(t.needed),
-                                                  profile.name, binary_bytes(profile.memory_bytes))});
+    summary.rows.push_back({"batches", fmt::format("a batch of 1 needs {}, {} has {}", binary_bytes(t.needed),
+                                                   profile.name, binary_bytes(profile.memory_bytes))});
     return;
   }
   const BatchPoint& last = t.points.back();
@@ -166,6 +173,7 @@ Table summary_table(const TimeReport& report) {
                                    flops(e.headline), percent(e.hfu()), flops(e.computed),
                                    rate_label(e.flops_per_second() / static_cast<double>(e.hardware.devices))));
     add("bound by", bounds_text(e));
+    add("memory", memory_text(e));
   }
   if (report.throughput) add_batch_lines(summary, report);
   if (report.run) add_run_lines(summary, report);
@@ -305,6 +313,7 @@ OrderedJson report_json(const TimeReport& report) {
     json["optimizer"] = e.stages[2];
     json["bubble"] = e.bubble;
   }
+  if (!e.plain_share) json["bytes"] = e.bytes;
   json["tokens"] = number_json(e.tokens);
   json["tokens_per_second"] = e.tokens_per_second();
   json["flops"] = {{"headline", number_json(e.headline)}, {"computed", number_json(e.computed)}};

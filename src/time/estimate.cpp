@@ -82,6 +82,9 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   set_amounts(result, model, workload, hardware);
   const Layout& layout = workload.layout;
   if (layout.pipeline > 1) result.workload.layout.stage = slowest_stage(model, workload, target, hardware);
+  Workload fullest = workload;
+  if (layout.pipeline > 1) fullest.layout.stage = -1;
+  result.bytes = bytes_needed(model, fullest, target);
   const Program program = compile(model, result.workload, target).lowered;
   const Timing timing = time_program(program, hardware);
   Rates rates(hardware);
@@ -141,7 +144,7 @@ Throughput throughput(const Model& model, const Workload& workload, const Target
   const auto point_of = [&](std::int64_t batch) {
     at.batch = batch;
     const Estimate time = estimate(model, at, target, hardware);
-    BatchPoint point{batch, time.seconds, time.tokens_per_second(), bytes_needed(model, at, target), Bound::compute};
+    BatchPoint point{batch, time.seconds, time.tokens_per_second(), time.bytes, Bound::compute};
     for (const Bound bound : {Bound::memory, Bound::link, Bound::launch})
       if (time.bound_by(bound) > time.bound_by(point.bound)) point.bound = bound;
     return point;

@@ -31,8 +31,9 @@ struct Estimate {
   double bubble = 0;                                // seconds that a rank waits for its pipeline
   double seconds = 0;                // of one run on all devices: a prompt, a token of each sequence, a step
   double sequences = 0, tokens = 0;  // that are new in it, on all devices
-  double headline = 0;  // FLOPs of the network's products in it, every score counted, nothing computed again
-  double computed = 0;  // FLOPs of the products that the programs of all devices compute
+  double headline = 0;     // FLOPs of the network's products in it, every score counted, nothing computed again
+  double computed = 0;     // FLOPs of the products that the programs of all devices compute
+  std::int64_t bytes = 0;  // of memory, of the rank that needs the most
   std::vector<std::string> assumptions;
   double tokens_per_second() const { return tokens / seconds; }
   double flops_per_second() const { return headline / seconds; }  // of all devices together

@@ -37,13 +37,16 @@ class Timer {
 
   Timing run() {
     const std::size_t size = program_.ops.size();
-    kernels_ = kernels_of(program_);
+    std::vector<Cost> costs;
+    costs.reserve(size);
+    for (const Op& op : program_.ops) costs.push_back(op.operation->cost(program_, op));
+    kernels_ = kernels_of(program_, costs);
     const std::vector<KernelBytes> kernel_bytes = bytes_of_kernels(program_, kernels_);
     timing_.ops.resize(size);
     flops_.resize(size);
     launches_.resize(size);
     shapes_.resize(size);
-    for (std::size_t i = 0; i < size; ++i) time_op(i, kernel_bytes[i]);
+    for (std::size_t i = 0; i < size; ++i) time_op(i, costs[i], kernel_bytes[i]);
     time_products();
     wait_for_launches();
     for (const OpTime& time : timing_.ops) {
@@ -59,12 +62,11 @@ class Timer {
 
  private:
   // All but what a dense product computes, whose kernel may have further ones, and the launch.
-  void time_op(std::size_t i, const KernelBytes& changed) {
+  void time_op(std::size_t i, const Cost& cost, const KernelBytes& changed) {
     const Op& op = program_.ops[i];
     OpTime& time = timing_.ops[i];
     time.op = i;
     time.count = program_.count(op.repeat);
-    const Cost cost = op.operation->cost(program_, op);
     if (cost.launches == 0) return;
     const bool first = kernels_[i] == i;
     // What joins a kernel has its first launch.
