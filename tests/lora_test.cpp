@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compile/compile.h"
+#include "count/adapters.h"
 #include "count/ledger.h"
 #include "model/modify.h"
 #include "model/presets.h"
@@ -39,6 +40,12 @@ TEST(Adapters, HaveTheParametersThatPeftSaysForLlama3) {
   const Model model = load_model("llama-3-8b");
   EXPECT_EQ(adapter_elements(count(model, adapted(Phase::train, 8))), 3407872);
   EXPECT_EQ(adapter_elements(count(model, adapted(Phase::train, 8, Targets::all))), 20971520);
+  const auto found = count_adapters(model, adapted(Phase::train, 8));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->adapters, 3407872);
+  EXPECT_EQ(found->all, 8033669120);
+  EXPECT_NEAR(found->share, 0.000424, 1e-6);  // "trainable%: 0.0424"
+  EXPECT_FALSE(count_adapters(model, adapted(Phase::train, 0)));
 }
 
 // peft adapts gpt2's one matrix for queries, keys and values; queries and values apart are as many.

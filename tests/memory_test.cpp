@@ -122,6 +122,23 @@ TEST(Fit, IsTheLargestBatchAndTheLongestContextThatFit) {
   }
 }
 
+// A processor with terabytes has room for more than there are numbers for.
+TEST(Fit, EndsWhereNumbersDo) {
+  Workload workload = workload_of(Phase::train);
+  const Largest context = largest_context(load_model("mini-gpt"), workload, cpu_target, std::int64_t{1} << 62);
+  EXPECT_TRUE(context.all);
+  EXPECT_GT(context.value, 1 << 20);
+}
+
+// Context ranks have two pieces of a sequence each.
+TEST(Fit, AsksOnlyForLengthsThatALayoutDivides) {
+  Workload workload = workload_of(Phase::train);
+  workload.layout = {.context = 2};
+  const Largest context = largest_context(load_model("smollm2-135m"), workload, gpu_target, std::int64_t{24} << 30);
+  EXPECT_GT(context.value, 0);
+  EXPECT_EQ(context.value % 4, 0);
+}
+
 class MemoryCommand : public ProgramTest {
  protected:
   std::int64_t held(const std::vector<std::string>& arguments, const char* kind) const {
@@ -314,6 +331,8 @@ TEST_F(MemoryCommand, ComplainsInOneSentence) {
   complains({"--reserve", "1GiB"}, "--reserve is kept free on a device; expected --on PROFILE with it");
   complains({"--reserve", "2 apples"}, "--reserve is '2 apples'; expected a whole number from 0");
   complains({"--reserve", "100GiB", "--on", "h100"}, "--reserve is 100.00 GiB; expected less than the 80.00 GiB");
+  expect_complaint({"memory", "llama-3-8b", "--batch", "1T", "--context", "1B"}, 1,
+                   "llama-3-8b: the workload is too large to plan: ");
   complains({"--batch", "0"}, "--batch is 0; expected a whole number from 1");
   complains({"--batch", "1..4", "--svg", "x.svg"}, "--svg draws one workload; expected no range with it");
   complains({"--batch", "1..4", "--context", "1..4", "--layers", "1..4"}, "3 options are ranges; expected at most 2");

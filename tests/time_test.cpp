@@ -230,7 +230,7 @@ TEST_F(ProgramTest, time_refuses_what_does_not_go_together) {
   refused({"--on", "h100", "--phase", "train", "--steps", "5", "--tokens-total", "5"},
           "--tokens-total and --steps both say how long to train; expected one of them");
   refused({"--on", "h100", "--phase", "train", "--price", "5"},
-          "--price is of a whole training; expected --tokens-total or --steps with it");
+          "--price is of a whole training; expected --tokens-total, --steps or --compute-optimal with it");
   refused({"--on", "h100", "--phase", "train", "--steps", "5", "--price", "0"},
           "--price is 0; expected a number above 0, up to 10000");
   refused({"--on", "h100", "--efficiency", "1.5"}, "--efficiency is 1.5; expected a number above 0, up to 1");

@@ -59,12 +59,11 @@ void run(const CalibrateOptions& asked) {
 
 void add_calibrate(CLI::App& program) {
   const auto asked = std::make_shared<CalibrateOptions>();
-  CLI::App& command =
-      add_command(program, "calibrate", "measure this machine, and keep its profile as `this`, for --on this",
-                  "  reckon calibrate\n"
-                  "  reckon calibrate --threads 1\n"
-                  "  reckon calibrate --output mine.json --format json",
-                  false);
+  CLI::App& command = add_command(program, "calibrate", "measure this machine, and keep its profile for --on this",
+                                  "  reckon calibrate\n"
+                                  "  reckon calibrate --threads 1\n"
+                                  "  reckon calibrate --output mine.json --format json",
+                                  false);
   add_threads(command, asked->threads).description("threads that are measured, and predicted for (all)");
   expect_whole(*command
                     .add_option("--rounds", asked->rounds,

@@ -64,6 +64,7 @@ void report_one(const MemoryOptions& asked) {
     use.room->context = largest_context(prediction.model, any_stage, prediction.target, use.room->bytes());
   }
   use.quantised = prediction.weights;
+  use.adapters = count_adapters(prediction.model, workload);
   use.laid_out = prediction.laid_out;
   use.made_for = prediction.made_for;
   use.target = prediction.target;
@@ -124,10 +125,10 @@ void report_grid(MemoryOptions& asked) {
 }
 
 void run(MemoryOptions& asked) {
-  if (asked.predict.options.ranges.empty()) {
-    report_one(asked);
-  } else {
-    report_grid(asked);
+  try {
+    asked.predict.options.ranges.empty() ? report_one(asked) : report_grid(asked);
+  } catch (const Overflow& overflow) {
+    throw Error(fmt::format("{}: the workload is too large to plan: {}", asked.predict.model, overflow.what()));
   }
 }
 

@@ -82,7 +82,9 @@ void add_training(CLI::App& command, PredictOptions& options) {
   add_share(command, "--dropout", options.dropout, "of the embedding and of what sublayers add (0)");
   add_share(command, "--attention-dropout", options.attention_dropout, "of attention's weights (0)");
   const auto rank = [&options](const std::string& text) { options.lora = parse_size(text, "--lora", {1, 1 << 16}); };
-  command.add_option_function<std::string>("--lora", rank, "train adapters of this rank, and nothing else")
+  command
+      .add_option_function<std::string>(
+          "--lora", rank, "adapters of this rank beside matrices of layers; in training, all else is frozen")
       ->type_name("RANK")
       ->group(group);
   add_choice(command, "--lora-targets", options.lora_targets, "which matrices have adapters (query-value)",
@@ -104,7 +106,6 @@ void refuse_other_phases(const PredictOptions& options, Phase phase) {
     refuse("--recompute", options.recompute, phase, train);
     refuse("--dropout", options.dropout, phase, train);
     refuse("--attention-dropout", options.attention_dropout, phase, train);
-    refuse("--lora", options.lora, phase, train);
   }
   if (options.lora_targets && !options.lora) throw UsageError("--lora-targets is given without --lora RANK");
   if (phase == Phase::train || phase == Phase::forward)

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/predict_options.h"
+#include "cli/time_questions.h"
 #include "files/numbers.h"
 #include "report/time.h"
 #include "time/estimate.h"
@@ -19,6 +20,7 @@ struct TimeOptions {
   PredictOptions predict;
   std::optional<std::int64_t> tokens_total, steps;
   std::optional<double> price, efficiency;
+  TimeQuestions questions;
   bool batches = false, roofline = false;
   std::string svg;
   Output output;
@@ -31,8 +33,8 @@ std::optional<double> training_tokens(const TimeOptions& asked, const Estimate& 
   if ((asked.tokens_total || asked.steps) && step.workload.phase != Phase::train)
     throw UsageError(
         fmt::format("{} is of a training; expected --phase train", asked.steps ? "--steps" : "--tokens-total"));
-  if (asked.price && !asked.tokens_total && !asked.steps)
-    throw UsageError("--price is of a whole training; expected --tokens-total or --steps with it");
+  if (asked.price && !asked.tokens_total && !asked.steps && !asked.questions.compute_optimal)
+    throw UsageError("--price is of a whole training; expected --tokens-total, --steps or --compute-optimal with it");
   if (asked.tokens_total) return static_cast<double>(*asked.tokens_total);
   if (asked.steps) return static_cast<double>(*asked.steps) * step.tokens;
   return std::nullopt;
@@ -49,6 +51,9 @@ void run(const TimeOptions& asked) {
   Prediction prediction = read_prediction(asked.predict);
   const Hardware& hardware = *prediction.hardware;
   Workload& workload = prediction.workload;
+  check_questions(asked.questions, workload.phase);
+  if (asked.questions.measured || asked.questions.rate)
+    return write_report(measured_document(asked.questions, prediction), asked.output);
   TimeReport report;
   report.replicas = !prediction.laid_out && hardware.devices > 1;
   if (report.replicas) workload.layout.data = hardware.devices;
@@ -61,15 +66,21 @@ void run(const TimeOptions& asked) {
     if (asked.batches || workload.phase == Phase::decode)
       report.throughput = throughput(prediction.model, workload, prediction.target, hardware);
   }
-  if (const std::optional<double> tokens = training_tokens(asked, report.estimate))
-    report.run = training_run(report.estimate, *tokens, asked.price);
+  const std::optional<double> tokens = training_tokens(asked, report.estimate);
+  if (tokens) report.run = training_run(report.estimate, *tokens, asked.price);
+  report.adapters = count_adapters(prediction.model, workload);
+  report.quantised = prediction.weights;
   report.model = std::move(prediction.model);
   if (!asked.svg.empty()) {
     const bool of_batches = asked.batches && !asked.roofline && !report.throughput->points.empty();
     write_file(asked.svg, of_batches ? chart_svg(batches_chart(report)) : roofline_svg(roofline_picture(report)));
   }
   // A drawing with a table behind it is neither.
-  if (asked.svg != "-" || !to_standard_output(asked.output)) write_report(time_document(report), asked.output);
+  if (asked.svg == "-" && to_standard_output(asked.output)) return;
+  Document document = time_document(report);
+  if (asked.questions.compute_optimal)
+    add_compute_optimal(document, asked.questions, report.model, report.estimate, tokens, asked.price);
+  write_report(document, asked.output);
 }
 
 // An option with a number above 0, up to `most`.
@@ -92,16 +103,19 @@ void add_amount(CLI::App& command, const char* flag, std::optional<std::int64_t>
 
 void add_time(CLI::App& program) {
   const auto asked = std::make_shared<TimeOptions>();
-  CLI::App& command =
-      add_command(program, "time", "how long a model takes on a device, what bounds it, and what training it costs",
-                  "  reckon time llama-3.1-8b --on h100 --context 8k --batch 16\n"
-                  "  reckon time llama-3.1-8b --on h200 --phase prefill --tokens 4k --roofline\n"
-                  "  reckon time llama-3-8b --on h100 --context 4k --batches --svg throughput.svg\n"
-                  "  reckon time gpt2 --on h200 --phase train --batch 64 --tokens-total 10B\n"
-                  "  reckon time llama-3.1-8b --on h100:64 --phase train --batch 1 --data 64 --zero 1 --tokens-total "
-                  "15T --price 2\n"
-                  "  reckon time cs336-gpt2-xl --on a100 --phase train --precision float32 --batch 1024 --steps 400k "
-                  "--efficiency 0.5");
+  CLI::App& command = add_command(
+      program, "time", "how long a model takes on a device, what bounds it, and what training it costs",
+      "  reckon time llama-3.1-8b --on h100 --context 8k --batch 16\n"
+      "  reckon time llama-3.1-8b --on h200 --phase prefill --tokens 4k --roofline\n"
+      "  reckon time llama-3-8b --on h100 --context 4k --batches --svg throughput.svg\n"
+      "  reckon time gpt2 --on h200 --phase train --batch 64 --tokens-total 10B\n"
+      "  reckon time llama-3.1-8b --on h100:64 --phase train --batch 1 --data 64 --zero 1 --tokens-total "
+      "15T --price 2\n"
+      "  reckon time llama-3-8b --on h100:64 --phase train --batch 1 --compute-optimal --inference-tokens 2T\n"
+      "  reckon time llama-3-8b --on a100 --phase train --batch 4 --tokens 2k --lora 16 --precision nf4\n"
+      "  reckon time gpt3-175b --on a100:64 --phase train --batch 64 --recompute selective --measured 13.75s\n"
+      "  reckon time cs336-gpt2-xl --on a100 --phase train --precision float32 --batch 1024 --steps 400k "
+      "--efficiency 0.5");
   add_prediction(command, asked->predict, Phase::decode);
   command.add_flag("--batches", asked->batches, "also the throughput by batch, until memory is full");
   command.add_flag("--roofline", asked->roofline, "also draw what parts reach below the device's roofs");
@@ -116,6 +130,7 @@ void add_time(CLI::App& program) {
   add_amount(command, "--tokens-total", asked->tokens_total, "tokens of a whole training: its days, energy and cost");
   add_amount(command, "--steps", asked->steps, "the same by its steps");
   add_number(command, "--price", asked->price, 10'000, "USD", "of a device and hour (the profile's)", "Training");
+  add_questions(command, asked->questions);
   add_layout(command, asked->predict);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

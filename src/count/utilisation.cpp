@@ -28,13 +28,13 @@ std::vector<Utilisation> utilisations(const Model& model, Workload workload, con
   add("program, causal", "", "matrix products, the scores that causality and windows let through", "", false,
       static_cast<double>(headline.matmul_exact - headline.optimizer.matmul));
   for (const Convention convention : conventions) {
-    if (convention == Convention::exact) continue;
+    if (convention == Convention::exact || workload.lora.rank > 0) continue;  // none of them knows adapters
     const Rule rule = convention_flops(convention, model, headline);
     add(convention_name(convention), rule.name, rule.meaning, rule.reference, false, rule.estimate);
   }
   add("program", "", "matrix products of what target " + std::string(target.name) + " runs", "", true,
       static_cast<double>(lowered.total().matmul));
-  if (workload.phase == Phase::train) {
+  if (workload.phase == Phase::train && workload.lora.rank == 0) {
     const Rule rule = megatron_hardware_flops(model, lowered);
     add("megatron", rule.name, rule.meaning, rule.reference, true, rule.estimate);
   }

@@ -64,9 +64,8 @@ void check_stored(const Profile& profile, int threads) {
     throw UsageError(
         fmt::format("{} was not measured by `reckon calibrate`, so no run is held against it", profile.name));
   if (calibrated != threads)
-    throw UsageError(fmt::format(
-        "{} was measured with {} {}, and this run has {}; give --threads {}, or calibrate with --threads {}",
-        profile.name, calibrated, calibrated == 1 ? "thread" : "threads", threads, calibrated, threads));
+    throw UsageError(fmt::format("{} was measured with {} {}, and this run has {}; expected as many `threads` in both",
+                                 profile.name, calibrated, calibrated == 1 ? "thread" : "threads", threads));
 }
 
 double sum(const std::vector<OpShare>& shares, double OpShare::*seconds) {

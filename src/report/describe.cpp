@@ -146,6 +146,9 @@ std::string describe(const Workload& w) {
             : w.logits == Logits::last ? " · the last logits"
                                        : " · no logits";
   }
+  if (w.lora.rank > 0)
+    text += fmt::format(" · adapters of rank {} beside {}", grouped(w.lora.rank),
+                        w.lora.targets == Lora::Targets::all ? "all matrices" : "query and value");
   return text + (w.causal == Causal::exact ? " · causal scores only" : "");
 }
 
@@ -242,6 +245,10 @@ OrderedJson workload_json(const Workload& w) {
   json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
   json["causal"] = causal_name(w.causal);
   json["precision"] = encoding_of(w.precision.weights).name;
+  if (w.lora.rank > 0) {
+    json["lora"] = w.lora.rank;
+    json["lora_targets"] = w.lora.targets == Lora::Targets::all ? "all" : "query-value";
+  }
   return json;
 }
 
@@ -257,6 +264,10 @@ OrderedJson weights_json(const Ledger& ledger) {
   OrderedJson json;
   for (DType type : weight_types) json[std::string(encoding_of(type).name)] = weight_bytes(ledger, type);
   return json;
+}
+
+OrderedJson adapters_json(const AdapterCount& adapters) {
+  return {{"parameters", adapters.adapters}, {"all", adapters.all}, {"share", adapters.share}};
 }
 
 OrderedJson number_json(double value) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "count/adapters.h"
 #include "report/document.h"
 
 namespace reckon {
@@ -38,6 +39,7 @@ OrderedJson architecture_json(const Model& model);
 OrderedJson workload_json(const Workload& workload);
 OrderedJson parameters_json(const ParameterTotals& parameters);
 OrderedJson weights_json(const Ledger& ledger);
+OrderedJson adapters_json(const AdapterCount& adapters);
 // A whole number as an integer, else as it is.
 OrderedJson number_json(double value);
 

@@ -241,7 +241,8 @@ std::string largest_text(const MemoryUse& use) {
   if (room.context.value == 0)
     return text +
            fmt::format(" Even one token a sequence is {} too much at this batch.", binary_bytes(room.context.over));
-  text += fmt::format(" The longest context at this batch: {} tokens", grouped(room.context.value));
+  text += fmt::format(" The longest context at this batch: {} {}", grouped(room.context.value),
+                      room.context.value == 1 ? "token" : "tokens");
   if (room.context.all) {
     text += use.model.positions.kind == Positions::Kind::learned ? ", all that it has positions for" : " or more";
   } else if (room.context.value > use.made_for) {
@@ -272,6 +273,11 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
                     *use.quantised == DType::nf4 ? "a scale in float32 for each 64 elements is counted"
                                                  : "scales are not counted"));
   }
+  if (use.adapters) {
+    notes.push_back(fmt::format("Adapters are {} of the model's {} parameters ({}){}.", grouped(use.adapters->adapters),
+                                grouped(use.adapters->all), percent(use.adapters->share, 3),
+                                trains(use) ? "; all others are frozen" : ""));
+  }
   if (use.room && use.room->hardware.devices > 1 && !use.laid_out)
     notes.push_back(fmt::format("{} devices, but no layout over them: this is one device that holds all of it.",
                                 grouped(use.room->hardware.devices)));
@@ -292,7 +298,6 @@ std::string setting_text(const MemoryUse& use) {
   if (w.recompute != Recompute::none) text += fmt::format(" · {} recomputation", recompute_name(w.recompute));
   if (w.dropout > 0) text += fmt::format(" · dropout {}", grouped(w.dropout));
   if (w.attention_dropout > 0) text += fmt::format(" · dropout {} of attention", grouped(w.attention_dropout));
-  if (w.lora.rank > 0) text += fmt::format(" · adapters of rank {}", w.lora.rank);
   return text;
 }
 
@@ -325,7 +330,6 @@ OrderedJson workload_of_use(const MemoryUse& use) {
     json["recompute"] = recompute_name(w.recompute);
     json["dropout"] = w.dropout;
     json["attention_dropout"] = w.attention_dropout;
-    if (w.lora.rank > 0) json["lora"] = w.lora.rank;
   }
   if (use.laid_out) json["layout"] = layout_json(w.layout);
   return json;
@@ -370,6 +374,7 @@ OrderedJson use_json(const MemoryUse& use, MemoryBy by) {
   const Plan& plan = use.compiled.plan;
   OrderedJson json = {{"schema", "reckon.memory/1"}, {"model", use.model.name}, {"workload", workload_of_use(use)}};
   json["parameters"] = use.held.parameters;
+  if (use.adapters) json["adapters"] = adapters_json(*use.adapters);
   json["memory"] = held_json(use.held);
   json["arena"] = plan.arena;
   const Op& op = use.compiled.lowered.ops[plan.peak_op];

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compile/compile.h"
+#include "count/adapters.h"
 #include "count/cache.h"
 #include "memory/breakdown.h"
 #include "report/document.h"
@@ -36,6 +37,7 @@ struct MemoryUse {
   Breakdown held;
   std::optional<CacheCost> cache;  // of one rank
   std::optional<DType> quantised;  // the layers' matrices
+  std::optional<AdapterCount> adapters;
   std::optional<RoomOn> room;
 };
 

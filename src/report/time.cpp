@@ -137,7 +137,7 @@ void add_run_lines(Table& summary, const TimeReport& report) {
                                                       energy(*run.kilowatt_hours), grouped(*profile.watts))
                                         : "not known: the profile has no watts"});
   summary.rows.push_back({"cost", run.usd ? fmt::format("{} USD at {}", whole(*run.usd), run.price)
-                                          : "not known: the profile has no price; --price USD says one"});
+                                          : "not known: the profile has no price"});
 }
 
 Table summary_table(const TimeReport& report) {
@@ -145,12 +145,19 @@ Table summary_table(const TimeReport& report) {
   Table summary{"", {{"", false, Column::Kind::name}, {""}}};
   const auto add = [&](const std::string& name, const std::string& text) { summary.rows.push_back({name, text}); };
   add("model", describe(report.model));
-  add("workload", describe(e.workload) + " · " + std::string(encoding_of(e.workload.precision.weights).name));
+  std::string types(encoding_of(e.workload.precision.weights).name);
+  if (report.quantised)
+    types = fmt::format("{} matrices of layers, all else {}", encoding_of(*report.quantised).name, types);
+  add("workload", describe(e.workload) + " · " + types);
+  if (report.adapters) {
+    add("adapters", fmt::format("{} of {} parameters ({}){}", grouped(report.adapters->adapters),
+                                grouped(report.adapters->all), percent(report.adapters->share, 3),
+                                training(report) ? ", which alone are trained" : ", not merged"));
+  }
   add("on", hardware_text(report));
   const std::string layout = layout_text(e.workload.layout);
   if (!layout.empty()) {
-    add("layout",
-        layout + (report.replicas ? ": each device has a batch of its own; --tensor and others say another" : ""));
+    add("layout", layout + (report.replicas ? "; no layout was given, so each device has a batch of its own" : ""));
   }
   add(run_name(e.workload.phase), seconds_text(report));
   std::string rate = fmt::format("{} tokens/s", whole(e.tokens_per_second()));
@@ -295,6 +302,8 @@ OrderedJson report_json(const TimeReport& report) {
                       {"peak", number_json(e.peak)},
                       {"bandwidth", e.hardware.profile.memory_bandwidth},
                       {"memory", e.hardware.profile.memory_bytes}};
+  if (report.quantised) json["workload"]["types"] = {{"weights", encoding_of(*report.quantised).name}};
+  if (report.adapters) json["adapters"] = adapters_json(*report.adapters);
   json["layout"] = layout_json(e.workload.layout);
   json["seconds"] = e.seconds;
   if (training(report) && !e.plain_share) {

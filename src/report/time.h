@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "count/adapters.h"
 #include "report/document.h"
 #include "report/roofline_picture.h"
 #include "time/estimate.h"
@@ -19,6 +20,8 @@ struct TimeReport {
   std::optional<TrainingRun> run;        // of a whole training
   bool batches = false;                  // show the throughput over batches
   bool roofline = false;                 // draw the roofline
+  std::optional<AdapterCount> adapters;  // where there are some
+  std::optional<DType> quantised;        // type of the layers' matrices, where these alone are
 };
 
 Document time_document(const TimeReport& report);

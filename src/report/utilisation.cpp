@@ -20,8 +20,8 @@ Table share_table(const std::vector<Utilisation>& all, bool hardware) {
   for (const Utilisation& one : all) {
     if (one.hardware != hardware) continue;
     table.rows.push_back({one.name, Cell(percent(one.share, 2), fmt::format("{}", one.share)),
-                          Cell(fmt::format("{:.4g}", one.flops), fmt::format("{}", one.flops)), one.formula,
-                          one.meaning, one.reference});
+                          Cell(grouped(one.flops), fmt::format("{}", one.flops)), one.formula, one.meaning,
+                          one.reference});
   }
   return table;
 }
@@ -47,9 +47,9 @@ Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisat
       Heading{fmt::format("{} on {} × {}", run.model.name, grouped(run.hardware.devices), run.hardware.profile.name)});
   document.parts.emplace_back(
       Paragraph{fmt::format("Measured: {} s for a step ({}) of {} sequences of {} tokens, {} tokens/s. Peak of all "
-                            "devices in {}, dense: {:.4g} FLOP/s.",
+                            "devices in {}, dense: {} FLOP/s.",
                             fmt::format("{:.6g}", run.seconds), phase_name(w.phase), grouped(w.batch),
-                            grouped(w.tokens), grouped(run.tokens_per_second), type, run.peak)});
+                            grouped(w.tokens), grouped(run.tokens_per_second), type, grouped(run.peak))});
   document.parts.emplace_back(share_table(utilisations, false));
   document.parts.emplace_back(share_table(utilisations, true));
   document.json = {{"schema", "reckon.utilisation/1"},

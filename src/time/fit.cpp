@@ -1,5 +1,7 @@
 #include "time/fit.h"
 
+#include <reckon/error.h>
+
 #include <algorithm>
 
 #include "compile/compile.h"
@@ -14,18 +16,35 @@ std::int64_t bytes_of_stage(const Model& model, const Workload& workload, const 
 }
 
 // Largest value from 1 to `most` that `needed` says fits: it doubles until one does not, then halves what is between.
+// What is past all numbers ends the search as `most` does.
 Largest largest(std::int64_t most, std::int64_t bytes, const std::function<std::int64_t(std::int64_t)>& needed) {
+  bool past_numbers = false;
+  const auto fits_in = [&](std::int64_t value) {
+    try {
+      past_numbers = false;
+      return needed(value) <= bytes;
+    } catch (const Overflow&) {
+      past_numbers = true;
+      return false;
+    }
+  };
   if (const std::int64_t one = needed(1); one > bytes) return {0, one - bytes, false};
   std::int64_t fits = 1;
   while (fits < most) {
     const std::int64_t next = std::min(most, fits * 2);
-    if (needed(next) > bytes) {
+    if (!fits_in(next)) {
       std::int64_t over = next;
+      bool all = past_numbers;
       while (over - fits > 1) {
         const std::int64_t middle = fits + (over - fits) / 2;
-        (needed(middle) > bytes ? over : fits) = middle;
+        if (fits_in(middle)) {
+          fits = middle;
+        } else {
+          over = middle;
+          all = past_numbers;
+        }
       }
-      return {fits, 0, false};
+      return {fits, 0, all};
     }
     fits = next;
   }
@@ -75,9 +94,9 @@ Largest largest_context(const Model& model, const Workload& asked, const Target&
   // Learned positions end; others are computed.
   const bool learned = model.positions.kind == Positions::Kind::learned;
   const std::int64_t most = learned ? model.context : std::int64_t{1} << 30;
-  // Ranks that share tokens out have as many each.
+  // Ranks that share tokens out have as many each, context ranks in two pieces.
   const Layout& layout = asked.layout;
-  const std::int64_t unit = layout.context * (layout.sequence ? layout.tensor : 1);
+  const std::int64_t unit = (layout.context > 1 ? 2 * layout.context : 1) * (layout.sequence ? layout.tensor : 1);
   Largest found = largest(most / unit, bytes, [&](std::int64_t units) {
     return bytes_needed(model, with_context(asked, units * unit), target);
   });
