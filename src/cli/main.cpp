@@ -156,6 +156,7 @@ int run(int argc, char** argv) {
       "  reckon explain mini-gpt                             the derivation of every number, step by step\n"
       "  reckon compare gpt2 gpt2-xl                         two models side by side\n"
       "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n"
+      "  reckon memory llama-3.1-8b --context 8k --on h100   what fits a device, and what is left\n"
       "  reckon train mini-gpt                               learn from stories that come with reckon\n"
       "  reckon generate ./model \"Once upon a time\"           text from a folder of Hugging Face's form\n"
       "  reckon verify gpt2 --random 1                       predicted and measured, side by side\n\n"
