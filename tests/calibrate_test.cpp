@@ -117,6 +117,13 @@ TEST(OnAProcessor, AProductTakesAsLongAsWasMeasuredAndAnOverheadMore) {
   EXPECT_NEAR(timing.ops[1].seconds(), 2.0 * 2 * 16 * 8 / 4000 + 0.5, 1e-6);
 }
 
+TEST(OnAProcessor, SizesBeyondThoseMeasuredAreTakenForTheNearest) {
+  // The second product has 2 rows and a matrix of 16 × 8: wider and deeper than both, and of the first one's rows.
+  Profile profile = only_memory();
+  profile.efficiency->matmul = {{ComputeType::float32, 2, 8, 4, 1000}, {ComputeType::float32, 64, 8, 4, 9000}};
+  EXPECT_NEAR(time_program(two_products(), {profile, 1}).ops[1].seconds(), 2.0 * 2 * 16 * 8 / 1000, 1e-6);
+}
+
 TEST(OnAProcessor, AProductWaitsForAMatrixFromMemoryAsLongAsWasMeasured) {
   // The first product's 128 bytes of weights were last read 864 bytes ago, which is memory here; over and over they
   // come from a cache.

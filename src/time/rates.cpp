@@ -5,9 +5,10 @@
 #include <reckon/error.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <initializer_list>
 #include <numeric>
+#include <utility>
 
 namespace reckon {
 namespace {
@@ -30,21 +31,39 @@ double transfer_rate(const std::vector<Efficiency::Transfer>& points, double byt
       points, [](const Efficiency::Transfer& point) { return point.bytes; }, bytes);
 }
 
-// The mean of what was measured, the nearer the heavier: the distance is that of the logarithms of all sizes.
+// The mean of what was measured, the nearer the heavier: the distance is that of the logarithms of all sizes. A size
+// beyond all that were measured is taken for the nearest of these.
+template <std::size_t sizes>
 class Nearby {
  public:
-  void add(std::initializer_list<double> ratios, double value) {
-    double squares = 1e-12;
-    for (const double ratio : ratios) squares += std::log(ratio) * std::log(ratio);
-    const double weight = 1 / (squares * squares);
-    sum_ += weight * value;
-    weights_ += weight;
+  using Sizes = std::array<double, sizes>;
+
+  void add(const Sizes& at, double value) {
+    for (std::size_t i = 0; i < sizes; ++i) {
+      least_[i] = points_.empty() ? at[i] : std::min(least_[i], at[i]);
+      most_[i] = points_.empty() ? at[i] : std::max(most_[i], at[i]);
+    }
+    points_.push_back({at, value});
   }
-  bool any() const { return weights_ > 0; }
-  double mean() const { return sum_ / weights_; }
+  bool any() const { return !points_.empty(); }
+  double mean(const Sizes& at) const {
+    double sum = 0, weights = 0;
+    for (const auto& [point, value] : points_) {
+      double squares = 1e-12;
+      for (std::size_t i = 0; i < sizes; ++i) {
+        const double apart = std::log(std::clamp(at[i], least_[i], most_[i]) / point[i]);
+        squares += apart * apart;
+      }
+      const double weight = 1 / (squares * squares);
+      sum += weight * value;
+      weights += weight;
+    }
+    return sum / weights;
+  }
 
  private:
-  double sum_ = 0, weights_ = 0;
+  std::vector<std::pair<Sizes, double>> points_;
+  Sizes least_{}, most_{};
 };
 
 // Results are as wide as what is computed with, to a byte.
@@ -146,12 +165,11 @@ ComputeType Rates::type_of(DType dtype) {
 
 // Between measured products over the logarithms of their extents, the nearer the heavier.
 double Rates::rate(const ProductShape& shape, ComputeType type) {
-  Nearby nearby;
+  Nearby<3> nearby;
   for (const Point& point : points_) {
-    if (point.type == type)
-      nearby.add({shape.m / point.shape.m, shape.n / point.shape.n, shape.k / point.shape.k}, point.rate);
+    if (point.type == type) nearby.add({point.shape.m, point.shape.n, point.shape.k}, point.rate);
   }
-  if (nearby.any()) return nearby.mean();
+  if (nearby.any()) return nearby.mean({shape.m, shape.n, shape.k});
   assume(fmt::format("large products in {} reach {:g}% of the peak", compute_type_name(type),
                      100 * assumed::product_share));
   const auto extent = static_cast<double>(assumed::large_extent);
@@ -177,12 +195,11 @@ std::optional<double> Rates::operation(std::string_view name, ComputeType type, 
   if (points.front().rows == 0)
     return size.work / interpolated(
                            points, [](const Efficiency::Operation& point) { return point.work; }, size.work);
-  Nearby nearby;
+  Nearby<3> nearby;
   for (const Efficiency::Operation& point : points)
-    nearby.add({size.sequences / static_cast<double>(point.sequences), size.rows / static_cast<double>(point.rows),
-                size.work / static_cast<double>(point.work)},
+    nearby.add({static_cast<double>(point.sequences), static_cast<double>(point.rows), static_cast<double>(point.work)},
                static_cast<double>(point.rate));
-  return size.work / nearby.mean();
+  return size.work / nearby.mean({size.sequences, size.rows, size.work});
 }
 
 double Rates::attention(bool backward, double flops, ComputeType type) {
@@ -226,22 +243,22 @@ std::optional<double> Rates::wait(const ProductShape& shape, ComputeType type, c
   if (!profile_.efficiency || profile_.efficiency->read.empty()) return std::nullopt;
   const auto& read = profile_.efficiency->read;
   const double from_memory = 1 / static_cast<double>(read.back().rate);  // seconds of a byte
-  Nearby over_and_over, share;
+  Nearby<3> over_and_over, share;
   for (const Efficiency::Matmul& point : profile_.efficiency->matmul) {
     const ProductShape measured{1, static_cast<double>(point.m), static_cast<double>(point.n),
                                 static_cast<double>(point.k)};
-    const std::initializer_list<double> ratios{shape.m / measured.m, shape.n / measured.n, shape.k / measured.k};
     const double bytes = measured.n * measured.k * bytes_of(point.type), cached = 1 / transfer_rate(read, bytes);
-    if (point.type == type) over_and_over.add(ratios, cached);
+    if (point.type == type) over_and_over.add({measured.m, measured.n, measured.k}, cached);
     constexpr double least = 0.1;  // less of a difference is lost in what measuring is unsure of
     if (point.cold_rate == 0 || from_memory - cached < least * from_memory) continue;
     const double waited =
         measured.flops() / static_cast<double>(point.cold_rate) - measured.flops() / static_cast<double>(point.rate);
-    share.add(ratios, std::max(0.0, waited / (bytes * (from_memory - cached))));
+    share.add({measured.m, measured.n, measured.k}, std::max(0.0, waited / (bytes * (from_memory - cached))));
   }
   if (!share.any() || !over_and_over.any()) return std::nullopt;
-  const double further = 1 / transfer_rate(read, matrix.distance) - over_and_over.mean();
-  return share.mean() * matrix.bytes * std::max(0.0, further);
+  const std::array<double, 3> here{shape.m, shape.n, shape.k};
+  const double further = 1 / transfer_rate(read, matrix.distance) - over_and_over.mean(here);
+  return share.mean(here) * matrix.bytes * std::max(0.0, further);
 }
 
 double Rates::link(double sent, std::int64_t ranks, std::int64_t among) {
