@@ -184,12 +184,21 @@ TEST(Hardware, keeps_what_was_measured) {
     "matmul": [{"type": "bfloat16", "m": 1024, "n": 512, "k": 64, "rate": 700000000000}],
     "read": [{"bytes": 4096, "rate": 90000000000}, {"bytes": 1048576, "rate": 40000000000}],
     "write": [{"bytes": 4096, "rate": 50000000000}],
+    "operations": [{"name": "attend", "type": "bfloat16", "work": 1000, "rate": 3000000000},
+                   {"name": "attend", "type": "float32", "work": 1000, "rate": 2000000000},
+                   {"name": "attend", "type": "float32", "work": 2000, "rate": 4000000000}],
     "overhead": 2.5e-6})");
+  json["multiprocessors"] = 46;
+  json["links"] = Json::parse(R"([{"name": "wire", "bandwidth": 1000000000, "share": 0.9, "latency": 2e-6}])");
   const Profile profile = read_profile(json, "mine.json");
   ASSERT_TRUE(profile.efficiency);
   EXPECT_EQ(profile.efficiency->matmul.at(0), (Efficiency::Matmul{ComputeType::bfloat16, 1024, 512, 64, 700 * giga}));
   EXPECT_EQ(profile.efficiency->read.at(1), (Efficiency::Transfer{1048576, 40 * giga}));
+  EXPECT_EQ(profile.efficiency->operations.at(2),
+            (Efficiency::Operation{"attend", ComputeType::float32, 2000, 4 * giga}));
   EXPECT_EQ(profile.efficiency->overhead, 2.5e-6);
+  EXPECT_EQ(profile.multiprocessors, 46);
+  EXPECT_EQ(profile.links.at(0), (Link{"wire", 0, giga, 0.9, 2e-6}));
   EXPECT_EQ(read_profile(profile_json(profile), "written"), profile);
 }
 
@@ -246,6 +255,33 @@ TEST(Hardware, negative_zero_and_absurd_figures_are_refused_with_what_is_possibl
             "x.json: links[0].devices is 1; expected devices, from 2 to 10,000,000, as a whole number");
   EXPECT_EQ(refusal("/efficiency", Json{{"overhead", 0}}),
             "x.json: efficiency.overhead is 0; expected seconds above 0, up to 1");
+}
+
+TEST(Hardware, absurd_measurements_are_refused) {
+  const auto operation = [](const Json& work, const Json& rate) {
+    return Json{{"operations", {{{"name", "attend"}, {"type", "float32"}, {"work", work}, {"rate", rate}}}}};
+  };
+  EXPECT_EQ(refusal("/efficiency", operation(5, 7)), "no error");
+  EXPECT_EQ(refusal("/efficiency", operation(0, 7)),
+            "x.json: efficiency.operations[0].work is 0; expected FLOPs, from 1 to 10¹⁸, as a whole number");
+  EXPECT_EQ(refusal("/efficiency", operation(5, -7)),
+            "x.json: efficiency.operations[0].rate is -7; expected FLOP/s, up to 1 EFLOP/s, as a whole number");
+  Json falling = operation(5, 7);
+  falling["operations"].push_back(falling["operations"][0]);
+  EXPECT_EQ(refusal("/efficiency", falling),
+            "x.json: efficiency.operations[1].work is 5; expected more than the 5 of the attend before");
+  EXPECT_EQ(refusal("/multiprocessors", 0),
+            "x.json: multiprocessors is 0; expected multiprocessors, from 1 to 4,096, as a whole number");
+  EXPECT_EQ(refusal("/links", Json{{{"name", "wire"}, {"bandwidth", giga}, {"share", 1.5}}}),
+            "x.json: links[0].share is 1.5; expected a share of the bandwidth above 0, up to 1");
+  EXPECT_EQ(refusal("/links", Json{{{"name", "wire"}, {"bandwidth", giga}, {"latency", -1}}}),
+            "x.json: links[0].latency is -1; expected seconds above 0, up to 1");
+}
+
+TEST(Hardware, only_what_was_measured_by_ourselves_has_no_address) {
+  EXPECT_EQ(refusal("/sources", Json{{{"for", {"efficiency"}}, {"title", "measured"}}}), "no error");
+  EXPECT_EQ(refusal("/sources", Json{{{"for", {"efficiency", "peak"}}, {"title", "measured"}}}),
+            "x.json: sources[0].url is missing; expected a text in quotes");
 }
 
 TEST(Hardware, figures_that_contradict_each_other_are_refused) {

@@ -121,7 +121,7 @@ class Lowering {
     ProjectAttributes attributes;
     attributes.transposed = grouped ? !op.attributes<GroupedMatmulAttributes>().transpose_b
                                     : !op.attributes<MatmulAttributes>().transpose_b;
-    const Op* act = target_.fusions.epilogues ? only_consumer(y, activate_operation) : nullptr;
+    const Op* act = target_.fusions.activations ? only_consumer(y, activate_operation) : nullptr;
     if (act != nullptr && fusible(*act, y, i)) {
       const bool gated = act->inputs[1] != no_tensor;
       if (gated) inputs[project_input::gate] = act->inputs[0];

@@ -22,9 +22,10 @@ struct Target {
 
   // What is made one op of several. Without any, a program runs as it is written.
   struct Fusions {
-    bool epilogues = false;  // products with what follows: bias, activation, multiplier, residual sum
-    bool attention = false;  // scores, softmax and mixing, and their gradients, in one pass over the keys
-    bool in_place = false;   // rotations and sums over what nobody reads any more
+    bool epilogues = false;    // products with what follows: multiplier, residual sum
+    bool activations = false;  // …and the activation
+    bool attention = false;    // scores, softmax and mixing, and their gradients, in one pass over the keys
+    bool in_place = false;     // rotations and sums over what nobody reads any more
     bool operator==(const Fusions&) const = default;
   } fusions;
 
@@ -40,9 +41,10 @@ constexpr Target cpu_target{.name = "cpu",
                             .narrow = true,
                             .ranks = true,
                             .tiles = true,
-                            .fusions = {.epilogues = true, .attention = true, .in_place = true}};
+                            .fusions = {.epilogues = true, .activations = true, .attention = true, .in_place = true}};
 
-// A GPU with what is usual on one: products with what follows them, streamed attention, caches in small pages.
+// A GPU with what is usual on one: products by cuBLAS, which adds a bias and a sum but has no activation, streamed
+// attention, caches in small pages.
 constexpr Target gpu_target{.name = "gpu",
                             .alignment = 512,  // of the caching allocator that PyTorch has
                             .query_block = 128,

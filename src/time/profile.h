@@ -47,6 +47,8 @@ struct Link {
   std::string name;
   std::int64_t devices = 0;    // that it joins; 0: any number, between nodes
   std::int64_t bandwidth = 0;  // bytes/s of a device in one direction
+  double share = 0;            // of it that collectives reach; 0: not known
+  double latency = 0;          // seconds until a message arrives; 0: not known
 
   bool operator==(const Link&) const = default;
 };
@@ -82,8 +84,18 @@ struct Efficiency {
 
     bool operator==(const Transfer&) const = default;
   };
+  // An op of this name (attend, layer_norm …), whatever it is made of.
+  struct Operation {
+    std::string name;
+    ComputeType type = ComputeType::float32;
+    std::int64_t work = 0;  // FLOPs, of products and element-wise
+    std::int64_t rate = 0;  // FLOP/s
+
+    bool operator==(const Operation&) const = default;
+  };
   std::vector<Matmul> matmul;
   std::vector<Transfer> read, write;  // by growing bytes
+  std::vector<Operation> operations;  // those of one name and type by growing work
   double overhead = 0;                // seconds of an operation that does nothing; 0: not measured
 
   bool operator==(const Efficiency&) const = default;
@@ -99,9 +111,11 @@ struct Profile {
   std::int64_t memory_bytes = 0;
   std::int64_t memory_bandwidth = 0;   // bytes/s
   std::optional<Processor> processor;  // where the peaks follow from it
-  std::vector<Cache> caches;           // by level
-  std::vector<Link> links;             // by growing numbers of devices
-  std::optional<std::int64_t> watts;   // the most that the device itself draws
+  // Of a GPU: streaming multiprocessors or compute units, which take the tiles of a product; 0: not known.
+  std::int64_t multiprocessors = 0;
+  std::vector<Cache> caches;          // by level
+  std::vector<Link> links;            // by growing numbers of devices
+  std::optional<std::int64_t> watts;  // the most that the device itself draws
   std::optional<Price> price;
   std::optional<Efficiency> efficiency;
   std::vector<Source> sources;

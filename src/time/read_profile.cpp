@@ -36,7 +36,10 @@ constexpr Range level_range{1, 9, "a level, from 1 to 9"};
 constexpr Range vector_bits_range{32, 4096, "bits, from 32 to 4,096"};
 constexpr Range vector_units_range{1, 16, "units, from 1 to 16"};
 constexpr Range cycle_range{1, 65536, "FLOPs of a core in a cycle, from 1 to 65,536"};
+constexpr Range measured_range{1, flops_range.most, "FLOP/s, up to 1 EFLOP/s"};
 constexpr Range extent_range{1, std::int64_t{1} << 30, "an extent, from 1 to 2³⁰"};
+constexpr Range work_range{1, 1000 * quadrillion, "FLOPs, from 1 to 10¹⁸"};
+constexpr Range multiprocessors_range{1, 4096, "multiprocessors, from 1 to 4,096"};
 constexpr Range transfer_range{1, quadrillion, "bytes, from 1 to 1 PB"};
 constexpr double dearest = 10'000, slowest = 1;  // USD of a device-hour; seconds of an operation
 
@@ -209,7 +212,11 @@ void check_links(const std::vector<Link>& links, const Fields& fields) {
 }
 
 Source read_source(Fields& fields) {
-  Source source{texts(fields, "for"), text(fields, "title"), text(fields, "url")};
+  // What was measured by ourselves stands nowhere else.
+  const bool own = fields.has("for") && texts(fields, "for") == std::vector<std::string>{"efficiency"};
+  Source source{texts(fields, "for"), text(fields, "title"),
+                own && !fields.has("url") ? std::string() : text(fields, "url")};
+  if (own && source.url.empty()) return source;
   const auto known = [](const std::string& group) {
     return std::count(std::begin(groups), std::end(groups), group) > 0;
   };
@@ -232,16 +239,33 @@ std::vector<Efficiency::Transfer> read_transfers(Fields& fields, const std::stri
   return all;
 }
 
+std::vector<Efficiency::Operation> read_operations(Fields& fields) {
+  std::vector<Efficiency::Operation> all = elements(fields, "operations", [](Fields& point) {
+    return Efficiency::Operation{text(point, "name"), compute_type(point, "type"), figure(point, "work", work_range),
+                                 figure(point, "rate", measured_range)};
+  });
+  std::map<std::pair<std::string, ComputeType>, std::int64_t> last;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::int64_t& before = last[{all[i].name, all[i].type}];
+    if (all[i].work <= before)
+      fields.refuse(fmt::format("{}[{}].work is {}; expected more than the {} of the {} before",
+                                fields.spelled("operations"), i, all[i].work, before, all[i].name));
+    before = all[i].work;
+  }
+  return all;
+}
+
 Efficiency read_efficiency(Fields fields) {
   Efficiency efficiency;
   efficiency.matmul = elements(fields, "matmul", [](Fields& point) {
     Efficiency::Matmul matmul{compute_type(point, "type"), figure(point, "m", extent_range),
                               figure(point, "n", extent_range), figure(point, "k", extent_range), 0};
-    matmul.rate = figure(point, "rate", {1, flops_range.most, "FLOP/s, up to 1 EFLOP/s"});
+    matmul.rate = figure(point, "rate", measured_range);
     return matmul;
   });
   efficiency.read = read_transfers(fields, "read");
   efficiency.write = read_transfers(fields, "write");
+  efficiency.operations = read_operations(fields);
   if (fields.has("overhead")) efficiency.overhead = positive_up_to(fields, "overhead", slowest, "seconds");
   refuse_unknown(fields);
   return efficiency;
@@ -266,6 +290,8 @@ OrderedJson json_of(const Link& link) {
   OrderedJson json = {{"name", link.name}};
   if (link.devices != 0) json["devices"] = link.devices;
   json["bandwidth"] = link.bandwidth;
+  if (link.share > 0) json["share"] = link.share;
+  if (link.latency > 0) json["latency"] = link.latency;
   return json;
 }
 
@@ -274,12 +300,18 @@ OrderedJson json_of(const Cache& cache) {
 }
 
 OrderedJson json_of(const Source& source) {
-  return {{"for", source.figures}, {"title", source.title}, {"url", source.url}};
+  OrderedJson json = {{"for", source.figures}, {"title", source.title}};
+  if (!source.url.empty()) json["url"] = source.url;
+  return json;
 }
 
 OrderedJson json_of(const Efficiency::Matmul& point) {
   return {
       {"type", compute_type_name(point.type)}, {"m", point.m}, {"n", point.n}, {"k", point.k}, {"rate", point.rate}};
+}
+
+OrderedJson json_of(const Efficiency::Operation& point) {
+  return {{"name", point.name}, {"type", compute_type_name(point.type)}, {"work", point.work}, {"rate", point.rate}};
 }
 
 OrderedJson json_of(const Efficiency::Transfer& point) { return {{"bytes", point.bytes}, {"rate", point.rate}}; }
@@ -294,6 +326,7 @@ OrderedJson json_of(const Efficiency& efficiency) {
   put(json, "matmul", efficiency.matmul);
   put(json, "read", efficiency.read);
   put(json, "write", efficiency.write);
+  put(json, "operations", efficiency.operations);
   if (efficiency.overhead > 0) json["overhead"] = efficiency.overhead;
   return json;
 }
@@ -310,6 +343,7 @@ Profile read_profile(const Json& json, const std::string& where) {
   profile.kind = device_kind(fields);
   if (std::optional<Fields> processor = fields.object("processor")) profile.processor = read_processor(*processor);
   profile.peak = read_peak(fields, profile.processor);
+  if (fields.has("multiprocessors")) profile.multiprocessors = figure(fields, "multiprocessors", multiprocessors_range);
   Fields memory = required_object(fields, "memory", "an object with bytes and bandwidth");
   profile.memory_bytes = figure(memory, "bytes", memory_range);
   profile.memory_bandwidth = figure(memory, "bandwidth", bandwidth_range);
@@ -321,7 +355,9 @@ Profile read_profile(const Json& json, const std::string& where) {
   check_caches(profile, fields);
   profile.links = elements(fields, "links", [](Fields& link) {
     return Link{text(link, "name"), link.has("devices") ? figure(link, "devices", joined_range) : 0,
-                figure(link, "bandwidth", bandwidth_range)};
+                figure(link, "bandwidth", bandwidth_range),
+                link.has("share") ? positive_up_to(link, "share", 1, "a share of the bandwidth") : 0,
+                link.has("latency") ? positive_up_to(link, "latency", slowest, "seconds") : 0};
   });
   check_links(profile.links, fields);
   if (fields.has("watts")) profile.watts = figure(fields, "watts", watts_range);
@@ -345,6 +381,7 @@ OrderedJson profile_json(const Profile& profile) {
   json["kind"] = device_kind_name(profile.kind);
   if (profile.processor) json["processor"] = json_of(*profile.processor);
   json["peak"] = json_of(profile.peak);
+  if (profile.multiprocessors > 0) json["multiprocessors"] = profile.multiprocessors;
   json["memory"] = {{"bytes", profile.memory_bytes}, {"bandwidth", profile.memory_bandwidth}};
   put(json, "caches", profile.caches);
   put(json, "links", profile.links);

@@ -1,0 +1,187 @@
+#include "time/rates.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <reckon/error.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace reckon {
+namespace {
+
+// Between two measured points over the logarithm of what was gone through; beyond them, the nearest.
+template <class Points, class X>
+double interpolated(const Points& points, X x_of, double x) {
+  const auto above = std::find_if(points.begin(), points.end(),
+                                  [&](const auto& point) { return static_cast<double>(x_of(point)) >= x; });
+  if (above == points.begin()) return static_cast<double>(points.front().rate);
+  if (above == points.end()) return static_cast<double>(points.back().rate);
+  const auto below = above - 1;
+  const double low = std::log(static_cast<double>(x_of(*below))), high = std::log(static_cast<double>(x_of(*above)));
+  const double share = (std::log(x) - low) / (high - low);
+  return (1 - share) * static_cast<double>(below->rate) + share * static_cast<double>(above->rate);
+}
+
+double transfer_rate(const std::vector<Efficiency::Transfer>& points, double bytes) {
+  return interpolated(
+      points, [](const Efficiency::Transfer& point) { return point.bytes; }, bytes);
+}
+
+// Results are as wide as what is computed with, to a byte.
+double bytes_of(ComputeType type) {
+  switch (type) {
+    case ComputeType::float32:
+    case ComputeType::tf32:
+      return 4;
+    case ComputeType::float16:
+    case ComputeType::bfloat16:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+ComputeType compute_type_of(DType dtype) {
+  switch (dtype) {
+    case DType::float16:
+      return ComputeType::float16;
+    case DType::bfloat16:
+      return ComputeType::bfloat16;
+    case DType::float8_e5m2:
+    case DType::float8_e4m3:
+    case DType::float8_e4m3fnuz:
+    case DType::float8_e5m2fnuz:
+    case DType::float6_e2m3:
+    case DType::float6_e3m2:
+      return ComputeType::fp8;
+    case DType::int8:
+    case DType::uint8:
+    case DType::block8:
+      return ComputeType::int8;
+    case DType::float4:
+      return ComputeType::fp4;
+    default:
+      return ComputeType::float32;
+  }
+}
+
+Rates::Rates(const Hardware& hardware) : profile_(hardware.profile) {
+  const bool gpu = profile_.kind == DeviceKind::gpu;
+  const auto measured = profile_.efficiency.value_or(Efficiency{});
+  bandwidth_ = assumed::memory_share * static_cast<double>(profile_.memory_bandwidth);
+  tiled_.multiprocessors = static_cast<double>(profile_.multiprocessors);
+  tiled_.bandwidth = measured.write.empty() ? bandwidth_ : static_cast<double>(measured.write.back().rate);
+  tiled_.start = profile_.kind == DeviceKind::cpu ? 0 : assumed::kernel_start;
+  launch_ = measured.overhead > 0 ? measured.overhead : gpu ? assumed::gpu_launch : 0;
+  for (const Efficiency::Matmul& point : measured.matmul) {
+    const ProductShape shape{1, static_cast<double>(point.m), static_cast<double>(point.n),
+                             static_cast<double>(point.k)};
+    points_.push_back(
+        {shape, point.type,
+         rate_behind(shape, tiled_, shape.flops() / static_cast<double>(point.rate), bytes_of(point.type))});
+  }
+  if (measured.overhead <= 0 && gpu)
+    assume(fmt::format("the host launches a kernel in {:g} µs", assumed::gpu_launch * 1e6));
+  if (gpu) assume(fmt::format("a kernel's first operands arrive after {:g} µs", assumed::kernel_start * 1e6));
+}
+
+void Rates::assume(const std::string& sentence) {
+  if (std::find(assumptions_.begin(), assumptions_.end(), sentence) == assumptions_.end())
+    assumptions_.push_back(sentence);
+}
+
+ComputeType Rates::type_of(DType dtype) {
+  static constexpr ComputeType wider[] = {ComputeType::fp4,      ComputeType::fp8,     ComputeType::int8,
+                                          ComputeType::bfloat16, ComputeType::float16, ComputeType::float32};
+  const ComputeType wanted = compute_type_of(dtype);
+  if (profile_.peak.count(wanted)) return wanted;
+  for (const ComputeType* at = std::find(std::begin(wider), std::end(wider), wanted); at != std::end(wider); ++at) {
+    // float16 is no wider than bfloat16: it has fewer bits of exponent.
+    if (wanted == ComputeType::bfloat16 && *at == ComputeType::float16) continue;
+    if (!profile_.peak.count(*at)) continue;
+    assume(fmt::format("{} has no rate for {}: that of {} is taken", profile_.name, compute_type_name(wanted),
+                       compute_type_name(*at)));
+    return *at;
+  }
+  std::vector<std::string_view> known;
+  for (const auto& [type, flops] : profile_.peak) known.push_back(compute_type_name(type));
+  throw Error(fmt::format("{} has no rate for products in {}; it has {}", profile_.name, compute_type_name(wanted),
+                          fmt::join(known, ", ")));
+}
+
+// Between measured products over the logarithms of their extents, the nearer the heavier.
+double Rates::rate(const ProductShape& shape, ComputeType type) {
+  double sum = 0, weights = 0;
+  for (const Point& point : points_) {
+    if (point.type != type) continue;
+    const double m = std::log(shape.m / point.shape.m), n = std::log(shape.n / point.shape.n),
+                 k = std::log(shape.k / point.shape.k);
+    const double distance = m * m + n * n + k * k;
+    if (distance < 1e-12) return point.rate;
+    const double weight = 1 / (distance * distance);
+    sum += weight * point.rate;
+    weights += weight;
+  }
+  if (weights > 0) return sum / weights;
+  assume(fmt::format("large products in {} reach {:g}% of the peak", compute_type_name(type),
+                     100 * assumed::product_share));
+  const auto extent = static_cast<double>(assumed::large_extent);
+  const ProductShape large{1, extent, extent, extent};
+  return rate_behind(large, tiled_, large.flops() / (assumed::product_share * peak(type)), bytes_of(type));
+}
+
+double Rates::product(const ProductShape& shape, ComputeType type, double result_bytes) {
+  return product_seconds(shape, tiled_, rate(shape, type), result_bytes);
+}
+
+double Rates::plain_product(double flops, ComputeType type) {
+  const auto extent = static_cast<double>(assumed::large_extent);
+  return flops / rate({1, extent, extent, extent}, type);
+}
+
+std::optional<double> Rates::operation(std::string_view name, ComputeType type, double flops) const {
+  if (!profile_.efficiency) return std::nullopt;
+  std::vector<Efficiency::Operation> points;
+  for (const Efficiency::Operation& point : profile_.efficiency->operations)
+    if (point.name == name && point.type == type) points.push_back(point);
+  if (points.empty() || flops <= 0) return std::nullopt;
+  return flops / interpolated(
+                     points, [](const Efficiency::Operation& point) { return point.work; }, flops);
+}
+
+double Rates::attention(bool backward, double flops, ComputeType type) {
+  const double share = backward ? assumed::backward_share : assumed::attend_share;
+  assume(fmt::format("attention's {} reaches {:g}% of the peak, as on an H200", backward ? "gradient" : "forward pass",
+                     100 * share));
+  return flops / (share * peak(type));
+}
+
+double Rates::memory(double read, double written) {
+  const Efficiency none, &measured = profile_.efficiency ? *profile_.efficiency : none;
+  if (measured.read.empty() || measured.write.empty())
+    assume(fmt::format("{:g}% of the memory's bandwidth is reached", 100 * assumed::memory_share));
+  double seconds = 0;
+  if (read > 0) seconds += read / (measured.read.empty() ? bandwidth_ : transfer_rate(measured.read, read));
+  if (written > 0) seconds += written / (measured.write.empty() ? bandwidth_ : transfer_rate(measured.write, written));
+  return seconds;
+}
+
+double Rates::link(double sent, std::int64_t ranks, std::int64_t among) {
+  if (ranks < 2) return 0;
+  const Link* const link = link_of(profile_, among);
+  if (link == nullptr) throw Error(fmt::format("{} has no link that joins {} devices", profile_.name, among));
+  double share = link->share;
+  if (share == 0) {
+    share = assumed::link_share;
+    assume(fmt::format("collectives reach {:g}% of a link's bandwidth", 100 * share));
+  }
+  if (link->latency == 0) assume("messages between devices take no time beside that of their bytes");
+  // A tree of messages.
+  return sent / (share * static_cast<double>(link->bandwidth)) +
+         link->latency * std::ceil(std::log2(static_cast<double>(ranks)));
+}
+
+}  // namespace reckon

@@ -1,0 +1,74 @@
+// What a device reaches of its peaks: as it was measured where its profile says so, else an assumed share, which is
+// said.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/program.h"
+#include "time/products.h"
+#include "time/profile.h"
+
+namespace reckon {
+
+// Where a profile has nothing better.
+namespace assumed {
+constexpr double product_share = 0.75;   // of the peak, of a product of 8,192³
+constexpr double memory_share = 0.85;    // of the memory's bandwidth
+constexpr double link_share = 0.8;       // of a link's
+constexpr double attend_share = 0.39;    // of the peak, as measured on an H200 (profiles/h200.json): attention
+constexpr double backward_share = 0.30;  // …and its gradient
+constexpr double gpu_launch = 6e-6;      // seconds that the host takes to launch a kernel, without CUDA graphs
+constexpr double kernel_start = 1e-6;    // seconds until a kernel's or a tile's first operands are there
+constexpr std::int64_t large_extent = 8192;
+}  // namespace assumed
+
+class Rates {
+ public:
+  explicit Rates(const Hardware& hardware);
+
+  // Of one product, or of several alike.
+  double product(const ProductShape& shape, ComputeType type, double result_bytes);
+  // Of products that are not cut into tiles as a whole, such as those within attention that is not fused.
+  double plain_product(double flops, ComputeType type);
+  // Of an op whose name was measured; nothing: it was not.
+  std::optional<double> operation(std::string_view name, ComputeType type, double flops) const;
+  // Of attention in one kernel where it was not measured.
+  double attention(bool backward, double flops, ComputeType type);
+  double memory(double read, double written);
+  // Of so many bytes that a rank sends to the others of a group, which lie among so many devices.
+  double link(double sent, std::int64_t ranks, std::int64_t among);
+
+  double start() const { return tiled_.start; }  // of a kernel that runs alone
+  double launch() const { return launch_; }      // by the host
+  bool launches_ahead() const { return profile_.kind != DeviceKind::cpu; }
+
+  // The type whose rate is used for a type: itself, or the next wider that the device has. Throws where it has none.
+  ComputeType type_of(DType dtype);
+
+  const std::vector<std::string>& assumptions() const { return assumptions_; }
+
+ private:
+  double peak(ComputeType type) const { return static_cast<double>(profile_.peak.at(type)); }
+  double rate(const ProductShape& shape, ComputeType type);
+  void assume(const std::string& sentence);
+
+  const Profile& profile_;
+  TiledDevice tiled_;
+  double launch_ = 0;
+  double bandwidth_ = 0;  // where it was not measured
+  struct Point {
+    ProductShape shape;
+    ComputeType type;
+    double rate;  // behind what was measured
+  };
+  std::vector<Point> points_;
+  std::vector<std::string> assumptions_;
+};
+
+ComputeType compute_type_of(DType dtype);
+
+}  // namespace reckon

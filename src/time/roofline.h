@@ -1,0 +1,49 @@
+// How long a program takes on a device: of each op the time of its FLOPs, of its bytes and of what it sends, by the
+// costs of its rule and the rates of the profile.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "program/program.h"
+#include "time/profile.h"
+
+namespace reckon {
+
+enum class Bound : std::uint8_t { compute, memory, link, launch };
+std::string_view bound_name(Bound bound);
+
+// Seconds of one instance of an op.
+struct OpTime {
+  std::size_t op = 0;      // of the program
+  std::int64_t count = 1;  // instances
+  double compute = 0;      // its FLOPs
+  double memory = 0;       // the bytes that it reads and writes
+  double link = 0;         // what it sends to other ranks
+  double copies = 0;       // of parts that it needs beside each other
+  double overhead = 0;     // a launch, as far as the device waits for it
+  double seconds() const;
+  Bound bound() const;  // what takes the most of it
+};
+
+struct Timing {
+  std::vector<OpTime> ops;  // one for each op of the program, in its order; those that run nothing take no time
+  double forward = 0, backward = 0, optimizer = 0;  // seconds, one op after the other
+  std::vector<std::string> assumptions;             // that are no figures of the profile, a sentence each
+  double total() const { return forward + backward + optimizer; }
+};
+
+// A folded or expanded lowered program, of one rank and micro-batch where the workload has a layout.
+Timing time_program(const Program& lowered, const Hardware& hardware);
+
+// How many ranks are in a group, and among how many devices that lie beside each other they are found: ranks are
+// numbered tensor first, then context, data and pipeline (Megatron's order).
+struct Span {
+  std::int64_t ranks, among;
+};
+Span span_of(Group group, const Layout& layout);
+
+}  // namespace reckon

@@ -1,0 +1,265 @@
+// How long programs take on profiles: products in tiles, element-wise kernels, launches, collectives, and whole steps
+// against measured ones.
+#include "time/roofline.h"
+
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compile/compile.h"
+#include "folder_fixture.h"
+#include "model/load.h"
+#include "ops/attend.h"
+#include "ops/norm.h"
+#include "ops/project.h"
+#include "passes/expand.h"
+#include "time/products.h"
+
+namespace reckon {
+namespace {
+
+constexpr double giga = 1e9, tera = 1e12;
+
+// As reckon trains for on a GPU: weights, activations and gradients in bfloat16, moments and masters in float32.
+Workload bfloat16_training(std::int64_t batch, std::int64_t tokens) {
+  Workload workload = workload_of(Phase::train);
+  workload.batch = batch;
+  workload.tokens = tokens;
+  workload.precision.weights = workload.precision.activations = workload.precision.gradients = DType::bfloat16;
+  return workload;
+}
+
+Program program_of(const std::string& model, const Workload& workload, const Target& target = gpu_target) {
+  return compile(load_model(model), workload, target).lowered;
+}
+
+// What the ops of one name take together.
+double seconds_of(const Program& program, const Timing& timing, const Operation& operation) {
+  double sum = 0;
+  for (const OpTime& time : timing.ops)
+    if (program.ops[time.op].operation == &operation) sum += time.seconds() * static_cast<double>(time.count);
+  return sum;
+}
+
+// One tile of 128 × 256, 768 deep, on one multiprocessor of 1 TFLOP/s: 50.33 µs of multiply-adds, 1 µs until the first
+// operands are there, 64 KiB written at 1 GB/s. Two tiles of 128 × 128, whose loads take 33.55 µs, would take 134.6 µs.
+TEST(Product, is_a_tile_with_its_start_and_its_result) {
+  const TiledDevice device{1, giga, 1e-6};
+  EXPECT_NEAR(product_seconds({1, 128, 256, 768}, device, tera, 2), 50.331648e-6 + 1e-6 + 65.536e-6, 1e-12);
+}
+
+TEST(Product, one_tile_more_than_there_are_multiprocessors_takes_another_wave) {
+  const TiledDevice device{132, 1e30, 0};
+  const double full = product_seconds({1, 132 * 128, 256, 64}, device, tera, 2);
+  EXPECT_NEAR(full, 2.0 * 132 * 128 * 256 * 64 / tera, 1e-12);
+  EXPECT_NEAR(product_seconds({1, 133 * 128, 256, 64}, device, tera, 2), 2 * full, 1e-12);
+  EXPECT_NEAR(product_seconds({1, 1, 1, 64}, device, tera, 2), full * 64 * 64 / (128 * 256), 1e-12);
+}
+
+// The gradient of a small weight has few tiles, and all the tokens as its depth: 4 tiles of 128 × 128, at 3/4 of the
+// rate, in 32 slices on 132 multiprocessors. Adding up 32 partial sums takes 33.5 MB at 4 TB/s.
+TEST(Product, a_deep_one_is_cut_into_slices) {
+  const TiledDevice device{132, 4 * tera, 0};
+  const double whole = 2.0 * 256 * 256 * 65536 / (500 * tera);
+  const double seconds = product_seconds({1, 256, 256, 65536}, device, 500 * tera, 2);
+  EXPECT_LT(seconds, 4 * whole);
+  EXPECT_GT(seconds, whole);
+}
+
+TEST(Product, the_rate_behind_a_measured_time_gives_that_time) {
+  const TiledDevice device{132, 4.2 * tera, 1e-6};
+  for (const ProductShape& shape : {ProductShape{1, 8192, 8192, 8192}, ProductShape{1, 768, 768, 65536},
+                                    ProductShape{8, 100, 200, 300}, ProductShape{1, 1, 4096, 4096}}) {
+    const double rate = rate_behind(shape, device, 1.5e-3, 2);
+    EXPECT_NEAR(product_seconds(shape, device, rate, 2), 1.5e-3, 1e-9);
+  }
+}
+
+TEST(Product, without_a_number_of_multiprocessors_it_is_its_flops_over_the_rate) {
+  EXPECT_DOUBLE_EQ(product_seconds({2, 3, 5, 7}, {}, 1000, 4), 2.0 * 2 * 3 * 5 * 7 / 1000);
+}
+
+// The times that the profile of the H200 was given: cuDNN's attention for 64 × 12 heads of 64, 1,024 tokens.
+TEST(Roofline, attention_takes_as_long_as_it_was_measured) {
+  const Program program = program_of("gpt2", bfloat16_training(64, 1024));
+  const Timing timing = time_program(program, read_hardware("h200"));
+  EXPECT_NEAR(seconds_of(program, timing, attend_operation), 12 * 0.30e-3, 1e-8);
+  EXPECT_NEAR(seconds_of(program, timing, attend_backward_operation), 12 * 0.99e-3, 1e-8);
+}
+
+// Our own measurement on an H200 with PyTorch (compiled, bfloat16, AdamW, 1,024 tokens): tokens/s. The profile knows
+// none of these.
+TEST(Roofline, steps_of_training_on_an_h200_are_predicted_within_15_percent) {
+  const struct {
+    const char* model;
+    std::int64_t batch;
+    double tokens_per_second;
+  } measured[] = {{"gpt2", 64, 533e3}, {"gpt2-medium", 32, 195e3}, {"gpt2-xl", 16, 48.0e3}};
+  for (const auto& [model, batch, tokens_per_second] : measured) {
+    const double seconds = static_cast<double>(batch * 1024) / tokens_per_second;
+    const Timing timing = time_program(program_of(model, bfloat16_training(batch, 1024)), read_hardware("h200"));
+    EXPECT_NEAR(timing.total() / seconds, 1, 0.15) << model;
+  }
+}
+
+TEST(Roofline, the_stages_add_up_to_their_ops) {
+  const Program program = program_of("gpt2", bfloat16_training(2, 256));
+  const Timing timing = time_program(program, read_hardware("h100"));
+  double sum = 0;
+  for (const OpTime& time : timing.ops) sum += time.seconds() * static_cast<double>(time.count);
+  EXPECT_NEAR(timing.total(), sum, 1e-9);
+  EXPECT_GT(timing.forward, 0);
+  EXPECT_GT(timing.backward, timing.forward);
+  EXPECT_GT(timing.optimizer, 0);
+}
+
+// A stack that is written out takes as long as the folded one, whether launches bound it or not.
+TEST(Roofline, a_folded_program_takes_as_long_as_the_expanded_one) {
+  for (const std::int64_t tokens : {8, 64, 1024}) {
+    Workload workload = workload_of(Phase::prefill);
+    workload.tokens = tokens;
+    workload.precision.weights = workload.precision.activations = DType::bfloat16;
+    const Program folded = program_of("gpt2", workload);
+    const Timing a = time_program(folded, read_hardware("h200"));
+    const Timing b = time_program(expand(folded), read_hardware("h200"));
+    EXPECT_NEAR(a.total() / b.total(), 1, 0.01) << tokens;
+  }
+}
+
+// A step of a small network is done before the next kernel is launched: 6 µs for each kernel, whatever it does.
+TEST(Roofline, a_small_step_is_bound_by_launches) {
+  const Program program = program_of("mini-gpt", bfloat16_training(1, 8));
+  const Timing timing = time_program(program, read_hardware("h200"));
+  double waiting = 0;
+  for (const OpTime& time : timing.ops) waiting += time.overhead * static_cast<double>(time.count);
+  EXPECT_GT(waiting, 0.6 * timing.total());
+  EXPECT_EQ(timing.ops.front().bound(), Bound::launch);
+}
+
+TEST(Roofline, decoding_is_bound_by_the_bytes_of_the_weights) {
+  Workload workload = workload_of(Phase::decode);
+  workload.past = 1023;
+  workload.precision.weights = workload.precision.activations = workload.precision.cache = DType::bfloat16;
+  const Program program = program_of("llama-3-8b", workload);
+  // All weights but the embedding, of which one row is read, and the cache, at 4.2 TB/s.
+  const double bytes = 2.0 * (8'030'261'248 - 128'256 * 4096.0) + 1024 * 131'072.0;
+  const Timing timing = time_program(program, read_hardware("h200"));
+  EXPECT_GT(timing.total(), bytes / 4.2e12);
+  EXPECT_LT(timing.total(), 1.15 * bytes / 4.2e12);
+  for (const OpTime& time : timing.ops) {
+    if (program.ops[time.op].operation == &project_operation) {
+      EXPECT_EQ(time.bound(), Bound::memory);
+    }
+  }
+}
+
+TEST(Roofline, says_what_is_assumed) {
+  const Program program = program_of("gpt2", bfloat16_training(1, 64));
+  EXPECT_EQ(
+      time_program(program, read_hardware("h200")).assumptions,
+      (std::vector<std::string>{"the host launches a kernel in 6 µs", "a kernel's first operands arrive after 1 µs"}));
+  const std::vector<std::string> a100 = time_program(program, read_hardware("a100")).assumptions;
+  for (const char* said :
+       {"85% of the memory's bandwidth is reached", "large products in bfloat16 reach 75% of the peak",
+        "attention's forward pass reaches 39% of the peak, as on an H200"})
+    EXPECT_EQ(std::count(a100.begin(), a100.end(), said), 1) << said;
+  const std::vector<std::string> t4 = time_program(program, read_hardware("t4")).assumptions;
+  EXPECT_EQ(std::count(t4.begin(), t4.end(), "t4 has no rate for bfloat16: that of float32 is taken"), 1);
+}
+
+TEST(Roofline, a_type_that_a_device_does_not_have_is_an_error) {
+  Workload workload = workload_of(Phase::prefill);
+  workload.tokens = 16;
+  const Program program = program_of("gpt2", workload);
+  EXPECT_EQ(error_of([&] { time_program(program, read_hardware("tpu-v4")); }),
+            "tpu-v4 has no rate for products in float32; it has bfloat16, int8");
+}
+
+// A processor of 1 TFLOP/s and 100 GB/s that was measured.
+Hardware measured_processor() {
+  const auto json = nlohmann::json::parse(R"({
+    "name": "mine", "kind": "cpu", "peak": {"float32": 1000000000000},
+    "memory": {"bytes": 8589934592, "bandwidth": 100000000000},
+    "efficiency": {
+      "matmul": [{"type": "float32", "m": 64, "n": 768, "k": 768, "rate": 500000000000}],
+      "read": [{"bytes": 1024, "rate": 90000000000}, {"bytes": 1048576, "rate": 50000000000}],
+      "write": [{"bytes": 1024, "rate": 40000000000}],
+      "operations": [
+        {"name": "layer_norm", "type": "float32", "work": 1000, "rate": 2000000000},
+        {"name": "layer_norm", "type": "float32", "work": 1000000, "rate": 8000000000}],
+      "overhead": 0.00001}})");
+  return {read_profile(json, "mine.json"), 1};
+}
+
+TEST(Roofline, what_was_measured_of_an_op_goes_before_its_bytes) {
+  Workload workload = workload_of(Phase::prefill);
+  workload.tokens = 64;
+  const Program program = program_of("gpt2", workload, cpu_target);
+  const Timing timing = time_program(program, measured_processor());
+  bool norm_seen = false, product_seen = false;
+  for (const OpTime& time : timing.ops) {
+    const Op& op = program.ops[time.op];
+    if (op.operation == &layer_norm_operation && op.scope.layer == 0) {
+      // 64 rows of 7·768 + 2 operations, between 10³ and 10⁶ by their logarithm.
+      const double work = 64 * (7 * 768 + 2), share = std::log10(work / 1000) / 3;
+      EXPECT_NEAR(time.compute, work / (2e9 + share * 6e9), 1e-12);
+      EXPECT_DOUBLE_EQ(time.overhead, 10e-6);  // a processor begins an op when the one before has ended
+      norm_seen = true;
+    }
+    if (op.operation == &project_operation && op.scope.role.part == Part::query) {
+      EXPECT_NEAR(time.compute, 2.0 * 64 * 768 * 768 / 500e9, 1e-12);
+      product_seen = true;
+    }
+  }
+  EXPECT_TRUE(norm_seen && product_seen);
+  EXPECT_TRUE(timing.assumptions.empty());
+}
+
+TEST(Roofline, a_collective_takes_the_link_that_joins_its_group) {
+  Layout layout;
+  layout.tensor = 8;
+  layout.context = 2;
+  layout.data = 4;
+  layout.pipeline = 16;
+  const auto is = [&](Group group, std::int64_t ranks, std::int64_t among) {
+    const Span span = span_of(group, layout);
+    return span.ranks == ranks && span.among == among;
+  };
+  EXPECT_TRUE(is(Group::tensor, 8, 8));
+  EXPECT_TRUE(is(Group::context, 2, 16));
+  EXPECT_TRUE(is(Group::data, 8, 64));
+  EXPECT_TRUE(is(Group::pipeline, 2, 128));
+
+  Workload workload = bfloat16_training(1, 64);
+  workload.layout.data = 8;
+  const Program inside = program_of("gpt2", workload);
+  workload.layout.data = 16;
+  const Program between = program_of("gpt2", workload);
+  const auto link_seconds = [](const Program& program, double& sent) {
+    double sum = 0;
+    for (const OpTime& time : time_program(program, read_hardware("h100:16")).ops) {
+      sum += time.link * static_cast<double>(time.count);
+      const Op& op = program.ops[time.op];
+      sent += static_cast<double>(op.operation->cost(program, op).sent) * static_cast<double>(time.count);
+    }
+    return sum;
+  };
+  double sent_inside = 0, sent_between = 0;
+  const double seconds_inside = link_seconds(inside, sent_inside),
+               seconds_between = link_seconds(between, sent_between);
+  EXPECT_NEAR(seconds_inside, sent_inside / (0.8 * 450e9), 1e-9);   // NVLink
+  EXPECT_NEAR(seconds_between, sent_between / (0.8 * 50e9), 1e-9);  // InfiniBand
+  EXPECT_GT(sent_inside, 1.7 * 2 * 124e6);                          // 2·(R − 1)/R of 124M gradients of 2 bytes
+}
+
+TEST(Roofline, a_group_that_no_link_joins_is_an_error) {
+  Workload workload = bfloat16_training(1, 64);
+  workload.layout.data = 16;
+  const Program program = program_of("gpt2", workload);
+  EXPECT_EQ(error_of([&] { time_program(program, read_hardware("l4:16")); }), "l4 has no link that joins 16 devices");
+}
+
+}  // namespace
+}  // namespace reckon
