@@ -7,7 +7,7 @@
 #include "lowering/regions.h"
 #include "model/load.h"
 #include "ops/adamw.h"
-#include "ops/all_reduce.h"
+#include "ops/collectives.h"
 #include "passes/all_reduce.h"
 #include "passes/expand.h"
 #include "tiny_models.h"
@@ -21,8 +21,9 @@ namespace {
 Program training_program(const std::string& name, std::int64_t ranks, std::int64_t bucket) {
   Workload workload = workload_of(Phase::train);
   workload.tokens = 8;
+  workload.layout.data = ranks;
   const Model model = load_model((testing_models::tiny_folder() / name).string());
-  return expand(sum_over_ranks(lower(logical_program(model, workload), cpu_target), ranks, bucket));
+  return expand(sum_over_ranks(lower(logical_program(model, workload), cpu_target), bucket));
 }
 
 class AllReduce : public testing::TestWithParam<std::string> {};

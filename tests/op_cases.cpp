@@ -6,12 +6,13 @@
 
 #include "ops/activate.h"
 #include "ops/adamw.h"
-#include "ops/all_reduce.h"
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
+#include "ops/dequantise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -144,6 +145,10 @@ TensorId converted(Builder& b, bool back) {
   }
   return wide;
 }
+TensorId dequantised(Builder& b) {
+  const TensorId kept = b.tensor(TensorKind::parameter, Piece::weight, {3, 64}, DType::nf4);
+  return b.compute("w", {3, 64}, dequantise_operation, {kept});
+}
 TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
   const TensorId y = b.activation("y", {2, 3, 5});
   const auto maybe = [&](bool has, const Shape& shape) { return has ? weight(b, shape) : no_tensor; };
@@ -169,6 +174,15 @@ TensorId summed_over_ranks(Builder& b, const OperationOf<AllReduceAttributes>& o
   const bool wait = &operation == &all_reduce_wait_operation;
   b.emit(operation, {first, second}, wait ? TensorIds{first, second} : TensorIds{}, {.ranks = 4});
   return first;
+}
+// Over 4 ranks, along the second extent.
+TensorId exchanged(Builder& b, const OperationOf<CollectiveAttributes>& operation, const Shape& from, const Shape& to) {
+  return b.compute("y", to, operation, {weight(b, from)}, {Group::tensor, 4, 1});
+}
+TensorId marked(Builder& b) {
+  const TensorId w = weight(b, {2, 4});
+  b.emit(keep_alike_operation, {w}, {}, {Group::tensor, 4});
+  return w;
 }
 TensorId stepped(Builder& b, const Shape& shape, bool decay) {
   const TensorId w = weight(b, shape);
@@ -228,6 +242,16 @@ const std::vector<OpCase>& op_cases() {
       {"activate_backward", "clamped, gated", back, 0, [](B& b) { return gated(b, A::silu, 7.0); }, {{2, 3, 4}, {2, 3, 4}}, 0, 456, 288, 192, {{"n", 24}}},
 
       {"squared_norm", "", ahead, 0, [](B& b) { return squared_norm(b, no_tensor, weight(b, {3, 4})); }, {{}}, 0, 24, 48, 4, {{"n", 12}}},
+      // The whole is 2 × 4 × 4 = 32 elements, 128 bytes; a rank's part is 8 of them, 32 bytes, and 96 are the others'.
+      {"all_reduce", "", ahead, 0, [](B& b) { return exchanged(b, all_reduce_operation, {2, 4, 4}, {2, 4, 4}); }, {{2, 4, 4}}, 0, 24, 0, 0, {{"R", 4}, {"s", 8}}, {}, -1, 192},
+      {"all_gather", "", ahead, 0, [](B& b) { return exchanged(b, all_gather_operation, {2, 1, 4}, {2, 4, 4}); }, {{2, 4, 4}}, 0, 0, 0, 0, {}, {}, -1, 96},
+      {"reduce_scatter", "", ahead, 0, [](B& b) { return exchanged(b, reduce_scatter_operation, {2, 4, 4}, {2, 1, 4}); }, {{2, 1, 4}}, 0, 24, 0, 0, {{"R", 4}, {"s", 8}}, {}, -1, 96},
+      {"all_to_all", "", ahead, 0, [](B& b) { return exchanged(b, all_to_all_operation, {2, 4, 4}, {2, 4, 4}); }, {{2, 4, 4}}, 0, 0, 0, 0, {}, {}, -1, 96},
+      {"send", "", ahead, 0, [](B& b) { return send(b, weight(b, {2, 4, 4}), 4); }, {{}}, 0, 0, 0, 0, {}, {}, -1, 128},
+      {"receive", "", ahead, 0, [](B& b) { return receive(b, no_tensor, {2, 4, 4}, 4); }, {{2, 4, 4}}, 0, 0, 0, 0, {}},
+      {"copy_to_group", "", ahead, 0, [](B& b) { return exchanged(b, copy_to_group_operation, {2, 4}, {2, 4}); }, {{2, 4}}, 0, 0, 0, 0, {}},
+      {"own_part", "", ahead, 0, [](B& b) { return exchanged(b, own_part_operation, {2, 4}, {2, 1}); }, {{2, 1}}, 0, 0, 0, 0, {}},
+      {"keep_alike", "", ahead, 0, [](B& b) { return marked(b); }, {}, 0, 0, 0, 0, {}},
       // Of 192 bytes, a rank keeps 48 and sends 144; it sums 12 elements of 4 ranks.
       {"all_reduce_start", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_start_operation); }, {}, 0, 0, 0, 0, {}, {}, -1, 144},
       {"all_reduce_wait", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_wait_operation); }, {{5, 4}, {3}}, 0, 36, 0, 0, {{"R", 4}, {"s", 12}}, {}, -1, 144},
@@ -331,6 +355,7 @@ const std::vector<OpCase>& op_cases() {
       {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
       {"narrow", "", ahead, 0, [](B& b) { return converted(b, false); }, {{2, 3, 4}, {2, 3, 4}}, 0, 0, 96, 144, {}},
       {"widen", "", ahead, 0, [](B& b) { return converted(b, true); }, {{2, 3, 4}}, 0, 0, 48, 96, {}},
+      {"dequantise", "", ahead, 0, dequantised, {{3, 64}}, 0, 192, 108, 768, {{"n", 192}}},  // 3 blocks of 36 bytes
       {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},

@@ -56,8 +56,10 @@ std::string_view symbol_meaning(Symbol symbol);  // "d_model, the width of the r
 struct Dim {
   std::int64_t size = 1;
   Symbol symbol = Symbol::none;
+  std::int32_t parts = 1;  // how many ranks share it out: the symbol stands for size · parts
   constexpr Dim() = default;
-  constexpr Dim(std::int64_t size_, Symbol symbol_ = Symbol::none) : size(size_), symbol(symbol_) {}
+  constexpr Dim(std::int64_t size_, Symbol symbol_ = Symbol::none, std::int32_t parts_ = 1)
+      : size(size_), symbol(symbol_), parts(parts_) {}
   bool operator==(const Dim&) const = default;
 };
 

@@ -50,12 +50,10 @@ void add_count(CLI::App& program) {
   add_model(command, asked->model);
   add_choice(command, "--by", asked->view.by, "what a row stands for (component)",
              {{"component", By::component}, {"layer", By::layer}, {"tensor", By::tensor}, {"op", By::op}});
-  add_choice(command, "--convention", asked->view.convention, "also count as a publication does (exact)",
-             {{"exact", Convention::exact},
-              {"kaplan", Convention::kaplan},
-              {"palm", Convention::palm},
-              {"megatron", Convention::megatron},
-              {"chinchilla", Convention::chinchilla}});
+  std::vector<const char*> names;
+  for (const Convention convention : conventions) names.push_back(convention_name(convention));
+  add_choice(command, "--convention", "also count as a publication does (exact)", std::move(names),
+             [asked](std::size_t i) { asked->view.convention = conventions[i]; });
   add_size(command, "--train-tokens", asked->train_tokens, "tokens of a whole training, for its compute", {},
            Units::amounts)
       .type_name("D");

@@ -4,28 +4,32 @@
 #include "lowering/lower.h"
 #include "network/forward.h"
 #include "passes/all_reduce.h"
+#include "passes/data_parallel.h"
+#include "passes/gather_again.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
 #include "passes/recompute.h"
+#include "passes/shard.h"
 
 #include <utility>
 
 namespace reckon {
 
 Program logical_program(const Model& model, const Workload& workload) {
-  Program program = forward(model, workload);
+  Program program = shard(forward(model, workload));
   if (workload.phase != Phase::train) return program;
-  return optimizer_step(recompute(gradient(std::move(program)), workload.recompute));
+  Differentiated backward = gather_again(recompute(gradient(std::move(program)), workload.recompute));
+  return gather_updates(optimizer_step(share_gradients(std::move(backward))));
 }
 
 Compiled compile(const Program& logical, const Target& target) {
   const Workload& workload = logical.workload;
   Compiled compiled;
-  compiled.lowered = lower(page_caches(logical, target), target);
+  compiled.lowered = dequantise(lower(page_caches(logical, target), target), target);
   if (workload.phase == Phase::train) {
     const DType kept = workload.precision.weights;
     if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
-    if (workload.layout.data > 1) compiled.lowered = sum_over_ranks(std::move(compiled.lowered), workload.layout.data);
+    if (workload.layout.zero == 0) compiled.lowered = sum_over_ranks(std::move(compiled.lowered));
   }
   compiled.plan = plan_memory(compiled.lowered, target);
   return compiled;

@@ -10,6 +10,7 @@
 #include "ops/adamw.h"
 #include "ops/attention.h"
 #include "ops/mixture.h"
+#include "program/trained.h"
 
 namespace reckon {
 namespace {
@@ -42,7 +43,7 @@ void read_parameters(const Program& program, Ledger& ledger) {
   ParameterTotals& totals = ledger.parameter_totals;
   for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     const Tensor& tensor = program.tensors[i];
-    if (tensor.kind != TensorKind::parameter) continue;
+    if (tensor.kind != TensorKind::parameter || tensor.storage != no_tensor) continue;
     const Term elements = tensor.shape.product();
     ParameterEntry entry{place_of(program, tensor.scope, tensor.repeat), tensor.label.piece, Formula(elements),
                          elements.value(), elements.value()};
@@ -110,6 +111,11 @@ TrainingState training_state(const Program& program) {
       if (tensor.kind == TensorKind::gradient) state.gradients += size;
       if (tensor.kind == TensorKind::optimizer_state && !weights) state.moments += size;
     }
+  }
+  if (program.workload.phase != Phase::train) return state;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind == TensorKind::parameter && !is_trained(program.workload, tensor))
+      state.weights += bytes(tensor) * program.count(tensor.repeat);
   }
   return state;
 }

@@ -24,8 +24,11 @@ struct RowLabel {
   std::string_view name, group;
 };
 
+constexpr RowLabel adapters_label{"adapters", "block"};
+
 // What a parameter is part of.
-RowLabel parameter_label(Role role) {
+RowLabel parameter_label(Role role, Piece piece) {
+  if (piece == Piece::lora_a || piece == Piece::lora_b) return adapters_label;
   const bool around_sublayer =
       role.part == Part::norm || role.part == Part::norm_after || role.part == Part::norm_residual;
   switch (role.block) {
@@ -53,6 +56,15 @@ RowLabel parameter_label(Role role) {
     default:
       return {"other", ""};
   }
+}
+
+// Whether a product is one with an adapter: one of its extents is the adapters' rank.
+bool is_adapter(const Formula& matmul) {
+  const auto by_rank = [](const Term& term) {
+    return std::any_of(term.factors.begin(), term.factors.begin() + term.size,
+                       [](const Dim& factor) { return factor.symbol == Symbol::lora_rank; });
+  };
+  return std::any_of(matmul.terms().begin(), matmul.terms().end(), by_rank);
 }
 
 // What a product of attention is part of.
@@ -137,7 +149,7 @@ std::string_view elementwise_label(const WorkEntry& entry) {
     case Part::combine:
       return "routing";
     default:
-      return "gradients that meet";
+      return entry.stage == Stage::forward ? "adapters" : "gradients that meet";
   }
 }
 
@@ -286,15 +298,17 @@ std::vector<Row> rows(const Ledger& ledger, Quantity quantity, By by) {
   Grouping grouping(ledger, by);
   if (quantity == Quantity::parameters) {
     for (const ParameterEntry& entry : ledger.parameters) {
-      grouping.add(entry.place, "parameter", name_of(entry.piece), parameter_label(entry.place.role), entry.elements,
-                   entry.each);
+      grouping.add(entry.place, "parameter", name_of(entry.piece), parameter_label(entry.place.role, entry.piece),
+                   entry.elements, entry.each);
     }
   } else {
     const bool gated = std::any_of(ledger.work.begin(), ledger.work.end(),
                                    [](const WorkEntry& entry) { return entry.place.role.part == Part::gate; });
     for (const WorkEntry& entry : ledger.work) {
       const bool matmul = quantity == Quantity::matmul;
-      const RowLabel label = matmul ? matmul_label(entry.place.role, gated) : RowLabel{elementwise_label(entry), ""};
+      const RowLabel label = !matmul                    ? RowLabel{elementwise_label(entry), ""}
+                             : is_adapter(entry.matmul) ? RowLabel{adapters_label.name, "adapters"}
+                                                        : matmul_label(entry.place.role, gated);
       grouping.add(entry.place, entry.op, "", label, matmul ? entry.matmul : entry.elementwise,
                    matmul ? entry.each.matmul : entry.each.elementwise);
     }

@@ -93,6 +93,8 @@ constexpr const char* kaplan_reference = "Kaplan et al. 2020, arXiv 2001.08361";
 constexpr const char* chinchilla_reference = "Hoffmann et al. 2022, arXiv 2203.15556";
 constexpr const char* palm_reference = "Chowdhery et al. 2022, arXiv 2204.02311, appendix B";
 constexpr const char* megatron_reference = "Narayanan et al. 2021, arXiv 2104.04473, equation 3 without recomputation";
+constexpr const char* recomputed_reference = "Narayanan et al. 2021, arXiv 2104.04473, equation 3";
+constexpr const char* selective_reference = "Korthikanti et al. 2022, arXiv 2205.05198, equation 8";
 constexpr const char* exercise_reference = "the usual hand calculation";
 
 }  // namespace
@@ -169,6 +171,48 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
   return rules;
 }
 
+const char* convention_name(Convention convention) {
+  switch (convention) {
+    case Convention::exact:
+      return "exact";
+    case Convention::six_nd:
+      return "6nd";
+    case Convention::kaplan:
+      return "kaplan";
+    case Convention::palm:
+      return "palm";
+    case Convention::megatron:
+      return "megatron";
+    case Convention::chinchilla:
+      return "chinchilla";
+  }
+  return "";
+}
+
+Rule megatron_hardware_flops(const Model& model, const Ledger& ledger) {
+  const Sizes s = sizes_of(model, ledger.workload);
+  const double blocks = 24 * new_tokens(ledger.workload) * s.layers * s.d_model * s.d_model;
+  const double scores = s.keys / (6 * s.d_model), head = s.vocabulary / (12 * s.layers * s.d_model);
+  Rule rule{"72·B·s·L·h²·(1 + s/6h + V/12Lh)",
+            "nothing computed again",
+            3 * blocks * (1 + scores + head),
+            real(ledger.total().matmul),
+            "FLOPs",
+            megatron_reference};
+  if (ledger.workload.recompute == Recompute::selective) {
+    rule.name = "72·B·s·L·h²·(1 + s/3h + V/12Lh)";
+    rule.meaning = "attention computed again, as if that had a backward pass too";
+    rule.estimate = 3 * blocks * (1 + 2 * scores + head);
+    rule.reference = selective_reference;
+  } else if (ledger.workload.recompute == Recompute::block) {
+    rule.name = "96·B·s·L·h²·(1 + s/6h + V/16Lh)";
+    rule.meaning = "all blocks computed again";
+    rule.estimate = 4 * blocks * (1 + scores + head * 12 / 16);
+    rule.reference = recomputed_reference;
+  }
+  return rule;
+}
+
 Rule convention_flops(Convention convention, const Model& model, const Ledger& ledger) {
   const Sizes s = sizes_of(model, ledger.workload);
   const double exact = real(ledger.total().matmul);
@@ -182,6 +226,9 @@ Rule convention_flops(Convention convention, const Model& model, const Ledger& l
   switch (convention) {
     case Convention::exact:
       break;
+    case Convention::six_nd:
+      return rule(train ? "6·N·D" : "2·N·D", "N with embeddings, D tokens, attention's T² left out",
+                  passes * 2 * real(ledger.parameter_totals.active) * tokens, chinchilla_reference);
     case Convention::kaplan:
       return rule(train ? "6·N·T" : "2·N·T", "N without embeddings, attention's T² left out",
                   passes * 2 * real(ledger.parameter_totals.active_non_embedding) * tokens, kaplan_reference);

@@ -33,9 +33,17 @@ std::optional<std::int64_t> crossover(const Model& model, const Workload& worklo
 // T = 2·d, beside the crossover of this workload; `exact` is none where there is none.
 Rule crossover_rule(const Model& model, const Workload& workload);
 
-enum class Convention { exact, kaplan, palm, megatron, chinchilla };
+enum class Convention { exact, six_nd, kaplan, palm, megatron, chinchilla };
+inline constexpr Convention conventions[] = {Convention::exact, Convention::six_nd,   Convention::kaplan,
+                                             Convention::palm,  Convention::megatron, Convention::chinchilla};
+// As people name it: "exact", "6nd", "kaplan".
+const char* convention_name(Convention convention);
 
 // The FLOPs of the workload as a publication counts them, beside the exact matmul FLOPs.
 Rule convention_flops(Convention convention, const Model& model, const Ledger& ledger);
+
+// What Megatron's authors say that the hardware computes in a training step, with what the ledger's workload computes
+// again, beside the exact matmul FLOPs with it.
+Rule megatron_hardware_flops(const Model& model, const Ledger& ledger);
 
 }  // namespace reckon

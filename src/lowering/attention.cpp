@@ -31,11 +31,20 @@ WrittenAttention find_attention(const Program& program, const Uses& uses, std::s
   const auto backward = reader(program, uses, weights, softmax_backward_operation, Stage::backward);
   if (!backward) return found;
   const auto to_values = reader(program, uses, weights, spread_operation, Stage::backward);
-  WrittenAttention::Backward b{{*backward}, no_tensor, no_tensor, no_tensor, no_tensor, ops[*backward].outputs[1]};
+  WrittenAttention::Backward b{{*backward},
+                               no_tensor,
+                               no_tensor,
+                               no_tensor,
+                               no_tensor,
+                               ops[*backward].outputs[1],
+                               ops[scores].inputs[0],
+                               ops[scores].inputs[1],
+                               ops[*mixed].inputs[1]};
   const std::int64_t from_values = uses.writer(ops[*backward].inputs[0]);
   if (from_values < 0) throw Error("[lowering] a softmax's gradient that no op made");
   b.ops.push_back(static_cast<std::size_t>(from_values));
   b.d_out = ops[static_cast<std::size_t>(from_values)].inputs[0];
+  b.values = ops[static_cast<std::size_t>(from_values)].inputs[1];
   if (to_values) {
     b.ops.push_back(*to_values);
     b.d_values = ops[*to_values].outputs[0];
@@ -48,13 +57,12 @@ WrittenAttention find_attention(const Program& program, const Uses& uses, std::s
   if (const auto to_query = reader(program, uses, d_scores, mix_operation, Stage::backward)) {
     b.ops.push_back(*to_query);
     b.d_query = ops[*to_query].outputs[0];
+    b.keys = ops[*to_query].inputs[1];
   }
   if (const auto to_keys = reader(program, uses, d_scores, spread_operation, Stage::backward)) {
     b.ops.push_back(*to_keys);
     b.d_keys = ops[*to_keys].outputs[0];
-  }
-  if (b.d_query == no_tensor || b.d_keys == no_tensor || b.d_values == no_tensor) {
-    throw Error("[lowering] attention whose query, keys or values have no gradient");
+    b.query = ops[*to_keys].inputs[1];
   }
   std::sort(b.ops.begin(), b.ops.end());
   found.backward = std::move(b);

@@ -11,8 +11,9 @@ struct WrittenAttention {
   std::size_t scores, softmax, mix;  // ops
   // Backward, where there is one.
   struct Backward {
-    std::vector<std::size_t> ops;  // all of them, in order
-    TensorId d_out, d_query, d_keys, d_values, d_sinks;
+    std::vector<std::size_t> ops;                        // all of them, in order
+    TensorId d_out, d_query, d_keys, d_values, d_sinks;  // no_tensor where a gradient is not asked for
+    TensorId query, keys, values;  // as these ops read them: gathered or computed once more, where they were not kept
   };
   std::optional<Backward> backward;
 };

@@ -6,6 +6,7 @@
 #include "ops/activate.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
@@ -64,7 +65,7 @@ class Lowering {
 
   void lower(std::size_t i) {
     Op& op = ops_[i];
-    if (op.operation == &view_operation || op.operation == &split_operation) return;  // aliases, without work
+    if (op.operation == &view_operation || op.operation == &split_operation || is_name(op)) return;  // without work
     if (op.operation == &matmul_operation && op.attributes<MatmulAttributes>().transpose_a)
       return lower_weight_gradient(i);
     if (op.operation == &matmul_operation || op.operation == &grouped_matmul_operation) return lower_product(i);
@@ -195,9 +196,8 @@ class Lowering {
       const auto log_sum_exp = static_cast<TensorId>(program_.tensors.size());
       program_.tensors.push_back(kept);
       op.outputs.push_back(log_sum_exp);
-      TensorIds inputs = op.inputs;
-      inputs.pop_back();  // training begins at 0
-      inputs.insert(inputs.end(), {mixed.outputs[0], b.d_out, log_sum_exp});
+      // Training begins at 0.
+      TensorIds inputs{b.query, b.keys, b.values, soft.inputs[1], mixed.outputs[0], b.d_out, log_sum_exp};
       placed_[b.ops.back()] = {attend_backward_operation,
                                std::move(inputs),
                                {b.d_query, b.d_keys, b.d_values, b.d_sinks},

@@ -22,4 +22,8 @@ Program page_caches(Program program, const Target& target);
 // before the first backward op that reads it. What only one pass touches, and what the loss is made of, stays float32.
 Program keep_narrow(Program program, DType dtype);
 
+// A `dequantise` before every product of many rows with a matrix of nf4: a copy in the type of activations, which lives
+// as long as that product runs.
+Program dequantise(Program program, const Target& target);
+
 }  // namespace reckon

@@ -146,11 +146,25 @@ class Timeline {
     std::vector<std::int64_t> live(index(end_));
     std::int64_t sum = 0;
     for (std::size_t t = 0; t < live.size(); ++t) live[t] = sum = checked_add(sum, change[t], "the arena");
+    find_kept();
     for (std::size_t i = 0; i < program_.ops.size(); ++i) {
       const std::int64_t last = shown(program_.ops[i].repeat) - 1;
       const auto at = [&](std::int64_t step) { return live[index(time(i, std::clamp<std::int64_t>(step, 0, last)))]; };
       found_.live.push_back({at(0), at(1), at(last - 1), at(last)});
       found_.peak = std::max(found_.peak, found_.live.back().most());
+    }
+  }
+
+  void find_kept() {
+    const auto backward = std::find_if(program_.ops.begin(), program_.ops.end(),
+                                       [](const Op& op) { return op.stage == Stage::backward; });
+    if (backward == program_.ops.end()) return;
+    const std::int64_t between = time(index(backward - program_.ops.begin()), 0);
+    for (const Lifetimes::Life& life : found_.lives) {
+      if (life.first >= between || life.last < between) continue;
+      const std::int64_t size = padded(static_cast<std::int64_t>(bytes(program_[life.id])), alignment_);
+      const std::int64_t alike = life.iteration == 1 ? 1 + hidden(program_[life.id].repeat) : 1;
+      found_.kept = checked_add(found_.kept, checked_multiply(alike, size, "the arena"), "the arena");
     }
   }
 

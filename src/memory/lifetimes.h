@@ -29,6 +29,7 @@ struct Lifetimes {
   std::vector<bool> saved;          // of each tensor, whether a later body reads it in the same iteration
   std::vector<Live> live;           // of each op
   std::int64_t peak = 0;            // bytes
+  std::int64_t kept = 0;            // bytes that are alive between the forward and the backward stage
 };
 
 // `regions`: of each op; those of one region run at the same time. `held`: whether a tensor's memory is asked for,

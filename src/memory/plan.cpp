@@ -34,6 +34,7 @@ class Planner {
     times_ = find_lifetimes(program, plan.regions, held, plan.alignment);
     plan.live = std::move(times_.live);
     plan.peak = times_.peak;
+    plan.saved = times_.kept;
   }
 
   void run() {
@@ -168,6 +169,28 @@ Plan plan_memory(const Program& program, const Target& target) {
   }
   Planner(program, plan, outlives).run();
   return plan;
+}
+
+// Before its first micro-batch comes back, a rank has sent the next ones to all ranks behind it, and has one of its
+// own; interleaved, it has gone twice as far, and through all its pieces but one for as many micro-batches as there are
+// ranks.
+std::int64_t micro_batches_in_flight(const Layout& layout) {
+  const std::int64_t behind = layout.pipeline - layout.stage - 1, pieces = layout.virtual_stages;
+  const std::int64_t most = pieces == 1 ? behind + 1 : 2 * behind + (pieces - 1) * layout.pipeline + 1;
+  return std::min(layout.micro_batches * pieces, most);
+}
+
+std::int64_t arena_in_flight(const Plan& plan, const Layout& layout) {
+  const std::int64_t pieces = layout.virtual_stages, others = micro_batches_in_flight(layout) - pieces;
+  const std::int64_t kept = checked_multiply(plan.saved, others, "the arena");
+  return checked_add(plan.arena, (kept + pieces - 1) / pieces, "the arena");
+}
+
+std::int64_t rank_bytes(const Plan& plan, const Layout& layout) {
+  std::int64_t sum = arena_in_flight(plan, layout);
+  for (const std::int64_t part : {plan.weights, plan.gradients, plan.optimizer, plan.constants, plan.cache})
+    sum = checked_add(sum, part, "the memory of a rank");
+  return sum;
 }
 
 Expanded expand_planned(const Program& program, const Plan& plan) {

@@ -24,6 +24,7 @@ struct Plan {
   std::int64_t alignment = 1;  // of each tensor in the arena, in bytes
   std::int64_t arena = 0;      // bytes
   std::int64_t peak = 0;       // the most that is ever alive
+  std::int64_t saved = 0;      // of the arena, what is alive between the forward and the backward stage
   std::int64_t cache = 0, weights = 0, constants = 0;
   std::int64_t gradients = 0, optimizer = 0;  // of parameters: summed over micro-steps, so they outlive a run
   std::vector<std::int64_t> regions;          // of each op: ops of one region run at the same time
@@ -31,6 +32,15 @@ struct Plan {
 };
 
 Plan plan_memory(const Program& program, const Target& target);
+
+// Micro-batches that the rank of layout.stage has gone through forward, but not yet back, when there are most of them
+// (1F1B); where a rank has several pieces of the stack, pieces of micro-batches (interleaved: Megatron's schedule,
+// Korthikanti et al. 2022, section 4.2.3).
+std::int64_t micro_batches_in_flight(const Layout& layout);
+// The arena of a rank with all of them: the plan is that of one micro-batch through all of the rank's pieces.
+std::int64_t arena_in_flight(const Plan& plan, const Layout& layout);
+// All that a rank needs: that, weights, gradients, the optimizer's state, constants and cache.
+std::int64_t rank_bytes(const Plan& plan, const Layout& layout);
 
 // A planned program with every iteration written out, to be bound to memory.
 struct Expanded {

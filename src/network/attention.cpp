@@ -1,6 +1,6 @@
 // Attention in its three kinds: heads of their own or shared (grouped), rebuilt from a latent, and across to an
 // encoder.
-#include "network/blocks.h"
+#include "network/adapters.h"
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/head_matmul.h"
@@ -128,22 +128,34 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   if (n.cached)
     held = remember(n, join(b, c, k_rope, down_width, Piece::latent), a.window, Piece::latent_cache, Piece::latents);
   const TensorId up = b.parameter(role(Part::kv_up), Piece::weight, {up_width, kv_rank});
+  const Adapter adapted = adapter(n, role(Part::kv_up), up_width, kv_rank);
 
   TensorId y;
   if (n.decode) {
     b.set_role(role(Part::kv_up));
-    const TensorId folded = head_matmul(b, q_nope, up, 0, d_nope, true, Piece::folded_query);  // (B × T × H × r_kv)
+    TensorId folded = head_matmul(b, q_nope, up, 0, d_nope, true, Piece::folded_query);  // (B × T × H × r_kv)
+    if (adapted.a != no_tensor) {  // (q·B)·A, with the rows of B that are this head's
+      const TensorId low = head_matmul(b, q_nope, adapted.b, 0, d_nope, true, "low_rank");
+      const TensorId wide = b.compute("adapted", b.shape(folded), matmul_operation, {low, adapted.a, no_tensor}, {});
+      folded = add_scaled(n, folded, wide);
+    }
     const TensorId query = join(b, folded, q_rope, down_width, Piece::folded_query);
     b.set_role(role(Part::cache));
     const TensorId values = split(b, held, kv_rank, d_rope, Piece::latents, Piece::keys_rope).first;
     y = attend(n, query, held, values, no_tensor, rule);  // (B × T × H × r_kv)
     b.set_role(role(Part::kv_up));
-    y = head_matmul(b, y, up, latent.d_nope, w.d_value, false, Piece::values);
+    const TensorId mixed = y;
+    y = head_matmul(b, mixed, up, latent.d_nope, w.d_value, false, Piece::values);
+    if (adapted.a != no_tensor) {  // (y·Aᵀ)·Bᵀ
+      const TensorId low = linear(b, mixed, adapted.a, no_tensor, "low_rank");
+      y = add_scaled(n, y, head_matmul(b, low, adapted.b, latent.d_nope, w.d_value, false, "adapted"));
+    }
   } else {
     b.set_role(role(Part::cache));
     if (n.cached) std::tie(c, k_rope) = split(b, held, kv_rank, d_rope, Piece::latents, Piece::keys_rope);
     b.set_role(role(Part::kv_up));
     TensorId kv = linear(b, c, up, no_tensor, "keys_and_values");  // (B × S × 1 × H·(dₙ+dᵥ))
+    kv = add_adapter(n, adapted, c, kv);
     const Dim both(latent.d_nope + a.d_value);
     kv = heads(n, kv, w.heads, both);
     const auto [k_nope, v] = split(b, kv, d_nope, w.d_value, Piece::keys_nope, Piece::values);
@@ -202,6 +214,7 @@ TensorId apply(Network& n, const CrossAttention& cross, TensorId x) {
     for (Part part : {Part::key, Part::value}) {
       b.parameter(cross_role(part), Piece::weight, {all, n.d_model});
       if (cross.bias) b.parameter(cross_role(part), Piece::bias, {all});
+      adapter(n, cross_role(part), all, n.d_model);
     }
     k = cache(Piece::key_cache);
     v = cache(Piece::value_cache);

@@ -6,7 +6,10 @@
 
 #include "files/numbers.h"
 #include "model/sublayers.h"
+#include "network/adapters.h"
 #include "network/blocks.h"
+#include "network/stages.h"
+#include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
@@ -42,7 +45,8 @@ TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, Role role) {
   b.set_role(role);
   const TensorId weight = b.parameter(role, Piece::weight, {out, b.shape(x)[-1]});
   const TensorId shift = bias ? b.parameter(role, Piece::bias, {out}) : no_tensor;
-  return linear(b, x, weight, shift, "out");
+  const TensorId y = linear(b, x, weight, shift, "out");
+  return add_adapter(n, adapter(n, role, out, b.shape(x)[-1]), x, y);
 }
 
 namespace {
@@ -111,21 +115,25 @@ std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size
 }
 
 // Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An iteration
-// has its own weights: where they are in common with other layers, each layer is a pattern.
-std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing) {
+// has its own weights: where they are in common with other layers, each layer is a pattern. So is each layer before
+// `alone`.
+std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
+                              const LayerRange& range, std::size_t alone) {
   constexpr std::size_t longest_pattern = 8;
   std::vector<Pattern> found;
-  for (std::size_t first = 0; first < layers.size();) {
+  std::size_t first = range.first;
+  for (; first < std::min(alone, range.last); ++first) found.push_back({first, 1, 1});
+  while (first < range.last) {
     Pattern best{first, 1, 1};
-    for (std::size_t period = 1; period <= longest_pattern && first + period <= layers.size(); ++period) {
-      std::size_t count = (alike_until(layers, types, first, period) - first) / period;
+    for (std::size_t period = 1; period <= longest_pattern && first + period <= range.last; ++period) {
+      std::size_t count = (std::min(alike_until(layers, types, first, period), range.last) - first) / period;
       for (std::size_t k = 0; k < count && !sharing.kin.empty(); ++k)
         if (!sharing.apart(first + k * period, period)) count = k;
       const std::size_t covered = count * period;
       if ((count > 1 || period == 1) && covered > static_cast<std::size_t>(best.count * best.layers)) {
         best = {first, static_cast<std::int32_t>(period), static_cast<std::int64_t>(count)};
       }
-      if (first + covered == layers.size()) break;  // nothing is left for a longer pattern
+      if (first + covered == range.last) break;  // nothing is left for a longer pattern
     }
     found.push_back(best);
     first += static_cast<std::size_t>(best.count * best.layers);
@@ -133,13 +141,50 @@ std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, con
   return found;
 }
 
+// The same of all pieces of the stack that a rank has. Where a pattern goes on in the next piece, it is one.
+std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
+                              const std::vector<LayerRange>& ranges, std::size_t alone) {
+  std::vector<Pattern> all;
+  for (const LayerRange& range : ranges) {
+    for (const Pattern& next : patterns(layers, types, sharing, range, alone)) {
+      const bool begins = !all.empty() && next.first == range.first;
+      bool goes_on = begins && types.empty() && all.back().layers == next.layers;
+      for (std::size_t i = 0; goes_on && i < static_cast<std::size_t>(next.layers); ++i)
+        goes_on = layers[all.back().first + i] == layers[next.first + i];
+      if (goes_on) {
+        all.back().count += next.count;
+      } else {
+        all.push_back(next);
+      }
+    }
+  }
+  return all;
+}
+
+Shape table_shape(const Network& n) {
+  const Model& model = n.model;
+  const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
+  return {{model.vocab_size, Symbol::vocabulary}, d_embedding};
+}
+
+// The table of tokens. The last stage of a pipeline has its own copy of one that is tied to the head; the two are kept
+// alike.
+TensorId token_table(Network& n) {
+  Builder& b = n.builder;
+  const Role token{Block::embedding, Part::token};
+  b.set_role(token);
+  const TensorId table = b.parameter(token, Piece::weight, table_shape(n));
+  const Workload& workload = b.program().workload;
+  if (n.model.head.tied && workload.layout.pipeline > 1 && workload.phase == Phase::train)
+    b.emit(keep_alike_operation, {table}, {}, {Group::pipeline, 2});
+  return table;
+}
+
 TensorId embedding(Network& n, TensorId ids, TensorId& table) {
   const Model& model = n.model;
   Builder& b = n.builder;
   const Role token{Block::embedding, Part::token}, position{Block::embedding, Part::position};
-  b.set_role(token);
-  const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
-  table = b.parameter(token, Piece::weight, {{model.vocab_size, Symbol::vocabulary}, d_embedding});
+  table = token_table(n);
   TensorId x = embed(b, table, ids, "embedded");  // (B × T × dₑ)
   if (model.d_embedding != model.d_model) x = apply_linear(n, x, n.d_model, false, {Block::embedding, Part::project});
   b.set_role(token);
@@ -197,11 +242,12 @@ TensorId head(Network& n, TensorId x, TensorId table) {
   const Model& model = n.model;
   Builder& b = n.builder;
   if (model.final_norm) x = apply_norm(n, *model.final_norm, x, {Block::final_norm});
-  const Shape table_shape = b.shape(table);
-  if (model.d_embedding != model.d_model) x = apply_linear(n, x, table_shape[1], false, {Block::head, Part::project});
+  const Shape shape = table_shape(n);
+  if (model.d_embedding != model.d_model) x = apply_linear(n, x, shape[1], false, {Block::head, Part::project});
+  if (model.head.tied && table == no_tensor) table = token_table(n);
   b.set_role({Block::head});
-  const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, table_shape);
-  const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {table_shape[0]}) : no_tensor;
+  const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, shape);
+  const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {shape[0]}) : no_tensor;
   TensorId logits = linear(b, x, weight, bias, "logits");
   if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
   if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
@@ -221,6 +267,27 @@ Workload workload_of(Phase phase) {
   if (phase == Phase::prefill || phase == Phase::decode) workload.logits = Logits::last;
   return workload;
 }
+
+namespace {
+
+constexpr std::int64_t largest_rank = 1 << 16;  // of adapters
+
+// Quantised weights can be computed with, not trained.
+void check_trained_types(const Workload& w) {
+  if (w.phase != Phase::train) return;
+  const auto check = [](DType type, const std::string& what) {
+    if (type == DType::float32 || type == DType::bfloat16 || type == DType::float16 || type == DType::float64) return;
+    throw UsageError(
+        fmt::format("{} of {}, which cannot be trained; expected float32, bfloat16 or float16, or adapters (`lora`) "
+                    "beside matrices of layers that are frozen",
+                    what, encoding_of(type).name));
+  };
+  check(w.precision.weights, w.lora.rank > 0 ? "adapters and all weights are" : "weights are");
+  if (!w.parameter_types || w.lora.rank > 0) return;
+  for (const auto& [key, type] : *w.parameter_types) check(type, full_name(key) + " is");
+}
+
+}  // namespace
 
 Workload resolve(const Model& model, Workload w) {
   if (w.tokens == 0) w.tokens = w.phase == Phase::decode ? 1 : model.context;
@@ -249,10 +316,20 @@ Workload resolve(const Model& model, Workload w) {
                        phase_name(w.phase)));
   if (!(w.dropout >= 0.0 && w.dropout < 1.0))
     refuse(fmt::format("`dropout` is {:f}; expected 0 up to, but not including, 1", w.dropout));
+  if (w.lora.rank < 0 || w.lora.rank > largest_rank)
+    refuse(fmt::format("`lora` is {}; expected 1 to {}, or 0 for none", w.lora.rank, largest_rank));
+  if (w.lora.rank > 0 && first_adapted(w.lora, model.layers) == model.layers.size())
+    refuse(
+        fmt::format("`lora` is given, but no matrix of {} has adapters; expected a model with attention or a "
+                    "feed-forward that is none "
+                    "of a router's experts",
+                    model.name));
+  check_trained_types(w);
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,
                        grouped(model.context), grouped(length)));
+  validate_layout(model, w);
   return w;
 }
 
@@ -269,8 +346,10 @@ Program forward(const Model& model, const Workload& asked) {
   Program program;
   program.workload = resolve(model, asked);
   program.width = {model.d_model, Symbol::d_model};
-  program.layers = static_cast<std::int64_t>(model.layers.size());
   const Workload workload = program.workload;
+  const Layout& layout = workload.layout;
+  const std::vector<LayerRange> ranges = stage_layers(model, layout);
+  for (const LayerRange& range : ranges) program.layers += static_cast<std::int64_t>(range.last - range.first);
   Builder b(std::move(program));
   const Dim batch(workload.batch, Symbol::batch), tokens(workload.tokens, Symbol::tokens);
   const bool decode = workload.phase == Phase::decode;
@@ -287,9 +366,14 @@ Program forward(const Model& model, const Workload& asked) {
             .cached = decode || workload.phase == Phase::prefill};
 
   b.set_role({Block::input});
-  const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
-  TensorId table = no_tensor;
-  TensorId x = drop(n, embedding(n, ids, table), 0);
+  TensorId table = no_tensor, x;
+  const Shape stream{n.batch, n.tokens, n.d_model};
+  if (first_stage(layout)) {
+    const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
+    x = drop(n, embedding(n, ids, table), 0);
+  } else {
+    x = receive(b, no_tensor, stream, layout.pipeline);
+  }
 
   b.set_role({Block::attention, Part::rope});
   const Attention& attention = first_attention(model);
@@ -311,7 +395,11 @@ Program forward(const Model& model, const Workload& asked) {
   }
 
   Sharing sharing = sharing_of(model.layers);
-  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing);
+  // What enters the first layer with adapters needs no gradient, other than what enters those behind it.
+  std::size_t alone = 0;
+  if (workload.phase == Phase::train && workload.lora.rank > 0 && first_stage(layout))
+    alone = std::min(first_adapted(workload.lora, model.layers) + 1, model.layers.size());
+  const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, ranges, alone);
   n.owners = std::move(sharing.owners);
   for (const Pattern& pattern : stack) {
     const TensorId entering = x;
@@ -322,6 +410,20 @@ Program forward(const Model& model, const Workload& asked) {
     if (repeats) b.end_repeat({{entering, x}});
   }
   b.set_sublayer(-1, 0);
+
+  // Between its pieces, an interleaved pipeline goes on at the other ranks. As pieces are alike, that is written behind
+  // all of them.
+  b.set_role({Block::input});
+  if (ranges.size() > 1) {
+    const TensorId entering = x;
+    b.begin_repeat(static_cast<std::int64_t>(ranges.size()) - 1, 0);
+    x = receive(b, send(b, x, layout.pipeline), stream, layout.pipeline);
+    b.end_repeat({{entering, x}});
+  }
+  if (!last_stage(layout)) {
+    b.program().output = send(b, x, layout.pipeline);
+    return b.finish();
+  }
 
   if (workload.logits == Logits::none) {
     // The head's parameters are there all the same; its work is not.

@@ -31,11 +31,21 @@ std::int64_t score_operations(const AttentionRule& rule) {
   return (rule.softcap != 0.0 ? 3 : rule.scale != 1.0 ? 1 : 0) + (rule.alibi != 0.0 ? 2 : 0);
 }
 
+// Those of a whole sequence: context ranks share them out, each with as many pairs of query and key.
+std::int64_t tokens_of_all_ranks(const Program& program, const Shape& query) {
+  return query[1].size * program.workload.layout.context;
+}
+Formula of_rank(const Program& program, std::int64_t operations, std::initializer_list<Dim> factors) {
+  Term product(operations);
+  for (const Dim& factor : factors) product.times(factor);
+  return product.over(program.workload.layout.context);
+}
+
 Cost cost(const Program& program, const Op& op) {
   Cost cost;
   const Shape& query = program[op.inputs[0]].shape;
   const Shape& out = program[op.outputs[0]].shape;
-  const std::int64_t tokens = query[1].size, past = program.workload.past;
+  const std::int64_t tokens = tokens_of_all_ranks(program, query), past = program.workload.past;
   // Without causality (an encoder's keys) every query sees every key.
   const std::int64_t all_keys = program[op.inputs[1]].shape[1].size;
   const auto& [rule, query_block] = op.attributes<AttendAttributes>();
@@ -43,11 +53,11 @@ Cost cost(const Program& program, const Op& op) {
   const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, window, query_block) : all, Symbol::window_pairs);
   const Dim softened(rule.mask.causal ? softened_pairs(tokens, past, window, query_block) : all, Symbol::window_pairs);
   const Dim batch = query[0], heads = query[2];
-  cost.matmul = Formula(2, {batch, heads, pairs, query[3]});
-  cost.matmul += Formula(2, {batch, heads, pairs, out[3]});
+  cost.matmul = of_rank(program, 2, {batch, heads, pairs, query[3]});
+  cost.matmul += of_rank(program, 2, {batch, heads, pairs, out[3]});
   // A pair: maximum, difference, exponential, sum. The quotient is taken of what was mixed.
   const std::int64_t per_pair = 4 + score_operations(rule);
-  cost.elementwise = Formula(per_pair, {batch, heads, softened});
+  cost.elementwise = of_rank(program, per_pair, {batch, heads, softened});
   cost.elementwise += Formula(out.product());
   if (op.outputs.size() > 1) cost.elementwise += Formula(program[op.outputs[1]].shape.product(2));  // log, + maximum
   const std::int64_t seen = rule.mask.window > 0 ? std::min(past, rule.mask.window - 1) : past;
@@ -70,15 +80,15 @@ Cost backward_cost(const Program& program, const Op& op) {
   const Shape& q = program[op.inputs[query]].shape;
   const Shape& o = program[op.inputs[out]].shape;
   const auto& [rule, query_block] = op.attributes<AttendAttributes>();
-  const Dim pairs(attended_pairs(q[1].size, program.workload.past, rule.mask.window, query_block),
-                  Symbol::window_pairs);
-  Formula products(6, {q[0], q[2], pairs, q[3]});
-  products += Formula(4, {q[0], q[2], pairs, o[3]});
-  const Count seen = visible_pairs(q[1].size, program.workload.past + q[1].size, rule.mask.window);
+  const std::int64_t tokens = tokens_of_all_ranks(program, q), past = program.workload.past;
+  const Dim pairs(attended_pairs(tokens, past, rule.mask.window, query_block), Symbol::window_pairs);
+  Formula products = of_rank(program, 6, {q[0], q[2], pairs, q[3]});
+  products += of_rank(program, 4, {q[0], q[2], pairs, o[3]});
+  const Count seen = visible_pairs(tokens, past + tokens, rule.mask.window);
   const Dim visible(static_cast<std::int64_t>(seen), Symbol::window_pairs);
   const std::int64_t per_pair =
       4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 4 : 0);
-  Formula operations(per_pair, {q[0], q[2], visible});
+  Formula operations = of_rank(program, per_pair, {q[0], q[2], visible});
   const bool sink = op.outputs[attend_backward_output::d_sinks] != no_tensor;
   operations += elements_and_rows(o, sink ? 4 : 2, sink ? 2 : -1);
   return streaming_cost(program, op, std::move(operations), std::move(products));

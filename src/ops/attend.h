@@ -17,7 +17,8 @@ struct AttendAttributes {
 // exponentials (B × H × T); from it the backward pass computes the weights of a block again.
 extern const OperationOf<AttendAttributes> attend_operation, attend_backward_operation;
 
-// Inputs and outputs, in this order; sinks may be no_tensor.
+// Inputs and outputs, in this order; sinks may be no_tensor, and so may a gradient that is not asked for (of what only
+// frozen weights make: counted, never run). All products are made all the same.
 namespace attend_backward_input {
 enum : std::size_t { query, keys, values, sinks, out, d_out, log_sum_exp, count };
 }

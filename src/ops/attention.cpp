@@ -8,18 +8,20 @@ namespace reckon {
 namespace {
 
 // `operations` for each pair of a grid of scores (B × H × T × S), as the workload counts pairs: all of them, or those
-// that the mask lets through.
+// that the mask lets through. Context ranks share the tokens of a sequence out so that each has as many pairs.
 Formula per_pair(const Program& program, const AttentionMask& mask, const Shape& grid, std::int64_t operations,
                  Dim width = {}) {
   const Dim tokens = grid[2], keys = grid[3];
   Term product = Term(operations).times(grid[0]).times(grid[1]).times(width);
   if (program.workload.causal == Causal::full || !mask.causal) return product.times(tokens).times(keys);
-  const Count pairs = visible_pairs(tokens.size, keys.size, mask.window);
+  const std::int64_t ranks = program.workload.layout.context;
+  const Count pairs = visible_pairs(tokens.size * ranks, keys.size, mask.window);
+  product.over(ranks);
   if (!pairs.is_short()) {  // more than a dimension holds: a plain number in the formula
     product.coefficient *= pairs;
     return product;
   }
-  const bool plain = tokens.size == keys.size && (mask.window == 0 || mask.window >= keys.size);
+  const bool plain = tokens.size * ranks == keys.size && (mask.window == 0 || mask.window >= keys.size);
   return product.times({static_cast<std::int64_t>(pairs), plain ? Symbol::causal_pairs : Symbol::window_pairs});
 }
 

@@ -23,11 +23,11 @@ Cost cost(const Program& program, const Op& op) {
 // With x̂ the normalised x, r its factor and ŷ = dy·w:
 //   RMSNorm:    dx = r·(ŷ − x̂·mean(ŷ·x̂))               x̂ 1, mean 2, product 1, difference 1, r 1  →  6n
 //   LayerNorm:  dx = r·(ŷ − mean(ŷ) − x̂·mean(ŷ·x̂))     x̂ 2, means 3, product 1, differences 2, r 1  →  9n
-// The weight costs 3n more (ŷ; dy·x̂ and its sum over rows), the shift n (sum over rows).
+// The weight costs 3n more (ŷ; dy·x̂ and its sum over rows; ŷ alone where it is frozen), the shift n (sum over rows).
 template <std::int64_t per_element>
 Cost backward_cost(const Program& program, const Op& op) {
   std::int64_t operations = per_element;
-  if (op.inputs[2] != no_tensor) operations += 3;
+  if (op.inputs[2] != no_tensor) operations += op.outputs[1] != no_tensor ? 3 : 1;
   if (op.outputs[2] != no_tensor) operations += 1;
   if (op.inputs.size() > 4) operations += 1;  // lowered: added to the gradient of the residual sum
   return streaming_cost(program, op, program[op.inputs[1]].shape.product(operations));

@@ -2,12 +2,13 @@
 
 #include "ops/activate.h"
 #include "ops/adamw.h"
-#include "ops/all_reduce.h"
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
+#include "ops/dequantise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -27,6 +28,15 @@ const std::vector<const Operation*>& all_operations() {
       &adamw_operation,
       &squared_norm_operation,
       &add_operation,
+      &all_reduce_operation,
+      &all_gather_operation,
+      &reduce_scatter_operation,
+      &all_to_all_operation,
+      &send_operation,
+      &receive_operation,
+      &copy_to_group_operation,
+      &own_part_operation,
+      &keep_alike_operation,
       &all_reduce_start_operation,
       &all_reduce_wait_operation,
       &append_operation,
@@ -36,6 +46,7 @@ const std::vector<const Operation*>& all_operations() {
       &spread_operation,
       &cross_entropy_operation,
       &cross_entropy_backward_operation,
+      &dequantise_operation,
       &dropout_operation,
       &narrow_operation,
       &widen_operation,

@@ -1,7 +1,7 @@
 #include "passes/all_reduce.h"
 
-#include "ops/adamw.h"
-#include "ops/all_reduce.h"
+#include "ops/collectives.h"
+#include "passes/shard.h"
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,14 @@ namespace {
 struct Finished {
   TensorId gradient;
   std::size_t writer;  // the last op that writes to its memory
+  std::int64_t ranks;  // over which it is summed
 };
+
+TensorId first_of(const Program& program, const TensorIds& ids, TensorKind kind) {
+  const auto found =
+      std::find_if(ids.begin(), ids.end(), [&](TensorId id) { return id != no_tensor && program[id].kind == kind; });
+  return found == ids.end() ? no_tensor : *found;
+}
 
 // The gradients that the optimizer reads, in the order in which they are finished.
 std::vector<Finished> finished_gradients(const Program& program) {
@@ -24,8 +31,14 @@ std::vector<Finished> finished_gradients(const Program& program) {
   std::vector<Finished> gradients;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (op.operation == &adamw_operation) gradients.push_back({op.inputs[1], writers.at(owner(op.inputs[1]))});
-    if (op.stage == Stage::optimizer) continue;
+    if (op.stage == Stage::optimizer) {
+      const TensorId parameter = first_of(program, op.outputs, TensorKind::parameter);
+      const TensorId gradient = first_of(program, op.inputs, TensorKind::gradient);
+      if (parameter == no_tensor || gradient == no_tensor) continue;
+      const std::int64_t ranks = alike_ranks(program.workload.layout, program[parameter]);
+      if (ranks > 1) gradients.push_back({gradient, writers.at(owner(gradient)), ranks});
+      continue;
+    }
     for (TensorId id : op.outputs) {
       if (id != no_tensor) writers[owner(id)] = i;
     }
@@ -44,29 +57,31 @@ bool same_iteration(const Program& program, std::size_t first, std::size_t last)
 
 }  // namespace
 
-Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket) {
+Program sum_over_ranks(Program program, std::int64_t bucket) {
   struct Bucket {
     TensorIds gradients;
     std::int32_t repeat;
+    std::int64_t ranks;
   };
   std::map<std::size_t, Bucket> buckets;  // by the op behind which they are whole
   TensorIds open;
   Count filled;
   const std::vector<Finished> gradients = finished_gradients(program);
+  if (gradients.empty()) return program;
   for (std::size_t i = 0; i < gradients.size(); ++i) {
-    const auto [gradient, writer] = gradients[i];
+    const auto [gradient, writer, ranks] = gradients[i];
     open.push_back(gradient);
     filled += static_cast<std::int64_t>(bytes(program[gradient]));
     if (i + 1 < gradients.size()) {
-      const std::size_t next = gradients[i + 1].writer;
-      if (next == writer || (filled < bucket && same_iteration(program, writer, next))) continue;
+      const Finished& next = gradients[i + 1];
+      const bool fits = filled < bucket && next.ranks == ranks && same_iteration(program, writer, next.writer);
+      if (next.writer == writer || fits) continue;
     }
-    buckets[writer] = {std::move(open), program.ops[writer].repeat};
+    buckets[writer] = {std::move(open), program.ops[writer].repeat, ranks};
     open.clear();
     filled = 0;
   }
 
-  const AllReduceAttributes attributes{ranks};
   const Scope scope{{Block::optimizer}};
   std::vector<Op> ops = std::move(program.ops);
   program.ops.clear();
@@ -79,8 +94,8 @@ Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket)
         repeat.carried.clear();
         program.repeats.push_back(std::move(repeat));
       }
-      program.ops.emplace_back(all_reduce_wait_operation, b.gradients, b.gradients, attributes, scope, Stage::optimizer,
-                               wait->second);
+      program.ops.emplace_back(all_reduce_wait_operation, b.gradients, b.gradients, AllReduceAttributes{b.ranks}, scope,
+                               Stage::optimizer, wait->second);
     }
   };
   bool awaited = false;
@@ -92,8 +107,8 @@ Program sum_over_ranks(Program program, std::int64_t ranks, std::int64_t bucket)
     program.ops.push_back(std::move(ops[i]));
     if (const auto found = buckets.find(i); found != buckets.end()) {
       const Bucket& b = found->second;
-      program.ops.emplace_back(all_reduce_start_operation, b.gradients, TensorIds{}, attributes, scope, Stage::backward,
-                               b.repeat);
+      program.ops.emplace_back(all_reduce_start_operation, b.gradients, TensorIds{}, AllReduceAttributes{b.ranks},
+                               scope, Stage::backward, b.repeat);
     }
   }
   find_bodies(program);

@@ -4,24 +4,38 @@
 
 #include <reckon/error.h>
 
+#include "ops/collectives.h"
 #include "ops/rules.h"
+#include "program/trained.h"
 
 #include <algorithm>
 
 namespace reckon {
 namespace {
 
-// A gradient is asked for of every parameter and of all that depends on one.
+// A gradient is asked for of every parameter that is trained, and of all that depends on one, here or on the rank that
+// sent it.
 std::vector<bool> wanted(const Program& program) {
   std::vector<bool> want(program.tensors.size());
-  for (std::size_t i = 0; i < want.size(); ++i) want[i] = program.tensors[i].kind == TensorKind::parameter;
-  for (const Op& op : program.ops) {
-    const bool depends = std::any_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-      return id != no_tensor && want[static_cast<std::size_t>(id)];
-    });
-    if (!depends) continue;
-    for (TensorId id : op.outputs) {
-      if (id != no_tensor && program[id].dtype != DType::int32) want[static_cast<std::size_t>(id)] = true;
+  const auto index = [](TensorId id) { return static_cast<std::size_t>(id); };
+  for (std::size_t i = 0; i < want.size(); ++i) want[i] = is_trained(program.workload, program.tensors[i]);
+  for (bool changed = true; changed;) {
+    for (const Op& op : program.ops) {
+      const bool depends = op.operation == &receive_operation ||
+                           std::any_of(op.inputs.begin(), op.inputs.end(),
+                                       [&](TensorId id) { return id != no_tensor && want[index(id)]; });
+      if (!depends) continue;
+      for (TensorId id : op.outputs) {
+        if (id != no_tensor && program[id].dtype != DType::int32) want[index(id)] = true;
+      }
+    }
+    // What leaves an iteration enters the next one, and a body is the same for all.
+    changed = false;
+    for (const Repeat& repeat : program.repeats) {
+      for (const auto& [entering, leaving] : repeat.carried) {
+        if (repeat.count == 1 || !want[index(leaving)] || want[index(entering)]) continue;
+        want[index(entering)] = changed = true;
+      }
     }
   }
   return want;
@@ -62,9 +76,17 @@ Differentiated gradient(Program program) {
     const Repeat& body = repeats[static_cast<std::size_t>(op.repeat)];
     const auto [entering, leaving] = body.carried.at(0);
     const TensorId arriving = g.of(leaving);
+    if (arriving == no_tensor) {  // nothing in it is trained, nor before it
+      i = body.first_op - 1;
+      continue;
+    }
     b.begin_repeat(body.count, body.layers, op.repeat, true);
     for (; i >= body.first_op; --i) differentiate(g, ops[static_cast<std::size_t>(i)]);
-    b.end_repeat({{arriving, g.of(entering)}});
+    if (g.of(entering) != no_tensor) {
+      b.end_repeat({{arriving, g.of(entering)}});
+    } else {
+      b.end_repeat({});
+    }
   }
 
   Differentiated result;

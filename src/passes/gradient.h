@@ -12,7 +12,7 @@ struct Differentiated {
   std::vector<TensorId> gradients;  // of each tensor of the forward program, or no_tensor
 };
 
-// Differentiates the program's output (the loss) with respect to every parameter.
+// Differentiates the program's output (the loss) with respect to every parameter that is trained.
 Differentiated gradient(Program program);
 
 }  // namespace reckon

@@ -127,8 +127,20 @@ Count rounded_down(Count value, Count divisor) {
   return quotient * divisor > value ? quotient - 1 : quotient;
 }
 
+// A dimension that ranks share out is the whole of it, and a divisor.
+Term with_whole_dimensions(Term product) {
+  for (int i = 0; i < product.size; ++i) {
+    Dim& factor = product.factors[i];
+    if (factor.parts == 1 || factor.symbol == Symbol::none) continue;
+    product.over(factor.parts);
+    factor = {checked_multiply(factor.size, std::int64_t{factor.parts}, "a dimension"), factor.symbol};
+  }
+  return product;
+}
+
 // Literals go into the coefficient, ones go away, heads · d_head becomes d where they are equal.
-Term canonical(const Term& product, Dim width) {
+Term canonical(const Term& given, Dim width) {
+  const Term product = with_whole_dimensions(given);
   Term out(product.coefficient);
   out.divisor = product.divisor;
   int heads = -1, d_head = -1;

@@ -12,7 +12,7 @@
 #include "lowering/regions.h"
 #include "network/forward.h"
 #include "ops/adamw.h"
-#include "ops/all_reduce.h"
+#include "ops/collectives.h"
 #include "passes/expand.h"
 #include "run/inputs.h"
 #include "threads/thread_count.h"

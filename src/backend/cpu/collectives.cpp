@@ -1,5 +1,5 @@
 // Hands buckets of gradients to the communicator, on the last micro-step only.
-#include "ops/all_reduce.h"
+#include "ops/collectives.h"
 
 #include <reckon/error.h>
 

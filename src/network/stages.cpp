@@ -1,0 +1,138 @@
+#include "network/stages.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include "files/numbers.h"
+#include "model/sublayers.h"
+#include "network/forward.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace reckon {
+namespace {
+
+[[noreturn]] void refuse(const Model& model, const std::string& sentence) {
+  throw UsageError(fmt::format("{}: {}", model.name, sentence));
+}
+
+// "64 query heads cannot be shared out over 12 tensor ranks; expected a divisor of 64"
+void divide(const Model& model, std::int64_t size, std::string_view what, std::int64_t ranks, std::string_view kind) {
+  if (ranks > 0 && size % ranks == 0) return;
+  refuse(model, fmt::format("{} {} cannot be shared out over {} {}; expected a divisor of {}", grouped(size), what,
+                            grouped(ranks), kind, grouped(size)));
+}
+
+void check_numbers(const Layout& layout) {
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  const auto sensible = [](std::int64_t value, std::string_view what, std::int64_t least, std::int64_t largest) {
+    if (value < least || value > largest)
+      throw UsageError(fmt::format("a layout with {} of {}; expected {} to {}", what, value, least, largest));
+  };
+  sensible(layout.tensor, "a tensor size", 1, most);
+  sensible(layout.context, "a context size", 1, most);
+  sensible(layout.pipeline, "a pipeline", 1, most);
+  sensible(layout.virtual_stages, "virtual stages", 1, most);
+  sensible(layout.expert, "an expert size", 1, most);
+  sensible(layout.data, "a data size", 1, most);
+  sensible(layout.micro_batches, "a number of micro-batches", 1, std::int64_t{1} << 40);
+  sensible(layout.zero, "a ZeRO stage", 0, 3);
+  sensible(layout.stage, "a stage", 0, layout.pipeline - 1);
+  if (layout.virtual_stages > 1 && layout.pipeline == 1)
+    throw UsageError("virtual stages without a pipeline; expected a pipeline of 2 or more");
+}
+
+void check_tensor(const Model& model, std::int64_t tensor) {
+  if (tensor == 1) return;
+  constexpr std::string_view ranks = "tensor ranks";
+  const auto feed_forward = [&](const FeedForward& f, std::string_view what) {
+    divide(model, f.d_ff, what, tensor, ranks);
+  };
+  for_each<Attention>(model.layers.written(), [&](const Attention& a) {
+    divide(model, a.n_heads, "query heads", tensor, ranks);
+    // Fewer key/value heads than ranks are held by several of them.
+    if (!a.latent && tensor % a.n_kv_heads != 0) divide(model, a.n_kv_heads, "key/value heads", tensor, ranks);
+  });
+  for_each<CrossAttention>(model.layers.written(), [&](const CrossAttention& c) {
+    divide(model, c.n_heads, "heads of cross-attention", tensor, ranks);
+  });
+  for_each<FeedForward>(model.layers.written(),
+                        [&](const FeedForward& f) { feed_forward(f, "columns of the feed-forward"); });
+  for_each<Mixture>(model.layers.written(), [&](const Mixture& m) {
+    feed_forward(m.expert, "columns of an expert");
+    if (m.shared) feed_forward(*m.shared, "columns of the shared expert");
+  });
+}
+
+void check_experts(const Model& model, const Layout& layout) {
+  if (layout.expert == 1) return;
+  if (find<Mixture>(model) == nullptr)
+    refuse(model, fmt::format("it has no experts to be shared out over {} expert ranks; expected 1", layout.expert));
+  for_each<Mixture>(model.layers.written(),
+                    [&](const Mixture& m) { divide(model, m.n_experts, "experts", layout.expert, "expert ranks"); });
+  if (layout.data * layout.context % layout.expert != 0)
+    refuse(model, fmt::format("{} expert ranks are not a part of {} data · {} context ranks; expected a divisor of {}",
+                              layout.expert, layout.data, layout.context, layout.data * layout.context));
+}
+
+void check_pipeline(const Model& model, const Layout& layout) {
+  if (layout.pipeline == 1) return;
+  const auto layers = static_cast<std::int64_t>(model.layers.size());
+  const std::int64_t pieces = layout.pipeline * layout.virtual_stages;
+  if (layers % pieces != 0 && (layers + 2) % pieces != 0)
+    refuse(model, fmt::format("{} layers cannot be shared out over {} stages; expected that they or {} (with the "
+                              "embedding and the loss in the place of a layer each) divide by it",
+                              grouped(layers), grouped(pieces), grouped(layers + 2)));
+  for (const Layer& layer : model.layers.written()) {
+    if (layer.shares != 0) refuse(model, "layers that share weights cannot be on several stages of a pipeline");
+  }
+  if (find<CrossAttention>(model) != nullptr)
+    refuse(model, "cross-attention cannot be on several stages of a pipeline: all of them would need the encoder");
+}
+
+}  // namespace
+
+std::vector<LayerRange> stage_layers(const Model& model, const Layout& layout) {
+  const std::size_t layers = model.layers.size();
+  if (layout.pipeline == 1) return {{0, layers}};
+  const auto stages = static_cast<std::size_t>(layout.pipeline), stage = static_cast<std::size_t>(layout.stage);
+  const auto pieces = stages * static_cast<std::size_t>(layout.virtual_stages);
+  const bool even = layers % pieces == 0;
+  const std::size_t each = (even ? layers : layers + 2) / pieces;
+  std::vector<LayerRange> ranges;
+  for (std::size_t piece = stage; piece < pieces; piece += stages) {
+    // Places 0 … are the embedding's, the layers' and the loss's, or the layers' alone.
+    const std::size_t first = piece * each, last = first + each;
+    ranges.push_back(even ? LayerRange{first, last}
+                          : LayerRange{std::max<std::size_t>(first, 1) - 1, std::min(last - 1, layers)});
+  }
+  return ranges;
+}
+
+void validate_layout(const Model& model, const Layout& layout) {
+  if (layout == Layout{}) return;
+  check_numbers(layout);
+  check_tensor(model, layout.tensor);
+  check_experts(model, layout);
+  check_pipeline(model, layout);
+  if (layout.context > 1 && find<CrossAttention>(model) != nullptr)
+    refuse(model, "cross-attention cannot be shared out over context ranks");
+}
+
+void validate_layout(const Model& model, const Workload& workload) {
+  const Layout& layout = workload.layout;
+  if (layout == Layout{}) return;
+  validate_layout(model, layout);
+  const bool cached = workload.phase == Phase::prefill || workload.phase == Phase::decode;
+  if (layout.context > 1 && cached)
+    refuse(model, fmt::format("context ranks are for phases train and forward, found {}", phase_name(workload.phase)));
+  // Each rank has two pieces, one from each end, so that causality leaves all of them as much to do.
+  if (layout.context > 1)
+    divide(model, workload.tokens, "tokens", 2 * layout.context, "pieces, two for each context rank");
+  if (layout.sequence && layout.tensor > 1)
+    divide(model, workload.tokens / layout.context, "tokens", layout.tensor,
+           "tensor ranks, which sequence parallelism asks for");
+}
+
+}  // namespace reckon

@@ -1,0 +1,14 @@
+// Which parameters a step of training changes.
+#pragma once
+
+#include "program/program.h"
+
+namespace reckon {
+
+// Of a network with adapters, these alone: all else is frozen.
+inline bool is_trained(const Workload& workload, const Tensor& tensor) {
+  if (tensor.kind != TensorKind::parameter) return false;
+  return workload.lora.rank == 0 || tensor.label.piece == Piece::lora_a || tensor.label.piece == Piece::lora_b;
+}
+
+}  // namespace reckon

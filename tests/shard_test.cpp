@@ -1,0 +1,387 @@
+// Programs of one rank: what it holds, computes and sends, against published figures and against the whole model.
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+#include <reckon/reckon.h>
+
+#include "compile/compile.h"
+#include "count/ledger.h"
+#include "model/load.h"
+#include "model/modify.h"
+#include "model/presets.h"
+#include "network/stages.h"
+#include "ops/collectives.h"
+#include "passes/shard.h"
+
+#include <functional>
+#include <map>
+#include <string>
+
+namespace reckon {
+namespace {
+
+Workload training(std::int64_t batch, std::int64_t tokens, const Layout& layout) {
+  Workload workload = workload_of(Phase::train);
+  workload.batch = batch;
+  workload.tokens = tokens;
+  workload.precision.activations = workload.precision.gradients = DType::bfloat16;
+  workload.layout = layout;
+  return workload;
+}
+
+std::string refusal(const Model& model, const Layout& layout) {
+  try {
+    validate_layout(model, layout);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// ---- what divides
+
+TEST(Layout, ThatDoesNotDivideIsRefusedWithWhatDoesNot) {
+  const Model model = load_model("llama-3.1-405b");
+  EXPECT_EQ(refusal(model, {.tensor = 12}),
+            "llama-3.1-405b: 128 query heads cannot be shared out over 12 tensor ranks; expected a divisor of 128");
+  EXPECT_EQ(refusal(load_model("gpt2"), {.tensor = 8}),
+            "gpt2: 12 query heads cannot be shared out over 8 tensor ranks; expected a divisor of 12");
+  EXPECT_EQ(refusal(model, {.pipeline = 5}),
+            "llama-3.1-405b: 126 layers cannot be shared out over 5 stages; expected that they or 128 (with the "
+            "embedding and the loss in the place of a layer each) divide by it");
+  EXPECT_EQ(refusal(model, {.expert = 2, .data = 2}),
+            "llama-3.1-405b: it has no experts to be shared out over 2 expert ranks; expected 1");
+  EXPECT_EQ(refusal(load_model("mixtral-8x7b"), {.expert = 3, .data = 3}),
+            "mixtral-8x7b: 8 experts cannot be shared out over 3 expert ranks; expected a divisor of 8");
+  EXPECT_EQ(refusal(load_model("mixtral-8x7b"), {.expert = 8, .data = 4}),
+            "mixtral-8x7b: 8 expert ranks are not a part of 4 data · 1 context ranks; expected a divisor of 4");
+  EXPECT_EQ(refusal(model, {.tensor = 0}), "a layout with a tensor size of 0; expected 1 to 16777216");
+  EXPECT_EQ(refusal(model, {.data = 2, .zero = 4}), "a layout with a ZeRO stage of 4; expected 0 to 3");
+  EXPECT_EQ(refusal(model, {.pipeline = 2, .stage = 2}), "a layout with a stage of 2; expected 0 to 1");
+  EXPECT_EQ(refusal(model, {.virtual_stages = 2}),
+            "virtual stages without a pipeline; expected a pipeline of 2 or more");
+  EXPECT_EQ(refusal(model, {.tensor = 8, .pipeline = 16, .data = 128}), "no error");
+}
+
+TEST(Layout, OfTokensThatDoNotDivideIsRefused) {
+  const Model model = load_model("llama-3-8b");
+  const auto why = [&](std::int64_t tokens, const Layout& layout, Phase phase = Phase::train) -> std::string {
+    Workload workload = workload_of(phase);
+    workload.tokens = tokens;
+    workload.layout = layout;
+    try {
+      logical_program(model, workload);
+    } catch (const UsageError& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_EQ(why(36, {.tensor = 8, .sequence = true}),
+            "llama-3-8b: 36 tokens cannot be shared out over 8 tensor ranks, which sequence parallelism asks for; "
+            "expected a divisor of 36");
+  EXPECT_EQ(why(36, {.context = 8}),
+            "llama-3-8b: 36 tokens cannot be shared out over 16 pieces, two for each context rank; expected a divisor "
+            "of 36");
+  EXPECT_EQ(why(32, {.context = 8}, Phase::prefill),
+            "llama-3-8b: context ranks are for phases train and forward, found prefill");
+}
+
+// Llama 3 405B takes a layer from the first and the last of 16 stages: 126 = 7 + 14·8 + 7 (arXiv 2407.21783, 3.3.2).
+TEST(Stages, ShareOutLayersEvenlyOrWithTheEmbeddingAndTheLossInThePlaceOfOne) {
+  const Model model = load_model("llama-3.1-405b");
+  using Ranges = std::vector<LayerRange>;
+  EXPECT_EQ(stage_layers(model, {.pipeline = 16, .stage = 0}), (Ranges{{0, 7}}));
+  EXPECT_EQ(stage_layers(model, {.pipeline = 16, .stage = 1}), (Ranges{{7, 15}}));
+  EXPECT_EQ(stage_layers(model, {.pipeline = 16, .stage = 15}), (Ranges{{119, 126}}));
+  EXPECT_EQ(stage_layers(model, {.pipeline = 9, .stage = 8}), (Ranges{{112, 126}}));
+  EXPECT_EQ(stage_layers(model, {.pipeline = 3, .virtual_stages = 2, .stage = 1}), (Ranges{{21, 42}, {84, 105}}));
+}
+
+// ---- what stays for the backward pass: Korthikanti et al. 2022 (arXiv 2205.05198), section 4
+
+struct Set {
+  std::int64_t h, a, layers, b;
+};
+
+Model gpt(const Set& set) {
+  Changes changes;
+  changes.layers = set.layers;
+  changes.d_model = set.h;
+  changes.heads = set.a;
+  changes.vocab = 51200;
+  changes.context = 2048;
+  return modify(load_model("gpt3-175b"), changes);
+}
+
+// Bytes that one more layer keeps.
+std::int64_t layer_bytes(Set set, const Workload& workload) {
+  set.layers = 8;
+  const std::int64_t few = compile(gpt(set), workload, megatron_target).plan.saved;
+  set.layers = 9;
+  return compile(gpt(set), workload, megatron_target).plan.saved - few;
+}
+
+// Without dropout a layer keeps no masks, and the softmax's output once: sbh(32 + 2as/h), of which 8 are whole tensors
+// between the divided products (inputs of norms and what these make of them). Statistics of two LayerNorms, which the
+// paper neglects, are two float32 a row each: 16sb.
+TEST(Shard, KeepsOfALayerWhatTensorAndSequenceParallelismLeave) {
+  const std::int64_t s = 2048, h = 6144, a = 64, b = 4, t = 8, sbh = s * b * h, scores = 2 * a * s * s * b;
+  const Set set{h, a, 0, b};
+  EXPECT_EQ(layer_bytes(set, training(b, s, {})), 32 * sbh + scores + 16 * s * b);
+  EXPECT_EQ(layer_bytes(set, training(b, s, {.tensor = t})), 8 * sbh + 24 * sbh / t + scores / t + 16 * s * b);
+  EXPECT_EQ(layer_bytes(set, training(b, s, {.tensor = t, .sequence = true})),
+            32 * sbh / t + scores / t + 16 * s * b / t);
+}
+
+// The first stage of 1F1B has p micro-batches in flight, the last one; interleaved it is pV + p − 1 pieces, and never
+// more than there are (Megatron-LM, schedules.py; Korthikanti et al., section 4.2.3 and appendix C).
+TEST(Pipeline, HasMicroBatchesInFlightAsTheScheduleSays) {
+  EXPECT_EQ(micro_batches_in_flight({}), 1);
+  EXPECT_EQ(micro_batches_in_flight({.pipeline = 8, .micro_batches = 64}), 8);
+  EXPECT_EQ(micro_batches_in_flight({.pipeline = 8, .stage = 7, .micro_batches = 64}), 1);
+  EXPECT_EQ(micro_batches_in_flight({.pipeline = 8, .stage = 3, .micro_batches = 4}), 4);
+  EXPECT_EQ(micro_batches_in_flight({.pipeline = 8, .virtual_stages = 3, .micro_batches = 64}), 8 * 3 + 7);
+  EXPECT_EQ(micro_batches_in_flight({.pipeline = 8, .virtual_stages = 3, .stage = 7, .micro_batches = 64}), 2 * 8 + 1);
+  EXPECT_EQ(micro_batches_in_flight({.pipeline = 16, .virtual_stages = 8, .micro_batches = 16}), 128);
+}
+
+// ---- traffic
+
+Ledger ledger_of(const Model& model, const Workload& workload) { return read_ledger(logical_program(model, workload)); }
+
+Count sent(const Ledger& ledger, Group group, Stage stage) {
+  Count sum;
+  for (const WorkEntry& entry : ledger.work)
+    if (entry.group == group && entry.stage == stage) sum += entry.each.sent * entry.place.count;
+  return sum;
+}
+
+Count sent_by_layers(const Ledger& ledger, Group group) {
+  Count sum;
+  for (const WorkEntry& entry : ledger.work)
+    if (entry.group == group && entry.place.layer >= 0 && entry.stage != Stage::optimizer)
+      sum += entry.each.sent * entry.place.count;
+  return sum;
+}
+
+// Narayanan et al. 2021 (arXiv 2104.04473), section 3.2: a layer sends 8bsh(t − 1)/t elements. With sequence
+// parallelism as much, and once more what is gathered again for the backward pass (Korthikanti et al., 4.2.2): 10.
+TEST(Shard, SendsForTensorParallelismWhatNarayananCounts) {
+  const Model model = load_model("llama-3.1-405b");
+  const std::int64_t s = 8192, h = 16384, t = 8, layers = 126;
+  const Ledger plain = ledger_of(model, training(1, s, {.tensor = t}));
+  EXPECT_EQ(sent_by_layers(plain, Group::tensor), Count(layers) * 2 * 8 * s * h * (t - 1) / t);
+  const Ledger sequence = ledger_of(model, training(1, s, {.tensor = t, .sequence = true}));
+  EXPECT_EQ(sent_by_layers(sequence, Group::tensor), Count(layers) * 2 * 10 * s * h * (t - 1) / t);
+}
+
+TEST(Shard, OfALastStageSendsThreeNumbersATokenForTheLoss) {
+  const Model model = load_model("llama-3-8b");
+  const std::int64_t s = 64, b = 2, t = 8;
+  std::int64_t sums = 0;
+  for (const WorkEntry& entry : ledger_of(model, training(b, s, {.tensor = t})).work) {
+    if (entry.place.role.block != Block::loss || entry.group != Group::tensor) continue;
+    ++sums;
+    EXPECT_EQ(entry.each.sent, 2 * 4 * s * b * (t - 1) / t);
+  }
+  EXPECT_EQ(sums, 3);
+}
+
+TEST(Pipeline, SendsTheResidualStreamForwardAndItsGradientBack) {
+  const Model model = load_model("llama-3-8b");
+  const std::int64_t bsh = 2 * 64 * 4096 * 2;  // bytes
+  for (std::int64_t stage = 0; stage < 4; ++stage) {
+    const Ledger ledger = ledger_of(model, training(2, 64, {.pipeline = 4, .stage = stage}));
+    EXPECT_EQ(sent(ledger, Group::pipeline, Stage::forward), stage < 3 ? bsh : 0) << stage;
+    EXPECT_EQ(sent(ledger, Group::pipeline, Stage::backward), stage > 0 ? bsh : 0) << stage;
+    // Interleaved, once more for each further piece.
+    const Ledger twice = ledger_of(model, training(2, 64, {.pipeline = 4, .virtual_stages = 2, .stage = stage}));
+    EXPECT_EQ(sent(twice, Group::pipeline, Stage::forward), (stage < 3 ? 2 : 1) * bsh) << stage;
+    EXPECT_EQ(sent(twice, Group::pipeline, Stage::backward), (stage > 0 ? 2 : 1) * bsh) << stage;
+  }
+}
+
+// ---- all ranks together are the whole
+
+Count matmul(const Ledger& ledger) { return ledger.forward.matmul + ledger.backward.matmul; }
+
+TEST(Shard, OfAllRanksDoesTheProductsOfTheWholeModel) {
+  for (const char* name : {"llama-3-8b", "mixtral-8x7b", "deepseek-v2-lite", "gemma-2-9b", "olmo2-7b"}) {
+    SCOPED_TRACE(name);
+    const Model model = load_model(name);
+    const Workload whole = training(1, 64, {});
+    const Count all = matmul(ledger_of(model, whole));
+    for (const Layout& layout : {Layout{.tensor = 4}, Layout{.tensor = 4, .sequence = true}, Layout{.context = 4},
+                                 Layout{.tensor = 4, .sequence = true, .context = 2}}) {
+      const std::int64_t ranks = layout.tensor * layout.context;
+      // What latents and routers make is made by every tensor rank, unless these have other tokens.
+      const bool repeated = !layout.sequence && layout.tensor > 1;
+      const Count sum = ranks * matmul(ledger_of(model, training(1, 64, layout)));
+      if (repeated && std::string(name) != "llama-3-8b" && std::string(name) != "gemma-2-9b" &&
+          std::string(name) != "olmo2-7b") {
+        EXPECT_GT(sum, all);
+      } else {
+        EXPECT_EQ(sum, all);
+      }
+    }
+  }
+}
+
+TEST(Pipeline, OfAllStagesIsTheWholeModel) {
+  for (const char* name : {"llama-3-8b", "deepseek-v2-lite", "gemma-3-1b", "gpt-oss-20b", "llama-3.1-405b"}) {
+    SCOPED_TRACE(name);
+    const Model model = load_model(name);
+    const Ledger whole = ledger_of(model, training(1, 64, {}));
+    for (const Layout& layout :
+         {Layout{.pipeline = 2}, Layout{.pipeline = 3}, Layout{.pipeline = 3, .virtual_stages = 2},
+          Layout{.pipeline = 4, .virtual_stages = 3}}) {
+      if (refusal(model, layout) != "no error") continue;
+      Count products, parameters;
+      for (std::int64_t stage = 0; stage < layout.pipeline; ++stage) {
+        Layout own = layout;
+        own.stage = stage;
+        const Ledger part = ledger_of(model, training(1, 64, own));
+        products += matmul(part);
+        parameters += part.parameter_totals.total;
+      }
+      EXPECT_EQ(products, matmul(whole));
+      // A table that is tied to the head is on the first and on the last stage.
+      const Count copy = model.head.tied ? Count(model.vocab_size) * model.d_model : Count(0);
+      EXPECT_EQ(parameters, whole.parameter_totals.total + copy);
+    }
+  }
+}
+
+TEST(Shard, OfAllRanksHasTheParametersOfTheWholeModelAndCopiesOfNorms) {
+  const Model model = load_model("llama-3-8b");
+  const Count whole = ledger_of(model, training(1, 64, {})).parameter_totals.total;
+  const Count rank = ledger_of(model, training(1, 64, {.tensor = 8})).parameter_totals.total;
+  const Count norms = (2 * 32 + 1) * 4096;
+  EXPECT_EQ(8 * (rank - norms) + norms, whole);
+  // Eight key/value heads on sixteen ranks: two of them hold the same.
+  const Count sixteen = ledger_of(model, training(1, 64, {.tensor = 16})).parameter_totals.total;
+  const Count keys_and_values = Count(32) * 2 * 1024 * 4096;
+  EXPECT_EQ(16 * (sixteen - norms) + norms, whole + keys_and_values);
+}
+
+// ---- ZeRO: Rajbhandari et al. 2019 (arXiv 1910.02054), table 1, 7.5 billion parameters
+
+// Weights, gradients and the optimizer's state, all float32 here: 4, 4 and 8 bytes a parameter.
+TEST(Zero, SharesOutTheOptimizersStateThenGradientsThenWeights) {
+  const Model model = load_model("llama-3-8b");  // whose parameters all divide by 64
+  const std::int64_t n = 64, parameters = 8'030'261'248;
+  const auto plan = [&](std::int64_t zero) {
+    Workload workload = training(1, 64, {.data = n, .zero = zero});
+    workload.precision = {};
+    return compile(model, workload, megatron_target).plan;
+  };
+  const Plan none = plan(0), one = plan(1), two = plan(2), three = plan(3);
+  EXPECT_EQ(none.weights, 4 * parameters);
+  EXPECT_EQ(none.gradients, 4 * parameters);
+  EXPECT_EQ(none.optimizer, 8 * parameters);
+  EXPECT_EQ(one.weights, 4 * parameters);
+  EXPECT_EQ(one.gradients, 4 * parameters);
+  EXPECT_EQ(one.optimizer, 8 * parameters / n);
+  EXPECT_EQ(two.weights, 4 * parameters);
+  EXPECT_EQ(two.gradients, 4 * parameters / n);
+  EXPECT_EQ(two.optimizer, 8 * parameters / n);
+  EXPECT_EQ(three.weights, 4 * parameters / n);
+  EXPECT_EQ(three.gradients, 4 * parameters / n);
+  EXPECT_EQ(three.optimizer, 8 * parameters / n);
+}
+
+// Section 7: stages 1 and 2 send as much as summing gradients does, Ψ to each way; 3 gathers weights twice. Once a step
+// or for every micro-batch: 1 sums once; 2 sums each time and gathers once; 3 does all each time.
+TEST(Zero, SendsTwiceTheParametersAStepOrThrice) {
+  const Model model = load_model("llama-3-8b");
+  const std::int64_t n = 64;
+  const Count once = Count(4) * 8'030'261'248 * (n - 1) / n;  // Ψ(n − 1)/n in float32
+  const auto sends = [&](std::int64_t zero, bool each_step) {
+    Workload workload = training(1, 64, {.data = n, .zero = zero});
+    workload.precision = {};
+    const Program program = compile(model, workload, megatron_target).lowered;
+    Count sum;
+    for (const Op& op : program.ops) {
+      const Cost cost = op.operation->cost(program, op);
+      if (cost.group == Group::data && once_a_step(op) == each_step) sum += cost.sent * program.count(op.repeat);
+    }
+    return sum;
+  };
+  EXPECT_EQ(sends(0, true), 2 * once);
+  EXPECT_EQ(sends(0, false), 0);
+  EXPECT_EQ(sends(1, true), 2 * once);
+  EXPECT_EQ(sends(1, false), 0);
+  EXPECT_EQ(sends(2, true), once);
+  EXPECT_EQ(sends(2, false), once);
+  EXPECT_EQ(sends(3, true), 0);
+  // The table of the embedding is not needed on the way back.
+  EXPECT_EQ(sends(3, false), 3 * once - Count(4) * 128'256 * 4096 * (n - 1) / n);
+}
+
+// ---- expert and context parallelism
+
+// Dispatch and combine send a token's rows to k experts and back, forward and again backward: 4·T·k·h·(e − 1)/e.
+TEST(Experts, AreSentTheirRowsAndSendThemBack) {
+  const Model model = load_model("mixtral-8x7b");
+  const std::int64_t e = 4, tokens = 64, k = 2, h = 4096, layers = 32;
+  const Ledger ledger = ledger_of(model, training(1, tokens, {.expert = e, .data = e}));
+  EXPECT_EQ(sent_by_layers(ledger, Group::expert), Count(layers) * 4 * tokens * k * h * 2 * (e - 1) / e);
+  const Ledger whole = ledger_of(model, training(1, tokens, {}));
+  EXPECT_EQ(matmul(ledger), matmul(whole));
+  const Count experts = Count(layers) * 8 * 3 * 4096 * 14336;
+  EXPECT_EQ(ledger.parameter_totals.total, whole.parameter_totals.total - experts + experts / e);
+}
+
+// All-gather of keys and values: 2·s·b·kvd·(c − 1)/c elements; back, once more, and the sum of their gradients.
+TEST(Context, GathersKeysAndValuesAndSumsTheirGradients) {
+  const Model model = load_model("llama-3-8b");
+  const std::int64_t c = 4, tokens = 64, width = 1024, layers = 32;
+  const Ledger ledger = ledger_of(model, training(1, tokens, {.context = c}));
+  EXPECT_EQ(sent_by_layers(ledger, Group::context), Count(layers) * 3 * 2 * tokens * width * 2 * (c - 1) / c);
+}
+
+// ---- everything compiles
+
+TEST(Shard, OfEveryPresetCompilesInEveryPhaseOrSaysWhyNot) {
+  const std::vector<Layout> layouts = {
+      {.tensor = 2},
+      {.tensor = 8, .sequence = true},
+      {.pipeline = 2, .stage = 1},
+      {.tensor = 2,
+       .sequence = true,
+       .context = 2,
+       .pipeline = 2,
+       .stage = 0,
+       .data = 4,
+       .zero = 1,
+       .micro_batches = 8},
+      {.expert = 2, .data = 2, .zero = 3},
+      {.tensor = 2, .expert = 4, .data = 4, .zero = 2},
+      {.context = 2, .data = 2, .zero = 2},
+  };
+  std::map<std::string, int> compiled;
+  for (const Preset& preset : presets()) {
+    const Model model = load_model(std::string(preset.name));
+    for (const Layout& layout : layouts) {
+      for (Phase phase : {Phase::forward, Phase::prefill, Phase::decode, Phase::train}) {
+        Workload workload = workload_of(phase);
+        workload.tokens = phase == Phase::decode ? 1 : 64;
+        if (phase == Phase::decode) workload.past = 63;
+        workload.layout = layout;
+        for (const Target& target : {gpu_target, megatron_target}) {
+          try {
+            const Compiled one = compile(model, workload, target);
+            read_ledger(one.lowered);
+            ++compiled[model.name];
+          } catch (const UsageError&) {
+          } catch (const Error& error) {
+            ADD_FAILURE() << model.name << ": " << error.what();
+          }
+        }
+      }
+    }
+    EXPECT_GT(compiled[model.name], 0) << model.name;
+  }
+}
+
+}  // namespace
+}  // namespace reckon
