@@ -156,6 +156,7 @@ int run(int argc, char** argv) {
       "  reckon explain mini-gpt                             the derivation of every number, step by step\n"
       "  reckon compare gpt2 gpt2-xl                         two models side by side\n"
       "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n"
+      "  reckon plan llama-3-8b --on h100:64 --batch-tokens 4M  how to split a training over devices\n"
       "  reckon train mini-gpt                               learn from stories that come with reckon\n"
       "  reckon generate ./model \"Once upon a time\"           text from a folder of Hugging Face's form\n"
       "  reckon verify gpt2 --random 1                       predicted and measured, side by side\n\n"
@@ -164,6 +165,7 @@ int run(int argc, char** argv) {
   add_explain(program);
   add_models(program);
   add_hardware(program);
+  add_plan(program);
   add_compare(program);
   add_sweep(program);
   add_tokenizer(program);

@@ -4,6 +4,7 @@
 
 #include "engines/each.h"
 #include "files/numbers.h"
+#include "time/reasons.h"
 
 namespace reckon {
 namespace {
@@ -82,8 +83,8 @@ std::string deepspeed_refusal(const Launch& launch) {
                        title());
   if (layout.expert > 1 && expert_preset(launch.model.family).empty())
     return fmt::format("{} does not know the experts of family {}", title(), launch.model.family);
-  if (layout.expert > 1 && layout.zero == 3 && layout.tensor > 1)
-    return fmt::format("{} has expert ranks with ZeRO 3 without tensor ranks only", title());
+  if (layout.expert > 1 && layout.tensor > 1)
+    return fmt::format("{} does not share out the matrices of experts among tensor ranks", title());
   if (workload.recompute == Recompute::selective)
     return fmt::format("{} computes whole blocks again, or nothing: it has no selective recomputation of attention",
                        title());
@@ -98,7 +99,7 @@ std::string deepspeed_refusal(const Launch& launch) {
 
 std::string deepspeed_text(const Launch& launch) {
   const Workload& workload = launch.workload;
-  std::string text = fmt::format("# {}: {}, {}\n", title(), launch.model.name, layout_words(launch));
+  std::string text = fmt::format("# {}: {}, {}\n", title(), launch.model.name, layout_words(launch.workload));
   text += fmt::format(
       "# with run_clm.py of Transformers v5.15.1 (examples/pytorch/language-modeling); {}\n"
       "# learning rate, steps, tokenizer and data are yours to choose; MODEL is a folder with the model's config.json\n"

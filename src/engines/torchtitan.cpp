@@ -3,6 +3,7 @@
 
 #include "engines/each.h"
 #include "files/numbers.h"
+#include "time/reasons.h"
 
 namespace reckon {
 namespace {
@@ -105,7 +106,7 @@ void add_parallelism(Toml& toml, const Launch& launch) {
   toml.key("context_parallel_degree", layout.context);
   if (layout.context > 1) toml.key("context_parallel_rotate_method", "allgather");
   toml.key("expert_parallel_degree", layout.expert);
-  if (layout.expert > 1) toml.key("expert_tensor_parallel_degree", std::int64_t{1});
+  if (layout.expert > 1) toml.key("expert_tensor_parallel_degree", layout.tensor);
 }
 
 }  // namespace
@@ -155,7 +156,7 @@ std::string torchtitan_text(const Launch& launch) {
   const Layout& layout = workload.layout;
   const Flavour& flavour = *flavour_of(launch.model);
   std::string head = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose:\n", title(),
-                                 launch.model.name, layout_words(launch), where_to_run(launch));
+                                 launch.model.name, layout_words(launch.workload), where_to_run(launch));
   Command command("torchrun");
   command.flag("nnodes", launch.nodes);
   command.flag("nproc_per_node", launch.node_devices);
