@@ -111,7 +111,12 @@ TEST_F(ProgramTest, ShowsCacheTrafficAndTrainingStateEverywhere) {
     EXPECT_NE(run({"compare", "gpt2", "llama-3-8b"}).out.find(row), std::string::npos) << row;
   expect_complaint({"count", "gpt2", "--precision", "int3"}, 2,
                    "--precision is 'int3'; expected one of: float32 bfloat16");
-  expect_complaint({"count", "gpt2", "--precision", "bfloat16", "--phase", "train"}, 2, "expected float32");
+  // In bfloat16: weights 2 and the optimizer's wide ones 4, gradients 2, moments 8.
+  const Json narrow = json({"count", "llama-3-8b", "--phase", "train", "--precision", "bfloat16"}).at("state");
+  EXPECT_EQ(narrow.at("weights"), 6 * parameters);
+  EXPECT_EQ(narrow.at("gradients"), 2 * parameters);
+  EXPECT_EQ(narrow.at("moments"), 8 * parameters);
+  EXPECT_EQ(narrow.at("total"), 16 * parameters);
 }
 
 // 12 layers keep a key and a value of 768 elements, 2 bytes each: 36,864 bytes of a token, here or of the encoder.

@@ -62,12 +62,14 @@ struct Heads {
   std::int64_t tokens = 5, heads = 4, kv_heads = 2, d_head = 3, d_value = 3, batch = 2;
 };
 
-TensorId attended(Builder& b, const AttentionRule& rule, bool sinks = false, const Heads& h = {}) {
+TensorId attended(Builder& b, const AttentionRule& rule, bool sinks = false, const Heads& h = {},
+                  double dropped = 0.0) {
   const TensorId q = input(b, Part::query, {h.batch, h.tokens, h.heads, h.d_head});
   const TensorId k = input(b, Part::key, {h.batch, h.tokens, h.kv_heads, h.d_head});
   const TensorId v = input(b, Part::value, {h.batch, h.tokens, h.kv_heads, h.d_value});
   const TensorId s = scores(b, q, k, rule, "scores");
-  const TensorId p = softmax(b, s, sinks ? weight(b, Part::sinks, {h.heads}) : no_tensor, rule, "weights");
+  TensorId p = softmax(b, s, sinks ? weight(b, Part::sinks, {h.heads}) : no_tensor, rule, "weights");
+  if (dropped > 0.0) p = dropout(b, p, dropped, -1, "dropped");
   return mix(b, p, v, rule, "mixed");
 }
 
@@ -206,6 +208,8 @@ const std::vector<GradientCase>& gradient_cases() {
       {"attention_with_alibi_of_three_heads", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 0.6}, false, {4, 3, 3, 2, 2}); }},
       {"attention_with_sinks", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 0.0}, true); }},
       {"attention_capped_in_a_window_with_sinks", [](B& b) { return attended(b, {{true, 3}, 0.7, 1.2, 0.0}, true); }},
+      {"attention_with_dropout", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 0.0}, false, {}, 0.3); }, false},
+      {"attention_with_dropout_sinks_and_cap", [](B& b) { return attended(b, {{true, 3}, 0.7, 1.2, 0.0}, true, {}, 0.3); }, false},
       // More queries than a block of the kernel holds.
       {"attention_in_two_blocks", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 0.0}, false, {67, 2, 1, 2, 1, 1}); }},
       {"attention_in_two_blocks_in_a_window", [](B& b) { return attended(b, {{true, 5}, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1, 1}); }},

@@ -12,6 +12,7 @@ namespace reckon {
 struct GradientCase {
   std::string name;
   TensorId (*build)(Builder&);  // returns what a loss is made of, or the loss
+  bool on_cpu = true;           // whether the cpu has kernels for it; else it refuses
 };
 
 const std::vector<GradientCase>& gradient_cases();

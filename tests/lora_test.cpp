@@ -177,11 +177,24 @@ TEST(Adapters, AreNotBesideRoutedExperts) {
   EXPECT_TRUE(shared);
 }
 
+Workload in_sixteen_bits(Workload workload, DType gradients = DType::bfloat16) {
+  workload.precision = {
+      .weights = DType::bfloat16, .activations = DType::bfloat16, .cache = DType::bfloat16, .gradients = gradients};
+  return workload;
+}
+
+// Weight 2, gradient 2, moments 8 and master 4 of an adapter; 2 bytes of a frozen weight.
+TEST(Adapters, HaveSixteenBytesEachBesideTwoOfAFrozenWeight) {
+  const Model model = load_model("llama-3-8b");
+  const Count n = 8030261248, lora = 3407872;
+  EXPECT_EQ(count(model, in_sixteen_bits(adapted(Phase::train, 8))).state.total(), 2 * n + 16 * lora);
+  EXPECT_EQ(count(model, in_sixteen_bits(adapted(Phase::train, 8), DType::float32)).state.total(), 2 * n + 18 * lora);
+  const Plan plan = compile(model, in_sixteen_bits(adapted(Phase::train, 8)), gpu_target).plan;
+  EXPECT_EQ(plan.weights + plan.gradients + plan.optimizer, 2 * n + 16 * lora);
+}
+
 Workload quantised(const Model& model, Workload workload) {
-  workload.precision = {.weights = DType::bfloat16,
-                        .activations = DType::bfloat16,
-                        .cache = DType::bfloat16,
-                        .gradients = DType::bfloat16};
+  workload = in_sixteen_bits(std::move(workload));
   workload.parameter_types = layer_matrices_as(model, DType::nf4);
   return workload;
 }
@@ -192,6 +205,8 @@ TEST(QuantisedBase, WeighsNineSixteenthsOfAByteAndAllElseTwo) {
   const std::int64_t matrices = 32 * std::int64_t{218103808}, others = 8030261248 - matrices;
   const Plan plan = compile(model, quantised(model, adapted(Phase::train, 8)), gpu_target).plan;
   EXPECT_EQ(plan.weights, matrices / 64 * 36 + 2 * (others + 3407872));
+  EXPECT_EQ(plan.gradients, 2 * 3407872);
+  EXPECT_EQ(plan.optimizer, 12 * 3407872);
 }
 
 std::int64_t dequantised(const Program& lowered) {

@@ -19,6 +19,7 @@
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/optimizers.h"
 #include "ops/project.h"
 #include "ops/rope.h"
 #include "ops/view.h"
@@ -114,19 +115,19 @@ TensorId appended(Builder& b, DType dtype) {
 }
 
 // Lowered ops are emitted by a lowering alone.
-TensorId attended(Builder& b, double softcap, bool alibi) {
+TensorId attended(Builder& b, double softcap, bool alibi, float dropped = 0) {
   const TensorId y = b.activation("y", {2, 3, 4, 8});
   b.emit(attend_operation, {weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), no_tensor}, {y},
-         {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64});
+         {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64, dropped});
   return y;
 }
-TensorId attended_back(Builder& b, double softcap, bool alibi) {
+TensorId attended_back(Builder& b, double softcap, bool alibi, float dropped = 0) {
   const Shape query{2, 3, 4, 8}, keys{2, 5, 2, 8};
   const TensorId dq = b.activation("dq", query), dk = b.activation("dk", keys), dv = b.activation("dv", keys);
   b.emit(attend_backward_operation,
          {weight(b, query), weight(b, keys), weight(b, keys), no_tensor, weight(b, query), weight(b, query),
           weight(b, {2, 4, 3})},
-         {dq, dk, dv, no_tensor}, {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64});
+         {dq, dk, dv, no_tensor}, {{.scale = 0.5, .softcap = softcap, .alibi = alibi ? 1.0 : 0.0}, 64, dropped});
   return dq;
 }
 TensorId weight_differentiated(Builder& b, bool sum) {
@@ -191,6 +192,26 @@ TensorId stepped(Builder& b, const Shape& shape, bool decay) {
   adamw(b, w, gradient, squares, decay);
   return w;
 }
+// The same of another optimizer; `how` is its decay, or the steps of its iteration.
+template <auto update>
+TensorId stepped_by(Builder& b, const Shape& shape, std::int64_t how) {
+  const TensorId w = weight(b, shape);
+  const TensorId gradient = b.tensor(TensorKind::gradient, "g", shape, DType::float32);
+  update(b, w, gradient, b.tensor(TensorKind::activation, "squares", {}, DType::float32), how);
+  return w;
+}
+// Lowered: with the mask that it keeps, or of a gradient with the mask that was kept.
+TensorId dropped(Builder& b, bool gradient) {
+  const TensorId x = b.tensor(gradient ? TensorKind::gradient : TensorKind::activation, "x", {2, 3, 4}, DType::float32);
+  const TensorId y = b.activation("y", {2, 3, 4});
+  const TensorId mask = b.tensor(TensorKind::activation, Piece::mask, {2, 3, 4}, DType::boolean);
+  if (gradient) {
+    b.emit(dropout_operation, {x, mask}, {y}, {0.1, 0});
+  } else {
+    b.emit(dropout_operation, {x}, {y, mask}, {0.1, 0});
+  }
+  return y;
+}
 
 Workload exact() {
   Workload workload;
@@ -207,6 +228,13 @@ Workload after_two() {
 }
 
 Workload training() { return workload_of(Phase::train); }
+
+// Weights of two bytes behind which there are wide ones.
+Workload mixed_precision() {
+  Workload workload = training();
+  workload.precision.weights = DType::bfloat16;
+  return workload;
+}
 
 constexpr auto layer = Norm::Kind::layer;
 constexpr auto rms = Norm::Kind::rms;
@@ -256,7 +284,25 @@ const std::vector<OpCase>& op_cases() {
       {"all_reduce_start", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_start_operation); }, {}, 0, 0, 0, 0, {}, {}, -1, 144},
       {"all_reduce_wait", "", ahead, 0, [](B& b) { return summed_over_ranks(b, all_reduce_wait_operation); }, {{5, 4}, {3}}, 0, 36, 0, 0, {{"R", 4}, {"s", 12}}, {}, -1, 144},
       {"adamw", "with decay", ahead, 0, [](B& b) { return stepped(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 192, 196, 144, {{"n", 12}}},
+      // The 24 bytes of the narrow weight are written alone, the 48 of its master read and written.
+      {"adamw", "with decay", ahead, 0, [](B& b) { return stepped(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}, {3, 4}}, 0, 192, 196, 168, {{"n", 12}}, mixed_precision()},
       {"adamw", "without decay", ahead, 0, [](B& b) { return stepped(b, {5}, false); }, {{5}, {5}, {5}}, 0, 75, 84, 60, {{"n", 5}}},
+      {"sgd", "with decay", ahead, 0, [](B& b) { return stepped_by<sgd>(b, {3, 4}, true); }, {{3, 4}, {3, 4}}, 0, 84, 148, 96, {{"n", 12}}},
+      {"sgd", "with decay", ahead, 0, [](B& b) { return stepped_by<sgd>(b, {3, 4}, true); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 84, 148, 120, {{"n", 12}}, mixed_precision()},
+      {"sgd", "without decay", ahead, 0, [](B& b) { return stepped_by<sgd>(b, {5}, false); }, {{5}, {5}}, 0, 25, 64, 40, {{"n", 5}}},
+      // Read: weight, gradient, row, column and norm, 48 + 48 + 12 + 16 + 4; the gradient and the update again.
+      {"adafactor", "of a matrix", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {3, 4}, true); }, {{3, 4}, {3}, {4}, {3, 4}}, 0, 197, 224, 124, {{"n", 12}, {"r", 3}, {"c", 4}}},
+      {"adafactor", "of a matrix", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {3, 4}, true); }, {{3, 4}, {3}, {4}, {3, 4}, {3, 4}}, 0, 197, 224, 148, {{"n", 12}, {"r", 3}, {"c", 4}}, mixed_precision()},
+      {"adafactor", "of a matrix", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {2, 3, 4}, true); }, {{2, 3, 4}, {2, 3}, {2, 4}, {2, 3, 4}}, 0, 394, 444, 248, {{"n", 24}, {"r", 6}, {"c", 8}}},
+      {"adafactor", "of a vector", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {5}, false); }, {{5}, {5}, {5}}, 0, 65, 104, 60, {{"n", 5}}},
+      // X of 3 × 4 takes 24 bytes, its squares 18. Read: 148, X by the step 24, five times 2·24 + 2·18. Written: weight and
+      // momentum 96, X 24, five times 24 + 2·18.
+      {"muon", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {3, 4}, 5); }, {{3, 4}, {3, 4}, {3, 4}, {3, 4}, {3, 3}, {3, 3}}, 990, 411, 592, 420, {{"s", 5}, {"e", 1}, {"n", 3}, {"m", 4}}},
+      // Two experts' matrices, taller than wide.
+      {"muon", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {2, 4, 3}, 5); }, {{2, 4, 3}, {2, 4, 3}, {2, 3, 4}, {2, 3, 4}, {2, 3, 3}, {2, 3, 3}}, 1980, 822, 1180, 840, {{"s", 5}, {"e", 2}, {"n", 3}, {"m", 4}}},
+      // 6,400 elements: 25 blocks of 260 bytes for each moment; 5,000: 20, the last of them not full.
+      {"adam8bit", "with decay", ahead, 0, [](B& b) { return stepped_by<adam8bit>(b, {64, 100}, true); }, {{64, 100}, {64, 100}, {64, 100}}, 0, 140800, 64204, 38600, {{"n", 6400}}},
+      {"adam8bit", "without decay", ahead, 0, [](B& b) { return stepped_by<adam8bit>(b, {5000}, false); }, {{5000}, {5000}, {5000}}, 0, 105000, 50404, 30400, {{"n", 5000}}},
 
       {"add", "", ahead, 0, [](B& b) { return add(b, weight(b, {2, 3, 4}), weight(b, {2, 3, 4}), "y"); }, {{2, 3, 4}}, 0, 24, 192, 96, {{"n", 24}}},
       {"add", "", ahead, 0, [](B& b) { return add(b, weight(b, {2, 3, 4}), weight(b, {3, 4}), "y"); }, {{2, 3, 4}}, 0, 24, 144, 96, {{"n", 24}}},
@@ -358,12 +404,15 @@ const std::vector<OpCase>& op_cases() {
       {"dequantise", "", ahead, 0, dequantised, {{3, 64}}, 0, 192, 108, 768, {{"n", 192}}},  // 3 blocks of 36 bytes
       {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
+      {"dropout", "with a mask that is kept", ahead, 0, [](B& b) { return dropped(b, false); }, {{2, 3, 4}, {2, 3, 4}}, 0, 48, 96, 120, {{"n", 24}}},
+      {"dropout", "with a mask that is kept", ahead, 0, [](B& b) { return dropped(b, true); }, {{2, 3, 4}}, 0, 48, 120, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
 
       // One block of 3 queries sees all 5 keys: 2·4·3·5 = 120 pairs. Keys and values: 2·2·5·(8 + 8) elements.
       {"attend", "scaled", ahead, 0, [](B& b) { return attended(b, 0.0, false); }, {{2, 3, 4, 8}}, 3840, 672, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
       {"attend", "scaled and capped", ahead, 0, [](B& b) { return attended(b, 50.0, false); }, {{2, 3, 4, 8}}, 3840, 864, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
       {"attend", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended(b, 0.0, true); }, {{2, 3, 4, 8}}, 3840, 864, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
+      {"attend", "scaled, with dropout", ahead, 0, [](B& b) { return attended(b, 0.0, false, 0.1f); }, {{2, 3, 4, 8}}, 3840, 864, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},
       {"project", "plain", ahead, 0, [](B& b) { return projected(b, false, false, false); }, {{2, 3, 5}}, 240, 0, 176, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"project", "with bias and residual", ahead, 0, [](B& b) { return projected(b, true, false, true); }, {{2, 3, 5}}, 240, 60, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
       {"project", "with bias and silu gate", ahead, 0, [](B& b) { return projected(b, true, true, false); }, {{2, 3, 5}}, 240, 180, 316, 120, {{"n", 24}, {"m", 5}, {"r", 6}}},
@@ -373,6 +422,7 @@ const std::vector<OpCase>& op_cases() {
       {"attend_backward", "scaled", ahead, 0, [](B& b) { return attended_back(b, 0.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 936, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
       {"attend_backward", "scaled and capped", ahead, 0, [](B& b) { return attended_back(b, 50.0, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1512, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
       {"attend_backward", "scaled, with ALiBi", ahead, 0, [](B& b) { return attended_back(b, 0.0, true); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1128, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
+      {"attend_backward", "scaled, with dropout", ahead, 0, [](B& b) { return attended_back(b, 0.0, false, 0.1f); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 9600, 1224, 3680, 2048, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}, {"r", 24}}, after_two()},
       {"grouped_project", "with silu gate", ahead, 0, experts_projected, {{2, 3, 2, 5}}, 480, 300, 1108, 240, {{"n", 48}, {"m", 5}, {"r", 12}}, {}, 628},
       {"view", "", back, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{2, 3, 4}}, 0, 0, 0, 0, {}},
   };

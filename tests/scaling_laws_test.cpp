@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 #include <reckon/error.h>
+#include <reckon/reckon.h>
 
 #include <cmath>
+
+#include "count/training_amounts.h"
+#include "model/presets.h"
 
 namespace reckon {
 namespace {
@@ -101,6 +105,33 @@ TEST(InferenceAwareTraining, OfASizeIsTheCheapestWayToItsLoss) {
 TEST(InferenceAwareTraining, RefusesALossThatNoModelReaches) {
   EXPECT_THROW(cheapest(*law("Sardana").fit, 1.69, 1e12), UsageError);
   EXPECT_THROW(cheapest(*law("Sardana").fit, std::nan(""), 1e12), UsageError);
+}
+
+// Of gpt2's 124,439,808 parameters, with the products of its step at 1,024 tokens; Sardana's constants are for
+// inference alone.
+TEST(TrainingAmounts, AreTheTokensOfEachLawAndTheProgramsFlops) {
+  const Model model = load_model("gpt2");
+  const Ledger step = count(model, workload_of(Phase::train));
+  const TrainingAmounts plain = training_amounts(step, std::nullopt, std::nullopt);
+  EXPECT_EQ(plain.parameters, 124439808);
+  ASSERT_EQ(plain.amounts.size(), 4U);
+  EXPECT_TRUE(plain.optima.empty());
+  EXPECT_TRUE(plain.served.empty());
+  for (const TrainingAmount& one : plain.amounts) {
+    EXPECT_DOUBLE_EQ(one.tokens, law(one.name).tokens(124439808));
+    EXPECT_DOUBLE_EQ(one.six_nd, 6 * 124439808 * one.tokens);
+    EXPECT_DOUBLE_EQ(one.flops, static_cast<double>(step.total().matmul) / 1024 * one.tokens);
+  }
+  const TrainingAmounts asked = training_amounts(step, 10e9, 1e12);
+  EXPECT_EQ(asked.amounts.size(), 5U);
+  EXPECT_EQ(asked.served.size(), 3U);
+  for (const ComputeOptimum& one : asked.optima)
+    EXPECT_NEAR(6 * one.parameters * one.tokens / (6 * 124439808 * 10e9), 1, 1e-9);
+  for (const ServedOptimum& one : asked.served) {
+    EXPECT_GT(one.tokens, law(one.name).tokens(124439808));
+    EXPECT_LT(one.best.parameters, 124439808);
+    EXPECT_GT(one.saved, 0);
+  }
 }
 
 }  // namespace

@@ -61,6 +61,14 @@ TEST(Settings, ReadBackAsTheyWereWritten) {
   without.erase("clip");
   EXPECT_EQ(error_of([&] { settings_of(without); }), "the settings of the run have no \"clip\"");
   EXPECT_TRUE(may_change("save_every"));
+  // An old name, in runs that were saved with it.
+  auto old = to_json(settings);
+  old["recompute"] = "attention";
+  EXPECT_EQ(settings_of(old).recompute, "selective");
+  Settings named;
+  named.recompute = "attention";
+  validate(named);
+  EXPECT_EQ(to_json(named)["recompute"], "selective");
   EXPECT_FALSE(may_change("lr"));
 }
 

@@ -119,6 +119,10 @@ class Backend {
   using Measure = std::function<double()>;
   virtual Measure product_limit() { return {}; }
   virtual Measure read_limit(const Parameters&) { return {}; }
+  // Bytes per second that all threads together read, or write, where they go through so many bytes again and again.
+  enum class Transfer : std::uint8_t { read, write };
+  using MeasureTransfer = std::function<double(Transfer, std::int64_t bytes)>;
+  virtual MeasureTransfer transfer_limit([[maybe_unused]] std::int64_t most_bytes) { return {}; }
 
  protected:
   RunProfile* profile_ = nullptr;  // nullptr: nobody watches the time

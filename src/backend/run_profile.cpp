@@ -6,7 +6,8 @@
 namespace reckon {
 
 void RunProfile::add(const Program& program, const Op& op, std::int64_t ops, std::int64_t past, Time begin) {
-  Event event{op.operation->name, op.scope, begin, now(), 0, 0, 0};
+  Event event{
+      op.operation->name, op.scope, begin, now(), 0, 0, 0, static_cast<std::size_t>(&op - program.ops.data()), ops};
   for (const Op* o = &op; o < &op + ops; ++o) {
     const Cost cost = cost_at(program, *o, past);
     event.flops += static_cast<std::int64_t>(cost.matmul.value());

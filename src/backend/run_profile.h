@@ -21,6 +21,8 @@ class RunProfile {
     Scope scope;
     Time begin, end;
     std::int64_t flops, bytes, sent;  // of the lowered program: bytes of memory, and those to other ranks
+    std::size_t op;                   // the first of them, in the program that ran
+    std::int64_t ops;
   };
 
   // `op` and the ops − 1 that follow it ran in one region that began at `begin` and has just ended.

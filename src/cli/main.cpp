@@ -165,6 +165,7 @@ int run(int argc, char** argv) {
   add_explain(program);
   add_models(program);
   add_hardware(program);
+  add_calibrate(program);
   add_plan(program);
   add_compare(program);
   add_sweep(program);

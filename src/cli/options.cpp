@@ -209,7 +209,7 @@ void add_workload(CLI::App& command, Options& options, Phase usual) {
 void add_counting(CLI::App& command, Options& options, Output& output) {
   add_workload(command, options);
   add_choice(command, "--precision", options.precision,
-             "of weights, activations and cache (bfloat16; training is counted in float32)",
+             "of weights, activations and cache, in training of gradients too (bfloat16; training: float32)",
              {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}})
       .group("Workload");
   add_modifiers(command, options);
@@ -226,10 +226,9 @@ Setting read_options(const Options& options) {
   Workload& workload = setting.workload;
   workload.logits = options.logits.value_or(workload_of(workload.phase).logits);
   const bool train = workload.phase == Phase::train;
-  if (train && options.precision == DType::bfloat16)
-    throw UsageError("--precision is bfloat16 in --phase train; expected float32, in which a training step is counted");
   const DType type = options.precision.value_or(train ? DType::float32 : DType::bfloat16);
   workload.precision.weights = workload.precision.activations = workload.precision.cache = type;
+  if (train) workload.precision.gradients = type;  // the optimizer's moments and wide weights stay float32
   return setting;
 }
 

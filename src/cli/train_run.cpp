@@ -33,7 +33,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 Recompute recompute_of(const std::string& word) {
-  return word == "block" ? Recompute::block : word == "attention" ? Recompute::selective : Recompute::none;
+  if (word == "block") return Recompute::block;
+  return recompute_word(word) == "selective" ? Recompute::selective : Recompute::none;
 }
 
 TrainerOptions trainer_options(const Settings& settings, const TrainCommand& command) {

@@ -10,9 +10,13 @@
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "files/quote.h"
+#include "measure/verify_time.h"
+#include "report/measure.h"
+#include "report/progress.h"
 #include "report/run.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"
+#include "time/profile.h"
 #include "train/verify_step.h"
 
 namespace reckon::cli {
@@ -22,9 +26,51 @@ struct VerifyCommand {
   RunOptions run;
   std::int64_t tokens = 0, batch = 0;  // 0: not given
   std::string against;
-  bool train = false;
+  bool train = false, time = false;
+  std::optional<Phase> phase;
+  std::string on;
+  std::int64_t rounds = 5;
   Output output;
 };
+
+// Before any file of the model is opened.
+void check_use(const VerifyCommand& asked) {
+  if (!asked.against.empty() && asked.against != "reference")
+    throw UsageError(fmt::format("--against is {}; expected reference", quote(asked.against)));
+  if (!asked.against.empty() && (asked.train || asked.batch > 0 || asked.run.device != Device::cpu))
+    throw UsageError(
+        "--against compares the prefill of one sequence on the cpu; leave out --train, --batch and --device");
+  if (!asked.time && (asked.phase || !asked.on.empty()))
+    throw UsageError("--phase and --on are about time; give --time too");
+  if (asked.time && !asked.against.empty()) throw UsageError("--time and --against are two checks; give one of them");
+  if (asked.time && asked.run.device != Device::cpu)
+    throw UsageError("--time is about the kernels of this machine; leave out --device");
+  if (asked.train && asked.phase && *asked.phase != Phase::train)
+    throw UsageError("--train is a step of training, and --phase another; give one of them");
+}
+
+void verify_times(const VerifyCommand& asked, const Model& model) {
+  VerifyTimeOptions options;
+  if (asked.train) options.phases = {Phase::train};
+  if (asked.phase) options.phases = {*asked.phase};
+  options.tokens = asked.tokens;
+  if (asked.batch > 0) options.batch = asked.batch;
+  if (asked.run.dtype) options.precision = *asked.run.dtype;
+  options.rounds = asked.rounds;
+  if (!asked.on.empty()) options.stored = read_hardware(asked.on).profile;
+  options.probe = {asked.run.threads, &interrupt_flag()};
+  ProgressLine progress;
+  TimeVerification verification;
+  try {
+    verification = verify_time(
+        model, [&] { return weights_to_run(asked.run, model); }, options,
+        [&](std::int64_t done, std::int64_t total) { progress.show("measuring", done, total); });
+  } catch (const Cancelled&) {
+    throw Error("interrupted while times were being measured");
+  }
+  progress.clear();
+  write_report(verify_time_document(model, verification), asked.output);
+}
 
 void compare(const VerifyCommand& asked, const Model& model, Weights weights, const VerifyOptions& options) {
   const ReferenceComparison comparison = compare_with_reference(model, std::move(weights), options);
@@ -33,11 +79,7 @@ void compare(const VerifyCommand& asked, const Model& model, Weights weights, co
 }
 
 void run(const VerifyCommand& asked) {
-  if (!asked.against.empty() && asked.against != "reference")
-    throw UsageError(fmt::format("--against is {}; expected reference", quote(asked.against)));
-  if (!asked.against.empty() && (asked.train || asked.batch > 0 || asked.run.device != Device::cpu))
-    throw UsageError(
-        "--against compares the prefill of one sequence on the cpu; leave out --train, --batch and --device");
+  check_use(asked);
   VerifyOptions options;
   options.device = asked.run.device;
   options.threads = asked.run.threads;
@@ -49,6 +91,7 @@ void run(const VerifyCommand& asked) {
   if (options.tokens > 0) check_length(model, options.tokens, model.context);
   options.cancel = &interrupt_flag();
   const InterruptHandler handler;
+  if (asked.time) return verify_times(asked, model);
   Weights weights = weights_to_run(asked.run, model);
   if (!asked.against.empty()) return compare(asked, model, std::move(weights), options);
   const Verification verification =
@@ -64,11 +107,12 @@ void add_verify(CLI::App& program) {
   const auto asked = std::make_shared<VerifyCommand>();
   CLI::App& command = add_command(
       program, "verify",
-      "run a prefill and some decoding, or a training step, and hold what was measured against the prediction; or what "
-      "each op computes against the reference",
+      "run a prefill and some decoding, or a training step, and hold what was measured against the prediction; or how "
+      "long it took; or what each op computes against the reference",
       "  reckon verify gpt2 --random 1\n"
       "  reckon verify ./model --tokens 256 --batch 2\n"
       "  reckon verify mini-gpt --random 1 --train\n"
+      "  reckon verify mini-gpt --random 1 --time\n"
       "  reckon verify ./model --against reference\n"
       "  reckon verify mini-gpt --random 1 --device reference\n"
       "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
@@ -83,6 +127,19 @@ void add_verify(CLI::App& program) {
       ->type_name("reference");
   add_size(command, "--batch", asked->batch, "sequences side by side (1)").type_name("B");
   command.add_flag("--train", asked->train, "a training step, of --tokens (the context, at most 512) and --batch");
+  command.add_flag("--time", asked->time,
+                   "how long this machine is predicted to take beside how long it takes: a prefill of --tokens, a step "
+                   "of decoding behind it and a step of training, as a whole and op by op");
+  add_choice(command, "--phase", asked->phase, "with --time, one phase alone (all three)",
+             {{"prefill", Phase::prefill}, {"decode", Phase::decode}, {"train", Phase::train}});
+  command
+      .add_option("--on", asked->on,
+                  "with --time, predict by this profile of `reckon calibrate`, not by one that is measured in turns "
+                  "with the runs")
+      ->type_name("this");
+  expect_whole(*command.add_option("--rounds", asked->rounds, "with --time, measure so often, and take medians (5)")
+                    ->type_name("N"),
+               1, 1000);
   add_modifiers(command, asked->run.changes);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

@@ -27,8 +27,9 @@ Compiled compile(const Program& logical, const Target& target) {
   Compiled compiled;
   compiled.lowered = dequantise(lower(page_caches(logical, target), target), target);
   if (workload.phase == Phase::train) {
+    if (target.masks) compiled.lowered = keep_masks(std::move(compiled.lowered));
     const DType kept = workload.precision.weights;
-    if (kept != DType::float32) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
+    if (kept != DType::float32 && target.narrow) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
     if (workload.layout.zero == 0) compiled.lowered = sum_over_ranks(std::move(compiled.lowered));
   }
   compiled.plan = plan_memory(compiled.lowered, target);

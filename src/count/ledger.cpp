@@ -7,9 +7,9 @@
 
 #include "compile/compile.h"
 #include "count/ledger.h"
-#include "ops/adamw.h"
 #include "ops/attention.h"
 #include "ops/mixture.h"
+#include "ops/update.h"
 #include "program/trained.h"
 
 namespace reckon {
@@ -102,7 +102,7 @@ double ratio(Count a, Count b) { return b == 0 ? 0.0 : static_cast<double>(a) / 
 TrainingState training_state(const Program& program) {
   TrainingState state;
   for (const Op& op : program.ops) {
-    if (op.operation != &adamw_operation) continue;
+    if (!is_update(*op.operation)) continue;
     for (TensorId id : op.inputs) {
       const Tensor& tensor = program[id];
       const Count size = bytes(tensor) * program.count(op.repeat);

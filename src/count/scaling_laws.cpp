@@ -29,11 +29,16 @@ ScalingLaw through(const std::vector<Size>& sizes, std::string name, std::string
 }
 
 // N = G·(C/6)^(β/(α+β)) with G = (αA/βB)^(1/(α+β)), so that D = (αA/βB)^(−1/β) · N^(α/β).
-ScalingLaw of(const LossFit& fit, std::string name, std::string basis, std::string reference) {
+ScalingLaw of(const LossFit& fit, std::string name, std::string basis, std::string reference,
+              ScalingLaw::Use use = ScalingLaw::Use::training) {
   const double ratio = fit.alpha * fit.a / (fit.beta * fit.b);
-  return {std::move(name),      std::move(basis),
-          std::move(reference), std::pow(ratio, -1 / fit.beta),
-          fit.alpha / fit.beta, fit};
+  return {std::move(name),
+          std::move(basis),
+          std::move(reference),
+          std::pow(ratio, -1 / fit.beta),
+          fit.alpha / fit.beta,
+          fit,
+          use};
 }
 
 }  // namespace
@@ -80,7 +85,7 @@ const std::vector<ScalingLaw>& scaling_laws() {
       of({1.81686, 482.00572, 2085.43420, 0.34781, 0.36585}, "Chinchilla, approach 3 corrected",
          "the same data fitted again", "Besiroglu et al. 2024, arXiv 2404.10102"),
       of({1.69, 406.4, 410.7, 0.336, 0.283}, "Sardana", "the fit of approach 3, as used for inference-aware training",
-         "Sardana et al. 2023, arXiv 2401.00448"),
+         "Sardana et al. 2023, arXiv 2401.00448", ScalingLaw::Use::inference),
   };
   return laws;
 }

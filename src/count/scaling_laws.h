@@ -16,11 +16,13 @@ struct LossFit {
 
 // At the least compute for a loss, D = coefficient · N^exponent.
 struct ScalingLaw {
+  enum class Use { training, inference };
   std::string name;   // "Chinchilla, approach 1"
   std::string basis;  // what was fitted
   std::string reference;
   double coefficient = 0, exponent = 1;
-  std::optional<LossFit> fit;  // where it comes from one
+  std::optional<LossFit> fit;    // where it comes from one
+  Use used_for = Use::training;  // what its authors ask: the least compute of a training, or with inference
 
   double tokens(double parameters) const;
   double parameters(double compute) const;

@@ -4,6 +4,10 @@
 #include <reckon/error.h>
 
 #include "ops/attention.h"
+#include "ops/elementwise.h"
+
+#include <map>
+#include <utility>
 
 namespace reckon {
 namespace {
@@ -23,14 +27,17 @@ WrittenAttention find_attention(const Program& program, const Uses& uses, std::s
   // What is computed again stands in the backward stage.
   const Stage stage = ops[scores].stage;
   const auto soft = reader(program, uses, ops[scores].outputs[0], softmax_operation, stage);
-  const auto mixed = soft ? reader(program, uses, ops[*soft].outputs[0], mix_operation, stage) : std::nullopt;
-  if (!mixed) throw Error("[lowering] scores without their softmax and mixing");
-  WrittenAttention found{scores, *soft, *mixed, std::nullopt};
-
+  if (!soft) throw Error("[lowering] scores without their softmax");
   const TensorId weights = ops[*soft].outputs[0];
+  const auto dropped = reader(program, uses, weights, dropout_operation, stage);
+  const TensorId mixing = dropped ? ops[*dropped].outputs[0] : weights;
+  const auto mixed = reader(program, uses, mixing, mix_operation, stage);
+  if (!mixed) throw Error("[lowering] a softmax without mixing");
+  WrittenAttention found{scores, *soft, *mixed, dropped, std::nullopt};
+
   const auto backward = reader(program, uses, weights, softmax_backward_operation, Stage::backward);
   if (!backward) return found;
-  const auto to_values = reader(program, uses, weights, spread_operation, Stage::backward);
+  const auto to_values = reader(program, uses, mixing, spread_operation, Stage::backward);
   WrittenAttention::Backward b{{*backward},
                                no_tensor,
                                no_tensor,
@@ -40,11 +47,16 @@ WrittenAttention find_attention(const Program& program, const Uses& uses, std::s
                                ops[scores].inputs[0],
                                ops[scores].inputs[1],
                                ops[*mixed].inputs[1]};
-  const std::int64_t from_values = uses.writer(ops[*backward].inputs[0]);
-  if (from_values < 0) throw Error("[lowering] a softmax's gradient that no op made");
-  b.ops.push_back(static_cast<std::size_t>(from_values));
-  b.d_out = ops[static_cast<std::size_t>(from_values)].inputs[0];
-  b.values = ops[static_cast<std::size_t>(from_values)].inputs[1];
+  const auto maker = [&](TensorId id) {
+    const std::int64_t op = uses.writer(id);
+    if (op < 0) throw Error("[lowering] a softmax's gradient that no op made");
+    b.ops.push_back(static_cast<std::size_t>(op));
+    return static_cast<std::size_t>(op);
+  };
+  std::size_t from_values = maker(ops[*backward].inputs[0]);
+  if (dropped) from_values = maker(ops[from_values].inputs[0]);
+  b.d_out = ops[from_values].inputs[0];
+  b.values = ops[from_values].inputs[1];
   if (to_values) {
     b.ops.push_back(*to_values);
     b.d_values = ops[*to_values].outputs[0];
@@ -67,6 +79,34 @@ WrittenAttention find_attention(const Program& program, const Uses& uses, std::s
   std::sort(b.ops.begin(), b.ops.end());
   found.backward = std::move(b);
   return found;
+}
+
+Program without_repeated_scores(Program program) {
+  // Only these are computed again from what is kept, so a clone reads what the op that it is a clone of reads.
+  const auto between = [](const Op& op) {
+    return op.operation == &scores_operation || op.operation == &softmax_operation ||
+           op.operation == &dropout_operation || op.operation == &mix_operation;
+  };
+  std::map<std::pair<const Operation*, TensorIds>, TensorIds> made;  // forward, by what it is made from
+  std::map<TensorId, TensorId> first;                                // of a tensor that is made again
+  std::vector<Op> ops;
+  for (Op& op : program.ops) {
+    if (op.stage == Stage::forward && between(op)) made[{op.operation, op.inputs}] = op.outputs;
+    if (op.stage == Stage::backward) {
+      for (TensorId& id : op.inputs) {
+        if (const auto found = first.find(id); found != first.end()) id = found->second;
+      }
+      const auto found = between(op) ? made.find({op.operation, op.inputs}) : made.end();
+      if (found != made.end()) {
+        for (std::size_t i = 0; i < op.outputs.size(); ++i) first[op.outputs[i]] = found->second[i];
+        continue;
+      }
+    }
+    ops.push_back(std::move(op));
+  }
+  program.ops = std::move(ops);
+  find_bodies(program);
+  return program;
 }
 
 }  // namespace reckon

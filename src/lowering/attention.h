@@ -1,4 +1,4 @@
-// Attention as it is written, found in a program: the three ops forward, and those of its backward pass.
+// Attention as it is written, found in a program: the ops forward, and those of its backward pass.
 #pragma once
 
 #include "lowering/uses.h"
@@ -8,7 +8,8 @@
 namespace reckon {
 
 struct WrittenAttention {
-  std::size_t scores, softmax, mix;  // ops
+  std::size_t scores, softmax, mix;    // ops
+  std::optional<std::size_t> dropout;  // of the weights, between softmax and mixing
   // Backward, where there is one.
   struct Backward {
     std::vector<std::size_t> ops;                        // all of them, in order
@@ -20,5 +21,9 @@ struct WrittenAttention {
 
 // The attention whose scores are made by op `scores`. Throws Error where they are not followed by a softmax and mixing.
 WrittenAttention find_attention(const Program& program, const Uses& uses, std::size_t scores);
+
+// A program without the scores and weights that are computed again for the backward pass: attention in one pass over
+// the keys keeps neither, and makes them again by itself.
+Program without_repeated_scores(Program program);
 
 }  // namespace reckon

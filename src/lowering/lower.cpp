@@ -176,17 +176,20 @@ class Lowering {
     const WrittenAttention found = find_attention(given_, uses_, i);
     const Op &scores = ops_[found.scores], &soft = ops_[found.softmax], &mixed = ops_[found.mix];
     const auto& scored = scores.attributes<ScoresAttributes>();
-    const AttendAttributes rule{{.mask = scored.mask,
-                                 .scale = scored.scale,
-                                 .softcap = scored.softcap,
-                                 .alibi = soft.attributes<SoftmaxAttributes>().alibi},
-                                target_.query_block};
+    const AttendAttributes rule{
+        {.mask = scored.mask,
+         .scale = scored.scale,
+         .softcap = scored.softcap,
+         .alibi = soft.attributes<SoftmaxAttributes>().alibi},
+        static_cast<std::int32_t>(target_.query_block),
+        found.dropout ? static_cast<float>(ops_[*found.dropout].attributes<DropoutAttributes>().probability) : 0.0f};
     const TensorId starts = scores.inputs.size() > 2 ? scores.inputs[2] : no_tensor;
     Op op{attend_operation,   {scores.inputs[0], scores.inputs[1], mixed.inputs[1], soft.inputs[1], starts},
           {mixed.outputs[0]}, rule,
           mixed.scope,        mixed.stage,
           mixed.repeat};
     fuse(soft);
+    if (found.dropout) fuse(ops_[*found.dropout]);
     fuse(mixed);
     if (found.backward) {
       const WrittenAttention::Backward& b = *found.backward;
@@ -240,7 +243,10 @@ Program without_views(Program program) {
 
 Program lower(const Program& program, const Target& target) {
   if (!target.views) return without_views(program);
-  return Lowering(program, target).run();
+  if (!target.fusions.attention || program.workload.recompute != Recompute::selective)
+    return Lowering(program, target).run();
+  const Program once = without_repeated_scores(program);
+  return Lowering(once, target).run();
 }
 
 }  // namespace reckon

@@ -17,6 +17,10 @@ Program lower(const Program& program, const Target& target);
 // of every layer. What is windowed lies in one page, a ring, which the table names again and again.
 Program page_caches(Program program, const Target& target);
 
+// Takes a lowered training program and returns one in which dropout keeps a mask, a byte for each element, for the
+// backward pass, which then does not draw again.
+Program keep_masks(Program program);
+
 // Takes a lowered training program whose activations are float32 and returns one that keeps, from the forward to the
 // backward pass, those that both touch in `dtype`: a `narrow` behind the last forward op that writes one, a `widen`
 // before the first backward op that reads it. What only one pass touches, and what the loss is made of, stays float32.

@@ -2,7 +2,6 @@
 #include "lowering/lower.h"
 
 #include "lowering/regions.h"
-#include "ops/adamw.h"
 #include "ops/elementwise.h"
 
 #include <map>
@@ -57,7 +56,6 @@ class Narrowing {
       if (last && after.contains(region)) append(ops, after[region]);
     }
     program_.ops = std::move(ops);
-    for (Op& op : program_.ops) add_master(op);
     find_bodies(program_);
     return std::move(program_);
   }
@@ -105,16 +103,6 @@ class Narrowing {
       }
     }
     return found;
-  }
-
-  // The optimizer adds steps that a narrow weight would round away: it has the wide values, and makes the narrow ones.
-  void add_master(Op& op) {
-    if (op.operation != &adamw_operation || program_[op.inputs[adamw_input::parameter]].dtype != dtype_) return;
-    const TensorId master = like(op.inputs[adamw_input::parameter], DType::float32);
-    program_.tensors.back().kind = TensorKind::optimizer_state;
-    program_.tensors.back().label = Piece::master;
-    op.inputs.push_back(master);
-    op.outputs.push_back(master);
   }
 
   // Small things that are no part of the network's width (softmax sums, statistics of norms) stay as they are.

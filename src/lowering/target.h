@@ -18,6 +18,7 @@ struct Target {
   bool views = false;   // an op may read and write a part of another's memory; else each tensor has its own
   bool narrow = false;  // trains in bfloat16
   bool ranks = false;   // trains in several processes
+  bool masks = false;   // dropout keeps what it drew for the backward pass; else it is drawn again
   bool tiles = false;   // products and attention run in tiles, which count the bytes that they read and write
 
   // What is made one op of several. Without any, a program runs as it is written.
@@ -54,8 +55,10 @@ constexpr Target gpu_target{.name = "gpu",
                             .ranks = true,
                             .fusions = {.epilogues = true, .attention = true, .in_place = true}};
 
-// What Korthikanti et al. 2022 (arXiv 2205.05198) count: nothing fused, attention's scores written out.
-constexpr Target megatron_target{.name = "megatron", .alignment = 1, .views = true, .ranks = true, .fusions = {}};
+// What Korthikanti et al. 2022 (arXiv 2205.05198) count: nothing fused, attention's scores written out,
+// masks of dropout kept.
+constexpr Target megatron_target{
+    .name = "megatron", .alignment = 1, .views = true, .ranks = true, .masks = true, .fusions = {}};
 
 constexpr Target reference_target{.name = "reference", .alignment = 8, .fusions = {}};
 

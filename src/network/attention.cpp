@@ -3,6 +3,7 @@
 #include "network/adapters.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/elementwise.h"
 #include "ops/head_matmul.h"
 #include "ops/matmul.h"
 #include "ops/rope.h"
@@ -80,6 +81,16 @@ TensorId norm_heads(Network& n, const Attention& a, TensorId x, Dim count, Part 
   return apply_norm(n, *a.query_key_norm, x, role(part), own ? Shape{count, width} : Shape{width});
 }
 
+// What is dropped of attention's weights. A layer draws it from a stream of its own for each of its attentions, apart
+// from those of the sublayers, which are counted from 1 on.
+TensorId drop_weights(Network& n, TensorId weights, Block block) {
+  Builder& b = n.builder;
+  const Workload& workload = b.program().workload;
+  const bool drops = workload.phase == Phase::train && workload.attention_dropout > 0.0;
+  if (!drops || block == Block::cross_attention) return weights;  // which is counted, never trained
+  return dropout(b, weights, workload.attention_dropout, -1 - b[weights].scope.nth, "dropped_weights");
+}
+
 // softmax(q·kᵀ)·v
 TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, TensorId sinks, const AttentionRule& rule,
                 Block block = Block::attention) {
@@ -87,7 +98,7 @@ TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, Tensor
   b.set_role({block, Part::scores});
   const TensorId s = scores(b, query, key, rule, "scores");  // (B × H × T × S)
   b.set_role({block, Part::softmax});
-  const TensorId p = softmax(b, s, sinks, rule, "weights");
+  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights"), block);
   b.set_role({block, Part::mixing});
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
 }

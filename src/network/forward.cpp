@@ -314,8 +314,12 @@ Workload resolve(const Model& model, Workload w) {
   if (w.past > 0 && (w.phase == Phase::forward || w.phase == Phase::train))
     refuse(fmt::format("`past` is {} in phase {}, which has no cache; expected 0, or phase prefill or decode", w.past,
                        phase_name(w.phase)));
-  if (!(w.dropout >= 0.0 && w.dropout < 1.0))
-    refuse(fmt::format("`dropout` is {:f}; expected 0 up to, but not including, 1", w.dropout));
+  const auto probability = [&](double value, const char* field) {
+    if (!(value >= 0.0 && value < 1.0))
+      refuse(fmt::format("`{}` is {:f}; expected 0 up to, but not including, 1", field, value));
+  };
+  probability(w.dropout, "dropout");
+  probability(w.attention_dropout, "attention_dropout");
   if (w.lora.rank < 0 || w.lora.rank > largest_rank)
     refuse(fmt::format("`lora` is {}; expected 1 to {}, or 0 for none", w.lora.rank, largest_rank));
   if (w.lora.rank > 0 && first_adapted(w.lora, model.layers) == model.layers.size())

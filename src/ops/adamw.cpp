@@ -1,6 +1,7 @@
 #include "ops/adamw.h"
 
 #include "ops/rules.h"
+#include "ops/update.h"
 
 namespace reckon {
 namespace {
@@ -9,13 +10,7 @@ namespace {
 //   w ← w − η·m̂/(√v̂ + ε) 5 (root, + ε, division, · η, difference);  decay w·(1 − ηλ) 1
 Cost cost(const Program& program, const Op& op) {
   const std::int64_t per_element = op.attributes<AdamwAttributes>().decay ? 16 : 15;
-  Cost cost = streaming_cost(program, op, program[op.inputs[adamw_input::parameter]].shape.product(per_element));
-  if (op.inputs.size() > adamw_input::master) {  // the narrow copy is written alone
-    const Count copy = bytes(program[op.inputs[adamw_input::parameter]]);
-    cost.read -= copy;
-    cost.weights -= copy;
-  }
-  return cost;
+  return update_cost(program, op, program[op.inputs[adamw_input::parameter]].shape.product(per_element));
 }
 
 }  // namespace
@@ -32,9 +27,11 @@ TensorId squared_norm(Builder& builder, TensorId sum, TensorId gradient) {
 
 void adamw(Builder& builder, TensorId parameter, TensorId gradient, TensorId norm, bool decay) {
   const DType dtype = builder.program().workload.precision.optimizer;
-  const TensorId first = builder.like(parameter, TensorKind::optimizer_state, Piece::first_moment, dtype);
-  const TensorId second = builder.like(parameter, TensorKind::optimizer_state, Piece::second_moment, dtype);
-  builder.emit(adamw_operation, {parameter, gradient, first, second, norm}, {parameter, first, second}, {decay});
+  const TensorId first = moment(builder, parameter, Piece::first_moment, dtype);
+  const TensorId second = moment(builder, parameter, Piece::second_moment, dtype);
+  TensorIds inputs{parameter, gradient, first, second, norm}, outputs{parameter, first, second};
+  add_master(builder, inputs, outputs);
+  builder.emit(adamw_operation, std::move(inputs), std::move(outputs), {decay});
 }
 
 }  // namespace reckon

@@ -22,7 +22,7 @@ namespace adamw_input {
 enum { parameter, gradient, first_moment, second_moment, norm, master };
 }
 
-// Updates parameter, first and second moment in place.
+// Updates parameter, first and second moment in place, and the master of a parameter that has one.
 void adamw(Builder& builder, TensorId parameter, TensorId gradient, TensorId norm, bool decay);
 
 }  // namespace reckon

@@ -48,7 +48,7 @@ Cost cost(const Program& program, const Op& op) {
   const std::int64_t tokens = tokens_of_all_ranks(program, query), past = program.workload.past;
   // Without causality (an encoder's keys) every query sees every key.
   const std::int64_t all_keys = program[op.inputs[1]].shape[1].size;
-  const auto& [rule, query_block] = op.attributes<AttendAttributes>();
+  const auto& [rule, query_block, dropout] = op.attributes<AttendAttributes>();
   const std::int64_t all = tokens * all_keys, window = rule.mask.window;
   const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, window, query_block) : all, Symbol::window_pairs);
   const Dim softened(rule.mask.causal ? softened_pairs(tokens, past, window, query_block) : all, Symbol::window_pairs);
@@ -56,7 +56,8 @@ Cost cost(const Program& program, const Op& op) {
   cost.matmul = of_rank(program, 2, {batch, heads, pairs, query[3]});
   cost.matmul += of_rank(program, 2, {batch, heads, pairs, out[3]});
   // A pair: maximum, difference, exponential, sum. The quotient is taken of what was mixed.
-  const std::int64_t per_pair = 4 + score_operations(rule);
+  // Dropout: a comparison and a product.
+  const std::int64_t per_pair = 4 + score_operations(rule) + (dropout > 0 ? 2 : 0);
   cost.elementwise = of_rank(program, per_pair, {batch, heads, softened});
   cost.elementwise += Formula(out.product());
   if (op.outputs.size() > 1) cost.elementwise += Formula(program[op.outputs[1]].shape.product(2));  // log, + maximum
@@ -73,13 +74,13 @@ Cost cost(const Program& program, const Op& op) {
 
 // Five products over the same pairs: q·k again, do·v, and those that make dq, dk and dv. Element-wise, per pair that is
 // visible: the weight again (score, difference, exponential) and its gradient p·(dp − Σ do·o), times the scale and that
-// of the cap, 1 − (s/c)². A row of o takes its Σ do·o; for a sink it takes it again, with a share e^(sink − lse) of it
-// subtracted.
+// of the cap, 1 − (s/c)²; dropout takes a comparison, and a product each of the weight and of its gradient. A row of o
+// takes its Σ do·o; for a sink it takes it again, with a share e^(sink − lse) of it subtracted.
 Cost backward_cost(const Program& program, const Op& op) {
   using namespace attend_backward_input;
   const Shape& q = program[op.inputs[query]].shape;
   const Shape& o = program[op.inputs[out]].shape;
-  const auto& [rule, query_block] = op.attributes<AttendAttributes>();
+  const auto& [rule, query_block, dropout] = op.attributes<AttendAttributes>();
   const std::int64_t tokens = tokens_of_all_ranks(program, q), past = program.workload.past;
   const Dim pairs(attended_pairs(tokens, past, rule.mask.window, query_block), Symbol::window_pairs);
   Formula products = of_rank(program, 6, {q[0], q[2], pairs, q[3]});
@@ -87,7 +88,7 @@ Cost backward_cost(const Program& program, const Op& op) {
   const Count seen = visible_pairs(tokens, past + tokens, rule.mask.window);
   const Dim visible(static_cast<std::int64_t>(seen), Symbol::window_pairs);
   const std::int64_t per_pair =
-      4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 4 : 0);
+      4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 4 : 0) + (dropout > 0 ? 3 : 0);
   Formula operations = of_rank(program, per_pair, {q[0], q[2], visible});
   const bool sink = op.outputs[attend_backward_output::d_sinks] != no_tensor;
   operations += elements_and_rows(o, sink ? 4 : 2, sink ? 2 : -1);

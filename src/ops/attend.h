@@ -8,7 +8,8 @@ namespace reckon {
 
 struct AttendAttributes {
   AttentionRule rule;
-  std::int64_t query_block;  // tokens in a block of queries, by the target: what is computed depends on shapes alone
+  std::int32_t query_block;  // tokens in a block of queries, by the target: what is computed depends on shapes alone
+  float dropout = 0;         // of the weights: drawn where they are made, and again in the backward pass
   bool operator==(const AttendAttributes&) const = default;
 };
 

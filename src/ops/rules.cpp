@@ -62,7 +62,11 @@ void Gradient::add(TensorId id, TensorId contribution) {
 }
 
 TensorId Gradient::make(TensorId id) {
-  return builder_.like(id, TensorKind::gradient, builder_[id].label, builder_.program().workload.precision.gradients);
+  // Gradients of parameters are summed over micro-steps, and have a type of their own; any other is as what it is of.
+  const Tensor& of = builder_[id];
+  const bool parameter = of.kind == TensorKind::parameter;
+  const DType dtype = parameter ? builder_.program().workload.precision.gradients : of.dtype;
+  return builder_.like(id, TensorKind::gradient, of.label, dtype);
 }
 
 }  // namespace reckon

@@ -15,6 +15,7 @@
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/optimizers.h"
 #include "ops/project.h"
 #include "ops/rope.h"
 #include "ops/view.h"
@@ -26,6 +27,10 @@ const std::vector<const Operation*>& all_operations() {
       &activate_operation,
       &activate_backward_operation,
       &adamw_operation,
+      &sgd_operation,
+      &adafactor_operation,
+      &muon_operation,
+      &adam8bit_operation,
       &squared_norm_operation,
       &add_operation,
       &all_reduce_operation,

@@ -1,6 +1,7 @@
 #include "passes/all_reduce.h"
 
 #include "ops/collectives.h"
+#include "ops/update.h"
 #include "passes/shard.h"
 
 #include <algorithm>
@@ -15,12 +16,6 @@ struct Finished {
   std::int64_t ranks;  // over which it is summed
 };
 
-TensorId first_of(const Program& program, const TensorIds& ids, TensorKind kind) {
-  const auto found =
-      std::find_if(ids.begin(), ids.end(), [&](TensorId id) { return id != no_tensor && program[id].kind == kind; });
-  return found == ids.end() ? no_tensor : *found;
-}
-
 // The gradients that the optimizer reads, in the order in which they are finished.
 std::vector<Finished> finished_gradients(const Program& program) {
   const auto owner = [&](TensorId id) {
@@ -31,14 +26,12 @@ std::vector<Finished> finished_gradients(const Program& program) {
   std::vector<Finished> gradients;
   for (std::size_t i = 0; i < program.ops.size(); ++i) {
     const Op& op = program.ops[i];
-    if (op.stage == Stage::optimizer) {
-      const TensorId parameter = first_of(program, op.outputs, TensorKind::parameter);
-      const TensorId gradient = first_of(program, op.inputs, TensorKind::gradient);
-      if (parameter == no_tensor || gradient == no_tensor) continue;
-      const std::int64_t ranks = alike_ranks(program.workload.layout, program[parameter]);
+    if (is_update(*op.operation)) {
+      const TensorId gradient = op.inputs[update_input::gradient];
+      const std::int64_t ranks = alike_ranks(program.workload.layout, program[op.inputs[update_input::parameter]]);
       if (ranks > 1) gradients.push_back({gradient, writers.at(owner(gradient)), ranks});
-      continue;
     }
+    if (op.stage == Stage::optimizer) continue;
     for (TensorId id : op.outputs) {
       if (id != no_tensor) writers[owner(id)] = i;
     }

@@ -3,6 +3,7 @@
 #include "passes/optimizer.h"
 
 #include "ops/adamw.h"
+#include "ops/optimizers.h"
 #include "ops/view.h"
 
 #include <map>
@@ -33,6 +34,29 @@ void sweep(Builder& b, const Parameters& parameters, const std::vector<Repeat>& 
   }
 }
 
+// Muon is for the matrices inside of layers; the rest, embeddings and the head among it, has AdamW.
+bool is_hidden_matrix(const Tensor& parameter) {
+  return parameter.scope.layer >= 0 && parameter.shape.rank() > 1 && !is_norm(parameter.scope.role);
+}
+
+void update(Builder& b, TensorId parameter, TensorId gradient, TensorId norm) {
+  const bool decay = b.shape(parameter).rank() > 1;  // of matrices, not of biases and norms
+  switch (b.program().workload.optimizer) {
+    case Optimizer::adamw:
+      return adamw(b, parameter, gradient, norm, decay);
+    case Optimizer::sgd:
+      return sgd(b, parameter, gradient, norm, decay);
+    case Optimizer::adafactor:
+      return adafactor(b, parameter, gradient, norm, decay);
+    case Optimizer::muon:
+      return is_hidden_matrix(b[parameter]) ? muon(b, parameter, gradient, norm, usual_muon_steps)
+                                            : adamw(b, parameter, gradient, norm, decay);
+    case Optimizer::adam8bit:
+      return b.shape(parameter).product().value() < least_8bit_elements ? adamw(b, parameter, gradient, norm, decay)
+                                                                        : adam8bit(b, parameter, gradient, norm, decay);
+  }
+}
+
 }  // namespace
 
 Program optimizer_step(Differentiated differentiated) {
@@ -54,9 +78,7 @@ Program optimizer_step(Differentiated differentiated) {
   // Seen from outside the repeats, so that every layer reads the whole sum and not what its own iteration held.
   b.set_scope({{Block::optimizer}});
   norm = view(b, norm, {});
-  // Decay is for matrices, not for biases and norms.
-  sweep(b, parameters, repeats, norm,
-        [&](TensorId id) { adamw(b, id, gradient_of(id), norm, b.shape(id).rank() > 1); });
+  sweep(b, parameters, repeats, norm, [&](TensorId id) { update(b, id, gradient_of(id), norm); });
   return b.finish();
 }
 

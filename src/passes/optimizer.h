@@ -1,4 +1,5 @@
-// The AdamW step of every parameter, after the norm of all gradients is known.
+// The optimizer's step of every parameter, after the norm of all gradients is known: of the one that the workload asks
+// for.
 #pragma once
 
 #include "passes/gradient.h"

@@ -1,8 +1,7 @@
 // Layer by layer: which forward ops the backward ops of that layer need, their clones, and where these go.
 #include "passes/recompute.h"
 
-#include "ops/elementwise.h"
-#include "ops/matmul.h"
+#include "ops/attention.h"
 
 #include <algorithm>
 #include <map>
@@ -35,13 +34,18 @@ class Recomputation {
  private:
   bool chosen(const Op& op) const {
     if (what_ == Recompute::block) return true;
-    return op.scope.role.block == Block::attention && op.operation != &matmul_operation &&
-           op.operation != &add_operation;
+    const Part part = op.scope.role.part;
+    return part == Part::scores || part == Part::softmax || ends(op);
   }
+  // Of what is computed again, the last op, whose result is kept nevertheless.
+  bool ends(const Op& op) const { return what_ == Recompute::selective && op.operation == &mix_operation; }
 
   void clone_layer(const std::vector<std::size_t>& forward, const std::vector<std::size_t>& backward) {
     std::set<TensorId> made, needed;
-    for (std::size_t i : forward) made.insert(program_.ops[i].outputs.begin(), program_.ops[i].outputs.end());
+    for (std::size_t i : forward) {
+      const Op& op = program_.ops[i];
+      if (!ends(op)) made.insert(op.outputs.begin(), op.outputs.end());
+    }
     made.erase(no_tensor);
     std::size_t first = program_.ops.size();  // the first op backward that reads one of them
     for (std::size_t i : backward) {
@@ -56,8 +60,8 @@ class Recomputation {
     std::vector<std::size_t> cloned;
     for (auto i = forward.rbegin(); i != forward.rend(); ++i) {
       const Op& op = program_.ops[*i];
-      if (std::none_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) { return needed.contains(id); }))
-        continue;
+      const TensorIds& asked = ends(op) ? op.inputs : op.outputs;
+      if (std::none_of(asked.begin(), asked.end(), [&](TensorId id) { return needed.contains(id); })) continue;
       cloned.push_back(*i);
       for (TensorId id : op.inputs) {
         if (made.contains(id)) needed.insert(id);
@@ -81,7 +85,7 @@ class Recomputation {
         tensor.storage = tensor.storage == no_tensor ? no_tensor : copy_of(tensor.storage);
         const auto copy = static_cast<TensorId>(program_.tensors.size());
         program_.tensors.push_back(tensor);
-        copies[id] = copy;
+        if (!ends(op)) copies[id] = copy;
         id = copy;
       }
       op.stage = Stage::backward;

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <iterator>
 
+#include "files/processor.h"
 #include "files/quote.h"
 #include "model/load.h"
 #include "model/nearest.h"
@@ -55,7 +57,38 @@ std::int64_t read_devices(const std::string& text, const std::string& digits) {
   return devices;
 }
 
+Profile read_this_machine() {
+  const std::filesystem::path path = this_machine_path();
+  if (!std::filesystem::exists(path))
+    throw Error("this machine was not measured yet; `reckon calibrate` does that and keeps its profile as `this`");
+  Profile profile = read_profile(read_json_file(path, path.string(), "a profile"), path.string());
+  const std::string processor = describe_processor().name;
+  if (profile.title != processor)
+    throw Error(
+        fmt::format("{} was measured on another machine, with a processor {}, where this one has {}; `reckon "
+                    "calibrate` measures this one",
+                    path.string(), quote(profile.title), quote(processor)));
+  return profile;
+}
+
 }  // namespace
+
+std::filesystem::path this_machine_path() {
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::filesystem::path(value != nullptr ? value : "");
+  };
+  std::filesystem::path folder = variable("XDG_CONFIG_HOME");
+  if (folder.empty()) {
+    const std::filesystem::path home = variable("HOME");
+    if (home.empty())
+      throw Error(
+          "HOME is not set, so there is no place for the profile of this machine; set it, or XDG_CONFIG_HOME to the "
+          "folder");
+    folder = home / ".config";
+  }
+  return folder / "reckon" / "this.json";
+}
 
 std::string_view compute_type_name(ComputeType type) {
   static constexpr std::string_view names[] = {"float32", "tf32", "float16", "bfloat16", "fp8", "int8", "fp4"};
@@ -102,7 +135,9 @@ Hardware read_hardware(const std::string& text) {
   if (name.empty()) throw UsageError("no hardware was named; expected a name such as h100, or the path of a profile");
   Hardware hardware;
   if (counted) hardware.devices = read_devices(text, text.substr(colon + 1));
-  hardware.profile = is_path(name) ? read_profile(read_json_file(name, name, "a profile"), name) : find_profile(name);
+  hardware.profile = is_path(name)                 ? read_profile(read_json_file(name, name, "a profile"), name)
+                     : lower(name) == this_machine ? read_this_machine()
+                                                   : find_profile(name);
   return hardware;
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -88,6 +89,9 @@ struct Efficiency {
   struct Operation {
     std::string name;
     ComputeType type = ComputeType::float32;
+    // Of a processor, whose kernels are not as fast with few rows: the extents of its result but the last, and the
+    // first of them. 0: any.
+    std::int64_t rows = 0, sequences = 0;
     std::int64_t work = 0;  // FLOPs, of products and element-wise
     std::int64_t rate = 0;  // FLOP/s
 
@@ -95,8 +99,9 @@ struct Efficiency {
   };
   std::vector<Matmul> matmul;
   std::vector<Transfer> read, write;  // by growing bytes
-  std::vector<Operation> operations;  // those of one name and type by growing work
+  std::vector<Operation> operations;  // those of one name, type, rows and sequences by growing work
   double overhead = 0;                // seconds of an operation that does nothing; 0: not measured
+  std::int64_t threads = 0;           // of a processor, that all of this was measured with; 0: not said
 
   bool operator==(const Efficiency&) const = default;
 };
@@ -144,9 +149,15 @@ struct Hardware {
   Profile profile;
   std::int64_t devices = 1;
 };
-// "h100", "h100-sxm:8", "./mine.json:16": the name or alias of a known profile, in any case, or the path of a file
-// (with a slash or .json), and a number of devices.
+// "h100", "h100-sxm:8", "./mine.json:16", "this": the name or alias of a known profile, in any case, or the path of a
+// file (with a slash or .json), and a number of devices. An Error where `this` was not measured, or on a machine with
+// another processor.
 Hardware read_hardware(const std::string& text);
+
+// The machine that this runs on, as `reckon calibrate` measured it: a profile of this name, in
+// $XDG_CONFIG_HOME/reckon/this.json (~/.config/reckon/this.json). An Error where HOME is wanted and not set.
+inline constexpr std::string_view this_machine = "this";
+std::filesystem::path this_machine_path();
 
 struct ProfileFile {
   std::string_view name;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 
 namespace reckon {
 namespace {
@@ -27,6 +28,23 @@ double transfer_rate(const std::vector<Efficiency::Transfer>& points, double byt
   return interpolated(
       points, [](const Efficiency::Transfer& point) { return point.bytes; }, bytes);
 }
+
+// The mean of rates that were measured, the nearer the heavier: the distance is that of the logarithms of all sizes.
+class Nearby {
+ public:
+  void add(std::initializer_list<double> ratios, double rate) {
+    double squares = 1e-12;
+    for (const double ratio : ratios) squares += std::log(ratio) * std::log(ratio);
+    const double weight = 1 / (squares * squares);
+    sum_ += weight * rate;
+    weights_ += weight;
+  }
+  bool any() const { return weights_ > 0; }
+  double mean() const { return sum_ / weights_; }
+
+ private:
+  double sum_ = 0, weights_ = 0;
+};
 
 // Results are as wide as what is computed with, to a byte.
 double bytes_of(ComputeType type) {
@@ -66,6 +84,19 @@ ComputeType compute_type_of(DType dtype) {
     default:
       return ComputeType::float32;
   }
+}
+
+OpSize size_of(const Program& program, const Op& op, double work) {
+  OpSize size;
+  size.work = work;
+  for (const TensorId id : op.outputs) {
+    if (id == no_tensor || program[id].shape.rank() == 0) continue;
+    const Shape& shape = program[id].shape;
+    size.sequences = shape.rank() > 2 ? static_cast<double>(shape[0].size) : 1;
+    size.rows = static_cast<double>(shape.leading().product().value());
+    break;
+  }
+  return size;
 }
 
 Rates::Rates(const Hardware& hardware) : profile_(hardware.profile) {
@@ -114,18 +145,12 @@ ComputeType Rates::type_of(DType dtype) {
 
 // Between measured products over the logarithms of their extents, the nearer the heavier.
 double Rates::rate(const ProductShape& shape, ComputeType type) {
-  double sum = 0, weights = 0;
+  Nearby nearby;
   for (const Point& point : points_) {
-    if (point.type != type) continue;
-    const double m = std::log(shape.m / point.shape.m), n = std::log(shape.n / point.shape.n),
-                 k = std::log(shape.k / point.shape.k);
-    const double distance = m * m + n * n + k * k;
-    if (distance < 1e-12) return point.rate;
-    const double weight = 1 / (distance * distance);
-    sum += weight * point.rate;
-    weights += weight;
+    if (point.type == type)
+      nearby.add({shape.m / point.shape.m, shape.n / point.shape.n, shape.k / point.shape.k}, point.rate);
   }
-  if (weights > 0) return sum / weights;
+  if (nearby.any()) return nearby.mean();
   assume(fmt::format("large products in {} reach {:g}% of the peak", compute_type_name(type),
                      100 * assumed::product_share));
   const auto extent = static_cast<double>(assumed::large_extent);
@@ -142,14 +167,21 @@ double Rates::plain_product(double flops, ComputeType type) {
   return flops / rate({1, extent, extent, extent}, type);
 }
 
-std::optional<double> Rates::operation(std::string_view name, ComputeType type, double flops) const {
-  if (!profile_.efficiency) return std::nullopt;
+std::optional<double> Rates::operation(std::string_view name, ComputeType type, const OpSize& size) const {
+  if (!profile_.efficiency || size.work <= 0) return std::nullopt;
   std::vector<Efficiency::Operation> points;
   for (const Efficiency::Operation& point : profile_.efficiency->operations)
     if (point.name == name && point.type == type) points.push_back(point);
-  if (points.empty() || flops <= 0) return std::nullopt;
-  return flops / interpolated(
-                     points, [](const Efficiency::Operation& point) { return point.work; }, flops);
+  if (points.empty()) return std::nullopt;
+  if (points.front().rows == 0)
+    return size.work / interpolated(
+                           points, [](const Efficiency::Operation& point) { return point.work; }, size.work);
+  Nearby nearby;
+  for (const Efficiency::Operation& point : points)
+    nearby.add({size.sequences / static_cast<double>(point.sequences), size.rows / static_cast<double>(point.rows),
+                size.work / static_cast<double>(point.work)},
+               static_cast<double>(point.rate));
+  return size.work / nearby.mean();
 }
 
 double Rates::attention(bool backward, double flops, ComputeType type) {
@@ -166,6 +198,24 @@ double Rates::memory(double read, double written) {
   double seconds = 0;
   if (read > 0) seconds += read / (measured.read.empty() ? bandwidth_ : transfer_rate(measured.read, read));
   if (written > 0) seconds += written / (measured.write.empty() ? bandwidth_ : transfer_rate(measured.write, written));
+  return seconds;
+}
+
+double Rates::memory(const OpTraffic& traffic) {
+  const Efficiency none, &measured = profile_.efficiency ? *profile_.efficiency : none;
+  if (measured.read.empty() || measured.write.empty()) {
+    double read = 0, written = 0;
+    for (const Traffic& one : traffic.read) read += one.bytes;
+    for (const Traffic& one : traffic.written) written += one.bytes;
+    return memory(read, written);
+  }
+  double seconds = 0;
+  for (const Traffic& one : traffic.read) seconds += one.bytes / transfer_rate(measured.read, one.distance);
+  // A line that is written is fetched first, unless the op has read it.
+  for (const Traffic& one : traffic.written) {
+    const double fetched = one.in_place ? 1 / transfer_rate(measured.read, one.distance) : 0;
+    seconds += one.bytes * std::max(0.0, 1 / transfer_rate(measured.write, one.distance) - fetched);
+  }
   return seconds;
 }
 

@@ -11,6 +11,7 @@
 #include "program/program.h"
 #include "time/products.h"
 #include "time/profile.h"
+#include "time/reuse.h"
 
 namespace reckon {
 
@@ -26,6 +27,14 @@ constexpr double kernel_start = 1e-6;    // seconds until a kernel's or a tile's
 constexpr std::int64_t large_extent = 8192;
 }  // namespace assumed
 
+// What the rate of an op depends on.
+struct OpSize {
+  double sequences = 1;  // the first extent of its result
+  double rows = 1;       // all of its extents but the last
+  double work = 0;       // FLOPs, of products and element-wise
+};
+OpSize size_of(const Program& program, const Op& op, double work);
+
 class Rates {
  public:
   explicit Rates(const Hardware& hardware);
@@ -35,10 +44,12 @@ class Rates {
   // Of products that are not cut into tiles as a whole, such as those within attention that is not fused.
   double plain_product(double flops, ComputeType type);
   // Of an op whose name was measured; nothing: it was not.
-  std::optional<double> operation(std::string_view name, ComputeType type, double flops) const;
+  std::optional<double> operation(std::string_view name, ComputeType type, const OpSize& size) const;
   // Of attention in one kernel where it was not measured.
   double attention(bool backward, double flops, ComputeType type);
   double memory(double read, double written);
+  // Of a processor, whose caches have what was touched not long ago.
+  double memory(const OpTraffic& traffic);
   // Of so many bytes that a rank sends to the others of a group, which lie among so many devices.
   double link(double sent, std::int64_t ranks, std::int64_t among);
 

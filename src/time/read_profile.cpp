@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <tuple>
 
 #include "time/profile.h"
 #include "model/fields.h"
@@ -32,6 +34,7 @@ constexpr Range clock_range{million, 10 * billion, "Hz, from 1 MHz to 10 GHz"};
 constexpr Range watts_range{1, 100 * thousand, "watts, from 1 to 100,000"};
 constexpr Range joined_range{2, 10 * million, "devices, from 2 to 10,000,000"};
 constexpr Range cores_range{1, 4096, "cores, from 1 to 4,096"};
+constexpr Range threads_range{1, 65534, "threads, from 1 to 65,534"};
 constexpr Range level_range{1, 9, "a level, from 1 to 9"};
 constexpr Range vector_bits_range{32, 4096, "bits, from 32 to 4,096"};
 constexpr Range vector_units_range{1, 16, "units, from 1 to 16"};
@@ -241,12 +244,21 @@ std::vector<Efficiency::Transfer> read_transfers(Fields& fields, const std::stri
 
 std::vector<Efficiency::Operation> read_operations(Fields& fields) {
   std::vector<Efficiency::Operation> all = elements(fields, "operations", [](Fields& point) {
-    return Efficiency::Operation{text(point, "name"), compute_type(point, "type"), figure(point, "work", work_range),
-                                 figure(point, "rate", measured_range)};
+    Efficiency::Operation operation{text(point, "name"),
+                                    compute_type(point, "type"),
+                                    0,
+                                    0,
+                                    figure(point, "work", work_range),
+                                    figure(point, "rate", measured_range)};
+    if (point.has("rows") || point.has("sequences")) {
+      operation.rows = figure(point, "rows", extent_range);
+      operation.sequences = figure(point, "sequences", extent_range);
+    }
+    return operation;
   });
-  std::map<std::pair<std::string, ComputeType>, std::int64_t> last;
+  std::map<std::tuple<std::string, ComputeType, std::int64_t, std::int64_t>, std::int64_t> last;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    std::int64_t& before = last[{all[i].name, all[i].type}];
+    std::int64_t& before = last[{all[i].name, all[i].type, all[i].rows, all[i].sequences}];
     if (all[i].work <= before)
       fields.refuse(fmt::format("{}[{}].work is {}; expected more than the {} of the {} before",
                                 fields.spelled("operations"), i, all[i].work, before, all[i].name));
@@ -267,6 +279,7 @@ Efficiency read_efficiency(Fields fields) {
   efficiency.write = read_transfers(fields, "write");
   efficiency.operations = read_operations(fields);
   if (fields.has("overhead")) efficiency.overhead = positive_up_to(fields, "overhead", slowest, "seconds");
+  if (fields.has("threads")) efficiency.threads = figure(fields, "threads", threads_range);
   refuse_unknown(fields);
   return efficiency;
 }
@@ -311,7 +324,12 @@ OrderedJson json_of(const Efficiency::Matmul& point) {
 }
 
 OrderedJson json_of(const Efficiency::Operation& point) {
-  return {{"name", point.name}, {"type", compute_type_name(point.type)}, {"work", point.work}, {"rate", point.rate}};
+  OrderedJson json = {{"name", point.name}, {"type", compute_type_name(point.type)}};
+  if (point.rows > 0) json["rows"] = point.rows;
+  if (point.sequences > 0) json["sequences"] = point.sequences;
+  json["work"] = point.work;
+  json["rate"] = point.rate;
+  return json;
 }
 
 OrderedJson json_of(const Efficiency::Transfer& point) { return {{"bytes", point.bytes}, {"rate", point.rate}}; }
@@ -328,6 +346,7 @@ OrderedJson json_of(const Efficiency& efficiency) {
   put(json, "write", efficiency.write);
   put(json, "operations", efficiency.operations);
   if (efficiency.overhead > 0) json["overhead"] = efficiency.overhead;
+  if (efficiency.threads > 0) json["threads"] = efficiency.threads;
   return json;
 }
 

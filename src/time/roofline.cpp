@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "ops/attend.h"
-#include "ops/matmul.h"
-#include "ops/mixture.h"
 #include "ops/project.h"
 #include "time/kernels.h"
+#include "time/on_processor.h"
+#include "time/op_products.h"
 #include "time/rates.h"
 
 namespace reckon {
@@ -25,36 +25,6 @@ DType factor_type(const Program& program, const Op& op) {
   if (op.inputs.size() < 2 || op.inputs[1] == no_tensor) return first;
   const DType second = program[op.inputs[1]].dtype;
   return element_bytes(second) > element_bytes(first) ? second : first;
-}
-
-bool is_weight_gradient(const Op& op) {
-  return op.operation == &weight_gradient_operation || op.operation == &grouped_weight_gradient_operation ||
-         (op.operation == &matmul_operation && op.attributes<MatmulAttributes>().transpose_a);
-}
-
-bool is_dense_product(const Op& op) {
-  return op.operation == &project_operation || op.operation == &grouped_project_operation ||
-         op.operation == &matmul_operation || op.operation == &grouped_matmul_operation || is_weight_gradient(op);
-}
-
-// Of so many FLOPs; experts take even shares of the rows.
-ProductShape shape_of(const Program& program, const Op& op, double flops) {
-  const Shape& y = program[op.outputs[0]].shape;
-  ProductShape shape;
-  if (is_weight_gradient(op)) {
-    shape.batch = op.operation == &grouped_weight_gradient_operation ? static_cast<double>(y[0].size) : 1;
-    shape.m = static_cast<double>(y[-2].size);
-    shape.n = static_cast<double>(y[-1].size);
-    shape.k = flops / (2 * shape.batch * shape.m * shape.n);
-    return shape;
-  }
-  shape.n = static_cast<double>(y[-1].size);
-  shape.k = static_cast<double>(program[op.inputs[0]].shape[-1].size);
-  const double rows = flops / (2 * shape.n * shape.k);
-  const Shape& weight = program[op.inputs[1]].shape;
-  if (weight.rank() > 2) shape.batch = std::min(static_cast<double>(weight[0].size), rows);
-  shape.m = rows / shape.batch;
-  return shape;
 }
 
 // Joined products are one that is wider (forward), of more rows (gradients of weights), or deeper (of what was read).
@@ -144,7 +114,7 @@ class Timer {
 
  private:
   std::optional<double> measured_seconds(const Op& op, ComputeType type, double flops) const {
-    return rates_.operation(op.operation->name, type, flops);
+    return rates_.operation(op.operation->name, type, size_of(program_, op, flops));
   }
 
   // A kernel's products take their shares of its time by their FLOPs.
@@ -261,6 +231,9 @@ Span span_of(Group group, const Layout& layout) {
   return {1, 1};
 }
 
-Timing time_program(const Program& lowered, const Hardware& hardware) { return Timer(lowered, hardware).run(); }
+Timing time_program(const Program& lowered, const Hardware& hardware) {
+  return hardware.profile.kind == DeviceKind::cpu ? time_on_processor(lowered, hardware)
+                                                  : Timer(lowered, hardware).run();
+}
 
 }  // namespace reckon

@@ -62,7 +62,9 @@ const std::vector<Entry>& entries() {
       entry<&Settings::clip>("clip", fixed),
       entry<&Settings::dropout>("dropout", fixed),
       entry<&Settings::precision>("precision", fixed),
-      entry<&Settings::recompute>("recompute", free_choice),  // gradients are the same, bit by bit
+      {"recompute", free_choice,  // gradients are the same, bit by bit
+       [](const Settings& s) { return Json(recompute_word(s.recompute)); },
+       [](Settings& s, const Json& value) { s.recompute = recompute_word(value.get<std::string>()); }},
       entry<&Settings::validation>("validation", fixed),
       entry<&Settings::eval_every>("eval_every", free_choice),
       entry<&Settings::eval_windows>("eval_windows", free_choice),
@@ -76,6 +78,8 @@ const std::vector<Entry>& entries() {
 }
 
 }  // namespace
+
+std::string recompute_word(const std::string& word) { return word == "attention" ? "selective" : word; }
 
 Json to_json(const Settings& settings) {
   Json json;
@@ -120,7 +124,7 @@ void validate(const Settings& settings) {
   };
   expect_word(settings.init, "init", {"gpt2", "scaled"});
   expect_word(settings.precision, "precision", {"float32", "bfloat16"});
-  expect_word(settings.recompute, "recompute", {"none", "attention", "block"});
+  expect_word(recompute_word(settings.recompute), "recompute", {"none", "selective", "block"});
 }
 
 bool may_change(const std::string& key) {

@@ -26,7 +26,7 @@ struct Settings {
   double beta1 = 0.9, beta2 = 0.95, epsilon = 1e-8, decay = 0.1, clip = 1.0;
   double dropout = 0;
   std::string precision = "float32";  // or "bfloat16"
-  std::string recompute = "none";     // or "attention", "block"
+  std::string recompute = "none";     // or "selective", "block"
   double validation = 0.1;            // the share of the data that is held out
 
   // What is looked at and kept on the way; it changes nothing about the result.
@@ -40,6 +40,9 @@ struct Settings {
 
   bool operator==(const Settings&) const = default;
 };
+
+// The word of today for what is computed again: "attention" is an old name of "selective".
+std::string recompute_word(const std::string& word);
 
 nlohmann::ordered_json to_json(const Settings& settings);
 Settings settings_of(const nlohmann::ordered_json& json);  // an Error names the key that is missing or wrong

@@ -25,6 +25,7 @@ class CpuBackend : public Backend {
   std::int64_t scratch_bytes() const override;
   Measure product_limit() override;
   Measure read_limit(const Parameters& parameters) override;
+  MeasureTransfer transfer_limit(std::int64_t most_bytes) override;
 
  private:
   Pool pool_;

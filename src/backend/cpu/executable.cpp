@@ -7,6 +7,7 @@
 #include "backend/inspection.h"
 #include "lowering/regions.h"
 #include "ops/adamw.h"
+#include "ops/attend.h"
 #include "ops/project.h"
 #include "ops/runtime.h"
 
@@ -61,6 +62,8 @@ CpuExecutable::CpuExecutable(const Compiled& compiled, const Resident& resident,
     step.op = &program().ops[i];
     if (!is_product(*step.op)) {
       step.kernel = cpu_kernel(*step.op->operation);
+      if (step.op->operation == &attend_operation && step.op->attributes<AttendAttributes>().dropout > 0)
+        throw Error("[attend] got dropout of attention's weights, expected none: the CPU has no kernel for it");
       for (TensorId id : step.op->inputs) {
         step.inputs.push_back(bind(id));
         step.follows_length |= id != no_tensor && follows(program(), id);

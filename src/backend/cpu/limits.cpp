@@ -2,6 +2,7 @@
 #include "backend/cpu/backend.h"
 #include "backend/cpu/dense.h"
 #include "backend/cpu/read_memory.h"
+#include "backend/host_buffer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -77,6 +78,29 @@ Backend::Measure CpuBackend::read_limit(const Parameters& parameters) {
       best = std::max(best, read_rate(pool_, here, streams));
     }
     return best;
+  };
+}
+
+// Each thread goes through a part of its own, over and over where that is short, so that starting the threads costs
+// little of the time.
+Backend::MeasureTransfer CpuBackend::transfer_limit(std::int64_t most_bytes) {
+  static constexpr std::int64_t at_once = std::int64_t{4} << 20, least = 4096;  // bytes of a thread
+  const std::int64_t threads = pool_.threads();
+  return [this, threads, buffer = std::make_shared<HostBuffer>(std::max(most_bytes, threads * least)),
+          sums = std::vector<float>(static_cast<std::size_t>(threads))](Transfer kind, std::int64_t bytes) mutable {
+    const std::int64_t part = std::max(least, bytes / threads), times = std::max<std::int64_t>(1, at_once / part);
+    const double taken = seconds([&] {
+      pool_.run(threads, [&](std::int64_t task, int) {
+        std::byte* const own = buffer->at(task * part, part);
+        for (std::int64_t i = 0; i < times; ++i) {
+          if (kind == Transfer::read)
+            sums[static_cast<std::size_t>(task)] += read_memory(own, static_cast<std::size_t>(part), 2);
+          else
+            write_memory(own, static_cast<std::size_t>(part));
+        }
+      });
+    });
+    return static_cast<double>(threads * part * times) / taken;
   };
 }
 

@@ -25,6 +25,17 @@ float read_all(const void* from, std::size_t bytes, std::size_t streams) {
   return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
+void write_all(void* to, std::size_t bytes) {
+  const Floats d;
+  const std::size_t lanes = hn::Lanes(d), count = bytes / sizeof(float);
+  float* const data = static_cast<float*>(to);
+  const auto value = hn::Set(d, 1.0f);
+  for (std::size_t i = 0; i + 4 * lanes <= count; i += 4 * lanes) {
+    HWY_UNROLL(4)
+    for (std::size_t j = 0; j < 4; ++j) hn::StoreU(value, d, data + i + j * lanes);
+  }
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace reckon
 HWY_AFTER_NAMESPACE();
@@ -33,10 +44,13 @@ HWY_AFTER_NAMESPACE();
 namespace reckon {
 
 HWY_EXPORT(read_all);
+HWY_EXPORT(write_all);
 
 float read_memory(const void* from, std::size_t bytes, std::size_t streams) {
   return HWY_DYNAMIC_DISPATCH(read_all)(from, bytes, streams);
 }
+
+void write_memory(void* to, std::size_t bytes) { HWY_DYNAMIC_DISPATCH(write_all)(to, bytes); }
 
 }  // namespace reckon
 #endif

@@ -1,0 +1,70 @@
+#include "report/utilisation.h"
+
+#include <fmt/format.h>
+
+#include "files/numbers.h"
+#include "network/forward.h"
+
+namespace reckon {
+namespace {
+
+Table share_table(const std::vector<Utilisation>& all, bool hardware) {
+  Table table;
+  table.title = hardware ? "HFU: what was run, with what was computed again" : "MFU: what the mathematics asks for";
+  table.columns = {{"counted by", false, Column::Kind::name},
+                   {hardware ? "HFU" : "MFU", true},
+                   {"FLOPs of a step", true},
+                   {"formula", false, Column::Kind::formula},
+                   {"what counts", false, Column::Kind::text, false, 2},
+                   {"source", false, Column::Kind::text, false, 1}};
+  for (const Utilisation& one : all) {
+    if (one.hardware != hardware) continue;
+    table.rows.push_back({one.name, Cell(percent(one.share, 2), fmt::format("{}", one.share)),
+                          Cell(fmt::format("{:.4g}", one.flops), fmt::format("{}", one.flops)), one.formula,
+                          one.meaning, one.reference});
+  }
+  return table;
+}
+
+OrderedJson utilisation_json(const Utilisation& one) {
+  OrderedJson json{{"name", one.name},
+                   {"kind", one.hardware ? "hfu" : "mfu"},
+                   {"share", one.share},
+                   {"flops", one.flops},
+                   {"what_counts", one.meaning}};
+  if (!one.formula.empty()) json["formula"] = one.formula;
+  if (!one.reference.empty()) json["reference"] = one.reference;
+  return json;
+}
+
+}  // namespace
+
+Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisation>& utilisations) {
+  const Workload& w = run.workload;
+  const auto type = std::string(compute_type_name(run.type));
+  Document document;
+  document.parts.emplace_back(
+      Heading{fmt::format("{} on {} × {}", run.model.name, grouped(run.hardware.devices), run.hardware.profile.name)});
+  document.parts.emplace_back(
+      Paragraph{fmt::format("Measured: {} s for a step ({}) of {} sequences of {} tokens, {} tokens/s. Peak of all "
+                            "devices in {}, dense: {:.4g} FLOP/s.",
+                            fmt::format("{:.6g}", run.seconds), phase_name(w.phase), grouped(w.batch),
+                            grouped(w.tokens), grouped(run.tokens_per_second), type, run.peak)});
+  document.parts.emplace_back(share_table(utilisations, false));
+  document.parts.emplace_back(share_table(utilisations, true));
+  document.json = {{"schema", "reckon.utilisation/1"},
+                   {"model", run.model.name},
+                   {"hardware", run.hardware.profile.name},
+                   {"devices", run.hardware.devices},
+                   {"phase", std::string(phase_name(w.phase))},
+                   {"batch", w.batch},
+                   {"tokens", w.tokens},
+                   {"seconds", run.seconds},
+                   {"tokens_per_second", run.tokens_per_second},
+                   {"peak", {{"type", type}, {"flops", run.peak}}},
+                   {"utilisation", OrderedJson::array()}};
+  for (const Utilisation& one : utilisations) document.json["utilisation"].push_back(utilisation_json(one));
+  return document;
+}
+
+}  // namespace reckon

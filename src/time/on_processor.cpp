@@ -1,0 +1,124 @@
+#include "time/on_processor.h"
+
+#include <map>
+#include <tuple>
+
+#include "lowering/regions.h"
+#include "ops/project.h"
+#include "time/op_products.h"
+#include "time/rates.h"
+#include "time/reuse.h"
+
+namespace reckon {
+namespace {
+
+double number(Count count) { return static_cast<double>(count); }
+
+// Products of a region that multiply the same are one that is wider, by the first of them: their tiles are shared out
+// together.
+std::vector<std::size_t> joined_products(const Program& program, const std::vector<std::int64_t>& regions) {
+  std::map<std::tuple<std::int64_t, TensorId, std::int64_t>, std::size_t> joined;
+  std::vector<std::size_t> first(program.ops.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const Op& op = program.ops[i];
+    first[i] = i;
+    if (op.operation != &project_operation || op.attributes<ProjectAttributes>().transposed) continue;
+    const Placement x = placement(program, op.inputs[project_input::x]);
+    first[i] = joined.try_emplace({regions[i], x.root, x.offset}, i).first->second;
+  }
+  return first;
+}
+
+class ProcessorTimer {
+ public:
+  ProcessorTimer(const Program& program, const Hardware& hardware)
+      : program_(program), rates_(hardware), regions_(parallel_regions(program)) {}
+
+  Timing run() {
+    const std::size_t size = program_.ops.size();
+    timing_.ops.resize(size);
+    const std::vector<OpTraffic> traffic = traffic_of(program_);
+    std::vector<double> flops(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      const Op& op = program_.ops[i];
+      OpTime& time = timing_.ops[i];
+      time.op = i;
+      time.count = program_.count(op.repeat);
+      const Cost cost = op.operation->cost(program_, op);
+      if (cost.launches == 0) continue;
+      if (i == 0 || regions_[i] != regions_[i - 1])
+        time.overhead = static_cast<double>(cost.launches) * rates_.launch();
+      if (cost.group != Group::none) {
+        const Span span = span_of(cost.group, program_.workload.layout);
+        time.link = rates_.link(number(cost.sent), span.ranks, span.among);
+        continue;
+      }
+      time.memory = rates_.memory(traffic[i]);
+      const double elementwise = number(cost.elementwise.value());
+      flops[i] = number(cost.matmul.value());
+      if (is_dense_product(op)) {
+        time.compute = epilogue(op, elementwise);
+        continue;
+      }
+      time.compute = measured(op.operation->name, op, flops[i] + elementwise)
+                         .value_or(flops[i] > 0 ? rates_.plain_product(flops[i], type_of(op)) : 0);
+    }
+    add_products(flops);
+    for (const OpTime& time : timing_.ops) {
+      const Stage stage = program_.ops[time.op].stage;
+      double& sum = stage == Stage::forward    ? timing_.forward
+                    : stage == Stage::backward ? timing_.backward
+                                               : timing_.optimizer;
+      sum += time.seconds() * static_cast<double>(time.count);
+    }
+    timing_.assumptions = rates_.assumptions();
+    return std::move(timing_);
+  }
+
+ private:
+  // Kernels compute in float32; what they are told apart by is the type of the matrices that they read.
+  ComputeType type_of(const Op& op) {
+    return rates_.type_of(is_dense_product(op) ? program_[op.inputs[1]].dtype : precision_of(program_, op));
+  }
+
+  std::optional<double> measured(std::string_view name, const Op& op, double work) {
+    return rates_.operation(name, compute_type_of(precision_of(program_, op)), size_of(program_, op, work));
+  }
+
+  // What is done to the results of a product while they are in the caches, as fast as by the op that does it alone.
+  double epilogue(const Op& op, double work) {
+    const bool activates = op.operation == &project_operation && op.attributes<ProjectAttributes>().activate;
+    return measured(activates ? "activate" : "add", op, work).value_or(0);
+  }
+
+  // Those that are joined take their shares by their FLOPs.
+  void add_products(const std::vector<double>& flops) {
+    const std::vector<std::size_t> first = joined_products(program_, regions_);
+    std::map<std::size_t, ProductShape> shapes;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (flops[i] == 0 || !is_dense_product(program_.ops[i])) continue;
+      const ProductShape shape = shape_of(program_, program_.ops[i], flops[i]);
+      const auto [found, fresh] = shapes.try_emplace(first[i], shape);
+      if (!fresh) found->second.n += shape.n;
+    }
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      const auto found = shapes.find(first[i]);
+      if (found == shapes.end() || flops[i] == 0) continue;
+      const ProductShape& shape = found->second;
+      timing_.ops[i].compute += rates_.product(shape, type_of(program_.ops[i]), 0) * flops[i] / shape.flops();
+    }
+  }
+
+  const Program& program_;
+  Rates rates_;
+  std::vector<std::int64_t> regions_;
+  Timing timing_;
+};
+
+}  // namespace
+
+Timing time_on_processor(const Program& lowered, const Hardware& hardware) {
+  return ProcessorTimer(lowered, hardware).run();
+}
+
+}  // namespace reckon

@@ -1,0 +1,273 @@
+// This machine's profile, what it predicts, and predictions beside runs. Nothing here depends on how fast a machine is.
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+#include <reckon/reckon.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+
+#include "compile/compile.h"
+#include "files/processor.h"
+#include "measure/calibrate.h"
+#include "measure/verify_time.h"
+#include "model/load.h"
+#include "ops/matmul.h"
+#include "program/builder.h"
+#include "program_fixture.h"
+#include "report/measure.h"
+#include "time/reuse.h"
+#include "time/roofline.h"
+
+namespace reckon {
+namespace {
+
+TEST(Processor, IsDescribedByTheSystemsFiles) {
+  const std::string cpuinfo =
+      "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: A processor: fast\n\nprocessor\t: 1\n";
+  EXPECT_EQ(cpuinfo_field(cpuinfo, "model name"), "A processor: fast");
+  EXPECT_EQ(cpuinfo_field(cpuinfo, "vendor_id"), "GenuineIntel");
+  EXPECT_EQ(cpuinfo_field(cpuinfo, "flags"), "");
+  EXPECT_EQ(cache_size("48K"), 49152);
+  EXPECT_EQ(cache_size("260M"), 260 * 1048576);
+  EXPECT_EQ(cache_size("4096"), 4096);
+  EXPECT_EQ(cache_size("many"), 0);
+  EXPECT_EQ(cache_size("3X"), 0);
+  EXPECT_EQ(listed_processors("0-3,8,10-11"), 7);
+  EXPECT_EQ(listed_processors("5"), 1);
+  EXPECT_EQ(listed_processors("3-1"), 0);
+  EXPECT_EQ(listed_processors("a"), 0);
+  EXPECT_FALSE(describe_processor().name.empty());
+}
+
+// A processor that computes everything in no time and reads 1 TB/s of what it went through less than 2 MiB ago, and
+// 1 GB/s of anything else.
+Profile only_memory() {
+  Profile profile;
+  profile.name = "slow-memory";
+  profile.title = "a processor";
+  profile.kind = DeviceKind::cpu;
+  constexpr std::int64_t fast = 1'000'000'000'000'000'000;
+  profile.peak = {{ComputeType::float32, fast}};
+  profile.memory_bytes = std::int64_t{1} << 34;
+  profile.memory_bandwidth = 1'000'000'000;
+  Efficiency efficiency;
+  efficiency.matmul = {{ComputeType::float32, 1, 64, 64, fast}};
+  const std::vector<Efficiency::Transfer> transfers = {{(1 << 21) - 1, 1'000'000'000'000}, {1 << 21, 1'000'000'000}};
+  efficiency.read = efficiency.write = transfers;
+  efficiency.threads = 1;
+  profile.efficiency = efficiency;
+  return profile;
+}
+
+double decode_seconds(const char* preset, const Profile& profile) {
+  Workload workload = workload_of(Phase::decode);
+  workload.past = 8;
+  return time_program(compile(find_preset(preset), workload, cpu_target).lowered, {profile, 1}).total();
+}
+
+TEST(OnAProcessor, WeightsThatDoNotFitACacheComeFromMemory) {
+  // 4 bytes of each of the 124,439,808 − 1,024·768 parameters that a token reads: all but the table of positions, of
+  // which it reads a row; everything else is small.
+  const double gpt2 = decode_seconds("gpt2", only_memory());
+  EXPECT_NEAR(gpt2, 4.0 * (124'439'808 - 1024 * 768) / 1e9, 0.01);
+  // mini-gpt's 525,568 bytes of weights, and all it goes through beside, fit.
+  const double mini = decode_seconds("mini-gpt", only_memory());
+  EXPECT_GT(mini, 525'568 / 1e12 * 0.99);
+  EXPECT_LT(mini, 2 * 525'568 / 1e12);
+}
+
+// y = (x·Aᵀ)·Bᵀ with x of 2 × 4 and matrices of 8 × 4 and 16 × 8, float32.
+Program two_products() {
+  Program empty;
+  empty.workload.tokens = 2;
+  empty.workload.past = 0;
+  Builder builder(std::move(empty));
+  const TensorId x = builder.tensor(TensorKind::input, "x", {1, 2, 4}, DType::float32);
+  const TensorId a = builder.parameter({Block::feed_forward, Part::up}, Piece::weight, {8, 4});
+  const TensorId b = builder.parameter({Block::feed_forward, Part::down}, Piece::weight, {16, 8});
+  const TensorId hidden = linear(builder, x, a, no_tensor, "hidden");
+  builder.program().output = linear(builder, hidden, b, no_tensor, "y");
+  return compile(builder.finish(), cpu_target).lowered;
+}
+
+TEST(Reuse, IsWhatWasGoneThroughSinceATensorWasTouched) {
+  // First product: reads 32 + 128 bytes and writes 64; second: reads 64 + 512 and writes 128. A run goes through 928.
+  const std::vector<OpTraffic> traffic = traffic_of(two_products());
+  ASSERT_EQ(traffic.size(), 2u);
+  ASSERT_EQ(traffic[0].read.size(), 2u);
+  EXPECT_DOUBLE_EQ(traffic[0].read[1].bytes, 128);
+  // Weights were last read in the run before: 928 bytes ago, all of it different memory: 32 + 128 + 64 + 512 + 128.
+  EXPECT_DOUBLE_EQ(traffic[0].read[1].distance, 864);
+  EXPECT_DOUBLE_EQ(traffic[1].read[1].bytes, 512);
+  EXPECT_DOUBLE_EQ(traffic[1].read[1].distance, 864);
+  // What the first made is read by the second right after; an op goes through its own bytes at least.
+  EXPECT_DOUBLE_EQ(traffic[1].read[0].bytes, 64);
+  EXPECT_DOUBLE_EQ(traffic[1].read[0].distance, 704);
+}
+
+TEST(OnAProcessor, AProductTakesAsLongAsWasMeasuredAndAnOverheadMore) {
+  Profile profile = only_memory();
+  profile.efficiency->matmul = {{ComputeType::float32, 2, 8, 4, 1000}, {ComputeType::float32, 2, 16, 8, 4000}};
+  profile.efficiency->overhead = 0.5;
+  const Timing timing = time_program(two_products(), {profile, 1});
+  ASSERT_EQ(timing.ops.size(), 2u);
+  EXPECT_NEAR(timing.ops[0].seconds(), 2.0 * 2 * 8 * 4 / 1000 + 0.5, 1e-6);
+  EXPECT_NEAR(timing.ops[1].seconds(), 2.0 * 2 * 16 * 8 / 4000 + 0.5, 1e-6);
+}
+
+class CalibrateTest : public ProgramTest {
+ protected:
+  // Of this machine, measured in a moment: the networks and products that are small.
+  std::string quick_profile() {
+    const std::string file = (folder_ / "quick.json").string();
+    const Result result = run({"calibrate", "--quick", "--rounds", "1", "--threads", "1", "--output", file});
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.out.find("1 thread"), std::string::npos) << result.out;
+    return file;
+  }
+  void write(const std::string& name, const std::string& text) {
+    fs::create_directories((folder_ / name).parent_path());
+    std::ofstream(folder_ / name) << text;
+  }
+};
+
+TEST_F(CalibrateTest, WhatItWritesReadsBackAndPredicts) {
+  const std::string file = quick_profile();
+  const Profile profile = read_hardware(file).profile;
+  EXPECT_EQ(profile.name, "this");
+  EXPECT_EQ(profile.title, describe_processor().name);
+  EXPECT_EQ(read_profile(Json::parse(profile_json(profile).dump()), "again"), profile);
+  ASSERT_TRUE(profile.efficiency);
+  EXPECT_EQ(profile.efficiency->threads, 1);
+  EXPECT_GT(profile.efficiency->overhead, 0);
+  EXPECT_GT(profile.efficiency->matmul.size(), 10u);
+  // Every op of the step of a small network that computes something and is no product was measured.
+  Workload workload = workload_of(Phase::train);
+  workload.batch = 2;
+  workload.tokens = 16;
+  for (const char* preset : {"gpt2", "mini-gpt"}) {
+    const Program step = compile(find_preset(preset), workload, cpu_target).lowered;
+    for (const Op& op : step.ops) {
+      const Cost cost = op.operation->cost(step, op);
+      if (!cost.matmul.empty() && op.operation->name != "attend" && op.operation->name != "attend_backward") continue;
+      if (cost.matmul.value() + cost.elementwise.value() == 0) continue;
+      EXPECT_TRUE(std::any_of(profile.efficiency->operations.begin(), profile.efficiency->operations.end(),
+                              [&](const Efficiency::Operation& point) { return point.name == op.operation->name; }))
+          << op.operation->name;
+    }
+    EXPECT_TRUE(time_program(step, {profile, 1}).assumptions.empty());
+  }
+}
+
+TEST_F(CalibrateTest, VerifiesTheTimeOfEachPhaseAndItsSharesAddUp) {
+  const std::string file = quick_profile();
+  const Result result = run({"verify", "mini-gpt", "--random", "1", "--time", "--on", file, "--rounds", "2",
+                             "--threads", "1", "--batch", "2", "--format", "json"});
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json json = Json::parse(result.out);
+  EXPECT_EQ(json["schema"], "reckon.verify-time/1");
+  EXPECT_EQ(json["threads"], 1);
+  EXPECT_EQ(json["calibrated"], "before");
+  ASSERT_EQ(json["phases"].size(), 3u);
+  const char* const names[] = {"prefill", "decode", "train"};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const Json& phase = json["phases"][i];
+    EXPECT_EQ(phase["phase"], names[i]);
+    EXPECT_GT(phase["predicted_seconds"].get<double>(), 0);
+    EXPECT_LE(phase["measured_least"].get<double>(), phase["measured_seconds"].get<double>());
+    EXPECT_GE(phase["measured_most"].get<double>(), phase["measured_seconds"].get<double>());
+    double predicted = 0, measured = 0, seconds = 0;
+    for (const Json& operation : phase["operations"]) {
+      predicted += operation["predicted_share"].get<double>();
+      measured += operation["measured_share"].get<double>();
+      seconds += operation["predicted_seconds"].get<double>();
+      EXPECT_GT(operation["calls"].get<int>(), 0) << operation["operation"];
+    }
+    EXPECT_NEAR(predicted, 1, 1e-9);
+    EXPECT_NEAR(measured, 1, 1e-9);
+    EXPECT_NEAR(seconds / phase["predicted_seconds"].get<double>(), 1, 1e-9);
+  }
+  // mini-gpt's context is 32: a prompt of half of it, and 16 tokens behind it, of which the program is at the middle.
+  EXPECT_EQ(json["phases"][0]["tokens"], 16);
+  EXPECT_EQ(json["phases"][1]["past"], 24);
+  EXPECT_EQ(json["phases"][1]["batch"], 2);
+  EXPECT_EQ(json["phases"][2]["tokens"], 32);
+
+  const Result one = run({"verify", "mini-gpt", "--random", "1", "--time", "--phase", "decode", "--on", file,
+                          "--rounds", "1", "--threads", "1"});
+  ASSERT_EQ(one.code, 0) << one.err;
+  EXPECT_NE(one.out.find("ratio"), std::string::npos);
+  EXPECT_EQ(one.out.find("prefill"), std::string::npos);
+  const Result other = run({"verify", "mini-gpt", "--random", "1", "--time", "--on", file, "--threads", "2"});
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("was measured with 1 thread, and this run has 2"), std::string::npos) << other.err;
+}
+
+TEST_F(CalibrateTest, ThisIsTheMachineThatWasMeasured) {
+  ::setenv("XDG_CONFIG_HOME", (folder_ / "config").c_str(), 1);
+  EXPECT_EQ(this_machine_path(), folder_ / "config" / "reckon" / "this.json");
+  try {
+    read_hardware("this");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("`reckon calibrate`"), std::string::npos) << error.what();
+  }
+  Profile profile = only_memory();
+  profile.name = "this";
+  profile.title = "Some other processor";
+  write("config/reckon/this.json", profile_json(profile).dump());
+  try {
+    read_hardware("this");
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("another machine, with a processor 'Some other processor'"),
+              std::string::npos)
+        << error.what();
+  }
+  profile.title = describe_processor().name;
+  write("config/reckon/this.json", profile_json(profile).dump());
+  EXPECT_EQ(read_hardware("THIS").profile, profile);
+  ::unsetenv("XDG_CONFIG_HOME");
+}
+
+TEST(MeasuredProfile, RefusesRowsAndThreadsThatCannotBe) {
+  const auto refused = [](const char* field, const Json& value) {
+    Json json = Json::parse(profile_json(only_memory()).dump());
+    json["efficiency"]["operations"] = {
+        {{"name", "attend"}, {"type", "float32"}, {"rows", 4}, {"sequences", 2}, {"work", 8}, {"rate", 16}}};
+    read_profile(json, "mine.json");
+    (std::string(field) == "threads" ? json["efficiency"] : json["efficiency"]["operations"][0])[field] = value;
+    try {
+      read_profile(json, "mine.json");
+      return false;
+    } catch (const Error& error) {
+      return std::string(error.what()).find(field) != std::string::npos;
+    }
+  };
+  EXPECT_TRUE(refused("rows", 0));
+  EXPECT_TRUE(refused("rows", "four"));
+  EXPECT_TRUE(refused("sequences", -1));
+  EXPECT_TRUE(refused("sequences", nullptr));
+  EXPECT_TRUE(refused("work", 0));
+  EXPECT_TRUE(refused("rate", 1.5));
+  EXPECT_TRUE(refused("threads", 0));
+  EXPECT_TRUE(refused("threads", 1'000'000));
+}
+
+TEST_F(CalibrateTest, RefusesWhatMakesNoSense) {
+  EXPECT_EQ(run({"calibrate", "--rounds", "0"}).code, 2);
+  EXPECT_EQ(run({"calibrate", "--threads", "none"}).code, 2);
+  EXPECT_EQ(run({"verify", "mini-gpt", "--random", "1", "--phase", "decode"}).code, 2);
+  EXPECT_EQ(run({"verify", "mini-gpt", "--random", "1", "--on", "this"}).code, 2);
+  EXPECT_EQ(run({"verify", "mini-gpt", "--random", "1", "--time", "--against", "reference"}).code, 2);
+  EXPECT_EQ(run({"verify", "mini-gpt", "--random", "1", "--time", "--device", "reference"}).code, 2);
+  EXPECT_EQ(run({"verify", "mini-gpt", "--random", "1", "--time", "--train", "--phase", "decode"}).code, 2);
+  const Result vendor = run({"verify", "mini-gpt", "--random", "1", "--time", "--on", "xeon-8480"});
+  EXPECT_EQ(vendor.code, 2);
+  EXPECT_NE(vendor.err.find("was not measured by `reckon calibrate`"), std::string::npos) << vendor.err;
+}
+
+}  // namespace
+}  // namespace reckon
