@@ -96,6 +96,22 @@ void check_plan(const Program& program, std::int64_t wasted = 0) {
   EXPECT_EQ(plan.peak, *std::max_element(live.begin(), live.end()));
   EXPECT_GE(plan.arena, plan.peak);
   EXPECT_LE(plan.arena, plan.peak + wasted);
+  // Where the peak is, and how many instances of each tensor are alive then.
+  for (std::size_t i = 0; i < origins.ops.size(); ++i) {
+    const auto folded = static_cast<std::size_t>(origins.ops[i].index);
+    const std::int32_t repeat = program.ops[folded].repeat;
+    const bool reversed = repeat >= 0 && program.repeats[static_cast<std::size_t>(repeat)].reversed;
+    const std::int64_t k = origins.ops[i].iteration, step = reversed ? program.count(repeat) - 1 - k : k;
+    if (folded != plan.peak_op || step != plan.peak_step) continue;
+    const std::int64_t region = expanded.regions[i];
+    EXPECT_EQ(live[static_cast<std::size_t>(region)], plan.peak);
+    std::vector<std::int64_t> alive(program.tensors.size());
+    for (const Life& life : lives) {
+      if (life.first <= region && region <= life.last)
+        ++alive[static_cast<std::size_t>(origins.tensors[static_cast<std::size_t>(life.id)].index)];
+    }
+    EXPECT_EQ(alive, plan.alive) << "at the peak, in " << program.ops[folded].operation->name;
+  }
 
   std::sort(lives.begin(), lives.end(), [](const Life& a, const Life& b) { return a.offset < b.offset; });
   for (std::size_t a = 0; a < lives.size(); ++a) {

@@ -9,7 +9,9 @@
 #include "model/modify.h"
 #include "model/presets.h"
 #include "network/stages.h"
+#include "ops/adamw.h"
 #include "ops/collectives.h"
+#include "passes/gradient.h"
 #include "passes/shard.h"
 
 #include <functional>
@@ -23,7 +25,8 @@ Workload training(std::int64_t batch, std::int64_t tokens, const Layout& layout)
   Workload workload = workload_of(Phase::train);
   workload.batch = batch;
   workload.tokens = tokens;
-  workload.precision.activations = workload.precision.gradients = DType::bfloat16;
+  Precision& precision = workload.precision;
+  precision.weights = precision.activations = precision.gradients = DType::bfloat16;
   workload.layout = layout;
   return workload;
 }
@@ -130,6 +133,70 @@ TEST(Shard, KeepsOfALayerWhatTensorAndSequenceParallelismLeave) {
   EXPECT_EQ(layer_bytes(set, training(b, s, {.tensor = t})), 8 * sbh + 24 * sbh / t + scores / t + 16 * s * b);
   EXPECT_EQ(layer_bytes(set, training(b, s, {.tensor = t, .sequence = true})),
             32 * sbh / t + scores / t + 16 * s * b / t);
+}
+
+// The same with what their lowering keeps of dropout (table 2, and 4.2.2 for sequence parallelism).
+TEST(Korthikanti, TensorAndSequenceParallelFormsComeOut) {
+  for (const Set& set : {Set{6144, 64, 0, 4}, Set{12288, 96, 0, 1}}) {
+    const std::int64_t s = 2048, h = set.h, a = set.a, b = set.b, t = 8, sbh = s * b * h, scores = 5 * a * s * s * b;
+    const std::int64_t statistics = 16 * s * b;
+    const auto kept = [&](bool sequence, Recompute recompute) {
+      Workload workload = training(b, s, {.tensor = t, .sequence = sequence});
+      workload.recompute = recompute;
+      workload.dropout = workload.attention_dropout = 0.1;
+      return layer_bytes(set, workload);
+    };
+    EXPECT_EQ(kept(false, Recompute::none), 10 * sbh + 24 * sbh / t + scores / t + statistics);
+    EXPECT_EQ(kept(true, Recompute::none), 34 * sbh / t + scores / t + statistics / t);
+    EXPECT_EQ(kept(false, Recompute::selective), 10 * sbh + 24 * sbh / t + statistics);
+    EXPECT_EQ(kept(true, Recompute::selective), 34 * sbh / t + statistics / t);
+    EXPECT_EQ(kept(false, Recompute::block), 2 * sbh);
+  }
+}
+
+// Table 3's set-ups (section 6), on the first rank of the pipeline, without the terms of embedding and logits.
+TEST(Korthikanti, FourSetUpsKeepTheirGibibytesOnTheFirstRank) {
+  struct SetUp {
+    Set set;
+    Layout layout;
+    double tensor, sequence_and_selective;  // GiB
+  };
+  const std::vector<SetUp> set_ups = {
+      {{6144, 64, 48, 4}, {.tensor = 8, .micro_batches = 1}, 59.25, 9.5625},
+      {{12288, 96, 96, 1},
+       {.tensor = 8, .pipeline = 8, .virtual_stages = 3, .micro_batches = 64},
+       66.84375,
+       12.3515625},
+      {{20480, 128, 105, 1},
+       {.tensor = 8, .pipeline = 35, .virtual_stages = 3, .micro_batches = 280},
+       114.0234375,
+       23.076171875},
+      {{25600, 160, 128, 1}, {.tensor = 8, .pipeline = 64, .micro_batches = 512}, 131.25, 26.5625},
+  };
+  constexpr std::int64_t s = 2048;
+  for (const auto& [given, layout, tensor, sequence_and_selective] : set_ups) {
+    SCOPED_TRACE(given.h);
+    for (const bool present : {false, true}) {
+      Workload workload = training(given.b, s, layout);
+      workload.layout.sequence = present;
+      workload.recompute = present ? Recompute::selective : Recompute::none;
+      workload.dropout = workload.attention_dropout = 0.1;
+      const std::int64_t pieces = layout.virtual_stages;
+      const auto saved = [&](std::int64_t layers) {
+        Set set = given;
+        set.layers = layers;
+        return compile(gpt(set), workload, megatron_target).plan.saved;
+      };
+      // One layer more in every piece.
+      const std::int64_t more = saved(given.layers + layout.pipeline * pieces) - saved(given.layers);
+      const std::int64_t statistics = 16 * s * given.b / (present ? layout.tensor : 1);
+      const std::int64_t layer = more / pieces - statistics;
+      const std::int64_t of_piece = layer * given.layers / layout.pipeline / pieces;
+      const double gibibytes =
+          static_cast<double>(of_piece * micro_batches_in_flight(workload.layout)) / (1024.0 * 1024.0 * 1024.0);
+      EXPECT_EQ(gibibytes, present ? sequence_and_selective : tensor);
+    }
+  }
 }
 
 // The first stage of 1F1B has p micro-batches in flight, the last one; interleaved it is pV + p − 1 pieces, and never
@@ -289,6 +356,26 @@ TEST(Zero, SharesOutTheOptimizersStateThenGradientsThenWeights) {
   EXPECT_EQ(three.optimizer, 8 * parameters / n);
 }
 
+// Table 1: GB of 7.5 billion parameters in mixed precision, 2 + 2 + 12 bytes each.
+TEST(Zero, HasTheBytesOfTable1) {
+  struct Line {
+    std::int64_t ranks;
+    double one, two, three;
+  };
+  const Model model = load_model("llama-3-8b");
+  for (const auto& [ranks, one, two, three] :
+       {Line{1, 120, 120, 120}, Line{4, 52.5, 41.3, 30}, Line{16, 35.6, 21.6, 7.5}, Line{64, 31.4, 16.6, 1.88},
+        Line{256, 30.4, 15.4, 0.47}, Line{1024, 30.1, 15.1, 0.12}}) {
+    const auto gigabytes = [&, data = ranks](std::int64_t zero) {
+      const Plan plan = compile(model, training(1, 64, {.data = data, .zero = zero}), megatron_target).plan;
+      return static_cast<double>(plan.weights + plan.gradients + plan.optimizer) / 8'030'261'248.0 * 7.5;
+    };
+    EXPECT_NEAR(gigabytes(1), one, 0.0501) << ranks;
+    EXPECT_NEAR(gigabytes(2), two, 0.0501) << ranks;
+    EXPECT_NEAR(gigabytes(3), three, 0.0051) << ranks;
+  }
+}
+
 // Section 7: stages 1 and 2 send as much as summing gradients does, Ψ to each way; 3 gathers weights twice. Once a step
 // or for every micro-batch: 1 sums once; 2 sums each time and gathers once; 3 does all each time.
 TEST(Zero, SendsTwiceTheParametersAStepOrThrice) {
@@ -337,6 +424,104 @@ TEST(Context, GathersKeysAndValuesAndSumsTheirGradients) {
   const std::int64_t c = 4, tokens = 64, width = 1024, layers = 32;
   const Ledger ledger = ledger_of(model, training(1, tokens, {.context = c}));
   EXPECT_EQ(sent_by_layers(ledger, Group::context), Count(layers) * 3 * 2 * tokens * width * 2 * (c - 1) / c);
+}
+
+// ---- rules
+
+TensorId parameter(Builder& b) { return b.parameter({}, Piece::weight, {2, 4, 8}); }
+
+// The gradient of each collective is its conjugate (Korthikanti et al., figures 4 to 6).
+TEST(Collectives, HaveTheirConjugatesAsGradients) {
+  using B = Builder;
+  const auto backward = [](TensorId (*build)(B&)) {
+    B b{Program{}};
+    b.program().workload.phase = Phase::train;
+    b.program().output = build(b);
+    std::string names;
+    for (const Op& op : gradient(b.finish()).program.ops)
+      if (op.stage == Stage::backward) names += (names.empty() ? "" : " ") + std::string(op.operation->name);
+    return names;
+  };
+  EXPECT_EQ(backward([](B& b) {
+              return b.compute("y", {2, 4, 8}, all_reduce_operation, {parameter(b)}, {Group::tensor, 4});
+            }),
+            "");
+  EXPECT_EQ(backward([](B& b) {
+              return b.compute("y", {2, 4, 8}, copy_to_group_operation, {parameter(b)}, {Group::tensor, 4});
+            }),
+            "all_reduce");
+  EXPECT_EQ(backward([](B& b) {
+              return b.compute("y", {2, 16, 8}, all_gather_operation, {parameter(b)}, {Group::tensor, 4, 1});
+            }),
+            "reduce_scatter");
+  EXPECT_EQ(backward([](B& b) {
+              return b.compute("y", {2, 16, 8}, all_gather_operation, {parameter(b)}, {Group::tensor, 4, 1, true});
+            }),
+            "own_part");
+  EXPECT_EQ(backward([](B& b) {
+              return b.compute("y", {2, 1, 8}, reduce_scatter_operation, {parameter(b)}, {Group::tensor, 4, 1});
+            }),
+            "all_gather");
+  EXPECT_EQ(backward([](B& b) {
+              return b.compute("y", {2, 1, 8}, own_part_operation, {parameter(b)}, {Group::tensor, 4, 1});
+            }),
+            "all_gather");
+  EXPECT_EQ(backward([](B& b) {
+              return b.compute("y", {2, 4, 8}, all_to_all_operation, {parameter(b)}, {Group::expert, 4});
+            }),
+            "all_to_all");
+  EXPECT_EQ(backward([](B& b) { return send(b, parameter(b), 4); }), "receive");
+  EXPECT_EQ(backward([](B& b) { return receive(b, no_tensor, {2, 4, 8}, 4); }), "send");
+}
+
+TEST(Shard, RefusesAnOperationWithoutARuleByName) {
+  Builder b{Program{}};
+  b.program().workload.layout.tensor = 2;
+  b.set_role({Block::optimizer});
+  const TensorId w = b.parameter({Block::head, Part::project}, Piece::weight, {4});
+  b.program().output = squared_norm(b, no_tensor, w);
+  try {
+    shard(b.finish());
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "[squared_norm] of optimizer cannot be shared out over ranks: it has no rule for that");
+  }
+}
+
+// Norms, and biases of what is divided by rows, are on all tensor ranks. With sequence parallelism each has seen other
+// tokens: their gradients are summed once a step, 2·n·(t − 1)/t.
+TEST(Shard, KeepsParametersOfAllTensorRanksAlike) {
+  const Model model = load_model("llama-3-8b");
+  const std::int64_t t = 8, norms = (2 * 32 + 1) * 4096;
+  EXPECT_EQ(sent(ledger_of(model, training(1, 64, {.tensor = t})), Group::tensor, Stage::optimizer), 0);
+  EXPECT_EQ(sent(ledger_of(model, training(1, 64, {.tensor = t, .sequence = true})), Group::tensor, Stage::optimizer),
+            Count(2) * 2 * norms * (t - 1) / t);
+  // A head's norm is the same for all heads, of which each rank has some: 2 · 36 layers · 128.
+  const Model qwen = load_model("qwen3-8b");
+  EXPECT_EQ(sent(ledger_of(qwen, training(1, 64, {.tensor = t})), Group::tensor, Stage::optimizer),
+            Count(2) * 2 * 2 * 36 * 128 * (t - 1) / t);
+}
+
+// Both ends of a pipeline have a tied table, and sum its gradient over two ranks once a step: 2·S·½.
+TEST(Pipeline, KeepsATiedTableAlikeOnItsFirstAndLastStage) {
+  const Model model = load_model("gpt2");
+  const Count table = Count(2) * 50257 * 768;
+  for (std::int64_t stage = 0; stage < 3; ++stage) {
+    const Ledger ledger = ledger_of(model, training(1, 64, {.pipeline = 3, .stage = stage}));
+    EXPECT_EQ(sent(ledger, Group::pipeline, Stage::optimizer), stage == 1 ? Count(0) : table) << stage;
+  }
+}
+
+// A rank's part of a matrix has its formula: d·f/8.
+TEST(Shard, SaysInFormulasWhatIsShared) {
+  const Model model = load_model("llama-3-8b");
+  const Ledger ledger = ledger_of(model, training(1, 64, {.tensor = 8}));
+  for (const ParameterEntry& entry : ledger.parameters) {
+    const Part part = entry.place.role.part;
+    if (part == Part::up || part == Part::output) {
+      EXPECT_EQ(entry.elements.symbols(ledger.width), part == Part::up ? "d·f/8" : "d²/8");
+    }
+  }
 }
 
 // ---- everything compiles

@@ -169,6 +169,7 @@ int run(int argc, char** argv) {
   add_plan(program);
   add_compare(program);
   add_sweep(program);
+  add_memory(program);
   add_tokenizer(program);
   add_generate(program);
   add_score(program);

@@ -243,6 +243,18 @@ Swept take_range(Options& options, std::int64_t steps) {
   return {*option, parse_range(text, option->flag, option->bounds, steps)};
 }
 
+std::vector<Swept> take_ranges(Options& options, std::size_t most) {
+  const auto ranges = std::exchange(options.ranges, {});
+  if (ranges.size() > most)
+    throw UsageError(fmt::format("{} options are ranges; expected at most {}", ranges.size(), most));
+  std::vector<Swept> swept;
+  for (const SizeOption& option : size_options) {
+    if (const auto found = ranges.find(&option); found != ranges.end())
+      swept.push_back({option, parse_range(found->second, option.flag, option.bounds, 0)});
+  }
+  return swept;
+}
+
 Model read_model(const std::string& name) {
   Model model = load_model(name);
   say_notes(model);

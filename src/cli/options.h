@@ -97,6 +97,8 @@ struct Swept {
   SizeRange range;
 };
 Swept take_range(Options& options, std::int64_t steps);
+// All that were given as ranges, at most so many, in the order of the list of options' flags.
+std::vector<Swept> take_ranges(Options& options, std::size_t most);
 
 // The model, with what is to be said about how it was read on stderr.
 Model read_model(const std::string& name);

@@ -235,6 +235,12 @@ void add_layout(CLI::App& command, PredictOptions& options) {
 }
 
 Prediction read_prediction(const PredictOptions& options) {
+  const Prediction prediction = settle_prediction(options, read_model(options.model));
+  note_past_context(prediction.model, prediction.workload);
+  return prediction;
+}
+
+Prediction settle_prediction(const PredictOptions& options, const Model& loaded) {
   const Setting setting = read_options(options.options);
   Prediction prediction;
   prediction.workload = setting.workload;
@@ -251,7 +257,8 @@ Prediction read_prediction(const PredictOptions& options) {
   workload.layout.stage = options.stage.value_or(0);
   if (prediction.hardware) settle_devices(prediction, options.on);
 
-  prediction.model = modify(read_model(options.model), setting.changes);
+  prediction.model = modify(loaded, setting.changes);
+  prediction.made_for = loaded.context;
   workload.optimizer = options.optimizer.value_or(Optimizer::adamw);
   workload.recompute = options.recompute.value_or(Recompute::none);
   workload.dropout = options.dropout.value_or(0);
@@ -260,7 +267,6 @@ Prediction read_prediction(const PredictOptions& options) {
                    .targets = options.lora_targets.value_or(Lora::Targets::query_value)};
   set_types(prediction, options);
   workload = resolve(prediction.model, workload);
-  note_past_context(prediction.model, workload);
   return prediction;
 }
 

@@ -40,6 +40,7 @@ struct Prediction {
   bool laid_out = false;              // a layout was given, rather than one device meant
   std::optional<std::int64_t> stage;  // …and of which stage; nothing: the command's choice
   std::optional<DType> weights;       // of the layers' matrices, where these alone are quantised
+  std::int64_t made_for = 0;          // tokens: the model's own context, before --context
 };
 
 // MODEL, the workload (`usual` is the phase where none is given), types, training and --on.
@@ -50,5 +51,7 @@ void add_prediction(CLI::App& command, PredictOptions& options);
 void add_layout(CLI::App& command, PredictOptions& options);
 // Options that do not go together are a UsageError; what does not divide is refused by the pass that divides.
 Prediction read_prediction(const PredictOptions& options);
+// The same of a model that is read already, with nothing said on stderr: for one of many sizes.
+Prediction settle_prediction(const PredictOptions& options, const Model& loaded);
 
 }  // namespace reckon::cli

@@ -5,6 +5,7 @@
 #include <reckon/error.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -24,10 +25,29 @@ std::optional<std::int64_t> unit_of(char letter, Units units) {
   return std::nullopt;
 }
 
+// The unit behind a number, which is taken off it.
+std::optional<std::int64_t> take_unit(std::string_view& text, Units units) {
+  if (units != Units::bytes) {
+    const auto unit = text.empty() ? std::nullopt : unit_of(text.back(), units);
+    if (unit) text.remove_suffix(1);
+    return unit;
+  }
+  constexpr std::int64_t k = 1000, ki = 1024;
+  static constexpr std::pair<std::string_view, std::int64_t> byte_units[] = {
+      {"KiB", ki}, {"MiB", ki * ki}, {"GiB", ki * ki * ki}, {"TiB", ki * ki * ki * ki},
+      {"kB", k},   {"MB", k * k},    {"GB", k * k * k},     {"TB", k * k * k * k},
+      {"B", 1}};
+  for (const auto& [name, size] : byte_units) {
+    if (!text.ends_with(name)) continue;
+    text.remove_suffix(name.size());
+    return size;
+  }
+  return std::nullopt;
+}
+
 // digits[.digits][e digits][unit], as an exact whole number; nothing if it is not one, or past 2⁶³.
 std::optional<std::int64_t> read_size(std::string_view text, Units units) {
-  const auto unit = text.empty() ? std::nullopt : unit_of(text.back(), units);
-  if (unit) text.remove_suffix(1);
+  const auto unit = take_unit(text, units);
   std::int64_t value = 0;
   int exponent = 0;
   bool point = false, digits = false;
@@ -66,7 +86,11 @@ std::int64_t parse_size(const std::string& text, const std::string& option, Boun
   const std::optional<std::int64_t> value = read_size(text, units);
   if (value && *value >= bounds.least && *value <= bounds.most) return *value;
   std::vector<std::string> examples;
-  for (const char* example : {"12", "16k", units == Units::lengths ? "4M" : "300B"}) {
+  const bool in_bytes = units == Units::bytes;
+  for (const char* example : {in_bytes ? "4096" : "12", in_bytes ? "500MB" : "16k",
+                              in_bytes                  ? "2GiB"
+                              : units == Units::lengths ? "4M"
+                                                        : "300B"}) {
     const std::int64_t size = *read_size(example, units);
     if (size >= bounds.least && size <= bounds.most) examples.emplace_back(example);
   }

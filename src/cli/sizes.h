@@ -1,7 +1,8 @@
 // Numbers as people write them on the command line: 512, 16k, 4M, 1.5B, 3e11; and ranges of them: 1k..1M.
 //
 // k and M are 1,024 and 1,024² for lengths and sizes of a network (a context of 16k is 16,384), and 10³ and 10⁶ for
-// amounts of data and numbers of steps; B and T are 10⁹ and 10¹² always.
+// amounts of data and numbers of steps; B and T are 10⁹ and 10¹² always. Bytes have units of their own: KiB, MiB, GiB
+// and TiB, kB, MB, GB and TB.
 #pragma once
 
 #include <charconv>
@@ -15,7 +16,7 @@
 
 namespace reckon::cli {
 
-enum class Units { lengths, amounts };
+enum class Units { lengths, amounts, bytes };  // bytes: 2GiB, 500MB, 4096
 
 // Which sizes an option takes.
 struct Bounds {

@@ -1,5 +1,6 @@
 #include "count/cache.h"
 
+#include "compile/compile.h"
 #include "network/forward.h"
 
 namespace reckon {
@@ -13,7 +14,8 @@ CacheCost cache_cost(const Model& model, const Workload& asked) {
   last.past = cost.tokens - 1;
   last.encoder_tokens = given.encoder_tokens;
   last.precision = given.precision;
-  const Program program = forward(model, last);
+  last.layout = given.layout;
+  const Program program = logical_program(model, last);
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
     const Count all = bytes(tensor) * program.count(tensor.repeat);
@@ -22,7 +24,7 @@ CacheCost cache_cost(const Model& model, const Workload& asked) {
     if (keys.symbol == Symbol::encoder_tokens) continue;
     const Count token = all / (Count(cost.sequences) * keys.size);
     cost.first_token += token;
-    if (keys.size == cost.tokens) cost.last_token += token;
+    if (keys.size * given.layout.context == cost.tokens) cost.last_token += token;
   }
   return cost;
 }

@@ -19,7 +19,7 @@ struct CacheCost {
   Count total;       // of all sequences, the encoder's part included
 };
 
-// After the workload's tokens, past and new, in the type that its precision says.
+// After the workload's tokens, past and new, in the type that its precision says; of one rank of its layout.
 CacheCost cache_cost(const Model& model, const Workload& workload);
 
 // Of sequences as long as the context, in bfloat16.

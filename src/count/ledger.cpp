@@ -104,6 +104,7 @@ TrainingState training_state(const Program& program) {
   for (const Op& op : program.ops) {
     if (!is_update(*op.operation)) continue;
     for (TensorId id : op.inputs) {
+      while (program[id].storage != no_tensor) id = program[id].storage;  // a part is updated, all of it lasts
       const Tensor& tensor = program[id];
       const Count size = bytes(tensor) * program.count(op.repeat);
       const bool weights = tensor.kind == TensorKind::parameter || tensor.label.piece == Piece::master;

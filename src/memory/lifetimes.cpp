@@ -128,20 +128,29 @@ class Timeline {
     return never;
   }
 
+  // Instances of a tensor in iterations that are not looked at, alive together from one time up to another.
+  struct Unseen {
+    std::int64_t from = 0, to = 0, instances = 0;
+  };
+  // Those that go with a tensor's second life; none with its others.
+  Unseen unseen(const Lifetimes::Life& life) const {
+    const std::int64_t missing = hidden(program_[life.id].repeat);
+    if (life.iteration != 1 || missing == 0) return {};
+    const std::int64_t from = gap(life.first), to = gap(life.last);
+    return from < to && to != never ? Unseen{from, to, missing} : Unseen{};
+  }
+
   void add_up() {
     std::vector<std::int64_t> change(index(end_) + 1);
     const auto add = [&](std::int64_t first, std::int64_t last, std::int64_t size) {
       change[index(first)] = checked_add(change[index(first)], size, "the arena");
       change[index(last)] = checked_add(change[index(last)], -size, "the arena");
     };
-    const std::vector<Lifetimes::Life>& lives = found_.lives;
-    for (std::size_t i = 0; i < lives.size(); ++i) {
-      const std::int64_t size = padded(static_cast<std::int64_t>(bytes(program_[lives[i].id])), alignment_);
-      add(lives[i].first, lives[i].last + 1, size);
-      const std::int64_t missing = hidden(program_[lives[i].id].repeat);
-      if (lives[i].iteration != 1 || missing == 0) continue;
-      const std::int64_t from = gap(lives[i].first), to = gap(lives[i].last);
-      if (from < to && to != never) add(from, to, checked_multiply(missing, size, "the arena"));
+    for (const Lifetimes::Life& life : found_.lives) {
+      const std::int64_t size = padded(static_cast<std::int64_t>(bytes(program_[life.id])), alignment_);
+      add(life.first, life.last + 1, size);
+      if (const auto [from, to, instances] = unseen(life); instances > 0)
+        add(from, to, checked_multiply(instances, size, "the arena"));
     }
     std::vector<std::int64_t> live(index(end_));
     std::int64_t sum = 0;
@@ -151,7 +160,27 @@ class Timeline {
       const std::int64_t last = shown(program_.ops[i].repeat) - 1;
       const auto at = [&](std::int64_t step) { return live[index(time(i, std::clamp<std::int64_t>(step, 0, last)))]; };
       found_.live.push_back({at(0), at(1), at(last - 1), at(last)});
-      found_.peak = std::max(found_.peak, found_.live.back().most());
+      if (const std::int64_t most = found_.live.back().most(); most > found_.peak) {
+        found_.peak = most;
+        found_.peak_op = i;
+      }
+    }
+    find_alive(live);
+  }
+
+  // What is alive where the peak is.
+  void find_alive(const std::vector<std::int64_t>& live) {
+    found_.alive.resize(program_.tensors.size());
+    if (program_.ops.empty()) return;
+    const std::int32_t r = program_.ops[found_.peak_op].repeat;
+    std::int64_t step = 0;
+    while (step + 1 < shown(r) && live[index(time(found_.peak_op, step))] < found_.peak) ++step;
+    const std::int64_t at = time(found_.peak_op, step);
+    found_.peak_step = step < 2 ? step : step + hidden(r);
+    for (const Lifetimes::Life& life : found_.lives) {
+      if (life.first <= at && at <= life.last) ++found_.alive[index(life.id)];
+      if (const Unseen others = unseen(life); others.from <= at && at < others.to)
+        found_.alive[index(life.id)] += others.instances;
     }
   }
 

@@ -29,7 +29,12 @@ struct Lifetimes {
   std::vector<bool> saved;          // of each tensor, whether a later body reads it in the same iteration
   std::vector<Live> live;           // of each op
   std::int64_t peak = 0;            // bytes
-  std::int64_t kept = 0;            // bytes that are alive between the forward and the backward stage
+  // Where the peak is first reached: the op, its iteration in the order in which they run, and how many instances of
+  // each tensor hold memory then.
+  std::size_t peak_op = 0;
+  std::int64_t peak_step = 0;
+  std::vector<std::int64_t> alive;
+  std::int64_t kept = 0;  // bytes that are alive between the forward and the backward stage
 };
 
 // `regions`: of each op; those of one region run at the same time. `held`: whether a tensor's memory is asked for,

@@ -34,6 +34,9 @@ class Planner {
     times_ = find_lifetimes(program, plan.regions, held, plan.alignment);
     plan.live = std::move(times_.live);
     plan.peak = times_.peak;
+    plan.peak_op = times_.peak_op;
+    plan.peak_step = times_.peak_step;
+    plan.alive = std::move(times_.alive);
     plan.saved = times_.kept;
   }
 

@@ -24,7 +24,12 @@ struct Plan {
   std::int64_t alignment = 1;  // of each tensor in the arena, in bytes
   std::int64_t arena = 0;      // bytes
   std::int64_t peak = 0;       // the most that is ever alive
-  std::int64_t saved = 0;      // of the arena, what is alive between the forward and the backward stage
+  // …first in this op, in this of its iterations in the order in which they run; and how many instances of each tensor
+  // are alive then.
+  std::size_t peak_op = 0;
+  std::int64_t peak_step = 0;
+  std::vector<std::int64_t> alive;
+  std::int64_t saved = 0;  // of the arena, what is alive between the forward and the backward stage
   std::int64_t cache = 0, weights = 0, constants = 0;
   std::int64_t gradients = 0, optimizer = 0;  // of parameters: summed over micro-steps, so they outlive a run
   std::vector<std::int64_t> regions;          // of each op: ops of one region run at the same time

@@ -8,6 +8,7 @@
 
 #include "report/chart.h"
 #include "report/json.h"
+#include "report/memory_picture.h"
 
 namespace reckon {
 
@@ -68,8 +69,8 @@ struct Verbatim {
   bool formulas = false;  // lines that are too wide for a terminal break before + and ·
 };
 
-// A Chart is drawn with characters, as wide as there is room.
-using Element = std::variant<Heading, Paragraph, Table, Verbatim, Chart>;
+// A picture is drawn with characters, as wide as there is room.
+using Element = std::variant<Heading, Paragraph, Table, Verbatim, Chart, MemoryPicture>;
 
 struct Document {
   std::vector<Element> parts;

@@ -59,6 +59,10 @@ void append(std::string& out, const Chart& chart) {
   append(out, Verbatim{chart_text(chart, Terminal().width), "text"});
 }
 
+void append(std::string& out, const MemoryPicture& picture) {
+  append(out, Verbatim{memory_picture_text(picture, Terminal().width), "text"});
+}
+
 }  // namespace
 
 std::string render_markdown(const Document& document) {

@@ -1,0 +1,162 @@
+// reckon memory: what a workload holds, where it peaks, and what fits a device.
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <CLI/CLI.hpp>
+#include <iterator>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/predict_options.h"
+#include "files/numbers.h"
+#include "compile/compile.h"
+#include "count/cache.h"
+#include "memory/breakdown.h"
+#include "report/memory_use.h"
+#include "report/progress.h"
+
+namespace reckon::cli {
+namespace {
+
+struct MemoryOptions {
+  PredictOptions predict;
+  MemoryBy by = MemoryBy::kind;
+  std::int64_t reserve = 0;
+  std::string svg;
+  Output output;
+};
+
+// The hardware's memory, less what is to be kept free.
+std::optional<RoomOn> room_of(const Prediction& prediction, std::int64_t reserve) {
+  if (!prediction.hardware) {
+    if (reserve > 0) throw UsageError("--reserve is kept free on a device; expected --on PROFILE with it");
+    return std::nullopt;
+  }
+  RoomOn room{*prediction.hardware, reserve, {}, {}};
+  if (room.bytes() <= 0)
+    throw UsageError(fmt::format("--reserve is {}; expected less than the {} of {}", binary_bytes(reserve),
+                                 binary_bytes(room.hardware.profile.memory_bytes), room.hardware.profile.name));
+  return room;
+}
+
+// Of a pipeline the stage that was asked for, or the fullest.
+void settle_stage(Prediction& prediction) {
+  if (prediction.stage || prediction.workload.layout.pipeline == 1) return;
+  prediction.workload.layout.stage = fullest_stage(prediction.model, prediction.workload, prediction.target);
+}
+
+void report_one(const MemoryOptions& asked) {
+  Prediction prediction = read_prediction(asked.predict);
+  MemoryUse use;
+  use.room = room_of(prediction, asked.reserve);
+  settle_stage(prediction);
+  const Workload& workload = prediction.workload;
+  use.compiled = compile(prediction.model, workload, prediction.target);
+  use.held = break_down(use.compiled.lowered, use.compiled.plan);
+  if (workload.phase == Phase::prefill || workload.phase == Phase::decode)
+    use.cache = cache_cost(prediction.model, workload);
+  if (use.room) {
+    Workload any_stage = workload;
+    if (!prediction.stage && workload.layout.pipeline > 1) any_stage.layout.stage = -1;
+    use.room->batch = largest_batch(prediction.model, any_stage, prediction.target, use.room->bytes());
+    use.room->context = largest_context(prediction.model, any_stage, prediction.target, use.room->bytes());
+  }
+  use.quantised = prediction.weights;
+  use.laid_out = prediction.laid_out;
+  use.made_for = prediction.made_for;
+  use.target = prediction.target;
+  use.workload = workload;
+  use.model = std::move(prediction.model);
+  if (!asked.svg.empty()) write_file(asked.svg, memory_picture_svg(memory_picture(use)));
+  // A drawing with a table behind it is neither.
+  if (asked.svg != "-" || !to_standard_output(asked.output)) write_report(memory_document(use, asked.by), asked.output);
+}
+
+// A size that was given as a range, or the one value that stands for none.
+struct Sizes {
+  const SizeOption* option = nullptr;
+  std::vector<std::int64_t> values{0};
+  std::string name() const { return option == nullptr ? "" : option->flag + 2; }
+  void set(Setting& setting, std::int64_t value) const {
+    if (option != nullptr) option->set(setting, value);
+  }
+};
+
+void report_grid(MemoryOptions& asked) {
+  if (!asked.svg.empty()) throw UsageError("--svg draws one workload; expected no range with it");
+  if (asked.by == MemoryBy::tensor) throw UsageError("--by tensor lists one workload; expected no range with it");
+  const std::vector<Swept> ranges = take_ranges(asked.predict.options, 2);
+  Sizes rows{&ranges.front().option, ranges.front().range.values}, columns;
+  if (ranges.size() > 1) columns = {&ranges.back().option, ranges.back().range.values};
+  const Model loaded = read_model(asked.predict.model);
+  MemoryGrid grid;
+  const std::size_t all = rows.values.size() * columns.values.size();
+  constexpr std::size_t most = 1'000'000;
+  if (all > most)
+    throw UsageError(fmt::format("the ranges have {} pairs; expected at most {}", grouped(all), grouped(most)));
+  grid.model = loaded.name;
+  grid.row_name = rows.name();
+  grid.column_name = columns.name();
+  const InterruptHandler handler;
+  ProgressLine progress;
+  for (std::int64_t row : rows.values) {
+    for (std::int64_t column : columns.values) {
+      if (interrupted())
+        throw Error(fmt::format("interrupted after {} of {} pairs", grouped(grid.points.size()), grouped(all)));
+      progress.show("planning memory", std::ssize(grid.points), static_cast<std::int64_t>(all));
+      rows.set(asked.predict.options.setting, row);
+      columns.set(asked.predict.options.setting, column);
+      Prediction prediction = settle_prediction(asked.predict, loaded);
+      settle_stage(prediction);
+      if (grid.points.empty()) {
+        grid.room = room_of(prediction, asked.reserve);
+        grid.workload = prediction.workload;
+      }
+      const Compiled compiled = compile(prediction.model, prediction.workload, prediction.target);
+      grid.points.push_back({row, column, break_down(compiled.lowered, compiled.plan)});
+      grid.points.back().held.tensors.clear();  // of thousands of points, only sums are shown
+    }
+  }
+  progress.clear();
+  write_report(memory_grid_document(grid), asked.output);
+}
+
+void run(MemoryOptions& asked) {
+  if (asked.predict.options.ranges.empty()) {
+    report_one(asked);
+  } else {
+    report_grid(asked);
+  }
+}
+
+}  // namespace
+
+void add_memory(CLI::App& program) {
+  const auto asked = std::make_shared<MemoryOptions>();
+  CLI::App& command = add_command(
+      program, "memory", "what a model needs of memory, where it peaks, and what fits a device",
+      "  reckon memory llama-3.1-8b --context 8k --batch 16 --on h100\n"
+      "  reckon memory gpt2 --phase train --batch 32 --recompute selective --svg step.svg\n"
+      "  reckon memory deepseek-v3 --phase decode --context 32k --cache float8_e4m3 --precision float8_e4m3\n"
+      "  reckon memory llama-3.1-8b --phase train --optimizer adam8bit --gradients float32 --by tensor\n"
+      "  reckon memory llama-3.1-8b --batch 1..256 --context 1k..128k --on h100\n\n"
+      "When decoding, --context is the length of the cache with the new token (--past: without it). One or\n"
+      "two options that take N may be ranges: A..B doubles, A..B:STEP adds.");
+  add_prediction(command, asked->predict, Phase::decode);
+  add_choice(command, "--by", asked->by, "what a row stands for (kind)",
+             {{"kind", MemoryBy::kind}, {"tensor", MemoryBy::tensor}});
+  add_size(command, "--reserve", asked->reserve, "of the device, kept free for its driver and others: 2GiB (0)",
+           {0, std::int64_t{1} << 50}, Units::bytes)
+      .type_name("BYTES");
+  command
+      .add_option("--svg", asked->svg,
+                  "also draw memory over the course of a run to this file; -: standard output, in place of the table")
+      ->type_name("FILE");
+  add_layout(command, asked->predict);
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli

@@ -1,0 +1,60 @@
+// What a workload holds on a device: by kind, tensor by tensor, over its course, and what fits.
+#pragma once
+
+#include <reckon/model.h>
+#include <reckon/workload.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compile/compile.h"
+#include "count/cache.h"
+#include "memory/breakdown.h"
+#include "report/document.h"
+#include "time/fit.h"
+#include "time/profile.h"
+
+namespace reckon {
+
+// What one device of the hardware has room for.
+struct RoomOn {
+  Hardware hardware;
+  std::int64_t reserve = 0;  // bytes that are kept free
+  std::int64_t bytes() const { return hardware.profile.memory_bytes - reserve; }
+  Largest batch, context;
+};
+
+struct MemoryUse {
+  Model model;
+  std::int64_t made_for = 0;  // tokens: the model's own context
+  Workload workload;          // resolved
+  Target target;
+  bool laid_out = false;  // over several ranks, of which this is one
+  Compiled compiled;
+  Breakdown held;
+  std::optional<CacheCost> cache;  // of one rank
+  std::optional<DType> quantised;  // the layers' matrices
+  std::optional<RoomOn> room;
+};
+
+enum class MemoryBy { kind, tensor };
+Document memory_document(const MemoryUse& use, MemoryBy by);
+MemoryPicture memory_picture(const MemoryUse& use);
+
+// One workload of several.
+struct MemoryPoint {
+  std::int64_t row = 0, column = 0;  // values of the two sizes; column is 0 where there is one
+  Breakdown held;
+};
+struct MemoryGrid {
+  std::string model;
+  Workload workload;                  // of the first point
+  std::string row_name, column_name;  // of the sizes: "batch"; empty: there is no second
+  std::vector<MemoryPoint> points;    // row by row
+  std::optional<RoomOn> room;         // without the largest batch and context
+};
+Document memory_grid_document(const MemoryGrid& grid);
+
+}  // namespace reckon

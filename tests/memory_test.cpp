@@ -1,0 +1,323 @@
+// Memory, predicted: what is held adds up, published figures come out, and what is said to fit does.
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "compile/compile.h"
+#include "memory/breakdown.h"
+#include "model/presets.h"
+#include "program_fixture.h"
+#include "time/fit.h"
+
+namespace reckon {
+namespace {
+
+TEST(Breakdown, AddsUpToThePlanOfEveryPresetInEveryPhase) {
+  for (const Preset& preset : presets()) {
+    const Model model = load_model(std::string(preset.name));
+    for (Phase phase : {Phase::forward, Phase::prefill, Phase::decode, Phase::train}) {
+      for (const Target& target : {cpu_target, gpu_target}) {
+        SCOPED_TRACE(std::string(preset.name) + " on " + std::string(target.name));
+        const Compiled compiled = compile(model, workload_of(phase), target);
+        const Plan& plan = compiled.plan;
+        const Breakdown held = break_down(compiled.lowered, plan);
+        std::int64_t listed = 0, tables = 0, at_peak = 0;
+        for (const HeldTensor& tensor : held.tensors) listed += tensor.bytes;
+        for (std::size_t i = 0; i < plan.alive.size(); ++i) {
+          const Tensor& tensor = compiled.lowered.tensors[i];
+          const auto size = static_cast<std::int64_t>(bytes(tensor));
+          at_peak += plan.alive[i] * padded(size, plan.alignment);
+          if (tensor.kind == TensorKind::step) tables += size * compiled.lowered.count(tensor.repeat);
+        }
+        EXPECT_EQ(at_peak, plan.peak);
+        EXPECT_EQ(listed, held.total());
+        EXPECT_EQ(held.total(),
+                  plan.weights + plan.gradients + plan.optimizer + plan.cache + plan.constants + tables + plan.arena);
+        EXPECT_EQ(held.of(Held::activations) + held.of(Held::temporary), plan.arena);
+      }
+    }
+  }
+}
+
+// Two blocks of width 64 with 4 heads of 16: 8 sequences of 32 tokens have a residual stream of 8·32·64 = 16,384
+// floats, and queries, keys and values of three times as many in each block.
+TEST(Breakdown, OfMiniGptHasTheSizesOfItsTensors) {
+  Workload workload = workload_of(Phase::forward);
+  workload.batch = 8;
+  workload.tokens = 32;
+  const Compiled compiled = compile(load_model("mini-gpt"), workload, cpu_target);
+  const Program logical = logical_program(load_model("mini-gpt"), workload);
+  std::int64_t residual = 0, queries_keys_values = 0;
+  for (const Tensor& tensor : logical.tensors) {
+    if (tensor.kind != TensorKind::activation || tensor.storage != no_tensor) continue;
+    const Role role = tensor.scope.role;
+    if (role.block == Block::attention && role.part == Part::residual) residual = tensor.shape.elements();
+    const bool projected = role.part == Part::query || role.part == Part::key || role.part == Part::value;
+    if (role.block == Block::attention && projected) queries_keys_values += tensor.shape.elements();
+  }
+  EXPECT_EQ(residual, 16'384);
+  EXPECT_EQ(queries_keys_values, 49'152);
+  const Breakdown held = break_down(compiled.lowered, compiled.plan);
+  EXPECT_EQ(held.of(Held::weights), 525'568);
+  EXPECT_EQ(held.parameters, 131'392);
+  EXPECT_LT(held.total(), 2 << 20);
+}
+
+// Stages of a pipeline have micro-batches in flight: the first of four as many as there are stages, the last one.
+TEST(Breakdown, OfAPipelinesRankHasTheActivationsOfAllMicroBatchesInFlight) {
+  const Model model = load_model("gpt2");
+  Workload workload = workload_of(Phase::train);
+  workload.layout = {.pipeline = 4, .micro_batches = 8};
+  for (std::int64_t stage : {0, 3}) {
+    workload.layout.stage = stage;
+    const Compiled compiled = compile(model, workload, gpu_target);
+    const Plan& plan = compiled.plan;
+    const Breakdown held = break_down(compiled.lowered, plan);
+    EXPECT_EQ(held.of(Held::activations) + held.of(Held::temporary), plan.arena + plan.saved * (stage == 0 ? 3 : 0));
+    EXPECT_EQ(held.total(), rank_bytes(plan, workload.layout));
+  }
+}
+
+TEST(Course, RunsThroughEveryOpAndReachesThePeak) {
+  const Compiled compiled = compile(load_model("gpt2"), workload_of(Phase::train), gpu_target);
+  const Course all = course_of(compiled.lowered, compiled.plan, 1000);
+  std::int64_t ops = 0;
+  for (const Op& op : compiled.lowered.ops) ops += compiled.lowered.count(op.repeat);
+  EXPECT_EQ(all.ops, ops);
+  EXPECT_EQ(std::ssize(all.points), ops);
+  for (std::size_t i = 0; i < all.points.size(); ++i) ASSERT_EQ(all.points[i].at, static_cast<std::int64_t>(i));
+  const auto by_bytes = [](const LivePoint& a, const LivePoint& b) { return a.bytes < b.bytes; };
+  EXPECT_EQ(std::max_element(all.points.begin(), all.points.end(), by_bytes)->bytes, compiled.plan.peak);
+  // With fewer iterations the same figures at the same places.
+  const Course few = course_of(compiled.lowered, compiled.plan, 5);
+  EXPECT_EQ(few.ops, ops);
+  EXPECT_LT(few.points.size(), all.points.size());
+  for (const LivePoint& point : few.points)
+    ASSERT_EQ(point.bytes, all.points[static_cast<std::size_t>(point.at)].bytes) << point.at;
+}
+
+TEST(Fit, IsTheLargestBatchAndTheLongestContextThatFit) {
+  constexpr std::int64_t room = std::int64_t{24} << 30;
+  for (Phase phase : {Phase::decode, Phase::prefill, Phase::train}) {
+    const Model model = load_model(phase == Phase::train ? "smollm2-135m" : "llama-3.2-3b");
+    Workload workload = workload_of(phase);
+    if (phase == Phase::decode) {
+      workload.past = 8191;
+    } else {
+      workload.tokens = 1024;
+    }
+    const std::int64_t batch = largest_batch(model, workload, gpu_target, room).value;
+    ASSERT_GT(batch, 0);
+    workload.batch = batch;
+    EXPECT_LE(bytes_needed(model, workload, gpu_target), room);
+    workload.batch = batch + 1;
+    EXPECT_GT(bytes_needed(model, workload, gpu_target), room);
+    workload.batch = 1;
+    const std::int64_t context = largest_context(model, workload, gpu_target, room).value;
+    ASSERT_GT(context, 0);
+    EXPECT_LE(bytes_needed(model, with_context(workload, context), gpu_target), room);
+    EXPECT_GT(bytes_needed(model, with_context(workload, context + 1), gpu_target), room);
+  }
+}
+
+class MemoryCommand : public ProgramTest {
+ protected:
+  std::int64_t held(const std::vector<std::string>& arguments, const char* kind) const {
+    return json(arguments).at("memory").at(kind).get<std::int64_t>();
+  }
+};
+
+// Llama-3-8B: 32 layers × 2 × 8 heads × 128 × 2 B. DeepSeek-V3: 61 layers × (512 + 64) × 2 B (its report, 2.1.1).
+// mistral-7b-v0.1: as Llama-3-8B, a window of 4,096 (Jiang et al. 2023). gpt2: 12 layers × 2 × 768 × 2 B.
+TEST_F(MemoryCommand, GivesTheCacheOfATokenAsPublished) {
+  const auto cache = [&](const char* model, const char* context) {
+    return json({"memory", model, "--phase", "decode", "--context", context});
+  };
+  const Json llama = cache("llama-3-8b", "8k"), deepseek = cache("deepseek-v3", "4k"), gpt2 = cache("gpt2", "1k");
+  EXPECT_EQ(llama.at("cache").at("bytes_per_token"), 131'072);
+  EXPECT_EQ(llama.at("memory").at("cache"), std::int64_t{131'072} * 8192);
+  EXPECT_EQ(deepseek.at("cache").at("bytes_per_token"), 70'272);
+  EXPECT_EQ(deepseek.at("memory").at("cache"), std::int64_t{70'272} * 4096);
+  EXPECT_EQ(gpt2.at("cache").at("bytes_per_token"), 36'864);
+  for (const char* context : {"8k", "32k"}) {
+    const Json mistral = cache("mistral-7b-v0.1", context);
+    EXPECT_EQ(mistral.at("cache").at("bytes_per_token"), 131'072);
+    EXPECT_EQ(mistral.at("cache").at("bytes_per_token_at_length"), 0);
+    EXPECT_EQ(mistral.at("memory").at("cache"), 131'072 * 4096);
+  }
+  const std::vector<std::string> at_8k{"memory", "llama-3-8b", "--context", "8k"};
+  std::vector<std::string> narrow = at_8k;
+  narrow.insert(narrow.end(), {"--cache", "float8_e4m3"});
+  EXPECT_EQ(held(narrow, "cache") * 2, held(at_8k, "cache"));
+  narrow.back() = "int8";
+  EXPECT_EQ(held(narrow, "cache") * 2, held(at_8k, "cache"));
+}
+
+// Meta's model card has 8.03B parameters: 8,030,261,248 · 2 B = 14.96 GiB.
+TEST_F(MemoryCommand, GivesTheWeightsOfLlamaInBfloat16AndQuantised) {
+  EXPECT_EQ(held({"memory", "llama-3.1-8b"}, "weights"), 16'060'522'496);
+  EXPECT_NE(run({"memory", "llama-3.1-8b"}).out.find("14.96 GiB"), std::string::npos);
+  // The layers' matrices: 4,096 × (4,096 + 1,024 + 1,024 + 4,096) and 3 × 4,096 × 14,336, in 32 layers.
+  constexpr std::int64_t matrices = 32 * (std::int64_t{4096} * 10'240 + std::int64_t{3} * 4096 * 14'336);
+  constexpr std::int64_t rest = (8'030'261'248 - matrices) * 2;
+  EXPECT_EQ(held({"memory", "llama-3.1-8b", "--precision", "int8"}, "weights"), matrices + rest);
+  EXPECT_EQ(held({"memory", "llama-3.1-8b", "--precision", "float8_e4m3"}, "weights"), matrices + rest);
+  EXPECT_EQ(held({"memory", "llama-3.1-8b", "--precision", "int4"}, "weights"), matrices / 2 + rest);
+  EXPECT_EQ(held({"memory", "llama-3.1-8b", "--precision", "nf4"}, "weights"), matrices / 64 * 36 + rest);
+  const std::string note = json({"memory", "llama-3.1-8b", "--precision", "int4"}).at("notes").at(0);
+  EXPECT_NE(note.find("scales are not counted"), std::string::npos) << note;
+}
+
+// Rajbhandari et al. 2019, section 3.1: 2 + 2 + 4 + 4 + 4 bytes a parameter; two more where gradients are wide.
+TEST_F(MemoryCommand, StatesTheBytesAParameterOfMixedPrecisionTraining) {
+  constexpr std::int64_t parameters = 124'439'808;
+  const Json state = json({"memory", "gpt2", "--phase", "train", "--batch", "4"}).at("memory");
+  EXPECT_EQ(state.at("weights"), 2 * parameters);
+  EXPECT_EQ(state.at("gradients"), 2 * parameters);
+  EXPECT_EQ(state.at("master"), 4 * parameters);
+  EXPECT_EQ(state.at("optimizer"), 8 * parameters);
+  EXPECT_EQ(held({"memory", "gpt2", "--phase", "train", "--gradients", "float32"}, "gradients"), 4 * parameters);
+  EXPECT_NE(run({"memory", "gpt2", "--phase", "train"}).out.find("takes 16.00 bytes a parameter"), std::string::npos);
+  EXPECT_NE(run({"memory", "gpt2", "--phase", "train", "--gradients", "float32"}).out.find("18.00 bytes a parameter"),
+            std::string::npos);
+}
+
+TEST_F(MemoryCommand, IsThatOfOneRankOfALayout) {
+  const Json whole = json({"memory", "llama-3-8b", "--context", "8k"});
+  const Json rank = json({"memory", "llama-3-8b", "--context", "8k", "--tensor", "8", "--on", "h100:8"});
+  EXPECT_EQ(rank.at("cache").at("bytes_per_token"), 131'072 / 8);
+  EXPECT_EQ(rank.at("memory").at("cache").get<std::int64_t>() * 8, whole.at("memory").at("cache"));
+  EXPECT_EQ(rank.at("workload").at("layout").at("tensor"), 8);
+  // All but the norms are shared out: 65 vectors of 4,096.
+  EXPECT_EQ(rank.at("memory").at("weights"), (8'030'261'248 - 65 * 4096) * 2 / 8 + 65 * 4096 * 2);
+  // The first stage has the most in flight; the figure is of the fullest unless one is named.
+  const std::vector<std::string> piped{"memory",     "gpt2-xl", "--phase",         "train",
+                                       "--pipeline", "4",       "--micro-batches", "16"};
+  std::vector<std::int64_t> totals;
+  for (const char* stage : {"0", "1", "2", "3"}) {
+    std::vector<std::string> one = piped;
+    one.insert(one.end(), {"--stage", stage});
+    totals.push_back(held(one, "total"));
+  }
+  EXPECT_EQ(held(piped, "total"), *std::max_element(totals.begin(), totals.end()));
+  EXPECT_GT(totals[1], totals[2]);
+}
+
+TEST_F(MemoryCommand, ListsTensorsThatAddUpToTheTotal) {
+  for (const char* phase : {"prefill", "decode", "train"}) {
+    const Json report = json({"memory", "gemma-2-2b", "--phase", phase, "--precision", "float32", "--by", "tensor"});
+    std::int64_t sum = 0;
+    for (const Json& tensor : report.at("tensors")) sum += tensor.at("bytes").get<std::int64_t>();
+    EXPECT_EQ(sum, report.at("memory").at("total")) << phase;
+    std::int64_t kinds = 0;
+    for (const auto& [kind, bytes] : report.at("memory").items()) {
+      if (kind != "total") kinds += bytes.get<std::int64_t>();
+    }
+    EXPECT_EQ(kinds, report.at("memory").at("total")) << phase;
+  }
+  const Json tensor = json({"memory", "gpt2", "--by", "tensor"}).at("tensors").at(0);
+  EXPECT_EQ(tensor.at("name"), "embedding.token.weight");
+  EXPECT_EQ(tensor.at("held"), "weights");
+  EXPECT_EQ(tensor.at("role"), "embedding/token");
+  EXPECT_EQ(tensor.at("type"), "bfloat16");
+  EXPECT_EQ(tensor.at("shape"), (Json{50257, 768}));
+  EXPECT_EQ(tensor.at("instances"), 1);
+  EXPECT_EQ(tensor.at("bytes"), 50257 * 768 * 2);
+}
+
+TEST_F(MemoryCommand, SaysThatMiniGptFitsALaptopsCache) {
+  const std::vector<std::string> asked{"memory",   "mini-gpt", "--phase",     "forward", "--batch", "8",
+                                       "--tokens", "32",       "--precision", "float32", "--on",    "core-i7-1165g7"};
+  const Json report = json(asked);
+  EXPECT_EQ(report.at("memory").at("weights"), 525'568);
+  EXPECT_LT(report.at("memory").at("total"), 2 << 20);
+  EXPECT_EQ(report.at("device").at("fits_cache_level"), 3);
+  EXPECT_EQ(report.at("workload").at("target"), "cpu");
+  EXPECT_NE(run(asked).out.find("fits its L3 of 12.00 MiB"), std::string::npos);
+  EXPECT_TRUE(json({"memory", "gpt2", "--on", "core-i7-1165g7"}).at("device").at("fits_cache_level").is_null());
+}
+
+TEST_F(MemoryCommand, SaysWhatIsLeftOnADeviceAndWhatFits) {
+  const Json report = json({"memory", "llama-3.1-8b", "--context", "8k", "--on", "h100", "--reserve", "2GiB"});
+  const Json& device = report.at("device");
+  EXPECT_EQ(device.at("name"), "h100-sxm");
+  EXPECT_EQ(device.at("reserve"), std::int64_t{2} << 30);
+  EXPECT_EQ(device.at("left").get<std::int64_t>(),
+            (std::int64_t{78} << 30) - report.at("memory").at("total").get<std::int64_t>());
+  // 78 − 14.96 GiB hold 63 caches of 1 GiB.
+  EXPECT_EQ(device.at("largest_batch").at("value"), 63);
+  const Json large = json({"memory", "llama-3.1-405b", "--context", "1k", "--on", "h100"}).at("device");
+  EXPECT_EQ(large.at("fits"), false);
+  EXPECT_EQ(large.at("largest_batch").at("value"), 0);
+  EXPECT_EQ(large.at("largest_batch").at("over").get<std::int64_t>(), -large.at("left").get<std::int64_t>());
+  const std::string text = run({"memory", "llama-3.1-405b", "--context", "1k", "--on", "h100:8"}).out;
+  EXPECT_NE(text.find("Even a batch of 1 is "), std::string::npos) << text;
+  EXPECT_NE(text.find("8 devices, but no layout"), std::string::npos) << text;
+  EXPECT_EQ(json({"memory", "gpt2", "--on", "h100"}).at("device").at("largest_context").at("value"), 1024);
+  EXPECT_NE(run({"memory", "gpt2", "--on", "h100"}).out.find("all that it has positions for"), std::string::npos);
+}
+
+TEST_F(MemoryCommand, SweepsAThousandPairsOfBatchAndContext) {
+  const Json report =
+      json({"memory", "llama-3.1-8b", "--batch", "1..40:1", "--context", "4k..100k:4k", "--on", "h100"});
+  EXPECT_EQ(report.at("schema"), "reckon.memory_sweep/1");
+  ASSERT_EQ(report.at("points").size(), 1000u);
+  for (std::size_t i : {0u, 333u, 999u}) {
+    const Json& point = report.at("points").at(i);
+    const Json alone = json({"memory", "llama-3.1-8b", "--batch", std::to_string(point.at("batch").get<int>()),
+                             "--context", std::to_string(point.at("context").get<int>()), "--on", "h100"});
+    EXPECT_EQ(point.at("memory"), alone.at("memory"));
+    EXPECT_EQ(point.at("fits"), alone.at("device").at("fits"));
+  }
+  EXPECT_EQ(json({"memory", "gpt2", "--batch", "1..8"}).at("points").size(), 4u);
+}
+
+TEST_F(MemoryCommand, DrawsTheCourseOfAStep) {
+  const fs::path drawing = folder_ / "step.svg";
+  const Result result = run({"memory", "gpt2", "--phase", "train", "--precision", "float32", "--batch", "24", "--on",
+                             "l4", "--svg", drawing.string()});
+  ASSERT_EQ(result.code, 0) << result.err;
+  for (const char* word : {" forward ", " backward ", "▲ peak: ", "█ weights"})
+    EXPECT_NE(result.out.find(word), std::string::npos) << word;
+  const std::string svg = text_of(drawing);
+  EXPECT_TRUE(svg.starts_with("<svg xmlns="));
+  for (const char* word : {">forward<", ">backward<", ">optimizer<", "peak: ", "l4: 24.00 GiB", "</svg>"})
+    EXPECT_NE(svg.find(word), std::string::npos) << word;
+  const std::string alone = run({"memory", "gpt2", "--svg", "-"}).out;
+  EXPECT_TRUE(alone.starts_with("<svg") && alone.ends_with("</svg>\n")) << alone;
+}
+
+TEST_F(MemoryCommand, ComplainsInOneSentence) {
+  const auto complains = [&](std::vector<std::string> more, const char* part) {
+    more.insert(more.begin(), {"memory", "gpt2"});
+    expect_complaint(more, 2, part);
+  };
+  complains({"--on", "h1000"}, "there is no hardware 'h1000' (did you mean h100?)");
+  complains({"--tensor", "0"}, "--tensor is 0; expected a whole number from 1 to 1,048,576");
+  complains({"--data", "-2"}, "--data is '-2'; expected a whole number from 1");
+  complains({"--zero", "4", "--data", "8", "--phase", "train"}, "--zero is 4; expected 0 to 3");
+  complains({"--zero", "1", "--phase", "train"}, "--zero is 1; expected --data of 2 or more with it");
+  complains({"--micro-batches", "0", "--phase", "train"}, "--micro-batches is 0; expected a whole number from 1");
+  complains({"--sequence"}, "expected --tensor of 2 or more");
+  complains({"--virtual-stages", "2"}, "--virtual-stages is 2; expected --pipeline of 2 or more with it");
+  complains({"--stage", "2", "--pipeline", "2"}, "--stage is 2; expected 0 to 1, the last of --pipeline");
+  complains({"--on", "h100:8", "--tensor", "4"}, "--on h100:8 are 8 devices, but the layout has 4 ranks");
+  complains({"--optimizer", "sgd"}, "--optimizer is given in --phase decode; expected --phase train");
+  complains({"--cache", "int8", "--phase", "train"}, "--cache is given in --phase train; expected --phase prefill");
+  complains({"--precision", "int8", "--phase", "train"}, "expected --lora RANK, or float32, bfloat16 or float16");
+  complains({"--precision", "fp8"}, "--precision is 'fp8'; expected one of: float32 bfloat16 float16 float8_e4m3");
+  complains({"--dropout", "1", "--phase", "train"}, "--dropout is 1; expected 0 up to, but not including, 1");
+  complains({"--lora", "0", "--phase", "train"}, "--lora is 0; expected a whole number from 1 to 65,536");
+  complains({"--lora-targets", "all"}, "--lora-targets is given without --lora RANK");
+  complains({"--reserve", "1GiB"}, "--reserve is kept free on a device; expected --on PROFILE with it");
+  complains({"--reserve", "2 apples"}, "--reserve is '2 apples'; expected a whole number from 0");
+  complains({"--reserve", "100GiB", "--on", "h100"}, "--reserve is 100.00 GiB; expected less than the 80.00 GiB");
+  complains({"--batch", "0"}, "--batch is 0; expected a whole number from 1");
+  complains({"--batch", "1..4", "--svg", "x.svg"}, "--svg draws one workload; expected no range with it");
+  complains({"--batch", "1..4", "--context", "1..4", "--layers", "1..4"}, "3 options are ranges; expected at most 2");
+}
+
+}  // namespace
+}  // namespace reckon
