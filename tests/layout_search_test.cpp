@@ -1,6 +1,7 @@
 // The search of layouts: what a step is put together of, that pruning loses nothing, and what is said of the others.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "model/load.h"
@@ -77,23 +78,30 @@ TEST(LayoutSearch, puts_a_step_together_as_a_pipeline_runs) {
 // Every way, timed one by one.
 TEST(LayoutSearch, finds_what_timing_every_layout_finds) {
   for (const char* model : {"gpt2", "mixtral-8x7b"}) {
-    Search search = training(model, "h100:16", 1024, 64);
+    Search search = training(model, "h200:8", 1024, 8);
     search.wanted = 3;
+    search.given.recompute = Recompute::block;
     const Plans plans = search_layouts(search);
     ASSERT_EQ(plans.best.size(), 3u) << model;
     const auto budget = static_cast<std::int64_t>(0.92 * static_cast<double>(search.hardware.profile.memory_bytes));
-    std::vector<std::pair<double, Layout>> fastest;  // of each split
+    std::map<std::array<std::int64_t, 3>, double> of_each;
     for (const Workload& split : splits_of(search, 8)) {
+      const Layout& layout = split.layout;
       double best = 1e30;
       for (const Workload& way : ways_of(search, split)) {
         const Step step = step_of(search.model, way, search.target, search.hardware);
         if (step.memory.total() <= budget) best = std::min(best, step.seconds.total());
       }
-      if (best < 1e30) fastest.emplace_back(best, split.layout);
+      if (best == 1e30) continue;
+      double& least = of_each.try_emplace({layout.tensor, layout.pipeline, layout.expert}, best).first->second;
+      least = std::min(least, best);
     }
-    std::sort(fastest.begin(), fastest.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::vector<double> fastest;
+    for (const auto& [split, seconds] : of_each) fastest.push_back(seconds);
+    std::sort(fastest.begin(), fastest.end());
+    ASSERT_GE(fastest.size(), 3u);
     for (std::size_t i = 0; i < 3; ++i)
-      EXPECT_NEAR(plans.best[i].step.seconds.total(), fastest[i].first, 1e-9 * fastest[i].first) << model << i;
+      EXPECT_NEAR(plans.best[i].step.seconds.total(), fastest[i], 1e-9 * fastest[i]) << model << i;
     EXPECT_LT(plans.timed, plans.layouts) << model;
   }
 }
@@ -102,7 +110,7 @@ TEST(LayoutSearch, plans_are_of_all_devices_and_sequences_and_fit) {
   const Search search = training("llama-3-8b", "h100:64", 8192, 512);
   const Plans plans = search_layouts(search);
   ASSERT_FALSE(plans.best.empty());
-  std::set<std::array<std::int64_t, 5>> splits;
+  std::set<std::array<std::int64_t, 3>> splits;
   double before = 0;
   for (const Planned& plan : plans.best) {
     const Layout& layout = plan.step.workload.layout;
@@ -113,10 +121,11 @@ TEST(LayoutSearch, plans_are_of_all_devices_and_sequences_and_fit) {
     EXPECT_EQ(plan.left, 80 * (1ll << 30) - plan.step.memory.total());
     EXPECT_GE(plan.step.seconds.total(), before);
     before = plan.step.seconds.total();
+    if (layout.virtual_stages > 1) EXPECT_GE(layout.micro_batches, layout.pipeline);
     EXPECT_GT(plan.mfu, 0.05);
     EXPECT_LT(plan.mfu, 0.75);  // no product is assumed to reach more of the peak
     EXPECT_NEAR(plan.tokens_per_second, 512 * 8192 / plan.step.seconds.total(), 1);
-    EXPECT_TRUE(splits.insert({layout.tensor, layout.context, layout.pipeline, layout.data, layout.expert}).second);
+    EXPECT_TRUE(splits.insert({layout.tensor, layout.pipeline, layout.expert}).second);
     EXPECT_EQ(plan.why_not.empty(), &plan == &plans.best.front());
   }
 }

@@ -52,7 +52,11 @@ TEST_F(ProgramTest, ExportsPlansForEngines) {
   EXPECT_TRUE(megatron.out.starts_with("# Megatron-LM core_v0.19.0: llama-3-8b,")) << megatron.out;
   EXPECT_NE(megatron.out.find("--nnodes 8 --nproc_per_node 8"), std::string::npos) << megatron.out;
   EXPECT_NE(megatron.out.find("--global-batch-size 512"), std::string::npos) << megatron.out;
-  for (const char* engine : {"torchtitan", "deepspeed"}) EXPECT_EQ(with({"--export", engine}).code, 0) << engine;
+  for (const char* engine : {"torchtitan", "deepspeed"})
+    EXPECT_EQ(with({"--gradients", "float32", "--export", engine}).code, 0) << engine;
+  const Result narrow = with({"--export", "torchtitan"});
+  EXPECT_EQ(narrow.code, 1);
+  EXPECT_EQ(narrow.err, "reckon: torchtitan v0.2.2 sums gradients over ranks in float32 only\n");
   EXPECT_NE(with({"--export", "megatron", "--rank", "2"}).out, megatron.out);
   const std::string file = (folder_ / "launch.sh").string();
   EXPECT_EQ(with({"--export", "megatron", "--output", file}).out, "");
@@ -104,14 +108,18 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   complain({"--on", "h100:64", "--phase", "serve", "--batch-tokens", "4M"}, 2, "expected --phase train");
   complain({"--on", "h100:1000000", "--batch-tokens", "4M"}, 2, "expected 1 to 100,000");
   complain({"--on", "tpu-v5p:64", "--batch-tokens", "4M", "--engine", "megatron"}, 2, "known here for GPUs");
-  complain({"--on", "h1000:64", "--batch-tokens", "4M"}, 1, "h100");
+  complain({"--on", "h1000:64", "--batch-tokens", "4M"}, 2, "did you mean h100?");
   // 7 is prime: no layer, head or sequence divides by it.
   complain(
       {"--on", "h100:7", "--batch-tokens", "4M"}, 1,
       "no layout of 7 devices divides the 32 layers and the heads of llama-3-8b and the 512 sequences of a step; 8 "
       "devices would do");
-  complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "64", "--export", "deepspeed"}, 1,
-           "does not divide");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "64"}, 2,
+           "32 layers cannot be shared out over 64 stages");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--tensor", "3"}, 2,
+           "64 devices do not divide by the 3 tensor · context · pipeline ranks that are given");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "2", "--export", "deepspeed"}, 1,
+           "DeepSpeed v0.19.5 has no pipeline for stock models");
   expect_complaint({"plan", "gpt2", "--on", "h100:8", "--batch-tokens", "64k", "--export", "torchtitan"}, 1,
                    "knows networks by name");
   expect_complaint({"plan", "llama-3.1-405b", "--on", "h100:8", "--batch-tokens", "64k", "--context", "8k"}, 1,

@@ -12,6 +12,7 @@
 #include "engines/engine.h"
 #include "files/numbers.h"
 #include "files/quote.h"
+#include "network/stages.h"
 #include "report/plan.h"
 #include "time/layouts.h"
 #include "time/search.h"
@@ -87,6 +88,24 @@ Launch launch_of(const Search& search, const Served& served) {
 // No layout divides: what does.
 [[noreturn]] void complain_of_division(const Search& search, std::int64_t most_tensor) {
   const std::int64_t devices = search.hardware.devices;
+  // What was given may be at fault by itself.
+  const Given& given = search.given;
+  Workload asked = search.workload;
+  asked.layout = {.tensor = given.tensor.value_or(1),
+                  .sequence = given.sequence.value_or(false),
+                  .context = given.context.value_or(1),
+                  .pipeline = given.pipeline.value_or(1),
+                  .virtual_stages = given.virtual_stages.value_or(1),
+                  .expert = given.expert.value_or(1)};
+  const std::int64_t ranks = asked.layout.tensor * asked.layout.context * asked.layout.pipeline;
+  if (devices % ranks != 0)
+    throw UsageError(fmt::format("{} devices do not divide by the {} tensor · context · pipeline ranks that are given",
+                                 grouped(devices), grouped(ranks)));
+  asked.layout.data = given.data.value_or(devices / ranks);
+  if (ranks * asked.layout.data != devices)
+    throw UsageError(fmt::format("the ranks that are given are {} together; expected {}, as many as devices",
+                                 grouped(ranks * asked.layout.data), grouped(devices)));
+  validate_layout(search.model, asked);
   const auto divides = [&](std::int64_t n) {
     Search other = search;
     other.hardware.devices = n;

@@ -75,6 +75,12 @@ std::string_view script_optimizer(Optimizer optimizer) {
 std::string deepspeed_refusal(const Launch& launch) {
   const Workload& workload = launch.workload;
   const Layout& layout = workload.layout;
+  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
+      workload.precision.weights != DType::float32)
+    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
+  if (workload.optimizer == Optimizer::muon)
+    return fmt::format("{} has Muon for parameters that the training script marks, which no argument asks for",
+                       title());
   if (layout.pipeline > 1)
     return fmt::format("{} has no pipeline for stock models; expected ZeRO, tensor and expert ranks", title());
   if (layout.sequence) return fmt::format("{} has tensor parallelism without sequence parallelism only", title());
@@ -87,12 +93,6 @@ std::string deepspeed_refusal(const Launch& launch) {
     return fmt::format("{} does not share out the matrices of experts among tensor ranks", title());
   if (workload.recompute == Recompute::selective)
     return fmt::format("{} computes whole blocks again, or nothing: it has no selective recomputation of attention",
-                       title());
-  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
-      workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
-  if (workload.optimizer == Optimizer::muon)
-    return fmt::format("{} has Muon for parameters that the training script marks, which no argument asks for",
                        title());
   return "";
 }

@@ -90,6 +90,12 @@ void add_training(Command& command, const Launch& launch) {
 std::string megatron_refusal(const Launch& launch) {
   const Workload& workload = launch.workload;
   const Layout& layout = workload.layout;
+  if (std::string why = megatron_model_refusal(launch); !why.empty()) return why;
+  if (workload.optimizer == Optimizer::adafactor || workload.optimizer == Optimizer::adam8bit)
+    return fmt::format("{} has no such optimizer; expected adamw, sgd or muon", title());
+  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
+      workload.precision.weights != DType::float32)
+    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
   if (fully_sharded(layout) && layout.pipeline > 1)
     return fmt::format("{} shares out gradients and weights (ZeRO {}) without a pipeline only; expected ZeRO 0 or 1",
                        title(), layout.zero);
@@ -112,12 +118,7 @@ std::string megatron_refusal(const Launch& launch) {
         layout.context, grouped(workload.tokens));
   if (layout.expert > 1 && layout.tensor > 1 && !layout.sequence)
     return fmt::format("{} wants sequence parallelism where there are tensor and expert ranks", title());
-  if (workload.optimizer == Optimizer::adafactor || workload.optimizer == Optimizer::adam8bit)
-    return fmt::format("{} has no such optimizer; expected adamw, sgd or muon", title());
-  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
-      workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
-  return megatron_model_refusal(launch);
+  return "";
 }
 
 std::string megatron_text(const Launch& launch) {

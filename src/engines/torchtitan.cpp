@@ -118,6 +118,12 @@ std::string torchtitan_refusal(const Launch& launch) {
   if (flavour == nullptr)
     return fmt::format("{} knows networks by name, and {} is none of its Llama 3, Qwen3, DeepSeek and gpt-oss sizes",
                        title(), launch.model.name);
+  if (workload.optimizer != Optimizer::adamw) return fmt::format("{} has AdamW alone", title());
+  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float32)
+    return fmt::format("{} trains weights in bfloat16 or float32", title());
+  if (workload.precision.weights == DType::bfloat16 && workload.precision.gradients != DType::float32)
+    return fmt::format("{} sums gradients over ranks in float32 only", title());
+  if (workload.dropout != 0 || workload.attention_dropout != 0) return fmt::format("{} has no dropout", title());
   if (layout.pipeline > 1 && !flavour->pipeline)
     return fmt::format("{} has no pipeline for its model {}", title(), flavour->model);
   if (layout.context > 1 && !flavour->context)
@@ -142,12 +148,6 @@ std::string torchtitan_refusal(const Launch& launch) {
   if (workload.recompute == Recompute::selective)
     return fmt::format("{} computes whole blocks again, or nothing: it has no selective recomputation of attention",
                        title());
-  if (workload.optimizer != Optimizer::adamw) return fmt::format("{} has AdamW alone", title());
-  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in bfloat16 or float32", title());
-  if (workload.precision.weights == DType::bfloat16 && workload.precision.gradients != DType::float32)
-    return fmt::format("{} sums gradients over ranks in float32 only", title());
-  if (workload.dropout != 0 || workload.attention_dropout != 0) return fmt::format("{} has no dropout", title());
   return "";
 }
 

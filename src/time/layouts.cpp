@@ -67,6 +67,10 @@ std::vector<std::int64_t> divisors(std::int64_t n) {
   return low;
 }
 
+bool alike(const Layout& a, const Layout& b) {
+  return a.tensor == b.tensor && a.pipeline == b.pipeline && a.expert == b.expert;
+}
+
 std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor) {
   std::vector<Workload> splits;
   const Given& given = search.given;
@@ -120,6 +124,8 @@ std::vector<Workload> ways_of(const Search& search, const Workload& split) {
           for (Recompute recompute : recomputes) {
             workload.layout.zero = zero;
             workload.layout.micro_batches = of_rank / batch;
+            // A micro-batch comes back to a stage when it has been to all of them: with fewer, stages would be idle.
+            if (pieces > 1 && workload.layout.micro_batches < workload.layout.pipeline) continue;
             workload.batch = batch;
             workload.recompute = recompute;
             if (!search.accepts || search.accepts(workload)) ways.push_back(workload);

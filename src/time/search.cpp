@@ -19,7 +19,7 @@ namespace {
 // A way to train with a split, before it is looked at.
 struct Way {
   Workload workload;
-  std::size_t split = 0;
+  std::size_t split = 0;         // those that are alike have the same number
   double least_seconds = 0;      // it cannot take less
   std::int64_t least_bytes = 0;  // it cannot need less, activations aside
 };
@@ -119,11 +119,14 @@ class Searcher {
 
   void enumerate(std::int64_t most_tensor) {
     ways_.clear();
-    splits_ = 0;
+    std::vector<Layout> found;
     for (const Workload& split : splits_of(search_, most_tensor)) {
-      for (const Workload& workload : ways_of(search_, split)) ways_.push_back(bounded(workload));
-      ++splits_;
+      const auto same = [&](const Layout& layout) { return alike(layout, split.layout); };
+      const auto number = static_cast<std::size_t>(std::find_if(found.begin(), found.end(), same) - found.begin());
+      if (number == found.size()) found.push_back(split.layout);
+      for (const Workload& workload : ways_of(search_, split)) ways_.push_back(bounded(workload, number));
     }
+    splits_ = found.size();
     plans_.layouts = static_cast<std::int64_t>(ways_.size());
     std::stable_sort(ways_.begin(), ways_.end(),
                      [](const Way& a, const Way& b) { return a.least_seconds < b.least_seconds; });
@@ -131,7 +134,7 @@ class Searcher {
     failed_.assign(splits_, {});
   }
 
-  Way bounded(const Workload& workload) {
+  Way bounded(const Workload& workload, std::size_t split) {
     const Layout& layout = workload.layout;
     const StageCosts& costs = whole(workload);
     const double stages = static_cast<double>(layout.pipeline);
@@ -143,7 +146,7 @@ class Searcher {
     };
     const RankMemory& memory = costs.memory;
     const std::int64_t state = part(memory.weights, 3) + part(memory.gradients, 2) + part(memory.optimizer, 1);
-    return {workload, splits_, rounds * (costs.busy(Stage::forward) + costs.busy(Stage::backward)) / stages,
+    return {workload, split, rounds * (costs.busy(Stage::forward) + costs.busy(Stage::backward)) / stages,
             state / layout.pipeline};
   }
 
@@ -151,8 +154,9 @@ class Searcher {
   bool fails_too(const Way& way) const {
     const Workload& w = way.workload;
     const auto needs_no_more = [&](const Workload& other) {
-      return other.layout.virtual_stages == w.layout.virtual_stages && other.layout.sequence >= w.layout.sequence &&
-             other.batch <= w.batch && other.layout.zero >= w.layout.zero && other.recompute >= w.recompute;
+      return other.layout.context == w.layout.context && other.layout.virtual_stages == w.layout.virtual_stages &&
+             other.layout.sequence >= w.layout.sequence && other.batch <= w.batch &&
+             other.layout.zero >= w.layout.zero && other.recompute >= w.recompute;
     };
     return std::any_of(failed_[way.split].begin(), failed_[way.split].end(), needs_no_more);
   }

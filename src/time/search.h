@@ -50,7 +50,7 @@ struct TooLarge {
 };
 
 struct Plans {
-  std::vector<Planned> best;             // no two with the same split of devices, the fastest first
+  std::vector<Planned> best;             // no two that are alike (layouts.h), the fastest first
   std::vector<TooLarge> too_large;       // splits of which no way fits, that would have been among them
   std::int64_t layouts = 0;              // that divide
   std::int64_t timed = 0;                // …and were looked at as whole
