@@ -295,11 +295,15 @@ const std::vector<OpCase>& op_cases() {
       {"adafactor", "of a matrix", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {3, 4}, true); }, {{3, 4}, {3}, {4}, {3, 4}, {3, 4}}, 0, 197, 224, 148, {{"n", 12}, {"r", 3}, {"c", 4}}, mixed_precision()},
       {"adafactor", "of a matrix", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {2, 3, 4}, true); }, {{2, 3, 4}, {2, 3}, {2, 4}, {2, 3, 4}}, 0, 394, 444, 248, {{"n", 24}, {"r", 6}, {"c", 8}}},
       {"adafactor", "of a vector", ahead, 0, [](B& b) { return stepped_by<adafactor>(b, {5}, false); }, {{5}, {5}, {5}}, 0, 65, 104, 60, {{"n", 5}}},
-      // X of 3 × 4 takes 24 bytes, its squares 18. Read: 148, X by the step 24, five times 2·24 + 2·18. Written: weight and
-      // momentum 96, X 24, five times 24 + 2·18.
-      {"muon", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {3, 4}, 5); }, {{3, 4}, {3, 4}, {3, 4}, {3, 4}, {3, 3}, {3, 3}}, 990, 411, 592, 420, {{"s", 5}, {"e", 1}, {"n", 3}, {"m", 4}}},
+      // Momentum, X in bfloat16 and the weight, or its master alone, are written.
+      {"muon", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {3, 4}, 5); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 132, 148, 120, {{"n", 12}}},
+      {"muon", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {3, 4}, 5); }, {{3, 4}, {3, 4}, {3, 4}}, 0, 132, 148, 120, {{"n", 12}}, mixed_precision()},
+      // X of 3 × 4 takes 24 bytes, its squares 18. Five times, 2·24 + 2·18 are read and 24 + 2·18 written.
+      {"newton_schulz", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {3, 4}, 5); }, {{3, 4}, {3, 3}, {3, 3}}, 990, 255, 420, 300, {{"s", 5}, {"e", 1}, {"n", 3}, {"m", 4}}},
       // Two experts' matrices, taller than wide.
-      {"muon", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {2, 4, 3}, 5); }, {{2, 4, 3}, {2, 4, 3}, {2, 3, 4}, {2, 3, 4}, {2, 3, 3}, {2, 3, 3}}, 1980, 822, 1180, 840, {{"s", 5}, {"e", 2}, {"n", 3}, {"m", 4}}},
+      {"newton_schulz", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {2, 4, 3}, 5); }, {{2, 3, 4}, {2, 3, 3}, {2, 3, 3}}, 1980, 510, 840, 600, {{"s", 5}, {"e", 2}, {"n", 3}, {"m", 4}}},
+      {"muon_step", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {3, 4}, 5); }, {{3, 4}}, 0, 24, 72, 48, {{"n", 12}}},
+      {"muon_step", "", ahead, 0, [](B& b) { return stepped_by<muon>(b, {3, 4}, 5); }, {{3, 4}, {3, 4}}, 0, 24, 72, 72, {{"n", 12}}, mixed_precision()},
       // 6,400 elements: 25 blocks of 260 bytes for each moment; 5,000: 20, the last of them not full.
       {"adam8bit", "with decay", ahead, 0, [](B& b) { return stepped_by<adam8bit>(b, {64, 100}, true); }, {{64, 100}, {64, 100}, {64, 100}}, 0, 140800, 64204, 38600, {{"n", 6400}}},
       {"adam8bit", "without decay", ahead, 0, [](B& b) { return stepped_by<adam8bit>(b, {5000}, false); }, {{5000}, {5000}, {5000}}, 0, 105000, 50404, 30400, {{"n", 5000}}},

@@ -226,7 +226,8 @@ TEST(OpGradientCases, RunEveryOperationButThoseThatOtherTestsRun) {
       &narrow_operation, &widen_operation,                         // training in bfloat16
       &all_reduce_start_operation, &all_reduce_wait_operation,     // training on several ranks
       // Never run: other optimizers than AdamW are counted and planned, and no backend has kernels for them.
-      &sgd_operation, &adafactor_operation, &muon_operation, &adam8bit_operation,
+      &sgd_operation, &adafactor_operation, &muon_operation, &newton_schulz_operation, &muon_step_operation,
+      &adam8bit_operation,
       &dequantise_operation,  // nor for nf4
   });
   for (const GradientCase& row : gradient_cases()) {

@@ -1,5 +1,6 @@
 // What optimizers keep of each parameter, and what they compute.
 #include <gtest/gtest.h>
+#include <reckon/error.h>
 #include <reckon/reckon.h>
 
 #include <set>
@@ -170,30 +171,47 @@ TEST(Muon, HasItsTemporariesInTheArena) {
     const Compiled step = compile(model, training_with(optimizer), megatron_target);
     for (std::size_t i = 0; i < step.lowered.ops.size(); ++i) {
       const Op& op = step.lowered.ops[i];
-      if (is_update(*op.operation) && op.scope.role == Role{Block::feed_forward, Part::up} &&
-          step.lowered[op.inputs[0]].label.piece == Piece::weight)
-        return step.plan.live[i].first;
+      const bool steps = op.operation == &newton_schulz_operation ||
+                         (op.operation == &adamw_operation && step.lowered[op.inputs[0]].shape.rank() > 1);
+      if (steps && op.scope.role == Role{Block::feed_forward, Part::up}) return step.plan.live[i].first;
     }
     return std::int64_t{-1};
   };
   EXPECT_EQ(live(Optimizer::muon) - live(Optimizer::adamw), 2 * (2 * 768 * 3072) + 2 * (2 * 768 * 768));
 }
 
+// Its products are in bfloat16 whatever gradients and masters are in.
+TEST(Muon, ComputesItsProductsInBfloat16) {
+  for (const WorkEntry& entry : count(load_model("gpt2"), training_with(Optimizer::muon)).work) {
+    if (entry.stage != Stage::optimizer || entry.each.matmul == 0) continue;
+    EXPECT_EQ(entry.precision, DType::bfloat16);
+  }
+}
+
+TEST(Muon, IsRefusedWhereRanksHavePartsOfMatrices) {
+  Workload workload = training_with(Optimizer::muon);
+  workload.layout.data = 4;
+  EXPECT_NO_THROW(logical_program(load_model("gpt2"), workload));
+  workload.layout.zero = 1;
+  EXPECT_THROW(logical_program(load_model("gpt2"), workload), UsageError);
+}
+
 TEST(Optimizers, AllStepEveryParameterOnceAndClipByOneNorm) {
   for (const Optimizer optimizer :
        {Optimizer::adamw, Optimizer::sgd, Optimizer::adafactor, Optimizer::muon, Optimizer::adam8bit}) {
     const Program program = logical_program(load_model("mixtral-8x7b"), training_with(optimizer));
-    std::set<TensorId> stepped, gradients;
+    std::set<TensorId> stepped, gradients, written;
     for (const Op& op : program.ops) {
+      if (op.stage == Stage::optimizer) written.insert(op.outputs.begin(), op.outputs.end());
       if (!is_update(*op.operation)) continue;
       EXPECT_TRUE(stepped.insert(op.inputs[update_input::parameter]).second);
       EXPECT_EQ(program[op.inputs[update_input::gradient]].kind, TensorKind::gradient);
       EXPECT_TRUE(gradients.insert(op.inputs[update_input::gradient]).second);
-      EXPECT_EQ(op.outputs[0], op.inputs[0]);
     }
     std::size_t parameters = 0;
     for (const Tensor& tensor : program.tensors) parameters += tensor.kind == TensorKind::parameter ? 1 : 0;
     EXPECT_EQ(stepped.size(), parameters);
+    for (TensorId id : stepped) EXPECT_TRUE(written.contains(id)) << full_name(program[id]);
   }
 }
 

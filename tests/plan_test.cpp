@@ -5,6 +5,7 @@
 #include <reckon/reckon.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <string>
@@ -35,7 +36,7 @@ struct Life {
 };
 
 // When each tensor of an expanded program lives, looked up op by op.
-std::vector<Life> lives_of(const Expanded& expanded) {
+std::vector<Life> lives_of(const Expanded& expanded, const Target& target = cpu_target) {
   const Program& program = expanded.program;
   std::vector<Life> lives(program.tensors.size());
   const auto touch = [&](TensorId id, std::int64_t region) {
@@ -54,7 +55,7 @@ std::vector<Life> lives_of(const Expanded& expanded) {
     const Tensor& tensor = program.tensors[i];
     lives[i].id = static_cast<TensorId>(i);
     lives[i].offset = expanded.offsets[i];
-    lives[i].size = padded(static_cast<std::int64_t>(bytes(tensor)), cpu_target.alignment);
+    lives[i].size = padded(static_cast<std::int64_t>(bytes(tensor)), target.alignment);
     if (tensor.kind == TensorKind::input) lives[i].first = 0;
     const bool held = tensor.kind == TensorKind::activation || tensor.kind == TensorKind::input ||
                       tensor.kind == TensorKind::gradient;
@@ -77,10 +78,10 @@ std::vector<std::int64_t> live_in(const std::vector<Life>& lives) {
 }
 
 // Every claim of a plan: places, live bytes and the arena, of which at most so many bytes are wasted.
-void check_plan(const Program& program, std::int64_t wasted = 0) {
-  const Plan plan = plan_memory(program, cpu_target);
+void check_plan(const Program& program, std::int64_t wasted = 0, const Target& target = cpu_target) {
+  const Plan plan = plan_memory(program, target);
   const Expanded expanded = expand_planned(program, plan);
-  std::vector<Life> lives = lives_of(expanded);
+  std::vector<Life> lives = lives_of(expanded, target);
   const std::vector<std::int64_t> live = live_in(lives);
   Origins origins;
   expand(program, &origins);
@@ -208,6 +209,56 @@ void check_plans(const std::vector<Model>& models) {
 TEST(Plan, OfEveryPresetHasNoOverlapTheLiveBytesOfEachIterationAndTheirPeakAsArena) { check_plans(preset_models()); }
 
 TEST(Plan, OfSmallModelsHasNoOverlapTheLiveBytesOfEachIterationAndTheirPeakAsArena) { check_plans(small_models()); }
+
+// Training in 16 bits as the program says it, with every optimizer, on targets that nothing runs on here.
+TEST(Plan, OfMixedPrecisionOnOtherTargetsHasNoOverlapAndThePeakAsArena) {
+  constexpr std::array optimizers{Optimizer::adamw, Optimizer::sgd, Optimizer::adafactor, Optimizer::muon,
+                                  Optimizer::adam8bit};
+  std::size_t nth = 0;
+  for (const Model& model : small_models()) {
+    for (const Target& target : {gpu_target, megatron_target}) {
+      for (Recompute recompute : {Recompute::none, Recompute::selective, Recompute::block}) {
+        Workload workload = workload_of(Phase::train);
+        workload.tokens = std::min<std::int64_t>(model.context, 48);
+        workload.recompute = recompute;
+        workload.optimizer = optimizers[nth++ % optimizers.size()];
+        workload.dropout = workload.attention_dropout = nth % 2 == 0 ? 0.1 : 0.0;
+        Precision& precision = workload.precision;
+        precision.weights = precision.activations = precision.gradients = DType::bfloat16;
+        SCOPED_TRACE(model.name + " on " + std::string(target.name) + ", recompute " +
+                     std::to_string(static_cast<int>(recompute)) + ", optimizer " +
+                     std::to_string(static_cast<int>(workload.optimizer)));
+        check_plan(compile(model, workload, target).lowered, 0, target);
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+  }
+}
+
+// Streamed attention keeps neither scores nor weights, so there is nothing to compute again.
+TEST(Plan, OfSelectiveRecomputationIsThatOfNoneWhereAttentionIsStreamed) {
+  for (const char* name : {"gpt2", "gemma-2-2b", "deepseek-v3", "gpt-oss-20b"}) {
+    for (const Target& target : {cpu_target, gpu_target}) {
+      Workload workload = workload_of(Phase::train);
+      workload.tokens = 64;
+      const Model model = load_model(name);
+      const Compiled plain = compile(model, workload, target);
+      workload.recompute = Recompute::selective;
+      const Compiled selective = compile(model, workload, target);
+      EXPECT_EQ(selective.plan.arena, plain.plan.arena) << name;
+      ASSERT_EQ(selective.lowered.ops.size(), plain.lowered.ops.size()) << name;
+      for (std::size_t i = 0; i < plain.lowered.ops.size(); ++i) {
+        const Op &a = selective.lowered.ops[i], &b = plain.lowered.ops[i];
+        ASSERT_EQ(a.operation, b.operation);
+        ASSERT_EQ(a.inputs.size(), b.inputs.size());
+        for (std::size_t k = 0; k < a.inputs.size(); ++k) {
+          if (b.inputs[k] == no_tensor) continue;
+          EXPECT_EQ(full_name(selective.lowered[a.inputs[k]]), full_name(plain.lowered[b.inputs[k]]));
+        }
+      }
+    }
+  }
+}
 
 TEST(Plan, OfSeveralRanksIsThatOfOne) {
   const Model model = load_model("gpt2");

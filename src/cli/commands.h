@@ -16,6 +16,7 @@ void add_plan(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_sweep(CLI::App& program);
 void add_memory(CLI::App& program);
+void add_time(CLI::App& program);
 void add_tokenizer(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_score(CLI::App& program);

@@ -170,6 +170,7 @@ int run(int argc, char** argv) {
   add_compare(program);
   add_sweep(program);
   add_memory(program);
+  add_time(program);
   add_tokenizer(program);
   add_generate(program);
   add_score(program);

@@ -73,7 +73,7 @@ void add_training(CLI::App& command, PredictOptions& options) {
               {"adam8bit", Optimizer::adam8bit}})
       .group(group);
   add_choice(command, "--recompute", options.recompute,
-             "what backward computes again: selective, or attention: attention but for its projections (none)",
+             "what backward computes again: selective, or attention: attention's scores and weights (none)",
              {{"none", Recompute::none},
               {"selective", Recompute::selective},
               {"block", Recompute::block},

@@ -136,7 +136,9 @@ std::string_view elementwise_label(const WorkEntry& entry) {
       {"gradients that meet", {&join_operation, &join_backward_operation}},
       {"loss", {&cross_entropy_operation, &cross_entropy_backward_operation}},
       {"gradient norm", {&squared_norm_operation}},
-      {"optimizer", {&adamw_operation, &sgd_operation, &adafactor_operation, &muon_operation, &adam8bit_operation}},
+      {"optimizer",
+       {&adamw_operation, &sgd_operation, &adafactor_operation, &muon_operation, &newton_schulz_operation,
+        &muon_step_operation, &adam8bit_operation}},
   };
   for (const auto& [name, operations] : table) {
     if (std::find(operations.begin(), operations.end(), entry.operation) != operations.end()) return name;

@@ -124,6 +124,10 @@ void validate_layout(const Model& model, const Workload& workload) {
   const Layout& layout = workload.layout;
   if (layout == Layout{}) return;
   validate_layout(model, layout);
+  if (workload.phase == Phase::train && workload.optimizer == Optimizer::muon && layout.zero > 0)
+    refuse(model, fmt::format("the optimizer muon steps whole matrices, of which ZeRO {} leaves a rank parts; expected "
+                              "ZeRO 0, or another optimizer",
+                              layout.zero));
   const bool cached = workload.phase == Phase::prefill || workload.phase == Phase::decode;
   if (layout.context > 1 && cached)
     refuse(model, fmt::format("context ranks are for phases train and forward, found {}", phase_name(workload.phase)));

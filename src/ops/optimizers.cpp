@@ -47,29 +47,31 @@ Cost adafactor_cost(const Program& program, const Op& op) {
   return cost;
 }
 
-namespace muon_output {
-enum { parameter, momentum, factor, next_factor, gram, polynomial };
+// Per element:  g ← c·g 1;  m ← μ·m + (1−μ)·g 3;  Nesterov's X = μ·m + (1−μ)·g 3;  its norm 2, quotient 1;  decay 1
+Cost muon_cost(const Program& program, const Op& op) {
+  return update_cost(program, op, parameter_shape(program, op).product(11));
 }
 
-// Of a matrix of n × m, n ≤ m (else its transpose), each step makes
+namespace newton_schulz_output {
+enum { orthogonal, gram, polynomial };
+}
+
+// Of X, n × m with n ≤ m, each step makes
 //   A = X·Xᵀ  2n²m;    B = b·A + c·A·A  2n³, and 3n² element-wise;    X ← a·X + B·X  2n²m, and 2nm element-wise.
-// Before it, per element:  g ← c·g 1;  m ← μ·m + (1−μ)·g 3;  Nesterov's X = μ·m + (1−μ)·g 3;  its norm 2, quotient 1.
-// After it:  · η with the matrix' own factor 1;  w − 1;  decay 1.
-Cost muon_cost(const Program& program, const Op& op) {
-  const Shape &x = program[op.outputs[muon_output::factor]].shape, &a = program[op.outputs[muon_output::gram]].shape;
-  const std::int64_t steps = op.attributes<MuonAttributes>().steps;
-  Formula products = a.product(4 * steps).times(x[-1]);
-  products += a.product(2 * steps).times(x[-2]);
-  Formula operations = x.product(13 + 2 * steps);
-  operations += a.product(3 * steps);
-  Cost cost = update_cost(program, op, std::move(operations), std::move(products));
-  // X is made, and read by the last op; a step reads X and A twice (each of its three products its factors once, and
-  // sums where they are written) and writes A, B and X.
-  const Count wide = bytes(program[op.outputs[muon_output::factor]]),
-              square = bytes(program[op.outputs[muon_output::gram]]);
-  cost.read += wide + (2 * wide + 2 * square) * steps;
-  cost.written += (wide + 2 * square) * steps - (wide + 2 * square);
-  cost.launches = 2 + 3 * steps;
+Cost newton_schulz_cost(const Program& program, const Op& op) {
+  using namespace newton_schulz_output;
+  const Shape &x = program[op.inputs[0]].shape, &a = program[op.outputs[gram]].shape;
+  const std::int64_t steps = op.attributes<NewtonSchulzAttributes>().steps;
+  Cost cost;
+  cost.matmul = a.product(4 * steps).times(x[-1]);
+  cost.matmul += a.product(2 * steps).times(x[-2]);
+  cost.elementwise = x.product(2 * steps);
+  cost.elementwise += a.product(3 * steps);
+  // Each of the three products reads its factors once and writes its result; what it is added to is one of them.
+  const Count wide = bytes(program[op.inputs[0]]), square = bytes(program[op.outputs[gram]]);
+  cost.read = (2 * wide + 2 * square) * steps;
+  cost.written = (wide + 2 * square) * steps;
+  cost.launches = 3 * steps;
   return cost;
 }
 
@@ -85,7 +87,10 @@ Cost adam8bit_cost(const Program& program, const Op& op) {
 const OperationOf<UpdateAttributes> sgd_operation{{"sgd", sgd_cost, nullptr}};
 const OperationOf<UpdateAttributes> adafactor_operation{{"adafactor", adafactor_cost, nullptr}};
 const OperationOf<UpdateAttributes> adam8bit_operation{{"adam8bit", adam8bit_cost, nullptr}};
-const OperationOf<MuonAttributes> muon_operation{{"muon", muon_cost, nullptr}};
+const OperationOf<> muon_operation{{"muon", muon_cost, nullptr}};
+const OperationOf<NewtonSchulzAttributes> newton_schulz_operation{{"newton_schulz", newton_schulz_cost, nullptr}};
+// · η with the matrix' own factor 1;  w − 1
+const OperationOf<> muon_step_operation{{"muon_step", input_cost<0, 2>, nullptr}};
 
 void sgd(Builder& builder, TensorId parameter, TensorId gradient, TensorId norm, bool decay) {
   const TensorId first =
@@ -138,12 +143,16 @@ void muon(Builder& builder, TensorId parameter, TensorId gradient, TensorId norm
     return builder.tensor(TensorKind::activation, label, shape.leading().leading().push(rows).push(columns),
                           DType::bfloat16);
   };
-  const TensorId factor = temporary("factor", n, m), next = temporary("next_factor", n, m);
+  const TensorId factor = temporary("factor", n, m), orthogonal = temporary("orthogonal", n, m);
   const TensorId gram = temporary("gram", n, n), polynomial = temporary("polynomial", n, n);
-  TensorIds inputs{parameter, gradient, momentum, norm};
-  TensorIds outputs{parameter, momentum, factor, next, gram, polynomial};
+  TensorIds inputs{parameter, gradient, momentum, norm}, outputs{momentum, factor};
   add_master(builder, inputs, outputs);
-  builder.emit(muon_operation, std::move(inputs), std::move(outputs), {steps});
+  const bool has_master = outputs.size() > 2;
+  const TensorId wide = has_master ? outputs.back() : parameter;
+  if (!has_master) outputs.push_back(parameter);
+  builder.emit(muon_operation, std::move(inputs), std::move(outputs));
+  builder.emit(newton_schulz_operation, {factor}, {orthogonal, gram, polynomial}, {steps});
+  builder.emit(muon_step_operation, {wide, orthogonal}, has_master ? TensorIds{parameter, wide} : TensorIds{parameter});
 }
 
 }  // namespace reckon

@@ -15,13 +15,15 @@ struct UpdateAttributes {
   bool decay;
   bool operator==(const UpdateAttributes&) const = default;
 };
-struct MuonAttributes {
-  std::int64_t steps;  // of the iteration
-  bool operator==(const MuonAttributes&) const = default;
+struct NewtonSchulzAttributes {
+  std::int64_t steps;
+  bool operator==(const NewtonSchulzAttributes&) const = default;
 };
 
 extern const OperationOf<UpdateAttributes> sgd_operation, adafactor_operation, adam8bit_operation;
-extern const OperationOf<MuonAttributes> muon_operation;
+// Muon's update in three: momentum and decay, the iteration on what was made of the momentum, and the step.
+extern const OperationOf<> muon_operation, muon_step_operation;
+extern const OperationOf<NewtonSchulzAttributes> newton_schulz_operation;
 
 // The steps of Jordan's own code (github.com/KellerJordan/Muon), and of Moonlight (Liu et al., arXiv 2502.16982).
 constexpr std::int64_t usual_muon_steps = 5;

@@ -30,6 +30,8 @@ const std::vector<const Operation*>& all_operations() {
       &sgd_operation,
       &adafactor_operation,
       &muon_operation,
+      &newton_schulz_operation,
+      &muon_step_operation,
       &adam8bit_operation,
       &squared_norm_operation,
       &add_operation,

@@ -1,5 +1,5 @@
-// What the updates of all optimizers have in common: each reads a parameter and its gradient first, changes the
-// parameter and what it keeps of it in place, and has the wide values of a parameter that is narrower than these.
+// What the updates of all optimizers have in common: each has a parameter and its gradient as its first inputs, changes
+// what it keeps of the parameter in place, and has the wide values of a parameter that is narrower than these.
 #pragma once
 
 #include "program/builder.h"

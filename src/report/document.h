@@ -9,6 +9,7 @@
 #include "report/chart.h"
 #include "report/json.h"
 #include "report/memory_picture.h"
+#include "report/roofline_picture.h"
 
 namespace reckon {
 
@@ -70,7 +71,7 @@ struct Verbatim {
 };
 
 // A picture is drawn with characters, as wide as there is room.
-using Element = std::variant<Heading, Paragraph, Table, Verbatim, Chart, MemoryPicture>;
+using Element = std::variant<Heading, Paragraph, Table, Verbatim, Chart, MemoryPicture, RooflinePicture>;
 
 struct Document {
   std::vector<Element> parts;

@@ -63,6 +63,10 @@ void append(std::string& out, const MemoryPicture& picture) {
   append(out, Verbatim{memory_picture_text(picture, Terminal().width), "text"});
 }
 
+void append(std::string& out, const RooflinePicture& picture) {
+  append(out, Verbatim{roofline_text(picture, Terminal().width), "text"});
+}
+
 }  // namespace
 
 std::string render_markdown(const Document& document) {

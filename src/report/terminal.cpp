@@ -317,6 +317,10 @@ std::string text_of(const MemoryPicture& picture, const Terminal& terminal) {
   return memory_picture_text(picture, terminal.width);
 }
 
+std::string text_of(const RooflinePicture& picture, const Terminal& terminal) {
+  return roofline_text(picture, terminal.width);
+}
+
 std::string text_of(const Verbatim& block, const Terminal& terminal) {
   if (!block.terminal || block.text.empty()) return "";
   if (!block.formulas) return block.text.ends_with('\n') ? block.text : block.text + "\n";

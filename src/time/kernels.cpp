@@ -41,14 +41,11 @@ bool is_norm_backward(const Op& op) {
   return op.operation == &layer_norm_backward_operation || op.operation == &rms_norm_backward_operation;
 }
 
-bool elementwise(const Program& program, const Op& op) {
-  const Cost cost = op.operation->cost(program, op);
-  return cost.matmul.empty() && cost.group == Group::none && cost.launches > 0;
-}
+bool elementwise(const Cost& cost) { return cost.matmul.empty() && cost.group == Group::none && cost.launches > 0; }
 
 }  // namespace
 
-std::vector<std::size_t> kernels_of(const Program& program) {
+std::vector<std::size_t> kernels_of(const Program& program, const std::vector<Cost>& costs) {
   using Key = std::tuple<const Operation*, std::int32_t, Stage, Scope, bool, TensorId, std::int64_t>;
   std::map<Key, std::size_t> joined;
   std::vector<std::size_t> kernels(program.ops.size());
@@ -67,7 +64,7 @@ std::vector<std::size_t> kernels_of(const Program& program) {
       open = false;
       continue;
     }
-    const bool streams = elementwise(program, op);
+    const bool streams = elementwise(costs[i]);
     const bool follows =
         open && i > 0 && program.ops[i - 1].repeat == op.repeat && program.ops[i - 1].stage == op.stage;
     if (streams && follows) kernels[i] = kernels[i - 1];

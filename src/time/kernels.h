@@ -13,8 +13,8 @@
 
 namespace reckon {
 
-// The first op of the kernel that each op is part of: itself where it begins one.
-std::vector<std::size_t> kernels_of(const Program& program);
+// The first op of the kernel that each op is part of: itself where it begins one. `costs` are those of the ops.
+std::vector<std::size_t> kernels_of(const Program& program, const std::vector<Cost>& costs);
 
 // Launches of an op whose cost rule says one, alone in its kernel.
 double launches_of(const Op& op);

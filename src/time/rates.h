@@ -55,7 +55,6 @@ class Rates {
 
   double start() const { return tiled_.start; }  // of a kernel that runs alone
   double launch() const { return launch_; }      // by the host
-  bool launches_ahead() const { return profile_.kind != DeviceKind::cpu; }
 
   // The type whose rate is used for a type: itself, or the next wider that the device has. Throws where it has none.
   ComputeType type_of(DType dtype);

@@ -19,14 +19,6 @@ double element_bytes(DType type) {
   return static_cast<double>(encoding_of(type).bytes) / static_cast<double>(encoding_of(type).elements);
 }
 
-// The wider of the two factors of an op's products.
-DType factor_type(const Program& program, const Op& op) {
-  const DType first = program[op.inputs[0]].dtype;
-  if (op.inputs.size() < 2 || op.inputs[1] == no_tensor) return first;
-  const DType second = program[op.inputs[1]].dtype;
-  return element_bytes(second) > element_bytes(first) ? second : first;
-}
-
 // Joined products are one that is wider (forward), of more rows (gradients of weights), or deeper (of what was read).
 void join(ProductShape& whole, const ProductShape& part, const Op& op) {
   if (is_weight_gradient(op)) {
@@ -38,68 +30,24 @@ void join(ProductShape& whole, const ProductShape& part, const Op& op) {
   }
 }
 
+// Of an accelerator, for which a compiler makes kernels and a host launches them.
 class Timer {
  public:
   Timer(const Program& program, const Hardware& hardware) : program_(program), rates_(hardware) {}
 
   Timing run() {
     const std::size_t size = program_.ops.size();
-    const bool compiled = rates_.launches_ahead();
-    kernels_.resize(size);
-    for (std::size_t i = 0; i < size; ++i) kernels_[i] = i;
-    if (compiled) kernels_ = kernels_of(program_);
-    const std::vector<KernelBytes> kernel_bytes =
-        compiled ? bytes_of_kernels(program_, kernels_) : std::vector<KernelBytes>(size);
+    std::vector<Cost> costs;
+    costs.reserve(size);
+    for (const Op& op : program_.ops) costs.push_back(op.operation->cost(program_, op));
+    kernels_ = kernels_of(program_, costs);
+    const std::vector<KernelBytes> kernel_bytes = bytes_of_kernels(program_, kernels_);
     timing_.ops.resize(size);
     flops_.resize(size);
     launches_.resize(size);
-    std::vector<ProductShape> shapes(size);  // of kernels, at their first op
-    for (std::size_t i = 0; i < size; ++i) {
-      const Op& op = program_.ops[i];
-      OpTime& time = timing_.ops[i];
-      time.op = i;
-      time.count = program_.count(op.repeat);
-      const Cost cost = op.operation->cost(program_, op);
-      if (cost.launches == 0) continue;
-      const bool first = kernels_[i] == i;
-      launches_[i] = static_cast<double>(cost.launches);
-      if (compiled) launches_[i] *= launches_of(op) - (first ? 0 : 1);  // what joins a kernel has its first launch
-      if (cost.group != Group::none) {
-        const Span span = span_of(cost.group, program_.workload.layout);
-        time.link = rates_.link(number(cost.sent), span.ranks, span.among);
-        continue;
-      }
-      const KernelBytes& changed = kernel_bytes[i];
-      time.memory = rates_.memory(std::max(0.0, number(cost.read) + changed.read),
-                                  std::max(0.0, number(cost.written) + changed.written)) +
-                    (first ? rates_.start() : 0);
-      time.copies = rates_.memory(changed.copied, changed.copied);
-      flops_[i] = number(cost.matmul.value());
-      const double elementwise = number(cost.elementwise.value());
-      if (flops_[i] == 0) {
-        if (const auto measured = measured_seconds(op, compute_type_of(precision_of(program_, op)), elementwise))
-          time.compute = *measured;
-        continue;
-      }
-      const ComputeType type = rates_.type_of(factor_type(program_, op));
-      const double all = flops_[i] + elementwise;
-      if (const auto measured = measured_seconds(op, type, all)) {
-        time.compute = *measured;
-      } else if (op.operation == &attend_operation || op.operation == &attend_backward_operation) {
-        time.compute = compiled ? rates_.attention(op.operation == &attend_backward_operation, all, type)
-                                : rates_.plain_product(flops_[i], type);
-      } else if (is_dense_product(op)) {
-        const ProductShape shape = shape_of(program_, op, flops_[i]);
-        if (first) {
-          shapes[i] = shape;
-        } else {
-          join(shapes[kernels_[i]], shape, op);
-        }
-      } else {
-        time.compute = rates_.plain_product(flops_[i], type);
-      }
-    }
-    time_products(shapes);
+    shapes_.resize(size);
+    for (std::size_t i = 0; i < size; ++i) time_op(i, costs[i], kernel_bytes[i]);
+    time_products();
     wait_for_launches();
     for (const OpTime& time : timing_.ops) {
       const Stage stage = program_.ops[time.op].stage;
@@ -113,36 +61,67 @@ class Timer {
   }
 
  private:
-  std::optional<double> measured_seconds(const Op& op, ComputeType type, double flops) const {
-    return rates_.operation(op.operation->name, type, size_of(program_, op, flops));
+  // All but what a dense product computes, whose kernel may have further ones, and the launch.
+  void time_op(std::size_t i, const Cost& cost, const KernelBytes& changed) {
+    const Op& op = program_.ops[i];
+    OpTime& time = timing_.ops[i];
+    time.op = i;
+    time.count = program_.count(op.repeat);
+    if (cost.launches == 0) return;
+    const bool first = kernels_[i] == i;
+    // What joins a kernel has its first launch.
+    launches_[i] = static_cast<double>(cost.launches) * (launches_of(op) - (first ? 0 : 1));
+    if (cost.group != Group::none) {
+      const Span span = span_of(cost.group, program_.workload.layout);
+      time.link = rates_.link(number(cost.sent), span.ranks, span.among);
+      return;
+    }
+    time.memory = rates_.memory(std::max(0.0, number(cost.read) + changed.read),
+                                std::max(0.0, number(cost.written) + changed.written)) +
+                  (first ? rates_.start() : 0);
+    time.copies = rates_.memory(changed.copied, changed.copied);
+    flops_[i] = number(cost.matmul.value());
+    const double all = flops_[i] + number(cost.elementwise.value());
+    const bool products = flops_[i] > 0;
+    const ComputeType type =
+        products ? rates_.type_of(factor_type(program_, op)) : compute_type_of(precision_of(program_, op));
+    if (const auto measured = rates_.operation(op.operation->name, type, size_of(program_, op, all))) {
+      time.compute = *measured;
+    } else if (products && is_dense_product(op)) {
+      const ProductShape shape = shape_of(program_, op, flops_[i]);
+      if (first) {
+        shapes_[i] = shape;
+      } else {
+        join(shapes_[kernels_[i]], shape, op);
+      }
+    } else if (products) {
+      const bool backward = op.operation == &attend_backward_operation;
+      time.compute = backward || op.operation == &attend_operation ? rates_.attention(backward, all, type)
+                                                                   : rates_.plain_product(flops_[i], type);
+    }
   }
 
   // A kernel's products take their shares of its time by their FLOPs.
-  void time_products(const std::vector<ProductShape>& shapes) {
-    std::vector<double> whole(shapes.size()), seconds(shapes.size());
-    for (std::size_t i = 0; i < shapes.size(); ++i) whole[kernels_[i]] += flops_[i];
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
-      if (shapes[i].k <= 0) continue;
+  void time_products() {
+    std::vector<double> whole(shapes_.size()), seconds(shapes_.size());
+    for (std::size_t i = 0; i < shapes_.size(); ++i) whole[kernels_[i]] += flops_[i];
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
+      if (shapes_[i].k <= 0) continue;
       const Op& op = program_.ops[i];
       // What a tile does at its end: it writes its result, and reads before that what it is added to.
       const bool sums = op.operation == &project_operation && op.inputs[project_input::residual] != no_tensor;
       const double result_bytes = element_bytes(program_[op.outputs[0]].dtype) * (sums ? 2 : 1);
-      seconds[i] = rates_.product(shapes[i], rates_.type_of(factor_type(program_, op)), result_bytes);
+      seconds[i] = rates_.product(shapes_[i], rates_.type_of(factor_type(program_, op)), result_bytes);
     }
-    for (std::size_t i = 0; i < shapes.size(); ++i) {
+    for (std::size_t i = 0; i < shapes_.size(); ++i) {
       const std::size_t kernel = kernels_[i];
-      if (shapes[kernel].k > 0) timing_.ops[i].compute = seconds[kernel] * flops_[i] / whole[kernel];
+      if (shapes_[kernel].k > 0) timing_.ops[i].compute = seconds[kernel] * flops_[i] / whole[kernel];
     }
   }
 
-  // A processor does one op after another. The host of an accelerator launches ahead of it: the accelerator waits only
-  // where the host has no lead. A kernel that takes `busy` and is launched in `launch` changes the lead to
-  // max(lead − launch, 0) + busy, and waits max(launch − lead, 0).
+  // The host launches ahead of the device, which waits only where the host has no lead. A kernel that takes `busy` and
+  // is launched in `launch` changes the lead to max(lead − launch, 0) + busy, and waits max(launch − lead, 0).
   void wait_for_launches() {
-    if (!rates_.launches_ahead()) {
-      for (std::size_t i = 0; i < timing_.ops.size(); ++i) timing_.ops[i].overhead = launches_[i] * rates_.launch();
-      return;
-    }
     if (rates_.launch() == 0) return;
     double lead = 0;
     // A step of training follows another without waiting for its end.
@@ -194,10 +173,18 @@ class Timer {
   Rates rates_;
   std::vector<std::size_t> kernels_;
   std::vector<double> flops_, launches_;
+  std::vector<ProductShape> shapes_;  // of kernels, at their first op
   Timing timing_;
 };
 
 }  // namespace
+
+DType factor_type(const Program& program, const Op& op) {
+  const DType first = program[op.inputs[0]].dtype;
+  if (op.inputs.size() < 2 || op.inputs[1] == no_tensor) return first;
+  const DType second = program[op.inputs[1]].dtype;
+  return element_bytes(second) > element_bytes(first) ? second : first;
+}
 
 std::string_view bound_name(Bound bound) {
   static constexpr std::string_view names[] = {"compute", "memory", "link", "launch"};

@@ -39,6 +39,9 @@ struct Timing {
 // A folded or expanded lowered program, of one rank and micro-batch where the workload has a layout.
 Timing time_program(const Program& lowered, const Hardware& hardware);
 
+// The wider type of the two factors of an op's products.
+DType factor_type(const Program& program, const Op& op);
+
 // How many ranks are in a group, and among how many devices that lie beside each other they are found: ranks are
 // numbered tensor first, then context, data and pipeline (Megatron's order).
 struct Span {

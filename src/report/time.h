@@ -1,0 +1,29 @@
+// The report of `time`: what a workload takes on devices, part by part, and what follows from it.
+#pragma once
+
+#include <reckon/model.h>
+
+#include <optional>
+
+#include "report/document.h"
+#include "report/roofline_picture.h"
+#include "time/estimate.h"
+
+namespace reckon {
+
+struct TimeReport {
+  Model model;
+  Estimate estimate;
+  bool replicas = false;                 // several devices without a layout: each has a batch of its own
+  std::optional<Throughput> throughput;  // over batches
+  std::optional<TrainingRun> run;        // of a whole training
+  bool batches = false;                  // show the throughput over batches
+  bool roofline = false;                 // draw the roofline
+};
+
+Document time_document(const TimeReport& report);
+
+RooflinePicture roofline_picture(const TimeReport& report);
+Chart batches_chart(const TimeReport& report);
+
+}  // namespace reckon

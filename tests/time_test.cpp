@@ -1,0 +1,242 @@
+// What follows from the time of a program: utilisation, throughput by batch, whole trainings, and their report.
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "files/numbers.h"
+#include "model/load.h"
+#include "network/forward.h"
+#include "program_fixture.h"
+#include "report/duration.h"
+#include "report/text.h"
+#include "report/time.h"
+#include "text_fixture.h"
+#include "time/estimate.h"
+
+namespace reckon {
+namespace {
+
+Workload resolved(const Model& model, Phase phase, std::int64_t batch, std::int64_t tokens, std::int64_t past = -1) {
+  Workload workload = workload_of(phase);
+  workload.batch = batch;
+  workload.tokens = tokens;
+  workload.past = past;
+  workload.precision.weights = workload.precision.activations = workload.precision.cache =
+      workload.precision.gradients = DType::bfloat16;
+  return resolve(model, workload);
+}
+
+// Stanford's CS336, assignment 1, adamwAccounting (d): 400,000 steps at batch 1,024 of GPT-2 XL with their SwiGLU on
+// one A100 at half of 19.5 TFLOP/s, a backward pass counted as two forward: 3 · 4,513,336,524,800 FLOPs a sequence.
+TEST(Estimate, training_gpt2_xl_on_one_a100_at_half_its_peak_takes_6583_days) {
+  const Model model = load_model("cs336-gpt2-xl");
+  Workload workload = workload_of(Phase::train);
+  workload.batch = 1024;
+  workload.tokens = 1024;
+  const Estimate step = plain_estimate(model, resolve(model, workload), read_hardware("a100"), 0.5);
+  EXPECT_EQ(step.type, ComputeType::float32);
+  EXPECT_NEAR(step.headline, 1024.0 * 3 * 4'513'336'524'800, 1);
+  const TrainingRun run = training_run(step, 400'000.0 * 1024 * 1024, {});
+  EXPECT_EQ(run.steps, 400'000);
+  EXPECT_NEAR(run.days(), 6583.6, 0.05);
+  EXPECT_NEAR(step.mfu(), 0.5, 1e-12);
+}
+
+TEST(Estimate, parts_add_up_to_the_step_and_bounds_to_the_parts) {
+  const Model model = load_model("gpt2");
+  const Estimate step = estimate(model, resolved(model, Phase::train, 8, 1024), gpu_target, read_hardware("h200"));
+  double sum = 0, bounds = 0;
+  for (const TimeRow& row : step.rows) {
+    sum += row.seconds();
+    for (double bound : row.bound_by) bounds += bound;
+  }
+  EXPECT_NEAR(sum, step.seconds, 1e-9);
+  EXPECT_NEAR(bounds, step.seconds, 1e-9);
+  EXPECT_NEAR(step.stages[0] + step.stages[1] + step.stages[2], step.seconds, 1e-9);
+  const auto has = [&](const char* name) {
+    return std::any_of(step.rows.begin(), step.rows.end(), [&](const TimeRow& row) { return row.name == name; });
+  };
+  for (const char* part :
+       {"embedding", "norms", "query, key, value", "attention", "attention output", "feed-forward up", "activation",
+        "feed-forward down", "head", "loss", "gradients of biases", "optimizer"})
+    EXPECT_TRUE(has(part)) << part;
+  EXPECT_FALSE(has("other"));
+}
+
+// Headline FLOPs count every score, those that are computed only what blocks of queries see.
+TEST(Estimate, utilisation_is_of_headline_and_of_computed_flops) {
+  const Model model = load_model("gpt2");
+  const Estimate step = estimate(model, resolved(model, Phase::train, 8, 1024), gpu_target, read_hardware("h200"));
+  const double projections = 6.0 * 8 * 1024 * (12 * 12 * 768 * 768 + 50257 * 768);
+  const double scores = 12.0 * 12 * 768 * 8 * 1024 * 1024;
+  EXPECT_NEAR(step.headline, projections + scores, 1);
+  // Blocks of 128 queries see 36 of 64 blocks of keys; the backward pass computes scores once more.
+  EXPECT_NEAR(step.computed, projections + scores * (36.0 / 64) * 14 / 12, 1);
+  EXPECT_NEAR(step.mfu(), step.headline / step.seconds / 989.4e12, 1e-12);
+  EXPECT_NEAR(step.hfu(), step.computed / step.seconds / 989.4e12, 1e-12);
+}
+
+TEST(Estimate, recomputation_adds_to_what_is_computed_and_not_to_the_headline) {
+  const Model model = load_model("gpt2");
+  Workload workload = resolved(model, Phase::train, 8, 1024);
+  const Estimate plain = estimate(model, workload, gpu_target, read_hardware("h200"));
+  workload.recompute = Recompute::block;
+  const Estimate again = estimate(model, workload, gpu_target, read_hardware("h200"));
+  EXPECT_EQ(again.headline, plain.headline);
+  // The blocks' forward pass again, but for the down-projection, a third of its weights, whose result nobody reads.
+  const double projections = 2.0 * 8 * 1024 * 12 * 12 * 768 * 768, scores = 4.0 * 12 * 768 * 8 * 1024 * 1024;
+  EXPECT_NEAR(again.computed - plain.computed, projections * 2 / 3 + scores * 36 / 64, 1);
+  EXPECT_LT(again.mfu(), plain.mfu());
+}
+
+TEST(Estimate, micro_batches_go_through_forward_and_backward_and_the_optimizer_steps_once) {
+  const Model model = load_model("gpt2");
+  Workload workload = resolved(model, Phase::train, 8, 1024);
+  const Estimate one = estimate(model, workload, gpu_target, read_hardware("h200"));
+  workload.layout.micro_batches = 4;
+  const Estimate four = estimate(model, workload, gpu_target, read_hardware("h200"));
+  EXPECT_NEAR(four.stages[0], 4 * one.stages[0], 1e-9);
+  EXPECT_NEAR(four.stages[1], 4 * one.stages[1], 1e-9);
+  EXPECT_NEAR(four.stages[2], one.stages[2], 1e-9);
+  EXPECT_EQ(four.tokens, 4 * one.tokens);
+  EXPECT_EQ(four.headline, 4 * one.headline);
+}
+
+// 80 GiB hold the 16.06 GB of the weights, and for each sequence 131,072 bytes for each of 4,096 tokens: 130 of them.
+TEST(Throughput, ends_where_memory_is_full) {
+  const Model model = load_model("llama-3-8b");
+  const Throughput found =
+      throughput(model, resolved(model, Phase::decode, 1, 1, 4095), gpu_target, read_hardware("h100"));
+  EXPECT_EQ(found.largest, 130);
+  EXPECT_FALSE(found.knee);
+  ASSERT_EQ(found.points.size(), 9u);
+  EXPECT_EQ(found.points[7].batch, 128);
+  EXPECT_EQ(found.points[8].batch, 130);
+  for (const BatchPoint& point : found.points) {
+    EXPECT_EQ(point.bound, Bound::memory);
+    EXPECT_LE(point.bytes, std::int64_t{80} << 30);
+    EXPECT_NEAR(point.tokens_per_second * point.seconds, static_cast<double>(point.batch), 1e-6);
+  }
+}
+
+// With little cache, a batch reads the weights once and computes for each sequence: 2·N FLOPs at 742 TFLOP/s take as
+// long as 2·N bytes at 2.85 TB/s from about 260 sequences on.
+TEST(Throughput, has_its_knee_where_computing_takes_as_long_as_reading_the_weights) {
+  const Model model = load_model("llama-3-8b");
+  const Throughput found =
+      throughput(model, resolved(model, Phase::decode, 1, 1, 15), gpu_target, read_hardware("h100"));
+  ASSERT_TRUE(found.knee);
+  EXPECT_GT(*found.knee, 128);
+  EXPECT_LT(*found.knee, 400);
+}
+
+TEST(Throughput, a_model_that_does_not_fit_says_what_it_needs) {
+  const Model model = load_model("llama-3.1-405b");
+  const Throughput found =
+      throughput(model, resolved(model, Phase::decode, 1, 1, 15), gpu_target, read_hardware("h100"));
+  EXPECT_EQ(found.largest, 0);
+  EXPECT_TRUE(found.points.empty());
+  EXPECT_GT(found.needed, 2 * 405'000'000'000);
+}
+
+TEST(TrainingRun, has_hours_energy_and_cost_of_all_devices) {
+  Estimate step;
+  step.hardware = read_hardware("h200:8");  // 700 W, 3.59 USD an hour
+  step.seconds = 2;
+  step.tokens = 1000;
+  const TrainingRun run = training_run(step, 999'001, {});
+  EXPECT_EQ(run.steps, 1000);  // the last is not full
+  EXPECT_NEAR(run.device_hours, 8 * 2000.0 / 3600, 1e-9);
+  EXPECT_NEAR(*run.kilowatt_hours, 0.7 * 8 * 2000.0 / 3600, 1e-9);
+  EXPECT_NEAR(*run.usd, 3.59 * 8 * 2000.0 / 3600, 1e-9);
+  EXPECT_EQ(run.price, "3.59 USD a device-hour (RunPod, rented by the hour without a commitment, 2026-03)");
+  const TrainingRun given = training_run(step, 999'001, 2.0);
+  EXPECT_NEAR(*given.usd, 2.0 * 8 * 2000.0 / 3600, 1e-9);
+  EXPECT_EQ(given.price, "2 USD a device-hour, as given");
+  step.hardware = read_hardware("apple-m1");
+  EXPECT_FALSE(training_run(step, 1000, {}).usd || training_run(step, 1000, {}).kilowatt_hours);
+}
+
+TEST(Duration, has_the_unit_that_people_would_use) {
+  EXPECT_EQ(duration(12.34e-6), "12.3 µs");
+  EXPECT_EQ(duration(1.2345e-6), "1.23 µs");
+  EXPECT_EQ(duration(0.10936), "109.4 ms");
+  EXPECT_EQ(duration(1.2345), "1.23 s");
+  EXPECT_EQ(duration(1800), "30.0 min");
+  EXPECT_EQ(duration(3600 * 12.5), "12.5 h");
+  EXPECT_EQ(duration(6583.556 * 86400), "6,583.6 days");
+}
+
+RooflinePicture picture() {
+  return {"a network",
+          {{"peak", 1000e12, 5e12}, {"reached", 800e12, 4e12}},
+          {{"norms", 0.5, 1.5e12, 0.04}, {"head", 700, 600e12, 0.96}}};
+}
+
+TEST(RooflinePicture, has_points_by_letters_and_stays_within_its_width) {
+  for (const int width : {40, 72, 100}) {
+    const std::string text = roofline_text(picture(), width);
+    for (const std::string& line : lines_of(text)) EXPECT_LE(display_width(line), width) << line;
+    EXPECT_NE(text.find("a norms 4.0%"), std::string::npos);
+    EXPECT_NE(text.find("B head 96.0%"), std::string::npos);
+  }
+}
+
+TEST(RooflinePicture, is_drawn_with_circles_whose_areas_are_shares) {
+  const std::string svg = roofline_svg(picture());
+  EXPECT_NE(svg.find("<title>head: 96.0% of the time, 600 TFLOP/s at 700 FLOP per byte</title>"), std::string::npos);
+  EXPECT_NE(svg.find("r=\"20.0\""), std::string::npos);
+  EXPECT_NE(svg.find("r=\"4.1\""), std::string::npos);  // 20 · √(0.04 / 0.96)
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+TEST_F(ProgramTest, time_reports_a_step_of_training) {
+  const Json report =
+      json({"time", "gpt2", "--on", "h200", "--phase", "train", "--batch", "64", "--tokens-total", "1B"});
+  EXPECT_EQ(report.at("schema"), "reckon.time/1");
+  // Our own measurement on an H200: 533,000 tokens/s (docs/predicting.md).
+  EXPECT_NEAR(report.at("tokens_per_second").get<double>() / 533e3, 1, 0.15);
+  EXPECT_EQ(report.at("tokens"), 65536);
+  EXPECT_TRUE(report.at("flops").at("headline").is_number_integer());
+  EXPECT_EQ(report.at("training").at("steps"), 15259);  // 10⁹ / 65,536, rounded up
+  double share = 0;
+  for (const Json& part : report.at("parts")) share += part.at("share").get<double>();
+  EXPECT_NEAR(share, 1, 1e-9);
+  EXPECT_EQ(report.at("assumptions").size(), 2u);
+}
+
+TEST_F(ProgramTest, time_draws_within_the_width_of_a_terminal) {
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"time", "llama-3-8b", "--on", "h100", "--context", "4k", "--batches", "--roofline"},
+        {"time", "mixtral-8x7b", "--on", "h100:8", "--phase", "train", "--tokens-total", "1T", "--price", "2"}}) {
+    const Result outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    for (const std::string& line : lines_of(outcome.out)) EXPECT_LE(display_width(line), 100) << line;
+  }
+}
+
+TEST_F(ProgramTest, time_refuses_what_does_not_go_together) {
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& sentence) {
+    arguments.insert(arguments.begin(), {"time", "gpt2"});
+    const Result outcome = run(arguments);
+    EXPECT_EQ(outcome.code, 2) << sentence;
+    EXPECT_NE(outcome.err.find(sentence), std::string::npos) << outcome.err;
+  };
+  refused({}, "no device is named; expected --on PROFILE[:N], such as --on h100");
+  refused({"--on", "h10"}, "there is no hardware 'h10' (did you mean h100?)");
+  refused({"--on", "h100", "--steps", "5"}, "--steps is of a training; expected --phase train");
+  refused({"--on", "h100", "--phase", "train", "--steps", "5", "--tokens-total", "5"},
+          "--tokens-total and --steps both say how long to train; expected one of them");
+  refused({"--on", "h100", "--phase", "train", "--price", "5"},
+          "--price is of a whole training; expected --tokens-total or --steps with it");
+  refused({"--on", "h100", "--phase", "train", "--steps", "5", "--price", "0"},
+          "--price is 0; expected a number above 0, up to 10000");
+  refused({"--on", "h100", "--efficiency", "1.5"}, "--efficiency is 1.5; expected a number above 0, up to 1");
+  refused({"--on", "h100", "--efficiency", "0.5", "--roofline"}, "expected no --batches, --roofline or --svg with it");
+  refused({"--on", "h100", "--phase", "train", "--steps", "-3"}, "--steps is '-3'");
+}
+
+}  // namespace
+}  // namespace reckon
