@@ -4,6 +4,7 @@
 
 #include "files/encoding.h"
 #include "files/numbers.h"
+#include "report/duration.h"
 #include "time/reasons.h"
 
 namespace reckon {

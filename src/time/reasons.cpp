@@ -25,7 +25,7 @@ std::string more_computing(const Step& step, const Step& fastest) {
 
 }  // namespace
 
-std::string duration(double seconds) {
+std::string time_words(double seconds) {
   if (seconds >= 100) return grouped(static_cast<std::int64_t>(seconds + 0.5)) + " s";
   if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
   if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
@@ -78,9 +78,9 @@ std::string why_slower(const Step& step, const Step& fastest) {
   std::sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.seconds > b.seconds; });
   const double difference = here.total() - there.total();
   std::string text =
-      fmt::format("{} slower a step: {} {}", duration(difference), duration(losses[0].seconds), losses[0].text);
+      fmt::format("{} slower a step: {} {}", time_words(difference), time_words(losses[0].seconds), losses[0].text);
   if (losses[1].seconds > 0.25 * losses[0].seconds)
-    text += fmt::format(", and {} {}", duration(losses[1].seconds), losses[1].text);
+    text += fmt::format(", and {} {}", time_words(losses[1].seconds), losses[1].text);
   return text;
 }
 

@@ -21,7 +21,8 @@ struct Way {
   Workload workload;
   std::size_t split = 0;         // those that are alike have the same number
   double least_seconds = 0;      // it cannot take less
-  std::int64_t least_bytes = 0;  // it cannot need less, activations aside
+  std::int64_t least_bytes = 0;  // it cannot need less
+  bool refined = false;          // these are from stages of its pipeline
 };
 
 // FLOPs of the network's products for one sequence, with every score, whatever is computed again.
@@ -58,25 +59,26 @@ class Searcher {
     return std::move(plans_);
   }
 
-  // The least that any layout needs, whatever its speed: of those that keep the least for each split.
+  // The least that any layout needs, whatever its speed: of the ways that keep the least of each split.
   std::optional<TooLarge> most_frugal() {
-    enumerate(search_.hardware.devices);
-    std::vector<const Way*> frugal(splits_, nullptr);
-    for (const Way& way : ways_) {
-      const Way*& least = frugal[way.split];
+    std::vector<Way> frugal;
+    for (const Workload& split : splits_of(search_, search_.hardware.devices)) {
       const auto order = [](const Workload& w) {
         return std::tuple(-w.layout.zero, w.batch, -static_cast<int>(w.recompute), w.layout.virtual_stages,
                           !w.layout.sequence);
       };
-      if (least == nullptr || order(way.workload) < order(least->workload)) least = &way;
+      const std::vector<Workload> ways = ways_of(search_, split);
+      const auto least = std::min_element(ways.begin(), ways.end(),
+                                          [&](const Workload& a, const Workload& b) { return order(a) < order(b); });
+      if (least != ways.end()) frugal.push_back(bounded(*least, 0));
     }
-    std::erase(frugal, nullptr);
-    std::sort(frugal.begin(), frugal.end(), [](const Way* a, const Way* b) { return a->least_bytes < b->least_bytes; });
+    std::sort(frugal.begin(), frugal.end(), [](const Way& a, const Way& b) { return a.least_bytes < b.least_bytes; });
     std::optional<TooLarge> found;
     constexpr std::size_t enough = 24;
     for (std::size_t i = 0; i < std::min(frugal.size(), enough); ++i) {
-      const RankMemory memory = memory_of(frugal[i]->workload);
-      if (!found || memory.total() < found->memory.total()) found = TooLarge{frugal[i]->workload, memory, ""};
+      if (found && frugal[i].least_bytes > budget_) break;
+      const RankMemory memory = memory_of(frugal[i].workload);
+      if (!found || memory.total() < found->memory.total()) found = TooLarge{frugal[i].workload, memory, ""};
       if (found->memory.total() <= budget_) break;
     }
     return found;
@@ -97,6 +99,77 @@ class Searcher {
     alone.layout.zero = 0;
     alone.layout.data = layout.data * layout.pipeline;
     return wholes_.emplace(key, costs_of(alone)).first->second;
+  }
+
+  // What a stage of a pipeline costs with one piece of the stack on each rank: the middle one's time, and the memory of
+  // the first, which has the most micro-batches under way.
+  struct Plain {
+    StageCosts middle;
+    RankMemory first;
+    std::int64_t zero = 0;  // that these are of
+  };
+  const Plain& plain(const Workload& workload) {
+    const Layout& layout = workload.layout;
+    const auto key = std::tuple(layout.tensor, layout.sequence, layout.context, layout.expert, workload.batch,
+                                workload.recompute, layout.pipeline);
+    const auto found = plains_.find(key);
+    if (found != plains_.end()) return found->second;
+    Workload one = workload;
+    one.layout.virtual_stages = 1;
+    one.layout.zero = layout.data > 1 ? 1 : 0;
+    one.layout.stage = layout.pipeline / 2;
+    Plain costs;
+    costs.zero = one.layout.zero;
+    costs.middle = costs_of(one);
+    one.layout.stage = 0;
+    costs.first = layout.pipeline == 1 ? costs.middle.memory : costs_of(one).memory;
+    return plains_.emplace(key, std::move(costs)).first->second;
+  }
+
+  // The seconds and bytes that a way needs at the least, from those of the same stages in one piece: interleaved pieces
+  // send and keep more, and ranks of `data` exchange the same gradients and weights as often as their ZeRO asks for.
+  void refine(Way& way) {
+    const Layout& layout = way.workload.layout;
+    const Plain& costs = plain(way.workload);
+    const StageCosts& stage = costs.middle;
+    const double m = static_cast<double>(layout.micro_batches), pieces = static_cast<double>(layout.virtual_stages);
+    const auto busy = [&](Stage pass) {
+      return stage.busy(pass) + (pieces - 1) * of(stage.of(pass).link, Group::pipeline);
+    };
+    const double forward = busy(Stage::forward), backward = busy(Stage::backward);
+    const double sum = of(stage.of(Stage::backward).once_link, Group::data);
+    const double gather = of(stage.of(Stage::optimizer).once_link, Group::data);
+    const auto exposed = [](double hidden, double beside) { return std::max(0.0, hidden - beside); };
+    double data = 0;
+    switch (layout.zero) {
+      case 0:
+        data = exposed(costs.zero == 0 ? sum : 2 * sum, backward);
+        break;
+      case 1:
+        data = exposed(sum, backward) + exposed(gather, forward);
+        break;
+      case 2:
+        data = m * exposed(sum, backward) + exposed(gather, forward);
+        break;
+      default:
+        data = m * (exposed(gather, forward) + exposed(gather + sum, backward));
+    }
+    const double rounds = m + static_cast<double>(layout.pipeline - 1) / pieces;
+    constexpr double surely = 0.995;  // launches and the ends of a pipeline make small differences
+    way.least_seconds = std::max(way.least_seconds, surely * (rounds * (forward + backward) + data));
+    way.least_bytes = std::max(way.least_bytes, state_of(costs.first, layout, costs.zero) + costs.first.activations);
+    way.refined = true;
+  }
+
+  // Weights, gradients and the optimizer's state, from those of another ZeRO.
+  static std::int64_t state_of(const RankMemory& memory, const Layout& layout, std::int64_t zero) {
+    const std::int64_t shared = layout.data * layout.context;
+    const auto part = [&](std::int64_t bytes, std::int64_t from) {
+      return layout.zero >= from && zero < from ? bytes / shared : bytes;
+    };
+    const std::int64_t optimizer =
+        layout.zero == 0 && zero > 0 ? memory.optimizer : part(memory.optimizer, 1);  // at the least
+    return part(memory.weights, 3) + part(memory.gradients, 2) + optimizer;
   }
 
   StageCosts costs_of(const Workload& workload) {
@@ -128,8 +201,6 @@ class Searcher {
     }
     splits_ = found.size();
     plans_.layouts = static_cast<std::int64_t>(ways_.size());
-    std::stable_sort(ways_.begin(), ways_.end(),
-                     [](const Way& a, const Way& b) { return a.least_seconds < b.least_seconds; });
     fastest_.assign(splits_, std::nullopt);
     failed_.assign(splits_, {});
   }
@@ -140,14 +211,8 @@ class Searcher {
     const double stages = static_cast<double>(layout.pipeline);
     const double rounds =
         static_cast<double>(layout.micro_batches) + (stages - 1) / static_cast<double>(layout.virtual_stages);
-    const std::int64_t shared = layout.data * layout.context;
-    const auto part = [&](std::int64_t bytes, std::int64_t from) {
-      return layout.zero >= from ? bytes / shared : bytes;
-    };
-    const RankMemory& memory = costs.memory;
-    const std::int64_t state = part(memory.weights, 3) + part(memory.gradients, 2) + part(memory.optimizer, 1);
     return {workload, split, rounds * (costs.busy(Stage::forward) + costs.busy(Stage::backward)) / stages,
-            state / layout.pipeline};
+            state_of(costs.memory, layout, 0) / layout.pipeline};
   }
 
   // Where one of the same split failed that needs no more: fewer sequences, more shared out, more computed again.
@@ -171,12 +236,27 @@ class Searcher {
     return seconds[search_.wanted - 1];
   }
 
+  // From the lowest bound on. A bound is first refined, which is much quicker than making all programs of a way.
   void look() {
-    for (const Way& way : ways_) {
+    const auto later = [&](std::size_t a, std::size_t b) { return ways_[a].least_seconds > ways_[b].least_seconds; };
+    std::vector<std::size_t> heap(ways_.size());
+    for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
+    std::make_heap(heap.begin(), heap.end(), later);
+    while (!heap.empty()) {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      Way& way = ways_[heap.back()];
+      const std::size_t number = heap.back();
+      heap.pop_back();
       std::optional<Step>& fastest = fastest_[way.split];
       if (way.least_seconds >= limit()) break;
       if (fastest && way.least_seconds >= fastest->seconds.total()) continue;
       if (way.least_bytes > budget_ || fails_too(way)) continue;
+      if (!way.refined) {
+        refine(way);
+        heap.push_back(number);
+        std::push_heap(heap.begin(), heap.end(), later);
+        continue;
+      }
       const std::optional<Step> step = timed(way);
       if (!step) {
         failed_[way.split].push_back(way.workload);
@@ -259,6 +339,8 @@ class Searcher {
   std::vector<std::optional<Step>> fastest_;   // of each split
   std::vector<std::vector<Workload>> failed_;  // of each split, that do not fit
   std::map<std::tuple<std::int64_t, bool, std::int64_t, std::int64_t, std::int64_t, Recompute>, StageCosts> wholes_;
+  std::map<std::tuple<std::int64_t, bool, std::int64_t, std::int64_t, std::int64_t, Recompute, std::int64_t>, Plain>
+      plains_;
 };
 
 bool fits_on(Search search, std::int64_t devices) {

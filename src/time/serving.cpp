@@ -218,8 +218,8 @@ class Searcher {
     } else if (all < others) {
       text += fmt::format("{} sequences at a time on all devices, {} in the first", grouped(all), grouped(others));
     } else {
-      text += fmt::format("a token takes {}, {} in the first", duration(served.token_seconds),
-                          duration(first.token_seconds));
+      text += fmt::format("a token takes {}, {} in the first", time_words(served.token_seconds),
+                          time_words(first.token_seconds));
     }
     return text;
   }
