@@ -117,6 +117,17 @@ TEST(OnAProcessor, AProductTakesAsLongAsWasMeasuredAndAnOverheadMore) {
   EXPECT_NEAR(timing.ops[1].seconds(), 2.0 * 2 * 16 * 8 / 4000 + 0.5, 1e-6);
 }
 
+TEST(OnAProcessor, AProductWaitsForAMatrixFromMemoryAsLongAsWasMeasured) {
+  // The first product's 128 bytes of weights were last read 864 bytes ago, which is memory here; over and over they
+  // come from a cache.
+  Profile profile = only_memory();
+  profile.efficiency->read = profile.efficiency->write = {{600, 1'000'000'000'000}, {800, 1'000'000}};
+  profile.efficiency->matmul = {{ComputeType::float32, 2, 8, 4, 1000, 500}};
+  EXPECT_NEAR(time_program(two_products(), {profile, 1}).ops[0].seconds(), 2.0 * 2 * 8 * 4 / 500, 1e-6);
+  profile.efficiency->read = profile.efficiency->write = {{600, 1'000'000'000'000}, {900, 1'000'000'000'000}};
+  EXPECT_NEAR(time_program(two_products(), {profile, 1}).ops[0].seconds(), 2.0 * 2 * 8 * 4 / 1000, 1e-6);
+}
+
 class CalibrateTest : public ProgramTest {
  protected:
   // Of this machine, measured in a moment: the networks and products that are small.

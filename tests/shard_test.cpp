@@ -11,6 +11,7 @@
 #include "network/stages.h"
 #include "ops/adamw.h"
 #include "ops/collectives.h"
+#include "passes/expand.h"
 #include "passes/gradient.h"
 #include "passes/shard.h"
 
@@ -520,6 +521,25 @@ TEST(Shard, SaysInFormulasWhatIsShared) {
     const Part part = entry.place.role.part;
     if (part == Part::up || part == Part::output) {
       EXPECT_EQ(entry.elements.symbols(ledger.width), part == Part::up ? "d·f/8" : "d²/8");
+    }
+  }
+}
+
+// Bodies stand for what they say: written out, a rank's program does and sends the same.
+TEST(Shard, WrittenOutHasTheLedgerOfTheFoldedProgram) {
+  for (const char* name : {"gemma-2-2b", "mixtral-8x7b", "deepseek-v2-lite", "gpt2"}) {
+    SCOPED_TRACE(name);
+    const Model model = load_model(name);
+    for (const Layout& layout :
+         {Layout{.tensor = 2, .sequence = true, .context = 2, .data = 2, .zero = 3},
+          Layout{.tensor = 2, .pipeline = 2, .stage = 1, .data = 2, .zero = 2}, Layout{.context = 2, .zero = 1}}) {
+      if (refusal(model, layout) != "no error") continue;
+      const Program folded = logical_program(model, training(1, 64, layout));
+      const Ledger one = read_ledger(folded), all = read_ledger(expand(folded));
+      EXPECT_EQ(one.total().matmul, all.total().matmul);
+      EXPECT_EQ(one.total().elementwise, all.total().elementwise);
+      EXPECT_EQ(one.total().sent, all.total().sent);
+      EXPECT_EQ(one.parameter_totals.total, all.parameter_totals.total);
     }
   }
 }

@@ -3,7 +3,9 @@
 #include <reckon/error.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -19,7 +21,7 @@ namespace {
 
 struct CalibrateOptions {
   int threads = 0;
-  std::int64_t rounds = 5;
+  std::optional<std::int64_t> rounds;
   bool quick = false;
   Format format = Format::table;
   std::string file;  // empty: where `this` is looked for
@@ -32,11 +34,18 @@ void run(const CalibrateOptions& asked) {
   const InterruptHandler handler;
   Profile profile;
   try {
+    // Unless they are asked for, no more rounds than there is time for, but enough for a median.
+    constexpr std::int64_t usual = 5, least = 3;
+    constexpr std::chrono::seconds enough(25);
+    const auto begin = std::chrono::steady_clock::now();
     Calibration calibration({asked.threads, &interrupt_flag()}, asked.quick);
     ProgressLine progress;
+    const std::int64_t rounds = asked.rounds.value_or(usual);
     std::int64_t done = 0;
-    for (std::int64_t i = 0; i < asked.rounds; ++i)
-      calibration.round([&] { progress.show("calibrating", ++done, asked.rounds * calibration.steps()); });
+    for (std::int64_t i = 0; i < rounds; ++i) {
+      if (!asked.rounds && i >= least && std::chrono::steady_clock::now() - begin > enough) break;
+      calibration.round([&] { progress.show("calibrating", ++done, rounds * calibration.steps()); });
+    }
     progress.clear();
     profile = calibration.profile();
   } catch (const Cancelled&) {
@@ -57,7 +66,9 @@ void add_calibrate(CLI::App& program) {
                   "  reckon calibrate --output mine.json --format json",
                   false);
   add_threads(command, asked->threads).description("threads that are measured, and predicted for (all)");
-  expect_whole(*command.add_option("--rounds", asked->rounds, "measure everything so often, and take medians (5)")
+  expect_whole(*command
+                    .add_option("--rounds", asked->rounds,
+                                "measure everything so often, and take medians (3 to 5, in about 30 s)")
                     ->type_name("N"),
                1, 1000);
   command.add_flag("--quick", asked->quick, "small sizes alone, in a few seconds: not for predictions of large models");

@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include "ops/attention.h"
+#include "ops/collectives.h"
 #include "ops/elementwise.h"
 
 #include <map>
@@ -89,14 +90,24 @@ Program without_repeated_scores(Program program) {
   };
   std::map<std::pair<const Operation*, TensorIds>, TensorIds> made;  // forward, by what it is made from
   std::map<TensorId, TensorId> first;                                // of a tensor that is made again
+  // Keys and values of other ranks may be gathered again: it is told by what is gathered.
+  std::map<TensorId, TensorId> parts;
+  const auto source = [&](const Op& op) {
+    TensorIds ids = op.inputs;
+    for (TensorId& id : ids) {
+      if (const auto found = parts.find(id); found != parts.end()) id = found->second;
+    }
+    return std::pair{op.operation, ids};
+  };
   std::vector<Op> ops;
   for (Op& op : program.ops) {
-    if (op.stage == Stage::forward && between(op)) made[{op.operation, op.inputs}] = op.outputs;
+    if (op.operation == &all_gather_operation) parts[op.outputs[0]] = op.inputs[0];
+    if (op.stage == Stage::forward && between(op)) made[source(op)] = op.outputs;
     if (op.stage == Stage::backward) {
       for (TensorId& id : op.inputs) {
         if (const auto found = first.find(id); found != first.end()) id = found->second;
       }
-      const auto found = between(op) ? made.find({op.operation, op.inputs}) : made.end();
+      const auto found = between(op) ? made.find(source(op)) : made.end();
       if (found != made.end()) {
         for (std::size_t i = 0; i < op.outputs.size(); ++i) first[op.outputs[i]] = found->second[i];
         continue;

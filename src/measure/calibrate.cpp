@@ -62,6 +62,11 @@ constexpr std::int64_t product_rows[] = {1, 2, 4, 8, 16, 32, 128, 512}, product_
 constexpr DType product_types[] = {DType::float32, DType::bfloat16, DType::float16};
 constexpr std::int64_t most_product_flops = 3'000'000'000, most_narrow_flops = 300'000'000;
 
+// Matrices that come from memory: as many as a processor's last cache does not hold.
+constexpr std::int64_t cold_rows[] = {1, 4, 16, 128};
+constexpr std::pair<std::int64_t, std::int64_t> cold_extents[] = {{1024, 256}, {4096, 1024}};
+constexpr std::int64_t cold_bytes = std::int64_t{256} << 20;
+
 constexpr std::int64_t least_transfer = std::int64_t{1} << 15, most_transfer = std::int64_t{1} << 29;
 
 constexpr std::int64_t quick_width = 64, quick_product = 32 * 256 * 256, quick_transfer = std::int64_t{1} << 23;
@@ -96,7 +101,7 @@ struct Calibration::Parts {
   ProbeOptions options;
   std::shared_ptr<Backend> backend;
   std::vector<ProbeSamples> networks;
-  std::vector<MeasuredProduct> products;
+  std::vector<MeasuredProduct> products, chains;
   std::optional<ProbeSamples> idle;  // the network that does nothing
   Backend::MeasureTransfer transfer;
   std::map<std::int64_t, std::vector<double>> read, write;  // bytes/s by bytes
@@ -119,6 +124,9 @@ struct Calibration::Parts {
       if (!quick || shape.m * shape.n * shape.k <= quick_product)
         products.push_back({shape, ProbeSamples(probe_product(backend, shape))});
     }
+    if (!quick) {
+      for (const auto& [n, k] : cold_extents) add_chains({DType::float32, 1, n, k});
+    }
     const std::int64_t most = quick ? quick_transfer : most_transfer;
     transfer = backend->transfer_limit(most);
     for (std::int64_t bytes = least_transfer; bytes <= most; bytes *= 2) read[bytes], write[bytes];
@@ -135,13 +143,23 @@ struct Calibration::Parts {
     add_training(model, sizes);
   }
 
+  void add_chains(Multiplication shape) {
+    const std::int64_t pairs = cold_bytes / (2 * row_bytes(shape.type, shape.n * shape.k));
+    const std::shared_ptr<const Weights> matrices = chain_matrices(shape, pairs);
+    for (const std::int64_t m : cold_rows) {
+      shape.m = m;
+      chains.push_back({shape, ProbeSamples(probe_chain(backend, shape, pairs, matrices))});
+    }
+  }
+
   void add_training(const Model& model, const NetworkSizes& sizes) {
     networks.emplace_back(probe_train(model, Weights::random(model, 1, DType::float32), DType::float32, sizes.batch,
                                       sizes.tokens, options));
   }
 
   std::int64_t steps() const {
-    return static_cast<std::int64_t>(networks.size() + products.size() + 1 + read.size() + write.size());
+    return static_cast<std::int64_t>(networks.size() + products.size() + chains.size() + 1 + read.size() +
+                                     write.size());
   }
 
   void round(const std::function<void()>& step) {
@@ -151,6 +169,7 @@ struct Calibration::Parts {
     };
     for (ProbeSamples& network : networks) network.take(), done();
     for (MeasuredProduct& product : products) product.samples.take(), done();
+    for (MeasuredProduct& chain : chains) chain.samples.take(), done();
     idle->take_whole();
     idle->take(), done();
     if (!transfer) return;
@@ -158,8 +177,10 @@ struct Calibration::Parts {
     for (auto& [bytes, rates] : write) rates.push_back(transfer_rate(Backend::Transfer::write, bytes)), done();
   }
 
-  // The first turn brings it into the caches that it fits.
+  // The first turn brings it into the caches that it fits; what fits none takes long enough to be measured once.
   double transfer_rate(Backend::Transfer kind, std::int64_t bytes) {
+    constexpr std::int64_t large = std::int64_t{64} << 20;
+    if (bytes >= large) return transfer(kind, bytes);
     transfer(kind, bytes);
     return median_of({transfer(kind, bytes), transfer(kind, bytes), transfer(kind, bytes)});
   }
@@ -198,8 +219,23 @@ Profile Calibration::profile() const {
         2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
     const ComputeType type = compute_type_of(shape.type);
     const std::int64_t rate = rate_of(work, product.samples.median(0));
-    efficiency.matmul.push_back({type, shape.m, shape.n, shape.k, rate});
+    efficiency.matmul.push_back({type, shape.m, shape.n, shape.k, rate, 0});
     profile.peak[type] = std::max(profile.peak[type], rate);
+  }
+  for (const MeasuredProduct& chain : parts_->chains) {
+    const Multiplication& shape = chain.shape;
+    // Matrices of n × k and k × n in turns; the rate of each where it comes from memory stands beside that of the same
+    // one over and over.
+    const std::vector<double> all = chain.samples.all_medians();
+    for (const std::size_t turn : {0, 1}) {
+      std::vector<double> some;
+      for (std::size_t i = turn; i < all.size(); i += 2) some.push_back(all[i]);
+      const std::int64_t n = turn == 0 ? shape.n : shape.k, k = turn == 0 ? shape.k : shape.n;
+      for (Efficiency::Matmul& point : efficiency.matmul) {
+        if (point.type == compute_type_of(shape.type) && point.m == shape.m && point.n == n && point.k == k)
+          point.cold_rate = rate_of(2.0 * static_cast<double>(shape.m) * static_cast<double>(n * k), median_of(some));
+      }
+    }
   }
 
   // Ops of the same work, in several networks, are one entry.
@@ -225,8 +261,9 @@ Profile Calibration::profile() const {
     }
   }
   for (const auto& [key, seconds] : times) {
-    efficiency.operations.push_back({std::string(key.name), key.type, key.rows, key.sequences, key.work,
-                                     rate_of(static_cast<double>(key.work), median_of(seconds))});
+    efficiency.operations.push_back({std::string(key.name), key.type, key.work,
+                                     rate_of(static_cast<double>(key.work), median_of(seconds)), key.rows,
+                                     key.sequences});
   }
 
   for (const auto& [bytes, rates] : parts_->read) efficiency.read.push_back({bytes, whole_rate(median_of(rates))});

@@ -117,34 +117,47 @@ class Train : public Probe {
   Program lowered_;
 };
 
-class OneProduct : public Probe {
+// One product, or a chain of them in which each multiplies what the one before made.
+Program chain_program(const Multiplication& shape, std::int64_t pairs) {
+  Program empty;
+  empty.workload.tokens = shape.m;
+  empty.workload.past = 0;
+  empty.workload.precision.weights = shape.type;
+  Builder builder(std::move(empty));
+  TensorId x = builder.tensor(TensorKind::input, "x", {1, shape.m, shape.k}, DType::float32);
+  const auto multiply = [&](Part part, std::int64_t n, std::int64_t k) {
+    builder.set_role({Block::feed_forward, part});
+    x = linear(builder, x, builder.parameter({Block::feed_forward, part}, Piece::weight, {n, k}), no_tensor, "y");
+  };
+  if (pairs == 0) multiply(Part::up, shape.n, shape.k);
+  for (std::int64_t i = 0; i < pairs; ++i) {
+    builder.set_sublayer(static_cast<std::int32_t>(i), 0);
+    multiply(Part::up, shape.n, shape.k);
+    multiply(Part::down, shape.k, shape.n);
+  }
+  builder.program().output = x;
+  return builder.finish();
+}
+
+Weights matrices_of_chain(const Multiplication& shape, std::int64_t pairs) {
+  // Sums of rows stay small.
+  return Weights::filled(chain_program(shape, pairs), shape.type,
+                         [](const Tensor&, std::int64_t first, std::span<float> to) {
+                           for (std::size_t i = 0; i < to.size(); ++i)
+                             to[i] = static_cast<float>((static_cast<std::size_t>(first) + i) % 7) * 0.001f - 0.003f;
+                         });
+}
+
+class Chain : public Probe {
  public:
-  OneProduct(std::shared_ptr<Backend> backend, const Multiplication& shape) : backend_(std::move(backend)) {
-    Program empty;
-    empty.workload.tokens = shape.m;
-    empty.workload.past = 0;
-    empty.workload.precision.weights = shape.type;
-    Builder builder(std::move(empty));
-    builder.set_role({Block::feed_forward, Part::up});
-    const TensorId x = builder.tensor(TensorKind::input, "x", {1, shape.m, shape.k}, DType::float32);
-    const TensorId weight = builder.parameter({Block::feed_forward, Part::up}, Piece::weight, {shape.n, shape.k});
-    const TensorId y = linear(builder, x, weight, no_tensor, "y");
-    builder.program().output = y;
-    const Program logical = builder.finish();
-    weights_ = Weights::filled(logical, shape.type, [](const Tensor&, std::int64_t first, std::span<float> to) {
-      for (std::size_t i = 0; i < to.size(); ++i)
-        to[i] = static_cast<float>((static_cast<std::size_t>(first) + i) % 7) * 0.01f;
-    });
-    const Compiled compiled = compile(logical, backend_->target());
+  Chain(std::shared_ptr<Backend> backend, const Multiplication& shape, std::int64_t pairs,
+        std::shared_ptr<const Weights> weights)
+      : backend_(std::move(backend)), weights_(std::move(weights)) {
+    const Compiled compiled = compile(chain_program(shape, pairs), backend_->target());
     lowered_ = compiled.lowered;
-    places_ = backend_->load(weights_.parameters());
-    const auto input = backend_->allocate(static_cast<std::int64_t>(bytes(logical[x])));
+    places_ = backend_->load(weights_->parameters());
     executable_ = backend_->bind(
-        compiled,
-        [&](const Program& program, TensorId id) {
-          if (program[id].kind == TensorKind::parameter) return places_.at(key_of(program[id]));
-          return Address{input};
-        },
+        compiled, [&](const Program& program, TensorId id) { return places_.at(key_of(program[id])); },
         backend_->allocate(compiled.plan.arena));
   }
   const Program& lowered() const override { return lowered_; }
@@ -155,7 +168,7 @@ class OneProduct : public Probe {
 
  private:
   std::shared_ptr<Backend> backend_;
-  Weights weights_;
+  std::shared_ptr<const Weights> weights_;
   std::map<TensorKey, Address> places_;
   std::unique_ptr<Executable> executable_;
   Program lowered_;
@@ -217,7 +230,16 @@ std::unique_ptr<Probe> probe_train(const Model& model, Weights weights, DType pr
 }
 
 std::unique_ptr<Probe> probe_product(std::shared_ptr<Backend> backend, const Multiplication& shape) {
-  return std::make_unique<OneProduct>(std::move(backend), shape);
+  return probe_chain(std::move(backend), shape, 0, chain_matrices(shape, 0));
+}
+
+std::shared_ptr<const Weights> chain_matrices(const Multiplication& shape, std::int64_t pairs) {
+  return std::make_shared<const Weights>(matrices_of_chain(shape, pairs));
+}
+
+std::unique_ptr<Probe> probe_chain(std::shared_ptr<Backend> backend, const Multiplication& shape, std::int64_t pairs,
+                                   std::shared_ptr<const Weights> matrices) {
+  return std::make_unique<Chain>(std::move(backend), shape, pairs, std::move(matrices));
 }
 
 }  // namespace reckon

@@ -91,7 +91,7 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
     if (part.begin > 0)
       out += fmt::format("<path class=\"frame\" stroke-dasharray=\"2 3\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n",
                          across(part.begin), top, top + plot_height);
-    if (across(part.end) - across(part.begin) > 8.0 * static_cast<double>(part.name.size()))
+    if (across(part.end) - across(part.begin) > 7.0 * static_cast<double>(part.name.size()))
       out += text_at((across(part.begin) + across(part.end)) / 2, top + plot_height + 20, "middle", part.name,
                      " class=\"soft\"");
   }

@@ -218,9 +218,9 @@ std::string room_text(const MemoryUse& use) {
   const Profile& profile = room.hardware.profile;
   const std::int64_t left = room.bytes() - use.held.total();
   std::string text = fmt::format("{} has {}", profile.name, binary_bytes(profile.memory_bytes));
-  text += room.reserve > 0 ? fmt::format(", of which {} are kept free (--reserve)", binary_bytes(room.reserve))
+  text += room.reserve > 0                  ? fmt::format(", of which {} are kept free", binary_bytes(room.reserve))
           : profile.kind == DeviceKind::cpu ? ""
-                                            : "; nothing is set aside for its driver (--reserve)";
+                                            : "; nothing is set aside for its driver";
   text += left >= 0 ? fmt::format(". {} are left.", binary_bytes(left))
                     : fmt::format(". It does not fit: {} are missing.", binary_bytes(-left));
   if (const Cache* cache = cache_that_holds(profile, use.held.total()))
@@ -273,9 +273,8 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
                                                  : "scales are not counted"));
   }
   if (use.room && use.room->hardware.devices > 1 && !use.laid_out)
-    notes.push_back(fmt::format(
-        "{} devices, but no layout (--tensor, --pipeline, --data …): this is one device that holds all of it.",
-        grouped(use.room->hardware.devices)));
+    notes.push_back(fmt::format("{} devices, but no layout over them: this is one device that holds all of it.",
+                                grouped(use.room->hardware.devices)));
   if (use.laid_out) notes.push_back(rank_text(use));
   return notes;
 }
@@ -477,7 +476,8 @@ Document memory_document(const MemoryUse& use, MemoryBy by) {
   document.parts.emplace_back(by == MemoryBy::kind ? kinds_table(use) : tensors_table(use));
   const Op& peak = use.compiled.lowered.ops[use.compiled.plan.peak_op];
   document.parts.emplace_back(
-      Paragraph{fmt::format("Activations and temporary space lie in an arena of {}; its peak is at {}{}.",
+      Paragraph{fmt::format("Activations and temporary space{} lie in an arena of {}; its peak is at {}{}.",
+                            trains(use) && use.workload.layout.pipeline > 1 ? " of one micro-batch" : "",
                             binary_bytes(use.compiled.plan.arena), peak_place(use),
                             trains(use) ? fmt::format(", in stage {}", stage_name(peak.stage)) : "")});
   if (trains(use)) document.parts.emplace_back(Paragraph{state_text(use)});

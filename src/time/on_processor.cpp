@@ -1,5 +1,6 @@
 #include "time/on_processor.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -53,7 +54,7 @@ class ProcessorTimer {
         time.link = rates_.link(number(cost.sent), span.ranks, span.among);
         continue;
       }
-      time.memory = rates_.memory(traffic[i]);
+      time.memory = rates_.memory(traffic[i].read, traffic[i].written);
       const double elementwise = number(cost.elementwise.value());
       flops[i] = number(cost.matmul.value());
       if (is_dense_product(op)) {
@@ -63,7 +64,7 @@ class ProcessorTimer {
       time.compute = measured(op.operation->name, op, flops[i] + elementwise)
                          .value_or(flops[i] > 0 ? rates_.plain_product(flops[i], type_of(op)) : 0);
     }
-    add_products(flops);
+    add_products(flops, traffic);
     for (const OpTime& time : timing_.ops) {
       const Stage stage = program_.ops[time.op].stage;
       double& sum = stage == Stage::forward    ? timing_.forward
@@ -92,7 +93,7 @@ class ProcessorTimer {
   }
 
   // Those that are joined take their shares by their FLOPs.
-  void add_products(const std::vector<double>& flops) {
+  void add_products(const std::vector<double>& flops, const std::vector<OpTraffic>& traffic) {
     const std::vector<std::size_t> first = joined_products(program_, regions_);
     std::map<std::size_t, ProductShape> shapes;
     for (std::size_t i = 0; i < first.size(); ++i) {
@@ -105,8 +106,21 @@ class ProcessorTimer {
       const auto found = shapes.find(first[i]);
       if (found == shapes.end() || flops[i] == 0) continue;
       const ProductShape& shape = found->second;
-      timing_.ops[i].compute += rates_.product(shape, type_of(program_.ops[i]), 0) * flops[i] / shape.flops();
+      OpTime& time = timing_.ops[i];
+      time.compute += rates_.product(shape, type_of(program_.ops[i]), 0) * flops[i] / shape.flops();
+      wait_for_matrices(time, shape, traffic[i], type_of(program_.ops[i]));
     }
+  }
+
+  // What was measured of products goes before what reading alone would take.
+  void wait_for_matrices(OpTime& time, const ProductShape& shape, const OpTraffic& traffic, ComputeType type) {
+    std::vector<Traffic> others;
+    for (const Traffic& one : traffic.read) {
+      const std::optional<double> wait = one.parameter ? rates_.wait(shape, type, one) : std::nullopt;
+      if (!wait) others.push_back(one);
+      time.waits += wait.value_or(0);
+    }
+    time.memory = rates_.memory(others, traffic.written);
   }
 
   const Program& program_;

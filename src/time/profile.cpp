@@ -31,7 +31,7 @@ bool is_path(const std::string& text) { return text.find('/') != std::string::np
 
 const Profile& find_profile(const std::string& name) {
   const std::string wanted = lower(name);
-  std::vector<std::string> names;
+  std::vector<std::string> names{std::string(this_machine)};
   for (const Profile& profile : known_profiles()) {
     if (profile.name == wanted) return profile;
     for (const std::string& alias : profile.aliases)

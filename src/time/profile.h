@@ -75,7 +75,8 @@ struct Efficiency {
   struct Matmul {
     ComputeType type = ComputeType::float32;
     std::int64_t m = 0, n = 0, k = 0;
-    std::int64_t rate = 0;  // FLOP/s
+    std::int64_t rate = 0;       // FLOP/s
+    std::int64_t cold_rate = 0;  // of a processor, where the matrix (n × k) comes from memory; 0: not measured
 
     bool operator==(const Matmul&) const = default;
   };
@@ -89,11 +90,11 @@ struct Efficiency {
   struct Operation {
     std::string name;
     ComputeType type = ComputeType::float32;
+    std::int64_t work = 0;  // FLOPs, of products and element-wise
+    std::int64_t rate = 0;  // FLOP/s
     // Of a processor, whose kernels are not as fast with few rows: the extents of its result but the last, and the
     // first of them. 0: any.
     std::int64_t rows = 0, sequences = 0;
-    std::int64_t work = 0;  // FLOPs, of products and element-wise
-    std::int64_t rate = 0;  // FLOP/s
 
     bool operator==(const Operation&) const = default;
   };

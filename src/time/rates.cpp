@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <numeric>
 
 namespace reckon {
 namespace {
@@ -29,14 +30,14 @@ double transfer_rate(const std::vector<Efficiency::Transfer>& points, double byt
       points, [](const Efficiency::Transfer& point) { return point.bytes; }, bytes);
 }
 
-// The mean of rates that were measured, the nearer the heavier: the distance is that of the logarithms of all sizes.
+// The mean of what was measured, the nearer the heavier: the distance is that of the logarithms of all sizes.
 class Nearby {
  public:
-  void add(std::initializer_list<double> ratios, double rate) {
+  void add(std::initializer_list<double> ratios, double value) {
     double squares = 1e-12;
     for (const double ratio : ratios) squares += std::log(ratio) * std::log(ratio);
     const double weight = 1 / (squares * squares);
-    sum_ += weight * rate;
+    sum_ += weight * value;
     weights_ += weight;
   }
   bool any() const { return weights_ > 0; }
@@ -201,22 +202,46 @@ double Rates::memory(double read, double written) {
   return seconds;
 }
 
-double Rates::memory(const OpTraffic& traffic) {
+double Rates::memory(const std::vector<Traffic>& read, const std::vector<Traffic>& written) {
   const Efficiency none, &measured = profile_.efficiency ? *profile_.efficiency : none;
-  if (measured.read.empty() || measured.write.empty()) {
-    double read = 0, written = 0;
-    for (const Traffic& one : traffic.read) read += one.bytes;
-    for (const Traffic& one : traffic.written) written += one.bytes;
-    return memory(read, written);
-  }
+  const auto sum = [](const std::vector<Traffic>& all) {
+    return std::accumulate(all.begin(), all.end(), 0.0,
+                           [](double bytes, const Traffic& one) { return bytes + one.bytes; });
+  };
+  if (measured.read.empty() || measured.write.empty()) return memory(sum(read), sum(written));
   double seconds = 0;
-  for (const Traffic& one : traffic.read) seconds += one.bytes / transfer_rate(measured.read, one.distance);
+  for (const Traffic& one : read) seconds += one.bytes / transfer_rate(measured.read, one.distance);
   // A line that is written is fetched first, unless the op has read it.
-  for (const Traffic& one : traffic.written) {
+  for (const Traffic& one : written) {
     const double fetched = one.in_place ? 1 / transfer_rate(measured.read, one.distance) : 0;
     seconds += one.bytes * std::max(0.0, 1 / transfer_rate(measured.write, one.distance) - fetched);
   }
   return seconds;
+}
+
+// A core does not fetch far enough ahead to hide all of the way to memory, nor does it only wait. How much of the
+// difference between reading a matrix from memory and from where it lies when it is used over and over a product waits
+// for was measured.
+std::optional<double> Rates::wait(const ProductShape& shape, ComputeType type, const Traffic& matrix) const {
+  if (!profile_.efficiency || profile_.efficiency->read.empty()) return std::nullopt;
+  const auto& read = profile_.efficiency->read;
+  const double from_memory = 1 / static_cast<double>(read.back().rate);  // seconds of a byte
+  Nearby over_and_over, share;
+  for (const Efficiency::Matmul& point : profile_.efficiency->matmul) {
+    const ProductShape measured{1, static_cast<double>(point.m), static_cast<double>(point.n),
+                                static_cast<double>(point.k)};
+    const std::initializer_list<double> ratios{shape.m / measured.m, shape.n / measured.n, shape.k / measured.k};
+    const double bytes = measured.n * measured.k * bytes_of(point.type), cached = 1 / transfer_rate(read, bytes);
+    if (point.type == type) over_and_over.add(ratios, cached);
+    constexpr double least = 0.1;  // less of a difference is lost in what measuring is unsure of
+    if (point.cold_rate == 0 || from_memory - cached < least * from_memory) continue;
+    const double waited =
+        measured.flops() / static_cast<double>(point.cold_rate) - measured.flops() / static_cast<double>(point.rate);
+    share.add(ratios, std::max(0.0, waited / (bytes * (from_memory - cached))));
+  }
+  if (!share.any() || !over_and_over.any()) return std::nullopt;
+  const double further = 1 / transfer_rate(read, matrix.distance) - over_and_over.mean();
+  return share.mean() * matrix.bytes * std::max(0.0, further);
 }
 
 double Rates::link(double sent, std::int64_t ranks, std::int64_t among) {

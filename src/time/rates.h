@@ -49,7 +49,10 @@ class Rates {
   double attention(bool backward, double flops, ComputeType type);
   double memory(double read, double written);
   // Of a processor, whose caches have what was touched not long ago.
-  double memory(const OpTraffic& traffic);
+  double memory(const std::vector<Traffic>& read, const std::vector<Traffic>& written);
+  // What a product of a processor waits for its matrix, beyond one that is multiplied with over and over; nothing:
+  // products with matrices from memory were not measured.
+  std::optional<double> wait(const ProductShape& shape, ComputeType type, const Traffic& matrix) const;
   // Of so many bytes that a rank sends to the others of a group, which lie among so many devices.
   double link(double sent, std::int64_t ranks, std::int64_t among);
 

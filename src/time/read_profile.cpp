@@ -246,10 +246,10 @@ std::vector<Efficiency::Operation> read_operations(Fields& fields) {
   std::vector<Efficiency::Operation> all = elements(fields, "operations", [](Fields& point) {
     Efficiency::Operation operation{text(point, "name"),
                                     compute_type(point, "type"),
-                                    0,
-                                    0,
                                     figure(point, "work", work_range),
-                                    figure(point, "rate", measured_range)};
+                                    figure(point, "rate", measured_range),
+                                    0,
+                                    0};
     if (point.has("rows") || point.has("sequences")) {
       operation.rows = figure(point, "rows", extent_range);
       operation.sequences = figure(point, "sequences", extent_range);
@@ -270,9 +270,14 @@ std::vector<Efficiency::Operation> read_operations(Fields& fields) {
 Efficiency read_efficiency(Fields fields) {
   Efficiency efficiency;
   efficiency.matmul = elements(fields, "matmul", [](Fields& point) {
-    Efficiency::Matmul matmul{compute_type(point, "type"), figure(point, "m", extent_range),
-                              figure(point, "n", extent_range), figure(point, "k", extent_range), 0};
+    Efficiency::Matmul matmul{compute_type(point, "type"),
+                              figure(point, "m", extent_range),
+                              figure(point, "n", extent_range),
+                              figure(point, "k", extent_range),
+                              0,
+                              0};
     matmul.rate = figure(point, "rate", measured_range);
+    if (point.has("cold_rate")) matmul.cold_rate = figure(point, "cold_rate", measured_range);
     return matmul;
   });
   efficiency.read = read_transfers(fields, "read");
@@ -319,8 +324,10 @@ OrderedJson json_of(const Source& source) {
 }
 
 OrderedJson json_of(const Efficiency::Matmul& point) {
-  return {
+  OrderedJson json = {
       {"type", compute_type_name(point.type)}, {"m", point.m}, {"n", point.n}, {"k", point.k}, {"rate", point.rate}};
+  if (point.cold_rate > 0) json["cold_rate"] = point.cold_rate;
+  return json;
 }
 
 OrderedJson json_of(const Efficiency::Operation& point) {

@@ -70,7 +70,9 @@ class Reuse {
         for (const TensorId id : *ids) {
           if (!moves(id)) continue;
           std::vector<std::size_t>& touches = touches_[root(id)];
-          if (touches.empty() || touches.back() != i) touches.push_back(i);
+          // A row of a table or of a cache says nothing about the rest.
+          const bool most = 2 * bytes_of(i) >= size_of(root(id));
+          if (most && (touches.empty() || touches.back() != i)) touches.push_back(i);
         }
       }
     }
@@ -101,12 +103,13 @@ class Reuse {
     const auto carried = carried_.find(id);
     if (carried != carried_.end() && moments_[i].repeat >= 0) {
       const auto found = touches_.find(carried->second);
-      if (found != touches_.end() && moments_[found->second.back()].repeat == moments_[i].repeat)
+      if (found != touches_.end() && !found->second.empty() &&
+          moments_[found->second.back()].repeat == moments_[i].repeat)
         return capped(moments_[i].in_body + periods_.at(moments_[i].repeat) - moments_[found->second.back()].in_body,
                       i);
     }
     if (program_[id].kind == TensorKind::activation || program_[id].kind == TensorKind::input) return bytes_of(i);
-    return capped(total_ - between(i, touches.back()), i);
+    return capped(touches.empty() ? total_ : total_ - between(i, touches.back()), i);
   }
 
   // Of the bytes that are no weights, each input has its share by its size.
@@ -122,7 +125,8 @@ class Reuse {
       if (!moves(id)) continue;
       const bool parameter = program_[id].kind == TensorKind::parameter;
       const double all = parameter ? parameters : others;
-      if (all > 0) read.push_back({(parameter ? weights : rest) * size_of(id) / all, since(root(id), i), false});
+      if (all > 0)
+        read.push_back({(parameter ? weights : rest) * size_of(id) / all, since(root(id), i), false, parameter});
     }
     return read;
   }
@@ -139,8 +143,8 @@ class Reuse {
       const bool in_place = std::any_of(op.inputs.begin(), op.inputs.end(),
                                         [&](TensorId input) { return moves(input) && root(input) == owner; });
       const std::vector<std::size_t>& touches = touches_.at(owner);
-      const double distance = in_place ? since(owner, i) : capped(between(i, touches.back()), i);
-      written.push_back({number(costs_[i].written) * size_of(id) / all, distance, in_place});
+      const double distance = in_place ? since(owner, i) : capped(touches.empty() ? 0 : between(i, touches.back()), i);
+      written.push_back({number(costs_[i].written) * size_of(id) / all, distance, in_place, false});
     }
     return written;
   }

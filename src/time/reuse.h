@@ -11,8 +11,9 @@ namespace reckon {
 
 struct Traffic {
   double bytes = 0;
-  double distance = 0;    // bytes that were gone through since the same memory was touched
-  bool in_place = false;  // written where the op itself has read
+  double distance = 0;     // bytes that were gone through since the same memory was touched
+  bool in_place = false;   // written where the op itself has read
+  bool parameter = false;  // of one
 };
 
 struct OpTraffic {

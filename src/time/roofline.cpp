@@ -191,12 +191,12 @@ std::string_view bound_name(Bound bound) {
   return names[static_cast<std::size_t>(bound)];
 }
 
-double OpTime::seconds() const { return (link > 0 ? link : std::max(compute, memory)) + copies + overhead; }
+double OpTime::seconds() const { return (link > 0 ? link : std::max(compute, memory)) + copies + waits + overhead; }
 
 Bound OpTime::bound() const {
   const double busy = seconds() - overhead;
   if (overhead > busy) return Bound::launch;
-  return link > 0 ? Bound::link : compute >= memory + copies ? Bound::compute : Bound::memory;
+  return link > 0 ? Bound::link : compute >= memory + copies + waits ? Bound::compute : Bound::memory;
 }
 
 Span span_of(Group group, const Layout& layout) {

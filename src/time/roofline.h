@@ -24,6 +24,7 @@ struct OpTime {
   double memory = 0;       // the bytes that it reads and writes
   double link = 0;         // what it sends to other ranks
   double copies = 0;       // of parts that it needs beside each other
+  double waits = 0;        // of a processor, for matrices that no cache has
   double overhead = 0;     // a launch, as far as the device waits for it
   double seconds() const;
   Bound bound() const;  // what takes the most of it

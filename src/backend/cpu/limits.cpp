@@ -89,18 +89,24 @@ Backend::MeasureTransfer CpuBackend::transfer_limit(std::int64_t most_bytes) {
   return [this, threads, buffer = std::make_shared<HostBuffer>(std::max(most_bytes, threads * least)),
           sums = std::vector<float>(static_cast<std::size_t>(threads))](Transfer kind, std::int64_t bytes) mutable {
     const std::int64_t part = std::max(least, bytes / threads), times = std::max<std::int64_t>(1, at_once / part);
-    const double taken = seconds([&] {
-      pool_.run(threads, [&](std::int64_t task, int) {
-        std::byte* const own = buffer->at(task * part, part);
-        for (std::int64_t i = 0; i < times; ++i) {
-          if (kind == Transfer::read)
-            sums[static_cast<std::size_t>(task)] += read_memory(own, static_cast<std::size_t>(part), 2);
-          else
-            write_memory(own, static_cast<std::size_t>(part));
-        }
+    const auto rate = [&](std::size_t streams) {
+      const double taken = seconds([&] {
+        pool_.run(threads, [&](std::int64_t task, int) {
+          std::byte* const own = buffer->at(task * part, part);
+          for (std::int64_t i = 0; i < times; ++i) {
+            if (kind == Transfer::read)
+              sums[static_cast<std::size_t>(task)] += read_memory(own, static_cast<std::size_t>(part), streams);
+            else
+              write_memory(own, static_cast<std::size_t>(part));
+          }
+        });
       });
-    });
-    return static_cast<double>(threads * part * times) / taken;
+      return static_cast<double>(threads * part * times) / taken;
+    };
+    if (kind == Transfer::write) return rate(1);
+    double best = 0;
+    for (const std::size_t streams : stream_counts) best = std::max(best, rate(streams));
+    return best;
   };
 }
 
