@@ -98,7 +98,7 @@ class Searcher {
     alone.layout.pipeline = alone.layout.virtual_stages = alone.layout.micro_batches = 1;
     alone.layout.zero = 0;
     alone.layout.data = layout.data * layout.pipeline;
-    return wholes_.emplace(key, costs_of(alone)).first->second;
+    return wholes_.emplace(key, costs_of(alone, Places::none)).first->second;
   }
 
   // What a stage of a pipeline costs with one piece of the stack on each rank: the middle one's time, and the memory of
@@ -120,9 +120,9 @@ class Searcher {
     one.layout.stage = layout.pipeline / 2;
     Plain costs;
     costs.zero = one.layout.zero;
-    costs.middle = costs_of(one);
+    costs.middle = costs_of(one, Places::none);
     one.layout.stage = 0;
-    costs.first = layout.pipeline == 1 ? costs.middle.memory : costs_of(one).memory;
+    costs.first = layout.pipeline == 1 ? costs.middle.memory : costs_of(one, Places::none).memory;
     return plains_.emplace(key, std::move(costs)).first->second;
   }
 
@@ -172,9 +172,9 @@ class Searcher {
     return part(memory.weights, 3) + part(memory.gradients, 2) + optimizer;
   }
 
-  StageCosts costs_of(const Workload& workload) {
+  StageCosts costs_of(const Workload& workload, Places places) {
     ++plans_.compiled;
-    StageCosts costs = stage_costs(search_.model, workload, search_.target, search_.hardware);
+    StageCosts costs = stage_costs(search_.model, workload, search_.target, search_.hardware, places);
     if (costs.assumptions.size() > plans_.assumptions.size()) plans_.assumptions = costs.assumptions;
     return costs;
   }
@@ -184,7 +184,7 @@ class Searcher {
     for (std::int64_t stage : different_stages(workload.layout)) {
       Workload of_stage = workload;
       of_stage.layout.stage = stage;
-      const RankMemory memory = costs_of(of_stage).memory;
+      const RankMemory memory = costs_of(of_stage, Places::all).memory;
       if (memory.total() > most.total()) most = memory;
     }
     return most;
@@ -280,7 +280,7 @@ class Searcher {
     for (std::int64_t stage : stages) {
       Workload workload = way.workload;
       workload.layout.stage = stage;
-      costs.push_back(costs_of(workload));
+      costs.push_back(costs_of(workload, Places::all));
       if (costs.back().memory.total() > budget_) return std::nullopt;
     }
     return put_together(way.workload, stages, costs);

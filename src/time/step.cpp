@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "compile/compile.h"
-#include "memory/plan.h"
 #include "ops/collectives.h"
 #include "program/program.h"
 #include "time/roofline.h"
@@ -37,8 +36,9 @@ double StageCosts::busy(Stage stage) const {
   return seconds;
 }
 
-StageCosts stage_costs(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware) {
-  const Compiled compiled = compile(model, workload, target);
+StageCosts stage_costs(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware,
+                       Places places) {
+  const Compiled compiled = compile(model, workload, target, places);
   StageCosts costs;
   costs.memory = memory_of(compiled);
   Timing timing = time_program(compiled.lowered, hardware);

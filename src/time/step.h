@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lowering/target.h"
+#include "memory/plan.h"
 #include "time/profile.h"
 
 namespace reckon {
@@ -45,7 +46,8 @@ struct StageCosts {
   // Seconds of a micro-batch that nothing hides: all but what ranks of `data` exchange.
   double busy(Stage stage) const;
 };
-StageCosts stage_costs(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware);
+StageCosts stage_costs(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware,
+                       Places places = Places::all);
 
 // Seconds of a step, of the slowest stage: what they go to.
 struct StepSeconds {
