@@ -165,7 +165,6 @@ TEST(Engines, take_every_flag_that_an_export_has) {
       serving.tokens = 1;
       serving.precision = training(layout).precision;
       serving.layout = layout;
-      if (layout.expert > 1) serving.layout.expert = layout.tensor * layout.data;
       const Launch launch{model, serving, 16, 8, 64, 0.92};
       if (!refusal(Engine::vllm, launch).empty()) continue;
       if (texts[Engine::vllm]++ % 7 == 0) check_text(Engine::vllm, launch_text(Engine::vllm, launch), lists);

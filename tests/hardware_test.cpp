@@ -195,7 +195,7 @@ TEST(Hardware, keeps_what_was_measured) {
   EXPECT_EQ(profile.efficiency->matmul.at(0), (Efficiency::Matmul{ComputeType::bfloat16, 1024, 512, 64, 700 * giga}));
   EXPECT_EQ(profile.efficiency->read.at(1), (Efficiency::Transfer{1048576, 40 * giga}));
   EXPECT_EQ(profile.efficiency->operations.at(2),
-            (Efficiency::Operation{"attend", ComputeType::float32, 2000, 4 * giga}));
+            (Efficiency::Operation{.name = "attend", .type = ComputeType::float32, .work = 2000, .rate = 4 * giga}));
   EXPECT_EQ(profile.efficiency->overhead, 2.5e-6);
   EXPECT_EQ(profile.multiprocessors, 46);
   EXPECT_EQ(profile.links.at(0), (Link{"wire", 0, giga, 0.9, 2e-6}));

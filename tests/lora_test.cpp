@@ -158,6 +158,19 @@ TEST(Adapters, FoldWithTheirLayers) {
   }
 }
 
+// All that is trained is in layers: the sum of squares goes through their bodies from the first iteration on.
+TEST(Adapters, HaveTheirSquaresSummedOverAllLayers) {
+  for (const Phase phase : {Phase::train, Phase::decode}) {
+    const Program program = logical_program(load_model("gpt-oss-20b"), adapted(phase, 4, Targets::all, 8));
+    for (const Repeat& repeat : program.repeats) {
+      for (const auto& [entering, leaving] : repeat.carried) {
+        EXPECT_NE(entering, no_tensor);
+        EXPECT_NE(leaving, no_tensor);
+      }
+    }
+  }
+}
+
 TEST(Adapters, AloneAreUpdated) {
   const Program program = logical_program(load_model("mixtral-8x7b"), adapted(Phase::train, 4, Targets::all));
   std::set<TensorId> updated;

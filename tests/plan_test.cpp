@@ -534,5 +534,20 @@ TEST(Narrow, KeepsOfAFoldedProgramWhatItKeepsOfEveryIterationWrittenOut) {
   }
 }
 
+TEST(Plan, without_places_is_as_large_as_what_is_alive) {
+  const Model model = load_model("llama-3-8b");
+  Workload workload = workload_of(Phase::train);
+  workload.tokens = 128;
+  workload = resolve(model, workload);
+  const Plan placed = compile(model, workload, gpu_target).plan;
+  const Plan counted = compile(model, workload, gpu_target, Places::none).plan;
+  EXPECT_EQ(counted.arena, placed.peak);
+  EXPECT_EQ(counted.arena, placed.arena);
+  EXPECT_EQ(counted.saved, placed.saved);
+  EXPECT_EQ(counted.weights, placed.weights);
+  EXPECT_EQ(counted.optimizer, placed.optimizer);
+  EXPECT_EQ(counted.slots.front().offset, -1);
+}
+
 }  // namespace
 }  // namespace reckon

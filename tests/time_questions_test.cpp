@@ -96,6 +96,8 @@ TEST_F(TimeQuestions, OfAdaptersSayWhatIsTrainedAndWhatIsFrozen) {
     EXPECT_EQ(report.at("workload").at("lora_targets"), "query-value");
     EXPECT_EQ(report.at("workload").at("types").at("weights"), "nf4");
   }
+  EXPECT_EQ(run({"time", "gpt-oss-20b", "--on", "epyc-9654", "--phase", "train", "--tokens", "64", "--lora", "8"}).code,
+            0);
   // Without training they are not merged.
   const std::vector<std::string> decode{"time", "llama-3-8b", "--on", "a100", "--context", "512"};
   auto with = decode;

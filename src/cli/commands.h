@@ -12,6 +12,7 @@ void add_explain(CLI::App& program);
 void add_models(CLI::App& program);
 void add_hardware(CLI::App& program);
 void add_calibrate(CLI::App& program);
+void add_plan(CLI::App& program);
 void add_compare(CLI::App& program);
 void add_sweep(CLI::App& program);
 void add_memory(CLI::App& program);

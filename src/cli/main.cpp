@@ -158,6 +158,7 @@ int run(int argc, char** argv) {
       "  reckon sweep cs336-gpt2-xl --context 1k..1M         what grows how\n"
       "  reckon memory llama-3.1-8b --context 8k --on h100   what fits a device, and what is left\n"
       "  reckon time gpt2 --phase train --on h200            how long a step takes, and what bounds it\n"
+      "  reckon plan gpt2 --on h100:8 --batch-tokens 1M       how to split a training over devices\n"
       "  reckon train mini-gpt                               learn from stories that come with reckon\n"
       "  reckon generate ./model \"Once upon a time\"           text from a folder of Hugging Face's form\n"
       "  reckon verify gpt2 --random 1                       predicted and measured, side by side\n\n"
@@ -167,6 +168,7 @@ int run(int argc, char** argv) {
   add_models(program);
   add_hardware(program);
   add_calibrate(program);
+  add_plan(program);
   add_compare(program);
   add_sweep(program);
   add_memory(program);

@@ -177,11 +177,15 @@ void set_types(Prediction& prediction, const PredictOptions& options) {
 }  // namespace
 
 void add_prediction(CLI::App& command, PredictOptions& options, Phase usual) {
+  add_workload(command, options.options, usual);
+  add_prediction(command, options);
+}
+
+void add_prediction(CLI::App& command, PredictOptions& options) {
   add_model(command, options.model);
   command
       .add_option("--on", options.on, "a device (`reckon hardware`) or a profile's path, and how many: h100, h100:8")
       ->type_name("PROFILE[:N]");
-  add_workload(command, options.options, usual);
   add_types(command, options);
   add_training(command, options);
   add_modifiers(command, options.options);

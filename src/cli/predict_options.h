@@ -45,6 +45,8 @@ struct Prediction {
 
 // MODEL, the workload (`usual` is the phase where none is given), types, training and --on.
 void add_prediction(CLI::App& command, PredictOptions& options, Phase usual);
+// The same without the workload, for a command that has phases of its own.
+void add_prediction(CLI::App& command, PredictOptions& options);
 // --tensor … --micro-batches: for commands that do not search the layout themselves.
 void add_layout(CLI::App& command, PredictOptions& options);
 // Options that do not go together are a UsageError; what does not divide is refused by the pass that divides.

@@ -22,7 +22,7 @@ Program logical_program(const Model& model, const Workload& workload) {
   return gather_updates(optimizer_step(share_gradients(std::move(backward))));
 }
 
-Compiled compile(const Program& logical, const Target& target) {
+Compiled compile(const Program& logical, const Target& target, Places places) {
   const Workload& workload = logical.workload;
   Compiled compiled;
   compiled.lowered = dequantise(lower(page_caches(logical, target), target), target);
@@ -32,12 +32,12 @@ Compiled compile(const Program& logical, const Target& target) {
     if (kept != DType::float32 && target.narrow) compiled.lowered = keep_narrow(std::move(compiled.lowered), kept);
     if (workload.layout.zero == 0) compiled.lowered = sum_over_ranks(std::move(compiled.lowered));
   }
-  compiled.plan = plan_memory(compiled.lowered, target);
+  compiled.plan = plan_memory(compiled.lowered, target, places);
   return compiled;
 }
 
-Compiled compile(const Model& model, const Workload& workload, const Target& target) {
-  return compile(logical_program(model, workload), target);
+Compiled compile(const Model& model, const Workload& workload, const Target& target, Places places) {
+  return compile(logical_program(model, workload), target, places);
 }
 
 }  // namespace reckon

@@ -21,8 +21,8 @@ struct Compiled {
   Plan plan;
 };
 
-Compiled compile(const Model& model, const Workload& workload, const Target& target);
+Compiled compile(const Model& model, const Workload& workload, const Target& target, Places places = Places::all);
 // The same from a logical program on, for one that no model writes.
-Compiled compile(const Program& logical, const Target& target);
+Compiled compile(const Program& logical, const Target& target, Places places = Places::all);
 
 }  // namespace reckon

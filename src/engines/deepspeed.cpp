@@ -4,6 +4,7 @@
 
 #include "engines/each.h"
 #include "files/numbers.h"
+#include "time/reasons.h"
 
 namespace reckon {
 namespace {
@@ -74,6 +75,12 @@ std::string_view script_optimizer(Optimizer optimizer) {
 std::string deepspeed_refusal(const Launch& launch) {
   const Workload& workload = launch.workload;
   const Layout& layout = workload.layout;
+  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
+      workload.precision.weights != DType::float32)
+    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
+  if (workload.optimizer == Optimizer::muon)
+    return fmt::format("{} has Muon for parameters that the training script marks, which no argument asks for",
+                       title());
   if (layout.pipeline > 1)
     return fmt::format("{} has no pipeline for stock models; expected ZeRO, tensor and expert ranks", title());
   if (layout.sequence) return fmt::format("{} has tensor parallelism without sequence parallelism only", title());
@@ -82,23 +89,17 @@ std::string deepspeed_refusal(const Launch& launch) {
                        title());
   if (layout.expert > 1 && expert_preset(launch.model.family).empty())
     return fmt::format("{} does not know the experts of family {}", title(), launch.model.family);
-  if (layout.expert > 1 && layout.zero == 3 && layout.tensor > 1)
-    return fmt::format("{} has expert ranks with ZeRO 3 without tensor ranks only", title());
+  if (layout.expert > 1 && layout.tensor > 1)
+    return fmt::format("{} does not share out the matrices of experts among tensor ranks", title());
   if (workload.recompute == Recompute::selective)
     return fmt::format("{} computes whole blocks again, or nothing: it has no selective recomputation of attention",
-                       title());
-  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
-      workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
-  if (workload.optimizer == Optimizer::muon)
-    return fmt::format("{} has Muon for parameters that the training script marks, which no argument asks for",
                        title());
   return "";
 }
 
 std::string deepspeed_text(const Launch& launch) {
   const Workload& workload = launch.workload;
-  std::string text = fmt::format("# {}: {}, {}\n", title(), launch.model.name, layout_words(launch));
+  std::string text = fmt::format("# {}: {}, {}\n", title(), launch.model.name, layout_words(launch.workload));
   text += fmt::format(
       "# with run_clm.py of Transformers v5.15.1 (examples/pytorch/language-modeling); {}\n"
       "# learning rate, steps, tokenizer and data are yours to choose; MODEL is a folder with the model's config.json\n"

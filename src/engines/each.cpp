@@ -37,22 +37,6 @@ std::string where_to_run(const Launch& launch) {
                           : "on the one node";
 }
 
-std::string layout_words(const Launch& launch) {
-  const Layout& layout = launch.workload.layout;
-  std::string text;
-  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
-  if (layout.tensor > 1)
-    add(fmt::format("tensor {}{}", layout.tensor, layout.sequence ? " with sequence parallelism" : ""));
-  if (layout.context > 1) add(fmt::format("context {}", layout.context));
-  if (layout.pipeline > 1)
-    add(layout.virtual_stages > 1 ? fmt::format("pipeline {} × {} interleaved", layout.pipeline, layout.virtual_stages)
-                                  : fmt::format("pipeline {}", layout.pipeline));
-  if (layout.expert > 1) add(fmt::format("expert {}", layout.expert));
-  if (layout.data > 1) add(fmt::format("data {}", grouped(layout.data)));
-  if (layout.zero > 0) add(fmt::format("ZeRO {}", layout.zero));
-  return text.empty() ? "one device" : text;
-}
-
 std::int64_t global_batch(const Launch& launch) {
   const Workload& workload = launch.workload;
   return workload.batch * workload.layout.data * workload.layout.micro_batches;

@@ -44,8 +44,6 @@ class Command {
 Command torchrun(const Launch& launch);
 // "on each of 2,048 nodes", or "on the node".
 std::string where_to_run(const Launch& launch);
-// "tensor 8 with sequence parallelism, pipeline 16 × 8, data 128, ZeRO 1": a comment's words.
-std::string layout_words(const Launch& launch);
 // Sequences of a step, over all ranks and micro-batches.
 std::int64_t global_batch(const Launch& launch);
 

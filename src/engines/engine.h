@@ -40,7 +40,8 @@ struct Launch {
   double memory_share = 1;
 };
 
-// Why an engine cannot do it: a sentence without a full stop, empty where it can.
+// Why an engine cannot do it: a sentence without a full stop, empty where it can. What no other layout would mend comes
+// first.
 std::string refusal(Engine engine, const Launch& launch);
 // The text of a file to launch it with: a shell script, or torchtitan's TOML. An Error where there is a refusal().
 std::string launch_text(Engine engine, const Launch& launch);

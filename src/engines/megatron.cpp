@@ -2,6 +2,7 @@
 #include "engines/each.h"
 #include "engines/megatron_model.h"
 #include "files/numbers.h"
+#include "time/reasons.h"
 
 namespace reckon {
 namespace {
@@ -26,7 +27,7 @@ void add_layout(Command& command, const Launch& launch) {
   command.flag("context-parallel-size", layout.context);
   if (layout.expert > 1) {
     command.flag("expert-model-parallel-size", layout.expert);
-    command.flag("expert-tensor-parallel-size", 1);
+    command.flag("expert-tensor-parallel-size", layout.tensor);
   }
   command.line();
   if (fully_sharded(layout)) {
@@ -89,6 +90,12 @@ void add_training(Command& command, const Launch& launch) {
 std::string megatron_refusal(const Launch& launch) {
   const Workload& workload = launch.workload;
   const Layout& layout = workload.layout;
+  if (std::string why = megatron_model_refusal(launch); !why.empty()) return why;
+  if (workload.optimizer == Optimizer::adafactor || workload.optimizer == Optimizer::adam8bit)
+    return fmt::format("{} has no such optimizer; expected adamw, sgd or muon", title());
+  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
+      workload.precision.weights != DType::float32)
+    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
   if (fully_sharded(layout) && layout.pipeline > 1)
     return fmt::format("{} shares out gradients and weights (ZeRO {}) without a pipeline only; expected ZeRO 0 or 1",
                        title(), layout.zero);
@@ -109,23 +116,15 @@ std::string megatron_refusal(const Launch& launch) {
     return fmt::format(
         "{} cuts a sequence into 2 · {} pieces for its context ranks, which {} tokens do not divide into", title(),
         layout.context, grouped(workload.tokens));
-  if (layout.expert > 1 && (layout.tensor * layout.context * layout.data) % layout.expert != 0)
-    return fmt::format("{} divides tensor · context · data ranks, {}, by the {} of experts", title(),
-                       grouped(layout.tensor * layout.context * layout.data), layout.expert);
   if (layout.expert > 1 && layout.tensor > 1 && !layout.sequence)
     return fmt::format("{} wants sequence parallelism where there are tensor and expert ranks", title());
-  if (workload.optimizer == Optimizer::adafactor || workload.optimizer == Optimizer::adam8bit)
-    return fmt::format("{} has no such optimizer; expected adamw, sgd or muon", title());
-  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
-      workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
-  return megatron_model_refusal(launch);
+  return "";
 }
 
 std::string megatron_text(const Launch& launch) {
   const Layout& layout = launch.workload.layout;
   std::string text = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose\n", title(),
-                                 launch.model.name, layout_words(launch), where_to_run(launch));
+                                 launch.model.name, layout_words(launch.workload), where_to_run(launch));
   text += "LR=3e-4\nSTEPS=1000\n";
   // It asks for this on Hopper and older devices, and against it with its FSDP.
   if ((layout.tensor > 1 || layout.context > 1) && !fully_sharded(layout))

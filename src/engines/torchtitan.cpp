@@ -3,6 +3,7 @@
 
 #include "engines/each.h"
 #include "files/numbers.h"
+#include "time/reasons.h"
 
 namespace reckon {
 namespace {
@@ -105,7 +106,7 @@ void add_parallelism(Toml& toml, const Launch& launch) {
   toml.key("context_parallel_degree", layout.context);
   if (layout.context > 1) toml.key("context_parallel_rotate_method", "allgather");
   toml.key("expert_parallel_degree", layout.expert);
-  if (layout.expert > 1) toml.key("expert_tensor_parallel_degree", std::int64_t{1});
+  if (layout.expert > 1) toml.key("expert_tensor_parallel_degree", layout.tensor);
 }
 
 }  // namespace
@@ -117,6 +118,12 @@ std::string torchtitan_refusal(const Launch& launch) {
   if (flavour == nullptr)
     return fmt::format("{} knows networks by name, and {} is none of its Llama 3, Qwen3, DeepSeek and gpt-oss sizes",
                        title(), launch.model.name);
+  if (workload.optimizer != Optimizer::adamw) return fmt::format("{} has AdamW alone", title());
+  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float32)
+    return fmt::format("{} trains weights in bfloat16 or float32", title());
+  if (workload.precision.weights == DType::bfloat16 && workload.precision.gradients != DType::float32)
+    return fmt::format("{} sums gradients over ranks in float32 only", title());
+  if (workload.dropout != 0 || workload.attention_dropout != 0) return fmt::format("{} has no dropout", title());
   if (layout.pipeline > 1 && !flavour->pipeline)
     return fmt::format("{} has no pipeline for its model {}", title(), flavour->model);
   if (layout.context > 1 && !flavour->context)
@@ -141,12 +148,6 @@ std::string torchtitan_refusal(const Launch& launch) {
   if (workload.recompute == Recompute::selective)
     return fmt::format("{} computes whole blocks again, or nothing: it has no selective recomputation of attention",
                        title());
-  if (workload.optimizer != Optimizer::adamw) return fmt::format("{} has AdamW alone", title());
-  if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float32)
-    return fmt::format("{} trains weights in bfloat16 or float32", title());
-  if (workload.precision.weights == DType::bfloat16 && workload.precision.gradients != DType::float32)
-    return fmt::format("{} sums gradients over ranks in float32 only", title());
-  if (workload.dropout != 0 || workload.attention_dropout != 0) return fmt::format("{} has no dropout", title());
   return "";
 }
 
@@ -155,7 +156,7 @@ std::string torchtitan_text(const Launch& launch) {
   const Layout& layout = workload.layout;
   const Flavour& flavour = *flavour_of(launch.model);
   std::string head = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose:\n", title(),
-                                 launch.model.name, layout_words(launch), where_to_run(launch));
+                                 launch.model.name, layout_words(launch.workload), where_to_run(launch));
   Command command("torchrun");
   command.flag("nnodes", launch.nodes);
   command.flag("nproc_per_node", launch.node_devices);

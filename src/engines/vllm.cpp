@@ -1,6 +1,7 @@
 // vLLM's arguments for serving.
 #include "engines/each.h"
 #include "files/numbers.h"
+#include "time/reasons.h"
 
 namespace reckon {
 namespace {
@@ -29,13 +30,14 @@ std::string_view cache_word(const Precision& precision) {
   return precision.cache == DType::float32 ? "" : type_word(precision.cache);
 }
 
-// Experts are shared out among the ranks of all replicas, which then are no longer apart.
-bool joined(const Launch& launch) { return launch.workload.layout.expert > 1; }
+// Data ranks that share experts out are one server; others are replicas that know nothing of each other.
+std::int64_t joined_ranks(const Launch& launch) { return launch.workload.layout.expert; }
+std::int64_t servers(const Launch& launch) { return launch.workload.layout.data / joined_ranks(launch); }
 
-// Nodes of one replica, or of all where they are joined.
+// Nodes of one server.
 std::int64_t nodes_of(const Launch& launch) {
   const Layout& layout = launch.workload.layout;
-  const std::int64_t ranks = layout.tensor * layout.pipeline * (joined(launch) ? layout.data : 1);
+  const std::int64_t ranks = layout.tensor * layout.pipeline * joined_ranks(launch);
   return (ranks + launch.node_devices - 1) / launch.node_devices;
 }
 
@@ -48,9 +50,9 @@ std::string vllm_refusal(const Launch& launch) {
     return fmt::format("{} has context ranks that reuse or multiply its tensor ranks, which is another layout",
                        title());
   if (layout.sequence) return fmt::format("no argument of {} asks for sequence parallelism", title());
-  if (layout.expert > 1 && layout.expert != layout.tensor * layout.data)
-    return fmt::format("{} shares experts out among all tensor · data ranks, {} here; expected expert ranks 1 or {}",
-                       title(), grouped(layout.tensor * layout.data), grouped(layout.tensor * layout.data));
+  if (layout.expert > 1 && layout.tensor > 1)
+    return fmt::format("{} shares whole experts out among tensor and data ranks, not their matrices among tensor ranks",
+                       title());
   if (type_word(workload.precision.weights).empty())
     return fmt::format(
         "{} takes weights of narrower types than 16 bits from a checkpoint that has them; expected "
@@ -66,20 +68,20 @@ std::string vllm_text(const Launch& launch) {
   const Workload& workload = launch.workload;
   const Layout& layout = workload.layout;
   const std::int64_t nodes = nodes_of(launch);
-  std::string text = fmt::format("# {}: {}, {}\n", title(), launch.model.name, layout_words(launch));
-  if (!joined(launch) && layout.data > 1)
-    text += fmt::format("# {} replicas like this one, each on {} of its own, behind a load balancer\n",
-                        grouped(layout.data),
+  std::string text = fmt::format("# {}: {}, {}\n", title(), launch.model.name, layout_words(launch.workload));
+  if (servers(launch) > 1)
+    text += fmt::format("# {} servers like this one, each on {} of its own, behind a load balancer\n",
+                        grouped(servers(launch)),
                         nodes > 1 ? fmt::format("{} nodes", grouped(nodes))
-                                  : fmt::format("{} devices", layout.tensor * layout.pipeline));
+                                  : fmt::format("{} devices", layout.tensor * layout.pipeline * joined_ranks(launch)));
   if (nodes > 1) text += fmt::format("# on each of {} nodes, whose number is NODE_RANK\n", grouped(nodes));
   text += fmt::format("MODEL={}  # a folder with its weights, or its name on Hugging Face\n", launch.model.name);
   Command command("vllm serve $MODEL");
   command.flag("dtype", type_word(workload.precision.weights));
   command.flag("tensor-parallel-size", layout.tensor);
   command.flag("pipeline-parallel-size", layout.pipeline);
-  if (joined(launch)) {
-    if (layout.data > 1) command.flag("data-parallel-size", layout.data);
+  if (joined_ranks(launch) > 1) {
+    command.flag("data-parallel-size", joined_ranks(launch));
     command.flag("enable-expert-parallel");
   }
   command.line();

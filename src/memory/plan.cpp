@@ -155,7 +155,7 @@ std::vector<bool> parameter_gradients(const Program& program) {
   return found;
 }
 
-Plan plan_memory(const Program& program, const Target& target) {
+Plan plan_memory(const Program& program, const Target& target, Places places) {
   Plan plan;
   plan.alignment = target.alignment;
   plan.slots.resize(program.tensors.size());
@@ -170,7 +170,12 @@ Plan plan_memory(const Program& program, const Target& target) {
     if (tensor.kind == TensorKind::cache) add_bytes(plan.cache, program, tensor, "the cache");
     if (tensor.kind == TensorKind::constant) add_bytes(plan.constants, program, tensor, "the constants");
   }
-  Planner(program, plan, outlives).run();
+  Planner planner(program, plan, outlives);
+  if (places == Places::all) {
+    planner.run();
+  } else {
+    plan.arena = plan.peak;
+  }
   return plan;
 }
 

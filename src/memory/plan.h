@@ -36,7 +36,11 @@ struct Plan {
   std::vector<Live> live;                     // bytes in use while each op runs
 };
 
-Plan plan_memory(const Program& program, const Target& target);
+// Whether tensors get their places. Without, the arena is the peak, which it nearly always is, and planning takes a
+// fraction of the time.
+enum class Places : std::uint8_t { all, none };
+
+Plan plan_memory(const Program& program, const Target& target, Places places = Places::all);
 
 // Micro-batches that the rank of layout.stage has gone through forward, but not yet back, when there are most of them
 // (1F1B); where a rank has several pieces of the stack, pieces of micro-batches (interleaved: Megatron's schedule,

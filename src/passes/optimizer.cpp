@@ -74,6 +74,11 @@ Program optimizer_step(Differentiated differentiated) {
   Builder b(std::move(differentiated.program));
   b.set_stage(Stage::optimizer);
   TensorId norm = no_tensor;
+  if (!parameters.empty() && parameters.begin()->first >= 0) {
+    // All of them are in bodies, which hand the sum on: the first iteration of the first adds to this one.
+    b.set_scope({{Block::optimizer}});
+    norm = b.tensor(TensorKind::constant, "zero", {}, DType::float32);
+  }
   sweep(b, parameters, repeats, norm, [&](TensorId id) { norm = squared_norm(b, norm, gradient_of(id)); });
   // Seen from outside the repeats, so that every layer reads the whole sum and not what its own iteration held.
   b.set_scope({{Block::optimizer}});

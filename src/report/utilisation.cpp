@@ -20,7 +20,7 @@ Table share_table(const std::vector<Utilisation>& all, bool hardware) {
   for (const Utilisation& one : all) {
     if (one.hardware != hardware) continue;
     table.rows.push_back({one.name, Cell(percent(one.share, 2), fmt::format("{}", one.share)),
-                          Cell(grouped(one.flops), fmt::format("{}", one.flops)), one.formula, one.meaning,
+                          Cell(flops(one.flops), fmt::format("{}", one.flops)), one.formula, one.meaning,
                           one.reference});
   }
   return table;
@@ -46,10 +46,10 @@ Document utilisation_document(const MeasuredRun& run, const std::vector<Utilisat
   document.parts.emplace_back(
       Heading{fmt::format("{} on {} × {}", run.model.name, grouped(run.hardware.devices), run.hardware.profile.name)});
   document.parts.emplace_back(
-      Paragraph{fmt::format("Measured: {} s for a step ({}) of {} sequences of {} tokens, {} tokens/s. Peak of all "
-                            "devices in {}, dense: {} FLOP/s.",
+      Paragraph{fmt::format("Measured: {} s for a step ({}) of {} × {} tokens, {} tokens/s. Peak of all "
+                            "devices in {}, dense: {}/s.",
                             fmt::format("{:.6g}", run.seconds), phase_name(w.phase), grouped(w.batch),
-                            grouped(w.tokens), grouped(run.tokens_per_second), type, grouped(run.peak))});
+                            grouped(w.tokens), grouped(run.tokens_per_second), type, flops(run.peak))});
   document.parts.emplace_back(share_table(utilisations, false));
   document.parts.emplace_back(share_table(utilisations, true));
   document.json = {{"schema", "reckon.utilisation/1"},

@@ -1,0 +1,282 @@
+// reckon plan: how a model is laid out over a number of devices, for training or serving, and the launch arguments of
+// the engines that do it.
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/predict_options.h"
+#include "engines/engine.h"
+#include "files/numbers.h"
+#include "files/quote.h"
+#include "network/stages.h"
+#include "report/plan.h"
+#include "time/layouts.h"
+#include "time/search.h"
+#include "time/serving.h"
+
+namespace reckon::cli {
+namespace {
+
+constexpr std::int64_t most_devices = 100'000;
+
+struct PlanOptions {
+  PredictOptions prediction;
+  bool serve = false;
+  std::int64_t batch_tokens = 0;
+  double token_latency = 0;  // milliseconds
+  double memory_share = 0.92;
+  std::int64_t node = 0;
+  Given given;
+  std::int64_t count = 5;
+  std::int64_t rank = 0;
+  std::string engine, exported;
+  Output output;
+};
+
+// Devices that the fastest link joins.
+std::int64_t node_of(const Hardware& hardware) {
+  const std::vector<Link>& links = hardware.profile.links;
+  const std::int64_t joined = links.empty() || links.front().devices == 0 ? 1 : links.front().devices;
+  return std::min(joined, hardware.devices);
+}
+
+std::int64_t sequences_of(std::int64_t batch_tokens, std::int64_t tokens) {
+  if (batch_tokens == 0) throw UsageError("--batch-tokens is missing: the tokens of a step, over all devices");
+  if (batch_tokens % tokens == 0) return batch_tokens / tokens;
+  const std::int64_t below = batch_tokens / tokens * tokens;
+  throw UsageError(
+      fmt::format("--batch-tokens is {}, which is no whole number of sequences of {} tokens (--context); "
+                  "the nearest {} {}",
+                  grouped(batch_tokens), grouped(tokens), below == 0 ? "is" : "are",
+                  below == 0 ? grouped(tokens) : fmt::format("{} and {}", grouped(below), grouped(below + tokens))));
+}
+
+std::optional<Engine> engine_of(const PlanOptions& asked) {
+  if (asked.engine.empty() && asked.exported.empty()) return std::nullopt;
+  const Engine engine = find_engine(asked.exported.empty() ? asked.engine : asked.exported);
+  if (!asked.engine.empty() && find_engine(asked.engine) != engine)
+    throw UsageError(fmt::format("--engine is {} and --export {}; expected the same, or one of them",
+                                 quote(asked.engine), quote(asked.exported)));
+  const EngineFacts& facts = facts_of(engine);
+  if (facts.serves != asked.serve)
+    throw UsageError(fmt::format("{} {}; expected --phase {}", facts.title,
+                                 facts.serves ? "serves models" : "is for training here",
+                                 facts.serves ? "serve" : "train"));
+  return engine;
+}
+
+// Nodes with as many devices each: the most that divide all of them.
+Launch launch_of(const Search& search, const Workload& workload) {
+  std::int64_t of_node = search.node;
+  while (search.hardware.devices % of_node != 0) --of_node;
+  return {search.model, workload, search.hardware.devices / of_node, of_node};
+}
+
+Launch launch_of(const Search& search, const Planned& plan) { return launch_of(search, plan.step.workload); }
+
+Launch launch_of(const Search& search, const Served& served) {
+  Launch launch = launch_of(search, served.workload);
+  launch.sequences = served.sequences;
+  launch.memory_share = search.memory_share;
+  return launch;
+}
+
+// No layout divides: what does.
+[[noreturn]] void complain_of_division(const Search& search, std::int64_t most_tensor) {
+  const std::int64_t devices = search.hardware.devices;
+  // What was given may be at fault by itself.
+  const Given& given = search.given;
+  Workload asked = search.workload;
+  asked.layout = {.tensor = given.tensor.value_or(1),
+                  .sequence = given.sequence.value_or(false),
+                  .context = given.context.value_or(1),
+                  .pipeline = given.pipeline.value_or(1),
+                  .virtual_stages = given.virtual_stages.value_or(1),
+                  .expert = given.expert.value_or(1)};
+  const std::int64_t ranks = asked.layout.tensor * asked.layout.context * asked.layout.pipeline;
+  if (devices % ranks != 0)
+    throw UsageError(fmt::format("{} devices do not divide by the {} tensor · context · pipeline ranks that are given",
+                                 grouped(devices), grouped(ranks)));
+  asked.layout.data = given.data.value_or(devices / ranks);
+  if (ranks * asked.layout.data != devices)
+    throw UsageError(fmt::format("the ranks that are given are {} together; expected {}, as many as devices",
+                                 grouped(ranks * asked.layout.data), grouped(devices)));
+  validate_layout(search.model, asked);
+  const auto divides = [&](std::int64_t n) {
+    Search other = search;
+    other.hardware.devices = n;
+    other.accepts = nullptr;
+    return n >= 1 && n <= most_devices && !splits_of(other, std::min(n, most_tensor)).empty();
+  };
+  std::string instead;
+  for (std::int64_t away = 1; away <= 64 && instead.empty(); ++away)
+    for (std::int64_t n : {devices - away, devices + away})
+      if (instead.empty() && divides(n)) instead = fmt::format("; {} devices would do", grouped(n));
+  throw Error(fmt::format(
+      "no layout of {} devices divides the {} layers and the heads of {} and the {} sequences of a "
+      "step{}",
+      grouped(devices), grouped(search.model.layers.size()), search.model.name, grouped(search.sequences), instead));
+}
+
+// There are layouts, but none that the engine can do: what it lacks for the fastest.
+template <class Plan>
+[[noreturn]] void complain_of_engine(const Search& search, Engine engine, const Plan& fastest) {
+  const std::string why = refusal(engine, launch_of(search, fastest));
+  throw Error(why.empty() ? fmt::format("no layout that fits is one that {} can do", engine_title(engine)) : why);
+}
+
+template <class Plan>
+void write_launch(const PlanOptions& asked, const Search& search, Engine engine, const std::vector<Plan>& best) {
+  const auto rank = static_cast<std::size_t>(std::max<std::int64_t>(asked.rank, 1));
+  if (rank > best.size())
+    throw UsageError(fmt::format("--rank is {}; expected 1 to {}, as many as were found", rank, best.size()));
+  write_file(asked.output.file.empty() ? "-" : asked.output.file,
+             launch_text(engine, launch_of(search, best[rank - 1])));
+}
+
+void plan_training(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
+  const Plans plans = search_layouts(search);
+  if (plans.best.empty()) {
+    if (engine) {
+      Search without = search;
+      without.accepts = nullptr;
+      const Plans others = search_layouts(without);
+      if (!others.best.empty()) complain_of_engine(search, *engine, others.best.front());
+      search.accepts = nullptr;
+    }
+    const std::string would = what_would_fit(search);
+    if (would.empty()) complain_of_division(search, search.hardware.devices);
+    throw Error(would);
+  }
+  if (!asked.exported.empty()) return write_launch(asked, search, *engine, plans.best);
+  write_report(plan_document(search, plans, engine ? engine_title(*engine) : ""), asked.output);
+}
+
+void plan_serving(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
+  std::optional<double> goal;
+  if (asked.token_latency > 0) goal = asked.token_latency / 1e3;
+  const ServingPlans plans = search_serving(search, goal);
+  if (plans.best.empty()) {
+    if (plans.soonest)
+      throw Error(
+          fmt::format("no layout gives a token within {} ms; the soonest takes {:.1f} ms, one sequence at a time",
+                      asked.token_latency, plans.soonest->token_seconds * 1e3));
+    if (engine) {
+      Search without = search;
+      without.accepts = nullptr;
+      const ServingPlans others = search_serving(without, goal);
+      if (!others.best.empty()) complain_of_engine(search, *engine, others.best.front());
+      search.accepts = nullptr;
+    }
+    const std::string would = what_would_fit_serving(search);
+    if (would.empty()) complain_of_division(search, search.hardware.devices);
+    throw Error(would);
+  }
+  if (!asked.exported.empty()) return write_launch(asked, search, *engine, plans.best);
+  write_report(serving_document(search, plans, goal, engine ? engine_title(*engine) : ""), asked.output);
+}
+
+void run(PlanOptions& asked) {
+  const std::optional<Engine> engine = engine_of(asked);
+  if (asked.rank > 0 && asked.exported.empty()) throw UsageError("--rank chooses what --export writes; expected both");
+  if (asked.prediction.on.empty())
+    throw UsageError("--on is missing: a device and how many of them, such as --on h100:64");
+  asked.prediction.options.setting.workload.phase = asked.serve ? Phase::prefill : Phase::train;
+  Prediction prediction = read_prediction(asked.prediction);
+  Hardware& hardware = *prediction.hardware;
+  if (hardware.devices > most_devices)
+    throw UsageError(
+        fmt::format("--on asks for {} devices; expected 1 to {}", grouped(hardware.devices), grouped(most_devices)));
+  if (engine && hardware.profile.kind != DeviceKind::gpu)
+    throw UsageError(
+        fmt::format("{} is known here for GPUs, and {} is none", engine_title(*engine), hardware.profile.name));
+  Search search;
+  search.model = std::move(prediction.model);
+  search.workload = prediction.workload;
+  search.target = prediction.target;
+  search.hardware = hardware;
+  search.node = asked.node > 0 ? std::min(asked.node, hardware.devices) : node_of(hardware);
+  search.memory_share = asked.memory_share;
+  search.wanted = static_cast<std::size_t>(std::max(asked.count, asked.rank));
+  search.given = asked.given;
+  search.given.recompute = asked.prediction.recompute;
+  if (engine)
+    search.accepts = [&search, &engine](const Workload& workload) {
+      return refusal(*engine, launch_of(search, workload)).empty();
+    };
+  if (asked.serve) {
+    if (asked.batch_tokens != 0) throw UsageError("--batch-tokens is given in --phase serve; expected --phase train");
+    return plan_serving(asked, search, engine);
+  }
+  if (asked.token_latency > 0) throw UsageError("--token-latency is given in --phase train; expected --phase serve");
+  search.sequences = sequences_of(asked.batch_tokens, search.workload.tokens);
+  plan_training(asked, search, engine);
+}
+
+void add_given(CLI::App& command, Given& given) {
+  constexpr const char* group = "Layout (what is not given is searched)";
+  constexpr Bounds ranks{1, most_devices};
+  const auto add = [&](const char* flag, std::optional<std::int64_t>& value, const char* help) {
+    const auto read = [&value, flag](const std::string& text) { value = parse_size(text, flag, ranks); };
+    command.add_option_function<std::string>(flag, read, help)->type_name("N")->group(group);
+  };
+  add("--tensor", given.tensor,
+      "ranks that share out matrices (up to as many as a node has, unless nothing else fits)");
+  command
+      .add_flag_callback(
+          "--sequence", [&given] { given.sequence = true; }, "…and between the matrices the tokens")
+      ->group(group);
+  add("--pipeline", given.pipeline, "stages of the stack of layers");
+  add("--virtual-stages", given.virtual_stages, "pieces of the stack that each stage has, interleaved");
+  add("--data", given.data, "ranks with sequences of their own, or replicas that are served");
+  expect_whole(*command
+                    .add_option("--zero", given.zero,
+                                "what these share out: 1: the optimizer's state, 2: gradients too, 3: weights too")
+                    ->type_name("0..3")
+                    ->group(group),
+               0, 3);
+  add("--expert", given.expert, "ranks that share out the experts of mixtures");
+  add("--context-ranks", given.context, "ranks that share out the tokens of a sequence");
+  add("--batch", given.batch, "sequences of a micro-batch; --phase serve: the most at a time of a replica");
+}
+
+}  // namespace
+
+void add_plan(CLI::App& program) {
+  const auto asked = std::make_shared<PlanOptions>();
+  CLI::App& command =
+      add_command(program, "plan", "how to lay a model out over many devices",
+                  "  reckon plan llama-3-8b --on h100:64 --batch-tokens 4M --context 8k\n"
+                  "  reckon plan llama-3.1-405b --on h100:16384 --batch-tokens 16M --context 8k --export megatron\n"
+                  "  reckon plan llama-3.1-70b --on h100:8 --phase serve --context 8k --token-latency 50");
+  add_choice(command, "--phase", asked->serve, "what is planned (train)", {{"train", false}, {"serve", true}});
+  add_size(command, "--batch-tokens", asked->batch_tokens, "train: tokens of a step, over all devices",
+           {1, std::int64_t{1} << 50});
+  command
+      .add_option("--token-latency", asked->token_latency,
+                  "serve: the most milliseconds from one token of a sequence to the next")
+      ->type_name("MS")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--memory-share", asked->memory_share,
+                  "of a device's memory that may be filled; the rest is for drivers and libraries (0.92)")
+      ->type_name("X")
+      ->check(CLI::Range(0.01, 1.0));
+  add_size(command, "--node", asked->node, "devices of a node (those that the profile's fastest link joins)");
+  add_size(command, "--count", asked->count, "so many of the fastest (5)", {1, 100});
+  command.add_option("--engine", asked->engine, "only what it can do: megatron, torchtitan, deepspeed or vllm")
+      ->type_name("ENGINE");
+  command.add_option("--export", asked->exported, "write the engine's launch arguments for the fastest instead")
+      ->type_name("ENGINE");
+  add_size(command, "--rank", asked->rank, "…or for this one of the list", {1, 100});
+  add_given(command, asked->given);
+  add_prediction(command, asked->prediction);
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli

@@ -1,0 +1,23 @@
+// The layouts of a number of devices that divide a model and a step's sequences.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "time/search.h"
+
+namespace reckon {
+
+std::vector<std::int64_t> divisors(std::int64_t n);
+
+// Whether matrices, layers and experts are split alike: such layouts are told as one, the best of them.
+bool alike(const Layout& a, const Layout& b);
+
+// Workloads of a rank, one for each split of the devices into tensor · context · pipeline · data ranks with those of
+// experts among them (of one piece a stage, without ZeRO, one micro-batch), with tensor ranks up to `most_tensor`.
+std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor);
+
+// All ways to train with a split: micro-batches, what is computed again, virtual stages and what data ranks share out.
+std::vector<Workload> ways_of(const Search& search, const Workload& split);
+
+}  // namespace reckon

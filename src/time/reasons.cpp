@@ -1,0 +1,98 @@
+#include "time/reasons.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "files/numbers.h"
+
+namespace reckon {
+namespace {
+
+struct Loss {
+  double seconds;
+  std::string text;
+};
+
+std::string more_computing(const Step& step, const Step& fastest) {
+  const Workload &here = step.workload, &there = fastest.workload;
+  if (here.recompute > there.recompute) return "more computing, as whole blocks are computed again";
+  const auto wide = [](const Workload& w) { return w.batch * w.tokens / w.layout.tensor / w.layout.context; };
+  if (wide(here) < wide(there)) return "more computing in smaller products";
+  return "more computing on its slowest stage";
+}
+
+}  // namespace
+
+std::string time_words(double seconds) {
+  if (seconds >= 100) return grouped(static_cast<std::int64_t>(seconds + 0.5)) + " s";
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
+  return fmt::format("{:.0f} µs", seconds * 1e6);
+}
+
+std::string recompute_words(Recompute recompute) {
+  switch (recompute) {
+    case Recompute::none:
+      return "nothing";
+    case Recompute::selective:
+      return "attention";
+    case Recompute::block:
+      return "blocks";
+  }
+  return "";
+}
+
+std::string layout_words(const Workload& workload) {
+  const Layout& layout = workload.layout;
+  std::string text;
+  const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
+  if (layout.tensor > 1) add(fmt::format("tensor {}{}", layout.tensor, layout.sequence ? " + sequence" : ""));
+  if (layout.context > 1) add(fmt::format("context {}", layout.context));
+  if (layout.pipeline > 1)
+    add(fmt::format("pipeline {}{}", layout.pipeline,
+                    layout.virtual_stages > 1 ? fmt::format(" × {}", layout.virtual_stages) : ""));
+  if (layout.expert > 1) add(fmt::format("expert {}", layout.expert));
+  if (layout.data > 1) add(fmt::format("data {}", grouped(layout.data)));
+  if (layout.zero > 0) add(fmt::format("ZeRO {}", layout.zero));
+  return text.empty() ? "one device" : text;
+}
+
+std::string why_slower(const Step& step, const Step& fastest) {
+  const StepSeconds &here = step.seconds, &there = fastest.seconds;
+  const Layout& layout = step.workload.layout;
+  std::vector<Loss> losses{{here.device - there.device, more_computing(step, fastest)},
+                           {here.bubble - there.bubble,
+                            fmt::format("more bubble, {} of the step: {} stages fill and drain over {} micro-batches",
+                                        percent(here.bubble / here.total()), layout.pipeline, layout.micro_batches)},
+                           {here.optimizer - there.optimizer, "more in the optimizer's step"}};
+  const auto add = [&](Group group, const char* text) {
+    losses.push_back({of(here.link, group) - of(there.link, group), text});
+  };
+  add(Group::tensor, "more waiting for tensor ranks");
+  add(Group::context, "more waiting for context ranks");
+  add(Group::expert, "more waiting for expert ranks");
+  add(Group::pipeline, "more waiting for other stages");
+  add(Group::data, "more gradients and weights on the way that nothing hides");
+  std::sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.seconds > b.seconds; });
+  const double difference = here.total() - there.total();
+  std::string text =
+      fmt::format("{} slower a step: {} {}", time_words(difference), time_words(losses[0].seconds), losses[0].text);
+  if (losses[1].seconds > 0.25 * losses[0].seconds)
+    text += fmt::format(", and {} {}", time_words(losses[1].seconds), losses[1].text);
+  return text;
+}
+
+std::string why_too_large(const RankMemory& memory, std::int64_t budget) {
+  const std::pair<std::int64_t, const char*> parts[] = {{memory.weights, "weights"},
+                                                        {memory.gradients, "gradients"},
+                                                        {memory.optimizer, "the optimizer's state"},
+                                                        {memory.cache, "the cache"},
+                                                        {memory.activations, "activations"}};
+  const auto& [bytes, name] = *std::max_element(std::begin(parts), std::end(parts));
+  return fmt::format("does not fit in any way: at least {} of {}, {} of them {}", binary_bytes(memory.total()),
+                     binary_bytes(budget), binary_bytes(bytes), name);
+}
+
+}  // namespace reckon

@@ -1,0 +1,396 @@
+#include "time/search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <tuple>
+
+#include "compile/compile.h"
+#include "files/numbers.h"
+#include "time/layouts.h"
+#include "time/rates.h"
+#include "time/reasons.h"
+
+namespace reckon {
+namespace {
+
+// A way to train with a split, before it is looked at.
+struct Way {
+  Workload workload;
+  std::size_t split = 0;         // those that are alike have the same number
+  double least_seconds = 0;      // it cannot take less
+  std::int64_t least_bytes = 0;  // it cannot need less
+  bool refined = false;          // these are from stages of its pipeline
+};
+
+// FLOPs of the network's products for one sequence, with every score, whatever is computed again.
+double model_flops(const Model& model, Workload workload) {
+  workload.layout = {};
+  workload.batch = 1;
+  workload.recompute = Recompute::none;
+  workload.causal = Causal::full;
+  const Program program = logical_program(model, workload);
+  double flops = 0;
+  for (const Op& op : program.ops)
+    flops += static_cast<double>(op.operation->cost(program, op).matmul.value()) *
+             static_cast<double>(program.count(op.repeat));
+  return flops;
+}
+
+class Searcher {
+ public:
+  explicit Searcher(const Search& search)
+      : search_(search),
+        budget_(static_cast<std::int64_t>(static_cast<double>(search.hardware.profile.memory_bytes) *
+                                          search.memory_share)) {}
+
+  Plans run() {
+    for (const bool across : {false, true}) {
+      const std::int64_t most = across ? search_.hardware.devices : search_.node;
+      if (across && search_.node >= search_.hardware.devices) break;
+      plans_.across_nodes = across;
+      enumerate(most);
+      look();
+      if (!plans_.best.empty()) break;
+    }
+    finish();
+    return std::move(plans_);
+  }
+
+  // The least that any layout needs, whatever its speed: of the ways that keep the least of each split.
+  std::optional<TooLarge> most_frugal() {
+    std::vector<Way> frugal;
+    for (const Workload& split : splits_of(search_, search_.hardware.devices)) {
+      const auto order = [](const Workload& w) {
+        return std::tuple(-w.layout.zero, w.batch, -static_cast<int>(w.recompute), w.layout.virtual_stages,
+                          !w.layout.sequence);
+      };
+      const std::vector<Workload> ways = ways_of(search_, split);
+      const auto least = std::min_element(ways.begin(), ways.end(),
+                                          [&](const Workload& a, const Workload& b) { return order(a) < order(b); });
+      if (least != ways.end()) frugal.push_back(bounded(*least, 0));
+    }
+    std::sort(frugal.begin(), frugal.end(), [](const Way& a, const Way& b) { return a.least_bytes < b.least_bytes; });
+    std::optional<TooLarge> found;
+    constexpr std::size_t enough = 24;
+    for (std::size_t i = 0; i < std::min(frugal.size(), enough); ++i) {
+      if (found && frugal[i].least_bytes > budget_) break;
+      const RankMemory memory = memory_of(frugal[i].workload);
+      if (!found || memory.total() < found->memory.total()) found = TooLarge{frugal[i].workload, memory, ""};
+      if (found->memory.total() <= budget_) break;
+    }
+    return found;
+  }
+
+  std::int64_t budget() const { return budget_; }
+
+ private:
+  // What a split's program costs without a pipeline: the stages of one cannot take less on average.
+  const StageCosts& whole(const Workload& workload) {
+    const Layout& layout = workload.layout;
+    const auto key =
+        std::tuple(layout.tensor, layout.sequence, layout.context, layout.expert, workload.batch, workload.recompute);
+    const auto found = wholes_.find(key);
+    if (found != wholes_.end()) return found->second;
+    Workload alone = workload;
+    alone.layout.pipeline = alone.layout.virtual_stages = alone.layout.micro_batches = 1;
+    alone.layout.zero = 0;
+    alone.layout.data = layout.data * layout.pipeline;
+    return wholes_.emplace(key, costs_of(alone, Places::none)).first->second;
+  }
+
+  // What a stage of a pipeline costs with one piece of the stack on each rank: the middle one's time, and the memory of
+  // the first, which has the most micro-batches under way.
+  struct Plain {
+    StageCosts middle;
+    RankMemory first;
+    std::int64_t zero = 0;  // that these are of
+  };
+  const Plain& plain(const Workload& workload) {
+    const Layout& layout = workload.layout;
+    const auto key = std::tuple(layout.tensor, layout.sequence, layout.context, layout.expert, workload.batch,
+                                workload.recompute, layout.pipeline);
+    const auto found = plains_.find(key);
+    if (found != plains_.end()) return found->second;
+    Workload one = workload;
+    one.layout.virtual_stages = 1;
+    one.layout.zero = layout.data > 1 ? 1 : 0;
+    one.layout.stage = layout.pipeline / 2;
+    Plain costs;
+    costs.zero = one.layout.zero;
+    costs.middle = costs_of(one, Places::none);
+    one.layout.stage = 0;
+    costs.first = layout.pipeline == 1 ? costs.middle.memory : costs_of(one, Places::none).memory;
+    return plains_.emplace(key, std::move(costs)).first->second;
+  }
+
+  // The seconds and bytes that a way needs at the least, from those of the same stages in one piece: interleaved pieces
+  // send and keep more, and ranks of `data` exchange the same gradients and weights as often as their ZeRO asks for.
+  void refine(Way& way) {
+    const Layout& layout = way.workload.layout;
+    const Plain& costs = plain(way.workload);
+    const StageCosts& stage = costs.middle;
+    const double m = static_cast<double>(layout.micro_batches), pieces = static_cast<double>(layout.virtual_stages);
+    const auto busy = [&](Stage pass) {
+      return stage.busy(pass) + (pieces - 1) * of(stage.of(pass).link, Group::pipeline);
+    };
+    const double forward = busy(Stage::forward), backward = busy(Stage::backward);
+    const double sum = of(stage.of(Stage::backward).once_link, Group::data);
+    const double gather = of(stage.of(Stage::optimizer).once_link, Group::data);
+    const auto exposed = [](double hidden, double beside) { return std::max(0.0, hidden - beside); };
+    double data = 0;
+    switch (layout.zero) {
+      case 0:
+        data = exposed(costs.zero == 0 ? sum : 2 * sum, backward);
+        break;
+      case 1:
+        data = exposed(sum, backward) + exposed(gather, forward);
+        break;
+      case 2:
+        data = m * exposed(sum, backward) + exposed(gather, forward);
+        break;
+      default:
+        data = m * (exposed(gather, forward) + exposed(gather + sum, backward));
+    }
+    const double rounds = m + static_cast<double>(layout.pipeline - 1) / pieces;
+    constexpr double surely = 0.995;  // launches and the ends of a pipeline make small differences
+    way.least_seconds = std::max(way.least_seconds, surely * (rounds * (forward + backward) + data));
+    way.least_bytes = std::max(way.least_bytes, state_of(costs.first, layout, costs.zero) + costs.first.activations);
+    way.refined = true;
+  }
+
+  // Weights, gradients and the optimizer's state, from those of another ZeRO.
+  static std::int64_t state_of(const RankMemory& memory, const Layout& layout, std::int64_t zero) {
+    const std::int64_t shared = layout.data * layout.context;
+    const auto part = [&](std::int64_t bytes, std::int64_t from) {
+      return layout.zero >= from && zero < from ? bytes / shared : bytes;
+    };
+    const std::int64_t optimizer =
+        layout.zero == 0 && zero > 0 ? memory.optimizer : part(memory.optimizer, 1);  // at the least
+    return part(memory.weights, 3) + part(memory.gradients, 2) + optimizer;
+  }
+
+  StageCosts costs_of(const Workload& workload, Places places) {
+    ++plans_.compiled;
+    StageCosts costs = stage_costs(search_.model, workload, search_.target, search_.hardware, places);
+    if (costs.assumptions.size() > plans_.assumptions.size()) plans_.assumptions = costs.assumptions;
+    return costs;
+  }
+
+  RankMemory memory_of(const Workload& workload) {
+    RankMemory most;
+    for (std::int64_t stage : different_stages(workload.layout)) {
+      Workload of_stage = workload;
+      of_stage.layout.stage = stage;
+      const RankMemory memory = costs_of(of_stage, Places::all).memory;
+      if (memory.total() > most.total()) most = memory;
+    }
+    return most;
+  }
+
+  void enumerate(std::int64_t most_tensor) {
+    ways_.clear();
+    std::vector<Layout> found;
+    for (const Workload& split : splits_of(search_, most_tensor)) {
+      const auto same = [&](const Layout& layout) { return alike(layout, split.layout); };
+      const auto number = static_cast<std::size_t>(std::find_if(found.begin(), found.end(), same) - found.begin());
+      if (number == found.size()) found.push_back(split.layout);
+      for (const Workload& workload : ways_of(search_, split)) ways_.push_back(bounded(workload, number));
+    }
+    splits_ = found.size();
+    plans_.layouts = static_cast<std::int64_t>(ways_.size());
+    fastest_.assign(splits_, std::nullopt);
+    failed_.assign(splits_, {});
+  }
+
+  Way bounded(const Workload& workload, std::size_t split) {
+    const Layout& layout = workload.layout;
+    const StageCosts& costs = whole(workload);
+    const double stages = static_cast<double>(layout.pipeline);
+    const double rounds =
+        static_cast<double>(layout.micro_batches) + (stages - 1) / static_cast<double>(layout.virtual_stages);
+    return {workload, split, rounds * (costs.busy(Stage::forward) + costs.busy(Stage::backward)) / stages,
+            state_of(costs.memory, layout, 0) / layout.pipeline};
+  }
+
+  // Where one of the same split failed that needs no more: fewer sequences, more shared out, more computed again.
+  bool fails_too(const Way& way) const {
+    const Workload& w = way.workload;
+    const auto needs_no_more = [&](const Workload& other) {
+      return other.layout.context == w.layout.context && other.layout.virtual_stages == w.layout.virtual_stages &&
+             other.layout.sequence >= w.layout.sequence && other.batch <= w.batch &&
+             other.layout.zero >= w.layout.zero && other.recompute >= w.recompute;
+    };
+    return std::any_of(failed_[way.split].begin(), failed_[way.split].end(), needs_no_more);
+  }
+
+  // Seconds beyond which a layout is not among those that are wanted.
+  double limit() const {
+    std::vector<double> seconds;
+    for (const std::optional<Step>& step : fastest_)
+      if (step) seconds.push_back(step->seconds.total());
+    if (seconds.size() < search_.wanted) return std::numeric_limits<double>::infinity();
+    std::nth_element(seconds.begin(), seconds.begin() + static_cast<std::ptrdiff_t>(search_.wanted) - 1, seconds.end());
+    return seconds[search_.wanted - 1];
+  }
+
+  // From the lowest bound on. A bound is first refined, which is much quicker than making all programs of a way.
+  void look() {
+    const auto later = [&](std::size_t a, std::size_t b) { return ways_[a].least_seconds > ways_[b].least_seconds; };
+    std::vector<std::size_t> heap(ways_.size());
+    for (std::size_t i = 0; i < heap.size(); ++i) heap[i] = i;
+    std::make_heap(heap.begin(), heap.end(), later);
+    while (!heap.empty()) {
+      std::pop_heap(heap.begin(), heap.end(), later);
+      Way& way = ways_[heap.back()];
+      const std::size_t number = heap.back();
+      heap.pop_back();
+      std::optional<Step>& fastest = fastest_[way.split];
+      if (way.least_seconds >= limit()) break;
+      if (fastest && way.least_seconds >= fastest->seconds.total()) continue;
+      if (way.least_bytes > budget_ || fails_too(way)) continue;
+      if (!way.refined) {
+        refine(way);
+        heap.push_back(number);
+        std::push_heap(heap.begin(), heap.end(), later);
+        continue;
+      }
+      const std::optional<Step> step = timed(way);
+      if (!step) {
+        failed_[way.split].push_back(way.workload);
+      } else if (!fastest || step->seconds.total() < fastest->seconds.total()) {
+        fastest = step;
+      }
+    }
+    for (std::optional<Step>& step : fastest_)
+      if (step) plans_.best.emplace_back().step = *step;
+    std::stable_sort(plans_.best.begin(), plans_.best.end(), [](const Planned& a, const Planned& b) {
+      return a.step.seconds.total() < b.step.seconds.total();
+    });
+    if (plans_.best.size() > search_.wanted) plans_.best.resize(search_.wanted);
+  }
+
+  // Nothing: it does not fit.
+  std::optional<Step> timed(const Way& way) {
+    ++plans_.timed;
+    const std::vector<std::int64_t> stages = different_stages(way.workload.layout);
+    std::vector<StageCosts> costs;
+    for (std::int64_t stage : stages) {
+      Workload workload = way.workload;
+      workload.layout.stage = stage;
+      costs.push_back(costs_of(workload, Places::all));
+      if (costs.back().memory.total() > budget_) return std::nullopt;
+    }
+    return put_together(way.workload, stages, costs);
+  }
+
+  void finish() {
+    const double tokens = static_cast<double>(search_.sequences * search_.workload.tokens);
+    const double flops = model_flops(search_.model, search_.workload) * static_cast<double>(search_.sequences);
+    Rates rates(search_.hardware);
+    const ComputeType type = rates.type_of(search_.workload.precision.activations);
+    const double peak =
+        static_cast<double>(search_.hardware.profile.peak.at(type)) * static_cast<double>(search_.hardware.devices);
+    for (Planned& plan : plans_.best) {
+      const double seconds = plan.step.seconds.total();
+      plan.tokens_per_second = tokens / seconds;
+      plan.mfu = flops / (seconds * peak);
+      plan.bubble_share = plan.step.seconds.bubble / seconds;
+      plan.left = search_.hardware.profile.memory_bytes - plan.step.memory.total();
+      if (&plan != &plans_.best.front()) plan.why_not = why_slower(plan.step, plans_.best.front().step);
+    }
+    add_too_large();
+  }
+
+  // Splits that could have been faster than the last of the best, had they fitted.
+  void add_too_large() {
+    constexpr std::size_t most = 3;
+    std::vector<const Way*> least(splits_, nullptr);
+    std::vector<double> soonest(splits_, std::numeric_limits<double>::infinity());
+    for (const Way& way : ways_) {
+      if (fastest_[way.split]) continue;
+      soonest[way.split] = std::min(soonest[way.split], way.least_seconds);
+      const Way*& frugal = least[way.split];
+      if (frugal == nullptr || way.least_bytes < frugal->least_bytes ||
+          (way.least_bytes == frugal->least_bytes &&
+           std::tuple(way.workload.batch, -static_cast<int>(way.workload.recompute)) <
+               std::tuple(frugal->workload.batch, -static_cast<int>(frugal->workload.recompute))))
+        frugal = &way;
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < splits_; ++i)
+      if (least[i] != nullptr && soonest[i] < limit()) order.push_back(i);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return soonest[a] < soonest[b]; });
+    for (std::size_t i : order) {
+      if (plans_.too_large.size() == most) break;
+      const RankMemory memory = memory_of(least[i]->workload);
+      if (memory.total() <= budget_) continue;  // it fits, in a way that is slower than the last of the best
+      plans_.too_large.push_back({least[i]->workload, memory, why_too_large(memory, budget_)});
+    }
+  }
+
+  const Search& search_;
+  std::int64_t budget_;
+  Plans plans_;
+  std::vector<Way> ways_;
+  std::size_t splits_ = 0;
+  std::vector<std::optional<Step>> fastest_;   // of each split
+  std::vector<std::vector<Workload>> failed_;  // of each split, that do not fit
+  std::map<std::tuple<std::int64_t, bool, std::int64_t, std::int64_t, std::int64_t, Recompute>, StageCosts> wholes_;
+  std::map<std::tuple<std::int64_t, bool, std::int64_t, std::int64_t, std::int64_t, Recompute, std::int64_t>, Plain>
+      plains_;
+};
+
+bool fits_on(Search search, std::int64_t devices) {
+  search.hardware.devices = devices;
+  Searcher searcher(search);
+  const std::optional<TooLarge> frugal = searcher.most_frugal();
+  return frugal && frugal->memory.total() <= searcher.budget();
+}
+
+}  // namespace
+
+Plans search_layouts(const Search& search) { return Searcher(search).run(); }
+
+std::string what_would_fit(const Search& search) {
+  Searcher searcher(search);
+  const std::optional<TooLarge> frugal = searcher.most_frugal();
+  const std::int64_t devices = search.hardware.devices;
+  if (!frugal) return "";
+  const std::string needs = does_not_fit(search, *frugal, searcher.budget());
+  if (search.given.recompute && *search.given.recompute != Recompute::block) {
+    Search with_blocks = search;
+    with_blocks.given.recompute = Recompute::block;
+    if (fits_on(with_blocks, devices)) return needs + "; it would fit if whole blocks were computed again";
+  }
+  return needs + devices_that_would_do(devices, [&](std::int64_t n) { return fits_on(search, n); });
+}
+
+std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int64_t budget) {
+  return fmt::format(
+      "{} does not fit on {} × {}: the layout that needs the least, {}, takes {} of the {} that may be filled on a "
+      "device",
+      search.model.name, grouped(search.hardware.devices), search.hardware.profile.name, layout_words(frugal.workload),
+      binary_bytes(frugal.memory.total()), binary_bytes(budget));
+}
+
+std::string devices_that_would_do(std::int64_t devices, const std::function<bool(std::int64_t)>& fits_on) {
+  constexpr int most = 17;  // 131,072
+  int low = 0, high = most;
+  while ((std::int64_t{1} << low) <= devices) ++low;
+  if (low > most || !fits_on(std::int64_t{1} << most))
+    return fmt::format("; no number of devices up to {} would do", grouped(std::int64_t{1} << most));
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (fits_on(std::int64_t{1} << middle)) {
+      high = middle;
+    } else {
+      low = middle + 1;
+    }
+  }
+  return fmt::format("; {} would do", grouped(std::int64_t{1} << low));
+}
+
+}  // namespace reckon

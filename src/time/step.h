@@ -1,0 +1,89 @@
+// What a step of training costs a rank of a layout: the memory of each kind that its stage of the pipeline needs, and
+// the seconds of its slowest stage, with what waits and what is hidden behind computing. All of it is read off the
+// programs of stages, for one micro-batch.
+#pragma once
+
+#include <reckon/model.h>
+#include <reckon/workload.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lowering/target.h"
+#include "memory/plan.h"
+#include "time/profile.h"
+
+namespace reckon {
+
+inline constexpr std::size_t groups = 6;  // of Group, none among them
+using ByGroup = std::array<double, groups>;
+inline double& of(ByGroup& values, Group group) { return values[static_cast<std::size_t>(group)]; }
+inline double of(const ByGroup& values, Group group) { return values[static_cast<std::size_t>(group)]; }
+
+// Bytes of a rank.
+struct RankMemory {
+  std::int64_t weights = 0, gradients = 0, optimizer = 0;  // weights with their masters' narrow copies and constants
+  std::int64_t cache = 0;                                  // of keys and values, where a model is served
+  std::int64_t activations = 0;  // of all micro-batches that are under way, with what is there for an operation alone
+  std::int64_t total() const { return weights + gradients + optimizer + cache + activations; }
+};
+
+// Of a pass (forward, backward, optimizer), for one micro-batch.
+struct PassCosts {
+  double device = 0;                 // seconds without any link
+  ByGroup link{}, sent{};            // seconds and bytes
+  ByGroup once_link{}, once_sent{};  // of what runs once a step, however many micro-batches there are
+};
+
+// The program of one rank.
+struct StageCosts {
+  RankMemory memory;
+  std::array<PassCosts, 3> passes;       // by Stage
+  std::vector<std::string> assumptions;  // about the device, a sentence each
+  const PassCosts& of(Stage stage) const { return passes[static_cast<std::size_t>(stage)]; }
+  // Seconds of a micro-batch that nothing hides: all but what ranks of `data` exchange.
+  double busy(Stage stage) const;
+};
+StageCosts stage_costs(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware,
+                       Places places = Places::all);
+
+// Seconds of a step, of the slowest stage: what they go to.
+struct StepSeconds {
+  double device = 0;  // computing, over all micro-batches
+  ByGroup link{};     // waiting for tensor, context, expert and pipeline ranks; of data ranks what is not hidden
+  double bubble = 0;  // waiting for the pipeline to fill and to drain
+  double optimizer = 0;
+  double total() const;
+};
+
+struct Step {
+  Workload workload;
+  RankMemory memory;              // of the rank that needs the most
+  std::int64_t memory_stage = 0;  // …which is of this stage
+  StepSeconds seconds;
+  std::int64_t slowest_stage = 0;
+  ByGroup sent{};  // bytes that a rank of the slowest stage sends in a step
+};
+
+// Memory alone, of the stage that needs the most.
+struct MostMemory {
+  RankMemory memory;
+  std::int64_t stage = 0;
+};
+
+// Stages that are different: the first, with the embedding and the most micro-batches under way, the last, with the
+// head, and one between them.
+std::vector<std::int64_t> different_stages(const Layout& layout);
+
+// Puts the stages' costs together. Assumed to overlap: what ranks of `data` exchange with the passes that it belongs
+// to, sums of gradients with the last micro-batch's backward pass, and weights that are gathered behind the
+// optimizer's step with the next forward pass. Nothing else does.
+Step put_together(const Workload& workload, const std::vector<std::int64_t>& stages,
+                  const std::vector<StageCosts>& costs);
+
+// All of it for one layout.
+Step step_of(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware);
+
+}  // namespace reckon

@@ -1,0 +1,220 @@
+// The search of layouts: what a step is put together of, that pruning loses nothing, and what is said of the others.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "model/load.h"
+#include "network/forward.h"
+#include "time/layouts.h"
+#include "time/reasons.h"
+#include "time/search.h"
+#include "time/serving.h"
+
+namespace reckon {
+namespace {
+
+Search training(const char* model, const char* hardware, std::int64_t tokens, std::int64_t sequences) {
+  Search search;
+  search.model = find_preset(model);
+  search.workload = workload_of(Phase::train);
+  search.workload.tokens = tokens;
+  search.workload.precision = {.weights = DType::bfloat16,
+                               .activations = DType::bfloat16,
+                               .cache = DType::bfloat16,
+                               .gradients = DType::float32};
+  search.workload = resolve(search.model, search.workload);
+  search.target = gpu_target;
+  search.hardware = read_hardware(hardware);
+  search.sequences = sequences;
+  search.node = std::min<std::int64_t>(8, search.hardware.devices);
+  search.memory_share = 0.92;
+  return search;
+}
+
+TEST(LayoutSearch, divides_numbers) {
+  EXPECT_EQ(divisors(1), std::vector<std::int64_t>{1});
+  EXPECT_EQ(divisors(12), (std::vector<std::int64_t>{1, 2, 3, 4, 6, 12}));
+  EXPECT_EQ(divisors(16384).size(), 15u);
+  EXPECT_EQ(divisors(100000).size(), 36u);  // 2⁵·5⁵
+}
+
+// Two stages, four micro-batches, ZeRO 1: the slowest takes 3 + 6 s and sends for 1 s each way.
+TEST(LayoutSearch, puts_a_step_together_as_a_pipeline_runs) {
+  Workload workload = workload_of(Phase::train);
+  workload.layout = {.tensor = 2, .pipeline = 2, .data = 4, .zero = 1, .micro_batches = 4};
+  StageCosts slow, fast;
+  PassCosts &forward = slow.passes[0], &backward = slow.passes[1], &optimizer = slow.passes[2];
+  forward.device = 3;
+  backward.device = 6;
+  of(forward.link, Group::tensor) = 1;
+  of(backward.link, Group::tensor) = 1;
+  of(forward.sent, Group::tensor) = 100;
+  of(backward.sent, Group::tensor) = 100;
+  of(backward.once_link, Group::data) = 9;   // beside 7 s of the last backward pass
+  of(optimizer.once_link, Group::data) = 3;  // beside 4 s of the next forward pass
+  of(backward.once_sent, Group::data) = 50;
+  of(optimizer.once_sent, Group::data) = 25;
+  optimizer.device = 0.5;
+  slow.memory.weights = 10;
+  fast.passes[0].device = 1;
+  fast.memory.weights = 20;
+  const Step step = put_together(workload, {0, 1}, {fast, slow});
+  EXPECT_EQ(step.slowest_stage, 1);
+  EXPECT_EQ(step.memory_stage, 0);
+  EXPECT_EQ(step.memory.total(), 20);
+  EXPECT_DOUBLE_EQ(step.seconds.device, 4 * 9.0);
+  EXPECT_DOUBLE_EQ(of(step.seconds.link, Group::tensor), 4 * 2.0);
+  EXPECT_DOUBLE_EQ(step.seconds.bubble, 11.0);  // (2 − 1)·(4 + 7)
+  EXPECT_DOUBLE_EQ(of(step.seconds.link, Group::data), 2.0);
+  EXPECT_DOUBLE_EQ(step.seconds.total(), 36 + 8 + 11 + 2 + 0.5);
+  EXPECT_DOUBLE_EQ(of(step.sent, Group::tensor), 800);
+  EXPECT_DOUBLE_EQ(of(step.sent, Group::data), 75);
+  // Two interleaved pieces halve the bubble.
+  workload.layout.virtual_stages = 2;
+  EXPECT_DOUBLE_EQ(put_together(workload, {0, 1}, {fast, slow}).seconds.bubble, 5.5);
+}
+
+// Every way, timed one by one.
+TEST(LayoutSearch, finds_what_timing_every_layout_finds) {
+  for (const char* model : {"gpt2", "mixtral-8x7b"}) {
+    Search search = training(model, "h200:8", 1024, 8);
+    search.wanted = 3;
+    search.given.recompute = Recompute::block;
+    const Plans plans = search_layouts(search);
+    ASSERT_EQ(plans.best.size(), 3u) << model;
+    const auto budget = static_cast<std::int64_t>(0.92 * static_cast<double>(search.hardware.profile.memory_bytes));
+    std::map<std::array<std::int64_t, 3>, double> of_each;
+    for (const Workload& split : splits_of(search, 8)) {
+      const Layout& layout = split.layout;
+      double best = 1e30;
+      for (const Workload& way : ways_of(search, split)) {
+        const Step step = step_of(search.model, way, search.target, search.hardware);
+        if (step.memory.total() <= budget) best = std::min(best, step.seconds.total());
+      }
+      if (best == 1e30) continue;
+      double& least = of_each.try_emplace({layout.tensor, layout.pipeline, layout.expert}, best).first->second;
+      least = std::min(least, best);
+    }
+    std::vector<double> fastest;
+    for (const auto& [split, seconds] : of_each) fastest.push_back(seconds);
+    std::sort(fastest.begin(), fastest.end());
+    ASSERT_GE(fastest.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_NEAR(plans.best[i].step.seconds.total(), fastest[i], 1e-9 * fastest[i]) << model << i;
+    EXPECT_LT(plans.timed, plans.layouts) << model;
+  }
+}
+
+TEST(LayoutSearch, plans_are_of_all_devices_and_sequences_and_fit) {
+  const Search search = training("llama-3-8b", "h100:64", 8192, 512);
+  const Plans plans = search_layouts(search);
+  ASSERT_FALSE(plans.best.empty());
+  std::set<std::array<std::int64_t, 3>> splits;
+  double before = 0;
+  for (const Planned& plan : plans.best) {
+    const Layout& layout = plan.step.workload.layout;
+    EXPECT_EQ(layout.tensor * layout.context * layout.pipeline * layout.data, 64);
+    EXPECT_LE(layout.tensor, 8);
+    EXPECT_EQ(layout.data * layout.micro_batches * plan.step.workload.batch, 512);
+    EXPECT_LE(plan.step.memory.total(), static_cast<std::int64_t>(0.92 * 80 * (1ll << 30)));
+    EXPECT_EQ(plan.left, 80 * (1ll << 30) - plan.step.memory.total());
+    EXPECT_GE(plan.step.seconds.total(), before);
+    before = plan.step.seconds.total();
+    EXPECT_TRUE(layout.virtual_stages == 1 || layout.micro_batches >= layout.pipeline);
+    EXPECT_GT(plan.mfu, 0.05);
+    EXPECT_LT(plan.mfu, 0.75);  // no product is assumed to reach more of the peak
+    EXPECT_NEAR(plan.tokens_per_second, 512 * 8192 / plan.step.seconds.total(), 1);
+    EXPECT_TRUE(splits.insert({layout.tensor, layout.pipeline, layout.expert}).second);
+    EXPECT_EQ(plan.why_not.empty(), &plan == &plans.best.front());
+  }
+}
+
+TEST(LayoutSearch, keeps_to_what_is_given) {
+  Search search = training("llama-3-8b", "h100:64", 8192, 512);
+  search.given.tensor = 4;
+  search.given.pipeline = 2;
+  search.given.zero = 1;
+  search.given.recompute = Recompute::none;
+  search.given.sequence = true;
+  const Plans plans = search_layouts(search);
+  for (const Planned& plan : plans.best) {
+    EXPECT_EQ(plan.step.workload.layout.tensor, 4);
+    EXPECT_EQ(plan.step.workload.layout.pipeline, 2);
+    EXPECT_EQ(plan.step.workload.layout.zero, 1);
+    EXPECT_TRUE(plan.step.workload.layout.sequence);
+    EXPECT_EQ(plan.step.workload.recompute, Recompute::none);
+  }
+  search.accepts = [](const Workload&) { return false; };
+  EXPECT_TRUE(search_layouts(search).best.empty());
+}
+
+// 405.85B parameters take at least 16 bytes each: 6.05 TB, of which 64 devices have 64 · 80 GiB · 0.92 = 5.06 TB.
+TEST(LayoutSearch, says_how_many_devices_would_do) {
+  const Search search = training("llama-3.1-405b", "h100:64", 8192, 512);
+  EXPECT_TRUE(search_layouts(search).best.empty());
+  const std::string text = what_would_fit(search);
+  EXPECT_NE(text.find("llama-3.1-405b does not fit on 64 × h100-sxm"), std::string::npos) << text;
+  EXPECT_NE(text.find("; 128 would do"), std::string::npos) << text;
+}
+
+// 16 bytes a parameter alone (weights and gradients in bfloat16) do not decide what activations need.
+TEST(LayoutSearch, says_that_computing_blocks_again_would_fit) {
+  Search search = training("llama-3-8b", "h100:8", 131072, 8);
+  search.given.recompute = Recompute::none;
+  search.given.context = 1;
+  if (!search_layouts(search).best.empty()) GTEST_SKIP() << "it fits without";
+  const std::string text = what_would_fit(search);
+  EXPECT_NE(text.find("whole blocks were computed again"), std::string::npos) << text;
+}
+
+TEST(LayoutSearch, gives_the_largest_loss_as_the_reason) {
+  Step fast, slow;
+  fast.workload.layout = slow.workload.layout = {.pipeline = 4, .micro_batches = 8};
+  fast.seconds.device = 10;
+  slow.seconds.device = 10.1;
+  slow.seconds.bubble = 2;
+  EXPECT_EQ(
+      why_slower(slow, fast),
+      "2.10 s slower a step: 2.00 s more bubble, 16.5% of the step: 4 stages fill and drain over 8 micro-batches");
+  slow.seconds.bubble = 0;
+  of(slow.seconds.link, Group::tensor) = 1;
+  EXPECT_EQ(why_slower(slow, fast), "1.10 s slower a step: 1.00 s more waiting for tensor ranks");
+  slow.seconds.device = 11;
+  slow.workload.recompute = Recompute::block;
+  EXPECT_EQ(why_slower(slow, fast),
+            "2.00 s slower a step: 1.00 s more computing, as whole blocks are computed again, and 1.00 s more waiting "
+            "for tensor ranks");
+}
+
+TEST(LayoutSearch, serves_with_replicas_of_the_largest_batch_that_fits) {
+  Search search = training("llama-3-8b", "h100:8", 8192, 1);
+  const ServingPlans plans = search_serving(search, std::nullopt);
+  ASSERT_FALSE(plans.best.empty());
+  const auto budget = static_cast<std::int64_t>(0.92 * 80 * (1ll << 30));
+  for (const Served& served : plans.best) {
+    const Layout& layout = served.workload.layout;
+    EXPECT_EQ(layout.tensor * layout.pipeline * served.replicas, 8);
+    EXPECT_LE(served.memory.total(), budget);
+    // 131,072 bytes a token in bfloat16, 1 GiB a sequence of 8,192, over the ranks of a replica
+    EXPECT_NEAR(static_cast<double>(served.memory.cache),
+                static_cast<double>(served.sequences) * (1ll << 30) / static_cast<double>(8 / served.replicas),
+                0.02 * static_cast<double>(served.memory.cache));
+    EXPECT_GT(served.memory.total() + served.memory.cache / served.sequences * layout.pipeline, budget - (1ll << 28));
+    EXPECT_NEAR(served.tokens_per_second,
+                static_cast<double>(served.sequences * served.replicas) / served.token_seconds, 1);
+    // Weights and cache are read once a token: 3,352 GB/s at the most.
+    EXPECT_GT(served.token_seconds, static_cast<double>(served.memory.weights) / 3.352e12);
+  }
+  const double goal = plans.best.front().token_seconds / 2;
+  const ServingPlans sooner = search_serving(search, goal);
+  for (const Served& served : sooner.best) EXPECT_LE(served.token_seconds, goal);
+  EXPECT_FALSE(sooner.best.empty());
+  const ServingPlans never = search_serving(search, 1e-6);
+  EXPECT_TRUE(never.best.empty());
+  ASSERT_TRUE(never.soonest);
+  EXPECT_GT(never.soonest->token_seconds, 1e-6);
+}
+
+}  // namespace
+}  // namespace reckon

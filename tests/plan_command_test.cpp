@@ -1,0 +1,132 @@
+// reckon plan as people use it: forms, exports and what it says of wrong use.
+#include "program_fixture.h"
+
+namespace reckon {
+namespace {
+
+TEST_F(ProgramTest, PlansATraining) {
+  const Json report = json({"plan", "llama-3-8b", "--on", "h100:64", "--batch-tokens", "4M", "--context", "8k"});
+  EXPECT_EQ(report.at("schema"), "reckon.plan/1");
+  EXPECT_EQ(report.at("sequences"), 512);
+  EXPECT_EQ(report.at("hardware").at("devices"), 64);
+  EXPECT_EQ(report.at("hardware").at("node"), 8);
+  ASSERT_GE(report.at("plans").size(), 2u);
+  for (const Json& plan : report.at("plans")) {
+    const Json& layout = plan.at("layout");
+    std::int64_t ranks = 1;
+    for (const char* key : {"tensor", "context", "pipeline", "data"}) ranks *= layout.at(key).get<std::int64_t>();
+    EXPECT_EQ(ranks, 64);
+    EXPECT_TRUE(plan.at("memory").at("total").is_number_integer());
+    EXPECT_TRUE(plan.at("sent").at("data").is_number_integer());
+    EXPECT_EQ(plan.contains("why_not"), &plan != &report.at("plans").front());
+  }
+}
+
+TEST_F(ProgramTest, PlansWithinAHundredColumnsInAllForms) {
+  const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "h100:64", "--batch-tokens", "4M"};
+  const Result table = run(asked);
+  EXPECT_EQ(table.code, 0) << table.err;
+  std::istringstream lines(table.out);
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t columns = 0;
+    for (char c : line) columns += (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+    EXPECT_LE(columns, 100u) << line;
+  }
+  EXPECT_NE(table.out.find("Why the others lose"), std::string::npos);
+  for (const char* format : {"csv", "markdown"}) {
+    std::vector<std::string> other = asked;
+    other.insert(other.end(), {"--format", format});
+    EXPECT_EQ(run(other).code, 0) << format;
+  }
+}
+
+TEST_F(ProgramTest, ExportsPlansForEngines) {
+  const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "h100:64", "--batch-tokens", "4M"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = asked;
+    all.insert(all.end(), more.begin(), more.end());
+    return run(all);
+  };
+  const Result megatron = with({"--export", "megatron"});
+  EXPECT_EQ(megatron.code, 0) << megatron.err;
+  EXPECT_TRUE(megatron.out.starts_with("# Megatron-LM core_v0.19.0: llama-3-8b,")) << megatron.out;
+  EXPECT_NE(megatron.out.find("--nnodes 8 --nproc_per_node 8"), std::string::npos) << megatron.out;
+  EXPECT_NE(megatron.out.find("--global-batch-size 512"), std::string::npos) << megatron.out;
+  for (const char* engine : {"torchtitan", "deepspeed"})
+    EXPECT_EQ(with({"--gradients", "float32", "--export", engine}).code, 0) << engine;
+  const Result narrow = with({"--export", "torchtitan"});
+  EXPECT_EQ(narrow.code, 1);
+  EXPECT_EQ(narrow.err, "reckon: torchtitan v0.2.2 sums gradients over ranks in float32 only\n");
+  EXPECT_NE(with({"--export", "megatron", "--rank", "2"}).out, megatron.out);
+  const std::string file = (folder_ / "launch.sh").string();
+  EXPECT_EQ(with({"--export", "megatron", "--output", file}).out, "");
+  EXPECT_EQ(text_of(file), megatron.out);
+  const Result served = run({"plan", "llama-3-8b", "--on", "h100:8", "--phase", "serve", "--export", "vllm"});
+  EXPECT_EQ(served.code, 0) << served.err;
+  EXPECT_TRUE(served.out.starts_with("# vLLM v0.27.1: llama-3-8b")) << served.out;
+  EXPECT_NE(served.out.find("--max-model-len 8192"), std::string::npos) << served.out;
+}
+
+TEST_F(ProgramTest, ExportsWhatTheFlagsOfALayoutSay) {
+  const Result ran = run(
+      {"plan", "llama-3.1-405b", "--on",       "h100:16384", "--batch-tokens",   "16M", "--context", "8k", "--tensor",
+       "8",    "--sequence",     "--pipeline", "16",         "--virtual-stages", "8",   "--zero",    "1",  "--batch",
+       "1",    "--export",       "megatron"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const char* part : {"--tensor-model-parallel-size 8", "--pipeline-model-parallel-size 16",
+                           "--num-layers-per-virtual-pipeline-stage 1", "--global-batch-size 2048", "--nnodes 2048"})
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part << ran.out;
+}
+
+TEST_F(ProgramTest, PlansFromOneToAHundredThousandDevices) {
+  EXPECT_EQ(run({"plan", "gpt2", "--on", "h100", "--batch-tokens", "64k"}).code, 0);
+  const Result many = run({"plan", "llama-3-8b", "--on", "h100:100000", "--batch-tokens", "819200000"});
+  EXPECT_EQ(many.code, 0) << many.err;  // 100,000 sequences of 8,192
+}
+
+TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
+  const std::vector<std::string> plan{"plan", "llama-3-8b"};
+  const auto complain = [&](const std::vector<std::string>& more, int code, const std::string& part) {
+    std::vector<std::string> all = plan;
+    all.insert(all.end(), more.begin(), more.end());
+    expect_complaint(all, code, part);
+  };
+  complain(
+      {"--on", "h100:64", "--batch-tokens", "4000000"}, 2,
+      "--batch-tokens is 4,000,000, which is no whole number of sequences of 8,192 tokens (--context); the nearest "
+      "are 3,997,696 and 4,005,888");
+  complain({"--on", "h100:64", "--batch-tokens", "100"}, 2, "the nearest is 8,192");
+  complain({"--on", "h100:64"}, 2, "--batch-tokens is missing");
+  complain({"--batch-tokens", "4M"}, 2, "--on is missing");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--export", "megatorn"}, 2, "did you mean megatron?");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--export", "vllm"}, 2, "expected --phase serve");
+  complain({"--on", "h100:64", "--phase", "serve", "--export", "megatron"}, 2, "expected --phase train");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--engine", "megatron", "--export", "deepspeed"}, 2,
+           "expected the same, or one of them");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--rank", "2"}, 2, "--rank chooses what --export writes");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--token-latency", "50"}, 2, "expected --phase serve");
+  complain({"--on", "h100:64", "--phase", "serve", "--batch-tokens", "4M"}, 2, "expected --phase train");
+  complain({"--on", "h100:1000000", "--batch-tokens", "4M"}, 2, "expected 1 to 100,000");
+  complain({"--on", "tpu-v5p:64", "--batch-tokens", "4M", "--engine", "megatron"}, 2, "known here for GPUs");
+  complain({"--on", "h1000:64", "--batch-tokens", "4M"}, 2, "did you mean h100?");
+  // 7 is prime: no layer, head or sequence divides by it.
+  complain(
+      {"--on", "h100:7", "--batch-tokens", "4M"}, 1,
+      "no layout of 7 devices divides the 32 layers and the heads of llama-3-8b and the 512 sequences of a step; 8 "
+      "devices would do");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "64"}, 2,
+           "32 layers cannot be shared out over 64 stages");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--tensor", "3"}, 2,
+           "64 devices do not divide by the 3 tensor · context · pipeline ranks that are given");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "2", "--export", "deepspeed"}, 1,
+           "DeepSpeed v0.19.5 has no pipeline for stock models");
+  expect_complaint({"plan", "gpt2", "--on", "h100:8", "--batch-tokens", "64k", "--export", "torchtitan"}, 1,
+                   "knows networks by name");
+  expect_complaint({"plan", "llama-3.1-405b", "--on", "h100:8", "--batch-tokens", "64k", "--context", "8k"}, 1,
+                   "does not fit on 8 × h100-sxm");
+  complain({"--on", "h100:8", "--phase", "serve", "--token-latency", "0.001"}, 1,
+           "no layout gives a token within 0.001 ms; the soonest takes");
+}
+
+}  // namespace
+}  // namespace reckon
