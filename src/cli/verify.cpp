@@ -11,6 +11,7 @@
 #include "cli/run_options.h"
 #include "files/quote.h"
 #include "measure/verify_time.h"
+#include "model/location.h"
 #include "report/measure.h"
 #include "report/progress.h"
 #include "report/run.h"
@@ -78,8 +79,11 @@ void compare(const VerifyCommand& asked, const Model& model, Weights weights, co
   if (comparison.first) throw Error(fmt::format("{} differs from the reference", comparison.first->op));
 }
 
-void run(const VerifyCommand& asked) {
+void run(VerifyCommand& asked) {
   check_use(asked);
+  // Neither a step's figures nor its time depend on the weights, and a preset has none.
+  if ((asked.train || asked.time) && !asked.run.random && !locate_model(asked.run.model).preset.empty())
+    asked.run.random = 1;
   VerifyOptions options;
   options.device = asked.run.device;
   options.threads = asked.run.threads;
@@ -111,8 +115,8 @@ void add_verify(CLI::App& program) {
       "long it took; or what each op computes against the reference",
       "  reckon verify gpt2 --random 1\n"
       "  reckon verify ./model --tokens 256 --batch 2\n"
-      "  reckon verify mini-gpt --random 1 --train\n"
-      "  reckon verify mini-gpt --random 1 --time\n"
+      "  reckon verify mini-gpt --train\n"
+      "  reckon verify mini-gpt --time\n"
       "  reckon verify ./model --against reference\n"
       "  reckon verify mini-gpt --random 1 --device reference\n"
       "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
@@ -126,10 +130,12 @@ void add_verify(CLI::App& program) {
           "that differs")
       ->type_name("reference");
   add_size(command, "--batch", asked->batch, "sequences side by side (1)").type_name("B");
-  command.add_flag("--train", asked->train, "a training step, of --tokens (the context, at most 512) and --batch");
-  command.add_flag("--time", asked->time,
-                   "how long this machine is predicted to take beside how long it takes: a prefill of --tokens, a step "
-                   "of decoding behind it and a step of training, as a whole and op by op");
+  command.add_flag("--train", asked->train,
+                   "a training step, of --tokens (the context, at most 512) and --batch; a preset has random weights");
+  command.add_flag(
+      "--time", asked->time,
+      "how long this machine is predicted to take beside how long it takes: a prefill of --tokens, a step "
+      "of decoding behind it and a step of training, as a whole and op by op; a preset has random weights");
   add_choice(command, "--phase", asked->phase, "with --time, one phase alone (all three)",
              {{"prefill", Phase::prefill}, {"decode", Phase::decode}, {"train", Phase::train}});
   command
