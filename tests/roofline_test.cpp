@@ -11,6 +11,7 @@
 #include "compile/compile.h"
 #include "folder_fixture.h"
 #include "model/load.h"
+#include "network/parameter_types.h"
 #include "ops/attend.h"
 #include "ops/norm.h"
 #include "ops/project.h"
@@ -55,7 +56,21 @@ TEST(Product, one_tile_more_than_there_are_multiprocessors_takes_another_wave) {
   const double full = product_seconds({1, 132 * 128, 256, 64}, device, tera, 2);
   EXPECT_NEAR(full, 2.0 * 132 * 128 * 256 * 64 / tera, 1e-12);
   EXPECT_NEAR(product_seconds({1, 133 * 128, 256, 64}, device, tera, 2), 2 * full, 1e-12);
-  EXPECT_NEAR(product_seconds({1, 1, 1, 64}, device, tera, 2), full * 64 * 64 / (128 * 256), 1e-12);
+  EXPECT_NEAR(product_seconds({1, 1, 1, 64}, device, tera, 2), full * 8 * 64 / (128 * 256), 1e-12);
+}
+
+// 132 tiles of 64 columns, each on a multiprocessor: one row is multiplied as 8, 12 as 16, 40 as 64. What they load of
+// the matrix is left to the bytes of the op. From 65 rows on tiles load the matrix more than once.
+TEST(Product, few_rows_or_columns_have_thin_tiles) {
+  const TiledDevice device{132, 1e30, 0};
+  const double columns = 132 * 64, row = 2 * columns * 200 / tera;
+  const auto seconds = [&](double rows) { return product_seconds({1, rows, columns, 200}, device, tera, 2); };
+  EXPECT_NEAR(seconds(1), 8 * row, 1e-12);
+  EXPECT_NEAR(seconds(12), 16 * row, 1e-12);
+  EXPECT_NEAR(seconds(40), 64 * row, 1e-12);
+  EXPECT_GT(seconds(65), 128 * row);
+  for (const double few : {1.0, 8.0, 20.0, 64.0})
+    EXPECT_DOUBLE_EQ(product_seconds({1, columns, few, 200}, device, tera, 2), seconds(few));
 }
 
 // The gradient of a small weight has few tiles, and all the tokens as its depth: 4 tiles of 128 × 128, at 3/4 of the
@@ -151,6 +166,44 @@ TEST(Roofline, decoding_is_bound_by_the_bytes_of_the_weights) {
   for (const OpTime& time : timing.ops) {
     if (program.ops[time.op].operation == &project_operation) {
       EXPECT_EQ(time.bound(), Bound::memory);
+    }
+  }
+}
+
+// An A100 reads 85% of 2,039 GB/s, a T4 of 300: whatever the type of weights, a token takes as long as its bytes.
+TEST(Roofline, decoding_is_bound_by_bytes_in_every_type_of_weights) {
+  const Model model = load_model("llama-3-8b");
+  // Matrices of the layers; all but these and the embedding: the head and norms.
+  const double matrices = 32 * (4096.0 * 10'240 + 3 * 4096.0 * 14'336);
+  const double rest = 8'030'261'248 - 128'256 * 4096.0 - matrices;
+  const struct {
+    const char* device;
+    double bandwidth;
+    DType wide, weights;
+    double wide_bytes, weight_bytes;
+  } cases[] = {{"a100", 2039e9, DType::float32, DType::float32, 4, 4},
+               {"a100", 2039e9, DType::bfloat16, DType::bfloat16, 2, 2},
+               {"a100", 2039e9, DType::bfloat16, DType::int8, 2, 1},
+               {"a100", 2039e9, DType::bfloat16, DType::int4, 2, 0.5},
+               {"t4", 300e9, DType::float16, DType::int4, 2, 0.5}};
+  for (const auto& [device, bandwidth, wide, weights, wide_bytes, weight_bytes] : cases) {
+    for (const std::int64_t batch : {1, 4}) {
+      Workload workload = workload_of(Phase::decode);
+      workload.batch = batch;
+      workload.past = 2047;
+      workload.precision.weights = workload.precision.activations = workload.precision.cache = wide;
+      if (weights != wide) workload.parameter_types = layer_matrices_as(model, weights);
+      const Program program = compile(model, workload, gpu_target).lowered;
+      const Timing timing = time_program(program, read_hardware(device));
+      const double cache = static_cast<double>(batch) * 2048 * 65'536 * wide_bytes;
+      const double seconds = (matrices * weight_bytes + rest * wide_bytes + cache) / (0.85 * bandwidth);
+      EXPECT_GT(timing.total(), seconds) << device << " " << weight_bytes << " " << batch;
+      EXPECT_LT(timing.total(), 1.25 * seconds) << device << " " << weight_bytes << " " << batch;
+      for (const OpTime& time : timing.ops) {
+        if (program.ops[time.op].operation == &project_operation) {
+          EXPECT_EQ(time.bound(), Bound::memory) << device << " " << weight_bytes << " " << batch;
+        }
+      }
     }
   }
 }

@@ -22,21 +22,48 @@ struct Cut {
   double waves, work, between, after;
 };
 
+// Tensor cores multiply 8 rows at the least (NVIDIA's mma.m16n8k16, where the matrix has the 16), and libraries have
+// kernels of these heights.
+constexpr double thin_rows[] = {8, 16, 32, 64}, thin_columns[] = {64, 128, 256};
+
+// Tiles of one size: `step` is the work of one at each step of the depth, `start` the seconds that a multiprocessor
+// waits at the beginning of each, `first` those that the whole product waits.
+struct Tiling {
+  double rows, columns, step, start, first;
+};
+
+template <class Visit>
+void each_slicing(const ProductShape& shape, const TiledDevice& device, double result_bytes, const Tiling& tiling,
+                  Visit visit) {
+  const double processors = device.multiprocessors, own_bandwidth = device.bandwidth / processors;
+  const double count = shape.batch * std::ceil(shape.m / tiling.rows) * std::ceil(shape.n / tiling.columns);
+  const double elements = std::min(tiling.rows, shape.m) * std::min(tiling.columns, shape.n);
+  const double result = shape.batch * shape.m * shape.n;
+  for (double slices = 1; slices <= most_slices; ++slices) {
+    const double depth = std::ceil(shape.k / slices);
+    if (slices > 1 && (depth < least_depth || count * (slices - 1) >= processors * 2)) break;
+    const bool sliced = slices > 1;
+    visit(Cut{std::ceil(count * slices / processors), tiling.step * depth * processors,
+              tiling.start + elements * (sliced ? partial_bytes : result_bytes) / own_bandwidth,
+              tiling.first +
+                  (sliced ? device.start + result * (slices * partial_bytes + result_bytes) / device.bandwidth : 0)});
+  }
+}
+
 template <class Visit>
 void each_cut(const ProductShape& shape, const TiledDevice& device, double result_bytes, Visit visit) {
-  const double processors = device.multiprocessors, own_bandwidth = device.bandwidth / processors;
   for (const Tile& tile : tiles) {
-    const double count = shape.batch * std::ceil(shape.m / tile.rows) * std::ceil(shape.n / tile.columns);
-    for (double slices = 1; slices <= most_slices; ++slices) {
-      const double depth = std::ceil(shape.k / slices);
-      if (slices > 1 && (depth < least_depth || count * (slices - 1) >= processors * 2)) break;
-      const bool sliced = slices > 1;
-      const double elements = tile.rows * tile.columns, result = shape.batch * shape.m * shape.n;
-      const double step =
-          std::max(2 * elements, loads * (std::min(tile.rows, shape.m) + std::min(tile.columns, shape.n)));
-      visit(Cut{std::ceil(count * slices / processors), step * depth * processors,
-                device.start + elements * (sliced ? partial_bytes : result_bytes) / own_bandwidth,
-                sliced ? device.start + result * (slices * partial_bytes + result_bytes) / device.bandwidth : 0});
+    const double step = std::max(2 * tile.rows * tile.columns,
+                                 loads * (std::min(tile.rows, shape.m) + std::min(tile.columns, shape.n)));
+    each_slicing(shape, device, result_bytes, {tile.rows, tile.columns, step, device.start, 0}, visit);
+  }
+  for (const double thin : thin_rows) {
+    for (const double wide : thin_columns) {
+      const auto step = [&](double few) { return std::max(2 * thin * wide, loads * few); };
+      if (shape.m <= thin)
+        each_slicing(shape, device, result_bytes, {thin, wide, step(shape.m), 0, device.start}, visit);
+      if (shape.n <= thin)
+        each_slicing(shape, device, result_bytes, {wide, thin, step(shape.n), 0, device.start}, visit);
     }
   }
 }

@@ -9,6 +9,11 @@
 // and a multiprocessor, which holds one tile, computes nothing meanwhile. The largest tile, 128 × 256, multiplies as
 // long as it loads, which sets `loads`; smaller ones load for longer, rows and columns that are there. Of all ways to
 // cut a product the fastest is taken.
+//
+// A product of few rows (a token of each sequence and a matrix) or of few columns has thin tiles, which cover all of
+// them: each of its matrix's elements is then loaded once, from memory, whose time is that of the op's bytes and not
+// counted here, and only the few rows are loaded by tile after tile. Thin tiles are small enough for several to share a
+// multiprocessor: one starts while others multiply.
 #pragma once
 
 namespace reckon {
