@@ -187,6 +187,18 @@ TEST_F(MemoryCommand, GivesTheWeightsOfLlamaInBfloat16AndQuantised) {
   EXPECT_NE(note.find("scales are not counted"), std::string::npos) << note;
 }
 
+// A T4's tensor cores have float16 and no bfloat16.
+TEST_F(MemoryCommand, HasBesideQuantisedMatricesSixteenBitsThatTheDeviceMultiplies) {
+  const auto activations = [&](const char* device) {
+    return json({"memory", "llama-3.1-8b", "--precision", "int4", "--context", "2k", "--on", device})
+        .at("workload")
+        .at("types")
+        .at("activations");
+  };
+  EXPECT_EQ(activations("t4"), "float16");
+  EXPECT_EQ(activations("a100"), "bfloat16");
+}
+
 // Rajbhandari et al. 2019, section 3.1: 2 + 2 + 4 + 4 + 4 bytes a parameter; two more where gradients are wide.
 TEST_F(MemoryCommand, StatesTheBytesAParameterOfMixedPrecisionTraining) {
   constexpr std::int64_t parameters = 124'439'808;

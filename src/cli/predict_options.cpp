@@ -143,6 +143,13 @@ void settle_devices(Prediction& prediction, const std::string& on) {
         on, hardware.devices, all));
 }
 
+// What is multiplied with quantised weights, and all that is not quantised: 16 bits that the device has.
+DType type_beside_quantised(const Prediction& prediction) {
+  if (!prediction.hardware || prediction.hardware->profile.kind == DeviceKind::cpu) return DType::bfloat16;
+  const auto& peak = prediction.hardware->profile.peak;
+  return !peak.count(ComputeType::bfloat16) && peak.count(ComputeType::float16) ? DType::float16 : DType::bfloat16;
+}
+
 void set_types(Prediction& prediction, const PredictOptions& options) {
   const bool train = prediction.workload.phase == Phase::train;
   const bool processor = prediction.target == cpu_target || prediction.target.narrow;
@@ -155,7 +162,7 @@ void set_types(Prediction& prediction, const PredictOptions& options) {
         fmt::format("--precision is {} in --phase train; such weights are frozen: expected --lora RANK, "
                     "or float32, bfloat16 or float16",
                     encoding_of(asked).name));
-  const DType wide = quantised ? DType::bfloat16 : asked;
+  const DType wide = quantised ? type_beside_quantised(prediction) : asked;
   types = {.weights = wide, .activations = wide, .cache = wide, .gradients = wide};
   if (train && processor) {  // the cpu keeps narrow what both passes touch, and computes in float32
     if (wide == DType::float16)
