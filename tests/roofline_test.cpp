@@ -17,6 +17,7 @@
 #include "ops/project.h"
 #include "passes/expand.h"
 #include "time/products.h"
+#include "time/rates.h"
 
 namespace reckon {
 namespace {
@@ -270,41 +271,63 @@ TEST(Roofline, what_was_measured_of_an_op_goes_before_its_bytes) {
   EXPECT_TRUE(timing.assumptions.empty());
 }
 
-TEST(Roofline, a_collective_takes_the_link_that_joins_its_group) {
+TEST(Roofline, a_group_lies_among_the_devices_that_its_place_in_the_order_says) {
   Layout layout;
   layout.tensor = 8;
   layout.context = 2;
   layout.data = 4;
   layout.pipeline = 16;
-  const auto is = [&](Group group, std::int64_t ranks, std::int64_t among) {
+  const auto is = [&](Group group, std::int64_t ranks, std::int64_t among, std::int64_t apart) {
     const Span span = span_of(group, layout);
-    return span.ranks == ranks && span.among == among;
+    return span.ranks == ranks && span.among == among && span.apart == apart;
   };
-  EXPECT_TRUE(is(Group::tensor, 8, 8));
-  EXPECT_TRUE(is(Group::context, 2, 16));
-  EXPECT_TRUE(is(Group::data, 8, 64));
-  EXPECT_TRUE(is(Group::pipeline, 2, 128));
+  EXPECT_TRUE(is(Group::tensor, 8, 8, 1));
+  EXPECT_TRUE(is(Group::context, 2, 16, 8));
+  EXPECT_TRUE(is(Group::data, 8, 64, 8));
+  EXPECT_TRUE(is(Group::pipeline, 2, 128, 64));
+}
 
-  Workload workload = bfloat16_training(1, 64);
-  workload.layout.data = 8;
-  const Program inside = program_of("gpt2", workload);
-  workload.layout.data = 16;
-  const Program between = program_of("gpt2", workload);
-  const auto link_seconds = [](const Program& program, double& sent) {
-    double sum = 0;
-    for (const OpTime& time : time_program(program, read_hardware("h100:16")).ops) {
-      sum += time.link * static_cast<double>(time.count);
+// Eight H100s are joined by NVLink, 450 GB/s each; each has a network adapter of 50 GB/s. 80% of these are reached.
+TEST(Roofline, a_collective_takes_the_link_that_joins_its_group_with_the_adapters_of_all_its_ranks) {
+  const auto rate = [](const Layout& layout, std::int64_t devices) {
+    Workload workload = bfloat16_training(1, 64);
+    workload.layout = layout;
+    const Program program = program_of("gpt2", workload);
+    double seconds = 0, sent = 0;
+    for (const OpTime& time : time_program(program, {read_hardware("h100").profile, devices}).ops) {
       const Op& op = program.ops[time.op];
-      sent += static_cast<double>(op.operation->cost(program, op).sent) * static_cast<double>(time.count);
+      const Cost cost = op.operation->cost(program, op);
+      if (cost.group != Group::data) continue;
+      seconds += time.link * static_cast<double>(time.count);
+      sent += static_cast<double>(cost.sent) * static_cast<double>(time.count);
     }
-    return sum;
+    EXPECT_GT(sent, 0);
+    return sent / seconds;
   };
-  double sent_inside = 0, sent_between = 0;
-  const double seconds_inside = link_seconds(inside, sent_inside),
-               seconds_between = link_seconds(between, sent_between);
-  EXPECT_NEAR(seconds_inside, sent_inside / (0.8 * 450e9), 1e-9);   // NVLink
-  EXPECT_NEAR(seconds_between, sent_between / (0.8 * 50e9), 1e-9);  // InfiniBand
-  EXPECT_GT(sent_inside, 1.7 * 2 * 124e6);                          // 2·(R − 1)/R of 124M gradients of 2 bytes
+  Layout layout;
+  layout.data = 8;
+  EXPECT_NEAR(rate(layout, 8), 0.8 * 450e9, 1e3);  // within a node
+  layout.data = 64;
+  EXPECT_NEAR(rate(layout, 64), 0.8 * 400e9, 1e3);  // eight ranks a node: eight adapters
+  layout.data = 12;
+  EXPECT_NEAR(rate(layout, 12), 0.8 * 200e9, 1e3);  // eight in one node and four in the other
+  layout.tensor = 4;
+  layout.data = 16;
+  EXPECT_NEAR(rate(layout, 64), 0.8 * 100e9, 1e3);  // two ranks of each of the four groups of a node
+  layout.data = 1;
+  layout.context = 16;
+  EXPECT_NEAR(rate(layout, 64), 0.8 * 100e9, 1e3);  // gradients are summed over context ranks as well
+}
+
+// Rows for experts go to each rank by themselves: with 32 ranks, 24 of the 31 others are in other nodes, and what is
+// for them leaves by the sender's own adapter.
+TEST(Roofline, rows_of_experts_leave_a_node_by_their_sender_s_adapter) {
+  const Hardware hardware = read_hardware("h100");
+  Rates rates(hardware);
+  EXPECT_NEAR(rates.link(31e9, {32, 32, 1}, true), 24e9 / (0.8 * 50e9), 1e-9);
+  EXPECT_NEAR(rates.link(31e9, {32, 32, 1}, false), 31e9 / (0.8 * 400e9), 1e-9);
+  EXPECT_NEAR(rates.link(31e9, {32, 256, 8}, true), 31e9 / (0.8 * 50e9), 1e-9);
+  EXPECT_NEAR(rates.link(31e9, {32, 256, 8}, false), 31e9 / (0.8 * 50e9), 1e-9);
 }
 
 TEST(Roofline, a_group_that_no_link_joins_is_an_error) {

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "lowering/regions.h"
+#include "ops/collectives.h"
 #include "ops/project.h"
 #include "time/op_products.h"
 #include "time/rates.h"
@@ -50,8 +51,7 @@ class ProcessorTimer {
       if (i == 0 || regions_[i] != regions_[i - 1])
         time.overhead = static_cast<double>(cost.launches) * rates_.launch();
       if (cost.group != Group::none) {
-        const Span span = span_of(cost.group, program_.workload.layout);
-        time.link = rates_.link(number(cost.sent), span.ranks, span.among);
+        time.link = rates_.link(number(cost.sent), span_of(program_, op, cost), op.operation == &all_to_all_operation);
         continue;
       }
       time.memory = rates_.memory(traffic[i].read, traffic[i].written);

@@ -12,6 +12,7 @@
 #include "time/products.h"
 #include "time/profile.h"
 #include "time/reuse.h"
+#include "time/roofline.h"
 
 namespace reckon {
 
@@ -53,8 +54,8 @@ class Rates {
   // What a product of a processor waits for its matrix, beyond one that is multiplied with over and over; nothing:
   // products with matrices from memory were not measured.
   std::optional<double> wait(const ProductShape& shape, ComputeType type, const Traffic& matrix) const;
-  // Of so many bytes that a rank sends to the others of a group, which lie among so many devices.
-  double link(double sent, std::int64_t ranks, std::int64_t among);
+  // Of so many bytes that a rank sends to the others of a group: in rings (or trees), or to each of them its own.
+  double link(double sent, const Span& span, bool to_each);
 
   double start() const { return tiled_.start; }  // of a kernel that runs alone
   double launch() const { return launch_; }      // by the host
@@ -67,6 +68,7 @@ class Rates {
  private:
   double peak(ComputeType type) const { return static_cast<double>(profile_.peak.at(type)); }
   double rate(const ProductShape& shape, ComputeType type);
+  double rate(const Link& link);
   void assume(const std::string& sentence);
 
   const Profile& profile_;

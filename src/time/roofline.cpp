@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "ops/attend.h"
+#include "ops/collectives.h"
 #include "ops/project.h"
 #include "time/kernels.h"
 #include "time/on_processor.h"
@@ -72,8 +73,7 @@ class Timer {
     // What joins a kernel has its first launch.
     launches_[i] = static_cast<double>(cost.launches) * (launches_of(op) - (first ? 0 : 1));
     if (cost.group != Group::none) {
-      const Span span = span_of(cost.group, program_.workload.layout);
-      time.link = rates_.link(number(cost.sent), span.ranks, span.among);
+      time.link = rates_.link(number(cost.sent), span_of(program_, op, cost), op.operation == &all_to_all_operation);
       return;
     }
     time.memory = rates_.memory(std::max(0.0, number(cost.read) + changed.read),
@@ -203,19 +203,32 @@ Span span_of(Group group, const Layout& layout) {
   const std::int64_t inner = layout.tensor * layout.context, replica = inner * layout.data;
   switch (group) {
     case Group::tensor:
-      return {layout.tensor, layout.tensor};
+      return {layout.tensor, layout.tensor, 1};
     case Group::context:
-      return {layout.context, inner};
+      return {layout.context, inner, layout.tensor};
     case Group::expert:
-      return {layout.expert, std::max(inner, std::min(replica, layout.tensor * layout.expert))};
+      return {layout.expert, std::max(inner, std::min(replica, layout.tensor * layout.expert)), layout.tensor};
     case Group::data:
-      return {layout.data * layout.context, replica};
+      return {layout.data * layout.context, replica, layout.tensor};
     case Group::pipeline:
-      return {std::min<std::int64_t>(2, layout.pipeline), replica * std::min<std::int64_t>(2, layout.pipeline)};
+      return {std::min<std::int64_t>(2, layout.pipeline), replica * std::min<std::int64_t>(2, layout.pipeline),
+              replica};
     case Group::none:
       break;
   }
-  return {1, 1};
+  return {1, 1, 1};
+}
+
+Span span_of(const Program& program, const Op& op, const Cost& cost) {
+  Span span = span_of(cost.group, program.workload.layout);
+  if (cost.group != Group::data) return span;
+  // Ranks with the same experts are as far apart as there are ranks with other ones between them.
+  const bool buckets = op.operation == &all_reduce_start_operation || op.operation == &all_reduce_wait_operation;
+  const std::int64_t ranks =
+      buckets ? op.attributes<AllReduceAttributes>().ranks : op.attributes<CollectiveAttributes>().ranks;
+  span.apart *= std::max<std::int64_t>(1, span.ranks / std::max<std::int64_t>(1, ranks));
+  span.ranks = ranks;
+  return span;
 }
 
 Timing time_program(const Program& lowered, const Hardware& hardware) {
