@@ -104,6 +104,19 @@ TEST(Estimate, micro_batches_go_through_forward_and_backward_and_the_optimizer_s
   EXPECT_EQ(four.headline, 4 * one.headline);
 }
 
+// The head is computed by the last stage alone: what all stages compute is what one device would.
+TEST(Estimate, what_a_pipeline_computes_is_the_sum_of_its_stages) {
+  const Model model = load_model("gpt2");
+  Workload workload = resolved(model, Phase::train, 2, 1024);
+  workload.layout.micro_batches = 4;
+  const Estimate one = estimate(model, workload, gpu_target, read_hardware("h100"));
+  for (const std::int64_t stages : {2, 4, 6}) {
+    workload.layout.pipeline = stages;
+    const Hardware hardware{read_hardware("h100").profile, stages};
+    EXPECT_NEAR(estimate(model, workload, gpu_target, hardware).computed / one.computed, 1, 1e-12) << stages;
+  }
+}
+
 // 80 GiB hold the 16.06 GB of the weights, and for each sequence 131,072 bytes for each of 4,096 tokens: 130 of them.
 TEST(Throughput, ends_where_memory_is_full) {
   const Model model = load_model("llama-3-8b");

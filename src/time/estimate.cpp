@@ -45,12 +45,22 @@ ComputeType most_common_type(const Program& program, Rates& rates) {
   return rates.type_of(most == flops.end() ? DType::float32 : most->first);
 }
 
-double matmul_flops(const Program& program, Stage stage) {
+// Of the products of a rank in a step: the optimizer's run once.
+double matmul_flops(const Program& program) {
+  const auto micro_batches = static_cast<double>(program.workload.layout.micro_batches);
   double sum = 0;
-  for (const Op& op : program.ops) {
-    if (op.stage == stage)
-      sum += static_cast<double>(op.operation->cost(program, op).matmul.value()) *
-             static_cast<double>(program.count(op.repeat));
+  for (const Op& op : program.ops)
+    sum += static_cast<double>(op.operation->cost(program, op).matmul.value()) *
+           static_cast<double>(program.count(op.repeat)) * (op.stage == Stage::optimizer ? 1 : micro_batches);
+  return sum;
+}
+
+// Of one rank of each stage of the pipeline. Stages are not alike: the last has the head, and layers may differ.
+double matmul_flops_of_stages(const Model& model, Workload workload, const Target& target) {
+  double sum = 0;
+  for (std::int64_t stage = 0; stage < workload.layout.pipeline; ++stage) {
+    workload.layout.stage = stage;
+    sum += matmul_flops(compile(model, workload, target, Places::none).lowered);
   }
   return sum;
 }
@@ -95,7 +105,6 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   result.reached_flops = large.flops() / rates.product(large, result.type, 2);
   result.reached_bandwidth = 2 * gib / rates.memory(gib, gib);
   result.assumptions = timing.assumptions;
-  const double micro = static_cast<double>(layout.micro_batches);
   result.rows = time_rows(program, timing, layout.micro_batches);
   for (const TimeRow& row : result.rows) {
     for (std::size_t stage = 0; stage < result.stages.size(); ++stage) result.stages[stage] += row.stages[stage];
@@ -110,9 +119,8 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
     result.rows.push_back(bubble);
   }
   result.seconds = result.stages[0] + result.stages[1] + result.stages[2] + result.bubble;
-  const double rank = micro * (matmul_flops(program, Stage::forward) + matmul_flops(program, Stage::backward)) +
-                      matmul_flops(program, Stage::optimizer);
-  result.computed = rank * static_cast<double>(hardware.devices);
+  const double stages = layout.pipeline > 1 ? matmul_flops_of_stages(model, workload, target) : matmul_flops(program);
+  result.computed = stages * static_cast<double>(hardware.devices / layout.pipeline);
   return result;
 }
 
