@@ -149,6 +149,16 @@ TEST(LayoutSearch, keeps_to_what_is_given) {
   EXPECT_TRUE(search_layouts(search).best.empty());
 }
 
+TEST(LayoutSearch, shares_nothing_of_an_optimizer_out_that_steps_whole_matrices) {
+  Search search = training("llama-3-8b", "h100:64", 8192, 512);
+  search.workload.optimizer = Optimizer::muon;
+  const Plans plans = search_layouts(search);
+  ASSERT_FALSE(plans.best.empty());
+  for (const Planned& plan : plans.best) EXPECT_EQ(plan.step.workload.layout.zero, 0);
+  search.given.zero = 1;
+  EXPECT_TRUE(search_layouts(search).best.empty());
+}
+
 // 405.85B parameters take at least 16 bytes each: 6.05 TB, of which 64 devices have 64 · 80 GiB · 0.92 = 5.06 TB.
 TEST(LayoutSearch, says_how_many_devices_would_do) {
   const Search search = training("llama-3.1-405b", "h100:64", 8192, 512);

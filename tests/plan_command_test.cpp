@@ -116,6 +116,8 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
       "devices would do");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "64"}, 2,
            "32 layers cannot be shared out over 64 stages");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--optimizer", "muon", "--zero", "1"}, 2,
+           "the optimizer muon steps whole matrices, of which ZeRO 1 leaves a rank parts; expected ZeRO 0");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--tensor", "3"}, 2,
            "64 devices do not divide by the 3 tensor · context · pipeline ranks that are given");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "2", "--export", "deepspeed"}, 1,

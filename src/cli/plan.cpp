@@ -96,7 +96,8 @@ Launch launch_of(const Search& search, const Served& served) {
                   .context = given.context.value_or(1),
                   .pipeline = given.pipeline.value_or(1),
                   .virtual_stages = given.virtual_stages.value_or(1),
-                  .expert = given.expert.value_or(1)};
+                  .expert = given.expert.value_or(1),
+                  .zero = given.zero.value_or(0)};
   const std::int64_t ranks = asked.layout.tensor * asked.layout.context * asked.layout.pipeline;
   if (devices % ranks != 0)
     throw UsageError(fmt::format("{} devices do not divide by the {} tensor · context · pipeline ranks that are given",

@@ -116,7 +116,7 @@ class Searcher {
     if (found != plains_.end()) return found->second;
     Workload one = workload;
     one.layout.virtual_stages = 1;
-    one.layout.zero = layout.data > 1 ? 1 : 0;
+    one.layout.zero = std::min<std::int64_t>(1, most_zero(workload));
     one.layout.stage = layout.pipeline / 2;
     Plain costs;
     costs.zero = one.layout.zero;
