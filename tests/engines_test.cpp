@@ -14,6 +14,7 @@
 #include "files/read_text.h"
 #include "model/load.h"
 #include "model/presets.h"
+#include "network/parameter_types.h"
 #include "paths.h"
 
 namespace reckon {
@@ -318,6 +319,26 @@ TEST(Engines, serve_with_vllm) {
   workload.layout = {.tensor = 8};
   const std::string one = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
   EXPECT_EQ(one.find("--nnodes"), std::string::npos) << one;
+}
+
+TEST(Engines, say_that_vllm_needs_a_checkpoint_of_the_type_that_was_planned) {
+  const Model model = find_preset("llama-3-8b");
+  Workload workload = workload_of(Phase::decode);
+  workload.past = 8191;
+  workload.tokens = 1;
+  workload.precision = training({}).precision;
+  const std::string wide = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
+  EXPECT_EQ(wide.find("quantised"), std::string::npos) << wide;
+  workload.parameter_types = layer_matrices_as(model, DType::int4);
+  const std::string four = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
+  EXPECT_TRUE(has(four, "MODEL must be a checkpoint that is quantised to int4; vLLM finds")) << four;
+  EXPECT_TRUE(has(four, "(awq, gptq or compressed-tensors)")) << four;
+  EXPECT_TRUE(has(four, "--dtype bfloat16")) << four;
+  workload.parameter_types = layer_matrices_as(model, DType::nf4);
+  EXPECT_TRUE(has(launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92}), "(bitsandbytes)"));
+  workload.parameter_types = layer_matrices_as(model, DType::float8_e5m2);
+  EXPECT_NE(refusal(Engine::vllm, {model, workload, 1, 8, 256, 0.92}).find("no method for weights of"),
+            std::string::npos);
 }
 
 // What each engine's own checks and documents exclude, as read in its source.
