@@ -106,6 +106,24 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--rank", "2"}, 2, "--rank chooses what --export writes");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--token-latency", "50"}, 2, "expected --phase serve");
   complain({"--on", "h100:64", "--phase", "serve", "--batch-tokens", "4M"}, 2, "expected --phase train");
+  // What the other phase has no use for is never passed over.
+  for (const std::vector<std::string>& given :
+       std::initializer_list<std::vector<std::string>>{{"--zero", "1"},
+                                                       {"--context-ranks", "2"},
+                                                       {"--virtual-stages", "2"},
+                                                       {"--sequence"},
+                                                       {"--optimizer", "sgd"},
+                                                       {"--gradients", "float32"},
+                                                       {"--recompute", "block"},
+                                                       {"--dropout", "0.1"},
+                                                       {"--lora", "16"},
+                                                       {"--attention-dropout", "0.1"}}) {
+    std::vector<std::string> more{"--on", "h100:8", "--phase", "serve"};
+    more.insert(more.end(), given.begin(), given.end());
+    complain(more, 2, given.front() + " is given in --phase serve; expected --phase train");
+  }
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--cache", "float8_e4m3"}, 2,
+           "--cache is given in --phase train; expected --phase serve");
   complain({"--on", "h100:1000000", "--batch-tokens", "4M"}, 2, "expected 1 to 100,000");
   complain({"--on", "tpu-v5p:64", "--batch-tokens", "4M", "--engine", "megatron"}, 2, "known here for GPUs");
   complain({"--on", "h1000:64", "--batch-tokens", "4M"}, 2, "did you mean h100?");

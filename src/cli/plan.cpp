@@ -37,6 +37,33 @@ struct PlanOptions {
   Output output;
 };
 
+// Options of the other phase, which would change nothing.
+void refuse_other_phase(const PlanOptions& asked) {
+  const auto refuse = [&](const char* flag, bool given) {
+    if (given)
+      throw UsageError(fmt::format("{} is given in --phase {}; expected --phase {}", flag,
+                                   asked.serve ? "serve" : "train", asked.serve ? "train" : "serve"));
+  };
+  const PredictOptions& prediction = asked.prediction;
+  if (!asked.serve) {
+    refuse("--token-latency", asked.token_latency > 0);
+    refuse("--cache", prediction.cache.has_value());
+    return;
+  }
+  refuse("--batch-tokens", asked.batch_tokens != 0);
+  refuse("--gradients", prediction.gradients.has_value());
+  refuse("--optimizer", prediction.optimizer.has_value());
+  refuse("--recompute", prediction.recompute.has_value());
+  refuse("--dropout", prediction.dropout.has_value());
+  refuse("--attention-dropout", prediction.attention_dropout.has_value());
+  refuse("--lora", prediction.lora.has_value());
+  refuse("--lora-targets", prediction.lora_targets.has_value());
+  refuse("--sequence", asked.given.sequence.has_value());
+  refuse("--virtual-stages", asked.given.virtual_stages.has_value());
+  refuse("--zero", asked.given.zero.has_value());
+  refuse("--context-ranks", asked.given.context.has_value());
+}
+
 // Devices that the fastest link joins.
 std::int64_t node_of(const Hardware& hardware) {
   const std::vector<Link>& links = hardware.profile.links;
@@ -186,6 +213,7 @@ void run(PlanOptions& asked) {
   if (asked.rank > 0 && asked.exported.empty()) throw UsageError("--rank chooses what --export writes; expected both");
   if (asked.prediction.on.empty())
     throw UsageError("--on is missing: a device and how many of them, such as --on h100:64");
+  refuse_other_phase(asked);
   asked.prediction.options.setting.workload.phase = asked.serve ? Phase::prefill : Phase::train;
   Prediction prediction = read_prediction(asked.prediction);
   Hardware& hardware = *prediction.hardware;
@@ -209,11 +237,7 @@ void run(PlanOptions& asked) {
     search.accepts = [&search, &engine](const Workload& workload) {
       return refusal(*engine, launch_of(search, workload)).empty();
     };
-  if (asked.serve) {
-    if (asked.batch_tokens != 0) throw UsageError("--batch-tokens is given in --phase serve; expected --phase train");
-    return plan_serving(asked, search, engine);
-  }
-  if (asked.token_latency > 0) throw UsageError("--token-latency is given in --phase train; expected --phase serve");
+  if (asked.serve) return plan_serving(asked, search, engine);
   search.sequences = sequences_of(asked.batch_tokens, search.workload.tokens);
   plan_training(asked, search, engine);
 }
