@@ -84,6 +84,15 @@ TEST_F(ProgramTest, PlansFromOneToAHundredThousandDevices) {
   EXPECT_EQ(many.code, 0) << many.err;  // 100,000 sequences of 8,192
 }
 
+TEST_F(ProgramTest, HelpNamesNumbersOfPredictionsPlainly) {
+  const std::string plan = run({"plan", "--help"}).out, time = run({"time", "--help"}).out;
+  for (const char* part : {"--token-latency MS ", "--memory-share X "})
+    EXPECT_NE(plan.find(part), std::string::npos) << plan;
+  for (const char* part : {"POSITIVE", "FLOAT"}) EXPECT_EQ(plan.find(part), std::string::npos) << plan;
+  EXPECT_NE(time.find("--efficiency X "), std::string::npos) << time;
+  EXPECT_EQ(time.find("\nOPTIONS:"), std::string::npos) << time;
+}
+
 TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   const std::vector<std::string> plan{"plan", "llama-3-8b"};
   const auto complain = [&](const std::vector<std::string>& more, int code, const std::string& part) {
@@ -106,6 +115,10 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--rank", "2"}, 2, "--rank chooses what --export writes");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--token-latency", "50"}, 2, "expected --phase serve");
   complain({"--on", "h100:64", "--phase", "serve", "--batch-tokens", "4M"}, 2, "expected --phase train");
+  complain({"--on", "h100:8", "--phase", "serve", "--token-latency", "-1"}, 2,
+           "--token-latency is -1; expected a number above 0, up to 100000");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--memory-share", "0"}, 2,
+           "--memory-share is 0; expected a number above 0, up to 1");
   // What the other phase has no use for is never passed over.
   for (const std::vector<std::string>& given :
        std::initializer_list<std::vector<std::string>>{{"--zero", "1"},

@@ -27,8 +27,8 @@ struct PlanOptions {
   PredictOptions prediction;
   bool serve = false;
   std::int64_t batch_tokens = 0;
-  double token_latency = 0;  // milliseconds
-  double memory_share = 0.92;
+  std::optional<double> token_latency;  // milliseconds
+  std::optional<double> memory_share;   // 0.92
   std::int64_t node = 0;
   Given given;
   std::int64_t count = 5;
@@ -46,7 +46,7 @@ void refuse_other_phase(const PlanOptions& asked) {
   };
   const PredictOptions& prediction = asked.prediction;
   if (!asked.serve) {
-    refuse("--token-latency", asked.token_latency > 0);
+    refuse("--token-latency", asked.token_latency.has_value());
     refuse("--cache", prediction.cache.has_value());
     return;
   }
@@ -186,13 +186,13 @@ void plan_training(const PlanOptions& asked, Search& search, const std::optional
 
 void plan_serving(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
   std::optional<double> goal;
-  if (asked.token_latency > 0) goal = asked.token_latency / 1e3;
+  if (asked.token_latency) goal = *asked.token_latency / 1e3;
   const ServingPlans plans = search_serving(search, goal);
   if (plans.best.empty()) {
     if (plans.soonest)
       throw Error(
           fmt::format("no layout gives a token within {} ms; the soonest takes {:.1f} ms, one sequence at a time",
-                      asked.token_latency, plans.soonest->token_seconds * 1e3));
+                      *asked.token_latency, plans.soonest->token_seconds * 1e3));
     if (engine) {
       Search without = search;
       without.accepts = nullptr;
@@ -229,7 +229,7 @@ void run(PlanOptions& asked) {
   search.target = prediction.target;
   search.hardware = hardware;
   search.node = asked.node > 0 ? std::min(asked.node, hardware.devices) : node_of(hardware);
-  search.memory_share = asked.memory_share;
+  search.memory_share = asked.memory_share.value_or(0.92);
   search.wanted = static_cast<std::size_t>(std::max(asked.count, asked.rank));
   search.given = asked.given;
   search.given.recompute = asked.prediction.recompute;
@@ -281,16 +281,10 @@ void add_plan(CLI::App& program) {
   add_choice(command, "--phase", asked->serve, "what is planned (train)", {{"train", false}, {"serve", true}});
   add_size(command, "--batch-tokens", asked->batch_tokens, "train: tokens of a step, over all devices",
            {1, std::int64_t{1} << 50});
-  command
-      .add_option("--token-latency", asked->token_latency,
-                  "serve: the most milliseconds from one token of a sequence to the next")
-      ->type_name("MS")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--memory-share", asked->memory_share,
-                  "of a device's memory that may be filled; the rest is for drivers and libraries (0.92)")
-      ->type_name("X")
-      ->check(CLI::Range(0.01, 1.0));
+  add_number(command, "--token-latency", asked->token_latency, 1e5, "MS",
+             "serve: the most milliseconds from one token of a sequence to the next");
+  add_number(command, "--memory-share", asked->memory_share, 1, "X",
+             "of a device's memory that may be filled; the rest is for drivers and libraries (0.92)");
   add_size(command, "--node", asked->node, "devices of a node (those that the profile's fastest link joins)");
   add_size(command, "--count", asked->count, "so many of the fastest (5)", {1, 100});
   command.add_option("--engine", asked->engine, "only what it can do: megatron, torchtitan, deepspeed or vllm")
