@@ -168,6 +168,14 @@ TEST(LayoutSearch, says_how_many_devices_would_do) {
   EXPECT_NE(text.find("; 128 would do"), std::string::npos) << text;
 }
 
+// More devices are not always better: what does not divide is no advice.
+TEST(LayoutSearch, names_the_first_number_of_devices_that_does) {
+  const auto does = [](std::int64_t n) { return n == 16 || n == 64; };
+  EXPECT_EQ(devices_that_would_do(8, does), "; 16 would do");
+  EXPECT_EQ(devices_that_would_do(16, does), "; 64 would do");
+  EXPECT_EQ(devices_that_would_do(100, does), "; no power of two of devices up to 65,536 would do");
+}
+
 // 16 bytes a parameter alone (weights and gradients in bfloat16) do not decide what activations need.
 TEST(LayoutSearch, says_that_computing_blocks_again_would_fit) {
   Search search = training("llama-3-8b", "h100:8", 131072, 8);

@@ -151,6 +151,13 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
            "the optimizer muon steps whole matrices, of which ZeRO 1 leaves a rank parts; expected ZeRO 0");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--tensor", "3"}, 2,
            "64 devices do not divide by the 3 tensor · context · pipeline ranks that are given");
+  // 256 sequences over 1, 2, 4 … data ranks never divide by 3, on however many devices.
+  complain({"--on", "h100:8", "--batch-tokens", "1M", "--context", "4k", "--batch", "3"}, 2,
+           "--batch is 3, and no layout of 8 devices leaves a rank a number of sequences that it divides; a step has "
+           "256 (--batch-tokens over --context)");
+  complain({"--on", "h100:8", "--batch-tokens", "1M", "--pipeline", "8", "--zero", "2", "--engine", "deepspeed"}, 2,
+           "--zero is 2, and no layout of 8 devices with the ranks that are given has data ranks");
+  complain({"--on", "h100:7", "--batch-tokens", "4M", "--sequence"}, 1, "; 8 devices would do");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "2", "--export", "deepspeed"}, 1,
            "DeepSpeed v0.19.5 has no pipeline for stock models");
   expect_complaint({"plan", "gpt2", "--on", "h100:8", "--batch-tokens", "64k", "--export", "torchtitan"}, 1,

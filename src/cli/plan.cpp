@@ -15,6 +15,7 @@
 #include "network/stages.h"
 #include "report/plan.h"
 #include "time/layouts.h"
+#include "time/reasons.h"
 #include "time/search.h"
 #include "time/serving.h"
 
@@ -112,10 +113,24 @@ Launch launch_of(const Search& search, const Served& served) {
   return launch;
 }
 
-// No layout divides: what does.
-[[noreturn]] void complain_of_division(const Search& search, std::int64_t most_tensor) {
+// Any layout of these devices that divides and that the engine, if there is one, can do.
+std::optional<Workload> any_layout(Search search) {
+  const bool serve = search.workload.phase != Phase::train;
+  if (serve) {  // replicas take what comes
+    search.sequences = search.hardware.devices;
+    search.given.context = 1;
+  }
+  for (const Workload& split : splits_of(search, search.hardware.devices)) {
+    if (serve && (!search.accepts || search.accepts(split))) return split;
+    if (serve) continue;
+    if (const std::vector<Workload> ways = ways_of(search, split); !ways.empty()) return ways.front();
+  }
+  return std::nullopt;
+}
+
+// What was given may be at fault by itself.
+void complain_of_ranks(const Search& search) {
   const std::int64_t devices = search.hardware.devices;
-  // What was given may be at fault by itself.
   const Given& given = search.given;
   Workload asked = search.workload;
   asked.layout = {.tensor = given.tensor.value_or(1),
@@ -130,24 +145,73 @@ Launch launch_of(const Search& search, const Served& served) {
     throw UsageError(fmt::format("{} devices do not divide by the {} tensor · context · pipeline ranks that are given",
                                  grouped(devices), grouped(ranks)));
   asked.layout.data = given.data.value_or(devices / ranks);
-  if (ranks * asked.layout.data != devices)
-    throw UsageError(fmt::format("the ranks that are given are {} together; expected {}, as many as devices",
-                                 grouped(ranks * asked.layout.data), grouped(devices)));
+  // Ranks that are not given make up for what is missing, where there are any.
+  const bool all_given = given.tensor && given.context && given.pipeline;
+  if (all_given ? ranks * asked.layout.data != devices : devices % (ranks * asked.layout.data) != 0)
+    throw UsageError(fmt::format("the ranks that are given are {} together; expected {}, as many as devices{}",
+                                 grouped(ranks * asked.layout.data), grouped(devices),
+                                 all_given ? "" : ", or a part of them"));
   validate_layout(search.model, asked);
-  const auto divides = [&](std::int64_t n) {
+}
+
+// One of the options that are given may be what no layout goes with.
+void complain_of_option(const Search& search) {
+  const std::string of_devices = "no layout of " + counted(search.hardware.devices, "device");
+  const auto without = [&](auto Given::*option) {
+    Search other = search;
+    if (!(other.given.*option)) return false;
+    (other.given.*option).reset();
+    return any_layout(other).has_value();
+  };
+  const Given& given = search.given;
+  if (without(&Given::batch))
+    throw UsageError(
+        fmt::format("--batch is {}, and {} leaves a rank a number of sequences that it divides; a step "
+                    "has {} (--batch-tokens over --context)",
+                    grouped(*given.batch), of_devices, grouped(search.sequences)));
+  if (without(&Given::zero))
+    throw UsageError(
+        fmt::format("--zero is {}, and {} with the ranks that are given has data ranks to share anything "
+                    "out among; expected 0, or data ranks",
+                    *given.zero, of_devices));
+  if (without(&Given::virtual_stages))
+    throw UsageError(
+        fmt::format("--virtual-stages is {}, and {} has stages of so many pieces: {} layers, or two more, "
+                    "are to divide by --pipeline times as many, with a micro-batch for each stage",
+                    grouped(*given.virtual_stages), of_devices, grouped(search.model.layers.size())));
+  if (without(&Given::sequence))
+    throw UsageError(
+        fmt::format("--sequence shares tokens out among tensor ranks, and {} has several of them that "
+                    "divide the tokens",
+                    of_devices));
+}
+
+// No layout divides: what is at fault, or how many devices do.
+[[noreturn]] void complain_of_division(const Search& search, const std::optional<Engine>& engine) {
+  complain_of_ranks(search);
+  Search any_engine = search;
+  any_engine.accepts = nullptr;
+  if (engine) {
+    if (const std::optional<Workload> one = any_layout(any_engine))
+      throw Error(refusal(*engine, launch_of(search, *one)));
+  }
+  complain_of_option(any_engine);
+  const std::int64_t devices = search.hardware.devices;
+  const auto would_do = [&](std::int64_t n) {
     Search other = search;
     other.hardware.devices = n;
-    other.accepts = nullptr;
-    return n >= 1 && n <= most_devices && !splits_of(other, std::min(n, most_tensor)).empty();
+    return n >= 1 && n <= most_devices && any_layout(other).has_value();
   };
   std::string instead;
   for (std::int64_t away = 1; away <= 64 && instead.empty(); ++away)
     for (std::int64_t n : {devices - away, devices + away})
-      if (instead.empty() && divides(n)) instead = fmt::format("; {} devices would do", grouped(n));
-  throw Error(fmt::format(
-      "no layout of {} devices divides the {} layers and the heads of {} and the {} sequences of a "
-      "step{}",
-      grouped(devices), grouped(search.model.layers.size()), search.model.name, grouped(search.sequences), instead));
+      if (instead.empty() && would_do(n)) instead = fmt::format("; {} would do", counted(n, "device"));
+  const std::string sequences = search.workload.phase == Phase::train
+                                    ? fmt::format(" and the {} of a step", counted(search.sequences, "sequence"))
+                                    : "";
+  const std::string layers = counted(static_cast<std::int64_t>(search.model.layers.size()), "layer");
+  throw Error(fmt::format("no layout of {} divides the {} and the heads of {}{}{}", counted(devices, "device"), layers,
+                          search.model.name, sequences, instead));
 }
 
 // There are layouts, but none that the engine can do: what it lacks for the fastest.
@@ -174,10 +238,9 @@ void plan_training(const PlanOptions& asked, Search& search, const std::optional
       without.accepts = nullptr;
       const Plans others = search_layouts(without);
       if (!others.best.empty()) complain_of_engine(search, *engine, others.best.front());
-      search.accepts = nullptr;
     }
     const std::string would = what_would_fit(search);
-    if (would.empty()) complain_of_division(search, search.hardware.devices);
+    if (would.empty()) complain_of_division(search, engine);
     throw Error(would);
   }
   if (!asked.exported.empty()) return write_launch(asked, search, *engine, plans.best);
@@ -198,10 +261,9 @@ void plan_serving(const PlanOptions& asked, Search& search, const std::optional<
       without.accepts = nullptr;
       const ServingPlans others = search_serving(without, goal);
       if (!others.best.empty()) complain_of_engine(search, *engine, others.best.front());
-      search.accepts = nullptr;
     }
     const std::string would = what_would_fit_serving(search);
-    if (would.empty()) complain_of_division(search, search.hardware.devices);
+    if (would.empty()) complain_of_division(search, engine);
     throw Error(would);
   }
   if (!asked.exported.empty()) return write_launch(asked, search, *engine, plans.best);

@@ -32,6 +32,10 @@ std::string time_words(double seconds) {
   return fmt::format("{:.0f} µs", seconds * 1e6);
 }
 
+std::string counted(std::int64_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", grouped(number), thing, number == 1 ? "" : "s");
+}
+
 std::string recompute_words(Recompute recompute) {
   switch (recompute) {
     case Recompute::none:
