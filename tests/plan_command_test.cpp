@@ -40,6 +40,19 @@ TEST_F(ProgramTest, PlansWithinAHundredColumnsInAllForms) {
   }
 }
 
+TEST_F(ProgramTest, NamesEachQuantityOfAPlanByItselfInCsv) {
+  const std::string csv =
+      run({"plan", "llama-3-8b", "--on", "h100:64", "--batch-tokens", "4M", "--tensor", "2", "--format", "csv"}).out;
+  const std::string head = "," + csv.substr(0, csv.find("\r\n")) + ",";
+  for (const char* name : {"memory bytes", "step seconds", "bubble share", "bubble seconds", "optimizer seconds",
+                           "optimizer bytes", "tensor links seconds", "tensor sent bytes"})
+    EXPECT_NE(head.find(std::string(",") + name + ","), std::string::npos) << name << " is not in " << head;
+  for (const char* name : {"bubble", "optimizer", "memory"})
+    EXPECT_EQ(head.find(std::string(",") + name + ","), std::string::npos) << head;
+  const std::string served = run({"plan", "llama-3-8b", "--on", "h100:8", "--phase", "serve", "--format", "csv"}).out;
+  EXPECT_NE(served.find(",token seconds,"), std::string::npos) << served;
+}
+
 TEST_F(ProgramTest, ExportsPlansForEngines) {
   const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "h100:64", "--batch-tokens", "4M"};
   const auto with = [&](const std::vector<std::string>& more) {
