@@ -69,7 +69,8 @@ TEST_F(ProgramTest, ExportsPlansForEngines) {
     EXPECT_EQ(with({"--gradients", "float32", "--export", engine}).code, 0) << engine;
   const Result narrow = with({"--export", "torchtitan"});
   EXPECT_EQ(narrow.code, 1);
-  EXPECT_EQ(narrow.err, "reckon: torchtitan v0.2.2 sums gradients over ranks in float32 only\n");
+  EXPECT_EQ(narrow.err,
+            "reckon: torchtitan v0.2.2 sums gradients over ranks in float32 only; expected gradients float32\n");
   EXPECT_NE(with({"--export", "megatron", "--rank", "2"}).out, megatron.out);
   const std::string file = (folder_ / "launch.sh").string();
   EXPECT_EQ(with({"--export", "megatron", "--output", file}).out, "");
@@ -78,6 +79,18 @@ TEST_F(ProgramTest, ExportsPlansForEngines) {
   EXPECT_EQ(served.code, 0) << served.err;
   EXPECT_TRUE(served.out.starts_with("# vLLM v0.27.1: llama-3-8b")) << served.out;
   EXPECT_NE(served.out.find("--max-model-len 8192"), std::string::npos) << served.out;
+}
+
+TEST_F(ProgramTest, SaysOneOfAThingInTheSingular) {
+  const Result plan = run({"plan", "gpt2", "--on", "h100", "--batch-tokens", "1k", "--context", "1k"});
+  EXPECT_NE(plan.out.find("steps of 1 sequence of 1,024 tokens"), std::string::npos) << plan.out << plan.err;
+  const Result served = run(
+      {"plan", "gpt2", "--on", "h100:8", "--phase", "serve", "--tensor", "1", "--pipeline", "1", "--export", "vllm"});
+  EXPECT_NE(served.out.find("# 8 servers like this one, each on 1 device of its own"), std::string::npos)
+      << served.out << served.err;
+  const Result time = run({"time", "gpt2", "--on", "h100", "--phase", "train", "--batch", "1", "--steps", "1"});
+  EXPECT_NE(time.out.find("1 step: "), std::string::npos) << time.out << time.err;
+  EXPECT_NE(time.out.find("less than 0.01 device-hours"), std::string::npos) << time.out;
 }
 
 TEST_F(ProgramTest, ExportsWhatTheFlagsOfALayoutSay) {

@@ -103,7 +103,7 @@ std::string vllm_text(const Launch& launch) {
     text += fmt::format("# {} servers like this one, each on {} of its own, behind a load balancer\n",
                         grouped(servers(launch)),
                         nodes > 1 ? fmt::format("{} nodes", grouped(nodes))
-                                  : fmt::format("{} devices", layout.tensor * layout.pipeline * joined_ranks(launch)));
+                                  : counted(layout.tensor * layout.pipeline * joined_ranks(launch), "device"));
   if (nodes > 1) text += fmt::format("# on each of {} nodes, whose number is NODE_RANK\n", grouped(nodes));
   // No argument makes weights narrow as they were planned: they are narrow in the checkpoint.
   const std::optional<DType> type = quantised(workload);

@@ -298,11 +298,12 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
   Document document;
   const std::int64_t tokens = search.sequences * search.workload.tokens;
   std::string head = fmt::format(
-      "{} on {}: steps of {} sequences of {} tokens, {} in all. A rank may fill {} of its {}. {} ways of laying it out "
-      "were compared{}{}.",
-      search.model.name, devices_text(search), grouped(search.sequences), grouped(search.workload.tokens),
+      "{} on {}: steps of {} of {} tokens, {} in all. A rank may fill {} of its {}. {} of laying it out {} "
+      "compared{}{}.",
+      search.model.name, devices_text(search), counted(search.sequences, "sequence"), grouped(search.workload.tokens),
       grouped(tokens), percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),
-      grouped(plans.layouts), plans.across_nodes ? ", with tensor ranks beyond a node" : "",
+      counted(plans.layouts, "way"), plans.layouts == 1 ? "was" : "were",
+      plans.across_nodes ? ", with tensor ranks beyond a node" : "",
       engine.empty() ? "" : fmt::format(", of those that {} can do", engine));
   document.parts.emplace_back(Paragraph{head});
   document.parts.emplace_back(plans_table(plans));
