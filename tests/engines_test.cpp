@@ -302,6 +302,18 @@ TEST(Engines, write_what_deepspeed_reads) {
     EXPECT_TRUE(has(text, part)) << part << " is not in\n" << text;
 }
 
+TEST(Engines, have_notes_in_comments_behind_the_first_line) {
+  const Model model = find_preset("llama-3.1-8b");
+  for (const Engine engine : {Engine::megatron, Engine::torchtitan, Engine::deepspeed}) {
+    Launch launch{model, training({.data = 8, .zero = 3}), 1, 8};
+    const std::string plain = launch_text(engine, launch);
+    launch.notes = {"one", "two"};
+    const std::size_t first = plain.find('\n') + 1;
+    EXPECT_TRUE(plain.starts_with("# "));
+    EXPECT_EQ(launch_text(engine, launch), plain.substr(0, first) + "# one\n# two\n" + plain.substr(first));
+  }
+}
+
 TEST(Engines, serve_with_vllm) {
   const Model model = find_preset("llama-3.1-405b");
   Workload workload = workload_of(Phase::decode);

@@ -81,6 +81,20 @@ TEST_F(ProgramTest, ExportsPlansForEngines) {
   EXPECT_NE(served.out.find("--max-model-len 8192"), std::string::npos) << served.out;
 }
 
+// DeepSpeed has no pipeline and no sequence parallelism: where these are the fastest, its script says so.
+TEST_F(ProgramTest, ExportsSayThatAnotherLayoutWouldBeTheBest) {
+  const std::vector<std::string> asked{"plan", "llama-3.1-70b", "--on", "h100:64", "--batch-tokens",
+                                       "4M",   "--context",     "8k"};
+  const Json first = json(asked).at("plans").at(0).at("layout");
+  const bool can = first.at("pipeline") == 1 && first.at("context") == 1 && first.at("sequence") == false;
+  std::vector<std::string> exported = asked;
+  exported.insert(exported.end(), {"--export", "deepspeed"});
+  const Result script = run(exported);
+  ASSERT_EQ(script.code, 0) << script.err;
+  EXPECT_EQ(script.out.find("\n# not the best of all layouts, which is ") == std::string::npos, can) << script.out;
+  EXPECT_EQ(script.out.find("\n# DeepSpeed v0.19.5 ") == std::string::npos, can) << script.out;
+}
+
 TEST_F(ProgramTest, SaysOneOfAThingInTheSingular) {
   const Result plan = run({"plan", "gpt2", "--on", "h100", "--batch-tokens", "1k", "--context", "1k"});
   EXPECT_NE(plan.out.find("steps of 1 sequence of 1,024 tokens"), std::string::npos) << plan.out << plan.err;
@@ -139,6 +153,8 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--engine", "megatron", "--export", "deepspeed"}, 2,
            "expected the same, or one of them");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--rank", "2"}, 2, "--rank chooses what --export writes");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--export", "megatron", "--format", "json"}, 2,
+           "--format is given with --export, which writes what the engine reads; expected one of them");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--token-latency", "50"}, 2, "expected --phase serve");
   complain({"--on", "h100:64", "--phase", "serve", "--batch-tokens", "4M"}, 2, "expected --phase train");
   complain({"--on", "h100:8", "--phase", "serve", "--token-latency", "-1"}, 2,

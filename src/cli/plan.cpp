@@ -113,6 +113,13 @@ Launch launch_of(const Search& search, const Served& served) {
   return launch;
 }
 
+// The best of all, whatever an engine can do.
+Search of_any_engine(Search search) {
+  search.accepts = nullptr;
+  search.wanted = 1;
+  return search;
+}
+
 // Any layout of these devices that divides and that the engine, if there is one, can do.
 std::optional<Workload> any_layout(Search search) {
   const bool serve = search.workload.phase != Phase::train;
@@ -189,8 +196,7 @@ void complain_of_option(const Search& search) {
 // No layout divides: what is at fault, or how many devices do.
 [[noreturn]] void complain_of_division(const Search& search, const std::optional<Engine>& engine) {
   complain_of_ranks(search);
-  Search any_engine = search;
-  any_engine.accepts = nullptr;
+  const Search any_engine = of_any_engine(search);
   if (engine) {
     if (const std::optional<Workload> one = any_layout(any_engine))
       throw Error(refusal(*engine, launch_of(search, *one)));
@@ -221,29 +227,37 @@ template <class Plan>
   throw Error(why.empty() ? fmt::format("no layout that fits is one that {} can do", engine_title(engine)) : why);
 }
 
+const Workload& workload_in(const Planned& plan) { return plan.step.workload; }
+const Workload& workload_in(const Served& served) { return served.workload; }
+
+// `first`: the best of all layouts, whatever the engine can do.
 template <class Plan>
-void write_launch(const PlanOptions& asked, const Search& search, Engine engine, const std::vector<Plan>& best) {
+void write_launch(const PlanOptions& asked, const Search& search, Engine engine, const std::vector<Plan>& best,
+                  const Plan& first) {
   const auto rank = static_cast<std::size_t>(std::max<std::int64_t>(asked.rank, 1));
   if (rank > best.size())
     throw UsageError(fmt::format("--rank is {}; expected 1 to {}, as many as were found", rank, best.size()));
-  write_file(asked.output.file.empty() ? "-" : asked.output.file,
-             launch_text(engine, launch_of(search, best[rank - 1])));
+  Launch launch = launch_of(search, best[rank - 1]);
+  if (const std::string why = refusal(engine, launch_of(search, first)); !why.empty()) {
+    launch.notes.push_back(fmt::format("not the best of all layouts, which is {}:", layout_words(workload_in(first))));
+    launch.notes.push_back(why);
+  }
+  write_file(asked.output.file.empty() ? "-" : asked.output.file, launch_text(engine, launch));
 }
 
 void plan_training(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
   const Plans plans = search_layouts(search);
   if (plans.best.empty()) {
     if (engine) {
-      Search without = search;
-      without.accepts = nullptr;
-      const Plans others = search_layouts(without);
+      const Plans others = search_layouts(of_any_engine(search));
       if (!others.best.empty()) complain_of_engine(search, *engine, others.best.front());
     }
     const std::string would = what_would_fit(search);
     if (would.empty()) complain_of_division(search, engine);
     throw Error(would);
   }
-  if (!asked.exported.empty()) return write_launch(asked, search, *engine, plans.best);
+  if (!asked.exported.empty())
+    return write_launch(asked, search, *engine, plans.best, search_layouts(of_any_engine(search)).best.front());
   write_report(plan_document(search, plans, engine ? engine_title(*engine) : ""), asked.output);
 }
 
@@ -257,22 +271,23 @@ void plan_serving(const PlanOptions& asked, Search& search, const std::optional<
           fmt::format("no layout gives a token within {} ms; the soonest takes {:.1f} ms, one sequence at a time",
                       *asked.token_latency, plans.soonest->token_seconds * 1e3));
     if (engine) {
-      Search without = search;
-      without.accepts = nullptr;
-      const ServingPlans others = search_serving(without, goal);
+      const ServingPlans others = search_serving(of_any_engine(search), goal);
       if (!others.best.empty()) complain_of_engine(search, *engine, others.best.front());
     }
     const std::string would = what_would_fit_serving(search);
     if (would.empty()) complain_of_division(search, engine);
     throw Error(would);
   }
-  if (!asked.exported.empty()) return write_launch(asked, search, *engine, plans.best);
+  if (!asked.exported.empty())
+    return write_launch(asked, search, *engine, plans.best, search_serving(of_any_engine(search), goal).best.front());
   write_report(serving_document(search, plans, goal, engine ? engine_title(*engine) : ""), asked.output);
 }
 
 void run(PlanOptions& asked) {
   const std::optional<Engine> engine = engine_of(asked);
   if (asked.rank > 0 && asked.exported.empty()) throw UsageError("--rank chooses what --export writes; expected both");
+  if (!asked.exported.empty() && asked.output.format != Format::table)
+    throw UsageError("--format is given with --export, which writes what the engine reads; expected one of them");
   if (asked.prediction.on.empty())
     throw UsageError("--on is missing: a device and how many of them, such as --on h100:64");
   refuse_other_phase(asked);
