@@ -14,6 +14,7 @@
 #include "files/read_text.h"
 #include "model/load.h"
 #include "model/presets.h"
+#include "network/parameter_types.h"
 #include "paths.h"
 
 namespace reckon {
@@ -301,6 +302,18 @@ TEST(Engines, write_what_deepspeed_reads) {
     EXPECT_TRUE(has(text, part)) << part << " is not in\n" << text;
 }
 
+TEST(Engines, have_notes_in_comments_behind_the_first_line) {
+  const Model model = find_preset("llama-3.1-8b");
+  for (const Engine engine : {Engine::megatron, Engine::torchtitan, Engine::deepspeed}) {
+    Launch launch{model, training({.data = 8, .zero = 3}), 1, 8};
+    const std::string plain = launch_text(engine, launch);
+    launch.notes = {"one", "two"};
+    const std::size_t first = plain.find('\n') + 1;
+    EXPECT_TRUE(plain.starts_with("# "));
+    EXPECT_EQ(launch_text(engine, launch), plain.substr(0, first) + "# one\n# two\n" + plain.substr(first));
+  }
+}
+
 TEST(Engines, serve_with_vllm) {
   const Model model = find_preset("llama-3.1-405b");
   Workload workload = workload_of(Phase::decode);
@@ -318,6 +331,26 @@ TEST(Engines, serve_with_vllm) {
   workload.layout = {.tensor = 8};
   const std::string one = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
   EXPECT_EQ(one.find("--nnodes"), std::string::npos) << one;
+}
+
+TEST(Engines, say_that_vllm_needs_a_checkpoint_of_the_type_that_was_planned) {
+  const Model model = find_preset("llama-3-8b");
+  Workload workload = workload_of(Phase::decode);
+  workload.past = 8191;
+  workload.tokens = 1;
+  workload.precision = training({}).precision;
+  const std::string wide = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
+  EXPECT_EQ(wide.find("quantised"), std::string::npos) << wide;
+  workload.parameter_types = layer_matrices_as(model, DType::int4);
+  const std::string four = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
+  EXPECT_TRUE(has(four, "MODEL must be a checkpoint that is quantised to int4; vLLM finds")) << four;
+  EXPECT_TRUE(has(four, "(awq, gptq or compressed-tensors)")) << four;
+  EXPECT_TRUE(has(four, "--dtype bfloat16")) << four;
+  workload.parameter_types = layer_matrices_as(model, DType::nf4);
+  EXPECT_TRUE(has(launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92}), "(bitsandbytes)"));
+  workload.parameter_types = layer_matrices_as(model, DType::float8_e5m2);
+  EXPECT_NE(refusal(Engine::vllm, {model, workload, 1, 8, 256, 0.92}).find("no method for weights of"),
+            std::string::npos);
 }
 
 // What each engine's own checks and documents exclude, as read in its source.

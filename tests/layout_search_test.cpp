@@ -149,6 +149,16 @@ TEST(LayoutSearch, keeps_to_what_is_given) {
   EXPECT_TRUE(search_layouts(search).best.empty());
 }
 
+TEST(LayoutSearch, shares_nothing_of_an_optimizer_out_that_steps_whole_matrices) {
+  Search search = training("llama-3-8b", "h100:64", 8192, 512);
+  search.workload.optimizer = Optimizer::muon;
+  const Plans plans = search_layouts(search);
+  ASSERT_FALSE(plans.best.empty());
+  for (const Planned& plan : plans.best) EXPECT_EQ(plan.step.workload.layout.zero, 0);
+  search.given.zero = 1;
+  EXPECT_TRUE(search_layouts(search).best.empty());
+}
+
 // 405.85B parameters take at least 16 bytes each: 6.05 TB, of which 64 devices have 64 · 80 GiB · 0.92 = 5.06 TB.
 TEST(LayoutSearch, says_how_many_devices_would_do) {
   const Search search = training("llama-3.1-405b", "h100:64", 8192, 512);
@@ -156,6 +166,14 @@ TEST(LayoutSearch, says_how_many_devices_would_do) {
   const std::string text = what_would_fit(search);
   EXPECT_NE(text.find("llama-3.1-405b does not fit on 64 × h100-sxm"), std::string::npos) << text;
   EXPECT_NE(text.find("; 128 would do"), std::string::npos) << text;
+}
+
+// More devices are not always better: what does not divide is no advice.
+TEST(LayoutSearch, names_the_first_number_of_devices_that_does) {
+  const auto does = [](std::int64_t n) { return n == 16 || n == 64; };
+  EXPECT_EQ(devices_that_would_do(8, does), "; 16 would do");
+  EXPECT_EQ(devices_that_would_do(16, does), "; 64 would do");
+  EXPECT_EQ(devices_that_would_do(100, does), "; no power of two of devices up to 65,536 would do");
 }
 
 // 16 bytes a parameter alone (weights and gradients in bfloat16) do not decide what activations need.

@@ -40,6 +40,19 @@ TEST_F(ProgramTest, PlansWithinAHundredColumnsInAllForms) {
   }
 }
 
+TEST_F(ProgramTest, NamesEachQuantityOfAPlanByItselfInCsv) {
+  const std::string csv =
+      run({"plan", "llama-3-8b", "--on", "h100:64", "--batch-tokens", "4M", "--tensor", "2", "--format", "csv"}).out;
+  const std::string head = "," + csv.substr(0, csv.find("\r\n")) + ",";
+  for (const char* name : {"memory bytes", "step seconds", "bubble share", "bubble seconds", "optimizer seconds",
+                           "optimizer bytes", "tensor links seconds", "tensor sent bytes"})
+    EXPECT_NE(head.find(std::string(",") + name + ","), std::string::npos) << name << " is not in " << head;
+  for (const char* name : {"bubble", "optimizer", "memory"})
+    EXPECT_EQ(head.find(std::string(",") + name + ","), std::string::npos) << head;
+  const std::string served = run({"plan", "llama-3-8b", "--on", "h100:8", "--phase", "serve", "--format", "csv"}).out;
+  EXPECT_NE(served.find(",token seconds,"), std::string::npos) << served;
+}
+
 TEST_F(ProgramTest, ExportsPlansForEngines) {
   const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "h100:64", "--batch-tokens", "4M"};
   const auto with = [&](const std::vector<std::string>& more) {
@@ -56,7 +69,8 @@ TEST_F(ProgramTest, ExportsPlansForEngines) {
     EXPECT_EQ(with({"--gradients", "float32", "--export", engine}).code, 0) << engine;
   const Result narrow = with({"--export", "torchtitan"});
   EXPECT_EQ(narrow.code, 1);
-  EXPECT_EQ(narrow.err, "reckon: torchtitan v0.2.2 sums gradients over ranks in float32 only\n");
+  EXPECT_EQ(narrow.err,
+            "reckon: torchtitan v0.2.2 sums gradients over ranks in float32 only; expected gradients float32\n");
   EXPECT_NE(with({"--export", "megatron", "--rank", "2"}).out, megatron.out);
   const std::string file = (folder_ / "launch.sh").string();
   EXPECT_EQ(with({"--export", "megatron", "--output", file}).out, "");
@@ -65,6 +79,32 @@ TEST_F(ProgramTest, ExportsPlansForEngines) {
   EXPECT_EQ(served.code, 0) << served.err;
   EXPECT_TRUE(served.out.starts_with("# vLLM v0.27.1: llama-3-8b")) << served.out;
   EXPECT_NE(served.out.find("--max-model-len 8192"), std::string::npos) << served.out;
+}
+
+// DeepSpeed has no pipeline and no sequence parallelism: where these are the fastest, its script says so.
+TEST_F(ProgramTest, ExportsSayThatAnotherLayoutWouldBeTheBest) {
+  const std::vector<std::string> asked{"plan", "llama-3.1-70b", "--on", "h100:64", "--batch-tokens",
+                                       "4M",   "--context",     "8k"};
+  const Json first = json(asked).at("plans").at(0).at("layout");
+  const bool can = first.at("pipeline") == 1 && first.at("context") == 1 && first.at("sequence") == false;
+  std::vector<std::string> exported = asked;
+  exported.insert(exported.end(), {"--export", "deepspeed"});
+  const Result script = run(exported);
+  ASSERT_EQ(script.code, 0) << script.err;
+  EXPECT_EQ(script.out.find("\n# not the best of all layouts, which is ") == std::string::npos, can) << script.out;
+  EXPECT_EQ(script.out.find("\n# DeepSpeed v0.19.5 ") == std::string::npos, can) << script.out;
+}
+
+TEST_F(ProgramTest, SaysOneOfAThingInTheSingular) {
+  const Result plan = run({"plan", "gpt2", "--on", "h100", "--batch-tokens", "1k", "--context", "1k"});
+  EXPECT_NE(plan.out.find("steps of 1 sequence of 1,024 tokens"), std::string::npos) << plan.out << plan.err;
+  const Result served = run(
+      {"plan", "gpt2", "--on", "h100:8", "--phase", "serve", "--tensor", "1", "--pipeline", "1", "--export", "vllm"});
+  EXPECT_NE(served.out.find("# 8 servers like this one, each on 1 device of its own"), std::string::npos)
+      << served.out << served.err;
+  const Result time = run({"time", "gpt2", "--on", "h100", "--phase", "train", "--batch", "1", "--steps", "1"});
+  EXPECT_NE(time.out.find("1 step: "), std::string::npos) << time.out << time.err;
+  EXPECT_NE(time.out.find("less than 0.01 device-hours"), std::string::npos) << time.out;
 }
 
 TEST_F(ProgramTest, ExportsWhatTheFlagsOfALayoutSay) {
@@ -82,6 +122,15 @@ TEST_F(ProgramTest, PlansFromOneToAHundredThousandDevices) {
   EXPECT_EQ(run({"plan", "gpt2", "--on", "h100", "--batch-tokens", "64k"}).code, 0);
   const Result many = run({"plan", "llama-3-8b", "--on", "h100:100000", "--batch-tokens", "819200000"});
   EXPECT_EQ(many.code, 0) << many.err;  // 100,000 sequences of 8,192
+}
+
+TEST_F(ProgramTest, HelpNamesNumbersOfPredictionsPlainly) {
+  const std::string plan = run({"plan", "--help"}).out, time = run({"time", "--help"}).out;
+  for (const char* part : {"--token-latency MS ", "--memory-share X "})
+    EXPECT_NE(plan.find(part), std::string::npos) << plan;
+  for (const char* part : {"POSITIVE", "FLOAT"}) EXPECT_EQ(plan.find(part), std::string::npos) << plan;
+  EXPECT_NE(time.find("--efficiency X "), std::string::npos) << time;
+  EXPECT_EQ(time.find("\nOPTIONS:"), std::string::npos) << time;
 }
 
 TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
@@ -104,8 +153,32 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--engine", "megatron", "--export", "deepspeed"}, 2,
            "expected the same, or one of them");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--rank", "2"}, 2, "--rank chooses what --export writes");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--export", "megatron", "--format", "json"}, 2,
+           "--format is given with --export, which writes what the engine reads; expected one of them");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--token-latency", "50"}, 2, "expected --phase serve");
   complain({"--on", "h100:64", "--phase", "serve", "--batch-tokens", "4M"}, 2, "expected --phase train");
+  complain({"--on", "h100:8", "--phase", "serve", "--token-latency", "-1"}, 2,
+           "--token-latency is -1; expected a number above 0, up to 100000");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--memory-share", "0"}, 2,
+           "--memory-share is 0; expected a number above 0, up to 1");
+  // What the other phase has no use for is never passed over.
+  for (const std::vector<std::string>& given :
+       std::initializer_list<std::vector<std::string>>{{"--zero", "1"},
+                                                       {"--context-ranks", "2"},
+                                                       {"--virtual-stages", "2"},
+                                                       {"--sequence"},
+                                                       {"--optimizer", "sgd"},
+                                                       {"--gradients", "float32"},
+                                                       {"--recompute", "block"},
+                                                       {"--dropout", "0.1"},
+                                                       {"--lora", "16"},
+                                                       {"--attention-dropout", "0.1"}}) {
+    std::vector<std::string> more{"--on", "h100:8", "--phase", "serve"};
+    more.insert(more.end(), given.begin(), given.end());
+    complain(more, 2, given.front() + " is given in --phase serve; expected --phase train");
+  }
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--cache", "float8_e4m3"}, 2,
+           "--cache is given in --phase train; expected --phase serve");
   complain({"--on", "h100:1000000", "--batch-tokens", "4M"}, 2, "expected 1 to 100,000");
   complain({"--on", "tpu-v5p:64", "--batch-tokens", "4M", "--engine", "megatron"}, 2, "known here for GPUs");
   complain({"--on", "h1000:64", "--batch-tokens", "4M"}, 2, "did you mean h100?");
@@ -116,8 +189,17 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
       "devices would do");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "64"}, 2,
            "32 layers cannot be shared out over 64 stages");
+  complain({"--on", "h100:64", "--batch-tokens", "4M", "--optimizer", "muon", "--zero", "1"}, 2,
+           "the optimizer muon steps whole matrices, of which ZeRO 1 leaves a rank parts; expected ZeRO 0");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--tensor", "3"}, 2,
            "64 devices do not divide by the 3 tensor · context · pipeline ranks that are given");
+  // 256 sequences over 1, 2, 4 … data ranks never divide by 3, on however many devices.
+  complain({"--on", "h100:8", "--batch-tokens", "1M", "--context", "4k", "--batch", "3"}, 2,
+           "--batch is 3, and no layout of 8 devices leaves a rank a number of sequences that it divides; a step has "
+           "256 (--batch-tokens over --context)");
+  complain({"--on", "h100:8", "--batch-tokens", "1M", "--pipeline", "8", "--zero", "2", "--engine", "deepspeed"}, 2,
+           "--zero is 2, and no layout of 8 devices with the ranks that are given has data ranks");
+  complain({"--on", "h100:7", "--batch-tokens", "4M", "--sequence"}, 1, "; 8 devices would do");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "2", "--export", "deepspeed"}, 1,
            "DeepSpeed v0.19.5 has no pipeline for stock models");
   expect_complaint({"plan", "gpt2", "--on", "h100:8", "--batch-tokens", "64k", "--export", "torchtitan"}, 1,

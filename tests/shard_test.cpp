@@ -57,7 +57,8 @@ TEST(Layout, ThatDoesNotDivideIsRefusedWithWhatDoesNot) {
   EXPECT_EQ(refusal(load_model("mixtral-8x7b"), {.expert = 3, .data = 3}),
             "mixtral-8x7b: 8 experts cannot be shared out over 3 expert ranks; expected a divisor of 8");
   EXPECT_EQ(refusal(load_model("mixtral-8x7b"), {.expert = 8, .data = 4}),
-            "mixtral-8x7b: 8 expert ranks are not a part of 4 data · 1 context ranks; expected a divisor of 4");
+            "mixtral-8x7b: 8 expert ranks are not a part of 4 data · 1 context ranks; expected as many data ranks as "
+            "make data · context a multiple of 8");
   EXPECT_EQ(refusal(model, {.tensor = 0}), "a layout with a tensor size of 0; expected 1 to 16777216");
   EXPECT_EQ(refusal(model, {.data = 2, .zero = 4}), "a layout with a ZeRO stage of 4; expected 0 to 3");
   EXPECT_EQ(refusal(model, {.pipeline = 2, .stage = 2}), "a layout with a stage of 2; expected 0 to 1");

@@ -120,6 +120,16 @@ void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most) {
   option.check(CLI::Validator(check, ""));
 }
 
+CLI::Option& add_number(CLI::App& command, const char* flag, std::optional<double>& value, double most,
+                        const char* type, const char* help) {
+  const auto read = [&value, flag, most](const double& number) {
+    if (!(number > 0 && number <= most))
+      throw UsageError(fmt::format("{} is {:g}; expected a number above 0, up to {:g}", flag, number, most));
+    value = number;
+  };
+  return *command.add_option_function<double>(flag, read, help)->type_name(type);
+}
+
 CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, std::vector<const char*> words,
                         std::function<void(std::size_t)> choose) {
   struct Choice {

@@ -42,6 +42,10 @@ CLI::Option& add_size(CLI::App& command, const std::string& flag, Integer& value
 // A whole number from `least` to `most`, in digits.
 void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most);
 
+// An option that takes a number above 0, up to `most`; `type` is its word in the help.
+CLI::Option& add_number(CLI::App& command, const char* flag, std::optional<double>& value, double most,
+                        const char* type, const char* help);
+
 // An option that takes one of several words, each with what it means; the help and a UsageError list them.
 // `choose` is given which of the words it was.
 CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, std::vector<const char*> words,

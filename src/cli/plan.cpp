@@ -15,6 +15,7 @@
 #include "network/stages.h"
 #include "report/plan.h"
 #include "time/layouts.h"
+#include "time/reasons.h"
 #include "time/search.h"
 #include "time/serving.h"
 
@@ -27,8 +28,8 @@ struct PlanOptions {
   PredictOptions prediction;
   bool serve = false;
   std::int64_t batch_tokens = 0;
-  double token_latency = 0;  // milliseconds
-  double memory_share = 0.92;
+  std::optional<double> token_latency;  // milliseconds
+  std::optional<double> memory_share;   // 0.92
   std::int64_t node = 0;
   Given given;
   std::int64_t count = 5;
@@ -36,6 +37,33 @@ struct PlanOptions {
   std::string engine, exported;
   Output output;
 };
+
+// Options of the other phase, which would change nothing.
+void refuse_other_phase(const PlanOptions& asked) {
+  const auto refuse = [&](const char* flag, bool given) {
+    if (given)
+      throw UsageError(fmt::format("{} is given in --phase {}; expected --phase {}", flag,
+                                   asked.serve ? "serve" : "train", asked.serve ? "train" : "serve"));
+  };
+  const PredictOptions& prediction = asked.prediction;
+  if (!asked.serve) {
+    refuse("--token-latency", asked.token_latency.has_value());
+    refuse("--cache", prediction.cache.has_value());
+    return;
+  }
+  refuse("--batch-tokens", asked.batch_tokens != 0);
+  refuse("--gradients", prediction.gradients.has_value());
+  refuse("--optimizer", prediction.optimizer.has_value());
+  refuse("--recompute", prediction.recompute.has_value());
+  refuse("--dropout", prediction.dropout.has_value());
+  refuse("--attention-dropout", prediction.attention_dropout.has_value());
+  refuse("--lora", prediction.lora.has_value());
+  refuse("--lora-targets", prediction.lora_targets.has_value());
+  refuse("--sequence", asked.given.sequence.has_value());
+  refuse("--virtual-stages", asked.given.virtual_stages.has_value());
+  refuse("--zero", asked.given.zero.has_value());
+  refuse("--context-ranks", asked.given.context.has_value());
+}
 
 // Devices that the fastest link joins.
 std::int64_t node_of(const Hardware& hardware) {
@@ -85,10 +113,31 @@ Launch launch_of(const Search& search, const Served& served) {
   return launch;
 }
 
-// No layout divides: what does.
-[[noreturn]] void complain_of_division(const Search& search, std::int64_t most_tensor) {
+// The best of all, whatever an engine can do.
+Search of_any_engine(Search search) {
+  search.accepts = nullptr;
+  search.wanted = 1;
+  return search;
+}
+
+// Any layout of these devices that divides and that the engine, if there is one, can do.
+std::optional<Workload> any_layout(Search search) {
+  const bool serve = search.workload.phase != Phase::train;
+  if (serve) {  // replicas take what comes
+    search.sequences = search.hardware.devices;
+    search.given.context = 1;
+  }
+  for (const Workload& split : splits_of(search, search.hardware.devices)) {
+    if (serve && (!search.accepts || search.accepts(split))) return split;
+    if (serve) continue;
+    if (const std::vector<Workload> ways = ways_of(search, split); !ways.empty()) return ways.front();
+  }
+  return std::nullopt;
+}
+
+// What was given may be at fault by itself.
+void complain_of_ranks(const Search& search) {
   const std::int64_t devices = search.hardware.devices;
-  // What was given may be at fault by itself.
   const Given& given = search.given;
   Workload asked = search.workload;
   asked.layout = {.tensor = given.tensor.value_or(1),
@@ -96,30 +145,79 @@ Launch launch_of(const Search& search, const Served& served) {
                   .context = given.context.value_or(1),
                   .pipeline = given.pipeline.value_or(1),
                   .virtual_stages = given.virtual_stages.value_or(1),
-                  .expert = given.expert.value_or(1)};
+                  .expert = given.expert.value_or(1),
+                  .zero = given.zero.value_or(0)};
   const std::int64_t ranks = asked.layout.tensor * asked.layout.context * asked.layout.pipeline;
   if (devices % ranks != 0)
     throw UsageError(fmt::format("{} devices do not divide by the {} tensor · context · pipeline ranks that are given",
                                  grouped(devices), grouped(ranks)));
   asked.layout.data = given.data.value_or(devices / ranks);
-  if (ranks * asked.layout.data != devices)
-    throw UsageError(fmt::format("the ranks that are given are {} together; expected {}, as many as devices",
-                                 grouped(ranks * asked.layout.data), grouped(devices)));
+  // Ranks that are not given make up for what is missing, where there are any.
+  const bool all_given = given.tensor && given.context && given.pipeline;
+  if (all_given ? ranks * asked.layout.data != devices : devices % (ranks * asked.layout.data) != 0)
+    throw UsageError(fmt::format("the ranks that are given are {} together; expected {}, as many as devices{}",
+                                 grouped(ranks * asked.layout.data), grouped(devices),
+                                 all_given ? "" : ", or a part of them"));
   validate_layout(search.model, asked);
-  const auto divides = [&](std::int64_t n) {
+}
+
+// One of the options that are given may be what no layout goes with.
+void complain_of_option(const Search& search) {
+  const std::string of_devices = "no layout of " + counted(search.hardware.devices, "device");
+  const auto without = [&](auto Given::*option) {
+    Search other = search;
+    if (!(other.given.*option)) return false;
+    (other.given.*option).reset();
+    return any_layout(other).has_value();
+  };
+  const Given& given = search.given;
+  if (without(&Given::batch))
+    throw UsageError(
+        fmt::format("--batch is {}, and {} leaves a rank a number of sequences that it divides; a step "
+                    "has {} (--batch-tokens over --context)",
+                    grouped(*given.batch), of_devices, grouped(search.sequences)));
+  if (without(&Given::zero))
+    throw UsageError(
+        fmt::format("--zero is {}, and {} with the ranks that are given has data ranks to share anything "
+                    "out among; expected 0, or data ranks",
+                    *given.zero, of_devices));
+  if (without(&Given::virtual_stages))
+    throw UsageError(
+        fmt::format("--virtual-stages is {}, and {} has stages of so many pieces: {} layers, or two more, "
+                    "are to divide by --pipeline times as many, with a micro-batch for each stage",
+                    grouped(*given.virtual_stages), of_devices, grouped(search.model.layers.size())));
+  if (without(&Given::sequence))
+    throw UsageError(
+        fmt::format("--sequence shares tokens out among tensor ranks, and {} has several of them that "
+                    "divide the tokens",
+                    of_devices));
+}
+
+// No layout divides: what is at fault, or how many devices do.
+[[noreturn]] void complain_of_division(const Search& search, const std::optional<Engine>& engine) {
+  complain_of_ranks(search);
+  const Search any_engine = of_any_engine(search);
+  if (engine) {
+    if (const std::optional<Workload> one = any_layout(any_engine))
+      throw Error(refusal(*engine, launch_of(search, *one)));
+  }
+  complain_of_option(any_engine);
+  const std::int64_t devices = search.hardware.devices;
+  const auto would_do = [&](std::int64_t n) {
     Search other = search;
     other.hardware.devices = n;
-    other.accepts = nullptr;
-    return n >= 1 && n <= most_devices && !splits_of(other, std::min(n, most_tensor)).empty();
+    return n >= 1 && n <= most_devices && any_layout(other).has_value();
   };
   std::string instead;
   for (std::int64_t away = 1; away <= 64 && instead.empty(); ++away)
     for (std::int64_t n : {devices - away, devices + away})
-      if (instead.empty() && divides(n)) instead = fmt::format("; {} devices would do", grouped(n));
-  throw Error(fmt::format(
-      "no layout of {} devices divides the {} layers and the heads of {} and the {} sequences of a "
-      "step{}",
-      grouped(devices), grouped(search.model.layers.size()), search.model.name, grouped(search.sequences), instead));
+      if (instead.empty() && would_do(n)) instead = fmt::format("; {} would do", counted(n, "device"));
+  const std::string sequences = search.workload.phase == Phase::train
+                                    ? fmt::format(" and the {} of a step", counted(search.sequences, "sequence"))
+                                    : "";
+  const std::string layers = counted(static_cast<std::int64_t>(search.model.layers.size()), "layer");
+  throw Error(fmt::format("no layout of {} divides the {} and the heads of {}{}{}", counted(devices, "device"), layers,
+                          search.model.name, sequences, instead));
 }
 
 // There are layouts, but none that the engine can do: what it lacks for the fastest.
@@ -129,62 +227,70 @@ template <class Plan>
   throw Error(why.empty() ? fmt::format("no layout that fits is one that {} can do", engine_title(engine)) : why);
 }
 
+const Workload& workload_in(const Planned& plan) { return plan.step.workload; }
+const Workload& workload_in(const Served& served) { return served.workload; }
+
+// `first`: the best of all layouts, whatever the engine can do.
 template <class Plan>
-void write_launch(const PlanOptions& asked, const Search& search, Engine engine, const std::vector<Plan>& best) {
+void write_launch(const PlanOptions& asked, const Search& search, Engine engine, const std::vector<Plan>& best,
+                  const Plan& first) {
   const auto rank = static_cast<std::size_t>(std::max<std::int64_t>(asked.rank, 1));
   if (rank > best.size())
     throw UsageError(fmt::format("--rank is {}; expected 1 to {}, as many as were found", rank, best.size()));
-  write_file(asked.output.file.empty() ? "-" : asked.output.file,
-             launch_text(engine, launch_of(search, best[rank - 1])));
+  Launch launch = launch_of(search, best[rank - 1]);
+  if (const std::string why = refusal(engine, launch_of(search, first)); !why.empty()) {
+    launch.notes.push_back(fmt::format("not the best of all layouts, which is {}:", layout_words(workload_in(first))));
+    launch.notes.push_back(why);
+  }
+  write_file(asked.output.file.empty() ? "-" : asked.output.file, launch_text(engine, launch));
 }
 
 void plan_training(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
   const Plans plans = search_layouts(search);
   if (plans.best.empty()) {
     if (engine) {
-      Search without = search;
-      without.accepts = nullptr;
-      const Plans others = search_layouts(without);
+      const Plans others = search_layouts(of_any_engine(search));
       if (!others.best.empty()) complain_of_engine(search, *engine, others.best.front());
-      search.accepts = nullptr;
     }
     const std::string would = what_would_fit(search);
-    if (would.empty()) complain_of_division(search, search.hardware.devices);
+    if (would.empty()) complain_of_division(search, engine);
     throw Error(would);
   }
-  if (!asked.exported.empty()) return write_launch(asked, search, *engine, plans.best);
+  if (!asked.exported.empty())
+    return write_launch(asked, search, *engine, plans.best, search_layouts(of_any_engine(search)).best.front());
   write_report(plan_document(search, plans, engine ? engine_title(*engine) : ""), asked.output);
 }
 
 void plan_serving(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
   std::optional<double> goal;
-  if (asked.token_latency > 0) goal = asked.token_latency / 1e3;
+  if (asked.token_latency) goal = *asked.token_latency / 1e3;
   const ServingPlans plans = search_serving(search, goal);
   if (plans.best.empty()) {
     if (plans.soonest)
       throw Error(
           fmt::format("no layout gives a token within {} ms; the soonest takes {:.1f} ms, one sequence at a time",
-                      asked.token_latency, plans.soonest->token_seconds * 1e3));
+                      *asked.token_latency, plans.soonest->token_seconds * 1e3));
     if (engine) {
-      Search without = search;
-      without.accepts = nullptr;
-      const ServingPlans others = search_serving(without, goal);
+      const ServingPlans others = search_serving(of_any_engine(search), goal);
       if (!others.best.empty()) complain_of_engine(search, *engine, others.best.front());
-      search.accepts = nullptr;
     }
     const std::string would = what_would_fit_serving(search);
-    if (would.empty()) complain_of_division(search, search.hardware.devices);
+    if (would.empty()) complain_of_division(search, engine);
     throw Error(would);
   }
-  if (!asked.exported.empty()) return write_launch(asked, search, *engine, plans.best);
+  if (!asked.exported.empty())
+    return write_launch(asked, search, *engine, plans.best, search_serving(of_any_engine(search), goal).best.front());
   write_report(serving_document(search, plans, goal, engine ? engine_title(*engine) : ""), asked.output);
 }
 
 void run(PlanOptions& asked) {
   const std::optional<Engine> engine = engine_of(asked);
   if (asked.rank > 0 && asked.exported.empty()) throw UsageError("--rank chooses what --export writes; expected both");
+  if (!asked.exported.empty() && asked.output.format != Format::table)
+    throw UsageError("--format is given with --export, which writes what the engine reads; expected one of them");
   if (asked.prediction.on.empty())
     throw UsageError("--on is missing: a device and how many of them, such as --on h100:64");
+  refuse_other_phase(asked);
   asked.prediction.options.setting.workload.phase = asked.serve ? Phase::prefill : Phase::train;
   Prediction prediction = read_prediction(asked.prediction);
   Hardware& hardware = *prediction.hardware;
@@ -200,7 +306,7 @@ void run(PlanOptions& asked) {
   search.target = prediction.target;
   search.hardware = hardware;
   search.node = asked.node > 0 ? std::min(asked.node, hardware.devices) : node_of(hardware);
-  search.memory_share = asked.memory_share;
+  search.memory_share = asked.memory_share.value_or(0.92);
   search.wanted = static_cast<std::size_t>(std::max(asked.count, asked.rank));
   search.given = asked.given;
   search.given.recompute = asked.prediction.recompute;
@@ -208,11 +314,7 @@ void run(PlanOptions& asked) {
     search.accepts = [&search, &engine](const Workload& workload) {
       return refusal(*engine, launch_of(search, workload)).empty();
     };
-  if (asked.serve) {
-    if (asked.batch_tokens != 0) throw UsageError("--batch-tokens is given in --phase serve; expected --phase train");
-    return plan_serving(asked, search, engine);
-  }
-  if (asked.token_latency > 0) throw UsageError("--token-latency is given in --phase train; expected --phase serve");
+  if (asked.serve) return plan_serving(asked, search, engine);
   search.sequences = sequences_of(asked.batch_tokens, search.workload.tokens);
   plan_training(asked, search, engine);
 }
@@ -256,16 +358,10 @@ void add_plan(CLI::App& program) {
   add_choice(command, "--phase", asked->serve, "what is planned (train)", {{"train", false}, {"serve", true}});
   add_size(command, "--batch-tokens", asked->batch_tokens, "train: tokens of a step, over all devices",
            {1, std::int64_t{1} << 50});
-  command
-      .add_option("--token-latency", asked->token_latency,
-                  "serve: the most milliseconds from one token of a sequence to the next")
-      ->type_name("MS")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--memory-share", asked->memory_share,
-                  "of a device's memory that may be filled; the rest is for drivers and libraries (0.92)")
-      ->type_name("X")
-      ->check(CLI::Range(0.01, 1.0));
+  add_number(command, "--token-latency", asked->token_latency, 1e5, "MS",
+             "serve: the most milliseconds from one token of a sequence to the next");
+  add_number(command, "--memory-share", asked->memory_share, 1, "X",
+             "of a device's memory that may be filled; the rest is for drivers and libraries (0.92)");
   add_size(command, "--node", asked->node, "devices of a node (those that the profile's fastest link joins)");
   add_size(command, "--count", asked->count, "so many of the fastest (5)", {1, 100});
   command.add_option("--engine", asked->engine, "only what it can do: megatron, torchtitan, deepspeed or vllm")

@@ -83,17 +83,6 @@ void run(const TimeOptions& asked) {
   write_report(document, asked.output);
 }
 
-// An option with a number above 0, up to `most`.
-void add_number(CLI::App& command, const char* flag, std::optional<double>& value, double most, const char* type,
-                const char* help, const char* group) {
-  const auto read = [&value, flag, most](const double& number) {
-    if (!(number > 0 && number <= most))
-      throw UsageError(fmt::format("{} is {:g}; expected a number above 0, up to {:g}", flag, number, most));
-    value = number;
-  };
-  command.add_option_function<double>(flag, read, help)->type_name(type)->group(group);
-}
-
 void add_amount(CLI::App& command, const char* flag, std::optional<std::int64_t>& value, const char* help) {
   const auto read = [&value, flag](const std::string& text) { value = parse_size(text, flag, {}, Units::amounts); };
   command.add_option_function<std::string>(flag, read, help)->type_name("N")->group("Training");
@@ -120,7 +109,7 @@ void add_time(CLI::App& program) {
   command.add_flag("--batches", asked->batches, "also the throughput by batch, until memory is full");
   command.add_flag("--roofline", asked->roofline, "also draw what parts reach below the device's roofs");
   add_number(command, "--efficiency", asked->efficiency, 1, "X",
-             "take this share of the peak in place of the model of efficiency", "OPTIONS");
+             "take this share of the peak in place of the model of efficiency");
   command
       .add_option(
           "--svg", asked->svg,
@@ -129,7 +118,7 @@ void add_time(CLI::App& program) {
       ->type_name("FILE");
   add_amount(command, "--tokens-total", asked->tokens_total, "tokens of a whole training: its days, energy and cost");
   add_amount(command, "--steps", asked->steps, "the same by its steps");
-  add_number(command, "--price", asked->price, 10'000, "USD", "of a device and hour (the profile's)", "Training");
+  add_number(command, "--price", asked->price, 10'000, "USD", "of a device and hour (the profile's)").group("Training");
   add_questions(command, asked->questions);
   add_layout(command, asked->predict);
   add_output(command, asked->output);

@@ -30,6 +30,21 @@ std::string general_refusal(Engine engine, const Launch& launch) {
   return "";
 }
 
+// Its first line is a comment.
+std::string text_of(Engine engine, const Launch& launch) {
+  switch (engine) {
+    case Engine::megatron:
+      return megatron_text(launch);
+    case Engine::torchtitan:
+      return torchtitan_text(launch);
+    case Engine::deepspeed:
+      return deepspeed_text(launch);
+    case Engine::vllm:
+      return vllm_text(launch);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::span<const EngineFacts> engines() { return facts; }
@@ -70,17 +85,10 @@ std::string refusal(Engine engine, const Launch& launch) {
 
 std::string launch_text(Engine engine, const Launch& launch) {
   if (const std::string why = refusal(engine, launch); !why.empty()) throw Error(why);
-  switch (engine) {
-    case Engine::megatron:
-      return megatron_text(launch);
-    case Engine::torchtitan:
-      return torchtitan_text(launch);
-    case Engine::deepspeed:
-      return deepspeed_text(launch);
-    case Engine::vllm:
-      return vllm_text(launch);
-  }
-  return "";
+  std::string text = text_of(engine, launch);
+  std::string notes;
+  for (const std::string& note : launch.notes) notes += fmt::format("# {}\n", note);
+  return text.insert(text.find('\n') + 1, notes);  // behind the line that names engine, model and layout
 }
 
 }  // namespace reckon

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace reckon {
 
@@ -38,6 +39,7 @@ struct Launch {
   // Serving: the most tokens and sequences at a time of a replica, and the share of memory that may be filled.
   std::int64_t sequences = 1;
   double memory_share = 1;
+  std::vector<std::string> notes{};  // sentences for the head of the text
 };
 
 // Why an engine cannot do it: a sentence without a full stop, empty where it can. What no other layout would mend comes

@@ -122,7 +122,7 @@ std::string torchtitan_refusal(const Launch& launch) {
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float32)
     return fmt::format("{} trains weights in bfloat16 or float32", title());
   if (workload.precision.weights == DType::bfloat16 && workload.precision.gradients != DType::float32)
-    return fmt::format("{} sums gradients over ranks in float32 only", title());
+    return fmt::format("{} sums gradients over ranks in float32 only; expected gradients float32", title());
   if (workload.dropout != 0 || workload.attention_dropout != 0) return fmt::format("{} has no dropout", title());
   if (layout.pipeline > 1 && !flavour->pipeline)
     return fmt::format("{} has no pipeline for its model {}", title(), flavour->model);

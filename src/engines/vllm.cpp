@@ -1,5 +1,8 @@
 // vLLM's arguments for serving.
+#include <optional>
+
 #include "engines/each.h"
+#include "files/encoding.h"
 #include "files/numbers.h"
 #include "time/reasons.h"
 
@@ -17,6 +20,30 @@ std::string_view type_word(DType type) {
       return "float16";
     case DType::bfloat16:
       return "bfloat16";
+    default:
+      return "";
+  }
+}
+
+// The type of matrices that are quantised by themselves, if there are any.
+std::optional<DType> quantised(const Workload& workload) {
+  if (!workload.parameter_types) return std::nullopt;
+  for (const auto& [key, type] : *workload.parameter_types)
+    if (type_word(type).empty()) return type;
+  return std::nullopt;
+}
+
+// Its methods that read weights of a type, as checkpoints name them; empty: it has none.
+std::string_view methods(DType type) {
+  switch (type) {
+    case DType::float8_e4m3:
+      return "fp8 or compressed-tensors";
+    case DType::int8:
+      return "gptq or compressed-tensors";
+    case DType::int4:
+      return "awq, gptq or compressed-tensors";
+    case DType::nf4:
+      return "bitsandbytes";
     default:
       return "";
   }
@@ -58,6 +85,9 @@ std::string vllm_refusal(const Launch& launch) {
         "{} takes weights of narrower types than 16 bits from a checkpoint that has them; expected "
         "float32, float16 or bfloat16",
         title());
+  if (const std::optional<DType> type = quantised(workload); type && methods(*type).empty())
+    return fmt::format("{} has no method for weights of {}; expected float8_e4m3, int8, int4 or nf4", title(),
+                       encoding_of(*type).name);
   if (cache_word(workload.precision).empty())
     return fmt::format("{} has caches of the weights' type, float16, bfloat16, float8_e4m3 or float8_e5m2 here",
                        title());
@@ -73,9 +103,17 @@ std::string vllm_text(const Launch& launch) {
     text += fmt::format("# {} servers like this one, each on {} of its own, behind a load balancer\n",
                         grouped(servers(launch)),
                         nodes > 1 ? fmt::format("{} nodes", grouped(nodes))
-                                  : fmt::format("{} devices", layout.tensor * layout.pipeline * joined_ranks(launch)));
+                                  : counted(layout.tensor * layout.pipeline * joined_ranks(launch), "device"));
   if (nodes > 1) text += fmt::format("# on each of {} nodes, whose number is NODE_RANK\n", grouped(nodes));
-  text += fmt::format("MODEL={}  # a folder with its weights, or its name on Hugging Face\n", launch.model.name);
+  // No argument makes weights narrow as they were planned: they are narrow in the checkpoint.
+  const std::optional<DType> type = quantised(workload);
+  if (type)
+    text += fmt::format(
+        "# planned for weights of {0}: MODEL must be a checkpoint that is quantised to {0}; vLLM finds\n"
+        "# its method ({1}) in the checkpoint's config.json, and --dtype is that of activations\n",
+        encoding_of(*type).name, methods(*type));
+  text += fmt::format("MODEL={}  # a folder with its {}weights, or its name on Hugging Face\n", launch.model.name,
+                      type ? "quantised " : "");
   Command command("vllm serve $MODEL");
   command.flag("dtype", type_word(workload.precision.weights));
   command.flag("tensor-parallel-size", layout.tensor);

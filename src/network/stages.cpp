@@ -72,8 +72,9 @@ void check_experts(const Model& model, const Layout& layout) {
   for_each<Mixture>(model.layers.written(),
                     [&](const Mixture& m) { divide(model, m.n_experts, "experts", layout.expert, "expert ranks"); });
   if (layout.data * layout.context % layout.expert != 0)
-    refuse(model, fmt::format("{} expert ranks are not a part of {} data · {} context ranks; expected a divisor of {}",
-                              layout.expert, layout.data, layout.context, layout.data * layout.context));
+    refuse(model, fmt::format("{} expert ranks are not a part of {} data · {} context ranks; expected as many data "
+                              "ranks as make data · context a multiple of {}",
+                              layout.expert, layout.data, layout.context, layout.expert));
 }
 
 void check_pipeline(const Model& model, const Layout& layout) {

@@ -25,6 +25,8 @@ std::string ungrouped(const std::string& text) {
   return number.substr(number.starts_with('+') ? 1 : 0);
 }
 
+const std::string& name_of(const Column& column) { return column.plain.empty() ? column.title : column.plain; }
+
 // Spaces at the ends are in quotes too: some readers drop them otherwise.
 std::string field(const std::string& text) {
   const bool spaces = text.starts_with(' ') || text.ends_with(' ');
@@ -59,11 +61,11 @@ std::string render_csv(const Document& document) {
   const std::size_t first = titles.size();
   const auto place_of = [&](const Column& column) {
     return static_cast<std::size_t>(
-        std::find(titles.begin() + static_cast<std::ptrdiff_t>(first), titles.end(), column.title) - titles.begin());
+        std::find(titles.begin() + static_cast<std::ptrdiff_t>(first), titles.end(), name_of(column)) - titles.begin());
   };
   for (const Table* table : tables) {
     for (const Column& column : table->columns) {
-      if (column.kind != Column::Kind::bar && place_of(column) == titles.size()) titles.push_back(column.title);
+      if (column.kind != Column::Kind::bar && place_of(column) == titles.size()) titles.push_back(name_of(column));
     }
   }
   std::string out;

@@ -25,6 +25,7 @@ struct Column {
   Kind kind = Kind::text;
   bool joined = false;  // stays beside the column before it where a table is too wide and is split
   int detail = 0;       // above 0: left out on a terminal that has no room for it, the highest first
+  std::string plain{};  // its name in CSV, where that is different: "step seconds" for "step"
 };
 
 // A cell as people read it, and as CSV gives it where that is different ("31.7%" and "0.316525"). Grouped numbers lose

@@ -41,6 +41,13 @@ Cell sent_cell(double bytes) {
   return {whole == 0 ? "" : decimal_bytes(whole), std::to_string(whole)};
 }
 
+// A column of numbers, and what CSV calls it: all tables of a plan are one there.
+Column numbers(const std::string& title, const std::string& in_csv) {
+  Column column{title, true};
+  column.plain = in_csv;
+  return column;
+}
+
 std::string number_of(std::size_t i) { return std::to_string(i + 1); }
 
 std::string micro_batch_text(const Workload& workload) {
@@ -49,8 +56,15 @@ std::string micro_batch_text(const Workload& workload) {
 
 Table plans_table(const Plans& plans) {
   Table table;
-  table.columns = {{"#", true},    {"layout"},         {"batches", true}, {"again", false}, {"memory", true},
-                   {"step", true}, {"tokens/s", true}, {"MFU", true},     {"bubble", true}};
+  table.columns = {{"#", true},
+                   {"layout"},
+                   {"batches", true},
+                   {"again"},
+                   numbers("memory", "memory bytes"),
+                   numbers("step", "step seconds"),
+                   {"tokens/s", true},
+                   {"MFU", true},
+                   numbers("bubble", "bubble share")};
   for (std::size_t i = 0; i < plans.best.size(); ++i) {
     const Planned& plan = plans.best[i];
     const Workload& workload = plan.step.workload;
@@ -66,8 +80,13 @@ Table plans_table(const Plans& plans) {
 Table memory_table(const Plans& plans) {
   Table table;
   table.title = "Memory of the rank that needs the most";
-  table.columns = {{"#", true},         {"stage", true},       {"weights", true}, {"gradients", true},
-                   {"optimizer", true}, {"activations", true}, {"left", true}};
+  table.columns = {{"#", true},
+                   {"stage", true},
+                   numbers("weights", "weights bytes"),
+                   numbers("gradients", "gradients bytes"),
+                   numbers("optimizer", "optimizer bytes"),
+                   numbers("activations", "activations bytes"),
+                   numbers("left", "left bytes")};
   for (std::size_t i = 0; i < plans.best.size(); ++i) {
     const RankMemory& memory = plans.best[i].step.memory;
     table.rows.push_back({number_of(i), grouped(plans.best[i].step.memory_stage), bytes_cell(memory.weights),
@@ -94,10 +113,11 @@ Table seconds_table(const Plans& plans) {
   const std::vector<NamedGroup> shown = groups_in(plans, &StepSeconds::link, nullptr);
   Table table;
   table.title = "Where a step's time goes, on the slowest stage";
-  table.columns = {{"#", true}, {"stage", true}, {"computing", true}};
-  for (const NamedGroup& named : shown) table.columns.push_back({fmt::format("{} links", named.name), true});
-  table.columns.push_back({"bubble", true});
-  table.columns.push_back({"optimizer", true});
+  table.columns = {{"#", true}, {"stage", true}, numbers("computing", "computing seconds")};
+  for (const NamedGroup& named : shown)
+    table.columns.push_back(numbers(fmt::format("{} links", named.name), fmt::format("{} links seconds", named.name)));
+  table.columns.push_back(numbers("bubble", "bubble seconds"));
+  table.columns.push_back(numbers("optimizer", "optimizer seconds"));
   for (std::size_t i = 0; i < plans.best.size(); ++i) {
     const Step& step = plans.best[i].step;
     Cells row{number_of(i), grouped(step.slowest_stage), seconds_cell(step.seconds.device)};
@@ -114,7 +134,8 @@ Table traffic_table(const Plans& plans) {
   Table table;
   table.title = "What a rank sends in a step, by group";
   table.columns = {{"#", true}};
-  for (const NamedGroup& named : shown) table.columns.push_back({named.name, true});
+  for (const NamedGroup& named : shown)
+    table.columns.push_back(numbers(named.name, fmt::format("{} sent bytes", named.name)));
   if (shown.empty()) return table;
   for (std::size_t i = 0; i < plans.best.size(); ++i) {
     Cells row{number_of(i)};
@@ -234,8 +255,15 @@ void add_assumptions(Document& document, const std::vector<std::string>& assumpt
 
 Table served_table(const ServingPlans& plans) {
   Table table;
-  table.columns = {{"#", true},    {"layout"},       {"replicas", true}, {"sequences", true}, {"memory", true},
-                   {"left", true}, {"prompt", true}, {"token", true},    {"tokens/s", true}};
+  table.columns = {{"#", true},
+                   {"layout"},
+                   {"replicas", true},
+                   {"sequences", true},
+                   numbers("memory", "memory bytes"),
+                   numbers("left", "left bytes"),
+                   numbers("prompt", "prompt seconds"),
+                   numbers("token", "token seconds"),
+                   {"tokens/s", true}};
   for (std::size_t i = 0; i < plans.best.size(); ++i) {
     const Served& served = plans.best[i];
     Workload replica = served.workload;
@@ -251,7 +279,11 @@ Table served_table(const ServingPlans& plans) {
 Table served_memory_table(const ServingPlans& plans) {
   Table table;
   table.title = "Memory of the rank that needs the most";
-  table.columns = {{"#", true}, {"weights", true}, {"cache", true}, {"activations", true}, {"left", true}};
+  table.columns = {{"#", true},
+                   numbers("weights", "weights bytes"),
+                   numbers("cache", "cache bytes"),
+                   numbers("activations", "activations bytes"),
+                   numbers("left", "left bytes")};
   for (std::size_t i = 0; i < plans.best.size(); ++i) {
     const Served& served = plans.best[i];
     table.rows.push_back({number_of(i), bytes_cell(served.memory.weights), bytes_cell(served.memory.cache),
@@ -266,11 +298,12 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
   Document document;
   const std::int64_t tokens = search.sequences * search.workload.tokens;
   std::string head = fmt::format(
-      "{} on {}: steps of {} sequences of {} tokens, {} in all. A rank may fill {} of its {}. {} ways of laying it out "
-      "were compared{}{}.",
-      search.model.name, devices_text(search), grouped(search.sequences), grouped(search.workload.tokens),
+      "{} on {}: steps of {} of {} tokens, {} in all. A rank may fill {} of its {}. {} of laying it out {} "
+      "compared{}{}.",
+      search.model.name, devices_text(search), counted(search.sequences, "sequence"), grouped(search.workload.tokens),
       grouped(tokens), percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),
-      grouped(plans.layouts), plans.across_nodes ? ", with tensor ranks beyond a node" : "",
+      counted(plans.layouts, "way"), plans.layouts == 1 ? "was" : "were",
+      plans.across_nodes ? ", with tensor ranks beyond a node" : "",
       engine.empty() ? "" : fmt::format(", of those that {} can do", engine));
   document.parts.emplace_back(Paragraph{head});
   document.parts.emplace_back(plans_table(plans));

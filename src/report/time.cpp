@@ -126,11 +126,18 @@ void add_batch_lines(Table& summary, const TimeReport& report) {
   summary.rows.push_back({"batches", knee + "; " + most});
 }
 
+std::string device_hours(double hours) {
+  if (hours < 0.01) return "less than 0.01 device-hours";
+  const std::string text = hours < 9.995 ? figure(hours) : whole(hours);
+  return fmt::format("{} device-hour{}", text, text == "1" ? "" : "s");
+}
+
 void add_run_lines(Table& summary, const TimeReport& report) {
   const TrainingRun& run = *report.run;
+  const std::string steps = whole(run.steps);
   summary.rows.push_back({fmt::format("{} tokens", compact(run.tokens)),
-                          fmt::format("{} steps: {}, {} device-hours", whole(run.steps), duration(run.seconds),
-                                      run.device_hours < 9.995 ? figure(run.device_hours) : whole(run.device_hours))});
+                          fmt::format("{} step{}: {}, {}", steps, steps == "1" ? "" : "s", duration(run.seconds),
+                                      device_hours(run.device_hours))});
   const Profile& profile = report.estimate.hardware.profile;
   summary.rows.push_back({"energy", run.kilowatt_hours
                                         ? fmt::format("at most {}: all the while {} W a device, without its host",

@@ -97,6 +97,10 @@ std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor) 
   return splits;
 }
 
+std::int64_t most_zero(const Workload& workload) {
+  return workload.layout.data == 1 || workload.optimizer == Optimizer::muon ? 0 : 3;
+}
+
 std::vector<Workload> ways_of(const Search& search, const Workload& split) {
   std::vector<Workload> ways;
   const Given& given = search.given;
@@ -108,8 +112,8 @@ std::vector<Workload> ways_of(const Search& search, const Workload& split) {
   // Streamed attention keeps no scores that it could be worth to compute again.
   if (!search.target.fusions.attention) recomputes.insert(recomputes.begin() + 1, Recompute::selective);
   if (given.recompute) recomputes = {*given.recompute};
-  std::vector<std::int64_t> zeros{0};
-  if (split.layout.data > 1) zeros = {0, 1, 2, 3};
+  std::vector<std::int64_t> zeros;
+  for (std::int64_t zero = 0; zero <= most_zero(split); ++zero) zeros.push_back(zero);
   std::vector<bool> sequences{false};
   if (split.layout.tensor > 1) sequences = {true, false};
   for (std::int64_t pieces : virtual_stages(search, split))

@@ -17,6 +17,9 @@ bool alike(const Layout& a, const Layout& b);
 // experts among them (of one piece a stage, without ZeRO, one micro-batch), with tensor ranks up to `most_tensor`.
 std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor);
 
+// The most of ZeRO that data ranks can share out: muon steps whole matrices, so that none of its state is.
+std::int64_t most_zero(const Workload& workload);
+
 // All ways to train with a split: micro-batches, what is computed again, virtual stages and what data ranks share out.
 std::vector<Workload> ways_of(const Search& search, const Workload& split);
 

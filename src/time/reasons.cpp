@@ -32,6 +32,10 @@ std::string time_words(double seconds) {
   return fmt::format("{:.0f} µs", seconds * 1e6);
 }
 
+std::string counted(std::int64_t number, std::string_view thing) {
+  return fmt::format("{} {}{}", grouped(number), thing, number == 1 ? "" : "s");
+}
+
 std::string recompute_words(Recompute recompute) {
   switch (recompute) {
     case Recompute::none:
@@ -64,8 +68,9 @@ std::string why_slower(const Step& step, const Step& fastest) {
   const Layout& layout = step.workload.layout;
   std::vector<Loss> losses{{here.device - there.device, more_computing(step, fastest)},
                            {here.bubble - there.bubble,
-                            fmt::format("more bubble, {} of the step: {} stages fill and drain over {} micro-batches",
-                                        percent(here.bubble / here.total()), layout.pipeline, layout.micro_batches)},
+                            fmt::format("more bubble, {} of the step: {} stages fill and drain over {} micro-batch{}",
+                                        percent(here.bubble / here.total()), layout.pipeline, layout.micro_batches,
+                                        layout.micro_batches == 1 ? "" : "es")},
                            {here.optimizer - there.optimizer, "more in the optimizer's step"}};
   const auto add = [&](Group group, const char* text) {
     losses.push_back({of(here.link, group) - of(there.link, group), text});

@@ -116,7 +116,7 @@ class Searcher {
     if (found != plains_.end()) return found->second;
     Workload one = workload;
     one.layout.virtual_stages = 1;
-    one.layout.zero = layout.data > 1 ? 1 : 0;
+    one.layout.zero = std::min<std::int64_t>(1, most_zero(workload));
     one.layout.stage = layout.pipeline / 2;
     Plain costs;
     costs.zero = one.layout.zero;
@@ -377,20 +377,12 @@ std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int6
 }
 
 std::string devices_that_would_do(std::int64_t devices, const std::function<bool(std::int64_t)>& fits_on) {
-  constexpr int most = 17;  // 131,072
-  int low = 0, high = most;
-  while ((std::int64_t{1} << low) <= devices) ++low;
-  if (low > most || !fits_on(std::int64_t{1} << most))
-    return fmt::format("; no number of devices up to {} would do", grouped(std::int64_t{1} << most));
-  while (low < high) {
-    const int middle = (low + high) / 2;
-    if (fits_on(std::int64_t{1} << middle)) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return fmt::format("; {} would do", grouped(std::int64_t{1} << low));
+  constexpr std::int64_t most = 65'536;
+  std::int64_t number = 1;
+  while (number <= devices) number *= 2;
+  for (; number <= most; number *= 2)
+    if (fits_on(number)) return fmt::format("; {} would do", grouped(number));
+  return fmt::format("; no power of two of devices up to {} would do", grouped(most));
 }
 
 }  // namespace reckon

@@ -66,8 +66,8 @@ Plans search_layouts(const Search& search);
 // least. Empty: no layout divides.
 std::string what_would_fit(const Search& search);
 
-// Its two halves: "X does not fit on 64 × h100-sxm: …", and "; 256 would do", the least power of two above `devices`,
-// by bisection, as more devices never need more memory each.
+// Its two halves: "X does not fit on 64 × h100-sxm: …", and "; 256 would do", the least power of two above `devices`
+// that was looked at and does: more devices need less memory each, but may not divide the sequences.
 std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int64_t budget);
 std::string devices_that_would_do(std::int64_t devices, const std::function<bool(std::int64_t)>& fits_on);
 

@@ -216,7 +216,7 @@ class Searcher {
       text += fmt::format("{} of a token's time is waiting for other ranks, {} in the first", percent(waiting(served)),
                           percent(waiting(first)));
     } else if (all < others) {
-      text += fmt::format("{} sequences at a time on all devices, {} in the first", grouped(all), grouped(others));
+      text += fmt::format("{} at a time on all devices, {} in the first", counted(all, "sequence"), grouped(others));
     } else {
       text += fmt::format("a token takes {}, {} in the first", time_words(served.token_seconds),
                           time_words(first.token_seconds));
