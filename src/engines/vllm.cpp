@@ -110,7 +110,7 @@ std::string vllm_text(const Launch& launch) {
   if (type)
     text += fmt::format(
         "# planned for weights of {0}: MODEL must be a checkpoint that is quantised to {0}; vLLM finds\n"
-        "# its method ({1}) in the checkpoint's config.json, and --dtype is that of activations\n",
+        "# its method ({1}) in the checkpoint's config.json, and the type given below is that of activations\n",
         encoding_of(*type).name, methods(*type));
   text += fmt::format("MODEL={}  # a folder with its {}weights, or its name on Hugging Face\n", launch.model.name,
                       type ? "quantised " : "");
