@@ -4,7 +4,7 @@
 #include <array>
 
 #include "report/chart.h"
-#include "report/text.h"
+#include "report/svg.h"
 
 namespace reckon {
 namespace {
@@ -14,13 +14,6 @@ constexpr double width = 860, height = 500, left = 76, right = 200, top = 56, bo
 // Okabe and Ito's colours, which people who do not see all colours can tell apart; readable on light and dark.
 constexpr std::array<std::string_view, 5> colors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"};
 
-std::string escaped(const std::string& text) { return escape_html(printable(text)); }
-
-std::string text_at(double x, double y, std::string_view anchor, const std::string& text, std::string_view extra = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,
-                     escaped(text));
-}
-
 }  // namespace
 
 std::string chart_svg(const Chart& chart) {
@@ -29,34 +22,21 @@ std::string chart_svg(const Chart& chart) {
   const auto across = [&](double value) { return left + x.place(value) * plot_width; };
   const auto down = [&](double value) { return top + (1 - y.place(value)) * plot_height; };
 
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "role=\"img\" aria-label=\"{2}\">\n",
-      width, height, escaped(chart.title));
-  out +=
-      "<style>\n"
-      "  svg { background: #ffffff; font: 13px system-ui, sans-serif; }\n"
-      "  text { fill: #24292f; } .soft { fill: #57606a; } .grid { stroke: #d8dee4; } .frame { stroke: #57606a; }\n"
-      "  .grid, .frame { stroke-width: 1; fill: none; } .line { fill: none; stroke-width: 2; stroke-linejoin: round; "
-      "}\n"
-      "  @media (prefers-color-scheme: dark) {\n"
-      "    svg { background: #0d1117; } text { fill: #e6edf3; } .soft { fill: #9198a1; } .grid { stroke: #2a313c; }\n"
-      "    .frame { stroke: #9198a1; }\n"
-      "  }\n"
-      "</style>\n";
-  out += text_at(left, 28, "start", chart.title, " font-size=\"16\" font-weight=\"600\"");
+  std::string out =
+      svg_opening(width, height, chart.title, ".line { fill: none; stroke-width: 2; stroke-linejoin: round; }");
+  out += svg_text(left, 28, "start", chart.title, " font-size=\"16\" font-weight=\"600\"");
   for (double tick : y.ticks) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, down(tick), left + plot_width);
-    out += text_at(left - 8, down(tick) + 4, "end", flops_label(tick), " class=\"soft\"");
+    out += svg_text(left - 8, down(tick) + 4, "end", flops_label(tick), " class=\"soft\"");
   }
   for (double tick : x.ticks) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", across(tick), top, top + plot_height);
-    out += text_at(across(tick), top + plot_height + 20, "middle", size_label(tick), " class=\"soft\"");
+    out += svg_text(across(tick), top + plot_height + 20, "middle", size_label(tick), " class=\"soft\"");
   }
   out += fmt::format("<path class=\"frame\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", left, top, top + plot_height,
                      left + plot_width);
-  out += text_at(left + plot_width / 2, height - 14, "middle", chart.x_title);
-  out += text_at(left, top - 10, "start", chart.y_title, " class=\"soft\"");
+  out += svg_text(left + plot_width / 2, height - 14, "middle", chart.x_title);
+  out += svg_text(left, top - 10, "start", chart.y_title, " class=\"soft\"");
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const Series& series = chart.series[s];
     const std::string_view color = colors[s % colors.size()];
@@ -68,14 +48,14 @@ std::string chart_svg(const Chart& chart) {
       if (chart.x.size() > 64) continue;
       dots +=
           fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\"><title>{}: {} at {}</title></circle>\n",
-                      px, py, color, escaped(series.name), flops_label(series.values[i]), size_label(chart.x[i]));
+                      px, py, color, svg_escaped(series.name), flops_label(series.values[i]), size_label(chart.x[i]));
     }
     if (!points.empty()) points.pop_back();
     out += fmt::format("<polyline class=\"line\" stroke=\"{}\" points=\"{}\"/>\n{}", color, points, dots);
     const double line = top + 14 + 22 * static_cast<double>(s);
     out += fmt::format("<path class=\"line\" stroke=\"{}\" d=\"M{:.1f} {:.1f}h22\"/>\n", color, left + plot_width + 18,
                        line - 4);
-    out += text_at(left + plot_width + 46, line, "start", series.name);
+    out += svg_text(left + plot_width + 46, line, "start", series.name);
   }
   return out + "</svg>\n";
 }

@@ -239,6 +239,22 @@ OrderedJson architecture_json(const Model& model) {
 
 std::string_view causal_name(Causal causal) { return causal == Causal::exact ? "exact" : "full"; }
 
+std::string_view recompute_name(Recompute recompute) {
+  constexpr std::string_view names[] = {"none", "selective", "block"};
+  return names[static_cast<std::size_t>(recompute)];
+}
+
+OrderedJson layout_json(const Layout& layout) {
+  return {{"tensor", layout.tensor},
+          {"sequence", layout.sequence},
+          {"context", layout.context},
+          {"pipeline", layout.pipeline},
+          {"virtual_stages", layout.virtual_stages},
+          {"expert", layout.expert},
+          {"data", layout.data},
+          {"zero", layout.zero}};
+}
+
 OrderedJson workload_json(const Workload& w) {
   OrderedJson json = {{"phase", phase_name(w.phase)}, {"batch", w.batch}, {"tokens", w.tokens}, {"past", w.past}};
   if (w.encoder_tokens > 0) json["encoder_tokens"] = w.encoder_tokens;

@@ -37,6 +37,8 @@ inline constexpr DType weight_types[] = {DType::float32, DType::bfloat16, DType:
 
 OrderedJson architecture_json(const Model& model);
 OrderedJson workload_json(const Workload& workload);
+std::string_view recompute_name(Recompute recompute);  // as options have it: "selective"
+OrderedJson layout_json(const Layout& layout);         // what is shared out among how many ranks
 OrderedJson parameters_json(const ParameterTotals& parameters);
 OrderedJson weights_json(const Ledger& ledger);
 OrderedJson adapters_json(const AdapterCount& adapters);

@@ -6,7 +6,7 @@
 
 #include "files/numbers.h"
 #include "report/memory_picture.h"
-#include "report/text.h"
+#include "report/svg.h"
 
 namespace reckon {
 namespace {
@@ -18,13 +18,6 @@ constexpr double plot_width = width - left - right, plot_height = height - top -
 // first.
 constexpr std::array<std::string_view, 6> colors = {"#56b4e9", "#009e73", "#e69f00", "#cc79a7", "#999999", "#0072b2"};
 constexpr std::string_view top_color = "#d55e00";
-
-std::string escaped(const std::string& text) { return escape_html(printable(text)); }
-
-std::string text_at(double x, double y, std::string_view anchor, const std::string& text, std::string_view extra = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,
-                     escaped(text));
-}
 
 // The area from `base` up to a height in each column.
 template <class Height>
@@ -48,29 +41,19 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
   const ByteAxis axis = byte_axis(picture, 8);
   const auto across = [&](double at) { return left + at / picture.ops * plot_width; };
   const auto down = [&](double bytes) { return top + (1 - bytes / axis.high) * plot_height; };
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "role=\"img\" aria-label=\"{2}\">\n",
-      width, height, escaped(picture.title));
-  out +=
-      "<style>\n"
-      "  svg { background: #ffffff; font: 13px system-ui, sans-serif; }\n"
-      "  text { fill: #24292f; } .soft { fill: #57606a; } .grid { stroke: #d8dee4; } .frame { stroke: #57606a; }\n"
-      "  .grid, .frame { stroke-width: 1; fill: none; } .limit { stroke: #cf222e; stroke-width: 1.5; fill: none; }\n"
-      "  .over { fill: #cf222e; } .peak { fill: #24292f; }\n"
-      "  .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round; }\n"
-      "  @media (prefers-color-scheme: dark) {\n"
-      "    svg { background: #0d1117; } text { fill: #e6edf3; } .soft { fill: #9198a1; } .grid { stroke: #2a313c; }\n"
-      "    .frame { stroke: #9198a1; } .limit { stroke: #ff7b72; } .over { fill: #ff7b72; } .peak { fill: #e6edf3; }\n"
-      "    .halo { stroke: #0d1117; }\n"
-      "  }\n"
-      "</style>\n";
-  out += text_at(left, 28, "start", picture.title, " font-size=\"16\" font-weight=\"600\"");
+  std::string out =
+      svg_opening(width, height, picture.title,
+                  ".limit { stroke: #cf222e; stroke-width: 1.5; fill: none; }\n"
+                  "  .over { fill: #cf222e; } .peak { fill: #24292f; }\n"
+                  "  .halo { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round; }",
+                  " .limit { stroke: #ff7b72; } .over { fill: #ff7b72; } .peak { fill: #e6edf3; }\n"
+                  "    .halo { stroke: #0d1117; }");
+  out += svg_text(left, 28, "start", picture.title, " font-size=\"16\" font-weight=\"600\"");
   const std::string above = picture.below > 0 ? ", " + below_text(picture) : "";
-  out += text_at(left, top - 10, "start", axis.unit + above, " class=\"soft\"");
+  out += svg_text(left, top - 10, "start", axis.unit + above, " class=\"soft\"");
   for (double tick : axis.ticks) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, down(tick), left + plot_width);
-    out += text_at(left - 8, down(tick) + 4, "end", axis.label(tick), " class=\"soft\"");
+    out += svg_text(left - 8, down(tick) + 4, "end", axis.label(tick), " class=\"soft\"");
   }
 
   double base = 0;
@@ -79,7 +62,7 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
     out += fmt::format(
         "<rect x=\"{:.1f}\" y=\"{:.2f}\" width=\"{:.1f}\" height=\"{:.2f}\" fill=\"{}\"><title>{}: {}</title></rect>\n",
         left, down(base + bytes), plot_width, down(base) - down(base + bytes), colors[b % colors.size()],
-        escaped(picture.bands[b].name), binary_bytes(static_cast<std::int64_t>(bytes)));
+        svg_escaped(picture.bands[b].name), binary_bytes(static_cast<std::int64_t>(bytes)));
     base += bytes;
   }
   // In each column the least that is alive, and paler what comes and goes.
@@ -92,24 +75,24 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
       out += fmt::format("<path class=\"frame\" stroke-dasharray=\"2 3\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n",
                          across(part.begin), top, top + plot_height);
     if (across(part.end) - across(part.begin) > 7.0 * static_cast<double>(part.name.size()))
-      out += text_at((across(part.begin) + across(part.end)) / 2, top + plot_height + 20, "middle", part.name,
-                     " class=\"soft\"");
+      out += svg_text((across(part.begin) + across(part.end)) / 2, top + plot_height + 20, "middle", part.name,
+                      " class=\"soft\"");
   }
   out += fmt::format("<path class=\"frame\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", left, top, top + plot_height,
                      left + plot_width);
-  out += text_at(left + plot_width / 2, height - 12, "middle", picture.x_title);
+  out += svg_text(left + plot_width / 2, height - 12, "middle", picture.x_title);
 
   // Labels lie over whatever is drawn, on the side that has room.
   const double peak_x = across(picture.peak.at), peak_y = down(base + picture.peak.bytes);
   const bool left_side = peak_x > left + plot_width / 2;
   out += fmt::format("<circle class=\"peak\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"/>\n", peak_x, peak_y);
-  out += text_at(peak_x + (left_side ? -8 : 8), std::max(peak_y - 8, top + 12), left_side ? "end" : "start",
-                 "peak: " + picture.peak_label, " class=\"halo\" font-weight=\"600\"");
+  out += svg_text(peak_x + (left_side ? -8 : 8), std::max(peak_y - 8, top + 12), left_side ? "end" : "start",
+                  "peak: " + picture.peak_label, " class=\"halo\" font-weight=\"600\"");
   if (picture.limit && picture.limit->bytes <= axis.high) {
     const double y = down(picture.limit->bytes);
     out += fmt::format("<path class=\"limit\" stroke-dasharray=\"6 4\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, y,
                        left + plot_width);
-    out += text_at(left + plot_width - 6, y - 6, "end", picture.limit->name, " class=\"over halo\"");
+    out += svg_text(left + plot_width - 6, y - 6, "end", picture.limit->name, " class=\"over halo\"");
   }
 
   // The legend from top to bottom, as the bands lie.
@@ -117,7 +100,7 @@ std::string memory_picture_svg(const MemoryPicture& picture) {
   const auto entry = [&](std::string_view color, const std::string& name) {
     out += fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"14\" height=\"14\" fill=\"{}\"/>\n",
                        left + plot_width + 18, line - 11, color);
-    out += text_at(left + plot_width + 40, line, "start", name);
+    out += svg_text(left + plot_width + 40, line, "start", name);
     line += 22;
   };
   entry(top_color, picture.top_name);

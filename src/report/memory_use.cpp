@@ -24,11 +24,6 @@ std::string_view optimizer_name(Optimizer optimizer) {
   return names[static_cast<std::size_t>(optimizer)];
 }
 
-std::string_view recompute_name(Recompute recompute) {
-  constexpr std::string_view names[] = {"none", "selective", "block"};
-  return names[static_cast<std::size_t>(recompute)];
-}
-
 std::string_view stage_name(Stage stage) {
   constexpr std::string_view names[] = {"forward", "backward", "optimizer"};
   return names[static_cast<std::size_t>(stage)];
@@ -301,14 +296,6 @@ std::string setting_text(const MemoryUse& use) {
   return text;
 }
 
-OrderedJson layout_json(const Layout& layout) {
-  return {{"tensor", layout.tensor},     {"sequence", layout.sequence},
-          {"pipeline", layout.pipeline}, {"virtual_stages", layout.virtual_stages},
-          {"stage", layout.stage},       {"data", layout.data},
-          {"zero", layout.zero},         {"expert", layout.expert},
-          {"context", layout.context},   {"micro_batches", layout.micro_batches}};
-}
-
 OrderedJson held_json(const Breakdown& held) {
   OrderedJson json;
   for (Held kind : all_held) json[std::string(held_name(kind))] = held.of(kind);
@@ -331,7 +318,11 @@ OrderedJson workload_of_use(const MemoryUse& use) {
     json["dropout"] = w.dropout;
     json["attention_dropout"] = w.attention_dropout;
   }
-  if (use.laid_out) json["layout"] = layout_json(w.layout);
+  if (use.laid_out) {
+    json["layout"] = layout_json(w.layout);
+    json["layout"]["stage"] = w.layout.stage;
+    json["layout"]["micro_batches"] = w.layout.micro_batches;
+  }
   return json;
 }
 

@@ -4,6 +4,7 @@
 
 #include "files/encoding.h"
 #include "files/numbers.h"
+#include "report/describe.h"
 #include "report/duration.h"
 #include "time/reasons.h"
 
@@ -19,18 +20,6 @@ constexpr NamedGroup named_groups[] = {{Group::tensor, "tensor"},
                                        {Group::expert, "expert"},
                                        {Group::pipeline, "pipeline"},
                                        {Group::data, "data"}};
-
-const char* recompute_name(Recompute recompute) {
-  switch (recompute) {
-    case Recompute::none:
-      return "none";
-    case Recompute::selective:
-      return "selective";
-    case Recompute::block:
-      return "block";
-  }
-  return "";
-}
 
 // A number for people, and all its digits for CSV.
 Cell cell(const std::string& text, double value) { return {text, fmt::format("{}", value)}; }
@@ -161,18 +150,6 @@ Table reasons_table(const std::vector<Plan>& best, const std::vector<TooLarge>& 
   return table;
 }
 
-OrderedJson layout_json(const Workload& workload) {
-  const Layout& layout = workload.layout;
-  return {{"tensor", layout.tensor},
-          {"sequence", layout.sequence},
-          {"context", layout.context},
-          {"pipeline", layout.pipeline},
-          {"virtual_stages", layout.virtual_stages},
-          {"expert", layout.expert},
-          {"data", layout.data},
-          {"zero", layout.zero}};
-}
-
 OrderedJson memory_json(const RankMemory& memory) {
   return {{"weights", memory.weights}, {"gradients", memory.gradients},     {"optimizer", memory.optimizer},
           {"cache", memory.cache},     {"activations", memory.activations}, {"total", memory.total()}};
@@ -188,7 +165,7 @@ OrderedJson plan_json(const Planned& plan) {
   }
   seconds["bubble"] = step.seconds.bubble;
   seconds["optimizer"] = step.seconds.optimizer;
-  OrderedJson json{{"layout", layout_json(step.workload)},
+  OrderedJson json{{"layout", layout_json(step.workload.layout)},
                    {"micro_batch", step.workload.batch},
                    {"micro_batches", step.workload.layout.micro_batches},
                    {"recompute", recompute_name(step.workload.recompute)},
@@ -209,7 +186,7 @@ OrderedJson plan_json(const Planned& plan) {
 OrderedJson too_large_json(const std::vector<TooLarge>& too_large) {
   OrderedJson json = OrderedJson::array();
   for (const TooLarge& one : too_large)
-    json.push_back({{"layout", layout_json(one.workload)},
+    json.push_back({{"layout", layout_json(one.workload.layout)},
                     {"micro_batch", one.workload.batch},
                     {"recompute", recompute_name(one.workload.recompute)},
                     {"memory", memory_json(one.memory)},
@@ -352,7 +329,7 @@ Document serving_document(const Search& search, const ServingPlans& plans, const
   if (token_seconds) document.json["token_seconds"] = *token_seconds;
   document.json["plans"] = OrderedJson::array();
   for (const Served& served : plans.best) {
-    OrderedJson json{{"layout", layout_json(served.workload)},
+    OrderedJson json{{"layout", layout_json(served.workload.layout)},
                      {"replicas", served.replicas},
                      {"sequences", served.sequences},
                      {"memory", memory_json(served.memory)}};

@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "report/roofline_picture.h"
-#include "report/text.h"
+#include "report/svg.h"
 
 namespace reckon {
 namespace {
@@ -20,53 +20,36 @@ constexpr double largest_radius = 20, least_radius = 3;
 constexpr std::array<std::string_view, 7> colors = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                                     "#e69f00", "#56b4e9", "#999999"};
 
-std::string escaped(const std::string& text) { return escape_html(printable(text)); }
-
-std::string text_at(double x, double y, std::string_view anchor, const std::string& text, std::string_view extra = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\"{}>{}</text>\n", x, y, anchor, extra,
-                     escaped(text));
-}
-
 }  // namespace
 
 std::string roofline_svg(const RooflinePicture& picture) {
   const RooflineAxes axes = roofline_axes(picture);
   const auto across = [&](double intensity) { return left + axes.across(intensity) * plot_width; };
   const auto down = [&](double flops) { return top + (1 - axes.up(flops)) * plot_height; };
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "role=\"img\" aria-label=\"{2}\">\n",
-      width, height, escaped(picture.title));
-  out +=
-      "<style>\n"
-      "  svg { background: #ffffff; font: 13px system-ui, sans-serif; }\n"
-      "  text { fill: #24292f; } .soft { fill: #57606a; } .grid { stroke: #d8dee4; } .frame { stroke: #57606a; }\n"
-      "  .grid, .frame { stroke-width: 1; fill: none; } .roof { stroke: #24292f; stroke-width: 2; fill: none; }\n"
-      "  .peak { stroke-dasharray: 5 4; stroke-width: 1.5; } .dot { stroke: #ffffff; fill-opacity: 0.65; }\n"
-      "  @media (prefers-color-scheme: dark) {\n"
-      "    svg { background: #0d1117; } text { fill: #e6edf3; } .soft { fill: #9198a1; } .grid { stroke: #2a313c; }\n"
-      "    .frame { stroke: #9198a1; } .roof { stroke: #e6edf3; } .dot { stroke: #0d1117; }\n"
-      "  }\n"
-      "</style>\n";
+  std::string out =
+      svg_opening(width, height, picture.title,
+                  ".roof { stroke: #24292f; stroke-width: 2; fill: none; }\n"
+                  "  .peak { stroke-dasharray: 5 4; stroke-width: 1.5; } .dot { stroke: #ffffff; fill-opacity: 0.65; }",
+                  " .roof { stroke: #e6edf3; } .dot { stroke: #0d1117; }");
   out += fmt::format(
       "<clipPath id=\"plot\"><rect x=\"{:.0f}\" y=\"{:.0f}\" width=\"{:.0f}\" height=\"{:.0f}\"/>"
       "</clipPath>\n",
       left, top, plot_width, plot_height);
-  out += text_at(left, 28, "start", picture.title, " font-size=\"16\" font-weight=\"600\"");
-  out += text_at(left, top - 10, "start", "FLOP/s", " class=\"soft\"");
+  out += svg_text(left, 28, "start", picture.title, " font-size=\"16\" font-weight=\"600\"");
+  out += svg_text(left, top - 10, "start", "FLOP/s", " class=\"soft\"");
   for (int power : axes.y_powers) {
     const double y = down(std::pow(10.0, power));
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}H{:.1f}\"/>\n", left, y, left + plot_width);
-    out += text_at(left - 8, y + 4, "end", power_label(power), " class=\"soft\"");
+    out += svg_text(left - 8, y + 4, "end", power_label(power), " class=\"soft\"");
   }
   for (int power : axes.x_powers) {
     const double x = across(std::pow(10.0, power));
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", x, top, top + plot_height);
-    out += text_at(x, top + plot_height + 20, "middle", power_label(power), " class=\"soft\"");
+    out += svg_text(x, top + plot_height + 20, "middle", power_label(power), " class=\"soft\"");
   }
   out += fmt::format("<path class=\"frame\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", left, top, top + plot_height,
                      left + plot_width);
-  out += text_at(left + plot_width / 2, height - 14, "middle", "FLOP per byte");
+  out += svg_text(left + plot_width / 2, height - 14, "middle", "FLOP per byte");
 
   const double low = std::pow(10.0, axes.first_x), high = std::pow(10.0, axes.last_x);
   for (std::size_t r = 0; r < picture.roofs.size(); ++r) {
@@ -79,7 +62,7 @@ std::string roofline_svg(const RooflinePicture& picture) {
         down(roof.flops));
     out += fmt::format("<path class=\"roof{}\" d=\"M{:.1f} {:.1f}h26\"/>\n", solid ? "" : " peak",
                        left + plot_width + 16, top + 8 + 22 * static_cast<double>(r));
-    out += text_at(left + plot_width + 50, top + 12 + 22 * static_cast<double>(r), "start", roof.name);
+    out += svg_text(left + plot_width + 50, top + 12 + 22 * static_cast<double>(r), "start", roof.name);
   }
 
   // Large circles first, so that small ones lie on them.
@@ -98,18 +81,18 @@ std::string roofline_svg(const RooflinePicture& picture) {
     out += fmt::format(
         "<circle class=\"dot\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"{:.1f}\" fill=\"{}\"><title>{}: {:.1f}% of the time, {} "
         "at {:.3g} FLOP per byte</title></circle>\n",
-        x, y, radius, color, escaped(point.name), 100 * point.share, rate_label(point.flops), point.intensity);
+        x, y, radius, color, svg_escaped(point.name), 100 * point.share, rate_label(point.flops), point.intensity);
     const std::string number = std::to_string(place + 1);
     if (radius >= 9) {
-      out += text_at(x, y + 4, "middle", number, " font-size=\"11\" font-weight=\"600\" style=\"fill:#ffffff\"");
+      out += svg_text(x, y + 4, "middle", number, " font-size=\"11\" font-weight=\"600\" style=\"fill:#ffffff\"");
     } else {
-      out += text_at(x + radius + 2, y + 4, "start", number, " font-size=\"10\" class=\"soft\"");
+      out += svg_text(x + radius + 2, y + 4, "start", number, " font-size=\"10\" class=\"soft\"");
     }
     if (line > height - 20) continue;
     out += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" fill=\"{}\"/>\n", left + plot_width + 22, line - 4,
                        color);
-    out += text_at(left + plot_width + 34, line, "start",
-                   fmt::format("{} {}: {:.1f}%", number, point.name, 100 * point.share));
+    out += svg_text(left + plot_width + 34, line, "start",
+                    fmt::format("{} {}: {:.1f}%", number, point.name, 100 * point.share));
     line += 20;
   }
   return out + "</svg>\n";

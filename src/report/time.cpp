@@ -239,18 +239,6 @@ Table batches_table(const TimeReport& report) {
   return table;
 }
 
-OrderedJson layout_json(const Layout& layout) {
-  return {{"tensor", layout.tensor},
-          {"sequence", layout.sequence},
-          {"context", layout.context},
-          {"pipeline", layout.pipeline},
-          {"virtual_stages", layout.virtual_stages},
-          {"expert", layout.expert},
-          {"data", layout.data},
-          {"zero", layout.zero},
-          {"micro_batches", layout.micro_batches}};
-}
-
 OrderedJson rows_json(const Estimate& e) {
   OrderedJson rows = OrderedJson::array();
   for (const TimeRow& row : e.rows) {
@@ -312,6 +300,7 @@ OrderedJson report_json(const TimeReport& report) {
   if (report.quantised) json["workload"]["types"] = {{"weights", encoding_of(*report.quantised).name}};
   if (report.adapters) json["adapters"] = adapters_json(*report.adapters);
   json["layout"] = layout_json(e.workload.layout);
+  json["layout"]["micro_batches"] = e.workload.layout.micro_batches;
   json["seconds"] = e.seconds;
   if (training(report) && !e.plain_share) {
     json["forward"] = e.stages[0];

@@ -65,13 +65,7 @@ class ProcessorTimer {
                          .value_or(flops[i] > 0 ? rates_.plain_product(flops[i], type_of(op)) : 0);
     }
     add_products(flops, traffic);
-    for (const OpTime& time : timing_.ops) {
-      const Stage stage = program_.ops[time.op].stage;
-      double& sum = stage == Stage::forward    ? timing_.forward
-                    : stage == Stage::backward ? timing_.backward
-                                               : timing_.optimizer;
-      sum += time.seconds() * static_cast<double>(time.count);
-    }
+    timing_.add_up(program_);
     timing_.assumptions = rates_.assumptions();
     return std::move(timing_);
   }

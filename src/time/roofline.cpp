@@ -50,13 +50,7 @@ class Timer {
     for (std::size_t i = 0; i < size; ++i) time_op(i, costs[i], kernel_bytes[i]);
     time_products();
     wait_for_launches();
-    for (const OpTime& time : timing_.ops) {
-      const Stage stage = program_.ops[time.op].stage;
-      double& sum = stage == Stage::forward    ? timing_.forward
-                    : stage == Stage::backward ? timing_.backward
-                                               : timing_.optimizer;
-      sum += time.seconds() * static_cast<double>(time.count);
-    }
+    timing_.add_up(program_);
     timing_.assumptions = rates_.assumptions();
     return std::move(timing_);
   }
@@ -229,6 +223,14 @@ Span span_of(const Program& program, const Op& op, const Cost& cost) {
   span.apart *= std::max<std::int64_t>(1, span.ranks / std::max<std::int64_t>(1, ranks));
   span.ranks = ranks;
   return span;
+}
+
+void Timing::add_up(const Program& program) {
+  for (const OpTime& time : ops) {
+    const Stage stage = program.ops[time.op].stage;
+    double& sum = stage == Stage::forward ? forward : stage == Stage::backward ? backward : optimizer;
+    sum += time.seconds() * static_cast<double>(time.count);
+  }
 }
 
 Timing time_program(const Program& lowered, const Hardware& hardware) {

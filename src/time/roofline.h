@@ -35,6 +35,7 @@ struct Timing {
   double forward = 0, backward = 0, optimizer = 0;  // seconds, one op after the other
   std::vector<std::string> assumptions;             // that are no figures of the profile, a sentence each
   double total() const { return forward + backward + optimizer; }
+  void add_up(const Program& program);  // the seconds of each stage, of the ops' times
 };
 
 // A folded or expanded lowered program, of one rank and micro-batch where the workload has a layout.
