@@ -348,6 +348,29 @@ TEST_F(ProgramTest, ListsHardware) {
   EXPECT_NE(csv.find("h100-sxm,link of 8 devices,450000000000,bytes/s"), std::string::npos) << csv;
   EXPECT_NE(csv.find("h100-sxm,link between nodes,50000000000,bytes/s"), std::string::npos) << csv;
   expect_complaint({"hardware", "no-such"}, 2, "no-such");
+  expect_complaint({"hardware", "h1000"}, 2, "there is no hardware 'h1000' (did you mean h100?)");
+}
+
+TEST_F(ProgramTest, ShowsAProfileOfAFileAsOneThatIsKnown) {
+  const fs::path file = folder_ / "mine.json";
+  std::ofstream(file) << R"({"name": "mine", "kind": "gpu", "peak": {"float16": 65000000000000},
+                            "memory": {"bytes": 17179869184, "bandwidth": 320000000000}})";
+  const Json shown = json({"hardware", file.string()}).at("hardware");
+  ASSERT_EQ(shown.size(), 1u);
+  EXPECT_EQ(shown.at(0).at("name"), "mine");
+  EXPECT_EQ(shown.at(0).at("memory").at("bytes"), 17179869184);
+  const std::string table = run({"hardware", file.string(), "--sources"}).out;
+  EXPECT_NE(table.find("mine"), std::string::npos) << table;
+  expect_complaint({"hardware", "./none.json"}, 1, "none.json");
+}
+
+// Of devices that have both, float16 and bfloat16 are alike; T4 has float16 alone (65 TFLOP/s), TPUs bfloat16 alone.
+TEST_F(ProgramTest, ShowsWhichTypeOfSixteenBitsADeviceHas) {
+  EXPECT_NE(run({"hardware", "t4"}).out.find(" 65 fp16 "), std::string::npos);
+  EXPECT_NE(run({"hardware", "tpu-v4"}).out.find(" 275 bf16 "), std::string::npos);
+  const std::string both = run({"hardware", "h100-sxm"}).out;
+  EXPECT_NE(both.find(" 989.4 "), std::string::npos) << both;
+  EXPECT_EQ(both.find("989.4 bf16"), std::string::npos) << both;
 }
 
 TEST_F(ProgramTest, ComparesSideBySide) {
