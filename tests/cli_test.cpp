@@ -373,6 +373,30 @@ TEST_F(ProgramTest, ShowsWhichTypeOfSixteenBitsADeviceHas) {
   EXPECT_EQ(both.find("989.4 bf16"), std::string::npos) << both;
 }
 
+// Names of Hugging Face's, PyTorch's and DeepSpeed's arguments.
+TEST_F(ProgramTest, TakesTypesByTheNamesThatPeopleType) {
+  const auto weights = [&](const char* name) {
+    return json({"memory", "gpt2", "--precision", name}).at("workload").at("types").at("weights");
+  };
+  EXPECT_EQ(weights("fp32"), "float32");
+  EXPECT_EQ(weights("bf16"), "bfloat16");
+  EXPECT_EQ(weights("fp16"), "float16");
+  EXPECT_EQ(weights("fp8"), "float8_e4m3");
+  EXPECT_EQ(json({"count", "gpt2", "--precision", "fp32"}).at("workload").at("precision"), "float32");
+  EXPECT_EQ(json({"memory", "gpt2", "--cache", "e5m2"}).at("workload").at("types").at("cache"), "float8_e5m2");
+  EXPECT_EQ(json({"memory", "gpt2", "--phase", "train", "--optimizer", "adam"}).at("workload").at("optimizer"),
+            "adamw");
+  expect_complaint({"count", "gpt2", "--precision", "fp8"}, 2,
+                   "--precision is 'fp8'; expected one of: float32 bfloat16");
+  for (const char* command : {"memory", "time", "plan"}) {
+    const std::string help = run({command, "--help"}).out;
+    for (const char* name : {"fp32", "bf16", "fp16", "fp8", "adam"})
+      EXPECT_NE(help.find(std::string(" ") + name), std::string::npos) << command << " " << name;
+  }
+  for (const char* command : {"count", "train", "verify"})
+    EXPECT_NE(run({command, "--help"}).out.find("also fp32, bf16"), std::string::npos) << command;
+}
+
 TEST_F(ProgramTest, ComparesSideBySide) {
   const Json report = json({"compare", "gpt2", "gpt2-xl"});
   EXPECT_EQ(report.at("models").at(1).at("parameters").at("total"), 1557611200);
