@@ -77,10 +77,7 @@ std::string types_text(const MemoryUse& use, Held held) {
 std::string cache_detail(const MemoryUse& use) {
   if (!use.cache) return types_text(use, Held::cache);
   const CacheCost& cache = *use.cache;
-  std::string text = grouped(cache.first_token) + " bytes a token";
-  if (cache.last_token != cache.first_token)
-    text += fmt::format(" at first, {} once windows are full", grouped(cache.last_token));
-  text += fmt::format("; {} in {}", sequences_text(cache), type_name(cache.type));
+  std::string text = fmt::format("{}; {} in {}", token_bytes_text(cache), sequences_text(cache), type_name(cache.type));
   const std::int64_t page = use.target.page_tokens;
   if (page > 1) text += fmt::format(", in pages of {}", page);
   return text;
@@ -374,14 +371,7 @@ OrderedJson use_json(const MemoryUse& use, MemoryBy by) {
                   {"role", path_of(op.scope.role)},
                   {"stage", stage_name(op.stage)},
                   {"layer", peak_layer(use) < 0 ? OrderedJson(nullptr) : OrderedJson(peak_layer(use))}};
-  if (use.cache) {
-    json["cache"] = {{"type", type_name(use.cache->type)},
-                     {"bytes_per_token", use.cache->first_token},
-                     {"bytes_per_token_at_length", use.cache->last_token},
-                     {"sequences", use.cache->sequences},
-                     {"length", use.cache->tokens},
-                     {"bytes", use.cache->total}};
-  }
+  if (use.cache) json["cache"] = cache_json(*use.cache);
   if (use.room) json["device"] = room_json(*use.room, use.held.total());
   if (by == MemoryBy::tensor) {
     json["tensors"] = OrderedJson::array();
