@@ -47,6 +47,15 @@ void settle_stage(Prediction& prediction) {
   prediction.workload.layout.stage = fullest_stage(prediction.model, prediction.workload, prediction.target);
 }
 
+// That the rank computes with, before data ranks share weights out.
+std::int64_t whole_parameters(const Prediction& prediction, const Breakdown& held) {
+  if (prediction.workload.layout.zero < 3) return held.parameters;
+  Workload whole = prediction.workload;
+  whole.layout.zero = 0;
+  const Compiled compiled = compile(prediction.model, whole, prediction.target);
+  return break_down(compiled.lowered, compiled.plan).parameters;
+}
+
 void report_one(const MemoryOptions& asked) {
   Prediction prediction = read_prediction(asked.predict);
   MemoryUse use;
@@ -55,6 +64,7 @@ void report_one(const MemoryOptions& asked) {
   const Workload& workload = prediction.workload;
   use.compiled = compile(prediction.model, workload, prediction.target);
   use.held = break_down(use.compiled.lowered, use.compiled.plan);
+  use.whole_parameters = whole_parameters(prediction, use.held);
   if (workload.phase == Phase::prefill || workload.phase == Phase::decode)
     use.cache = cache_cost(prediction.model, workload);
   if (use.room) {
