@@ -122,6 +122,7 @@ void report_grid(MemoryOptions& asked) {
       Prediction prediction = settle_prediction(asked.predict, loaded);
       settle_stage(prediction);
       if (grid.points.empty()) {
+        note_float16(asked.predict, prediction);
         grid.room = room_of(prediction, asked.reserve);
         grid.workload = prediction.workload;
       }
@@ -156,6 +157,7 @@ void add_memory(CLI::App& program) {
       "When decoding, --context is the length of the cache with the new token (--past: without it). One or\n"
       "two options that take N may be ranges: A..B doubles, A..B:STEP adds.");
   add_prediction(command, asked->predict, Phase::decode);
+  add_target(command, asked->predict);
   add_choice(command, "--by", asked->by, "what a row stands for (kind)",
              {{"kind", MemoryBy::kind}, {"tensor", MemoryBy::tensor}});
   add_size(command, "--reserve", asked->reserve, "of the device, kept free for its driver and others: 2GiB (0)",
