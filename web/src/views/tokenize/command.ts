@@ -1,0 +1,13 @@
+// The commands that give the same tokens in a terminal, in their order.
+import type { Side } from './side.svelte';
+
+const longest = 300; // characters of a text that stands in the command itself
+
+export function commands(side: Pick<Side, 'choice' | 'vocab' | 'source' | 'file' | 'book'>, text: string): string[][] {
+  const where = text.length > longest ? ['--file', 'text.txt'] : [text];
+  const show = (tokenizer: string) => ['tokenize', '--tokenizer', tokenizer, '--show', ...where];
+  if (side.choice.value === 'file') return [show(`./${side.file?.name ?? 'tokenizer.json'}`)];
+  if (side.choice.value !== 'own') return [show(side.choice.value)];
+  const book = { text: 'text.txt', file: side.book?.name ?? 'text.txt' }[side.source.value] ?? 'stories.txt';
+  return [['tokenizer', 'train', book, '--vocab', side.vocab.value, '--out', 'mine'], show('./mine')];
+}
