@@ -80,7 +80,7 @@ export function label(value: number): string {
   for (const [unit, letter] of [[1e15, 'P'], [1e12, 'T'], [1e9, 'G'], [1e6, 'M']] as const) {
     if (size >= unit) return `${+(value / unit).toPrecision(4)}${letter}`;
   }
-  return (+value.toPrecision(6)).toLocaleString('en');
+  return (+value.toPrecision(6)).toLocaleString('en', { maximumFractionDigits: 6 });
 }
 
 // The row at x, or the last before it; -1 where the curve begins later.

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { History, median, type Line } from './history';
+import type { Line } from '../../engine/run';
+import { History, median } from './history';
 
 const step = (step: number, loss: number): Line => ({
   kind: 'step', step, loss, lr: 1e-3, gradient_norm: 1, tokens_per_second: 100, gflops_per_second: 2, seconds: step / 10,
@@ -41,7 +42,7 @@ test('other lines are kept by kind', () => {
   history.push({ kind: 'evaluation', step: 1, loss: 3 });
   history.push({ kind: 'sample', step: 1, text: 'Once' });
   history.push({ kind: 'limit', step: 1, gflops_per_second: 20 });
-  history.push({ kind: 'end', step: 2, validation: 2.5, seconds: 3 });
+  history.push({ kind: 'end', step: 2, validation: 2.5, seconds: 3, arena_high_water_bytes: 0, sent_bytes: 0 });
   expect(history.evaluations.map((line) => line.loss)).toEqual([3]);
   expect(history.samples.map((line) => line.text)).toEqual(['Once']);
   expect(history.limits).toEqual([20]);

@@ -1,44 +1,5 @@
 // What a run has told so far: the lines of metrics.jsonl, as columns that are made once and filled as it goes.
-
-export interface Facts {
-  kind: 'run';
-  step: number;
-  model: string;
-  parameters: number;
-  data: string;
-  training_tokens: number;
-  validation_tokens: number;
-  step_matmul_flops: number;
-  limit_gflops_per_second: number | null;
-  bytes: Record<string, number>;
-  settings: Record<string, unknown>;
-}
-
-export interface Part {
-  part: string;
-  gradient_norm: number;
-  update_norm: number;
-  weight_norm: number;
-}
-
-export type Line =
-  | Facts
-  | {
-      kind: 'step';
-      step: number;
-      loss: number;
-      lr: number;
-      gradient_norm: number;
-      tokens_per_second: number;
-      gflops_per_second: number;
-      seconds: number;
-    }
-  | { kind: 'limit'; step: number; gflops_per_second: number }
-  | { kind: 'evaluation'; step: number; loss: number }
-  | { kind: 'layers'; step: number; parts: Part[] }
-  | { kind: 'statistics'; step: number }
-  | { kind: 'sample'; step: number; text: string }
-  | { kind: 'end'; step: number; validation: number; seconds: number };
+import type { Line, LayersLine, StepLine } from '../../engine/run';
 
 export type Axis = 'step' | 'tokens' | 'flops' | 'seconds';
 type Name = Axis | 'loss' | 'mean' | 'lr' | 'norm' | 'rate' | 'gflops';
@@ -55,9 +16,9 @@ export class History {
   length = 0; // steps that are there
   evaluations: { step: number; loss: number }[] = [];
   samples: { step: number; text: string }[] = [];
-  layers: { step: number; parts: Part[] }[] = [];
+  layers: { step: number; parts: LayersLine['parts'] }[] = [];
   limits: number[] = []; // GFLOP/s of one large product, measured now and then
-  end: { step: number; validation: number; seconds: number } | undefined;
+  end: { step: number; validation: number | null; seconds: number } | undefined;
   #columns: Record<Name, Float64Array>;
   #sums: Float64Array; // of losses, so that a mean of any stretch is one subtraction
   #reach: number; // steps to each side that the mean takes
@@ -103,10 +64,10 @@ export class History {
     else if (line.kind === 'layers') this.layers.push(line);
     else if (line.kind === 'limit') this.limits.push(line.gflops_per_second);
     else if (line.kind === 'end') this.end = line;
-    else if (line.kind === 'run' && line.limit_gflops_per_second) this.limits.push(line.limit_gflops_per_second);
+    else if (line.kind === 'run' && line.limit_gflops_per_second !== null) this.limits.push(line.limit_gflops_per_second);
   }
 
-  #pushStep(line: Extract<Line, { kind: 'step' }>): void {
+  #pushStep(line: StepLine): void {
     const at = this.length;
     if (at === this.#columns.step.length) this.#grow();
     const columns = this.#columns;

@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { changes, knobsOf, runName, type Architecture } from './knobs';
+import type { Architecture } from '../../state/facts.svelte';
+import { changes, knobsOf, runName } from './knobs';
 
 const architecture: Architecture = {
   family: 'arcee', layers: 2, d_model: 64, n_heads: 4, n_kv_heads: 4, d_head: 16, d_ff: 256, vocab_size: 512,
   context: 32, tied: true, norm: 'rmsnorm', norm_position: 'pre', positions: 'rope', activation: 'gelu', gated: false,
-  bias: false, n_experts: 0,
+  bias: false, qkv_bias: false, window: 0, n_experts: 0, n_active_experts: 0, n_dense_layers: 2,
 };
 const settings = { context: 32, tokenizer: 'train:512', batch: 8, steps: 1000, lr: 0.001, seed: 0 };
 const knobs = (a: Partial<Architecture> = {}, s: object = {}) =>

@@ -1,24 +1,5 @@
 // What decides a run, by the names a person uses, and how two runs differ.
-
-export interface Architecture {
-  family: string;
-  layers: number;
-  d_model: number;
-  n_heads: number;
-  n_kv_heads: number;
-  d_head: number;
-  d_ff: number;
-  vocab_size: number;
-  context: number;
-  tied: boolean;
-  norm: string;
-  norm_position: string;
-  positions: string;
-  activation: string;
-  gated: boolean;
-  bias: boolean;
-  n_experts: number;
-}
+import type { Architecture } from '../../state/facts.svelte';
 
 export type Knobs = Record<string, string | number | boolean>;
 
