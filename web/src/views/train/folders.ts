@@ -1,21 +1,16 @@
 // Run folders between the engine's file system, a .tar, and what a person drops on the page.
-import { readTar, writeTar, type TarFile } from './tar';
+import { readTar, writeTar, type TarFile } from '../../parts/tar';
 
 export interface Files {
-  list(path: string): Promise<string[]>;
-  read(path: string): Promise<Uint8Array>;
+  folder(path: string): Promise<TarFile[]>;
   write(path: string, bytes: Uint8Array): Promise<void>;
 }
 
 // Everything in the engine's folder, under the folder's own name; its lock stays behind.
 export async function packed(files: Files, folder: string): Promise<Uint8Array> {
   const name = folder.split('/').at(-1)!;
-  const inside: TarFile[] = [];
-  for (const path of await files.list(folder)) {
-    if (path === '.lock') continue;
-    inside.push({ path: `${name}/${path}`, bytes: await files.read(`${folder}/${path}`) });
-  }
-  return writeTar(inside);
+  const inside = (await files.folder(folder)).filter((file) => file.path !== '.lock');
+  return writeTar(inside.map((file) => ({ path: `${name}/${file.path}`, bytes: file.bytes })));
 }
 
 // The run that lies among these files, with the path of its folder cut off: what holds metrics.jsonl, or checkpoints.
