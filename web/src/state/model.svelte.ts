@@ -1,7 +1,10 @@
 // The one model that runs through all views: what it is read from, what is changed about it, and its workload. Its
 // state is the arguments of the command line, so that what the page shows is what `reckon …` prints.
 import { engine } from '../engine/client';
+import { defaultPreset } from '../engine/first-questions';
+import type { Architecture } from './facts.svelte';
 import { shared, type Shared } from './shared.svelte';
+import { siblingOptions } from './sibling';
 
 // Options that change the model, and those that say what is computed with it, as `reckon count --help` lists them.
 export const modelOptions = [
@@ -12,8 +15,6 @@ export const workloadOptions = ['phase', 'batch', 'precision'] as const;
 export type ModelOption = (typeof modelOptions)[number];
 export type WorkloadOption = (typeof workloadOptions)[number];
 export type Option = ModelOption | WorkloadOption;
-
-export const defaultPreset = 'gpt2';
 
 // A file that was dropped or pasted, as it lies in the engine's file system. `text`: a config.json, which the run
 // engine can be given too.
@@ -66,6 +67,11 @@ class TheModel {
     this.reset();
     this.file = { name, path, text };
   }
+  // A network of the same kind that is small enough to train here.
+  becomeSibling(architecture: Architecture): void {
+    this.reset();
+    for (const [name, value] of Object.entries(siblingOptions(architecture))) this.set(name as Option, value);
+  }
   // --layers 24 …
   get changes(): string[] {
     return flags(modelOptions);
@@ -73,14 +79,22 @@ class TheModel {
   get workload(): string[] {
     return flags(workloadOptions);
   }
-  // Everything after the command: gpt2 --layers 24 --batch 8
-  get args(): string[] {
-    return [this.source, ...this.changes, ...this.workload];
+  // Everything after the command: gpt2 --layers 24 --batch 8. `other`: with these options instead.
+  args(other: Partial<Record<Option, string>> = {}): string[] {
+    return [this.source, ...flags([...modelOptions, ...workloadOptions], other)];
+  }
+  // The same for count, sweep and explain, which know no quantised weights.
+  countArgs(other: Partial<Record<Option, string>> = {}): string[] {
+    const quantised = !['', 'float32', 'bfloat16'].includes(this.get('precision'));
+    return this.args(quantised ? { ...other, precision: '' } : other);
   }
 }
 
-function flags(names: readonly Option[]): string[] {
-  return names.flatMap((name) => (options[name].value === '' ? [] : [`--${name}`, options[name].value]));
+function flags(names: readonly Option[], other: Partial<Record<Option, string>> = {}): string[] {
+  return names.flatMap((name) => {
+    const value = other[name] ?? options[name].value;
+    return value === '' ? [] : [`--${name}`, value];
+  });
 }
 
 export const model = new TheModel();
