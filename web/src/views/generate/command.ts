@@ -1,11 +1,12 @@
-// The command that continues the same text in a terminal.
+// The commands that continue the same text in a terminal.
+import { tinyArgs } from './tiny.svelte';
 import type { Source } from './source.svelte';
 import { settings, type Session } from './session.svelte';
 
-export function command(source: Pick<Source, 'folder'>, session: Pick<Session, 'taken' | 'model'>): string[] {
+export function commands(source: Pick<Source, 'folder' | 'kind'>, session: Pick<Session, 'taken' | 'model'>): string[][] {
   const flag = (name: string, value: string, off: string) => (value === off ? [] : [name, value]);
   const prompt = session.model?.tokenizer === null ? ['--ids', settings.prompt.value.replace(/[\s,]+/g, ',')] : [settings.prompt.value];
-  return [
+  const generate = [
     'generate',
     `./${source.folder}`,
     ...prompt,
@@ -17,4 +18,5 @@ export function command(source: Pick<Source, 'folder'>, session: Pick<Session, '
     ...flag('--min-p', settings.min_p.value, '0'),
     ...flag('--seed', settings.seed.value, '0'),
   ];
+  return source.kind === 'tiny' ? [tinyArgs, generate] : [generate];
 }

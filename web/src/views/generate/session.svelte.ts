@@ -61,6 +61,17 @@ export class Session {
 
   begin = () => this.#alone(() => this.#begin());
 
+  // As one types: only the newest prompt is run.
+  #written = latestWins(
+    () => this.begin(),
+    () => {},
+  );
+  write(prompt: string): void {
+    settings.prompt.value = prompt;
+    this.stop();
+    this.#written(undefined);
+  }
+
   // The prompt anew. Without a tokenizer it is ids.
   async #begin(): Promise<void> {
     const text = settings.prompt.value;

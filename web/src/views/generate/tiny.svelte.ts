@@ -3,6 +3,11 @@ import { runner } from '../../engine/client';
 import type { Handle, Reply } from '../../engine/run';
 
 export const tinySteps = 600;
+const context = 128;
+const rate = 3e-3;
+
+// The same training in a terminal.
+export const tinyArgs = ['train', 'mini-gpt', '--context', String(context), '--steps', String(tinySteps), '--lr', String(rate), '--out', 'tiny'];
 
 export class Tiny {
   run = $state.raw<Handle>();
@@ -13,8 +18,8 @@ export class Tiny {
 
   // Its weights are random, its tokenizer is trained on the stories.
   async make(): Promise<Handle> {
-    const settings = { model: 'mini-gpt', steps: tinySteps, lr: 3e-3, eval_every: tinySteps, save_every: tinySteps, keep: 1 };
-    const { json } = await runner.ask<Reply<'train'>>({ ask: 'train', out: '/runs/tiny', settings, changes: { context: 128 } });
+    const settings = { model: 'mini-gpt', steps: tinySteps, lr: rate, eval_every: tinySteps, save_every: tinySteps, keep: 1 };
+    const { json } = await runner.ask<Reply<'train'>>({ ask: 'train', out: '/runs/tiny', settings, changes: { context } });
     this.run = json.run;
     this.step = json.step;
     this.knows = json.ln_vocab;

@@ -8,6 +8,10 @@ export function commands(side: Pick<Side, 'choice' | 'vocab' | 'source' | 'file'
   const show = (tokenizer: string) => ['tokenize', '--tokenizer', tokenizer, '--show', ...where];
   if (side.choice.value === 'file') return [show(`./${side.file?.name ?? 'tokenizer.json'}`)];
   if (side.choice.value !== 'own') return [show(side.choice.value)];
-  const book = { text: 'text.txt', file: side.book?.name ?? 'text.txt' }[side.source.value] ?? 'stories.txt';
-  return [['tokenizer', 'train', book, '--vocab', side.vocab.value, '--out', 'mine'], show('./mine')];
+  // The stories come with `reckon train`, whose run has the tokenizer.
+  const train =
+    side.source.value === 'stories'
+      ? ['train', 'mini-gpt', '--vocab', side.vocab.value, '--steps', '1', '--out', 'mine']
+      : ['tokenizer', 'train', (side.source.value === 'file' && side.book?.name) || 'text.txt', '--vocab', side.vocab.value, '--out', 'mine'];
+  return [train, show('./mine')];
 }
