@@ -9,7 +9,7 @@ import { commands } from './command';
 import { Session, settings } from './session.svelte';
 
 // An engine with four tokens, of which u < 0.5 draws 0 and the rest 1; it holds four tokens. Token 3 is special.
-let asked: Record<string, unknown>[];
+let asked: { ask: string }[];
 let length: number;
 let hang: Promise<void> | undefined; // what the next distribution waits for
 const piece = (id: number) => ({ id, text: 'abc§'[id]!, kind: id === 3 ? 'special' : 'word' });
@@ -21,12 +21,12 @@ beforeEach(() => {
   settings.prompt.value = 'ab';
   settings.temperature.value = '1';
   vi.spyOn(runner, 'ask').mockImplementation(async (request: object) => {
-    const question = request as Record<string, never>;
+    const question = request as { ask: string; id: number; length: number; u?: number; ids?: number[] };
     asked.push(question);
     const step = (ids: number[]) => ({ length, capacity: 4, pieces: ids.map(piece), seconds: 0.001, flops: 100, cache_bytes: 8 * length });
     const answers: Record<string, () => object> = {
       model: () => ({ model: 7, tokenizer: 8, vocab: 4, capacity: 4, cache_bytes: 32, notes: [] }),
-      prefill: () => ((length = question.ids ? (question.ids as number[]).length : 2), step([0, 1])),
+      prefill: () => ((length = question.ids ? question.ids.length : 2), step([0, 1])),
       append: () => (length++, step([question.id])),
       rewind: () => ((length = question.length), step([])),
       distribution: () => {
