@@ -47,6 +47,13 @@ export class Session {
   failed = $state('');
   ended = $state(''); // why no more tokens come
 
+  constructor() {
+    runner.onstop.add(() => {
+      this.model = this.next = this.beams = undefined; // its handles are gone
+      this.running = false;
+    });
+  }
+
   // In place of the model before.
   async open(request: { path: string } | { run: Handle }): Promise<void> {
     await this.#alone(async () => {

@@ -33,6 +33,7 @@ export class Side {
     this.choice = shared(`tokenize.${name}`, choice);
     this.vocab = shared(`tokenize.${name}.vocab`, '512');
     this.source = shared(`tokenize.${name}.from`, 'stories');
+    runner.onstop.add(() => (this.#opened = undefined)); // its handles are gone
   }
 
   get label(): string {
@@ -60,6 +61,13 @@ export class Side {
     const key = `own ${this.vocab.value} ${source === 'file' ? fileKey(this.book!) : source === 'text' ? text : ''}`;
     const words = source === 'file' ? this.book!.bytes : source === 'text' ? new TextEncoder().encode(text) : undefined;
     return { key, recipe: { choice, vocab: this.vocab.number, text: words } };
+  }
+
+  // The tokenizer.json of what is open.
+  async saved(): Promise<Uint8Array> {
+    const path = '/tokenizers/saved/tokenizer.json';
+    await runner.ask({ ask: 'save_tokenizer', tokenizer: this.encoded!.opened.handle, path });
+    return runner.read(path);
   }
 
   // Called by the view whenever the text or a setting changes; reads all of them.
@@ -96,11 +104,6 @@ export class Side {
       this.busy = false;
     },
   );
-
-  // The engine was started anew: its handles are gone.
-  reset(): void {
-    this.#opened = undefined;
-  }
 }
 
 const numbers = new WeakMap<File, number>();
