@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
 import { storedAnswers } from './stored-answers';
+import { vocabularies } from './vocabularies';
 
 // The engine's files keep their names (its glue asks for them by name), so their contents are told apart by ?v=….
 function engineVersion(): string {
@@ -18,7 +19,7 @@ const isolation = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-E
 
 export default defineConfig({
   base: './', // any folder of any host
-  plugins: [svelte(), storedAnswers()],
+  plugins: [svelte(), storedAnswers(), vocabularies()],
   define: { __ENGINE_VERSION__: JSON.stringify(engineVersion()) },
   build: { target: 'es2022', modulePreload: { polyfill: false } },
   worker: { format: 'es' },
