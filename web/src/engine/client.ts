@@ -131,8 +131,10 @@ class CountEngine {
   }
 }
 
-// "reckon: no model called …" is shown without its first word.
-export const sentence = (err: string) => err.trim().replace(/^reckon: /, '');
+// "reckon: no model called …" is shown without its first word, and a dropped file without its place. Notes that come
+// with a failure are left out.
+export const sentence = (err: string) =>
+  (err.trim().split(/\n(?=reckon: )/).at(-1) ?? '').replace(/^reckon: /, '').replace(/\/given\/\d+\//g, '');
 
 export interface Answer<T> {
   json: T;

@@ -1,5 +1,6 @@
 // The one model that runs through all views: what it is read from, what is changed about it, and its workload. Its
 // state is the arguments of the command line, so that what the page shows is what `reckon …` prints.
+import { untrack } from 'svelte';
 import { engine } from '../engine/client';
 import { defaultPreset } from '../engine/first-questions';
 import type { Architecture } from './facts.svelte';
@@ -22,6 +23,7 @@ export interface ModelFile {
   name: string;
   path: string;
   text?: string;
+  linked: boolean; // the address carries it
 }
 
 const options = Object.fromEntries(
@@ -30,6 +32,7 @@ const options = Object.fromEntries(
 
 class TheModel {
   #preset = shared('model', defaultPreset);
+  #config = shared('config', ''); // a config.json that is short enough for a link
   file = $state.raw<ModelFile | null>(null);
 
   get preset(): string {
@@ -59,13 +62,27 @@ class TheModel {
   }
   choose(preset: string): void {
     this.file = null;
+    this.#config.value = '';
     this.#preset.value = preset;
     this.reset();
   }
-  async open(name: string, bytes: Uint8Array, size: number, text?: string): Promise<void> {
+  // A file becomes the model if the engine can count it; else its sentence is thrown, and nothing changes.
+  async open(name: string, bytes: Uint8Array, size = bytes.length, text?: string): Promise<void> {
     const path = await engine.file(name, bytes, size);
+    await engine.json(['count', path]);
     this.reset();
-    this.file = { name, path, text };
+    const link = text === undefined ? '' : compactJson(text);
+    this.file = { name, path, text, linked: link !== '' };
+    this.#config.value = link;
+  }
+  // A link may carry a config.json. To be called once by the page.
+  followLink(): void {
+    $effect(() => {
+      const text = this.#config.value;
+      const held = untrack(() => this.file);
+      if (text !== '' && !held) void this.open('config.json', new TextEncoder().encode(text), undefined, text).catch(() => {});
+      if (text === '' && held?.linked) this.file = null; // Back
+    });
   }
   // A network of the same kind that is small enough to train here.
   becomeSibling(architecture: Architecture): void {
@@ -88,6 +105,12 @@ class TheModel {
     const quantised = !['', 'float32', 'bfloat16'].includes(this.get('precision'));
     return this.args(quantised ? { ...other, precision: '' } : other);
   }
+}
+
+// '' where it is too long for an address.
+function compactJson(text: string): string {
+  const short = JSON.stringify(JSON.parse(text));
+  return short.length <= 4000 ? short : '';
 }
 
 function flags(names: readonly Option[], other: Partial<Record<Option, string>> = {}): string[] {
