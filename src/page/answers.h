@@ -24,4 +24,16 @@ Reply sample(Page& page, const Fields& fields);
 Reply save(Page& page, const Fields& fields);
 Reply limit(Page& page, const Fields& fields);
 
+// inspection.cpp
+Reply attention(Page& page, const Fields& fields);
+Reply neighbours(Page& page, const Fields& fields);
+
+// generation.cpp
+Reply model(Page& page, const Fields& fields);
+Reply prefill(Page& page, const Fields& fields);
+Reply append(Page& page, const Fields& fields);
+Reply rewind(Page& page, const Fields& fields);
+Reply distribution(Page& page, const Fields& fields);
+Reply beams(Page& page, const Fields& fields);
+
 }  // namespace reckon::page

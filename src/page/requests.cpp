@@ -10,6 +10,7 @@
 #include "files/quote.h"
 #include "model/nearest.h"
 #include "page/answers.h"
+#include "page/generation.h"
 #include "page/memory.h"
 #include "page/training.h"
 #include "text/tokenizer.h"
@@ -46,6 +47,14 @@ const std::vector<Request>& requests() {
       {"sample", sample, {"run", "prompt", "tokens", "sampling"}},
       {"save", save, {"run"}},
       {"limit", limit, {}},
+      {"attention", attention, {"of", "text", "ids"}},
+      {"neighbours", neighbours, {"of", "token", "count"}},
+      {"model", model, {"path", "run"}},
+      {"prefill", prefill, {"model", "text", "ids"}},
+      {"append", append, {"model", "id"}},
+      {"rewind", rewind, {"model", "length"}},
+      {"distribution", distribution, {"model", "sampling", "count", "u", "array"}},
+      {"beams", beams, {"model", "beams", "tokens", "length_penalty", "stop"}},
       {"memory", memory, {}},
       {"forget", forget, {"handle"}},
   };
