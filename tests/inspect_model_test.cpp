@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
+#include <cmath>
+
 #include "compile/compile.h"
 #include "passes/expand.h"
 #include "run/attention_maps.h"
@@ -22,13 +24,13 @@ Program parameters_of(const Model& model) {
 TEST(AttentionMaps, WithoutQueriesEveryTokenSeesAllBeforeItAlike) {
   for (const std::string family : {"llama", "gpt2", "mixtral"}) {
     const Model model = testing_models::small_model(family);
-    const Weights weights = Weights::filled(parameters_of(model), DType::float32,
-                                            [](const Tensor& tensor, std::int64_t, std::span<float> to) {
-                                              const bool query = tensor.scope.role.part == Part::query;
-                                              for (std::size_t i = 0; i < to.size(); ++i)
-                                                to[i] = query ? 0.0F : 0.01F * static_cast<float>(i % 7);
-                                            });
-    const auto loaded = std::make_shared<const LoadedModel>(model, weights);
+    Weights weights = Weights::filled(parameters_of(model), DType::float32,
+                                      [](const Tensor& tensor, std::int64_t, std::span<float> to) {
+                                        const bool query = tensor.scope.role.part == Part::query;
+                                        for (std::size_t i = 0; i < to.size(); ++i)
+                                          to[i] = query ? 0.0F : 0.01F * static_cast<float>(i % 7);
+                                      });
+    const auto loaded = std::make_shared<const LoadedModel>(model, std::move(weights));
     const std::vector<std::int32_t> ids = {3, 1, 4, 1};
     const AttentionMaps maps = attention_maps(loaded, ids);
     EXPECT_EQ(maps.tokens, 4);
