@@ -23,6 +23,7 @@ void add_score(CLI::App& program);
 void add_logits(CLI::App& program);
 void add_train(CLI::App& program);
 void add_report(CLI::App& program);
+void add_serve(CLI::App& program);
 void add_verify(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_completion(CLI::App& program);

@@ -161,7 +161,8 @@ int run(int argc, char** argv) {
       "  reckon plan gpt2 --on h100:8 --batch-tokens 1M       how to split a training over devices\n"
       "  reckon train mini-gpt                               learn from stories that come with reckon\n"
       "  reckon generate ./model \"Once upon a time\"           text from a folder of Hugging Face's form\n"
-      "  reckon verify gpt2 --random 1                       predicted and measured, side by side\n\n"
+      "  reckon verify gpt2 --random 1                       predicted and measured, side by side\n"
+      "  reckon serve                                        the page, for a browser\n\n"
       "`reckon COMMAND --help` shows the options of a command.");
   add_count(program);
   add_explain(program);
@@ -179,6 +180,7 @@ int run(int argc, char** argv) {
   add_logits(program);
   add_train(program);
   add_report(program);
+  add_serve(program);
   add_verify(program);
   add_tokenize(program);
   add_completion(program);
