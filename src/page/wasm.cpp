@@ -1,14 +1,11 @@
-// What a WebAssembly module exports of the page's engine: one function that answers, and where its answer lies.
+// What the page's running module exports of its engine: one function that answers, and the array that came with it.
+#include <cstddef>
+#include <string>
+#include <utility>
+
 #include "page/page.h"
 
-#include <string>
-
 namespace {
-
-reckon::page::Page& the_page() {
-  static reckon::page::Page page;
-  return page;
-}
 
 struct {
   std::string text;
@@ -19,16 +16,18 @@ struct {
 
 extern "C" {
 
-// A request and its reply as JSON, in UTF-8, ending with a zero. The reply, and the array that came with it, stay until
-// the next call.
-const char* reckon_ask(const char* request) {
+// A request and its reply: JSON in UTF-8, up to a zero byte.
+const char* ask(const char* request) {
   using reckon::page::Json;
-  reckon::page::Reply reply = the_page().ask(Json::parse(request, nullptr, false));
+  static reckon::page::Page page;
+  reckon::page::Reply reply = page.ask(Json::parse(request, nullptr, false));
   answer.text = reply.json.dump(-1, ' ', false, Json::error_handler_t::replace);
   answer.array = std::move(reply.array);
   return answer.text.c_str();
 }
-const float* reckon_array() { return answer.array.data(); }
-int reckon_array_length() { return static_cast<int>(answer.array.size()); }
+
+int array_count() { return answer.array.empty() ? 0 : 1; }
+const float* array_data(int) { return answer.array.data(); }
+std::size_t array_size(int) { return answer.array.size(); }
 
 }  // extern "C"
