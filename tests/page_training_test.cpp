@@ -1,5 +1,6 @@
 // Training as the page asks for it: the same run, to the byte, as that of the command line.
 #include <cmath>
+#include <limits>
 
 #include "page_fixture.h"
 
@@ -199,6 +200,9 @@ TEST_F(PageTraining, RefusesWithASentenceAndLeavesNothingBehind) {
   EXPECT_EQ(train({{"model", 3}}), "`model` is '3'; expected a text");
   EXPECT_EQ(train({{"model", "mini-gpt"}, {"batch", 1.5}}), "`batch` is '1.5'; expected a whole number");
   EXPECT_EQ(train({{"model", "mini-gpt"}, {"batch", -1}}), "`batch` is -1; expected 1 to 2147483647");
+  EXPECT_EQ(train({{"model", "mini-gpt"}, {"batch", std::numeric_limits<std::int64_t>::max()}}),
+            "`batch` is 9223372036854775807; expected 1 to 2147483647");
+  EXPECT_NE(train({{"model", "mini-gpt"}, {"accumulate", 2147483647}, {"batch", 2147483647}}), "");
   EXPECT_EQ(train({{"model", "mini-gpt"}, {"seed", -1}}), "`seed` is '-1'; expected a whole number");
   EXPECT_EQ(train({{"model", "mini-gpt"}, {"text", "birds.txt"}}),
             "`text` is '\"birds.txt\"'; expected a list of texts");

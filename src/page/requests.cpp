@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include "files/quote.h"
@@ -78,6 +79,9 @@ Page::Page() = default;
 Page::~Page() = default;
 
 Reply Page::ask(const Json& json) {
+  const auto too_much = [] {
+    return Reply{{{"error", "the memory is not enough for this; a smaller model, batch or context needs less"}}};
+  };
   try {
     const std::string name = Fields(json, "the request").text("ask");
     const Request& request = find_request(name);
@@ -87,7 +91,9 @@ Reply Page::ask(const Json& json) {
     fields.expect(known);
     return request.answer(*this, fields);
   } catch (const std::bad_alloc&) {
-    return {{{"error", "the memory is not enough for this; a smaller model, batch or context needs less"}}};
+    return too_much();
+  } catch (const std::length_error&) {
+    return too_much();
   } catch (const std::exception& error) {
     return {{{"error", error.what()}}};
   }

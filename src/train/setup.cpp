@@ -5,6 +5,7 @@
 #include <reckon/reckon.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "files/atomic_write.h"
 #include "files/machine_memory.h"
@@ -53,7 +54,8 @@ Settings with_usual_values(const RunRequest& request) {
   usual("warmup", schedule.warmup, std::min<std::int64_t>(100, schedule.steps / 10));
   const std::int64_t tenth = std::max<std::int64_t>(1, schedule.steps / 10);
   usual("eval_every", settings.eval_every, tenth);
-  usual("eval_windows", settings.eval_windows, 32 * settings.batch * settings.ranks);
+  const std::int64_t batch = std::min<std::int64_t>(settings.batch, std::numeric_limits<std::int32_t>::max());
+  usual("eval_windows", settings.eval_windows, 32 * batch * settings.ranks);  // a larger batch is refused
   usual("save_every", settings.save_every, tenth);
   usual("layers_every", settings.layers_every, std::max<std::int64_t>(1, schedule.steps / 100));
   usual("sample", settings.sample, std::string(settings.text.empty() && settings.tokens.empty() ? "One day" : "\n"));

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <map>
 
+#include "files/checked.h"
 #include "files/numbers.h"
 #include "train/statistics.h"
 
@@ -60,7 +61,9 @@ Loop::Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress pr
   workload.causal = Causal::exact;
   step_flops_ = static_cast<double>(count(trainer.model(), workload).total().matmul) *
                 static_cast<double>(settings.accumulate * settings.ranks);
-  ids_.resize(static_cast<std::size_t>(settings.accumulate * settings.batch * settings.context));
+  const char* const what = "the tokens of a step";
+  const std::int64_t tokens = checked_multiply(settings.batch, settings.context, what);
+  ids_.resize(memory_size(checked_multiply(settings.accumulate, tokens, what), what));
   labels_.resize(ids_.size());
   if (run_ != nullptr && progress_.step > 0) {
     for (const SavedStep& saved : saved_steps(run_->path())) {
