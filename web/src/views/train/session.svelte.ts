@@ -177,6 +177,21 @@ export class Session {
     this.told = `Step 0 again: seed ${seed} gives the same first weights and the same batches.`;
   }
 
+  // A run that is done goes on to more steps.
+  async extend(steps: number): Promise<void> {
+    const run = this.current;
+    if (!run || this.busy) return;
+    await this.#prepare('', async () => {
+      const { out, tokenizer } = run.reply;
+      await this.engine.ask({ ask: 'save', run: run.handle });
+      await this.engine.ask({ ask: 'forget', handle: run.handle });
+      if (tokenizer !== null) await this.engine.ask({ ask: 'forget', handle: tokenizer });
+      const { json } = await this.engine.ask({ ask: 'resume', out, settings: { steps } });
+      await this.#begin(json, run.text, run.label, run.choices, run);
+    });
+    if (this.state === 'paused') await this.go();
+  }
+
   async setRate(lr: number): Promise<void> {
     if (!this.current || !(lr > 0)) return;
     this.lr = lr;
@@ -246,11 +261,12 @@ export class Session {
   }
 
   // The new run takes the place of the one before, whose curves stay.
-  async #begin(reply: RunReply, text: string, label: string, choices: Choices | null): Promise<void> {
-    const before = this.current;
+  async #begin(reply: RunReply, text: string, label: string, choices: Choices | null, same?: TrainedRun): Promise<void> {
+    const before = same ? null : this.current;
     const architecture = await this.engine.architecture(reply.config);
     this.base ??= before;
-    const run = new TrainedRun(reply, architecture, text, this.base, label, choices);
+    const run = new TrainedRun(reply, architecture, text, this.base === same ? null : this.base, label, choices);
+    if (this.base === same) this.base = null;
     if (before) {
       await this.#free(before);
       this.older = [...this.older, before].filter((one, i, all) => one === this.base || i >= all.length - mostOlder);

@@ -109,3 +109,13 @@ test('the rate is given to the run that goes on', async () => {
   await session.setRate(3e-4);
   expect(engine.asked.at(-1)).toEqual({ ask: 'rate', run: session.current!.handle, lr: 3e-4 });
 });
+
+test('a run that is done goes on to more steps, as one run', async () => {
+  await session.start(choices, 'mini-gpt', null);
+  await session.extend(300);
+  expect(session.error).toBe('');
+  expect(session.state).toBe('done');
+  expect(session.current!.steps).toBe(300);
+  expect([...session.current!.history.column('step')]).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
+  expect(session.older).toEqual([]);
+});
