@@ -131,8 +131,10 @@ class CountEngine {
   }
 }
 
-// "reckon: no model called …" is shown without its first word.
-export const sentence = (err: string) => err.trim().replace(/^reckon: /, '');
+// "reckon: no model called …" is shown without its first word, and a dropped file without its place. Notes that come
+// with a failure are left out.
+export const sentence = (err: string) =>
+  (err.trim().split(/\n(?=reckon: )/).at(-1) ?? '').replace(/^reckon: /, '').replace(/\/given\/\d+\//g, '');
 
 export interface Answer<T> {
   json: T;
@@ -143,10 +145,10 @@ class Runner {
   #line = new Line<RunRequest, RunReply>(
     () => new Worker(new URL('./run.worker.ts', import.meta.url), { type: 'module', name: 'run' }),
     () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, threads: possibleThreads() }),
-    () => this.onstop?.(),
+    () => this.onstop.forEach((hear) => hear()),
   );
   // Called when the worker was ended or died: every handle is gone.
-  onstop: (() => void) | null = null;
+  readonly onstop = new Set<() => void>();
 
   // Fetches and starts the engine; how many threads it has.
   async open(): Promise<number> {
