@@ -156,9 +156,22 @@ export class Session {
       if (this.state === 'running') this.state = 'paused';
       await this.keep(autosave);
     } catch (error) {
+      if (this.current !== run) return; // the engine is gone, and has said so
       this.state = 'paused';
       this.error = (error as Error).message;
     }
+  }
+
+  // The engine has ended, and every run in it; what was drawn stays.
+  lost(): void {
+    this.gflops = 0;
+    if (!this.current) return;
+    this.older = [...this.older, this.current].slice(-mostOlder);
+    this.base ??= this.current;
+    this.current = trained.now = null;
+    this.state = 'idle';
+    this.told = '';
+    this.error = 'The engine has stopped. The run can be continued from where it was last saved.';
   }
 
   async pause(): Promise<void> {
@@ -224,6 +237,11 @@ export class Session {
       this.saved = await store.list();
       if (name !== autosave) this.told = `Saved as “${name}” in this browser.`;
     });
+  }
+
+  // Before the page may be gone.
+  async keepNow(): Promise<void> {
+    if (this.state === 'running' && performance.now() - this.#savedAt > 5000) await this.keep(autosave);
   }
 
   async listSaved(): Promise<void> {
@@ -342,3 +360,4 @@ const realEngine: Engine = {
 };
 
 export const session = new Session(realEngine, openStore);
+runner.onstop.add(() => session.lost());

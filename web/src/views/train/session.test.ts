@@ -119,3 +119,20 @@ test('a run that is done goes on to more steps, as one run', async () => {
   expect([...session.current!.history.column('step')]).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
   expect(session.older).toEqual([]);
 });
+
+test('where the engine stops, the curves stay and the run can be opened again', async () => {
+  engine.pace = 1;
+  const started = session.start(choices, 'mini-gpt', null);
+  while ((session.current?.step ?? 0) < 40) await frames();
+  await session.keep('mine');
+  session.lost();
+  await engine.halt();
+  await started;
+  expect(session.state).toBe('idle');
+  expect(session.current).toBeNull();
+  expect(session.error).toContain('has stopped');
+  expect(session.older[0]!.history.length).toBeGreaterThanOrEqual(40);
+  await session.openSaved('mine', readTar);
+  expect(session.state).toBe('paused');
+  expect(session.current!.step).toBeGreaterThanOrEqual(40);
+});
