@@ -11,6 +11,7 @@
 
 #include "files/numbers.h"
 #include "files/quote.h"
+#include "model/change_words.h"
 #include "model/load.h"
 #include "model/validate.h"
 #include "network/forward.h"
@@ -26,6 +27,12 @@ constexpr const char* sizes_help =
 constexpr const char* what_a_model_is =
     "a preset (`reckon models`), a folder, that of a training run too, a config.json (-: standard input) or a "
     ".safetensors file";
+
+// Other names of words that options take.
+constexpr std::pair<std::string_view, std::string_view> short_names[] = {
+    {"fp32", "float32"},     {"bf16", "bfloat16"},    {"fp16", "float16"}, {"fp8", "float8_e4m3"},
+    {"e4m3", "float8_e4m3"}, {"e5m2", "float8_e5m2"}, {"adam", "adamw"},
+};
 
 constexpr Bounds any_size{1, largest_size}, or_none{0, largest_size}, any_amount{1, largest_workload};
 
@@ -137,10 +144,17 @@ CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, s
     std::function<void(std::size_t)> choose;
   };
   const std::string type = fmt::format("{}", fmt::join(words, "|"));
+  std::vector<std::string_view> others;
+  for (const auto& [name, word] : short_names)
+    if (std::find(words.begin(), words.end(), word) != words.end()) others.push_back(name);
+  const std::string also = others.empty() ? "" : fmt::format("; also {}", fmt::join(others, ", "));
   // Shared, since CLI11 copies what it calls several times, and a program has hundreds of options.
   const auto choice = std::make_shared<const Choice>(Choice{std::move(words), std::move(choose)});
   const auto read = [flag, choice](const CLI::results_t& given) {
-    const auto found = std::find(choice->words.begin(), choice->words.end(), given.front());
+    const auto* const name = std::find_if(std::begin(short_names), std::end(short_names),
+                                          [&](const auto& pair) { return pair.first == given.front(); });
+    const std::string_view word = name == std::end(short_names) ? std::string_view(given.front()) : name->second;
+    const auto found = std::find(choice->words.begin(), choice->words.end(), word);
     if (found == choice->words.end()) {
       throw UsageError(
           fmt::format("{} is {}; expected one of: {}", flag, quote(given.front()), fmt::join(choice->words, " ")));
@@ -148,7 +162,7 @@ CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, s
     choice->choose(static_cast<std::size_t>(found - choice->words.begin()));
     return true;
   };
-  return *command.add_option(flag, read, help)->type_name(type);
+  return *command.add_option(flag, read, help + also)->type_name(type);
 }
 
 void SizeOption::set(Setting& setting, std::int64_t value) const {
@@ -171,21 +185,12 @@ void add_modifiers(CLI::App& command, Options& options) {
   constexpr const char* group = "Changes to the model";
   Changes& changes = options.setting.changes;
   add_sizes(command, options, true, group);
-  using enum Changes::FeedForwardForm;
-  using enum Changes::NormPosition;
-  using enum Changes::PositionKind;
-  add_choice(command, "--ffn", changes.ffn, "feed-forward; d_ff stays",
-             {{"gelu", gelu}, {"relu", relu}, {"silu", silu}, {"swiglu", swiglu}, {"geglu", geglu}})
-      .group(group);
-  add_choice(command, "--norm", changes.norm, "every norm",
-             {{"layernorm", Norm::Kind::layer}, {"rmsnorm", Norm::Kind::rms}})
-      .group(group);
+  add_choice(command, "--ffn", changes.ffn, "feed-forward; d_ff stays", feed_forward_words).group(group);
+  add_choice(command, "--norm", changes.norm, "every norm", norm_words).group(group);
   add_choice(command, "--norm-position", changes.norm_position, "norms before each sublayer or after its residual",
-             {{"pre", pre}, {"post", post}})
+             norm_position_words)
       .group(group);
-  add_choice(command, "--positions", changes.positions, "how positions enter",
-             {{"learned", learned}, {"sinusoidal", sinusoidal}, {"rope", rope}, {"alibi", alibi}, {"none", none}})
-      .group(group);
+  add_choice(command, "--positions", changes.positions, "how positions enter", position_words).group(group);
   const auto yes_or_no = [&](const char* flag, std::optional<bool>& value, const char* help) {
     add_choice(command, flag, value, help, {{"yes", true}, {"no", false}}).group(group);
   };

@@ -1,0 +1,210 @@
+// The page's side of the two workers. `engine` counts (first view); `runner` runs, and is fetched when first used.
+import type { CountReply, CountRequest, Failed, GivenFile, Report, RunReply, RunRequest } from './messages';
+import type { AdvanceReply, Handle } from './run';
+
+declare const __ENGINE_VERSION__: string;
+
+const base = () => new URL('engine/', document.baseURI).href;
+
+type WithoutId<T> = T extends { id: number } ? Omit<T, 'id'> : never;
+
+// A worker that answers by ids. One that dies fails everything that was asked of it, and is made anew by the next.
+class Line<Request extends { id: number }, Reply extends { id: number; kind: string }> {
+  #worker: Worker | null = null;
+  #ready: Promise<unknown> = Promise.resolve();
+  #next = 1;
+  #waiting = new Map<
+    number,
+    { resolve: (reply: Reply) => void; reject: (error: Error) => void; hear?: (news: Reply) => void }
+  >();
+
+  constructor(
+    private readonly make: () => Worker,
+    private readonly hello: () => WithoutId<Request>,
+    private readonly died: () => void = () => {},
+  ) {}
+
+  // Starts the worker and has it fetch its module.
+  open(): Promise<unknown> {
+    if (!this.#worker) {
+      const worker = this.make();
+      worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#settle(data);
+      worker.onerror = (event) => {
+        event.preventDefault();
+        this.stop(event.message || 'the engine could not be started');
+      };
+      this.#worker = worker;
+      this.#ready = this.#post(this.hello(), []);
+      // Whoever asks hears of it, and the next question tries again.
+      this.#ready.catch(() => {
+        worker.terminate();
+        if (this.#worker === worker) this.#worker = null;
+      });
+    }
+    return this.#ready;
+  }
+
+  // `hear` is told of what comes before the answer.
+  async ask(request: WithoutId<Request>, transfer: Transferable[] = [], hear?: (news: Reply) => void): Promise<Reply> {
+    await this.open();
+    return this.#post(request, transfer, hear);
+  }
+
+  stop(why: string): void {
+    this.#worker?.terminate();
+    this.#worker = null;
+    const waiting = [...this.#waiting.values()];
+    this.#waiting.clear();
+    for (const one of waiting) one.reject(new Error(why));
+    this.died();
+  }
+
+  #post(request: WithoutId<Request>, transfer: Transferable[], hear?: (news: Reply) => void): Promise<Reply> {
+    const id = this.#next++;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve, reject, hear });
+      this.#worker!.postMessage({ ...request, id }, transfer);
+    });
+  }
+
+  #settle(reply: Reply): void {
+    const one = this.#waiting.get(reply.id);
+    if (reply.kind === 'news') return one?.hear?.(reply);
+    this.#waiting.delete(reply.id);
+    if (reply.kind !== 'failed') return one?.resolve(reply);
+    const { error, dead } = reply as unknown as Failed;
+    one?.reject(new Error(error));
+    if (dead) this.stop(error);
+  }
+}
+
+// Of what is asked while an answer is on its way only the newest is kept: sliders never queue.
+// `answer` is not called for what was superseded.
+export function latestWins<A, R>(
+  ask: (args: A) => Promise<R>,
+  answer: (result: R, args: A) => void,
+  fail: (error: Error, args: A) => void = () => {},
+): (args: A) => void {
+  let busy = false;
+  let next: { args: A } | null = null;
+  const start = (args: A) => {
+    busy = true;
+    ask(args)
+      .then((result) => answer(result, args), (error: Error) => fail(error, args))
+      .finally(() => {
+        busy = false;
+        if (next) {
+          const newest = next;
+          next = null;
+          start(newest.args);
+        }
+      });
+  };
+  return (args) => {
+    if (busy) next = { args };
+    else start(args);
+  };
+}
+
+class CountEngine {
+  #line = new Line<CountRequest, CountReply>(
+    () => new Worker(new URL('./count.worker.ts', import.meta.url), { type: 'module', name: 'count' }),
+    () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, files: this.#files }),
+  );
+  #files: GivenFile[] = [];
+
+  open = () => this.#line.open();
+
+  // `reckon ARGS`
+  async report(args: string[]): Promise<Report> {
+    const reply = await this.#line.ask({ kind: 'report', args });
+    if (reply.kind !== 'report') throw new Error('the engine gave no report');
+    return reply.report;
+  }
+
+  // `reckon ARGS --format json`, parsed. Throws the engine's own sentence.
+  async json<T>(args: string[]): Promise<T> {
+    const report = await this.report([...args, '--format', 'json']);
+    if (report.code !== 0) throw new Error(sentence(report.err));
+    return report.json as T;
+  }
+
+  // Puts a file where the engine finds it, in a folder of its own; its path there.
+  async file(name: string, bytes: Uint8Array, size = bytes.length): Promise<string> {
+    const file = { path: `/given/${this.#files.length + 1}/${name.replace(/[^\w.-]+/g, '_')}`, bytes, size };
+    await this.#line.ask({ kind: 'file', file });
+    this.#files.push(file);
+    return file.path;
+  }
+}
+
+// "reckon: no model called …" is shown without its first word, and a dropped file without its place. Notes that come
+// with a failure are left out.
+export const sentence = (err: string) =>
+  (err.trim().split(/\n(?=reckon: )/).at(-1) ?? '').replace(/^reckon: /, '').replace(/\/given\/\d+\//g, '');
+
+export interface Answer<T> {
+  json: T;
+  arrays: Float32Array[];
+}
+
+class Runner {
+  #line = new Line<RunRequest, RunReply>(
+    () => new Worker(new URL('./run.worker.ts', import.meta.url), { type: 'module', name: 'run' }),
+    () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, threads: possibleThreads() }),
+    () => this.onstop.forEach((hear) => hear()),
+  );
+  // Called when the worker was ended or died: every handle is gone.
+  readonly onstop = new Set<() => void>();
+
+  // Fetches and starts the engine; how many threads it has.
+  async open(): Promise<number> {
+    const reply = (await this.#line.open()) as RunReply;
+    return reply.kind === 'done' ? (reply.threads ?? 1) : 1;
+  }
+  // A request of src/page, see run.ts. Throws the engine's own sentence.
+  async ask<T>(request: object): Promise<Answer<T>> {
+    const reply = await this.#line.ask({ kind: 'ask', request });
+    if (reply.kind !== 'answer') throw new Error('the engine gave no answer');
+    const failed = (reply.json as { error?: string }).error;
+    if (failed !== undefined) throw new Error(failed);
+    return { json: reply.json as T, arrays: reply.arrays };
+  }
+  async write(path: string, bytes: Uint8Array): Promise<void> {
+    await this.#line.ask({ kind: 'write', path, bytes });
+  }
+  async read(path: string): Promise<Uint8Array> {
+    const reply = await this.#line.ask({ kind: 'read', path });
+    if (reply.kind !== 'file') throw new Error(`no file ${path}`);
+    return reply.bytes;
+  }
+  async list(path: string): Promise<string[]> {
+    const reply = await this.#line.ask({ kind: 'list', path });
+    return reply.kind === 'names' ? reply.names : [];
+  }
+  // Every file in the folder; paths from it on.
+  async folder(path: string): Promise<{ path: string; bytes: Uint8Array }[]> {
+    const reply = await this.#line.ask({ kind: 'folder', path });
+    return reply.kind === 'files' ? reply.files : [];
+  }
+  // Trains on its own, in a background tab too, until the last step or `halt`.
+  async follow(run: Handle, hear: (news: AdvanceReply) => void): Promise<void> {
+    await this.#line.ask({ kind: 'follow', run }, [], (reply) => reply.kind === 'news' && hear(reply.news));
+  }
+  async halt(): Promise<void> {
+    await this.#line.ask({ kind: 'halt' });
+  }
+  async remove(path: string): Promise<void> {
+    await this.#line.ask({ kind: 'remove', path });
+  }
+  stop(): void {
+    this.#line.stop('stopped');
+  }
+}
+
+// Threads need a page that is isolated from others (COOP and COEP).
+export const possibleThreads = () =>
+  globalThis.crossOriginIsolated ? Math.max(1, Math.min(navigator.hardwareConcurrency || 1, 8)) : 1;
+
+export const engine = new CountEngine();
+export const runner = new Runner();

@@ -1,0 +1,61 @@
+// Saving what is on the page: pictures as SVG or PNG, tables as CSV.
+
+export function saveBlob(blob: Blob, name: string): void {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+export const csvText = (rows: (string | number | bigint)[][]) =>
+  rows.map((row) => row.map((cell) => (/[",\n\r]/.test(String(cell)) ? `"${String(cell).replace(/"/g, '""')}"` : cell)).join(',')).join('\n') + '\n';
+
+export const saveCsv = (rows: (string | number | bigint)[][], name: string) =>
+  saveBlob(new Blob([csvText(rows)], { type: 'text/csv' }), `${name}.csv`);
+
+// What a picture takes from the page's style, written into its elements so that it looks the same alone.
+const looks = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-opacity', 'stroke-linecap', 'stroke-linejoin',
+  'opacity', 'font-family', 'font-size', 'font-weight', 'text-anchor', 'dominant-baseline', 'paint-order', 'visibility', 'display'];
+
+// On the page, or as text with a width and a height of its own.
+export type Picture = SVGSVGElement | string;
+
+export function svgText(svg: Picture): string {
+  if (typeof svg === 'string') return svg;
+  const copy = svg.cloneNode(true) as SVGSVGElement;
+  const from = [svg, ...svg.querySelectorAll('*')], to = [copy, ...copy.querySelectorAll('*')];
+  from.forEach((element, i) => {
+    const style = getComputedStyle(element);
+    to[i]!.removeAttribute('class');
+    to[i]!.setAttribute('style', looks.map((name) => `${name}:${style.getPropertyValue(name)}`).join(';'));
+  });
+  const { width, height } = svg.getBoundingClientRect();
+  copy.setAttribute('xmlns', 'http://www.w3.org/2000/svg');
+  copy.setAttribute('width', String(Math.round(width)));
+  copy.setAttribute('height', String(Math.round(height)));
+  if (!copy.hasAttribute('viewBox')) copy.setAttribute('viewBox', `0 0 ${Math.round(width)} ${Math.round(height)}`);
+  const back = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
+  back.setAttribute('width', '100%');
+  back.setAttribute('height', '100%');
+  back.setAttribute('fill', getComputedStyle(document.documentElement).getPropertyValue('--card'));
+  copy.prepend(back);
+  return new XMLSerializer().serializeToString(copy);
+}
+
+export const saveSvg = (svg: Picture, name: string) =>
+  saveBlob(new Blob([svgText(svg)], { type: 'image/svg+xml' }), `${name}.svg`);
+
+// At twice its size on the page.
+export async function savePng(svg: Picture, name: string): Promise<void> {
+  const image = new Image();
+  image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(svg))}`;
+  await image.decode();
+  const { width, height } = typeof svg === 'string' ? image : svg.getBoundingClientRect();
+  const canvas = document.createElement('canvas');
+  canvas.width = Math.round(2 * width);
+  canvas.height = Math.round(2 * height);
+  canvas.getContext('2d')!.drawImage(image, 0, 0, canvas.width, canvas.height);
+  const blob = await new Promise<Blob | null>((resolve) => canvas.toBlob(resolve, 'image/png'));
+  if (blob) saveBlob(blob, `${name}.png`);
+}
