@@ -261,7 +261,7 @@ std::optional<double> Rates::wait(const ProductShape& shape, ComputeType type, c
   return share.mean(here) * matrix.bytes * std::max(0.0, further);
 }
 
-double Rates::rate(const Link& link) {
+double Rates::link(const Link& link) {
   double share = link.share;
   if (share == 0) {
     share = assumed::link_share;
@@ -270,26 +270,14 @@ double Rates::rate(const Link& link) {
   return share * static_cast<double>(link.bandwidth);
 }
 
-double Rates::link(double sent, const Span& span, bool to_each) {
-  if (span.ranks < 2) return 0;
-  const Link* const link = link_of(profile_, span.among);
-  if (link == nullptr) throw Error(fmt::format("{} has no link that joins {} devices", profile_.name, span.among));
-  double seconds = sent / rate(*link);
-  if (link->latency == 0) assume("messages between devices take no time beside that of their bytes");
-  // Ranks of the group that every node has which it reaches into, each with a link of its own to other nodes.
-  const Link* const inner = link == profile_.links.data() ? nullptr : link - 1;
-  const std::int64_t together =
-      inner == nullptr ? 1 : std::gcd(span.ranks, std::max<std::int64_t>(1, inner->devices / span.apart));
-  if (together > 1) {
-    // As many rings as there are such links go through all ranks, and each leaves a node by another one: of what a rank
-    // sends, all goes over the inner link, and one part of `together` over each outer one. What is for each rank alone
-    // leaves the node by its sender's link unless its receiver is in it.
-    const auto ranks = static_cast<double>(span.ranks), here = static_cast<double>(together);
-    const double outside = to_each ? (ranks - here) / (ranks - 1) : 1 / here, inside = to_each ? 1 - outside : 1;
-    seconds = std::max(sent * outside / rate(*link), sent * inside / rate(*inner));
-  }
-  // A tree of messages.
-  return seconds + link->latency * std::ceil(std::log2(static_cast<double>(span.ranks)));
+Latency Rates::latency(const Link& link) {
+  if (link.latency > 0) return {link.latency, link.small_latency > 0 ? link.small_latency : link.latency};
+  const bool within = link.devices != 0;
+  const Latency taken{within ? assumed::latency_within : assumed::latency_between,
+                      within ? assumed::small_within : assumed::small_between};
+  assume(fmt::format("a message over {} takes {:g} µs to the next rank, a small one {:g} µs, as NCCL takes for {}",
+                     link.name, taken.large * 1e6, taken.small * 1e6, within ? "NVLink" : "networks"));
+  return taken;
 }
 
 }  // namespace reckon
