@@ -99,6 +99,12 @@ TEST_F(OneStep, time_names_what_a_step_is_made_of) {
   EXPECT_NE(assumed.find("weights in float8_e4m3 are multiplied in bfloat16"), std::string::npos) << assumed;
 }
 
+TEST_F(OneStep, plan_names_the_type_of_quantised_matrices) {
+  const Words asked{"plan", "llama-3-8b", "--on", "h100", "--phase", "serve", "--precision", "int4", "--context", "8k"};
+  EXPECT_EQ(json(asked).at("types").at("weights"), "int4");
+  EXPECT_NE(run(asked).out.find("llama-3-8b with matrices in int4 served on"), std::string::npos);
+}
+
 // Stage 1 of 4 with two pieces each has layers 4 to 7 and 20 to 23 of 32.
 TEST_F(OneStep, layers_of_interleaved_stages_have_their_numbers_in_the_model) {
   const Json report = json({"memory", "llama-3-8b", "--phase", "train", "--tokens", "2k", "--pipeline", "4",

@@ -196,8 +196,15 @@ OrderedJson head_json(const Search& search, const char* phase, const std::string
                      {"memory_share", search.memory_share}}},
                    {"tokens", search.workload.tokens},
                    {"precision", std::string(encoding_of(search.workload.precision.weights).name)}};
+  if (search.quantised) json["types"] = {{"weights", encoding_of(*search.quantised).name}};
   if (!engine.empty()) json["engine"] = engine;
   return json;
+}
+
+// "llama-3-8b with matrices in int4"
+std::string model_text(const Search& search) {
+  return search.model.name +
+         (search.quantised ? fmt::format(" with matrices in {}", encoding_of(*search.quantised).name) : "");
 }
 
 std::string devices_text(const Search& search) {
@@ -267,7 +274,7 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
   std::string head = fmt::format(
       "{} on {}: steps of {} of {} tokens, {} in all. A rank may fill {} of its {}. {} of laying it out {} "
       "compared{}{}.",
-      search.model.name, devices_text(search), counted(search.sequences, "sequence"), grouped(search.workload.tokens),
+      model_text(search), devices_text(search), counted(search.sequences, "sequence"), grouped(search.workload.tokens),
       grouped(tokens), percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),
       counted(plans.layouts, "way"), plans.layouts == 1 ? "was" : "were",
       plans.across_nodes ? ", with tensor ranks beyond a node" : "",
@@ -301,7 +308,7 @@ Document serving_document(const Search& search, const ServingPlans& plans, const
                           const std::string& engine) {
   Document document;
   document.parts.emplace_back(Paragraph{fmt::format(
-      "{} served on {}: sequences of {} tokens{}. A rank may fill {} of its {}.{}", search.model.name,
+      "{} served on {}: sequences of {} tokens{}. A rank may fill {} of its {}.{}", model_text(search),
       devices_text(search), grouped(search.workload.tokens),
       token_seconds ? fmt::format(", a token of each at the latest after {}", duration(*token_seconds)) : "",
       percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),
