@@ -213,7 +213,7 @@ class Searcher {
     const auto& [key, costs] = *std::prev(at);
     Workload smaller = workload;
     smaller.batch = std::get<5>(key);
-    if (key != key_of(smaller)) return false;
+    if (smaller.batch == workload.batch || key != key_of(smaller)) return false;
     const auto stages = static_cast<double>(layout.pipeline);
     const double under_way = std::min(static_cast<double>(layout.micro_batches), stages) / stages;
     return under_way * static_cast<double>(costs.memory.activations) > 2 * static_cast<double>(budget_);
