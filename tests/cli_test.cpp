@@ -348,6 +348,53 @@ TEST_F(ProgramTest, ListsHardware) {
   EXPECT_NE(csv.find("h100-sxm,link of 8 devices,450000000000,bytes/s"), std::string::npos) << csv;
   EXPECT_NE(csv.find("h100-sxm,link between nodes,50000000000,bytes/s"), std::string::npos) << csv;
   expect_complaint({"hardware", "no-such"}, 2, "no-such");
+  expect_complaint({"hardware", "h1000"}, 2, "there is no hardware 'h1000' (did you mean h100?)");
+}
+
+TEST_F(ProgramTest, ShowsAProfileOfAFileAsOneThatIsKnown) {
+  const fs::path file = folder_ / "mine.json";
+  std::ofstream(file) << R"({"name": "mine", "kind": "gpu", "peak": {"float16": 65000000000000},
+                            "memory": {"bytes": 17179869184, "bandwidth": 320000000000}})";
+  const Json shown = json({"hardware", file.string()}).at("hardware");
+  ASSERT_EQ(shown.size(), 1u);
+  EXPECT_EQ(shown.at(0).at("name"), "mine");
+  EXPECT_EQ(shown.at(0).at("memory").at("bytes"), 17179869184);
+  const std::string table = run({"hardware", file.string(), "--sources"}).out;
+  EXPECT_NE(table.find("mine"), std::string::npos) << table;
+  expect_complaint({"hardware", "./none.json"}, 1, "none.json");
+}
+
+// Of devices that have both, float16 and bfloat16 are alike; T4 has float16 alone (65 TFLOP/s), TPUs bfloat16 alone.
+TEST_F(ProgramTest, ShowsWhichTypeOfSixteenBitsADeviceHas) {
+  EXPECT_NE(run({"hardware", "t4"}).out.find(" 65 fp16 "), std::string::npos);
+  EXPECT_NE(run({"hardware", "tpu-v4"}).out.find(" 275 bf16 "), std::string::npos);
+  const std::string both = run({"hardware", "h100-sxm"}).out;
+  EXPECT_NE(both.find(" 989.4 "), std::string::npos) << both;
+  EXPECT_EQ(both.find("989.4 bf16"), std::string::npos) << both;
+}
+
+// Names of Hugging Face's, PyTorch's and DeepSpeed's arguments.
+TEST_F(ProgramTest, TakesTypesByTheNamesThatPeopleType) {
+  const auto weights = [&](const char* name) {
+    return json({"memory", "gpt2", "--precision", name}).at("workload").at("types").at("weights");
+  };
+  EXPECT_EQ(weights("fp32"), "float32");
+  EXPECT_EQ(weights("bf16"), "bfloat16");
+  EXPECT_EQ(weights("fp16"), "float16");
+  EXPECT_EQ(weights("fp8"), "float8_e4m3");
+  EXPECT_EQ(json({"count", "gpt2", "--precision", "fp32"}).at("workload").at("precision"), "float32");
+  EXPECT_EQ(json({"memory", "gpt2", "--cache", "e5m2"}).at("workload").at("types").at("cache"), "float8_e5m2");
+  EXPECT_EQ(json({"memory", "gpt2", "--phase", "train", "--optimizer", "adam"}).at("workload").at("optimizer"),
+            "adamw");
+  expect_complaint({"count", "gpt2", "--precision", "fp8"}, 2,
+                   "--precision is 'fp8'; expected one of: float32 bfloat16");
+  for (const char* command : {"memory", "time", "plan"}) {
+    const std::string help = run({command, "--help"}).out;
+    for (const char* name : {"fp32", "bf16", "fp16", "fp8", "adam"})
+      EXPECT_NE(help.find(std::string(" ") + name), std::string::npos) << command << " " << name;
+  }
+  for (const char* command : {"count", "train", "verify"})
+    EXPECT_NE(run({command, "--help"}).out.find("also fp32, bf16"), std::string::npos) << command;
 }
 
 TEST_F(ProgramTest, ComparesSideBySide) {

@@ -144,6 +144,11 @@ class MemoryCommand : public ProgramTest {
   std::int64_t held(const std::vector<std::string>& arguments, const char* kind) const {
     return json(arguments).at("memory").at(kind).get<std::int64_t>();
   }
+  // Sentences as they were before they were broken into lines.
+  static std::string text_of_lines(std::string lines) {
+    std::replace(lines.begin(), lines.end(), '\n', ' ');
+    return lines;
+  }
 };
 
 // Llama-3-8B: 32 layers × 2 × 8 heads × 128 × 2 B. DeepSeek-V3: 61 layers × (512 + 64) × 2 B (its report, 2.1.1).
@@ -197,6 +202,132 @@ TEST_F(MemoryCommand, HasBesideQuantisedMatricesSixteenBitsThatTheDeviceMultipli
   };
   EXPECT_EQ(activations("t4"), "float16");
   EXPECT_EQ(activations("a100"), "bfloat16");
+}
+
+TEST_F(MemoryCommand, TakesFloat16WhereADeviceHasNoBfloat16AndSaysSo) {
+  const std::string sentence = "has no bfloat16: weights, activations and cache are taken to be in float16";
+  for (const std::vector<std::string>& asked : {std::vector<std::string>{"memory", "gpt2"},
+                                                {"memory", "gpt2", "--batch", "1..2"},
+                                                {"memory", "gpt2", "--phase", "train"},
+                                                {"time", "gpt2"},
+                                                {"plan", "gpt2", "--batch-tokens", "64k"}}) {
+    std::vector<std::string> here = asked, there = asked, said = asked;
+    here.insert(here.end(), {"--on", "t4"});
+    there.insert(there.end(), {"--on", "a100"});
+    said.insert(said.end(), {"--on", "t4", "--precision", "float32"});
+    const Result found = run(here);
+    EXPECT_NE(found.err.find("t4 " + sentence), std::string::npos) << asked[0] << ": " << found.err;
+    EXPECT_EQ(found.out.find("bfloat16"), std::string::npos) << found.out;
+    EXPECT_EQ(run(there).err.find(sentence), std::string::npos);
+    EXPECT_EQ(run(said).err.find(sentence), std::string::npos);
+  }
+}
+
+// Hu et al. 2021: A and B of rank 16 beside queries (4,096 × 4,096) and values (4,096 × 1,024) of 32 layers.
+TEST_F(MemoryCommand, SaysHowManyParametersAdaptersTrain) {
+  constexpr std::int64_t trained = 32 * 16 * ((4096 + 4096) + (4096 + 1024)), all = 8'030'261'248 + trained;
+  const std::vector<std::string> asked{"memory", "llama-3-8b", "--phase", "train", "--tokens", "512", "--lora", "16"};
+  const Json report = json(asked);
+  EXPECT_EQ(report.at("adapters").at("parameters"), trained);
+  EXPECT_EQ(report.at("adapters").at("all"), all);
+  EXPECT_NE(
+      text_of_lines(run(asked).out)
+          .find("Only adapters are trained, 6,815,744 of the model's 8,037,076,992 parameters (0.085%); all others "
+                "are frozen."),
+      std::string::npos)
+      << run(asked).out;
+}
+
+// Korthikanti et al. 2022 (arXiv 2205.05198), table 3's set-ups: what as many layers more keep on the first rank, which
+// leaves out embedding and logits as they do. They neglect the statistics of two LayerNorms a layer, two float32 a
+// token each. docs/predicting.md has these commands.
+TEST_F(MemoryCommand, ReachesThePublishedActivationsOfMegatron) {
+  struct SetUp {
+    const char *layers, *width, *heads;
+    std::vector<std::string> more;
+    double tensor, sequence_and_selective;  // GiB
+    std::int64_t batch, in_flight;          // sequences; layers, of all micro-batches on the first rank
+  };
+  const std::vector<SetUp> set_ups = {
+      {"48..96", "6144", "64", {"--batch", "4"}, 59.25, 9.5625, 4, 48},
+      {"96..192",
+       "12288",
+       "96",
+       {"--pipeline", "8", "--virtual-stages", "3", "--micro-batches", "64"},
+       66.84375,
+       12.3515625,
+       1,
+       31 * 4},
+      {"105..210",
+       "20480",
+       "128",
+       {"--pipeline", "35", "--virtual-stages", "3", "--micro-batches", "280"},
+       114.0234375,
+       23.076171875,
+       1,
+       139},
+      {"128..256", "25600", "160", {"--pipeline", "64", "--micro-batches", "512"}, 131.25, 26.5625, 1, 64 * 2},
+  };
+  for (const SetUp& set_up : set_ups) {
+    for (const bool selective : {false, true}) {
+      std::vector<std::string> asked{"memory",
+                                     "gpt3-175b",
+                                     "--phase",
+                                     "train",
+                                     "--target",
+                                     "megatron",
+                                     "--layers",
+                                     set_up.layers,
+                                     "--d-model",
+                                     set_up.width,
+                                     "--heads",
+                                     set_up.heads,
+                                     "--vocab",
+                                     "51200",
+                                     "--dropout",
+                                     "0.1",
+                                     "--tensor",
+                                     "8",
+                                     "--stage",
+                                     "0",
+                                     "--tokens",
+                                     "2048",
+                                     "--attention-dropout",
+                                     "0.1"};
+      asked.insert(asked.end(), set_up.more.begin(), set_up.more.end());
+      if (selective) asked.insert(asked.end(), {"--sequence", "--recompute", "selective"});
+      const Json points = json(asked).at("points");
+      ASSERT_EQ(points.size(), 2u);
+      const auto kept = [&](std::size_t i) { return points.at(i).at("memory").at("activations").get<std::int64_t>(); };
+      const std::int64_t statistics = 16 * 2048 * set_up.batch * set_up.in_flight / (selective ? 8 : 1);
+      EXPECT_EQ(static_cast<double>(kept(1) - kept(0) - statistics) / (1 << 30),
+                selective ? set_up.sequence_and_selective : set_up.tensor)
+          << set_up.width;
+    }
+  }
+}
+
+// Rajbhandari et al. 2019, figure 1, with 4 ranks: 2 + 2 + 12/4, 2 + 14/4 and 16/4 bytes for each whole parameter.
+TEST_F(MemoryCommand, StatesBytesForWholeParametersWhateverZeroSharesOut) {
+  const auto text = [&](const char* zero) {
+    return text_of_lines(
+        run({"memory", "llama-3-8b", "--phase", "train", "--tokens", "64", "--data", "4", "--zero", zero}).out);
+  };
+  const auto says = [&](const char* zero, const std::string& sentence) {
+    EXPECT_NE(text(zero).find(sentence), std::string::npos) << text(zero);
+  };
+  const std::string whole = " bytes for each of the 8.03B whole parameters that the rank computes with: ";
+  says("0", "takes 16.00 bytes a parameter: weights 2.00, ");
+  says("1", "takes 7.00" + whole + "weights 2.00, master copies 1.00, gradients 2.00, optimizer state 2.00. ZeRO 1 " +
+                "leaves it its own part of master copies and optimizer state, and weights and gradients whole.");
+  says("2", "takes 5.50" + whole + "weights 2.00, master copies 1.00, gradients 0.50, optimizer state 2.00. ZeRO 2 " +
+                "leaves it its own part of master copies, gradients and optimizer state, and weights whole.");
+  says("3", "takes 4.00" + whole + "weights 0.50, master copies 1.00, gradients 0.50, optimizer state 2.00. ZeRO 3 " +
+                "leaves it its own part of weights, master copies, gradients and optimizer state.");
+  const Json shared =
+      json({"memory", "llama-3-8b", "--phase", "train", "--tokens", "64", "--data", "4", "--zero", "3"});
+  EXPECT_EQ(shared.at("whole_parameters"), 8'030'261'248);
+  EXPECT_EQ(shared.at("parameters"), 8'030'261'248 / 4);
 }
 
 // Rajbhandari et al. 2019, section 3.1: 2 + 2 + 4 + 4 + 4 bytes a parameter; two more where gradients are wide.
@@ -336,7 +467,8 @@ TEST_F(MemoryCommand, ComplainsInOneSentence) {
   complains({"--optimizer", "sgd"}, "--optimizer is given in --phase decode; expected --phase train");
   complains({"--cache", "int8", "--phase", "train"}, "--cache is given in --phase train; expected --phase prefill");
   complains({"--precision", "int8", "--phase", "train"}, "expected --lora RANK, or float32, bfloat16 or float16");
-  complains({"--precision", "fp8"}, "--precision is 'fp8'; expected one of: float32 bfloat16 float16 float8_e4m3");
+  complains({"--precision", "fp4"}, "--precision is 'fp4'; expected one of: float32 bfloat16 float16 float8_e4m3");
+  complains({"--target", "megatron", "--attention", "streamed"}, "--target megatron writes scores out");
   complains({"--dropout", "1", "--phase", "train"}, "--dropout is 1; expected 0 up to, but not including, 1");
   complains({"--lora", "0", "--phase", "train"}, "--lora is 0; expected a whole number from 1 to 65,536");
   complains({"--lora-targets", "all"}, "--lora-targets is given without --lora RANK");

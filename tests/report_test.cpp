@@ -5,6 +5,7 @@
 #include "report/chart.h"
 #include "report/document.h"
 #include "report/text.h"
+#include "report/text_plot.h"
 #include "text_fixture.h"
 
 namespace reckon {
@@ -266,6 +267,22 @@ TEST(Charts, OfOneValueOrNoneDoNotBreak) {
   const Chart flat{"t", "x", "y", false, true, {5}, {{"s", {0}}}};
   EXPECT_FALSE(chart_text(flat, 60).empty());
   EXPECT_NE(chart_svg(flat).find("</svg>"), std::string::npos);
+}
+
+TEST(TextPlot, HasAFrameWithItsLabels) {
+  TextPlot plot({{0, "1"}, {1, "8"}}, {{0, "0"}, {1, "10"}}, 25, 3);
+  ASSERT_EQ(plot.columns(), 20);
+  plot.mark(plot.across(10), 0.5, "●");
+  plot.mark(2, 0.5, "●");  // outside
+  EXPECT_EQ(plot.framed("x"),
+            "10 ┤\n"
+            "   │          ●\n"
+            " 0 ┤\n"
+            "   └┬──────────────────┬\n"
+            "    1                  8\n"
+            "             x\n");
+  EXPECT_EQ(legend_lines("FLOP/s", {"● a", "▲ b"}, 20), "FLOP/s   ● a   ▲ b\n");
+  EXPECT_EQ(legend_lines("", {"● a", "▲ b"}, 8), "● a\n▲ b\n");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
+import { storedAnswers } from './stored-answers';
+import { vocabularies } from './vocabularies';
 
 // The engine's files keep their names (its glue asks for them by name), so their contents are told apart by ?v=….
 function engineVersion(): string {
@@ -17,7 +19,7 @@ const isolation = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-E
 
 export default defineConfig({
   base: './', // any folder of any host
-  plugins: [svelte()],
+  plugins: [svelte(), storedAnswers(), vocabularies()],
   define: { __ENGINE_VERSION__: JSON.stringify(engineVersion()) },
   build: { target: 'es2022', modulePreload: { polyfill: false } },
   worker: { format: 'es' },

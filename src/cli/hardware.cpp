@@ -1,13 +1,9 @@
-// reckon hardware: the devices whose profiles are known.
-#include <fmt/format.h>
-#include <reckon/error.h>
-
+// reckon hardware: the devices whose profiles are known, or one of a file.
 #include <CLI/CLI.hpp>
 #include <memory>
 
 #include "cli/commands.h"
 #include "cli/options.h"
-#include "files/quote.h"
 #include "time/profile.h"
 #include "report/hardware.h"
 
@@ -21,10 +17,8 @@ struct HardwareOptions {
 };
 
 void run(const HardwareOptions& asked) {
-  const std::vector<Profile> found = profiles_with(asked.filter);
-  if (found.empty())
-    throw UsageError(
-        fmt::format("no device's name or vendor has {} in it; `reckon hardware` lists them all", quote(asked.filter)));
+  std::vector<Profile> found = profiles_with(asked.filter);
+  if (found.empty()) found.push_back(read_hardware(asked.filter).profile);
   write_report(hardware_document(found, asked.sources), asked.output);
 }
 
@@ -35,9 +29,14 @@ void add_hardware(CLI::App& program) {
   CLI::App& command = add_command(program, "hardware", "the devices that are known by name",
                                   "  reckon hardware\n"
                                   "  reckon hardware h100 --sources\n"
-                                  "  reckon hardware nvidia --format csv",
+                                  "  reckon hardware nvidia --format csv\n"
+                                  "  reckon hardware ./mine.json",
                                   false);
-  command.add_option("FILTER", asked->filter, "only names and vendors that have this in them")->type_name("");
+  command
+      .add_option(
+          "FILTER", asked->filter,
+          "only names and vendors that have this in them; or the path of a profile (with a slash or .json), or `this`")
+      ->type_name("");
   command.add_flag("--sources", asked->sources, "where each figure comes from, and what is unsure about it");
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

@@ -47,6 +47,15 @@ void settle_stage(Prediction& prediction) {
   prediction.workload.layout.stage = fullest_stage(prediction.model, prediction.workload, prediction.target);
 }
 
+// That the rank computes with, before data ranks share weights out.
+std::int64_t whole_parameters(const Prediction& prediction, const Breakdown& held) {
+  if (prediction.workload.layout.zero < 3) return held.parameters;
+  Workload whole = prediction.workload;
+  whole.layout.zero = 0;
+  const Compiled compiled = compile(prediction.model, whole, prediction.target);
+  return break_down(compiled.lowered, compiled.plan).parameters;
+}
+
 void report_one(const MemoryOptions& asked) {
   Prediction prediction = read_prediction(asked.predict);
   MemoryUse use;
@@ -55,6 +64,7 @@ void report_one(const MemoryOptions& asked) {
   const Workload& workload = prediction.workload;
   use.compiled = compile(prediction.model, workload, prediction.target);
   use.held = break_down(use.compiled.lowered, use.compiled.plan);
+  use.whole_parameters = whole_parameters(prediction, use.held);
   if (workload.phase == Phase::prefill || workload.phase == Phase::decode)
     use.cache = cache_cost(prediction.model, workload);
   if (use.room) {
@@ -112,6 +122,7 @@ void report_grid(MemoryOptions& asked) {
       Prediction prediction = settle_prediction(asked.predict, loaded);
       settle_stage(prediction);
       if (grid.points.empty()) {
+        note_float16(asked.predict, prediction);
         grid.room = room_of(prediction, asked.reserve);
         grid.workload = prediction.workload;
       }
@@ -146,6 +157,7 @@ void add_memory(CLI::App& program) {
       "When decoding, --context is the length of the cache with the new token (--past: without it). One or\n"
       "two options that take N may be ranges: A..B doubles, A..B:STEP adds.");
   add_prediction(command, asked->predict, Phase::decode);
+  add_target(command, asked->predict);
   add_choice(command, "--by", asked->by, "what a row stands for (kind)",
              {{"kind", MemoryBy::kind}, {"tensor", MemoryBy::tensor}});
   add_size(command, "--reserve", asked->reserve, "of the device, kept free for its driver and others: 2GiB (0)",

@@ -27,6 +27,12 @@ constexpr const char* what_a_model_is =
     "a preset (`reckon models`), a folder, that of a training run too, a config.json (-: standard input) or a "
     ".safetensors file";
 
+// Other names of words that options take.
+constexpr std::pair<std::string_view, std::string_view> short_names[] = {
+    {"fp32", "float32"},     {"bf16", "bfloat16"},    {"fp16", "float16"}, {"fp8", "float8_e4m3"},
+    {"e4m3", "float8_e4m3"}, {"e5m2", "float8_e5m2"}, {"adam", "adamw"},
+};
+
 constexpr Bounds any_size{1, largest_size}, or_none{0, largest_size}, any_amount{1, largest_workload};
 
 constexpr SizeOption size_options[] = {
@@ -137,10 +143,17 @@ CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, s
     std::function<void(std::size_t)> choose;
   };
   const std::string type = fmt::format("{}", fmt::join(words, "|"));
+  std::vector<std::string_view> others;
+  for (const auto& [name, word] : short_names)
+    if (std::find(words.begin(), words.end(), word) != words.end()) others.push_back(name);
+  const std::string also = others.empty() ? "" : fmt::format("; also {}", fmt::join(others, ", "));
   // Shared, since CLI11 copies what it calls several times, and a program has hundreds of options.
   const auto choice = std::make_shared<const Choice>(Choice{std::move(words), std::move(choose)});
   const auto read = [flag, choice](const CLI::results_t& given) {
-    const auto found = std::find(choice->words.begin(), choice->words.end(), given.front());
+    const auto* const name = std::find_if(std::begin(short_names), std::end(short_names),
+                                          [&](const auto& pair) { return pair.first == given.front(); });
+    const std::string_view word = name == std::end(short_names) ? std::string_view(given.front()) : name->second;
+    const auto found = std::find(choice->words.begin(), choice->words.end(), word);
     if (found == choice->words.end()) {
       throw UsageError(
           fmt::format("{} is {}; expected one of: {}", flag, quote(given.front()), fmt::join(choice->words, " ")));
@@ -148,7 +161,7 @@ CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, s
     choice->choose(static_cast<std::size_t>(found - choice->words.begin()));
     return true;
   };
-  return *command.add_option(flag, read, help)->type_name(type);
+  return *command.add_option(flag, read, help + also)->type_name(type);
 }
 
 void SizeOption::set(Setting& setting, std::int64_t value) const {

@@ -46,7 +46,8 @@ void expect_whole(CLI::Option& option, std::int64_t least, std::int64_t most);
 CLI::Option& add_number(CLI::App& command, const char* flag, std::optional<double>& value, double most,
                         const char* type, const char* help);
 
-// An option that takes one of several words, each with what it means; the help and a UsageError list them.
+// An option that takes one of several words, each with what it means; the help and a UsageError list them. Types and
+// optimizers are also taken by the short names that people type (bf16), which the help names.
 // `choose` is given which of the words it was.
 CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, std::vector<const char*> words,
                         std::function<void(std::size_t)> choose);

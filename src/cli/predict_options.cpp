@@ -36,7 +36,7 @@ void add_types(CLI::App& command, PredictOptions& options) {
   constexpr const char* group = "Workload";
   add_choice(command, "--precision", options.precision,
              "of weights, activations and cache; from float8_e4m3 on, of the layers' matrices alone, beside bfloat16 "
-             "(bfloat16; training on a processor: float32)",
+             "(bfloat16, or float16 on a GPU without it; training on a processor: float32)",
              {{"float32", DType::float32},
               {"bfloat16", DType::bfloat16},
               {"float16", DType::float16},
@@ -143,8 +143,8 @@ void settle_devices(Prediction& prediction, const std::string& on) {
         on, hardware.devices, all));
 }
 
-// What is multiplied with quantised weights, and all that is not quantised: 16 bits that the device has.
-DType type_beside_quantised(const Prediction& prediction) {
+// The usual type, and that of all that is not quantised: 16 bits that the device has.
+DType sixteen_bits(const Prediction& prediction) {
   if (!prediction.hardware || prediction.hardware->profile.kind == DeviceKind::cpu) return DType::bfloat16;
   const auto& peak = prediction.hardware->profile.peak;
   return !peak.count(ComputeType::bfloat16) && peak.count(ComputeType::float16) ? DType::float16 : DType::bfloat16;
@@ -153,7 +153,7 @@ DType type_beside_quantised(const Prediction& prediction) {
 void set_types(Prediction& prediction, const PredictOptions& options) {
   const bool train = prediction.workload.phase == Phase::train;
   const bool processor = prediction.target == cpu_target || prediction.target.narrow;
-  const DType asked = options.precision.value_or(train && processor ? DType::float32 : DType::bfloat16);
+  const DType asked = options.precision.value_or(train && processor ? DType::float32 : sixteen_bits(prediction));
   Workload& workload = prediction.workload;
   Precision& types = workload.precision;
   const bool quantised = only_weights(asked);
@@ -162,7 +162,7 @@ void set_types(Prediction& prediction, const PredictOptions& options) {
         fmt::format("--precision is {} in --phase train; such weights are frozen: expected --lora RANK, "
                     "or float32, bfloat16 or float16",
                     encoding_of(asked).name));
-  const DType wide = quantised ? type_beside_quantised(prediction) : asked;
+  const DType wide = quantised ? sixteen_bits(prediction) : asked;
   types = {.weights = wide, .activations = wide, .cache = wide, .gradients = wide};
   if (train && processor) {  // the cpu keeps narrow what both passes touch, and computes in float32
     if (wide == DType::float16)
@@ -196,6 +196,14 @@ void add_prediction(CLI::App& command, PredictOptions& options) {
   add_types(command, options);
   add_training(command, options);
   add_modifiers(command, options.options);
+}
+
+void add_target(CLI::App& command, PredictOptions& options) {
+  add_choice(command, "--target", options.target,
+             "whose operations are planned; megatron: nothing is fused, scores are written out and dropout keeps its "
+             "masks, as Korthikanti et al. 2022 count (the device's; gpu)",
+             {{"gpu", gpu_target}, {"cpu", cpu_target}, {"megatron", megatron_target}})
+      .group("Workload");
 }
 
 void add_layout(CLI::App& command, PredictOptions& options) {
@@ -245,7 +253,14 @@ void add_layout(CLI::App& command, PredictOptions& options) {
 Prediction read_prediction(const PredictOptions& options) {
   const Prediction prediction = settle_prediction(options, read_model(options.model));
   note_past_context(prediction.model, prediction.workload);
+  note_float16(options, prediction);
   return prediction;
+}
+
+void note_float16(const PredictOptions& options, const Prediction& prediction) {
+  if (!options.precision && prediction.workload.precision.weights == DType::float16)
+    note(fmt::format("{} has no bfloat16: weights, activations and cache are taken to be in float16 (--precision)",
+                     prediction.hardware->profile.name));
 }
 
 Prediction settle_prediction(const PredictOptions& options, const Model& loaded) {
@@ -256,8 +271,10 @@ Prediction settle_prediction(const PredictOptions& options, const Model& loaded)
   refuse_other_phases(options, workload.phase);
   if (!options.on.empty()) prediction.hardware = read_hardware(options.on);
   const bool processor = prediction.hardware && prediction.hardware->profile.kind == DeviceKind::cpu;
-  prediction.target = processor ? cpu_target : gpu_target;
-  if (options.materialised) prediction.target.fusions.attention = false;
+  prediction.target = options.target.value_or(processor ? cpu_target : gpu_target);
+  if (options.materialised) prediction.target.fusions.attention = !*options.materialised;
+  if (prediction.target.fusions.attention && prediction.target.query_block == 0)
+    throw UsageError(fmt::format("--attention is streamed; --target {} writes scores out", prediction.target.name));
   prediction.laid_out = options.layout.has_value();
   prediction.stage = options.stage;
   workload.layout = options.layout.value_or(Layout{});

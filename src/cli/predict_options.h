@@ -25,7 +25,8 @@ struct PredictOptions {
   std::optional<double> dropout, attention_dropout;
   std::optional<std::int64_t> lora;
   std::optional<Lora::Targets> lora_targets;
-  bool materialised = false;  // attention's scores are written out
+  std::optional<Target> target;      // nothing: the device's
+  std::optional<bool> materialised;  // attention's scores are written out
   std::string on;
   std::optional<Layout> layout;       // where any of its options was given
   std::optional<std::int64_t> stage;  // of the pipeline
@@ -47,11 +48,15 @@ struct Prediction {
 void add_prediction(CLI::App& command, PredictOptions& options, Phase usual);
 // The same without the workload, for a command that has phases of its own.
 void add_prediction(CLI::App& command, PredictOptions& options);
+// --target: for commands that need no speeds of its operations.
+void add_target(CLI::App& command, PredictOptions& options);
 // --tensor … --micro-batches: for commands that do not search the layout themselves.
 void add_layout(CLI::App& command, PredictOptions& options);
 // Options that do not go together are a UsageError; what does not divide is refused by the pass that divides.
 Prediction read_prediction(const PredictOptions& options);
 // The same of a model that is read already, with nothing said on stderr: for one of many sizes.
 Prediction settle_prediction(const PredictOptions& options, const Model& loaded);
+// Says on stderr that the device's own float16 was taken, where no type was asked for.
+void note_float16(const PredictOptions& options, const Prediction& prediction);
 
 }  // namespace reckon::cli

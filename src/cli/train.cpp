@@ -67,7 +67,9 @@ void add_train(CLI::App& program) {
   add("clip", s.clip, "largest norm of the gradient; 0: any (1)", "X");
   add("dropout", s.dropout, "share of activations that is dropped (0)", "X");
   add("init", s.init, "how weights begin (gpt2)", "gpt2|scaled");
-  add("precision", s.precision, "of products; weights are kept in float32 too (float32)", "float32|bfloat16");
+  setting("precision",
+          add_choice(command, "--precision", s.precision, "of products; weights are kept in float32 too (float32)",
+                     {{"float32", "float32"}, {"bfloat16", "bfloat16"}}));
   add("recompute", s.recompute, "what is computed again instead of kept: less memory (none)", "none|selective|block");
   add_threads(command, asked->threads).group(group);
   add_device(command, asked->device).group(group);

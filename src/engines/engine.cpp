@@ -30,20 +30,16 @@ std::string general_refusal(Engine engine, const Launch& launch) {
   return "";
 }
 
-// Its first line is a comment.
-std::string text_of(Engine engine, const Launch& launch) {
-  switch (engine) {
-    case Engine::megatron:
-      return megatron_text(launch);
-    case Engine::torchtitan:
-      return torchtitan_text(launch);
-    case Engine::deepspeed:
-      return deepspeed_text(launch);
-    case Engine::vllm:
-      return vllm_text(launch);
-  }
-  return "";
-}
+// In the order of the enumeration: why not, and the arguments, whose first line is a comment.
+struct Writer {
+  std::string (*refusal)(const Launch&);
+  std::string (*text)(const Launch&);
+};
+constexpr Writer writers[] = {{megatron_refusal, megatron_text},
+                              {torchtitan_refusal, torchtitan_text},
+                              {deepspeed_refusal, deepspeed_text},
+                              {vllm_refusal, vllm_text}};
+const Writer& writer_of(Engine engine) { return writers[static_cast<std::size_t>(engine)]; }
 
 }  // namespace
 
@@ -70,22 +66,12 @@ Engine find_engine(std::string_view name) {
 
 std::string refusal(Engine engine, const Launch& launch) {
   if (std::string why = general_refusal(engine, launch); !why.empty()) return why;
-  switch (engine) {
-    case Engine::megatron:
-      return megatron_refusal(launch);
-    case Engine::torchtitan:
-      return torchtitan_refusal(launch);
-    case Engine::deepspeed:
-      return deepspeed_refusal(launch);
-    case Engine::vllm:
-      return vllm_refusal(launch);
-  }
-  return "";
+  return writer_of(engine).refusal(launch);
 }
 
 std::string launch_text(Engine engine, const Launch& launch) {
   if (const std::string why = refusal(engine, launch); !why.empty()) throw Error(why);
-  std::string text = text_of(engine, launch);
+  std::string text = writer_of(engine).text(launch);
   std::string notes;
   for (const std::string& note : launch.notes) notes += fmt::format("# {}\n", note);
   return text.insert(text.find('\n') + 1, notes);  // behind the line that names engine, model and layout

@@ -21,7 +21,9 @@ void gradient(Gradient& g, const Op& op) {
 }  // namespace
 
 const OperationOf<> embed_operation{{"embed", cost, gradient}};
-// One addition per element of dy, into rows of the table's gradient; the same where it is added to another gradient.
+// One addition per element of dy, into rows of the table's gradient, which is counted whole: it is written with zeros
+// where no token was. Where there is another gradient to add to (a tied head's), that is counted as read whole too, as
+// PyTorch adds two whole gradients; the cpu's kernel then touches the tokens' rows alone.
 const OperationOf<> embed_backward_operation{{"embed_backward", input_cost<0, 1>, nullptr}};
 
 TensorId embed(Builder& builder, TensorId table, TensorId ids, Label label) {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "files/numbers.h"
-#include "report/text.h"
+#include "report/text_plot.h"
 
 namespace reckon {
 namespace {
@@ -89,71 +89,31 @@ std::string flops_label(double flops) {
 
 std::string chart_text(const Chart& chart, int width) {
   const Axis x = x_axis(chart, 9), y = y_axis(chart, 6);
-  int margin = 0;
-  for (double tick : y.ticks) margin = std::max(margin, display_width(flops_label(tick)));
-  const int columns = std::max(20, width - margin - 3);
-  std::vector<std::vector<std::string>> cells(plot_height,
-                                              std::vector<std::string>(static_cast<std::size_t>(columns), " "));
-  const auto row_of = [&](double value) {
-    return plot_height - 1 - static_cast<int>(std::lround(y.place(value) * (plot_height - 1)));
-  };
-  const auto column_of = [&](double value) { return static_cast<int>(std::lround(x.place(value) * (columns - 1))); };
+  std::vector<TextPlot::Tick> across, up;
+  for (double tick : x.ticks) across.push_back({x.place(tick), size_label(tick)});
+  for (double tick : y.ticks) up.push_back({y.place(tick), flops_label(tick)});
+  TextPlot plot(std::move(across), std::move(up), width, plot_height);
   for (std::size_t s = chart.series.size(); s-- > 0;) {  // the first series is drawn last, on top
     const std::vector<double>& values = chart.series[s].values;
-    const auto mark = [&](int column, int row, std::string_view glyph) {
-      if (row >= 0 && row < plot_height) cells[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)] = glyph;
-    };
     for (std::size_t i = 0; i + 1 < values.size(); ++i) {  // a dotted line between the points
       if (chart.log_y && (values[i] <= 0 || values[i + 1] <= 0)) continue;
-      const int from = column_of(chart.x[i]), to = column_of(chart.x[i + 1]);
+      const int from = plot.column_of(x.place(chart.x[i])), to = plot.column_of(x.place(chart.x[i + 1]));
       for (int c = from + 1; c < to; ++c) {
         const double t = static_cast<double>(c - from) / (to - from);
         const double value = chart.log_y ? std::exp((1 - t) * std::log(values[i]) + t * std::log(values[i + 1]))
                                          : (1 - t) * values[i] + t * values[i + 1];
-        mark(c, row_of(value), "∙");
+        plot.mark(plot.across(c), y.place(value), "∙");
       }
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!chart.log_y || values[i] > 0) mark(column_of(chart.x[i]), row_of(values[i]), markers[s % markers.size()]);
+      if (!chart.log_y || values[i] > 0)
+        plot.mark(x.place(chart.x[i]), y.place(values[i]), markers[s % markers.size()]);
     }
   }
-  std::string out, line = chart.y_title;
-  for (std::size_t s = 0; s < chart.series.size(); ++s) {
-    const std::string entry = fmt::format("{} {}", markers[s % markers.size()], chart.series[s].name);
-    if (display_width(line) + 3 + display_width(entry) > width) {
-      out += line + "\n";
-      line = entry;
-    } else {
-      line += "   " + entry;
-    }
-  }
-  out += line + "\n";
-  for (int r = 0; r < plot_height; ++r) {
-    std::string label;
-    for (double tick : y.ticks) {
-      if (row_of(tick) == r) label = flops_label(tick);
-    }
-    line = justified(label, margin, true) + (label.empty() ? " │" : " ┤");
-    for (const std::string& cell : cells[static_cast<std::size_t>(r)]) line += cell;
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  std::string rule, labels;
-  for (int c = 0; c < columns; ++c) {
-    std::string label;
-    for (double tick : x.ticks) {
-      if (column_of(tick) == c) label = size_label(tick);
-    }
-    rule += label.empty() ? "─" : "┬";
-    if (label.empty()) continue;
-    const int start = std::min(c - display_width(label) / 2, columns - display_width(label) + 1);
-    if (!labels.empty() && start <= display_width(labels)) continue;
-    labels = justified(labels, std::max(start, 0));
-    labels += label;
-  }
-  const std::string indent(static_cast<std::size_t>(margin) + 1, ' ');
-  out += indent + "└" + rule + "\n" + indent + " " + labels + "\n";
-  return out + indent + " " + justified(chart.x_title, (columns + display_width(chart.x_title)) / 2, true) + "\n";
+  std::vector<std::string> names;
+  for (std::size_t s = 0; s < chart.series.size(); ++s)
+    names.push_back(fmt::format("{} {}", markers[s % markers.size()], chart.series[s].name));
+  return legend_lines(chart.y_title, names, width) + plot.framed(chart.x_title);
 }
 
 }  // namespace reckon

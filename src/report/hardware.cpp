@@ -24,6 +24,13 @@ std::string teraflops(const Profile& profile, ComputeType type) {
   return found == profile.peak.end() ? "" : short_number(static_cast<double>(found->second) / 1e12);
 }
 
+// bfloat16 and float16, which most devices compute alike: "989.4"; else of which it is: "65 fp16".
+std::string sixteen_bits(const Profile& profile) {
+  const std::string brain = teraflops(profile, ComputeType::bfloat16), half = teraflops(profile, ComputeType::float16);
+  if (brain == half) return brain;
+  return brain.empty() ? half + " fp16" : brain + " bf16";
+}
+
 std::string gibibytes(std::int64_t bytes) { return short_number(static_cast<double>(bytes) / (1 << 30)); }
 std::string gigabytes(std::int64_t bytes) { return short_number(static_cast<double>(bytes) / 1e9); }
 
@@ -45,8 +52,10 @@ Table devices_table(const std::vector<Profile>& profiles) {
   table.columns.push_back({"name", false, Column::Kind::name});
   table.columns.push_back({"kind", false, Column::Kind::text, false, 3});
   for (ComputeType type : compute_types) {
-    const bool first = type == ComputeType::float32 || type == ComputeType::bfloat16;
-    table.columns.push_back({std::string(compute_type_name(type)), true, Column::Kind::text, false, first ? 0 : 4});
+    if (type == ComputeType::float16) continue;  // beside bfloat16
+    const bool both = type == ComputeType::bfloat16, first = both || type == ComputeType::float32;
+    table.columns.push_back(
+        {both ? "16 bits" : std::string(compute_type_name(type)), true, Column::Kind::text, false, first ? 0 : 4});
   }
   table.columns.push_back({"GiB", true});
   table.columns.push_back({"GB/s", true});
@@ -56,7 +65,10 @@ Table devices_table(const std::vector<Profile>& profiles) {
   table.columns.push_back({"USD/h", true});
   for (const Profile& profile : profiles) {
     std::vector<Cell> row{profile.name, std::string(device_kind_name(profile.kind))};
-    for (ComputeType type : compute_types) row.push_back(teraflops(profile, type));
+    for (ComputeType type : compute_types) {
+      if (type == ComputeType::float16) continue;
+      row.push_back(type == ComputeType::bfloat16 ? sixteen_bits(profile) : teraflops(profile, type));
+    }
     row.push_back(gibibytes(profile.memory_bytes));
     row.push_back(gigabytes(profile.memory_bandwidth));
     row.push_back(links_within(profile));
@@ -150,8 +162,9 @@ Table csv_table(const std::vector<Profile>& profiles) {
 Document hardware_document(const std::vector<Profile>& profiles, bool sources) {
   Document document;
   document.parts.emplace_back(
-      Paragraph{"Peaks are dense, in TFLOP/s (TOP/s of int8). GiB and GB/s are of the memory. Links: how many devices "
-                "one joins, and the GB/s of each of them in one direction; network: the same between nodes. Prices are "
+      Paragraph{"Peaks are dense, in TFLOP/s (TOP/s of int8); 16 bits are bfloat16 and float16 alike, unless one is "
+                "named. GiB and GB/s are of the memory. Links: how many devices one joins, and the GB/s of each of "
+                "them in one direction; network: the same between nodes. Prices are "
                 "examples."});
   document.parts.emplace_back(devices_table(profiles));
   const auto has_cores = [](const Profile& profile) { return profile.processor.has_value(); };

@@ -23,11 +23,8 @@ std::string intensity_text(const WorkTotals& work) {
 }
 
 std::string cache_text(const CacheCost& cache) {
-  std::string text = grouped(cache.first_token) + " bytes a token";
-  if (cache.last_token != cache.first_token)
-    text += fmt::format(" at first, {} once windows are full", grouped(cache.last_token));
-  return text + fmt::format("; {} for {} in {}", binary_bytes(cache.total), sequences_text(cache),
-                            encoding_of(cache.type).name);
+  return fmt::format("{}; {} for {} in {}", token_bytes_text(cache), binary_bytes(cache.total), sequences_text(cache),
+                     encoding_of(cache.type).name);
 }
 
 }  // namespace
@@ -94,6 +91,17 @@ Table traffic_table(const Ledger& ledger) {
   return table;
 }
 
+OrderedJson cache_json(const CacheCost& cache) {
+  OrderedJson json = {{"type", encoding_of(cache.type).name},
+                      {"bytes_per_token", cache.first_token},
+                      {"bytes_per_token_at_length", cache.last_token},
+                      {"sequences", cache.sequences},
+                      {"length", cache.tokens},
+                      {"bytes", cache.total}};
+  if (cache.encoder_tokens > 0) json["encoder_tokens"] = cache.encoder_tokens;
+  return json;
+}
+
 void add_memory_json(OrderedJson& json, const WorkTotals& work, const std::optional<CacheCost>& cache,
                      const TrainingState& state) {
   json["bytes"] = {{"read", work.read},
@@ -103,13 +111,7 @@ void add_memory_json(OrderedJson& json, const WorkTotals& work, const std::optio
                    {"flops_per_byte", work.flops_per_byte()},
                    {"flops_per_byte_most", work.flops_per_byte_most()}};
   if (cache) {
-    json["cache"] = {{"type", encoding_of(cache->type).name},
-                     {"bytes_per_token", cache->first_token},
-                     {"bytes_per_token_at_length", cache->last_token},
-                     {"sequences", cache->sequences},
-                     {"length", cache->tokens},
-                     {"bytes", cache->total}};
-    if (cache->encoder_tokens > 0) json["cache"]["encoder_tokens"] = cache->encoder_tokens;
+    json["cache"] = cache_json(*cache);
   } else {
     json["state"] = {{"weights", state.weights},
                      {"gradients", state.gradients},
@@ -139,6 +141,13 @@ Cell traffic_cell(Count bytes) { return {decimal_bytes(bytes), to_string(bytes)}
 Cell intensity_cell(const WorkTotals& work, bool range) {
   return {range ? intensity_text(work) : ratio_text(work.flops_per_byte()),
           fmt::format("{:.6g}", work.flops_per_byte())};
+}
+
+std::string token_bytes_text(const CacheCost& cache) {
+  std::string text = grouped(cache.first_token) + " bytes a token";
+  if (cache.last_token != cache.first_token)
+    text += fmt::format(" at first, {} once windows are full", grouped(cache.last_token));
+  return text;
 }
 
 std::string sequences_text(const CacheCost& cache) {

@@ -33,10 +33,13 @@ void add_memory_json(OrderedJson& json, const WorkTotals& work, const std::optio
 // … with the bytes of each stage of training.
 void add_memory_json(OrderedJson& json, const Ledger& ledger, const std::optional<CacheCost>& cache);
 
+OrderedJson cache_json(const CacheCost& cache);
+
 Cell bytes_cell(Count bytes);    // of memory: "7.92 GiB"; plain: all digits
 Cell traffic_cell(Count bytes);  // that are moved: "8.51 GB", as rates are in GB/s; plain: all digits
 // FLOP per byte: "1.05 to 37.2" in a mixture, with the range, else "1.05"; plain: the least.
 Cell intensity_cell(const WorkTotals& work, bool range = true);
+std::string token_bytes_text(const CacheCost& cache);  // "131,072 bytes a token", "… at first, … once windows are full"
 std::string sequences_text(const CacheCost& cache);  // "4 × 8,192 tokens", "… and 77 of an encoder"
 
 }  // namespace reckon

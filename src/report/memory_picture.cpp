@@ -9,6 +9,7 @@
 #include "files/numbers.h"
 #include "report/chart.h"
 #include "report/text.h"
+#include "report/text_plot.h"
 
 namespace reckon {
 namespace {
@@ -36,19 +37,12 @@ namespace {
 
 // "█ weights   ▓ optimizer", in lines of at most `width` columns.
 std::string legend(const MemoryPicture& picture, const std::string& first, int width) {
-  std::string out, line = first;
-  const auto add = [&](const std::string& entry) {
-    if (display_width(line) + 3 + display_width(entry) > width) {
-      out += line + "\n";
-      line = entry;
-    } else {
-      line += "   " + entry;
-    }
-  };
-  for (std::size_t b = 0; b < picture.bands.size(); ++b) add(fmt::format("{} {}", shade_of(b), picture.bands[b].name));
-  add(fmt::format("{} {}", top_shade, picture.top_name));
-  if (picture.below > 0) add(below_text(picture));
-  return out + line + "\n";
+  std::vector<std::string> entries;
+  for (std::size_t b = 0; b < picture.bands.size(); ++b)
+    entries.push_back(fmt::format("{} {}", shade_of(b), picture.bands[b].name));
+  entries.push_back(fmt::format("{} {}", top_shade, picture.top_name));
+  if (picture.below > 0) entries.push_back(below_text(picture));
+  return legend_lines(first, entries, width);
 }
 
 // A part's name in the middle of its columns, as far as there is room.

@@ -73,10 +73,7 @@ std::string types_text(const MemoryUse& use, Held held) {
 std::string cache_detail(const MemoryUse& use) {
   if (!use.cache) return types_text(use, Held::cache);
   const CacheCost& cache = *use.cache;
-  std::string text = grouped(cache.first_token) + " bytes a token";
-  if (cache.last_token != cache.first_token)
-    text += fmt::format(" at first, {} once windows are full", grouped(cache.last_token));
-  text += fmt::format("; {} in {}", sequences_text(cache), type_name(cache.type));
+  std::string text = fmt::format("{}; {} in {}", token_bytes_text(cache), sequences_text(cache), type_name(cache.type));
   const std::int64_t page = use.target.page_tokens;
   if (page > 1) text += fmt::format(", in pages of {}", page);
   return text;
@@ -184,19 +181,41 @@ std::string peak_place(const MemoryUse& use) {
   return text;
 }
 
+// "weights, gradients and optimizer state"
+std::string listed(std::vector<std::string> names) {
+  if (names.size() < 2) return names.empty() ? "" : names[0];
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
+}
+
+// The lowest ZeRO that shares it out.
+std::int64_t zero_of(Held held) { return held == Held::weights ? 3 : held == Held::gradients ? 2 : 1; }
+
 // "16.00 bytes a parameter: weights 2.00, master copies 4.00, …"
 std::string state_text(const MemoryUse& use) {
   const auto each = [&](std::int64_t bytes) {
-    return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(use.held.parameters));
+    return fmt::format("{:.2f}", static_cast<double>(bytes) / static_cast<double>(use.whole_parameters));
   };
-  std::vector<std::string> parts;
+  const std::int64_t zero = use.workload.layout.zero;
+  std::vector<std::string> parts, whole, shared;
   std::int64_t sum = 0;
   for (Held held : {Held::weights, Held::master, Held::gradients, Held::optimizer}) {
     if (use.held.of(held) == 0) continue;
     sum += use.held.of(held);
     parts.push_back(fmt::format("{} {}", title_of(held), each(use.held.of(held))));
+    (zero >= zero_of(held) ? shared : whole).push_back(title_of(held));
   }
-  return fmt::format("The state of training takes {} bytes a parameter: {}.", each(sum), fmt::join(parts, ", "));
+  std::string text =
+      fmt::format("The state of training takes {} bytes {}{}: {}.", each(sum),
+                  zero == 0 ? "a parameter"
+                            : fmt::format("for each of the {} whole parameters that the rank computes with",
+                                          compact(static_cast<double>(use.whole_parameters))),
+                  use.adapters ? ", frozen ones too" : "", fmt::join(parts, ", "));
+  if (!shared.empty())
+    text += fmt::format(" ZeRO {} leaves it its own part of {}{}.", zero, listed(shared),
+                        whole.empty() ? "" : fmt::format(", and {} whole", listed(whole)));
+  return text;
 }
 
 // A processor's last cache, which cores share, where it holds everything; else null.
@@ -266,9 +285,10 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
                                                  : "scales are not counted"));
   }
   if (use.adapters) {
-    notes.push_back(fmt::format("Adapters are {} of the model's {} parameters ({}){}.", grouped(use.adapters->adapters),
-                                grouped(use.adapters->all), percent(use.adapters->share, 3),
-                                trains(use) ? "; all others are frozen" : ""));
+    notes.push_back(fmt::format("{} {} of the model's {} parameters ({}){}.",
+                                trains(use) ? "Only adapters are trained," : "Adapters are",
+                                grouped(use.adapters->adapters), grouped(use.adapters->all),
+                                percent(use.adapters->share, 3), trains(use) ? "; all others are frozen" : ""));
   }
   if (use.room && use.room->hardware.devices > 1 && !use.laid_out)
     notes.push_back(fmt::format("{} devices, but no layout over them: this is one device that holds all of it.",
@@ -357,6 +377,7 @@ OrderedJson use_json(const MemoryUse& use, MemoryBy by) {
   const Plan& plan = use.compiled.plan;
   OrderedJson json = {{"schema", "reckon.memory/1"}, {"model", use.model.name}, {"workload", workload_of_use(use)}};
   json["parameters"] = use.held.parameters;
+  json["whole_parameters"] = use.whole_parameters;
   if (use.adapters) json["adapters"] = adapters_json(*use.adapters);
   json["memory"] = held_json(use.held);
   json["arena"] = plan.arena;
@@ -366,14 +387,7 @@ OrderedJson use_json(const MemoryUse& use, MemoryBy by) {
                   {"role", path_of(op.scope.role)},
                   {"stage", stage_name(op.stage)},
                   {"layer", peak_layer(use) < 0 ? OrderedJson(nullptr) : OrderedJson(peak_layer(use))}};
-  if (use.cache) {
-    json["cache"] = {{"type", type_name(use.cache->type)},
-                     {"bytes_per_token", use.cache->first_token},
-                     {"bytes_per_token_at_length", use.cache->last_token},
-                     {"sequences", use.cache->sequences},
-                     {"length", use.cache->tokens},
-                     {"bytes", use.cache->total}};
-  }
+  if (use.cache) json["cache"] = cache_json(*use.cache);
   if (use.room) json["device"] = room_json(*use.room, use.held.total());
   if (by == MemoryBy::tensor) {
     json["tensors"] = OrderedJson::array();

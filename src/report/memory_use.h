@@ -35,8 +35,9 @@ struct MemoryUse {
   bool laid_out = false;  // over several ranks, of which this is one
   Compiled compiled;
   Breakdown held;
-  std::optional<CacheCost> cache;  // of one rank
-  std::optional<DType> quantised;  // the layers' matrices
+  std::int64_t whole_parameters = 0;  // that the rank computes with; held.parameters are its own part with ZeRO 3
+  std::optional<CacheCost> cache;     // of one rank
+  std::optional<DType> quantised;     // the layers' matrices
   std::optional<AdapterCount> adapters;
   std::optional<RoomOn> room;
 };

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "report/chart.h"
-#include "report/text.h"
+#include "report/text_plot.h"
 
 namespace reckon {
 namespace {
@@ -72,28 +72,21 @@ std::string rate_label(double flops) {
 
 std::string roofline_text(const RooflinePicture& picture, int width) {
   const RooflineAxes axes = roofline_axes(picture);
-  int margin = 0;
-  for (int power : axes.y_powers) margin = std::max(margin, display_width(power_label(power)));
-  const int columns = std::max(20, width - margin - 3);
-  std::vector<std::vector<std::string>> cells(plot_height,
-                                              std::vector<std::string>(static_cast<std::size_t>(columns), " "));
-  const auto mark = [&](double across, double up, const std::string& glyph) {
-    const auto column = std::lround(across * (columns - 1)),
-               row = plot_height - 1 - std::lround(up * (plot_height - 1));
-    if (row >= 0 && row < plot_height && column >= 0 && column < columns)
-      cells[static_cast<std::size_t>(row)][static_cast<std::size_t>(column)] = glyph;
-  };
+  std::vector<TextPlot::Tick> across_ticks, up_ticks;
+  for (int power : axes.x_powers) across_ticks.push_back({axes.across(std::pow(10.0, power)), power_label(power)});
+  for (int power : axes.y_powers) up_ticks.push_back({axes.up(std::pow(10.0, power)), power_label(power)});
+  TextPlot plot(std::move(across_ticks), std::move(up_ticks), width, plot_height);
   // The lowest roof is drawn last, with a solid line.
   for (std::size_t r = 0; r < picture.roofs.size(); ++r) {
     const RooflinePicture::Roof& roof = picture.roofs[r];
-    for (int c = 0; c < columns; ++c) {
-      const double across = static_cast<double>(c) / (columns - 1);
+    for (int c = 0; c < plot.columns(); ++c) {
+      const double across = plot.across(c);
       const double intensity = std::pow(10.0, axes.first_x + across * (axes.last_x - axes.first_x));
       const bool flat = intensity * roof.bandwidth >= roof.flops;
-      mark(across, axes.up(std::min(roof.flops, intensity * roof.bandwidth)),
-           r + 1 < picture.roofs.size() ? "∙"
-           : flat                       ? "━"
-                                        : "/");
+      plot.mark(across, axes.up(std::min(roof.flops, intensity * roof.bandwidth)),
+                r + 1 < picture.roofs.size() ? "∙"
+                : flat                       ? "━"
+                                             : "/");
     }
   }
   // The longest are drawn last, on top.
@@ -103,48 +96,16 @@ std::string roofline_text(const RooflinePicture& picture, int width) {
                    [&](std::size_t a, std::size_t b) { return picture.points[a].share < picture.points[b].share; });
   for (std::size_t i : order) {
     const RooflinePicture::Point& point = picture.points[i];
-    mark(axes.across(point.intensity), axes.up(point.flops), mark_of(i, point.share));
+    plot.mark(axes.across(point.intensity), axes.up(point.flops), mark_of(i, point.share));
   }
-  std::string out = "FLOP/s";
+  std::vector<std::string> roofs, points;
   for (std::size_t r = 0; r < picture.roofs.size(); ++r)
-    out += fmt::format("   {} {}", r + 1 < picture.roofs.size() ? "∙" : "━", picture.roofs[r].name);
-  out += "\n";
-  for (int r = 0; r < plot_height; ++r) {
-    std::string label;
-    for (int power : axes.y_powers) {
-      if (plot_height - 1 - std::lround(axes.up(std::pow(10.0, power)) * (plot_height - 1)) == r)
-        label = power_label(power);
-    }
-    std::string line = justified(label, margin, true) + (label.empty() ? " │" : " ┤");
-    for (const std::string& cell : cells[static_cast<std::size_t>(r)]) line += cell;
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  std::string rule, labels;
-  for (int c = 0; c < columns; ++c) {
-    std::string label;
-    for (int power : axes.x_powers)
-      if (std::lround(axes.across(std::pow(10.0, power)) * (columns - 1)) == c) label = power_label(power);
-    rule += label.empty() ? "─" : "┬";
-    if (label.empty()) continue;
-    const int start = std::max(0, std::min(c - display_width(label) / 2, columns - display_width(label) + 1));
-    if (!labels.empty() && start <= display_width(labels)) continue;
-    labels = justified(labels, start) + label;
-  }
-  const std::string indent(static_cast<std::size_t>(margin) + 1, ' '), x_title = "FLOP per byte";
-  out += indent + "└" + rule + "\n" + indent + " " + labels + "\n";
-  out += indent + " " + justified(x_title, (columns + display_width(x_title)) / 2, true) + "\n";
-  std::string line;
+    roofs.push_back(fmt::format("{} {}", r + 1 < picture.roofs.size() ? "∙" : "━", picture.roofs[r].name));
   for (std::size_t i = 0; i < picture.points.size(); ++i) {
     const RooflinePicture::Point& point = picture.points[i];
-    const std::string entry = fmt::format("{} {} {:.1f}%", mark_of(i, point.share), point.name, 100 * point.share);
-    if (!line.empty() && display_width(line) + 3 + display_width(entry) > width) {
-      out += line + "\n";
-      line.clear();
-    }
-    line += (line.empty() ? "" : "   ") + entry;
+    points.push_back(fmt::format("{} {} {:.1f}%", mark_of(i, point.share), point.name, 100 * point.share));
   }
-  return out + line + "\n";
+  return legend_lines("FLOP/s", roofs, width) + plot.framed("FLOP per byte") + legend_lines("", points, width);
 }
 
 }  // namespace reckon

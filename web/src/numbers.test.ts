@@ -18,6 +18,7 @@ test('numbers are written as the command line writes them', () => {
 test('a small share keeps two digits after the point', () => {
   expect(share(0.31648)).toBe('31.6%');
   expect(share(0.00369)).toBe('0.37%');
+  expect(share(0.00001)).toBe('< 0.01%');
   expect(share(0)).toBe('0.0%');
 });
 

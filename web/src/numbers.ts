@@ -23,7 +23,8 @@ export function compact(count: Count): string {
 export const percent = (share: number, digits = 1) => minus((100 * share).toFixed(digits)) + '%';
 
 // A share with as many digits as tell it from zero: 31.6%, 0.37%.
-export const share = (value: number) => percent(value, value > 0 && value < 0.0995 ? 2 : 1);
+export const share = (value: number) =>
+  value > 0 && value < 0.00005 ? '< 0.01%' : percent(value, value > 0 && value < 0.0995 ? 2 : 1);
 
 export function bytes(count: Count): string {
   const { scaled, unit } = scale(Number(count), 1024, 9);
@@ -66,4 +67,10 @@ function scale(value: number, base: number, units: number) {
     ++unit;
   }
   return { scaled: value, unit };
+}
+
+// The sum, with every digit.
+export function sum(values: Count[]): Count {
+  const total = values.reduce<bigint>((all, value) => all + BigInt(value), 0n);
+  return total <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(total) : total;
 }

@@ -41,4 +41,5 @@ test('a failure is told, and the next question is still asked', async () => {
 
 test('the name of the program is left out of its sentences', () => {
   expect(sentence('reckon: no model called gtp2\n')).toBe('no model called gtp2');
+  expect(sentence('reckon: note: a head is left out\nreckon: /given/3/config.json: no layers\n')).toBe('config.json: no layers');
 });

@@ -1,5 +1,6 @@
 // The page's side of the two workers. `engine` counts (first view); `runner` runs, and is fetched when first used.
 import type { CountReply, CountRequest, Report, RunReply, RunRequest } from './messages';
+import type { AdvanceReply, Handle } from './run';
 
 declare const __ENGINE_VERSION__: string;
 
@@ -12,7 +13,10 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
   #worker: Worker | null = null;
   #ready: Promise<unknown> = Promise.resolve();
   #next = 1;
-  #waiting = new Map<number, { resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
+  #waiting = new Map<
+    number,
+    { resolve: (reply: Reply) => void; reject: (error: Error) => void; hear?: (news: Reply) => void }
+  >();
 
   constructor(
     private readonly make: () => Worker,
@@ -36,9 +40,10 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
     return this.#ready;
   }
 
-  async ask(request: WithoutId<Request>, transfer: Transferable[] = []): Promise<Reply> {
+  // `hear` is told of what comes before the answer.
+  async ask(request: WithoutId<Request>, transfer: Transferable[] = [], hear?: (news: Reply) => void): Promise<Reply> {
     await this.open();
-    return this.#post(request, transfer);
+    return this.#post(request, transfer, hear);
   }
 
   stop(why: string): void {
@@ -50,16 +55,17 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
     this.died();
   }
 
-  #post(request: WithoutId<Request>, transfer: Transferable[]): Promise<Reply> {
+  #post(request: WithoutId<Request>, transfer: Transferable[], hear?: (news: Reply) => void): Promise<Reply> {
     const id = this.#next++;
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve, reject });
+      this.#waiting.set(id, { resolve, reject, hear });
       this.#worker!.postMessage({ ...request, id }, transfer);
     });
   }
 
   #settle(reply: Reply): void {
     const one = this.#waiting.get(reply.id);
+    if (reply.kind === 'news') return one?.hear?.(reply);
     this.#waiting.delete(reply.id);
     if (reply.kind === 'failed') one?.reject(new Error((reply as unknown as { error: string }).error));
     else one?.resolve(reply);
@@ -125,8 +131,10 @@ class CountEngine {
   }
 }
 
-// "reckon: no model called …" is shown without its first word.
-export const sentence = (err: string) => err.trim().replace(/^reckon: /, '');
+// "reckon: no model called …" is shown without its first word, and a dropped file without its place. Notes that come
+// with a failure are left out.
+export const sentence = (err: string) =>
+  (err.trim().split(/\n(?=reckon: )/).at(-1) ?? '').replace(/^reckon: /, '').replace(/\/given\/\d+\//g, '');
 
 export interface Answer<T> {
   json: T;
@@ -137,10 +145,10 @@ class Runner {
   #line = new Line<RunRequest, RunReply>(
     () => new Worker(new URL('./run.worker.ts', import.meta.url), { type: 'module', name: 'run' }),
     () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, threads: possibleThreads() }),
-    () => this.onstop?.(),
+    () => this.onstop.forEach((hear) => hear()),
   );
   // Called when the worker was ended or died: every handle is gone.
-  onstop: (() => void) | null = null;
+  readonly onstop = new Set<() => void>();
 
   // Fetches and starts the engine; how many threads it has.
   async open(): Promise<number> {
@@ -166,6 +174,18 @@ class Runner {
   async list(path: string): Promise<string[]> {
     const reply = await this.#line.ask({ kind: 'list', path });
     return reply.kind === 'names' ? reply.names : [];
+  }
+  // Every file in the folder; paths from it on.
+  async folder(path: string): Promise<{ path: string; bytes: Uint8Array }[]> {
+    const reply = await this.#line.ask({ kind: 'folder', path });
+    return reply.kind === 'files' ? reply.files : [];
+  }
+  // Trains on its own, in a background tab too, until the last step or `halt`.
+  async follow(run: Handle, hear: (news: AdvanceReply) => void): Promise<void> {
+    await this.#line.ask({ kind: 'follow', run }, [], (reply) => reply.kind === 'news' && hear(reply.news));
+  }
+  async halt(): Promise<void> {
+    await this.#line.ask({ kind: 'halt' });
   }
   async remove(path: string): Promise<void> {
     await this.#line.ask({ kind: 'remove', path });

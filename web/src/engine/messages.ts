@@ -1,4 +1,5 @@
 // What the page and its two workers say to each other. Every request has an id, and every reply has that of its request.
+import type { AdvanceReply } from './run';
 
 // What the command line would have printed, and its exit status. `json`: `out`, parsed, where --format json was asked.
 export interface Report {
@@ -26,12 +27,18 @@ export type RunRequest =
   | { id: number; kind: 'write'; path: string; bytes: Uint8Array }
   | { id: number; kind: 'read'; path: string }
   | { id: number; kind: 'list'; path: string }
-  | { id: number; kind: 'remove'; path: string };
+  | { id: number; kind: 'remove'; path: string } // a file, or a folder with all that is in it
+  | { id: number; kind: 'folder'; path: string } // every file in it, with its bytes
+  // Trains without being asked again, until the last step or `halt`: `news` at most 20 times a second, then `done`.
+  | { id: number; kind: 'follow'; run: number }
+  | { id: number; kind: 'halt' };
 
 // `arrays`: float32, transferred.
 export type RunReply =
   | { id: number; kind: 'answer'; json: unknown; arrays: Float32Array[] }
   | { id: number; kind: 'file'; bytes: Uint8Array }
   | { id: number; kind: 'names'; names: string[] }
+  | { id: number; kind: 'files'; files: { path: string; bytes: Uint8Array }[] } // paths from the folder on
+  | { id: number; kind: 'news'; news: AdvanceReply }
   | { id: number; kind: 'done'; threads?: number }
   | { id: number; kind: 'failed'; error: string };

@@ -10,7 +10,10 @@ export interface EngineModule {
     readFile(path: string): Uint8Array;
     truncate(path: string, size: number): void;
     unlink(path: string): void;
+    rmdir(path: string): void;
     readdir(path: string): string[];
+    stat(path: string): { mode: number };
+    isDir(mode: number): boolean;
   };
 }
 

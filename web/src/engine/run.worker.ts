@@ -2,10 +2,65 @@
 import { parseJson } from './json';
 import { loadModule, type EngineModule } from './module';
 import type { RunReply, RunRequest } from './messages';
+import type { AdvanceReply, Failure } from './run';
 
 let module: EngineModule | null = null;
 
-async function handle(request: RunRequest): Promise<{ reply: RunReply; transfer?: Transferable[] }> {
+const ask = (request: object) =>
+  parseJson(module!.ccall('ask', 'string', ['string'], [JSON.stringify(request)]) as string);
+
+const children = (path: string) => module!.FS.readdir(path).filter((name) => !/^\.\.?$/.test(name));
+const isFolder = (path: string) => module!.FS.isDir(module!.FS.stat(path).mode);
+
+function* filesIn(root: string, under: string): Generator<{ path: string; bytes: Uint8Array<ArrayBuffer> }> {
+  for (const name of children(root + under)) {
+    const path = `${under}/${name}`;
+    if (isFolder(root + path)) yield* filesIn(root, path);
+    else yield { path: path.slice(1), bytes: new Uint8Array(module!.FS.readFile(root + path)) };
+  }
+}
+
+function remove(path: string): void {
+  if (!isFolder(path)) return module!.FS.unlink(path);
+  for (const name of children(path)) remove(`${path}/${name}`);
+  module!.FS.rmdir(path);
+}
+
+// The run that trains by itself, in slices: between two of them other requests are answered. A message to oneself, not
+// a timer, begins the next one: timers of a tab in the background are held back.
+const slice = 50; // milliseconds
+let followed: { id: number; run: number; told: number; news: AdvanceReply | null } | null = null;
+const again = new MessageChannel();
+again.port1.onmessage = () => {
+  if (!followed) return;
+  const { id, run, told, news: before } = followed;
+  try {
+    const news = ask({ ask: 'advance', run, milliseconds: slice }) as AdvanceReply | Failure;
+    if ('error' in news) throw new Error(news.error);
+    followed.news = before ? { ...news, lines: [...before.lines, ...news.lines] } : news;
+    if (performance.now() - told >= slice) tell();
+    if (news.done) halt();
+    else again.port2.postMessage(null);
+  } catch (error) {
+    followed = null;
+    postMessage({ id, kind: 'failed', error: (error as Error).message } satisfies RunReply);
+  }
+};
+
+function tell(): void {
+  if (!followed?.news) return;
+  postMessage({ id: followed.id, kind: 'news', news: followed.news } satisfies RunReply);
+  followed.told = performance.now();
+  followed.news = null;
+}
+
+function halt(): void {
+  tell();
+  if (followed) postMessage({ id: followed.id, kind: 'done' } satisfies RunReply);
+  followed = null;
+}
+
+async function handle(request: RunRequest): Promise<{ reply?: RunReply; transfer?: Transferable[] }> {
   const { id } = request;
   switch (request.kind) {
     case 'open': {
@@ -13,7 +68,7 @@ async function handle(request: RunRequest): Promise<{ reply: RunReply; transfer?
       return { reply: { id, kind: 'done', threads: request.threads } };
     }
     case 'ask': {
-      const text = module!.ccall('ask', 'string', ['string'], [JSON.stringify(request.request)]) as string;
+      const json = ask(request.request);
       const count = module!.ccall('array_count', 'number', [], []) as number;
       const arrays: Float32Array<ArrayBuffer>[] = [];
       for (let i = 0; i < count; ++i) {
@@ -21,7 +76,7 @@ async function handle(request: RunRequest): Promise<{ reply: RunReply; transfer?
         const size = module!.ccall('array_size', 'number', ['number'], [i]) as number;
         arrays.push(new Float32Array(module!.HEAPF32.subarray(data, data + size))); // a copy: the heap is the module's
       }
-      return { reply: { id, kind: 'answer', json: parseJson(text), arrays }, transfer: arrays.map((a) => a.buffer) };
+      return { reply: { id, kind: 'answer', json, arrays }, transfer: arrays.map((a) => a.buffer) };
     }
     case 'write':
       module!.FS.mkdirTree(request.path.replace(/\/[^/]*$/, '') || '/');
@@ -32,9 +87,21 @@ async function handle(request: RunRequest): Promise<{ reply: RunReply; transfer?
       return { reply: { id, kind: 'file', bytes }, transfer: [bytes.buffer] };
     }
     case 'list':
-      return { reply: { id, kind: 'names', names: module!.FS.readdir(request.path).filter((n) => !/^\.\.?$/.test(n)) } };
+      return { reply: { id, kind: 'names', names: children(request.path) } };
     case 'remove':
-      module!.FS.unlink(request.path);
+      remove(request.path);
+      return { reply: { id, kind: 'done' } };
+    case 'folder': {
+      const files = [...filesIn(request.path, '')];
+      return { reply: { id, kind: 'files', files }, transfer: files.map((file) => file.bytes.buffer) };
+    }
+    case 'follow':
+      halt();
+      followed = { id, run: request.run, told: 0, news: null };
+      again.port2.postMessage(null);
+      return {};
+    case 'halt':
+      halt();
       return { reply: { id, kind: 'done' } };
   }
 }
@@ -42,7 +109,7 @@ async function handle(request: RunRequest): Promise<{ reply: RunReply; transfer?
 onmessage = async ({ data }: MessageEvent<RunRequest>) => {
   try {
     const { reply, transfer } = await handle(data);
-    postMessage(reply, { transfer: transfer ?? [] });
+    if (reply) postMessage(reply, { transfer: transfer ?? [] });
   } catch (error) {
     postMessage({ id: data.id, kind: 'failed', error: (error as Error).message } satisfies RunReply);
   }

@@ -1,5 +1,8 @@
 // What the engine says of the model: the reports that several parts of the page show.
+import { untrack } from 'svelte';
 import type { Count } from '../engine/json';
+import { Asked } from './asked.svelte';
+import { model } from './model.svelte';
 
 export interface Row {
   name: string;
@@ -34,6 +37,8 @@ export interface Architecture {
   n_active_experts: number;
   n_dense_layers: number;
   d_expert?: number;
+  d_shared?: number;
+  kv_rank?: number; // of latent attention
   about?: string;
   notes?: string[];
 }
@@ -63,14 +68,47 @@ export interface CountReport {
   };
   flops: { matmul: Count; elementwise: Count; total: Count; by_component: Row[] };
   weights: Record<'float32' | 'bfloat16' | 'int8' | 'int4', Count>;
+  state?: { weights: Count; gradients: Count; moments: Count; total: Count }; // in training
   cache?: { type: string; bytes_per_token: Count; bytes_per_token_at_length: Count; length: number; bytes: Count };
   rules: Rule[];
 }
 
+// What was shown before the model became another one, for comparison.
+export interface Before {
+  name: string;
+  count: CountReport;
+}
+
 class Facts {
-  count = $state.raw<CountReport | null>(null);
-  // The engine's sentence on why the model as it is set cannot be counted; the figures are then those before.
-  error = $state('');
+  #count = new Asked<CountReport>();
+  #last = ''; // model and whether it is changed
+  before = $state.raw<Before | null>(null);
+
+  // `reckon count …` of the model; while its newest setting is refused, that of the one before.
+  get count(): CountReport | null {
+    return this.#count.value;
+  }
+  get args(): string[] {
+    return this.#count.args;
+  }
+  // The engine's sentence on why the model as it is set cannot be counted.
+  get error(): string {
+    return this.#count.error;
+  }
+  // To be called once by the page.
+  follow(): void {
+    $effect(() => {
+      const now = `${model.source}\n${model.changed}`;
+      const name = model.name;
+      this.#count.ask(['count', ...model.countArgs()]);
+      untrack(() => {
+        if (this.#last !== '' && now !== this.#last && this.count) this.before = { name: this.#name, count: this.count };
+        this.#last = now;
+        this.#name = name + (model.changed ? ', changed' : '');
+      });
+    });
+  }
+  #name = '';
 }
 
 export const facts = new Facts();

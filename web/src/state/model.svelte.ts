@@ -1,7 +1,11 @@
 // The one model that runs through all views: what it is read from, what is changed about it, and its workload. Its
 // state is the arguments of the command line, so that what the page shows is what `reckon …` prints.
+import { untrack } from 'svelte';
 import { engine } from '../engine/client';
+import { defaultPreset } from '../engine/first-questions';
+import type { Architecture } from './facts.svelte';
 import { shared, type Shared } from './shared.svelte';
+import { siblingOptions } from './sibling';
 
 // Options that change the model, and those that say what is computed with it, as `reckon count --help` lists them.
 export const modelOptions = [
@@ -13,14 +17,13 @@ export type ModelOption = (typeof modelOptions)[number];
 export type WorkloadOption = (typeof workloadOptions)[number];
 export type Option = ModelOption | WorkloadOption;
 
-export const defaultPreset = 'gpt2';
-
 // A file that was dropped or pasted, as it lies in the engine's file system. `text`: a config.json, which the run
 // engine can be given too.
 export interface ModelFile {
   name: string;
   path: string;
   text?: string;
+  linked: boolean; // the address carries it
 }
 
 const options = Object.fromEntries(
@@ -29,6 +32,7 @@ const options = Object.fromEntries(
 
 class TheModel {
   #preset = shared('model', defaultPreset);
+  #config = shared('config', ''); // a config.json that is short enough for a link
   file = $state.raw<ModelFile | null>(null);
 
   get preset(): string {
@@ -58,13 +62,32 @@ class TheModel {
   }
   choose(preset: string): void {
     this.file = null;
+    this.#config.value = '';
     this.#preset.value = preset;
     this.reset();
   }
-  async open(name: string, bytes: Uint8Array, size: number, text?: string): Promise<void> {
+  // A file becomes the model if the engine can count it; else its sentence is thrown, and nothing changes.
+  async open(name: string, bytes: Uint8Array, size = bytes.length, text?: string): Promise<void> {
     const path = await engine.file(name, bytes, size);
+    await engine.json(['count', path]);
     this.reset();
-    this.file = { name, path, text };
+    const link = text === undefined ? '' : compactJson(text);
+    this.file = { name, path, text, linked: link !== '' };
+    this.#config.value = link;
+  }
+  // A link may carry a config.json. To be called once by the page.
+  followLink(): void {
+    $effect(() => {
+      const text = this.#config.value;
+      const held = untrack(() => this.file);
+      if (text !== '' && !held) void this.open('config.json', new TextEncoder().encode(text), undefined, text).catch(() => {});
+      if (text === '' && held?.linked) this.file = null; // Back
+    });
+  }
+  // A network of the same kind that is small enough to train here.
+  becomeSibling(architecture: Architecture): void {
+    this.reset();
+    for (const [name, value] of Object.entries(siblingOptions(architecture))) this.set(name as Option, value);
   }
   // --layers 24 …
   get changes(): string[] {
@@ -73,14 +96,28 @@ class TheModel {
   get workload(): string[] {
     return flags(workloadOptions);
   }
-  // Everything after the command: gpt2 --layers 24 --batch 8
-  get args(): string[] {
-    return [this.source, ...this.changes, ...this.workload];
+  // Everything after the command: gpt2 --layers 24 --batch 8. `other`: with these options instead.
+  args(other: Partial<Record<Option, string>> = {}): string[] {
+    return [this.source, ...flags([...modelOptions, ...workloadOptions], other)];
+  }
+  // The same for count, sweep and explain, which know no quantised weights.
+  countArgs(other: Partial<Record<Option, string>> = {}): string[] {
+    const quantised = !['', 'float32', 'bfloat16'].includes(this.get('precision'));
+    return this.args(quantised ? { ...other, precision: '' } : other);
   }
 }
 
-function flags(names: readonly Option[]): string[] {
-  return names.flatMap((name) => (options[name].value === '' ? [] : [`--${name}`, options[name].value]));
+// '' where it is too long for an address.
+function compactJson(text: string): string {
+  const short = JSON.stringify(JSON.parse(text));
+  return short.length <= 4000 ? short : '';
+}
+
+function flags(names: readonly Option[], other: Partial<Record<Option, string>> = {}): string[] {
+  return names.flatMap((name) => {
+    const value = other[name] ?? options[name].value;
+    return value === '' ? [] : [`--${name}`, value];
+  });
 }
 
 export const model = new TheModel();

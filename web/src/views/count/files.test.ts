@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { readModelFile } from './files';
+
+const safetensors = (length: bigint, rest: string) => {
+  const start = new DataView(new ArrayBuffer(8));
+  start.setBigUint64(0, length, true);
+  return new Blob([start.buffer, rest]);
+};
+
+test('of a safetensors file only the header is read, and its size is told', async () => {
+  const file = await readModelFile('model.safetensors', safetensors(2n, '{}' + 'x'.repeat(1000)));
+  expect(new TextDecoder().decode(file.bytes.slice(8))).toBe('{}');
+  expect(file.size).toBe(1010);
+});
+
+test('a header that claims more than the file has is read as far as it goes: the engine says what is wrong', async () => {
+  const file = await readModelFile('model.safetensors', safetensors(2n ** 63n, '{}'));
+  expect(file.bytes.length).toBe(10);
+  expect((await readModelFile('model.safetensors', new Blob(['abc']))).bytes.length).toBe(3);
+});
+
+test('a config.json is read whole', async () => {
+  const file = await readModelFile('config.json', new Blob(['{"model_type": "gpt2"}']));
+  expect(file.text).toBe('{"model_type": "gpt2"}');
+});
+
+test('a large file that is neither is refused with a sentence', async () => {
+  const large = { size: 5e9 } as Blob;
+  await expect(readModelFile('movie.mp4', large)).rejects.toThrow('movie.mp4 has 5,000,000,000 bytes; expected a config.json or a .safetensors file');
+});

@@ -1,0 +1,111 @@
+import { beforeEach, expect, test } from 'vitest';
+import { readTar } from '../../parts/tar';
+import { FakeEngine } from './fake';
+import type { Choices } from './plan';
+import { Session } from './session.svelte';
+import type { Saved, Store } from './storage';
+
+const choices: Choices = {
+  model: 'mini-gpt', flags: [], tokenizer: 'train', steps: 200, batch: 8, lr: 1e-3, seed: 0, text: null,
+};
+
+class Memory implements Store {
+  all = new Map<string, { about: Saved; tar: Uint8Array }>();
+  list = async () => [...this.all.values()].map((one) => one.about);
+  put = async (about: Saved, tar: Uint8Array) => void this.all.set(about.name, { about, tar });
+  get = async (name: string) => this.all.get(name)!.tar;
+  remove = async (name: string) => void this.all.delete(name);
+}
+
+let engine: FakeEngine;
+let store: Memory;
+let session: Session;
+beforeEach(() => {
+  engine = new FakeEngine();
+  store = new Memory();
+  session = new Session(engine, async () => store);
+});
+const frames = () => new Promise((resolve) => setTimeout(resolve, 5));
+
+test('a run ends by itself at its last step', async () => {
+  await session.start(choices, 'mini-gpt', null);
+  expect(session.state).toBe('done');
+  expect(session.current!.history.length).toBe(200);
+  expect(session.current!.step).toBe(200);
+  expect(session.current!.validation).toBeCloseTo(session.current!.history.end!.validation!);
+});
+
+test('it pauses, keeps what it has, and continues to the end', async () => {
+  engine.pace = 1;
+  const started = session.start(choices, 'mini-gpt', null);
+  while (session.state !== 'running' || (session.current?.step ?? 0) < 40) await frames();
+  await session.pause();
+  await started;
+  expect(session.state).toBe('paused');
+  const { step } = session.current!;
+  expect(step).toBeLessThan(200);
+  await session.go();
+  expect(session.state).toBe('done');
+  expect([...session.current!.history.column('step')]).toEqual(Array.from({ length: 200 }, (_, i) => i + 1));
+});
+
+test('reset forgets the run, and the same seed gives the same losses again', async () => {
+  await session.start(choices, 'mini-gpt', null);
+  const first = [...session.current!.history.column('loss')];
+  await session.reset();
+  expect(session.state).toBe('idle');
+  expect(session.current).toBeNull();
+  expect(session.told).toContain('seed 0');
+  expect([...engine.files.keys()].filter((path) => path.startsWith('/runs/'))).toEqual([]);
+  await session.start(choices, 'mini-gpt', null);
+  expect([...session.current!.history.column('loss')]).toEqual(first);
+});
+
+test('a second run is named by what changed, and the first stays to compare with', async () => {
+  await session.start(choices, 'mini-gpt', null);
+  await session.start({ ...choices, flags: ['--layers', '4'] }, 'mini-gpt', null);
+  expect(session.current!.name).toBe('layers 2→4');
+  expect(session.before!.name).toBe('mini-gpt');
+  expect(session.before!.history.length).toBe(200);
+});
+
+test('what the engine refuses is said in its words and changes nothing', async () => {
+  await session.start(choices, 'mini-gpt', null);
+  engine.refuse = 'texts/a.txt: is too short';
+  await session.start({ ...choices, text: 'a.txt' }, 'mini-gpt', { name: 'a.txt', bytes: new Uint8Array(3) });
+  expect(session.error).toBe('texts/a.txt: is too short');
+  expect(session.state).toBe('done');
+  expect(session.current!.history.length).toBe(200);
+});
+
+test('a kept run is continued where it stood', async () => {
+  engine.pace = 1;
+  const started = session.start(choices, 'mini-gpt', null);
+  while ((session.current?.step ?? 0) < 40) await frames();
+  await session.pause();
+  await started;
+  const { step } = session.current!;
+  await session.keep('mine');
+  expect(session.saved.map((one) => [one.name, one.step, one.steps])).toContainEqual(['mine', step, 200]);
+
+  const reloaded = new Session(new FakeEngine(), async () => store);
+  await reloaded.listSaved();
+  await reloaded.openSaved('mine', readTar);
+  expect(reloaded.error).toBe('');
+  expect(reloaded.state).toBe('paused');
+  expect(reloaded.current!.step).toBe(step);
+  await reloaded.go();
+  expect(reloaded.current!.step).toBe(200);
+});
+
+test('a file that holds no run is refused in a sentence', async () => {
+  await session.open(async () => [{ path: 'photo.jpg', bytes: new Uint8Array(3) }], 'photo.jpg');
+  expect(session.error).toContain('photo.jpg: has no checkpoint');
+  expect(session.state).toBe('idle');
+});
+
+test('the rate is given to the run that goes on', async () => {
+  await session.start(choices, 'mini-gpt', null);
+  await session.setRate(3e-4);
+  expect(engine.asked.at(-1)).toEqual({ ask: 'rate', run: session.current!.handle, lr: 3e-4 });
+});
