@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "program/program.h"
+#include "time/grid.h"
 #include "time/products.h"
 #include "time/profile.h"
 #include "time/reuse.h"
@@ -82,13 +84,8 @@ class Rates {
   const Profile& profile_;
   TiledDevice tiled_;
   double launch_ = 0;
-  double bandwidth_ = 0;  // where it was not measured
-  struct Point {
-    ProductShape shape;
-    ComputeType type;
-    double rate;  // behind what was measured
-  };
-  std::vector<Point> points_;
+  double bandwidth_ = 0;                     // where it was not measured
+  std::map<ComputeType, Grid<3>> products_;  // rates behind what was measured, by m, n and k
   std::vector<std::string> assumptions_;
 };
 
