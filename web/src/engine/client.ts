@@ -159,10 +159,10 @@ class Runner {
   #line = new Line<RunRequest, RunReply>(
     () => new Worker(new URL('./run.worker.ts', import.meta.url), { type: 'module', name: 'run' }),
     () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, threads: possibleThreads() }),
-    () => this.onstop?.(),
+    () => this.onstop.forEach((hear) => hear()),
   );
   // Called when the worker was ended or died: every handle is gone.
-  onstop: (() => void) | null = null;
+  readonly onstop = new Set<() => void>();
 
   // Fetches and starts the engine; how many threads it has.
   async open(): Promise<number> {

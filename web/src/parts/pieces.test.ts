@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { line, parts, widened } from './pieces';
+import { line, nameOf, parts, widened } from './pieces';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -43,4 +43,11 @@ test('a range of bytes is widened to the characters that it touches', () => {
   const text = bytes('a世b'); // a at 0, 世 at 1 to 4, b at 4
   expect(widened(text, 2, 3)).toEqual({ begin: 1, end: 4 });
   expect(widened(text, 0, 1)).toEqual({ begin: 0, end: 1 });
+});
+
+test('a token is called by its text, a special one by its name, and one that no tokenizer knows by its number', () => {
+  expect(nameOf({ id: 5, text: ' a', kind: 'word' })).toBe('·a');
+  expect(nameOf({ id: 5, text: null, bytes: [0xe4], kind: 'partial' })).toBe('⟨e4⟩');
+  expect(nameOf({ id: 5, text: '<|endoftext|>', kind: 'special' })).toBe('<|endoftext|>');
+  expect(nameOf({ id: 50300, text: null, kind: 'partial' })).toBe('#50300');
 });

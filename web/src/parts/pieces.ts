@@ -40,7 +40,7 @@ export function parts(bytes: Uint8Array): Part[] {
       at += 1;
       continue;
     }
-    const character = decoder.decode(bytes.subarray(at, at + length));
+    const character = length === 1 ? String.fromCharCode(bytes[at]!) : decoder.decode(bytes.subarray(at, at + length));
     const code = character.codePointAt(0)!;
     const mark = marks[character] ?? (code < 0x20 ? String.fromCharCode(0x2400 + code) : undefined);
     if (mark !== undefined) add('space', mark);
@@ -68,5 +68,9 @@ const encoder = new TextEncoder();
 export const bytesOf = (piece: Piece): Uint8Array =>
   piece.text === null ? Uint8Array.from(piece.bytes ?? []) : encoder.encode(piece.text);
 
-// A token in one line. A special one is its own name.
-export const nameOf = (piece: Piece): string => (piece.kind === 'special' && piece.text ? piece.text : line(bytesOf(piece)));
+// A token in one line. A special one is its own name; one that no tokenizer knows is its number.
+export function nameOf(piece: Piece): string {
+  if (piece.kind === 'special' && piece.text) return piece.text;
+  const bytes = bytesOf(piece);
+  return bytes.length ? line(bytes) : `#${piece.id}`;
+}

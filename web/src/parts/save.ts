@@ -18,7 +18,11 @@ export const saveCsv = (rows: (string | number | bigint)[][], name: string) =>
 const looks = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-opacity', 'stroke-linecap', 'stroke-linejoin',
   'opacity', 'font-family', 'font-size', 'font-weight', 'text-anchor', 'dominant-baseline', 'paint-order', 'visibility', 'display'];
 
-export function svgText(svg: SVGSVGElement): string {
+// On the page, or as text with a width and a height of its own.
+export type Picture = SVGSVGElement | string;
+
+export function svgText(svg: Picture): string {
+  if (typeof svg === 'string') return svg;
   const copy = svg.cloneNode(true) as SVGSVGElement;
   const from = [svg, ...svg.querySelectorAll('*')], to = [copy, ...copy.querySelectorAll('*')];
   from.forEach((element, i) => {
@@ -39,15 +43,15 @@ export function svgText(svg: SVGSVGElement): string {
   return new XMLSerializer().serializeToString(copy);
 }
 
-export const saveSvg = (svg: SVGSVGElement, name: string) =>
+export const saveSvg = (svg: Picture, name: string) =>
   saveBlob(new Blob([svgText(svg)], { type: 'image/svg+xml' }), `${name}.svg`);
 
 // At twice its size on the page.
-export async function savePng(svg: SVGSVGElement, name: string): Promise<void> {
-  const { width, height } = svg.getBoundingClientRect();
+export async function savePng(svg: Picture, name: string): Promise<void> {
   const image = new Image();
   image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svgText(svg))}`;
   await image.decode();
+  const { width, height } = typeof svg === 'string' ? image : svg.getBoundingClientRect();
   const canvas = document.createElement('canvas');
   canvas.width = Math.round(2 * width);
   canvas.height = Math.round(2 * height);

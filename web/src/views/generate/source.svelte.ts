@@ -1,4 +1,5 @@
 // Where the session's model comes from.
+import { runner } from '../../engine/client';
 import { trained } from '../../state/trained.svelte';
 import { put } from './given';
 import type { Session } from './session.svelte';
@@ -7,14 +8,19 @@ import { Tiny } from './tiny.svelte';
 export type Kind = 'tiny' | 'trained' | 'folder';
 
 export class Source {
-  tiny = new Tiny();
+  tiny = $state.raw(new Tiny());
   kind = $state<Kind>('tiny');
   name = $state('');
   folder = $state(''); // in the terminal
   copied = $state.raw<{ done: number; all: number }>();
   failed = $state('');
 
-  constructor(readonly session: Session) {}
+  constructor(readonly session: Session) {
+    runner.onstop.add(() => {
+      this.tiny = new Tiny();
+      this.failed = 'The engine has stopped, and its models are gone. Choose one again.';
+    });
+  }
 
   async choose(kind: Kind): Promise<void> {
     this.kind = kind;

@@ -3,7 +3,7 @@
 
 export interface Curve {
   name: string;
-  color: string; // the name of a colour of the page: --accent
+  color: string; // of the page, by its name: --accent; or any other
   kind: 'faint' | 'line' | 'dots';
   x: ArrayLike<number>;
   y: ArrayLike<number>;
@@ -19,6 +19,7 @@ export interface Chart {
   marks?: { y: number; label: string }[]; // level lines
   logarithmic?: boolean;
   zero?: boolean; // the axis begins at 0
+  span?: [low: number, high: number]; // shown in any case
 }
 
 export type Scale = { low: number; high: number; ticks: number[]; place: (value: number) => number };
@@ -37,6 +38,7 @@ export function extent(chart: Chart): [low: number, high: number] {
   for (const curve of chart.curves) for (let i = 0; i < curve.y.length; ++i) take(curve.y[i]!);
   for (const mark of chart.marks ?? []) take(mark.y);
   if (chart.zero) take(0);
+  chart.span?.forEach(take);
   if (low > high) return chart.logarithmic ? [0.1, 10] : [0, 1];
   if (chart.logarithmic) return [low / 1.15, high * 1.15];
   const room = (high - low || Math.abs(high) || 1) * 0.06;
@@ -120,43 +122,53 @@ export function rows(chart: Chart, count = 10): { x: number; values: (number | u
   });
 }
 
-export function csv(chart: Chart): string {
-  const quoted = (text: string) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  const lines = [`curve,${quoted(chart.xName)},value`];
+// Every point, for a CSV: the first row is the header.
+export function allRows(chart: Chart): (string | number)[][] {
+  const out: (string | number)[][] = [['curve', chart.xName, 'value']];
   for (const curve of chart.curves) {
-    const name = quoted(curve.kind === 'faint' ? `${curve.name} (each step)` : curve.name);
-    for (let i = 0; i < curve.x.length; ++i) lines.push(`${name},${curve.x[i]},${curve.y[i]}`);
+    const name = curve.kind === 'faint' ? `${curve.name} (each step)` : curve.name;
+    for (let i = 0; i < curve.x.length; ++i) out.push([name, curve.x[i]!, curve.y[i]!]);
   }
-  for (const mark of chart.marks ?? []) lines.push(`${quoted(mark.label)},,${mark.y}`);
-  return lines.join('\n') + '\n';
+  for (const mark of chart.marks ?? []) out.push([mark.label, '', mark.y]);
+  return out;
 }
 
-// Points of a curve as drawn: where many fall on one pixel, the first, least, greatest and last of them.
-export function* thinned(curve: Curve, across: (x: number) => number): Generator<[x: number, y: number]> {
+// Calls `visit` with the points of a curve as drawn: where many fall on one pixel, the first, the least, the greatest
+// and the last of them.
+export function trace(curve: Curve, across: (x: number) => number, visit: (x: number, y: number) => void): void {
+  const { x, y } = curve;
+  const send = (i: number) => visit(x[i]!, y[i]!);
   let pixel = NaN;
-  let kept: number[] = [];
-  const order = () => [...new Set(kept)].sort((a, b) => a - b);
-  for (let i = 0; i < curve.x.length; ++i) {
-    if (!Number.isFinite(curve.y[i])) continue;
-    const at = Math.round(across(curve.x[i]!));
+  let first = -1, least = -1, greatest = -1, last = -1; // rows on the pixel
+  const flush = () => {
+    if (first < 0) return;
+    send(first);
+    const [one, other] = least < greatest ? [least, greatest] : [greatest, least];
+    if (one !== first) send(one);
+    if (other !== first && other !== one) send(other);
+    if (last !== first && last !== one && last !== other) send(last);
+  };
+  for (let i = 0; i < x.length; ++i) {
+    if (!Number.isFinite(y[i])) continue;
+    const at = Math.round(across(x[i]!));
     if (at !== pixel) {
-      for (const k of order()) yield [curve.x[k]!, curve.y[k]!];
+      flush();
       pixel = at;
-      kept = [i, i, i, i];
-      continue;
+      first = least = greatest = i;
     }
-    if (curve.y[i]! < curve.y[kept[1]!]!) kept[1] = i;
-    if (curve.y[i]! > curve.y[kept[2]!]!) kept[2] = i;
-    kept[3] = i;
+    if (y[i]! < y[least]!) least = i;
+    if (y[i]! > y[greatest]!) greatest = i;
+    last = i;
   }
-  for (const k of order()) yield [curve.x[k]!, curve.y[k]!];
+  flush();
 }
 
 const escaped = (text: string) =>
   text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]!);
 
-// The chart as a picture that stands alone; `color` gives the value of a colour's name.
-export function svg(chart: Chart, color: (name: string) => string, width = 900, height = 420): string {
+// The chart as a picture that stands alone; `named` gives a colour of the page.
+export function svg(chart: Chart, named: (name: string) => string, width = 900, height = 420): string {
+  const color = (name: string) => (name.startsWith('--') ? named(name) : name);
   const [left, right, top, bottom] = [64, 20, 46, 62];
   const scale = yScale(chart);
   const across = (x: number) => left + (x / (chart.xEnd || 1)) * (width - left - right);
@@ -188,9 +200,9 @@ export function svg(chart: Chart, color: (name: string) => string, width = 900, 
     );
   }
   for (const curve of chart.curves) {
-    const points = [...thinned(curve, across)].filter(([, y]) => finite(chart, y));
     const opacity = (curve.opacity ?? 1) * (curve.kind === 'faint' ? 0.3 : 1);
-    const places = points.map(([x, y]) => `${number(across(x))},${number(down(y))}`);
+    const places: string[] = [];
+    trace(curve, across, (x, y) => finite(chart, y) && places.push(`${number(across(x))},${number(down(y))}`));
     const paint = `stroke="${color(curve.color)}" stroke-opacity="${opacity}" fill="none"`;
     out.push(`<polyline points="${places.join(' ')}" ${paint} stroke-width="${curve.kind === 'faint' ? 1 : 1.8}"/>`);
     if (curve.kind !== 'dots') continue;

@@ -18,7 +18,7 @@ export class FakeEngine implements Engine {
   stepsOfNews = 20;
   pace = 0; // milliseconds between news
   #handles = 0;
-  #runs = new Map<number, { step: number; settings: Settings; out: string }>();
+  #runs = new Map<number, { step: number; settings: Settings; out: string; gain: number }>();
   #halted = true;
 
   async ask<K extends keyof import('../../engine/run').Run>(request: { ask: K } & Record<string, unknown>): Promise<{ json: Reply<K>; arrays: Float32Array[] }> {
@@ -74,7 +74,7 @@ export class FakeEngine implements Engine {
       case 'resume': {
         const saved = [...this.files].filter(([name]) => name.startsWith(`${request.out as string}/checkpoints`) && name.endsWith('training.json')).at(-1)!;
         const { step, settings } = JSON.parse(new TextDecoder().decode(saved[1])) as { step: number; settings: Settings };
-        return { json: this.#begin(request.out as string, step, settings, {}, settings.context) };
+        return { json: this.#begin(request.out as string, step, { ...settings, ...(request.settings as object) }, {}, settings.context) };
       }
       case 'save': {
         const { step, settings, out } = this.#runs.get(request.run as number)!;
@@ -117,7 +117,7 @@ export class FakeEngine implements Engine {
       batch: 8, accumulate: 1, lr: 1e-3, seed: 0, tokenizer: `train:${vocab}`, text: [] as string[], eval_every: Math.max(1, steps / 10),
       layers_every: Math.max(1, steps / 100), sample_every: 100, ...given, steps, context,
     } as Settings;
-    const state = { step: 0, settings, out };
+    const state = { step: 0, settings, out, gain: 0.06 * ((config.layers ?? 2) - 2) + 0.03 * (context / 32 - 1) };
     const lines: Line[] = [];
     while (state.step < step) lines.push(...this.#stepped(state));
     this.#runs.set(run, state);
@@ -132,10 +132,10 @@ export class FakeEngine implements Engine {
     };
   }
 
-  #stepped(state: { step: number; settings: Settings }): Line[] {
+  #stepped(state: { step: number; settings: Settings; gain: number }): Line[] {
     const { settings } = state;
     const step = ++state.step;
-    const loss = lossAt(step, settings.seed) - 0.06 * (settings.context / 32 - 1);
+    const loss = lossAt(step, settings.seed) - state.gain * Math.min(1, step / 300);
     const warm = Math.min(1, step / 100);
     const rate = 0.1 + (0.9 * (1 + Math.cos((Math.PI * step) / settings.steps))) / 2;
     const lines: Line[] = [{

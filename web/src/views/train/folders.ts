@@ -27,33 +27,8 @@ export async function unpacked(files: Files, run: TarFile[], folder: string): Pr
   for (const { path, bytes } of run) if (path !== '.lock') await files.write(`${folder}/${path}`, bytes);
 }
 
-async function entryFiles(entry: FileSystemEntry, path: string): Promise<TarFile[]> {
-  if (entry.isFile) {
-    const file = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
-    return [{ path, bytes: new Uint8Array(await file.arrayBuffer()) }];
-  }
-  const reader = (entry as FileSystemDirectoryEntry).createReader();
-  const all: TarFile[] = [];
-  for (;;) {
-    // At most a hundred at a time.
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (some.length === 0) return all;
-    for (const one of some) all.push(...(await entryFiles(one, `${path}/${one.name}`)));
-  }
-}
-
-// Of a drop: a folder, or a .tar. The entries must be taken before anything is awaited.
-export function droppedFiles(data: DataTransfer): Promise<TarFile[]> {
-  const entries = [...data.items].map((item) => item.webkitGetAsEntry?.()).filter((entry) => entry != null);
-  return (async () => {
-    const files = (await Promise.all(entries.map((entry) => entryFiles(entry, entry.name)))).flat();
-    return files.length === 1 && /\.tar$/i.test(files[0]!.path) ? readTar(files[0]!.bytes, files[0]!.path) : files;
-  })();
-}
-
-// Of a file input: a .tar, or the files of a folder.
-export async function chosenFiles(list: FileList | File[]): Promise<TarFile[]> {
-  const files = [...list];
+// What a person chose or dropped: a .tar, or the files of a folder.
+export async function chosenFiles(files: File[]): Promise<TarFile[]> {
   const one = files[0];
   if (files.length === 1 && one && /\.tar$/i.test(one.name)) return readTar(new Uint8Array(await one.arrayBuffer()), one.name);
   return Promise.all(

@@ -21,7 +21,7 @@ test('the mean takes a hundredth of the run to each side, fewer at the ends', ()
   const history = new History(200, 1, 1); // two to each side
   for (const [i, loss] of [8, 4, 6, 2, 0].entries()) history.push(step(i + 1, loss));
   // 8; (8+4+6)/3; (8+4+6+2+0)/5; (6+2+0)/3; 0
-  expect([...history.column('mean')].map((x) => +x.toFixed(6))).toEqual([8, 6, 4, 2.666667, 0]);
+  expect([...history.column('loss mean')].map((x) => +x.toFixed(6))).toEqual([8, 6, 4, 2.666667, 0]);
 });
 
 test('a row is found by its step, also where the first steps are missing', () => {

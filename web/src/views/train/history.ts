@@ -2,8 +2,10 @@
 import type { Line, LayersLine, StepLine } from '../../engine/run';
 
 export type Axis = 'step' | 'tokens' | 'flops' | 'seconds';
-type Name = Axis | 'loss' | 'mean' | 'lr' | 'norm' | 'rate' | 'gflops';
-const NAMES: Name[] = ['step', 'tokens', 'flops', 'seconds', 'loss', 'mean', 'lr', 'norm', 'rate', 'gflops'];
+const averaged = ['loss', 'norm', 'rate', 'gflops'] as const; // each has a running mean beside it
+type Averaged = (typeof averaged)[number];
+export type Name = Axis | 'lr' | Averaged | `${Averaged} mean`;
+const names: Name[] = ['step', 'tokens', 'flops', 'seconds', 'lr', ...averaged, ...averaged.map((name) => `${name} mean` as const)];
 
 // The middle value; NaN of none.
 export function median(values: ArrayLike<number>): number {
@@ -20,7 +22,7 @@ export class History {
   limits: number[] = []; // GFLOP/s of one large product, measured now and then
   end: { step: number; validation: number | null; seconds: number } | undefined;
   #columns: Record<Name, Float64Array>;
-  #sums: Float64Array; // of losses, so that a mean of any stretch is one subtraction
+  #sums: Record<Averaged, Float64Array>; // so that a mean of any stretch is one subtraction
   #reach: number; // steps to each side that the mean takes
 
   // `steps` of the whole run, each of so many tokens and FLOPs of matrix products.
@@ -30,8 +32,10 @@ export class History {
     readonly stepFlops: number,
   ) {
     const room = Math.max(1, steps);
-    this.#columns = Object.fromEntries(NAMES.map((name) => [name, new Float64Array(room)])) as Record<Name, Float64Array>;
-    this.#sums = new Float64Array(room + 1);
+    const columns = <T extends string>(of: readonly T[], size: number) =>
+      Object.fromEntries(of.map((name) => [name, new Float64Array(size)])) as Record<T, Float64Array>;
+    this.#columns = columns(names, room);
+    this.#sums = columns(averaged, room + 1);
     this.#reach = Math.floor(steps / 100);
   }
 
@@ -80,15 +84,18 @@ export class History {
     columns.norm[at] = line.gradient_norm;
     columns.rate[at] = line.tokens_per_second;
     columns.gflops[at] = line.gflops_per_second;
-    this.#sums[at + 1] = this.#sums[at]! + line.loss;
     this.length = at + 1;
-    for (let i = Math.max(0, at - this.#reach); i <= at; ++i) columns.mean[i] = this.#meanAround(i);
+    this.end = undefined; // it goes on
+    for (const name of averaged) {
+      this.#sums[name][at + 1] = this.#sums[name][at]! + columns[name][at]!;
+      for (let i = Math.max(0, at - this.#reach); i <= at; ++i) columns[`${name} mean`][i] = this.#mean(name, i);
+    }
   }
 
   // As the report draws it: the mean over as many steps before as after, fewer at the ends.
-  #meanAround(i: number): number {
+  #mean(name: Averaged, i: number): number {
     const near = Math.min(this.#reach, i, this.length - 1 - i);
-    return (this.#sums[i + near + 1]! - this.#sums[i - near]!) / (2 * near + 1);
+    return (this.#sums[name][i + near + 1]! - this.#sums[name][i - near]!) / (2 * near + 1);
   }
 
   // A run that goes on past the steps it was begun with.
@@ -99,7 +106,7 @@ export class History {
       return column;
     };
     const room = 2 * this.#columns.step.length;
-    for (const name of NAMES) this.#columns[name] = twice(this.#columns[name], room);
-    this.#sums = twice(this.#sums, room + 1);
+    for (const name of names) this.#columns[name] = twice(this.#columns[name], room);
+    for (const name of averaged) this.#sums[name] = twice(this.#sums[name], room + 1);
   }
 }

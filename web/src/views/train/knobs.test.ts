@@ -23,7 +23,12 @@ test('heads and key-value heads that go together are one change', () => {
   expect(changes(knobs(), knobs({ n_kv_heads: 2 }))).toEqual(['key-value heads 4→2']);
 });
 
+test('a feed-forward that grows with the width is no change of its own', () => {
+  expect(changes(knobs(), knobs({ d_model: 128, d_ff: 512 }))).toEqual(['width 64→128']);
+  expect(changes(knobs(), knobs({ d_ff: 512 }))).toEqual(['feed-forward 256→512']);
+});
+
 test('many changes are counted', () => {
-  const other = knobs({ layers: 4, d_model: 128, d_ff: 512, vocab_size: 1024 });
+  const other = knobs({ layers: 4, d_model: 128, vocab_size: 1024 }, { seed: 1 });
   expect(runName(knobs(), other, 'mini-gpt')).toBe('layers 2→4, width 64→128 and 2 more');
 });

@@ -35,10 +35,14 @@ const word = (value: Knobs[string] | undefined) =>
 // ["layers 2→4"]: in the order of the knobs.
 export function changes(before: Knobs, after: Knobs): string[] {
   const all = Object.keys(after).filter((knob) => before[knob] !== after[knob]);
-  // With as many key-value heads as heads, one says the other; a width changes nothing else by itself.
+  // With as many key-value heads as heads one says the other, and a feed-forward grows with the width.
   const plain = before.heads === before['key-value heads'] && after.heads === after['key-value heads'];
+  const ratio = (knobs: Knobs) => Number(knobs['feed-forward']) / Number(knobs.width);
+  const follows = (knob: string) =>
+    (knob === 'key-value heads' && plain) ||
+    (knob === 'feed-forward' && all.includes('width') && ratio(before) === ratio(after));
   return all
-    .filter((knob) => !(plain && knob === 'key-value heads'))
+    .filter((knob) => !follows(knob))
     .map((knob) => `${knob} ${word(before[knob])}→${word(after[knob])}`);
 }
 

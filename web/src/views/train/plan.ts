@@ -1,5 +1,6 @@
 // What will be trained, as the three who must agree are told it: the count beforehand, the engine, and the terminal.
 import type { Changes, Settings, TrainRequest } from '../../engine/run';
+import type { Architecture } from '../../state/facts.svelte';
 
 export type Source = 'stories' | 'text' | 'file';
 
@@ -106,5 +107,16 @@ export const ladder: Size[] = [
   { layers: 6, 'd-model': 256, heads: 8, 'd-ff': 1024, vocab: 2048, context: 128 },
 ];
 
-export const sizeFlags = (size: Size, more: Record<string, number> = {}) =>
-  Object.entries({ ...size, ...more }).flatMap(([name, value]) => [`--${name}`, String(value)]);
+// A model of the same kind in that size, as changes to the model: grouped heads stay grouped, mixtures stay mixtures.
+export function sibling(a: Architecture, size: Size): Record<string, number> {
+  const { 'd-ff': wide, ...changes } = size;
+  const more: Record<string, number> = {};
+  if (a.n_kv_heads < a.n_heads) more['kv-heads'] = Math.max(1, size.heads / 2);
+  if (a.n_heads * a.d_head !== a.d_model) more['d-head'] = size['d-model'] / size.heads;
+  if (a.n_experts > 0) Object.assign(more, { experts: 4, 'active-experts': Math.min(2, a.n_active_experts), 'd-expert': wide / 2 });
+  if (a.n_dense_layers > 0) more['d-ff'] = wide;
+  return { ...changes, ...more };
+}
+
+export const flagsOf = (changes: Record<string, number>) =>
+  Object.entries(changes).flatMap(([name, value]) => [`--${name}`, String(value)]);

@@ -33,13 +33,14 @@ export class TrainedRun {
     readonly reply: RunReply,
     architecture: Architecture,
     readonly text: string,
-    before: TrainedRun | null,
+    base: TrainedRun | null, // that it is named after
     readonly label: string, // the model's name
+    readonly choices: Choices | null, // null: it was loaded
   ) {
     const { settings, step_matmul_flops } = reply.facts;
     this.history = new History(settings.steps, settings.batch * settings.accumulate * settings.context, step_matmul_flops);
     this.knobs = knobsOf(label, architecture, settings as unknown as Record<string, unknown>, text);
-    this.name = runName(before?.knobs, this.knobs, label);
+    this.name = runName(base?.knobs, this.knobs, label);
     this.history.push(reply.facts);
     for (const line of reply.lines) this.history.push(line);
   }
@@ -90,6 +91,7 @@ export class Session {
   told = $state(''); // what was just done, for the eye and the ear
   current = $state.raw<TrainedRun | null>(null);
   older = $state.raw<TrainedRun[]>([]); // oldest first
+  base = $state.raw<TrainedRun | null>(null); // what later runs are compared with: the first one, or the chosen one
   saved = $state.raw<Saved[]>([]);
   frame = $state(0); // grows when there is something new to draw, once a frame at most
   step = $state<number | null>(null); // under the crosshair; null: the newest
@@ -108,7 +110,7 @@ export class Session {
 
   // The run that the current one is compared with.
   get before(): TrainedRun | null {
-    return this.older.at(-1) ?? null;
+    return this.base === this.current ? null : this.base;
   }
   get busy(): boolean {
     return this.state === 'preparing' || this.state === 'running';
@@ -133,12 +135,12 @@ export class Session {
   // `source`: of the model, and `text`: both as the run engine's file system has them.
   async start(choices: Choices, source: string, text: { name: string; bytes: Uint8Array } | null): Promise<void> {
     if (this.busy) return;
-    await this.#prepare(async () => {
+    await this.#prepare(`${choices.tokenizer === 'train' ? 'Training a tokenizer and encoding' : 'Encoding'} the text …`, async () => {
       const out = this.#newFolder(choices.model);
       const path = text ? `/texts/${text.name.replace(/[^\w.-]+/g, '_')}` : null;
       if (text && path) await this.engine.write(path, text.bytes);
       const { json } = await this.engine.ask({ ask: 'train', ...trainRequest(choices, source, path, out) });
-      await this.#begin(json, choices.text ?? 'stories', choices.model);
+      await this.#begin(json, choices.text ?? 'stories', choices.model, choices);
     });
     if (this.state === 'paused') await this.go();
   }
@@ -154,9 +156,22 @@ export class Session {
       if (this.state === 'running') this.state = 'paused';
       await this.keep(autosave);
     } catch (error) {
+      if (this.current !== run) return; // the engine is gone, and has said so
       this.state = 'paused';
       this.error = (error as Error).message;
     }
+  }
+
+  // The engine has ended, and every run in it; what was drawn stays.
+  lost(): void {
+    this.gflops = 0;
+    if (!this.current) return;
+    this.older = [...this.older, this.current].slice(-mostOlder);
+    this.base ??= this.current;
+    this.current = trained.now = null;
+    this.state = 'idle';
+    this.told = '';
+    this.error = 'The engine has stopped. The run can be continued from where it was last saved.';
   }
 
   async pause(): Promise<void> {
@@ -168,10 +183,26 @@ export class Session {
     await this.pause();
     const seed = this.current?.reply.facts.settings.seed ?? 0;
     if (this.current) await this.#free(this.current);
+    if (this.base === this.current) this.base = null;
     this.current = trained.now = null;
     this.step = null;
     this.state = 'idle';
     this.told = `Step 0 again: seed ${seed} gives the same first weights and the same batches.`;
+  }
+
+  // A run that is done goes on to more steps.
+  async extend(steps: number): Promise<void> {
+    const run = this.current;
+    if (!run || this.busy) return;
+    await this.#prepare('', async () => {
+      const { out, tokenizer } = run.reply;
+      await this.engine.ask({ ask: 'save', run: run.handle });
+      await this.engine.ask({ ask: 'forget', handle: run.handle });
+      if (tokenizer !== null) await this.engine.ask({ ask: 'forget', handle: tokenizer });
+      const { json } = await this.engine.ask({ ask: 'resume', out, settings: { steps } });
+      await this.#begin(json, run.text, run.label, run.choices, run);
+    });
+    if (this.state === 'paused') await this.go();
   }
 
   async setRate(lr: number): Promise<void> {
@@ -180,8 +211,10 @@ export class Session {
     await this.#try(() => this.engine.ask({ ask: 'rate', run: this.current!.handle, lr }));
   }
 
+  // The runs before go; the current one is what the next is compared with.
   forgetOlder(): void {
     this.older = [];
+    this.base = null;
   }
 
   // ---- Checkpoints ----
@@ -204,6 +237,11 @@ export class Session {
       this.saved = await store.list();
       if (name !== autosave) this.told = `Saved as “${name}” in this browser.`;
     });
+  }
+
+  // Before the page may be gone.
+  async keepNow(): Promise<void> {
+    if (this.state === 'running' && performance.now() - this.#savedAt > 5000) await this.keep(autosave);
   }
 
   async listSaved(): Promise<void> {
@@ -229,25 +267,27 @@ export class Session {
   // A run folder, of this page or of the command line: it can be continued.
   async open(files: () => Promise<TarFile[]>, source: string): Promise<void> {
     await this.pause();
-    await this.#prepare(async () => {
+    await this.#prepare('Opening the run …', async () => {
       const run = runAmong(await files(), source);
       const out = this.#newFolder('run');
       await unpacked(this.engine, run, out);
       const { json } = await this.engine.ask({ ask: 'resume', out });
       const { settings, model } = json.facts;
-      await this.#begin(json, settings.text[0]?.replace(/.*\//, '') ?? 'stories', model.replace(/.*\//, ''));
+      await this.#begin(json, settings.text[0]?.replace(/.*\//, '') ?? 'stories', model.replace(/.*\//, ''), null);
       this.told = `${this.current!.label} at step ${this.current!.step.toLocaleString('en')} of ${this.current!.steps.toLocaleString('en')}.`;
     });
   }
 
   // The new run takes the place of the one before, whose curves stay.
-  async #begin(reply: RunReply, text: string, label: string): Promise<void> {
-    const before = this.current;
+  async #begin(reply: RunReply, text: string, label: string, choices: Choices | null, same?: TrainedRun): Promise<void> {
+    const before = same ? null : this.current;
     const architecture = await this.engine.architecture(reply.config);
-    const run = new TrainedRun(reply, architecture, text, before ?? this.before, label);
+    this.base ??= before;
+    const run = new TrainedRun(reply, architecture, text, this.base === same ? null : this.base, label, choices);
+    if (this.base === same) this.base = null;
     if (before) {
       await this.#free(before);
-      this.older = [...this.older, before].slice(-mostOlder);
+      this.older = [...this.older, before].filter((one, i, all) => one === this.base || i >= all.length - mostOlder);
     }
     this.current = run;
     trained.now = { run: run.handle, name: run.label, folder: reply.out.replace(/.*\//, '') };
@@ -258,15 +298,16 @@ export class Session {
   }
 
   // What fails leaves everything as it was.
-  async #prepare(work: () => Promise<void>): Promise<void> {
+  async #prepare(told: string, work: () => Promise<void>): Promise<void> {
     const before = this.state;
     this.state = 'preparing';
     this.error = '';
-    this.told = '';
+    this.told = told;
     try {
       await work();
     } catch (error) {
       this.error = (error as Error).message;
+      this.told = '';
       this.state = before;
     }
   }
@@ -319,3 +360,4 @@ const realEngine: Engine = {
 };
 
 export const session = new Session(realEngine, openStore);
+runner.onstop.add(() => session.lost());
