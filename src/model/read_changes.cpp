@@ -29,7 +29,8 @@ struct Entry {
 
 template <auto Member, std::int64_t least, std::int64_t most>
 void read_size(Changes& changes, const std::string& key, const Json& value) {
-  const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() >= static_cast<std::uint64_t>(least) &&
+  // As one without a sign, a negative number is past any bound.
+  const bool fits = value.is_number_integer() && value.get<std::uint64_t>() >= static_cast<std::uint64_t>(least) &&
                     value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
   if (!fits) refuse(key, value, fmt::format("a whole number from {} to {}", least, most));
   changes.*Member = value.get<std::int64_t>();

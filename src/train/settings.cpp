@@ -30,12 +30,9 @@ template <class Value>
 bool take(const Json& json, Value& value) {
   if constexpr (std::is_integral_v<Value>) {
     if (!json.is_number_integer()) return false;
-    if (json.is_number_unsigned()) {
-      if (json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-        return false;
-    } else if (std::is_unsigned_v<Value> && json.get<std::int64_t>() < 0) {
-      return false;
-    }
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    const bool negative = !json.is_number_unsigned() && json.get<std::int64_t>() < 0;
+    if (std::is_signed_v<Value> ? !negative && json.get<std::uint64_t>() > most : negative) return false;
   } else if constexpr (std::is_floating_point_v<Value>) {
     if (!json.is_number()) return false;
   } else if constexpr (std::is_same_v<Value, std::string>) {
