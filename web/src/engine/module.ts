@@ -10,7 +10,7 @@ export interface EngineModule {
     mkdirTree(path: string): void;
     writeFile(path: string, bytes: Uint8Array): void;
     readFile(path: string): Uint8Array;
-    truncate(path: string, size: number): void;
+    lookupPath(path: string): { node: { usedBytes: number } }; // of its files in memory
     unlink(path: string): void;
     rmdir(path: string): void;
     readdir(path: string): string[];
