@@ -92,8 +92,8 @@ Changes read_changes(const Json& json) {
   if (!json.is_object()) throw UsageError("the changes to the model are no object; expected one by their names");
   Changes changes;
   for (const auto& [key, value] : json.items()) {
-    const auto found =
-        std::find_if(std::begin(entries), std::end(entries), [&](const Entry& entry) { return entry.key == key; });
+    const auto found = std::find_if(std::begin(entries), std::end(entries),
+                                    [key = key](const Entry& entry) { return entry.key == key; });
     if (found == std::end(entries)) {
       std::vector<std::string> known;
       for (const Entry& entry : entries) known.emplace_back(entry.key);

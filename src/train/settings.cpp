@@ -135,7 +135,7 @@ std::set<std::string> read_settings(const Json& json, Settings& settings) {
   std::set<std::string> keys;
   for (const auto& [key, value] : json.items()) {
     const auto& all = entries();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Entry& one) { return one.key == key; });
+    const auto found = std::find_if(all.begin(), all.end(), [key = key](const Entry& one) { return one.key == key; });
     if (found == all.end()) {
       std::vector<std::string> known;
       for (const Entry& one : all) known.emplace_back(one.key);
