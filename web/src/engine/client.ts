@@ -1,5 +1,5 @@
 // The page's side of the two workers. `engine` counts (first view); `runner` runs, and is fetched when first used.
-import type { CountReply, CountRequest, Report, RunReply, RunRequest } from './messages';
+import type { CountReply, CountRequest, Failed, GivenFile, Report, RunReply, RunRequest } from './messages';
 import type { AdvanceReply, Handle } from './run';
 
 declare const __ENGINE_VERSION__: string;
@@ -35,7 +35,11 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
       };
       this.#worker = worker;
       this.#ready = this.#post(this.hello(), []);
-      this.#ready.catch(() => {}); // whoever asks hears of it
+      // Whoever asks hears of it, and the next question tries again.
+      this.#ready.catch(() => {
+        worker.terminate();
+        if (this.#worker === worker) this.#worker = null;
+      });
     }
     return this.#ready;
   }
@@ -67,8 +71,10 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
     const one = this.#waiting.get(reply.id);
     if (reply.kind === 'news') return one?.hear?.(reply);
     this.#waiting.delete(reply.id);
-    if (reply.kind === 'failed') one?.reject(new Error((reply as unknown as { error: string }).error));
-    else one?.resolve(reply);
+    if (reply.kind !== 'failed') return one?.resolve(reply);
+    const { error, dead } = reply as unknown as Failed;
+    one?.reject(new Error(error));
+    if (dead) this.stop(error);
   }
 }
 
@@ -103,9 +109,9 @@ export function latestWins<A, R>(
 class CountEngine {
   #line = new Line<CountRequest, CountReply>(
     () => new Worker(new URL('./count.worker.ts', import.meta.url), { type: 'module', name: 'count' }),
-    () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__ }),
+    () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, files: this.#files }),
   );
-  #files = 0;
+  #files: GivenFile[] = [];
 
   open = () => this.#line.open();
 
@@ -125,9 +131,10 @@ class CountEngine {
 
   // Puts a file where the engine finds it, in a folder of its own; its path there.
   async file(name: string, bytes: Uint8Array, size = bytes.length): Promise<string> {
-    const path = `/given/${++this.#files}/${name.replace(/[^\w.-]+/g, '_')}`;
-    await this.#line.ask({ kind: 'file', path, bytes, size });
-    return path;
+    const file = { path: `/given/${this.#files.length + 1}/${name.replace(/[^\w.-]+/g, '_')}`, bytes, size };
+    await this.#line.ask({ kind: 'file', file });
+    this.#files.push(file);
+    return file.path;
   }
 }
 

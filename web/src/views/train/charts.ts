@@ -52,10 +52,11 @@ const xEnd = (axis: Axis, runs: (TrainedRun | null)[], planned: number) =>
 export function lossChart(current: TrainedRun | null, before: TrainedRun | null, axis: Axis, planned: number, vocab: number): Chart {
   const bits = differentTokens(current, before);
   const factor = (run: TrainedRun) => (bits ? run.bitsPerNat! : 1);
+  // Of a model that knows nothing, and of one that knows how often each token occurs; in nats.
   const marks = current
     ? [
-        { y: current.reply.ln_vocab * factor(current), label: `knows nothing: ln ${vocab.toLocaleString('en')} = ${current.reply.ln_vocab.toFixed(2)} nats` },
-        { y: current.reply.unigram_entropy * factor(current), label: `knows how often each token occurs: ${current.reply.unigram_entropy.toFixed(2)} nats` },
+        { y: current.reply.ln_vocab * factor(current), label: `guessing: ln ${vocab.toLocaleString('en')} = ${current.reply.ln_vocab.toFixed(2)}` },
+        { y: current.reply.unigram_entropy * factor(current), label: `counting tokens: ${current.reply.unigram_entropy.toFixed(2)}` },
       ]
     : [];
   return {

@@ -99,6 +99,13 @@ class Planned {
     for (const [name, value] of Object.entries(changes)) model.set(name as ModelOption, value);
   }
 
+  // The model and the choices of a run that was loaded.
+  async adopt(config: string, settings: Settings): Promise<void> {
+    const bytes = new TextEncoder().encode(config);
+    await model.open('config.json', bytes, bytes.length, config);
+    this.restore(settings, []);
+  }
+
   // The choices of a run again.
   restore({ steps, batch, lr, seed }: Settings, flags: string[]): void {
     for (const [name, value] of Object.entries({ steps, batch, lr, seed })) settings[name as keyof typeof settings].value = String(value);

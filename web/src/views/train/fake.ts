@@ -74,7 +74,7 @@ export class FakeEngine implements Engine {
       case 'resume': {
         const saved = [...this.files].filter(([name]) => name.startsWith(`${request.out as string}/checkpoints`) && name.endsWith('training.json')).at(-1)!;
         const { step, settings } = JSON.parse(new TextDecoder().decode(saved[1])) as { step: number; settings: Settings };
-        return { json: this.#begin(request.out as string, step, settings, {}, settings.context) };
+        return { json: this.#begin(request.out as string, step, { ...settings, ...(request.settings as object) }, {}, settings.context) };
       }
       case 'save': {
         const { step, settings, out } = this.#runs.get(request.run as number)!;

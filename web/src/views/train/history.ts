@@ -85,6 +85,7 @@ export class History {
     columns.rate[at] = line.tokens_per_second;
     columns.gflops[at] = line.gflops_per_second;
     this.length = at + 1;
+    this.end = undefined; // it goes on
     for (const name of averaged) {
       this.#sums[name][at + 1] = this.#sums[name][at]! + columns[name][at]!;
       for (let i = Math.max(0, at - this.#reach); i <= at; ++i) columns[`${name} mean`][i] = this.#mean(name, i);

@@ -156,9 +156,22 @@ export class Session {
       if (this.state === 'running') this.state = 'paused';
       await this.keep(autosave);
     } catch (error) {
+      if (this.current !== run) return; // the engine is gone, and has said so
       this.state = 'paused';
       this.error = (error as Error).message;
     }
+  }
+
+  // The engine has ended, and every run in it; what was drawn stays.
+  lost(): void {
+    this.gflops = 0;
+    if (!this.current) return;
+    this.older = [...this.older, this.current].slice(-mostOlder);
+    this.base ??= this.current;
+    this.current = trained.now = null;
+    this.state = 'idle';
+    this.told = '';
+    this.error = 'The engine has stopped. The run can be continued from where it was last saved.';
   }
 
   async pause(): Promise<void> {
@@ -175,6 +188,21 @@ export class Session {
     this.step = null;
     this.state = 'idle';
     this.told = `Step 0 again: seed ${seed} gives the same first weights and the same batches.`;
+  }
+
+  // A run that is done goes on to more steps.
+  async extend(steps: number): Promise<void> {
+    const run = this.current;
+    if (!run || this.busy) return;
+    await this.#prepare('', async () => {
+      const { out, tokenizer } = run.reply;
+      await this.engine.ask({ ask: 'save', run: run.handle });
+      await this.engine.ask({ ask: 'forget', handle: run.handle });
+      if (tokenizer !== null) await this.engine.ask({ ask: 'forget', handle: tokenizer });
+      const { json } = await this.engine.ask({ ask: 'resume', out, settings: { steps } });
+      await this.#begin(json, run.text, run.label, run.choices, run);
+    });
+    if (this.state === 'paused') await this.go();
   }
 
   async setRate(lr: number): Promise<void> {
@@ -209,6 +237,11 @@ export class Session {
       this.saved = await store.list();
       if (name !== autosave) this.told = `Saved as “${name}” in this browser.`;
     });
+  }
+
+  // Before the page may be gone.
+  async keepNow(): Promise<void> {
+    if (this.state === 'running' && performance.now() - this.#savedAt > 5000) await this.keep(autosave);
   }
 
   async listSaved(): Promise<void> {
@@ -246,11 +279,12 @@ export class Session {
   }
 
   // The new run takes the place of the one before, whose curves stay.
-  async #begin(reply: RunReply, text: string, label: string, choices: Choices | null): Promise<void> {
-    const before = this.current;
+  async #begin(reply: RunReply, text: string, label: string, choices: Choices | null, same?: TrainedRun): Promise<void> {
+    const before = same ? null : this.current;
     const architecture = await this.engine.architecture(reply.config);
     this.base ??= before;
-    const run = new TrainedRun(reply, architecture, text, this.base, label, choices);
+    const run = new TrainedRun(reply, architecture, text, this.base === same ? null : this.base, label, choices);
+    if (this.base === same) this.base = null;
     if (before) {
       await this.#free(before);
       this.older = [...this.older, before].filter((one, i, all) => one === this.base || i >= all.length - mostOlder);
@@ -326,3 +360,4 @@ const realEngine: Engine = {
 };
 
 export const session = new Session(realEngine, openStore);
+runner.onstop.add(() => session.lost());

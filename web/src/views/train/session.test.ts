@@ -109,3 +109,30 @@ test('the rate is given to the run that goes on', async () => {
   await session.setRate(3e-4);
   expect(engine.asked.at(-1)).toEqual({ ask: 'rate', run: session.current!.handle, lr: 3e-4 });
 });
+
+test('a run that is done goes on to more steps, as one run', async () => {
+  await session.start(choices, 'mini-gpt', null);
+  await session.extend(300);
+  expect(session.error).toBe('');
+  expect(session.state).toBe('done');
+  expect(session.current!.steps).toBe(300);
+  expect([...session.current!.history.column('step')]).toEqual(Array.from({ length: 300 }, (_, i) => i + 1));
+  expect(session.older).toEqual([]);
+});
+
+test('where the engine stops, the curves stay and the run can be opened again', async () => {
+  engine.pace = 1;
+  const started = session.start(choices, 'mini-gpt', null);
+  while ((session.current?.step ?? 0) < 40) await frames();
+  await session.keep('mine');
+  session.lost();
+  await engine.halt();
+  await started;
+  expect(session.state).toBe('idle');
+  expect(session.current).toBeNull();
+  expect(session.error).toContain('has stopped');
+  expect(session.older[0]!.history.length).toBeGreaterThanOrEqual(40);
+  await session.openSaved('mine', readTar);
+  expect(session.state).toBe('paused');
+  expect(session.current!.step).toBeGreaterThanOrEqual(40);
+});
