@@ -3,6 +3,7 @@ import type { CountReply, CountRequest, Failed, GivenFile, Report, RunReply, Run
 import type { AdvanceReply, Handle } from './run';
 
 declare const __ENGINE_VERSION__: string;
+declare const __ENGINE_THREADS__: boolean; // whether there is a build of it with threads
 
 const base = () => new URL('engine/', document.baseURI).href;
 
@@ -211,7 +212,7 @@ class Runner {
 
 // Threads need a page that is isolated from others (COOP and COEP).
 export const possibleThreads = () =>
-  globalThis.crossOriginIsolated ? Math.max(1, Math.min(navigator.hardwareConcurrency || 1, 8)) : 1;
+  __ENGINE_THREADS__ && globalThis.crossOriginIsolated ? Math.max(1, Math.min(navigator.hardwareConcurrency || 1, 8)) : 1;
 
 export const engine = new CountEngine();
 export const runner = new Runner();
