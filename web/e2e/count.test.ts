@@ -74,7 +74,7 @@ test('a link gives the same page again', async () => {
   await page.getByLabel('All models').selectOption('gpt2-large');
   await page.getByRole('slider', { name: 'Layers' }).focus();
   for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
-  await page.getByText('FLOPs', { exact: true }).click();
+  await page.getByRole('radio', { name: 'FLOPs' }).check();
   await expect.poll(() => page.url(), { timeout: 3000 }).toMatch(/model=gpt2-large.*layers=\d+.*by=flops/);
   const figure = await parametersOf(page);
   const again = await open(page.url().replace(/^[^?]*/, ''));

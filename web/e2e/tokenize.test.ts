@@ -17,7 +17,7 @@ for (const [name, label] of choices) {
   test.skipIf(!there)(`${label}: the ids are those of reckon tokenize`, async () => {
     const page = await open('?v=1&tokenize.two=no#tokenize');
     const side = page.getByRole('region', { name: 'Tokenizer 1' });
-    await side.getByText(label, { exact: true }).click();
+    await side.getByRole('radio', { name: label, exact: true }).check();
     for (const text of texts) {
       await page.getByLabel('Text', { exact: true }).fill(text);
       await expect.poll(async () => (await side.locator('.ids').innerText()).trim().split(/\s+/).join(' '), { timeout: 30_000 }).toBe(idsOf(name, text));
@@ -42,7 +42,7 @@ test.each([
   const page = await open('?v=1&tokenize.two=no&tokenize.a=file#tokenize');
   await page.locator('.own input[type="file"]').setInputFiles({ name: 'tokenizer.json', mimeType: 'application/json', buffer });
   expect(await page.getByRole('alert').innerText()).toMatch(/tokenizer\.json.*\w/);
-  await page.getByText('bytes', { exact: true }).click();
+  await page.getByRole('radio', { name: 'bytes' }).check();
   await page.getByLabel('Text', { exact: true }).fill('ab');
   await expect.poll(() => page.locator('.ids').innerText(), { timeout: 10_000 }).toMatch(/97\s+98/);
 });

@@ -84,13 +84,13 @@ test('what is no run, no text or no model is refused with a sentence, and the pa
     await tar.setInputFiles({ name: 'run.tar', mimeType: 'application/x-tar', buffer });
     await expect.poll(() => page.getByRole('alert').allInnerTexts(), { timeout: 10_000 }).toEqual([expect.stringMatching(/run\.tar/)]);
   }
-  await page.getByText('File', { exact: true }).click();
+  await page.getByRole('radio', { name: 'File' }).check();
   const text = page.getByLabel('Choose a text file').locator('input[type="file"]');
   const binary = Buffer.from(Array.from({ length: 60_000 }, (_, i) => (i * i * 31 + i) % 256));
   await text.setInputFiles({ name: 'binary.txt', mimeType: 'text/plain', buffer: binary });
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await page.getByRole('alert').or(page.getByRole('button', { name: /steps more/ })).first().waitFor({ timeout: minutes });
-  await page.getByText('Stories', { exact: true }).click();
+  await page.getByRole('radio', { name: 'Stories' }).check();
   await page.getByRole('button', { name: /^Start/ }).click();
   await page.getByRole('button', { name: 'Train 5 steps more' }).waitFor({ timeout: minutes });
 });
@@ -107,27 +107,27 @@ test('the tour ends in front of a training', { timeout: 2 * minutes }, async () 
 test('a model folder generates what the terminal does', { timeout: 2 * minutes }, async () => {
   const folder = fileURLToPath(new URL('../../tests/data/tiny/llama-gqa', import.meta.url));
   const page = await open('?v=1&generate.temperature=0#generate');
-  await page.getByText('a folder of yours').click();
+  await page.getByRole('radio', { name: 'a folder of yours' }).check();
   await page.getByLabel('Choose a folder').locator('input[type="file"]').setInputFiles(folder);
   await page.getByLabel(/^Prompt \(ids/).fill('1,2,3', { timeout: minutes });
-  const story = page.getByRole('region', { name: 'Text', exact: true });
+  const story = page.getByRole('listbox', { name: 'Text so far' });
   await expect.poll(() => story.innerText()).toBe('#1#2#3');
   for (let i = 1; i <= 6; ++i) {
     await page.getByRole('button', { name: 'Step', exact: true }).click();
-    await expect.poll(() => story.getByRole('button').count()).toBe(i);
+    await expect.poll(() => story.getByRole('option').count()).toBe(i);
   }
-  const ids = (await story.getByRole('button').allInnerTexts()).map((text) => Number(text.slice(1)));
+  const ids = (await story.getByRole('option').allInnerTexts()).map((text) => Number(text.slice(1)));
   const native = JSON.parse(reckon(['generate', folder, '--ids', '1,2,3', '--tokens', '6', '--temperature', '0', '--format', 'json'])) as { ids: number[] };
   expect(ids).toEqual(native.ids);
 });
 
 test('a folder without weights is refused with a sentence', async () => {
   const page = await open('?v=1#generate');
-  await page.getByText('a folder of yours').click();
+  await page.getByRole('radio', { name: 'a folder of yours' }).check();
   const input = page.getByLabel('Choose a folder').locator('input[type="file"]');
   await input.evaluate((one: HTMLInputElement) => (one.webkitdirectory = false)); // single files, as when they are dropped
   await input.setInputFiles({ name: 'config.json', mimeType: 'application/json', buffer: Buffer.from('{"model_type":"llama"}') });
   expect(await page.getByRole('alert').innerText()).toMatch(/safetensors/);
-  await page.getByText('a tiny one, made here').click();
-  await page.getByRole('button', { name: 'Step' }).click({ timeout: minutes });
+  await page.getByRole('radio', { name: 'a tiny one, made here' }).check();
+  await page.getByRole('button', { name: 'Step', exact: true }).click({ timeout: minutes });
 });
