@@ -1,4 +1,4 @@
-# Sourced by the benchmark scripts: the machine's name, one section of docs/benchmarks.md, and OpenBLAS at its best.
+# Sourced by the benchmark scripts: the machine's name, a section of a document, and OpenBLAS at its best.
 
 # The processor: its name, and its number, for some are called only by their maker's name.
 processor() {
@@ -8,10 +8,10 @@ processor() {
 
 machine() { printf '%s, %d threads, %s, %s' "$(processor)" "$(nproc)" "$(uname -sr)" "$(g++ --version | head -n 1)"; }
 
-# section NAME: puts stdin, and prints it, where docs/benchmarks.md has the section of that name measured on this
-# processor; without one, behind those of other processors, or at the end.
+# section NAME [FILE]: puts stdin, and prints it, where the file (docs/benchmarks.md) has the section of that name
+# measured on this processor; without one, behind those of other processors, or at the end.
 section() {
-  local name=$1 file=docs/benchmarks.md text
+  local name=$1 file=${2:-docs/benchmarks.md} text
   text=$(cat)
   [[ -f $file ]] || printf '# Benchmarks\n' > "$file"
   SECTION=$text awk -v name="$name" -v on="$(processor)" '

@@ -124,6 +124,18 @@ TEST(OnAProcessor, SizesBeyondThoseMeasuredAreTakenForTheNearest) {
   EXPECT_NEAR(time_program(two_products(), {profile, 1}).ops[1].seconds(), 2.0 * 2 * 16 * 8 / 1000, 1e-6);
 }
 
+TEST(OnAProcessor, BetweenMeasuredProductsTheNearestOnEachSideAloneCount) {
+  // The second product has 2 rows and a matrix of 16 × 8, by logarithms halfway between 8 × 8 and 32 × 8. That products
+  // of one row are slow says nothing about it, however near they are.
+  Profile profile = only_memory();
+  constexpr ComputeType type = ComputeType::float32;
+  profile.efficiency->matmul = {{type, 2, 8, 8, 1000}, {type, 2, 32, 8, 3000}, {type, 1, 16, 8, 10}};
+  EXPECT_NEAR(time_program(two_products(), {profile, 1}).ops[1].seconds(), 2.0 * 2 * 16 * 8 / 2000, 1e-6);
+  // Halfway between 1 and 4 rows; of those with 4 the deepest, 4, is the nearest.
+  profile.efficiency->matmul = {{type, 1, 16, 8, 1000}, {type, 4, 16, 2, 10}, {type, 4, 16, 4, 3000}};
+  EXPECT_NEAR(time_program(two_products(), {profile, 1}).ops[1].seconds(), 2.0 * 2 * 16 * 8 / 2000, 1e-6);
+}
+
 TEST(OnAProcessor, AProductWaitsForAMatrixFromMemoryAsLongAsWasMeasured) {
   // The first product's 128 bytes of weights were last read 864 bytes ago, which is memory here; over and over they
   // come from a cache.

@@ -51,8 +51,9 @@ TEST(LayoutSearch, puts_a_step_together_as_a_pipeline_runs) {
   of(backward.link, Group::tensor) = 1;
   of(forward.sent, Group::tensor) = 100;
   of(backward.sent, Group::tensor) = 100;
-  of(backward.once_link, Group::data) = 9;   // beside 7 s of the last backward pass
-  of(optimizer.once_link, Group::data) = 3;  // beside 4 s of the next forward pass
+  of(backward.once_link, Group::data) = 9;   // beside 6 s of computing in the last backward pass
+  of(optimizer.once_link, Group::data) = 3;  // beside 3 s in the next forward pass
+  slow.layers = 3;
   of(backward.once_sent, Group::data) = 50;
   of(optimizer.once_sent, Group::data) = 25;
   optimizer.device = 0.5;
@@ -63,16 +64,39 @@ TEST(LayoutSearch, puts_a_step_together_as_a_pipeline_runs) {
   EXPECT_EQ(step.slowest_stage, 1);
   EXPECT_EQ(step.memory_stage, 0);
   EXPECT_EQ(step.memory.total(), 20);
-  EXPECT_DOUBLE_EQ(step.seconds.device, 4 * 9.0);
-  EXPECT_DOUBLE_EQ(of(step.seconds.link, Group::tensor), 4 * 2.0);
+  EXPECT_DOUBLE_EQ(step.seconds.computing(), 4 * 9.0);
+  EXPECT_DOUBLE_EQ(step.seconds.waiting(Group::tensor), 4 * 2.0);
   EXPECT_DOUBLE_EQ(step.seconds.bubble, 11.0);  // (2 − 1)·(4 + 7)
-  EXPECT_DOUBLE_EQ(of(step.seconds.link, Group::data), 2.0);
-  EXPECT_DOUBLE_EQ(step.seconds.total(), 36 + 8 + 11 + 2 + 0.5);
+  // Sums of 3 s each: the first two have 2 s of computing beside them, the last has none. Weights of 1 s each: the
+  // first has none.
+  EXPECT_DOUBLE_EQ(of(step.seconds.passes[1].link, Group::data), 1 + 1 + 3);
+  EXPECT_DOUBLE_EQ(of(step.seconds.passes[2].link, Group::data), 1);
+  EXPECT_DOUBLE_EQ(step.seconds.hidden, 12 - 6);
+  EXPECT_DOUBLE_EQ(step.seconds.total(), 36 + 8 + 11 + 6 + 0.5);
   EXPECT_DOUBLE_EQ(of(step.sent, Group::tensor), 800);
   EXPECT_DOUBLE_EQ(of(step.sent, Group::data), 75);
   // Two interleaved pieces halve the bubble.
   workload.layout.virtual_stages = 2;
   EXPECT_DOUBLE_EQ(put_together(workload, {0, 1}, {fast, slow}).seconds.bubble, 5.5);
+}
+
+// ZeRO 3 on two stages: each micro-batch gathers for 4 s beside 3 s of computing, and gathers and sums for 5 s
+// beside 6.
+TEST(LayoutSearch, what_is_exchanged_for_each_micro_batch_is_waited_for_where_it_takes_longer_than_computing) {
+  Workload workload = workload_of(Phase::train);
+  workload.layout = {.pipeline = 2, .data = 4, .zero = 3, .micro_batches = 4};
+  StageCosts stage;
+  stage.layers = 2;
+  stage.passes[0].device = 3;
+  stage.passes[1].device = 6;
+  of(stage.passes[0].link, Group::data) = 4;
+  of(stage.passes[1].link, Group::data) = 5;
+  const StepSeconds seconds = put_together(workload, {0, 1}, {stage, stage}).seconds;
+  // 1 s more each time, and the first of eight gathers, of the 12 s that are beside computing
+  EXPECT_DOUBLE_EQ(of(seconds.passes[0].link, Group::data), 4 * 1 + 12.0 / 8);
+  EXPECT_DOUBLE_EQ(of(seconds.passes[1].link, Group::data), 20.0 / 8);
+  EXPECT_DOUBLE_EQ(seconds.bubble, 3 + 1 + 6);  // a stage hands a micro-batch on when it has its weights
+  EXPECT_DOUBLE_EQ(seconds.hidden, 4 * (4 + 5) - 4 * 1 - 12.0 / 8 - 20.0 / 8);
 }
 
 // Every way, timed one by one.
@@ -189,16 +213,16 @@ TEST(LayoutSearch, says_that_computing_blocks_again_would_fit) {
 TEST(LayoutSearch, gives_the_largest_loss_as_the_reason) {
   Step fast, slow;
   fast.workload.layout = slow.workload.layout = {.pipeline = 4, .micro_batches = 8};
-  fast.seconds.device = 10;
-  slow.seconds.device = 10.1;
+  fast.seconds.passes[0].device = 10;
+  slow.seconds.passes[0].device = 10.1;
   slow.seconds.bubble = 2;
   EXPECT_EQ(
       why_slower(slow, fast),
       "2.10 s slower a step: 2.00 s more bubble, 16.5% of the step: 4 stages fill and drain over 8 micro-batches");
   slow.seconds.bubble = 0;
-  of(slow.seconds.link, Group::tensor) = 1;
+  of(slow.seconds.passes[1].link, Group::tensor) = 1;
   EXPECT_EQ(why_slower(slow, fast), "1.10 s slower a step: 1.00 s more waiting for tensor ranks");
-  slow.seconds.device = 11;
+  slow.seconds.passes[0].device = 11;
   slow.workload.recompute = Recompute::block;
   EXPECT_EQ(why_slower(slow, fast),
             "2.00 s slower a step: 1.00 s more computing, as whole blocks are computed again, and 1.00 s more waiting "

@@ -209,6 +209,49 @@ TEST(Sampler, AppliesAllFiltersInTheirOrder) {
   }
 }
 
+// Weights 8, 4, 2, 1, 1 of 16 in the order of ids 1, 3, 0, 2, 4: top_k 4 leaves those that are as likely as the fourth,
+// all five; of 3 it leaves 14 parts, of which top_p 0.8 wants 11.2: the first two; min_p 0.6 then only the first.
+TEST(Sampler, TellsWhichFilterTookATokenOutAndWhereItsDrawsLie) {
+  const std::vector<float> logits = {std::log(2.0F), std::log(8.0F), 0, std::log(4.0F), 0};
+  const auto chances = [&](const Sampling& sampling) { return Sampler(sampling, 5).chances(logits, {}); };
+  const std::vector<Chance> all = chances({.top_k = 4});
+  for (const Chance& chance : all) EXPECT_EQ(chance.removed, Filter::none);
+  EXPECT_NEAR(all[1].probability, 0.5, 1e-6);
+  EXPECT_NEAR(all[1].from, 2 / 16.0, 1e-6);  // ids in their order: 2 parts of id 0 come before
+  EXPECT_NEAR(all[1].to, 10 / 16.0, 1e-6);
+  EXPECT_NEAR(all[4].to, 1, 1e-6);
+
+  const std::vector<Chance> some = chances({.top_k = 3, .top_p = 0.8});
+  EXPECT_EQ(some[2].removed, Filter::top_k);
+  EXPECT_EQ(some[4].removed, Filter::top_k);
+  EXPECT_EQ(some[0].removed, Filter::top_p);
+  EXPECT_EQ(some[0].probability, 0);
+  EXPECT_NEAR(some[1].probability, 8 / 12.0, 1e-6);
+  EXPECT_NEAR(some[3].from, 8 / 12.0, 1e-6);
+
+  const std::vector<Chance> one = chances({.top_k = 3, .top_p = 0.8, .min_p = 0.6});
+  EXPECT_EQ(one[3].removed, Filter::min_p);
+  EXPECT_EQ(one[1].probability, 1);
+
+  const std::vector<Chance> half = chances({.temperature = 2});
+  EXPECT_FLOAT_EQ(half[1].scaled, std::log(8.0F) / 2);
+  EXPECT_NEAR(half[1].probability / half[2].probability, std::sqrt(8.0), 1e-5);
+}
+
+TEST(Sampler, DrawsByANumberWhatItSaysThatTheNumberDraws) {
+  std::vector<float> logits(3000);
+  for (std::size_t i = 0; i < logits.size(); ++i) logits[i] = static_cast<float>(i * 7919 % 3000) / 500.0F;
+  Sampler sampler({.top_k = 2500, .top_p = 0.97}, 3000);
+  const std::vector<Chance> chances = sampler.chances(logits, {});
+  for (int i = 0; i < 1000; ++i) {
+    const double u = i / 1000.0 + 1e-5;
+    const Chance& drawn = chances[static_cast<std::size_t>(sampler.draw(u))];
+    EXPECT_EQ(drawn.removed, Filter::none);
+    EXPECT_LE(drawn.from, u + 1e-12);
+    EXPECT_GT(drawn.to, u - 1e-12);
+  }
+}
+
 TEST(Sampler, IsGreedyAtTemperatureZeroAndTakesTheLowestIdOfEqualOnes) {
   Sampler sampler({.temperature = 0, .top_k = 2, .seed = 5}, 5);
   EXPECT_EQ(sampler.next(std::vector<float>{0, 4, 1, 4, -2}, {}), 1);

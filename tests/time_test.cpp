@@ -9,7 +9,7 @@
 #include "model/load.h"
 #include "network/forward.h"
 #include "program_fixture.h"
-#include "report/duration.h"
+#include "files/duration.h"
 #include "report/text.h"
 #include "report/time.h"
 #include "text_fixture.h"
@@ -249,6 +249,8 @@ TEST_F(ProgramTest, time_refuses_what_does_not_go_together) {
   refused({"--on", "h100", "--efficiency", "1.5"}, "--efficiency is 1.5; expected a number above 0, up to 1");
   refused({"--on", "h100", "--efficiency", "0.5", "--roofline"}, "expected no --batches, --roofline or --svg with it");
   refused({"--on", "h100", "--phase", "train", "--steps", "-3"}, "--steps is '-3'");
+  refused({"--on", "h100", "--phase", "train", "--pipeline", "2", "--stage", "1"},
+          "--stage is given, but a step takes");
 }
 
 }  // namespace

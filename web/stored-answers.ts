@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Plugin } from 'vite';
 import { firstQuestions } from './src/engine/first-questions';
+import type { Preset } from './src/views/count/presets';
 
 type Ask = (args: string[]) => string;
 
@@ -18,6 +19,13 @@ async function makeAsk(): Promise<Ask | null> {
   return program ? (args) => spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 26 }).stdout : null;
 }
 
+// Without spaces, but with every digit: not parsed, as doubles would round. Of the models, what the page shows of them.
+function short(args: string[], text: string): string {
+  if (args[0] !== 'models') return text.replace(/\n\s*/g, '').replace(/": /g, '":');
+  const { models } = JSON.parse(text) as { models: Preset[] };
+  return JSON.stringify({ models: models.map(({ name, family, parameters }) => ({ name, family, parameters })) });
+}
+
 export function storedAnswers(): Plugin {
   const name = 'virtual:stored-answers';
   return {
@@ -27,9 +35,7 @@ export function storedAnswers(): Plugin {
       if (id !== `\0${name}`) return undefined;
       const ask = await makeAsk();
       const texts: Record<string, string> = {};
-      // Without spaces, but with every digit: not parsed, as doubles would round.
-      for (const args of ask ? firstQuestions : [])
-        texts[args.join(' ')] = ask!([...args, '--format', 'json']).replace(/\n\s*/g, '').replace(/": /g, '":');
+      for (const args of ask ? firstQuestions : []) texts[args.join(' ')] = short(args, ask!([...args, '--format', 'json']));
       return `export default ${JSON.stringify(texts)}`;
     },
   };

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
+import { offline } from './offline';
 import { storedAnswers } from './stored-answers';
 import { vocabularies } from './vocabularies';
 
@@ -19,8 +20,11 @@ const isolation = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-E
 
 export default defineConfig({
   base: './', // any folder of any host
-  plugins: [svelte(), storedAnswers(), vocabularies()],
-  define: { __ENGINE_VERSION__: JSON.stringify(engineVersion()) },
+  plugins: [svelte(), storedAnswers(), vocabularies(), offline(engineVersion())],
+  define: {
+    __ENGINE_VERSION__: JSON.stringify(engineVersion()),
+    __ENGINE_THREADS__: String(existsSync(new URL('public/engine/run-threads.wasm', import.meta.url))),
+  },
   build: { target: 'es2022', modulePreload: { polyfill: false } },
   worker: { format: 'es' },
   server: { headers: isolation, host: '127.0.0.1' },

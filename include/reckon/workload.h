@@ -29,8 +29,8 @@ enum class Logits { all, last, none };
 // How attention scores are counted: every one, or only those that causality and windows let through.
 enum class Causal { full, exact };
 
-// What training computes again in the backward pass instead of keeping it: nothing, attention but for its
-// projections, or whole blocks.
+// What training computes again in the backward pass instead of keeping it: nothing; attention's scores, softmax,
+// dropout and mixing, where queries, keys and values are kept; or whole blocks.
 enum class Recompute : std::uint8_t { none, selective, block };
 
 enum class Optimizer : std::uint8_t { adamw, sgd, adafactor, muon, adam8bit };

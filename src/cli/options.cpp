@@ -11,6 +11,7 @@
 
 #include "files/numbers.h"
 #include "files/quote.h"
+#include "model/change_words.h"
 #include "model/load.h"
 #include "model/validate.h"
 #include "network/forward.h"
@@ -184,21 +185,12 @@ void add_modifiers(CLI::App& command, Options& options) {
   constexpr const char* group = "Changes to the model";
   Changes& changes = options.setting.changes;
   add_sizes(command, options, true, group);
-  using enum Changes::FeedForwardForm;
-  using enum Changes::NormPosition;
-  using enum Changes::PositionKind;
-  add_choice(command, "--ffn", changes.ffn, "feed-forward; d_ff stays",
-             {{"gelu", gelu}, {"relu", relu}, {"silu", silu}, {"swiglu", swiglu}, {"geglu", geglu}})
-      .group(group);
-  add_choice(command, "--norm", changes.norm, "every norm",
-             {{"layernorm", Norm::Kind::layer}, {"rmsnorm", Norm::Kind::rms}})
-      .group(group);
+  add_choice(command, "--ffn", changes.ffn, "feed-forward; d_ff stays", feed_forward_words).group(group);
+  add_choice(command, "--norm", changes.norm, "every norm", norm_words).group(group);
   add_choice(command, "--norm-position", changes.norm_position, "norms before each sublayer or after its residual",
-             {{"pre", pre}, {"post", post}})
+             norm_position_words)
       .group(group);
-  add_choice(command, "--positions", changes.positions, "how positions enter",
-             {{"learned", learned}, {"sinusoidal", sinusoidal}, {"rope", rope}, {"alibi", alibi}, {"none", none}})
-      .group(group);
+  add_choice(command, "--positions", changes.positions, "how positions enter", position_words).group(group);
   const auto yes_or_no = [&](const char* flag, std::optional<bool>& value, const char* help) {
     add_choice(command, flag, value, help, {{"yes", true}, {"no", false}}).group(group);
   };

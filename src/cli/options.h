@@ -51,9 +51,8 @@ CLI::Option& add_number(CLI::App& command, const char* flag, std::optional<doubl
 // `choose` is given which of the words it was.
 CLI::Option& add_choice(CLI::App& command, const char* flag, const char* help, std::vector<const char*> words,
                         std::function<void(std::size_t)> choose);
-template <class Value>
-CLI::Option& add_choice(CLI::App& command, const char* flag, Value& value, const char* help,
-                        std::type_identity_t<std::initializer_list<std::pair<const char*, Value>>> choices) {
+template <class Value, class Choices = std::initializer_list<std::pair<const char*, Value>>>
+CLI::Option& add_choice(CLI::App& command, const char* flag, Value& value, const char* help, const Choices& choices) {
   std::vector<const char*> words;
   std::vector<Value> values;
   for (const auto& [word, meaning] : choices) {

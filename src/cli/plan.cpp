@@ -304,6 +304,7 @@ void run(PlanOptions& asked) {
   search.model = std::move(prediction.model);
   search.workload = prediction.workload;
   search.target = prediction.target;
+  search.quantised = prediction.weights;
   search.hardware = hardware;
   search.node = asked.node > 0 ? std::min(asked.node, hardware.devices) : node_of(hardware);
   search.memory_share = asked.memory_share.value_or(0.92);

@@ -31,12 +31,6 @@ Integer whole(std::string_view text, const std::string& what) {
 
 }  // namespace
 
-void check_memory(const std::string& what, Count bytes) {
-  if (const Count memory = machine_memory(); bytes > memory)
-    throw Error(
-        fmt::format("{} take {}, but this machine has {} of memory", what, binary_bytes(bytes), binary_bytes(memory)));
-}
-
 void add_run(CLI::App& command, RunOptions& options) {
   add_model(command, options.model);
   const auto seed = [&options](const std::string& text) { options.random = whole<std::uint64_t>(text, "--random"); };

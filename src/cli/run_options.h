@@ -32,8 +32,6 @@ CLI::Option& add_device(CLI::App& command, Device& device);  // --device; left o
 Model model_to_run(const RunOptions& options);
 Weights weights_to_run(const RunOptions& options, const Model& model);
 EngineOptions engine_options(const RunOptions& options);  // threads, device, and an interrupt that cancels
-// An Error where `what` ("the weights of gpt2") take more bytes than this machine has memory.
-void check_memory(const std::string& what, Count bytes);
 
 // "1,2,3" or "1 2 3": ids of tokens, given with this option.
 std::vector<std::int32_t> parse_ids(const std::string& text, const std::string& option = "--ids");

@@ -43,6 +43,8 @@ std::optional<double> training_tokens(const TimeOptions& asked, const Estimate& 
 void run(const TimeOptions& asked) {
   if (asked.predict.on.empty())
     throw UsageError("no device is named; expected --on PROFILE[:N], such as --on h100 (`reckon hardware` lists them)");
+  if (asked.predict.stage)
+    throw UsageError("--stage is given, but a step takes what the slowest stage of its pipeline does; expected none");
   if (asked.efficiency && (asked.roofline || asked.batches || !asked.svg.empty()))
     throw UsageError(
         "--efficiency takes the place of the model of efficiency; expected no --batches, --roofline or "

@@ -1,11 +1,13 @@
 // The memory of this machine: how much there is, and huge pages of it.
 #pragma once
 
+#include <reckon/count.h>
 #include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #if __has_include(<sys/mman.h>)
 #include <sys/mman.h>
@@ -19,6 +21,9 @@ inline std::int64_t machine_memory() {
   if (pages <= 0 || page <= 0) return std::numeric_limits<std::int64_t>::max();
   return std::int64_t{pages} * page;
 }
+
+// An Error where `what` ("the weights of gpt2") take more bytes than are left; 0: than this machine has.
+void check_memory(const std::string& what, Count bytes, std::int64_t left = 0);
 
 // Asks for huge pages, which need fewer steps through the page tables; without them nothing else changes. `begin` is
 // aligned to a page.

@@ -60,7 +60,7 @@ constexpr std::int64_t nothing = 8;
 // Products by how many rows they have; the others by powers of 4.
 constexpr std::int64_t product_rows[] = {1, 2, 4, 8, 16, 32, 128, 512}, product_extents[] = {64, 256, 1024, 4096};
 constexpr DType product_types[] = {DType::float32, DType::bfloat16, DType::float16};
-constexpr std::int64_t most_product_flops = 3'000'000'000, most_narrow_flops = 300'000'000;
+constexpr std::int64_t most_product_flops = 5'000'000'000, most_narrow_flops = 300'000'000;
 
 // Matrices that come from memory: as many as a processor's last cache does not hold.
 constexpr std::int64_t cold_rows[] = {1, 4, 16, 128};

@@ -111,6 +111,17 @@ std::vector<LayerRange> stage_layers(const Model& model, const Layout& layout) {
   return ranges;
 }
 
+std::int64_t layer_after(const std::vector<LayerRange>& ranges, std::int64_t first, std::int64_t later) {
+  for (const LayerRange& range : ranges) {
+    const auto begin = static_cast<std::int64_t>(range.first), end = static_cast<std::int64_t>(range.last);
+    if (first >= end) continue;
+    const std::int64_t from = std::max(first, begin);
+    if (from + later < end) return from + later;
+    later -= end - from;
+  }
+  return first + later;
+}
+
 void validate_layout(const Model& model, const Layout& layout) {
   if (layout == Layout{}) return;
   check_numbers(layout);

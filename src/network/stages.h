@@ -4,6 +4,7 @@
 #include <reckon/model.h>
 #include <reckon/workload.h>
 
+#include <cstdint>
 #include <vector>
 
 namespace reckon {
@@ -18,6 +19,9 @@ struct LayerRange {
 // these do not divide but would with two more, the embedding and the loss each take the place of one (Llama 3 405B:
 // 126 = 7 + 14·8 + 7).
 std::vector<LayerRange> stage_layers(const Model& model, const Layout& layout);
+
+// The layer that such a rank runs `later` layers after its layer `first`: its ranges follow one another.
+std::int64_t layer_after(const std::vector<LayerRange>& ranges, std::int64_t first, std::int64_t later);
 
 inline bool first_stage(const Layout& layout) { return layout.stage == 0; }
 inline bool last_stage(const Layout& layout) { return layout.stage == layout.pipeline - 1; }

@@ -152,6 +152,15 @@ std::string describe(const Workload& w) {
   return text + (w.causal == Causal::exact ? " · causal scores only" : "");
 }
 
+std::string describe_training(const Workload& w) {
+  if (w.phase != Phase::train) return "";
+  std::string text = fmt::format(" · {}", optimizer_name(w.optimizer));
+  if (w.recompute != Recompute::none) text += fmt::format(" · {} recomputation", recompute_name(w.recompute));
+  if (w.dropout > 0) text += fmt::format(" · dropout {}", grouped(w.dropout));
+  if (w.attention_dropout > 0) text += fmt::format(" · dropout {} of attention", grouped(w.attention_dropout));
+  return text;
+}
+
 std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown) {
   std::vector<std::string> ranges;
   for (std::size_t i = 0; i < layers.size();) {
@@ -242,6 +251,11 @@ std::string_view causal_name(Causal causal) { return causal == Causal::exact ? "
 std::string_view recompute_name(Recompute recompute) {
   constexpr std::string_view names[] = {"none", "selective", "block"};
   return names[static_cast<std::size_t>(recompute)];
+}
+
+std::string_view optimizer_name(Optimizer optimizer) {
+  constexpr std::string_view names[] = {"adamw", "sgd", "adafactor", "muon", "adam8bit"};  // in the enum's order
+  return names[static_cast<std::size_t>(optimizer)];
 }
 
 OrderedJson layout_json(const Layout& layout) {

@@ -20,6 +20,8 @@ namespace reckon {
 std::string describe(const Model& model);
 // "forward pass · batch 1 · 1,024 tokens · every logit"
 std::string describe(const Workload& workload);
+// " · adamw · selective recomputation · dropout 0.1": how a step trains; empty where it does not.
+std::string describe_training(const Workload& workload);
 // "0–4, 6–10, 12"; of more than four ranges the first `shown` and the last: "0, 2, …, 10".
 std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown = 2);
 
@@ -38,6 +40,7 @@ inline constexpr DType weight_types[] = {DType::float32, DType::bfloat16, DType:
 OrderedJson architecture_json(const Model& model);
 OrderedJson workload_json(const Workload& workload);
 std::string_view recompute_name(Recompute recompute);  // as options have it: "selective"
+std::string_view optimizer_name(Optimizer optimizer);  // "adamw"
 OrderedJson layout_json(const Layout& layout);         // what is shared out among how many ranks
 OrderedJson parameters_json(const ParameterTotals& parameters);
 OrderedJson weights_json(const Ledger& ledger);

@@ -8,6 +8,7 @@
 
 #include "files/numbers.h"
 #include "network/forward.h"
+#include "network/stages.h"
 #include "report/describe.h"
 #include "report/memory.h"
 
@@ -18,11 +19,6 @@ constexpr Held all_held[] = {Held::weights, Held::master, Held::gradients,   Hel
                              Held::cache,   Held::tables, Held::activations, Held::temporary};
 
 bool trains(const MemoryUse& use) { return use.workload.phase == Phase::train; }
-
-std::string_view optimizer_name(Optimizer optimizer) {
-  constexpr std::string_view names[] = {"adamw", "sgd", "adafactor", "muon", "adam8bit"};  // in the enum's order
-  return names[static_cast<std::size_t>(optimizer)];
-}
 
 std::string_view stage_name(Stage stage) {
   constexpr std::string_view names[] = {"forward", "backward", "optimizer"};
@@ -172,7 +168,8 @@ std::int64_t peak_layer(const MemoryUse& use) {
   if (op.repeat < 0) return op.scope.layer;
   const Repeat& repeat = program.repeats[static_cast<std::size_t>(op.repeat)];
   const std::int64_t step = use.compiled.plan.peak_step;
-  return op.scope.layer + repeat.layers * (repeat.reversed ? repeat.count - 1 - step : step);
+  return layer_after(stage_layers(use.model, program.workload.layout), op.scope.layer,
+                     repeat.layers * (repeat.reversed ? repeat.count - 1 - step : step));
 }
 
 // "attend_backward of attention/mixing, layer 31"
@@ -308,12 +305,7 @@ std::string setting_text(const MemoryUse& use) {
   if (w.precision.cache != w.precision.activations && use.cache)
     text += fmt::format(" · cache in {}", type_name(w.precision.cache));
   text += use.target.fusions.attention ? " · attention streamed" : " · attention materialised";
-  if (!trains(use)) return text;
-  text += fmt::format(" · {}", optimizer_name(w.optimizer));
-  if (w.recompute != Recompute::none) text += fmt::format(" · {} recomputation", recompute_name(w.recompute));
-  if (w.dropout > 0) text += fmt::format(" · dropout {}", grouped(w.dropout));
-  if (w.attention_dropout > 0) text += fmt::format(" · dropout {} of attention", grouped(w.attention_dropout));
-  return text;
+  return text + describe_training(w);
 }
 
 OrderedJson held_json(const Breakdown& held) {

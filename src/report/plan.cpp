@@ -2,24 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "files/encoding.h"
 #include "files/numbers.h"
 #include "report/describe.h"
-#include "report/duration.h"
+#include "report/named_groups.h"
+#include "files/duration.h"
 #include "time/reasons.h"
 
 namespace reckon {
 namespace {
-
-struct NamedGroup {
-  Group group;
-  const char* name;
-};
-constexpr NamedGroup named_groups[] = {{Group::tensor, "tensor"},
-                                       {Group::context, "context"},
-                                       {Group::expert, "expert"},
-                                       {Group::pipeline, "pipeline"},
-                                       {Group::data, "data"}};
 
 // A number for people, and all its digits for CSV.
 Cell cell(const std::string& text, double value) { return {text, fmt::format("{}", value)}; }
@@ -86,20 +79,19 @@ Table memory_table(const Plans& plans) {
 }
 
 // Groups that any plan has something of.
-std::vector<NamedGroup> groups_in(const Plans& plans, ByGroup StepSeconds::*seconds, ByGroup Step::*sent) {
+template <class Amount>
+std::vector<NamedGroup> groups_in(const Plans& plans, Amount amount) {
   std::vector<NamedGroup> found;
   for (const NamedGroup& named : named_groups) {
-    bool there = false;
-    for (const Planned& plan : plans.best)
-      there = there || (seconds != nullptr && of(plan.step.seconds.*seconds, named.group) > 0) ||
-              (sent != nullptr && of(plan.step.*sent, named.group) > 0);
-    if (there) found.push_back(named);
+    const auto some = [&](const Planned& plan) { return amount(plan.step, named.group) > 0; };
+    if (std::any_of(plans.best.begin(), plans.best.end(), some)) found.push_back(named);
   }
   return found;
 }
 
 Table seconds_table(const Plans& plans) {
-  const std::vector<NamedGroup> shown = groups_in(plans, &StepSeconds::link, nullptr);
+  const std::vector<NamedGroup> shown =
+      groups_in(plans, [](const Step& step, Group group) { return step.seconds.waiting(group); });
   Table table;
   table.title = "Where a step's time goes, on the slowest stage";
   table.columns = {{"#", true}, {"stage", true}, numbers("computing", "computing seconds")};
@@ -109,17 +101,18 @@ Table seconds_table(const Plans& plans) {
   table.columns.push_back(numbers("optimizer", "optimizer seconds"));
   for (std::size_t i = 0; i < plans.best.size(); ++i) {
     const Step& step = plans.best[i].step;
-    Cells row{number_of(i), grouped(step.slowest_stage), seconds_cell(step.seconds.device)};
-    for (const NamedGroup& named : shown) row.push_back(seconds_cell(of(step.seconds.link, named.group)));
+    Cells row{number_of(i), grouped(step.slowest_stage), seconds_cell(step.seconds.computing())};
+    for (const NamedGroup& named : shown) row.push_back(seconds_cell(step.seconds.waiting(named.group)));
     row.push_back(seconds_cell(step.seconds.bubble));
-    row.push_back(seconds_cell(step.seconds.optimizer));
+    row.push_back(seconds_cell(step.seconds.optimizer()));
     table.rows.push_back(std::move(row));
   }
   return table;
 }
 
 Table traffic_table(const Plans& plans) {
-  const std::vector<NamedGroup> shown = groups_in(plans, nullptr, &Step::sent);
+  const std::vector<NamedGroup> shown =
+      groups_in(plans, [](const Step& step, Group group) { return of(step.sent, group); });
   Table table;
   table.title = "What a rank sends in a step, by group";
   table.columns = {{"#", true}};
@@ -157,14 +150,10 @@ OrderedJson memory_json(const RankMemory& memory) {
 
 OrderedJson plan_json(const Planned& plan) {
   const Step& step = plan.step;
-  OrderedJson seconds{{"computing", step.seconds.device}};
-  OrderedJson sent;
-  for (const NamedGroup& named : named_groups) {
-    seconds[named.name] = of(step.seconds.link, named.group);
-    sent[named.name] = static_cast<std::int64_t>(of(step.sent, named.group));
-  }
+  OrderedJson seconds{{"computing", step.seconds.computing()}};
+  for (const NamedGroup& named : named_groups) seconds[named.name] = step.seconds.waiting(named.group);
   seconds["bubble"] = step.seconds.bubble;
-  seconds["optimizer"] = step.seconds.optimizer;
+  seconds["optimizer"] = step.seconds.optimizer();
   OrderedJson json{{"layout", layout_json(step.workload.layout)},
                    {"micro_batch", step.workload.batch},
                    {"micro_batches", step.workload.layout.micro_batches},
@@ -178,7 +167,8 @@ OrderedJson plan_json(const Planned& plan) {
   json["mfu"] = plan.mfu;
   json["bubble"] = plan.bubble_share;
   json["seconds"] = seconds;
-  json["sent"] = sent;
+  json["hidden_seconds"] = step.seconds.hidden;
+  json["sent"] = by_group_json(step.sent);
   if (!plan.why_not.empty()) json["why_not"] = plan.why_not;
   return json;
 }
@@ -206,8 +196,15 @@ OrderedJson head_json(const Search& search, const char* phase, const std::string
                      {"memory_share", search.memory_share}}},
                    {"tokens", search.workload.tokens},
                    {"precision", std::string(encoding_of(search.workload.precision.weights).name)}};
+  if (search.quantised) json["types"] = {{"weights", encoding_of(*search.quantised).name}};
   if (!engine.empty()) json["engine"] = engine;
   return json;
+}
+
+// "llama-3-8b with matrices in int4"
+std::string model_text(const Search& search) {
+  return search.model.name +
+         (search.quantised ? fmt::format(" with matrices in {}", encoding_of(*search.quantised).name) : "");
 }
 
 std::string devices_text(const Search& search) {
@@ -277,7 +274,7 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
   std::string head = fmt::format(
       "{} on {}: steps of {} of {} tokens, {} in all. A rank may fill {} of its {}. {} of laying it out {} "
       "compared{}{}.",
-      search.model.name, devices_text(search), counted(search.sequences, "sequence"), grouped(search.workload.tokens),
+      model_text(search), devices_text(search), counted(search.sequences, "sequence"), grouped(search.workload.tokens),
       grouped(tokens), percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),
       counted(plans.layouts, "way"), plans.layouts == 1 ? "was" : "were",
       plans.across_nodes ? ", with tensor ranks beyond a node" : "",
@@ -291,8 +288,8 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
   document.parts.emplace_back(Paragraph{
       "Batches: micro-batches that a rank works through × the sequences of one; again: what the backward pass "
       "computes again; MFU counts every attention score. What data ranks exchange is taken to run beside the "
-      "passes, the last sum of gradients beside the last backward pass and gathered weights beside the next "
-      "forward pass; for all other ranks a rank waits."});
+      "computing of the pass that it belongs to, the last sum of gradients beside the last backward pass and "
+      "gathered weights beside the next forward pass; the rest of it, and all other ranks, are waited for."});
   add_assumptions(document, plans.assumptions);
   document.json = head_json(search, "train", engine);
   document.json["sequences"] = search.sequences;
@@ -311,7 +308,7 @@ Document serving_document(const Search& search, const ServingPlans& plans, const
                           const std::string& engine) {
   Document document;
   document.parts.emplace_back(Paragraph{fmt::format(
-      "{} served on {}: sequences of {} tokens{}. A rank may fill {} of its {}.{}", search.model.name,
+      "{} served on {}: sequences of {} tokens{}. A rank may fill {} of its {}.{}", model_text(search),
       devices_text(search), grouped(search.workload.tokens),
       token_seconds ? fmt::format(", a token of each at the latest after {}", duration(*token_seconds)) : "",
       percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),

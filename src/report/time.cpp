@@ -8,7 +8,8 @@
 #include "files/numbers.h"
 #include "network/forward.h"
 #include "report/describe.h"
-#include "report/duration.h"
+#include "report/named_groups.h"
+#include "files/duration.h"
 
 namespace reckon {
 namespace {
@@ -92,11 +93,25 @@ std::string layout_text(const Layout& layout) {
 // What takes the time: "compute 71%, memory 27%, launches 2%".
 std::string bounds_text(const Estimate& e) {
   std::string text;
-  for (const Bound bound : {Bound::compute, Bound::memory, Bound::link, Bound::launch}) {
+  for (const Bound bound : bounds) {
     const double share = e.bound_by(bound) / e.seconds;
     if (share < 0.0005) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ", bound_name(bound), percent(share));
   }
+  return text;
+}
+
+// What a rank sends: "tensor ranks 12.3 GB, data ranks 3.41 GB; of that, 120.0 ms run beside computing".
+std::string traffic_text(const Estimate& e) {
+  std::string text;
+  for (const NamedGroup& named : named_groups) {
+    const double sent = of(e.step.sent, named.group);
+    if (sent == 0) continue;
+    text += fmt::format("{}{} ranks {}", text.empty() ? "a rank sends " : ", ", named.name,
+                        decimal_bytes(static_cast<std::int64_t>(sent)));
+  }
+  if (e.step.seconds.hidden > 0)
+    text += fmt::format("; {} of what data ranks exchange run beside computing", duration(e.step.seconds.hidden));
   return text;
 }
 
@@ -155,7 +170,7 @@ Table summary_table(const TimeReport& report) {
   std::string types(encoding_of(e.workload.precision.weights).name);
   if (report.quantised)
     types = fmt::format("{} matrices of layers, all else {}", encoding_of(*report.quantised).name, types);
-  add("workload", describe(e.workload) + " · " + types);
+  add("workload", describe(e.workload) + " · " + types + describe_training(e.workload));
   if (report.adapters) {
     add("adapters", fmt::format("{} of {} parameters ({}){}", grouped(report.adapters->adapters),
                                 grouped(report.adapters->all), percent(report.adapters->share, 3),
@@ -179,6 +194,7 @@ Table summary_table(const TimeReport& report) {
                                    flops(e.headline), percent(e.hfu()), flops(e.computed),
                                    rate_label(e.flops_per_second() / static_cast<double>(e.hardware.devices))));
     add("bound by", bounds_text(e));
+    if (const std::string sent = traffic_text(e); !sent.empty()) add("traffic", sent);
     add("memory", memory_text(e));
   }
   if (report.throughput) add_batch_lines(summary, report);
@@ -217,7 +233,7 @@ Table rows_table(const TimeReport& report) {
     flops += row.flops;
     bytes += row.bytes;
   }
-  add("all", e.seconds, e.stages[0] + e.bubble, e.stages[1], flops, bytes, "");
+  add("all", e.seconds, e.stages[0], e.stages[1], flops, bytes, "");
   table.totals = 1;
   return table;
 }
@@ -252,7 +268,7 @@ OrderedJson rows_json(const Estimate& e) {
                         {"bytes", number_json(row.bytes)},
                         {"sent", number_json(row.sent)},
                         {"bound", bound_name(row.bound())}};
-    for (const Bound bound : {Bound::compute, Bound::memory, Bound::link, Bound::launch})
+    for (const Bound bound : bounds)
       json["bound_by"][std::string(bound_name(bound))] = row.bound_by[static_cast<std::size_t>(bound)];
     rows.push_back(std::move(json));
   }
@@ -291,6 +307,10 @@ OrderedJson report_json(const TimeReport& report) {
   OrderedJson json = {{"schema", "reckon.time/1"}, {"model", report.model.name}};
   json["architecture"] = architecture_json(report.model);
   json["workload"] = workload_json(e.workload);
+  if (training(report)) {
+    json["workload"]["optimizer"] = optimizer_name(e.workload.optimizer);
+    json["workload"]["recompute"] = recompute_name(e.workload.recompute);
+  }
   json["hardware"] = {{"name", e.hardware.profile.name},
                       {"devices", e.hardware.devices},
                       {"type", compute_type_name(e.type)},
@@ -308,7 +328,12 @@ OrderedJson report_json(const TimeReport& report) {
     json["optimizer"] = e.stages[2];
     json["bubble"] = e.bubble;
   }
-  if (!e.plain_share) json["bytes"] = e.bytes;
+  if (!e.plain_share) {
+    json["bytes"] = e.bytes;
+    json["sent"] = by_group_json(e.step.sent);
+    json["hidden_seconds"] = e.step.seconds.hidden;
+    json["slowest_stage"] = e.step.slowest_stage;
+  }
   json["tokens"] = number_json(e.tokens);
   json["tokens_per_second"] = e.tokens_per_second();
   json["flops"] = {{"headline", number_json(e.headline)}, {"computed", number_json(e.computed)}};

@@ -13,18 +13,9 @@
 #include "report/curve.h"
 #include "report/document.h"
 #include "run/limits.h"
-#include "train/training_loop.h"
+#include "train/run.h"
 
 namespace reckon {
-
-// What is known before the first step.
-struct RunFacts {
-  std::string name;
-  std::int64_t parameters = 0;
-  std::int64_t batch = 0, context = 0, accumulate = 1;
-  std::int64_t weight_bytes = 0, gradient_bytes = 0, moment_bytes = 0, arena_bytes = 0;
-  std::int64_t sent_bytes = 0;  // to other ranks, in a step
-};
 
 // What the panel shows.
 struct RunState {

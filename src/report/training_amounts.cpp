@@ -4,7 +4,7 @@
 
 #include "files/numbers.h"
 #include "report/describe.h"
-#include "report/duration.h"
+#include "files/duration.h"
 
 namespace reckon {
 namespace {

@@ -14,7 +14,13 @@ namespace {
 struct Beam {
   std::size_t parent = 0;  // its place among those that ran before
   std::vector<std::int32_t> ids;
-  double sum = 0;  // Σ ln p
+  double sum = 0;          // Σ ln p
+  std::int64_t node = -1;  // of the tree
+};
+
+struct Finished {
+  Continuation continuation;
+  std::int64_t node;
 };
 
 struct Candidate {
@@ -49,7 +55,9 @@ class Search {
       const bool end = is_end(candidates_[i].id);
       const bool stopped = !end && generation_.ends_beam && generation_.ends_beam(beam.ids);
       if (!end && !stopped && !last) {
-        if (next.size() < beams) next.push_back(std::move(beam));
+        if (next.size() == beams) continue;
+        grow(beam, std::nullopt);
+        next.push_back(std::move(beam));
       } else if (i < beams) {
         finish(std::move(beam), end, stopped);
       }
@@ -65,7 +73,7 @@ class Search {
     // Σ ln p only falls. Divided by a power above 0 of the length it is highest at the greatest length, by one below 0
     // at the least.
     const bool longest = generation_.beam_stop == BeamStop::impossible && generation_.length_penalty > 0;
-    return score(running_.front().sum, longest ? limit_ : length()) <= finished_.back().score;
+    return score(running_.front().sum, longest ? limit_ : length()) <= finished_.back().continuation.score;
   }
 
   // The last token of each; or all of its text, where that has outgrown what is cached.
@@ -89,13 +97,19 @@ class Search {
 
   void stop() {
     for (const Beam& beam : running_) {
-      add({beam.ids, Ending::stopped, {}, beam.sum, score(beam.sum, length()), sessions_[0].length()});
+      add({beam.ids, Ending::stopped, {}, beam.sum, score(beam.sum, length()), sessions_[0].length()}, beam.node);
     }
   }
 
-  std::vector<Continuation> take_best() {
+  std::vector<Continuation> take_best(BeamTree* tree) {
     finished_.resize(std::min(finished_.size(), static_cast<std::size_t>(generation_.best)));
-    return std::move(finished_);
+    std::vector<Continuation> best;
+    for (Finished& one : finished_) {
+      best.push_back(std::move(one.continuation));
+      if (tree != nullptr) tree->best.push_back(one.node);
+    }
+    if (tree != nullptr) tree->nodes = std::move(nodes_);
+    return best;
   }
 
  private:
@@ -136,18 +150,29 @@ class Search {
     return beam;
   }
 
+  // Its last token becomes a node.
+  void grow(Beam& beam, std::optional<double> score_there) {
+    const Beam& parent = running_[beam.parent];
+    const std::int64_t node = std::ssize(nodes_);
+    nodes_.push_back(
+        {parent.node, std::ssize(parent.ids), beam.ids.back(), beam.sum - parent.sum, beam.sum, score_there});
+    beam.node = node;
+  }
+
   void finish(Beam beam, bool end, bool stopped) {
     const std::int64_t n = length() + 1;
+    grow(beam, score(beam.sum, n));
     if (end) beam.ids.pop_back();
     const Ending cut = n < generation_.tokens ? Ending::context : Ending::length;
     const Ending ending = end ? Ending::end_of_text : stopped ? Ending::stopped : cut;
-    add({std::move(beam.ids), ending, {}, beam.sum, score(beam.sum, n), 0});
+    add({std::move(beam.ids), ending, {}, beam.sum, score(beam.sum, n), 0}, beam.node);
   }
 
-  void add(Continuation hypothesis) {
-    const auto place = std::upper_bound(finished_.begin(), finished_.end(), hypothesis,
-                                        [](const auto& a, const auto& b) { return a.score > b.score; });
-    finished_.insert(place, std::move(hypothesis));
+  void add(Continuation hypothesis, std::int64_t node) {
+    const auto place =
+        std::upper_bound(finished_.begin(), finished_.end(), hypothesis.score,
+                         [](double wanted, const Finished& other) { return wanted > other.continuation.score; });
+    finished_.insert(place, {std::move(hypothesis), node});
     if (finished_.size() > static_cast<std::size_t>(generation_.beams)) finished_.pop_back();
   }
 
@@ -171,17 +196,19 @@ class Search {
 
   Engine& engine_;
   const Generation& generation_;
-  std::int64_t limit_;                  // tokens of the longest hypothesis
-  std::vector<Beam> running_;           // the best first
-  std::vector<Session> sessions_;       // of each running one
-  std::vector<Continuation> finished_;  // the best first
+  std::int64_t limit_;              // tokens of the longest hypothesis
+  std::vector<Beam> running_;       // the best first
+  std::vector<Session> sessions_;   // of each running one
+  std::vector<Finished> finished_;  // the best first
+  std::vector<BeamNode> nodes_;
   std::vector<Candidate> candidates_;
   std::vector<Ranked> ranked_;
 };
 
 }  // namespace
 
-Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation) {
+Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
+                      BeamTree* tree) {
   validate(generation, engine, prompt);
   Generated result;
   const auto length = static_cast<std::int64_t>(prompt.size());
@@ -202,7 +229,7 @@ Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, cons
   } catch (const Cancelled&) {
     search.stop();
   }
-  result.continuations = search.take_best();
+  result.continuations = search.take_best(tree);
   return result;
 }
 

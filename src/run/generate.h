@@ -5,7 +5,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <vector>
 
 namespace reckon {
 
@@ -19,8 +21,21 @@ void validate(const Generation& generation, const Engine& engine, std::span<cons
 // Of equal ones, those of the better beam go first, then the lower id.
 //
 // Returns up to generation.best continuations, the best first. Where the engine is cancelled, the running beams compete
-// too.
-Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation);
+// too. `tree` is given what was kept on the way; nullptr: nobody looks.
+struct BeamNode {
+  std::int64_t parent = -1;  // its place among the nodes; -1: it follows the prompt
+  std::int64_t depth = 0;    // of its token in the continuation
+  std::int32_t id = 0;
+  double log_probability = 0;   // of this token
+  double sum = 0;               // …and of all from the prompt to it
+  std::optional<double> score;  // of a hypothesis that ends here
+};
+struct BeamTree {
+  std::vector<BeamNode> nodes;     // step after step
+  std::vector<std::int64_t> best;  // where each of the continuations that came back ends
+};
+Generated beam_search(Engine& engine, std::span<const std::int32_t> prompt, const Generation& generation,
+                      BeamTree* tree = nullptr);
 
 // Adds the time that `body` takes to `seconds`, and returns what it returns.
 template <class Body>

@@ -1,4 +1,4 @@
-// Weights that no file has: random ones to run, and those that training begins with.
+// Weights that no file has: random ones to run, those that training begins with, and copies of those of a trainer.
 #include <reckon/error.h>
 
 #include "compile/compile.h"
@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <optional>
 
 namespace reckon {
 namespace {
@@ -85,6 +86,15 @@ Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype, con
     }
   };
   return filled(parameters_of(model), dtype, fill, cancel);
+}
+
+Weights Weights::copy(const Model& model, const Weights& from) {
+  std::optional<Elements> elements;  // of the tensor at hand, which is filled from its beginning to its end
+  return filled(parameters_of(model), DType::float32,
+                [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
+                  if (first == 0) elements.emplace(from[key_of(tensor)]);
+                  std::generate(to.begin(), to.end(), [&] { return elements->next(); });
+                });
 }
 
 Weights Weights::initial(const Model& model, Initialisation initialisation, std::uint64_t seed) {

@@ -28,6 +28,12 @@ double sum(std::span<const float> values) {
   return ((lanes[0] + lanes[4]) + (lanes[2] + lanes[6])) + ((lanes[1] + lanes[5]) + (lanes[3] + lanes[7]));
 }
 
+// Weights are passed by so many in a draw.
+constexpr std::size_t draw_block = 1024;
+std::span<const float> block_of(std::span<const float> weights, std::size_t first) {
+  return weights.subspan(first, std::min(draw_block, weights.size() - first));
+}
+
 // The first in rank at which the weights so far reach `wanted`; `id` is the place in `weights`. Halves what is left
 // until one remains, so the work is that of a few passes, not of a sort.
 Ranked border(std::span<Ranked> ranked, std::span<const float> weights, double wanted) {
@@ -143,26 +149,26 @@ void Sampler::keep_min_p() {
   }
 }
 
+double Sampler::total_weight() const {
+  double total = 0;
+  for (std::size_t first = 0; first < weights_.size(); first += draw_block) total += sum(block_of(weights_, first));
+  return total;
+}
+
 // Whole blocks are passed by their sums, then one is walked through. Should rounding leave something over at the end,
 // the last token that has a weight is chosen.
-std::int32_t Sampler::draw() {
-  constexpr std::size_t block = 1024;
-  const auto part = [&](std::size_t first) {
-    return std::span<const float>(weights_).subspan(first, std::min(block, weights_.size() - first));
-  };
-  double total = 0;
-  for (std::size_t first = 0; first < weights_.size(); first += block) total += sum(part(first));
-  double left = random_.uniform() * total;
+std::int32_t Sampler::draw(double u) const {
+  double left = u * total_weight();
   std::size_t begin = 0;
-  for (std::size_t first = 0; first < weights_.size(); first += block) {
-    const double weight = sum(part(first));
+  for (std::size_t first = 0; first < weights_.size(); first += draw_block) {
+    const double weight = sum(block_of(weights_, first));
     if (weight == 0) continue;
     begin = first;
     if (left < weight) break;
     left -= weight;
   }
   std::size_t chosen = begin;
-  for (std::size_t i = begin; i < begin + part(begin).size() && left >= 0; ++i) {
+  for (std::size_t i = begin; i < begin + block_of(weights_, begin).size() && left >= 0; ++i) {
     if (weights_[i] == 0) continue;
     chosen = i;
     left -= static_cast<double>(weights_[i]);
@@ -170,17 +176,64 @@ std::int32_t Sampler::draw() {
   return ids_[chosen];
 }
 
-std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history) {
+template <class Told>
+std::span<const float> Sampler::filter(std::span<const float> logits, std::span<const std::int32_t> history,
+                                       const Told& told) {
   const std::span<const float> scores = penalized(logits, history);
   const float most = greatest(scores);
   if (sampling_.temperature == 0) {
-    return static_cast<std::int32_t>(std::find(scores.begin(), scores.end(), most) - scores.begin());
+    ids_.assign(1, static_cast<std::int32_t>(std::find(scores.begin(), scores.end(), most) - scores.begin()));
+    weights_.assign(1, 1);
+    told(Filter::greedy);
+    return scores;
   }
   keep_top_k(scores);
   weigh(scores, most);
+  told(Filter::top_k);
   keep_top_p(scores);
+  told(Filter::top_p);
   keep_min_p();
-  return draw();
+  told(Filter::min_p);
+  return scores;
+}
+
+std::int32_t Sampler::next(std::span<const float> logits, std::span<const std::int32_t> history) {
+  filter(logits, history, [](Filter) {});
+  return draw(sampling_.temperature == 0 ? 0 : random_.uniform());
+}
+
+std::vector<Chance> Sampler::chances(std::span<const float> logits, std::span<const std::int32_t> history) {
+  std::vector<Chance> all(logits.size());
+  std::vector<float> before;  // the weights that the filter before left
+  const auto told = [&](Filter filter) {
+    if (before.empty()) {  // the first to work leaves ids, all others weights
+      for (Chance& chance : all) chance.removed = filter;
+      for (const std::int32_t id : ids_) all[static_cast<std::size_t>(id)].removed = Filter::none;
+    } else {
+      for (std::size_t i = 0; i < ids_.size(); ++i) {
+        if (weights_[i] == 0 && before[i] != 0) all[static_cast<std::size_t>(ids_[i])].removed = filter;
+      }
+    }
+    before = weights_;
+  };
+  const std::span<const float> scores = filter(logits, history, told);
+  const auto factor = sampling_.temperature == 0 ? 1.0F : static_cast<float>(std::min(1 / sampling_.temperature, 1e38));
+  for (std::size_t id = 0; id < all.size(); ++id) all[id].scaled = scores[id] * factor;
+  const double total = total_weight();
+  double at = 0;
+  for (std::size_t first = 0; first < weights_.size(); first += draw_block) {
+    const std::span<const float> some = block_of(weights_, first);
+    double within = at;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      Chance& chance = all[static_cast<std::size_t>(ids_[first + i])];
+      chance.probability = static_cast<double>(some[i]) / total;
+      chance.from = within / total;
+      within += static_cast<double>(some[i]);
+      chance.to = within / total;
+    }
+    at += sum(some);
+  }
+  return all;
 }
 
 }  // namespace reckon

@@ -35,6 +35,9 @@ class Weights {
   // 1/√fan_in (scaled; tables still 0.02), and in both those that add to the residual stream divided by √(2L).
   static Weights initial(const Model& model, Initialisation initialisation, std::uint64_t seed);
 
+  // The values of others in memory of their own, in float32.
+  static Weights copy(const Model& model, const Weights& from);
+
   // Of all parameters of an expanded program; `fill` writes the elements of each from `first` on.
   using Fill = std::function<void(const Tensor& tensor, std::int64_t first, std::span<float> to)>;
   static Weights filled(const Program& program, DType dtype, const Fill& fill,

@@ -77,6 +77,17 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) c
   return state_->decoding.decode(ids, skip_special);
 }
 
+std::vector<std::string> Tokenizer::decode_each(std::span<const TokenId> ids) const {
+  std::vector<std::string> parts;
+  std::string scratch;
+  Decoding::Start start = state_->decoding.start();
+  for (const TokenId id : ids) {
+    state_->decoding.check(id);
+    parts.emplace_back(state_->decoding.next(id, start, scratch));
+  }
+  return parts;
+}
+
 std::size_t Tokenizer::size() const { return state_->decoding.size(); }
 
 std::string_view Tokenizer::bytes(TokenId id) const {

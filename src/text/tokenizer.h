@@ -31,6 +31,9 @@ class Tokenizer {
   // Any bytes; an id that is not in the vocabulary is an Error.
   std::string decode(std::span<const TokenId> ids, bool skip_special = false) const;
 
+  // What each of them adds to the text, one after the other: together decode(ids).
+  std::vector<std::string> decode_each(std::span<const TokenId> ids) const;
+
   std::size_t size() const;                  // one past the highest id
   std::string_view bytes(TokenId id) const;  // what the token adds to a text
   bool is_special(TokenId id) const;

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "compile/compile.h"
-#include "count/ledger.h"
 #include "time/fit.h"
 #include "time/rates.h"
 
@@ -16,33 +14,12 @@ namespace {
 
 constexpr std::int64_t most_batch = 1 << 20;
 
-// The network's own products, as if one device trained without computing anything again.
-double headline_flops(const Model& model, Workload workload) {
-  const Layout layout = workload.layout;
-  workload.layout = {};
-  workload.recompute = Recompute::none;
-  const double each = static_cast<double>(read_ledger(logical_program(model, workload)).matmul_full);
-  return each * static_cast<double>(layout.data * layout.micro_batches);
-}
-
 void set_amounts(Estimate& result, const Model& model, const Workload& workload, const Hardware& hardware) {
   result.workload = workload;
   result.hardware = hardware;
   result.headline = headline_flops(model, workload);
   result.sequences = static_cast<double>(workload.batch * workload.layout.data * workload.layout.micro_batches);
   result.tokens = result.sequences * static_cast<double>(workload.tokens);
-}
-
-// The type in which most FLOPs of products are computed.
-ComputeType most_common_type(const Program& program, Rates& rates) {
-  std::map<DType, double> flops;
-  for (const Op& op : program.ops) {
-    const double matmul = static_cast<double>(op.operation->cost(program, op).matmul.value());
-    if (matmul > 0) flops[factor_type(program, op)] += matmul * static_cast<double>(program.count(op.repeat));
-  }
-  const auto most =
-      std::max_element(flops.begin(), flops.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return rates.type_of(most == flops.end() ? DType::float32 : most->first);
 }
 
 // Of the products of a rank in a step: the optimizer's run once.
@@ -65,20 +42,6 @@ double matmul_flops_of_stages(const Model& model, Workload workload, const Targe
   return sum;
 }
 
-std::int64_t slowest_stage(const Model& model, Workload workload, const Target& target, const Hardware& hardware) {
-  const std::int64_t stages = workload.layout.pipeline;
-  std::int64_t slowest = 0;
-  double longest = 0;
-  for (const std::int64_t stage : {std::int64_t{0}, stages / 2, stages - 1}) {
-    workload.layout.stage = stage;
-    const Timing timing = time_program(compile(model, workload, target).lowered, hardware);
-    if (timing.forward + timing.backward <= longest) continue;
-    longest = timing.forward + timing.backward;
-    slowest = stage;
-  }
-  return slowest;
-}
-
 }  // namespace
 
 double Estimate::bound_by(Bound bound) const {
@@ -91,36 +54,45 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   Estimate result;
   set_amounts(result, model, workload, hardware);
   const Layout& layout = workload.layout;
-  if (layout.pipeline > 1) result.workload.layout.stage = slowest_stage(model, workload, target, hardware);
   Workload fullest = workload;
   if (layout.pipeline > 1) fullest.layout.stage = -1;
   result.bytes = bytes_needed(model, fullest, target);
-  const Program program = compile(model, result.workload, target).lowered;
-  const Timing timing = time_program(program, hardware);
+  struct Timed {
+    Compiled compiled;
+    Timing timing;
+  };
+  std::vector<Timed> timed;
+  std::vector<StageCosts> costs;
+  const std::vector<std::int64_t> stages = different_stages(layout);
+  for (const std::int64_t stage : stages) {
+    Workload of_stage = workload;
+    of_stage.layout.stage = stage;
+    Compiled compiled = compile(model, of_stage, target);
+    Timing timing = time_program(compiled.lowered, hardware);
+    costs.push_back(stage_costs(model, compiled, timing));
+    timed.push_back({std::move(compiled), std::move(timing)});
+  }
+  result.step = put_together(workload, stages, costs);
+  const StepSeconds& seconds = result.step.seconds;
+  result.workload.layout.stage = result.step.slowest_stage;
+  const auto slowest = std::find(stages.begin(), stages.end(), result.step.slowest_stage) - stages.begin();
+  const Program& program = timed[static_cast<std::size_t>(slowest)].compiled.lowered;
+  const Timing& timing = timed[static_cast<std::size_t>(slowest)].timing;
   Rates rates(hardware);
-  result.type = most_common_type(program, rates);
+  result.type = rates.type_of(result.step.products);
   result.peak = static_cast<double>(hardware.profile.peak.at(result.type));
   const double extent = static_cast<double>(assumed::large_extent), gib = 1 << 30;
   const ProductShape large{1, extent, extent, extent};
   result.reached_flops = large.flops() / rates.product(large, result.type, 2);
   result.reached_bandwidth = 2 * gib / rates.memory(gib, gib);
   result.assumptions = timing.assumptions;
-  result.rows = time_rows(program, timing, layout.micro_batches);
-  for (const TimeRow& row : result.rows) {
-    for (std::size_t stage = 0; stage < result.stages.size(); ++stage) result.stages[stage] += row.stages[stage];
-  }
-  // Filling and draining a pipeline (Narayanan et al. 2021, section 2.2).
-  result.bubble = static_cast<double>(layout.pipeline - 1) / static_cast<double>(layout.virtual_stages) *
-                  (timing.forward + timing.backward);
-  if (result.bubble > 0) {
-    TimeRow bubble{"waiting for the pipeline"};
-    bubble.stages[0] = result.bubble;
-    bubble.bound_by[static_cast<std::size_t>(Bound::link)] = result.bubble;
-    result.rows.push_back(bubble);
-  }
-  result.seconds = result.stages[0] + result.stages[1] + result.stages[2] + result.bubble;
-  const double stages = layout.pipeline > 1 ? matmul_flops_of_stages(model, workload, target) : matmul_flops(program);
-  result.computed = stages * static_cast<double>(hardware.devices / layout.pipeline);
+  result.rows = time_rows(program, timing, result.step);
+  for (std::size_t stage = 0; stage < result.stages.size(); ++stage)
+    result.stages[stage] = seconds.passes[stage].total();
+  result.bubble = seconds.bubble;
+  result.seconds = seconds.total();
+  const double of_ranks = layout.pipeline > 1 ? matmul_flops_of_stages(model, workload, target) : matmul_flops(program);
+  result.computed = of_ranks * static_cast<double>(hardware.devices / layout.pipeline);
   return result;
 }
 
@@ -153,7 +125,7 @@ Throughput throughput(const Model& model, const Workload& workload, const Target
     at.batch = batch;
     const Estimate time = estimate(model, at, target, hardware);
     BatchPoint point{batch, time.seconds, time.tokens_per_second(), time.bytes, Bound::compute};
-    for (const Bound bound : {Bound::memory, Bound::link, Bound::launch})
+    for (const Bound bound : bounds)
       if (time.bound_by(bound) > time.bound_by(point.bound)) point.bound = bound;
     return point;
   };

@@ -16,6 +16,7 @@
 #include "time/profile.h"
 #include "time/roofline.h"
 #include "time/rows.h"
+#include "time/step.h"
 
 namespace reckon {
 
@@ -27,6 +28,7 @@ struct Estimate {
   double peak = 0;                                  // FLOP/s of a device in it
   double reached_flops = 0, reached_bandwidth = 0;  // of it by large products and transfers, measured or assumed
   std::vector<TimeRow> rows;                        // of a rank; they add up to `seconds`
+  Step step;                                        // what these come from
   std::array<double, 3> stages{};                   // seconds of a step, by Stage; other phases are all forward
   double bubble = 0;                                // seconds that a rank waits for its pipeline
   double seconds = 0;                // of one run on all devices: a prompt, a token of each sequence, a step

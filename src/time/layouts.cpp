@@ -11,8 +11,6 @@ namespace {
 
 // Fewer tokens of a sequence on a rank than this never pay for what context ranks exchange.
 constexpr std::int64_t least_tokens = 1024;
-// Larger micro-batches than this make no product faster.
-constexpr std::int64_t most_batch = 16;
 
 bool divides(const Model& model, const Workload& workload) {
   try {
@@ -105,9 +103,7 @@ std::vector<Workload> ways_of(const Search& search, const Workload& split) {
   std::vector<Workload> ways;
   const Given& given = search.given;
   const std::int64_t of_rank = search.sequences / split.layout.data;
-  std::vector<std::int64_t> batches;
-  for (std::int64_t batch : choices(given.batch, divisors(of_rank)))
-    if (batch <= most_batch || given.batch) batches.push_back(batch);
+  const std::vector<std::int64_t> batches = choices(given.batch, divisors(of_rank));
   std::vector<Recompute> recomputes{Recompute::none, Recompute::block};
   // Streamed attention keeps no scores that it could be worth to compute again.
   if (!search.target.fusions.attention) recomputes.insert(recomputes.begin() + 1, Recompute::selective);

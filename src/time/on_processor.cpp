@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "lowering/regions.h"
-#include "ops/collectives.h"
 #include "ops/project.h"
+#include "time/links.h"
 #include "time/op_products.h"
 #include "time/rates.h"
 #include "time/reuse.h"
@@ -41,6 +41,7 @@ class ProcessorTimer {
     timing_.ops.resize(size);
     const std::vector<OpTraffic> traffic = traffic_of(program_);
     std::vector<double> flops(size);
+    std::vector<Cost> costs(size);
     for (std::size_t i = 0; i < size; ++i) {
       const Op& op = program_.ops[i];
       OpTime& time = timing_.ops[i];
@@ -50,10 +51,8 @@ class ProcessorTimer {
       if (cost.launches == 0) continue;
       if (i == 0 || regions_[i] != regions_[i - 1])
         time.overhead = static_cast<double>(cost.launches) * rates_.launch();
-      if (cost.group != Group::none) {
-        time.link = rates_.link(number(cost.sent), span_of(program_, op, cost), op.operation == &all_to_all_operation);
-        continue;
-      }
+      costs[i] = cost;
+      if (cost.group != Group::none) continue;
       time.memory = rates_.memory(traffic[i].read, traffic[i].written);
       const double elementwise = number(cost.elementwise.value());
       flops[i] = number(cost.matmul.value());
@@ -64,6 +63,8 @@ class ProcessorTimer {
       time.compute = measured(op.operation->name, op, flops[i] + elementwise)
                          .value_or(flops[i] > 0 ? rates_.plain_product(flops[i], type_of(op)) : 0);
     }
+    const std::vector<double> links = link_seconds(program_, costs, rates_);
+    for (std::size_t i = 0; i < size; ++i) timing_.ops[i].link = links[i];
     add_products(flops, traffic);
     timing_.add_up(program_);
     timing_.assumptions = rates_.assumptions();

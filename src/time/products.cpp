@@ -26,6 +26,10 @@ struct Cut {
 // kernels of these heights.
 constexpr double thin_rows[] = {8, 16, 32, 64}, thin_columns[] = {64, 128, 256};
 
+// A tile may be as high as there are rows, up to 256: Hopper's wgmma multiplies any multiple of 8 of them by 64. Of
+// products with 129 to 256 rows an H200 took as long as with such tiles, not as with two of 128 (docs/predicting.md).
+constexpr double all_rows[] = {96, 160, 192, 224}, beside_all_rows = 128;
+
 // Tiles of one size: `step` is the work of one at each step of the depth, `start` the seconds that a multiprocessor
 // waits at the beginning of each, `first` those that the whole product waits.
 struct Tiling {
@@ -52,10 +56,15 @@ void each_slicing(const ProductShape& shape, const TiledDevice& device, double r
 
 template <class Visit>
 void each_cut(const ProductShape& shape, const TiledDevice& device, double result_bytes, Visit visit) {
-  for (const Tile& tile : tiles) {
+  const auto with = [&](const Tile& tile) {
     const double step = std::max(2 * tile.rows * tile.columns,
                                  loads * (std::min(tile.rows, shape.m) + std::min(tile.columns, shape.n)));
     each_slicing(shape, device, result_bytes, {tile.rows, tile.columns, step, device.start, 0}, visit);
+  };
+  for (const Tile& tile : tiles) with(tile);
+  for (const double all : all_rows) {
+    if (shape.m <= all) with({all, beside_all_rows});
+    if (shape.n <= all) with({beside_all_rows, all});
   }
   for (const double thin : thin_rows) {
     for (const double wide : thin_columns) {

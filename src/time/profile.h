@@ -49,7 +49,8 @@ struct Link {
   std::int64_t devices = 0;    // that it joins; 0: any number, between nodes
   std::int64_t bandwidth = 0;  // bytes/s of a device in one direction
   double share = 0;            // of it that collectives reach; 0: not known
-  double latency = 0;          // seconds until a message arrives; 0: not known
+  double latency = 0;          // seconds until a message has come to the next device; 0: not known
+  double small_latency = 0;    // …and a small one, sent at half of the bandwidth; 0: not known
 
   bool operator==(const Link&) const = default;
 };

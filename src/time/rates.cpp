@@ -31,8 +31,9 @@ double transfer_rate(const std::vector<Efficiency::Transfer>& points, double byt
       points, [](const Efficiency::Transfer& point) { return point.bytes; }, bytes);
 }
 
-// The mean of what was measured, the nearer the heavier: the distance is that of the logarithms of all sizes. A size
-// beyond all that were measured is taken for the nearest of these.
+// Of what was measured at sizes as networks have them, which form no grid: the mean, the nearer the heavier. The
+// distance is that of the logarithms of all sizes. A size beyond all that were measured is taken for the nearest of
+// these.
 template <std::size_t sizes>
 class Nearby {
  public:
@@ -45,7 +46,6 @@ class Nearby {
     }
     points_.push_back({at, value});
   }
-  bool any() const { return !points_.empty(); }
   double mean(const Sizes& at) const {
     double sum = 0, weights = 0;
     for (const auto& [point, value] : points_) {
@@ -130,9 +130,9 @@ Rates::Rates(const Hardware& hardware) : profile_(hardware.profile) {
   for (const Efficiency::Matmul& point : measured.matmul) {
     const ProductShape shape{1, static_cast<double>(point.m), static_cast<double>(point.n),
                              static_cast<double>(point.k)};
-    points_.push_back(
-        {shape, point.type,
-         rate_behind(shape, tiled_, shape.flops() / static_cast<double>(point.rate), bytes_of(point.type))});
+    products_[point.type].add(
+        {shape.m, shape.n, shape.k},
+        rate_behind(shape, tiled_, shape.flops() / static_cast<double>(point.rate), bytes_of(point.type)));
   }
   if (measured.overhead <= 0 && gpu)
     assume(fmt::format("the host launches a kernel in {:g} µs", assumed::gpu_launch * 1e6));
@@ -163,13 +163,9 @@ ComputeType Rates::type_of(DType dtype) {
                           fmt::join(known, ", ")));
 }
 
-// Between measured products over the logarithms of their extents, the nearer the heavier.
 double Rates::rate(const ProductShape& shape, ComputeType type) {
-  Nearby<3> nearby;
-  for (const Point& point : points_) {
-    if (point.type == type) nearby.add({point.shape.m, point.shape.n, point.shape.k}, point.rate);
-  }
-  if (nearby.any()) return nearby.mean({shape.m, shape.n, shape.k});
+  const auto measured = products_.find(type);
+  if (measured != products_.end()) return measured->second.at({shape.m, shape.n, shape.k});
   assume(fmt::format("large products in {} reach {:g}% of the peak", compute_type_name(type),
                      100 * assumed::product_share));
   const auto extent = static_cast<double>(assumed::large_extent);
@@ -243,7 +239,7 @@ std::optional<double> Rates::wait(const ProductShape& shape, ComputeType type, c
   if (!profile_.efficiency || profile_.efficiency->read.empty()) return std::nullopt;
   const auto& read = profile_.efficiency->read;
   const double from_memory = 1 / static_cast<double>(read.back().rate);  // seconds of a byte
-  Nearby<3> over_and_over, share;
+  Grid<3> over_and_over, share;
   for (const Efficiency::Matmul& point : profile_.efficiency->matmul) {
     const ProductShape measured{1, static_cast<double>(point.m), static_cast<double>(point.n),
                                 static_cast<double>(point.k)};
@@ -257,11 +253,11 @@ std::optional<double> Rates::wait(const ProductShape& shape, ComputeType type, c
   }
   if (!share.any() || !over_and_over.any()) return std::nullopt;
   const std::array<double, 3> here{shape.m, shape.n, shape.k};
-  const double further = 1 / transfer_rate(read, matrix.distance) - over_and_over.mean(here);
-  return share.mean(here) * matrix.bytes * std::max(0.0, further);
+  const double further = 1 / transfer_rate(read, matrix.distance) - over_and_over.at(here);
+  return share.at(here) * matrix.bytes * std::max(0.0, further);
 }
 
-double Rates::rate(const Link& link) {
+double Rates::link(const Link& link) {
   double share = link.share;
   if (share == 0) {
     share = assumed::link_share;
@@ -270,26 +266,14 @@ double Rates::rate(const Link& link) {
   return share * static_cast<double>(link.bandwidth);
 }
 
-double Rates::link(double sent, const Span& span, bool to_each) {
-  if (span.ranks < 2) return 0;
-  const Link* const link = link_of(profile_, span.among);
-  if (link == nullptr) throw Error(fmt::format("{} has no link that joins {} devices", profile_.name, span.among));
-  double seconds = sent / rate(*link);
-  if (link->latency == 0) assume("messages between devices take no time beside that of their bytes");
-  // Ranks of the group that every node has which it reaches into, each with a link of its own to other nodes.
-  const Link* const inner = link == profile_.links.data() ? nullptr : link - 1;
-  const std::int64_t together =
-      inner == nullptr ? 1 : std::gcd(span.ranks, std::max<std::int64_t>(1, inner->devices / span.apart));
-  if (together > 1) {
-    // As many rings as there are such links go through all ranks, and each leaves a node by another one: of what a rank
-    // sends, all goes over the inner link, and one part of `together` over each outer one. What is for each rank alone
-    // leaves the node by its sender's link unless its receiver is in it.
-    const auto ranks = static_cast<double>(span.ranks), here = static_cast<double>(together);
-    const double outside = to_each ? (ranks - here) / (ranks - 1) : 1 / here, inside = to_each ? 1 - outside : 1;
-    seconds = std::max(sent * outside / rate(*link), sent * inside / rate(*inner));
-  }
-  // A tree of messages.
-  return seconds + link->latency * std::ceil(std::log2(static_cast<double>(span.ranks)));
+Latency Rates::latency(const Link& link) {
+  if (link.latency > 0) return {link.latency, link.small_latency > 0 ? link.small_latency : link.latency};
+  const bool within = link.devices != 0;
+  const Latency taken{within ? assumed::latency_within : assumed::latency_between,
+                      within ? assumed::small_within : assumed::small_between};
+  assume(fmt::format("a message over {} takes {:g} µs to the next rank, a small one {:g} µs, as NCCL takes for {}",
+                     link.name, taken.large * 1e6, taken.small * 1e6, within ? "NVLink" : "networks"));
+  return taken;
 }
 
 }  // namespace reckon

@@ -3,16 +3,17 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "program/program.h"
+#include "time/grid.h"
 #include "time/products.h"
 #include "time/profile.h"
 #include "time/reuse.h"
-#include "time/roofline.h"
 
 namespace reckon {
 
@@ -26,6 +27,9 @@ constexpr double backward_share = 0.30;  // …and its gradient
 constexpr double gpu_launch = 6e-6;      // seconds that the host takes to launch a kernel, without CUDA graphs
 constexpr double kernel_start = 1e-6;    // seconds until a kernel's or a tile's first operands are there
 constexpr std::int64_t large_extent = 8192;
+// Seconds of a message to the next rank, of a link whose profile has none: as NVLink's within a node, and as a
+// network's between nodes (NCCL 2.30, src/graph/tuning.cc: ring, protocols Simple and LL).
+constexpr double latency_within = 3.4e-6, small_within = 0.6e-6, latency_between = 14e-6, small_between = 2.7e-6;
 }  // namespace assumed
 
 // What the rate of an op depends on.
@@ -35,6 +39,11 @@ struct OpSize {
   double work = 0;       // FLOPs, of products and element-wise
 };
 OpSize size_of(const Program& program, const Op& op, double work);
+
+// Seconds until a message has come to the next rank: one that goes at the link's bandwidth, and a small one.
+struct Latency {
+  double large, small;
+};
 
 class Rates {
  public:
@@ -54,11 +63,13 @@ class Rates {
   // What a product of a processor waits for its matrix, beyond one that is multiplied with over and over; nothing:
   // products with matrices from memory were not measured.
   std::optional<double> wait(const ProductShape& shape, ComputeType type, const Traffic& matrix) const;
-  // Of so many bytes that a rank sends to the others of a group: in rings (or trees), or to each of them its own.
-  double link(double sent, const Span& span, bool to_each);
+  // Bytes/s that collectives reach over a link, and how long its messages are on the way.
+  double link(const Link& link);
+  Latency latency(const Link& link);
 
   double start() const { return tiled_.start; }  // of a kernel that runs alone
   double launch() const { return launch_; }      // by the host
+  const Profile& profile() const { return profile_; }
 
   // The type whose rate is used for a type: itself, or the next wider that the device has. Throws where it has none.
   ComputeType type_of(DType dtype);
@@ -68,19 +79,13 @@ class Rates {
  private:
   double peak(ComputeType type) const { return static_cast<double>(profile_.peak.at(type)); }
   double rate(const ProductShape& shape, ComputeType type);
-  double rate(const Link& link);
   void assume(const std::string& sentence);
 
   const Profile& profile_;
   TiledDevice tiled_;
   double launch_ = 0;
-  double bandwidth_ = 0;  // where it was not measured
-  struct Point {
-    ProductShape shape;
-    ComputeType type;
-    double rate;  // behind what was measured
-  };
-  std::vector<Point> points_;
+  double bandwidth_ = 0;                     // where it was not measured
+  std::map<ComputeType, Grid<3>> products_;  // rates behind what was measured, by m, n and k
   std::vector<std::string> assumptions_;
 };
 

@@ -310,6 +310,7 @@ OrderedJson json_of(const Link& link) {
   json["bandwidth"] = link.bandwidth;
   if (link.share > 0) json["share"] = link.share;
   if (link.latency > 0) json["latency"] = link.latency;
+  if (link.small_latency > 0) json["small_latency"] = link.small_latency;
   return json;
 }
 
@@ -380,10 +381,12 @@ Profile read_profile(const Json& json, const std::string& where) {
   });
   check_caches(profile, fields);
   profile.links = elements(fields, "links", [](Fields& link) {
-    return Link{text(link, "name"), link.has("devices") ? figure(link, "devices", joined_range) : 0,
+    return Link{text(link, "name"),
+                link.has("devices") ? figure(link, "devices", joined_range) : 0,
                 figure(link, "bandwidth", bandwidth_range),
                 link.has("share") ? positive_up_to(link, "share", 1, "a share of the bandwidth") : 0,
-                link.has("latency") ? positive_up_to(link, "latency", slowest, "seconds") : 0};
+                link.has("latency") ? positive_up_to(link, "latency", slowest, "seconds") : 0,
+                link.has("small_latency") ? positive_up_to(link, "small_latency", slowest, "seconds") : 0};
   });
   check_links(profile.links, fields);
   if (fields.has("watts")) profile.watts = figure(fields, "watts", watts_range);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "files/duration.h"
 #include "files/numbers.h"
 
 namespace reckon {
@@ -24,13 +25,6 @@ std::string more_computing(const Step& step, const Step& fastest) {
 }
 
 }  // namespace
-
-std::string time_words(double seconds) {
-  if (seconds >= 100) return grouped(static_cast<std::int64_t>(seconds + 0.5)) + " s";
-  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
-  if (seconds >= 1e-3) return fmt::format("{:.1f} ms", seconds * 1e3);
-  return fmt::format("{:.0f} µs", seconds * 1e6);
-}
 
 std::string counted(std::int64_t number, std::string_view thing) {
   return fmt::format("{} {}{}", grouped(number), thing, number == 1 ? "" : "s");
@@ -66,14 +60,14 @@ std::string layout_words(const Workload& workload) {
 std::string why_slower(const Step& step, const Step& fastest) {
   const StepSeconds &here = step.seconds, &there = fastest.seconds;
   const Layout& layout = step.workload.layout;
-  std::vector<Loss> losses{{here.device - there.device, more_computing(step, fastest)},
+  std::vector<Loss> losses{{here.computing() - there.computing(), more_computing(step, fastest)},
                            {here.bubble - there.bubble,
                             fmt::format("more bubble, {} of the step: {} stages fill and drain over {} micro-batch{}",
                                         percent(here.bubble / here.total()), layout.pipeline, layout.micro_batches,
                                         layout.micro_batches == 1 ? "" : "es")},
-                           {here.optimizer - there.optimizer, "more in the optimizer's step"}};
+                           {here.optimizer() - there.optimizer(), "more in the optimizer's step"}};
   const auto add = [&](Group group, const char* text) {
-    losses.push_back({of(here.link, group) - of(there.link, group), text});
+    losses.push_back({here.waiting(group) - there.waiting(group), text});
   };
   add(Group::tensor, "more waiting for tensor ranks");
   add(Group::context, "more waiting for context ranks");
@@ -83,9 +77,9 @@ std::string why_slower(const Step& step, const Step& fastest) {
   std::sort(losses.begin(), losses.end(), [](const Loss& a, const Loss& b) { return a.seconds > b.seconds; });
   const double difference = here.total() - there.total();
   std::string text =
-      fmt::format("{} slower a step: {} {}", time_words(difference), time_words(losses[0].seconds), losses[0].text);
+      fmt::format("{} slower a step: {} {}", duration(difference), duration(losses[0].seconds), losses[0].text);
   if (losses[1].seconds > 0.25 * losses[0].seconds)
-    text += fmt::format(", and {} {}", time_words(losses[1].seconds), losses[1].text);
+    text += fmt::format(", and {} {}", duration(losses[1].seconds), losses[1].text);
   return text;
 }
 

@@ -1,12 +1,18 @@
 #include "time/roofline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <set>
 
+#include "files/encoding.h"
 #include "ops/attend.h"
-#include "ops/collectives.h"
+#include "ops/dequantise.h"
+#include "ops/mixture.h"
 #include "ops/project.h"
 #include "time/kernels.h"
+#include "time/links.h"
 #include "time/on_processor.h"
 #include "time/op_products.h"
 #include "time/rates.h"
@@ -48,6 +54,8 @@ class Timer {
     launches_.resize(size);
     shapes_.resize(size);
     for (std::size_t i = 0; i < size; ++i) time_op(i, costs[i], kernel_bytes[i]);
+    const std::vector<double> links = link_seconds(program_, costs, rates_);
+    for (std::size_t i = 0; i < size; ++i) timing_.ops[i].link = links[i];
     time_products();
     wait_for_launches();
     timing_.add_up(program_);
@@ -56,7 +64,7 @@ class Timer {
   }
 
  private:
-  // All but what a dense product computes, whose kernel may have further ones, and the launch.
+  // All but what a dense product computes, whose kernel may have further ones, the launch and links.
   void time_op(std::size_t i, const Cost& cost, const KernelBytes& changed) {
     const Op& op = program_.ops[i];
     OpTime& time = timing_.ops[i];
@@ -66,10 +74,7 @@ class Timer {
     const bool first = kernels_[i] == i;
     // What joins a kernel has its first launch.
     launches_[i] = static_cast<double>(cost.launches) * (launches_of(op) - (first ? 0 : 1));
-    if (cost.group != Group::none) {
-      time.link = rates_.link(number(cost.sent), span_of(program_, op, cost), op.operation == &all_to_all_operation);
-      return;
-    }
+    if (cost.group != Group::none) return;
     time.memory = rates_.memory(std::max(0.0, number(cost.read) + changed.read),
                                 std::max(0.0, number(cost.written) + changed.written)) +
                   (first ? rates_.start() : 0);
@@ -171,6 +176,25 @@ class Timer {
   Timing timing_;
 };
 
+// What no device is the reason of.
+std::set<std::string> assumed_of(const Program& program) {
+  std::set<std::string> sentences;
+  const auto computed_in = [&](DType stored, DType type) {
+    sentences.insert(
+        fmt::format("weights in {} are multiplied in {}", encoding_of(stored).name, encoding_of(type).name));
+  };
+  for (const Op& op : program.ops) {
+    if (op.operation == &dispatch_operation) sentences.insert("tokens choose experts evenly");
+    if (op.operation == &dequantise_operation) computed_in(program[op.inputs[0]].dtype, program[op.outputs[0]].dtype);
+    if (op.inputs.size() < 2 || op.inputs[1] == no_tensor || program[op.inputs[1]].kind != TensorKind::parameter)
+      continue;
+    const DType stored = program[op.inputs[1]].dtype, type = factor_type(program, op);
+    if (element_bytes(stored) < element_bytes(type) && op.operation->cost(program, op).matmul.value() > 0)
+      computed_in(stored, type);
+  }
+  return sentences;
+}
+
 }  // namespace
 
 DType factor_type(const Program& program, const Op& op) {
@@ -181,7 +205,7 @@ DType factor_type(const Program& program, const Op& op) {
 }
 
 std::string_view bound_name(Bound bound) {
-  static constexpr std::string_view names[] = {"compute", "memory", "link", "launch"};
+  static constexpr std::string_view names[] = {"compute", "memory", "link", "launch", "bubble"};
   return names[static_cast<std::size_t>(bound)];
 }
 
@@ -193,38 +217,6 @@ Bound OpTime::bound() const {
   return link > 0 ? Bound::link : compute >= memory + copies + waits ? Bound::compute : Bound::memory;
 }
 
-Span span_of(Group group, const Layout& layout) {
-  const std::int64_t inner = layout.tensor * layout.context, replica = inner * layout.data;
-  switch (group) {
-    case Group::tensor:
-      return {layout.tensor, layout.tensor, 1};
-    case Group::context:
-      return {layout.context, inner, layout.tensor};
-    case Group::expert:
-      return {layout.expert, std::max(inner, std::min(replica, layout.tensor * layout.expert)), layout.tensor};
-    case Group::data:
-      return {layout.data * layout.context, replica, layout.tensor};
-    case Group::pipeline:
-      return {std::min<std::int64_t>(2, layout.pipeline), replica * std::min<std::int64_t>(2, layout.pipeline),
-              replica};
-    case Group::none:
-      break;
-  }
-  return {1, 1, 1};
-}
-
-Span span_of(const Program& program, const Op& op, const Cost& cost) {
-  Span span = span_of(cost.group, program.workload.layout);
-  if (cost.group != Group::data) return span;
-  // Ranks with the same experts are as far apart as there are ranks with other ones between them.
-  const bool buckets = op.operation == &all_reduce_start_operation || op.operation == &all_reduce_wait_operation;
-  const std::int64_t ranks =
-      buckets ? op.attributes<AllReduceAttributes>().ranks : op.attributes<CollectiveAttributes>().ranks;
-  span.apart *= std::max<std::int64_t>(1, span.ranks / std::max<std::int64_t>(1, ranks));
-  span.ranks = ranks;
-  return span;
-}
-
 void Timing::add_up(const Program& program) {
   for (const OpTime& time : ops) {
     const Stage stage = program.ops[time.op].stage;
@@ -234,8 +226,10 @@ void Timing::add_up(const Program& program) {
 }
 
 Timing time_program(const Program& lowered, const Hardware& hardware) {
-  return hardware.profile.kind == DeviceKind::cpu ? time_on_processor(lowered, hardware)
-                                                  : Timer(lowered, hardware).run();
+  Timing timing =
+      hardware.profile.kind == DeviceKind::cpu ? time_on_processor(lowered, hardware) : Timer(lowered, hardware).run();
+  for (const std::string& sentence : assumed_of(lowered)) timing.assumptions.push_back(sentence);
+  return timing;
 }
 
 }  // namespace reckon

@@ -13,7 +13,9 @@
 
 namespace reckon {
 
-enum class Bound : std::uint8_t { compute, memory, link, launch };
+// `pipeline`: nothing runs, as the pipeline fills or drains.
+enum class Bound : std::uint8_t { compute, memory, link, launch, pipeline };
+inline constexpr Bound bounds[] = {Bound::compute, Bound::memory, Bound::link, Bound::launch, Bound::pipeline};
 std::string_view bound_name(Bound bound);
 
 // Seconds of one instance of an op.
@@ -43,14 +45,5 @@ Timing time_program(const Program& lowered, const Hardware& hardware);
 
 // The wider type of the two factors of an op's products.
 DType factor_type(const Program& program, const Op& op);
-
-// How many ranks are in a group, among how many devices that lie beside each other they are found, and how many devices
-// each is from the next: ranks are numbered tensor first, then context, data and pipeline (Megatron's order).
-struct Span {
-  std::int64_t ranks, among, apart;
-};
-Span span_of(Group group, const Layout& layout);
-// Of what an op with such costs exchanges: a part of its group's ranks where the experts' gradients are summed.
-Span span_of(const Program& program, const Op& op, const Cost& cost);
 
 }  // namespace reckon

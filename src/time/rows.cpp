@@ -90,13 +90,22 @@ std::string_view part_of(const Op& op, Group group) {
   }
 }
 
+// Of the step as it was put together, which knows what is hidden.
+void set_exchange(TimeRow& row, const Step& step, Group group) {
+  for (std::size_t stage = 0; stage < row.stages.size(); ++stage)
+    row.stages[stage] = of(step.seconds.passes[stage].link, group);
+  row.bound_by[static_cast<std::size_t>(Bound::link)] = row.seconds();
+  row.sent = of(step.sent, group);
+}
+
 }  // namespace
 
 Bound TimeRow::bound() const {
   return static_cast<Bound>(std::max_element(bound_by.begin(), bound_by.end()) - bound_by.begin());
 }
 
-std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, std::int64_t micro_batches) {
+std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, const Step& step) {
+  const std::int64_t micro_batches = program.workload.layout.micro_batches;
   std::vector<TimeRow> rows;
   for (const OpTime& time : timing.ops) {
     const Op& op = program.ops[time.op];
@@ -107,7 +116,12 @@ std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, std
     const Cost cost = op.operation->cost(program, op);
     const std::string_view name = part_of(op, cost.group);
     auto row = std::find_if(rows.begin(), rows.end(), [&](const TimeRow& r) { return r.name == name; });
-    if (row == rows.end()) row = rows.insert(rows.end(), TimeRow{std::string(name)});
+    const bool is_new = row == rows.end();
+    if (is_new) row = rows.insert(rows.end(), TimeRow{std::string(name)});
+    if (cost.group != Group::none) {
+      if (is_new) set_exchange(*row, step, cost.group);
+      continue;
+    }
     row->stages[static_cast<std::size_t>(op.stage)] += seconds;
     // A kernel's own time, and what the device waited for its launch.
     row->bound_by[static_cast<std::size_t>(Bound::launch)] += time.overhead * count;
@@ -116,7 +130,11 @@ std::vector<TimeRow> time_rows(const Program& program, const Timing& timing, std
     row->bound_by[static_cast<std::size_t>(alone.bound())] += alone.seconds() * count;
     row->flops += static_cast<double>(cost.matmul.value() + cost.elementwise.value()) * count;
     row->bytes += static_cast<double>(cost.read + cost.written) * count;
-    row->sent += static_cast<double>(cost.sent) * count;
+  }
+  if (step.seconds.bubble > 0) {
+    TimeRow bubble{"waiting for the pipeline"};
+    bubble.bubble = bubble.bound_by[static_cast<std::size_t>(Bound::pipeline)] = step.seconds.bubble;
+    rows.push_back(bubble);
   }
   return rows;
 }

@@ -7,7 +7,6 @@
 #include <map>
 #include <tuple>
 
-#include "compile/compile.h"
 #include "files/numbers.h"
 #include "time/layouts.h"
 #include "time/rates.h"
@@ -24,20 +23,6 @@ struct Way {
   std::int64_t least_bytes = 0;  // it cannot need less
   bool refined = false;          // these are from stages of its pipeline
 };
-
-// FLOPs of the network's products for one sequence, with every score, whatever is computed again.
-double model_flops(const Model& model, Workload workload) {
-  workload.layout = {};
-  workload.batch = 1;
-  workload.recompute = Recompute::none;
-  workload.causal = Causal::full;
-  const Program program = logical_program(model, workload);
-  double flops = 0;
-  for (const Op& op : program.ops)
-    flops += static_cast<double>(op.operation->cost(program, op).matmul.value()) *
-             static_cast<double>(program.count(op.repeat));
-  return flops;
-}
 
 class Searcher {
  public:
@@ -87,11 +72,17 @@ class Searcher {
   std::int64_t budget() const { return budget_; }
 
  private:
+  // Of programs without a pipeline: tensor, sequence, context, expert, what is computed again, sequences.
+  using WholeKey = std::tuple<std::int64_t, bool, std::int64_t, std::int64_t, Recompute, std::int64_t>;
+  static WholeKey key_of(const Workload& workload) {
+    const Layout& layout = workload.layout;
+    return {layout.tensor, layout.sequence, layout.context, layout.expert, workload.recompute, workload.batch};
+  }
+
   // What a split's program costs without a pipeline: the stages of one cannot take less on average.
   const StageCosts& whole(const Workload& workload) {
     const Layout& layout = workload.layout;
-    const auto key =
-        std::tuple(layout.tensor, layout.sequence, layout.context, layout.expert, workload.batch, workload.recompute);
+    const WholeKey key = key_of(workload);
     const auto found = wholes_.find(key);
     if (found != wholes_.end()) return found->second;
     Workload alone = workload;
@@ -139,22 +130,26 @@ class Searcher {
     const double forward = busy(Stage::forward), backward = busy(Stage::backward);
     const double sum = of(stage.of(Stage::backward).once_link, Group::data);
     const double gather = of(stage.of(Stage::optimizer).once_link, Group::data);
-    const auto exposed = [](double hidden, double beside) { return std::max(0.0, hidden - beside); };
+    const double forward_computing = stage.of(Stage::forward).device;
+    const double backward_computing = stage.of(Stage::backward).device, layers = static_cast<double>(stage.layers);
+    const double rounds = m + static_cast<double>(layout.pipeline - 1) / pieces;
+    const auto of_each = [&](double link, double computing) {
+      return (rounds - m) * std::max(0.0, link - computing) + waited(m * link, m * computing, m * layers);
+    };
     double data = 0;
     switch (layout.zero) {
       case 0:
-        data = exposed(costs.zero == 0 ? sum : 2 * sum, backward);
+        data = waited(costs.zero == 0 ? sum : 2 * sum, backward_computing, layers);
         break;
       case 1:
-        data = exposed(sum, backward) + exposed(gather, forward);
+        data = waited(sum, backward_computing, layers) + waited(gather, forward_computing, layers);
         break;
       case 2:
-        data = m * exposed(sum, backward) + exposed(gather, forward);
+        data = of_each(sum, backward_computing) + waited(gather, forward_computing, layers);
         break;
       default:
-        data = m * (exposed(gather, forward) + exposed(gather + sum, backward));
+        data = of_each(gather, forward_computing) + of_each(gather + sum, backward_computing);
     }
-    const double rounds = m + static_cast<double>(layout.pipeline - 1) / pieces;
     constexpr double surely = 0.995;  // launches and the ends of a pipeline make small differences
     way.least_seconds = std::max(way.least_seconds, surely * (rounds * (forward + backward) + data));
     way.least_bytes = std::max(way.least_bytes, state_of(costs.first, layout, costs.zero) + costs.first.activations);
@@ -192,17 +187,36 @@ class Searcher {
 
   void enumerate(std::int64_t most_tensor) {
     ways_.clear();
+    plans_.layouts = 0;
     std::vector<Layout> found;
     for (const Workload& split : splits_of(search_, most_tensor)) {
       const auto same = [&](const Layout& layout) { return alike(layout, split.layout); };
       const auto number = static_cast<std::size_t>(std::find_if(found.begin(), found.end(), same) - found.begin());
       if (number == found.size()) found.push_back(split.layout);
-      for (const Workload& workload : ways_of(search_, split)) ways_.push_back(bounded(workload, number));
+      for (const Workload& workload : ways_of(search_, split)) {
+        ++plans_.layouts;
+        if (!surely_too_large(workload)) ways_.push_back(bounded(workload, number));
+      }
     }
     splits_ = found.size();
-    plans_.layouts = static_cast<std::int64_t>(ways_.size());
     fastest_.assign(splits_, std::nullopt);
     failed_.assign(splits_, {});
+  }
+
+  // Where fewer sequences in a micro-batch have more than twice the activations that there is room for: no program is
+  // made for more of them. The stages of a pipeline have as many micro-batches under way as there are stages, of an
+  // equal part of the layers: together as much as one micro-batch of all layers, unless there are fewer micro-batches.
+  bool surely_too_large(const Workload& workload) const {
+    const Layout& layout = workload.layout;
+    const auto at = wholes_.upper_bound(key_of(workload));
+    if (at == wholes_.begin()) return false;
+    const auto& [key, costs] = *std::prev(at);
+    Workload smaller = workload;
+    smaller.batch = std::get<5>(key);
+    if (smaller.batch == workload.batch || key != key_of(smaller)) return false;
+    const auto stages = static_cast<double>(layout.pipeline);
+    const double under_way = std::min(static_cast<double>(layout.micro_batches), stages) / stages;
+    return under_way * static_cast<double>(costs.memory.activations) > 2 * static_cast<double>(budget_);
   }
 
   Way bounded(const Workload& workload, std::size_t split) {
@@ -288,15 +302,13 @@ class Searcher {
 
   void finish() {
     const double tokens = static_cast<double>(search_.sequences * search_.workload.tokens);
-    const double flops = model_flops(search_.model, search_.workload) * static_cast<double>(search_.sequences);
     Rates rates(search_.hardware);
-    const ComputeType type = rates.type_of(search_.workload.precision.activations);
-    const double peak =
-        static_cast<double>(search_.hardware.profile.peak.at(type)) * static_cast<double>(search_.hardware.devices);
     for (Planned& plan : plans_.best) {
       const double seconds = plan.step.seconds.total();
       plan.tokens_per_second = tokens / seconds;
-      plan.mfu = flops / (seconds * peak);
+      const double peak = static_cast<double>(search_.hardware.profile.peak.at(rates.type_of(plan.step.products)));
+      plan.mfu = headline_flops(search_.model, plan.step.workload) / seconds /
+                 (peak * static_cast<double>(search_.hardware.devices));
       plan.bubble_share = plan.step.seconds.bubble / seconds;
       plan.left = search_.hardware.profile.memory_bytes - plan.step.memory.total();
       if (&plan != &plans_.best.front()) plan.why_not = why_slower(plan.step, plans_.best.front().step);
@@ -338,7 +350,7 @@ class Searcher {
   std::size_t splits_ = 0;
   std::vector<std::optional<Step>> fastest_;   // of each split
   std::vector<std::vector<Workload>> failed_;  // of each split, that do not fit
-  std::map<std::tuple<std::int64_t, bool, std::int64_t, std::int64_t, std::int64_t, Recompute>, StageCosts> wholes_;
+  std::map<WholeKey, StageCosts> wholes_;
   std::map<std::tuple<std::int64_t, bool, std::int64_t, std::int64_t, std::int64_t, Recompute, std::int64_t>, Plain>
       plains_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "files/duration.h"
 #include "files/numbers.h"
 #include "network/forward.h"
 #include "time/layouts.h"
@@ -218,8 +219,8 @@ class Searcher {
     } else if (all < others) {
       text += fmt::format("{} at a time on all devices, {} in the first", counted(all, "sequence"), grouped(others));
     } else {
-      text += fmt::format("a token takes {}, {} in the first", time_words(served.token_seconds),
-                          time_words(first.token_seconds));
+      text += fmt::format("a token takes {}, {} in the first", duration(served.token_seconds),
+                          duration(first.token_seconds));
     }
     return text;
   }

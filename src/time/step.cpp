@@ -1,11 +1,11 @@
 #include "time/step.h"
 
 #include <algorithm>
+#include <map>
 
-#include "compile/compile.h"
+#include "count/ledger.h"
+#include "network/stages.h"
 #include "ops/collectives.h"
-#include "program/program.h"
-#include "time/roofline.h"
 
 namespace reckon {
 namespace {
@@ -23,8 +23,12 @@ RankMemory memory_of(const Compiled& compiled) {
   return memory;
 }
 
-// What of `hidden` seconds takes longer than the `busy` ones that it runs beside.
-double exposed(double hidden, double busy) { return std::max(0.0, hidden - busy); }
+std::int64_t layers_of(const Model& model, const Layout& layout) {
+  std::int64_t layers = 0;
+  for (const LayerRange& range : stage_layers(model, layout))
+    layers += static_cast<std::int64_t>(range.last - range.first);
+  return std::max<std::int64_t>(1, layers);
+}
 
 }  // namespace
 
@@ -36,17 +40,29 @@ double StageCosts::busy(Stage stage) const {
   return seconds;
 }
 
+double StageCosts::pace(Stage stage) const {
+  const PassCosts& pass = of(stage);
+  return busy(stage) + std::max(0.0, reckon::of(pass.link, Group::data) - pass.device);
+}
+
 StageCosts stage_costs(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware,
                        Places places) {
   const Compiled compiled = compile(model, workload, target, places);
+  return stage_costs(model, compiled, time_program(compiled.lowered, hardware));
+}
+
+StageCosts stage_costs(const Model& model, const Compiled& compiled, const Timing& timing) {
   StageCosts costs;
   costs.memory = memory_of(compiled);
-  Timing timing = time_program(compiled.lowered, hardware);
-  costs.assumptions = std::move(timing.assumptions);
+  costs.layers = layers_of(model, compiled.lowered.workload.layout);
+  costs.assumptions = timing.assumptions;
+  std::map<DType, double> products;  // FLOPs
   for (const OpTime& time : timing.ops) {
     const Op& op = compiled.lowered.ops[time.op];
-    const double count = static_cast<double>(time.count);
-    if (time.link == 0) {
+    const Cost cost = op.operation->cost(compiled.lowered, op);
+    const double count = static_cast<double>(time.count), matmul = number(cost.matmul.value());
+    if (matmul > 0) products[factor_type(compiled.lowered, op)] += matmul * count;
+    if (cost.group == Group::none) {
       costs.passes[static_cast<std::size_t>(op.stage)].device += time.seconds() * count;
       continue;
     }
@@ -56,23 +72,41 @@ StageCosts stage_costs(const Model& model, const Workload& workload, const Targe
     const bool sum = op.operation != &all_gather_operation;
     const Stage stage = op.stage == Stage::optimizer && sum ? Stage::backward : op.stage;
     PassCosts& pass = costs.passes[static_cast<std::size_t>(stage)];
-    const Cost cost = op.operation->cost(compiled.lowered, op);
     of(once ? pass.once_link : pass.link, cost.group) += time.seconds() * count;
     of(once ? pass.once_sent : pass.sent, cost.group) += number(cost.sent) * count;
   }
+  const auto most = std::max_element(products.begin(), products.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != products.end()) costs.products = most->first;
   return costs;
 }
 
-double StepSeconds::total() const {
-  double seconds = device + bubble + optimizer;
+double waited(double link, double computing, double messages) {
+  return std::max(0.0, link - computing) + std::min(link, computing) / messages;
+}
+
+double PassSeconds::total() const {
+  double seconds = device;
   for (double one : link) seconds += one;
+  return seconds;
+}
+
+double StepSeconds::waiting(Group group) const {
+  double seconds = 0;
+  for (const PassSeconds& pass : passes) seconds += of(pass.link, group);
+  return seconds;
+}
+
+double StepSeconds::total() const {
+  double seconds = bubble;
+  for (const PassSeconds& pass : passes) seconds += pass.total();
   return seconds;
 }
 
 std::vector<std::int64_t> different_stages(const Layout& layout) {
   if (layout.pipeline == 1) return {0};
   if (layout.pipeline == 2) return {0, 1};
-  return {0, layout.pipeline / 2, layout.pipeline - 1};
+  return {0, 1, layout.pipeline - 1};
 }
 
 Step put_together(const Workload& workload, const std::vector<std::int64_t>& stages,
@@ -81,9 +115,9 @@ Step put_together(const Workload& workload, const std::vector<std::int64_t>& sta
   Step step;
   step.workload = workload;
   std::size_t slowest = 0;
+  const auto pace = [&](std::size_t at) { return costs[at].pace(Stage::forward) + costs[at].pace(Stage::backward); };
   for (std::size_t i = 0; i < stages.size(); ++i) {
-    const auto busy = [&](std::size_t at) { return costs[at].busy(Stage::forward) + costs[at].busy(Stage::backward); };
-    if (busy(i) > busy(slowest)) slowest = i;
+    if (pace(i) > pace(slowest)) slowest = i;
     if (i == 0 || costs[i].memory.total() > step.memory.total()) {
       step.memory = costs[i].memory;
       step.memory_stage = stages[i];
@@ -91,29 +125,30 @@ Step put_together(const Workload& workload, const std::vector<std::int64_t>& sta
   }
   const StageCosts& stage = costs[slowest];
   step.slowest_stage = stages[slowest];
-  const double m = static_cast<double>(layout.micro_batches);
-  const PassCosts &forward = stage.of(Stage::forward), &backward = stage.of(Stage::backward),
-                  &optimizer = stage.of(Stage::optimizer);
+  step.products = stage.products;
+  const double m = static_cast<double>(layout.micro_batches), layers = static_cast<double>(stage.layers);
   StepSeconds& seconds = step.seconds;
-  seconds.device = m * (forward.device + backward.device);
-  seconds.optimizer = optimizer.device;
-  for (std::size_t i = 0; i < groups; ++i) {
-    step.sent[i] = m * (forward.sent[i] + backward.sent[i]);
-    double once = 0;
-    for (const PassCosts& pass : stage.passes) {
-      step.sent[i] += pass.once_sent[i];
-      once += pass.once_link[i];
+  double data = 0;
+  for (const Stage at : {Stage::forward, Stage::backward, Stage::optimizer}) {
+    const PassCosts& pass = stage.of(at);
+    PassSeconds& result = seconds.passes[static_cast<std::size_t>(at)];
+    const double times = at == Stage::optimizer ? 1 : m;
+    result.device = times * pass.device;
+    for (std::size_t i = 0; i < groups; ++i) {
+      step.sent[i] += times * pass.sent[i] + pass.once_sent[i];
+      result.link[i] = times * pass.link[i] + pass.once_link[i];
     }
-    if (static_cast<Group>(i) != Group::data) seconds.link[i] = m * (forward.link[i] + backward.link[i]) + once;
+    // What runs once a step has the computing that each micro-batch's own exchange leaves of one pass.
+    double& waiting = of(result.link, Group::data);
+    data += waiting;
+    const PassCosts& beside = at == Stage::optimizer ? stage.of(Stage::forward) : pass;
+    const double each = of(pass.link, Group::data), free = std::max(0.0, beside.device - of(beside.link, Group::data));
+    waiting = waited(m * each, m * pass.device, m * layers) + waited(of(pass.once_link, Group::data), free, layers);
   }
-  const double forward_busy = stage.busy(Stage::forward), backward_busy = stage.busy(Stage::backward);
-  seconds.bubble = static_cast<double>(layout.pipeline - 1) / static_cast<double>(layout.virtual_stages) *
-                   (forward_busy + backward_busy);
-  double& waiting = of(seconds.link, Group::data);
-  waiting = m * exposed(of(forward.link, Group::data), forward_busy) +
-            m * exposed(of(backward.link, Group::data), backward_busy) +
-            exposed(of(backward.once_link, Group::data), backward_busy) +
-            exposed(of(optimizer.once_link, Group::data), forward_busy);
+  seconds.hidden = data - seconds.waiting(Group::data);
+  // Filling and draining a pipeline (Narayanan et al. 2021, section 2.2).
+  seconds.bubble =
+      static_cast<double>(layout.pipeline - 1) / static_cast<double>(layout.virtual_stages) * pace(slowest);
   return step;
 }
 
@@ -126,6 +161,14 @@ Step step_of(const Model& model, const Workload& workload, const Target& target,
     costs.push_back(stage_costs(model, of_stage, target, hardware));
   }
   return put_together(workload, stages, costs);
+}
+
+double headline_flops(const Model& model, Workload workload) {
+  const Layout layout = workload.layout;
+  workload.layout = {};
+  workload.recompute = Recompute::none;
+  const double each = number(read_ledger(logical_program(model, workload)).matmul_full);
+  return each * static_cast<double>(layout.data * layout.micro_batches);
 }
 
 }  // namespace reckon

@@ -11,9 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "compile/compile.h"
 #include "lowering/target.h"
 #include "memory/plan.h"
 #include "time/profile.h"
+#include "time/roofline.h"
 
 namespace reckon {
 
@@ -41,20 +43,40 @@ struct PassCosts {
 struct StageCosts {
   RankMemory memory;
   std::array<PassCosts, 3> passes;       // by Stage
+  std::int64_t layers = 1;               // that it has: data ranks exchange parameters and gradients layer by layer
+  DType products = DType::float32;       // the type in which most FLOPs of products are computed
   std::vector<std::string> assumptions;  // about the device, a sentence each
   const PassCosts& of(Stage stage) const { return passes[static_cast<std::size_t>(stage)]; }
   // Seconds of a micro-batch that nothing hides: all but what ranks of `data` exchange.
   double busy(Stage stage) const;
+  // …and what these take longer than there is computing: from one micro-batch to the next.
+  double pace(Stage stage) const;
 };
 StageCosts stage_costs(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware,
                        Places places = Places::all);
+// The same of a program that is compiled and timed.
+StageCosts stage_costs(const Model& model, const Compiled& compiled, const Timing& timing);
+
+// Seconds that a rank waits for `link` seconds of exchange in so many messages beside as many pieces of computing: a
+// layer's weights come while the layer before it computes, its gradients leave while the next one does. The first
+// weights and the last gradients have nothing to run beside: l + (n − 1)·max(0, l − c) with l and c of one of n.
+double waited(double link, double computing, double messages);
+
+// What a pass of a step takes, over all micro-batches.
+struct PassSeconds {
+  double device = 0;  // computing
+  ByGroup link{};     // waiting for tensor, context, expert and pipeline ranks; of data ranks what is not hidden
+  double total() const;
+};
 
 // Seconds of a step, of the slowest stage: what they go to.
 struct StepSeconds {
-  double device = 0;  // computing, over all micro-batches
-  ByGroup link{};     // waiting for tensor, context, expert and pipeline ranks; of data ranks what is not hidden
-  double bubble = 0;  // waiting for the pipeline to fill and to drain
-  double optimizer = 0;
+  std::array<PassSeconds, 3> passes;  // by Stage
+  double bubble = 0;                  // waiting for the pipeline to fill and to drain
+  double hidden = 0;                  // of what data ranks exchange, beside computing: no part of the total
+  double computing() const { return passes[0].device + passes[1].device; }
+  double optimizer() const { return passes[2].device; }
+  double waiting(Group group) const;
   double total() const;
 };
 
@@ -64,7 +86,8 @@ struct Step {
   std::int64_t memory_stage = 0;  // …which is of this stage
   StepSeconds seconds;
   std::int64_t slowest_stage = 0;
-  ByGroup sent{};  // bytes that a rank of the slowest stage sends in a step
+  DType products = DType::float32;  // of the slowest stage
+  ByGroup sent{};                   // bytes that a rank of the slowest stage sends in a step
 };
 
 // Memory alone, of the stage that needs the most.
@@ -74,16 +97,21 @@ struct MostMemory {
 };
 
 // Stages that are different: the first, with the embedding and the most micro-batches under way, the last, with the
-// head, and one between them.
+// head, and of those between them the one with the most under way.
 std::vector<std::int64_t> different_stages(const Layout& layout);
 
-// Puts the stages' costs together. Assumed to overlap: what ranks of `data` exchange with the passes that it belongs
-// to, sums of gradients with the last micro-batch's backward pass, and weights that are gathered behind the
-// optimizer's step with the next forward pass. Nothing else does.
+// Puts the stages' costs together. What ranks of `data` exchange runs beside computing, of the pass that it belongs to
+// and of nothing else: what ZeRO 3 gathers and ZeRO 2 and 3 sum, beside each micro-batch's forward or backward pass;
+// sums of gradients once a step beside the last micro-batch's backward pass; weights that are gathered behind the
+// optimizer's step beside the next forward pass. What takes longer is waited for, and so are all other ranks.
 Step put_together(const Workload& workload, const std::vector<std::int64_t>& stages,
                   const std::vector<StageCosts>& costs);
 
 // All of it for one layout.
 Step step_of(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware);
+
+// FLOPs of the network's own products in a step on all devices, every score counted, as if one device trained without
+// computing anything again.
+double headline_flops(const Model& model, Workload workload);
 
 }  // namespace reckon

@@ -157,6 +157,17 @@ void Dataset::next(DataPosition& position, std::int64_t batch, std::int32_t* ids
   position.window %= windows_;
 }
 
+std::vector<std::int64_t> Dataset::training_counts() const {
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(vocab_size()));
+  std::vector<std::int32_t> ids(std::size_t{1} << 16);
+  for (std::int64_t first = 0; first < training_; first += std::ssize(ids)) {
+    const std::int64_t count = std::min<std::int64_t>(std::ssize(ids), training_ - first);
+    tokens_->copy(first, count, ids.data());
+    for (std::int64_t i = 0; i < count; ++i) ++counts[static_cast<std::size_t>(ids[static_cast<std::size_t>(i)])];
+  }
+  return counts;
+}
+
 std::int64_t Dataset::validation_windows() const {
   return std::max<std::int64_t>(0, validation_tokens() - 1 + options_.context - 1) / options_.context;
 }

@@ -71,6 +71,7 @@ class Dataset {
   std::int64_t training_tokens() const { return training_; }
   std::int64_t validation_tokens() const { return tokens_->size() - training_; }
   std::int64_t vocab_size() const { return tokens_->vocab_size(); }
+  std::vector<std::int64_t> training_counts() const;  // how often each id occurs in what is not held out
 
   const Tokenizer* tokenizer() const { return tokenizer_ ? &*tokenizer_ : nullptr; }
   const std::filesystem::path& token_file() const { return path_; }

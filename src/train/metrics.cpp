@@ -23,7 +23,8 @@ void for_lines(const std::filesystem::path& path, const Visit& visit) {
 
 }  // namespace
 
-MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t step) : path_(std::move(path)) {
+MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t step, Listener listener)
+    : path_(std::move(path)), listener_(std::move(listener)) {
   std::string kept;
   for_lines(path_, [&](const std::string& text, const Json& line) {
     const auto at = line.find("step");
@@ -38,6 +39,7 @@ MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t step) : path_(
 void MetricsFile::add(const Json& line) {
   file_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   check();
+  if (listener_) listener_(line);
 }
 
 void MetricsFile::flush() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -11,8 +12,10 @@ namespace reckon {
 
 class MetricsFile {
  public:
-  // Goes on after step `step`: lines of later steps, of the end, and one that was cut off are dropped.
-  MetricsFile(std::filesystem::path path, std::int64_t step);
+  // Goes on after step `step`: lines of later steps, of the end, and one that was cut off are dropped. `listener`,
+  // which may be empty, is told of each line that is added.
+  using Listener = std::function<void(const nlohmann::ordered_json&)>;
+  MetricsFile(std::filesystem::path path, std::int64_t step, Listener listener = {});
 
   void add(const nlohmann::ordered_json& line);  // buffered
   void flush();                                  // what was added is in the file, whatever becomes of this process
@@ -21,6 +24,7 @@ class MetricsFile {
   void check() const;  // an Error where the last write failed
 
   std::filesystem::path path_;
+  Listener listener_;
   std::ofstream file_;
 };
 

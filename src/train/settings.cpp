@@ -7,8 +7,11 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
+#include <type_traits>
 
 #include "files/quote.h"
+#include "model/nearest.h"
 
 namespace reckon {
 namespace {
@@ -19,21 +22,44 @@ struct Entry {
   const char* key;
   bool may_change;
   Json (*write)(const Settings&);
-  void (*read)(Settings&, const Json&);
+  bool (*read)(Settings&, const Json&);  // false: it is of another kind
 };
+
+// Numbers only where numbers are meant, and whole ones that fit where whole ones are.
+template <class Value>
+bool take(const Json& json, Value& value) {
+  if constexpr (std::is_integral_v<Value>) {
+    if (!json.is_number_integer()) return false;
+    if (json.is_number_unsigned()) {
+      if (json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
+        return false;
+    } else if (std::is_unsigned_v<Value> && json.get<std::int64_t>() < 0) {
+      return false;
+    }
+  } else if constexpr (std::is_floating_point_v<Value>) {
+    if (!json.is_number()) return false;
+  } else if constexpr (std::is_same_v<Value, std::string>) {
+    if (!json.is_string()) return false;
+  } else {
+    if (!json.is_array() || !std::all_of(json.begin(), json.end(), [](const Json& one) { return one.is_string(); }))
+      return false;
+  }
+  json.get_to(value);
+  return true;
+}
 
 constexpr bool fixed = false, free_choice = true;
 
 template <auto Member>
 constexpr Entry entry(const char* key, bool may_change) {
   return {key, may_change, [](const Settings& s) { return Json(s.*Member); },
-          [](Settings& s, const Json& value) { value.get_to(s.*Member); }};
+          [](Settings& s, const Json& value) { return take(value, s.*Member); }};
 }
 
 template <auto Member>
 constexpr Entry of_schedule(const char* key, bool may_change) {
   return {key, may_change, [](const Settings& s) { return Json(s.schedule.*Member); },
-          [](Settings& s, const Json& value) { value.get_to(s.schedule.*Member); }};
+          [](Settings& s, const Json& value) { return take(value, s.schedule.*Member); }};
 }
 
 const std::vector<Entry>& entries() {
@@ -50,7 +76,11 @@ const std::vector<Entry>& entries() {
       entry<&Settings::ranks>("ranks", fixed),
       of_schedule<&Schedule::steps>("steps", free_choice),
       {"schedule", fixed, [](const Settings& s) { return Json(name_of(s.schedule.kind)); },
-       [](Settings& s, const Json& value) { s.schedule.kind = parse_schedule(value.get<std::string>()); }},
+       [](Settings& s, const Json& value) {
+         if (!value.is_string()) return false;
+         s.schedule.kind = parse_schedule(value.get<std::string>());
+         return true;
+       }},
       of_schedule<&Schedule::peak>("lr", fixed),
       of_schedule<&Schedule::least>("min_lr", fixed),
       of_schedule<&Schedule::warmup>("warmup", fixed),
@@ -64,7 +94,11 @@ const std::vector<Entry>& entries() {
       entry<&Settings::precision>("precision", fixed),
       {"recompute", free_choice,  // gradients are the same, bit by bit
        [](const Settings& s) { return Json(recompute_word(s.recompute)); },
-       [](Settings& s, const Json& value) { s.recompute = recompute_word(value.get<std::string>()); }},
+       [](Settings& s, const Json& value) {
+         if (!take(value, s.recompute)) return false;
+         s.recompute = recompute_word(s.recompute);
+         return true;
+       }},
       entry<&Settings::validation>("validation", fixed),
       entry<&Settings::eval_every>("eval_every", free_choice),
       entry<&Settings::eval_windows>("eval_windows", free_choice),
@@ -93,20 +127,58 @@ Settings settings_of(const Json& json) {
     if (!json.is_object() || !json.contains(one.key)) {
       throw Error(fmt::format("the settings of the run have no \"{}\"", one.key));
     }
-    try {
-      one.read(settings, json[one.key]);
-    } catch (const Json::exception&) {
-      throw Error(fmt::format("\"{}\" in the settings of the run is {}", one.key, json[one.key].dump().substr(0, 100)));
-    }
+    if (one.read(settings, json[one.key])) continue;
+    throw Error(fmt::format("\"{}\" in the settings of the run is {}", one.key, json[one.key].dump().substr(0, 100)));
   }
   return settings;
+}
+
+std::set<std::string> read_settings(const Json& json, Settings& settings) {
+  if (!json.is_object()) throw UsageError("the settings of the run are no object; expected one by their names");
+  std::set<std::string> keys;
+  for (const auto& [key, value] : json.items()) {
+    const auto& all = entries();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Entry& one) { return one.key == key; });
+    if (found == all.end()) {
+      std::vector<std::string> known;
+      for (const Entry& one : all) known.emplace_back(one.key);
+      const std::string near = nearest(key, known);
+      throw UsageError(fmt::format("there is no setting {}{}", quote(key),
+                                   near.empty() ? "" : fmt::format("; did you mean `{}`?", near)));
+    }
+    const Json usual = found->write(settings);
+    if (!found->read(settings, value)) {
+      const char* const expected = usual.is_number_integer() ? "a whole number"
+                                   : usual.is_number()       ? "a number"
+                                   : usual.is_array()        ? "a list of texts"
+                                                             : "a text";
+      throw UsageError(fmt::format("`{}` is {}; expected {}", key, quote(value.dump()), expected));
+    }
+    keys.insert(key);
+  }
+  return keys;
 }
 
 void validate(const Settings& settings) {
   const auto expect = [](bool holds, const char* key, double value, const char* expected) {
     if (!holds) throw UsageError(fmt::format("`{}` is {}; expected {}", key, value, expected));
   };
+  const auto expect_size = [](const char* key, std::int64_t value, std::int64_t least) {
+    constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
+    if (value >= least && value <= most) return;
+    throw UsageError(fmt::format("`{}` is {}; expected {} to {}", key, value, least, most));
+  };
   const Schedule& schedule = settings.schedule;
+  expect_size("batch", settings.batch, 1);
+  expect_size("accumulate", settings.accumulate, 1);
+  expect_size("steps", schedule.steps, 1);
+  expect_size("warmup", schedule.warmup, 0);
+  expect_size("eval_every", settings.eval_every, 0);
+  expect_size("save_every", settings.save_every, 0);
+  expect_size("keep", settings.keep, 1);
+  expect_size("sample_every", settings.sample_every, 0);
+  expect_size("layers_every", settings.layers_every, 0);
+  expect(settings.eval_windows >= 0, "eval_windows", static_cast<double>(settings.eval_windows), "0 or more");
   expect(schedule.peak > 0 && std::isfinite(schedule.peak), "lr", schedule.peak, "a number above 0");
   expect(schedule.least >= 0 && schedule.least <= schedule.peak, "min_lr", schedule.least, "0 to `lr`");
   expect(schedule.decay_share > 0 && schedule.decay_share <= 1, "decay_share", schedule.decay_share,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ std::string recompute_word(const std::string& word);
 
 nlohmann::ordered_json to_json(const Settings& settings);
 Settings settings_of(const nlohmann::ordered_json& json);  // an Error names the key that is missing or wrong
+
+// Takes over those that `json` has, and returns their keys. A UsageError names one that is unknown or wrong.
+std::set<std::string> read_settings(const nlohmann::ordered_json& json, Settings& settings);
 
 // Throws UsageError where a value makes no sense.
 void validate(const Settings& settings);

@@ -68,13 +68,14 @@ void check_memory(const Plan& plan, const TrainerOptions& options, const Backend
   const std::int64_t lasting =
       backend.memory_bytes(checked_add(plan.weights, checked_add(plan.gradients, plan.optimizer, state), state));
   const std::int64_t arena = backend.memory_bytes(plan.arena);
-  const std::int64_t needed = checked_add(lasting, arena, "the memory of a step"), memory = machine_memory();
+  const std::int64_t needed = checked_add(lasting, arena, "the memory of a step");
+  const std::int64_t memory = options.memory > 0 ? options.memory : machine_memory();
   if (needed <= memory) return;
-  throw Error(
-      fmt::format("a step of {} × {} tokens needs {} of memory, {} of it for weights, gradients and moments and {} for "
-                  "activations, but this machine has {}; smaller batches need less",
-                  grouped(options.batch), grouped(options.tokens), binary_bytes(needed), binary_bytes(lasting),
-                  binary_bytes(arena), binary_bytes(memory)));
+  throw Error(fmt::format(
+      "a step of {} × {} tokens needs {} of memory, {} of it for weights, gradients and moments and {} for "
+      "activations, but {} {}{}; smaller batches need less",
+      grouped(options.batch), grouped(options.tokens), binary_bytes(needed), binary_bytes(lasting), binary_bytes(arena),
+      options.memory > 0 ? "there are" : "this machine has", binary_bytes(memory), options.memory > 0 ? " left" : ""));
 }
 
 // A backend that can be cancelled as long as this lives. An update must not be: half of the weights would be new.

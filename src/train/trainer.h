@@ -26,7 +26,8 @@ struct TrainerOptions {
   Recompute recompute = Recompute::none;  // what the backward pass computes again instead of keeping it
   DType precision = DType::float32;       // of the weights that products read and of activations
   double dropout = 0;
-  std::uint64_t seed = 0;  // of dropout
+  std::uint64_t seed = 0;   // of dropout
+  std::int64_t memory = 0;  // bytes that it may take; 0: all of this machine's
   // Set by another thread or a signal handler: compute_gradient() throws Cancelled, and what it began is as if it had
   // never been. Ranks that train together do not: they would wait for each other. nullptr: nobody cancels.
   const std::atomic<bool>* cancel = nullptr;

@@ -8,12 +8,14 @@
 #include <cmath>
 #include <map>
 
+#include "files/checked.h"
 #include "files/numbers.h"
 #include "train/statistics.h"
 
 namespace reckon {
 namespace {
 
+namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -59,7 +61,9 @@ Loop::Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress pr
   workload.causal = Causal::exact;
   step_flops_ = static_cast<double>(count(trainer.model(), workload).total().matmul) *
                 static_cast<double>(settings.accumulate * settings.ranks);
-  ids_.resize(static_cast<std::size_t>(settings.accumulate * settings.batch * settings.context));
+  const char* const what = "the tokens of a step";
+  const std::int64_t tokens = checked_multiply(settings.batch, settings.context, what);
+  ids_.resize(memory_size(checked_multiply(settings.accumulate, tokens, what), what));
   labels_.resize(ids_.size());
   if (run_ != nullptr && progress_.step > 0) {
     for (const SavedStep& saved : saved_steps(run_->path())) {
@@ -70,6 +74,12 @@ Loop::Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress pr
 }
 
 bool Loop::run() {
+  const bool done = advance(HUGE_VAL);
+  if (run_ != nullptr && saved_step_ != progress_.step) save();
+  return done;
+}
+
+bool Loop::advance(double seconds) {
   const Settings& settings = identity_.settings;
   const double before = progress_.seconds;
   const Clock::time_point began = Clock::now();
@@ -86,8 +96,8 @@ bool Loop::run() {
     if (last || due(progress_.step, settings.sample_every)) sample();
     progress_.seconds = before + seconds_since(began);
     if (last || best || due(progress_.step, settings.save_every)) save();
+    if (seconds_since(began) >= seconds) break;
   }
-  if (saved_step_ != progress_.step) save();
   return progress_.step >= settings.schedule.steps;
 }
 
@@ -206,8 +216,8 @@ void Loop::sample() {
   if (events_.sampled) events_.sampled(progress_.step, text);
 }
 
-void Loop::save() {
-  if (run_ == nullptr) return;
+const fs::path& Loop::save() {
+  if (run_ == nullptr) return saved_;
   // Lines first: a checkpoint never knows of a step that the metrics do not.
   try {
     metrics_->flush();
@@ -219,6 +229,15 @@ void Loop::save() {
   saved_step_ = progress_.step;
   run_->prune(identity_.settings.keep, progress_.best_step);
   if (events_.saved) events_.saved(progress_.step, saved_);
+  return saved_;
+}
+
+void Loop::set_peak(double learning_rate) {
+  Settings changed = identity_.settings;
+  changed.schedule.least *= learning_rate / changed.schedule.peak;
+  changed.schedule.peak = learning_rate;
+  validate(changed);
+  identity_.settings = std::move(changed);
 }
 
 void Loop::stop_not_finite(double loss) {

@@ -43,13 +43,21 @@ class Loop {
   Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress progress, RunFolder* run,
        MetricsFile* metrics, LoopEvents events);
 
-  // To the last step, or until the trainer is cancelled (of several ranks, one is enough): then false. A step that was
-  // going on is given up, or done where there are several ranks. The state that is left is saved.
-  // A loss or gradient that is not finite is an Error that says where, and so is a checkpoint that cannot be written;
-  // the checkpoints that are there stay.
+  // Steps until so many seconds are over, at least one; to the last step, or until the trainer is cancelled (of several
+  // ranks, one is enough). True: the last one is done. A step that was going on is given up, or done where there are
+  // several ranks. A loss or gradient that is not finite is an Error that says where, and so is a checkpoint that
+  // cannot be written; the checkpoints that are there stay.
+  bool advance(double seconds);
+  // The same without an end in time; the state that is left is saved.
   bool run();
+  // Writes a checkpoint, and returns its folder.
+  const std::filesystem::path& save();
+
+  // The schedule's peak from the next step on, and its least rate in proportion: settings of the run like others.
+  void set_peak(double learning_rate);
 
   const Progress& progress() const { return progress_; }
+  const Settings& settings() const { return identity_.settings; }
   double step_flops() const { return step_flops_; }
 
  private:
@@ -57,7 +65,6 @@ class Loop {
   bool step();  // false: it was given up
   void evaluate();
   void sample();
-  void save();
   void log_layers();
   void log_statistics();
   [[noreturn]] void stop_not_finite(double loss);

@@ -1,8 +1,9 @@
 // The page's side of the two workers. `engine` counts (first view); `runner` runs, and is fetched when first used.
-import type { CountReply, CountRequest, Report, RunReply, RunRequest } from './messages';
+import type { CountReply, CountRequest, Failed, GivenFile, Report, RunReply, RunRequest } from './messages';
 import type { AdvanceReply, Handle } from './run';
 
 declare const __ENGINE_VERSION__: string;
+declare const __ENGINE_THREADS__: boolean; // whether there is a build of it with threads
 
 const base = () => new URL('engine/', document.baseURI).href;
 
@@ -35,7 +36,11 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
       };
       this.#worker = worker;
       this.#ready = this.#post(this.hello(), []);
-      this.#ready.catch(() => {}); // whoever asks hears of it
+      // Whoever asks hears of it, and the next question tries again.
+      this.#ready.catch(() => {
+        worker.terminate();
+        if (this.#worker === worker) this.#worker = null;
+      });
     }
     return this.#ready;
   }
@@ -67,8 +72,10 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
     const one = this.#waiting.get(reply.id);
     if (reply.kind === 'news') return one?.hear?.(reply);
     this.#waiting.delete(reply.id);
-    if (reply.kind === 'failed') one?.reject(new Error((reply as unknown as { error: string }).error));
-    else one?.resolve(reply);
+    if (reply.kind !== 'failed') return one?.resolve(reply);
+    const { error, dead } = reply as unknown as Failed;
+    one?.reject(new Error(error));
+    if (dead) this.stop(error);
   }
 }
 
@@ -103,9 +110,10 @@ export function latestWins<A, R>(
 class CountEngine {
   #line = new Line<CountRequest, CountReply>(
     () => new Worker(new URL('./count.worker.ts', import.meta.url), { type: 'module', name: 'count' }),
-    () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__ }),
+    () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, files: this.#files }),
   );
-  #files = 0;
+  #files: GivenFile[] = [];
+  #folders = 0;
 
   open = () => this.#line.open();
 
@@ -123,12 +131,19 @@ class CountEngine {
     return report.json as T;
   }
 
-  // Puts a file where the engine finds it, in a folder of its own; its path there.
-  async file(name: string, bytes: Uint8Array, size = bytes.length): Promise<string> {
-    const path = `/given/${++this.#files}/${name.replace(/[^\w.-]+/g, '_')}`;
-    await this.#line.ask({ kind: 'file', path, bytes, size });
-    return path;
+  // Puts files where the engine finds them, and says where: one by its path, several by their folder.
+  async give(files: { name: string; bytes: Uint8Array; size: number }[]): Promise<string> {
+    const folder = `/given/${++this.#folders}${files.length > 1 ? '/model' : ''}`;
+    const paths: string[] = [];
+    for (const { name, bytes, size } of files) {
+      const file = { path: `${folder}/${name.replace(/[^\w.-]+/g, '_')}`, bytes, size };
+      await this.#line.ask({ kind: 'file', file });
+      this.#files.push(file);
+      paths.push(file.path);
+    }
+    return paths.length === 1 ? paths[0]! : folder;
   }
+  file = (name: string, bytes: Uint8Array) => this.give([{ name, bytes, size: bytes.length }]);
 }
 
 // "reckon: no model called …" is shown without its first word, and a dropped file without its place. Notes that come
@@ -197,7 +212,7 @@ class Runner {
 
 // Threads need a page that is isolated from others (COOP and COEP).
 export const possibleThreads = () =>
-  globalThis.crossOriginIsolated ? Math.max(1, Math.min(navigator.hardwareConcurrency || 1, 8)) : 1;
+  __ENGINE_THREADS__ && globalThis.crossOriginIsolated ? Math.max(1, Math.min(navigator.hardwareConcurrency || 1, 8)) : 1;
 
 export const engine = new CountEngine();
 export const runner = new Runner();

@@ -1,7 +1,7 @@
 // The counting engine in a worker: every request is a command line, run inside WebAssembly.
 import { parseJson } from './json';
-import { loadModule, type EngineModule } from './module';
-import type { CountReply, CountRequest, Report } from './messages';
+import { failed, loadModule, type EngineModule } from './module';
+import type { CountReply, CountRequest, GivenFile, Report } from './messages';
 
 let module: EngineModule | null = null;
 
@@ -13,21 +13,26 @@ function report(args: string[]): Report {
   return asked && code === 0 ? { code, out: '', err, json: parseJson(out) } : { code, out, err };
 }
 
+function write({ path, bytes, size }: GivenFile): void {
+  const { FS } = module!;
+  FS.mkdirTree(path.replace(/\/[^/]*$/, ''));
+  FS.writeFile(path, bytes);
+  // Truncating would allot the whole size: only what the file claims to have is changed. Nobody reads past its bytes.
+  if (size > bytes.length) FS.lookupPath(path).node.usedBytes = size;
+}
+
 async function handle(request: CountRequest): Promise<CountReply> {
   const { id } = request;
   switch (request.kind) {
     case 'open':
       module = await loadModule(request.base, 'count', request.version);
+      request.files.forEach(write);
       return { id, kind: 'done' };
     case 'report':
       return { id, kind: 'report', report: report(request.args) };
-    case 'file': {
-      const { FS } = module!;
-      FS.mkdirTree(request.path.replace(/\/[^/]*$/, ''));
-      FS.writeFile(request.path, request.bytes);
-      if (request.size > request.bytes.length) FS.truncate(request.path, request.size);
+    case 'file':
+      write(request.file);
       return { id, kind: 'done' };
-    }
   }
 }
 
@@ -35,6 +40,6 @@ onmessage = async ({ data }: MessageEvent<CountRequest>) => {
   try {
     postMessage(await handle(data));
   } catch (error) {
-    postMessage({ id: data.id, kind: 'failed', error: (error as Error).message } satisfies CountReply);
+    postMessage(failed(data.id, error));
   }
 };

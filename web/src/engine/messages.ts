@@ -9,17 +9,32 @@ export interface Report {
   err: string;
 }
 
+// A file for the module's file system. Where `size` is more than its bytes, the rest is not there: of a .safetensors only
+// the header is read, but the size is checked.
+export interface GivenFile {
+  path: string;
+  bytes: Uint8Array;
+  size: number;
+}
+
+// `dead`: the module is in no state to go on (it ran out of memory, say), and the worker has to be started again.
+export interface Failed {
+  id: number;
+  kind: 'failed';
+  error: string;
+  dead: boolean;
+}
+
 export type CountRequest =
-  | { id: number; kind: 'open'; base: string; version: string } // where the engine's files are
+  // Where the engine's files are, and what was put into its file system before it had to be started again.
+  | { id: number; kind: 'open'; base: string; version: string; files: GivenFile[] }
   | { id: number; kind: 'report'; args: string[] }
-  // A file for the module's file system. Where `size` is more than its bytes, the rest reads as zeros: of a
-  // .safetensors only the header is needed, but the size is checked.
-  | { id: number; kind: 'file'; path: string; bytes: Uint8Array; size: number };
+  | { id: number; kind: 'file'; file: GivenFile };
 
 export type CountReply =
   | { id: number; kind: 'report'; report: Report }
   | { id: number; kind: 'done' }
-  | { id: number; kind: 'failed'; error: string };
+  | Failed;
 
 export type RunRequest =
   | { id: number; kind: 'open'; base: string; version: string; threads: number } // threads: 1 for the plain build
@@ -41,4 +56,4 @@ export type RunReply =
   | { id: number; kind: 'files'; files: { path: string; bytes: Uint8Array }[] } // paths from the folder on
   | { id: number; kind: 'news'; news: AdvanceReply }
   | { id: number; kind: 'done'; threads?: number }
-  | { id: number; kind: 'failed'; error: string };
+  | Failed;

@@ -11,6 +11,8 @@ export type Path = string;
 
 export interface Failure {
   error: string;
+  /** Of `advance`: what came before it. */
+  lines?: Line[];
 }
 
 // ---- Tokenizers ----
@@ -20,9 +22,9 @@ export type TokenKind = "word" | "number" | "symbol" | "space" | "partial" | "sp
 /** A token as a person reads it. */
 export interface Piece {
   id: number;
-  /** null where its bytes are no whole characters: show `bytes`, never �. */
+  /** null where its bytes are no whole characters: show `bytes`, never �; or where no tokenizer knows it. */
   text: string | null;
-  /** Only where text is null: the values of its bytes. */
+  /** Only where text is null: the values of its bytes; none where no tokenizer knows it. */
   bytes?: number[];
   kind: TokenKind;
 }
@@ -217,7 +219,8 @@ export interface TrainRequest {
   out: Path;
   /** What `reckon train` is told; the rest has the usual values, as there. `model`: a preset, a folder or a
    *  config.json in the file system. */
-  settings: Partial<Settings> & { model: string };
+  settings: Partial<Omit<Settings, "context" | "ranks">> & { model: string };
+  /** The context is one of them. */
   changes?: Changes;
 }
 
@@ -299,6 +302,8 @@ export interface ModelReply {
   weight_bytes: number;
   /** Of the cache, at capacity. */
   cache_bytes: number;
+  /** Ids that end a text, as its config says; of a run there are none. */
+  end_of_text: number[];
   notes: string[];
 }
 
@@ -419,7 +424,7 @@ export interface Run {
     { model: Handle; sampling?: Sampling; count?: number; u?: number; array?: boolean },
     DistributionReply,
   ];
-  /** From the text so far; it stays as it is. stop: ids that end a text. */
+  /** From the text so far; it stays as it is. stop: ids that end a text (the model's end_of_text). */
   beams: [
     { model: Handle; beams: number; tokens: number; length_penalty?: number; stop?: number[] },
     BeamsReply,

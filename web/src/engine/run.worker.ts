@@ -1,6 +1,6 @@
 // The running engine in a worker: tokenizers, training, generation. Requests are those of src/page.
 import { parseJson } from './json';
-import { loadModule, type EngineModule } from './module';
+import { failed, loadModule, type EngineModule } from './module';
 import type { RunReply, RunRequest } from './messages';
 import type { AdvanceReply, Failure } from './run';
 
@@ -43,7 +43,7 @@ again.port1.onmessage = () => {
     else again.port2.postMessage(null);
   } catch (error) {
     followed = null;
-    postMessage({ id, kind: 'failed', error: (error as Error).message } satisfies RunReply);
+    postMessage(failed(id, error));
   }
 };
 
@@ -111,6 +111,6 @@ onmessage = async ({ data }: MessageEvent<RunRequest>) => {
     const { reply, transfer } = await handle(data);
     if (reply) postMessage(reply, { transfer: transfer ?? [] });
   } catch (error) {
-    postMessage({ id: data.id, kind: 'failed', error: (error as Error).message } satisfies RunReply);
+    postMessage(failed(data.id, error));
   }
 };

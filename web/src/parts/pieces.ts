@@ -40,7 +40,7 @@ export function parts(bytes: Uint8Array): Part[] {
       at += 1;
       continue;
     }
-    const character = decoder.decode(bytes.subarray(at, at + length));
+    const character = length === 1 ? String.fromCharCode(bytes[at]!) : decoder.decode(bytes.subarray(at, at + length));
     const code = character.codePointAt(0)!;
     const mark = marks[character] ?? (code < 0x20 ? String.fromCharCode(0x2400 + code) : undefined);
     if (mark !== undefined) add('space', mark);

@@ -45,7 +45,13 @@ export class Session {
   running = $state(false);
   busy = $state(false);
   failed = $state('');
-  ended = $state(''); // why no more tokens come
+  ended = $state<'' | 'full' | 'end'>(''); // why no more tokens come
+  slid = $state(false); // the random numbers began anew since the prompt
+
+  // Whether `reckon generate` with the same seed draws the same tokens.
+  get repeatable(): boolean {
+    return !this.slid && !this.taken.some(({ byHand }) => byHand);
+  }
 
   constructor() {
     runner.onstop.add(() => {
@@ -85,6 +91,7 @@ export class Session {
     const given = this.model!.tokenizer === null ? { ids: text.split(/[\s,]+/).filter(Boolean).map(Number) } : { text };
     const reply = await ask('prefill', { model: this.model!.model, ...given });
     this.prompt = reply.pieces;
+    this.slid = false;
     this.taken = [];
     this.costs = [];
     this.ended = '';
@@ -132,7 +139,7 @@ export class Session {
     const reply = await ask('append', { model: this.model!.model, id: chosen.id });
     this.taken = [...this.taken, { piece: chosen, probability: chosen.probability, byHand }];
     await this.#after(reply);
-    this.ended = chosen.kind === 'special' ? 'special' : '';
+    this.ended = this.model!.end_of_text.includes(chosen.id) ? 'end' : '';
   }
 
   async run(): Promise<void> {
@@ -166,6 +173,7 @@ export class Session {
       const kept = ids.slice(-Math.ceil(this.cache.capacity / 2));
       const reply = await ask('prefill', { model: this.model!.model, ids: kept });
       this.prompt = [...this.prompt, ...this.taken.map(({ piece }) => piece)];
+      this.slid = true;
       this.taken = [];
       this.costs = [];
       this.ended = '';

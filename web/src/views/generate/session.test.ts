@@ -8,7 +8,7 @@ import { runner } from '../../engine/client';
 import { commands } from './command';
 import { Session, settings } from './session.svelte';
 
-// An engine with four tokens, of which u < 0.5 draws 0 and the rest 1; it holds four tokens. Token 3 is special.
+// An engine with four tokens, of which u < 0.5 draws 0 and the rest 1; it holds four tokens. Token 3 ends a text.
 let asked: { ask: string }[];
 let length: number;
 let hang: Promise<void> | undefined; // what the next distribution waits for
@@ -25,7 +25,7 @@ beforeEach(() => {
     asked.push(question);
     const step = (ids: number[]) => ({ length, capacity: 4, pieces: ids.map(piece), seconds: 0.001, flops: 100, cache_bytes: 8 * length });
     const answers: Record<string, () => object> = {
-      model: () => ({ model: 7, tokenizer: 8, vocab: 4, capacity: 4, cache_bytes: 32, notes: [] }),
+      model: () => ({ model: 7, tokenizer: 8, vocab: 4, capacity: 4, cache_bytes: 32, end_of_text: [3], notes: [] }),
       prefill: () => ((length = question.ids ? question.ids.length : 2), step([0, 1])),
       append: () => (length++, step([question.id])),
       rewind: () => ((length = question.length), step([])),
@@ -70,6 +70,7 @@ test('a token that is picked, or drawn by a u that was moved, is by hand; u is f
   await vi.waitFor(() => expect(session.next?.draw.id).toBe(1));
   await session.take();
   expect(session.taken.map(({ piece, byHand }) => [piece.id, byHand])).toEqual([[1, true], [1, true]]);
+  expect(session.repeatable).toBe(false);
   expect(session.u).toBeUndefined();
 });
 
@@ -105,12 +106,13 @@ test('running ends where the cache is full; sliding runs the newer half anew and
   expect(asked.findLast(({ ask }) => ask === 'prefill')).toMatchObject({ ids: [0, 0] });
   expect(session.prompt.map(({ id }) => id)).toEqual([0, 1, 0, 0]); // the whole text is still shown
   expect(session.ended).toBe('');
+  expect(session.repeatable).toBe(false);
 });
 
-test('running ends behind a special token', async () => {
+test('running ends behind the token that ends a text', async () => {
   const session = await opened();
   await session.take(3);
-  expect(session.ended).toBe('special');
+  expect(session.ended).toBe('end');
 });
 
 test('stop ends a run behind the token that is on its way', async () => {

@@ -1,6 +1,6 @@
 // One of the two tokenizers of the view: which it is, what the engine made of the text, and what went wrong.
 import { latestWins, runner } from '../../engine/client';
-import type { Reply } from '../../engine/run';
+import type { PlacedPiece, Reply } from '../../engine/run';
 import { shared } from '../../state/shared.svelte';
 import { labelOf, open, type Choice, type File, type Opened, type Recipe } from './tokenizers';
 
@@ -14,7 +14,7 @@ export type Encoded = Reply<'encode'> & {
 export const comparable = (one: Encoded, other: Encoded): boolean =>
   one.text === other.text && ((one.exact && other.exact) || one.decoded === other.decoded);
 
-const page = 2000; // pieces that are asked for and drawn at once: a frame's work
+const page = 1000; // pieces that are asked for and drawn at once: a frame's work
 
 export class Side {
   readonly choice;
@@ -94,7 +94,7 @@ export class Side {
       return { ...json, text, label, opened };
     },
     (encoded: Encoded) => {
-      this.encoded = encoded;
+      this.encoded = { ...encoded, pieces: kept(this.encoded?.pieces ?? [], encoded.pieces) };
       this.failed = '';
       this.busy = false;
     },
@@ -104,6 +104,13 @@ export class Side {
       this.busy = false;
     },
   );
+}
+
+// The new pieces, those that did not change being the objects that they were: only the others are drawn again.
+function kept(before: PlacedPiece[], now: PlacedPiece[]): PlacedPiece[] {
+  const same = (one: PlacedPiece, other: PlacedPiece | undefined) =>
+    one.id === other?.id && one.begin === other.begin && one.end === other.end && one.text === other.text;
+  return now.map((piece, i) => (same(piece, before[i]) ? before[i]! : piece));
 }
 
 const numbers = new WeakMap<File, number>();

@@ -1,4 +1,4 @@
-#include "report/duration.h"
+#include "files/duration.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,33 @@
+// What the page's running module exports of its engine: one function that answers, and the array that came with it.
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include "page/page.h"
+
+namespace {
+
+struct {
+  std::string text;
+  std::vector<float> array;
+} answer;  // until the next one
+
+}  // namespace
+
+extern "C" {
+
+// A request and its reply: JSON in UTF-8, up to a zero byte.
+const char* ask(const char* request) {
+  using reckon::page::Json;
+  static reckon::page::Page page;
+  reckon::page::Reply reply = page.ask(Json::parse(request, nullptr, false));
+  answer.text = reply.json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  answer.array = std::move(reply.array);
+  return answer.text.c_str();
+}
+
+int array_count() { return answer.array.empty() ? 0 : 1; }
+const float* array_data(int) { return answer.array.data(); }
+std::size_t array_size(int) { return answer.array.size(); }
+
+}  // extern "C"
