@@ -107,16 +107,24 @@ export const ladder: Size[] = [
   { layers: 6, 'd-model': 256, heads: 8, 'd-ff': 1024, vocab: 2048, context: 128 },
 ];
 
-// A model of the same kind in that size, as changes to the model: grouped heads stay grouped, mixtures stay mixtures.
+// A model of the same kind in that size, as changes to the model: grouped heads stay grouped, windows stay windows,
+// mixtures stay mixtures. Heads from a latent keep their widths.
 export function sibling(a: Architecture, size: Size): Record<string, number> {
   const { 'd-ff': wide, ...changes } = size;
   const more: Record<string, number> = {};
-  if (a.n_kv_heads < a.n_heads) more['kv-heads'] = Math.max(1, size.heads / 2);
-  if (a.n_heads * a.d_head !== a.d_model) more['d-head'] = size['d-model'] / size.heads;
-  if (a.n_experts > 0) Object.assign(more, { experts: 4, 'active-experts': Math.min(2, a.n_active_experts), 'd-expert': wide / 2 });
   if (a.n_dense_layers > 0) more['d-ff'] = wide;
+  if (a.kv_rank === undefined && a.n_kv_heads < a.n_heads) more['kv-heads'] = a.n_kv_heads === 1 ? 1 : size.heads / 2;
+  if (a.kv_rank === undefined && a.n_heads * a.d_head !== a.d_model) more['d-head'] = halvedTo(32, a.d_head);
+  if (a.window > 0) more.window = size.context / 2;
+  if (a.n_experts > 0) {
+    Object.assign(more, { experts: Math.min(a.n_experts, 16), 'active-experts': Math.min(2, a.n_active_experts), 'd-expert': wide / 2 });
+  }
+  if (a.d_shared !== undefined) more['d-shared'] = wide / 2;
   return { ...changes, ...more };
 }
+
+// By halving, so that a part of a head that RoPE rotates stays whole.
+const halvedTo = (most: number, size: number): number => (size > most && size % 2 === 0 ? halvedTo(most, size / 2) : size);
 
 export const flagsOf = (changes: Record<string, number>) =>
   Object.entries(changes).flatMap(([name, value]) => [`--${name}`, String(value)]);
