@@ -1,14 +1,12 @@
 // The counting engine in a worker: every request is a command line, run inside WebAssembly.
 import { parseJson } from './json';
-import { failed, loadModule, type EngineModule } from './module';
+import { failed, loadModule, type CountModule } from './module';
 import type { CountReply, CountRequest, GivenFile, Report } from './messages';
 
-let module: EngineModule | null = null;
+let module: CountModule | null = null;
 
 function report(args: string[]): Report {
-  const { code, out, err } = JSON.parse(
-    module!.ccall('report', 'string', ['string'], [JSON.stringify(args)]) as string,
-  ) as Report;
+  const { code, out, err } = module!.report(args);
   const asked = args[args.lastIndexOf('--format') + 1] === 'json';
   return asked && code === 0 ? { code, out: '', err, json: parseJson(out) } : { code, out, err };
 }
