@@ -27,6 +27,15 @@ need() {
   fi
 }
 
+# need_npm: installs node and npm. By command, not by package: node may be there from elsewhere, and then Debian's npm
+# cannot be installed beside it.
+need_npm() {
+  local packages=()
+  command -v node > /dev/null || packages+=(nodejs)
+  command -v npm > /dev/null || packages+=(npm)
+  if ((${#packages[@]})); then need "${packages[@]}"; fi
+}
+
 # build PRESET [CMAKE-OPTION…]: configures and builds build/PRESET.
 build() {
   local preset=$1 version

@@ -724,7 +724,7 @@ TEST_F(ProgramTest, HelpsOnEveryCommand) {
   const Result top = run({"--help"});
   EXPECT_EQ(top.code, 0);
   for (const char* command : {"count", "explain", "models", "hardware", "compare", "sweep", "generate", "score",
-                              "logits", "verify", "tokenize", "tokenizer", "completion"}) {
+                              "logits", "verify", "tokenize", "tokenizer", "serve", "completion"}) {
     EXPECT_NE(top.out.find(std::string("\n  ") + command), std::string::npos) << command;
     const Result help = run({command, "--help"});
     EXPECT_EQ(help.code, 0);

@@ -18,9 +18,9 @@ TEST_F(PageTokenizers, PiecesLieInTheTextByteByByte) {
   // é is C3 A9: two tokens, neither of which is a character.
   EXPECT_EQ(encoded["pieces"],
             Json::parse(R"([{"id": 97, "text": "a", "kind": "word", "begin": 0, "end": 1, "joined": false},
-                            {"id": 195, "text": null, "bytes": [195], "kind": "partial", "begin": 1, "end": 2,
+                            {"id": 195, "text": null, "bytes": [195], "kind": "part of a character", "begin": 1, "end": 2,
                              "joined": false},
-                            {"id": 169, "text": null, "bytes": [169], "kind": "partial", "begin": 2, "end": 3,
+                            {"id": 169, "text": null, "bytes": [169], "kind": "part of a character", "begin": 2, "end": 3,
                              "joined": true}])"));
   types_.expect("PlacedPiece", encoded["pieces"][1]);
 }

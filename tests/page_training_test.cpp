@@ -15,7 +15,7 @@ class PageTraining : public PageTest {
     return text;
   }
 
-  Json begin(const std::string& out, const Json& settings = {}, const Json& changes = Json::object()) {
+  Json begin(const std::string& out, const Json& settings = Json::object(), const Json& changes = Json::object()) {
     Json all = {{"model", "mini-gpt"}, {"tokenizer", "bytes"}, {"text", {path("birds.txt")}},
                 {"steps", 20},         {"batch", 2},           {"warmup", 0},
                 {"sample", "Once"},    {"eval_windows", 4}};
@@ -90,13 +90,13 @@ TEST_F(PageTraining, TellsWhatARunIsAndWhatItsLossMeans) {
 }
 
 TEST_F(PageTraining, AStoryRunGoesOnOnTheCommandLineToTheSameBytes) {
-  const Json begun = begin("page", {{"text", Json::array()}, {"tokenizer", "train:300"}});
+  const Json begun = begin("page", {{"text", Json::array()}, {"tokenizer", "train:300"}, {"validation", 0.01}});
   steps(begun["run"], 10);
   ask("save", {{"run", begun["run"]}});
   ask("forget", {{"handle", begun["run"]}});
   const Result resumed = run({"train", "--resume", "--out", path("page")});
   ASSERT_EQ(resumed.code, 0) << resumed.err;
-  ASSERT_EQ(run(command("alone", {"--steps", "20", "--tokenizer", "train:300"})).code, 0);
+  ASSERT_EQ(run(command("alone", {"--steps", "20", "--tokenizer", "train:300", "--validation", "0.01"})).code, 0);
   expect_same_state("page", "alone");
 }
 
@@ -169,11 +169,11 @@ TEST_F(PageTraining, SamplesAndEvaluatesWithoutChangingTheRun) {
 }
 
 TEST_F(PageTraining, ChangesAreThoseOfTheCommandLine) {
-  const Json begun =
-      begin("page", Json::object(), {{"layers", 1}, {"d_ff", "match"}, {"ffn", "swiglu"}, {"context", 16}});
+  const Json begun = begin("page", Json::object(),
+                           {{"layers", 1}, {"d_ff", "match"}, {"ffn", "relu"}, {"tied", false}, {"context", 16}});
   EXPECT_EQ(begun["facts"]["settings"]["context"], 16);
   ASSERT_EQ(run(command("alone", {"--steps", "1", "--tokenizer", "bytes", "--text", path("birds.txt"), "--layers", "1",
-                                  "--d-ff", "match", "--ffn", "swiglu", "--context", "16"}))
+                                  "--d-ff", "match", "--ffn", "relu", "--tied", "no", "--context", "16"}))
                 .code,
             0);
   EXPECT_EQ(begun["config"], text_of(path("alone/checkpoints/step-000001/config.json")));

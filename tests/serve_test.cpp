@@ -18,7 +18,8 @@ namespace {
 
 class ServeTest : public ProgramTest {
  protected:
-  ServeTest() {
+  void SetUp() override {
+    ProgramTest::SetUp();
     fs::create_directories(folder_ / "page" / "assets");
     std::ofstream(folder_ / "page" / "index.html") << "<p>page</p>";
     std::ofstream(folder_ / "page" / "assets" / "count-1a2b.wasm") << std::string("\0asm", 4);

@@ -13,7 +13,7 @@ async function makeAsk(): Promise<Ask | null> {
   if (existsSync(wasm)) {
     const glue = await import(new URL('public/engine/count.js', import.meta.url).href);
     const module = await glue.default({ wasmBinary: readFileSync(wasm) });
-    return (args) => JSON.parse(module.ccall('report', 'string', ['string'], [JSON.stringify(args)])).out;
+    return (args) => module.report(args).out;
   }
   const program = process.env.RECKON;
   return program ? (args) => spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 26 }).stdout : null;

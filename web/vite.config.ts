@@ -21,7 +21,10 @@ const isolation = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-E
 export default defineConfig({
   base: './', // any folder of any host
   plugins: [svelte(), storedAnswers(), vocabularies(), offline(engineVersion())],
-  define: { __ENGINE_VERSION__: JSON.stringify(engineVersion()) },
+  define: {
+    __ENGINE_VERSION__: JSON.stringify(engineVersion()),
+    __ENGINE_THREADS__: String(existsSync(new URL('public/engine/run-threads.wasm', import.meta.url))),
+  },
   build: { target: 'es2022', modulePreload: { polyfill: false } },
   worker: { format: 'es' },
   server: { headers: isolation, host: '127.0.0.1' },

@@ -7,6 +7,8 @@ class App;
 
 namespace reckon::cli {
 
+using AddCommand = void (*)(CLI::App& program);
+
 void add_count(CLI::App& program);
 void add_explain(CLI::App& program);
 void add_models(CLI::App& program);

@@ -119,6 +119,12 @@ void add_output(CLI::App& command, Output& output);
 void add_counting(CLI::App& command, Options& options, Output& output);
 bool to_standard_output(const Output& output);
 void write_report(const Document& document, const Output& output);
+// What goes to standard output and standard error, for a caller that is no process with these: from capture() on, it is
+// added here, in UTF-8; until capture(nullptr).
+struct Captured {
+  std::string out, err;
+};
+void capture(Captured* to);
 // How wide standard output is (COLUMNS, the terminal's own width, or 100), and whether it takes colours and UTF-8.
 Terminal this_terminal();
 // The same as it is at this moment, for what is drawn over and over: without COLUMNS, which does not follow a resize.

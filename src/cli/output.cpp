@@ -20,8 +20,11 @@ namespace {
 
 constexpr int narrowest = 40, widest = 100;
 
+Captured* captured = nullptr;
+
 // False: the reader has gone.
 bool put(const std::string& text) {
+  if (captured != nullptr) return captured->out += text, true;
   if (write_all(STDOUT_FILENO, std::as_bytes(std::span(text)))) return true;
   if (errno == EPIPE) return false;
   throw Error(fmt::format("standard output cannot be written: {}", std::generic_category().message(errno)));
@@ -29,17 +32,19 @@ bool put(const std::string& text) {
 
 bool ascii() {
   static const bool without = !utf8_locale();
-  return without;
+  return without && captured == nullptr;
 }
 
 }  // namespace
+
+void capture(Captured* to) { captured = to; }
 
 std::string words(const std::string& text) { return ascii() ? to_ascii(text) : text; }
 
 // Colour only where a person looks at it and has not said no (https://no-color.org).
 Terminal live_terminal() {
   Terminal terminal{widest, false, ascii(), 0};
-  if (!::isatty(STDOUT_FILENO)) return terminal;
+  if (captured != nullptr || !::isatty(STDOUT_FILENO)) return terminal;
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
     terminal.width = std::clamp<int>(size.ws_col, narrowest, widest);
@@ -73,6 +78,10 @@ void write_text(const std::string& text) { put(words(text)); }
 
 void say(const std::string& text) {
   const std::string line = words(text);
+  if (captured != nullptr) {
+    captured->err += line;
+    return;
+  }
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 

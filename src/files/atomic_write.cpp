@@ -61,7 +61,7 @@ void AtomicFile::commit() {
 }
 
 void atomic_write(const std::filesystem::path& target, std::string_view text) {
-  const auto bytes = std::as_bytes(std::span(text));
+  const auto bytes = std::as_bytes(std::span<const char>(text));
   if (is_device(target)) {
     const Descriptor device(::open(target.c_str(), O_WRONLY | O_CLOEXEC));
     if (!device || !write_all(device.number(), bytes)) throw write_error(target);

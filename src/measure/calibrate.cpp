@@ -15,6 +15,8 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -239,12 +241,8 @@ Profile Calibration::profile() const {
   }
 
   // Ops of the same work, in several networks, are one entry.
-  struct Key {
-    std::string_view name;
-    ComputeType type;
-    std::int64_t rows, sequences, work;
-    auto operator<=>(const Key&) const = default;  // NOLINT: clang-tidy 14 takes it for a null pointer
-  };
+  // (libc++ 13 cannot compare a struct with a string in it by itself.)
+  using Key = std::tuple<std::string_view, ComputeType, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Key, std::vector<double>> times;
   for (const ProbeSamples& network : parts_->networks) {
     const Program& program = network.program();
@@ -261,9 +259,9 @@ Profile Calibration::profile() const {
     }
   }
   for (const auto& [key, seconds] : times) {
-    efficiency.operations.push_back({std::string(key.name), key.type, key.work,
-                                     rate_of(static_cast<double>(key.work), median_of(seconds)), key.rows,
-                                     key.sequences});
+    const auto& [name, type, rows, sequences, work] = key;
+    efficiency.operations.push_back(
+        {std::string(name), type, work, rate_of(static_cast<double>(work), median_of(seconds)), rows, sequences});
   }
 
   for (const auto& [bytes, rates] : parts_->read) efficiency.read.push_back({bytes, whole_rate(median_of(rates))});

@@ -29,7 +29,8 @@ struct Entry {
 
 template <auto Member, std::int64_t least, std::int64_t most>
 void read_size(Changes& changes, const std::string& key, const Json& value) {
-  const bool fits = value.is_number_unsigned() && value.get<std::uint64_t>() >= static_cast<std::uint64_t>(least) &&
+  // As one without a sign, a negative number is past any bound.
+  const bool fits = value.is_number_integer() && value.get<std::uint64_t>() >= static_cast<std::uint64_t>(least) &&
                     value.get<std::uint64_t>() <= static_cast<std::uint64_t>(most);
   if (!fits) refuse(key, value, fmt::format("a whole number from {} to {}", least, most));
   changes.*Member = value.get<std::int64_t>();
@@ -91,8 +92,8 @@ Changes read_changes(const Json& json) {
   if (!json.is_object()) throw UsageError("the changes to the model are no object; expected one by their names");
   Changes changes;
   for (const auto& [key, value] : json.items()) {
-    const auto found =
-        std::find_if(std::begin(entries), std::end(entries), [&](const Entry& entry) { return entry.key == key; });
+    const auto found = std::find_if(std::begin(entries), std::end(entries),
+                                    [key = key](const Entry& entry) { return entry.key == key; });
     if (found == std::end(entries)) {
       std::vector<std::string> known;
       for (const Entry& entry : entries) known.emplace_back(entry.key);

@@ -91,8 +91,8 @@ std::vector<std::int32_t> Fields::ids(const std::string& key) const {
   if (!found.is_array()) refuse(key, found, expected);
   std::vector<std::int32_t> ids;
   for (const Json& one : found) {
-    constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();
-    if (!one.is_number_unsigned() || one.get<std::uint64_t>() > most) refuse(key, one, expected);
+    constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();  // a negative number is past it, too
+    if (!one.is_number_integer() || one.get<std::uint64_t>() > most) refuse(key, one, expected);
     ids.push_back(one.get<std::int32_t>());
   }
   return ids;

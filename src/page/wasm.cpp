@@ -1,4 +1,5 @@
 // What the page's running module exports of its engine: one function that answers, and the array that came with it.
+// wasm.js makes one function of JavaScript of them.
 #include <cstddef>
 #include <string>
 #include <utility>
@@ -26,8 +27,7 @@ const char* ask(const char* request) {
   return answer.text.c_str();
 }
 
-int array_count() { return answer.array.empty() ? 0 : 1; }
-const float* array_data(int) { return answer.array.data(); }
-std::size_t array_size(int) { return answer.array.size(); }
+const float* array_data() { return answer.array.data(); }
+std::size_t array_size() { return answer.array.size(); }
 
 }  // extern "C"

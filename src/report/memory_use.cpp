@@ -84,9 +84,10 @@ std::string tables_detail(const MemoryUse& use) {
   std::vector<std::string> of;
   for (const auto& [kind, name] :
        {std::pair{TensorKind::constant, "of rotary positions"}, {TensorKind::step, "of the cache's pages"}}) {
-    const bool some = std::any_of(use.held.tensors.begin(), use.held.tensors.end(), [&](const HeldTensor& tensor) {
-      return tensor.held == Held::tables && use.compiled.lowered[tensor.id].kind == kind;
-    });
+    const bool some =
+        std::any_of(use.held.tensors.begin(), use.held.tensors.end(), [&, kind = kind](const HeldTensor& tensor) {
+          return tensor.held == Held::tables && use.compiled.lowered[tensor.id].kind == kind;
+        });
     if (some) of.emplace_back(name);
   }
   return fmt::format("{}", fmt::join(of, " and "));

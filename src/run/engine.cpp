@@ -347,7 +347,8 @@ std::span<const float> EngineCore::run(Session& session, std::span<const std::in
   const auto chunk = [&] { return options_.chunk - session.length_ % options_.chunk; };
   const bool several = std::ssize(ids) > chunk();
   if (several && logits == Logits::all)
-    gathered_.resize(memory_size(checked_multiply(std::ssize(ids), vocabulary, "the logits"), "the logits"));
+    gathered_.resize(
+        memory_size(checked_multiply(std::int64_t{std::ssize(ids)}, vocabulary, "the logits"), "the logits"));
   std::span<const float> result;
   for (std::size_t first = 0; first < ids.size();) {
     const std::size_t count = std::min(static_cast<std::size_t>(chunk()), ids.size() - first);

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 
 #include "backend/host_vectors.h"
@@ -18,7 +17,7 @@ namespace {
 bool all_finite(std::span<const float> values) {
   constexpr std::uint32_t exponent = 0x7F800000u;
   std::uint32_t found = 0;
-  for (const float value : values) found |= (std::bit_cast<std::uint32_t>(value) & exponent) == exponent ? 1u : 0u;
+  for (const float value : values) found |= (__builtin_bit_cast(std::uint32_t, value) & exponent) == exponent ? 1u : 0u;
   return found == 0;
 }
 

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -121,7 +120,7 @@ void Sampler::weigh(std::span<const float> scores, float most) {
 // value), tell in which of them top_p is reached; only that one is looked into.
 void Sampler::keep_top_p(std::span<const float> scores) {
   if (sampling_.top_p == 1) return;
-  const auto bucket_of = [](float weight) { return std::bit_cast<std::uint32_t>(weight) >> 20; };
+  const auto bucket_of = [](float weight) { return __builtin_bit_cast(std::uint32_t, weight) >> 20; };
   std::array<double, 1024> buckets = {};  // no weight is above 1, whose bucket is 1016
   for (const float weight : weights_) buckets[bucket_of(weight)] += static_cast<double>(weight);
   double wanted = sampling_.top_p * sum(weights_);

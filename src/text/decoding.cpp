@@ -50,7 +50,7 @@ std::string decode_token(std::string text, std::span<const Decoder> steps, bool 
 Decoding::Decoding(const TokenizerSpec& spec) : joined_by_space_(spec.decoders.empty()) {
   const auto fuse = std::find_if(spec.decoders.begin(), spec.decoders.end(),
                                  [](const Decoder& step) { return std::holds_alternative<Fuse>(step); });
-  const std::span<const Decoder> steps(spec.decoders.begin(), fuse);
+  const std::span<const Decoder> steps(spec.decoders.data(), static_cast<std::size_t>(fuse - spec.decoders.begin()));
   for (auto step = fuse; step != spec.decoders.end(); ++step) {
     if (std::holds_alternative<Fuse>(*step)) continue;
     const auto* behind = std::get_if<Strip>(&*step);

@@ -12,10 +12,9 @@ int thread_count(int asked, int) { return asked > 0 ? asked : 1; }
 
 struct Pool::State {
   bool running = false;
-  const std::atomic<bool>* cancel = nullptr;
 };
 
-Pool::Pool(int threads) : state_(std::make_unique<State>()) {
+Pool::Pool(int threads) : state_(std::make_shared<State>()) {
   if (threads < 1) throw UsageError("`threads` is " + std::to_string(threads) + "; expected 1 or more");
 }
 
@@ -23,7 +22,7 @@ Pool::~Pool() = default;
 
 int Pool::threads() const { return 1; }
 
-void Pool::cancel_on(const std::atomic<bool>* flag) { state_->cancel = flag; }
+void Pool::cancel_on(const std::atomic<bool>* flag) { cancel_ = flag; }
 
 void Pool::run(std::int64_t tasks, Body body) {
   if (state_->running) throw Error("the pool: a run began inside another, expected one at a time");
@@ -33,7 +32,7 @@ void Pool::run(std::int64_t tasks, Body body) {
   } done{state_->running};
   state_->running = true;
   for (std::int64_t task = 0; task < tasks; ++task) {
-    if (state_->cancel != nullptr && state_->cancel->load(std::memory_order_relaxed)) throw Cancelled();
+    if (cancel_ != nullptr && cancel_->load(std::memory_order_relaxed)) throw Cancelled();
     body(task, 0);
   }
 }

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -147,9 +148,18 @@ struct Pool::State {
   }
 };
 
-Pool::Pool(int threads) : state_(std::make_unique<State>()) {
+Pool::Pool(int threads) {
   if (threads < 1 || threads >= static_cast<int>(inside_mask))
     throw UsageError("`threads` is " + std::to_string(threads) + "; expected 1 to 65534");
+#ifdef __EMSCRIPTEN__
+  // A browser starts and ends threads between two calls of a module, not within one: those of a size that was there
+  // before are taken again, and never end. Pools run one after the other, for one thread calls the module.
+  static std::map<int, std::shared_ptr<State>> started;
+  if ((state_ = started[threads])) return;
+  started[threads] = state_ = std::make_shared<State>();
+#else
+  state_ = std::make_shared<State>();
+#endif
   // Where threads outnumber processors, one that spins keeps another from its work.
   state_->spins = threads <= thread_count(0);
   state_->runs = std::vector<State::Run>(static_cast<std::size_t>(threads));
@@ -166,7 +176,7 @@ Pool::~Pool() = default;
 
 int Pool::threads() const { return static_cast<int>(state_->workers.size()) + 1; }
 
-void Pool::cancel_on(const std::atomic<bool>* flag) { state_->cancel = flag; }
+void Pool::cancel_on(const std::atomic<bool>* flag) { cancel_ = flag; }
 
 void Pool::run(std::int64_t tasks, Body body) {
   State& state = *state_;
@@ -176,6 +186,7 @@ void Pool::run(std::int64_t tasks, Body body) {
     std::atomic<bool>& running;
     ~Done() { running = false; }
   } done{state.running};
+  state.cancel = cancel_;
 
   if (tasks == 1 || state.workers.empty()) {
     for (std::int64_t task = 0; task < tasks; ++task) {

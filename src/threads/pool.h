@@ -56,7 +56,8 @@ class Pool {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  std::shared_ptr<State> state_;  // this pool's alone, but in a browser (pool.cpp)
+  const std::atomic<bool>* cancel_ = nullptr;
 };
 
 }  // namespace reckon

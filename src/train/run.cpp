@@ -115,7 +115,7 @@ void Run::set_up(const RunRequest& request, Prepared& prepared) {
   }
   const Tokenizer* tokenizer = data_->tokenizer();
   if (tokenizer != nullptr && tokenizer->encode(prepared.identity.settings.sample).empty()) {
-    throw UsageError("--sample is empty, and the tokenizer begins a text with no token of its own; expected some text");
+    throw UsageError("`sample` is empty, and the tokenizer begins a text with no token of its own; expected some text");
   }
 }
 

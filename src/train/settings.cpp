@@ -30,12 +30,9 @@ template <class Value>
 bool take(const Json& json, Value& value) {
   if constexpr (std::is_integral_v<Value>) {
     if (!json.is_number_integer()) return false;
-    if (json.is_number_unsigned()) {
-      if (json.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()))
-        return false;
-    } else if (std::is_unsigned_v<Value> && json.get<std::int64_t>() < 0) {
-      return false;
-    }
+    constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+    const bool negative = !json.is_number_unsigned() && json.get<std::int64_t>() < 0;
+    if (std::is_signed_v<Value> ? !negative && json.get<std::uint64_t>() > most : negative) return false;
   } else if constexpr (std::is_floating_point_v<Value>) {
     if (!json.is_number()) return false;
   } else if constexpr (std::is_same_v<Value, std::string>) {
@@ -138,7 +135,7 @@ std::set<std::string> read_settings(const Json& json, Settings& settings) {
   std::set<std::string> keys;
   for (const auto& [key, value] : json.items()) {
     const auto& all = entries();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Entry& one) { return one.key == key; });
+    const auto found = std::find_if(all.begin(), all.end(), [key = key](const Entry& one) { return one.key == key; });
     if (found == all.end()) {
       std::vector<std::string> known;
       for (const Entry& one : all) known.emplace_back(one.key);

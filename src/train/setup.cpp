@@ -32,12 +32,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t largest_tokenizer = std::uint64_t{1} << 30;  // bytes
 
-// "--kv-heads" for "kv_heads": what people know a setting by.
-std::string option_of(std::string key) {
-  std::replace(key.begin(), key.end(), '_', '-');
-  return "--" + key;
-}
-
 void note(const RunRequest& request, const std::string& sentence) {
   if (request.note) request.note(sentence);
 }
@@ -70,8 +64,7 @@ Settings resumed_settings(const RunRequest& request, const Settings& asked, cons
   for (const std::string& key : request.given) {
     if (wanted[key] == settings[key]) continue;
     if (!may_change(key)) {
-      differences.push_back(
-          fmt::format("{} is {} here and {} there", option_of(key), wanted[key].dump(), settings[key].dump()));
+      differences.push_back(fmt::format("`{}` is {} here and {} there", key, wanted[key].dump(), settings[key].dump()));
     } else {
       settings[key] = wanted[key];
     }
@@ -180,7 +173,7 @@ void fit_vocabulary(Asked& asked, const RunRequest& request, const Settings& set
   }
   if (!begins || tokens <= asked.model.vocab_size) return;
   throw UsageError(fmt::format("the tokenizer {} has {} tokens, but {} is {}", settings.tokenizer, grouped(tokens),
-                               vocab ? "--vocab" : "the model's vocabulary", grouped(asked.model.vocab_size)));
+                               vocab ? "`vocab`" : "the model's vocabulary", grouped(asked.model.vocab_size)));
 }
 
 // From these files, or where the path is empty, random ones.
@@ -211,7 +204,7 @@ DataOptions data_options(const Settings& settings, const Model& model, const fs:
   options.paths.assign(settings.text.begin(), settings.text.end());
   if (!settings.tokens.empty()) {
     if (fs::exists(settings.tokens) && !is_token_file(settings.tokens)) {
-      throw Error(fmt::format("{}: is no token file; text is given with --text", settings.tokens));
+      throw Error(fmt::format("{}: is no token file; text is given with `text`", settings.tokens));
     }
     options.paths = {settings.tokens};
   }
@@ -227,7 +220,7 @@ DataOptions data_options(const Settings& settings, const Model& model, const fs:
 fs::path run_path(const RunRequest& request) {
   validate(with_usual_values(request));  // before a folder is made
   if (request.out.empty()) {
-    if (request.resume) throw UsageError("--resume needs --out: the folder of the run to go on with");
+    if (request.resume) throw UsageError("`resume` needs `out`: the folder of the run to go on with");
     if (request.settings.model.empty()) throw UsageError("no model was named; expected a preset or a path");
     const std::string name =
         request.settings.model == "-" ? "" : fs::path(request.settings.model).lexically_normal().filename().string();
@@ -238,11 +231,11 @@ fs::path run_path(const RunRequest& request) {
     }
   }
   if (!request.resume && !saved_steps(request.out).empty()) {
-    throw UsageError(fmt::format("{} holds a run already; --resume goes on with it, or name another folder",
+    throw UsageError(fmt::format("{} holds a run already; `resume` goes on with it, or name another folder",
                                  quote(request.out.string())));
   }
   if (request.resume && request.settings.model.empty() && saved_steps(request.out).empty()) {
-    throw UsageError(fmt::format("{} holds no checkpoint to go on from; without --resume a run begins there",
+    throw UsageError(fmt::format("{} holds no checkpoint to go on from; without `resume` a run begins there",
                                  quote(request.out.string())));
   }
   return request.out;
@@ -257,7 +250,7 @@ std::optional<Checkpoint> find_checkpoint(const RunRequest& request, const fs::p
     } catch (const Error& error) {
       if (!request.fall_back) {
         throw Error(fmt::format("{}{}", error.what(),
-                                steps.size() > 1 ? "; --fall-back goes on from the checkpoint before it" : ""));
+                                steps.size() > 1 ? "; `fall_back` goes on from the checkpoint before it" : ""));
       }
       note(request, fmt::format("{}; falling back", error.what()));
     }
@@ -271,10 +264,10 @@ Prepared prepare(const RunRequest& request, const std::optional<Checkpoint>& che
   Settings settings = with_usual_values(request);
   if (checkpoint) settings = resumed_settings(request, settings, checkpoint->identity.settings);
   if (checkpoint && settings.schedule.steps < checkpoint->progress.step) {
-    throw UsageError(fmt::format("--steps is {}; the run has done {} already", grouped(settings.schedule.steps),
+    throw UsageError(fmt::format("`steps` is {}; the run has done {} already", grouped(settings.schedule.steps),
                                  grouped(checkpoint->progress.step)));
   }
-  if (!settings.tokens.empty() && !settings.text.empty()) throw UsageError("give either --text or --tokens");
+  if (!settings.tokens.empty() && !settings.text.empty()) throw UsageError("give either `text` or `tokens`");
 
   std::optional<Asked> asked;
   std::string tokenizer = checkpoint ? checkpoint->identity.tokenizer : "";

@@ -15,15 +15,21 @@ HWY_BEFORE_NAMESPACE();
 namespace reckon {
 namespace HWY_NAMESPACE {
 
+// max(0, x). Which operand a maximum takes where one is not a number is up to the compiler.
+template <class D, class V>
+HWY_INLINE V positive(D d, V x) {
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+}
+
 template <Activation kind, class D, class V>
 HWY_INLINE V activate(D d, V x) {
-  if constexpr (kind == Activation::relu) return hn::Max(hn::Zero(d), x);
-  if constexpr (kind == Activation::relu_squared) {
-    const V positive = hn::Max(hn::Zero(d), x);
-    return hn::Mul(positive, positive);
-  }
+  if constexpr (kind == Activation::relu) return positive(d, x);
+  if constexpr (kind == Activation::relu_squared) return hn::Mul(positive(d, x), positive(d, x));
   if constexpr (kind == Activation::silu) return hn::Mul(x, sigmoid(d, x));
-  if constexpr (kind == Activation::gelu) return hn::Mul(x, normal_distribution(d, x));
+  if constexpr (kind == Activation::gelu) {
+    V bell;
+    return hn::Mul(x, normal_distribution(d, x, bell));
+  }
   // ½(1 + tanh u) = σ(2u), with u = √(2/π)·(x + 0.044715·x³)
   if constexpr (kind == Activation::gelu_tanh) {
     const V cubic = hn::MulAdd(hn::Mul(hn::Set(d, 0.044715f), hn::Mul(x, x)), x, x);
@@ -36,15 +42,16 @@ template <Activation kind, class D, class V>
 HWY_INLINE V derivative(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   if constexpr (kind == Activation::relu) return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
-  if constexpr (kind == Activation::relu_squared) return hn::Mul(hn::Set(d, 2.0f), hn::Max(hn::Zero(d), x));
+  if constexpr (kind == Activation::relu_squared) return hn::Mul(hn::Set(d, 2.0f), positive(d, x));
   if constexpr (kind == Activation::silu) {
     const V s = sigmoid(d, x);
     return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
   }
   // Φ + x·φ, with φ = e^(−½x²)/√2π
   if constexpr (kind == Activation::gelu) {
-    const V density = hn::Mul(hn::Set(d, 0.39894228f), hn::Exp(d, hn::Mul(hn::Set(d, -0.5f), hn::Mul(x, x))));
-    return hn::MulAdd(x, density, normal_distribution(d, x));
+    V bell;
+    const V below = normal_distribution(d, x, bell);
+    return hn::MulAdd(x, hn::Mul(hn::Set(d, 0.39894228f), bell), below);
   }
   // With s = σ(2u): s + x·s·(1 − s)·(2u)'
   if constexpr (kind == Activation::gelu_tanh) {

@@ -17,7 +17,8 @@ namespace reckon {
 namespace HWY_NAMESPACE {
 
 constexpr int block_rows = vector_registers / 4;  // of x
-constexpr int block_width = 3;                    // vectors of W's rows, at most; at most 3·16 floats
+// Vectors of W's rows, at most; at most 3·16 floats. WebAssembly multiplies and adds apart, which takes registers.
+constexpr int block_width = HWY_TARGET == HWY_WASM ? 2 : 3;
 
 // The panel of columns [j, j + columns) of y: element (p, c) at p·width + c; those beyond `columns` are zero.
 
@@ -93,15 +94,14 @@ HWY_NOINLINE void block(const float* x, std::int64_t x_stride, const float* pane
     HWY_UNROLL(3)
     for (int j = 0; j < vectors; ++j) sums[i][j] = hn::Zero(d);
   }
-  for (std::int64_t p = 0; p < depth; ++p, panel += vectors * lanes) {
+  for (std::int64_t p = 0; p < depth; ++p, panel += vectors * lanes, x += transposed ? x_stride : 1) {
     hn::Vec<Floats> weights[vectors];
     HWY_UNROLL(3)
     for (int j = 0; j < vectors; ++j) weights[j] = kept(hn::LoadU(d, panel + j * lanes));
-    if constexpr (transposed)
-      hwy::Prefetch(x + (p + 16) * x_stride);  // each step is a line of its own, far from the last
+    if constexpr (transposed) hwy::Prefetch(x + 16 * x_stride);  // each step is a line of its own, far from the last
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      const auto element = kept(hn::Set(d, transposed ? x[p * x_stride + i] : x[i * x_stride + p]));
+      const auto element = kept(hn::Set(d, transposed ? x[i] : x[i * x_stride]));
       HWY_UNROLL(3)
       for (int j = 0; j < vectors; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
     }
@@ -176,7 +176,8 @@ void gemm_typed(const Tile& t, float* panel) {
       width = vectors * lanes;
       const std::int64_t columns = std::min(width, t.n - j);
       pack<T>(t, begin, depth, j, width, panel);
-      if (vectors == 3) rows_of<3, transposed>(t, begin, depth, j, columns, panel);
+      if constexpr (block_width == 3)
+        if (vectors == 3) rows_of<3, transposed>(t, begin, depth, j, columns, panel);
       if (vectors == 2) rows_of<2, transposed>(t, begin, depth, j, columns, panel);
       if (vectors == 1) rows_of<1, transposed>(t, begin, depth, j, columns, panel);
     }

@@ -3,6 +3,7 @@ import type { CountReply, CountRequest, Failed, GivenFile, Report, RunReply, Run
 import type { AdvanceReply, Handle } from './run';
 
 declare const __ENGINE_VERSION__: string;
+declare const __ENGINE_THREADS__: boolean; // whether there is a build of it with threads
 
 const base = () => new URL('engine/', document.baseURI).href;
 
@@ -112,6 +113,7 @@ class CountEngine {
     () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, files: this.#files }),
   );
   #files: GivenFile[] = [];
+  #folders = 0;
 
   open = () => this.#line.open();
 
@@ -129,13 +131,19 @@ class CountEngine {
     return report.json as T;
   }
 
-  // Puts a file where the engine finds it, in a folder of its own; its path there.
-  async file(name: string, bytes: Uint8Array, size = bytes.length): Promise<string> {
-    const file = { path: `/given/${this.#files.length + 1}/${name.replace(/[^\w.-]+/g, '_')}`, bytes, size };
-    await this.#line.ask({ kind: 'file', file });
-    this.#files.push(file);
-    return file.path;
+  // Puts files where the engine finds them, and says where: one by its path, several by their folder.
+  async give(files: { name: string; bytes: Uint8Array; size: number }[]): Promise<string> {
+    const folder = `/given/${++this.#folders}${files.length > 1 ? '/model' : ''}`;
+    const paths: string[] = [];
+    for (const { name, bytes, size } of files) {
+      const file = { path: `${folder}/${name.replace(/[^\w.-]+/g, '_')}`, bytes, size };
+      await this.#line.ask({ kind: 'file', file });
+      this.#files.push(file);
+      paths.push(file.path);
+    }
+    return paths.length === 1 ? paths[0]! : folder;
   }
+  file = (name: string, bytes: Uint8Array) => this.give([{ name, bytes, size: bytes.length }]);
 }
 
 // "reckon: no model called …" is shown without its first word, and a dropped file without its place. Notes that come
@@ -204,7 +212,7 @@ class Runner {
 
 // Threads need a page that is isolated from others (COOP and COEP).
 export const possibleThreads = () =>
-  globalThis.crossOriginIsolated ? Math.max(1, Math.min(navigator.hardwareConcurrency || 1, 8)) : 1;
+  __ENGINE_THREADS__ && globalThis.crossOriginIsolated ? Math.max(1, Math.min(navigator.hardwareConcurrency || 1, 8)) : 1;
 
 export const engine = new CountEngine();
 export const runner = new Runner();

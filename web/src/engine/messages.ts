@@ -9,8 +9,8 @@ export interface Report {
   err: string;
 }
 
-// A file for the module's file system. Where `size` is more than its bytes, the rest reads as zeros: of a .safetensors
-// only the header is needed, but the size is checked.
+// A file for the module's file system. Where `size` is more than its bytes, the rest is not there: of a .safetensors only
+// the header is read, but the size is checked.
 export interface GivenFile {
   path: string;
   bytes: Uint8Array;

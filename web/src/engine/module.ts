@@ -2,15 +2,12 @@
 
 import type { Failed } from './messages';
 
-export interface EngineModule {
-  ccall(name: string, result: string | null, types: string[], values: unknown[]): unknown;
-  HEAPF32: Float32Array;
-  HEAPU8: Uint8Array;
+interface Module {
   FS: {
     mkdirTree(path: string): void;
     writeFile(path: string, bytes: Uint8Array): void;
     readFile(path: string): Uint8Array;
-    truncate(path: string, size: number): void;
+    lookupPath(path: string): { node: { usedBytes: number } }; // of its files in memory
     unlink(path: string): void;
     rmdir(path: string): void;
     readdir(path: string): string[];
@@ -25,10 +22,20 @@ export function failed(id: number, error: unknown): Failed {
   return { id, kind: 'failed', error: dead ? `the engine stopped (${(error as Error).message}) and is started again` : String((error as Error).message ?? error), dead };
 }
 
-type Create = (options: { locateFile(name: string): string }) => Promise<EngineModule>;
+// src/cli/wasm.js: `reckon WORDS`.
+export interface CountModule extends Module {
+  report(words: string[]): { code: number; out: string; err: string };
+}
 
-export async function loadModule(base: string, name: string, version: string): Promise<EngineModule> {
+// src/page/wasm.js: a request of run.ts and its reply as JSON. `array` is the module's memory: copy it.
+export interface RunModule extends Module {
+  ask(request: string): { reply: string; array: Float32Array };
+}
+
+type Create = (options: { locateFile(name: string): string }) => Promise<unknown>;
+
+export async function loadModule<M extends Module>(base: string, name: string, version: string): Promise<M> {
   const at = (file: string) => `${base}${file}?v=${version}`;
   const glue = (await import(/* @vite-ignore */ at(`${name}.js`))) as { default: Create };
-  return glue.default({ locateFile: at });
+  return (await glue.default({ locateFile: at })) as M;
 }

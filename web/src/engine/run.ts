@@ -17,7 +17,7 @@ export interface Failure {
 
 // ---- Tokenizers ----
 
-export type TokenKind = "word" | "number" | "symbol" | "space" | "partial" | "special";
+export type TokenKind = "word" | "number" | "symbol" | "white space" | "part of a character" | "special";
 
 /** A token as a person reads it. */
 export interface Piece {

@@ -1,13 +1,15 @@
 // The running engine in a worker: tokenizers, training, generation. Requests are those of src/page.
 import { parseJson } from './json';
-import { failed, loadModule, type EngineModule } from './module';
+import { failed, loadModule, type RunModule } from './module';
 import type { RunReply, RunRequest } from './messages';
 import type { AdvanceReply, Failure } from './run';
 
-let module: EngineModule | null = null;
+let module: RunModule | null = null;
 
-const ask = (request: object) =>
-  parseJson(module!.ccall('ask', 'string', ['string'], [JSON.stringify(request)]) as string);
+const ask = (request: object) => {
+  const { reply, array } = module!.ask(JSON.stringify(request));
+  return { json: parseJson(reply), arrays: array.length > 0 ? [new Float32Array(array)] : [] };
+};
 
 const children = (path: string) => module!.FS.readdir(path).filter((name) => !/^\.\.?$/.test(name));
 const isFolder = (path: string) => module!.FS.isDir(module!.FS.stat(path).mode);
@@ -35,7 +37,7 @@ again.port1.onmessage = () => {
   if (!followed) return;
   const { id, run, told, news: before } = followed;
   try {
-    const news = ask({ ask: 'advance', run, milliseconds: slice }) as AdvanceReply | Failure;
+    const news = ask({ ask: 'advance', run, milliseconds: slice }).json as AdvanceReply | Failure;
     if ('error' in news) throw new Error(news.error);
     followed.news = before ? { ...news, lines: [...before.lines, ...news.lines] } : news;
     if (performance.now() - told >= slice) tell();
@@ -68,14 +70,7 @@ async function handle(request: RunRequest): Promise<{ reply?: RunReply; transfer
       return { reply: { id, kind: 'done', threads: request.threads } };
     }
     case 'ask': {
-      const json = ask(request.request);
-      const count = module!.ccall('array_count', 'number', [], []) as number;
-      const arrays: Float32Array<ArrayBuffer>[] = [];
-      for (let i = 0; i < count; ++i) {
-        const data = (module!.ccall('array_data', 'number', ['number'], [i]) as number) / 4;
-        const size = module!.ccall('array_size', 'number', ['number'], [i]) as number;
-        arrays.push(new Float32Array(module!.HEAPF32.subarray(data, data + size))); // a copy: the heap is the module's
-      }
+      const { json, arrays } = ask(request.request);
       return { reply: { id, kind: 'answer', json, arrays }, transfer: arrays.map((a) => a.buffer) };
     }
     case 'write':

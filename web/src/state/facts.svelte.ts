@@ -71,6 +71,16 @@ export interface CountReport {
   state?: { weights: Count; gradients: Count; moments: Count; total: Count }; // in training
   cache?: { type: string; bytes_per_token: Count; bytes_per_token_at_length: Count; length: number; bytes: Count };
   rules: Rule[];
+  // Where weights were given, what is in their files.
+  file?: {
+    elements: Count;
+    bytes: Count;
+    complete: boolean;
+    types: Record<string, { tensors: number }>;
+    unexpected: { name: string }[];
+    missing: { name: string }[];
+    misshapen: { name: string }[];
+  };
 }
 
 // What was shown before the model became another one, for comparison.

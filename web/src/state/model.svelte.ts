@@ -17,12 +17,18 @@ export type ModelOption = (typeof modelOptions)[number];
 export type WorkloadOption = (typeof workloadOptions)[number];
 export type Option = ModelOption | WorkloadOption;
 
-// A file that was dropped or pasted, as it lies in the engine's file system. `text`: a config.json, which the run
-// engine can be given too.
+export interface NamedBytes {
+  name: string;
+  bytes: Uint8Array;
+  size: number; // of the whole file: of weights, `bytes` are the header alone
+  text?: string; // of a config.json
+}
+
+// What was dropped or pasted, as it lies in the counting engine's file system.
 export interface ModelFile {
   name: string;
   path: string;
-  text?: string;
+  config?: NamedBytes; // which the run engine can be given too
   linked: boolean; // the address carries it
 }
 
@@ -66,13 +72,16 @@ class TheModel {
     this.#preset.value = preset;
     this.reset();
   }
-  // A file becomes the model if the engine can count it; else its sentence is thrown, and nothing changes.
-  async open(name: string, bytes: Uint8Array, size = bytes.length, text?: string): Promise<void> {
-    const path = await engine.file(name, bytes, size);
+  // Files become the model (a config.json, and weights beside it) if the engine can count it; else its sentence is
+  // thrown, and nothing changes. Weights alone go beside the config.json that is open.
+  async open(files: NamedBytes[]): Promise<void> {
+    const config = files.find((file) => file.text !== undefined) ?? this.file?.config;
+    const all = config && !files.includes(config) ? [config, ...files] : files;
+    const path = await engine.give(all);
     await engine.json(['count', path]);
     this.reset();
-    const link = text === undefined ? '' : compactJson(text);
-    this.file = { name, path, text, linked: link !== '' };
+    const link = config && all.length === 1 ? compactJson(config.text ?? '') : '';
+    this.file = { name: files.at(-1)!.name, path, config, linked: link !== '' };
     this.#config.value = link;
   }
   // A link may carry a config.json. To be called once by the page.
@@ -80,7 +89,10 @@ class TheModel {
     $effect(() => {
       const text = this.#config.value;
       const held = untrack(() => this.file);
-      if (text !== '' && !held) void this.open('config.json', new TextEncoder().encode(text), undefined, text).catch(() => {});
+      if (text !== '' && !held) {
+        const bytes = new TextEncoder().encode(text);
+        void this.open([{ name: 'config.json', bytes, size: bytes.length, text }]).catch(() => {});
+      }
       if (text === '' && held?.linked) this.file = null; // Back
     });
   }

@@ -22,6 +22,8 @@ test('a header that claims more than the file has is read as far as it goes: the
 test('a config.json is read whole', async () => {
   const file = await readModelFile('config.json', new Blob(['{"model_type": "gpt2"}']));
   expect(file.text).toBe('{"model_type": "gpt2"}');
+  // An index of shards is JSON, too, but no config.
+  expect((await readModelFile('model.safetensors.index.json', new Blob(['{}']))).text).toBeUndefined();
 });
 
 test('a large file that is neither is refused with a sentence', async () => {

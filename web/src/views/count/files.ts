@@ -1,23 +1,20 @@
 // Reading a dropped model: a config.json whole, of a .safetensors file its header alone.
 
-export interface ModelBytes {
-  bytes: Uint8Array;
-  size: number; // of the whole file, which the engine checks the header against
-  text?: string; // of a config.json
-}
+import type { NamedBytes } from '../../state/model.svelte';
 
 const mostHeader = 100_000_000; // bytes: what safetensors itself allows
 const mostConfig = 10_000_000;
 
-export async function readModelFile(name: string, file: Blob): Promise<ModelBytes> {
+export async function readModelFile(name: string, file: Blob): Promise<NamedBytes> {
   if (!/\.safetensors$/i.test(name)) {
     if (file.size > mostConfig) throw new Error(`${name} has ${file.size.toLocaleString('en')} bytes; expected a config.json or a .safetensors file`);
     const bytes = new Uint8Array(await file.arrayBuffer());
-    return { bytes, size: bytes.length, text: new TextDecoder().decode(bytes) };
+    const text = /index\.json$/.test(name) ? undefined : new TextDecoder().decode(bytes);
+    return { name, bytes, size: bytes.length, text };
   }
   // The first 8 bytes are the length of the header, little-endian; the header is JSON.
   const first = new DataView(await file.slice(0, 8).arrayBuffer());
   const header = first.byteLength === 8 ? Number(first.getBigUint64(0, true)) : 0;
   const end = Math.min(file.size, 8 + Math.min(header, mostHeader));
-  return { bytes: new Uint8Array(await file.slice(0, end).arrayBuffer()), size: file.size };
+  return { name, bytes: new Uint8Array(await file.slice(0, end).arrayBuffer()), size: file.size };
 }

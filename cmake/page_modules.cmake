@@ -1,0 +1,38 @@
+# The page's WebAssembly modules, in place of the program.
+set(CMAKE_CXX_COMPILE_OPTIONS_PIC "")  # what is linked statically needs no tables of addresses
+
+# em++ calls for acorn when it links; Debian's lies where only Debian's own node looks.
+set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs:$ENV{NODE_PATH}")
+
+# Kernels are to be fast; everything else small.
+file(GLOB kernel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backend/cpu/*.cpp)
+set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-msimd128")
+
+# add_module(NAME FOLDER FUNCTIONS [SOURCE…]): NAME.js, an ES module for a worker, and NAME.wasm, from these sources and
+# wasm.cpp in the folder, whose functions wasm.js beside it makes one of JavaScript.
+function(add_module name folder functions)
+  add_executable(${name} ${folder}/wasm.cpp ${ARGN})
+  target_link_libraries(${name} PRIVATE reckon_library reckon_run_flags CLI11::CLI11 fmt::fmt)
+  set_target_properties(${name} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/wasm.js)
+  target_link_options(${name} PRIVATE --no-entry --post-js ${CMAKE_SOURCE_DIR}/${folder}/wasm.js
+    -sEXPORTED_FUNCTIONS=${functions},_malloc,_free -sEXPORTED_RUNTIME_METHODS=FS -sFORCE_FILESYSTEM
+    -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=web,worker -sWASM_BIGINT -sALLOW_MEMORY_GROWTH)
+endfunction()
+
+# Running: tokenizers, training, generating.
+if(RECKON_THREADS)
+  add_module(run-threads src/page _ask,_array_data,_array_size)
+  target_link_options(run-threads PRIVATE -sMAXIMUM_MEMORY=4GB -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
+    --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
+  return()
+endif()
+add_module(run src/page _ask,_array_data,_array_size)
+target_link_options(run PRIVATE -sMAXIMUM_MEMORY=4GB)
+
+# Counting: the commands of the first view.
+set(commands count explain models hardware compare sweep memory time)
+set(shared program options output sizes predict_options time_questions run_text run_options interrupt)
+list(TRANSFORM commands REPLACE "(.+)" "src/cli/\\1.cpp")
+list(TRANSFORM shared REPLACE "(.+)" "src/cli/\\1.cpp")
+add_module(count src/cli _report ${commands} ${shared})
+target_link_options(count PRIVATE -sMALLOC=emmalloc)
