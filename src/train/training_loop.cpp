@@ -61,7 +61,7 @@ Loop::Loop(Trainer& trainer, const Dataset& data, Identity identity, Progress pr
   workload.causal = Causal::exact;
   step_flops_ = static_cast<double>(count(trainer.model(), workload).total().matmul) *
                 static_cast<double>(settings.accumulate * settings.ranks);
-  const char* const what = "the tokens of a step";
+  const char* const what = "the number of tokens of a step";
   const std::int64_t tokens = checked_multiply(settings.batch, settings.context, what);
   ids_.resize(memory_size(checked_multiply(settings.accumulate, tokens, what), what));
   labels_.resize(ids_.size());

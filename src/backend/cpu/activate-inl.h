@@ -15,13 +15,16 @@ HWY_BEFORE_NAMESPACE();
 namespace reckon {
 namespace HWY_NAMESPACE {
 
+// max(0, x). Which operand a maximum takes where one is not a number is up to the compiler.
+template <class D, class V>
+HWY_INLINE V positive(D d, V x) {
+  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
+}
+
 template <Activation kind, class D, class V>
 HWY_INLINE V activate(D d, V x) {
-  if constexpr (kind == Activation::relu) return hn::Max(hn::Zero(d), x);
-  if constexpr (kind == Activation::relu_squared) {
-    const V positive = hn::Max(hn::Zero(d), x);
-    return hn::Mul(positive, positive);
-  }
+  if constexpr (kind == Activation::relu) return positive(d, x);
+  if constexpr (kind == Activation::relu_squared) return hn::Mul(positive(d, x), positive(d, x));
   if constexpr (kind == Activation::silu) return hn::Mul(x, sigmoid(d, x));
   if constexpr (kind == Activation::gelu) {
     V bell;
@@ -39,7 +42,7 @@ template <Activation kind, class D, class V>
 HWY_INLINE V derivative(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   if constexpr (kind == Activation::relu) return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
-  if constexpr (kind == Activation::relu_squared) return hn::Mul(hn::Set(d, 2.0f), hn::Max(hn::Zero(d), x));
+  if constexpr (kind == Activation::relu_squared) return hn::Mul(hn::Set(d, 2.0f), positive(d, x));
   if constexpr (kind == Activation::silu) {
     const V s = sigmoid(d, x);
     return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));

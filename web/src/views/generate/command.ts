@@ -3,7 +3,7 @@ import { tinyArgs } from './tiny.svelte';
 import type { Source } from './source.svelte';
 import { settings, type Session } from './session.svelte';
 
-export function commands(source: Pick<Source, 'folder' | 'kind'>, session: Pick<Session, 'taken' | 'model'>): string[][] {
+export function commands(source: Pick<Source, 'folder' | 'opened'>, session: Pick<Session, 'taken' | 'model'>): string[][] {
   const flag = (name: string, value: string, off: string) => (value === off ? [] : [name, value]);
   const prompt = session.model?.tokenizer === null ? ['--ids', settings.prompt.value.replace(/[\s,]+/g, ',')] : [settings.prompt.value];
   const generate = [
@@ -18,5 +18,5 @@ export function commands(source: Pick<Source, 'folder' | 'kind'>, session: Pick<
     ...flag('--min-p', settings.min_p.value, '0'),
     ...flag('--seed', settings.seed.value, '0'),
   ];
-  return source.kind === 'tiny' ? [tinyArgs, generate] : [generate];
+  return source.opened === 'tiny' ? [tinyArgs, generate] : [generate];
 }

@@ -134,7 +134,8 @@ export class Session {
       return;
     }
     const { draw, tokens } = this.next!;
-    const chosen = id === undefined || id === draw.id ? draw : tokens.find((token) => token.id === id)!;
+    const chosen = id === undefined || id === draw.id ? draw : tokens.find((token) => token.id === id);
+    if (!chosen) return; // the text went on before the click came to its turn
     const byHand = chosen !== draw || this.u !== undefined;
     const reply = await ask('append', { model: this.model!.model, id: chosen.id });
     this.taken = [...this.taken, { piece: chosen, probability: chosen.probability, byHand }];

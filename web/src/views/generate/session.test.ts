@@ -134,10 +134,10 @@ test('what goes wrong is told in the engine’s sentence, and the next thing can
 
 test('the command says what was changed and nothing else', async () => {
   const session = await opened();
-  const source = { kind: 'folder', folder: 'model' } as const;
+  const source = { opened: 'folder', folder: 'model' } as const;
   settings.temperature.value = '0.8';
   expect(commands(source, session)).toEqual([['generate', './model', 'ab', '--tokens', '64', '--temperature', '0.8']]);
   await session.take();
   expect(commands(source, session)[0]).toContain('1');
-  expect(commands({ kind: 'tiny', folder: 'tiny' }, session)[0]!.slice(0, 2)).toEqual(['train', 'mini-gpt']);
+  expect(commands({ opened: 'tiny', folder: 'tiny' }, session)[0]!.slice(0, 2)).toEqual(['train', 'mini-gpt']);
 });

@@ -11,6 +11,7 @@ export class Source {
   tiny = $state.raw(new Tiny());
   kind = $state<Kind>('tiny');
   name = $state('');
+  opened = $state<Kind>(); // of the session's model
   folder = $state(''); // in the terminal
   copied = $state.raw<{ done: number; all: number }>();
   failed = $state('');
@@ -55,6 +56,7 @@ export class Source {
     await this.session.open(request);
     this.name = name;
     this.folder = folder;
+    this.opened = this.kind;
   }
 
   async #tell(work: () => Promise<void>): Promise<void> {

@@ -3,7 +3,7 @@ import { runner } from '../../engine/client';
 import type { Handle, Reply } from '../../engine/run';
 
 export const tinySteps = 600;
-const context = 128;
+const context = 64;
 const rate = 3e-3;
 
 // The same training in a terminal.

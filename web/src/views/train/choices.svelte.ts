@@ -72,9 +72,10 @@ class Planned {
 
   // The model's description where the run engine finds it.
   async source(): Promise<string> {
-    if (model.file?.text === undefined) return model.preset;
-    const path = `/configs/${model.file.name.replace(/[^\w.-]+/g, '_')}`;
-    await runner.write(path, new TextEncoder().encode(model.file.text));
+    const config = model.file?.config;
+    if (!config) return model.preset;
+    const path = `/configs/${config.name.replace(/[^\w.-]+/g, '_')}`;
+    await runner.write(path, config.bytes);
     return path;
   }
 
@@ -102,7 +103,7 @@ class Planned {
   // The model and the choices of a run that was loaded.
   async adopt(config: string, settings: Settings): Promise<void> {
     const bytes = new TextEncoder().encode(config);
-    await model.open('config.json', bytes, bytes.length, config);
+    await model.open([{ name: 'config.json', bytes, size: bytes.length, text: config }]);
     this.restore(settings, []);
   }
 

@@ -72,7 +72,8 @@ export function yScale(chart: Chart, most = 6): Scale {
   if (!chart.logarithmic) {
     return { low, high, ticks: ticks(low, high, most), place: (y) => (y - low) / (high - low) };
   }
-  return { low, high, ticks: decades(low, high), place: (y) => Math.log(y / low) / Math.log(high / low) };
+  const powers = decades(low, high);
+  return { low, high, ticks: powers.length > 1 ? powers : ticks(low, high, most), place: (y) => Math.log(y / low) / Math.log(high / low) };
 }
 
 // Short and without noise: 0.0012, 3e-5, 1,500, 2.5M.
