@@ -24,6 +24,15 @@ if(RECKON_THREADS)
   add_module(run-threads src/page _ask,_array_data,_array_size)
   target_link_options(run-threads PRIVATE -sMAXIMUM_MEMORY=4GB -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
     --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
+  # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for
+  # one of each: no exception would ever be caught. So that part of the library is compiled again, to agree. (Two
+  # threads that throw at the same moment may take each other's handler; a pool ends with the first error anyway.)
+  enable_language(C)
+  set(unwind ${EMSCRIPTEN_ROOT_PATH}/system/lib/libunwind)
+  target_sources(run-threads PRIVATE ${unwind}/src/Unwind-wasm.c)
+  set_source_files_properties(${unwind}/src/Unwind-wasm.c PROPERTIES
+    COMPILE_OPTIONS "-Os;-pthread;-fwasm-exceptions;-w;-I${unwind}/include"
+    COMPILE_DEFINITIONS "_Thread_local=;__USING_WASM_EXCEPTIONS__;_LIBUNWIND_DISABLE_VISIBILITY_ANNOTATIONS;NDEBUG")
   return()
 endif()
 add_module(run src/page _ask,_array_data,_array_size)
