@@ -2,13 +2,14 @@
 # a folder of links. The system's whole include folder would bring the headers of another C library with it.
 set(headers ${CMAKE_BINARY_DIR}/headers)
 file(MAKE_DIRECTORY ${headers})
-foreach(header fmt/format.h nlohmann/json.hpp hwy/highway.h CLI/CLI.hpp)
+foreach(header fmt/format.h nlohmann/json.hpp hwy/highway.h)
   find_path(place_of_${header} ${header} PATHS /usr/include /usr/local/include NO_CMAKE_FIND_ROOT_PATH REQUIRED)
   cmake_path(GET header PARENT_PATH folder)
   file(CREATE_LINK ${place_of_${header}}/${folder} ${headers}/${folder} SYMBOLIC)
 endforeach()
-foreach(package fmt::fmt nlohmann_json::nlohmann_json hwy::hwy CLI11::CLI11)
+foreach(package fmt::fmt nlohmann_json::nlohmann_json hwy::hwy)
   add_library(${package} INTERFACE IMPORTED GLOBAL)
   target_include_directories(${package} SYSTEM INTERFACE ${headers})
 endforeach()
-target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY)
+# fmt without what nobody here formats: locales, and numbers of 128 bits with a point.
+target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY "FMT_STATIC_THOUSANDS_SEPARATOR=','" FMT_USE_LONG_DOUBLE=0)

@@ -4,15 +4,15 @@ set(CMAKE_CXX_COMPILE_OPTIONS_PIC "")  # what is linked statically needs no tabl
 # em++ calls for acorn when it links; Debian's lies where only Debian's own node looks.
 set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs:$ENV{NODE_PATH}")
 
-# Kernels are to be fast; everything else small.
+# Kernels are to be fast; everything else small. (At -Os em++ forbids inlining, and goes on to where -O3 follows.)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backend/cpu/*.cpp)
-set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-msimd128")
+set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-finline-functions;-msimd128")
 
 # add_module(NAME FOLDER FUNCTIONS [SOURCE…]): NAME.js, an ES module for a worker, and NAME.wasm, from these sources and
 # wasm.cpp in the folder, whose functions wasm.js beside it makes one of JavaScript.
 function(add_module name folder functions)
   add_executable(${name} ${folder}/wasm.cpp ${ARGN})
-  target_link_libraries(${name} PRIVATE reckon_library reckon_run_flags CLI11::CLI11 fmt::fmt)
+  target_link_libraries(${name} PRIVATE reckon_library reckon_run_flags fmt::fmt)
   set_target_properties(${name} PROPERTIES LINK_DEPENDS ${CMAKE_SOURCE_DIR}/${folder}/wasm.js)
   target_link_options(${name} PRIVATE --no-entry --post-js ${CMAKE_SOURCE_DIR}/${folder}/wasm.js
     -sEXPORTED_FUNCTIONS=${functions},_malloc,_free -sEXPORTED_RUNTIME_METHODS=FS -sFORCE_FILESYSTEM
@@ -24,15 +24,30 @@ if(RECKON_THREADS)
   add_module(run-threads src/page _ask,_array_data,_array_size)
   target_link_options(run-threads PRIVATE -sMAXIMUM_MEMORY=4GB -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
     --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
+  # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for
+  # one of each: no exception would ever be caught. So that part of the library is compiled again, to agree. (Two
+  # threads that throw at the same moment may take each other's handler; a pool ends with the first error anyway.)
+  enable_language(C)
+  set(unwind ${EMSCRIPTEN_ROOT_PATH}/system/lib/libunwind)
+  target_sources(run-threads PRIVATE ${unwind}/src/Unwind-wasm.c)
+  set_source_files_properties(${unwind}/src/Unwind-wasm.c PROPERTIES
+    COMPILE_OPTIONS "-Os;-pthread;-fwasm-exceptions;-w;-I${unwind}/include"
+    COMPILE_DEFINITIONS "_Thread_local=;__USING_WASM_EXCEPTIONS__;_LIBUNWIND_DISABLE_VISIBILITY_ANNOTATIONS;NDEBUG")
   return()
 endif()
 add_module(run src/page _ask,_array_data,_array_size)
 target_link_options(run PRIVATE -sMAXIMUM_MEMORY=4GB)
 
-# Counting: the commands of the first view.
-set(commands count explain models hardware compare sweep memory time)
-set(shared program options output sizes predict_options time_questions run_text run_options interrupt)
-list(TRANSFORM commands REPLACE "(.+)" "src/cli/\\1.cpp")
-list(TRANSFORM shared REPLACE "(.+)" "src/cli/\\1.cpp")
-add_module(count src/cli _report ${commands} ${shared})
-target_link_options(count PRIVATE -sMALLOC=emmalloc)
+# add_commands(NAME COMMAND…): a module that is the command line with these commands.
+function(add_commands name)
+  set(files ${ARGN} program options output sizes predict_options time_questions run_text run_options interrupt)
+  list(TRANSFORM files REPLACE "(.+)" "src/cli/\\1.cpp")
+  add_module(${name} src/cli _report ${files})
+  list(TRANSFORM ARGN REPLACE "(.+)" "COMMAND(\\1)" OUTPUT_VARIABLE commands)
+  list(JOIN commands " " commands)
+  target_compile_definitions(${name} PRIVATE "RECKON_COMMANDS=${commands}")
+  target_include_directories(${name} SYSTEM PRIVATE src/cli/small)  # in place of CLI11
+  target_link_options(${name} PRIVATE -Oz -sMALLOC=emmalloc)
+endfunction()
+add_commands(count count models)  # what the first view cannot wait for
+add_commands(more explain hardware compare sweep memory time)

@@ -1,5 +1,5 @@
-// The page's counting module says what the program says, byte for byte: node tests/count_module.mjs PROGRAM FOLDER
-// FOLDER has count.js and count.wasm.
+// The page's counting modules say what the program says, byte for byte: node tests/count_module.mjs PROGRAM FOLDER
+// FOLDER has count.js and more.js with their .wasm.
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -7,8 +7,12 @@ import { pathToFileURL } from 'node:url';
 
 const [program, folder] = process.argv.slice(2).map((path) => resolve(path));
 process.chdir(resolve(new URL('..', import.meta.url).pathname));
-const { default: create } = await import(pathToFileURL(`${folder}/count.js`).href);
-const module = await create({ wasmBinary: readFileSync(`${folder}/count.wasm`) });
+async function load(name) {
+  const { default: create } = await import(pathToFileURL(`${folder}/${name}.js`).href);
+  return create({ wasmBinary: readFileSync(`${folder}/${name}.wasm`) });
+}
+const modules = { count: await load('count'), more: await load('more') };
+const moduleOf = (words) => (['count', 'models'].includes(words[0]) ? modules.count : modules.more);
 
 function native(words) {
   const env = { ...process.env, LC_ALL: 'C.UTF-8' };
@@ -31,7 +35,7 @@ function firstDifference(a, b) {
 }
 
 function compare(words) {
-  const here = module.report(words), there = native(words);
+  const here = moduleOf(words).report(words), there = native(words);
   for (const key of ['code', 'out', 'err'])
     if (here[key] !== there[key])
       complain(`reckon ${words.join(' ')}: ${key} differs ${firstDifference(String(here[key]), String(there[key]))}`);
@@ -47,19 +51,22 @@ for (const model of models) {
 
 // Files that are put into the module's own file system, under the paths that they have here.
 for (const path of ['tests/data/tiny/gpt2/config.json', 'tests/data/tiny/gpt2/model.safetensors']) {
-  module.FS.mkdirTree(path.replace(/\/[^/]*$/, ''));
-  module.FS.writeFile(path, readFileSync(path));
+  modules.count.FS.mkdirTree(path.replace(/\/[^/]*$/, ''));
+  modules.count.FS.writeFile(path, readFileSync(path));
 }
 
 for (const line of `
-  --version
-  cuont gpt2
   count
-  count --help
   count gpt3
   count gpt2 --layer 3
   count gpt2 --layers -3
   count gpt2 --layers=
+  count gpt2 --layers 3 --layers 4
+  count gpt2 --layers
+  count gpt2 x
+  count -x gpt2
+  time gpt2 --on h100 --price abc
+  hardware --sources=maybe
   count gpt2 --layers 24 --d-model 1k --heads 16
   count gpt2 --by op --format markdown
   count mixtral-8x7b --phase decode --past 4k --by layer
@@ -91,13 +98,13 @@ if (!/\d{17,}/.test(out)) complain('no count of llama-3.1-405b has 17 digits or 
 
 // A slider calls it thousands of times: each call quick, and nothing left behind.
 const words = ['count', 'gpt2', '--format', 'json'];
-const bytes = () => module.HEAPU8.length;
-for (let i = 0; i < 200; ++i) module.report(words);
+const bytes = () => modules.count.HEAPU8.length;
+for (let i = 0; i < 200; ++i) modules.count.report(words);
 const before = bytes();
 const times = [];
 for (let i = 0; i < 2000; ++i) {
   const begin = performance.now();
-  module.report(words);
+  modules.count.report(words);
   times.push(performance.now() - begin);
 }
 times.sort((a, b) => a - b);

@@ -34,9 +34,9 @@ void expect_contains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "missing: " << part;
 }
 
-const Step& find_step(const std::vector<Section>& sections, std::string_view key) {
+const ExplainedStep& find_step(const std::vector<Section>& sections, std::string_view key) {
   for (const Section& section : sections) {
-    for (const Step& step : section.steps) {
+    for (const ExplainedStep& step : section.steps) {
       if (section.stage == Stage::forward && path_of(step.key) == key) return step;
     }
   }
@@ -155,7 +155,7 @@ TEST(Explain, every_formula_names_all_its_tensors) {
   for (const Preset& preset : presets()) {
     for (Phase phase : {Phase::prefill, Phase::decode}) {
       for (const Section& section : steps_of_model(std::string(preset.name), workload_of(phase))) {
-        for (const Step& step : section.steps) {
+        for (const ExplainedStep& step : section.steps) {
           for (const std::string& formula : step.formulas) {
             EXPECT_FALSE(std::regex_search(formula, std::regex("^ |\\( |\\(\\)|  | $|\\[\\]|= ·|\\[,")))
                 << preset.name << ": " << formula;

@@ -255,7 +255,7 @@ TEST(Sublayers, OfOneBlockAreExplainedOneByOne) {
   std::map<std::string, std::string> names;
   for (const Section& section : sections) {
     sum += total(section, Quantity::parameters);
-    for (const Step& step : section.steps) names[path_of(step.key)] = step.name;
+    for (const ExplainedStep& step : section.steps) names[path_of(step.key)] = step.name;
   }
   EXPECT_EQ(sum, Count(184 + 2 * 880));
   EXPECT_EQ(names.at("attention/scores"), "scores");
@@ -276,7 +276,7 @@ TEST(Sublayers, MayBeAFeedForwardAlone) {
   EXPECT_EQ(logits_of(model, same).size(), text.size() * 11);
   EXPECT_NE(describe(model).find("4 heads of 6"), std::string::npos);
   for (const Section& section : steps_of(forward(model, {})))
-    for (const Step& step : section.steps)
+    for (const ExplainedStep& step : section.steps)
       EXPECT_EQ(step.text.find("attention and feed-forward stand side by side"), std::string::npos) << step.text;
 }
 

@@ -9,11 +9,15 @@ type Ask = (args: string[]) => string;
 
 // The engine's module under node, else the program that RECKON names.
 async function makeAsk(): Promise<Ask | null> {
-  const wasm = new URL('public/engine/count.wasm', import.meta.url);
-  if (existsSync(wasm)) {
-    const glue = await import(new URL('public/engine/count.js', import.meta.url).href);
-    const module = await glue.default({ wasmBinary: readFileSync(wasm) });
-    return (args) => module.report(args).out;
+  const engine = new URL('public/engine/', import.meta.url);
+  if (existsSync(new URL('count.wasm', engine))) {
+    const [count, more] = await Promise.all(
+      ['count', 'more'].map(async (name) => {
+        const glue = await import(new URL(`${name}.js`, engine).href);
+        return glue.default({ wasmBinary: readFileSync(new URL(`${name}.wasm`, engine)) });
+      }),
+    );
+    return (args) => (['count', 'models'].includes(args[0]!) ? count : more).report(args).out;
   }
   const program = process.env.RECKON;
   return program ? (args) => spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 26 }).stdout : null;

@@ -10,11 +10,11 @@ namespace {
 
 using namespace reckon::cli;
 
+#define COMMAND(name) {#name, add_##name},
 constexpr struct {
   std::string_view name;
   AddCommand add;
-} commands[] = {{"count", add_count},     {"explain", add_explain}, {"models", add_models}, {"hardware", add_hardware},
-                {"compare", add_compare}, {"sweep", add_sweep},     {"memory", add_memory}, {"time", add_time}};
+} commands[] = {RECKON_COMMANDS};  // cmake/page_modules.cmake has them
 
 // Making the options of a command takes longer than most counts: only those of the one that is asked for, or of all
 // where it is none of them and the sentence or the help is about all.

@@ -26,4 +26,20 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
   }
 }
 
+std::optional<std::string> read_start(const std::filesystem::path& path, std::size_t count) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return std::nullopt;
+  std::string text(count, '\0');
+  std::size_t have = 0;
+  while (have < count) {
+    const ssize_t more = ::read(file.number(), text.data() + have, count - have);
+    if (more < 0 && errno == EINTR) continue;
+    if (more < 0) return std::nullopt;
+    if (more == 0) break;
+    have += static_cast<std::size_t>(more);
+  }
+  text.resize(have);
+  return text;
+}
+
 }  // namespace reckon

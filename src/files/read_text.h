@@ -3,11 +3,15 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 
 namespace reckon {
 
 // A file longer than `limit` bytes is an error, found without reading the rest. Pipes are fine.
 std::string read_text(const std::filesystem::path& path, std::uint64_t limit);
+
+// The first `count` bytes of a file, or all where it has fewer; nothing where it cannot be read, and errno says why.
+std::optional<std::string> read_start(const std::filesystem::path& path, std::size_t count);
 
 }  // namespace reckon

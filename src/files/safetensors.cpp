@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
+#include <optional>
 #include <utility>
 
 #include "files/descriptor.h"
 #include "files/json_events.h"
 #include "files/numbers.h"
 #include "files/quote.h"
+#include "files/read_text.h"
 
 namespace reckon {
 namespace {
@@ -217,17 +218,15 @@ TensorFile read_safetensors_file(const std::filesystem::path& path) {
   std::error_code problem;
   const auto size = std::filesystem::file_size(path, problem);
   if (problem) throw file_error(path, "cannot be opened", problem.value());
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw file_error(path, "cannot be opened");
-  std::vector<std::byte> start(8);
-  const auto read = [&](std::size_t from, std::size_t count) {
-    if (!file.read(reinterpret_cast<char*>(start.data() + from), static_cast<std::streamsize>(count)))
-      throw Error(fmt::format("{}: cannot be read past byte {}", where, from));
+  const auto first = [&](std::size_t count) {
+    const std::optional<std::string> text = read_start(path, count);
+    if (!text) throw file_error(path, "cannot be opened");
+    if (text->size() < count) throw Error(fmt::format("{}: cannot be read past byte {}", where, text->size()));
+    const auto bytes = std::as_bytes(std::span(*text));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
   };
-  if (size >= 8) read(0, 8);
-  const std::uint64_t length = header_length(where, start, size);
-  start.resize(8 + length);
-  read(8, length);
+  const std::uint64_t length = header_length(where, first(size < 8 ? static_cast<std::size_t>(size) : 8), size);
+  const std::vector<std::byte> start = first(static_cast<std::size_t>(8 + length));
   return parse_safetensors(path, start, size);
 }
 

@@ -4,12 +4,12 @@
 #include <reckon/error.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include "files/quote.h"
+#include "files/read_text.h"
 #include "files/tensor_file.h"
 #include "model/checkpoints.h"
 #include "model/nearest.h"
@@ -35,11 +35,9 @@ Content content_of(const fs::path& path) {
   if (named != Content::unknown) return named;
   std::error_code error;
   if (!fs::is_regular_file(path, error)) return Content::config;  // a pipe can be read only once
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Content::config;  // whose reader says why
-  std::array<char, 512> buffer{};
-  file.read(buffer.data(), buffer.size());
-  std::string_view start(buffer.data(), static_cast<std::size_t>(file.gcount()));
+  const std::optional<std::string> text = read_start(path, 512);
+  if (!text) return Content::config;  // whose reader says why
+  std::string_view start = *text;
   if (start.starts_with("GGUF")) return Content::gguf;
   if (begins_like_tensor_file(start)) return Content::weights;
   // A zip of PyTorch's, or a bare pickle of protocol 2 or later.

@@ -119,8 +119,8 @@ class Page {
   }
 
   // Whether an earlier kind of block has the same step.
-  bool seen_before(std::size_t index, const Step& step) const {
-    const auto same = [&](const Step& other) {
+  bool seen_before(std::size_t index, const ExplainedStep& step) const {
+    const auto same = [&](const ExplainedStep& other) {
       return other.key == step.key && other.text == step.text && other.formulas == step.formulas &&
              other.operands == step.operands;
     };
@@ -134,7 +134,7 @@ class Page {
   static std::string order_of_parts(const Section& section) {
     std::string text;
     std::optional<NetworkPart> last;
-    for (const Step& step : section.steps) {
+    for (const ExplainedStep& step : section.steps) {
       const NetworkPart part = part_of(step.key.role);
       if (part == last) continue;
       text += (last ? " → " : "") + std::string(name_of(part));
@@ -149,7 +149,7 @@ class Page {
     if (section.in_stack()) add(Paragraph{"In order: " + order_of_parts(section) + "."});
     std::vector<std::string> same;
     int step_number = 0;
-    for (const Step& step : section.steps) {
+    for (const ExplainedStep& step : section.steps) {
       if (section.in_stack() && seen_before(index, step)) {
         if (std::find(same.begin(), same.end(), step.name) == same.end()) same.emplace_back(step.name);
         continue;
@@ -162,7 +162,7 @@ class Page {
     if (section.in_stack()) block_sum(section);
   }
 
-  void write_step(const Step& step, const std::string& number) {
+  void write_step(const ExplainedStep& step, const std::string& number) {
     add(Heading{number + " " + capitalized(step.name), 2});
     add(Paragraph{step.text});
     if (!step.formulas.empty()) {
@@ -194,7 +194,7 @@ class Page {
       Count parameters, matmul, elementwise;
     };
     std::vector<Sum> sums;
-    for (const Step& step : section.steps) {
+    for (const ExplainedStep& step : section.steps) {
       const NetworkPart part = part_of(step.key.role);
       auto sum = std::find_if(sums.begin(), sums.end(), [&](const Sum& s) { return s.part == part; });
       if (sum == sums.end()) sum = sums.insert(sums.end(), {part, 0, 0, 0});
@@ -243,8 +243,8 @@ class Page {
                  {"element-wise backward", true}}};
     for (const Section& section : sections_) {
       if (section.stage != Stage::backward) continue;
-      for (const Step& step : section.steps) {
-        const Step* forward = forward_step(section, step.key);
+      for (const ExplainedStep& step : section.steps) {
+        const ExplainedStep* forward = forward_step(section, step.key);
         if (forward == nullptr || step.matmul.value() + step.elementwise.value() == 0) continue;
         table.rows.push_back({step.name, grouped(section.count()), grouped(forward->matmul.value()),
                               grouped(step.matmul.value()), grouped(forward->elementwise.value()),
@@ -258,10 +258,10 @@ class Page {
     optimizer();
   }
 
-  const Step* forward_step(const Section& backward, const StepKey& key) const {
+  const ExplainedStep* forward_step(const Section& backward, const StepKey& key) const {
     for (const Section& section : sections_) {
       if (section.stage != Stage::forward || section.layers != backward.layers) continue;
-      for (const Step& step : section.steps) {
+      for (const ExplainedStep& step : section.steps) {
         if (step.key == key) return &step;
       }
     }
@@ -273,7 +273,7 @@ class Page {
     Table table{"", {{"step"}, {"why"}, {"FLOPs", true}, {"a parameter", true}}};
     for (const Section& section : sections_) {
       if (section.stage != Stage::optimizer) continue;
-      for (const Step& step : section.steps) {
+      for (const ExplainedStep& step : section.steps) {
         const Count flops = step.elementwise.value();
         table.rows.push_back({step.name, step.text, grouped(flops),
                               fmt::format("{:.2f}", ratio(flops, ledger_.parameter_totals.total))});

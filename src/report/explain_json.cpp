@@ -20,7 +20,7 @@ OrderedJson quantity(const Formula& formula, Dim width) {
   return {{"formula", formula.symbols(width)}, {"numbers", formula.numbers(width)}, {"value", formula.value()}};
 }
 
-OrderedJson step_json(const Section& section, const Step& step, Dim width) {
+OrderedJson step_json(const Section& section, const ExplainedStep& step, Dim width) {
   OrderedJson shapes = OrderedJson::array();
   for (const Operand& operand : step.operands) {
     shapes.push_back({{"tensor", operand.letter}, {"symbols", operand.symbols}, {"numbers", operand.numbers}});
@@ -61,7 +61,7 @@ Table steps_table(const Ledger& ledger, const std::vector<Section>& sections) {
                {"elementwise"},
                {"element-wise FLOPs", true}}};
   for (const Section& section : sections) {
-    for (const Step& step : section.steps) {
+    for (const ExplainedStep& step : section.steps) {
       std::vector<std::string> shapes;
       for (const Operand& operand : step.operands) shapes.push_back(operand.letter + ": " + operand.numbers);
       Cells row{stage_name(section.stage),   fmt::format("{}", fmt::join(section.layers, " ")),
@@ -81,7 +81,7 @@ OrderedJson explain_json(const Model& model, const Ledger& ledger, const std::ve
                          const std::vector<Growth>& doubled, const CacheCost& cache) {
   OrderedJson steps = OrderedJson::array();
   for (const Section& section : sections) {
-    for (const Step& step : section.steps) steps.push_back(step_json(section, step, ledger.width));
+    for (const ExplainedStep& step : section.steps) steps.push_back(step_json(section, step, ledger.width));
   }
   OrderedJson growth = OrderedJson::array();
   for (const Growth& row : doubled) {

@@ -68,12 +68,12 @@ StepKey step_key(const Program& program, const Op& op, bool gated) {
   return {joined(role, gated), Detail::whole, nth};
 }
 
-Step& step_at(Section& section, const StepKey& key) {
+ExplainedStep& step_at(Section& section, const StepKey& key) {
   const auto found =
-      std::find_if(section.steps.begin(), section.steps.end(), [&](const Step& s) { return s.key == key; });
+      std::find_if(section.steps.begin(), section.steps.end(), [&](const ExplainedStep& s) { return s.key == key; });
   if (found != section.steps.end()) return *found;
   const StepText& text = step_text(key);
-  Step step;
+  ExplainedStep step;
   step.key = key;
   step.name = key.nth == 0 ? std::string(text.name) : fmt::format("{} ({})", text.name, key.nth + 1);
   step.text = text.why;
@@ -107,7 +107,7 @@ class Walk {
       if (repeats_another(op.scope.layer)) continue;
       if (op.stage == Stage::forward && is_view(op) && !cuts_heads(program_, op)) continue;
       Section& section = section_of(op.stage, op.scope.layer);
-      Step& step = step_at(section, step_key(program_, op, gated(op.scope)));
+      ExplainedStep& step = step_at(section, step_key(program_, op, gated(op.scope)));
       add_cost(step, op, {});
       if (op.stage != Stage::forward) continue;
       add_op(step, op);
@@ -134,7 +134,7 @@ class Walk {
   void begin_with_tokens() {
     for (const Tensor& tensor : program_.tensors) {
       if (tensor.kind != TensorKind::input || tensor.scope.role.block != Block::input) continue;
-      Step& step = step_at(section_of(Stage::forward, -1), {{Block::input}});
+      ExplainedStep& step = step_at(section_of(Stage::forward, -1), {{Block::input}});
       const auto id = static_cast<TensorId>(&tensor - program_.tensors.data());
       step.operands.push_back(operand(id));
     }
@@ -161,7 +161,7 @@ class Walk {
     return sections_.back();
   }
 
-  void add_cost(Step& step, const Op& op, Dim count) const {
+  void add_cost(ExplainedStep& step, const Op& op, Dim count) const {
     Cost cost = op.operation->cost(program_, op);
     step.matmul += cost.matmul *= count;
     step.elementwise += cost.elementwise *= count;
@@ -186,11 +186,11 @@ class Walk {
            made == Scope{{Block::attention, Part::norm}, op.scope.layer};
   }
 
-  static void add_remark(Step& step, const std::string& remark) {
+  static void add_remark(ExplainedStep& step, const std::string& remark) {
     if (!remark.empty() && step.text.find(remark) == std::string::npos) step.text += " " + remark;
   }
 
-  void add_op(Step& step, const Op& op) const {
+  void add_op(ExplainedStep& step, const Op& op) const {
     if (const std::string formula = notation_.formula(op); !formula.empty()) add_once(step.formulas, formula);
     add_remark(step, notation_.remark(op));
     if (beside_attention(op)) {
@@ -217,7 +217,8 @@ class Walk {
       if (tensor.kind != TensorKind::parameter || read.count(id) > 0) continue;
       if (repeats_another(tensor.scope.layer)) continue;
       const Role role = joined(tensor.scope.role, gated(tensor.scope));
-      Step& step = step_at(forward_section(tensor.scope.layer), {role, StepKey::Detail::whole, tensor.scope.nth});
+      ExplainedStep& step =
+          step_at(forward_section(tensor.scope.layer), {role, StepKey::Detail::whole, tensor.scope.nth});
       step.parameters += Formula(tensor.shape.product());
       add_once(step.operands, operand(id));
       add_remark(step, "Its parameters are stored, though this workload does not use them all.");
@@ -303,7 +304,7 @@ std::vector<std::int32_t> layer_kinds(const Program& program) {
 
 Count total(const Section& section, Quantity quantity) {
   Count sum;
-  for (const Step& step : section.steps) {
+  for (const ExplainedStep& step : section.steps) {
     const Formula& formula = quantity == Quantity::parameters ? step.parameters
                              : quantity == Quantity::matmul   ? step.matmul
                                                               : step.elementwise;

@@ -29,7 +29,7 @@ struct StepKey {
 };
 std::string path_of(const StepKey& key);  // "attention/scores", "attention/rope/key", "attention/1/scores"
 
-struct Step {
+struct ExplainedStep {
   StepKey key;
   std::string name;  // "scores", "scores (2)" of the second in its layer
   std::string text;  // why it is there
@@ -43,7 +43,7 @@ struct Step {
 struct Section {
   Stage stage = Stage::forward;
   std::vector<std::int32_t> layers;  // the blocks it stands for; empty outside the stack
-  std::vector<Step> steps;
+  std::vector<ExplainedStep> steps;
   bool in_stack() const { return !layers.empty(); }
   std::int64_t count() const { return in_stack() ? static_cast<std::int64_t>(layers.size()) : 1; }
 };

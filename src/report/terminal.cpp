@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <numeric>
 #include <optional>
-#include <sstream>
 
 #include "report/ascii.h"
 #include "report/document.h"
@@ -325,8 +324,9 @@ std::string text_of(const Verbatim& block, const Terminal& terminal) {
   if (!block.terminal || block.text.empty()) return "";
   if (!block.formulas) return block.text.ends_with('\n') ? block.text : block.text + "\n";
   std::string out;
-  std::istringstream lines(block.text);
-  for (std::string line; std::getline(lines, line);) {
+  for (std::size_t at = 0, end; at < block.text.size(); at = end + 1) {
+    end = std::min(block.text.find('\n', at), block.text.size());
+    const std::string line = block.text.substr(at, end - at);
     for (const std::string& part : wrap(shown(line, terminal), terminal.width, Breaks::formula)) out += part + "\n";
   }
   return out;

@@ -36,6 +36,14 @@ void finish(const Product& product, std::int64_t row, std::int64_t m, std::int64
               product.y_stride);
 }
 
+// Whether tiles are the results themselves, and lie so close together that they need not be made elsewhere first.
+bool is_plain(const Product& product, const Cut& cut) {
+  constexpr std::int64_t near = 1 << 18;  // floats
+  const Epilogue& e = product.epilogue;
+  return e.bias == nullptr && e.gate == nullptr && !e.activate && e.residual == nullptr && e.scale == 1.0f &&
+         cut.parts == 1 && product.weight.cols <= tile_depth && product.rows * product.y_stride <= near;
+}
+
 Tile::Ahead from(const float* data, std::int64_t stride, std::int64_t row, std::int64_t column) {
   if (data == nullptr) return {};
   return {data + row * stride + column, stride};
@@ -53,7 +61,10 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                      part = index / cut.down / cut.across, begin = part * cut.depth;
   const std::int64_t m = std::min(cut.rows, product.rows - row), n = std::min(cut.cols, cut.columns - first),
                      k = std::min(cut.depth, w.cols - begin);
-  float* const results = cut.parts > 1 ? shared.data() + cut.sums + part * m * n : own.data();
+  const bool plain = is_plain(product, cut);
+  float* const results = plain           ? product.y + row * product.y_stride + first
+                         : cut.parts > 1 ? shared.data() + cut.sums + part * m * n
+                                         : own.data();
   float* const weights = own.data() + tile_results;
   for (std::int64_t j = first, next; j < first + n; j = next) {
     next = w.block_rows ? std::min(first + n, (j / w.block_rows + 1) * w.block_rows) : first + n;
@@ -67,7 +78,7 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                     .row_stride = w.row_stride,
                     .col_stride = w.col_stride,
                     .out = results + (j - first),
-                    .out_stride = n,
+                    .out_stride = plain ? product.y_stride : n,
                     .transposed = product.transposed,
                     .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
     if (product.rows <= few_rows && !product.transposed)
@@ -79,6 +90,7 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
     if (j == 0) count_read_floats(cut.products * m * k);
     if (row == 0 && !product.same_weight) count_read(tile.n * k * bytes_of(w.dtype));
   }
+  if (plain) return count_written_floats(m * n);
   if (cut.parts == 1) finish(product, row, m, first, n, results);
 }
 

@@ -3,16 +3,27 @@ import { parseJson } from './json';
 import { failed, loadModule, type CountModule } from './module';
 import type { CountReply, CountRequest, GivenFile, Report } from './messages';
 
-let module: CountModule | null = null;
+// The commands that the first view cannot wait for are a module of their own; the others are fetched when one of them is
+// first asked for (cmake/page_modules.cmake).
+const first = ['count', 'models'];
+let load: (name: string) => Promise<CountModule>;
+const modules = new Map<string, Promise<CountModule>>();
+const files: GivenFile[] = [];
 
-function report(args: string[]): Report {
-  const { code, out, err } = module!.report(args);
+function moduleOf(name: string): Promise<CountModule> {
+  let module = modules.get(name);
+  if (!module) modules.set(name, (module = load(name)));
+  return module;
+}
+
+async function report(args: string[]): Promise<Report> {
+  const module = await moduleOf(first.includes(args[0] ?? '') ? 'count' : 'more');
+  const { code, out, err } = module.report(args);
   const asked = args[args.lastIndexOf('--format') + 1] === 'json';
   return asked && code === 0 ? { code, out: '', err, json: parseJson(out) } : { code, out, err };
 }
 
-function write({ path, bytes, size }: GivenFile): void {
-  const { FS } = module!;
+function write({ FS }: CountModule, { path, bytes, size }: GivenFile): void {
   FS.mkdirTree(path.replace(/\/[^/]*$/, ''));
   FS.writeFile(path, bytes);
   // Truncating would allot the whole size: only what the file claims to have is changed. Nobody reads past its bytes.
@@ -23,13 +34,19 @@ async function handle(request: CountRequest): Promise<CountReply> {
   const { id } = request;
   switch (request.kind) {
     case 'open':
-      module = await loadModule<CountModule>(request.base, 'count', request.version);
-      request.files.forEach(write);
+      files.push(...request.files);
+      load = async (name) => {
+        const module = await loadModule<CountModule>(request.base, name, request.version);
+        for (const file of files) write(module, file);
+        return module;
+      };
+      await moduleOf('count');
       return { id, kind: 'done' };
     case 'report':
-      return { id, kind: 'report', report: report(request.args) };
+      return { id, kind: 'report', report: await report(request.args) };
     case 'file':
-      write(request.file);
+      files.push(request.file);
+      for (const module of modules.values()) write(await module, request.file);
       return { id, kind: 'done' };
   }
 }
