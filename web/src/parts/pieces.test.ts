@@ -47,7 +47,7 @@ test('a range of bytes is widened to the characters that it touches', () => {
 
 test('a token is called by its text, a special one by its name, and one that no tokenizer knows by its number', () => {
   expect(nameOf({ id: 5, text: ' a', kind: 'word' })).toBe('·a');
-  expect(nameOf({ id: 5, text: null, bytes: [0xe4], kind: 'partial' })).toBe('⟨e4⟩');
+  expect(nameOf({ id: 5, text: null, bytes: [0xe4], kind: 'part of a character' })).toBe('⟨e4⟩');
   expect(nameOf({ id: 5, text: '<|endoftext|>', kind: 'special' })).toBe('<|endoftext|>');
-  expect(nameOf({ id: 50300, text: null, kind: 'partial' })).toBe('#50300');
+  expect(nameOf({ id: 50300, text: null, kind: 'part of a character' })).toBe('#50300');
 });

@@ -31,6 +31,8 @@ export const sampling = (): Sampling => ({
   seed: settings.seed.number,
 });
 
+const large = 2 ** 28; // bytes of weights
+
 const ask = async <K extends Ask>(kind: K, request: object) => (await runner.ask<Reply<K>>({ ask: kind, ...request })).json;
 
 export class Session {
@@ -60,16 +62,29 @@ export class Session {
     });
   }
 
-  // In place of the model before.
+  // In place of the model before, which stays where this one cannot be opened, unless it is too large to stay meanwhile.
+  // Throws the engine's sentence.
   async open(request: { path: string } | { run: Handle }): Promise<void> {
+    let failure: unknown;
     await this.#alone(async () => {
-      const before = this.model;
-      this.model = undefined;
-      this.next = undefined;
-      for (const handle of [before?.model, before?.tokenizer]) if (handle != null) await ask('forget', { handle }).catch(() => {});
-      this.model = await ask('model', request);
+      try {
+        if (this.model && this.model.weight_bytes > large) await this.#close();
+        const model = await ask('model', request);
+        await this.#close();
+        this.model = model;
+      } catch (error) {
+        failure = error;
+        return;
+      }
       await this.#begin();
     });
+    if (failure) throw failure;
+  }
+  async #close(): Promise<void> {
+    const before = this.model;
+    this.model = this.next = this.beams = undefined;
+    this.prompt = this.taken = this.costs = [];
+    for (const handle of [before?.model, before?.tokenizer]) if (handle != null) await ask('forget', { handle }).catch(() => {});
   }
 
   begin = () => this.#alone(() => this.#begin());

@@ -54,6 +54,23 @@ test('a model begins with the prompt, and shows what may come next', async () =>
   expect(session.next?.draw.id).toBe(0);
 });
 
+test('a model that cannot be opened is told, and the one before stays', async () => {
+  const session = await opened();
+  vi.mocked(runner.ask).mockRejectedValueOnce(new Error('config.json: is no JSON'));
+  await expect(session.open({ path: '/given/1' })).rejects.toThrow('config.json: is no JSON');
+  expect(session.model?.model).toBe(7);
+  await session.take();
+  expect(session.taken).toHaveLength(1);
+});
+
+test('another model begins anew, and the one before is forgotten', async () => {
+  const session = await opened();
+  await session.take();
+  await session.open({ run: 2 });
+  expect(session.taken).toEqual([]);
+  expect(asked.filter(({ ask }) => ask === 'forget').map((one) => (one as unknown as { handle: number }).handle)).toEqual([7, 8]);
+});
+
 test('a step takes the token that is drawn, with its probability and its cost', async () => {
   const session = await opened();
   await session.take();

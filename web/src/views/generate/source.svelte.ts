@@ -42,7 +42,11 @@ export class Source {
   async give(files: File[]): Promise<void> {
     await this.#tell(async () => {
       const { path, name } = await put(files, (done, all) => (this.copied = { done, all }));
-      await this.#open({ path }, name, name);
+      try {
+        await this.#open({ path }, name, name);
+      } finally {
+        await runner.remove(path).catch(() => {}); // the engine has what it needs
+      }
     });
     this.copied = undefined;
   }
@@ -61,6 +65,7 @@ export class Source {
 
   async #tell(work: () => Promise<void>): Promise<void> {
     this.failed = '';
-    await work().catch((error: Error) => (this.failed = error.message));
+    // Where the engine has the files is nobody's concern.
+    await work().catch((error: Error) => (this.failed = error.message.replace(/\/given\/\d+\//g, '')));
   }
 }

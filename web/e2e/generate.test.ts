@@ -1,0 +1,90 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { browse, reckon, settled } from './browse';
+
+const open = browse();
+const prompt = 'Once upon a time';
+let folder: string;
+let checkpoint: string;
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'reckon-generate-'));
+  reckon(['train', 'mini-gpt', '--steps', '30', '--lr', '3e-3', '--threads', '1', '--out', join(folder, 'run')]);
+  const checkpoints = join(folder, 'run/checkpoints');
+  checkpoint = join(checkpoints, readdirSync(checkpoints).sort().at(-1)!);
+}, 300_000);
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const minute = { timeout: 60_000 };
+const model = (page: Page) => page.getByRole('region', { name: 'Model', exact: true });
+const written = async (page: Page) => (await page.locator('.story .token').allTextContents()).join('');
+
+// The view with this checkpoint in place of the tiny model.
+async function given(link: string): Promise<Page> {
+  const page = await open(link);
+  await settled(page, 'generate');
+  await model(page).getByRole('radio', { name: 'a folder of yours' }).check();
+  await model(page).locator('input[type="file"]').setInputFiles(checkpoint);
+  await model(page).getByText(/^step-\d+$/).waitFor(minute);
+  return page;
+}
+
+test('a folder draws the tokens that reckon generate draws with the same seed', { timeout: 120_000 }, async () => {
+  const page = await given('?v=1&generate.top-k=5&generate.seed=7#generate');
+  for (let i = 1; i <= 10; ++i) {
+    await page.getByRole('button', { name: 'Step', exact: true }).click();
+    await expect.poll(() => page.locator('.story .token').count(), minute).toBe(i);
+  }
+  const text = reckon(['generate', checkpoint, prompt, '--tokens', '10', '--top-k', '5', '--seed', '7']);
+  expect(await written(page)).toBe(text.replace(/\n$/, ''));
+});
+
+test('a token that is picked is taken, and a click on it goes back to before it', { timeout: 120_000 }, async () => {
+  const page = await given('#generate');
+  const bytes = page.getByRole('region', { name: 'KV cache' }).locator('.figure b');
+  const before = await bytes.innerText();
+  await page.getByRole('table', { name: 'Next token' }).getByRole('button').nth(2).click();
+  await expect.poll(() => page.locator('.story .token').count(), minute).toBe(1);
+  expect(await bytes.innerText()).not.toBe(before);
+  await page.locator('.story .token').click();
+  await expect.poll(() => page.locator('.story .token').count(), minute).toBe(0);
+  expect(await bytes.innerText()).toBe(before);
+});
+
+test('the random number stays while the temperature is dragged', { timeout: 120_000 }, async () => {
+  const page = await given('#generate');
+  const u = page.getByRole('slider', { name: 'Random number u' });
+  const before = await u.inputValue();
+  const most = page.getByRole('table', { name: 'Next token' }).locator('tbody tr').first().locator('.wide b');
+  const likely = await most.innerText();
+  await page.getByRole('slider', { name: 'Temperature', exact: true }).fill('4'); // the fifth stop
+  await expect.poll(() => most.innerText(), minute).not.toBe(likely);
+  expect(await u.inputValue()).toBe(before);
+});
+
+test('the best beam is that of reckon generate', { timeout: 120_000 }, async () => {
+  const page = await given('#generate');
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByRole('tree', { name: 'Beams' }).waitFor(minute);
+  const text = reckon(['generate', checkpoint, prompt, '--beams', '3', '--tokens', '6']).replace(/\n$/, '');
+  const best = (await page.locator('.path code').innerText()).replaceAll('·', ' ').replaceAll('↵', '\n');
+  expect(best).toBe(text);
+});
+
+test('files that are no model are refused with a sentence, and the model before stays', { timeout: 120_000 }, async () => {
+  const page = await open('#generate');
+  await settled(page, 'generate');
+  await model(page).getByRole('radio', { name: 'a folder of yours' }).check();
+  const config = { name: 'config.json', mimeType: 'application/json', buffer: Buffer.from('{"model_type": "gpt2"') };
+  const weights = { name: 'model.safetensors', mimeType: '', buffer: Buffer.alloc(64, 255) };
+  const input = model(page).locator('input[type="file"]');
+  await input.evaluate((element: HTMLInputElement) => element.removeAttribute('webkitdirectory'));
+  await input.setInputFiles([weights]);
+  await expect.poll(() => model(page).getByRole('alert').innerText(), minute).toContain('no config.json');
+  await input.setInputFiles([config, weights]);
+  await expect.poll(() => model(page).getByRole('alert').innerText(), minute).toMatch(/^model\.safetensors: the header/);
+  await page.getByRole('button', { name: 'Step', exact: true }).click();
+  await expect.poll(() => page.locator('.story .token').count(), minute).toBe(1);
+});
