@@ -23,7 +23,7 @@ async function handle(request: CountRequest): Promise<CountReply> {
   const { id } = request;
   switch (request.kind) {
     case 'open':
-      module = await loadModule(request.base, 'count', request.version);
+      module = await loadModule<CountModule>(request.base, 'count', request.version);
       request.files.forEach(write);
       return { id, kind: 'done' };
     case 'report':

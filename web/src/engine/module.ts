@@ -16,12 +16,6 @@ interface Module {
   };
 }
 
-// What is told of an error. The engine's own come as replies; what is thrown here is of the module itself.
-export function failed(id: number, error: unknown): Failed {
-  const dead = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
-  return { id, kind: 'failed', error: dead ? `the engine stopped (${(error as Error).message}) and is started again` : String((error as Error).message ?? error), dead };
-}
-
 // src/cli/wasm.js: `reckon WORDS`.
 export interface CountModule extends Module {
   report(words: string[]): { code: number; out: string; err: string };
@@ -30,6 +24,13 @@ export interface CountModule extends Module {
 // src/page/wasm.js: a request of run.ts and its reply as JSON. `array` is the module's memory: copy it.
 export interface RunModule extends Module {
   ask(request: string): { reply: string; array: Float32Array };
+}
+
+// What is told of an error. The engine's own come as replies; what is thrown here is of the module itself.
+export function failed(id: number, error: unknown): Failed {
+  const { message } = error as Error;
+  const dead = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+  return { id, kind: 'failed', error: dead ? `the engine stopped (${message}) and is started again` : String(message ?? error), dead };
 }
 
 type Create = (options: { locateFile(name: string): string }) => Promise<unknown>;

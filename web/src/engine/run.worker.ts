@@ -66,7 +66,7 @@ async function handle(request: RunRequest): Promise<{ reply?: RunReply; transfer
   const { id } = request;
   switch (request.kind) {
     case 'open': {
-      module = await loadModule(request.base, request.threads > 1 ? 'run-threads' : 'run', request.version);
+      module = await loadModule<RunModule>(request.base, request.threads > 1 ? 'run-threads' : 'run', request.version);
       return { reply: { id, kind: 'done', threads: request.threads } };
     }
     case 'ask': {

@@ -3,9 +3,7 @@
 import { untrack } from 'svelte';
 import { engine } from '../engine/client';
 import { defaultPreset } from '../engine/first-questions';
-import type { Architecture } from './facts.svelte';
 import { shared, type Shared } from './shared.svelte';
-import { siblingOptions } from './sibling';
 
 // Options that change the model, and those that say what is computed with it, as `reckon count --help` lists them.
 export const modelOptions = [
@@ -95,11 +93,6 @@ class TheModel {
       }
       if (text === '' && held?.linked) this.file = null; // Back
     });
-  }
-  // A network of the same kind that is small enough to train here.
-  becomeSibling(architecture: Architecture): void {
-    this.reset();
-    for (const [name, value] of Object.entries(siblingOptions(architecture))) this.set(name as Option, value);
   }
   // --layers 24 …
   get changes(): string[] {

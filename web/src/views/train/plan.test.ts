@@ -43,9 +43,9 @@ test('too big is said in one sentence', () => {
 test('a small sibling keeps the kind of its heads, windows and experts', () => {
   const small = ladder[0]!; // 2 layers, width 64, 4 heads, feed-forward 256
   const plain = { n_heads: 12, n_kv_heads: 12, d_head: 64, d_model: 768, window: 0, n_experts: 0, n_dense_layers: 12 } as Architecture;
-  expect(sibling(plain, small)).toEqual({ layers: 2, 'd-model': 64, heads: 4, 'd-ff': 256, vocab: 512, context: 32 });
+  expect(sibling(plain, small)).toEqual({ layers: 2, 'd-model': 64, heads: 4, 'd-head': 16, 'd-ff': 256, vocab: 512, context: 32 });
   expect(sibling({ ...plain, n_kv_heads: 4 }, small)).toMatchObject({ 'kv-heads': 2 });
-  expect(sibling({ ...plain, n_kv_heads: 1, window: 512, d_head: 256 }, small)).toMatchObject({ 'kv-heads': 1, window: 16, 'd-head': 32 });
+  expect(sibling({ ...plain, n_kv_heads: 1, window: 512, d_head: 256 }, small)).toMatchObject({ 'kv-heads': 1, window: 16, 'd-head': 16 });
   const mixture = sibling({ ...plain, n_dense_layers: 0, n_experts: 8, n_active_experts: 2 }, small);
   expect(mixture).toMatchObject({ experts: 8, 'active-experts': 2, 'd-expert': 128 });
   expect(mixture).not.toHaveProperty('d-ff');

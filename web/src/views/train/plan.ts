@@ -107,24 +107,25 @@ export const ladder: Size[] = [
   { layers: 6, 'd-model': 256, heads: 8, 'd-ff': 1024, vocab: 2048, context: 128 },
 ];
 
-// A model of the same kind in that size, as changes to the model: grouped heads stay grouped, windows stay windows,
-// mixtures stay mixtures. Heads from a latent keep their widths.
+// A model of the same kind in that size, as changes to the model: grouped heads stay grouped, mixtures stay mixtures.
 export function sibling(a: Architecture, size: Size): Record<string, number> {
   const { 'd-ff': wide, ...changes } = size;
   const more: Record<string, number> = {};
-  if (a.n_dense_layers > 0) more['d-ff'] = wide;
-  if (a.kv_rank === undefined && a.n_kv_heads < a.n_heads) more['kv-heads'] = a.n_kv_heads === 1 ? 1 : size.heads / 2;
-  if (a.kv_rank === undefined && a.n_heads * a.d_head !== a.d_model) more['d-head'] = halvedTo(32, a.d_head);
+  // Latent attention has no key/value heads, and its heads have parts of their own.
+  const latent = a.kv_rank !== undefined;
+  if (!latent && a.n_kv_heads < a.n_heads) more['kv-heads'] = a.n_kv_heads === 1 ? 1 : size.heads / 2;
+  if (!latent) more['d-head'] = halvedTo(size['d-model'] / size.heads, a.d_head);
   if (a.window > 0) more.window = size.context / 2;
-  if (a.n_experts > 0) {
-    Object.assign(more, { experts: Math.min(a.n_experts, 16), 'active-experts': Math.min(2, a.n_active_experts), 'd-expert': wide / 2 });
-  }
+  // DeepSeek-V3 has 8 groups of experts, of which the best two count.
+  if (a.n_experts > 0) Object.assign(more, { experts: Math.min(a.n_experts, 16), 'active-experts': Math.min(2, a.n_active_experts), 'd-expert': wide / 2 });
   if (a.d_shared !== undefined) more['d-shared'] = wide / 2;
+  if (a.n_dense_layers > 0) more['d-ff'] = wide;
+  if (a.n_experts > 0) more.layers = Math.max(size.layers, a.n_dense_layers + 1); // at least one mixture behind dense layers
   return { ...changes, ...more };
 }
 
-// By halving, so that a part of a head that RoPE rotates stays whole.
-const halvedTo = (most: number, size: number): number => (size > most && size % 2 === 0 ? halvedTo(most, size / 2) : size);
+// By halving, the part of a head that RoPE rotates stays whole: 32 of 80 in phi-2. About as wide as wanted.
+const halvedTo = (wanted: number, size: number): number => (size > 1.5 * wanted && size % 16 === 0 ? halvedTo(wanted, size / 2) : size);
 
 export const flagsOf = (changes: Record<string, number>) =>
   Object.entries(changes).flatMap(([name, value]) => [`--${name}`, String(value)]);
