@@ -48,7 +48,7 @@ export interface Stop {
   told: Told[]; // what comes before it
   why: string;
   lines: string[];
-  question: string; // has the name in it
+  question: string;
   unit: string;
   answer: Figure;
   range: number[]; // where the slider stops
@@ -90,12 +90,12 @@ export function stopsOf(explained: ExplainReport, count: CountReport): Stop[] {
       continue;
     }
     asked.add(figure.unit + figure.formula);
-    const each = step.times > 1 ? `, in each of ${step.times} layers` : '';
+    const each = step.times > 1 ? ` in each of ${step.times} layers` : '';
     const products = figure.unit === units.matmul;
     stops.push({
       name: step.name, part: partOf(step.path), measure: products ? 'flops' : 'parameters', told: waiting,
       why: step.why, lines: step.formula, unit: figure.unit, answer: figure, range,
-      question: products ? `How many FLOPs do the products of “${step.name}” take${each}?` : `How many parameters has “${step.name}”${each}?`,
+      question: `${step.name[0]!.toUpperCase()}${step.name.slice(1)}: how many ${figure.unit}${each}?`,
     }); // prettier-ignore
     waiting = [];
   }

@@ -1,0 +1,133 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { browse, digits, parametersOf, reckon } from './browse';
+
+const open = browse();
+const presets = (JSON.parse(reckon(['models', '--format', 'json'])) as { models: { name: string }[] }).models.map((one) => one.name);
+
+test('every preset has the parameters that reckon counts', async () => {
+  const page = await open();
+  await page.locator('select option').nth(presets.length - 1).waitFor({ state: 'attached' });
+  for (const name of presets) {
+    await page.getByLabel('All models').selectOption(name);
+    const total = digits(reckon(['count', name, '--format', 'json']), 'total');
+    await expect.poll(() => parametersOf(page), { message: name, timeout: 10_000, interval: 20 }).toBe(total);
+  }
+});
+
+test('training FLOPs beyond a double keep every digit', async () => {
+  const page = await open('?v=1&model=llama-3.1-405b&phase=train&by=flops');
+  const matmul = digits(reckon(['count', 'llama-3.1-405b', '--phase', 'train', '--format', 'json']), 'matmul');
+  await page.getByText('the same as a table').click();
+  const sum = async () => {
+    const cells = await page.locator('figure.picture table tbody td:nth-child(2)').allInnerTexts();
+    return cells.reduce((all, cell) => all + BigInt(cell.replaceAll(',', '')), 0n).toString();
+  };
+  await expect.poll(sum, { timeout: 10_000 }).toBe(matmul.replaceAll(',', ''));
+  expect(Number(matmul.replaceAll(',', ''))).toBeGreaterThan(Number.MAX_SAFE_INTEGER);
+});
+
+test('the command beside a figure gives it', async () => {
+  const page = await open('?v=1&model=gpt2-xl&layers=50');
+  const line = page.locator('.inspector code[aria-label="Command for the terminal"]').last();
+  await expect.poll(() => line.innerText(), { timeout: 10_000 }).toBe('reckon count gpt2-xl --layers 50');
+  expect(await parametersOf(page)).toBe(digits(reckon(['count', 'gpt2-xl', '--layers', '50', '--format', 'json']), 'total'));
+});
+
+// Milliseconds from each event to the new figure, and how many tasks took more than 50 of them.
+async function drag(page: Page): Promise<{ latencies: number[]; long: number }> {
+  return page.getByRole('slider', { name: 'Layers' }).evaluate(async (slider: HTMLInputElement) => {
+    let long = 0;
+    const watch = new PerformanceObserver((list) => (long += list.getEntries().length));
+    watch.observe({ type: 'longtask' });
+    const figure = document.querySelector('[data-figure="parameters"]')!.closest('.card')!;
+    const latencies: number[] = [];
+    for (let i = 0; i < 60; ++i) {
+      const began = performance.now();
+      const changed = new Promise<void>((resolve) => {
+        const seen = new MutationObserver(() => (seen.disconnect(), resolve()));
+        seen.observe(figure, { subtree: true, characterData: true, childList: true });
+      });
+      slider.value = String(1 + (i % 20));
+      slider.dispatchEvent(new Event('input', { bubbles: true }));
+      await changed;
+      latencies.push(performance.now() - began);
+      await new Promise(requestAnimationFrame);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    watch.disconnect();
+    return { latencies: latencies.sort((a, b) => a - b), long };
+  });
+}
+
+test('a slider moves the figures within a frame, and no event takes long', { retry: 3 }, async () => {
+  const page = await open();
+  await page.getByRole('slider', { name: 'Layers' }).focus();
+  await drag(page); // the engine is there
+  const { latencies, long } = await drag(page);
+  expect(latencies[30]!).toBeLessThan(1000 / 60);
+  expect(long).toBe(0);
+});
+
+test('a link gives the same page again', async () => {
+  const page = await open();
+  await page.getByLabel('All models').selectOption('gpt2-large');
+  await page.getByRole('slider', { name: 'Layers' }).focus();
+  for (let i = 0; i < 3; ++i) await page.keyboard.press('ArrowRight');
+  await page.getByRole('radio', { name: 'FLOPs' }).check();
+  await expect.poll(() => page.url(), { timeout: 3000 }).toMatch(/model=gpt2-large.*layers=\d+.*by=flops/);
+  const figure = await parametersOf(page);
+  const again = await open(page.url().replace(/^[^?]*/, ''));
+  await expect.poll(() => parametersOf(again)).toBe(figure);
+  expect(await again.getByRole('radio', { name: 'FLOPs' }).isChecked()).toBe(true);
+  expect(await parametersOf(again)).not.toBe(digits(reckon(['count', 'gpt2-large', '--format', 'json']), 'total'));
+});
+
+test('Back undoes a step to another view', async () => {
+  const page = await open('?v=1&model=gpt2-xl');
+  await page.getByRole('link', { name: 'Tour' }).click();
+  await page.getByRole('button', { name: 'Show me' }).waitFor();
+  await page.goBack();
+  expect(await page.getByRole('heading', { level: 1, name: 'gpt2-xl' }).isVisible()).toBe(true);
+});
+
+const header = (json: string, size = json.length) => {
+  const buffer = Buffer.alloc(8 + json.length);
+  buffer.writeBigUInt64LE(BigInt(size));
+  buffer.write(json, 8);
+  return buffer;
+};
+const hostile: [string, string, Buffer][] = [
+  ['a truncated .safetensors', 'model.safetensors', header('{"a":{"dtype":"F32","shape":[1000],"data_offsets":[0,4000]}}')],
+  ['a header that is longer than the file', 'model.safetensors', header('{}', 2 ** 40)],
+  ['a header of nonsense', 'model.safetensors', header('}{')],
+  ['an empty .safetensors', 'model.safetensors', Buffer.alloc(0)],
+  ['a broken config.json', 'config.json', Buffer.from('{"model_type": "llama", ')],
+  ['a config.json with sizes of nonsense', 'config.json', Buffer.from('{"model_type":"llama","hidden_size":-4,"num_hidden_layers":1e30}')],
+  ['brackets without end', 'config.json', Buffer.from('['.repeat(1_000_000))],
+  ['bytes that are no text', 'config.json', Buffer.from(Array.from({ length: 5000 }, (_, i) => (i * 37) % 256))],
+];
+test.each(hostile)('%s is refused with a sentence', async (_what, name, buffer) => {
+  const page = await open();
+  await page.getByRole('button', { name: 'Your own …' }).click();
+  await page.locator('.own input[type="file"]').setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
+  const sentence = await page.getByRole('alert').innerText();
+  expect(sentence).toMatch(/\w+ .*\w/);
+  expect(sentence).not.toMatch(/undefined|RuntimeError|\[object/);
+  await page.getByLabel('All models').selectOption('gpt2-medium');
+  await expect.poll(() => parametersOf(page)).toBe(digits(reckon(['count', 'gpt2-medium', '--format', 'json']), 'total'));
+});
+
+test('a config.json of your own is counted, changed, and travels with the link', async () => {
+  const config = { model_type: 'llama', hidden_size: 256, intermediate_size: 512, num_hidden_layers: 3, num_attention_heads: 4, vocab_size: 1000 };
+  const page = await open();
+  await page.getByRole('button', { name: 'Your own …' }).click();
+  await page.getByLabel('or paste a config.json').fill(JSON.stringify(config));
+  await page.getByRole('button', { name: 'Count it' }).click();
+  await page.getByRole('heading', { level: 1, name: 'config.json' }).waitFor();
+  const figure = await parametersOf(page);
+  await expect.poll(() => page.url(), { timeout: 3000 }).toContain('config=');
+  const again = await open(page.url().replace(/^[^?]*/, ''));
+  await again.getByRole('heading', { level: 1, name: 'config.json' }).waitFor();
+  await expect.poll(() => parametersOf(again)).toBe(figure);
+});

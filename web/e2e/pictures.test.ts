@@ -1,0 +1,56 @@
+// `npm run pictures` writes the pictures of docs/: PICTURES names the folder. Otherwise nothing is done.
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { test } from 'vitest';
+import { browse, settled, sizes, views } from './browse';
+
+const open = browse();
+const folder = process.env.PICTURES ?? '';
+const minutes = 5 * 60_000;
+
+// What is to be seen in each view, beyond what it shows by itself.
+const scenes: Record<(typeof views)[number], { link: string; play?: (page: Page) => Promise<unknown> }> = {
+  count: { link: '' },
+  tokenize: { link: '#tokenize' },
+  train: {
+    link: '?v=1&model=mini-gpt&train.steps=500#train',
+    play: async (page) => {
+      await page.getByRole('button', { name: 'Start', exact: true }).click();
+      await page.getByRole('button', { name: 'Train 500 steps more' }).waitFor({ timeout: minutes });
+    },
+  },
+  generate: {
+    link: '?v=1&generate.temperature=0.8#generate',
+    play: async (page) => {
+      await page.getByRole('button', { name: 'Let it read stories' }).click();
+      await page.getByText(/It has read stories for/).waitFor({ timeout: minutes });
+      for (let i = 0; i < 12; ++i) await page.getByRole('button', { name: 'Step', exact: true }).click();
+    },
+  },
+  tour: {
+    link: '?v=1&tour.step=3#tour',
+    play: async (page) => {
+      await page.getByLabel('Your guess, number').fill('10000');
+      await page.keyboard.press('Enter');
+      await page.getByText(/You said/).waitFor();
+    },
+  },
+};
+
+const pictures = [
+  ['count', 'desktop', 'light'], ['count', 'phone', 'light'], ['tokenize', 'desktop', 'light'], ['train', 'desktop', 'dark'],
+  ['train', 'phone', 'dark'], ['generate', 'desktop', 'dark'], ['tour', 'desktop', 'light'],
+] as const; // prettier-ignore
+for (const [view, size, theme] of pictures) {
+  test.skipIf(!folder)(`${view}, ${size}, ${theme}`, { timeout: 2 * minutes }, async () => {
+    mkdirSync(folder, { recursive: true });
+    const { link, play } = scenes[view];
+    const page = await open(link, { viewport: sizes[size], colorScheme: theme, reducedMotion: 'reduce' });
+    await settled(page, view);
+    await play?.(page);
+    await page.mouse.move(0, 0);
+    await page.waitForTimeout(400);
+    await page.screenshot({ path: join(folder, `${view}-${size}-${theme}.png`) });
+  });
+}
