@@ -322,7 +322,7 @@ void run(PlanOptions& asked) {
 
 void add_given(CLI::App& command, Given& given) {
   constexpr const char* group = "Layout (what is not given is searched)";
-  constexpr Bounds ranks{1, most_devices};
+  static constexpr Bounds ranks{1, most_devices};
   const auto add = [&](const char* flag, std::optional<std::int64_t>& value, const char* help) {
     const auto read = [&value, flag](const std::string& text) { value = parse_size(text, flag, ranks); };
     command.add_option_function<std::string>(flag, read, help)->type_name("N")->group(group);

@@ -100,8 +100,9 @@ class Planned {
     for (const [name, value] of Object.entries(changes)) model.set(name as ModelOption, value);
   }
 
-  // The model and the choices of a run that was loaded.
-  async adopt(config: string, settings: Settings): Promise<void> {
+  // The choices of a run that was loaded, and its model; null: that is here already.
+  async adopt(config: string | null, settings: Settings): Promise<void> {
+    if (config === null) return this.restore(settings, model.changes);
     const bytes = new TextEncoder().encode(config);
     await model.open([{ name: 'config.json', bytes, size: bytes.length, text: config }]);
     this.restore(settings, []);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Line } from '../../engine/run';
-import { History, median } from './history';
+import { History } from './history';
 
 const step = (step: number, loss: number): Line => ({
   kind: 'step', step, loss, lr: 1e-3, gradient_norm: 1, tokens_per_second: 100, gflops_per_second: 2, seconds: step / 10,
@@ -49,7 +49,9 @@ test('other lines are kept by kind', () => {
   expect(history.end?.validation).toBe(2.5);
 });
 
-test('the median is the middle value', () => {
-  expect(median([3, 1, 2])).toBe(2);
-  expect(median([])).toBeNaN();
+test('what is shown as now is the mean of the last fiftieth', () => {
+  const history = new History(100, 1, 1); // three steps
+  expect(history.recent('loss')).toBeNaN();
+  for (const [i, loss] of [9, 6, 3, 3].entries()) history.push(step(i + 1, loss));
+  expect(history.recent('loss')).toBe(4);
 });

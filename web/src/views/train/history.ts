@@ -7,13 +7,6 @@ type Averaged = (typeof averaged)[number];
 export type Name = Axis | 'lr' | Averaged | `${Averaged} mean`;
 const names: Name[] = ['step', 'tokens', 'flops', 'seconds', 'lr', ...averaged, ...averaged.map((name) => `${name} mean` as const)];
 
-// The middle value; NaN of none.
-export function median(values: ArrayLike<number>): number {
-  if (values.length === 0) return NaN;
-  const sorted = Float64Array.from(values).sort();
-  return sorted[sorted.length >> 1]!;
-}
-
 export class History {
   length = 0; // steps that are there
   evaluations: { step: number; loss: number }[] = [];
@@ -46,6 +39,12 @@ export class History {
 
   last(name: Name): number {
     return this.length > 0 ? this.#columns[name][this.length - 1]! : NaN;
+  }
+
+  // The mean over the last fiftieth of the run.
+  recent(name: Averaged): number {
+    const from = Math.max(0, this.length - 2 * this.#reach - 1);
+    return this.length > 0 ? (this.#sums[name][this.length]! - this.#sums[name][from]!) / (this.length - from) : NaN;
   }
 
   // Which row is the step, or the last one before it; -1 before the first.

@@ -5,7 +5,7 @@ import type { AdvanceReply, Ask, Handle, Reply, Request, RunReply } from '../../
 import type { Architecture } from '../../state/facts.svelte';
 import { trained } from '../../state/trained.svelte';
 import { packed, runAmong, unpacked } from './folders';
-import { History, median, type Axis } from './history';
+import { History, type Axis } from './history';
 import { knobsOf, runName, type Knobs } from './knobs';
 import { trainRequest, type Choices } from './plan';
 import { openStore, type Saved, type Store } from './storage';
@@ -115,9 +115,9 @@ export class Session {
   get busy(): boolean {
     return this.state === 'preparing' || this.state === 'running';
   }
+  // The most that one large product reached here: a busy machine only makes it less.
   get limit(): number {
-    const measured = median(this.current?.history.limits ?? []);
-    return measured > 0 ? measured : this.gflops;
+    return Math.max(this.gflops, ...(this.current?.history.limits ?? []));
   }
 
   // Fetches the engine and measures what it can do, unless a run does.
