@@ -23,6 +23,12 @@ async function makeAsk(): Promise<Ask | null> {
   return program ? (args) => spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 26 }).stdout : null;
 }
 
+// An answer that is none would make a page that does not open.
+function answered(args: string[], text: string): string {
+  if (!text) throw new Error(`the engine has no answer to: reckon ${args.join(' ')}`);
+  return text;
+}
+
 // Without spaces, but with every digit: not parsed, as doubles would round. Of the models, what the page shows of them.
 function short(args: string[], text: string): string {
   if (args[0] !== 'models') return text.replace(/\n\s*/g, '').replace(/": /g, '":');
@@ -39,7 +45,7 @@ export function storedAnswers(): Plugin {
       if (id !== `\0${name}`) return undefined;
       const ask = await makeAsk();
       const texts: Record<string, string> = {};
-      for (const args of ask ? firstQuestions : []) texts[args.join(' ')] = short(args, ask!([...args, '--format', 'json']));
+      for (const args of ask ? firstQuestions : []) texts[args.join(' ')] = short(args, answered(args, ask!([...args, '--format', 'json'])));
       return `export default ${JSON.stringify(texts)}`;
     },
   };
