@@ -49,5 +49,6 @@ function(add_commands name)
   target_include_directories(${name} SYSTEM PRIVATE src/cli/small)  # in place of CLI11
   target_link_options(${name} PRIVATE -Oz -sMALLOC=emmalloc)
 endfunction()
-add_commands(count count models)  # what the first view cannot wait for
-add_commands(more explain hardware compare sweep memory time)
+add_commands(count count)  # what the first view cannot wait for, and as JSON alone
+target_sources(count PRIVATE src/cli/small/render.cpp)
+add_commands(more count models explain hardware compare sweep memory time)
