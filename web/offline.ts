@@ -7,7 +7,7 @@ import type { Plugin } from 'vite';
 function engineFiles(version: string): string[] {
   const folder = new URL('public/engine/', import.meta.url);
   if (!existsSync(folder)) return [];
-  return readdirSync(folder).filter((name) => name.startsWith('count.')).map((name) => `engine/${name}?v=${version}`);
+  return readdirSync(folder).filter((name) => /^(count|more)\./.test(name)).map((name) => `engine/${name}?v=${version}`);
 }
 
 export function offline(engineVersion: string): Plugin {

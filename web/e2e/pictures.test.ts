@@ -12,7 +12,10 @@ const minutes = 5 * 60_000;
 // What is to be seen in each view, beyond what it shows by itself.
 const scenes: Record<(typeof views)[number], { link: string; play?: (page: Page) => Promise<unknown> }> = {
   count: { link: '' },
-  tokenize: { link: '#tokenize' },
+  tokenize: {
+    // Of letters that every machine has a font for.
+    link: `?v=1&tokenize.text=${encodeURIComponent('Tokenizers cut text into pieces: Grüße, naïve façades, 1234567 tokens.\n    for i in range(10): print(i, 2026)\nDonaudampfschifffahrtsgesellschaft')}#tokenize`,
+  },
   train: {
     link: '?v=1&model=mini-gpt&train.steps=500#train',
     play: async (page) => {

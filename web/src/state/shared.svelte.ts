@@ -1,8 +1,10 @@
 // State that a link carries: each value has a key in the address and a default that is left out of it.
+import { untrack } from 'svelte';
 import { readAddress, throttled, writeAddress, type View } from './url';
 
 const here = readAddress(location.search, location.hash);
 const all = new Map<string, Shared>();
+let known = $state(0); // how many there are: views bring theirs when they are first opened
 
 export class Shared {
   value: string = $state('');
@@ -12,6 +14,7 @@ export class Shared {
   ) {
     this.value = here.values.get(key) ?? fallback;
     all.set(key, this);
+    untrack(() => ++known);
   }
   get number(): number {
     return Number(this.value);
@@ -29,6 +32,7 @@ class Place {
 export const place = new Place();
 
 function address(): string {
+  void known;
   const values = new Map<string, string>();
   // Values of views that were not opened yet are kept as they came.
   for (const [key, value] of here.values) if (!all.has(key)) values.set(key, value);
