@@ -12,7 +12,7 @@ async function load(name) {
   return create({ wasmBinary: readFileSync(`${folder}/${name}.wasm`) });
 }
 const modules = { count: await load('count'), more: await load('more') };
-const moduleOf = (words) => (['count', 'models'].includes(words[0]) ? modules.count : modules.more);
+const moduleOf = (words) => (words[0] === 'count' && words.includes('json') ? modules.count : modules.more);
 
 function native(words) {
   const env = { ...process.env, LC_ALL: 'C.UTF-8' };
@@ -51,8 +51,10 @@ for (const model of models) {
 
 // Files that are put into the module's own file system, under the paths that they have here.
 for (const path of ['tests/data/tiny/gpt2/config.json', 'tests/data/tiny/gpt2/model.safetensors']) {
-  modules.count.FS.mkdirTree(path.replace(/\/[^/]*$/, ''));
-  modules.count.FS.writeFile(path, readFileSync(path));
+  for (const { FS } of Object.values(modules)) {
+    FS.mkdirTree(path.replace(/\/[^/]*$/, ''));
+    FS.writeFile(path, readFileSync(path));
+  }
 }
 
 for (const line of `
@@ -96,7 +98,7 @@ for (const line of `
 const { out } = compare(['count', 'llama-3.1-405b', '--phase', 'train', '--tokens', '8k', '--format', 'json']);
 if (!/\d{17,}/.test(out)) complain('no count of llama-3.1-405b has 17 digits or more: is this training?');
 
-// A slider calls it thousands of times: each call quick, and nothing left behind.
+// A slider calls it thousands of times: nothing is left behind. (bench/page has the time of a call.)
 const words = ['count', 'gpt2', '--format', 'json'];
 const bytes = () => modules.count.HEAPU8.length;
 for (let i = 0; i < 200; ++i) modules.count.report(words);
@@ -109,6 +111,5 @@ for (let i = 0; i < 2000; ++i) {
 }
 times.sort((a, b) => a - b);
 console.log(`reckon ${words.join(' ')}: ${times[1000].toFixed(3)} ms in the median of 2,000 calls`);
-if (times[1000] > 2) complain('expected at most 2 ms');
 if (bytes() !== before) complain(`its memory grew from ${before} to ${bytes()} bytes in 2,000 calls`);
 process.exitCode = wrong > 0 ? 1 : 0;

@@ -17,10 +17,16 @@ async function makeAsk(): Promise<Ask | null> {
         return glue.default({ wasmBinary: readFileSync(new URL(`${name}.wasm`, engine)) });
       }),
     );
-    return (args) => (['count', 'models'].includes(args[0]!) ? count : more).report(args).out;
+    return (args) => (args[0] === 'count' ? count : more).report(args).out;
   }
   const program = process.env.RECKON;
   return program ? (args) => spawnSync(program, args, { encoding: 'utf8', maxBuffer: 1 << 26 }).stdout : null;
+}
+
+// An answer that is none would make a page that does not open.
+function answered(args: string[], text: string): string {
+  if (!text) throw new Error(`the engine has no answer to: reckon ${args.join(' ')}`);
+  return text;
 }
 
 // Without spaces, but with every digit: not parsed, as doubles would round. Of the models, what the page shows of them.
@@ -39,7 +45,7 @@ export function storedAnswers(): Plugin {
       if (id !== `\0${name}`) return undefined;
       const ask = await makeAsk();
       const texts: Record<string, string> = {};
-      for (const args of ask ? firstQuestions : []) texts[args.join(' ')] = short(args, ask!([...args, '--format', 'json']));
+      for (const args of ask ? firstQuestions : []) texts[args.join(' ')] = short(args, answered(args, ask!([...args, '--format', 'json'])));
       return `export default ${JSON.stringify(texts)}`;
     },
   };

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
 import { offline } from './offline';
+import { smallGlue } from './small-glue';
 import { storedAnswers } from './stored-answers';
 import { vocabularies } from './vocabularies';
 
@@ -20,7 +21,7 @@ const isolation = { 'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-E
 
 export default defineConfig({
   base: './', // any folder of any host
-  plugins: [svelte(), storedAnswers(), vocabularies(), offline(engineVersion())],
+  plugins: [svelte(), storedAnswers(), vocabularies(), offline(engineVersion()), smallGlue()],
   define: {
     __ENGINE_VERSION__: JSON.stringify(engineVersion()),
     __ENGINE_THREADS__: String(existsSync(new URL('public/engine/run-threads.wasm', import.meta.url))),

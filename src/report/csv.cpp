@@ -48,6 +48,10 @@ void append_line(std::string& out, const std::vector<std::string>& fields) {
 
 }  // namespace
 
+bool Table::has_header() const {
+  return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return !column.title.empty(); });
+}
+
 std::string render_csv(const Document& document) {
   std::vector<const Table*> tables;
   for (const Table& table : document.csv) tables.push_back(&table);

@@ -1,13 +1,7 @@
 // Choosing a document's form.
 #include "report/document.h"
 
-#include <algorithm>
-
 namespace reckon {
-
-bool Table::has_header() const {
-  return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return !column.title.empty(); });
-}
 
 std::string render(const Document& document, Format format, const Terminal& terminal) {
   switch (format) {

@@ -3,9 +3,8 @@ import { parseJson } from './json';
 import { failed, loadModule, type CountModule } from './module';
 import type { CountReply, CountRequest, GivenFile, Report } from './messages';
 
-// The commands that the first view cannot wait for are a module of their own; the others are fetched when one of them is
-// first asked for (cmake/page_modules.cmake).
-const first = ['count', 'models'];
+// What the first view cannot wait for is a module of its own: counts as JSON. All else is fetched when it is first asked
+// for (cmake/page_modules.cmake).
 let load: (name: string) => Promise<CountModule>;
 const modules = new Map<string, Promise<CountModule>>();
 const files: GivenFile[] = [];
@@ -17,9 +16,9 @@ function moduleOf(name: string): Promise<CountModule> {
 }
 
 async function report(args: string[]): Promise<Report> {
-  const module = await moduleOf(first.includes(args[0] ?? '') ? 'count' : 'more');
-  const { code, out, err } = module.report(args);
   const asked = args[args.lastIndexOf('--format') + 1] === 'json';
+  const module = await moduleOf(asked && args[0] === 'count' ? 'count' : 'more');
+  const { code, out, err } = module.report(args);
   return asked && code === 0 ? { code, out: '', err, json: parseJson(out) } : { code, out, err };
 }
 
