@@ -155,7 +155,7 @@ TEST(Engines, take_every_flag_that_an_export_has) {
           workload.optimizer = optimizer;
           if (recompute == Recompute::block) workload.precision.gradients = DType::bfloat16;
           for (const Engine engine : {Engine::megatron, Engine::torchtitan, Engine::deepspeed}) {
-            const Launch launch{model, workload, 16, 8};
+            const Job launch{model, workload, 16, 8};
             if (!refusal(engine, launch).empty()) continue;
             // One in seven: they are many, and alike.
             if (texts[engine]++ % 7 == 0) check_text(engine, launch_text(engine, launch), lists);
@@ -166,7 +166,7 @@ TEST(Engines, take_every_flag_that_an_export_has) {
       serving.tokens = 1;
       serving.precision = training(layout).precision;
       serving.layout = layout;
-      const Launch launch{model, serving, 16, 8, 64, 0.92};
+      const Job launch{model, serving, 16, 8, 64, 0.92};
       if (!refusal(Engine::vllm, launch).empty()) continue;
       if (texts[Engine::vllm]++ % 7 == 0) check_text(Engine::vllm, launch_text(Engine::vllm, launch), lists);
     }
@@ -305,7 +305,7 @@ TEST(Engines, write_what_deepspeed_reads) {
 TEST(Engines, have_notes_in_comments_behind_the_first_line) {
   const Model model = find_preset("llama-3.1-8b");
   for (const Engine engine : {Engine::megatron, Engine::torchtitan, Engine::deepspeed}) {
-    Launch launch{model, training({.data = 8, .zero = 3}), 1, 8};
+    Job launch{model, training({.data = 8, .zero = 3}), 1, 8};
     const std::string plain = launch_text(engine, launch);
     launch.notes = {"one", "two"};
     const std::size_t first = plain.find('\n') + 1;

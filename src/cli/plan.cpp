@@ -98,16 +98,16 @@ std::optional<Engine> engine_of(const PlanOptions& asked) {
 }
 
 // Nodes with as many devices each: the most that divide all of them.
-Launch launch_of(const Search& search, const Workload& workload) {
+Job launch_of(const Search& search, const Workload& workload) {
   std::int64_t of_node = search.node;
   while (search.hardware.devices % of_node != 0) --of_node;
   return {search.model, workload, search.hardware.devices / of_node, of_node};
 }
 
-Launch launch_of(const Search& search, const Planned& plan) { return launch_of(search, plan.step.workload); }
+Job launch_of(const Search& search, const Planned& plan) { return launch_of(search, plan.step.workload); }
 
-Launch launch_of(const Search& search, const Served& served) {
-  Launch launch = launch_of(search, served.workload);
+Job launch_of(const Search& search, const Served& served) {
+  Job launch = launch_of(search, served.workload);
   launch.sequences = served.sequences;
   launch.memory_share = search.memory_share;
   return launch;
@@ -237,7 +237,7 @@ void write_launch(const PlanOptions& asked, const Search& search, Engine engine,
   const auto rank = static_cast<std::size_t>(std::max<std::int64_t>(asked.rank, 1));
   if (rank > best.size())
     throw UsageError(fmt::format("--rank is {}; expected 1 to {}, as many as were found", rank, best.size()));
-  Launch launch = launch_of(search, best[rank - 1]);
+  Job launch = launch_of(search, best[rank - 1]);
   if (const std::string why = refusal(engine, launch_of(search, first)); !why.empty()) {
     launch.notes.push_back(fmt::format("not the best of all layouts, which is {}:", layout_words(workload_in(first))));
     launch.notes.push_back(why);

@@ -251,7 +251,7 @@ void add_layout(CLI::App& command, PredictOptions& options) {
 }
 
 Prediction read_prediction(const PredictOptions& options) {
-  const Prediction prediction = settle_prediction(options, read_model(options.model));
+  Prediction prediction = settle_prediction(options, read_model(options.model));
   note_past_context(prediction.model, prediction.workload);
   note_float16(options, prediction);
   return prediction;

@@ -31,7 +31,7 @@ fs::path page_folder(const ServeOptions& asked) {
   if (const char* named = std::getenv("RECKON_PAGE"); named != nullptr && *named != '\0') return named;
   std::error_code problem;
   const fs::path program = fs::read_symlink("/proc/self/exe", problem);
-  const fs::path installed = program.parent_path().parent_path() / "share" / "reckon" / "page";
+  fs::path installed = program.parent_path().parent_path() / "share" / "reckon" / "page";
   if (!problem && fs::exists(installed / "index.html", problem)) return installed;
   throw UsageError(
       "the page is not built here; `./run serve` in reckon's source folder builds it and serves it, and --folder names "

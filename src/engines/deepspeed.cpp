@@ -1,4 +1,4 @@
-// DeepSpeed's configuration and launch, with the training script of Hugging Face that most people run under it. The
+// DeepSpeed's configuration and job, with the training script of Hugging Face that most people run under it. The
 // script takes the network from a config.json.
 #include <nlohmann/json.hpp>
 
@@ -25,8 +25,8 @@ std::string_view expert_preset(const std::string& family) {
   return "";
 }
 
-nlohmann::ordered_json configuration(const Launch& launch) {
-  const Workload& workload = launch.workload;
+nlohmann::ordered_json configuration(const Job& job) {
+  const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
   nlohmann::ordered_json json;
   json["train_micro_batch_size_per_gpu"] = workload.batch;
@@ -40,12 +40,12 @@ nlohmann::ordered_json configuration(const Launch& launch) {
   }
   if (layout.tensor > 1) {
     json["tensor_parallel"] = {{"autotp_size", layout.tensor}};
-    const std::string_view preset = tensor_preset(launch.model.family);
+    const std::string_view preset = tensor_preset(job.model.family);
     if (!preset.empty()) json["tensor_parallel"]["preset_model"] = preset;
   }
   if (layout.expert > 1)
     json["expert_parallel"] = {
-        {"enabled", true}, {"autoep_size", layout.expert}, {"preset_model", expert_preset(launch.model.family)}};
+        {"enabled", true}, {"autoep_size", layout.expert}, {"preset_model", expert_preset(job.model.family)}};
   json["zero_optimization"] = {{"stage", layout.zero}};
   if (layout.zero > 0) json["zero_optimization"]["overlap_comm"] = true;
   if (layout.zero > 1) json["zero_optimization"]["contiguous_gradients"] = true;
@@ -72,8 +72,8 @@ std::string_view script_optimizer(Optimizer optimizer) {
 
 }  // namespace
 
-std::string deepspeed_refusal(const Launch& launch) {
-  const Workload& workload = launch.workload;
+std::string deepspeed_refusal(const Job& job) {
+  const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
       workload.precision.weights != DType::float32)
@@ -87,8 +87,8 @@ std::string deepspeed_refusal(const Launch& launch) {
   if (layout.context > 1)
     return fmt::format("{} shares a sequence out by heads (Ulysses) in the training script, which no argument asks for",
                        title());
-  if (layout.expert > 1 && expert_preset(launch.model.family).empty())
-    return fmt::format("{} does not know the experts of family {}", title(), launch.model.family);
+  if (layout.expert > 1 && expert_preset(job.model.family).empty())
+    return fmt::format("{} does not know the experts of family {}", title(), job.model.family);
   if (layout.expert > 1 && layout.tensor > 1)
     return fmt::format("{} does not share out the matrices of experts among tensor ranks", title());
   if (workload.recompute == Recompute::selective)
@@ -97,22 +97,22 @@ std::string deepspeed_refusal(const Launch& launch) {
   return "";
 }
 
-std::string deepspeed_text(const Launch& launch) {
-  const Workload& workload = launch.workload;
-  std::string text = fmt::format("# {}: {}, {}\n", title(), launch.model.name, layout_words(launch.workload));
+std::string deepspeed_text(const Job& job) {
+  const Workload& workload = job.workload;
+  std::string text = fmt::format("# {}: {}, {}\n", title(), job.model.name, layout_words(job.workload));
   text += fmt::format(
       "# with run_clm.py of Transformers v5.15.1 (examples/pytorch/language-modeling); {}\n"
       "# learning rate, steps, tokenizer and data are yours to choose; MODEL is a folder with the model's config.json\n"
       "MODEL={}\nTOKENIZER=$MODEL\nSTEPS=1000\n",
-      launch.nodes > 1 ? "hostfile has a line 'host slots=N' for each node" : "on the one node", launch.model.name);
-  text += fmt::format("cat > ds_config.json <<'END'\n{}\nEND\n", configuration(launch).dump(2));
+      job.nodes > 1 ? "hostfile has a line 'host slots=N' for each node" : "on the one node", job.model.name);
+  text += fmt::format("cat > ds_config.json <<'END'\n{}\nEND\n", configuration(job).dump(2));
   Command command("deepspeed");
-  if (launch.nodes > 1) {
+  if (job.nodes > 1) {
     command.flag("hostfile", "hostfile");
-    command.flag("num_nodes", launch.nodes);
+    command.flag("num_nodes", job.nodes);
     command.flag("master_addr", "$MASTER_ADDR");
   }
-  command.flag("num_gpus", launch.node_devices);
+  command.flag("num_gpus", job.node_devices);
   command.flag("master_port", 29500);
   command.line();
   command.word("run_clm.py");

@@ -20,11 +20,11 @@ void Command::line() { fresh_ = true; }
 
 std::string Command::text() const { return fmt::format("{}\n", fmt::join(lines_, " \\\n")); }
 
-Command torchrun(const Launch& launch) {
+Command torchrun(const Job& job) {
   Command command("torchrun");
-  command.flag("nnodes", launch.nodes);
-  command.flag("nproc_per_node", launch.node_devices);
-  if (launch.nodes > 1) {
+  command.flag("nnodes", job.nodes);
+  command.flag("nproc_per_node", job.node_devices);
+  if (job.nodes > 1) {
     command.flag("node_rank", "$NODE_RANK");
     command.flag("master_addr", "$MASTER_ADDR");
     command.flag("master_port", 29500);
@@ -32,19 +32,19 @@ Command torchrun(const Launch& launch) {
   return command;
 }
 
-std::string where_to_run(const Launch& launch) {
-  return launch.nodes > 1 ? fmt::format("on each of {} nodes, whose number is NODE_RANK", grouped(launch.nodes))
-                          : "on the one node";
+std::string where_to_run(const Job& job) {
+  return job.nodes > 1 ? fmt::format("on each of {} nodes, whose number is NODE_RANK", grouped(job.nodes))
+                       : "on the one node";
 }
 
-std::int64_t global_batch(const Launch& launch) {
-  const Workload& workload = launch.workload;
+std::int64_t global_batch(const Job& job) {
+  const Workload& workload = job.workload;
   return workload.batch * workload.layout.data * workload.layout.micro_batches;
 }
 
-Stages stages_of(const Launch& launch) {
-  const Layout& layout = launch.workload.layout;
-  const std::int64_t layers = static_cast<std::int64_t>(launch.model.layers.size());
+Stages stages_of(const Job& job) {
+  const Layout& layout = job.workload.layout;
+  const std::int64_t layers = static_cast<std::int64_t>(job.model.layers.size());
   const std::int64_t stages = layout.pipeline * layout.virtual_stages;
   if (layers % stages == 0) return {layers / stages, false};
   if ((layers + 2) % stages == 0 && layers + 2 >= stages) return {(layers + 2) / stages, true};

@@ -11,15 +11,15 @@
 
 namespace reckon {
 
-std::string megatron_refusal(const Launch& launch);
-std::string torchtitan_refusal(const Launch& launch);
-std::string deepspeed_refusal(const Launch& launch);
-std::string vllm_refusal(const Launch& launch);
+std::string megatron_refusal(const Job& job);
+std::string torchtitan_refusal(const Job& job);
+std::string deepspeed_refusal(const Job& job);
+std::string vllm_refusal(const Job& job);
 
-std::string megatron_text(const Launch& launch);
-std::string torchtitan_text(const Launch& launch);
-std::string deepspeed_text(const Launch& launch);
-std::string vllm_text(const Launch& launch);
+std::string megatron_text(const Job& job);
+std::string torchtitan_text(const Job& job);
+std::string deepspeed_text(const Job& job);
+std::string vllm_text(const Job& job);
 
 // A command of a shell: words that are continued over lines, each flag with its value.
 class Command {
@@ -41,11 +41,11 @@ class Command {
 };
 
 // torchrun with what every node gives it; NODE_RANK and MASTER_ADDR are the shell's.
-Command torchrun(const Launch& launch);
+Command torchrun(const Job& job);
 // "on each of 2,048 nodes", or "on the node".
-std::string where_to_run(const Launch& launch);
+std::string where_to_run(const Job& job);
 // Sequences of a step, over all ranks and micro-batches.
-std::int64_t global_batch(const Launch& launch);
+std::int64_t global_batch(const Job& job);
 
 // How the layers are shared out among pipeline · virtual_stages stages: so many in each; `uneven`: one less in the
 // first and in the last, which have the embedding and the head. 0 layers: in neither way.
@@ -53,6 +53,6 @@ struct Stages {
   std::int64_t layers = 0;
   bool uneven = false;
 };
-Stages stages_of(const Launch& launch);
+Stages stages_of(const Job& job);
 
 }  // namespace reckon

@@ -14,26 +14,26 @@ namespace reckon {
 namespace {
 
 constexpr EngineFacts facts[] = {
-    {Engine::megatron, "megatron", "Megatron-LM", "core_v0.19.0"},
-    {Engine::torchtitan, "torchtitan", "torchtitan", "v0.2.2"},
-    {Engine::deepspeed, "deepspeed", "DeepSpeed", "v0.19.5"},
-    {Engine::vllm, "vllm", "vLLM", "v0.27.1", true},
+    {Engine::megatron, false, "megatron", "Megatron-LM", "core_v0.19.0"},
+    {Engine::torchtitan, false, "torchtitan", "torchtitan", "v0.2.2"},
+    {Engine::deepspeed, false, "deepspeed", "DeepSpeed", "v0.19.5"},
+    {Engine::vllm, true, "vllm", "vLLM", "v0.27.1"},
 };
 
 // Whether it trains or serves, and what no engine's arguments can say.
-std::string general_refusal(Engine engine, const Launch& launch) {
-  const bool training = launch.workload.phase == Phase::train;
+std::string general_refusal(Engine engine, const Job& job) {
+  const bool training = job.workload.phase == Phase::train;
   const std::string title = engine_title(engine);
   if (training && facts_of(engine).serves) return title + " serves models and does not train them";
   if (!training && !facts_of(engine).serves) return title + " is known here for training only";
-  if (launch.workload.lora.rank > 0) return "no argument of " + title + " asks for low-rank adapters";
+  if (job.workload.lora.rank > 0) return "no argument of " + title + " asks for low-rank adapters";
   return "";
 }
 
 // In the order of the enumeration: why not, and the arguments, whose first line is a comment.
 struct Writer {
-  std::string (*refusal)(const Launch&);
-  std::string (*text)(const Launch&);
+  std::string (*refusal)(const Job&);
+  std::string (*text)(const Job&);
 };
 constexpr Writer writers[] = {{megatron_refusal, megatron_text},
                               {torchtitan_refusal, torchtitan_text},
@@ -64,16 +64,16 @@ Engine find_engine(std::string_view name) {
                                close.empty() ? "" : fmt::format("did you mean {}? ", close), fmt::join(names, " ")));
 }
 
-std::string refusal(Engine engine, const Launch& launch) {
-  if (std::string why = general_refusal(engine, launch); !why.empty()) return why;
-  return writer_of(engine).refusal(launch);
+std::string refusal(Engine engine, const Job& job) {
+  if (std::string why = general_refusal(engine, job); !why.empty()) return why;
+  return writer_of(engine).refusal(job);
 }
 
-std::string launch_text(Engine engine, const Launch& launch) {
-  if (const std::string why = refusal(engine, launch); !why.empty()) throw Error(why);
-  std::string text = writer_of(engine).text(launch);
+std::string launch_text(Engine engine, const Job& job) {
+  if (const std::string why = refusal(engine, job); !why.empty()) throw Error(why);
+  std::string text = writer_of(engine).text(job);
   std::string notes;
-  for (const std::string& note : launch.notes) notes += fmt::format("# {}\n", note);
+  for (const std::string& note : job.notes) notes += fmt::format("# {}\n", note);
   return text.insert(text.find('\n') + 1, notes);  // behind the line that names engine, model and layout
 }
 

@@ -18,10 +18,10 @@ enum class Engine : std::uint8_t { megatron, torchtitan, deepspeed, vllm };
 
 struct EngineFacts {
   Engine engine;
+  bool serves;               // it serves models; the others train them
   std::string_view name;     // as users say it: "megatron"
   std::string_view title;    // "Megatron-LM"
   std::string_view version;  // whose flags are meant
-  bool serves = false;       // it serves models; the others train them
 };
 std::span<const EngineFacts> engines();
 const EngineFacts& facts_of(Engine engine);
@@ -31,7 +31,7 @@ std::string engine_title(Engine engine);  // "Megatron-LM core_v0.19.0"
 Engine find_engine(std::string_view name);
 
 // What is to be launched, on nodes · node_devices devices.
-struct Launch {
+struct Job {
   const Model& model;
   Workload workload;  // of a rank, with its layout: `batch` sequences of `tokens` in a micro-batch
   std::int64_t nodes = 1;
@@ -44,8 +44,8 @@ struct Launch {
 
 // Why an engine cannot do it: a sentence without a full stop, empty where it can. What no other layout would mend comes
 // first.
-std::string refusal(Engine engine, const Launch& launch);
+std::string refusal(Engine engine, const Job& job);
 // The text of a file to launch it with: a shell script, or torchtitan's TOML. An Error where there is a refusal().
-std::string launch_text(Engine engine, const Launch& launch);
+std::string launch_text(Engine engine, const Job& job);
 
 }  // namespace reckon

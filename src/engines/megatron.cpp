@@ -12,13 +12,13 @@ std::string title() { return engine_title(Engine::megatron); }
 // ZeRO 2 and 3 are Megatron-FSDP's there.
 bool fully_sharded(const Layout& layout) { return layout.zero >= 2 && layout.data * layout.context > 1; }
 
-void add_layout(Command& command, const Launch& launch) {
-  const Layout& layout = launch.workload.layout;
+void add_layout(Command& command, const Job& job) {
+  const Layout& layout = job.workload.layout;
   command.line();
   command.flag("tensor-model-parallel-size", layout.tensor);
   if (layout.sequence) command.flag("sequence-parallel");
   command.flag("pipeline-model-parallel-size", layout.pipeline);
-  const Stages stages = stages_of(launch);
+  const Stages stages = stages_of(job);
   if (layout.virtual_stages > 1) command.flag("num-layers-per-virtual-pipeline-stage", stages.layers);
   if (stages.uneven) {
     command.flag("account-for-embedding-in-pipeline-split");
@@ -42,13 +42,13 @@ void add_layout(Command& command, const Launch& launch) {
   }
 }
 
-void add_training(Command& command, const Launch& launch) {
-  const Workload& workload = launch.workload;
+void add_training(Command& command, const Job& job) {
+  const Workload& workload = job.workload;
   command.line();
   command.flag("micro-batch-size", workload.batch);
-  command.flag("global-batch-size", global_batch(launch));
+  command.flag("global-batch-size", global_batch(job));
   command.flag("seq-length", workload.tokens);
-  command.flag("max-position-embeddings", std::max(workload.tokens, launch.model.context));
+  command.flag("max-position-embeddings", std::max(workload.tokens, job.model.context));
   if (workload.recompute == Recompute::selective) {
     command.flag("recompute-granularity", "selective");
     command.flag("recompute-modules", "core_attn");
@@ -87,10 +87,10 @@ void add_training(Command& command, const Launch& launch) {
 
 }  // namespace
 
-std::string megatron_refusal(const Launch& launch) {
-  const Workload& workload = launch.workload;
+std::string megatron_refusal(const Job& job) {
+  const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
-  if (std::string why = megatron_model_refusal(launch); !why.empty()) return why;
+  if (std::string why = megatron_model_refusal(job); !why.empty()) return why;
   if (workload.optimizer == Optimizer::adafactor || workload.optimizer == Optimizer::adam8bit)
     return fmt::format("{} has no such optimizer; expected adamw, sgd or muon", title());
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
@@ -104,10 +104,10 @@ std::string megatron_refusal(const Launch& launch) {
   if (layout.zero == 3 && layout.expert > 1 && layout.tensor > 1)
     return fmt::format("{} with ZeRO 3 and experts of {} ranks is not known to take tensor ranks", title(),
                        layout.expert);
-  if (stages_of(launch).layers == 0)
+  if (stages_of(job).layers == 0)
     return fmt::format("{} divides {} layers, or two more for the embedding and the loss, evenly among {} stages",
-                       title(), launch.model.layers.size(), layout.pipeline * layout.virtual_stages);
-  if (stages_of(launch).layers == 1 && stages_of(launch).uneven && layout.virtual_stages == 1)
+                       title(), job.model.layers.size(), layout.pipeline * layout.virtual_stages);
+  if (stages_of(job).layers == 1 && stages_of(job).uneven && layout.virtual_stages == 1)
     return fmt::format("{} would have a first and a last stage without a layer", title());
   if (layout.virtual_stages > 1 && layout.micro_batches < layout.pipeline)
     return fmt::format("{} interleaves stages with at least as many micro-batches as stages; there are {} and {}",
@@ -121,19 +121,19 @@ std::string megatron_refusal(const Launch& launch) {
   return "";
 }
 
-std::string megatron_text(const Launch& launch) {
-  const Layout& layout = launch.workload.layout;
+std::string megatron_text(const Job& job) {
+  const Layout& layout = job.workload.layout;
   std::string text = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose\n", title(),
-                                 launch.model.name, layout_words(launch.workload), where_to_run(launch));
+                                 job.model.name, layout_words(job.workload), where_to_run(job));
   text += "LR=3e-4\nSTEPS=1000\n";
   // It asks for this on Hopper and older devices, and against it with its FSDP.
   if ((layout.tensor > 1 || layout.context > 1) && !fully_sharded(layout))
     text += "export CUDA_DEVICE_MAX_CONNECTIONS=1\n";
-  Command command = torchrun(launch);
+  Command command = torchrun(job);
   command.word("pretrain_gpt.py");
-  add_megatron_model(command, launch);
-  add_layout(command, launch);
-  add_training(command, launch);
+  add_megatron_model(command, job);
+  add_layout(command, job);
+  add_training(command, job);
   return text + command.text();
 }
 

@@ -8,15 +8,13 @@
 namespace reckon {
 namespace {
 
-struct Kinds {
-  const Attention* attention = nullptr;
-  const FeedForward* feed_forward = nullptr;
-  const Mixture* mixture = nullptr;
-};
-
-Kinds kinds_of(const Layer& layer) { return {find<Attention>(layer), find<FeedForward>(layer), find<Mixture>(layer)}; }
-
-const Attention& attention_of(const Model& model) { return *find<Attention>(model); }
+// Of a layer that layer_refusal() has nothing against.
+const Attention& attention_of(const Layer& layer) { return std::get<Attention>(layer.sublayers.front().kind); }
+const FeedForward& form_of(const Layer& layer) {
+  const auto& kind = layer.sublayers.back().kind;
+  const auto* dense = std::get_if<FeedForward>(&kind);
+  return dense != nullptr ? *dense : std::get<Mixture>(kind).expert;
+}
 const Norm& norm_of(const Model& model) { return *model.layers.front().sublayers.front().norms.before; }
 
 bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
@@ -24,7 +22,6 @@ bool close(double a, double b) { return std::abs(a - b) <= 1e-9 * std::abs(b); }
 // Layers as it has them: attention, then a feed-forward or a mixture, each behind a norm.
 std::string layer_refusal(const Layer& layer) {
   if (layer.shares != 0) return "layers that share weights";
-  const Kinds kinds = kinds_of(layer);
   if (find<CrossAttention>(layer) != nullptr) return "cross-attention";
   if (layer.sublayers.size() != 2 || !std::holds_alternative<Attention>(layer.sublayers.front().kind))
     return "layers of other sublayers than attention and a feed-forward";
@@ -37,7 +34,7 @@ std::string layer_refusal(const Layer& layer) {
     if (!norm.weight || norm.weight_plus_one || norm.bias != (norm.kind == Norm::Kind::layer))
       return "norms other than RMSNorm with a weight and LayerNorm with weight and bias";
   }
-  const Attention& attention = *kinds.attention;
+  const Attention& attention = attention_of(layer);
   if (attention.alibi) return "ALiBi";
   if (attention.softcap != 0) return "capped attention scores";
   if (attention.sinks) return "attention sinks";
@@ -46,7 +43,7 @@ std::string layer_refusal(const Layer& layer) {
   if (attention.query_key_norm && attention.query_key_norm->weight_plus_one) return "norms with 1 + w";
   if (attention.key_bias != attention.query_bias || attention.value_bias != attention.query_bias)
     return "biases of some of queries, keys and values";
-  if (const FeedForward* feed_forward = kinds.feed_forward) {
+  if (const auto* feed_forward = find<FeedForward>(layer)) {
     const bool swiglu = feed_forward->gated && feed_forward->activation == Activation::silu;
     const bool plain = !feed_forward->gated && (feed_forward->activation == Activation::gelu ||
                                                 feed_forward->activation == Activation::relu_squared);
@@ -57,7 +54,7 @@ std::string layer_refusal(const Layer& layer) {
     if (feed_forward->clamp != 0) return "clamped feed-forwards";
   }
   if (attention.output_bias && !attention.query_bias) return "biases of attention's output alone";
-  if (const Mixture* mixture = kinds.mixture) {
+  if (const auto* mixture = find<Mixture>(layer)) {
     if (!mixture->expert.gated || mixture->expert.activation != Activation::silu || mixture->expert.bias ||
         mixture->expert.clamp != 0)
       return "experts other than SwiGLU without biases";
@@ -91,17 +88,15 @@ std::string stack_refusal(const Model& model) {
   const Mixture* mixture = nullptr;
   for (const Layer& layer : model.layers.written()) {
     if (std::string why = layer_refusal(layer); !why.empty()) return why;
-    const Kinds kinds = kinds_of(layer);
-    const Attention &attention = *kinds.attention, &before = *kinds_of(first).attention;
-    if (!(attention == before)) return "layers whose attention differs";
-    if (kinds.mixture != nullptr) {
-      if (mixture != nullptr && !(*mixture == *kinds.mixture)) return "mixtures that differ";
-      mixture = kinds.mixture;
+    if (!(attention_of(layer) == attention_of(first))) return "layers whose attention differs";
+    if (const auto* own = find<Mixture>(layer)) {
+      if (mixture != nullptr && !(*mixture == *own)) return "mixtures that differ";
+      mixture = own;
     } else if (mixture != nullptr) {
       return "dense layers behind mixtures";
     }
   }
-  const Attention& attention = *kinds_of(first).attention;
+  const Attention& attention = attention_of(first);
   const double natural = 1.0 / std::sqrt(static_cast<double>(attention.d_head));
   if (!attention.latent && !close(attention.scale, natural))
     return "another scale of attention's scores than 1/√d_head";
@@ -185,18 +180,16 @@ void add_mixture(Command& command, const Model& model, const Mixture& mixture) {
 
 }  // namespace
 
-std::string megatron_model_refusal(const Launch& launch) {
-  const std::string why = stack_refusal(launch.model);
+std::string megatron_model_refusal(const Job& job) {
+  const std::string why = stack_refusal(job.model);
   if (why.empty()) return "";
-  return fmt::format("no argument of {} says {}, which {} has", engine_title(Engine::megatron), why, launch.model.name);
+  return fmt::format("no argument of {} says {}, which {} has", engine_title(Engine::megatron), why, job.model.name);
 }
 
-void add_megatron_model(Command& command, const Launch& launch) {
-  const Model& model = launch.model;
-  const Attention& attention = attention_of(model);
-  const FeedForward* const feed_forward = find<FeedForward>(model);
-  const Mixture* const mixture = find<Mixture>(model);
-  const FeedForward& form = feed_forward != nullptr ? *feed_forward : mixture->expert;
+void add_megatron_model(Command& command, const Job& job) {
+  const Model& model = job.model;
+  const Attention& attention = attention_of(model.layers.front());
+  const FeedForward& form = form_of(model.layers.front());
   command.line();
   command.flag("num-layers", model.layers.size());
   command.flag("hidden-size", model.d_model);
@@ -213,15 +206,15 @@ void add_megatron_model(Command& command, const Launch& launch) {
   if (!model.head.tied) command.flag("untie-embeddings-and-output-weights");
   command.line();
   add_positions(command, model, attention);
-  command.flag("attention-dropout", launch.workload.attention_dropout);
-  command.flag("hidden-dropout", launch.workload.dropout);
+  command.flag("attention-dropout", job.workload.attention_dropout);
+  command.flag("hidden-dropout", job.workload.dropout);
   command.line();
   // Padded only as far as the tensor ranks ask for: by itself it would pad to a multiple of 128 · tensor.
-  const std::int64_t tensor = launch.workload.layout.tensor;
+  const std::int64_t tensor = job.workload.layout.tensor;
   command.flag("tokenizer-type", "NullTokenizer");
   command.flag("vocab-size", model.vocab_size);
   command.flag("padded-vocab-size", (model.vocab_size + tensor - 1) / tensor * tensor);
-  if (mixture != nullptr) add_mixture(command, model, *mixture);
+  if (const auto* mixture = find<Mixture>(model)) add_mixture(command, model, *mixture);
 }
 
 }  // namespace reckon

@@ -6,7 +6,7 @@
 namespace reckon {
 
 // What of the network its arguments cannot say; empty where they can.
-std::string megatron_model_refusal(const Launch& launch);
-void add_megatron_model(Command& command, const Launch& launch);
+std::string megatron_model_refusal(const Job& job);
+void add_megatron_model(Command& command, const Job& job);
 
 }  // namespace reckon

@@ -84,8 +84,8 @@ class Toml {
   std::string text_;
 };
 
-void add_parallelism(Toml& toml, const Launch& launch) {
-  const Layout& layout = launch.workload.layout;
+void add_parallelism(Toml& toml, const Job& job) {
+  const Layout& layout = job.workload.layout;
   toml.section("parallelism");
   toml.key("data_parallel_replicate_degree", layout.zero == 0 ? layout.data : 1);
   toml.key("data_parallel_shard_degree", layout.zero == 0 ? 1 : layout.data);
@@ -96,12 +96,12 @@ void add_parallelism(Toml& toml, const Launch& launch) {
            layout.tensor > 1 ? "sequence parallelism always comes with it" : "");
   toml.key("pipeline_parallel_degree", layout.pipeline);
   if (layout.pipeline > 1) {
-    const Stages stages = stages_of(launch);
+    const Stages stages = stages_of(job);
     toml.key("pipeline_parallel_schedule", layout.virtual_stages > 1 ? "Interleaved1F1B" : "1F1B");
     toml.key("pipeline_parallel_layers_per_stage", stages.layers);
     toml.key("pipeline_parallel_first_stage_less_layers", std::int64_t{stages.uneven});
     toml.key("pipeline_parallel_last_stage_less_layers", std::int64_t{stages.uneven});
-    toml.key("pipeline_parallel_microbatch_size", launch.workload.batch);
+    toml.key("pipeline_parallel_microbatch_size", job.workload.batch);
   }
   toml.key("context_parallel_degree", layout.context);
   if (layout.context > 1) toml.key("context_parallel_rotate_method", "allgather");
@@ -111,13 +111,13 @@ void add_parallelism(Toml& toml, const Launch& launch) {
 
 }  // namespace
 
-std::string torchtitan_refusal(const Launch& launch) {
-  const Workload& workload = launch.workload;
+std::string torchtitan_refusal(const Job& job) {
+  const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
-  const Flavour* const flavour = flavour_of(launch.model);
+  const Flavour* const flavour = flavour_of(job.model);
   if (flavour == nullptr)
     return fmt::format("{} knows networks by name, and {} is none of its Llama 3, Qwen3, DeepSeek and gpt-oss sizes",
-                       title(), launch.model.name);
+                       title(), job.model.name);
   if (workload.optimizer != Optimizer::adamw) return fmt::format("{} has AdamW alone", title());
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float32)
     return fmt::format("{} trains weights in bfloat16 or float32", title());
@@ -135,9 +135,9 @@ std::string torchtitan_refusal(const Launch& launch) {
     return fmt::format("{} has ZeRO 0 with data ranks alone; expected 2 or 3", title());
   if (layout.zero == 0 && layout.context > 1)
     return fmt::format("{} has context ranks with ZeRO 2 and 3 only", title());
-  if (layout.pipeline > 1 && stages_of(launch).layers == 0)
+  if (layout.pipeline > 1 && stages_of(job).layers == 0)
     return fmt::format("{} divides {} layers, or two more for the embedding and the head, among {} stages", title(),
-                       launch.model.layers.size(), layout.pipeline * layout.virtual_stages);
+                       job.model.layers.size(), layout.pipeline * layout.virtual_stages);
   if (layout.virtual_stages > 1 &&
       layout.micro_batches % std::max<std::int64_t>(1, layout.micro_batches / layout.pipeline) != 0)
     return fmt::format("{} interleaves {} micro-batches in rounds of {}, which they do not divide into", title(),
@@ -151,18 +151,18 @@ std::string torchtitan_refusal(const Launch& launch) {
   return "";
 }
 
-std::string torchtitan_text(const Launch& launch) {
-  const Workload& workload = launch.workload;
+std::string torchtitan_text(const Job& job) {
+  const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
-  const Flavour& flavour = *flavour_of(launch.model);
+  const Flavour& flavour = *flavour_of(job.model);
   std::string head = fmt::format("# {}: {}, {}\n# {}; learning rate, steps and data are yours to choose:\n", title(),
-                                 launch.model.name, layout_words(launch.workload), where_to_run(launch));
+                                 job.model.name, layout_words(job.workload), where_to_run(job));
   Command command("torchrun");
-  command.flag("nnodes", launch.nodes);
-  command.flag("nproc_per_node", launch.node_devices);
+  command.flag("nnodes", job.nodes);
+  command.flag("nproc_per_node", job.node_devices);
   command.flag("rdzv_id", 101);
   command.flag("rdzv_backend", "c10d");
-  command.flag("rdzv_endpoint", launch.nodes > 1 ? "$MASTER_ADDR:29500" : "localhost:29500");
+  command.flag("rdzv_endpoint", job.nodes > 1 ? "$MASTER_ADDR:29500" : "localhost:29500");
   command.word("-m torchtitan.train");
   command.flag("job.config_file", "THIS_FILE.toml");
   std::string lines = command.text();
@@ -171,14 +171,14 @@ std::string torchtitan_text(const Launch& launch) {
     if (at < lines.size()) lines.insert(at, "#   ");
   }
   head += lines;
-  if (scales_otherwise(launch.model, flavour))
+  if (scales_otherwise(job.model, flavour))
     head += fmt::format("# Note: its {} {} scales RoPE as Llama 3.1 does, which {} does not.\n", flavour.model,
-                        flavour.flavour, launch.model.name);
+                        flavour.flavour, job.model.name);
   Toml toml;
   toml.section("model");
   toml.key("name", std::string(flavour.model));
   toml.key("flavor", std::string(flavour.flavour));
-  toml.key("hf_assets_path", fmt::format("./assets/hf/{}", launch.model.name), "its tokenizer");
+  toml.key("hf_assets_path", fmt::format("./assets/hf/{}", job.model.name), "its tokenizer");
   toml.section("optimizer");
   toml.key("name", "AdamW");
   toml.key("lr", 3e-4);
@@ -192,7 +192,7 @@ std::string torchtitan_text(const Launch& launch) {
   // With a pipeline the batch of a rank is that of all micro-batches; without, the rest is accumulated.
   toml.key("local_batch_size", layout.pipeline > 1 ? workload.batch * layout.micro_batches : workload.batch,
            layout.pipeline > 1 ? "all micro-batches of a rank" : "");
-  toml.key("global_batch_size", global_batch(launch));
+  toml.key("global_batch_size", global_batch(job));
   toml.key("seq_len", workload.tokens);
   toml.key("steps", std::int64_t{1000});
   toml.key("max_norm", 1.0);
@@ -200,7 +200,7 @@ std::string torchtitan_text(const Launch& launch) {
   toml.key("mixed_precision_param", workload.precision.weights == DType::float32 ? "float32" : "bfloat16");
   toml.key("mixed_precision_reduce", "float32");
   toml.key("dataset", "c4");
-  add_parallelism(toml, launch);
+  add_parallelism(toml, job);
   toml.section("activation_checkpoint");
   toml.key("mode", workload.recompute == Recompute::block ? "full" : "none");
   toml.section("compile");

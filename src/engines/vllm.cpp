@@ -58,20 +58,20 @@ std::string_view cache_word(const Precision& precision) {
 }
 
 // Data ranks that share experts out are one server; others are replicas that know nothing of each other.
-std::int64_t joined_ranks(const Launch& launch) { return launch.workload.layout.expert; }
-std::int64_t servers(const Launch& launch) { return launch.workload.layout.data / joined_ranks(launch); }
+std::int64_t joined_ranks(const Job& job) { return job.workload.layout.expert; }
+std::int64_t servers(const Job& job) { return job.workload.layout.data / joined_ranks(job); }
 
 // Nodes of one server.
-std::int64_t nodes_of(const Launch& launch) {
-  const Layout& layout = launch.workload.layout;
-  const std::int64_t ranks = layout.tensor * layout.pipeline * joined_ranks(launch);
-  return (ranks + launch.node_devices - 1) / launch.node_devices;
+std::int64_t nodes_of(const Job& job) {
+  const Layout& layout = job.workload.layout;
+  const std::int64_t ranks = layout.tensor * layout.pipeline * joined_ranks(job);
+  return (ranks + job.node_devices - 1) / job.node_devices;
 }
 
 }  // namespace
 
-std::string vllm_refusal(const Launch& launch) {
-  const Workload& workload = launch.workload;
+std::string vllm_refusal(const Job& job) {
+  const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
   if (layout.context > 1)
     return fmt::format("{} has context ranks that reuse or multiply its tensor ranks, which is another layout",
@@ -94,16 +94,16 @@ std::string vllm_refusal(const Launch& launch) {
   return "";
 }
 
-std::string vllm_text(const Launch& launch) {
-  const Workload& workload = launch.workload;
+std::string vllm_text(const Job& job) {
+  const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
-  const std::int64_t nodes = nodes_of(launch);
-  std::string text = fmt::format("# {}: {}, {}\n", title(), launch.model.name, layout_words(launch.workload));
-  if (servers(launch) > 1)
+  const std::int64_t nodes = nodes_of(job);
+  std::string text = fmt::format("# {}: {}, {}\n", title(), job.model.name, layout_words(job.workload));
+  if (servers(job) > 1)
     text += fmt::format("# {} servers like this one, each on {} of its own, behind a load balancer\n",
-                        grouped(servers(launch)),
+                        grouped(servers(job)),
                         nodes > 1 ? fmt::format("{} nodes", grouped(nodes))
-                                  : counted(layout.tensor * layout.pipeline * joined_ranks(launch), "device"));
+                                  : counted(layout.tensor * layout.pipeline * joined_ranks(job), "device"));
   if (nodes > 1) text += fmt::format("# on each of {} nodes, whose number is NODE_RANK\n", grouped(nodes));
   // No argument makes weights narrow as they were planned: they are narrow in the checkpoint.
   const std::optional<DType> type = quantised(workload);
@@ -112,14 +112,14 @@ std::string vllm_text(const Launch& launch) {
         "# planned for weights of {0}: MODEL must be a checkpoint that is quantised to {0}; vLLM finds\n"
         "# its method ({1}) in the checkpoint's config.json, and the type given below is that of activations\n",
         encoding_of(*type).name, methods(*type));
-  text += fmt::format("MODEL={}  # a folder with its {}weights, or its name on Hugging Face\n", launch.model.name,
+  text += fmt::format("MODEL={}  # a folder with its {}weights, or its name on Hugging Face\n", job.model.name,
                       type ? "quantised " : "");
   Command command("vllm serve $MODEL");
   command.flag("dtype", type_word(workload.precision.weights));
   command.flag("tensor-parallel-size", layout.tensor);
   command.flag("pipeline-parallel-size", layout.pipeline);
-  if (joined_ranks(launch) > 1) {
-    command.flag("data-parallel-size", joined_ranks(launch));
+  if (joined_ranks(job) > 1) {
+    command.flag("data-parallel-size", joined_ranks(job));
     command.flag("enable-expert-parallel");
   }
   command.line();
@@ -133,8 +133,8 @@ std::string vllm_text(const Launch& launch) {
     command.line();
   }
   command.flag("max-model-len", workload.past + workload.tokens);
-  command.flag("max-num-seqs", launch.sequences);
-  command.flag("gpu-memory-utilization", launch.memory_share);
+  command.flag("max-num-seqs", job.sequences);
+  command.flag("gpu-memory-utilization", job.memory_share);
   command.flag("kv-cache-dtype", cache_word(workload.precision));
   return text + command.text();
 }

@@ -37,7 +37,7 @@ struct Row {
   Encoding encoding;
 };
 using enum DType;
-// In the order of the enumeration. Stored names are those of safetensors.
+// In the order of the enumeration. Stored names are those of safetensors and GGUF.
 constexpr std::array table{
     Row{boolean, {"boolean", "BOOL", 1, 1}},
     Row{int4, {"int4", "", 2, 1}},
@@ -47,27 +47,44 @@ constexpr std::array table{
     Row{float6_e2m3, {"float6_e2m3", "F6_E2M3", 4, 3}},
     Row{float6_e3m2, {"float6_e3m2", "F6_E3M2", 4, 3}},
     Row{uint8, {"uint8", "U8", 1, 1}},
-    Row{int8, {"int8", "I8", 1, 1}},
+    Row{int8, {"int8", "I8", 1, 1, nullptr, nullptr, 24}},
     // Moments of 8-bit optimizers (Dettmers et al. 2021, arXiv 2110.02861; blocks of bitsandbytes), with a float32
     // maximum a block.
     Row{block8, {"block8", "", 256, 260}},
+    // Activations that meet quantised weights: 32 integers, with a float32 scale and the sum of what they stand for.
+    Row{activation8, {"activation8", "", 32, 40}},
+    // The blocks of GGUF, in the order of their bits an element.
+    Row{q2_k, {"q2_k", "Q2_K", 256, 84, nullptr, nullptr, 10}},
+    Row{q3_k, {"q3_k", "Q3_K", 256, 110, nullptr, nullptr, 11}},
+    Row{iq4_xs, {"iq4_xs", "IQ4_XS", 256, 136, nullptr, nullptr, 23}},
+    Row{mxfp4, {"mxfp4", "MXFP4", 32, 17, nullptr, nullptr, 39}},
+    Row{iq4_nl, {"iq4_nl", "IQ4_NL", 32, 18, nullptr, nullptr, 20}},
+    Row{q4_0, {"q4_0", "Q4_0", 32, 18, nullptr, nullptr, 2}},
+    Row{q4_k, {"q4_k", "Q4_K", 256, 144, nullptr, nullptr, 12}},
+    Row{q4_1, {"q4_1", "Q4_1", 32, 20, nullptr, nullptr, 3}},
+    Row{q5_0, {"q5_0", "Q5_0", 32, 22, nullptr, nullptr, 6}},
+    Row{q5_k, {"q5_k", "Q5_K", 256, 176, nullptr, nullptr, 13}},
+    Row{q5_1, {"q5_1", "Q5_1", 32, 24, nullptr, nullptr, 7}},
+    Row{q6_k, {"q6_k", "Q6_K", 256, 210, nullptr, nullptr, 14}},
+    Row{q8_0, {"q8_0", "Q8_0", 32, 34, nullptr, nullptr, 8}},
     Row{float8_e5m2, {"float8_e5m2", "F8_E5M2", 1, 1}},
     Row{float8_e4m3, {"float8_e4m3", "F8_E4M3", 1, 1}},
     Row{float8_e8m0, {"float8_e8m0", "F8_E8M0", 1, 1}},
     Row{float8_e4m3fnuz, {"float8_e4m3fnuz", "F8_E4M3FNUZ", 1, 1}},
     Row{float8_e5m2fnuz, {"float8_e5m2fnuz", "F8_E5M2FNUZ", 1, 1}},
-    Row{int16, {"int16", "I16", 1, 2}},
+    Row{int16, {"int16", "I16", 1, 2, nullptr, nullptr, 25}},
     Row{uint16, {"uint16", "U16", 1, 2}},
     Row{float16,
-        {"float16", "F16", 1, 2, decode_each<std::uint16_t, from_float16>, encode_each<std::uint16_t, to_float16>}},
+        {"float16", "F16", 1, 2, decode_each<std::uint16_t, from_float16>, encode_each<std::uint16_t, to_float16>, 1}},
     Row{bfloat16,
-        {"bfloat16", "BF16", 1, 2, decode_each<std::uint16_t, from_bfloat16>, encode_each<std::uint16_t, to_bfloat16>}},
-    Row{int32, {"int32", "I32", 1, 4}},
+        {"bfloat16", "BF16", 1, 2, decode_each<std::uint16_t, from_bfloat16>, encode_each<std::uint16_t, to_bfloat16>,
+         30}},
+    Row{int32, {"int32", "I32", 1, 4, nullptr, nullptr, 26}},
     Row{uint32, {"uint32", "U32", 1, 4}},
-    Row{float32, {"float32", "F32", 1, 4, decode_each<float, same>, encode_each<float, same>}},
+    Row{float32, {"float32", "F32", 1, 4, decode_each<float, same>, encode_each<float, same>, 0}},
     Row{complex64, {"complex64", "C64", 1, 8}},
-    Row{float64, {"float64", "F64", 1, 8}},
-    Row{int64, {"int64", "I64", 1, 8}},
+    Row{float64, {"float64", "F64", 1, 8, nullptr, nullptr, 28}},
+    Row{int64, {"int64", "I64", 1, 8, nullptr, nullptr, 27}},
     Row{uint64, {"uint64", "U64", 1, 8}},
 };
 constexpr bool in_order() {
@@ -88,11 +105,17 @@ void require_decode(const Encoding& encoding) {
 
 const Encoding& encoding_of(DType dtype) { return table[static_cast<std::size_t>(dtype)].encoding; }
 
-std::optional<DType> dtype_stored_as(std::string_view stored_name) {
-  const auto found =
-      std::find_if(table.begin(), table.end(), [&](const Row& row) { return row.encoding.stored_name == stored_name; });
-  if (found == table.end() || stored_name.empty()) return std::nullopt;
-  return found->dtype;
+std::optional<DType> safetensors_dtype(std::string_view stored_name) {
+  for (const Row& row : table)
+    if (row.encoding.stored_name == stored_name && !stored_name.empty() && !is_quantised(row.dtype)) return row.dtype;
+  return std::nullopt;
+}
+
+std::optional<DType> gguf_dtype(std::uint32_t gguf_type) {
+  for (const Row& row : table)
+    if (row.encoding.gguf_type >= 0 && static_cast<std::uint32_t>(row.encoding.gguf_type) == gguf_type)
+      return row.dtype;
+  return std::nullopt;
 }
 
 std::int64_t row_bytes(const Encoding& encoding, std::int64_t elements) {

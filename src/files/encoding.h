@@ -20,10 +20,15 @@ struct Encoding {
   // `count` blocks, which may begin at any byte. nullptr: nothing computes with these values.
   void (*decode)(const std::byte* blocks, std::int64_t count, float* out) = nullptr;
   void (*encode)(const float* in, std::int64_t count, std::byte* blocks) = nullptr;
+  int gguf_type = -1;  // its number in GGUF files; -1: they don't have it
 };
 
 const Encoding& encoding_of(DType dtype);
-std::optional<DType> dtype_stored_as(std::string_view stored_name);
+std::optional<DType> safetensors_dtype(std::string_view stored_name);
+std::optional<DType> gguf_dtype(std::uint32_t gguf_type);
+
+// Whether it is one of GGUF's blocks: small integers with scales of their own.
+constexpr bool is_quantised(DType dtype) { return dtype >= DType::q2_k && dtype <= DType::q8_0; }
 
 // Bytes of elements side by side, from the start of a block to the end of one. Throws Error where they end within one.
 std::int64_t row_bytes(const Encoding& encoding, std::int64_t elements);

@@ -82,7 +82,7 @@ class HeaderEvents final : public JsonEvents {
         *metadata_value_ = *text;
         return;
       }
-      const auto found = dtype_stored_as(*text);
+      const auto found = safetensors_dtype(*text);
       if (!found) fail(fmt::format("unknown dtype {}", quote(*text)));
       header_.tensors.back().dtype = *found;
     } else {

@@ -67,6 +67,7 @@ const Request& find_request(const std::string& name) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const Request& one) { return one.name == name; });
   if (found != all.end()) return *found;
   std::vector<std::string> known;
+  known.reserve(all.size());
   for (const Request& one : all) known.emplace_back(one.name);
   const std::string near = nearest(name, known);
   throw UsageError(fmt::format("there is no request {}{}", quote(name),

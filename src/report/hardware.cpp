@@ -26,7 +26,8 @@ std::string teraflops(const Profile& profile, ComputeType type) {
 
 // bfloat16 and float16, which most devices compute alike: "989.4"; else of which it is: "65 fp16".
 std::string sixteen_bits(const Profile& profile) {
-  const std::string brain = teraflops(profile, ComputeType::bfloat16), half = teraflops(profile, ComputeType::float16);
+  std::string brain = teraflops(profile, ComputeType::bfloat16);
+  const std::string half = teraflops(profile, ComputeType::float16);
   if (brain == half) return brain;
   return brain.empty() ? half + " fp16" : brain + " bf16";
 }

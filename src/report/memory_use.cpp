@@ -60,6 +60,7 @@ std::vector<DType> types_of(const MemoryUse& use, Held held) {
   }
   std::stable_sort(sums.begin(), sums.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<DType> types;
+  types.reserve(sums.size());
   for (const auto& [sum, type] : sums) types.push_back(type);
   return types;
 }

@@ -32,7 +32,6 @@ struct MemoryUse {
   std::int64_t made_for = 0;  // tokens: the model's own context
   Workload workload;          // resolved
   Target target;
-  bool laid_out = false;  // over several ranks, of which this is one
   Compiled compiled;
   Breakdown held;
   std::int64_t whole_parameters = 0;  // that the rank computes with; held.parameters are its own part with ZeRO 3
@@ -40,6 +39,7 @@ struct MemoryUse {
   std::optional<DType> quantised;     // the layers' matrices
   std::optional<AdapterCount> adapters;
   std::optional<RoomOn> room;
+  bool laid_out = false;  // over several ranks, of which this is one
 };
 
 enum class MemoryBy { kind, tensor };

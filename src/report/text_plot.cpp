@@ -56,7 +56,8 @@ std::string TextPlot::framed(const std::string& x_title) const {
     if (label.empty()) continue;
     const int start = std::max(0, std::min(c - display_width(label) / 2, columns_ - display_width(label) + 1));
     if (!labels.empty() && start <= display_width(labels)) continue;
-    labels = justified(labels, start) + label;
+    labels = justified(labels, start);
+    labels += label;
   }
   const std::string indent(static_cast<std::size_t>(margin_) + 1, ' ');
   out += indent + "└" + rule + "\n" + indent + " " + labels + "\n";

@@ -92,7 +92,8 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   result.bubble = seconds.bubble;
   result.seconds = seconds.total();
   const double of_ranks = layout.pipeline > 1 ? matmul_flops_of_stages(model, workload, target) : matmul_flops(program);
-  result.computed = of_ranks * static_cast<double>(hardware.devices / layout.pipeline);
+  const std::int64_t ranks_of_stage = hardware.devices / layout.pipeline;
+  result.computed = of_ranks * static_cast<double>(ranks_of_stage);
   return result;
 }
 

@@ -15,7 +15,8 @@ constexpr Tile tiles[] = {{128, 256}, {256, 128}, {128, 128}, {64, 128}, {128, 6
 // FLOPs in whose time a row or column of operands is loaded, at each step of the depth.
 constexpr double loads = 2.0 * 128 * 256 / (128 + 256);
 
-constexpr double most_slices = 32, least_depth = 256, partial_bytes = 4;  // partial sums are float32
+constexpr int most_slices = 32;
+constexpr double least_depth = 256, partial_bytes = 4;  // partial sums are float32
 
 // One way to cut: it takes waves · (work / rate + between) + after.
 struct Cut {
@@ -43,7 +44,7 @@ void each_slicing(const ProductShape& shape, const TiledDevice& device, double r
   const double count = shape.batch * std::ceil(shape.m / tiling.rows) * std::ceil(shape.n / tiling.columns);
   const double elements = std::min(tiling.rows, shape.m) * std::min(tiling.columns, shape.n);
   const double result = shape.batch * shape.m * shape.n;
-  for (double slices = 1; slices <= most_slices; ++slices) {
+  for (int slices = 1; slices <= most_slices; ++slices) {
     const double depth = std::ceil(shape.k / slices);
     if (slices > 1 && (depth < least_depth || count * (slices - 1) >= processors * 2)) break;
     const bool sliced = slices > 1;

@@ -138,6 +138,7 @@ std::set<std::string> read_settings(const Json& json, Settings& settings) {
     const auto found = std::find_if(all.begin(), all.end(), [key = key](const Entry& one) { return one.key == key; });
     if (found == all.end()) {
       std::vector<std::string> known;
+      known.reserve(all.size());
       for (const Entry& one : all) known.emplace_back(one.key);
       const std::string near = nearest(key, known);
       throw UsageError(fmt::format("there is no setting {}{}", quote(key),
