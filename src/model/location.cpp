@@ -23,9 +23,9 @@ namespace fs = std::filesystem;
 enum class Content { config, weights, pickle, gguf, unknown };
 
 Content content_by_name(const std::string& name) {
+  if (name.ends_with(".gguf")) return Content::gguf;
   if (is_tensor_file_name(name)) return Content::weights;
   if (name.ends_with(".json")) return Content::config;
-  if (name.ends_with(".gguf")) return Content::gguf;
   return is_pickle(name) ? Content::pickle : Content::unknown;
 }
 
