@@ -1,6 +1,6 @@
 // The blocks of GGUF as vectors of small integers with their scales, and products of these with activations in 8 bits.
-// Included once per instruction set. Each including file has a namespace of its own for it, and may have more than
-// Highway's targets (VNNI):
+// Included once per instruction set, without a guard: not each has it in every file. Each including file has a
+// namespace of its own for it, and may have more than Highway's targets (VNNI):
 //   RECKON_INTEGERS         the namespace
 //   RECKON_INTEGERS_BEFORE  the attributes of its functions begin; …_AFTER: end
 //   RECKON_VNNI             1: with VPDPBUSD
@@ -11,13 +11,6 @@
 // where code is what `codes` gives (unsigned and below 64, or signed where `is_signed`), D and F are floats of the
 // sub-block, and factor and offset are small integers of each half of it. The second sum needs Σ q of each half alone,
 // which activations have with them.
-
-#if defined(RECKON_QUANTISED_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef RECKON_QUANTISED_INL_H
-#undef RECKON_QUANTISED_INL_H
-#else
-#define RECKON_QUANTISED_INL_H
-#endif
 
 #include <cstring>
 
@@ -768,5 +761,3 @@ HWY_NOINLINE void quantised_block(const std::uint8_t* panel, std::int64_t apart,
 }  // namespace HWY_NAMESPACE
 }  // namespace reckon
 RECKON_INTEGERS_AFTER;
-
-#endif  // RECKON_QUANTISED_INL_H

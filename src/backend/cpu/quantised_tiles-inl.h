@@ -1,12 +1,5 @@
 // Whole tiles of quantised products. Included as quantised-inl.h is, by the same files.
 
-#if defined(RECKON_QUANTISED_TILES_INL_H) == defined(HWY_TARGET_TOGGLE)
-#ifdef RECKON_QUANTISED_TILES_INL_H
-#undef RECKON_QUANTISED_TILES_INL_H
-#else
-#define RECKON_QUANTISED_TILES_INL_H
-#endif
-
 #include "backend/cpu/quantised-inl.h"
 
 RECKON_INTEGERS_BEFORE;
@@ -184,5 +177,3 @@ void many(const Tile& t, float* scratch) {
 }  // namespace HWY_NAMESPACE
 }  // namespace reckon
 RECKON_INTEGERS_AFTER;
-
-#endif  // RECKON_QUANTISED_TILES_INL_H
