@@ -1,5 +1,6 @@
 #include "files/blocks.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -167,6 +168,20 @@ void decode_q5_k(const std::byte* blocks, std::int64_t count, float* out) {
 void decode_q6_k(const std::byte* blocks, std::int64_t count, float* out) { each<256, 210, q6_k>(blocks, count, out); }
 void decode_iq4_xs(const std::byte* blocks, std::int64_t count, float* out) {
   each<256, 136, iq4_xs>(blocks, count, out);
+}
+
+void encode_q8_0(const float* in, std::int64_t count, std::byte* blocks) {
+  for (std::int64_t i = 0; i < count; ++i, in += 32, blocks += 34) {
+    float most = 0;
+    for (int e = 0; e < 32; ++e) most = std::max(most, std::abs(in[e]));
+    const std::uint16_t d = to_float16(most / 127);
+    const float scale = from_float16(d), inverse = scale > 0 ? 1 / scale : 0;
+    std::memcpy(blocks, &d, sizeof d);
+    for (int e = 0; e < 32; ++e) {
+      const float q = std::clamp(std::nearbyint(in[e] * inverse), -127.0f, 127.0f);
+      blocks[2 + e] = static_cast<std::byte>(static_cast<std::int8_t>(q));
+    }
+  }
 }
 
 }  // namespace reckon

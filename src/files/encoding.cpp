@@ -67,7 +67,7 @@ constexpr std::array table{
     Row{q5_k, {"q5_k", "Q5_K", 256, 176, decode_q5_k, nullptr, 13}},
     Row{q5_1, {"q5_1", "Q5_1", 32, 24, decode_q5_1, nullptr, 7}},
     Row{q6_k, {"q6_k", "Q6_K", 256, 210, decode_q6_k, nullptr, 14}},
-    Row{q8_0, {"q8_0", "Q8_0", 32, 34, decode_q8_0, nullptr, 8}},
+    Row{q8_0, {"q8_0", "Q8_0", 32, 34, decode_q8_0, encode_q8_0, 8}},
     Row{float8_e5m2, {"float8_e5m2", "F8_E5M2", 1, 1}},
     Row{float8_e4m3, {"float8_e4m3", "F8_E4M3", 1, 1}},
     Row{float8_e8m0, {"float8_e8m0", "F8_E8M0", 1, 1}},
