@@ -38,6 +38,8 @@ void add_run(CLI::App& command, RunOptions& options) {
       ->type_name("SEED");
   add_choice(command, "--dtype", options.dtype, "type of random weights (float32)",
              {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}});
+  add_choice(command, "--cache", options.cache, "type of the cached keys and values (float32)",
+             {{"float32", DType::float32}, {"q8_0", DType::q8_0}});
   add_threads(command, options.threads);
   add_device(command, options.device);
 }
@@ -54,6 +56,7 @@ EngineOptions engine_options(const RunOptions& options) {
   EngineOptions engine;
   engine.device = options.device;
   engine.threads = options.threads;
+  engine.cache = options.cache.value_or(DType::float32);
   engine.cancel = &interrupt_flag();
   return engine;
 }
