@@ -1,5 +1,8 @@
 // Whole tiles of quantised products. Included as quantised-inl.h is, by the same files.
 
+#include <type_traits>
+#include <vector>
+
 #include "backend/cpu/quantised-inl.h"
 
 RECKON_INTEGERS_BEFORE;
@@ -71,8 +74,7 @@ HWY_INLINE void with_block(DType dtype, const Body& body) {
 
 // --- Few rows.
 
-constexpr int most_quantised_rows = 4;  // of x, that are multiplied at once
-constexpr int quantised_ahead = 1024;   // bytes
+constexpr int quantised_ahead = 1024;  // bytes
 
 template <class Block, int rows>
 void few_rows_of(const Tile& t, std::int64_t first) {
@@ -83,18 +85,13 @@ void few_rows_of(const Tile& t, std::int64_t first) {
   count_products(rows * t.n * t.k);
 }
 
-template <class Block, int rows = most_quantised_rows>
-void few_rows_with(const Tile& t, std::int64_t first, std::int64_t count) {
-  if constexpr (rows > 0) {
-    if (count == rows) return few_rows_of<Block, rows>(t, first);
-    few_rows_with<Block, rows - 1>(t, first, count);
-  }
-}
-
 void few(const Tile& t) {
   with_block(t.dtype, [&](auto block) HWY_ATTR {
-    for (std::int64_t first = 0; first < t.m; first += most_quantised_rows)
-      few_rows_with<decltype(block)>(t, first, std::min<std::int64_t>(most_quantised_rows, t.m - first));
+    using Block = decltype(block);
+    std::int64_t i = 0;
+    for (; i + 4 <= t.m; i += 4) few_rows_of<Block, 4>(t, i);
+    for (; i + 2 <= t.m; i += 2) few_rows_of<Block, 2>(t, i);
+    if (i < t.m) few_rows_of<Block, 1>(t, i);
   });
 }
 
@@ -112,21 +109,6 @@ void sums_of_units(const Activations& x, std::int64_t begin, std::int64_t depth,
   }
 }
 
-template <class Block, int vectors>
-void rows_with_panel(const Tile& t, std::int64_t begin, std::int64_t depth, const std::uint8_t* panel,
-                     std::int64_t apart, const float* x_sums, float* out, std::int64_t out_stride) {
-  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k), sums_stride = depth / Panel<Block>::unit;
-  std::int64_t i = 0;
-  const auto block = [&]<int rows>() HWY_ATTR {
-    const Activations x(t.x8 + i * x_bytes, t.k);
-    quantised_block<Block, rows, vectors>(panel, apart, depth, x.q + begin, x.scale + begin / 32, x_bytes,
-                                          x_sums + i * sums_stride, sums_stride, out + i * out_stride, out_stride);
-    i += rows;
-  };
-  while (i + quantised_rows <= t.m) block.template operator()<quantised_rows>();
-  while (i < t.m) block.template operator()<1>();
-}
-
 template <class Block>
 void many_of(const Tile& t, float* scratch) {
   using P = Panel<Block>;
@@ -135,33 +117,37 @@ void many_of(const Tile& t, float* scratch) {
   float* x_sums = scratch;
   float* results = x_sums + t.m * (unpacked_depth / P::unit);
   auto* panels = reinterpret_cast<std::uint8_t*>(results + t.m * wide);
-  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k);
+  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k), w_bytes = row_bytes(t.dtype, t.row_stride);
   for (std::int64_t begin = 0; begin < t.k; begin += unpacked_depth) {
-    const std::int64_t depth = std::min(unpacked_depth, t.k - begin), apart = depth / P::unit * P::bytes_of_unit;
+    const std::int64_t depth = std::min(unpacked_depth, t.k - begin), units = depth / P::unit;
+    const std::int64_t apart = units * P::bytes_of_unit;
     for (std::int64_t i = 0; i < t.m; ++i)
-      sums_of_units<P::unit>(Activations(t.x8 + i * x_bytes, t.k), begin, depth, x_sums + i * (depth / P::unit));
+      sums_of_units<P::unit>(Activations(t.x8 + i * x_bytes, t.k), begin, depth, x_sums + i * units);
     for (std::int64_t j = 0; j < t.n; j += wide) {
       const std::int64_t columns = std::min(wide, t.n - j);
-      const std::int64_t vectors = (columns + panel_columns - 1) / panel_columns;
-      for (std::int64_t v = 0; v < vectors; ++v)
-        pack_panel<Block>(
-            row_of(t, j + v * panel_columns) + row_bytes(t.dtype, begin), row_bytes(t.dtype, t.row_stride),
-            std::min<std::int64_t>(panel_columns, columns - v * panel_columns), depth, panels + v * apart);
-      const bool whole = columns == vectors * panel_columns;
+      for (std::int64_t v = 0; v < quantised_vectors; ++v)
+        pack_panel<Block>(row_of(t, j + v * panel_columns) + row_bytes(t.dtype, begin), w_bytes,
+                          columns - v * panel_columns, depth, panels + v * apart);
+      const bool whole = columns == wide;
       float* out = whole ? t.out + j : results;
       const std::int64_t stride = whole ? t.out_stride : wide;
       for (std::int64_t i = 0; i < t.m; ++i) {
         if (begin == 0)
-          std::fill_n(out + i * stride, vectors * panel_columns, 0.0f);
+          std::fill_n(out + i * stride, wide, 0.0f);
         else if (!whole)
           std::copy_n(t.out + i * t.out_stride + j, columns, out + i * stride);
       }
-      if (vectors == 1)
-        rows_with_panel<Block, 1>(t, begin, depth, panels, apart, x_sums, out, stride);
-      else
-        rows_with_panel<Block, quantised_vectors>(t, begin, depth, panels, apart, x_sums, out, stride);
+      const auto block = [&](std::int64_t i, auto rows) HWY_ATTR {
+        const Activations x(t.x8 + i * x_bytes, t.k);
+        quantised_block<Block, rows.value, quantised_vectors>(panels, apart, depth, x.q + begin, x.scale + begin / 32,
+                                                              x_bytes, x_sums + i * units, units, out + i * stride,
+                                                              stride);
+      };
+      std::int64_t i = 0;
+      for (; i + quantised_rows <= t.m; i += quantised_rows) block(i, std::integral_constant<int, quantised_rows>());
+      for (; i < t.m; ++i) block(i, std::integral_constant<int, 1>());
       if (!whole)
-        for (std::int64_t i = 0; i < t.m; ++i) std::copy_n(out + i * stride, columns, t.out + i * t.out_stride + j);
+        for (i = 0; i < t.m; ++i) std::copy_n(out + i * stride, columns, t.out + i * t.out_stride + j);
       count_products(t.m * columns * depth);
     }
   }
