@@ -663,15 +663,16 @@ constexpr int panel_columns = static_cast<int>(hn::MaxLanes(Floats()));
 template <class Block>
 struct Panel {
   static constexpr int unit = Block::has_halves ? 16 : 32;
-  // Signed codes become unsigned ones. Where these are too large to be added in 16 bits, they are kept as two halves.
-  static constexpr int planes = Block::is_signed && !RECKON_VNNI ? 2 : 1;
-  static constexpr bool has_offset = Block::has_offset || Block::is_signed;
+  // Codes of all 8 bits become 16 wide, and so does x; with VNNI they are made unsigned, by an offset.
+  static constexpr bool wide = Block::is_signed && !RECKON_VNNI;
+  static constexpr bool has_offset = Block::has_offset || (Block::is_signed && !wide);
   // Vectors of products that can be added in 16 bits, each at most 2·127 times the largest code: 8, 4 or 2.
-  static constexpr int most = 32767 / (2 * 127 * (planes == 2 ? 15 : Block::largest));
+  static constexpr int most = 32767 / (2 * 127 * Block::largest);
   static constexpr int together = most >= unit / 4 ? unit / 4 : most >= 4 ? 4 : 2;
 
-  static constexpr std::int64_t code_bytes_of_unit = unit * planes * panel_columns;
-  static constexpr std::int64_t bytes_of_unit = code_bytes_of_unit + 2 * panel_columns * std::int64_t{sizeof(float)};
+  static constexpr int line = 4 * panel_columns;                     // bytes: of each column, 4 or 2 codes
+  static constexpr std::int64_t lines = unit / (wide ? 2 : 4);       // of a unit
+  static constexpr std::int64_t bytes_of_unit = (lines + 2) * line;  // with a line of scales and one of offsets
 };
 
 template <class Block, int j>
@@ -681,7 +682,7 @@ HWY_INLINE void unpack_codes(const std::uint8_t* group, int count, std::uint8_t*
     HWY_UNROLL(2)
     for (int part = 0; part < code_parts; ++part) {
       auto codes = Block::template codes<j>(group, part);
-      if constexpr (Block::is_signed) codes = hn::Xor(codes, all(0x80));
+      if constexpr (Block::is_signed && !Panel<Block>::wide) codes = hn::Xor(codes, all(0x80));
       hn::StoreU(codes, Codes(), to + 32 * j + part * code_bytes);
     }
     unpack_codes<Block, j + 1>(group, count, to);
@@ -693,149 +694,156 @@ template <class Block>
 void pack_panel(const std::uint8_t* w, std::int64_t row_bytes, std::int64_t columns, std::int64_t depth,
                 std::uint8_t* panel) {
   using P = Panel<Block>;
-  constexpr int group_bytes = Block::bytes * 256 / Block::elements, units = 256 / P::unit;
-  constexpr std::int64_t plane = P::code_bytes_of_unit / P::planes;
+  constexpr int group_bytes = Block::bytes * 256 / Block::elements;
+  if (columns < panel_columns) std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
   HWY_ALIGN std::uint8_t codes[256];
   HWY_ALIGN float d[8], f[8];
   Scales s;
-  for (std::int64_t c = 0; c < panel_columns; ++c) {
+  for (std::int64_t c = 0; c < panel_columns && c < columns; ++c) {
     for (std::int64_t k = 0; k < depth; k += 256) {
+      const std::uint8_t* group = w + c * row_bytes + k / 256 * group_bytes;
       const int count = static_cast<int>((depth - k < 256 ? depth - k : 256) / 32);
-      std::uint8_t* to = panel + k / P::unit * P::bytes_of_unit;
-      if (c < columns) {
-        const std::uint8_t* group = w + c * row_bytes + k / 256 * group_bytes;
-        unpack_codes<Block, 0>(group, count, codes);
-        Block::scales(group, count, s);
-        for (int v = 0; v < scale_parts; ++v) {
-          hn::Store(s.d[v], SomeFloats(), d + v * scale_lanes);
-          if constexpr (Block::has_offset) hn::Store(s.f[v], SomeFloats(), f + v * scale_lanes);
-        }
+      unpack_codes<Block, 0>(group, count, codes);
+      Block::scales(group, count, s);
+      for (int v = 0; v < scale_parts; ++v) {
+        hn::Store(s.d[v], SomeFloats(), d + v * scale_lanes);
+        if constexpr (Block::has_offset) hn::Store(s.f[v], SomeFloats(), f + v * scale_lanes);
       }
-      for (int u = 0; u < units * count / 8; ++u, to += P::bytes_of_unit) {
-        float scale = 0, offset = 0;
-        if (c < columns) {
-          const int j = u * P::unit / 32;
-          scale = d[j];
-          if constexpr (Block::has_offset) offset = f[j];
-          if constexpr (Block::has_halves)
-            scale *= static_cast<float>(s.factor[u]), offset *= static_cast<float>(s.offset[u]);
-          if constexpr (Block::is_signed) offset = -128 * scale;
-        }
-        std::memcpy(to + P::code_bytes_of_unit + c * 4, &scale, 4);
-        std::memcpy(to + P::code_bytes_of_unit + (panel_columns + c) * 4, &offset, 4);
-        for (int q = 0; q < P::unit / 4; ++q) {
-          std::uint32_t four = 0;
-          if (c < columns) std::memcpy(&four, codes + u * P::unit + q * 4, 4);
-          const std::uint32_t low = P::planes == 2 ? four & 0x0f0f0f0f : four, high = (four >> 4) & 0x0f0f0f0f;
-          std::memcpy(to + (q * panel_columns + c) * 4, &low, 4);
-          if constexpr (P::planes == 2) std::memcpy(to + plane + (q * panel_columns + c) * 4, &high, 4);
-        }
-      }
-    }
-  }
-}
-
-HWY_INLINE hn::Vec<Lanes32> add_dot(hn::Vec<Lanes32> sum, hn::Vec<Lines> w, hn::Vec<SignedLines> x) {
-#if RECKON_VNNI && HWY_TARGET == HWY_AVX2
-  return hn::Vec<Lanes32>{_mm256_dpbusd_avx_epi32(sum.raw, w.raw, x.raw)};
-#elif RECKON_VNNI
-  return hn::Vec<Lanes32>{_mm512_dpbusd_epi32(sum.raw, w.raw, x.raw)};
-#else
-  return hn::Add(sum, dot_pairs(pair_products(w, x), hn::Set(Lanes16(), std::int16_t{1})));
-#endif
-}
-
-// Four elements of a row of x in every lane.
-HWY_INLINE hn::Vec<SignedLines> four_of(const std::int8_t* x) {
-  std::int32_t four;
-  std::memcpy(&four, x, 4);
-  return hn::BitCast(SignedLines(), hn::Set(Lanes32(), four));
-}
-
-// The sums of one unit: rows of x by vectors of columns. `panel` is where the unit begins in the first of the panels,
-// which lie `apart` bytes from each other.
-template <class Block, int rows, int vectors>
-HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const std::int8_t* x, std::int64_t x_bytes,
-                          hn::Vec<Lanes32> (&sums)[rows][vectors]) {
-  using P = Panel<Block>;
-  constexpr std::int64_t line = panel_columns * 4;
-#if RECKON_VNNI
-  HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) {
-    HWY_UNROLL(4)
-    for (int v = 0; v < vectors; ++v) sums[i][v] = hn::Zero(Lanes32());
-  }
-  HWY_UNROLL(8)
-  for (int q = 0; q < P::unit / 4; ++q) {
-    hn::Vec<Lines> w[vectors];
-    HWY_UNROLL(4)
-    for (int v = 0; v < vectors; ++v) w[v] = kept(hn::LoadU(Lines(), panel + v * apart + q * line));
-    HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) {
-      const auto four = kept(four_of(x + i * x_bytes + q * 4));
-      HWY_UNROLL(4)
-      for (int v = 0; v < vectors; ++v) sums[i][v] = add_dot(sums[i][v], w[v], four);
-    }
-  }
-#else
-  HWY_UNROLL(2)
-  for (int plane = 0; plane < P::planes; ++plane) {
-    const auto factor = hn::Set(Lanes16(), static_cast<std::int16_t>(plane == 0 ? 1 : 16));
-    HWY_UNROLL(8)
-    for (int first = 0; first < P::unit / 4; first += P::together) {
-      hn::Vec<Lanes16> pairs[rows][vectors];
-      HWY_UNROLL(8)
-      for (int q = first; q < first + P::together; ++q) {
-        hn::Vec<Lines> w[vectors];
-        HWY_UNROLL(4)
-        for (int v = 0; v < vectors; ++v)
-          w[v] = kept(hn::LoadU(Lines(), panel + v * apart + plane * P::unit * panel_columns + q * line));
-        HWY_UNROLL(8)
-        for (int i = 0; i < rows; ++i) {
-          const auto four = kept(four_of(x + i * x_bytes + q * 4));
-          HWY_UNROLL(4)
-          for (int v = 0; v < vectors; ++v) {
-            const auto products = pair_products(w[v], four);
-            pairs[i][v] = kept(q == first ? products : hn::Add(pairs[i][v], products));
+      std::uint8_t* to = panel + k / P::unit * P::bytes_of_unit + c * 4;
+      for (int u = 0; u < 32 * count / P::unit; ++u, to += P::bytes_of_unit) {
+        const int j = u * P::unit / 32;
+        float scale = d[j], offset = 0;
+        if constexpr (Block::has_offset) offset = f[j];
+        if constexpr (Block::has_halves)
+          scale *= static_cast<float>(s.factor[u]), offset *= static_cast<float>(s.offset[u]);
+        if constexpr (Block::is_signed) offset = -128 * scale;
+        std::memcpy(to + P::lines * P::line, &scale, 4);
+        std::memcpy(to + (P::lines + 1) * P::line, &offset, 4);
+        const std::uint8_t* from = codes + u * P::unit;
+        for (int q = 0; q < P::lines; ++q) {
+          if constexpr (P::wide) {
+            const std::int16_t two[2] = {static_cast<std::int8_t>(from[2 * q]),
+                                         static_cast<std::int8_t>(from[2 * q + 1])};
+            std::memcpy(to + q * P::line, two, 4);
+          } else {
+            std::memcpy(to + q * P::line, from + 4 * q, 4);
           }
         }
       }
+    }
+  }
+}
+
+#if RECKON_VNNI
+HWY_INLINE hn::Vec<Lanes32> add_dot(hn::Vec<Lanes32> sum, hn::Vec<Lines> w, hn::Vec<SignedLines> x) {
+#if HWY_TARGET == HWY_AVX2
+  return hn::Vec<Lanes32>{_mm256_dpbusd_avx_epi32(sum.raw, w.raw, x.raw)};
+#else
+  return hn::Vec<Lanes32>{_mm512_dpbusd_epi32(sum.raw, w.raw, x.raw)};
+#endif
+}
+#endif
+
+// Four bytes of a row of x in every lane.
+HWY_INLINE hn::Vec<Lanes32> four_bytes(const void* x) {
+  std::int32_t four;
+  std::memcpy(&four, x, 4);
+  return kept(hn::Set(Lanes32(), four));
+}
+
+// The sums of one unit: rows of x, `x_bytes` apart, by vectors of columns, whose panels lie `apart` bytes from each
+// other.
+template <class Block, int rows, int vectors>
+HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const std::byte* x, std::int64_t x_bytes,
+                          hn::Vec<Lanes32> (&sums)[rows][vectors]) {
+  using P = Panel<Block>;
+  const auto zeros = [&] HWY_ATTR {
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < vectors; ++v) sums[i][v] = hn::Zero(Lanes32());
+    }
+  };
+  // add(i, v, codes of vector v, x of row i), for a line of codes.
+  const auto each = [&](std::int64_t q, const auto& add) HWY_ATTR {
+    hn::Vec<Lines> w[vectors];
+    HWY_UNROLL(4)
+    for (int v = 0; v < vectors; ++v) w[v] = kept(hn::LoadU(Lines(), panel + v * apart + q * P::line));
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) {
+      const auto four = four_bytes(x + i * x_bytes + q * 4);
+      HWY_UNROLL(4)
+      for (int v = 0; v < vectors; ++v) add(i, v, w[v], four);
+    }
+  };
+  if constexpr (P::wide || RECKON_VNNI) {
+    zeros();
+    HWY_UNROLL(16)
+    for (std::int64_t q = 0; q < P::lines; ++q)
+      each(q, [&](int i, int v, auto w, auto four) HWY_ATTR {
+        if constexpr (P::wide)
+          sums[i][v] = kept(hn::Add(sums[i][v], dot_pairs(hn::BitCast(Lanes16(), w), hn::BitCast(Lanes16(), four))));
+        else
+          sums[i][v] = add_dot(sums[i][v], w, hn::BitCast(SignedLines(), four));
+      });
+  } else {
+    const auto one = hn::Set(Lanes16(), std::int16_t{1});
+    HWY_UNROLL(8)
+    for (std::int64_t first = 0; first < P::lines; first += P::together) {
+      hn::Vec<Lanes16> pairs[rows][vectors];
+      HWY_UNROLL(8)
+      for (std::int64_t q = first; q < first + P::together; ++q)
+        each(q, [&](int i, int v, auto w, auto four) HWY_ATTR {
+          const auto products = pair_products(w, hn::BitCast(SignedLines(), four));
+          pairs[i][v] = kept(q == first ? products : hn::Add(pairs[i][v], products));
+        });
       HWY_UNROLL(8)
       for (int i = 0; i < rows; ++i) {
         HWY_UNROLL(4)
         for (int v = 0; v < vectors; ++v) {
-          const auto more = dot_pairs(pairs[i][v], factor);
-          sums[i][v] = plane == 0 && first == 0 ? more : hn::Add(sums[i][v], more);
+          const auto more = dot_pairs(pairs[i][v], one);
+          sums[i][v] = first == 0 ? more : hn::Add(sums[i][v], more);
         }
       }
     }
   }
-#endif
 }
 
-// out (rows × vectors) += x · panel. `x_sums` are dx·Σ q of each unit, `sums_stride` floats apart from row to row.
+// Rows of x as panels meet them: integers of 8 or 16 bits, their scales, and dx·Σ q of each unit.
+struct PanelRows {
+  const std::byte* q;
+  const float* scale;
+  const float* sums;
+  std::int64_t q_bytes, scale_bytes, sums_bytes;  // from row to row
+};
+
+template <class T>
+HWY_INLINE const T* skip_bytes(const T* from, std::int64_t bytes) {
+  return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(from) + bytes);
+}
+
+// out (rows × vectors) += x · panel.
 template <class Block, int rows, int vectors>
-HWY_NOINLINE void quantised_block(const std::uint8_t* panel, std::int64_t apart, std::int64_t depth,
-                                  const std::int8_t* x, const float* x_scale, std::int64_t x_bytes, const float* x_sums,
-                                  std::int64_t sums_stride, float* out, std::int64_t out_stride) {
+HWY_NOINLINE void quantised_block(const std::uint8_t* panel, std::int64_t apart, std::int64_t depth, PanelRows x,
+                                  float* out, std::int64_t out_stride) {
   using P = Panel<Block>;
   const Floats d;
-  for (std::int64_t k = 0; k < depth; k += P::unit, panel += P::bytes_of_unit, ++x_sums) {
+  for (std::int64_t k = 0; k < depth; k += P::unit, panel += P::bytes_of_unit) {
     hn::Vec<Lanes32> sums[rows][vectors];
-    unit_sums<Block, rows, vectors>(panel, apart, x + k, x_bytes, sums);
+    unit_sums<Block, rows, vectors>(panel, apart, x.q + k * (P::wide ? 2 : 1), x.q_bytes, sums);
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      const float* scale_row =
-          reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(x_scale) + i * x_bytes);
-      const auto scale = hn::Set(d, scale_row[k / 32]);
-      const auto x_sum = hn::Set(d, x_sums[i * sums_stride]);
+      const auto scale = hn::Set(d, skip_bytes(x.scale, i * x.scale_bytes)[k / 32]);
       HWY_UNROLL(4)
       for (int v = 0; v < vectors; ++v) {
-        const auto* scales = reinterpret_cast<const float*>(panel + v * apart + P::code_bytes_of_unit);
+        const auto* scales = reinterpret_cast<const float*>(panel + v * apart + P::lines * P::line);
         float* to = out + i * out_stride + v * panel_columns;
         auto sum = hn::LoadU(d, to);
         sum = hn::MulAdd(hn::Mul(hn::ConvertTo(d, sums[i][v]), scale), hn::LoadU(d, scales), sum);
-        if constexpr (P::has_offset) sum = hn::MulAdd(x_sum, hn::LoadU(d, scales + panel_columns), sum);
+        if constexpr (P::has_offset) {
+          const auto x_sum = hn::Set(d, skip_bytes(x.sums, i * x.sums_bytes)[k / P::unit]);
+          sum = hn::MulAdd(x_sum, hn::LoadU(d, scales + panel_columns), sum);
+        }
         hn::StoreU(sum, d, to);
       }
     }

@@ -98,50 +98,67 @@ void few(const Tile& t) {
 // --- Many rows.
 
 constexpr std::int64_t unpacked_depth = 1024;  // elements of K that are unpacked at a time
-constexpr int quantised_rows = 4, quantised_vectors = 2;
+constexpr int quantised_rows = vector_registers == 32 ? 6 : 3, quantised_vectors = 3;
+constexpr std::int64_t quantised_columns = quantised_vectors * panel_columns;
 
-// dx·Σ q of every unit of [begin, begin + depth) of a row of x.
-template <int unit>
-void sums_of_units(const Activations& x, std::int64_t begin, std::int64_t depth, float* to) {
-  for (std::int64_t p = begin; p < begin + depth; p += unit) {
-    const int sum = unit == 16 ? x.sums[p / 16] : x.sums[p / 16] + x.sums[p / 16 + 1];
-    *to++ = x.scale[p / 32] * static_cast<float>(sum);
+// What panels need of x's elements [begin, begin + depth), made in `scratch`; returns what is left of that.
+template <class Block>
+float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, float* scratch, PanelRows& x) {
+  using P = Panel<Block>;
+  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k), units = depth / P::unit;
+  const Activations first(t.x8, t.k);
+  x = {t.x8 + begin, first.scale + begin / 32, scratch, x_bytes, x_bytes, units * 4};
+  if constexpr (P::wide) {
+    auto* wide = reinterpret_cast<std::int16_t*>(scratch);
+    x.q = reinterpret_cast<const std::byte*>(wide);
+    x.q_bytes = 2 * depth;
+    for (std::int64_t i = 0; i < t.m; ++i) {
+      const std::int8_t* q = skip_bytes(first.q + begin, i * x_bytes);
+      for (std::int64_t p = 0; p < depth; ++p) wide[i * depth + p] = q[p];
+    }
+    return scratch + t.m * depth / 2;
   }
+  for (std::int64_t i = 0; i < t.m; ++i) {
+    const float* scale = skip_bytes(x.scale, i * x_bytes);
+    const std::int16_t* sums = skip_bytes(first.sums + begin / 16, i * x_bytes);
+    for (std::int64_t u = 0; u < units; ++u)
+      scratch[i * units + u] = P::unit == 16 ? scale[u / 2] * static_cast<float>(sums[u])
+                                             : scale[u] * static_cast<float>(sums[2 * u] + sums[2 * u + 1]);
+  }
+  return scratch + t.m * units;
 }
 
 template <class Block>
 void many_of(const Tile& t, float* scratch) {
-  using P = Panel<Block>;
-  constexpr std::int64_t wide = quantised_vectors * panel_columns;
-  // Scratch: sums of x, then results as wide as whole panels, then the panels.
-  float* x_sums = scratch;
-  float* results = x_sums + t.m * (unpacked_depth / P::unit);
-  auto* panels = reinterpret_cast<std::uint8_t*>(results + t.m * wide);
-  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k), w_bytes = row_bytes(t.dtype, t.row_stride);
+  const std::int64_t w_bytes = row_bytes(t.dtype, t.row_stride);
   for (std::int64_t begin = 0; begin < t.k; begin += unpacked_depth) {
-    const std::int64_t depth = std::min(unpacked_depth, t.k - begin), units = depth / P::unit;
-    const std::int64_t apart = units * P::bytes_of_unit;
-    for (std::int64_t i = 0; i < t.m; ++i)
-      sums_of_units<P::unit>(Activations(t.x8 + i * x_bytes, t.k), begin, depth, x_sums + i * units);
-    for (std::int64_t j = 0; j < t.n; j += wide) {
-      const std::int64_t columns = std::min(wide, t.n - j);
+    const std::int64_t depth = std::min(unpacked_depth, t.k - begin);
+    const std::int64_t apart = depth / Panel<Block>::unit * Panel<Block>::bytes_of_unit;
+    PanelRows x;
+    float* results = rows_for_panels<Block>(t, begin, depth, scratch, x);  // as wide as whole panels
+    auto* panels = reinterpret_cast<std::uint8_t*>(results + t.m * quantised_columns);
+    for (std::int64_t j = 0; j < t.n; j += quantised_columns) {
+      const std::int64_t columns = std::min(quantised_columns, t.n - j);
       for (std::int64_t v = 0; v < quantised_vectors; ++v)
         pack_panel<Block>(row_of(t, j + v * panel_columns) + row_bytes(t.dtype, begin), w_bytes,
                           columns - v * panel_columns, depth, panels + v * apart);
-      const bool whole = columns == wide;
+      const bool whole = columns == quantised_columns;
       float* out = whole ? t.out + j : results;
-      const std::int64_t stride = whole ? t.out_stride : wide;
+      const std::int64_t stride = whole ? t.out_stride : quantised_columns;
       for (std::int64_t i = 0; i < t.m; ++i) {
         if (begin == 0)
-          std::fill_n(out + i * stride, wide, 0.0f);
+          std::fill_n(out + i * stride, quantised_columns, 0.0f);
         else if (!whole)
           std::copy_n(t.out + i * t.out_stride + j, columns, out + i * stride);
       }
       const auto block = [&](std::int64_t i, auto rows) HWY_ATTR {
-        const Activations x(t.x8 + i * x_bytes, t.k);
-        quantised_block<Block, rows.value, quantised_vectors>(panels, apart, depth, x.q + begin, x.scale + begin / 32,
-                                                              x_bytes, x_sums + i * units, units, out + i * stride,
-                                                              stride);
+        const PanelRows from{x.q + i * x.q_bytes,
+                             skip_bytes(x.scale, i * x.scale_bytes),
+                             skip_bytes(x.sums, i * x.sums_bytes),
+                             x.q_bytes,
+                             x.scale_bytes,
+                             x.sums_bytes};
+        quantised_block<Block, rows.value, quantised_vectors>(panels, apart, depth, from, out + i * stride, stride);
       };
       std::int64_t i = 0;
       for (; i + quantised_rows <= t.m; i += quantised_rows) block(i, std::integral_constant<int, quantised_rows>());
