@@ -153,9 +153,8 @@ HWY_INLINE CodeVector load_codes(const std::uint8_t* from) { return hn::LoadU(Co
 // 16 bytes, whose lower halves are the first 16 elements of a sub-block and whose upper ones the others.
 HWY_INLINE CodeVector nibbles(const std::uint8_t* from, [[maybe_unused]] int part) {
 #if RECKON_WIDE
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  return hn::And(CodeVector{_mm256_inserti128_si256(_mm256_castsi128_si256(bytes), _mm_srli_epi16(bytes, 4), 1)},
-                 all(15));
+  const __m256i twice = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  return hn::And(CodeVector{_mm256_srlv_epi32(twice, _mm256_set_epi32(4, 4, 4, 4, 0, 0, 0, 0))}, all(15));
 #else
   const auto bytes = hn::LoadU(Codes(), from);
   return hn::And(part == 0 ? bytes : shift_right<4>(bytes), all(15));
@@ -212,11 +211,18 @@ HWY_INLINE void from_bytes(const std::uint8_t* from, ScaleVector* to) {
     to[v] = hn::ConvertTo(SomeFloats(), hn::PromoteTo(Integers(), hn::LoadU(bytes, from + v * scale_lanes)));
 }
 
-template <int size>
-HWY_INLINE int bits_at(const std::uint8_t* from) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, from, size);
-  return static_cast<int>(bits);
+// `size` bytes each from `count` places, `stride` bytes apart, side by side. Not by vectors: their units have enough to
+// do.
+template <int size, int count, int stride>
+HWY_INLINE std::uint64_t gathered(const std::uint8_t* from) {
+  std::uint64_t all = 0;
+  HWY_UNROLL(8)
+  for (int i = 0; i < count; ++i) {
+    std::uint64_t one = 0;
+    std::memcpy(&one, from + i * stride, size);
+    all |= one << (8 * size * i);
+  }
+  return all;
 }
 
 // So many float16, `stride` bytes apart; zeros behind them.
@@ -224,13 +230,9 @@ template <int stride>
 HWY_INLINE void half_floats(const std::uint8_t* from, int count, ScaleVector* to) {
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
-    const auto four = [](const std::uint8_t* at) HWY_ATTR {
-      __m128i bits = _mm_cvtsi32_si128(bits_at<2>(at));
-      bits = _mm_insert_epi16(bits, bits_at<2>(at + stride), 1);
-      bits = _mm_insert_epi16(bits, bits_at<2>(at + 2 * stride), 2);
-      return _mm_insert_epi16(bits, bits_at<2>(at + 3 * stride), 3);
-    };
-    to[0] = ScaleVector{_mm256_cvtph_ps(_mm_unpacklo_epi64(four(from), four(from + 4 * stride)))};
+    const __m128i bits = _mm_set_epi64x(static_cast<std::int64_t>(gathered<2, 4, stride>(from + 4 * stride)),
+                                        static_cast<std::int64_t>(gathered<2, 4, stride>(from)));
+    to[0] = ScaleVector{_mm256_cvtph_ps(bits)};
     return;
   }
 #endif
@@ -246,10 +248,8 @@ HWY_INLINE void half_float_pairs(const std::uint8_t* from, int count, ScaleVecto
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
     const auto four = [](const std::uint8_t* at) HWY_ATTR {
-      __m128i pairs = _mm_cvtsi32_si128(bits_at<4>(at));
-      pairs = _mm_insert_epi32(pairs, bits_at<4>(at + stride), 1);
-      pairs = _mm_insert_epi32(pairs, bits_at<4>(at + 2 * stride), 2);
-      return _mm_insert_epi32(pairs, bits_at<4>(at + 3 * stride), 3);
+      return _mm_set_epi64x(static_cast<std::int64_t>(gathered<4, 2, stride>(at + 2 * stride)),
+                            static_cast<std::int64_t>(gathered<4, 2, stride>(at)));
     };
     const __m128i a = four(from), b = four(from + 4 * stride), zero = _mm_setzero_si128();
     const __m128i low = _mm_packus_epi32(_mm_blend_epi16(a, zero, 0xaa), _mm_blend_epi16(b, zero, 0xaa));
@@ -274,14 +274,7 @@ HWY_INLINE void powers(const std::uint8_t* from, int count, ScaleVector* to) {
   };
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
-    __m128i bytes = _mm_cvtsi32_si128(from[0]);
-    bytes = _mm_insert_epi8(bytes, from[stride], 1);
-    bytes = _mm_insert_epi8(bytes, from[2 * stride], 2);
-    bytes = _mm_insert_epi8(bytes, from[3 * stride], 3);
-    bytes = _mm_insert_epi8(bytes, from[4 * stride], 4);
-    bytes = _mm_insert_epi8(bytes, from[5 * stride], 5);
-    bytes = _mm_insert_epi8(bytes, from[6 * stride], 6);
-    bytes = _mm_insert_epi8(bytes, from[7 * stride], 7);
+    const __m128i bytes = _mm_cvtsi64_si128(static_cast<std::int64_t>(gathered<1, 8, stride>(from)));
     to[0] = power(hn::Vec<Integers>{_mm256_cvtepu8_epi32(bytes)});
     return;
   }
@@ -505,7 +498,7 @@ struct Iq4Xs : Large<136> {
     return look_up(reinterpret_cast<const std::uint8_t*>(uneven), nibbles(group + 8 + 16 * j, part));
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
-    const int high = bits_at<2>(group + 2);
+    const int high = group[2] | group[3] << 8;
     std::uint8_t scale[8];
     for (int j = 0; j < 8; ++j)
       scale[j] = static_cast<std::uint8_t>(((group[4 + j / 2] >> (j % 2 * 4)) & 15) | ((high >> (2 * j)) & 3) << 4);
@@ -529,24 +522,25 @@ struct Activations {
   const std::int16_t* sums;
 };
 
-// The sums of `rows` dot products, two of each: one alone would be waited for.
+// The sums of `rows` dot products, two of each with codes: one alone would be waited for.
 template <int rows>
 struct Sums {
-  hn::Vec<SomeFloats> of[rows][2];
+  hn::Vec<SomeFloats> of[rows][2], offsets[rows];
 };
 
-// What a group's sums are multiplied by, and the factors of halves. It takes long to come by, so that of the next group
-// is made while this one's sums are.
+// What a group's sums are multiplied by, the factors of halves, and what is added without codes. It takes long to come
+// by, so that of the next group is made while this one's sums are.
 template <int rows>
 struct Prepared {
   HWY_ALIGN float scale[rows][8];
   HWY_ALIGN std::int16_t factor[16];
+  hn::Vec<SomeFloats> offset[rows];
 };
 
-// Of `count` sub-blocks; scales and sums of x have 8. Adds what does not need the codes.
+// Of `count` sub-blocks; scales and sums of x have 8.
 template <class Block, int rows>
 HWY_INLINE void prepare(const std::uint8_t* w, int count, const float* const* x_scale,
-                        const std::int16_t* const* x_sums, Prepared<rows>& prepared, Sums<rows>& sums) {
+                        const std::int16_t* const* x_sums, Prepared<rows>& prepared) {
   const SomeFloats d;
   const Integers16 pairs;
   Scales s;
@@ -562,7 +556,8 @@ HWY_INLINE void prepare(const std::uint8_t* w, int count, const float* const* x_
         const auto x_sum = hn::LoadU(pairs, x_sums[i] + 2 * v * scale_lanes);
         const auto offset =
             Block::has_halves ? hn::Load(pairs, s.offset + 2 * v * scale_lanes) : hn::Set(pairs, std::int16_t{1});
-        sums.of[i][0] = hn::MulAdd(hn::Mul(scale, s.f[v]), hn::ConvertTo(d, dot_pairs(offset, x_sum)), sums.of[i][0]);
+        const auto more = hn::Mul(hn::Mul(scale, s.f[v]), hn::ConvertTo(d, dot_pairs(offset, x_sum)));
+        prepared.offset[i] = v == 0 ? more : hn::Add(prepared.offset[i], more);
       }
     }
   }
@@ -596,58 +591,95 @@ HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8
   }
 }
 
-// Dot products of one row of W with `rows` rows of x. Memory is asked for `ahead` bytes before its use.
-template <class Block, int rows, int ahead>
-HWY_INLINE void quantised_dots(const std::uint8_t* w, const std::byte* x, std::int64_t x_bytes, std::int64_t k,
-                               float* out, std::int64_t out_stride) {
-  constexpr int group_bytes = Block::bytes * 256 / Block::elements;
-  const std::int64_t groups = k / 256;
+// Where a group of each row of x is.
+template <int rows>
+struct RowsAt {
+  RowsAt(const std::byte* x, std::int64_t x_bytes, std::int64_t k) {
+    for (int i = 0; i < rows; ++i) {
+      const Activations row(x + i * x_bytes, k);
+      q[i] = row.q;
+      scale[i] = row.scale;
+      sums[i] = row.sums;
+    }
+  }
+  const std::int8_t* q[rows];
+  const float* scale[rows];
+  const std::int16_t* sums[rows];
+};
+
+template <class Block, int rows>
+HWY_INLINE void prepare_group(const std::uint8_t* w, const RowsAt<rows>& x, std::int64_t g, Prepared<rows>& prepared) {
+  const float* scale[rows];
+  const std::int16_t* sums[rows];
+  HWY_UNROLL(8)
+  for (int i = 0; i < rows; ++i) scale[i] = x.scale[i] + 8 * g, sums[i] = x.sums[i] + 16 * g;
+  prepare<Block, rows>(w, 8, scale, sums, prepared);
+}
+
+// Fewer than 8 sub-blocks at the end of a row.
+template <class Block, int rows>
+HWY_NOINLINE void add_rest(const std::uint8_t* w, int count, const RowsAt<rows>& x, std::int64_t g, Sums<rows>& sums) {
+  HWY_ALIGN float some_scale[rows][8] = {};
+  HWY_ALIGN std::int16_t some_sums[rows][16] = {};
   const std::int8_t* q[rows];
   const float* scale[rows];
   const std::int16_t* x_sums[rows];
-  Sums<rows> sums;
-  HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) {
-    const Activations row(x + i * x_bytes, k);
-    q[i] = row.q;
-    scale[i] = row.scale;
-    x_sums[i] = row.sums;
-    sums.of[i][0] = sums.of[i][1] = hn::Zero(SomeFloats());
+    std::memcpy(some_scale[i], x.scale[i] + 8 * g, static_cast<std::size_t>(count) * 4);
+    std::memcpy(some_sums[i], x.sums[i] + 16 * g, static_cast<std::size_t>(count) * 4);
+    q[i] = x.q[i] + 256 * g;
+    scale[i] = some_scale[i];
+    x_sums[i] = some_sums[i];
   }
+  Prepared<rows> prepared;
+  prepare<Block, rows>(w, count, scale, x_sums, prepared);
+  add_sub_blocks<Block, rows>(w, count, q, prepared, sums);
+  if constexpr (Block::has_offset)
+    for (int i = 0; i < rows; ++i) sums.offsets[i] = hn::Add(sums.offsets[i], prepared.offset[i]);
+}
+
+// Dot products of n rows of W, `w_bytes` apart, with `rows` rows of x. Memory is asked for `ahead` bytes before its
+// use.
+template <class Block, int rows, int ahead>
+HWY_INLINE void quantised_dots(const std::uint8_t* w, std::int64_t w_bytes, std::int64_t n, const std::byte* x_rows,
+                               std::int64_t x_bytes, std::int64_t k, float* out, std::int64_t out_stride) {
+  constexpr int group_bytes = Block::bytes * 256 / Block::elements;
+  const std::int64_t groups = k / 256;
+  const int rest = Block::elements == 32 ? static_cast<int>(k / 32 % 8) : 0;
+  const RowsAt<rows> x(x_rows, x_bytes, k);
   Prepared<rows> prepared[2];
-  const auto prepare_next = [&](std::int64_t g) HWY_ATTR {
-    prepare<Block, rows>(w, 8, scale, x_sums, prepared[g % 2], sums);
+  int now = 0;
+  if (groups > 0 && n > 0) prepare_group<Block, rows>(w, x, 0, prepared[0]);
+  for (std::int64_t j = 0; j < n; ++j, w += w_bytes) {
+    Sums<rows> sums;
     HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) scale[i] += 8, x_sums[i] += 16;
-  };
-  if (groups > 0) prepare_next(0);
-  for (std::int64_t g = 0; g < groups; ++g) {
+    for (int i = 0; i < rows; ++i) sums.of[i][0] = sums.of[i][1] = sums.offsets[i] = hn::Zero(SomeFloats());
+    const std::int8_t* q[rows];
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) q[i] = x.q[i];
     const std::uint8_t* group = w;
-    w += group_bytes;
-    HWY_UNROLL(8)
-    for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(group + ahead + line);
-    if (g + 1 < groups) prepare_next(g + 1);
-    add_sub_blocks<Block, rows>(group, 8, q, prepared[g % 2], sums);
-    HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) q[i] += 256;
-  }
-  if constexpr (Block::elements == 32) {
-    if (const int rest = static_cast<int>(k / 32 % 8); rest > 0) {
-      HWY_ALIGN float some_scale[rows][8] = {};
-      HWY_ALIGN std::int16_t some_sums[rows][16] = {};
-      for (int i = 0; i < rows; ++i) {
-        std::memcpy(some_scale[i], scale[i], static_cast<std::size_t>(rest) * 4);
-        std::memcpy(some_sums[i], x_sums[i], static_cast<std::size_t>(rest) * 4);
-        scale[i] = some_scale[i];
-        x_sums[i] = some_sums[i];
+    for (std::int64_t g = 0; g < groups; ++g, group += group_bytes, now ^= 1) {
+      HWY_UNROLL(8)
+      for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(group + ahead + line);
+      if constexpr (Block::has_offset) {
+        HWY_UNROLL(8)
+        for (int i = 0; i < rows; ++i) sums.offsets[i] = hn::Add(sums.offsets[i], prepared[now].offset[i]);
       }
-      prepare<Block, rows>(w, rest, scale, x_sums, prepared[0], sums);
-      add_sub_blocks<Block, rows>(w, rest, q, prepared[0], sums);
+      const bool last = g + 1 == groups;
+      if (!last || j + 1 < n)
+        prepare_group<Block, rows>(last ? w + w_bytes : group + group_bytes, x, last ? 0 : g + 1, prepared[now ^ 1]);
+      add_sub_blocks<Block, rows>(group, 8, q, prepared[now], sums);
+      HWY_UNROLL(8)
+      for (int i = 0; i < rows; ++i) q[i] += 256;
+    }
+    if (rest > 0) add_rest<Block, rows>(group, rest, x, groups, sums);
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) {
+      auto sum = hn::Add(sums.of[i][0], sums.of[i][1]);
+      if constexpr (Block::has_offset) sum = hn::Add(sum, sums.offsets[i]);
+      out[i * out_stride + j] = hn::GetLane(hn::SumOfLanes(SomeFloats(), sum));
     }
   }
-  HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i)
-    out[i * out_stride] = hn::GetLane(hn::SumOfLanes(SomeFloats(), hn::Add(sums.of[i][0], sums.of[i][1])));
 }
 
 // --- Many rows: weights are unpacked into panels, as wide as a vector has lanes, in which the codes of four elements

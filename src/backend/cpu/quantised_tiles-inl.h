@@ -74,14 +74,14 @@ HWY_INLINE void with_block(DType dtype, const Body& body) {
 
 // --- Few rows.
 
-constexpr int quantised_ahead = 1024;  // bytes
+constexpr int quantised_ahead = 4096;  // bytes: measured on Zen 3
 
 template <class Block, int rows>
 void few_rows_of(const Tile& t, std::int64_t first) {
   const std::int64_t x_bytes = row_bytes(DType::activation8, t.k);
-  for (std::int64_t j = 0; j < t.n; ++j)
-    quantised_dots<Block, rows, quantised_ahead>(row_of(t, j), t.x8 + first * x_bytes, x_bytes, t.k,
-                                                 t.out + first * t.out_stride + j, t.out_stride);
+  quantised_dots<Block, rows, quantised_ahead>(row_of(t, 0), row_bytes(t.dtype, t.row_stride), t.n,
+                                               t.x8 + first * x_bytes, x_bytes, t.k, t.out + first * t.out_stride,
+                                               t.out_stride);
   count_products(rows * t.n * t.k);
 }
 
