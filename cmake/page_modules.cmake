@@ -50,7 +50,7 @@ function(add_commands name)
   target_link_options(${name} PRIVATE -Oz -sMALLOC=emmalloc)
 endfunction()
 add_commands(count count)  # what the first view cannot wait for, and as JSON alone
-target_sources(count PRIVATE src/cli/small/render.cpp)
+target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp)
 # Once more for size: the linker's own pass stops while there is still something to gain.
 find_program(wasm_opt wasm-opt NO_CMAKE_FIND_ROOT_PATH REQUIRED)
 add_custom_command(TARGET count POST_BUILD VERBATIM

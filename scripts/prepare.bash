@@ -36,6 +36,15 @@ need_npm() {
   if ((${#packages[@]})); then need "${packages[@]}"; fi
 }
 
+# need_packages: installs the npm packages of web/package-lock.json, which build and test the page.
+need_packages() {
+  if [[ web/node_modules/.package-lock.json -nt web/package-lock.json ]]; then return 0; fi
+  need_npm
+  say "fetching the page's npm packages"
+  # Any host may have them: the lock file names their contents, not their address.
+  (cd web && npm ci --no-audit --no-fund --loglevel=error) >&2
+}
+
 # build PRESET [CMAKE-OPTION…]: configures and builds build/PRESET.
 build() {
   local preset=$1 version

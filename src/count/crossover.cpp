@@ -1,9 +1,10 @@
 // Where attention's products of pairs overtake its projections, by the program of each length.
-#include <reckon/reckon.h>
+#include <reckon/error.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "compile/compile.h"
 #include "count/parts.h"
 #include "count/rules.h"
 #include "network/forward.h"
@@ -22,10 +23,19 @@ class Lengths {
   std::int64_t asked() const { return workload_.past + workload_.tokens; }
   std::int64_t shortest() const { return decode() ? workload_.tokens : workload_.past + 1; }
 
-  MatmulParts at(std::int64_t length) {
+  struct Products {
+    Count projections, pairs;
+  };
+  Products at(std::int64_t length) {
     (decode() ? workload_.past : workload_.tokens) = length - (decode() ? workload_.tokens : workload_.past);
     model_.context = std::max(model_.context, length);  // learned positions for all of them
-    return matmul_parts(count(model_, workload_), Block::attention);
+    const Program program = logical_program(model_, workload_);
+    const auto of = [&](bool pairs) {
+      return matmul_flops(program, [&](const Op& op) {
+        return op.scope.role.block == Block::attention && pairs_tokens(op.scope.role) == pairs;
+      });
+    };
+    return {of(false), of(true)};
   }
 
  private:
@@ -46,12 +56,11 @@ std::optional<std::int64_t> crossover(const Model& model, const Workload& worklo
   for (int step = 0; end - below > 1; ++step) {
     double guess = 0;
     try {
-      const MatmulParts parts = lengths.at(length);
-      const bool reached = parts.scores_and_mixing >= parts.projections;
+      const auto [projections, pairs] = lengths.at(length);
+      const bool reached = pairs >= projections;
       (reached ? end : below) = length;
       found = found || reached;
-      guess = std::ceil(static_cast<double>(length) *
-                        (static_cast<double>(parts.projections) / static_cast<double>(parts.scores_and_mixing)));
+      guess = std::ceil(static_cast<double>(length) * (static_cast<double>(projections) / static_cast<double>(pairs)));
     } catch (const Error&) {
       end = length;
     }

@@ -1,9 +1,9 @@
-// The matmul FLOPs of a ledger by the parts that grow differently. Cheaper than rows(): no text is made.
+// Matmul FLOPs by the parts that grow differently, and by stage. Cheaper than rows(): no text is made.
 #pragma once
 
 #include <reckon/ledger.h>
 
-#include <optional>
+#include "program/program.h"
 
 namespace reckon {
 
@@ -17,7 +17,15 @@ struct MatmulParts {
   Count head;
 };
 
-// Of all blocks, or of one kind alone.
-MatmulParts matmul_parts(const Ledger& ledger, std::optional<Block> block = std::nullopt);
+MatmulParts matmul_parts(const Ledger& ledger);
+
+// Of the ops of a program that are asked for, without a ledger of all: which(op).
+template <class Which>
+Count matmul_flops(const Program& program, const Which& which) {
+  Count sum;
+  for (const Op& op : program.ops)
+    if (which(op)) sum += op.operation->cost(program, op).matmul.value() * program.count(op.repeat);
+  return sum;
+}
 
 }  // namespace reckon

@@ -1,12 +1,12 @@
 // The rules of thumb that people use, each held against the program's own figure.
 #include "count/rules.h"
 
-#include <reckon/reckon.h>
-
 #include <algorithm>
 #include <span>
 #include <string_view>
 
+#include "compile/compile.h"
+#include "count/parts.h"
 #include "model/sublayers.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
@@ -79,14 +79,26 @@ bool whole_rope(const Model& model) {
   });
 }
 
-Ledger training_ledger(const Model& model, const Ledger& ledger) {
-  if (ledger.workload.phase == Phase::train) return ledger;
+// Matmul FLOPs of a training step, per token.
+struct Passes {
+  double forward, backward;
+};
+
+Passes training_passes(const Model& model, const Ledger& ledger) {
   Workload workload = ledger.workload;
+  if (workload.phase == Phase::train) {
+    const double tokens = new_tokens(workload);
+    return {real(ledger.forward.matmul) / tokens, real(ledger.backward.matmul) / tokens};
+  }
   workload.phase = Phase::train;
   workload.batch = 1;  // a token's share is the same in any batch
   workload.past = 0;
   workload.logits = Logits::all;
-  return count(model, workload);
+  const Program step = logical_program(model, workload);
+  const auto flops = [&](Stage stage) {
+    return real(matmul_flops(step, [&](const Op& op) { return op.stage == stage; })) / new_tokens(step.workload);
+  };
+  return {flops(Stage::forward), flops(Stage::backward)};
 }
 
 constexpr const char* kaplan_reference = "Kaplan et al. 2020, arXiv 2001.08361";
@@ -138,9 +150,7 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
   rules.push_back({"2·N", "forward FLOPs per token" + of_active, 2 * n, real(ledger.forward.matmul) / tokens,
                    "FLOPs per token", kaplan_reference});
   if (ledger.workload.phase == Phase::forward || ledger.workload.phase == Phase::train) {
-    const Ledger training = training_ledger(model, ledger);
-    const double trained = new_tokens(training.workload);
-    const double forward = real(training.forward.matmul) / trained, backward = real(training.backward.matmul) / trained;
+    const auto [forward, backward] = training_passes(model, ledger);
     rules.push_back(
         {"4·N", "backward FLOPs per token" + of_active, 4 * n, backward, "FLOPs per token", kaplan_reference});
     rules.push_back({"6·N", "training FLOPs per token" + of_active, 6 * n, forward + backward, "FLOPs per token",

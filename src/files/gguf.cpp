@@ -19,8 +19,7 @@ constexpr std::uint64_t longest_header = 100'000'000;  // five times what the la
 constexpr std::uint64_t longest_key = 65'535, longest_name = 63;
 constexpr std::uint32_t most_axes = 4;
 
-// The types of pairs, by the format's numbers.
-enum class Type : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
+using Type = GgufType;
 constexpr std::array<std::uint64_t, 13> least_bytes = {1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8};  // of a value
 constexpr std::array<std::string_view, 13> type_names = {"u8",   "i8",     "u16",   "i16", "u32", "i32", "f32",
                                                          "bool", "string", "array", "u64", "i64", "f64"};
@@ -234,7 +233,7 @@ class Header {
   std::string where_, within_;  // the file; what of it is being read
   std::span<const std::byte> start_;
   std::size_t at_ = 0;
-  std::uint64_t alignment_ = 32;
+  std::uint64_t alignment_ = gguf_alignment;
   TensorFile all_;
 };
 

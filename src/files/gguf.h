@@ -7,6 +7,12 @@
 
 namespace reckon {
 
+// The types of values in pairs, by the format's numbers.
+enum class GgufType : std::uint32_t { u8, i8, u16, i16, u32, i32, f32, boolean, string, array, u64, i64, f64 };
+
+// Where the data of a tensor may begin, unless a pair general.alignment says otherwise.
+inline constexpr std::uint64_t gguf_alignment = 32;
+
 // A .gguf file, any of its shards (model-00002-of-00003.gguf, with the others beside it), or a folder that holds one of
 // these and nothing else that it could be.
 TensorFile read_gguf(const std::filesystem::path& path);

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <string_view>
+
+#include "files/read_text.h"
 
 #if defined(__APPLE__)
 #include <sys/sysctl.h>
@@ -19,8 +19,8 @@ namespace {
 constexpr std::string_view unknown = "unknown processor";
 
 std::string whole_file(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
+  constexpr std::size_t most = 1 << 16;  // of all processors that /proc/cpuinfo may list, the first is enough
+  return read_start(path, most).value_or("");
 }
 
 std::string trimmed(std::string_view text) {

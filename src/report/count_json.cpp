@@ -8,12 +8,15 @@ namespace {
 
 OrderedJson rows_json(const Ledger& ledger, Quantity quantity, By by) {
   OrderedJson out = OrderedJson::array();
-  for (const Row& row : rows(ledger, quantity, by)) {
-    OrderedJson json = {{"name", row.name}, {"formula", row.formula}, {"numbers", row.numbers}, {"value", row.value}};
-    if (!row.group.empty()) json["group"] = row.group;
+  for (Row& row : rows(ledger, quantity, by)) {
+    OrderedJson& json = out.emplace_back();  // key by key: a list in braces is copied several times
+    json["name"] = std::move(row.name);
+    json["formula"] = std::move(row.formula);
+    json["numbers"] = std::move(row.numbers);
+    json["value"] = row.value;
+    if (!row.group.empty()) json["group"] = std::move(row.group);
     if (row.layers > 0) json["layers"] = row.layers;
     if (row.each != 0) json["each"] = row.each;
-    out.push_back(std::move(json));
   }
   return out;
 }
@@ -26,8 +29,11 @@ void add_grouping(OrderedJson& json, const Ledger& ledger, By by) {
 }
 
 OrderedJson rule_json(const Rule& rule) {
-  OrderedJson json = {
-      {"name", rule.name}, {"meaning", rule.meaning}, {"unit", rule.unit}, {"estimate", number_json(rule.estimate)}};
+  OrderedJson json;
+  json["name"] = rule.name;
+  json["meaning"] = rule.meaning;
+  json["unit"] = rule.unit;
+  json["estimate"] = number_json(rule.estimate);
   json["exact"] = rule.exact ? number_json(*rule.exact) : OrderedJson();
   const auto error = rule.error();
   json["error"] = error ? OrderedJson(*error) : OrderedJson();

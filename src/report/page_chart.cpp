@@ -72,9 +72,9 @@ Points downsampled(const Points& points, std::size_t most) {
   return out;
 }
 
-std::string ramp_color(std::size_t index, std::size_t count) {
+std::string layer_color(std::size_t index, std::size_t count) {
   const double share = count < 2 ? 0 : static_cast<double>(index) / static_cast<double>(count - 1);
-  return fmt::format("hsl({:.0f} 62% 52%)", 265 - 255 * share);
+  return fmt::format("hsl(205 70% {:.0f}%)", 38 + 34 * share);
 }
 
 std::string page_chart(const PageChart& chart) {

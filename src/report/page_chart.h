@@ -31,7 +31,7 @@ std::string page_chart(const PageChart& chart);
 // At most `most` points, each the mean of its neighbours.
 Points downsampled(const Points& points, std::size_t most);
 
-// The colour of part `index` of `count`: from violet for the first over green to red for the last.
-std::string ramp_color(std::size_t index, std::size_t count);
+// The colour of layer `index` of `count`: the first is dark, the last is light.
+std::string layer_color(std::size_t index, std::size_t count);
 
 }  // namespace reckon

@@ -10,8 +10,9 @@
 
 #include "files/numbers.h"
 #include "report/page_chart.h"
+#include "report/styles.h"
 #include "report/text.h"
-#include "report/training_style.h"
+#include "report/training_script.h"
 #include "run/limits.h"
 
 namespace reckon {
@@ -68,11 +69,13 @@ class Page {
 
   std::string text() const {
     const std::string name = escape_html(printable(word(run_, "model")));
+    std::string style;
+    for (const StyleSheet& sheet : style_sheets()) style += sheet.text;
     return fmt::format(
                "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
                "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"><title>{0}: training</title>"
                "<style>{1}</style></head><body><main>\n<h1>{0}</h1><p>{2}</p>\n",
-               name, training_style, escape_html(printable(word(run_, "data")))) +
+               name, style, escape_html(printable(word(run_, "data")))) +
            cards() + curves() + layers() + inside() + cost() + samples() + settings() +
            fmt::format("<footer>Made by reckon from metrics.jsonl.</footer></main><script>{}</script></body></html>\n",
                        training_script);
@@ -168,8 +171,15 @@ class Page {
         entry->second.emplace_back(number(*line, "step"), value(part));
       }
     }
-    for (std::size_t i = 0; i < order.size(); ++i) {
-      chart.series.push_back({order[i], ramp_color(i, order.size()), Style::line, all[order[i]]});
+    const auto is_layer = [](const std::string& part) { return part.starts_with("layer "); };
+    const auto stack = static_cast<std::size_t>(std::count_if(order.begin(), order.end(), is_layer));
+    std::size_t layer = 0;
+    for (const std::string& part : order) {
+      const std::string color = is_layer(part)                                ? layer_color(layer++, stack)
+                                : part.find("embedding") != std::string::npos ? "var(--orange)"
+                                : part.find("norm") != std::string::npos      ? "var(--grey)"
+                                                                              : "var(--green)";
+      chart.series.push_back({part, color, Style::line, all[part]});
     }
     return page_chart(chart);
   }
@@ -240,7 +250,8 @@ class Page {
       return fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>", name, predicted, measured, note);
     };
     const auto milliseconds = [](double seconds) { return fmt::format("{} ms", grouped(seconds * 1e3)); };
-    std::string out = "<h2>Cost</h2><table><tr><th></th><th>predicted</th><th>measured</th><th></th></tr>";
+    std::string out =
+        "<h2>Cost</h2><table><thead><tr><th></th><th>predicted</th><th>measured</th><th></th></tr></thead><tbody>";
     out += row("matrix products of a step", flops(flops_of_step), "", "logical, causality exact");
     if (limit && measured_rate > 0) {
       const double best = limit->median * 1e9;
@@ -260,7 +271,7 @@ class Page {
     out += row("weights, gradients, moments", size(kept), "",
                fmt::format("{} + {} + {}", size(number(bytes, "weights")), size(number(bytes, "gradients")),
                            size(number(bytes, "moments"))));
-    return out + "</table>\n";
+    return out + "</tbody></table>\n";
   }
 
   std::string samples() const {

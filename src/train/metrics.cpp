@@ -1,23 +1,30 @@
 #include "train/metrics.h"
 
-#include <fmt/format.h>
+#include <fcntl.h>
 
-#include <string>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <utility>
 
 #include "files/atomic_write.h"
-#include "files/descriptor.h"
+#include "files/read_text.h"
 
 namespace reckon {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t at_once = 1 << 16;  // bytes that wait until they are written
+
+// The whole lines that are JSON: the end of the file may cut off its last one.
 template <class Visit>
 void for_lines(const std::filesystem::path& path, const Visit& visit) {
-  std::ifstream file(path, std::ios::binary);
-  for (std::string text; std::getline(file, text);) {
-    Json line = Json::parse(text, nullptr, false);
-    if (line.is_object() && !file.eof()) visit(text, std::move(line));  // the end of the file cuts off its last line
+  const std::string text = read_text(path, std::numeric_limits<std::uint64_t>::max());
+  std::string_view rest = text;
+  for (std::size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
+    Json line = Json::parse(rest.substr(0, end), nullptr, false);
+    if (line.is_object()) visit(rest.substr(0, end + 1), std::move(line));
   }
 }
 
@@ -26,35 +33,36 @@ void for_lines(const std::filesystem::path& path, const Visit& visit) {
 MetricsFile::MetricsFile(std::filesystem::path path, std::int64_t step, Listener listener)
     : path_(std::move(path)), listener_(std::move(listener)) {
   std::string kept;
-  for_lines(path_, [&](const std::string& text, const Json& line) {
-    const auto at = line.find("step");
-    if (line.value("kind", Json()) == "end") return;  // it goes on
-    if (at != line.end() && at->is_number_integer() && at->get<std::int64_t>() <= step) kept += text + "\n";
-  });
+  if (std::filesystem::exists(path_)) {
+    for_lines(path_, [&](std::string_view text, const Json& line) {
+      const auto at = line.find("step");
+      if (line.value("kind", Json()) == "end") return;  // it goes on
+      if (at != line.end() && at->is_number_integer() && at->get<std::int64_t>() <= step) kept += text;
+    });
+  }
   atomic_write(path_, kept);
-  file_.open(path_, std::ios::binary | std::ios::app);
-  check();
+  file_ = Descriptor(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!file_) throw file_error(path_, "cannot be written");
+}
+
+MetricsFile::~MetricsFile() {
+  if (file_ && !waiting_.empty()) static_cast<void>(write_all(file_.number(), std::as_bytes(std::span(waiting_))));
 }
 
 void MetricsFile::add(const Json& line) {
-  file_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
-  check();
+  waiting_ += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (waiting_.size() >= at_once) flush();
   if (listener_) listener_(line);
 }
 
 void MetricsFile::flush() {
-  file_.flush();
-  check();
-}
-
-void MetricsFile::check() const {
-  if (!file_) throw file_error(path_, "cannot be written");
+  const std::string bytes = std::exchange(waiting_, {});
+  if (!write_all(file_.number(), std::as_bytes(std::span(bytes)))) throw file_error(path_, "cannot be written");
 }
 
 std::vector<Json> read_metrics(const std::filesystem::path& path) {
-  if (!std::ifstream(path)) throw file_error(path, "cannot be opened");
   std::vector<Json> lines;
-  for_lines(path, [&](const std::string&, Json line) { lines.push_back(std::move(line)); });
+  for_lines(path, [&](std::string_view, Json line) { lines.push_back(std::move(line)); });
   return lines;
 }
 

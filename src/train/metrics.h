@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
+
+#include "files/descriptor.h"
 
 namespace reckon {
 
@@ -16,16 +18,18 @@ class MetricsFile {
   // which may be empty, is told of each line that is added.
   using Listener = std::function<void(const nlohmann::ordered_json&)>;
   MetricsFile(std::filesystem::path path, std::int64_t step, Listener listener = {});
+  MetricsFile(const MetricsFile&) = delete;
+  MetricsFile& operator=(const MetricsFile&) = delete;
+  ~MetricsFile();
 
   void add(const nlohmann::ordered_json& line);  // buffered
   void flush();                                  // what was added is in the file, whatever becomes of this process
 
  private:
-  void check() const;  // an Error where the last write failed
-
   std::filesystem::path path_;
   Listener listener_;
-  std::ofstream file_;
+  Descriptor file_{-1};
+  std::string waiting_;  // lines that are not in the file yet
 };
 
 // All whole lines; an Error where there is no such file.

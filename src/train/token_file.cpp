@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fstream>
 #include <limits>
 #include <string_view>
 
 #include "files/numbers.h"
+#include "files/read_text.h"
 
 namespace reckon {
 namespace {
@@ -132,9 +132,7 @@ void TokenFile::copy(std::int64_t first, std::int64_t count, std::int32_t* out) 
 bool is_token_file(const std::filesystem::path& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return false;
-  std::array<char, magic.size()> begin{};
-  std::ifstream(path, std::ios::binary).read(begin.data(), begin.size());
-  return std::string_view(begin.data(), begin.size()) == magic;
+  return read_start(path, magic.size()) == magic;
 }
 
 }  // namespace reckon

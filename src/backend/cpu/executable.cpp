@@ -178,6 +178,10 @@ void CpuExecutable::add_products(Step& step, const Op& op, const std::vector<Vie
                   output.floats(),
                   output.width(),
                   epilogue};
+  if (program()[op.inputs[project_input::x]].dtype == DType::activation8) {
+    product.x = nullptr;
+    product.x8 = x.data;
+  }
   if (even < 0 || (follows(program(), op.outputs[0]) && x.size[0] != 1))
     throw Error("[project] got keys of several sequences, expected those of one");
   if (x.pages != nullptr) {

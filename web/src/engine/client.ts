@@ -1,4 +1,5 @@
 // The page's side of the two workers. `engine` counts (first view); `runner` runs, and is fetched when first used.
+import { ended } from './life';
 import type { CountReply, CountRequest, Failed, GivenFile, Report, RunReply, RunRequest } from './messages';
 import type { AdvanceReply, Handle } from './run';
 
@@ -21,7 +22,7 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
 
   constructor(
     private readonly make: () => Worker,
-    private readonly hello: () => WithoutId<Request>,
+    private readonly hello: (life: string) => WithoutId<Request>,
     private readonly died: () => void = () => {},
   ) {}
 
@@ -35,7 +36,10 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
         this.stop(event.message || 'the engine could not be started');
       };
       this.#worker = worker;
-      this.#ready = this.#post(this.hello(), []);
+      const life = `reckon ${performance.timeOrigin} ${Math.random()}`;
+      this.#ready = this.#post(this.hello(life), []);
+      const check = () => void (this.#worker === worker && this.stop('the engine has stopped'));
+      this.#ready.then(() => ended(life)).then(check, () => {});
       // Whoever asks hears of it, and the next question tries again.
       this.#ready.catch(() => {
         worker.terminate();
@@ -110,7 +114,7 @@ export function latestWins<A, R>(
 class CountEngine {
   #line = new Line<CountRequest, CountReply>(
     () => new Worker(new URL('./count.worker.ts', import.meta.url), { type: 'module', name: 'count' }),
-    () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, files: this.#files }),
+    (life) => ({ kind: 'open', life, base: base(), version: __ENGINE_VERSION__, files: this.#files }),
   );
   #files: GivenFile[] = [];
   #folders = 0;
@@ -159,7 +163,7 @@ export interface Answer<T> {
 class Runner {
   #line = new Line<RunRequest, RunReply>(
     () => new Worker(new URL('./run.worker.ts', import.meta.url), { type: 'module', name: 'run' }),
-    () => ({ kind: 'open', base: base(), version: __ENGINE_VERSION__, threads: possibleThreads() }),
+    (life) => ({ kind: 'open', life, base: base(), version: __ENGINE_VERSION__, threads: possibleThreads() }),
     () => this.onstop.forEach((hear) => hear()),
   );
   // Called when the worker was ended or died: every handle is gone.

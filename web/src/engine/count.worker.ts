@@ -1,5 +1,6 @@
 // The counting engine in a worker: every request is a command line, run inside WebAssembly.
 import { parseJson } from './json';
+import { live } from './life';
 import { failed, loadModule, type CountModule } from './module';
 import type { CountReply, CountRequest, GivenFile, Report } from './messages';
 
@@ -33,6 +34,7 @@ async function handle(request: CountRequest): Promise<CountReply> {
   const { id } = request;
   switch (request.kind) {
     case 'open':
+      await live(request.life);
       files.push(...request.files);
       load = async (name) => {
         const module = await loadModule<CountModule>(request.base, name, request.version);

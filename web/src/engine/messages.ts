@@ -26,8 +26,9 @@ export interface Failed {
 }
 
 export type CountRequest =
-  // Where the engine's files are, and what was put into its file system before it had to be started again.
-  | { id: number; kind: 'open'; base: string; version: string; files: GivenFile[] }
+  // Where the engine's files are, and what was put into its file system before it had to be started again. `life`: the
+  // lock that it holds while it lives.
+  | { id: number; kind: 'open'; life: string; base: string; version: string; files: GivenFile[] }
   | { id: number; kind: 'report'; args: string[] }
   | { id: number; kind: 'file'; file: GivenFile };
 
@@ -37,7 +38,7 @@ export type CountReply =
   | Failed;
 
 export type RunRequest =
-  | { id: number; kind: 'open'; base: string; version: string; threads: number } // threads: 1 for the plain build
+  | { id: number; kind: 'open'; life: string; base: string; version: string; threads: number } // threads: 1 for the plain build
   | { id: number; kind: 'ask'; request: object }
   | { id: number; kind: 'write'; path: string; bytes: Uint8Array }
   | { id: number; kind: 'read'; path: string }

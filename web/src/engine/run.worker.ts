@@ -1,5 +1,6 @@
 // The running engine in a worker: tokenizers, training, generation. Requests are those of src/page.
 import { parseJson } from './json';
+import { live } from './life';
 import { failed, loadModule, type RunModule } from './module';
 import type { RunReply, RunRequest } from './messages';
 import type { AdvanceReply, Failure } from './run';
@@ -66,6 +67,7 @@ async function handle(request: RunRequest): Promise<{ reply?: RunReply; transfer
   const { id } = request;
   switch (request.kind) {
     case 'open': {
+      await live(request.life);
       module = await loadModule<RunModule>(request.base, request.threads > 1 ? 'run-threads' : 'run', request.version);
       return { reply: { id, kind: 'done', threads: request.threads } };
     }
