@@ -15,6 +15,7 @@
 #include "files/atomic_write.h"
 #include "files/quantise.h"
 #include "files/quote.h"
+#include "files/read_text.h"
 #include "model/boundary_ids.h"
 #include "model/changed_config.h"
 #include "model/describe_gguf.h"
@@ -24,6 +25,8 @@
 #include "run/choose_encodings.h"
 #include "run/export_model.h"
 #include "run/importance.h"
+#include "text/tokenizer_json.h"
+#include "text/write_gguf_tokenizer.h"
 #include "threads/thread_count.h"
 
 namespace reckon::cli {
@@ -165,9 +168,40 @@ std::vector<DType> choose_types(const QuantizeOptions& asked, const ModelExport&
   return types;
 }
 
+// The model's tokenizer; where there is none, or it cannot be written, a note says so.
+std::vector<GgufPair> tokenizer_pairs(const QuantizeOptions& asked, const Model& model) {
+  try {
+    const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
+    const std::vector<std::int32_t> ends = end_of_text_ids(asked.run.model);
+    return gguf_tokenizer(tokenizer.spec(), model.vocab_size, begin_of_text_id(asked.run.model),
+                          ends.empty() ? std::optional<TokenId>() : ends.front());
+  } catch (const Error& error) {
+    if (!asked.tokenizer.empty()) throw;
+    note(fmt::format("{} has no tokenizer: {}", asked.out, error.what()));
+    return no_gguf_tokenizer();
+  }
+}
+
+// Of the files beside the weights, those that say how to use the model.
+void copy_beside(const fs::path& from, const fs::path& to) {
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json",
+                           "merges.txt", "generation_config.json"})
+    if (fs::is_regular_file(from / name)) atomic_write(to / name, read_text(from / name, std::uint64_t{1} << 30));
+}
+
+// What converters take from there, as a text.
+std::optional<GgufPair> chat_template(const fs::path& folder) {
+  const fs::path file = folder / "tokenizer_config.json";
+  if (folder.empty() || !fs::is_regular_file(file)) return std::nullopt;
+  const auto config = read_json_file(file, file.string(), "a tokenizer_config.json");
+  const auto found = config.find("chat_template");
+  if (found == config.end() || !found->is_string()) return std::nullopt;
+  return gguf_pair("tokenizer.chat_template", found->get<std::string>());
+}
+
 std::vector<WrittenTensor> write_gguf_file(const QuantizeOptions& asked, const ModelExport& model,
-                                           const std::vector<DType>& types, const Importance& importance, Pool& pool) {
-  std::vector<GgufPair> pairs = model.pairs();
+                                           std::vector<GgufPair> pairs, const std::vector<DType>& types,
+                                           const Importance& importance, Pool& pool) {
   pairs.push_back(gguf_pair("general.file_type", file_type(most_common(model, types))));
   pairs.push_back(gguf_pair("general.quantization_version", std::uint32_t{2}));
   ProgressLine progress;
@@ -204,7 +238,16 @@ void run(const QuantizeOptions& asked) {
     const ModelExport all =
         from_gguf ? ModelExport::from_gguf(loaded->model(), loaded->weights(), read_tensor_file(location.weights))
                   : ModelExport::to_gguf(loaded->model(), loaded->weights());
-    written = write_gguf_file(asked, all, choose_types(asked, all, importance, pool, true), importance, pool);
+    std::vector<GgufPair> pairs = all.pairs();
+    if (!from_gguf) {
+      pairs.push_back(gguf_pair("general.type", "model"));
+      pairs.push_back(gguf_pair("general.name", fs::path(asked.run.model).filename().string()));
+      std::vector<GgufPair> more = tokenizer_pairs(asked, loaded->model());
+      std::move(more.begin(), more.end(), std::back_inserter(pairs));
+      if (std::optional<GgufPair> chat = chat_template(location.folder)) pairs.push_back(std::move(*chat));
+    }
+    const std::vector<DType> types = choose_types(asked, all, importance, pool, true);
+    written = write_gguf_file(asked, all, std::move(pairs), types, importance, pool);
     bytes = static_cast<std::int64_t>(fs::file_size(asked.out));
   } else {
     const Described described = load_described(asked.run.model);
@@ -215,6 +258,11 @@ void run(const QuantizeOptions& asked) {
     written = write_folder_model(asked.out, all, config, choose_types(asked, all, importance, pool, false),
                                  [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
     bytes = static_cast<std::int64_t>(fs::file_size(fs::path(asked.out) / "model.safetensors"));
+    if (from_gguf)
+      atomic_write(fs::path(asked.out) / "tokenizer.json",
+                   write_tokenizer_json(model_tokenizer("", asked.run.model, "").spec()));
+    else if (!location.folder.empty())
+      copy_beside(location.folder, asked.out);
   }
   write_report(quantise_document(loaded->model().name, asked.out, bytes, written), asked.output);
 }
