@@ -66,7 +66,8 @@ Document quantise_document(const std::string& model, const std::string& file, st
       "The file has {} bytes ({}). An error is the root of the squares of what a tensor lost, relative to its values.",
       grouped(bytes), binary_bytes(bytes))});
 
-  document.json = {{"model", model},
+  document.json = {{"schema", "reckon.quantize/1"},
+                   {"model", model},
                    {"file", file},
                    {"bytes", bytes},
                    {"tensor_bytes", all.bytes},
