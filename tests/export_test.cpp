@@ -12,6 +12,7 @@
 #include "model/changed_config.h"
 #include "model/describe_gguf.h"
 #include "model/load.h"
+#include "model/read.h"
 #include "run/choose_encodings.h"
 #include "run/export_model.h"
 #include "tiny_models.h"
@@ -120,6 +121,16 @@ TEST(ExportRefuses, WhatGgufCannotSay) {
   }
 }
 
+// With random weights, and rows that blocks of 32 divide.
+Model small_model(nlohmann::json more = nlohmann::json::object()) {
+  nlohmann::json config{{"model_type", "llama"},    {"vocab_size", 160},
+                        {"hidden_size", 64},        {"intermediate_size", 96},
+                        {"num_hidden_layers", 2},   {"num_attention_heads", 4},
+                        {"num_key_value_heads", 2}, {"max_position_embeddings", 64}};
+  config.update(more);
+  return read_config(config, "small");
+}
+
 class Quantised : public Export {};
 
 TEST_F(Quantised, RowsThatNoBlockDividesFallBack) {
@@ -135,9 +146,8 @@ TEST_F(Quantised, RowsThatNoBlockDividesFallBack) {
 }
 
 TEST_F(Quantised, OnlyMatricesAreEncodedAndAFileOfTheSameEncodingIsCopied) {
-  const fs::path folder = tiny_folder() / "qwen3_moe";
-  const Model model = load_model(folder.string());
-  const Weights weights = Weights::load(model, folder);
+  const Model model = small_model({{"model_type", "mixtral"}, {"num_local_experts", 4}, {"num_experts_per_tok", 2}});
+  const Weights weights = Weights::random(model, 1, DType::float32);
   const ModelExport all = ModelExport::to_gguf(model, weights);
   std::vector<DType> types;
   for (const ExportedTensor& tensor : all.tensors()) {
@@ -169,9 +179,8 @@ TEST_F(Quantised, OnlyMatricesAreEncodedAndAFileOfTheSameEncodingIsCopied) {
 }
 
 TEST_F(Quantised, BytesDoNotDependOnThreads) {
-  const fs::path folder = tiny_folder() / "qwen2";
-  const Model model = load_model(folder.string());
-  const Weights weights = Weights::load(model, folder);
+  const Model model = small_model();
+  const Weights weights = Weights::random(model, 1, DType::float32);
   const ModelExport all = ModelExport::to_gguf(model, weights);
   std::vector<DType> types;
   for (const ExportedTensor& tensor : all.tensors()) types.push_back(exported_type(tensor, DType::q4_k));
@@ -182,9 +191,8 @@ TEST_F(Quantised, BytesDoNotDependOnThreads) {
 }
 
 TEST_F(Quantised, MoreBytesLoseLessAndNoneAreMoreThanAskedFor) {
-  const fs::path folder = tiny_folder() / "llama-gqa";
-  const Model model = load_model(folder.string());
-  const Weights weights = Weights::load(model, folder);
+  const Model model = small_model();
+  const Weights weights = Weights::random(model, 1, DType::float32);
   const ModelExport all = ModelExport::to_gguf(model, weights);
   const std::vector<DType> candidates = {DType::q4_0, DType::q5_0, DType::q8_0};
   std::int64_t elements = 0, fixed = 0;
