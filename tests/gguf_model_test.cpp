@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fstream>
 #include <numbers>
+#include <random>
 
 #include "files/tensor_file.h"
 #include "folder_fixture.h"
@@ -97,6 +98,115 @@ TEST_P(GgufGolden, MeasuresWhatItPredicts) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, GgufGolden, testing::ValuesIn(convertible()), tiny_test_name);
+
+// A llama with widths that every block divides.
+PlainGguf wide_llama() {
+  PlainGguf made;
+  made.architecture = "llama";
+  made.fixture.pair("general.architecture", "llama");
+  made.number("context_length", 64);
+  made.number("embedding_length", 256);
+  made.number("block_count", 2);
+  made.number("feed_forward_length", 512);
+  made.number("attention.head_count", 4);
+  made.number("attention.head_count_kv", 2);
+  made.real("attention.layer_norm_rms_epsilon", 1e-5);
+  std::mt19937 random(7);
+  const auto add = [&](const std::string& name, std::vector<std::int64_t> shape) {
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : shape) elements *= extent;
+    PlainTensor& tensor = made.tensors[name];
+    tensor.shape = std::move(shape);
+    std::normal_distribution<float> normal(tensor.shape.size() > 1 ? 0.0f : 1.0f, 0.05f);
+    for (std::int64_t i = 0; i < elements; ++i) tensor.values.push_back(normal(random));
+  };
+  add("token_embd.weight", {96, 256});
+  add("output_norm.weight", {256});
+  add("output.weight", {96, 256});
+  for (const std::string layer : {"blk.0.", "blk.1."}) {
+    for (const char* norm : {"attn_norm.weight", "ffn_norm.weight"}) add(layer + norm, {256});
+    add(layer + "attn_q.weight", {256, 256});
+    add(layer + "attn_output.weight", {256, 256});
+    for (const char* name : {"attn_k.weight", "attn_v.weight"}) add(layer + name, {128, 256});
+    for (const char* name : {"ffn_gate.weight", "ffn_up.weight"}) add(layer + name, {512, 256});
+    add(layer + "ffn_down.weight", {256, 512});
+  }
+  return made;
+}
+
+// The same file with matrices of float32 that hold what the blocks of `dtype` stand for.
+PlainGguf decoded(PlainGguf made, DType dtype) {
+  const Encoding& encoding = encoding_of(dtype);
+  for (auto& [name, tensor] : made.tensors) {
+    const std::int64_t width = tensor.shape.back();
+    if (tensor.shape.size() < 2 || width % encoding.elements != 0 || name.find("_inp") != std::string::npos) continue;
+    std::vector<std::byte> row(static_cast<std::size_t>(row_bytes(encoding, width)));
+    for (std::size_t at = 0; at < tensor.values.size(); at += static_cast<std::size_t>(width)) {
+      encode_row(dtype, &tensor.values[at], width, nullptr, row.data());
+      encoding.decode(row.data(), width / encoding.elements, &tensor.values[at]);
+    }
+  }
+  return made;
+}
+
+class GgufBlocks : public FolderTest, public testing::WithParamInterface<DType> {};
+
+// The reference decodes, and so gives the bits of the decoded file. The cpu multiplies integers: activations of 8 bits
+// are the only difference.
+TEST_P(GgufBlocks, RunAsTheNumbersThatTheyStandFor) {
+  const nlohmann::json io = {{"ids", {{5, 17, 3, 80, 42, 1, 9, 77, 60, 31, 2, 4, 8, 16, 32, 64, 95, 90, 11, 13}}}};
+  std::vector<PlainGguf> files{wide_llama()};
+  const std::int64_t block = encoding_of(GetParam()).elements;
+  if (block == 32) files.push_back(GgufOfFolder(tiny_folder() / "llama3-rope"));
+  for (const PlainGguf& made : files) {
+    const std::string path = written(folder_ / "blocks.gguf", made.file(GetParam())).string();
+    const std::string plain = written(folder_ / "plain.gguf", decoded(made, GetParam()).file()).string();
+    const std::vector<float> expected = logits_of(plain, io, Device::reference);
+    EXPECT_EQ(logits_of(path, io, Device::reference), expected);
+    const std::vector<float> logits = logits_of(path, io, Device::cpu);
+    double error = 0, sum = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      error += std::pow(logits[i] - expected[i], 2);
+      sum += std::pow(expected[i], 2);
+    }
+    EXPECT_LT(std::sqrt(error / sum), 0.02);
+
+    const Model model = load_model(path);
+    const FileReport report = inspect_file(model, read_tensor_file(path));
+    EXPECT_TRUE(report.complete);
+    EXPECT_GT(report.types.at(GetParam()).bytes, 0);
+    EXPECT_EQ(report.types.at(GetParam()).bytes, row_bytes(GetParam(), report.types.at(GetParam()).elements));
+    const Verification v = verify(model, Weights::load(model, path), {.tokens = 20, .steps = 3, .batch = 2});
+    for (const Check& check : v.checks)
+      EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of "
+                                 << to_string(check.lowered);
+    for (const std::string& finding : v.findings) ADD_FAILURE() << finding;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, GgufBlocks,
+                         testing::Values(DType::q2_k, DType::q3_k, DType::iq4_xs, DType::mxfp4, DType::iq4_nl,
+                                         DType::q4_0, DType::q4_k, DType::q4_1, DType::q5_0, DType::q5_k, DType::q5_1,
+                                         DType::q6_k, DType::q8_0, DType::float16, DType::bfloat16),
+                         [](const auto& info) { return std::string(encoding_of(info.param).name); });
+
+// Experts and latents whose matrices lie in blocks: those that rebuild keys and values are decoded.
+TEST_F(FolderTest, GgufBlocksOfExpertsAndLatentsRun) {
+  for (const char* name : {"gpt_oss", "mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "phi3", "falcon-new"}) {
+    const GgufOfFolder made(tiny_folder() / name);
+    const nlohmann::json io = tiny_io(name);
+    const std::string path = written(folder_ / "blocks.gguf", made.file(DType::q8_0)).string();
+    const std::string plain = written(folder_ / "plain.gguf", decoded(made, DType::q8_0).file()).string();
+    const std::vector<float> expected = logits_of(plain, io, Device::reference),
+                             logits = logits_of(path, io, Device::cpu);
+    double error = 0, sum = 0;
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+      error += std::pow(logits[i] - expected[i], 2);
+      sum += std::pow(expected[i], 2);
+    }
+    EXPECT_LT(std::sqrt(error / sum), 0.02) << name;
+  }
+}
 
 // A header alone: the pairs by hand, and tensors without data.
 TensorFile header_of(nlohmann::json pairs,
