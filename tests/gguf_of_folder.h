@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "files/quantise.h"
 #include "files/tensor_file.h"
 #include "gguf_fixture.h"
 #include "model/sublayers.h"
@@ -61,7 +62,39 @@ inline PlainTensor transposed(const PlainTensor& tensor) {
   return result;
 }
 
-class GgufOfFolder {
+// A file in parts, which a test may change before it is written.
+struct PlainGguf {
+  std::string architecture;
+  GgufFixture fixture;   // the pairs
+  PlainTensors tensors;  // the data
+
+  // Matrices in `dtype`, where its blocks fit into their rows, all else in float32.
+  std::string file(DType dtype = DType::float32) const {
+    GgufFixture all = fixture;
+    for (const auto& [name, tensor] : tensors) {
+      const std::int64_t width = tensor.shape.back();
+      const bool narrow = tensor.shape.size() > 1 && width % encoding_of(dtype).elements == 0 &&
+                          name.find("norm") == std::string::npos && name.find("_inp") == std::string::npos;
+      const Encoding& encoding = encoding_of(narrow ? dtype : DType::float32);
+      const auto rows = static_cast<std::int64_t>(tensor.values.size()) / width;
+      std::string bytes(static_cast<std::size_t>(rows * row_bytes(encoding, width)), '\0');
+      for (std::int64_t row = 0; row < rows; ++row)
+        encode_row(narrow ? dtype : DType::float32, tensor.values.data() + row * width, width, nullptr,
+                   reinterpret_cast<std::byte*>(bytes.data()) + row * row_bytes(encoding, width));
+      all.tensor(name, {tensor.shape.rbegin(), tensor.shape.rend()}, static_cast<std::uint32_t>(encoding.gguf_type),
+                 bytes);
+    }
+    return all.file();
+  }
+
+  void number(const std::string& key, std::int64_t value) {
+    fixture.pair(architecture + "." + key, static_cast<std::uint32_t>(value));
+  }
+  void real(const std::string& key, double value) { fixture.pair(architecture + "." + key, static_cast<float>(value)); }
+  void flag(const std::string& key, bool value) { fixture.pair(architecture + "." + key, value); }
+};
+
+class GgufOfFolder : public PlainGguf {
  public:
   explicit GgufOfFolder(const std::filesystem::path& folder)
       : model_(load_model(folder.string())), attention_(first_attention(model_)), from_(plain_tensors(folder)) {
@@ -75,26 +108,6 @@ class GgufOfFolder {
     stack();
     pairs();
   }
-
-  std::string architecture;
-  GgufFixture fixture;   // the pairs
-  PlainTensors tensors;  // the data, which a test may change
-
-  // With `type`, every matrix is in the encoding of that number, made by `encode`.
-  std::string file() const {
-    GgufFixture all = fixture;
-    for (const auto& [name, tensor] : tensors) {
-      std::string bytes(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size() * sizeof(float));
-      all.tensor(name, {tensor.shape.rbegin(), tensor.shape.rend()}, 0, bytes);
-    }
-    return all.file();
-  }
-
-  void number(const std::string& key, std::int64_t value) {
-    fixture.pair(architecture + "." + key, static_cast<std::uint32_t>(value));
-  }
-  void real(const std::string& key, double value) { fixture.pair(architecture + "." + key, static_cast<float>(value)); }
-  void flag(const std::string& key, bool value) { fixture.pair(architecture + "." + key, value); }
 
  private:
   bool is(std::initializer_list<const char*> families) const {

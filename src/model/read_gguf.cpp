@@ -1,5 +1,6 @@
 #include "model/read_gguf.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <reckon/error.h>
@@ -7,13 +8,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <map>
 #include <numbers>
 #include <span>
 #include <unordered_map>
 
-#include "files/checked.h"
+#include "files/descriptor.h"
 #include "files/quote.h"
 #include "model/families.h"
 #include "model/nearest.h"
@@ -103,11 +103,11 @@ class Pairs {
     if (info.elements != expected)
       refuse(fmt::format("tensor {} has {} elements; expected {}, one per rotated pair", quote(name), info.elements,
                          expected));
+    const Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
     std::vector<std::byte> bytes(static_cast<std::size_t>(info.end - info.begin));
-    std::ifstream stream(file.path, std::ios::binary);
-    stream.seekg(static_cast<std::streamoff>(file.data_begin + info.begin));
-    stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-    if (!stream) refuse(fmt::format("tensor {} cannot be read", quote(name)));
+    const auto begin = static_cast<off_t>(file.data_begin + info.begin);
+    if (!opened || ::pread(opened.number(), bytes.data(), bytes.size(), begin) != std::ssize(bytes))
+      refuse(fmt::format("tensor {} cannot be read", quote(name)));
     std::vector<float> decoded(static_cast<std::size_t>(expected));
     decode(encoding_of(info.dtype), bytes, decoded);
     std::vector<double> all;

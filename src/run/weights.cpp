@@ -11,6 +11,7 @@
 #include "model/stored.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <optional>
@@ -20,13 +21,9 @@ namespace reckon {
 
 namespace {
 
-// Encodings that kernels read where they lie. Others are decoded to float32 when they are loaded.
-bool read_in_place(DType dtype) {
-  return dtype == DType::float32 || dtype == DType::float16 || dtype == DType::bfloat16;
-}
-
 DType dtype_of(const TensorInfo& info, const TensorFile::File& file) {
-  if (!read_in_place(info.dtype) && (!is_quantised(info.dtype) || encoding_of(info.dtype).decode == nullptr))
+  constexpr std::array plain{DType::float32, DType::float16, DType::bfloat16};
+  if (std::find(plain.begin(), plain.end(), info.dtype) == plain.end() && !is_quantised(info.dtype))
     throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16, BF16 and the blocks of GGUF",
                             file.path.string(), info.name, encoding_of(info.dtype).stored_name));
   return info.dtype;
@@ -42,10 +39,10 @@ void for_elements(const std::vector<StoredAxis>& axes, std::int64_t offset, cons
 }
 
 // The matrix that the kernels can read in place, if the axes are of such a form: rows × columns with one of them
-// contiguous, or blocks of contiguous rows.
+// contiguous (in blocks of several elements the columns), or blocks of contiguous rows.
 std::optional<Weight> in_place(const void* data, DType dtype, const std::vector<StoredAxis>& axes, std::int64_t rows,
                                std::int64_t cols) {
-  if (!read_in_place(dtype)) return std::nullopt;
+  if (encoding_of(dtype).elements > 1 && axes.back().stride != 1) return std::nullopt;
   Weight weight{data, dtype, rows, cols, 0, 1, 0, 0};
   if (axes.size() == 2 && (axes[1].stride == 1 || axes[0].stride == 1)) {
     weight.row_stride = axes[0].stride;
@@ -98,8 +95,8 @@ class WeightReader {
                               extra.why.empty() ? "" : ": " + extra.why));
     }
     if (!report.quantized.empty()) {
-      throw Error(fmt::format("{}: tensor '{}' is quantized; reckon runs F32, F16 and BF16", where,
-                              report.quantized.front().name));
+      throw Error(fmt::format("{}: tensor '{}' is quantized as {} does it, which reckon does not run", where,
+                              report.quantized.front().name, report.quantized.front().format));
     }
   }
 
@@ -140,12 +137,8 @@ class WeightReader {
     for (std::int64_t extent : parameter.shape) elements *= extent;
     if (counted) weights_.elements_ += elements;
     data.dtype = source(parameter.views.at(0)).dtype;
-    for (const StoredView& view : parameter.views) {
-      std::int64_t n = 1;
-      for (const StoredAxis& axis : view.axes) n *= axis.extent;
-      if (counted) weights_.bytes_ += row_bytes(source(view).dtype, n);
-    }
     if (is_vector(parameter.key, parameter.shape.size())) {
+      if (counted) weights_.bytes_ += row_bytes(data.dtype, elements);
       data.values.reserve(memory_size(elements, "the elements of a vector"));
       for (const StoredView& view : parameter.views) {
         const Source from = source(view);
@@ -161,7 +154,7 @@ class WeightReader {
       data.matrices.push_back(joined(parameter.views, rows, cols));
     } else if (parameter.views.size() > 1) {
       for (const StoredView& view : parameter.views)
-        data.matrices.push_back(matrix(source(view), view.offset, view.axes, rows, cols));
+        data.matrices.push_back(matrix(parameter.key, source(view), view.offset, view.axes, rows, cols));
     } else {
       const StoredView& view = parameter.views.front();
       const Source from = source(view);
@@ -169,17 +162,23 @@ class WeightReader {
       const std::vector<StoredAxis> each(view.axes.begin() + static_cast<std::ptrdiff_t>(outer), view.axes.end());
       for (std::int64_t e = 0; e < (experts ? view.axes[0].extent : 1); ++e) {
         const std::int64_t offset = experts ? view.offset + e * view.axes[0].stride : view.offset;
-        data.matrices.push_back(matrix(from, offset, each, rows, cols));
+        data.matrices.push_back(matrix(parameter.key, from, offset, each, rows, cols));
       }
     }
     data.dtype = data.matrices.front().dtype;
+    for (const Weight& weight : data.matrices)
+      if (counted) weights_.bytes_ += row_bytes(weight.dtype, weight.rows * weight.cols);
   }
 
-  Weight matrix(const Source& from, std::int64_t offset, const std::vector<StoredAxis>& axes, std::int64_t rows,
-                std::int64_t cols) {
-    if (encoding_of(from.dtype).elements > 1) return decoded(from, offset, axes, rows, cols);
+  Weight matrix(const TensorKey& key, const Source& from, std::int64_t offset, const std::vector<StoredAxis>& axes,
+                std::int64_t rows, std::int64_t cols) {
+    const bool blocks = encoding_of(from.dtype).elements > 1;
+    // What rebuilds keys and values of a latent is multiplied head by head, in both directions, which no kernel does
+    // with blocks.
+    if (blocks && key.scope.role.part == Part::kv_up) return decoded(from, offset, axes, rows, cols);
+    if (auto weight = in_place(from.data + row_bytes(from.dtype, offset), from.dtype, axes, rows, cols)) return *weight;
+    if (blocks) return decoded(from, offset, axes, rows, cols);
     const std::int64_t size = row_bytes(from.dtype, 1);
-    if (auto weight = in_place(from.data + offset * size, from.dtype, axes, rows, cols)) return *weight;
     std::byte* const copy = own(rows * cols * size);
     std::byte* to = copy;
     for_elements(axes, offset, [&](std::int64_t at) {
