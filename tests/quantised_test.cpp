@@ -205,25 +205,27 @@ TEST_P(Quantised, ProductsCountTheirArithmeticAndBytesExactly) {
 TEST(QuantisedActivations, RoundToTheNearestOf255AndSumTheirHalves) {
   std::vector<float> x(64);
   for (int i = 0; i < 32; ++i) x[static_cast<std::size_t>(i)] = static_cast<float>(i - 20);  // the largest is −20
-  std::vector<std::byte> to(80);
+  std::vector<std::byte> to(88);
   quantise_row(x.data(), 64, to.data());
   for (int i = 0; i < 32; ++i)
     EXPECT_EQ(static_cast<std::int8_t>(to[static_cast<std::size_t>(i)]), std::lround((i - 20) * 127 / 20.0)) << i;
-  float scales[2];
-  std::memcpy(scales, to.data() + 64, 8);
-  EXPECT_FLOAT_EQ(scales[0], 20.0f / 127);
-  EXPECT_EQ(scales[1], 0.0f);  // all zeros
-  std::int16_t sums[4];
-  std::memcpy(sums, to.data() + 72, 8);
   int first = 0, second = 0;
   for (int i = 0; i < 16; ++i) {
     first += static_cast<std::int8_t>(to[static_cast<std::size_t>(i)]);
     second += static_cast<std::int8_t>(to[static_cast<std::size_t>(i + 16)]);
   }
-  EXPECT_EQ(sums[0], first);
-  EXPECT_EQ(sums[1], second);
-  EXPECT_EQ(sums[2], 0);
-  EXPECT_EQ(sums[3], 0);
+  float floats[4];  // the second block is all zeros
+  std::memcpy(floats, to.data() + 64, 16);
+  EXPECT_FLOAT_EQ(floats[0], 20.0f / 127);
+  EXPECT_EQ(floats[1], 0.0f);
+  EXPECT_FLOAT_EQ(floats[2], floats[0] * static_cast<float>(first + second));
+  EXPECT_EQ(floats[3], 0.0f);
+  std::int16_t halves[4];
+  std::memcpy(halves, to.data() + 80, 8);
+  EXPECT_EQ(halves[0], first);
+  EXPECT_EQ(halves[1], second);
+  EXPECT_EQ(halves[2], 0);
+  EXPECT_EQ(halves[3], 0);
 }
 
 TEST(QuantisedErrors, NameWeightsThatAreNotReadAlongTheirRows) {

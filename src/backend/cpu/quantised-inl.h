@@ -386,6 +386,7 @@ struct Mxfp4 : Small<17> {
   }
 };
 
+#if !RECKON_WIDE
 // Eight scales and eight minimums of 6 bits in 12 bytes (Q4_K, Q5_K), each in a byte of its own.
 HWY_INLINE void six_bits(const std::uint8_t* from, std::uint64_t& scales, std::uint64_t& minimums) {
   std::uint32_t a, b, c;
@@ -396,10 +397,24 @@ HWY_INLINE void six_bits(const std::uint8_t* from, std::uint64_t& scales, std::u
   scales = (a & low6) | std::uint64_t{(c & low4) | ((a >> 2) & high2)} << 32;
   minimums = (b & low6) | std::uint64_t{((c >> 4) & low4) | ((b >> 2) & high2)} << 32;
 }
+#endif
 
 template <int block_bytes>
 struct WithMinimums : Large<block_bytes> {
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
+#if RECKON_WIDE
+    // Bytes 0–3 of the 12: scales 0–3, and above them two bits of 4–7; 4–7: minimums alike; 8–11: the other bits.
+    const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(group + 4));
+    const __m128i fours = _mm_srlv_epi32(_mm_shuffle_epi32(packed, 0xaa), _mm_set_epi32(0, 0, 4, 0));
+    const __m128i low = _mm_and_si128(packed, _mm_set1_epi8(63));
+    const __m128i high = _mm_or_si128(_mm_and_si128(fours, _mm_set1_epi8(15)),
+                                      _mm_and_si128(_mm_srli_epi16(packed, 2), _mm_set1_epi8(0x30)));
+    const __m128i all = _mm_unpacklo_epi32(low, high);
+    const __m256 d = _mm256_cvtph_ps(_mm_set1_epi32(static_cast<int>(gathered<4, 1, 0>(group))));
+    s.d[0].raw = _mm256_mul_ps(_mm256_moveldup_ps(d), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(all)));
+    s.f[0].raw = _mm256_mul_ps(_mm256_movehdup_ps(_mm256_sub_ps(_mm256_setzero_ps(), d)),
+                               _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_unpackhi_epi64(all, all))));
+#else
     std::uint64_t scales, minimums;
     six_bits(group + 4, scales, minimums);
     std::uint8_t scale[8], minimum[8];
@@ -409,6 +424,7 @@ struct WithMinimums : Large<block_bytes> {
     from_bytes(minimum, s.f);
     multiply(s.d, half_float(group), s.d);
     multiply(s.f, -half_float(group + 2), s.f);
+#endif
   }
 };
 
@@ -511,15 +527,18 @@ struct Iq4Xs : Large<136> {
 
 // --- Few rows: each weight is read once, where it lies, and meets all rows of x.
 
-// Rows of x in memory (activation8): all integers, then the scale of every 32, then the sum of every 16.
+// A row of x in memory (activation8): all integers, then the scale of every 32, then dx·Σ q of every 32, then Σ q of
+// every 16.
 struct Activations {
+  Activations() = default;
   Activations(const std::byte* row, std::int64_t k)
       : q(reinterpret_cast<const std::int8_t*>(row)),
         scale(reinterpret_cast<const float*>(row + k)),
-        sums(reinterpret_cast<const std::int16_t*>(row + k + k / 8)) {}
+        sums(reinterpret_cast<const float*>(row + k + k / 8)),
+        halves(reinterpret_cast<const std::int16_t*>(row + k + k / 4)) {}
   const std::int8_t* q;
-  const float* scale;
-  const std::int16_t* sums;
+  const float *scale, *sums;
+  const std::int16_t* halves;
 };
 
 // The sums of `rows` dot products, two of each with codes: one alone would be waited for.
@@ -528,19 +547,17 @@ struct Sums {
   hn::Vec<SomeFloats> of[rows][2], offsets[rows];
 };
 
-// What a group's sums are multiplied by, the factors of halves, and what is added without codes. It takes long to come
-// by, so that of the next group is made while this one's sums are.
+// What a group's sums are multiplied by, and the factors of halves.
 template <int rows>
 struct Prepared {
   HWY_ALIGN float scale[rows][8];
   HWY_ALIGN std::int16_t factor[16];
-  hn::Vec<SomeFloats> offset[rows];
 };
 
-// Of `count` sub-blocks; scales and sums of x have 8.
+// Of `count` sub-blocks and 8 of x, from that on; adds what is added without codes.
 template <class Block, int rows>
-HWY_INLINE void prepare(const std::uint8_t* w, int count, const float* const* x_scale,
-                        const std::int16_t* const* x_sums, Prepared<rows>& prepared) {
+HWY_INLINE void prepare(const std::uint8_t* w, int count, const Activations* x, int from, Prepared<rows>& prepared,
+                        Sums<rows>& sums) {
   const SomeFloats d;
   const Integers16 pairs;
   Scales s;
@@ -550,22 +567,22 @@ HWY_INLINE void prepare(const std::uint8_t* w, int count, const float* const* x_
   for (int i = 0; i < rows; ++i) {
     HWY_UNROLL(2)
     for (int v = 0; v < scale_parts; ++v) {
-      const auto scale = hn::LoadU(d, x_scale[i] + v * scale_lanes);
+      const auto scale = hn::LoadU(d, x[i].scale + from + v * scale_lanes);
       hn::Store(hn::Mul(scale, s.d[v]), d, prepared.scale[i] + v * scale_lanes);
-      if constexpr (Block::has_offset) {
-        const auto x_sum = hn::LoadU(pairs, x_sums[i] + 2 * v * scale_lanes);
-        const auto offset =
-            Block::has_halves ? hn::Load(pairs, s.offset + 2 * v * scale_lanes) : hn::Set(pairs, std::int16_t{1});
-        const auto more = hn::Mul(hn::Mul(scale, s.f[v]), hn::ConvertTo(d, dot_pairs(offset, x_sum)));
-        prepared.offset[i] = v == 0 ? more : hn::Add(prepared.offset[i], more);
+      if constexpr (Block::has_halves) {
+        const auto sum = dot_pairs(hn::Load(pairs, s.offset + 2 * v * scale_lanes),
+                                   hn::LoadU(pairs, x[i].halves + 2 * (from + v * scale_lanes)));
+        sums.offsets[i] = hn::MulAdd(hn::Mul(scale, s.f[v]), hn::ConvertTo(d, sum), sums.offsets[i]);
+      } else if constexpr (Block::has_offset) {
+        sums.offsets[i] = hn::MulAdd(hn::LoadU(d, x[i].sums + from + v * scale_lanes), s.f[v], sums.offsets[i]);
       }
     }
   }
 }
 
 template <class Block, int rows, int j = 0>
-HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8_t* const* x,
-                               const Prepared<rows>& prepared, Sums<rows>& sums) {
+HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const Activations* x, const Prepared<rows>& prepared,
+                               Sums<rows>& sums) {
   if constexpr (j < 8) {
     if (j >= count) return;
     CodeVector codes[code_parts];
@@ -576,7 +593,7 @@ HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8
       SumVector sum = hn::Zero(Integers());
       HWY_UNROLL(2)
       for (int part = 0; part < code_parts; ++part) {
-        const auto q = hn::LoadU(Signed8(), x[i] + 32 * j + part * code_bytes);
+        const auto q = hn::LoadU(Signed8(), x[i].q + 32 * j + part * code_bytes);
         SumVector more;
         if constexpr (Block::has_halves)
           more = dot_of_halves(codes[part], q, prepared.factor + 2 * j, part);
@@ -591,94 +608,59 @@ HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8
   }
 }
 
-// Where a group of each row of x is.
-template <int rows>
-struct RowsAt {
-  RowsAt(const std::byte* x, std::int64_t x_bytes, std::int64_t k) {
-    for (int i = 0; i < rows; ++i) {
-      const Activations row(x + i * x_bytes, k);
-      q[i] = row.q;
-      scale[i] = row.scale;
-      sums[i] = row.sums;
-    }
-  }
-  const std::int8_t* q[rows];
-  const float* scale[rows];
-  const std::int16_t* sums[rows];
-};
-
-template <class Block, int rows>
-HWY_INLINE void prepare_group(const std::uint8_t* w, const RowsAt<rows>& x, std::int64_t g, Prepared<rows>& prepared) {
-  const float* scale[rows];
-  const std::int16_t* sums[rows];
-  HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) scale[i] = x.scale[i] + 8 * g, sums[i] = x.sums[i] + 16 * g;
-  prepare<Block, rows>(w, 8, scale, sums, prepared);
-}
-
 // Fewer than 8 sub-blocks at the end of a row.
 template <class Block, int rows>
-HWY_NOINLINE void add_rest(const std::uint8_t* w, int count, const RowsAt<rows>& x, std::int64_t g, Sums<rows>& sums) {
-  HWY_ALIGN float some_scale[rows][8] = {};
-  HWY_ALIGN std::int16_t some_sums[rows][16] = {};
-  const std::int8_t* q[rows];
-  const float* scale[rows];
-  const std::int16_t* x_sums[rows];
+HWY_NOINLINE void add_rest(const std::uint8_t* w, int count, const Activations* x, Sums<rows>& sums) {
+  HWY_ALIGN float scale[rows][8] = {}, x_sums[rows][8] = {};
+  Activations some[rows];
   for (int i = 0; i < rows; ++i) {
-    std::memcpy(some_scale[i], x.scale[i] + 8 * g, static_cast<std::size_t>(count) * 4);
-    std::memcpy(some_sums[i], x.sums[i] + 16 * g, static_cast<std::size_t>(count) * 4);
-    q[i] = x.q[i] + 256 * g;
-    scale[i] = some_scale[i];
-    x_sums[i] = some_sums[i];
+    std::memcpy(scale[i], x[i].scale, static_cast<std::size_t>(count) * 4);
+    std::memcpy(x_sums[i], x[i].sums, static_cast<std::size_t>(count) * 4);
+    some[i] = x[i];
+    some[i].scale = scale[i];
+    some[i].sums = x_sums[i];
   }
   Prepared<rows> prepared;
-  prepare<Block, rows>(w, count, scale, x_sums, prepared);
-  add_sub_blocks<Block, rows>(w, count, q, prepared, sums);
-  if constexpr (Block::has_offset)
-    for (int i = 0; i < rows; ++i) sums.offsets[i] = hn::Add(sums.offsets[i], prepared.offset[i]);
+  prepare<Block, rows>(w, count, some, 0, prepared, sums);
+  add_sub_blocks<Block, rows>(w, count, some, prepared, sums);
 }
 
-// Dot products of n rows of W, `w_bytes` apart, with `rows` rows of x. Memory is asked for `ahead` bytes before its
-// use.
+// Dot products of one row of W with `rows` rows of x. Memory is asked for `ahead` bytes before its use.
 template <class Block, int rows, int ahead>
-HWY_INLINE void quantised_dots(const std::uint8_t* w, std::int64_t w_bytes, std::int64_t n, const std::byte* x_rows,
-                               std::int64_t x_bytes, std::int64_t k, float* out, std::int64_t out_stride) {
+HWY_INLINE void quantised_dots(const std::uint8_t* w, const Activations* x_rows, std::int64_t k, float* out,
+                               std::int64_t out_stride) {
   constexpr int group_bytes = Block::bytes * 256 / Block::elements;
-  const std::int64_t groups = k / 256;
-  const int rest = Block::elements == 32 ? static_cast<int>(k / 32 % 8) : 0;
-  const RowsAt<rows> x(x_rows, x_bytes, k);
-  Prepared<rows> prepared[2];
-  int now = 0;
-  if (groups > 0 && n > 0) prepare_group<Block, rows>(w, x, 0, prepared[0]);
-  for (std::int64_t j = 0; j < n; ++j, w += w_bytes) {
-    Sums<rows> sums;
+  Activations x[rows];
+  for (int i = 0; i < rows; ++i) x[i] = x_rows[i];
+  Sums<rows> sums;
+  HWY_UNROLL(8)
+  for (int i = 0; i < rows; ++i) sums.of[i][0] = sums.of[i][1] = sums.offsets[i] = hn::Zero(SomeFloats());
+  // Scales take long to come by: those of the next group are prepared before this one's codes are multiplied.
+  const auto advance = [&] HWY_ATTR {
+    w += group_bytes;
     HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) sums.of[i][0] = sums.of[i][1] = sums.offsets[i] = hn::Zero(SomeFloats());
-    const std::int8_t* q[rows];
+    for (int i = 0; i < rows; ++i) x[i].q += 256, x[i].scale += 8, x[i].sums += 8, x[i].halves += 16;
+  };
+  Prepared<rows> even, odd;
+  const auto step = [&](const Prepared<rows>& now, Prepared<rows>& next, bool last) HWY_ATTR {
     HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) q[i] = x.q[i];
-    const std::uint8_t* group = w;
-    for (std::int64_t g = 0; g < groups; ++g, group += group_bytes, now ^= 1) {
-      HWY_UNROLL(8)
-      for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(group + ahead + line);
-      if constexpr (Block::has_offset) {
-        HWY_UNROLL(8)
-        for (int i = 0; i < rows; ++i) sums.offsets[i] = hn::Add(sums.offsets[i], prepared[now].offset[i]);
-      }
-      const bool last = g + 1 == groups;
-      if (!last || j + 1 < n)
-        prepare_group<Block, rows>(last ? w + w_bytes : group + group_bytes, x, last ? 0 : g + 1, prepared[now ^ 1]);
-      add_sub_blocks<Block, rows>(group, 8, q, prepared[now], sums);
-      HWY_UNROLL(8)
-      for (int i = 0; i < rows; ++i) q[i] += 256;
-    }
-    if (rest > 0) add_rest<Block, rows>(group, rest, x, groups, sums);
-    HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) {
-      auto sum = hn::Add(sums.of[i][0], sums.of[i][1]);
-      if constexpr (Block::has_offset) sum = hn::Add(sum, sums.offsets[i]);
-      out[i * out_stride + j] = hn::GetLane(hn::SumOfLanes(SomeFloats(), sum));
-    }
+    for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(w + ahead + line);
+    if (!last) prepare<Block, rows>(w + group_bytes, 8, x, 8, next, sums);
+    add_sub_blocks<Block, rows>(w, 8, x, now, sums);
+    advance();
+    return last;
+  };
+  if (std::int64_t left = k / 256; left > 0) {
+    prepare<Block, rows>(w, 8, x, 0, even, sums);
+    while (!step(even, odd, left == 1) && !step(odd, even, left == 2)) left -= 2;
+  }
+  if constexpr (Block::elements == 32)
+    if (const int rest = static_cast<int>(k / 32 % 8); rest > 0) add_rest<Block, rows>(w, rest, x, sums);
+  HWY_UNROLL(8)
+  for (int i = 0; i < rows; ++i) {
+    auto sum = hn::Add(sums.of[i][0], sums.of[i][1]);
+    if constexpr (Block::has_offset) sum = hn::Add(sum, sums.offsets[i]);
+    out[i * out_stride] = hn::GetLane(hn::SumOfLanes(SomeFloats(), sum));
   }
 }
 

@@ -44,13 +44,17 @@ void quantise(const float* x, std::int64_t k, std::byte* to) {
     for (std::int64_t i = p; i < p + 32; i += lanes)
       hn::StoreU(hn::DemoteTo(narrow, hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor))), narrow, q + i);
 #endif
-    std::memcpy(to + k + p / 8, &scale, 4);
+    int whole = 0;
     for (std::int64_t half = 0; half < 2; ++half) {
       int sum = 0;
       for (std::int64_t i = p + 16 * half; i < p + 16 * half + 16; ++i) sum += q[i];
+      whole += sum;
       const auto stored = static_cast<std::int16_t>(sum);
-      std::memcpy(to + k + k / 8 + p / 8 + 2 * half, &stored, 2);
+      std::memcpy(to + k + k / 4 + p / 8 + 2 * half, &stored, 2);
     }
+    const float x_sum = scale * static_cast<float>(whole);
+    std::memcpy(to + k + p / 8, &scale, 4);
+    std::memcpy(to + k + k / 8 + p / 8, &x_sum, 4);
   }
 }
 

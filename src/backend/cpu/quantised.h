@@ -17,7 +17,8 @@ void few_quantised_rows_tile(const Tile& tile);
 // room for as many floats as packed weights have (tile.h).
 void many_quantised_rows_tile(const Tile& tile, float* scratch);
 
-// x in activation8: k integers, then the float32 scale of every 32 of them, then the int16 sum of every 16.
+// x in activation8: k integers q, then the float32 scale dx of every 32 of them, then the float32 dx·Σ q of every 32,
+// then the int16 Σ q of every 16.
 void quantise_row(const float* x, std::int64_t k, std::byte* to);
 
 // The same tiles with instructions that Highway 1.0 does not know, AVX512-VNNI or AVX-VNNI, where the processor has

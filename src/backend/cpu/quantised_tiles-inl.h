@@ -78,10 +78,10 @@ constexpr int quantised_ahead = 4096;  // bytes: measured on Zen 3
 
 template <class Block, int rows>
 void few_rows_of(const Tile& t, std::int64_t first) {
-  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k);
-  quantised_dots<Block, rows, quantised_ahead>(row_of(t, 0), row_bytes(t.dtype, t.row_stride), t.n,
-                                               t.x8 + first * x_bytes, x_bytes, t.k, t.out + first * t.out_stride,
-                                               t.out_stride);
+  Activations x[rows];
+  for (int i = 0; i < rows; ++i) x[i] = Activations(t.x8 + row_bytes(DType::activation8, (first + i) * t.k), t.k);
+  for (std::int64_t j = 0; j < t.n; ++j)
+    quantised_dots<Block, rows, quantised_ahead>(row_of(t, j), x, t.k, t.out + first * t.out_stride + j, t.out_stride);
   count_products(rows * t.n * t.k);
 }
 
@@ -101,13 +101,14 @@ constexpr std::int64_t unpacked_depth = 1024;  // elements of K that are unpacke
 constexpr int quantised_rows = vector_registers == 32 ? 6 : 3, quantised_vectors = 3;
 constexpr std::int64_t quantised_columns = quantised_vectors * panel_columns;
 
-// What panels need of x's elements [begin, begin + depth), made in `scratch`; returns what is left of that.
+// What panels need of x's elements [begin, begin + depth), as far as it is not there made in `scratch`; returns what is
+// left of that.
 template <class Block>
 float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, float* scratch, PanelRows& x) {
   using P = Panel<Block>;
-  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k), units = depth / P::unit;
+  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k);
   const Activations first(t.x8, t.k);
-  x = {t.x8 + begin, first.scale + begin / 32, scratch, x_bytes, x_bytes, units * 4};
+  x = {t.x8 + begin, first.scale + begin / 32, first.sums + begin / 32, x_bytes, x_bytes, x_bytes};
   if constexpr (P::wide) {
     auto* wide = reinterpret_cast<std::int16_t*>(scratch);
     x.q = reinterpret_cast<const std::byte*>(wide);
@@ -118,14 +119,18 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
     }
     return scratch + t.m * depth / 2;
   }
-  for (std::int64_t i = 0; i < t.m; ++i) {
-    const float* scale = skip_bytes(x.scale, i * x_bytes);
-    const std::int16_t* sums = skip_bytes(first.sums + begin / 16, i * x_bytes);
-    for (std::int64_t u = 0; u < units; ++u)
-      scratch[i * units + u] = P::unit == 16 ? scale[u / 2] * static_cast<float>(sums[u])
-                                             : scale[u] * static_cast<float>(sums[2 * u] + sums[2 * u + 1]);
+  if constexpr (P::unit == 16) {
+    const std::int64_t units = depth / P::unit;
+    x.sums = scratch;
+    x.sums_bytes = units * 4;
+    for (std::int64_t i = 0; i < t.m; ++i) {
+      const float* scale = skip_bytes(x.scale, i * x_bytes);
+      const std::int16_t* halves = skip_bytes(first.halves + begin / 16, i * x_bytes);
+      for (std::int64_t u = 0; u < units; ++u) scratch[i * units + u] = scale[u / 2] * static_cast<float>(halves[u]);
+    }
+    return scratch + t.m * units;
   }
-  return scratch + t.m * units;
+  return scratch;
 }
 
 template <class Block>
