@@ -711,7 +711,6 @@ HWY_INLINE void unpack_codes(const std::uint8_t* group, int count, std::uint8_t*
 template <class Block>
 void pack_panel(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
   using P = Panel<Block>;
-  constexpr int group_bytes = Block::bytes * 256 / Block::elements;
   if (t.n - j < panel_columns) std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
   HWY_ALIGN std::uint8_t codes[256];
   HWY_ALIGN float d[8], f[8];
