@@ -1,6 +1,7 @@
 // What lowering makes of quantised weights: activations are quantised once for all products that read them.
 #include <gtest/gtest.h>
-#include <reckon/model.h>
+#include <reckon/reckon.h>
+#include <reckon/reckon.h>
 
 #include <algorithm>
 #include <vector>

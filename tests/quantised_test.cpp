@@ -131,17 +131,15 @@ struct Workshop {
   void run(const Problem& problem) { run_products(machine, {&problem.product, 1}); }
 };
 
-// With VNNI, where the processor has it, and without: the same tests.
-class Quantised : public testing::TestWithParam<bool> {
+// On every instruction set that the processor has: the same tests.
+class Quantised : public testing::TestWithParam<const char*> {
   void SetUp() override {
-    use_vnni(true);
-    if (GetParam() && !have_vnni()) GTEST_SKIP() << "a processor without VNNI";
-    use_vnni(GetParam());
+    if (!choose_instructions(GetParam())) GTEST_SKIP() << "a processor or a build without " << GetParam();
   }
-  void TearDown() override { use_vnni(true); }
+  void TearDown() override { choose_instructions(""); }
 };
-INSTANTIATE_TEST_SUITE_P(, Quantised, testing::Bool(),
-                         [](const auto& path) { return path.param ? "Vnni" : "Highway"; });
+INSTANTIATE_TEST_SUITE_P(, Quantised, testing::Values("VNNI", "AVX3", "AVX2", "SSE4", "NEON", "SCALAR"),
+                         [](const auto& set) { return set.param; });
 
 TEST_P(Quantised, ProductsAreThoseOfTheDecodedBlocks) {
   Workshop machine(2);

@@ -24,6 +24,7 @@ struct RunOptions {
   Options changes;             // of a model with random weights, where the command takes modifiers
 };
 
+void add_weights(CLI::App& command, RunOptions& options);    // MODEL, --random, --dtype
 void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random, --dtype, --cache, --threads, --device
 CLI::Option& add_threads(CLI::App& command, int& threads);   // --threads; left out, it stays 0
 void add_context(CLI::App& command, std::int64_t& context);  // --context; left out, it stays 0

@@ -7,10 +7,10 @@
 //
 // Every encoding is read in sub-blocks of 32 elements, 8 of which are a group. With x = dx·q, what a sub-block adds to
 // a dot product is
-//   D·dx·Σ factor·code·q  +  F·dx·Σ offset·q
-// where code is what `codes` gives (unsigned and below 64, or signed where `is_signed`), D and F are floats of the
-// sub-block, and factor and offset are small integers of each half of it. The second sum needs Σ q of each half alone,
-// which activations have with them.
+//   D·dx·Σ code·q  +  F·dx·Σ q
+// where code is what `codes` gives (unsigned and below 64, or signed where `is_signed`) and D and F are floats of the
+// sub-block. The second sum is one that activations have with them. Where `has_halves`, both halves of a sub-block have
+// small integers of their own: it is D·dx·Σ factor·code·q + F·dx·Σ offset·q.
 
 #include <cstring>
 
@@ -115,7 +115,11 @@ HWY_INLINE SumVector dot(CodeVector w, hn::Vec<Signed8> x) {
 HWY_INLINE SumVector dot_of_halves(CodeVector w, hn::Vec<Signed8> x, const std::int16_t* factors,
                                    [[maybe_unused]] int part) {
 #if RECKON_WIDE
-  const hn::Vec<Integers16> both{_mm256_set_m128i(_mm_set1_epi16(factors[1]), _mm_set1_epi16(factors[0]))};
+  std::int32_t two;
+  std::memcpy(&two, factors, 4);
+  const __m256i spread =
+      _mm256_set_epi64x(0x0302030203020302, 0x0302030203020302, 0x0100010001000100, 0x0100010001000100);
+  const hn::Vec<Integers16> both{_mm256_shuffle_epi8(_mm256_set1_epi32(two), spread)};
 #else
   const auto both = hn::Set(Integers16(), factors[part]);
 #endif
@@ -175,13 +179,14 @@ HWY_INLINE CodeVector fifth_bits(const std::uint8_t* from, int part) {
   return hn::And(hn::VecFromMask(Codes(), hn::Eq(hn::And(own, bit), bit)), all(16));
 }
 
-// --- Scales of a group: 8 of each, an integer for each half.
+// --- Scales of a group: 8 of each, as many vectors as that takes.
+
+constexpr int scale_lanes = code_bytes / 4, scale_parts = 8 / scale_lanes;
+using ScaleVector = hn::Vec<SomeFloats>;
 
 struct Scales {
-  HWY_ALIGN float d[8];               // D
-  HWY_ALIGN float f[8];               // F
-  HWY_ALIGN std::int16_t factor[16];  // of each half
-  HWY_ALIGN std::int16_t offset[16];
+  ScaleVector d[scale_parts], f[scale_parts];
+  HWY_ALIGN std::int16_t factor[16], offset[16];  // of halves
 };
 
 HWY_INLINE float half_float(const std::uint8_t* from) {
@@ -190,27 +195,101 @@ HWY_INLINE float half_float(const std::uint8_t* from) {
   return hn::GetLane(load(OneFloat(), &bits));
 }
 
+HWY_INLINE void set_all(ScaleVector* to, float value) {
+  HWY_UNROLL(2)
+  for (int v = 0; v < scale_parts; ++v) to[v] = hn::Set(SomeFloats(), value);
+}
+HWY_INLINE void multiply(const ScaleVector* from, float factor, ScaleVector* to) {
+  HWY_UNROLL(2)
+  for (int v = 0; v < scale_parts; ++v) to[v] = hn::Mul(from[v], hn::Set(SomeFloats(), factor));
+}
+
+// 8 bytes.
+HWY_INLINE void from_bytes(const std::uint8_t* from, ScaleVector* to) {
+  const hn::Rebind<std::uint8_t, Integers> bytes;
+  HWY_UNROLL(2)
+  for (int v = 0; v < scale_parts; ++v)
+    to[v] = hn::ConvertTo(SomeFloats(), hn::PromoteTo(Integers(), hn::LoadU(bytes, from + v * scale_lanes)));
+}
+
+template <int size>
+HWY_INLINE int bits_at(const std::uint8_t* from) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, from, size);
+  return static_cast<int>(bits);
+}
+
 // So many float16, `stride` bytes apart; zeros behind them.
 template <int stride>
-HWY_INLINE void half_floats(const std::uint8_t* from, int count, float* to) {
+HWY_INLINE void half_floats(const std::uint8_t* from, int count, ScaleVector* to) {
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
-    const auto at = [&](int i) HWY_ATTR {
-      short bits;
-      std::memcpy(&bits, from + i * stride, 2);
-      return bits;
+    const auto four = [](const std::uint8_t* at) HWY_ATTR {
+      __m128i bits = _mm_cvtsi32_si128(bits_at<2>(at));
+      bits = _mm_insert_epi16(bits, bits_at<2>(at + stride), 1);
+      bits = _mm_insert_epi16(bits, bits_at<2>(at + 2 * stride), 2);
+      return _mm_insert_epi16(bits, bits_at<2>(at + 3 * stride), 3);
     };
-    const __m128i bits = _mm_set_epi16(at(7), at(6), at(5), at(4), at(3), at(2), at(1), at(0));
-    _mm256_store_ps(to, _mm256_cvtph_ps(bits));
+    to[0] = ScaleVector{_mm256_cvtph_ps(_mm_unpacklo_epi64(four(from), four(from + 4 * stride)))};
     return;
   }
 #endif
-  for (int i = 0; i < 8; ++i) to[i] = i < count ? half_float(from + i * stride) : 0.0f;
+  HWY_ALIGN float values[8];
+  for (int i = 0; i < 8; ++i) values[i] = i < count ? half_float(from + i * stride) : 0.0f;
+  HWY_UNROLL(2)
+  for (int v = 0; v < scale_parts; ++v) to[v] = hn::Load(SomeFloats(), values + v * scale_lanes);
 }
 
-template <class T>
-HWY_INLINE void fill(T* to, T value, int count) {
-  for (int i = 0; i < count; ++i) to[i] = value;
+// Two neighbours of each.
+template <int stride>
+HWY_INLINE void half_float_pairs(const std::uint8_t* from, int count, ScaleVector* first, ScaleVector* second) {
+#if RECKON_WIDE
+  if (HWY_LIKELY(count == 8)) {
+    const auto four = [](const std::uint8_t* at) HWY_ATTR {
+      __m128i pairs = _mm_cvtsi32_si128(bits_at<4>(at));
+      pairs = _mm_insert_epi32(pairs, bits_at<4>(at + stride), 1);
+      pairs = _mm_insert_epi32(pairs, bits_at<4>(at + 2 * stride), 2);
+      return _mm_insert_epi32(pairs, bits_at<4>(at + 3 * stride), 3);
+    };
+    const __m128i a = four(from), b = four(from + 4 * stride), zero = _mm_setzero_si128();
+    const __m128i low = _mm_packus_epi32(_mm_blend_epi16(a, zero, 0xaa), _mm_blend_epi16(b, zero, 0xaa));
+    const __m128i high = _mm_packus_epi32(_mm_srli_epi32(a, 16), _mm_srli_epi32(b, 16));
+    first[0] = ScaleVector{_mm256_cvtph_ps(low)};
+    second[0] = ScaleVector{_mm256_cvtph_ps(high)};
+    return;
+  }
+#endif
+  half_floats<stride>(from, count, first);
+  half_floats<stride>(from + 2, count, second);
+}
+
+// 2^(E − 128) of so many bytes E; zeros behind them. The two smallest are no normal numbers.
+template <int stride>
+HWY_INLINE void powers(const std::uint8_t* from, int count, ScaleVector* to) {
+  const Integers d;
+  const auto power = [&](hn::Vec<Integers> e) HWY_ATTR {
+    const auto one = hn::Set(d, 1);
+    const auto tiny = hn::ShiftLeft<21>(hn::Add(e, one));  // E + 1 is 2^E for 0 and 1
+    return hn::BitCast(SomeFloats(), hn::IfThenElse(hn::Gt(e, one), hn::ShiftLeft<23>(hn::Sub(e, one)), tiny));
+  };
+#if RECKON_WIDE
+  if (HWY_LIKELY(count == 8)) {
+    __m128i bytes = _mm_cvtsi32_si128(from[0]);
+    bytes = _mm_insert_epi8(bytes, from[stride], 1);
+    bytes = _mm_insert_epi8(bytes, from[2 * stride], 2);
+    bytes = _mm_insert_epi8(bytes, from[3 * stride], 3);
+    bytes = _mm_insert_epi8(bytes, from[4 * stride], 4);
+    bytes = _mm_insert_epi8(bytes, from[5 * stride], 5);
+    bytes = _mm_insert_epi8(bytes, from[6 * stride], 6);
+    bytes = _mm_insert_epi8(bytes, from[7 * stride], 7);
+    to[0] = power(hn::Vec<Integers>{_mm256_cvtepu8_epi32(bytes)});
+    return;
+  }
+#endif
+  HWY_ALIGN std::int32_t values[8];
+  for (int i = 0; i < 8; ++i) values[i] = i < count ? from[i * stride] : -1;  // −1 becomes 0
+  HWY_UNROLL(2)
+  for (int v = 0; v < scale_parts; ++v) to[v] = power(hn::Load(d, values + v * scale_lanes));
 }
 
 // --- Encodings: `bytes` of a block of `elements`; codes<j> the codes of sub-block j of a group, part `part`.
@@ -220,14 +299,14 @@ template <int block_bytes>
 struct Small {
   static constexpr int bytes = block_bytes, elements = 32;
   static constexpr int largest = 15;  // code
-  static constexpr bool is_signed = false, has_factors = false, has_offset = true;
+  static constexpr bool is_signed = false, has_halves = false, has_offset = true;
 };
 // Of 256: a group is one.
 template <int block_bytes>
 struct Large {
   static constexpr int bytes = block_bytes, elements = 256;
   static constexpr int largest = 15;
-  static constexpr bool is_signed = false, has_factors = false, has_offset = true;
+  static constexpr bool is_signed = false, has_halves = false, has_offset = true;
 };
 
 struct Q8_0 : Small<34> {
@@ -248,8 +327,7 @@ struct Q4_0 : Small<18> {
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int count, Scales& s) {
     half_floats<bytes>(group, count, s.d);
-    half_floats<bytes>(group, count, s.f);
-    fill<std::int16_t>(s.offset, -8, 16);
+    multiply(s.d, -8, s.f);
   }
 };
 
@@ -259,9 +337,7 @@ struct Q4_1 : Small<20> {
     return nibbles(group + j * bytes + 4, part);
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int count, Scales& s) {
-    half_floats<bytes>(group, count, s.d);
-    half_floats<bytes>(group + 2, count, s.f);
-    fill<std::int16_t>(s.offset, 1, 16);
+    half_float_pairs<bytes>(group, count, s.d, s.f);
   }
 };
 
@@ -273,8 +349,7 @@ struct Q5_0 : Small<22> {
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int count, Scales& s) {
     half_floats<bytes>(group, count, s.d);
-    half_floats<bytes>(group, count, s.f);
-    fill<std::int16_t>(s.offset, -16, 16);
+    multiply(s.d, -16, s.f);
   }
 };
 
@@ -285,9 +360,7 @@ struct Q5_1 : Small<24> {
     return hn::Or(nibbles(group + j * bytes + 8, part), fifth_bits(group + j * bytes + 4, part));
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int count, Scales& s) {
-    half_floats<bytes>(group, count, s.d);
-    half_floats<bytes>(group + 2, count, s.f);
-    fill<std::int16_t>(s.offset, 1, 16);
+    half_float_pairs<bytes>(group, count, s.d, s.f);
   }
 };
 
@@ -314,16 +387,9 @@ struct Mxfp4 : Small<17> {
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
     return look_up(table, nibbles(group + j * bytes + 1, part));
   }
-  // 2^(E − 128); the two smallest are no normal numbers.
   static HWY_INLINE void scales(const std::uint8_t* group, int count, Scales& s) {
-    HWY_ALIGN std::uint32_t bits[8];
-    for (int i = 0; i < 8; ++i) {
-      const std::uint32_t e = i < count ? group[i * bytes] : 0;
-      bits[i] = i >= count ? 0 : e < 2 ? std::uint32_t{0x200000} << e : (e - 1) << 23;
-    }
-    std::memcpy(s.d, bits, sizeof bits);
-    std::memcpy(s.f, bits, sizeof bits);
-    fill<std::int16_t>(s.offset, -12, 16);
+    powers<bytes>(group, count, s.d);
+    multiply(s.d, -12, s.f);
   }
 };
 
@@ -343,13 +409,13 @@ struct WithMinimums : Large<block_bytes> {
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
     std::uint64_t scales, minimums;
     six_bits(group + 4, scales, minimums);
-    const float d = half_float(group), least = half_float(group + 2);
     std::uint8_t scale[8], minimum[8];
     std::memcpy(scale, &scales, 8);
     std::memcpy(minimum, &minimums, 8);
-    for (int j = 0; j < 8; ++j) s.d[j] = d * static_cast<float>(scale[j]);
-    for (int j = 0; j < 8; ++j) s.f[j] = -least;
-    for (int j = 0; j < 16; ++j) s.offset[j] = minimum[j / 2];
+    from_bytes(scale, s.d);
+    from_bytes(minimum, s.f);
+    multiply(s.d, half_float(group), s.d);
+    multiply(s.f, -half_float(group + 2), s.f);
   }
 };
 
@@ -371,7 +437,7 @@ struct Q5_K : WithMinimums<176> {
 
 struct Q6_K : Large<210> {
   static constexpr int largest = 63;
-  static constexpr bool has_factors = true;
+  static constexpr bool has_halves = true;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
     constexpr int r = j % 4;
@@ -383,7 +449,8 @@ struct Q6_K : Large<210> {
     const float d = half_float(group + 208);
     std::int8_t factor[16];
     std::memcpy(factor, group + 192, 16);
-    for (int j = 0; j < 8; ++j) s.d[j] = s.f[j] = d;
+    set_all(s.d, d);
+    set_all(s.f, d);
     for (int j = 0; j < 16; ++j) s.factor[j] = factor[j];
     for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(-32 * factor[j]);
   }
@@ -391,14 +458,15 @@ struct Q6_K : Large<210> {
 
 struct Q2_K : Large<84> {
   static constexpr int largest = 3;
-  static constexpr bool has_factors = true;
+  static constexpr bool has_halves = true;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
     return hn::And(shift<j % 4 * 2>(load_codes(group + 16 + 32 * (j / 4) + part * code_bytes)), all(3));
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
     const float d = half_float(group + 80), least = half_float(group + 82);
-    for (int j = 0; j < 8; ++j) s.d[j] = d, s.f[j] = -least;
+    set_all(s.d, d);
+    set_all(s.f, -least);
     for (int j = 0; j < 16; ++j) s.factor[j] = group[j] & 15;
     for (int j = 0; j < 16; ++j) s.offset[j] = group[j] >> 4;
   }
@@ -406,7 +474,7 @@ struct Q2_K : Large<84> {
 
 struct Q3_K : Large<110> {
   static constexpr int largest = 7;
-  static constexpr bool has_factors = true;
+  static constexpr bool has_halves = true;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
     const auto low = hn::And(shift<j % 4 * 2>(load_codes(group + 32 + 32 * (j / 4) + part * code_bytes)), all(3));
@@ -423,7 +491,8 @@ struct Q3_K : Large<110> {
                                     ((a >> 4) & low4) | (c & high2), ((b >> 4) & low4) | ((c >> 2) & high2)};
     std::uint8_t factor[16];
     std::memcpy(factor, words, 16);
-    for (int j = 0; j < 8; ++j) s.d[j] = s.f[j] = d;
+    set_all(s.d, d);
+    set_all(s.f, d);
     for (int j = 0; j < 16; ++j) s.factor[j] = static_cast<std::int16_t>(factor[j] - 32);
     for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(-4 * (factor[j] - 32));
   }
@@ -436,12 +505,14 @@ struct Iq4Xs : Large<136> {
     return look_up(reinterpret_cast<const std::uint8_t*>(uneven), nibbles(group + 8 + 16 * j, part));
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
-    const float d = half_float(group);
-    const int high = group[2] | group[3] << 8;
-    for (int j = 0; j < 8; ++j) {
-      const int scale = ((group[4 + j / 2] >> (j % 2 * 4)) & 15) | ((high >> (2 * j)) & 3) << 4;
-      s.d[j] = d * static_cast<float>(scale - 32);
-    }
+    const int high = bits_at<2>(group + 2);
+    std::uint8_t scale[8];
+    for (int j = 0; j < 8; ++j)
+      scale[j] = static_cast<std::uint8_t>(((group[4 + j / 2] >> (j % 2 * 4)) & 15) | ((high >> (2 * j)) & 3) << 4);
+    from_bytes(scale, s.d);
+    HWY_UNROLL(2)
+    for (int v = 0; v < scale_parts; ++v) s.d[v] = hn::Sub(s.d[v], hn::Set(SomeFloats(), 32.0f));
+    multiply(s.d, half_float(group), s.d);
   }
 };
 
@@ -458,31 +529,48 @@ struct Activations {
   const std::int16_t* sums;
 };
 
-template <class Block, int j>
-HWY_INLINE SumVector sub_block_dot(const CodeVector* codes, const std::int8_t* x, const Scales& s) {
-  SumVector sum = hn::Zero(Integers());
-  HWY_UNROLL(2)
-  for (int part = 0; part < code_parts; ++part) {
-    const auto q = hn::LoadU(Signed8(), x + part * code_bytes);
-    SumVector more;
-    if constexpr (Block::has_factors)
-      more = dot_of_halves(codes[part], q, s.factor + 2 * j, part);
-    else
-      more = dot<Block::is_signed>(codes[part], q);
-    sum = part == 0 ? more : hn::Add(sum, more);
-  }
-  return sum;
-}
-
-// The sums of `rows` dot products, of which each group adds to all.
+// The sums of `rows` dot products, two of each: one alone would be waited for.
 template <int rows>
 struct Sums {
-  hn::Vec<SomeFloats> codes[rows], offsets[rows];
+  hn::Vec<SomeFloats> of[rows][2];
 };
 
-template <class Block, int rows, int j>
-HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8_t* const* x, const Scales& s,
-                               const float (*scaled)[8], Sums<rows>& sums) {
+// What a group's sums are multiplied by, and the factors of halves. It takes long to come by, so that of the next group
+// is made while this one's sums are.
+template <int rows>
+struct Prepared {
+  HWY_ALIGN float scale[rows][8];
+  HWY_ALIGN std::int16_t factor[16];
+};
+
+// Of `count` sub-blocks; scales and sums of x have 8. Adds what does not need the codes.
+template <class Block, int rows>
+HWY_INLINE void prepare(const std::uint8_t* w, int count, const float* const* x_scale,
+                        const std::int16_t* const* x_sums, Prepared<rows>& prepared, Sums<rows>& sums) {
+  const SomeFloats d;
+  const Integers16 pairs;
+  Scales s;
+  Block::scales(w, count, s);
+  if constexpr (Block::has_halves) std::memcpy(prepared.factor, s.factor, sizeof s.factor);
+  HWY_UNROLL(8)
+  for (int i = 0; i < rows; ++i) {
+    HWY_UNROLL(2)
+    for (int v = 0; v < scale_parts; ++v) {
+      const auto scale = hn::LoadU(d, x_scale[i] + v * scale_lanes);
+      hn::Store(hn::Mul(scale, s.d[v]), d, prepared.scale[i] + v * scale_lanes);
+      if constexpr (Block::has_offset) {
+        const auto x_sum = hn::LoadU(pairs, x_sums[i] + 2 * v * scale_lanes);
+        const auto offset =
+            Block::has_halves ? hn::Load(pairs, s.offset + 2 * v * scale_lanes) : hn::Set(pairs, std::int16_t{1});
+        sums.of[i][0] = hn::MulAdd(hn::Mul(scale, s.f[v]), hn::ConvertTo(d, dot_pairs(offset, x_sum)), sums.of[i][0]);
+      }
+    }
+  }
+}
+
+template <class Block, int rows, int j = 0>
+HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8_t* const* x,
+                               const Prepared<rows>& prepared, Sums<rows>& sums) {
   if constexpr (j < 8) {
     if (j >= count) return;
     CodeVector codes[code_parts];
@@ -490,39 +578,25 @@ HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8
     for (int part = 0; part < code_parts; ++part) codes[part] = kept(Block::template codes<j>(w, part));
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      const auto dot = hn::ConvertTo(SomeFloats(), sub_block_dot<Block, j>(codes, x[i] + 32 * j, s));
-      sums.codes[i] = hn::MulAdd(dot, hn::Set(SomeFloats(), scaled[i][j]), sums.codes[i]);
-    }
-    add_sub_blocks<Block, rows, j + 1>(w, count, x, s, scaled, sums);
-  }
-}
-
-// `count` sub-blocks; scales and sums of x have 8.
-template <class Block, int rows>
-HWY_INLINE void add_group(const std::uint8_t* w, int count, const std::int8_t* const* x, const float* const* x_scale,
-                          const std::int16_t* const* x_sums, Sums<rows>& sums) {
-  constexpr int lanes = code_bytes / 4;
-  const SomeFloats d;
-  Scales s;
-  Block::scales(w, count, s);
-  HWY_ALIGN float scaled[rows][8];
-  HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) {
-    HWY_UNROLL(2)
-    for (int v = 0; v < 8; v += lanes) {
-      const auto scale = hn::LoadU(d, x_scale[i] + v);
-      hn::Store(hn::Mul(scale, hn::Load(d, s.d + v)), d, scaled[i] + v);
-      if constexpr (Block::has_offset) {
-        const auto offset =
-            dot_pairs(hn::Load(Integers16(), s.offset + 2 * v), hn::LoadU(Integers16(), x_sums[i] + 2 * v));
-        sums.offsets[i] = hn::MulAdd(hn::Mul(scale, hn::Load(d, s.f + v)), hn::ConvertTo(d, offset), sums.offsets[i]);
+      SumVector sum = hn::Zero(Integers());
+      HWY_UNROLL(2)
+      for (int part = 0; part < code_parts; ++part) {
+        const auto q = hn::LoadU(Signed8(), x[i] + 32 * j + part * code_bytes);
+        SumVector more;
+        if constexpr (Block::has_halves)
+          more = dot_of_halves(codes[part], q, prepared.factor + 2 * j, part);
+        else
+          more = dot<Block::is_signed>(codes[part], q);
+        sum = part == 0 ? more : hn::Add(sum, more);
       }
+      sums.of[i][j % 2] =
+          hn::MulAdd(hn::ConvertTo(SomeFloats(), sum), hn::Set(SomeFloats(), prepared.scale[i][j]), sums.of[i][j % 2]);
     }
+    add_sub_blocks<Block, rows, j + 1>(w, count, x, prepared, sums);
   }
-  add_sub_blocks<Block, rows, 0>(w, count, x, s, scaled, sums);
 }
 
-// Dot products of one row of W with `rows` rows of x.
+// Dot products of one row of W with `rows` rows of x. Memory is asked for `ahead` bytes before its use.
 template <class Block, int rows, int ahead>
 HWY_INLINE void quantised_dots(const std::uint8_t* w, const std::byte* x, std::int64_t x_bytes, std::int64_t k,
                                float* out, std::int64_t out_stride) {
@@ -538,14 +612,24 @@ HWY_INLINE void quantised_dots(const std::uint8_t* w, const std::byte* x, std::i
     q[i] = row.q;
     scale[i] = row.scale;
     x_sums[i] = row.sums;
-    sums.codes[i] = sums.offsets[i] = hn::Zero(SomeFloats());
+    sums.of[i][0] = sums.of[i][1] = hn::Zero(SomeFloats());
   }
-  for (std::int64_t g = 0; g < groups; ++g, w += group_bytes) {
+  Prepared<rows> prepared[2];
+  const auto prepare_next = [&](std::int64_t g) HWY_ATTR {
+    prepare<Block, rows>(w, 8, scale, x_sums, prepared[g % 2], sums);
     HWY_UNROLL(8)
-    for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(w + ahead + line);
-    add_group<Block, rows>(w, 8, q, scale, x_sums, sums);
+    for (int i = 0; i < rows; ++i) scale[i] += 8, x_sums[i] += 16;
+  };
+  if (groups > 0) prepare_next(0);
+  for (std::int64_t g = 0; g < groups; ++g) {
+    const std::uint8_t* group = w;
+    w += group_bytes;
     HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) q[i] += 256, scale[i] += 8, x_sums[i] += 16;
+    for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(group + ahead + line);
+    if (g + 1 < groups) prepare_next(g + 1);
+    add_sub_blocks<Block, rows>(group, 8, q, prepared[g % 2], sums);
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) q[i] += 256;
   }
   if constexpr (Block::elements == 32) {
     if (const int rest = static_cast<int>(k / 32 % 8); rest > 0) {
@@ -557,15 +641,13 @@ HWY_INLINE void quantised_dots(const std::uint8_t* w, const std::byte* x, std::i
         scale[i] = some_scale[i];
         x_sums[i] = some_sums[i];
       }
-      add_group<Block, rows>(w, rest, q, scale, x_sums, sums);
+      prepare<Block, rows>(w, rest, scale, x_sums, prepared[0], sums);
+      add_sub_blocks<Block, rows>(w, rest, q, prepared[0], sums);
     }
   }
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) {
-    auto sum = sums.codes[i];
-    if constexpr (Block::has_offset) sum = hn::Add(sum, sums.offsets[i]);
-    out[i * out_stride] = hn::GetLane(hn::SumOfLanes(SomeFloats(), sum));
-  }
+  for (int i = 0; i < rows; ++i)
+    out[i * out_stride] = hn::GetLane(hn::SumOfLanes(SomeFloats(), hn::Add(sums.of[i][0], sums.of[i][1])));
 }
 
 // --- Many rows: weights are unpacked into panels, as wide as a vector has lanes, in which the codes of four elements
@@ -580,16 +662,17 @@ constexpr int panel_columns = static_cast<int>(hn::MaxLanes(Floats()));
 // How the sums of a block are made. A unit has one scale and one offset.
 template <class Block>
 struct Panel {
-  static constexpr int unit = Block::has_factors ? 16 : 32;
-  // Signed codes become unsigned ones. Where these are too large to be added in 16 bits, they are kept as two halves.
-  static constexpr int planes = Block::is_signed && !RECKON_VNNI ? 2 : 1;
-  static constexpr bool has_offset = Block::has_offset || Block::is_signed;
+  static constexpr int unit = Block::has_halves ? 16 : 32;
+  // Codes of all 8 bits become 16 wide, and so does x; with VNNI they are made unsigned, by an offset.
+  static constexpr bool wide = Block::is_signed && !RECKON_VNNI;
+  static constexpr bool has_offset = Block::has_offset || (Block::is_signed && !wide);
   // Vectors of products that can be added in 16 bits, each at most 2·127 times the largest code: 8, 4 or 2.
-  static constexpr int most = 32767 / (2 * 127 * (planes == 2 ? 15 : Block::largest));
+  static constexpr int most = 32767 / (2 * 127 * Block::largest);
   static constexpr int together = most >= unit / 4 ? unit / 4 : most >= 4 ? 4 : 2;
 
-  static constexpr std::int64_t code_bytes_of_unit = unit * planes * panel_columns;
-  static constexpr std::int64_t bytes_of_unit = code_bytes_of_unit + 2 * panel_columns * std::int64_t{sizeof(float)};
+  static constexpr int line = 4 * panel_columns;                     // bytes: of each column, 4 or 2 codes
+  static constexpr std::int64_t lines = unit / (wide ? 2 : 4);       // of a unit
+  static constexpr std::int64_t bytes_of_unit = (lines + 2) * line;  // with a line of scales and one of offsets
 };
 
 template <class Block, int j>
@@ -599,7 +682,7 @@ HWY_INLINE void unpack_codes(const std::uint8_t* group, int count, std::uint8_t*
     HWY_UNROLL(2)
     for (int part = 0; part < code_parts; ++part) {
       auto codes = Block::template codes<j>(group, part);
-      if constexpr (Block::is_signed) codes = hn::Xor(codes, all(0x80));
+      if constexpr (Block::is_signed && !Panel<Block>::wide) codes = hn::Xor(codes, all(0x80));
       hn::StoreU(codes, Codes(), to + 32 * j + part * code_bytes);
     }
     unpack_codes<Block, j + 1>(group, count, to);
@@ -611,144 +694,156 @@ template <class Block>
 void pack_panel(const std::uint8_t* w, std::int64_t row_bytes, std::int64_t columns, std::int64_t depth,
                 std::uint8_t* panel) {
   using P = Panel<Block>;
-  constexpr int group_bytes = Block::bytes * 256 / Block::elements, units = 256 / P::unit;
-  constexpr std::int64_t plane = P::code_bytes_of_unit / P::planes;
+  constexpr int group_bytes = Block::bytes * 256 / Block::elements;
+  if (columns < panel_columns) std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
   HWY_ALIGN std::uint8_t codes[256];
+  HWY_ALIGN float d[8], f[8];
   Scales s;
-  for (std::int64_t c = 0; c < panel_columns; ++c) {
+  for (std::int64_t c = 0; c < panel_columns && c < columns; ++c) {
     for (std::int64_t k = 0; k < depth; k += 256) {
+      const std::uint8_t* group = w + c * row_bytes + k / 256 * group_bytes;
       const int count = static_cast<int>((depth - k < 256 ? depth - k : 256) / 32);
-      std::uint8_t* to = panel + k / P::unit * P::bytes_of_unit;
-      if (c < columns) {
-        const std::uint8_t* group = w + c * row_bytes + k / 256 * group_bytes;
-        unpack_codes<Block, 0>(group, count, codes);
-        Block::scales(group, count, s);
+      unpack_codes<Block, 0>(group, count, codes);
+      Block::scales(group, count, s);
+      for (int v = 0; v < scale_parts; ++v) {
+        hn::Store(s.d[v], SomeFloats(), d + v * scale_lanes);
+        if constexpr (Block::has_offset) hn::Store(s.f[v], SomeFloats(), f + v * scale_lanes);
       }
-      for (int u = 0; u < units * count / 8; ++u, to += P::bytes_of_unit) {
-        float d = 0, offset = 0;
-        if (c < columns) {
-          const int j = u * P::unit / 32;
-          d = s.d[j];
-          if constexpr (Block::has_factors) d *= static_cast<float>(s.factor[u]);
-          if constexpr (Block::has_offset)
-            offset = s.f[j] * static_cast<float>(s.offset[Block::has_factors ? u : 2 * j]);
-          if constexpr (Block::is_signed) offset = -128 * d;
-        }
-        std::memcpy(to + P::code_bytes_of_unit + c * 4, &d, 4);
-        std::memcpy(to + P::code_bytes_of_unit + (panel_columns + c) * 4, &offset, 4);
-        for (int q = 0; q < P::unit / 4; ++q) {
-          std::uint32_t four = 0;
-          if (c < columns) std::memcpy(&four, codes + u * P::unit + q * 4, 4);
-          const std::uint32_t low = P::planes == 2 ? four & 0x0f0f0f0f : four, high = (four >> 4) & 0x0f0f0f0f;
-          std::memcpy(to + (q * panel_columns + c) * 4, &low, 4);
-          if constexpr (P::planes == 2) std::memcpy(to + plane + (q * panel_columns + c) * 4, &high, 4);
-        }
-      }
-    }
-  }
-}
-
-HWY_INLINE hn::Vec<Lanes32> add_dot(hn::Vec<Lanes32> sum, hn::Vec<Lines> w, hn::Vec<SignedLines> x) {
-#if RECKON_VNNI && HWY_TARGET == HWY_AVX2
-  return hn::Vec<Lanes32>{_mm256_dpbusd_avx_epi32(sum.raw, w.raw, x.raw)};
-#elif RECKON_VNNI
-  return hn::Vec<Lanes32>{_mm512_dpbusd_epi32(sum.raw, w.raw, x.raw)};
-#else
-  return hn::Add(sum, dot_pairs(pair_products(w, x), hn::Set(Lanes16(), std::int16_t{1})));
-#endif
-}
-
-// Four elements of a row of x in every lane.
-HWY_INLINE hn::Vec<SignedLines> four_of(const std::int8_t* x) {
-  std::int32_t four;
-  std::memcpy(&four, x, 4);
-  return hn::BitCast(SignedLines(), hn::Set(Lanes32(), four));
-}
-
-// The sums of one unit: rows of x by vectors of columns. `panel` is where the unit begins in the first of the panels,
-// which lie `apart` bytes from each other.
-template <class Block, int rows, int vectors>
-HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const std::int8_t* x, std::int64_t x_bytes,
-                          hn::Vec<Lanes32> (&sums)[rows][vectors]) {
-  using P = Panel<Block>;
-  constexpr std::int64_t line = panel_columns * 4;
-#if RECKON_VNNI
-  HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) {
-    HWY_UNROLL(4)
-    for (int v = 0; v < vectors; ++v) sums[i][v] = hn::Zero(Lanes32());
-  }
-  HWY_UNROLL(8)
-  for (int q = 0; q < P::unit / 4; ++q) {
-    hn::Vec<Lines> w[vectors];
-    HWY_UNROLL(4)
-    for (int v = 0; v < vectors; ++v) w[v] = kept(hn::LoadU(Lines(), panel + v * apart + q * line));
-    HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) {
-      const auto four = kept(four_of(x + i * x_bytes + q * 4));
-      HWY_UNROLL(4)
-      for (int v = 0; v < vectors; ++v) sums[i][v] = add_dot(sums[i][v], w[v], four);
-    }
-  }
-#else
-  HWY_UNROLL(2)
-  for (int plane = 0; plane < P::planes; ++plane) {
-    const auto factor = hn::Set(Lanes16(), static_cast<std::int16_t>(plane == 0 ? 1 : 16));
-    HWY_UNROLL(8)
-    for (int first = 0; first < P::unit / 4; first += P::together) {
-      hn::Vec<Lanes16> pairs[rows][vectors];
-      HWY_UNROLL(8)
-      for (int q = first; q < first + P::together; ++q) {
-        hn::Vec<Lines> w[vectors];
-        HWY_UNROLL(4)
-        for (int v = 0; v < vectors; ++v)
-          w[v] = kept(hn::LoadU(Lines(), panel + v * apart + plane * P::unit * panel_columns + q * line));
-        HWY_UNROLL(8)
-        for (int i = 0; i < rows; ++i) {
-          const auto four = kept(four_of(x + i * x_bytes + q * 4));
-          HWY_UNROLL(4)
-          for (int v = 0; v < vectors; ++v) {
-            const auto products = pair_products(w[v], four);
-            pairs[i][v] = q == first ? products : hn::Add(pairs[i][v], products);
+      std::uint8_t* to = panel + k / P::unit * P::bytes_of_unit + c * 4;
+      for (int u = 0; u < 32 * count / P::unit; ++u, to += P::bytes_of_unit) {
+        const int j = u * P::unit / 32;
+        float scale = d[j], offset = 0;
+        if constexpr (Block::has_offset) offset = f[j];
+        if constexpr (Block::has_halves)
+          scale *= static_cast<float>(s.factor[u]), offset *= static_cast<float>(s.offset[u]);
+        if constexpr (Block::is_signed) offset = -128 * scale;
+        std::memcpy(to + P::lines * P::line, &scale, 4);
+        std::memcpy(to + (P::lines + 1) * P::line, &offset, 4);
+        const std::uint8_t* from = codes + u * P::unit;
+        for (int q = 0; q < P::lines; ++q) {
+          if constexpr (P::wide) {
+            const std::int16_t two[2] = {static_cast<std::int8_t>(from[2 * q]),
+                                         static_cast<std::int8_t>(from[2 * q + 1])};
+            std::memcpy(to + q * P::line, two, 4);
+          } else {
+            std::memcpy(to + q * P::line, from + 4 * q, 4);
           }
         }
       }
+    }
+  }
+}
+
+#if RECKON_VNNI
+HWY_INLINE hn::Vec<Lanes32> add_dot(hn::Vec<Lanes32> sum, hn::Vec<Lines> w, hn::Vec<SignedLines> x) {
+#if HWY_TARGET == HWY_AVX2
+  return hn::Vec<Lanes32>{_mm256_dpbusd_avx_epi32(sum.raw, w.raw, x.raw)};
+#else
+  return hn::Vec<Lanes32>{_mm512_dpbusd_epi32(sum.raw, w.raw, x.raw)};
+#endif
+}
+#endif
+
+// Four bytes of a row of x in every lane.
+HWY_INLINE hn::Vec<Lanes32> four_bytes(const void* x) {
+  std::int32_t four;
+  std::memcpy(&four, x, 4);
+  return kept(hn::Set(Lanes32(), four));
+}
+
+// The sums of one unit: rows of x, `x_bytes` apart, by vectors of columns, whose panels lie `apart` bytes from each
+// other.
+template <class Block, int rows, int vectors>
+HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const std::byte* x, std::int64_t x_bytes,
+                          hn::Vec<Lanes32> (&sums)[rows][vectors]) {
+  using P = Panel<Block>;
+  const auto zeros = [&] HWY_ATTR {
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) {
+      HWY_UNROLL(4)
+      for (int v = 0; v < vectors; ++v) sums[i][v] = hn::Zero(Lanes32());
+    }
+  };
+  // add(i, v, codes of vector v, x of row i), for a line of codes.
+  const auto each = [&](std::int64_t q, const auto& add) HWY_ATTR {
+    hn::Vec<Lines> w[vectors];
+    HWY_UNROLL(4)
+    for (int v = 0; v < vectors; ++v) w[v] = kept(hn::LoadU(Lines(), panel + v * apart + q * P::line));
+    HWY_UNROLL(8)
+    for (int i = 0; i < rows; ++i) {
+      const auto four = four_bytes(x + i * x_bytes + q * 4);
+      HWY_UNROLL(4)
+      for (int v = 0; v < vectors; ++v) add(i, v, w[v], four);
+    }
+  };
+  if constexpr (P::wide || RECKON_VNNI) {
+    zeros();
+    HWY_UNROLL(16)
+    for (std::int64_t q = 0; q < P::lines; ++q)
+      each(q, [&](int i, int v, auto w, auto four) HWY_ATTR {
+        if constexpr (P::wide)
+          sums[i][v] = kept(hn::Add(sums[i][v], dot_pairs(hn::BitCast(Lanes16(), w), hn::BitCast(Lanes16(), four))));
+        else
+          sums[i][v] = add_dot(sums[i][v], w, hn::BitCast(SignedLines(), four));
+      });
+  } else {
+    const auto one = hn::Set(Lanes16(), std::int16_t{1});
+    HWY_UNROLL(8)
+    for (std::int64_t first = 0; first < P::lines; first += P::together) {
+      hn::Vec<Lanes16> pairs[rows][vectors];
+      HWY_UNROLL(8)
+      for (std::int64_t q = first; q < first + P::together; ++q)
+        each(q, [&](int i, int v, auto w, auto four) HWY_ATTR {
+          const auto products = pair_products(w, hn::BitCast(SignedLines(), four));
+          pairs[i][v] = kept(q == first ? products : hn::Add(pairs[i][v], products));
+        });
       HWY_UNROLL(8)
       for (int i = 0; i < rows; ++i) {
         HWY_UNROLL(4)
         for (int v = 0; v < vectors; ++v) {
-          const auto more = dot_pairs(pairs[i][v], factor);
-          sums[i][v] = plane == 0 && first == 0 ? more : hn::Add(sums[i][v], more);
+          const auto more = dot_pairs(pairs[i][v], one);
+          sums[i][v] = first == 0 ? more : hn::Add(sums[i][v], more);
         }
       }
     }
   }
-#endif
 }
 
-// out (rows × vectors) += x · panel. `x_sums` are dx·Σ q of each unit, `sums_stride` floats apart from row to row.
+// Rows of x as panels meet them: integers of 8 or 16 bits, their scales, and dx·Σ q of each unit.
+struct PanelRows {
+  const std::byte* q;
+  const float* scale;
+  const float* sums;
+  std::int64_t q_bytes, scale_bytes, sums_bytes;  // from row to row
+};
+
+template <class T>
+HWY_INLINE const T* skip_bytes(const T* from, std::int64_t bytes) {
+  return reinterpret_cast<const T*>(reinterpret_cast<const std::byte*>(from) + bytes);
+}
+
+// out (rows × vectors) += x · panel.
 template <class Block, int rows, int vectors>
-HWY_NOINLINE void quantised_block(const std::uint8_t* panel, std::int64_t apart, std::int64_t depth,
-                                  const std::int8_t* x, const float* x_scale, std::int64_t x_bytes, const float* x_sums,
-                                  std::int64_t sums_stride, float* out, std::int64_t out_stride) {
+HWY_NOINLINE void quantised_block(const std::uint8_t* panel, std::int64_t apart, std::int64_t depth, PanelRows x,
+                                  float* out, std::int64_t out_stride) {
   using P = Panel<Block>;
   const Floats d;
-  for (std::int64_t k = 0; k < depth; k += P::unit, panel += P::bytes_of_unit, ++x_sums) {
+  for (std::int64_t k = 0; k < depth; k += P::unit, panel += P::bytes_of_unit) {
     hn::Vec<Lanes32> sums[rows][vectors];
-    unit_sums<Block, rows, vectors>(panel, apart, x + k, x_bytes, sums);
+    unit_sums<Block, rows, vectors>(panel, apart, x.q + k * (P::wide ? 2 : 1), x.q_bytes, sums);
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
-      const float* scale_row =
-          reinterpret_cast<const float*>(reinterpret_cast<const std::byte*>(x_scale) + i * x_bytes);
-      const auto scale = hn::Set(d, scale_row[k / 32]);
-      const auto x_sum = hn::Set(d, x_sums[i * sums_stride]);
+      const auto scale = hn::Set(d, skip_bytes(x.scale, i * x.scale_bytes)[k / 32]);
       HWY_UNROLL(4)
       for (int v = 0; v < vectors; ++v) {
-        const auto* scales = reinterpret_cast<const float*>(panel + v * apart + P::code_bytes_of_unit);
+        const auto* scales = reinterpret_cast<const float*>(panel + v * apart + P::lines * P::line);
         float* to = out + i * out_stride + v * panel_columns;
         auto sum = hn::LoadU(d, to);
         sum = hn::MulAdd(hn::Mul(hn::ConvertTo(d, sums[i][v]), scale), hn::LoadU(d, scales), sum);
-        if constexpr (P::has_offset) sum = hn::MulAdd(x_sum, hn::LoadU(d, scales + panel_columns), sum);
+        if constexpr (P::has_offset) {
+          const auto x_sum = hn::Set(d, skip_bytes(x.sums, i * x.sums_bytes)[k / P::unit]);
+          sum = hn::MulAdd(x_sum, hn::LoadU(d, scales + panel_columns), sum);
+        }
         hn::StoreU(sum, d, to);
       }
     }

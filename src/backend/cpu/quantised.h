@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "backend/cpu/tile.h"
 
@@ -25,7 +26,8 @@ bool have_vnni();
 void few_vnni_tile(const Tile& tile);
 void many_vnni_tile(const Tile& tile, float* scratch);
 
-// Tests and benchmarks leave VNNI out; not while products run.
-void use_vnni(bool use);
+// Tests and benchmarks choose: "VNNI", or one of Highway's targets ("AVX2"), for all that it dispatches; empty: the
+// best. Whether the processor and the build have it. Not while products run.
+bool choose_instructions(std::string_view name);
 
 }  // namespace reckon

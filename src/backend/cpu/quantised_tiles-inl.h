@@ -1,5 +1,8 @@
 // Whole tiles of quantised products. Included as quantised-inl.h is, by the same files.
 
+#include <type_traits>
+#include <vector>
+
 #include "backend/cpu/quantised-inl.h"
 
 RECKON_INTEGERS_BEFORE;
@@ -71,8 +74,7 @@ HWY_INLINE void with_block(DType dtype, const Body& body) {
 
 // --- Few rows.
 
-constexpr int most_quantised_rows = 4;  // of x, that are multiplied at once
-constexpr int quantised_ahead = 1024;   // bytes
+constexpr int quantised_ahead = 1024;  // bytes
 
 template <class Block, int rows>
 void few_rows_of(const Tile& t, std::int64_t first) {
@@ -83,85 +85,86 @@ void few_rows_of(const Tile& t, std::int64_t first) {
   count_products(rows * t.n * t.k);
 }
 
-template <class Block, int rows = most_quantised_rows>
-void few_rows_with(const Tile& t, std::int64_t first, std::int64_t count) {
-  if constexpr (rows > 0) {
-    if (count == rows) return few_rows_of<Block, rows>(t, first);
-    few_rows_with<Block, rows - 1>(t, first, count);
-  }
-}
-
 void few(const Tile& t) {
   with_block(t.dtype, [&](auto block) HWY_ATTR {
-    for (std::int64_t first = 0; first < t.m; first += most_quantised_rows)
-      few_rows_with<decltype(block)>(t, first, std::min<std::int64_t>(most_quantised_rows, t.m - first));
+    using Block = decltype(block);
+    std::int64_t i = 0;
+    for (; i + 4 <= t.m; i += 4) few_rows_of<Block, 4>(t, i);
+    for (; i + 2 <= t.m; i += 2) few_rows_of<Block, 2>(t, i);
+    if (i < t.m) few_rows_of<Block, 1>(t, i);
   });
 }
 
 // --- Many rows.
 
 constexpr std::int64_t unpacked_depth = 1024;  // elements of K that are unpacked at a time
-constexpr int quantised_rows = 4, quantised_vectors = 2;
+constexpr int quantised_rows = vector_registers == 32 ? 6 : 3, quantised_vectors = 3;
+constexpr std::int64_t quantised_columns = quantised_vectors * panel_columns;
 
-// dx·Σ q of every unit of [begin, begin + depth) of a row of x.
-template <int unit>
-void sums_of_units(const Activations& x, std::int64_t begin, std::int64_t depth, float* to) {
-  for (std::int64_t p = begin; p < begin + depth; p += unit) {
-    const int sum = unit == 16 ? x.sums[p / 16] : x.sums[p / 16] + x.sums[p / 16 + 1];
-    *to++ = x.scale[p / 32] * static_cast<float>(sum);
+// What panels need of x's elements [begin, begin + depth), made in `scratch`; returns what is left of that.
+template <class Block>
+float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, float* scratch, PanelRows& x) {
+  using P = Panel<Block>;
+  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k), units = depth / P::unit;
+  const Activations first(t.x8, t.k);
+  x = {t.x8 + begin, first.scale + begin / 32, scratch, x_bytes, x_bytes, units * 4};
+  if constexpr (P::wide) {
+    auto* wide = reinterpret_cast<std::int16_t*>(scratch);
+    x.q = reinterpret_cast<const std::byte*>(wide);
+    x.q_bytes = 2 * depth;
+    for (std::int64_t i = 0; i < t.m; ++i) {
+      const std::int8_t* q = skip_bytes(first.q + begin, i * x_bytes);
+      for (std::int64_t p = 0; p < depth; ++p) wide[i * depth + p] = q[p];
+    }
+    return scratch + t.m * depth / 2;
   }
-}
-
-template <class Block, int vectors>
-void rows_with_panel(const Tile& t, std::int64_t begin, std::int64_t depth, const std::uint8_t* panel,
-                     std::int64_t apart, const float* x_sums, float* out, std::int64_t out_stride) {
-  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k), sums_stride = depth / Panel<Block>::unit;
-  std::int64_t i = 0;
-  const auto block = [&]<int rows>() HWY_ATTR {
-    const Activations x(t.x8 + i * x_bytes, t.k);
-    quantised_block<Block, rows, vectors>(panel, apart, depth, x.q + begin, x.scale + begin / 32, x_bytes,
-                                          x_sums + i * sums_stride, sums_stride, out + i * out_stride, out_stride);
-    i += rows;
-  };
-  while (i + quantised_rows <= t.m) block.template operator()<quantised_rows>();
-  while (i < t.m) block.template operator()<1>();
+  for (std::int64_t i = 0; i < t.m; ++i) {
+    const float* scale = skip_bytes(x.scale, i * x_bytes);
+    const std::int16_t* sums = skip_bytes(first.sums + begin / 16, i * x_bytes);
+    for (std::int64_t u = 0; u < units; ++u)
+      scratch[i * units + u] = P::unit == 16 ? scale[u / 2] * static_cast<float>(sums[u])
+                                             : scale[u] * static_cast<float>(sums[2 * u] + sums[2 * u + 1]);
+  }
+  return scratch + t.m * units;
 }
 
 template <class Block>
 void many_of(const Tile& t, float* scratch) {
-  using P = Panel<Block>;
-  constexpr std::int64_t wide = quantised_vectors * panel_columns;
-  // Scratch: sums of x, then results as wide as whole panels, then the panels.
-  float* x_sums = scratch;
-  float* results = x_sums + t.m * (unpacked_depth / P::unit);
-  auto* panels = reinterpret_cast<std::uint8_t*>(results + t.m * wide);
-  const std::int64_t x_bytes = row_bytes(DType::activation8, t.k);
+  const std::int64_t w_bytes = row_bytes(t.dtype, t.row_stride);
   for (std::int64_t begin = 0; begin < t.k; begin += unpacked_depth) {
-    const std::int64_t depth = std::min(unpacked_depth, t.k - begin), apart = depth / P::unit * P::bytes_of_unit;
-    for (std::int64_t i = 0; i < t.m; ++i)
-      sums_of_units<P::unit>(Activations(t.x8 + i * x_bytes, t.k), begin, depth, x_sums + i * (depth / P::unit));
-    for (std::int64_t j = 0; j < t.n; j += wide) {
-      const std::int64_t columns = std::min(wide, t.n - j);
-      const std::int64_t vectors = (columns + panel_columns - 1) / panel_columns;
-      for (std::int64_t v = 0; v < vectors; ++v)
-        pack_panel<Block>(
-            row_of(t, j + v * panel_columns) + row_bytes(t.dtype, begin), row_bytes(t.dtype, t.row_stride),
-            std::min<std::int64_t>(panel_columns, columns - v * panel_columns), depth, panels + v * apart);
-      const bool whole = columns == vectors * panel_columns;
+    const std::int64_t depth = std::min(unpacked_depth, t.k - begin);
+    const std::int64_t apart = depth / Panel<Block>::unit * Panel<Block>::bytes_of_unit;
+    PanelRows x;
+    float* results = rows_for_panels<Block>(t, begin, depth, scratch, x);  // as wide as whole panels
+    auto* panels = reinterpret_cast<std::uint8_t*>(results + t.m * quantised_columns);
+    for (std::int64_t j = 0; j < t.n; j += quantised_columns) {
+      const std::int64_t columns = std::min(quantised_columns, t.n - j);
+      for (std::int64_t v = 0; v < quantised_vectors; ++v)
+        pack_panel<Block>(row_of(t, j + v * panel_columns) + row_bytes(t.dtype, begin), w_bytes,
+                          columns - v * panel_columns, depth, panels + v * apart);
+      const bool whole = columns == quantised_columns;
       float* out = whole ? t.out + j : results;
-      const std::int64_t stride = whole ? t.out_stride : wide;
+      const std::int64_t stride = whole ? t.out_stride : quantised_columns;
       for (std::int64_t i = 0; i < t.m; ++i) {
         if (begin == 0)
-          std::fill_n(out + i * stride, vectors * panel_columns, 0.0f);
+          std::fill_n(out + i * stride, quantised_columns, 0.0f);
         else if (!whole)
           std::copy_n(t.out + i * t.out_stride + j, columns, out + i * stride);
       }
-      if (vectors == 1)
-        rows_with_panel<Block, 1>(t, begin, depth, panels, apart, x_sums, out, stride);
-      else
-        rows_with_panel<Block, quantised_vectors>(t, begin, depth, panels, apart, x_sums, out, stride);
+      const auto block = [&](std::int64_t i, auto rows) HWY_ATTR {
+        const PanelRows from{x.q + i * x.q_bytes,
+                             skip_bytes(x.scale, i * x.scale_bytes),
+                             skip_bytes(x.sums, i * x.sums_bytes),
+                             x.q_bytes,
+                             x.scale_bytes,
+                             x.sums_bytes};
+        quantised_block<Block, rows.value, quantised_vectors>(panels, apart, depth, from, out + i * stride, stride);
+      };
+      std::int64_t i = 0;
+      for (; i + quantised_rows <= t.m; i += quantised_rows) block(i, std::integral_constant<int, quantised_rows>());
+      for (; i < t.m; ++i) block(i, std::integral_constant<int, 1>());
       if (!whole)
-        for (std::int64_t i = 0; i < t.m; ++i) std::copy_n(out + i * stride, columns, t.out + i * t.out_stride + j);
+        for (i = 0; i < t.m; ++i) std::copy_n(out + i * stride, columns, t.out + i * t.out_stride + j);
       count_products(t.m * columns * depth);
     }
   }

@@ -50,7 +50,20 @@ bool wanted = true;
 }  // namespace
 
 bool have_vnni() { return found != Vnni::none && wanted; }
-void use_vnni(bool use) { wanted = use; }
+
+bool choose_instructions(std::string_view name) {
+  hwy::SetSupportedTargetsForTest(0);
+  hwy::GetChosenTarget().DeInit();
+  wanted = name.empty() || name == "VNNI";
+  if (wanted) return name.empty() || have_vnni();
+  for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    if (name != hwy::TargetName(target)) continue;
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    return true;
+  }
+  return false;
+}
 
 #if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX3) && (HWY_TARGETS & HWY_AVX2)
 void few_vnni_tile(const Tile& tile) { found == Vnni::avx512 ? N_AVX3::vnni::few(tile) : N_AVX2::vnni::few(tile); }
