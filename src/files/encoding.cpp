@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "files/blocks.h"
 #include "files/checked.h"
@@ -32,6 +34,15 @@ void encode_each(const float* in, std::int64_t count, std::byte* blocks) {
 }
 
 constexpr float same(float value) { return value; }
+
+// Four bits of exponent and three of mantissa, no infinities (OCP's 8-bit floats, E4M3).
+float from_float8_e4m3(std::uint8_t value) {
+  const int exponent = value >> 3 & 15, mantissa = value & 7;
+  if (exponent == 15 && mantissa == 7) return std::numeric_limits<float>::quiet_NaN();
+  const float size = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                                   : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+  return value & 0x80 ? -size : size;
+}
 
 struct Row {
   DType dtype;
@@ -70,7 +81,7 @@ constexpr std::array table{
     Row{q6_k, {"q6_k", "Q6_K", 256, 210, decode_q6_k, nullptr, 14}},
     Row{q8_0, {"q8_0", "Q8_0", 32, 34, decode_q8_0, encode_q8_0, 8}},
     Row{float8_e5m2, {"float8_e5m2", "F8_E5M2", 1, 1}},
-    Row{float8_e4m3, {"float8_e4m3", "F8_E4M3", 1, 1}},
+    Row{float8_e4m3, {"float8_e4m3", "F8_E4M3", 1, 1, decode_each<std::uint8_t, from_float8_e4m3>}},
     Row{float8_e8m0, {"float8_e8m0", "F8_E8M0", 1, 1}},
     Row{float8_e4m3fnuz, {"float8_e4m3fnuz", "F8_E4M3FNUZ", 1, 1}},
     Row{float8_e5m2fnuz, {"float8_e5m2fnuz", "F8_E5M2FNUZ", 1, 1}},
