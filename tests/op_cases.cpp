@@ -21,6 +21,7 @@
 #include "ops/norm.h"
 #include "ops/optimizers.h"
 #include "ops/project.h"
+#include "ops/quantise.h"
 #include "ops/rope.h"
 #include "ops/view.h"
 #include "passes/gradient.h"
@@ -149,6 +150,11 @@ TensorId converted(Builder& b, bool back) {
 TensorId dequantised(Builder& b) {
   const TensorId kept = b.tensor(TensorKind::parameter, Piece::weight, {3, 64}, DType::nf4);
   return b.compute("w", {3, 64}, dequantise_operation, {kept});
+}
+TensorId quantised(Builder& b) {
+  const TensorId y = b.tensor(TensorKind::activation, "x8", {2, 3, 64}, DType::activation8);
+  b.emit(quantise_operation, {weight(b, {2, 3, 64})}, {y});
+  return y;
 }
 TensorId projected(Builder& b, bool bias, bool gate, bool residual) {
   const TensorId y = b.activation("y", {2, 3, 5});
@@ -405,6 +411,7 @@ const std::vector<OpCase>& op_cases() {
       {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
       {"narrow", "", ahead, 0, [](B& b) { return converted(b, false); }, {{2, 3, 4}, {2, 3, 4}}, 0, 0, 96, 144, {}},
       {"widen", "", ahead, 0, [](B& b) { return converted(b, true); }, {{2, 3, 4}}, 0, 0, 48, 96, {}},
+      {"quantise", "", ahead, 0, quantised, {{2, 3, 64}}, 0, 1536, 1536, 480, {{"n", 384}}},  // 12 blocks of 40 bytes
       {"dequantise", "", ahead, 0, dequantised, {{3, 64}}, 0, 192, 108, 768, {{"n", 192}}},  // 3 blocks of 36 bytes
       {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},

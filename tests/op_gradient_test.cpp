@@ -17,6 +17,7 @@
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/optimizers.h"
+#include "ops/quantise.h"
 #include "ops/table.h"
 #include "passes/gradient.h"
 #include "passes/optimizer.h"
@@ -229,6 +230,7 @@ TEST(OpGradientCases, RunEveryOperationButThoseThatOtherTestsRun) {
       &sgd_operation, &adafactor_operation, &muon_operation, &newton_schulz_operation, &muon_step_operation,
       &adam8bit_operation,
       &dequantise_operation,  // nor for nf4
+      &quantise_operation,    // weights of which nothing is trained (quantised_run_test.cpp)
   });
   for (const GradientCase& row : gradient_cases()) {
     const Program logical = optimizer_step(gradient(build(row)));

@@ -51,7 +51,7 @@ bool is_lowered(const std::string& operation) {
   static const std::set<std::string> lowered = {
       "attend",           "attend_backward", "project",    "grouped_project", "weight_gradient", "narrow",     "widen",
       "all_reduce_start", "all_reduce_wait", "all_reduce", "all_gather",      "reduce_scatter",  "all_to_all", "send",
-      "receive",          "copy_to_group",   "own_part",   "keep_alike",      "dequantise"};
+      "receive",          "copy_to_group",   "own_part",   "keep_alike",      "dequantise",      "quantise"};
   return lowered.contains(operation);
 }
 

@@ -133,6 +133,12 @@ TEST_F(ProgramTest, HelpNamesNumbersOfPredictionsPlainly) {
   EXPECT_EQ(time.find("\nOPTIONS:"), std::string::npos) << time;
 }
 
+TEST_F(ProgramTest, PlansStepsOfUsualSizeWhereNoneIsSaid) {
+  const std::string text = run({"plan", "llama-3-8b", "--on", "h100:8"}).out;
+  EXPECT_NE(text.find("steps of 512 sequences of 8,192 tokens, 4,194,304 in all"), std::string::npos) << text;
+  EXPECT_NE(text.find("steps of 4,194,304 tokens (--batch-tokens)"), std::string::npos) << text;
+}
+
 TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   const std::vector<std::string> plan{"plan", "llama-3-8b"};
   const auto complain = [&](const std::vector<std::string>& more, int code, const std::string& part) {
@@ -145,7 +151,6 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
       "--batch-tokens is 4,000,000, which is no whole number of sequences of 8,192 tokens (--context); the nearest "
       "are 3,997,696 and 4,005,888");
   complain({"--on", "h100:64", "--batch-tokens", "100"}, 2, "the nearest is 8,192");
-  complain({"--on", "h100:64"}, 2, "--batch-tokens is missing");
   complain({"--batch-tokens", "4M"}, 2, "--on is missing");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--export", "megatorn"}, 2, "did you mean megatron?");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--export", "vllm"}, 2, "expected --phase serve");

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "run/logits.h"
 #include "tiny_models.h"
 
@@ -115,6 +118,59 @@ TEST(Score, ReportsProgressAndStopsWhenTheEngineIsCancelled) {
   EXPECT_EQ(stopped.tokens, 14);
   EXPECT_FALSE(stopped.whole());
   EXPECT_EQ(score(engine, ids).tokens, 0);
+}
+
+TEST(Score, DivergesFromAnotherModelAsTheLogitsSay) {
+  const Ids ids = long_text();
+  Engine exact = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
+  Engine other = tiny_engine("mistral", {.threads = 1, .capacity = 10});
+  ASSERT_EQ(exact.model().vocab_size, other.model().vocab_size);
+  const Divergence found = diverge(exact, other, ids, {.stride = 9}, 3);
+  EXPECT_NEAR(found.score.nll, score(exact, ids, {.stride = 9}).nll, 1e-9);
+  EXPECT_NEAR(found.other.nll, score(other, ids, {.stride = 9}).nll, 1e-9);
+
+  std::vector<double> expected;
+  std::int64_t equal = 0;
+  for (std::int64_t t = 1; t < 48; ++t) {
+    const std::int64_t context = (t - 1) % 9 + 1;
+    const auto before =
+        std::span(ids).subspan(static_cast<std::size_t>(t - context), static_cast<std::size_t>(context));
+    std::vector<std::vector<double>> log_p;
+    std::vector<std::ptrdiff_t> best;
+    for (Engine* engine : {&exact, &other}) {
+      Session session = engine->session();
+      const std::span<const float> logits = session.run(before, Logits::last);
+      log_p.emplace_back();
+      for (const float logit : logits) log_p.back().push_back(static_cast<double>(logit) - log_sum_exp(logits));
+      best.push_back(std::max_element(logits.begin(), logits.end()) - logits.begin());
+    }
+    double sum = 0;
+    for (std::size_t id = 0; id < log_p[0].size(); ++id) sum += std::exp(log_p[1][id]) * (log_p[1][id] - log_p[0][id]);
+    expected.push_back(sum);
+    equal += best[0] == best[1];
+  }
+  EXPECT_NEAR(found.sum, std::accumulate(expected.begin(), expected.end(), 0.0), 1e-4);
+  EXPECT_EQ(found.equal_best, equal);
+  const auto greatest = std::max_element(expected.begin(), expected.end());
+  ASSERT_EQ(found.worst.size(), 3U);
+  EXPECT_EQ(found.worst[0].position, greatest - expected.begin() + 1);
+  EXPECT_NEAR(found.worst[0].divergence, *greatest, 1e-5);
+  EXPECT_NEAR(found.quantile(1), *greatest, 1e-5);
+  EXPECT_GE(found.worst[1].divergence, found.worst[2].divergence);
+
+  Engine again = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
+  const Divergence none = diverge(exact, again, ids, {});
+  EXPECT_EQ(none.sum, 0);
+  EXPECT_EQ(none.equal_best, 47);
+}
+
+TEST(Score, RefusesToCompareOtherVocabularies) {
+  Engine one = tiny_engine("llama-gqa", {.threads = 1, .capacity = 10});
+  Engine other = tiny_engine("phi3-longrope-long", {.threads = 1, .capacity = 10});
+  const Ids ids = {1, 2, 3};
+  EXPECT_THROW(diverge(one, other, ids), UsageError);  // 263 and 131 tokens
+  Engine longer = tiny_engine("llama-gqa", {.threads = 1, .capacity = 11});
+  EXPECT_THROW(diverge(one, longer, ids), UsageError);
 }
 
 TEST(Score, RefusesWhatCannotBeScored) {

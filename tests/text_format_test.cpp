@@ -117,12 +117,12 @@ TEST(TokenizerJson, IsRefusedWithTheFieldThatIsWrong) {
             "t.json: normalizer.type is 'Lowercase'; expected one of: Sequence Prepend Replace NFC");
   EXPECT_EQ(with(R"(, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Whitespace"}]})"),
             "t.json: pre_tokenizer.pretokenizers[0].type is 'Whitespace'; expected one of: Sequence ByteLevel Split "
-            "Metaspace Digits");
+            "Metaspace Digits Punctuation");
   EXPECT_EQ(
       with(
           R"(, "pre_tokenizer": {"type": "Split", "pattern": {"Regex": "\\w+"}, "behavior": "Isolated", "invert": false})"),
-      "t.json: pre_tokenizer.pattern.Regex is '\\w+'; expected the expression of GPT-2, cl100k (Llama 3), Qwen2 or "
-      "o200k");
+      "t.json: pre_tokenizer.pattern.Regex is '\\w+'; expected an expression of GPT-2, cl100k (Llama 3), Qwen2, o200k, "
+      "Tekken, DeepSeek, BLOOM or Falcon");
   EXPECT_EQ(with(R"(, "decoder": {"type": "WordPiece"})"),
             "t.json: decoder.type is 'WordPiece'; expected one of: Sequence ByteLevel Metaspace Replace ByteFallback "
             "Fuse Strip");

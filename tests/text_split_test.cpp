@@ -17,7 +17,16 @@ namespace {
 using reckon::Splitter;
 using Pieces = std::vector<std::string>;
 
-constexpr Splitter every_splitter[] = {Splitter::gpt2, Splitter::cl100k, Splitter::qwen2, Splitter::o200k};
+constexpr Splitter every_splitter[] = {Splitter::gpt2, Splitter::cl100k, Splitter::qwen2, Splitter::o200k,
+                                       Splitter::tekken};
+
+// Those that match parts of a text.
+std::vector<Splitter> matching_splitters() {
+  std::vector<Splitter> all;
+  for (std::size_t i = std::size(every_splitter); i < reckon::splitter_count; ++i)
+    all.push_back(static_cast<Splitter>(i));
+  return all;
+}
 
 Pieces pieces_of(Splitter splitter, std::string_view text) {
   Pieces pieces;
@@ -44,6 +53,23 @@ class Regex {
       pieces.push_back(text.substr(at, end - at));
       at = end;
     }
+    return pieces;
+  }
+
+  // Matches, and what lies between them.
+  Pieces isolated(const std::string& text) const {
+    Pieces pieces;
+    std::size_t at = 0;
+    while (at < text.size()) {
+      const int found =
+          pcre2_match(code_.get(), reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), at, 0, data_.get(), nullptr);
+      if (found <= 0) break;
+      const PCRE2_SIZE* place = pcre2_get_ovector_pointer(data_.get());
+      if (place[0] > at) pieces.push_back(text.substr(at, place[0] - at));
+      pieces.push_back(text.substr(place[0], place[1] - place[0]));
+      at = place[1];
+    }
+    if (at < text.size()) pieces.push_back(text.substr(at));
     return pieces;
   }
 
@@ -84,6 +110,8 @@ TEST(Splitters, ClassEveryCharacterOfUnicodeAsPcre2Does) {
               {R"(\p{Ll}|)", reckon::classes_of(lower)},
               {R"([\p{Lm}\p{Lo}]|)", reckon::classes_of(letter)},
               {R"(\p{M}|)", reckon::classes_of(mark)},
+              {R"(\p{P}|)", reckon::punctuation_chars},
+              {R"(\p{S}|)", reckon::sign_chars},
               {R"(\p{N}|)", reckon::number_chars},
               {R"(\s|)", reckon::space_chars}};
   for (const auto& [pattern, set] : sets) {
@@ -133,6 +161,36 @@ TEST(Splitters, CutMixturesOfHardCharactersAsPcre2Does) {
     }
     ASSERT_NO_FATAL_FAILURE(expect_same_pieces(regexes, text));
   }
+}
+
+TEST(Splitters, CutOutWhatPcre2Matches) {
+  // BLOOM's expression has a set inside a set, which PCRE2 does not know.
+  const std::string bloom = R"( ?[^(\s|.,!?…。，、।۔،)]+)";
+  std::vector<std::pair<Splitter, Regex>> regexes;
+  for (const Splitter splitter : matching_splitters())
+    for (const std::string_view pattern : reckon::patterns_of(splitter))
+      regexes.emplace_back(splitter, Regex(splitter == Splitter::bloom ? bloom : pattern));
+  std::vector<std::string> characters = hard_characters;
+  for (const char* further : {"(",      ")",  "[",  "…", "，", "।", "！", "‘", "～", "龥", "龦", "ࠀ", "가",
+                              "\uD7FF", "ひ", "ヿ", "Ԁ", "ƻ",  "ʔ", "𐐀",  "$", "+",  "¢",  "«",  "2"})
+    characters.emplace_back(further);
+  std::mt19937 random(5);
+  for (int round = 0; round < 40000; ++round) {
+    std::string text;
+    for (std::size_t n = random() % 14; n > 0; --n) {
+      const std::string& character = characters[random() % characters.size()];
+      for (std::size_t repeat = random() % 4 ? 1 : 1 + random() % 5; repeat > 0; --repeat) text += character;
+    }
+    for (const auto& [splitter, regex] : regexes)
+      ASSERT_EQ(pieces_of(splitter, text), regex.isolated(text)) << static_cast<int>(splitter) << ": " << text;
+  }
+}
+
+TEST(Splitters, TakeTimeThatGrowsWithTheTextAndNoFaster) {
+  const std::string spaces(1 << 20, ' '), newlines(1 << 20, '\n');
+  for (const Splitter splitter : matching_splitters())
+    for (const std::string& text : {spaces + "x", newlines, std::string(1 << 20, 'x'), std::string(1 << 20, '1')})
+      EXPECT_FALSE(pieces_of(splitter, text).empty());
 }
 
 TEST(Splitters, CutRandomUnicodeAsPcre2Does) {
@@ -189,9 +247,9 @@ TEST(Splitters, DifferInContractionsDigitsAndCase) {
 }
 
 TEST(Splitters, AreKnownByTheirPatterns) {
-  for (const Splitter splitter : every_splitter) {
-    for (const std::string_view pattern : reckon::patterns_of(splitter)) {
-      EXPECT_EQ(reckon::splitter_of_pattern(pattern), splitter);
+  for (std::size_t i = 0; i < reckon::splitter_count; ++i) {
+    for (const std::string_view pattern : reckon::patterns_of(static_cast<Splitter>(i))) {
+      EXPECT_EQ(reckon::splitter_of_pattern(pattern), static_cast<Splitter>(i));
     }
   }
   EXPECT_EQ(reckon::splitter_of_pattern(R"(\w+|\s+)"), std::nullopt);

@@ -2,6 +2,7 @@
 // Drawing tokens from what comes out: reckon/generate.h. Link reckon::reckon.
 #pragma once
 
+#include <reckon/dtype.h>
 #include <reckon/error.h>
 #include <reckon/model.h>
 #include <reckon/workload.h>
@@ -45,10 +46,11 @@ enum class Device : std::uint8_t { cpu, reference, reference64 };
 
 struct EngineOptions {
   Device device = Device::cpu;
-  int threads = 0;            // 0: as many as the process may use
-  std::int64_t sessions = 1;  // that the cache has room for at once
-  std::int64_t capacity = 0;  // tokens of the longest session; 0: the model's context
-  std::int64_t chunk = 512;   // a longer input runs in pieces, cut at multiples of this
+  int threads = 0;               // 0: as many as the process may use
+  std::int64_t sessions = 1;     // that the cache has room for at once
+  std::int64_t capacity = 0;     // tokens of the longest session; 0: the model's context
+  std::int64_t chunk = 512;      // a longer input runs in pieces, cut at multiples of this
+  DType cache = DType::float32;  // of keys and values; or q8_0, on the cpu, for heads whose width 32 divides
   // Set by another thread or a signal handler: a step throws Cancelled within milliseconds. nullptr: nobody cancels.
   const std::atomic<bool>* cancel = nullptr;
   Inspection* inspection = nullptr;  // the library's own: watches

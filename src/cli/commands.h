@@ -23,6 +23,7 @@ void add_tokenizer(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_score(CLI::App& program);
 void add_logits(CLI::App& program);
+void add_quantize(CLI::App& program);
 void add_train(CLI::App& program);
 void add_report(CLI::App& program);
 void add_serve(CLI::App& program);

@@ -10,10 +10,10 @@
 namespace reckon::cli {
 namespace {
 
-constexpr AddCommand commands[] = {add_count,    add_explain,    add_models, add_hardware, add_calibrate, add_plan,
-                                   add_compare,  add_sweep,      add_memory, add_time,     add_tokenizer, add_generate,
-                                   add_score,    add_logits,     add_train,  add_report,   add_serve,     add_verify,
-                                   add_tokenize, add_completion, add_manual};  // in the order of the help
+constexpr AddCommand commands[] = {add_count,   add_explain,  add_models,     add_hardware, add_calibrate, add_plan,
+                                   add_compare, add_sweep,    add_memory,     add_time,     add_tokenizer, add_generate,
+                                   add_score,   add_logits,   add_quantize,   add_train,    add_report,    add_serve,
+                                   add_verify,  add_tokenize, add_completion, add_manual};  // in the order of the help
 
 }  // namespace
 }  // namespace reckon::cli

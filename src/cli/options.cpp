@@ -25,8 +25,8 @@ constexpr const char* sizes_help =
     "amount of training data), B is 10⁹ and T 10¹².";
 
 constexpr const char* what_a_model_is =
-    "a preset (`reckon models`), a folder, that of a training run too, a config.json (-: standard input) or a "
-    ".safetensors file";
+    "a preset (`reckon models`), a folder, that of a training run too, a config.json (-: standard input), a "
+    ".safetensors or a .gguf file";
 
 // Other names of words that options take.
 constexpr std::pair<std::string_view, std::string_view> short_names[] = {

@@ -72,8 +72,10 @@ std::int64_t node_of(const Hardware& hardware) {
   return std::min(joined, hardware.devices);
 }
 
+constexpr std::int64_t usual_batch_tokens = 1 << 22;  // of a step, where nothing is said
+
 std::int64_t sequences_of(std::int64_t batch_tokens, std::int64_t tokens) {
-  if (batch_tokens == 0) throw UsageError("--batch-tokens is missing: the tokens of a step, over all devices");
+  if (batch_tokens == 0) return std::max<std::int64_t>(1, usual_batch_tokens / tokens);
   if (batch_tokens % tokens == 0) return batch_tokens / tokens;
   const std::int64_t below = batch_tokens / tokens * tokens;
   throw UsageError(
@@ -246,7 +248,10 @@ void write_launch(const PlanOptions& asked, const Search& search, Engine engine,
 }
 
 void plan_training(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
-  const Plans plans = search_layouts(search);
+  Plans plans = search_layouts(search);
+  if (asked.batch_tokens == 0)
+    plans.assumptions.push_back(
+        fmt::format("steps of {} tokens (--batch-tokens)", grouped(search.sequences * search.workload.tokens)));
   if (plans.best.empty()) {
     if (engine) {
       const Plans others = search_layouts(of_any_engine(search));
@@ -357,7 +362,7 @@ void add_plan(CLI::App& program) {
                   "  reckon plan llama-3.1-405b --on h100:16384 --batch-tokens 16M --context 8k --export megatron\n"
                   "  reckon plan llama-3.1-70b --on h100:8 --phase serve --context 8k --token-latency 50");
   add_choice(command, "--phase", asked->serve, "what is planned (train)", {{"train", false}, {"serve", true}});
-  add_size(command, "--batch-tokens", asked->batch_tokens, "train: tokens of a step, over all devices",
+  add_size(command, "--batch-tokens", asked->batch_tokens, "train: tokens of a step, over all devices (4M)",
            {1, std::int64_t{1} << 50});
   add_number(command, "--token-latency", asked->token_latency, 1e5, "MS",
              "serve: the most milliseconds from one token of a sequence to the next");

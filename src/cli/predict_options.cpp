@@ -51,6 +51,7 @@ void add_types(CLI::App& command, PredictOptions& options) {
               {"float16", DType::float16},
               {"float8_e4m3", DType::float8_e4m3},
               {"float8_e5m2", DType::float8_e5m2},
+              {"q8_0", DType::q8_0},
               {"int8", DType::int8},
               {"int4", DType::int4}})
       .group(group);

@@ -31,13 +31,19 @@ Integer whole(std::string_view text, const std::string& what) {
 
 }  // namespace
 
-void add_run(CLI::App& command, RunOptions& options) {
+void add_weights(CLI::App& command, RunOptions& options) {
   add_model(command, options.model);
   const auto seed = [&options](const std::string& text) { options.random = whole<std::uint64_t>(text, "--random"); };
   command.add_option_function<std::string>("--random", seed, "random weights from this seed, instead of files")
       ->type_name("SEED");
   add_choice(command, "--dtype", options.dtype, "type of random weights (float32)",
              {{"float32", DType::float32}, {"bfloat16", DType::bfloat16}, {"float16", DType::float16}});
+}
+
+void add_run(CLI::App& command, RunOptions& options) {
+  add_weights(command, options);
+  add_choice(command, "--cache", options.cache, "type of the cached keys and values (float32)",
+             {{"float32", DType::float32}, {"q8_0", DType::q8_0}});
   add_threads(command, options.threads);
   add_device(command, options.device);
 }
@@ -54,6 +60,7 @@ EngineOptions engine_options(const RunOptions& options) {
   EngineOptions engine;
   engine.device = options.device;
   engine.threads = options.threads;
+  engine.cache = options.cache.value_or(DType::float32);
   engine.cancel = &interrupt_flag();
   return engine;
 }

@@ -20,10 +20,12 @@ struct RunOptions {
   std::optional<DType> dtype;           // of random weights
   int threads = 0;
   Device device = Device::cpu;
-  Options changes;  // of a model with random weights, where the command takes modifiers
+  std::optional<DType> cache;  // float32 unless it is given
+  Options changes;             // of a model with random weights, where the command takes modifiers
 };
 
-void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random, --dtype, --threads, --device
+void add_weights(CLI::App& command, RunOptions& options);    // MODEL, --random, --dtype
+void add_run(CLI::App& command, RunOptions& options);        // MODEL, --random, --dtype, --cache, --threads, --device
 CLI::Option& add_threads(CLI::App& command, int& threads);   // --threads; left out, it stays 0
 void add_context(CLI::App& command, std::int64_t& context);  // --context; left out, it stays 0
 CLI::Option& add_device(CLI::App& command, Device& device);  // --device; left out, it stays as it is

@@ -23,7 +23,7 @@ void add_tokenizer_option(CLI::App& command, std::string& tokenizer) {
 Tokenizer model_tokenizer(const std::string& named, const std::string& model, const std::string& or_else) {
   if (!named.empty()) return load_tokenizer(named);
   const ModelLocation location = locate_model(model);
-  if (!location.folder.empty()) return load_tokenizer(location.folder.string());
+  if (const std::string found = location.tokenizer(); !found.empty()) return load_tokenizer(found);
   if (ranked_encoding(model)) return load_tokenizer(model);
   throw UsageError(
       fmt::format("{} comes without a tokenizer; give one with --tokenizer (bytes, {}, a tokenizer.json or a "

@@ -26,6 +26,7 @@ namespace {
 struct ScoreOptions {
   RunOptions run;
   std::string file, ids, ids_file, tokenizer;
+  std::string against;
   std::int64_t context = 0, stride = 0;
   Output output;
 };
@@ -34,6 +35,11 @@ struct Text {
   std::vector<std::int32_t> ids;
   std::optional<Tokenizer> tokenizer;  // none where only ids are known
   std::int64_t bytes = 0;
+
+  std::function<std::string(std::int32_t)> piece() const {
+    if (!tokenizer) return {};
+    return [this](std::int32_t id) { return tokenizer->decode(std::span(&id, 1), true); };
+  }
 
   // What the scored tokens stand for. Nothing predicts the first token; where it is one that the tokenizer adds, <s>
   // say, that leaves the whole text.
@@ -59,6 +65,18 @@ Text read(const ScoreOptions& asked, const Model& model) {
   return {std::move(ids), std::move(tokenizer), std::ssize(input.text())};
 }
 
+constexpr std::int64_t shown_tokens = 10;
+
+// The model of --against, with all else as for the first.
+Engine other_engine(const ScoreOptions& asked, const EngineOptions& options) {
+  RunOptions run = asked.run;
+  run.model = asked.against;
+  Model model = model_to_run(run);
+  longest_run(model, options.capacity);
+  Weights weights = weights_to_run(run, model);
+  return {std::move(model), std::move(weights), options};
+}
+
 void run(const ScoreOptions& asked) {
   const int given = !asked.file.empty() + !asked.ids.empty() + !asked.ids_file.empty();
   if (given != 1) throw UsageError("give one of FILE, --ids and --ids-file: the text to score");
@@ -77,15 +95,24 @@ void run(const ScoreOptions& asked) {
   Weights weights = weights_to_run(asked.run, model);
   Engine engine(std::move(model), std::move(weights), options);
   ProgressLine progress;
-  const Score result =
-      score(engine, text.ids,
-            {.stride = std::min(asked.stride, options.capacity - 1)},  // a text of one window slides nowhere
-            [&](const Score& so_far) { progress.show("scoring", so_far.tokens, so_far.all); });
-  progress.clear();
-  if (result.tokens > 0) {
-    write_report(score_document(engine.model().name, result, text.scored_bytes(result), options.capacity),
-                 asked.output);
+  const OnScored show = [&](const Score& so_far) { progress.show("scoring", so_far.tokens, so_far.all); };
+  const Scoring scoring{.stride = std::min(asked.stride, options.capacity - 1)};  // a text of one window slides nowhere
+  Score result;
+  Document document;
+  if (asked.against.empty()) {
+    result = score(engine, text.ids, scoring, show);
+    if (result.tokens > 0)
+      document = score_document(engine.model().name, result, text.scored_bytes(result), options.capacity);
+  } else {
+    Engine other = other_engine(asked, options);
+    const Divergence divergence = diverge(engine, other, text.ids, scoring, shown_tokens, show);
+    result = divergence.score;
+    if (result.tokens > 0)
+      document = divergence_document({asked.run.model, asked.against, text.piece()}, text.ids, divergence,
+                                     text.scored_bytes(result), options.capacity);
   }
+  progress.clear();
+  if (result.tokens > 0) write_report(document, asked.output);
   if (!result.whole())
     throw Error(fmt::format("interrupted after {} of {} tokens", grouped(result.tokens), grouped(result.all)));
 }
@@ -97,6 +124,7 @@ void add_score(CLI::App& program) {
   CLI::App& command = add_command(program, "score", "loss, perplexity and bits per byte of a text",
                                   "  reckon score ./model book.txt\n"
                                   "  reckon score ./model book.txt --context 512 --stride 256 --format json\n"
+                                  "  reckon score small.gguf book.txt --against ./model\n"
                                   "  reckon score gpt2 --random 1 - < book.txt\n"
                                   "  reckon score ./model --ids 1,15,27,8");
   add_run(command, asked->run);
@@ -104,6 +132,10 @@ void add_score(CLI::App& program) {
   add_tokenizer_option(command, asked->tokenizer);
   command.add_option("--ids", asked->ids, "the text as ids")->type_name("1,2,3");
   command.add_option("--ids-file", asked->ids_file, "a file of ids, separated by commas or spaces")->type_name("FILE");
+  command
+      .add_option("--against", asked->against,
+                  "another model with the same tokens: how far MODEL's predictions are from its")
+      ->type_name("MODEL");
   add_context(command, asked->context);
   add_size(command, "--stride", asked->stride, "how far the window slides (half of it)");
   add_output(command, asked->output);

@@ -46,6 +46,8 @@ void check_use(const VerifyCommand& asked) {
   if (asked.time && !asked.against.empty()) throw UsageError("--time and --against are two checks; give one of them");
   if (asked.time && asked.run.device != Device::cpu)
     throw UsageError("--time is about the kernels of this machine; leave out --device");
+  if (asked.run.cache && (asked.train || asked.time || !asked.against.empty()))
+    throw UsageError("--cache is of what verify counts when it generates; leave out --train, --time and --against");
   if (asked.train && asked.phase && *asked.phase != Phase::train)
     throw UsageError("--train is a step of training, and --phase another; give one of them");
 }
@@ -86,6 +88,7 @@ void run(VerifyCommand& asked) {
     asked.run.random = 1;
   VerifyOptions options;
   options.device = asked.run.device;
+  options.cache = asked.run.cache.value_or(DType::float32);
   options.threads = asked.run.threads;
   options.tokens = asked.tokens;
   if (asked.batch > 0) options.batch = asked.batch;

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 
+#include "files/blocks.h"
 #include "files/checked.h"
 #include "files/float_types.h"
 
@@ -51,22 +52,23 @@ constexpr std::array table{
     // Moments of 8-bit optimizers (Dettmers et al. 2021, arXiv 2110.02861; blocks of bitsandbytes), with a float32
     // maximum a block.
     Row{block8, {"block8", "", 256, 260}},
-    // Activations that meet quantised weights: 32 integers, with a float32 scale and the sum of what they stand for.
+    // Activations that meet quantised weights: 32 integers with a float32 scale, and the int16 sums of both halves. A
+    // row has all its integers first, then its scales, then its sums.
     Row{activation8, {"activation8", "", 32, 40}},
     // The blocks of GGUF, in the order of their bits an element.
-    Row{q2_k, {"q2_k", "Q2_K", 256, 84, nullptr, nullptr, 10}},
-    Row{q3_k, {"q3_k", "Q3_K", 256, 110, nullptr, nullptr, 11}},
-    Row{iq4_xs, {"iq4_xs", "IQ4_XS", 256, 136, nullptr, nullptr, 23}},
-    Row{mxfp4, {"mxfp4", "MXFP4", 32, 17, nullptr, nullptr, 39}},
-    Row{iq4_nl, {"iq4_nl", "IQ4_NL", 32, 18, nullptr, nullptr, 20}},
-    Row{q4_0, {"q4_0", "Q4_0", 32, 18, nullptr, nullptr, 2}},
-    Row{q4_k, {"q4_k", "Q4_K", 256, 144, nullptr, nullptr, 12}},
-    Row{q4_1, {"q4_1", "Q4_1", 32, 20, nullptr, nullptr, 3}},
-    Row{q5_0, {"q5_0", "Q5_0", 32, 22, nullptr, nullptr, 6}},
-    Row{q5_k, {"q5_k", "Q5_K", 256, 176, nullptr, nullptr, 13}},
-    Row{q5_1, {"q5_1", "Q5_1", 32, 24, nullptr, nullptr, 7}},
-    Row{q6_k, {"q6_k", "Q6_K", 256, 210, nullptr, nullptr, 14}},
-    Row{q8_0, {"q8_0", "Q8_0", 32, 34, nullptr, nullptr, 8}},
+    Row{q2_k, {"q2_k", "Q2_K", 256, 84, decode_q2_k, nullptr, 10}},
+    Row{q3_k, {"q3_k", "Q3_K", 256, 110, decode_q3_k, nullptr, 11}},
+    Row{iq4_xs, {"iq4_xs", "IQ4_XS", 256, 136, decode_iq4_xs, nullptr, 23}},
+    Row{mxfp4, {"mxfp4", "MXFP4", 32, 17, decode_mxfp4, nullptr, 39}},
+    Row{iq4_nl, {"iq4_nl", "IQ4_NL", 32, 18, decode_iq4_nl, nullptr, 20}},
+    Row{q4_0, {"q4_0", "Q4_0", 32, 18, decode_q4_0, nullptr, 2}},
+    Row{q4_k, {"q4_k", "Q4_K", 256, 144, decode_q4_k, nullptr, 12}},
+    Row{q4_1, {"q4_1", "Q4_1", 32, 20, decode_q4_1, nullptr, 3}},
+    Row{q5_0, {"q5_0", "Q5_0", 32, 22, decode_q5_0, nullptr, 6}},
+    Row{q5_k, {"q5_k", "Q5_K", 256, 176, decode_q5_k, nullptr, 13}},
+    Row{q5_1, {"q5_1", "Q5_1", 32, 24, decode_q5_1, nullptr, 7}},
+    Row{q6_k, {"q6_k", "Q6_K", 256, 210, decode_q6_k, nullptr, 14}},
+    Row{q8_0, {"q8_0", "Q8_0", 32, 34, decode_q8_0, encode_q8_0, 8}},
     Row{float8_e5m2, {"float8_e5m2", "F8_E5M2", 1, 1}},
     Row{float8_e4m3, {"float8_e4m3", "F8_E4M3", 1, 1}},
     Row{float8_e8m0, {"float8_e8m0", "F8_E8M0", 1, 1}},

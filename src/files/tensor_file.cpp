@@ -8,6 +8,7 @@
 #include <unordered_set>
 
 #include "files/checked.h"
+#include "files/gguf.h"
 #include "files/quote.h"
 #include "files/safetensors.h"
 
@@ -29,11 +30,15 @@ std::span<const std::byte> TensorFile::bytes_of(const TensorInfo& tensor, std::s
                                              static_cast<std::size_t>(tensor.end - tensor.begin));
 }
 
-TensorFile read_tensor_file(const std::filesystem::path& path) { return read_safetensors(path); }
+TensorFile read_tensor_file(const std::filesystem::path& path) {
+  return is_gguf(path) ? read_gguf(path) : read_safetensors(path);
+}
 
-bool is_tensor_file_name(std::string_view name) { return is_safetensors_name(name); }
+bool is_tensor_file_name(std::string_view name) { return is_safetensors_name(name) || name.ends_with(".gguf"); }
 
-bool begins_like_tensor_file(std::string_view start) { return begins_like_safetensors(start); }
+bool begins_like_tensor_file(std::string_view start) {
+  return begins_like_safetensors(start) || start.starts_with("GGUF");
+}
 
 std::string bracketed(const std::vector<std::int64_t>& shape) {
   constexpr std::ptrdiff_t most = 16;  // a hostile shape may have millions of axes

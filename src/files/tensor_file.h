@@ -1,11 +1,12 @@
 // Files of named tensors: which they hold, in which encoding and shape, and where. All of it is checked before any of
-// the data is read. safetensors is the first kind of such files; nothing outside of this room knows its form.
+// the data is read. safetensors and GGUF are kinds of such files; nothing outside of this room knows their forms.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,7 +32,9 @@ struct TensorFile {
     std::filesystem::path path;
     std::uint64_t size = 0;
     std::uint64_t data_begin = 0;
-    std::map<std::string, std::string> metadata;
+    std::map<std::string, std::string> metadata;  // of safetensors
+    nlohmann::json pairs =
+        nullptr;  // of GGUF: key → number, boolean, string or an array of these; of shards the first's
   };
   std::vector<File> files;
   std::vector<TensorInfo> tensors;  // by file, then in the order of their data; names are unique
@@ -41,7 +44,8 @@ struct TensorFile {
   std::span<const std::byte> bytes_of(const TensorInfo& tensor, std::span<const MappedFile> mapped) const;
 };
 
-// A file of tensors, an index with its shards beside it, or a folder that holds either.
+// A file of tensors, an index with its shards beside it, a shard with the others beside it, or a folder that holds one
+// of these.
 TensorFile read_tensor_file(const std::filesystem::path& path);
 
 // Whether something of this name, or a file that begins so, is a file of tensors or an index of such files.

@@ -30,4 +30,7 @@ Program keep_narrow(Program program, DType dtype);
 // as long as that product runs.
 Program dequantise(Program program, const Target& target);
 
+// A `quantise` before products whose weights are in GGUF's blocks, on targets that multiply them as integers.
+Program quantise_activations(Program program, const Target& target);
+
 }  // namespace reckon

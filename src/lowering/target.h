@@ -19,6 +19,8 @@ struct Target {
   bool narrow = false;  // trains in bfloat16
   bool ranks = false;   // trains in several processes
   bool masks = false;   // dropout keeps what it drew for the backward pass; else it is drawn again
+  // Products with weights in GGUF's blocks multiply integers, and read activations in 8 bits; else weights are decoded.
+  bool integer_products = false;
   bool tiles = false;   // products and attention run in tiles, which count the bytes that they read and write
 
   // What is made one op of several. Without any, a program runs as it is written.
@@ -41,6 +43,7 @@ constexpr Target cpu_target{.name = "cpu",
                             .views = true,
                             .narrow = true,
                             .ranks = true,
+                            .integer_products = true,
                             .tiles = true,
                             .fusions = {.epilogues = true, .activations = true, .attention = true, .in_place = true}};
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "files/read_text.h"
+#include "files/tensor_file.h"
 #include "model/location.h"
 #include "model/nested.h"
 
@@ -41,8 +43,22 @@ std::vector<std::int32_t> ids_in(const fs::path& path, const std::string& field)
   return ids.empty() && nested != nullptr ? ids_in(config[nested], field, path) : ids;
 }
 
+// A GGUF file has further tokens that end a text: those of turns and of messages.
+std::vector<std::int32_t> ids_in_gguf(const fs::path& path, const std::string& field) {
+  const nlohmann::json pairs = read_tensor_file(path).files.front().pairs;
+  const std::vector<const char*> names = field == "bos_token_id"
+                                             ? std::vector{"bos_token_id"}
+                                             : std::vector{"eos_token_id", "eot_token_id", "eom_token_id"};
+  std::vector<std::int32_t> all;
+  for (const char* name : names)
+    for (const std::int32_t id : ids_in(pairs, fmt::format("tokenizer.ggml.{}", name), path))
+      if (std::find(all.begin(), all.end(), id) == all.end()) all.push_back(id);
+  return all;
+}
+
 std::vector<std::int32_t> ids_of(const std::string& name_or_path, const std::string& field) {
   const ModelLocation location = locate_model(name_or_path);
+  if (location.gguf) return ids_in_gguf(location.weights, field);
   if (location.folder.empty()) return {};  // a preset, or a pipe that has been read
   const fs::path generation = location.folder / "generation_config.json";
   std::error_code none;

@@ -39,6 +39,9 @@ constexpr std::array reasons{
     Reason{"rotary_emb.cos_cached", "rotary table"},
     Reason{"rotary_emb.sin_cached", "rotary table"},
     Reason{".attn.embed_positions", "rotary table"},
+    Reason{"rope_freqs.weight", "divisors of the rotary frequencies, which the model has"},
+    Reason{"rope_factors_long.weight", "divisors of the rotary frequencies, which the model has"},
+    Reason{"rope_factors_short.weight", "divisors of the rotary frequencies, which the model has"},
     Reason{"_blocks", "MXFP4 blocks, two 4-bit elements to a byte"},
     Reason{"_scales", "quantization scale"},
     Reason{".qweight", "packed quantized weight"},
@@ -61,9 +64,9 @@ constexpr std::array reasons{
     Reason{".weight_shape", "shape of a packed quantized weight"},
 };
 
-// The number behind "layers." or "h." in a tensor's name, or -1.
+// The number behind "layers.", "h." or "blk." in a tensor's name, or -1.
 std::int64_t layer_of(std::string_view name) {
-  for (const std::string_view word : {"layers.", "h."}) {
+  for (const std::string_view word : {"layers.", "h.", "blk."}) {
     const auto found = name.find(word);
     if (found == std::string_view::npos || (found > 0 && name[found - 1] != '.')) continue;
     const char* digits = name.data() + found + word.size();

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <utility>
 
-#include "files/read_text.h"
 #include "files/json_events.h"
+#include "files/read_text.h"
+#include "files/tensor_file.h"
 #include "model/presets.h"
 #include "model/read.h"
+#include "model/read_gguf.h"
 
 namespace reckon {
 namespace {
@@ -54,6 +57,12 @@ Model find_preset(const std::string& name) { return read_config(preset_config(na
 Described load_described(const std::string& name_or_path) {
   const ModelLocation location = locate_model(name_or_path);
   Described described;
+  if (location.gguf) {
+    GgufModel read = read_gguf_model(read_tensor_file(location.weights), location.where);
+    described = {std::move(read.model), std::move(read.config)};
+    described.model.name = name_or_path;
+    return described;
+  }
   described.config = location.preset.empty() ? read_json_file(location.config, location.where, "a config.json")
                                              : preset_config(location.preset);
   described.model = read_config(described.config, location.where);

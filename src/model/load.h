@@ -13,7 +13,7 @@ namespace reckon {
 
 struct Described {
   Model model;
-  nlohmann::ordered_json config;  // as it was written
+  nlohmann::ordered_json config;  // as it was written; of a GGUF file, what a config.json would say
 };
 
 // The model's name is the text as given; that of standard input is "standard input".

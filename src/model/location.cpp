@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "files/gguf.h"
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "files/tensor_file.h"
@@ -23,9 +24,9 @@ namespace fs = std::filesystem;
 enum class Content { config, weights, pickle, gguf, unknown };
 
 Content content_by_name(const std::string& name) {
+  if (name.ends_with(".gguf")) return Content::gguf;
   if (is_tensor_file_name(name)) return Content::weights;
   if (name.ends_with(".json")) return Content::config;
-  if (name.ends_with(".gguf")) return Content::gguf;
   return is_pickle(name) ? Content::pickle : Content::unknown;
 }
 
@@ -47,12 +48,21 @@ Content content_of(const fs::path& path) {
   return first != std::string_view::npos && start[first] == '{' ? Content::config : Content::unknown;
 }
 
+// Those that belong to a config.json: a GGUF file has a description of its own, and may be of another model.
 bool has_weights_inside(const fs::path& folder) {
   std::error_code error;
   fs::directory_iterator entries(folder, error);
   return !error && std::any_of(begin(entries), end(entries), [](const fs::directory_entry& entry) {
-    return is_tensor_file_name(entry.path().string());
+    return content_by_name(entry.path().string()) == Content::weights;
   });
+}
+
+ModelLocation in_gguf(const fs::path& path, const std::string& given) {
+  ModelLocation found;
+  found.config = found.weights = path;
+  found.where = given;
+  found.gguf = true;
+  return found;
 }
 
 ModelLocation in_folder(const fs::path& folder, const std::string& given) {
@@ -66,6 +76,7 @@ ModelLocation in_folder(const fs::path& folder, const std::string& given) {
     return found;
   }
   if (error) throw Error(fmt::format("{}: this folder cannot be read: {}", given, error.message()));
+  if (is_gguf(folder)) return in_gguf(folder, given);
   const std::vector<SavedStep> steps = saved_steps(folder);
   if (!steps.empty()) {
     const fs::path& newest = steps.back().folder;
@@ -88,16 +99,16 @@ ModelLocation at_path(const std::string& given) {
   found.config = path;
   switch (content_of(path)) {
     case Content::gguf:
-      throw Error(fmt::format("{}: GGUF files are not yet read; give the folder with the model's config.json", given));
+      return in_gguf(path, given);
     case Content::pickle:
       throw Error(
           fmt::format("{}: this is a pickle, which can run code when it is read, and is refused; "
-                      "give a config.json or a .safetensors file",
+                      "give a config.json, a .safetensors or a GGUF file",
                       given));
     case Content::unknown:
       throw Error(
-          fmt::format("{}: neither JSON nor safetensors; expected a folder with a config.json, a config.json or a "
-                      ".safetensors file",
+          fmt::format("{}: neither JSON nor safetensors nor GGUF; expected a folder with a config.json, a config.json, "
+                      "a .safetensors or a GGUF file",
                       given));
     case Content::weights:
       found.weights = path;

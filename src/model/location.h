@@ -4,9 +4,9 @@
 // .gguf, .bin, …). Any other text is the name of a preset if there is one of that name, and else a path if something
 // is there. So a folder called gpt2 does not hide the preset: ask for ./gpt2.
 //
-// A path may be a folder with a config.json; the folder of a training run, which stands for its newest checkpoint; a
-// .safetensors file or index with a config.json beside it; or a config.json. Files may have any name: what is in them
-// tells which they are.
+// A path may be a folder with a config.json, or without one but with a GGUF file; the folder of a training run, which
+// stands for its newest checkpoint; a .safetensors file or index with a config.json beside it; a GGUF file, or the
+// first of its shards; or a config.json. Files may have any name: what is in them tells which they are.
 #pragma once
 
 #include <filesystem>
@@ -20,8 +20,12 @@ struct ModelLocation {
   std::filesystem::path weights;  // the file, index or folder that holds them; empty: there is a description only
   // Where a tokenizer and further files may lie; empty: nowhere. It has a slash, and so is no tokenizer's name.
   std::filesystem::path folder;
+  bool gguf = false;  // the file of the weights says it all: description, tokenizer and further facts
   std::string where;  // what errors call the description
   std::string note;   // of a run: which checkpoint it is
+
+  // Where a tokenizer may be: a folder or a file; empty: nowhere.
+  std::string tokenizer() const { return gguf ? weights.string() : folder.string(); }
 };
 
 // An Error or UsageError says what is missing, or why a file is refused. PyTorch's own files are: they are pickles, and

@@ -46,9 +46,10 @@ struct Linear {
 // A module of each expert, not one tensor of all.
 bool one_by_one(std::string_view name) { return name.find("{}") != std::string_view::npos; }
 
-FamilyNames names_of(const std::string& family) {
+FamilyNames names_of(const std::string& family, const StoredNames& present) {
   const Family* known = find_family(family);
   if (known == nullptr) throw Error("the names of tensors in files of the family " + quote(family) + " are not known");
+  if (present.contains(std::string(gguf_embedding))) return gguf_names(family);
   FamilyNames names;
   known->name(names);
   return names;
@@ -57,7 +58,7 @@ FamilyNames names_of(const std::string& family) {
 class Writer {
  public:
   Writer(const Model& model, const StoredNames& present)
-      : model_(model), names_(names_of(model.family)), present_(present) {
+      : model_(model), names_(names_of(model.family, present)), present_(present) {
     prefix_ = names_.prefixes.front();
     for (const std::string_view prefix : names_.prefixes)
       if (has(fmt::format("{}{}.weight", prefix, names_.token_embedding))) {
@@ -211,12 +212,13 @@ class Writer {
     return linear.parts.front().bias;
   }
 
-  // Of a module, or of so many experts. One tensor of all experts is a parameter itself and carries no ".weight".
+  // Of a module, or of so many experts. One tensor of all experts is a parameter itself and may carry no ".weight".
   void linear(const Linear& linear, const std::string& module, std::int64_t experts = 0) {
     require_name(module, scope_of(linear.parts.front().role));
     const bool fused = experts > 0 && !one_by_one(module);
-    add(linear, module + (fused ? "" : ".weight"), false, experts);
-    if (has_bias(linear)) add(linear, module + (fused ? "_bias" : ".bias"), true, experts);
+    const auto ending = [&](std::string_view all, const char* own) { return fused ? std::string(all) : own; };
+    add(linear, module + ending(names_.all_experts_weight, ".weight"), false, experts);
+    if (has_bias(linear)) add(linear, module + ending(names_.all_experts_bias, ".bias"), true, experts);
   }
 
   void layer(std::int64_t n) {
@@ -270,14 +272,15 @@ class Writer {
     const Share key{{Block::attention, Part::key}, times(a.n_kv_heads, a.d_head), a.key_bias};
     const Share value{{Block::attention, Part::value}, times(a.n_kv_heads, a.d_value), a.value_bias};
     const std::int64_t d = model_.d_model;
-    if (names_.query_key_value.empty()) {
+    const std::string all = in_layer(names_.query_key_value);
+    if (all.empty() || (names_.as_found && !has(all + ".weight"))) {
       linear({{query}, d, 1, names_.transposed}, in_layer(names_.query));
       linear({{key}, d, 1, names_.transposed}, in_layer(names_.key));
       linear({{value}, d, 1, names_.transposed}, in_layer(names_.value));
     } else {
       Linear fused{{query, key, value}, d, 1, names_.transposed};
       if (names_.by_group && a.n_kv_heads > 0) fused.go_by_groups(a.n_kv_heads);
-      linear(fused, in_layer(names_.query_key_value));
+      linear(fused, all);
     }
     if (a.query_key_norm) {
       head_norm(a, {Block::attention, Part::query_norm}, names_.query_norm, a.n_heads);
@@ -321,8 +324,27 @@ class Writer {
     linear({{{role(Part::kv_down), plus(latent.kv_rank, latent.d_rope), latent.down_bias}}, d},
            in_layer(names_.kv_down));
     norm(latent.norm, role(Part::kv_down_norm), in_layer(names_.kv_down_norm), {latent.kv_rank});
-    linear({{{role(Part::kv_up), times(a.n_heads, plus(latent.d_nope, a.d_value)), false}}, latent.kv_rank},
-           in_layer(names_.kv_up));
+    if (names_.as_found && !has(in_layer(names_.kv_up) + ".weight"))
+      key_value_up(a);
+    else
+      linear({{{role(Part::kv_up), times(a.n_heads, plus(latent.d_nope, a.d_value)), false}}, latent.kv_rank},
+             in_layer(names_.kv_up));
+  }
+
+  // The rows of kv_up go head by head, keys before values; here keys (each head's transposed) and values have tensors
+  // of their own.
+  void key_value_up(const Attention& a) {
+    const std::int64_t rank = a.latent->kv_rank, d_key = a.latent->d_nope, d_value = a.d_value;
+    const std::string keys = in_layer(names_.key_up) + ".weight", values = in_layer(names_.value_up) + ".weight";
+    StoredParameter both{
+        key_of({Block::attention, Part::kv_up}, Piece::weight), {times(a.n_heads, plus(d_key, d_value)), rank}, {}};
+    for (std::int64_t head = 0; head < a.n_heads; ++head) {
+      both.views.push_back({keys, times(head, times(rank, d_key)), {{d_key, 1}, {rank, d_key}}});
+      both.views.push_back({values, times(head, times(d_value, rank)), {{d_value, rank}, {rank, 1}}});
+    }
+    add_tensor(keys, {a.n_heads, rank, d_key});
+    add_tensor(values, {a.n_heads, d_value, rank});
+    layout_.parameters.push_back(std::move(both));
   }
 
   void add_kind(const CrossAttention& cross) {
@@ -370,8 +392,9 @@ class Writer {
   // The form of which this layer's first tensor is there.
   const MixtureNames& mixture_form() const {
     for (const MixtureNames& form : names_.mixtures) {
-      const std::string down = in_layer(form.experts.down);
-      if (has(one_by_one(down) ? numbered(down, 0) + ".weight" : down)) return form;
+      const std::string first = in_layer(form.experts.gate_up.empty() ? form.experts.gate : form.experts.gate_up);
+      if (has(one_by_one(first) ? numbered(first, 0) + ".weight" : first + std::string(names_.all_experts_weight)))
+        return form;
     }
     return names_.mixtures.front();
   }

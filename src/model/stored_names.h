@@ -54,8 +54,19 @@ struct FamilyNames {
   FeedForwardNames feed_forward{.gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"};
 
   std::vector<MixtureNames> mixtures;  // the forms in which files are found; the usual one first
-  std::string_view correction;         // in full, without ".bias"
-  FeedForwardNames shared;             // of the shared expert
+  // What follows the name of one tensor of all experts.
+  std::string_view all_experts_weight, all_experts_bias = "_bias";
+  std::string_view correction;  // in full, without ".bias"
+  FeedForwardNames shared;      // of the shared expert
+
+  // GGUF: what is fused in some files and apart in others (query_key_value, kv_up) is as the file has it.
+  bool as_found = false;
+  std::string_view key_up, value_up;  // instead of kv_up: of each head, the keys' part transposed
 };
+
+// What every family's tensors are called in a GGUF file.
+FamilyNames gguf_names(std::string_view family);
+// A name that only such files have, and all of them do.
+inline constexpr std::string_view gguf_embedding = "token_embd.weight";
 
 }  // namespace reckon

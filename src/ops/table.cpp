@@ -17,6 +17,7 @@
 #include "ops/norm.h"
 #include "ops/optimizers.h"
 #include "ops/project.h"
+#include "ops/quantise.h"
 #include "ops/rope.h"
 #include "ops/view.h"
 
@@ -54,6 +55,7 @@ const std::vector<const Operation*>& all_operations() {
       &cross_entropy_operation,
       &cross_entropy_backward_operation,
       &dequantise_operation,
+      &quantise_operation,
       &dropout_operation,
       &narrow_operation,
       &widen_operation,

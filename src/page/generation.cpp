@@ -71,6 +71,7 @@ void open(Generating& to, const std::string& path) {
   check_memory(fmt::format("the weights of {}", path), bytes, memory_left());
   to.loaded = LoadedModel::open(path);
   std::error_code none;
+  if (location.gguf) to.tokenizer = std::make_shared<const Tokenizer>(load_tokenizer(location.tokenizer()));
   for (const char* file : {"tokenizer.json", "vocab.json"}) {
     if (to.tokenizer != nullptr || location.folder.empty() || !fs::exists(location.folder / file, none)) continue;
     to.tokenizer = std::make_shared<const Tokenizer>(load_tokenizer(location.folder.string()));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "files/numbers.h"
+#include "files/quote.h"
 
 #include <algorithm>
 #include <map>
@@ -52,23 +53,98 @@ Document logits_document(std::span<const std::int32_t> ids, std::span<const floa
   return document;
 }
 
+namespace {
+
+std::vector<Column> score_columns(std::optional<std::int64_t> bytes) {
+  std::vector<Column> columns{{"tokens scored", true}, {"loss", true}, {"perplexity", true}};
+  if (bytes) columns.insert(columns.end(), {{"bytes", true}, {"bits per byte", true}});
+  return columns;
+}
+
+std::vector<Cell> score_cells(const Score& score, std::optional<std::int64_t> bytes) {
+  std::vector<Cell> cells{grouped(score.tokens) + (score.whole() ? "" : " of " + grouped(score.all)),
+                          fmt::format("{:.6f}", score.loss()), fmt::format("{:.4f}", score.perplexity())};
+  if (bytes) cells.insert(cells.end(), {grouped(*bytes), fmt::format("{:.6f}", score.bits_per(*bytes))});
+  return cells;
+}
+
+OrderedJson score_json(const std::string& model, const Score& score, std::optional<std::int64_t> bytes,
+                       std::int64_t context) {
+  OrderedJson json{{"schema", "reckon.score/1"},       {"model", model},    {"tokens", score.tokens},
+                   {"of_tokens", score.all},           {"nll", score.nll},  {"loss", score.loss()},
+                   {"perplexity", score.perplexity()}, {"context", context}};
+  if (bytes) {
+    json["bytes"] = *bytes;
+    json["bits_per_byte"] = score.bits_per(*bytes);
+  }
+  return json;
+}
+
+}  // namespace
+
 Document score_document(const std::string& model, const Score& score, std::optional<std::int64_t> bytes,
                         std::int64_t context) {
   Document document;
   Table table{fmt::format("{}: loss in nats per token, in windows of {} tokens", model, grouped(context)),
-              {{"tokens scored", true}, {"loss", true}, {"perplexity", true}}};
-  table.rows.push_back({grouped(score.tokens) + (score.whole() ? "" : " of " + grouped(score.all)),
-                        fmt::format("{:.6f}", score.loss()), fmt::format("{:.4f}", score.perplexity())});
-  document.json = {{"schema", "reckon.score/1"},       {"model", model},    {"tokens", score.tokens},
-                   {"of_tokens", score.all},           {"nll", score.nll},  {"loss", score.loss()},
-                   {"perplexity", score.perplexity()}, {"context", context}};
-  if (bytes) {
-    table.columns.insert(table.columns.end(), {{"bytes", true}, {"bits per byte", true}});
-    table.rows[0].insert(table.rows[0].end(), {grouped(*bytes), fmt::format("{:.6f}", score.bits_per(*bytes))});
-    document.json["bytes"] = *bytes;
-    document.json["bits_per_byte"] = score.bits_per(*bytes);
-  }
+              score_columns(bytes)};
+  table.rows.push_back(score_cells(score, bytes));
+  document.json = score_json(model, score, bytes, context);
   document.parts.push_back(table);
+  return document;
+}
+
+Document divergence_document(const DivergenceNames& names, std::span<const std::int32_t> ids,
+                             const Divergence& divergence, std::optional<std::int64_t> bytes, std::int64_t context) {
+  Document document;
+  Table scores{fmt::format("loss in nats per token, in windows of {} tokens", grouped(context)), {{"model"}}};
+  for (const Column& column : score_columns(bytes)) scores.columns.push_back(column);
+  for (const auto& [name, score] :
+       {std::pair(names.model, &divergence.score), std::pair(names.other, &divergence.other)}) {
+    std::vector<Cell> row{name};
+    for (const Cell& cell : score_cells(*score, bytes)) row.push_back(cell);
+    scores.rows.push_back(row);
+  }
+  document.parts.push_back(scores);
+
+  const double best = static_cast<double>(divergence.equal_best) / static_cast<double>(divergence.score.tokens);
+  Table far{fmt::format("divergence from {} in nats per token", names.other),
+            {{"mean", true}, {"median", true}, {"99%", true}, {"greatest", true}, {"same best token", true}}};
+  const auto nats = [](double value) { return fmt::format("{:.6f}", value); };
+  far.rows.push_back({nats(divergence.mean()), nats(divergence.quantile(0.5)), nats(divergence.quantile(0.99)),
+                      nats(divergence.quantile(1)), fmt::format("{:.2f}%", 100 * best)});
+  document.parts.push_back(far);
+
+  document.json = score_json(names.model, divergence.score, bytes, context);
+  document.json["against"] = score_json(names.other, divergence.other, bytes, context);
+  OrderedJson worst = OrderedJson::array();
+  const auto shown = [&](std::int32_t id) {
+    return names.piece ? fmt::format("{} {}", id, quote(names.piece(id))) : fmt::format("{}", id);
+  };
+  Table tokens{"where it is farthest",
+               {{"position", true},
+                {"divergence", true},
+                {"token"},
+                {"probability", true},
+                {"other's", true},
+                {"likeliest"},
+                {"other's"}}};
+  for (const TokenDivergence& one : divergence.worst) {
+    const std::int32_t id = ids[static_cast<std::size_t>(one.position)];
+    tokens.rows.push_back({grouped(one.position), nats(one.divergence), shown(id),
+                           fmt::format("{:.4f}", one.probability), fmt::format("{:.4f}", one.of_other), shown(one.best),
+                           shown(one.best_of_other)});
+    worst.push_back({{"position", one.position},
+                     {"divergence", one.divergence},
+                     {"id", id},
+                     {"probability", one.probability},
+                     {"probability_against", one.of_other},
+                     {"best", one.best},
+                     {"best_against", one.best_of_other}});
+  }
+  document.json["divergence"] = {{"mean", divergence.mean()},          {"median", divergence.quantile(0.5)},
+                                 {"p99", divergence.quantile(0.99)},   {"greatest", divergence.quantile(1)},
+                                 {"same_best", divergence.equal_best}, {"worst", worst}};
+  if (!tokens.rows.empty()) document.parts.push_back(tokens);
   return document;
 }
 

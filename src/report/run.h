@@ -10,6 +10,7 @@
 #include "run/verify_reference.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,6 +24,15 @@ Document logits_document(std::span<const std::int32_t> ids, std::span<const floa
 // `context` is the length of a window.
 Document score_document(const std::string& model, const Score& score, std::optional<std::int64_t> bytes,
                         std::int64_t context);
+
+// Both models' scores, how far the first is from the second, and where it is farthest. `pieces` are the texts of a
+// token, empty without a tokenizer.
+struct DivergenceNames {
+  std::string model, other;
+  std::function<std::string(std::int32_t)> piece;
+};
+Document divergence_document(const DivergenceNames& names, std::span<const std::int32_t> ids,
+                             const Divergence& divergence, std::optional<std::int64_t> bytes, std::int64_t context);
 
 Document verify_document(const Model& model, const Verification& verification);
 Document verify_document(const Model& model, const ReferenceComparison& comparison);

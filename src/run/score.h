@@ -6,6 +6,7 @@
 #include <functional>
 #include <numbers>
 #include <span>
+#include <vector>
 
 #include "run/engine.h"
 
@@ -39,5 +40,27 @@ using OnScored = std::function<void(const Score& so_far)>;
 // Throws UsageError for fewer than two tokens: there is nothing to predict.
 Score score(Engine& engine, std::span<const std::int32_t> ids, const Scoring& scoring = {},
             const OnScored& on_scored = {});
+
+// Two models that read the same text: how far the first is from the second, token by token.
+struct TokenDivergence {
+  std::int64_t position = 0;             // of the token that is predicted
+  double divergence = 0;                 // Σ q·ln(q/p), in nats: q the second model's probabilities, p the first's
+  double probability = 0, of_other = 0;  // of the token that follows in the text
+  std::int32_t best = 0, best_of_other = 0;  // the likeliest tokens of both
+};
+struct Divergence {
+  Score score, other;
+  double sum = 0;                      // of all tokens
+  std::int64_t equal_best = 0;         // tokens at which both have the same likeliest one
+  std::vector<float> sorted;           // divergences, rising
+  std::vector<TokenDivergence> worst;  // the greatest first
+
+  double mean() const { return sum / static_cast<double>(score.tokens); }
+  double quantile(double share) const;
+};
+
+// Both engines have one capacity and one vocabulary: a UsageError where they don't. `worst` tokens are kept.
+Divergence diverge(Engine& engine, Engine& other, std::span<const std::int32_t> ids, const Scoring& scoring = {},
+                   std::int64_t worst = 10, const OnScored& on_scored = {});
 
 }  // namespace reckon

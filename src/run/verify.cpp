@@ -177,6 +177,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
   engine_options.capacity = tokens + steps;
   // Chunks are cut at multiples of this; what is made of a whole cache of latents is run behind other tokens too.
   engine_options.chunk = first_attention(model).latent ? tokens + steps : tokens;
+  engine_options.cache = options.cache;
   engine_options.cancel = options.cancel;
   engine_options.inspection = &inspection;
   Engine engine(model, std::move(weights), engine_options);

@@ -66,6 +66,7 @@ struct VerifyOptions {
   std::int64_t batch = 1;
   DType precision = DType::float32;  // of training
   Device device = Device::cpu;
+  DType cache = DType::float32;
   int threads = 0;
   std::uint64_t seed = 1;                     // of the ids
   const std::atomic<bool>* cancel = nullptr;  // what runs is told to stop

@@ -5,6 +5,7 @@
 #include <reckon/error.h>
 
 #include "files/checked.h"
+#include "files/machine_memory.h"
 #include "files/tensor_file.h"
 #include "model/file_report.h"
 #include "model/stored.h"
@@ -21,10 +22,10 @@ namespace reckon {
 namespace {
 
 DType dtype_of(const TensorInfo& info, const TensorFile::File& file) {
-  constexpr std::array run{DType::float32, DType::float16, DType::bfloat16};
-  if (std::find(run.begin(), run.end(), info.dtype) == run.end())
-    throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16 and BF16", file.path.string(),
-                            info.name, encoding_of(info.dtype).stored_name));
+  constexpr std::array plain{DType::float32, DType::float16, DType::bfloat16};
+  if (std::find(plain.begin(), plain.end(), info.dtype) == plain.end() && !is_quantised(info.dtype))
+    throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16, BF16 and the blocks of GGUF",
+                            file.path.string(), info.name, encoding_of(info.dtype).stored_name));
   return info.dtype;
 }
 
@@ -38,9 +39,10 @@ void for_elements(const std::vector<StoredAxis>& axes, std::int64_t offset, cons
 }
 
 // The matrix that the kernels can read in place, if the axes are of such a form: rows × columns with one of them
-// contiguous, or blocks of contiguous rows.
+// contiguous (in blocks of several elements the columns), or blocks of contiguous rows.
 std::optional<Weight> in_place(const void* data, DType dtype, const std::vector<StoredAxis>& axes, std::int64_t rows,
                                std::int64_t cols) {
+  if (encoding_of(dtype).elements > 1 && axes.back().stride != 1) return std::nullopt;
   Weight weight{data, dtype, rows, cols, 0, 1, 0, 0};
   if (axes.size() == 2 && (axes[1].stride == 1 || axes[0].stride == 1)) {
     weight.row_stride = axes[0].stride;
@@ -93,8 +95,8 @@ class WeightReader {
                               extra.why.empty() ? "" : ": " + extra.why));
     }
     if (!report.quantized.empty()) {
-      throw Error(fmt::format("{}: tensor '{}' is quantized; reckon runs F32, F16 and BF16", where,
-                              report.quantized.front().name));
+      throw Error(fmt::format("{}: tensor '{}' is quantized as {} does it, which reckon does not run", where,
+                              report.quantized.front().name, report.quantized.front().format));
     }
   }
 
@@ -110,8 +112,9 @@ class WeightReader {
     const TensorInfo& info = *by_name_.at(view.tensor);
     const DType dtype = dtype_of(info, file_.files[info.file]);
     const std::byte* base = file_.bytes_of(info, weights_.files_).data();
-    const auto size = static_cast<std::uintptr_t>(row_bytes(dtype, 1));
-    if (reinterpret_cast<std::uintptr_t>(base) % size != 0) base = aligned_copy(info);
+    const Encoding& encoding = encoding_of(dtype);
+    const bool aligned = reinterpret_cast<std::uintptr_t>(base) % static_cast<std::uintptr_t>(encoding.bytes) == 0;
+    if (encoding.elements == 1 && !aligned) base = aligned_copy(info);  // blocks may begin at any byte
     return {base, dtype};
   }
 
@@ -121,11 +124,9 @@ class WeightReader {
     const std::byte*& copy = aligned_[info.name];
     if (copy == nullptr) {
       const auto data = file_.bytes_of(info, weights_.files_);
-      std::shared_ptr<std::byte[]> memory(new std::byte[data.size()]);
-      std::copy(data.begin(), data.end(), memory.get());
-      copy = memory.get();
-      weights_.copied_ += std::ssize(data);
-      weights_.owned_.push_back(std::move(memory));
+      std::byte* const memory = own(std::ssize(data));
+      std::copy(data.begin(), data.end(), memory);
+      copy = memory;
     }
     return copy;
   }
@@ -136,12 +137,8 @@ class WeightReader {
     for (std::int64_t extent : parameter.shape) elements *= extent;
     if (counted) weights_.elements_ += elements;
     data.dtype = source(parameter.views.at(0)).dtype;
-    for (const StoredView& view : parameter.views) {
-      std::int64_t n = 1;
-      for (const StoredAxis& axis : view.axes) n *= axis.extent;
-      if (counted) weights_.bytes_ += row_bytes(source(view).dtype, n);
-    }
     if (is_vector(parameter.key, parameter.shape.size())) {
+      if (counted) weights_.bytes_ += row_bytes(data.dtype, elements);
       data.values.reserve(memory_size(elements, "the elements of a vector"));
       for (const StoredView& view : parameter.views) {
         const Source from = source(view);
@@ -153,32 +150,82 @@ class WeightReader {
     }
     const std::int64_t rows = parameter.shape[parameter.shape.size() - 2], cols = parameter.shape.back();
     const bool experts = parameter.shape.size() == 3;
-    for (const StoredView& view : parameter.views) {
+    if (!experts && parameter.views.size() > 1) {
+      data.matrices.push_back(joined(parameter.views, rows, cols));
+    } else if (parameter.views.size() > 1) {
+      for (const StoredView& view : parameter.views)
+        data.matrices.push_back(matrix(parameter.key, source(view), view.offset, view.axes, rows, cols));
+    } else {
+      const StoredView& view = parameter.views.front();
       const Source from = source(view);
-      if (!experts || parameter.views.size() > 1) {
-        data.matrices.push_back(matrix(from, view.offset, view.axes, rows, cols));
-        continue;
-      }
-      const std::vector<StoredAxis> each(view.axes.begin() + 1, view.axes.end());
-      for (std::int64_t e = 0; e < view.axes[0].extent; ++e) {
-        data.matrices.push_back(matrix(from, view.offset + e * view.axes[0].stride, each, rows, cols));
+      const std::size_t outer = experts ? 1 : 0;
+      const std::vector<StoredAxis> each(view.axes.begin() + static_cast<std::ptrdiff_t>(outer), view.axes.end());
+      for (std::int64_t e = 0; e < (experts ? view.axes[0].extent : 1); ++e) {
+        const std::int64_t offset = experts ? view.offset + e * view.axes[0].stride : view.offset;
+        data.matrices.push_back(matrix(parameter.key, from, offset, each, rows, cols));
       }
     }
+    data.dtype = data.matrices.front().dtype;
+    for (const Weight& weight : data.matrices)
+      if (counted) weights_.bytes_ += row_bytes(weight.dtype, weight.rows * weight.cols);
   }
 
-  Weight matrix(const Source& from, std::int64_t offset, const std::vector<StoredAxis>& axes, std::int64_t rows,
-                std::int64_t cols) {
+  Weight matrix(const TensorKey& key, const Source& from, std::int64_t offset, const std::vector<StoredAxis>& axes,
+                std::int64_t rows, std::int64_t cols) {
+    const bool blocks = encoding_of(from.dtype).elements > 1;
+    // What rebuilds keys and values of a latent is multiplied head by head, in both directions, which no kernel does
+    // with blocks.
+    if (blocks && key.scope.role.part == Part::kv_up) return decoded(from, offset, axes, rows, cols);
+    if (auto weight = in_place(from.data + row_bytes(from.dtype, offset), from.dtype, axes, rows, cols)) return *weight;
+    if (blocks) return decoded(from, offset, axes, rows, cols);
     const std::int64_t size = row_bytes(from.dtype, 1);
-    if (auto weight = in_place(from.data + offset * size, from.dtype, axes, rows, cols)) return *weight;
-    const std::shared_ptr<std::byte[]> copy(new std::byte[memory_size(rows * cols * size, "the size of a matrix")]);
-    std::byte* to = copy.get();
+    std::byte* const copy = own(rows * cols * size);
+    std::byte* to = copy;
     for_elements(axes, offset, [&](std::int64_t at) {
       std::memcpy(to, from.data + at * size, static_cast<std::size_t>(size));
       to += size;
     });
-    weights_.copied_ += rows * cols * size;
-    weights_.owned_.push_back(copy);
-    return {copy.get(), from.dtype, rows, cols, cols, 1, 0, 0};
+    return {copy, from.dtype, rows, cols, cols, 1, 0, 0};
+  }
+
+  // A matrix whose rows lie in several tensors, or are transposed in some.
+  Weight joined(const std::vector<StoredView>& views, std::int64_t rows, std::int64_t cols) {
+    std::byte* const copy = own(rows * cols * row_bytes(DType::float32, 1));
+    auto* to = reinterpret_cast<float*>(copy);
+    for (const StoredView& view : views) to = decode_view(source(view), view.offset, view.axes, to);
+    return {copy, DType::float32, rows, cols, cols, 1, 0, 0};
+  }
+
+  Weight decoded(const Source& from, std::int64_t offset, const std::vector<StoredAxis>& axes, std::int64_t rows,
+                 std::int64_t cols) {
+    std::byte* const copy = own(rows * cols * row_bytes(DType::float32, 1));
+    decode_view(from, offset, axes, reinterpret_cast<float*>(copy));
+    return {copy, DType::float32, rows, cols, cols, 1, 0, 0};
+  }
+
+  // In row-major order of the axes. Returns the end of what it wrote.
+  static float* decode_view(const Source& from, std::int64_t offset, const std::vector<StoredAxis>& axes, float* to) {
+    const Encoding& encoding = encoding_of(from.dtype);
+    const std::int64_t cols = axes.back().extent;
+    if (axes.back().stride == 1 && cols % encoding.elements == 0 && offset % encoding.elements == 0) {
+      for_elements({axes.begin(), axes.end() - 1}, offset, [&](std::int64_t at) {
+        encoding.decode(from.data + row_bytes(encoding, at), cols / encoding.elements, to);
+        to += cols;
+      });
+    } else {
+      for_elements(axes, offset, [&](std::int64_t at) { *to++ = decode_element(encoding, from.data, at); });
+    }
+    return to;
+  }
+
+  // Memory that stays with the weights, of a tensor that cannot be read in place.
+  std::byte* own(std::int64_t bytes) {
+    weights_.copied_ += bytes;
+    check_memory("what has to be copied or decoded of the weights", weights_.copied_);
+    std::shared_ptr<std::byte[]> memory(new std::byte[memory_size(bytes, "the size of a matrix")]);
+    std::byte* const begin = memory.get();
+    weights_.owned_.push_back(std::move(memory));
+    return begin;
   }
 
   TensorFile file_;

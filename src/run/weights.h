@@ -52,7 +52,7 @@ class Weights {
   const Parameters& parameters() const { return parameters_; }  // and buffers
 
   std::int64_t elements() const { return elements_; }  // of all parameters
-  std::int64_t bytes() const { return bytes_; }        // as stored
+  std::int64_t bytes() const { return bytes_; }        // of them, in the encodings that they have here
   std::int64_t copied() const { return copied_; }      // bytes of tensors that could not be read in place
 
   std::shared_ptr<const ParameterTypes> types() const;  // that they are stored in

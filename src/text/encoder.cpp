@@ -89,21 +89,43 @@ void split_at_text(const TextSplit& split, std::string_view whole, Take&& take) 
   give(begin, whole.size());
 }
 
-template <class Take>
-void split_digits(const Digits& digits, std::string_view whole, Take&& take) {
+// Cuts where the kind of character changes, and around each of the kind if they stand alone. `next` gives the character
+// at a place: whether it is of the kind, and where it ends.
+struct KindOfChar {
+  bool wanted;
+  const char* next;
+};
+template <class Next, class Take>
+void split_by_kind(std::string_view whole, bool alone, const Next& next, Take&& take) {
   const char *begin = whole.data(), *end = begin + whole.size();
-  bool in_number = false;
+  bool inside = false;
   for (const char* at = begin; at != end;) {
-    const SplitChar c = split_char(at, end);
-    const bool number = is_in(c.kind, number_chars);
-    if (at != begin && (number != in_number || (number && digits.individual))) {
+    const KindOfChar c = next(at, end);
+    if (at != begin && (c.wanted != inside || (c.wanted && alone))) {
       take(std::string_view(begin, static_cast<std::size_t>(at - begin)));
       begin = at;
     }
-    in_number = number;
+    inside = c.wanted;
     at = c.next;
   }
   if (begin != end) take(std::string_view(begin, static_cast<std::size_t>(end - begin)));
+}
+
+KindOfChar number_at(const char* at, const char* end) {
+  const SplitChar c = split_char(at, end);
+  return {is_in(c.kind, number_chars), c.next};
+}
+
+// In GPT-2's alphabet, where ² ³ ¹ ¼ ½ ¾ stand for bytes too.
+KindOfChar number_byte_at(const char* at, const char*) {
+  constexpr std::string_view numbers = "0123456789\xB2\xB3\xB9\xBC\xBD\xBE";
+  return {numbers.find(*at) != std::string_view::npos, at + 1};
+}
+
+KindOfChar punctuation_at(const char* at, const char* end) {
+  const SplitChar c = split_char(at, end);
+  const bool ascii_sign = c.next == at + 1 && is_in(c.kind, sign_chars) && static_cast<unsigned char>(*at) < 0x80;
+  return {is_in(c.kind, punctuation_chars) || ascii_sign, c.next};
 }
 
 }  // namespace
@@ -203,28 +225,35 @@ void Encoder::pre_tokenize(std::string_view text, std::size_t step, const Segmen
   }
   const auto next = [&](std::string_view piece) { pre_tokenize(piece, step + 1, segment, out); };
   const bool may_prefix = step > 0 || !segment.continued;
-  std::visit(Overloaded{
-                 [&](const RegexSplit& regex) { split(regex.splitter, text, next); },
-                 [&](const TextSplit& literal) { split_at_text(literal, text, next); },
-                 [&](const Digits& digits) { split_digits(digits, text, next); },
-                 [&](const ByteLevel& level) {
-                   std::string prefixed;
-                   if (level.add_prefix_space && may_prefix && !text.starts_with(' '))
-                     text = prefixed = " " + std::string(text);
-                   if (!level.use_regex) return next(text);
-                   split(Splitter::gpt2, text, next);
-                 },
-                 [&](const Metaspace& metaspace) {
-                   std::string marked = replaced(text, " ", metaspace.replacement);
-                   const bool prepends = metaspace.prepending == Metaspace::Prepending::always ||
-                                         (metaspace.prepending == Metaspace::Prepending::first && segment.at_start);
-                   if (prepends && may_prefix && !marked.starts_with(metaspace.replacement))
-                     marked.insert(0, metaspace.replacement);
-                   if (!metaspace.split) return next(marked);
-                   split_at_text({metaspace.replacement, TextSplit::Behavior::merged_with_next}, marked, next);
-                 },
-             },
-             plan_.steps[step]);
+  std::visit(
+      Overloaded{
+          [&](const RegexSplit& regex) { split(regex.splitter, text, next); },
+          [&](const TextSplit& literal) { split_at_text(literal, text, next); },
+          [&](const Digits& digits) {
+            const auto begin = plan_.steps.begin(), here = begin + static_cast<std::ptrdiff_t>(step);
+            const bool bytes = std::any_of(
+                begin, here, [](const PreTokenizer& before) { return std::holds_alternative<ByteLevel>(before); });
+            split_by_kind(text, digits.individual, bytes ? number_byte_at : number_at, next);
+          },
+          [&](const Punctuation& punctuation) { split_by_kind(text, !punctuation.contiguous, punctuation_at, next); },
+          [&](const ByteLevel& level) {
+            std::string prefixed;
+            if (level.add_prefix_space && may_prefix && !text.starts_with(' '))
+              text = prefixed = " " + std::string(text);
+            if (!level.use_regex) return next(text);
+            split(Splitter::gpt2, text, next);
+          },
+          [&](const Metaspace& metaspace) {
+            std::string marked = replaced(text, " ", metaspace.replacement);
+            const bool prepends = metaspace.prepending == Metaspace::Prepending::always ||
+                                  (metaspace.prepending == Metaspace::Prepending::first && segment.at_start);
+            if (prepends && may_prefix && !marked.starts_with(metaspace.replacement))
+              marked.insert(0, metaspace.replacement);
+            if (!metaspace.split) return next(marked);
+            split_at_text({metaspace.replacement, TextSplit::Behavior::merged_with_next}, marked, next);
+          },
+      },
+      plan_.steps[step]);
 }
 
 void Encoder::encode_piece(std::string_view piece, std::vector<TokenId>& out) {
@@ -269,8 +298,8 @@ std::vector<Segment> segments_of(const EncodingPlan& plan, std::string_view text
 void cut_long_segments(const EncodingPlan& plan, std::size_t length, std::vector<Segment>& segments) {
   const bool cut_before = plan.steps.empty() && !plan.cut_before.empty();
   const auto* byte_level = plan.steps.empty() ? nullptr : std::get_if<ByteLevel>(&plan.steps[0]);
-  const bool is_regex =
-      byte_level ? byte_level->use_regex : !plan.steps.empty() && std::holds_alternative<RegexSplit>(plan.steps[0]);
+  const auto* regex = plan.steps.empty() ? nullptr : std::get_if<RegexSplit>(&plan.steps[0]);
+  const bool is_regex = byte_level ? byte_level->use_regex : regex && matches_all(regex->splitter);
   if (!cut_before && !is_regex) return;
   std::vector<Segment> parts;
   for (const Segment& segment : segments) {

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "files/gguf.h"
 #include "files/quote.h"
 #include "files/read_text.h"
+#include "text/gguf_tokenizer.h"
 #include "text/openai_formats.h"
 #include "text/tokenizer_json.h"
 
@@ -37,9 +39,14 @@ TokenizerSpec read_ranks(const fs::path& path) {
   return parse_ranks(read_text(path, longest_file), path.string(), *encoding);
 }
 
+TokenizerSpec read_inside_gguf(const fs::path& path) {
+  return read_gguf_tokenizer(read_tensor_file(path).files.front().pairs, path.string());
+}
+
 TokenizerSpec read_folder(const fs::path& folder) {
   if (fs::exists(folder / "tokenizer.json")) return read_json_file(folder / "tokenizer.json");
   if (fs::exists(folder / "vocab.json")) return read_vocab_merges(folder / "vocab.json");
+  if (is_gguf(folder)) return read_inside_gguf(folder);
   throw Error(fmt::format("{}: there is neither tokenizer.json nor vocab.json in this folder", folder.string()));
 }
 
@@ -78,6 +85,7 @@ TokenizerSpec read_tokenizer(const std::string& name) {
     throw Error(fmt::format("there is no tokenizer {}; expected bytes, one of the names {}, a file or a folder",
                             quote(name), fmt::join(fetched_encodings, " ")));
   }
+  if (is_gguf(path)) return read_inside_gguf(path);
   if (path.extension() == ".tiktoken") return read_ranks(path);
   if (path.filename() == "vocab.json") return read_vocab_merges(path);
   return read_json_file(path);

@@ -15,6 +15,7 @@ namespace reckon {
 //   tokenizer.json, or any other *.json       in Hugging Face's form
 //   vocab.json                                with merges.txt beside it
 //   NAME.tiktoken                             a rank file; NAME says the encoding
+//   NAME.gguf                                 a model's file, which holds its tokenizer; or a folder with only such
 // A name goes before a file of the same name; ./gpt2 is the file.
 Tokenizer load_tokenizer(const std::string& name_or_path);
 

@@ -56,10 +56,14 @@ struct Metaspace {  // also a decoder
   Prepending prepending = Prepending::always;
   bool split = true;
 };
+// Behind ByteLevel, what is a number is asked of the characters that stand for bytes: ² for byte B2, a part of ò, too.
 struct Digits {
   bool individual = false;
 };
-using PreTokenizer = std::variant<RegexSplit, TextSplit, ByteLevel, Metaspace, Digits>;
+struct Punctuation {  // \p{P} and the signs of ASCII: runs of them (contiguous), or each
+  bool contiguous = false;
+};
+using PreTokenizer = std::variant<RegexSplit, TextSplit, ByteLevel, Metaspace, Digits, Punctuation>;
 
 // Decoders, applied to the list of tokens; those behind Fuse see the whole text.
 struct ByteLevelDecoder {};

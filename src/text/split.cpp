@@ -2,24 +2,11 @@
 
 #include <array>
 
-#include "text/utf8.h"
+#include "text/split_rule.h"
 
 namespace reckon {
-namespace {
 
-// `class+` from `at`, which may match nothing.
-const char* run_of(CharClasses set, const char* at, const char* end) {
-  while (at != end) {
-    const SplitChar c = split_char(at, end);
-    if (!is_in(c.kind, set)) break;
-    at = c.next;
-  }
-  return at;
-}
-
-// \s+(?!\S)|\s+ : a run of white space leaves its last character to the word that follows. With `newlines_first`
-// (\s*[\r\n]+ stands before) it ends behind its last line break instead.
-const char* white_space(const char* begin, const char* end, bool newlines_first) {
+const char* white_space_end(const char* begin, const char* end, bool newlines_first) {
   const char *at = begin, *last = begin, *after_newline = nullptr;
   while (at != end) {
     const SplitChar c = split_char(at, end);
@@ -31,6 +18,8 @@ const char* white_space(const char* begin, const char* end, bool newlines_first)
   if (newlines_first && after_newline) return after_newline;
   return at == end || last == begin ? at : last;
 }
+
+namespace {
 
 // 's|'t|'re|'ve|'m|'ll|'d at `at`; null if there is none. Without regard to case, ſ (U+017F) is an s.
 const char* contraction(const char* at, const char* end, bool any_case) {
@@ -56,7 +45,7 @@ const char* gpt2_end(const char* begin, const char* end) {
   if (is_in(c.kind, letter_chars)) return run_of(letter_chars, c.next, end);
   if (is_in(c.kind, number_chars)) return run_of(number_chars, c.next, end);
   if (is_in(c.kind, symbol_chars)) return run_of(symbol_chars, c.next, end);
-  return white_space(begin, end, false);
+  return white_space_end(begin, end, false);
 }
 
 // The alternatives behind the words: numbers, symbols with what may trail them, white space.
@@ -78,7 +67,7 @@ const char* not_word_end(const char* begin, const char* end) {
     while (at != end && (*at == '\r' || *at == '\n' || (slash_trails && *at == '/'))) ++at;
     return at;
   }
-  return white_space(begin, end, true);
+  return white_space_end(begin, end, true);
 }
 
 // [^\r\n\p{L}\p{N}]? : what may lead a word.
@@ -120,6 +109,7 @@ CasedWord cased_word(const char* begin, const char* end) {
   return {tail != at ? tail : last_caseless, at};
 }
 
+template <int most_digits, bool contractions>
 const char* o200k_end(const char* begin, const char* end) {
   const SplitChar c = split_char(begin, end);
   const char* word = nullptr;
@@ -132,8 +122,8 @@ const char* o200k_end(const char* begin, const char* end) {
     if (!word && c.kind == CharClass::mark) word = cased_word(begin, end).with_tail;
     if (!word && led.head != c.next) word = led.head;
   }
-  if (!word) return not_word_end<3, true>(begin, end);
-  const char* shortened = contraction(word, end, true);
+  if (!word) return not_word_end<most_digits, true>(begin, end);
+  const char* shortened = contractions ? contraction(word, end, true) : nullptr;
   return shortened ? shortened : word;
 }
 
@@ -153,15 +143,20 @@ constexpr std::string_view o200k_patterns[] = {
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
 };
 
-struct Rule {
-  PieceEnd end;
-  std::span<const std::string_view> patterns;
+constexpr std::string_view tekken_patterns[] = {
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|)"
+    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|)"
+    R"(\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)",
 };
-// By Splitter.
-const std::array<Rule, 4> rules = {Rule{gpt2_end, gpt2_patterns}, Rule{cl100k_end<3>, cl100k_patterns},
-                                   Rule{cl100k_end<1>, qwen2_patterns}, Rule{o200k_end, o200k_patterns}};
 
-const Rule& rule_of(Splitter splitter) { return rules[static_cast<std::size_t>(splitter)]; }
+// By Splitter, those that match all of a text.
+const std::array rules = {SplitRule{gpt2_end, gpt2_patterns}, SplitRule{cl100k_end<3>, cl100k_patterns},
+                          SplitRule{cl100k_end<1>, qwen2_patterns}, SplitRule{o200k_end<3, true>, o200k_patterns},
+                          SplitRule{o200k_end<1, false>, tekken_patterns}};
+
+SplitRule rule_of(Splitter splitter) {
+  return matches_all(splitter) ? rules[static_cast<std::size_t>(splitter)] : match_rule(splitter);
+}
 
 }  // namespace
 
@@ -170,8 +165,8 @@ PieceEnd piece_end_of(Splitter splitter) { return rule_of(splitter).end; }
 std::span<const std::string_view> patterns_of(Splitter splitter) { return rule_of(splitter).patterns; }
 
 std::optional<Splitter> splitter_of_pattern(std::string_view pattern) {
-  for (std::size_t i = 0; i < rules.size(); ++i) {
-    for (const std::string_view known : rules[i].patterns) {
+  for (std::size_t i = 0; i < splitter_count; ++i) {
+    for (const std::string_view known : patterns_of(static_cast<Splitter>(i))) {
       if (known == pattern) return static_cast<Splitter>(i);
     }
   }

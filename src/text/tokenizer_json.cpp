@@ -45,6 +45,9 @@ Json json_of(const Metaspace& step) {
           {"split", step.split}};
 }
 Json json_of(const Digits& step) { return {{"type", "Digits"}, {"individual_digits", step.individual}}; }
+Json json_of(const Punctuation& step) {
+  return {{"type", "Punctuation"}, {"behavior", step.contiguous ? "Contiguous" : "Isolated"}};
+}
 
 Json json_of(const ByteLevelDecoder&) { return json_of(ByteLevel{.add_prefix_space = true, .use_regex = true}); }
 Json json_of(const ByteFallback&) { return {{"type", "ByteFallback"}}; }
@@ -172,12 +175,15 @@ PreTokenizer read_split(const JsonPart& step) {
   const bool invert = step.truth("invert", false);
   const JsonPart pattern = step["pattern"];
   if (pattern.has("Regex")) {
-    // The known expressions cover every text: their matches are all that there is.
+    const std::optional<Splitter> splitter = splitter_of_pattern(pattern["Regex"].text());
+    if (!splitter)
+      pattern["Regex"].refuse(
+          "an expression of GPT-2, cl100k (Llama 3), Qwen2, o200k, Tekken, DeepSeek, BLOOM or Falcon");
+    // Where it covers every text, its matches are all that there is.
+    if (invert && !matches_all(*splitter)) step["invert"].refuse("false");
     if (behavior != (invert ? "Removed" : "Isolated")) {
       step["behavior"].refuse(invert ? "Removed (with 'invert')" : "Isolated");
     }
-    const std::optional<Splitter> splitter = splitter_of_pattern(pattern["Regex"].text());
-    if (!splitter) pattern["Regex"].refuse("the expression of GPT-2, cl100k (Llama 3), Qwen2 or o200k");
     return RegexSplit{*splitter};
   }
   if (invert) step["invert"].refuse("false");
@@ -213,7 +219,20 @@ constexpr StepReader<PreTokenizer> pre_tokenizers[] = {
     {"Split", read_split},
     {"Metaspace", [](const JsonPart& step) -> PreTokenizer { return read_metaspace(step); }},
     {"Digits", [](const JsonPart& step) -> PreTokenizer { return Digits{step.truth("individual_digits", false)}; }},
+    {"Punctuation",
+     [](const JsonPart& step) -> PreTokenizer {
+       const std::string behavior = step.has("behavior") ? step["behavior"].text() : "Isolated";
+       if (behavior != "Isolated" && behavior != "Contiguous") step["behavior"].refuse("Isolated or Contiguous");
+       return Punctuation{behavior == "Contiguous"};
+     }},
 };
+
+// What may cut pieces further once they are written as bytes: Falcon's.
+bool may_follow_bytes(const PreTokenizer& step) {
+  const auto* regex = std::get_if<RegexSplit>(&step);
+  return std::holds_alternative<Digits>(step) || (regex && regex->splitter == Splitter::three_digits);
+}
+
 constexpr StepReader<Decoder> decoders[] = {
     {"ByteLevel", [](const JsonPart&) -> Decoder { return ByteLevelDecoder{}; }},
     {"Metaspace", [](const JsonPart& step) -> Decoder { return read_metaspace(step); }},
@@ -321,9 +340,10 @@ TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& fil
   steps("normalizer", "normalizers",
         [&](const JsonPart& step) { spec.normalizers.push_back(read_step(step, normalizers)); });
   steps("pre_tokenizer", "pretokenizers", [&](const JsonPart& step) {
-    if (is_byte_level(spec))
+    const PreTokenizer read = read_step(step, pre_tokenizers);
+    if (is_byte_level(spec) && !may_follow_bytes(read))
       throw Error(fmt::format("{} stands behind ByteLevel; expected ByteLevel to be the last", step.where()));
-    spec.pre_tokenizers.push_back(read_step(step, pre_tokenizers));
+    spec.pre_tokenizers.push_back(read);
   });
   steps("post_processor", "processors", [&](const JsonPart& step) { read_post_processor(step, spec); });
   steps("decoder", "decoders", [&](const JsonPart& step) { spec.decoders.push_back(read_step(step, decoders)); });

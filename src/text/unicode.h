@@ -7,8 +7,12 @@ namespace reckon {
 
 // The order is known to scripts/unicode-tables.
 enum class CharClass : std::uint8_t {
-  other,        // none of the below: punctuation, symbols, controls, unassigned
-  other_word,   // the same, but \w: connectors such as _, circled letters, joiners
+  other,        // none of the below: controls, unassigned
+  other_word,   // the same, but \w: joiners
+  punctuation,  // P, without the next
+  connector,    // Pc: _ and its like, which are \w
+  symbol,       // S, without the next
+  symbol_word,  // symbols that are \w: circled letters
   upper,        // Lu, Lt
   lower,        // Ll
   letter,       // Lm, Lo: letters without case
@@ -41,11 +45,14 @@ constexpr bool is_in(CharClass single, CharClasses set) { return (set >> static_
 
 inline constexpr CharClasses letter_chars = classes_of(CharClass::upper, CharClass::lower, CharClass::letter);  // \p{L}
 inline constexpr CharClasses number_chars = classes_of(CharClass::number, CharClass::number_word);              // \p{N}
-inline constexpr CharClasses newline_chars = classes_of(CharClass::newline);              // [\r\n]
-inline constexpr CharClasses space_chars = classes_of(CharClass::space) | newline_chars;  // \s
-inline constexpr CharClasses symbol_chars =                                               // [^\s\p{L}\p{N}]
-    classes_of(CharClass::other, CharClass::other_word, CharClass::mark);
+inline constexpr CharClasses newline_chars = classes_of(CharClass::newline);                                // [\r\n]
+inline constexpr CharClasses space_chars = classes_of(CharClass::space) | newline_chars;                    // \s
+inline constexpr CharClasses punctuation_chars = classes_of(CharClass::punctuation, CharClass::connector);  // \p{P}
+inline constexpr CharClasses sign_chars = classes_of(CharClass::symbol, CharClass::symbol_word);            // \p{S}
+inline constexpr CharClasses symbol_chars =  // [^\s\p{L}\p{N}]
+    punctuation_chars | sign_chars | classes_of(CharClass::other, CharClass::other_word, CharClass::mark);
 inline constexpr CharClasses word_chars =  // \w
-    letter_chars | classes_of(CharClass::other_word, CharClass::mark, CharClass::number_word);
+    letter_chars | classes_of(CharClass::other_word, CharClass::connector, CharClass::symbol_word, CharClass::mark,
+                              CharClass::number_word);
 
 }  // namespace reckon

@@ -1,6 +1,6 @@
 // UTF-8, one character at a time. Text from anywhere may be broken: a byte that begins no valid character (RFC 3629:
-// no surrogates, nothing overlong, nothing past U+10FFFF) is a character of its own, of class `other`, as its
-// replacement U+FFFD would be for tokenizers that replace it; the byte itself is kept.
+// no surrogates, nothing overlong, nothing past U+10FFFF) is a character of its own, of the class of U+FFFD, which
+// tokenizers that replace it put there; the byte itself is kept.
 #pragma once
 
 #include <cstdint>

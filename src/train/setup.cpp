@@ -147,6 +147,9 @@ Asked asked_model(const RunRequest& request, bool leads) {
   Changes changes = request.changes;
   const std::optional<std::int64_t> context = changes.context;
   const bool weights = !location.weights.empty();
+  if (location.gguf)
+    throw UsageError(
+        fmt::format("{}: training goes on from a folder with safetensors, not from a GGUF file", described.name));
   if (weights) changes.context.reset();  // shorter windows, the same model
   const Model model = modify(described, changes);
   check_no_encoder(model);
@@ -277,7 +280,7 @@ Prepared prepare(const RunRequest& request, const std::optional<Checkpoint>& che
       settings.context = asked->context;
       if (settings.tokenizer.empty() && settings.tokens.empty()) {
         settings.tokenizer = asked->location.weights.empty() ? fmt::format("train:{}", asked->model.vocab_size)
-                                                             : asked->location.folder.string();
+                                                             : asked->location.tokenizer();
       }
       if (!settings.tokenizer.empty()) {
         tokenizer = leads ? tokenizer_text(request, settings, asked->model.vocab_size)

@@ -11,10 +11,15 @@ void run_append(const Launch& launch) {
   over_rows(launch.machine, fresh.size[0] * tokens, row, [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       const std::int64_t b = r / tokens, t = r % tokens;
-      float* to = cache.position(b, starts.integers()[b] + t);
+      const std::int64_t to = cache.place(b, starts.integers()[b] + t);
       for (std::int64_t h = 0; h < fresh.size[2]; ++h) {
         const float* from = fresh.floats() + b * fresh.stride[0] + t * fresh.stride[1] + h * fresh.stride[2];
-        std::copy_n(from, fresh.size[3], to + h * cache.stride[2]);
+        const std::int64_t head = to + h * cache.stride[2];
+        if (cache.blocks != nullptr) {
+          cache.blocks->encode(from, fresh.size[3] / cache.blocks->elements, cache.block(head));
+        } else {
+          std::copy_n(from, fresh.size[3], cache.floats() + head);
+        }
       }
     }
   });

@@ -20,6 +20,9 @@ namespace {
 
 constexpr std::int64_t query_block = cpu_target.query_block, key_block = 512, value_block = 512;
 constexpr int few = few_queries;  // so many rows only wait for keys and values
+// Floats of the scratch that keys and values are decoded to.
+constexpr std::int64_t decoded_room =
+    static_cast<std::int64_t>(tile_scratch) - query_block * (key_block + value_block) - gemm_panel;
 constexpr float unseen = -std::numeric_limits<float>::infinity();
 
 struct Geometry {
@@ -69,6 +72,7 @@ class QueryBlock {
     scores_ = launch.machine.scratch.of(worker).data();
     mixed_ = scores_ + query_block * key_block;
     packed_ = mixed_ + query_block * value_block;
+    decoded_ = packed_ + gemm_panel;
   }
 
   void run() {
@@ -82,8 +86,10 @@ class QueryBlock {
     const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, start_ + first_ - window_ + 1) : 0;
     const std::int64_t end = start_ + last_;
     const std::int64_t run = keys_.pages != nullptr ? keys_.page_tokens : keys_.capacity;  // of keys that lie together
+    const std::int64_t most =
+        keys_.blocks == nullptr ? key_block : std::min(key_block, decoded_room / (g_.key_width + g_.value_width));
     for (std::int64_t p = begin, n; p < end; p += n) {
-      n = std::min({key_block, end - p, run - p % run});
+      n = std::min({most, end - p, run - p % run});
       visit(p, n);
     }
     count_written_floats(rows_ * g_.value_width);
@@ -124,20 +130,26 @@ class QueryBlock {
     }
   }
 
-  // Position p of this sequence and head. What is made of a ring lies as it does.
-  const float* held(const View& view, std::int64_t p) const {
-    const float* first = view.pages != nullptr
-                             ? view.position(b_, p)
-                             : view.floats() + b_ * view.stride[0] + p % view.capacity * view.stride[1];
-    return first + kv_head_ * view.stride[2];
+  // Positions p … p + n of this sequence and head, one after the other; blocks are decoded to `room`. What is made of a
+  // ring lies as it does.
+  const float* held(const View& view, std::int64_t p, std::int64_t n, float* room) const {
+    const std::int64_t first =
+        kv_head_ * view.stride[2] +
+        (view.pages != nullptr ? view.place(b_, p) : b_ * view.stride[0] + p % view.capacity * view.stride[1]);
+    if (view.blocks == nullptr) return view.floats() + first;
+    convert_weights(DType::q8_0, view.block(first), n * view.stride[1], room);
+    return room;
   }
 
   void visit(std::int64_t p, std::int64_t n) {
-    const float *keys = held(keys_, p), *values = held(values_, p);
+    const float* keys = held(keys_, p, n, decoded_);
+    const float* values = held(values_, p, n, decoded_ + n * g_.key_width);
     rows_ > few ? visit_many(p, keys, values, n) : visit_few(p, keys, values, n);
     // Keys that no block of queries has visited before this one, nor another head that shares them.
     const std::int64_t fresh = p + n - std::max(p, block_ == 0 ? 0 : start_ + first_);
-    if (first_of_keys_ && fresh > 0) count_read_floats(fresh * (g_.key_width + g_.value_width));
+    if (!first_of_keys_ || fresh <= 0) return;
+    const std::int64_t elements = fresh * (g_.key_width + g_.value_width);
+    keys_.blocks == nullptr ? count_read_floats(elements) : count_read(row_bytes(*keys_.blocks, elements));
   }
 
   // One token of all heads of the task, or a few tokens of one head after the other.
@@ -164,8 +176,8 @@ class QueryBlock {
     soften_columns(p, n);
     for (std::int64_t first = 0; first < g_.value_width; first += value_block) {
       const std::int64_t width = std::min(value_block, g_.value_width - first);
-      multiply(
-          {rows_, width, n, scores_, rows_, values + first, DType::float32, 1, values_.stride[1], mixed_, width, true});
+      multiply({rows_, width, n, scores_, rows_, values + first, DType::float32, 1, values_.stride[1], mixed_, width,
+                nullptr, true});
       add_mixed(first, width);
     }
   }
@@ -247,12 +259,11 @@ class QueryBlock {
   bool first_of_keys_ = false;
   std::int64_t window_ = 0;
   float factor_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
-  float *scores_ = nullptr, *mixed_ = nullptr, *packed_ = nullptr;
+  float *scores_ = nullptr, *mixed_ = nullptr, *packed_ = nullptr, *decoded_ = nullptr;
   std::array<float, query_block> most_{}, sum_{};
 };
 
-static_assert(query_block * (key_block + value_block) + gemm_panel <= static_cast<std::int64_t>(tile_scratch),
-              "the scratch holds scores, mixed values and packed operands");
+static_assert(decoded_room >= key_block, "the scratch holds scores, mixed values, packed operands and decoded keys");
 
 }  // namespace
 

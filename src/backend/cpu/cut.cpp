@@ -15,7 +15,7 @@ std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 // that the last tiles end close together, large enough that memory streams.
 std::int64_t rows_of_weights(const Weight& w) {
   constexpr std::int64_t bytes = 128 * 1024, step = 24, most = 1008;
-  return std::clamp(bytes / (w.cols * bytes_of(w.dtype)) / step * step, step, most);
+  return std::clamp(bytes / row_bytes(w.dtype, w.cols) / step * step, step, most);
 }
 
 // Few rows, N runs on: memory streams only along whole rows, so K is cut; the sums' traffic stays below 1/96 of the
@@ -44,7 +44,7 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
   cut.columns = w.rows;
   cut.products = 1;
   if (product.rows > few_rows || product.transposed) {
-    const bool blas = blas_wanted(product.rows);
+    const bool blas = product.x8 == nullptr && blas_wanted(product.rows);
     const bool reuse = w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
     cut.rows = blas ? blas_rows : reuse ? reuse_rows : gemm_rows;
     cut.cols = blas ? blas_cols : reuse ? reuse_cols : gemm_cols;

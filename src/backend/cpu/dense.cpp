@@ -1,6 +1,7 @@
 // Runs the tiles that products are cut into.
 #include "backend/cpu/dense.h"
 
+#include <fmt/format.h>
 #include <reckon/error.h>
 
 #include <algorithm>
@@ -8,6 +9,7 @@
 
 #include "backend/cpu/cut.h"
 #include "backend/cpu/dtype.h"
+#include "backend/cpu/quantised.h"
 #include "backend/cpu/tile.h"
 
 namespace reckon {
@@ -18,6 +20,14 @@ ManyRows many_rows = ManyRows::automatic;
 
 void check(const Product& product) {
   const Weight& w = product.weight;
+  if (is_quantised(w.dtype)) {
+    if (product.x8 == nullptr || w.col_stride != 1)
+      throw Error(
+          fmt::format("a dense product: weights of {} can be multiplied along their rows alone, "
+                      "with activations in 8 bits",
+                      encoding_of(w.dtype).name));
+    return;
+  }
   if (w.dtype != DType::float32 && w.dtype != DType::bfloat16 && w.dtype != DType::float16)
     throw Error("a dense product: its weights have a type that no kernel reads, expected float32, bfloat16 or float16");
   if (w.cols < 1) throw Error("a dense product: weights with no columns, expected at least one");
@@ -68,10 +78,13 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
   float* const weights = own.data() + tile_results;
   for (std::int64_t j = first, next; j < first + n; j = next) {
     next = w.block_rows ? std::min(first + n, (j / w.block_rows + 1) * w.block_rows) : first + n;
+    const bool quantised = product.x8 != nullptr;
     const Tile tile{.m = m,
                     .n = next - j,
                     .k = k,
-                    .x = product.transposed ? product.x + begin * product.x_stride + row : product.x_row(row) + begin,
+                    .x = quantised            ? nullptr
+                         : product.transposed ? product.x + begin * product.x_stride + row
+                                              : product.x_row(row) + begin,
                     .x_stride = product.x_stride,
                     .w = element(w.dtype, w.data, w.row_offset(j) + begin * w.col_stride),
                     .dtype = w.dtype,
@@ -79,16 +92,19 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                     .col_stride = w.col_stride,
                     .out = results + (j - first),
                     .out_stride = plain ? product.y_stride : n,
+                    .x8 = quantised ? product.x8 + row_bytes(DType::activation8, row * k) : nullptr,
                     .transposed = product.transposed,
                     .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
-    if (product.rows <= few_rows && !product.transposed)
+    if (quantised)
+      product.rows <= few_rows ? few_quantised_rows_tile(tile) : many_quantised_rows_tile(tile, weights);
+    else if (product.rows <= few_rows && !product.transposed)
       few_rows_tile(tile);
     else if (blas_wanted(product.rows))
       blas_tile(tile, weights);
     else
       gemm_tile(tile, weights);
-    if (j == 0) count_read_floats(cut.products * m * k);
-    if (row == 0 && !product.same_weight) count_read(tile.n * k * bytes_of(w.dtype));
+    if (j == 0) count_read(cut.products * row_bytes(quantised ? DType::activation8 : DType::float32, m * k));
+    if (row == 0 && !product.same_weight) count_read(row_bytes(w.dtype, tile.n * k));
   }
   if (plain) return count_written_floats(m * n);
   if (cut.parts == 1) finish(product, row, m, first, n, results);

@@ -4,6 +4,7 @@
 #include <reckon/model.h>
 #include <reckon/workload.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -41,6 +42,8 @@ struct Product {
   // spans two: page_rows is a multiple of every tile's rows, or there is one page.
   const std::int32_t* pages = nullptr;
   std::int64_t page_rows = 0, page_stride = 0;
+  // In place of x where the weights are quantised: rows × K in activation8, x_stride being K.
+  const std::byte* x8 = nullptr;
 
   const float* x_row(std::int64_t row) const {
     if (pages == nullptr) return x + row * x_stride;

@@ -14,7 +14,11 @@ void run_embed(const Launch& launch) {
   const View& y = launch.outputs[0];
   for (std::int64_t r = 0; r < y.rows(); ++r) {
     const void* row = element(table.dtype, table.data, ids.integers()[r] * table.row_stride);
-    convert_weights(table.dtype, row, table.cols, y.row(r));
+    if (is_quantised(table.dtype))
+      encoding_of(table.dtype)
+          .decode(static_cast<const std::byte*>(row), table.cols / encoding_of(table.dtype).elements, y.row(r));
+    else
+      convert_weights(table.dtype, row, table.cols, y.row(r));
   }
 }
 

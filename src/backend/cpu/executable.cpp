@@ -159,7 +159,9 @@ View CpuExecutable::view(TensorId id) const {
     view.pages = reinterpret_cast<const std::int32_t*>(data(owner.pages));
     view.most_pages = program()[owner.pages].shape[1].size;
     view.page_tokens = owner.strides[2] / owner.strides[1];
-    view.page_stride = places_[static_cast<std::size_t>(root)].page_bytes / row_bytes(owner.dtype, 1);
+    const Encoding& encoding = encoding_of(owner.dtype);
+    view.page_stride = places_[static_cast<std::size_t>(root)].page_bytes / encoding.bytes * encoding.elements;
+    if (owner.dtype != DType::float32) view.blocks = &encoding;
   }
   return view;
 }
@@ -176,6 +178,10 @@ void CpuExecutable::add_products(Step& step, const Op& op, const std::vector<Vie
                   output.floats(),
                   output.width(),
                   epilogue};
+  if (program()[op.inputs[project_input::x]].dtype == DType::activation8) {
+    product.x = nullptr;
+    product.x8 = x.data;
+  }
   if (even < 0 || (follows(program(), op.outputs[0]) && x.size[0] != 1))
     throw Error("[project] got keys of several sequences, expected those of one");
   if (x.pages != nullptr) {
@@ -263,7 +269,7 @@ std::vector<double> CpuExecutable::values(TensorId id) const {
       rest /= from.size[d];
     }
     const bool paged = from.pages != nullptr;
-    std::int64_t offset = paged ? from.position(at[0], at[1]) - from.floats() : 0;
+    std::int64_t offset = paged ? from.place(at[0], at[1]) : 0;
     for (int d = paged ? 2 : 0; d < from.rank; ++d) offset += at[d] * from.stride[d];
     values[i] = program()[id].dtype == DType::int32 ? static_cast<double>(from.integers()[offset])
                                                     : static_cast<double>(decode_element(encoding, from.data, offset));

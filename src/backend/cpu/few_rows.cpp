@@ -7,8 +7,7 @@
 #define HWY_TARGET_INCLUDE "backend/cpu/few_rows.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#include "backend/cpu/simd-inl.h"
-#include "hwy/cache_control.h"
+#include "backend/cpu/few_rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reckon {
@@ -17,66 +16,15 @@ namespace HWY_NAMESPACE {
 // Rows of x that are multiplied at once.
 constexpr int most_rows = vector_registers / 4;
 
-// Memory is asked for so far ahead of its use: the hardware follows each stream, but stops at the end of a page.
-constexpr int bytes_ahead = 1024;
+constexpr int bytes_ahead = 1024;  // as in few_rows-inl.h
 
-// --- K runs on: one dot product per element, `rows` of x by `streams` rows of W at once, which are `apart` rows apart.
-
-template <int rows, int streams, class T>
-HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int64_t w_stride, std::int64_t k,
-                     float* out, std::int64_t out_stride, std::int64_t apart) {
-  const Floats d;
-  const OneFloat one;
-  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  hn::Vec<Floats> sums[rows][streams];
-  HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) {
-    HWY_UNROLL(8)
-    for (int j = 0; j < streams; ++j) sums[i][j] = hn::Zero(d);
-  }
-  std::int64_t p = 0;
-  for (; p + lanes <= k; p += lanes) {
-    hn::Vec<Floats> weights[streams];
-    HWY_UNROLL(8)
-    for (int j = 0; j < streams; ++j) {
-      hwy::Prefetch(w + j * w_stride + p + bytes_ahead / static_cast<int>(sizeof(T)));
-      weights[j] = load(d, w + j * w_stride + p);
-    }
-    HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) {
-      const auto element = kept(hn::LoadU(d, x + i * x_stride + p));
-      HWY_UNROLL(8)
-      for (int j = 0; j < streams; ++j) sums[i][j] = hn::MulAdd(element, weights[j], sums[i][j]);
-    }
-  }
-  HWY_UNROLL(8)
-  for (int j = 0; j < streams; ++j) {
-    hn::Vec<Floats> column[rows];
-    HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) column[i] = sums[i][j];
-    HWY_ALIGN float whole[rows + hn::MaxLanes(d)];
-    sums_of_lanes<rows>(d, column, whole);
-    for (int i = 0; i < rows; ++i) {
-      auto sum = hn::Set(one, whole[i]);
-      for (std::int64_t q = p; q < k; ++q)
-        sum = hn::MulAdd(hn::LoadU(one, x + i * x_stride + q), load(one, w + j * w_stride + q), sum);
-      out[i * out_stride + j * apart] = hn::GetLane(sum);
-    }
-  }
-}
+// --- K runs on: how it is read is in few_rows-inl.h.
 
 template <int rows, class T>
 void dot_tile(const Tile& t, const float* x, float* out) {
-  // Each stream reads rows that follow each other: memory is fastest when long ranges of it are read side by side.
-  constexpr int streams = rows == 1 ? 8 : rows <= most_rows / 2 ? 4 : 3;
-  const T* w = static_cast<const T*>(t.w);
-  const std::int64_t apart = t.n / streams;
-  std::int64_t columns = 0;  // done
-  for (std::int64_t j = 0; j < apart; ++j, columns += streams)
-    dots<rows, streams>(x, t.x_stride, w + j * t.row_stride, apart * t.row_stride, t.k, out + j, t.out_stride, apart);
-  for (std::int64_t j = apart * streams; j < t.n; ++j, ++columns)
-    dots<rows, 1>(x, t.x_stride, w + j * t.row_stride, t.row_stride, t.k, out + j, t.out_stride, 1);
-  count_products(rows * columns * t.k);
+  constexpr Reading how = reading<T>(rows);
+  dots_of_rows<rows, how>(t, static_cast<const T*>(t.w), x, out);
+  count_products(rows * t.n * t.k);
 }
 
 // --- N runs on: rows of W are streamed side by side, `depth` at a time, each times one element of every row of x.

@@ -1,5 +1,6 @@
 // What is done to a product's results while they are in the cache; also reads stored weights as float32.
 #include "backend/cpu/tile.h"
+#include "files/float_types.h"
 #include "ops/activate.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -88,9 +89,25 @@ HWY_INLINE void convert_all(const void* from, std::int64_t count, float* to) {
   convert_lanes(OneFloat(), typed, convert_lanes(Floats(), typed, 0, count, to), count, to);
 }
 
+// Whole blocks of 32 integers behind a float16 scale.
+HWY_INLINE void convert_q8_0(const void* from, std::int64_t count, float* to) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> wide;
+  const hn::Rebind<std::int8_t, Floats> narrow;
+  const auto* block = static_cast<const std::uint8_t*>(from);
+  for (std::int64_t i = 0; i < count; i += 32, block += 34) {
+    const auto scale = hn::Set(d, from_float16(static_cast<std::uint16_t>(block[0] | block[1] << 8)));
+    for (std::size_t e = 0; e < 32; e += hn::Lanes(d)) {
+      const auto q = hn::LoadU(narrow, reinterpret_cast<const std::int8_t*>(block) + 2 + e);
+      hn::StoreU(hn::Mul(hn::ConvertTo(d, hn::PromoteTo(wide, q)), scale), d, to + i + static_cast<std::int64_t>(e));
+    }
+  }
+}
+
 void convert(DType dtype, const void* from, std::int64_t count, float* to) {
   if (dtype == DType::float32) return convert_all<float>(from, count, to);
   if (dtype == DType::bfloat16) return convert_all<hwy::bfloat16_t>(from, count, to);
+  if (dtype == DType::q8_0) return convert_q8_0(from, count, to);
   return convert_all<hwy::float16_t>(from, count, to);
 }
 

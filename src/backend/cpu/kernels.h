@@ -20,6 +20,7 @@ void run_head_matmul(const Launch&);
 void run_route(const Launch&);
 void run_dispatch(const Launch&);
 void run_grouped_project(const Launch&);
+void run_quantise(const Launch&);
 void run_combine(const Launch&);
 
 void run_activate(const Launch&);

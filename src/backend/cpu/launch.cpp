@@ -17,6 +17,7 @@
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/project.h"
+#include "ops/quantise.h"
 #include "ops/rope.h"
 #include "ops/view.h"
 
@@ -60,6 +61,7 @@ Kernel cpu_kernel(const Operation& operation) {
       {&dispatch_operation, run_dispatch},
       {&grouped_project_operation, run_grouped_project},
       {&combine_operation, run_combine},
+      {&quantise_operation, run_quantise},
       {&activate_operation, run_activate},
       {&activate_backward_operation, run_activate_backward},
       {&layer_norm_backward_operation, run_norm_backward},

@@ -31,6 +31,7 @@ struct View {
   // Of a cache: the pages that each sequence has, `stride` being that within a page of so many tokens.
   const std::int32_t* pages = nullptr;
   std::int64_t most_pages = 0, page_tokens = 0, page_stride = 0;
+  const Encoding* blocks = nullptr;           // of a cache that does not hold floats
   const BoundParameter* parameter = nullptr;  // for parameters: data is null for matrices
   bool sums_up = false;                       // the gradient of a parameter: micro-steps add to it
 
@@ -40,10 +41,12 @@ struct View {
   std::int64_t width() const { return size[rank - 1]; }
   std::int64_t rows() const;             // product of all but the last size
   float* row(std::int64_t index) const;  // the index-th row, in row-major order of the leading dimensions
-  // The first head of position p of sequence b of a cache.
-  float* position(std::int64_t b, std::int64_t p) const {
-    return floats() + pages[b * most_pages + p / page_tokens] * page_stride + p % page_tokens * stride[1];
+  // Where the first head of position p of sequence b of a cache lies, in elements.
+  std::int64_t place(std::int64_t b, std::int64_t p) const {
+    return pages[b * most_pages + p / page_tokens] * page_stride + p % page_tokens * stride[1];
   }
+  float* position(std::int64_t b, std::int64_t p) const { return floats() + place(b, p); }
+  std::byte* block(std::int64_t element) const { return data + row_bytes(*blocks, element); }
 };
 
 struct Launch {

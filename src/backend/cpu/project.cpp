@@ -42,8 +42,13 @@ void run_grouped_project(const Launch& launch) {
     Epilogue epilogue = epilogue_of(launch.op, launch.inputs);
     if (bias.there()) epilogue.bias = bias.parameter->values.data() + static_cast<std::int64_t>(e) * y.width();
     if (gate.there()) epilogue.gate = gate.row(begin);
-    launch.products.push_back({x.row(begin), count, x.width(), back ? transposed(weights[e]) : weights[e], y.row(begin),
-                               y.width(), epilogue});
+    launch.products.push_back(
+        {nullptr, count, x.width(), back ? transposed(weights[e]) : weights[e], y.row(begin), y.width(), epilogue});
+    Product& product = launch.products.back();
+    if (is_quantised(product.weight.dtype))
+      product.x8 = x.data + row_bytes(DType::activation8, begin * x.width());
+    else
+      product.x = x.row(begin);
   }
   run_products(launch.machine, launch.products);
 }

@@ -40,6 +40,7 @@ struct Tile {
   std::int64_t row_stride, col_stride;  // one of them is 1
   float* out;
   std::int64_t out_stride;
+  const std::byte* x8 = nullptr;  // as in Product
   bool transposed = false;  // as in Product, with float32 alone; few_rows_tile does not know it
   // What finishing the tile will touch, row by row: asked for while there is arithmetic to do. Null: nothing.
   struct Ahead {

@@ -1,0 +1,84 @@
+// Products with weights in GGUF's blocks and activations in 8 bits, for every instruction set that Highway has.
+#include <algorithm>
+#include <cmath>
+
+#include "backend/cpu/quantised.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "backend/cpu/quantised.cpp"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+
+#undef RECKON_INTEGERS_BEFORE
+#undef RECKON_INTEGERS_AFTER
+#define RECKON_INTEGERS plain
+#define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
+#define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
+#define RECKON_VNNI 0
+#include "backend/cpu/quantised_tiles-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reckon {
+namespace HWY_NAMESPACE {
+
+void few_quantised(const Tile& tile) { plain::few(tile); }
+void many_quantised(const Tile& tile, float* scratch) { plain::many(tile, scratch); }
+
+// Of 32 elements the largest becomes ±127; halves are rounded to even.
+void quantise(const float* x, std::int64_t k, std::byte* to) {
+  auto* q = reinterpret_cast<std::int8_t*>(to);
+  for (std::int64_t p = 0; p < k; p += 32) {
+#if HWY_TARGET == HWY_SCALAR
+    float largest = 0;
+    for (std::int64_t i = p; i < p + 32; ++i) largest = std::max(largest, std::abs(x[i]));
+    const float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
+    for (std::int64_t i = p; i < p + 32; ++i) q[i] = static_cast<std::int8_t>(std::nearbyint(x[i] * inverse));
+#else
+    const hn::CappedTag<float, 32> d;
+    constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+    auto largest_of = hn::Zero(d);
+    for (std::int64_t i = p; i < p + 32; i += lanes) largest_of = hn::Max(largest_of, hn::Abs(hn::LoadU(d, x + i)));
+    const float largest = hn::GetLane(hn::MaxOfLanes(d, largest_of));
+    const float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
+    const auto factor = hn::Set(d, inverse);
+    const hn::Rebind<std::int8_t, decltype(d)> narrow;
+    for (std::int64_t i = p; i < p + 32; i += lanes)
+      hn::StoreU(hn::DemoteTo(narrow, hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor))), narrow, q + i);
+#endif
+    std::memcpy(to + k + p / 8, &scale, 4);
+    for (std::int64_t half = 0; half < 2; ++half) {
+      int sum = 0;
+      for (std::int64_t i = p + 16 * half; i < p + 16 * half + 16; ++i) sum += q[i];
+      const auto stored = static_cast<std::int16_t>(sum);
+      std::memcpy(to + k + k / 8 + p / 8 + 2 * half, &stored, 2);
+    }
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace reckon
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace reckon {
+
+HWY_EXPORT(few_quantised);
+HWY_EXPORT(many_quantised);
+HWY_EXPORT(quantise);
+
+void few_quantised_rows_tile(const Tile& tile) {
+  if (have_vnni()) return few_vnni_tile(tile);
+  HWY_DYNAMIC_DISPATCH(few_quantised)(tile);
+}
+
+void many_quantised_rows_tile(const Tile& tile, float* scratch) {
+  if (have_vnni()) return many_vnni_tile(tile, scratch);
+  HWY_DYNAMIC_DISPATCH(many_quantised)(tile, scratch);
+}
+
+void quantise_row(const float* x, std::int64_t k, std::byte* to) {
+  count_elementwise(4 * k);
+  HWY_DYNAMIC_DISPATCH(quantise)(x, k, to);
+}
+
+}  // namespace reckon
+#endif

@@ -1,0 +1,301 @@
+// reckon quantize: a model in other encodings.
+#include <fmt/format.h>
+#include <reckon/reckon.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/run_options.h"
+#include "cli/run_text.h"
+#include "files/atomic_write.h"
+#include "files/quantise.h"
+#include "files/quote.h"
+#include "files/read_text.h"
+#include "model/boundary_ids.h"
+#include "model/changed_config.h"
+#include "model/describe_gguf.h"
+#include "model/load.h"
+#include "report/progress.h"
+#include "report/quantise.h"
+#include "run/choose_encodings.h"
+#include "run/export_model.h"
+#include "run/importance.h"
+#include "text/tokenizer_json.h"
+#include "text/write_gguf_tokenizer.h"
+#include "threads/thread_count.h"
+
+namespace reckon::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::int64_t calibration_tokens = 1 << 16, calibration_window = 512;
+
+struct QuantizeOptions {
+  RunOptions run;
+  std::string to, out, calibrate, tokenizer;
+  std::optional<double> bits;
+  std::int64_t fit = 0;
+  Output output;
+};
+
+std::vector<std::string> encoding_words() {
+  std::vector<std::string> words;
+  for (int i = 0; i <= static_cast<int>(DType::uint64); ++i)
+    if (const auto dtype = static_cast<DType>(i); can_encode(dtype)) words.emplace_back(encoding_of(dtype).name);
+  return words;
+}
+
+// "q4_k", or several with commas.
+std::vector<DType> parse_encodings(const std::string& text) {
+  std::vector<DType> found;
+  for (const std::string& word : CLI::detail::split(text, ',')) {
+    const std::string lower = CLI::detail::to_lower(word);
+    const std::string full = lower == "f32"    ? "float32"
+                             : lower == "f16"  ? "float16"
+                             : lower == "bf16" ? "bfloat16"
+                                               : lower;
+    std::optional<DType> dtype;
+    for (int i = 0; i <= static_cast<int>(DType::uint64); ++i)
+      if (can_encode(static_cast<DType>(i)) && encoding_of(static_cast<DType>(i)).name == full)
+        dtype = static_cast<DType>(i);
+    if (!dtype)
+      throw UsageError(fmt::format("--to has {}; expected one of: {}", quote(word), fmt::join(encoding_words(), " ")));
+    found.push_back(*dtype);
+  }
+  return found;
+}
+
+// What llama.cpp calls a file by the encoding of most of its weights (its enumeration of file types).
+std::uint32_t file_type(DType dtype) {
+  switch (dtype) {
+    case DType::float32:
+      return 0;
+    case DType::float16:
+      return 1;
+    case DType::q4_0:
+      return 2;
+    case DType::q4_1:
+      return 3;
+    case DType::q8_0:
+      return 7;
+    case DType::q5_0:
+      return 8;
+    case DType::q5_1:
+      return 9;
+    case DType::q2_k:
+      return 10;
+    case DType::q3_k:
+      return 11;
+    case DType::q4_k:
+      return 14;
+    case DType::q5_k:
+      return 16;
+    case DType::q6_k:
+      return 18;
+    case DType::iq4_nl:
+      return 25;
+    case DType::iq4_xs:
+      return 30;
+    case DType::bfloat16:
+      return 32;
+    case DType::mxfp4:
+      return 38;
+    default:
+      return 1024;  // guessed from the tensors
+  }
+}
+
+DType most_common(const ModelExport& model, const std::vector<DType>& types) {
+  std::map<DType, std::int64_t> elements;
+  for (std::size_t i = 0; i < types.size(); ++i) elements[types[i]] += model.tensors()[i].elements();
+  return std::max_element(elements.begin(), elements.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+Importance calibrate(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded) {
+  if (asked.calibrate.empty()) return {};
+  const Model& model = loaded->model();
+  const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
+  const TextFile text = text_input(asked.calibrate);
+  std::vector<std::int32_t> ids = tokenizer.encode(text.text());
+  if (ids.empty()) throw UsageError(quote(asked.calibrate) + " is empty; expected a text to calibrate with");
+  check_vocabulary(ids, tokenizer, model);
+  if (std::ssize(ids) > calibration_tokens) ids.resize(calibration_tokens);
+  EngineOptions options = engine_options(asked.run);
+  options.capacity = std::min({calibration_window, model.context, std::int64_t(std::ssize(ids))});
+  ProgressLine progress;
+  return measure_importance(loaded, ids, options,
+                            [&](std::int64_t done) { progress.show("calibrating", done, std::ssize(ids)); });
+}
+
+// What every tensor becomes.
+std::vector<DType> choose_types(const QuantizeOptions& asked, const ModelExport& model, const Importance& importance,
+                                Pool& pool, bool gguf) {
+  std::vector<DType> wanted = asked.to.empty() ? std::vector<DType>{} : parse_encodings(asked.to);
+  std::vector<DType> types;
+  std::int64_t elements = 0;
+  for (const ExportedTensor& tensor : model.tensors()) elements += tensor.elements();
+  if (asked.bits || asked.fit > 0) {
+    if (wanted.empty())
+      wanted = {DType::q2_k, DType::q3_k, DType::iq4_xs, DType::q4_k, DType::q5_k, DType::q6_k, DType::q8_0};
+    const auto bytes =
+        asked.bits ? static_cast<std::int64_t>(*asked.bits * static_cast<double>(elements) / 8) : asked.fit;
+    ProgressLine progress;
+    return choose_encodings(
+               model, wanted, bytes, importance, pool,
+               [&](std::int64_t done, std::int64_t all) { progress.show("measuring encodings", done, all); })
+        .types;
+  }
+  if (wanted.size() > 1)
+    throw UsageError("--to has several encodings; expected one, or --bits or --fit to choose among them");
+  for (std::size_t i = 0; i < model.tensors().size(); ++i) {
+    const ExportedTensor& tensor = model.tensors()[i];
+    const bool kept = wanted.empty() || (!tensor.quantisable && !model.as_stored(i, tensor.stored).empty());
+    if (!gguf)
+      types.push_back(wanted.empty() ? tensor.stored : wanted.front());
+    else if (kept && (tensor.quantisable || !model.as_stored(i, tensor.stored).empty()))
+      types.push_back(tensor.stored);
+    else
+      types.push_back(wanted.empty() ? DType::float32 : exported_type(tensor, wanted.front()));
+  }
+  return types;
+}
+
+// The model's tokenizer; where there is none, or it cannot be written, a note says so.
+std::vector<GgufPair> tokenizer_pairs(const QuantizeOptions& asked, const Model& model) {
+  try {
+    const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
+    const std::vector<std::int32_t> ends = end_of_text_ids(asked.run.model);
+    return gguf_tokenizer(tokenizer.spec(), model.vocab_size, begin_of_text_id(asked.run.model),
+                          ends.empty() ? std::optional<TokenId>() : ends.front());
+  } catch (const Error& error) {
+    note(fmt::format("{} has no tokenizer: {}", asked.out, error.what()));
+    return no_gguf_tokenizer();
+  }
+}
+
+// Of the files beside the weights, those that say how to use the model.
+void copy_beside(const fs::path& from, const fs::path& to) {
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json",
+                           "merges.txt", "generation_config.json"})
+    if (fs::is_regular_file(from / name)) atomic_write(to / name, read_text(from / name, std::uint64_t{1} << 30));
+}
+
+// What converters take from there, as a text.
+std::optional<GgufPair> chat_template(const fs::path& folder) {
+  const fs::path file = folder / "tokenizer_config.json";
+  if (folder.empty() || !fs::is_regular_file(file)) return std::nullopt;
+  const auto config = read_json_file(file, file.string(), "a tokenizer_config.json");
+  const auto found = config.find("chat_template");
+  if (found == config.end() || !found->is_string()) return std::nullopt;
+  return gguf_pair("tokenizer.chat_template", found->get<std::string>());
+}
+
+std::vector<WrittenTensor> write_gguf_file(const QuantizeOptions& asked, const ModelExport& model,
+                                           std::vector<GgufPair> pairs, const std::vector<DType>& types,
+                                           const Importance& importance, Pool& pool) {
+  pairs.push_back(gguf_pair("general.file_type", file_type(most_common(model, types))));
+  pairs.push_back(gguf_pair("general.quantization_version", std::uint32_t{2}));
+  ProgressLine progress;
+  return write_gguf_model(asked.out, model, pairs, types, importance, pool,
+                          [&](std::int64_t done, std::int64_t all) { progress.show("quantizing", done, all); });
+}
+
+void run(const QuantizeOptions& asked) {
+  const bool gguf = asked.out.ends_with(".gguf");
+  if (asked.bits && asked.fit > 0) throw UsageError("give one of --bits and --fit: how large the file may be");
+  for (const DType dtype : asked.to.empty() ? std::vector<DType>{} : parse_encodings(asked.to))
+    if (!gguf && is_quantised(dtype))
+      throw UsageError(
+          fmt::format("--out is the folder {}, whose safetensors cannot hold {}; expected a name that ends "
+                      "in .gguf",
+                      quote(asked.out), encoding_of(dtype).name));
+  if (!gguf && (asked.bits || asked.fit > 0))
+    throw UsageError("--bits and --fit choose encodings of GGUF files; expected an --out that ends in .gguf");
+  check_file(asked.output.file);
+  if (gguf) check_writable(asked.out);
+  Model model = model_to_run(asked.run);
+  const InterruptHandler handler;
+  Weights weights = weights_to_run(asked.run, model);
+  const auto loaded = std::make_shared<const LoadedModel>(std::move(model), std::move(weights));
+  const ModelLocation location = locate_model(asked.run.model);
+  const bool from_gguf = location.gguf && !asked.run.random;
+
+  Pool pool(thread_count(asked.run.threads));
+  pool.cancel_on(&interrupt_flag());
+  const Importance importance = calibrate(asked, loaded);
+  std::vector<WrittenTensor> written;
+  std::int64_t bytes = 0;
+  if (gguf) {
+    const ModelExport all =
+        from_gguf ? ModelExport::from_gguf(loaded->model(), loaded->weights(), read_tensor_file(location.weights))
+                  : ModelExport::to_gguf(loaded->model(), loaded->weights());
+    std::vector<GgufPair> pairs = all.pairs();
+    if (!from_gguf) {
+      pairs.push_back(gguf_pair("general.type", "model"));
+      pairs.push_back(gguf_pair("general.name", fs::path(asked.run.model).filename().string()));
+      std::vector<GgufPair> more = tokenizer_pairs(asked, loaded->model());
+      std::move(more.begin(), more.end(), std::back_inserter(pairs));
+      if (std::optional<GgufPair> chat = chat_template(location.folder)) pairs.push_back(std::move(*chat));
+    }
+    const std::vector<DType> types = choose_types(asked, all, importance, pool, true);
+    written = write_gguf_file(asked, all, std::move(pairs), types, importance, pool);
+    bytes = static_cast<std::int64_t>(fs::file_size(asked.out));
+  } else {
+    const Described described = load_described(asked.run.model);
+    const Model to = from_gguf ? form_of_config(loaded->model(), described.config) : loaded->model();
+    const std::string config = (from_gguf ? changed_config(described.config, to) : described.config).dump(2) + "\n";
+    const ModelExport all = ModelExport::to_folder(loaded->model(), loaded->weights(), to);
+    ProgressLine progress;
+    written = write_folder_model(asked.out, all, config, choose_types(asked, all, importance, pool, false),
+                                 [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
+    bytes = static_cast<std::int64_t>(fs::file_size(fs::path(asked.out) / "model.safetensors"));
+    if (from_gguf)
+      atomic_write(fs::path(asked.out) / "tokenizer.json",
+                   write_tokenizer_json(model_tokenizer("", asked.run.model, "").spec()));
+    else if (!location.folder.empty())
+      copy_beside(location.folder, asked.out);
+  }
+  write_report(quantise_document(loaded->model().name, asked.out, bytes, written), asked.output);
+}
+
+}  // namespace
+
+void add_quantize(CLI::App& program) {
+  const auto asked = std::make_shared<QuantizeOptions>();
+  CLI::App& command = add_command(program, "quantize", "a model in other encodings, as GGUF or as a folder",
+                                  "  reckon quantize ./model --to q4_k --out small.gguf\n"
+                                  "  reckon quantize ./model --to q4_k --calibrate book.txt --out small.gguf\n"
+                                  "  reckon quantize ./model --bits 4.5 --out small.gguf --format json\n"
+                                  "  reckon quantize big.gguf --fit 4GiB --out small.gguf\n"
+                                  "  reckon quantize small.gguf --to bf16 --out ./folder");
+  add_weights(command, asked->run);
+  command
+      .add_option(
+          "--to", asked->to,
+          fmt::format("the encoding of matrices, or several to choose from: {}; also f32, f16, bf16 (as they are)",
+                      fmt::join(encoding_words(), " ")))
+      ->type_name("q4_k,…");
+  command.add_option("--out", asked->out, "the file, whose name ends in .gguf, or a folder for safetensors")
+      ->type_name("FILE|FOLDER")
+      ->required();
+  command.add_option("--calibrate", asked->calibrate, "a text: what its tokens use most stays most exact")
+      ->type_name("FILE");
+  add_tokenizer_option(command, asked->tokenizer);
+  add_number(command, "--bits", asked->bits, 32, "N",
+             "chooses encodings by what they lose, for so many bits per weight");
+  add_size(command, "--fit", asked->fit, "chooses encodings by what they lose, for so many bytes: 4GiB", Bounds{},
+           Units::bytes);
+  add_threads(command, asked->run.threads);
+  add_output(command, asked->output);
+  command.callback([asked] { run(*asked); });
+}
+
+}  // namespace reckon::cli

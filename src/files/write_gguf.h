@@ -1,0 +1,38 @@
+// Writing a GGUF file, of version 3.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "files/gguf.h"
+
+namespace reckon {
+
+struct GgufPair {
+  std::string key;
+  GgufType type;         // of an array, that of its elements
+  nlohmann::json value;  // a scalar, or an array of scalars
+};
+
+// With the type that the value has: whole numbers of 32 bits where that is enough, signed if they say so; float32 where
+// that is exact. An array takes the widest that one of its elements needs.
+GgufPair gguf_pair(std::string key, nlohmann::json value);
+
+struct GgufTensor {
+  std::string name;
+  DType dtype = DType::float32;
+  std::vector<std::int64_t> shape;  // in PyTorch's order
+};
+
+// Takes the bytes of a tensor, piece by piece.
+using GgufSink = std::function<void(std::span<const std::byte>)>;
+
+// `data` is called for each tensor in this order, and gives all of its bytes to the sink. The same arguments give the
+// same file; it appears under its name when it is whole.
+void write_gguf(const std::filesystem::path& path, std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors,
+                const std::function<void(std::size_t tensor, const GgufSink& sink)>& data);
+
+// The bytes that such a file has.
+std::uint64_t gguf_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors);
+
+}  // namespace reckon

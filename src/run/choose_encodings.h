@@ -1,0 +1,23 @@
+// Which encoding each tensor gets, so that a file is no larger than asked for and loses as little as it can.
+#pragma once
+
+#include "run/export_model.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace reckon {
+
+struct EncodingChoice {
+  std::vector<DType> types;  // of every tensor
+  std::int64_t bytes = 0;    // of all of them
+};
+
+// Every matrix is encoded in each of the candidates (where their blocks divide its rows), and what that loses of what
+// it multiplies is measured: squares, weighted by importance, relative to those of the matrix. The sum over all
+// matrices is made as small as `most_bytes` of data allow. Throws UsageError where the smallest candidates are more.
+EncodingChoice choose_encodings(const ModelExport& model, std::span<const DType> candidates, std::int64_t most_bytes,
+                                const Importance& importance, Pool& pool, const OnElements& progress);
+
+}  // namespace reckon

@@ -1,0 +1,298 @@
+#include "run/export_model.h"
+
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include "files/atomic_write.h"
+#include "files/quantise.h"
+#include "files/quote.h"
+#include "files/safetensors.h"
+#include "model/describe_gguf.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <unordered_map>
+
+namespace reckon {
+namespace {
+
+// Calls run(offset) for each index of all axes but the last, in row-major order.
+template <class Run>
+void for_runs(const std::vector<StoredAxis>& axes, std::int64_t offset, const Run& run, std::size_t axis = 0) {
+  if (axis + 1 == axes.size()) return run(offset);
+  for (std::int64_t i = 0; i < axes[axis].extent; ++i) for_runs(axes, offset + i * axes[axis].stride, run, axis + 1);
+}
+
+// Row `index` of a parameter's matrices, which lie one after another.
+void decode_row(const ParameterData& data, std::int64_t index, std::vector<float>& row) {
+  const Weight& weight = data.matrices[static_cast<std::size_t>(index / data.matrices.front().rows)];
+  const Encoding& encoding = encoding_of(weight.dtype);
+  const std::int64_t begin = weight.row_offset(index % weight.rows);
+  row.resize(static_cast<std::size_t>(weight.cols));
+  if (weight.col_stride == 1) {
+    const auto* from = static_cast<const std::byte*>(weight.data) + row_bytes(encoding, begin);
+    return decode(encoding, {from, static_cast<std::size_t>(row_bytes(encoding, weight.cols))}, row);
+  }
+  for (std::int64_t i = 0; i < weight.cols; ++i)
+    row[static_cast<std::size_t>(i)] = decode_element(encoding, weight.data, begin + i * weight.col_stride);
+}
+
+// What tells how the tensors of a file are encoded, or that it is one of several.
+bool of_encodings(const std::string& key) {
+  return key == "general.file_type" || key == "general.quantization_version" || key == "general.alignment" ||
+         key.starts_with("split.");
+}
+
+std::int64_t product(const std::vector<std::int64_t>& shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  return elements;
+}
+
+}  // namespace
+
+std::int64_t ExportedTensor::elements() const { return product(shape); }
+
+ModelExport::ModelExport(const Weights& weights, StoredLayout layout, float norm_shift)
+    : weights_(weights), layout_(std::make_shared<StoredLayout>(std::move(layout))), norm_shift_(norm_shift) {
+  std::unordered_map<std::string, std::vector<Place>> parts;
+  for (const auto* parameters : {&layout_->parameters, &layout_->buffers})
+    for (const StoredParameter& parameter : *parameters) {
+      if (!weights_.parameters().contains(parameter.key)) continue;  // a buffer that may be left out
+      std::int64_t first = 0;
+      for (const StoredView& view : parameter.views) {
+        parts[view.tensor].push_back({&parameter, &view, first});
+        std::int64_t elements = 1;
+        for (const StoredAxis& axis : view.axes) elements *= axis.extent;
+        first += elements;
+      }
+    }
+  for (const StoredTensor& tensor : layout_->tensors) {
+    const auto found = parts.find(tensor.name);
+    if (found == parts.end()) continue;
+    const StoredParameter& parameter = *found->second.front().parameter;
+    const ParameterData& data = weights_[parameter.key];
+    const Role role = parameter.key.scope.role;
+    const bool matrix = data.values.empty() && role.part != Part::router && role.part != Part::position;
+    tensors_.push_back({tensor.name, tensor.shape, parameter.key, data.dtype, matrix});
+    parts_.push_back(std::move(found->second));
+  }
+  constants_.resize(tensors_.size());
+}
+
+ModelExport ModelExport::to_gguf(const Model& model, const Weights& weights) {
+  GgufDescription description = describe_gguf(model);
+  ModelExport all(weights, std::move(description.layout), description.norm_shift);
+  for (GgufDescription::Constant& constant : description.constants) {
+    all.tensors_.push_back({constant.name, {std::ssize(constant.values)}, {}, DType::float32, false});
+    all.parts_.emplace_back();
+    all.constants_.push_back(std::move(constant.values));
+  }
+  all.pairs_ = std::move(description.pairs);
+  return all;
+}
+
+ModelExport ModelExport::from_gguf(const Model& model, const Weights& weights, const TensorFile& source) {
+  ModelExport all(weights, stored_layout(model, source), 0);
+  all.source_ = source;
+  all.mapped_ = source.map();
+  for (const TensorInfo& info : all.source_.tensors) all.in_source_.emplace(info.name, &info);
+  for (ExportedTensor& tensor : all.tensors_) tensor.stored = all.in_source_.at(tensor.name)->dtype;
+  // What belongs to the description, or is left out of the network.
+  for (const TensorInfo& info : all.source_.tensors) {
+    if (std::any_of(all.tensors_.begin(), all.tensors_.end(),
+                    [&](const ExportedTensor& tensor) { return tensor.name == info.name; }))
+      continue;
+    all.tensors_.push_back({info.name, info.shape, {}, info.dtype, false});
+    all.parts_.emplace_back();
+    all.constants_.emplace_back();
+  }
+  for (const auto& [key, value] : source.files.front().pairs.items())
+    if (!of_encodings(key)) all.pairs_.push_back(gguf_pair(key, value));
+  return all;
+}
+
+ModelExport ModelExport::to_folder(const Model& model, const Weights& weights, const Model& to) {
+  return {weights, reordered(stored_layout(to), model, to), reckon::norm_shift(model, to)};
+}
+
+void ModelExport::fill(const Place& part, std::vector<float>& to) const {
+  const ParameterData& data = weights_[part.parameter->key];
+  const std::vector<StoredAxis>& axes = part.view->axes;
+  const StoredAxis last = axes.back();
+  if (!data.values.empty()) {
+    const TensorKey& key = part.parameter->key;
+    const float shift = is_norm(key.scope.role) && key.piece == Piece::weight ? norm_shift_ : 0;
+    auto from = data.values.begin() + part.first;
+    for_runs(axes, part.view->offset, [&](std::int64_t offset) {
+      for (std::int64_t i = 0; i < last.extent; ++i)
+        to[static_cast<std::size_t>(offset + i * last.stride)] = *from++ + shift;
+    });
+    return;
+  }
+  std::int64_t index = part.first / last.extent;
+  std::vector<float> row;
+  for_runs(axes, part.view->offset, [&](std::int64_t offset) {
+    decode_row(data, index++, row);
+    for (std::int64_t i = 0; i < last.extent; ++i)
+      to[static_cast<std::size_t>(offset + i * last.stride)] = row[static_cast<std::size_t>(i)];
+  });
+}
+
+std::vector<float> ModelExport::values(std::size_t tensor) const {
+  if (!constants_[tensor].empty()) return constants_[tensor];
+  std::vector<float> all(static_cast<std::size_t>(tensors_[tensor].elements()));
+  for (const Place& part : parts_[tensor]) fill(part, all);
+  if (parts_[tensor].empty()) {
+    const TensorInfo& info = *in_source_.at(tensors_[tensor].name);
+    decode(encoding_of(info.dtype), source_.bytes_of(info, mapped_), all);
+  }
+  return all;
+}
+
+std::span<const std::byte> ModelExport::as_stored(std::size_t tensor, DType dtype) const {
+  const auto found = in_source_.find(tensors_[tensor].name);
+  if (found == in_source_.end() || found->second->dtype != dtype) return {};
+  return source_.bytes_of(*found->second, mapped_);
+}
+
+DType fitting(DType wanted, std::int64_t columns) {
+  const auto fits = [&](DType dtype) { return columns % encoding_of(dtype).elements == 0; };
+  if (fits(wanted)) return wanted;
+  DType other = DType::float16;
+  if (wanted == DType::q2_k || wanted == DType::q3_k) other = DType::q4_0;
+  if (wanted == DType::iq4_xs) other = DType::iq4_nl;
+  if (wanted == DType::q4_k) other = DType::q5_0;
+  if (wanted == DType::q5_k) other = DType::q5_1;
+  if (wanted == DType::q6_k) other = DType::q8_0;
+  return fits(other) ? other : DType::float16;
+}
+
+DType exported_type(const ExportedTensor& tensor, DType wanted) {
+  return tensor.quantisable ? fitting(wanted, tensor.columns()) : DType::float32;
+}
+
+std::span<const float> importance_of(const Importance& importance, const ExportedTensor& tensor) {
+  const auto found = importance.find(tensor.key);
+  const std::int64_t experts = tensor.shape.size() == 3 ? tensor.shape.front() : 1;
+  if (found == importance.end() || std::ssize(found->second) != experts * tensor.columns()) return {};
+  return found->second;
+}
+
+EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int64_t columns,
+                            std::span<const float> importance, Pool& pool) {
+  const std::int64_t rows = std::ssize(values) / columns, bytes = row_bytes(dtype, columns);
+  const std::int64_t experts = std::max<std::int64_t>(std::ssize(importance) / columns, 1);
+  EncodedTensor encoded;
+  encoded.bytes.resize(static_cast<std::size_t>(rows * bytes));
+  struct Squares {
+    double lost = 0, all = 0, weighted_lost = 0, weighted = 0;
+  };
+  std::vector<Squares> squares(static_cast<std::size_t>(rows));
+  constexpr std::int64_t together = 8;
+  pool.run((rows + together - 1) / together, [&](std::int64_t task, int) {
+    std::vector<float> again(static_cast<std::size_t>(columns));
+    for (std::int64_t row = task * together; row < std::min(rows, (task + 1) * together); ++row) {
+      const float* from = values.data() + row * columns;
+      const float* weights = importance.empty() ? nullptr : importance.data() + row * experts / rows * columns;
+      std::byte* to = encoded.bytes.data() + row * bytes;
+      encode_row(dtype, from, columns, weights, to);
+      decode(encoding_of(dtype), {to, static_cast<std::size_t>(bytes)}, again);
+      Squares& sum = squares[static_cast<std::size_t>(row)];
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const double x = from[i], off = static_cast<double>(again[static_cast<std::size_t>(i)]) - x;
+        const double weight = weights != nullptr ? static_cast<double>(weights[i]) : 1.0;
+        sum.lost += off * off;
+        sum.all += x * x;
+        sum.weighted_lost += weight * off * off;
+        sum.weighted += weight * x * x;
+      }
+    }
+  });
+  Squares total;
+  for (const Squares& row : squares) {
+    total.lost += row.lost;
+    total.all += row.all;
+    total.weighted_lost += row.weighted_lost;
+    total.weighted += row.weighted;
+  }
+  encoded.error = total.all > 0 ? std::sqrt(total.lost / total.all) : 0;
+  encoded.loss = total.weighted > 0 ? total.weighted_lost / total.weighted : 0;
+  return encoded;
+}
+
+namespace {
+
+// Encodes what is to be written of a tensor, or takes the bytes that are there already.
+EncodedTensor encoded(const ModelExport& model, std::size_t index, DType dtype, const Importance& importance,
+                      Pool& pool) {
+  const ExportedTensor& tensor = model.tensors()[index];
+  if (const std::span<const std::byte> stored = model.as_stored(index, dtype); !stored.empty())
+    return {{stored.begin(), stored.end()}, 0, 0};
+  try {
+    return encode_tensor(dtype, model.values(index), tensor.columns(), importance_of(importance, tensor), pool);
+  } catch (const Cancelled&) {
+    throw;
+  } catch (const Error& error) {
+    throw Error(fmt::format("tensor {}: {}", quote(tensor.name), error.what()));
+  }
+}
+
+std::int64_t all_elements(const ModelExport& model) {
+  std::int64_t all = 0;
+  for (const ExportedTensor& tensor : model.tensors()) all += tensor.elements();
+  return all;
+}
+
+}  // namespace
+
+std::vector<WrittenTensor> write_gguf_model(const std::filesystem::path& path, const ModelExport& model,
+                                            std::span<const GgufPair> pairs, std::span<const DType> types,
+                                            const Importance& importance, Pool& pool, const OnElements& progress) {
+  std::vector<GgufTensor> tensors;
+  std::vector<WrittenTensor> written;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const ExportedTensor& tensor = model.tensors()[i];
+    tensors.push_back({tensor.name, types[i], tensor.shape});
+    written.push_back(
+        {tensor.name, tensor.shape, tensor.stored, types[i], tensor.rows() * row_bytes(types[i], tensor.columns()), 0});
+  }
+  std::int64_t done = 0;
+  const std::int64_t all = all_elements(model);
+  write_gguf(path, pairs, tensors, [&](std::size_t i, const GgufSink& sink) {
+    const EncodedTensor tensor = encoded(model, i, types[i], importance, pool);
+    written[i].error = tensor.error;
+    sink(tensor.bytes);
+    done += model.tensors()[i].elements();
+    progress(done, all);
+  });
+  return written;
+}
+
+std::vector<WrittenTensor> write_folder_model(const std::filesystem::path& folder, const ModelExport& model,
+                                              const std::string& config, std::span<const DType> types,
+                                              const OnElements& progress) {
+  std::vector<WrittenTensor> written;
+  std::vector<TensorToWrite> tensors;
+  std::vector<std::vector<std::byte>> memory(types.size());
+  Pool alone(1);
+  std::int64_t done = 0;
+  const std::int64_t all = all_elements(model);
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const ExportedTensor& tensor = model.tensors()[i];
+    EncodedTensor bytes = encoded(model, i, types[i], {}, alone);
+    memory[i] = std::move(bytes.bytes);
+    tensors.push_back({tensor.name, types[i], tensor.shape, memory[i]});
+    written.push_back({tensor.name, tensor.shape, tensor.stored, types[i], std::ssize(memory[i]), bytes.error});
+    progress(done += tensor.elements(), all);
+  }
+  make_folder(folder);
+  const std::filesystem::path target = folder / "model.safetensors", beside = folder / "model.safetensors.tmp";
+  write_safetensors(beside, tensors);
+  std::filesystem::rename(beside, target);
+  atomic_write(folder / "config.json", config);
+  return written;
+}
+
+}  // namespace reckon

@@ -1,0 +1,115 @@
+// A model's weights on their way into another file: GGUF, in any encoding, or a folder as transformers reads it.
+#pragma once
+
+#include <reckon/model.h>
+
+#include "files/tensor_file.h"
+#include "files/write_gguf.h"
+#include "model/stored.h"
+#include "run/weights.h"
+#include "threads/pool.h"
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace reckon {
+
+// How much each column of a matrix counts: the mean square of the activations that meet it. Of a mixture's experts one
+// after another.
+using Importance = std::map<TensorKey, std::vector<float>>;
+
+struct ExportedTensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  TensorKey key;                  // of the first parameter that lies in it
+  DType stored = DType::float32;  // what that is stored in now
+  bool quantisable = false;       // a matrix, but for routers and tables of positions
+  std::int64_t elements() const;
+  std::int64_t columns() const { return shape.empty() ? 1 : shape.back(); }
+  std::int64_t rows() const { return elements() / columns(); }
+};
+
+// What a file will hold. The model and the weights must outlive it.
+class ModelExport {
+ public:
+  // For a GGUF file. Throws where that has no architecture for the model.
+  static ModelExport to_gguf(const Model& model, const Weights& weights);
+  // For a GGUF file from another one, `source`: its tensors by its names, its pairs but for what tells of encodings.
+  static ModelExport from_gguf(const Model& model, const Weights& weights, const TensorFile& source);
+  // For a folder of the family of `to`, the same network as its config.json gives it.
+  static ModelExport to_folder(const Model& model, const Weights& weights, const Model& to);
+
+  const std::vector<ExportedTensor>& tensors() const { return tensors_; }
+  const std::vector<GgufPair>& pairs() const { return pairs_; }  // of a GGUF file, without its tokenizer
+
+  // All elements of a tensor, row-major.
+  std::vector<float> values(std::size_t tensor) const;
+  // Its bytes as `source` has them, where that is in this encoding; else nothing.
+  std::span<const std::byte> as_stored(std::size_t tensor, DType dtype) const;
+
+ private:
+  struct Place {
+    const StoredParameter* parameter;
+    const StoredView* view;
+    std::int64_t first;  // element of the parameter
+  };
+  ModelExport(const Weights& weights, StoredLayout layout, float norm_shift);
+  void fill(const Place& part, std::vector<float>& to) const;
+
+  const Weights& weights_;
+  std::shared_ptr<const StoredLayout> layout_;
+  float norm_shift_ = 0;
+  std::vector<ExportedTensor> tensors_;
+  std::vector<std::vector<Place>> parts_;      // of each tensor
+  std::vector<std::vector<float>> constants_;  // …or what it holds
+  std::vector<GgufPair> pairs_;
+  TensorFile source_;
+  std::vector<MappedFile> mapped_;
+  std::map<std::string, const TensorInfo*> in_source_;
+};
+
+// The encoding itself where its blocks divide the rows; else the smallest that has no less bits and does, as
+// llama.cpp's quantiser chooses.
+DType fitting(DType wanted, std::int64_t columns);
+// What each tensor becomes where matrices are to be in this encoding: those that are not quantised stay as precise as
+// they are (GGUF: float32).
+DType exported_type(const ExportedTensor& tensor, DType wanted);
+
+struct EncodedTensor {
+  std::vector<std::byte> bytes;
+  double error = 0;  // root of the squares of what is lost, relative to those of the values
+  double loss = 0;   // the share of the squares that is lost, weighted by importance
+};
+// The importance of a tensor's columns; empty where it was not measured.
+std::span<const float> importance_of(const Importance& importance, const ExportedTensor& tensor);
+
+// `importance` may be empty, or have a number for each column (of each expert).
+EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int64_t columns,
+                            std::span<const float> importance, Pool& pool);
+
+struct WrittenTensor {
+  std::string name;
+  std::vector<std::int64_t> shape;
+  DType from = DType::float32, to = DType::float32;
+  std::int64_t bytes = 0;
+  double error = 0;  // as above; 0 where nothing is lost
+};
+
+using OnElements = std::function<void(std::int64_t done, std::int64_t all)>;
+
+// Writes a GGUF file with these pairs and the tensors in these encodings. `importance` may be empty.
+std::vector<WrittenTensor> write_gguf_model(const std::filesystem::path& path, const ModelExport& model,
+                                            std::span<const GgufPair> pairs, std::span<const DType> types,
+                                            const Importance& importance, Pool& pool, const OnElements& progress);
+
+// Writes model.safetensors and config.json into a folder.
+std::vector<WrittenTensor> write_folder_model(const std::filesystem::path& folder, const ModelExport& model,
+                                              const std::string& config, std::span<const DType> types,
+                                              const OnElements& progress);
+
+}  // namespace reckon

@@ -1,0 +1,218 @@
+// Models written to other files: to GGUF as converters write them (gguf_of_folder.h has the same by itself), and back.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <reckon/reckon.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "files/tensor_file.h"
+#include "folder_fixture.h"
+#include "gguf_of_folder.h"
+#include "model/changed_config.h"
+#include "model/describe_gguf.h"
+#include "model/load.h"
+#include "model/read.h"
+#include "run/choose_encodings.h"
+#include "run/export_model.h"
+#include "tiny_models.h"
+
+namespace reckon {
+namespace {
+
+using namespace testing_models;
+
+// What GGUF cannot say, or llama.cpp has no architecture for, with a part of the sentence that says so.
+const std::map<std::string, std::string> not_in_gguf = {
+    {"arcee", "another network"},                   // its activation is not relu²
+    {"deepseek_v3-noq", "another network"},         // mscale is not mscale_all_dim
+    {"deepseek_v3-plain-rope", "another network"},  // rotary halves
+    {"gpt_neo", "no architecture"},
+    {"gptj", "no architecture"},
+    {"llama-dynamic", "scales RoPE dynamically"},
+    {"opt", "no architecture"},
+    {"opt-350m", "no architecture"},
+    {"phi-qknorm", "another network"},
+};
+
+std::vector<std::string> convertible() {
+  std::vector<std::string> names;
+  for (const std::string& name : tiny_names())
+    if (!not_in_gguf.contains(name)) names.push_back(name);
+  return names;
+}
+
+const auto silent = [](std::int64_t, std::int64_t) {};
+
+std::vector<DType> same_types(const ModelExport& model) {
+  std::vector<DType> types;
+  for (const ExportedTensor& tensor : model.tensors()) types.push_back(tensor.stored);
+  return types;
+}
+
+PlainTensors tensors_of(const fs::path& path) {
+  const TensorFile file = read_tensor_file(path);
+  const std::vector<MappedFile> mapped = file.map();
+  PlainTensors all;
+  for (const TensorInfo& info : file.tensors) {
+    all[info.name] = {info.shape, std::vector<float>(static_cast<std::size_t>(info.elements))};
+    decode(encoding_of(info.dtype), file.bytes_of(info, mapped), all[info.name].values);
+  }
+  return all;
+}
+
+class Export : public FolderTest, public testing::WithParamInterface<std::string> {
+ protected:
+  // Writes `model.gguf` from a folder, in the encodings that it has.
+  void export_folder(const fs::path& folder) {
+    const Model model = load_model(folder.string());
+    const Weights weights = Weights::load(model, folder);
+    const ModelExport all = ModelExport::to_gguf(model, weights);
+    write_gguf_model(gguf(), all, all.pairs(), same_types(all), {}, pool_, silent);
+  }
+  fs::path gguf() const { return folder_ / "model.gguf"; }
+  Pool pool_{2};
+};
+
+TEST_P(Export, WritesTheTensorsThatAConverterWrites) {
+  const fs::path folder = tiny_folder() / GetParam();
+  export_folder(folder);
+  const GgufOfFolder expected(folder);
+  const PlainTensors found = tensors_of(gguf());
+  for (const auto& [name, tensor] : expected.tensors) {
+    ASSERT_TRUE(found.contains(name)) << name;
+    EXPECT_EQ(found.at(name).shape, tensor.shape) << name;
+    EXPECT_EQ(found.at(name).values, tensor.values) << name;
+  }
+  EXPECT_EQ(found.size(), expected.tensors.size());
+}
+
+TEST_P(Export, AndBackIsTheIdentity) {
+  const fs::path folder = tiny_folder() / GetParam();
+  export_folder(folder);
+  const Described described = load_described(gguf().string());
+  const Weights weights = Weights::load(described.model, gguf());
+  const Model to = form_of_config(described.model, described.config);
+  const ModelExport back = ModelExport::to_folder(described.model, weights, to);
+  write_folder_model(folder_ / "back", back, changed_config(described.config, to).dump(), same_types(back), silent);
+
+  const PlainTensors original = plain_tensors(folder), again = plain_tensors(folder_ / "back");
+  const double most = original.contains("model.norm.weight") && GetParam().starts_with("gemma") ? 0x1p-24 : 0;
+  std::size_t same = 0;
+  for (const auto& [name, tensor] : again) {
+    const auto found = original.find(name);
+    if (found == original.end()) continue;  // under the name of another of the family's forms
+    ++same;
+    ASSERT_EQ(tensor.shape, found->second.shape) << name;
+    for (std::size_t i = 0; i < tensor.values.size(); ++i)
+      ASSERT_NEAR(tensor.values[i], found->second.values[i], most * std::max(1.0f, std::fabs(1 + tensor.values[i])))
+          << name;
+  }
+  EXPECT_GT(same, original.size() / 2);
+  EXPECT_EQ(count_parameters(load_model((folder_ / "back").string())), count_parameters(load_model(folder.string())));
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, Export, testing::ValuesIn(convertible()), tiny_test_name);
+
+TEST(ExportRefuses, WhatGgufCannotSay) {
+  for (const auto& [name, sentence] : not_in_gguf) {
+    const Model model = load_model((tiny_folder() / name).string());
+    EXPECT_NE(error_of([&] { describe_gguf(model); }).find(sentence), std::string::npos) << name;
+  }
+}
+
+// With random weights, and rows that blocks of 32 divide.
+Model small_model(nlohmann::json more = nlohmann::json::object()) {
+  nlohmann::json config{{"model_type", "llama"},    {"vocab_size", 160},
+                        {"hidden_size", 64},        {"intermediate_size", 96},
+                        {"num_hidden_layers", 2},   {"num_attention_heads", 4},
+                        {"num_key_value_heads", 2}, {"max_position_embeddings", 64}};
+  config.update(more);
+  return read_config(config, "small");
+}
+
+class Quantised : public Export {};
+
+TEST_F(Quantised, RowsThatNoBlockDividesFallBack) {
+  const struct {
+    DType wanted;
+    std::int64_t columns;
+    DType expected;
+  } cases[] = {
+      {DType::q4_k, 256, DType::q4_k},    {DType::q4_k, 64, DType::q5_0},     {DType::q5_k, 64, DType::q5_1},
+      {DType::q6_k, 64, DType::q8_0},     {DType::q2_k, 64, DType::q4_0},     {DType::q3_k, 96, DType::q4_0},
+      {DType::iq4_xs, 32, DType::iq4_nl}, {DType::q4_k, 172, DType::float16}, {DType::q4_0, 48, DType::float16}};
+  for (const auto& [wanted, columns, expected] : cases) EXPECT_EQ(fitting(wanted, columns), expected) << columns;
+}
+
+TEST_F(Quantised, OnlyMatricesAreEncodedAndAFileOfTheSameEncodingIsCopied) {
+  const Model model = small_model({{"model_type", "mixtral"}, {"num_local_experts", 4}, {"num_experts_per_tok", 2}});
+  const Weights weights = Weights::random(model, 1, DType::float32);
+  const ModelExport all = ModelExport::to_gguf(model, weights);
+  std::vector<DType> types;
+  for (const ExportedTensor& tensor : all.tensors()) {
+    types.push_back(exported_type(tensor, DType::q8_0));
+    const bool vector = tensor.shape.size() == 1 || tensor.name.ends_with("ffn_gate_inp.weight");
+    EXPECT_EQ(types.back() == DType::float32, vector) << tensor.name;
+  }
+  const std::vector<WrittenTensor> written = write_gguf_model(gguf(), all, all.pairs(), types, {}, pool_, silent);
+  for (const WrittenTensor& tensor : written) {
+    if (tensor.to != DType::q8_0) continue;
+    EXPECT_GT(tensor.error, 0.001) << tensor.name;
+    EXPECT_LT(tensor.error, 0.01) << tensor.name;
+  }
+  // Once more from what was written.
+  const Model from = load_model(gguf().string());
+  const Weights again = Weights::load(from, gguf());
+  const ModelExport copy = ModelExport::from_gguf(from, again, read_tensor_file(gguf()));
+  const fs::path second = folder_ / "second.gguf";
+  write_gguf_model(second, copy, copy.pairs(), same_types(copy), {}, pool_, silent);
+  const TensorFile one = read_tensor_file(gguf()), two = read_tensor_file(second);
+  EXPECT_EQ(one.files[0].pairs, two.files[0].pairs);
+  ASSERT_EQ(one.tensors.size(), two.tensors.size());
+  const auto mapped_one = one.map(), mapped_two = two.map();
+  for (std::size_t i = 0; i < one.tensors.size(); ++i) {
+    EXPECT_EQ(one.tensors[i].name, two.tensors[i].name);
+    const auto a = one.bytes_of(one.tensors[i], mapped_one), b = two.bytes_of(two.tensors[i], mapped_two);
+    EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+  }
+}
+
+TEST_F(Quantised, BytesDoNotDependOnThreads) {
+  const Model model = small_model();
+  const Weights weights = Weights::random(model, 1, DType::float32);
+  const ModelExport all = ModelExport::to_gguf(model, weights);
+  std::vector<DType> types;
+  for (const ExportedTensor& tensor : all.tensors()) types.push_back(exported_type(tensor, DType::q4_k));
+  Pool alone(1);
+  write_gguf_model(gguf(), all, all.pairs(), types, {}, pool_, silent);
+  write_gguf_model(folder_ / "alone.gguf", all, all.pairs(), types, {}, alone, silent);
+  EXPECT_EQ(text_of(gguf()), text_of(folder_ / "alone.gguf"));
+}
+
+TEST_F(Quantised, MoreBytesLoseLessAndNoneAreMoreThanAskedFor) {
+  const Model model = small_model();
+  const Weights weights = Weights::random(model, 1, DType::float32);
+  const ModelExport all = ModelExport::to_gguf(model, weights);
+  const std::vector<DType> candidates = {DType::q4_0, DType::q5_0, DType::q8_0};
+  std::int64_t elements = 0, fixed = 0;
+  for (const ExportedTensor& tensor : all.tensors()) (tensor.quantisable ? elements : fixed) += tensor.elements();
+  const auto size = [&](double bits) {
+    return static_cast<std::int64_t>(bits / 8 * static_cast<double>(elements)) + 4 * fixed;
+  };
+  std::int64_t before = 0;
+  for (const double bits : {4.5, 5.0, 6.0, 8.5}) {
+    const EncodingChoice choice = choose_encodings(all, candidates, size(bits), {}, pool_, silent);
+    EXPECT_LE(choice.bytes, size(bits)) << bits;
+    EXPECT_GT(choice.bytes, before) << bits;
+    EXPECT_GT(choice.bytes, 0.9 * static_cast<double>(size(bits))) << bits;
+    before = choice.bytes;
+  }
+  EXPECT_NE(error_of([&] {
+              choose_encodings(all, candidates, size(4.4), {}, pool_, silent);
+            }).find("the smallest of these encodings take"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace reckon

@@ -1,0 +1,236 @@
+// Products with quantised weights against the decoded blocks in double: every encoding, few rows and many, tails, and
+// the promises of dense products (equal bits for any number of threads, exact counters).
+#include "backend/cpu/quantised.h"
+
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "backend/cpu/dense.h"
+#include "files/float_types.h"
+
+namespace {
+
+using namespace reckon;
+
+constexpr DType encodings[] = {DType::q2_k, DType::q3_k, DType::iq4_xs, DType::mxfp4, DType::iq4_nl,
+                               DType::q4_0, DType::q4_k, DType::q4_1,   DType::q5_0,  DType::q5_k,
+                               DType::q5_1, DType::q6_k, DType::q8_0};
+
+// Where the float16 scales of a block are.
+std::vector<int> scales_of(DType dtype) {
+  switch (dtype) {
+    case DType::q2_k:
+      return {80, 82};
+    case DType::q3_k:
+      return {108};
+    case DType::q6_k:
+      return {208};
+    case DType::mxfp4:
+      return {};
+    case DType::q4_1:
+    case DType::q5_1:
+    case DType::q4_k:
+    case DType::q5_k:
+      return {0, 2};
+    default:
+      return {0};
+  }
+}
+
+// Blocks of random bits: every code and every scale of a sub-block occurs; the scales of blocks are near 1.
+std::vector<std::byte> random_blocks(DType dtype, std::int64_t elements, unsigned seed) {
+  std::mt19937 random(seed);
+  const Encoding& encoding = encoding_of(dtype);
+  std::vector<std::byte> blocks(static_cast<std::size_t>(row_bytes(dtype, elements)));
+  for (std::byte& byte : blocks) byte = static_cast<std::byte>(random());
+  for (std::size_t at = 0; at < blocks.size(); at += static_cast<std::size_t>(encoding.bytes)) {
+    for (const int scale : scales_of(dtype)) {
+      const std::uint16_t bits = to_float16(static_cast<float>(static_cast<int>(random() % 4001) - 2000) / 1000);
+      std::memcpy(blocks.data() + at + scale, &bits, 2);
+    }
+    if (dtype == DType::mxfp4) blocks[at] = static_cast<std::byte>(120 + random() % 16);
+  }
+  return blocks;
+}
+
+struct Problem {
+  std::int64_t m, n, k, stride;
+  std::vector<std::byte> blocks, x8;
+  std::vector<float> w, x, quantised, y, bias;  // quantised: what x8 stands for
+  Product product;
+
+  Problem(DType dtype, std::int64_t rows, std::int64_t columns, std::int64_t depth, unsigned seed = 1)
+      : m(rows), n(columns), k(depth), stride(columns + 3) {
+    std::mt19937 random(seed);
+    std::normal_distribution<float> normal;
+    blocks = random_blocks(dtype, n * k, seed);
+    w.resize(static_cast<std::size_t>(n * k));
+    decode(encoding_of(dtype), blocks, w);
+    x.resize(static_cast<std::size_t>(m * k));
+    for (float& value : x) value = normal(random);
+    if (m > 1) std::fill_n(x.begin() + k, 32, 0.0f);  // a block of zeros
+    bias.assign(static_cast<std::size_t>(n), 0.5f);
+    y.assign(static_cast<std::size_t>(m * stride), -7.0f);
+    const std::int64_t bytes = row_bytes(DType::activation8, k);
+    x8.resize(static_cast<std::size_t>(m * bytes));
+    for (std::int64_t i = 0; i < m; ++i) {
+      std::byte* row = x8.data() + i * bytes;
+      quantise_row(x.data() + i * k, k, row);
+      for (std::int64_t p = 0; p < k; ++p) {
+        float scale;
+        std::memcpy(&scale, row + k + p / 32 * 4, 4);
+        quantised.push_back(scale * static_cast<float>(static_cast<std::int8_t>(row[p])));
+      }
+    }
+    product.rows = m;
+    product.x8 = x8.data();
+    product.x_stride = k;
+    product.weight = {blocks.data(), dtype, n, k, k, 1, 0, 0};
+    product.y = y.data();
+    product.y_stride = stride;
+    product.epilogue.bias = bias.data();
+  }
+  Problem(const Problem&) = delete;
+  Problem& operator=(const Problem&) = delete;
+
+  // Of the products with x as it was quantised: integers are exact, floats round once for every 16 elements and scale.
+  void expect_right() const {
+    for (std::int64_t i = 0; i < m; ++i)
+      for (std::int64_t j = 0; j < stride; ++j) {
+        const float found = y[static_cast<std::size_t>(i * stride + j)];
+        if (j >= n) {
+          ASSERT_EQ(found, -7.0f) << "written beyond the row, at " << i << ", " << j;
+          continue;
+        }
+        double sum = 0.5, size = 0.5;
+        for (std::int64_t p = 0; p < k; ++p) {
+          const double term =
+              double{quantised[static_cast<std::size_t>(i * k + p)]} * w[static_cast<std::size_t>(j * k + p)];
+          sum += term;
+          size += std::abs(term);
+        }
+        // Codes and offsets are summed apart, each larger than their difference: up to 32 times the terms.
+        ASSERT_NEAR(found, sum, size * 32 * 0x1p-24 * (8 + static_cast<double>(k) / 64))
+            << "row " << i << ", column " << j;
+      }
+  }
+};
+
+struct Workshop {
+  Pool pool;
+  Scratch scratch;
+  Counters counters;
+  Machine machine{pool, scratch, counters};
+  explicit Workshop(int threads) : pool(threads), scratch(threads), counters(threads) {}
+  void run(const Problem& problem) { run_products(machine, {&problem.product, 1}); }
+};
+
+// On every instruction set that the processor has: the same tests.
+class Quantised : public testing::TestWithParam<const char*> {
+  void SetUp() override {
+    if (!choose_instructions(GetParam())) GTEST_SKIP() << "a processor or a build without " << GetParam();
+  }
+  void TearDown() override { choose_instructions(""); }
+};
+INSTANTIATE_TEST_SUITE_P(, Quantised, testing::Values("VNNI", "AVX3", "AVX2", "SSE4", "NEON", "SCALAR"),
+                         [](const auto& set) { return set.param; });
+
+TEST_P(Quantised, ProductsAreThoseOfTheDecodedBlocks) {
+  Workshop machine(2);
+  for (const DType dtype : encodings) {
+    const std::int64_t block = encoding_of(dtype).elements;
+    for (const std::int64_t m : {1, 2, 3, 4, 5, 8, 16, 17, 37})
+      for (const std::int64_t n : {1, 7, 33, 75})
+        for (const std::int64_t k : {block, 3 * block, 9 * block, 8 * block + 1024}) {
+          SCOPED_TRACE(std::string(encoding_of(dtype).name) + ", " + std::to_string(m) + " x " + std::to_string(n) +
+                       " x " + std::to_string(k));
+          const Problem problem(dtype, m, n, k);
+          machine.run(problem);
+          problem.expect_right();
+          if (HasFatalFailure()) return;
+        }
+  }
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+TEST_P(Quantised, ProductsHaveEqualBitsForAnyNumberOfThreads) {
+  for (const DType dtype : encodings)
+    for (const std::int64_t m : {3, 70}) {
+      const Problem one(dtype, m, 700, 512), many(dtype, m, 700, 512);
+      Workshop(1).run(one);
+      Workshop(3).run(many);
+      EXPECT_TRUE(same_bits(one.y, many.y)) << encoding_of(dtype).name;
+    }
+}
+
+TEST_P(Quantised, FewRowsHaveTheBitsOfOne) {
+  Workshop machine(1);
+  for (const DType dtype : encodings) {
+    const Problem all(dtype, 16, 50, 768), one(dtype, 16, 50, 768);
+    machine.run(all);
+    for (std::int64_t i = 0; i < 16; ++i) {
+      Product row = one.product;
+      row.rows = 1;
+      row.x8 += row_bytes(DType::activation8, i * one.k);
+      row.y += i * one.stride;
+      run_products(machine.machine, {&row, 1});
+    }
+    EXPECT_TRUE(same_bits(all.y, one.y)) << encoding_of(dtype).name;
+  }
+}
+
+TEST_P(Quantised, ProductsCountTheirArithmeticAndBytesExactly) {
+  for (const DType dtype : encodings)
+    for (const std::int64_t m : {2, 600}) {
+      const std::int64_t n = 100, k = 1280;
+      Workshop machine(2);
+      const Problem problem(dtype, m, n, k);
+      machine.run(problem);
+      const Measured did = machine.counters.total();
+      EXPECT_EQ(did.matmul_flops, 2 * m * n * k);
+      EXPECT_EQ(did.read, row_bytes(dtype, n * k) + row_bytes(DType::activation8, m * k) + 4 * n);
+      EXPECT_EQ(did.written, 4 * m * n);
+    }
+}
+
+TEST(QuantisedActivations, RoundToTheNearestOf255AndSumTheirHalves) {
+  std::vector<float> x(64);
+  for (int i = 0; i < 32; ++i) x[static_cast<std::size_t>(i)] = static_cast<float>(i - 20);  // the largest is −20
+  std::vector<std::byte> to(80);
+  quantise_row(x.data(), 64, to.data());
+  for (int i = 0; i < 32; ++i)
+    EXPECT_EQ(static_cast<std::int8_t>(to[static_cast<std::size_t>(i)]), std::lround((i - 20) * 127 / 20.0)) << i;
+  float scales[2];
+  std::memcpy(scales, to.data() + 64, 8);
+  EXPECT_FLOAT_EQ(scales[0], 20.0f / 127);
+  EXPECT_EQ(scales[1], 0.0f);  // all zeros
+  std::int16_t sums[4];
+  std::memcpy(sums, to.data() + 72, 8);
+  int first = 0, second = 0;
+  for (int i = 0; i < 16; ++i) {
+    first += static_cast<std::int8_t>(to[static_cast<std::size_t>(i)]);
+    second += static_cast<std::int8_t>(to[static_cast<std::size_t>(i + 16)]);
+  }
+  EXPECT_EQ(sums[0], first);
+  EXPECT_EQ(sums[1], second);
+  EXPECT_EQ(sums[2], 0);
+  EXPECT_EQ(sums[3], 0);
+}
+
+TEST(QuantisedErrors, NameWeightsThatAreNotReadAlongTheirRows) {
+  Workshop machine(1);
+  Problem problem(DType::q4_0, 1, 4, 32);
+  problem.product.x8 = nullptr;
+  EXPECT_THROW(machine.run(problem), Error);
+}
+
+}  // namespace

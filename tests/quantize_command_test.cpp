@@ -1,0 +1,84 @@
+// reckon quantize, as a person or a script uses it.
+#include <gtest/gtest.h>
+
+#include "paths.h"
+#include "program_fixture.h"
+
+#include <cmath>
+
+namespace reckon {
+namespace {
+
+const std::string tiny = project_folder() + "/tests/data/tiny/";
+
+class QuantizeProgram : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    std::ofstream(folder_ / "config.json") << R"({"model_type": "llama", "vocab_size": 256, "hidden_size": 64,
+      "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2,
+      "max_position_embeddings": 64})";
+  }
+  std::string out(const std::string& name) const { return (folder_ / name).string(); }
+  Json quantize(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "quantize");
+    return json(arguments);
+  }
+};
+
+TEST_F(QuantizeProgram, WritesAFileThatGivesNearlyTheSameLogits) {
+  const Json plain = json({"logits", out("config.json"), "--random", "1", "--ids", "1,2,3"})["logits"];
+  for (const auto& [encoding, most] : {std::pair("float32", 1e-5), std::pair("q8_0", 0.01)}) {
+    const std::string file = out(std::string(encoding) + ".gguf");
+    const Json report = quantize({out("config.json"), "--random", "1", "--to", encoding, "--out", file});
+    EXPECT_EQ(report["schema"], "reckon.quantize/1");
+    EXPECT_EQ(report["bytes"], fs::file_size(file));
+    const Json found = json({"logits", file, "--ids", "1,2,3"})["logits"];
+    for (std::size_t t = 0; t < plain.size(); ++t)
+      for (std::size_t v = 0; v < plain[t].size(); ++v)
+        ASSERT_NEAR(found[t][v].get<double>(), plain[t][v].get<double>(), most) << encoding;
+  }
+}
+
+TEST_F(QuantizeProgram, ReportsEveryTensor) {
+  const Json report = quantize({out("config.json"), "--random", "1", "--to", "q4_0", "--out", out("t.gguf")});
+  std::int64_t bytes = 0, elements = 0;
+  for (const Json& tensor : report["tensors"]) {
+    bytes += tensor["bytes"].get<std::int64_t>();
+    std::int64_t product = 1;
+    for (const Json& extent : tensor["shape"]) product *= extent.get<std::int64_t>();
+    elements += product;
+    const bool matrix = tensor["shape"].size() == 2;
+    EXPECT_EQ(tensor["to"], matrix ? "q4_0" : "float32") << tensor["name"];
+    EXPECT_EQ(tensor["bits_per_weight"], matrix ? 4.5 : 32.0);
+    EXPECT_EQ(tensor["error"] > 0.05, matrix);
+  }
+  EXPECT_EQ(report["tensor_bytes"], bytes);
+  EXPECT_NEAR(report["bits_per_weight"].get<double>(), 8.0 * static_cast<double>(bytes) / static_cast<double>(elements),
+              1e-9);
+}
+
+TEST_F(QuantizeProgram, CalibratesAndChoosesWithinWhatIsAskedFor) {
+  std::string ids;
+  for (int i = 0; i < 64; ++i) ids += static_cast<char>('a' + i % 26);
+  std::ofstream(folder_ / "text") << ids;
+  const Json report = quantize({out("config.json"), "--random", "1", "--to", "q4_0,q5_0,q8_0", "--bits", "7",
+                                "--calibrate", out("text"), "--tokenizer", "bytes", "--out", out("t.gguf")});
+  EXPECT_LE(report["bits_per_weight"], 7.0);
+  EXPECT_GT(report["bits_per_weight"], 5.0);
+}
+
+TEST_F(QuantizeProgram, RefusesWhatItCannotDo) {
+  const std::string model = tiny + "llama-gqa";
+  expect_complaint({"quantize", model, "--to", "q4_k", "--out", out("folder")}, 2,
+                   "--out is the folder '" + out("folder") +
+                       "', whose safetensors cannot hold q4_k; expected a name that ends in .gguf");
+  expect_complaint({"quantize", model, "--to", "q4_0,q8_0", "--out", out("t.gguf")}, 2,
+                   "--to has several encodings; expected one, or --bits or --fit to choose among them");
+  EXPECT_EQ(run({"quantize", model, "--to", "q9", "--out", out("t.gguf")}).code, 2);
+  EXPECT_EQ(run({"quantize", tiny + "gptj", "--out", out("t.gguf")}).code, 1);
+  EXPECT_FALSE(fs::exists(folder_ / "t.gguf"));
+}
+
+}  // namespace
+}  // namespace reckon
