@@ -7,7 +7,6 @@ set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${CMAKE_COMMAND} -E env NODE_P
 # Kernels are to be fast; everything else small. (At -Os em++ forbids inlining, even of accessors, and goes on to where
 # -O3 follows; that makes modules both larger and slower, so the preset allows it again.)
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backend/cpu/*.cpp)
-list(FILTER kernel_sources EXCLUDE REGEX "quantised")
 set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-finline-functions;-msimd128")
 
 # add_module(NAME FOLDER FUNCTIONS [SOURCE…]): NAME.js, an ES module for a worker, and NAME.wasm, from these sources and
@@ -23,7 +22,7 @@ endfunction()
 
 # Running: tokenizers, training, generating.
 if(RECKON_THREADS)
-  add_module(run-threads src/page _ask,_array_data,_array_size src/backend/cpu/no_quantised.cpp)
+  add_module(run-threads src/page _ask,_array_data,_array_size)
   target_link_options(run-threads PRIVATE -sMAXIMUM_MEMORY=4GB -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
     --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
   # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for
@@ -37,7 +36,7 @@ if(RECKON_THREADS)
     COMPILE_DEFINITIONS "_Thread_local=;__USING_WASM_EXCEPTIONS__;_LIBUNWIND_DISABLE_VISIBILITY_ANNOTATIONS;NDEBUG")
   return()
 endif()
-add_module(run src/page _ask,_array_data,_array_size src/backend/cpu/no_quantised.cpp)
+add_module(run src/page _ask,_array_data,_array_size)
 target_link_options(run PRIVATE -sMAXIMUM_MEMORY=4GB)
 
 # add_commands(NAME COMMAND…): a module that is the command line with these commands.
