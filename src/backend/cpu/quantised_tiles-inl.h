@@ -3,21 +3,20 @@
 #include <type_traits>
 #include <vector>
 
+#include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised-inl.h"
+// Behind it.
+#include "backend/cpu/interleaved-inl.h"
 
 RECKON_INTEGERS_BEFORE;
 namespace reckon {
 namespace HWY_NAMESPACE {
 namespace RECKON_INTEGERS {
 
-HWY_INLINE const std::uint8_t* row_of(const Tile& t, std::int64_t j) {
-  return static_cast<const std::uint8_t*>(t.w) + row_bytes(t.dtype, j * t.row_stride);
-}
-
 #if HWY_TARGET == HWY_SCALAR
 
 // One element after another.
-void few(const Tile& t) {
+void few(const Tile& t, float*) {
   const Encoding& encoding = encoding_of(t.dtype);
   std::vector<float> w(static_cast<std::size_t>(t.k));
   for (std::int64_t j = 0; j < t.n; ++j) {
@@ -36,7 +35,7 @@ void few(const Tile& t) {
   count_products(t.m * t.n * t.k);
 }
 
-void many(const Tile& t, float*) { few(t); }
+void many(const Tile& t, float* scratch) { few(t, scratch); }
 
 #else
 
@@ -76,22 +75,38 @@ HWY_INLINE void with_block(DType dtype, const Body& body) {
 
 constexpr int quantised_ahead = 4096;  // bytes: measured on Zen 3
 
+// Rows [first, first + rows) of x. `scratch` has room for dx·Σ q of every 16 elements of them.
 template <class Block, int rows>
-void few_rows_of(const Tile& t, std::int64_t first) {
+void few_rows_of(const Tile& t, std::int64_t first, [[maybe_unused]] float* scratch) {
   Activations x[rows];
   for (int i = 0; i < rows; ++i) x[i] = Activations(t.x8 + row_bytes(DType::activation8, (first + i) * t.k), t.k);
-  for (std::int64_t j = 0; j < t.n; ++j)
-    quantised_dots<Block, rows, quantised_ahead>(row_of(t, j), x, t.k, t.out + first * t.out_stride + j, t.out_stride);
+  float* out = t.out + first * t.out_stride;
+  std::int64_t j = 0;
+#if RECKON_WIDE
+  if constexpr (Interleaved<Block>::there) {
+    const float* halves[rows];
+    for (int i = 0; i < rows; ++i) halves[i] = scratch + i * (t.k / 16);
+    if (Block::has_halves && t.interleaved > 0)
+      for (std::int64_t u = 0; u < rows * (t.k / 16); ++u) {
+        const Activations& row = x[u / (t.k / 16)];
+        const std::int64_t half = u % (t.k / 16);
+        scratch[u] = row.scale[half / 2] * static_cast<float>(row.halves[half]);
+      }
+    for (; j + rows_together <= std::min(t.n, t.interleaved); j += rows_together)
+      interleaved_dots<Block, rows, quantised_ahead>(row_of(t, j), x, t.k, halves, out + j, t.out_stride);
+  }
+#endif
+  for (; j < t.n; ++j) quantised_dots<Block, rows, quantised_ahead>(row_of(t, j), x, t.k, out + j, t.out_stride);
   count_products(rows * t.n * t.k);
 }
 
-void few(const Tile& t) {
+void few(const Tile& t, float* scratch) {
   with_block(t.dtype, [&](auto block) HWY_ATTR {
     using Block = decltype(block);
     std::int64_t i = 0;
-    for (; i + 4 <= t.m; i += 4) few_rows_of<Block, 4>(t, i);
-    for (; i + 2 <= t.m; i += 2) few_rows_of<Block, 2>(t, i);
-    if (i < t.m) few_rows_of<Block, 1>(t, i);
+    for (; i + 4 <= t.m; i += 4) few_rows_of<Block, 4>(t, i, scratch);
+    for (; i + 2 <= t.m; i += 2) few_rows_of<Block, 2>(t, i, scratch);
+    if (i < t.m) few_rows_of<Block, 1>(t, i, scratch);
   });
 }
 
@@ -135,7 +150,6 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
 
 template <class Block>
 void many_of(const Tile& t, float* scratch) {
-  const std::int64_t w_bytes = row_bytes(t.dtype, t.row_stride);
   for (std::int64_t begin = 0; begin < t.k; begin += unpacked_depth) {
     const std::int64_t depth = std::min(unpacked_depth, t.k - begin);
     const std::int64_t apart = depth / Panel<Block>::unit * Panel<Block>::bytes_of_unit;
@@ -145,8 +159,7 @@ void many_of(const Tile& t, float* scratch) {
     for (std::int64_t j = 0; j < t.n; j += quantised_columns) {
       const std::int64_t columns = std::min(quantised_columns, t.n - j);
       for (std::int64_t v = 0; v < quantised_vectors; ++v)
-        pack_panel<Block>(row_of(t, j + v * panel_columns) + row_bytes(t.dtype, begin), w_bytes,
-                          columns - v * panel_columns, depth, panels + v * apart);
+        pack_panel<Block>(t, j + v * panel_columns, begin, depth, panels + v * apart);
       const bool whole = columns == quantised_columns;
       float* out = whole ? t.out + j : results;
       const std::int64_t stride = whole ? t.out_stride : quantised_columns;

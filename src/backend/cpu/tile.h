@@ -47,6 +47,7 @@ struct Tile {
     std::int64_t stride = 0;
   } ahead[2] = {};
   const std::byte* x8 = nullptr;  // as in Product
+  std::int64_t interleaved = 0;   // of W's rows, from the first on (interleave.h)
 };
 
 // For few rows: reads each weight once, in its stored type, at the speed of memory.
