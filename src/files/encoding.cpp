@@ -63,8 +63,9 @@ constexpr std::array table{
     // Moments of 8-bit optimizers (Dettmers et al. 2021, arXiv 2110.02861; blocks of bitsandbytes), with a float32
     // maximum a block.
     Row{block8, {"block8", "", 256, 260}},
-    // Activations that meet quantised weights: 32 integers with a float32 scale, the float32 sum of what they stand for,
-    // and the int16 sums of both halves. A row has all its integers first, then all scales, sums and sums of halves.
+    // Activations that meet quantised weights: 32 integers with a float32 scale, the float32 sum of what they stand
+    // for, and the int16 sums of both halves. A row has all its integers first, then all scales, sums and sums of
+    // halves.
     Row{activation8, {"activation8", "", 32, 44}},
     // The blocks of GGUF, in the order of their bits an element.
     Row{q2_k, {"q2_k", "Q2_K", 256, 84, decode_q2_k, nullptr, 10}},
