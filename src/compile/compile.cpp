@@ -25,8 +25,7 @@ Program logical_program(const Model& model, const Workload& workload) {
 Compiled compile(const Program& logical, const Target& target, Places places) {
   const Workload& workload = logical.workload;
   Compiled compiled;
-  compiled.lowered = 
-      quantise_activations(dequantise(lower(page_caches(logical, target), target), target), target);
+  compiled.lowered = quantise_activations(dequantise(lower(page_caches(logical, target), target), target), target);
   if (workload.phase == Phase::train) {
     if (target.masks) compiled.lowered = keep_masks(std::move(compiled.lowered));
     const DType kept = workload.precision.weights;

@@ -199,12 +199,11 @@ void encode_row(DType dtype, const float* in, std::int64_t elements, const float
   for (std::int64_t i = 0; i < elements; ++i)
     if (!(std::fabs(in[i]) <= 65504))
       throw Error(fmt::format("element {} of a row is {}, expected a number within those of float16", i, in[i]));
-  if (encoding.encode != nullptr) {
-    encoding.encode(in, elements, out);
-    return;
-  }
   const EncodeBlock encode = encoder_of(dtype);
-  if (encode == nullptr) throw Error(fmt::format("values cannot be written in {}", encoding.name));
+  if (encode == nullptr) {
+    if (encoding.encode == nullptr) throw Error(fmt::format("values cannot be written in {}", encoding.name));
+    return encoding.encode(in, elements / encoding.elements, out);
+  }
   std::vector<float> weights;
   set_weights(importance, elements, weights);
   const auto n = static_cast<int>(encoding.elements);

@@ -21,7 +21,7 @@ struct Target {
   bool masks = false;   // dropout keeps what it drew for the backward pass; else it is drawn again
   // Products with weights in GGUF's blocks multiply integers, and read activations in 8 bits; else weights are decoded.
   bool integer_products = false;
-  bool tiles = false;   // products and attention run in tiles, which count the bytes that they read and write
+  bool tiles = false;  // products and attention run in tiles, which count the bytes that they read and write
 
   // What is made one op of several. Without any, a program runs as it is written.
   struct Fusions {
