@@ -711,9 +711,7 @@ HWY_INLINE void unpack_codes(const std::uint8_t* group, int count, std::uint8_t*
 template <class Block>
 void pack_panel(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
   using P = Panel<Block>;
-  constexpr int group_bytes = Block::bytes * 256 / Block::elements;
   if (t.n - j < panel_columns) std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
-  std::uint8_t restored[group_bytes];
   HWY_ALIGN std::uint8_t codes[256];
   HWY_ALIGN float d[8], f[8];
   Scales s;
@@ -721,13 +719,6 @@ void pack_panel(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t 
     for (std::int64_t k = 0; k < depth; k += 256) {
       const std::uint8_t* group = row_of(t, j + c) + row_bytes(t.dtype, begin + k);
       const int count = static_cast<int>((depth - k < 256 ? depth - k : 256) / 32);
-      if (j + c < t.interleaved) {
-        const std::int64_t row = (j + c) % rows_together;
-        restore_row(t.dtype, reinterpret_cast<const std::byte*>(row_of(t, j + c - row)), row,
-                    (begin + k) / Block::elements, 32 * count / Block::elements,
-                    reinterpret_cast<std::byte*>(restored));
-        group = restored;
-      }
       unpack_codes<Block, 0>(group, count, codes);
       Block::scales(group, count, s);
       for (int v = 0; v < scale_parts; ++v) {
