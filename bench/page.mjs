@@ -48,7 +48,10 @@ async function measure({ name, rounds }) {
     for (const line of ask({ ask: 'advance', run, milliseconds: 500 }).lines)
       if (line.kind === 'step') steps.push(line.gflops_per_second);
   }
-  return { threads, limits, steps };
+  // Where the time of a step goes, in milliseconds.
+  const { operations, lines } = ask({ ask: 'advance', run, milliseconds: 1500, profile: true });
+  const count = lines.filter((line) => line.kind === 'step').length;
+  return { threads, limits, steps, operations: operations.map(({ operation, seconds }) => [operation, (1000 * seconds) / count]) };
 }
 
 async function inWorker(name) {
@@ -78,8 +81,8 @@ const views = [];
 for (let i = 0; i < 7; ++i) views.push(await firstView());
 const result = { browser: `Chromium ${browser.version()}`, first_view_ms: median(views), count_ms: median(await inWorker('count')) };
 for (const name of ['run', 'run-threads']) {
-  const { threads, limits, steps } = await inWorker(name);
-  result[name] = { threads, limit: median(limits), training: median(steps) };
+  const { threads, limits, steps, operations } = await inWorker(name);
+  result[name] = { threads, limit: median(limits), training: median(steps), operations };
 }
 await browser.close();
 console.log(JSON.stringify(result));

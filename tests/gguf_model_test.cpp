@@ -188,7 +188,7 @@ INSTANTIATE_TEST_SUITE_P(Every, GgufBlocks,
                          testing::Values(DType::q2_k, DType::q3_k, DType::iq4_xs, DType::mxfp4, DType::iq4_nl,
                                          DType::q4_0, DType::q4_k, DType::q4_1, DType::q5_0, DType::q5_k, DType::q5_1,
                                          DType::q6_k, DType::q8_0, DType::float16, DType::bfloat16),
-                         [](const auto& info) { return std::string(encoding_of(info.param).name); });
+                         [](const auto& tested) { return std::string(encoding_of(tested.param).name); });
 
 // Experts and latents whose matrices lie in blocks: those that rebuild keys and values are decoded.
 TEST_F(FolderTest, GgufBlocksOfExpertsAndLatentsRun) {

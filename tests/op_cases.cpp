@@ -411,7 +411,7 @@ const std::vector<OpCase>& op_cases() {
       {"join_backward", "a part for each head", back, 0, [](B& b) { return joined(b, 4); }, {{2, 3, 4, 2}, {2, 3, 4, 3}}, 0, 0, 480, 480, {}},
       {"narrow", "", ahead, 0, [](B& b) { return converted(b, false); }, {{2, 3, 4}, {2, 3, 4}}, 0, 0, 96, 144, {}},
       {"widen", "", ahead, 0, [](B& b) { return converted(b, true); }, {{2, 3, 4}}, 0, 0, 48, 96, {}},
-      {"quantise", "", ahead, 0, quantised, {{2, 3, 64}}, 0, 1536, 1536, 480, {{"n", 384}}},  // 12 blocks of 40 bytes
+      {"quantise", "", ahead, 0, quantised, {{2, 3, 64}}, 0, 1536, 1536, 528, {{"n", 384}}},  // 12 blocks of 44 bytes
       {"dequantise", "", ahead, 0, dequantised, {{3, 64}}, 0, 192, 108, 768, {{"n", 192}}},  // 3 blocks of 36 bytes
       {"dropout", "", ahead, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"dropout", "", back, 0, [](B& b) { return dropout(b, weight(b, {2, 3, 4}), 0.1, 0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},

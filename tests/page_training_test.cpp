@@ -137,6 +137,12 @@ TEST_F(PageTraining, ARunOfTheCommandLineGoesOnInThePage) {
 TEST_F(PageTraining, TakesAsManyStepsAsTheTimeAllows) {
   const Json run = begin("run", {{"steps", 1'000'000}})["run"];
   EXPECT_EQ(ask("advance", {{"run", run}, {"milliseconds", 0}})["step"], 1);
+  // One step more, and where its time went.
+  const Json profiled = ask("advance", {{"run", run}, {"milliseconds", 0}, {"profile", true}}, "AdvanceReply");
+  std::map<std::string, std::int64_t> times;
+  for (const Json& one : profiled["operations"]) times[one["operation"]] = one["times"];
+  EXPECT_EQ(times["attend_backward"], 2);  // one for each layer
+  EXPECT_GT(times["adamw"], 2);
   const Json reply = ask("advance", {{"run", run}, {"milliseconds", 300}});
   EXPECT_GT(reply["step"], 1);
   EXPECT_EQ(reply["done"], false);

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "files/blocks.h"
 #include "files/checked.h"
@@ -33,6 +35,15 @@ void encode_each(const float* in, std::int64_t count, std::byte* blocks) {
 
 constexpr float same(float value) { return value; }
 
+// Four bits of exponent and three of mantissa, no infinities (OCP's 8-bit floats, E4M3).
+float from_float8_e4m3(std::uint8_t value) {
+  const int exponent = value >> 3 & 15, mantissa = value & 7;
+  if (exponent == 15 && mantissa == 7) return std::numeric_limits<float>::quiet_NaN();
+  const float size = exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -9)
+                                   : std::ldexp(static_cast<float>(8 + mantissa), exponent - 10);
+  return value & 0x80 ? -size : size;
+}
+
 struct Row {
   DType dtype;
   Encoding encoding;
@@ -52,9 +63,9 @@ constexpr std::array table{
     // Moments of 8-bit optimizers (Dettmers et al. 2021, arXiv 2110.02861; blocks of bitsandbytes), with a float32
     // maximum a block.
     Row{block8, {"block8", "", 256, 260}},
-    // Activations that meet quantised weights: 32 integers with a float32 scale, and the int16 sums of both halves. A
-    // row has all its integers first, then its scales, then its sums.
-    Row{activation8, {"activation8", "", 32, 40}},
+    // Activations that meet quantised weights: 32 integers with a float32 scale, the float32 sum of what they stand for,
+    // and the int16 sums of both halves. A row has all its integers first, then all scales, sums and sums of halves.
+    Row{activation8, {"activation8", "", 32, 44}},
     // The blocks of GGUF, in the order of their bits an element.
     Row{q2_k, {"q2_k", "Q2_K", 256, 84, decode_q2_k, nullptr, 10}},
     Row{q3_k, {"q3_k", "Q3_K", 256, 110, decode_q3_k, nullptr, 11}},
@@ -70,7 +81,7 @@ constexpr std::array table{
     Row{q6_k, {"q6_k", "Q6_K", 256, 210, decode_q6_k, nullptr, 14}},
     Row{q8_0, {"q8_0", "Q8_0", 32, 34, decode_q8_0, encode_q8_0, 8}},
     Row{float8_e5m2, {"float8_e5m2", "F8_E5M2", 1, 1}},
-    Row{float8_e4m3, {"float8_e4m3", "F8_E4M3", 1, 1}},
+    Row{float8_e4m3, {"float8_e4m3", "F8_E4M3", 1, 1, decode_each<std::uint8_t, from_float8_e4m3>}},
     Row{float8_e8m0, {"float8_e8m0", "F8_E8M0", 1, 1}},
     Row{float8_e4m3fnuz, {"float8_e4m3fnuz", "F8_E4M3FNUZ", 1, 1}},
     Row{float8_e5m2fnuz, {"float8_e5m2fnuz", "F8_E5M2FNUZ", 1, 1}},

@@ -21,6 +21,7 @@ struct Weight {
   std::int64_t row_stride = 0, col_stride = 1;  // one of them is 1: K runs on in a Linear, N in GPT-2's Conv1D
   // Rows that come in blocks (the heads of a fused qkv tensor): block b starts at b·block_stride. 0: no blocks.
   std::int64_t block_rows = 0, block_stride = 0;
+  bool interleaved = false;  // a backend's copy of quantised rows, in an order of its own
 
   // Where row `index` begins.
   std::int64_t row_offset(std::int64_t index) const {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,7 +15,8 @@
 namespace reckon {
 namespace {
 
-// How packed weights are known: "x.weight" is missing, "x" with one of these endings is there instead.
+// How packed weights are known: "x.weight" is missing, or is of another shape or type, and "x" with one of these
+// endings is there.
 struct Packing {
   std::string_view plain, packed, format;
 };
@@ -22,6 +24,13 @@ constexpr std::array packings{
     Packing{"", "_blocks", "MXFP4"},
     Packing{".weight", ".qweight", "GPTQ or AWQ"},
     Packing{".weight", ".weight_packed", "compressed-tensors"},
+};
+constexpr std::array packed_in_place{
+    Packing{".weight", ".scales", "MLX"},
+    Packing{".weight", ".weight.absmax", "bitsandbytes"},
+    Packing{".weight", ".SCB", "bitsandbytes"},
+    Packing{".weight", ".weight_scale_inv", "FP8"},
+    Packing{".weight", ".weight_scale", "compressed-tensors"},
 };
 
 // Why a tensor that is no parameter may be there, by the ending of its name. The first that fits is taken.
@@ -49,6 +58,7 @@ constexpr std::array reasons{
     Reason{".qzeros", "quantization zero point"},
     Reason{".weight_zero_point", "quantization zero point"},
     Reason{".scales", "quantization scale"},
+    Reason{".biases", "quantization offset"},
     Reason{".weight_scale_inv", "quantization scale"},
     Reason{".weight_scale", "quantization scale"},
     Reason{".weight_scale_2", "quantization scale"},
@@ -63,6 +73,12 @@ constexpr std::array reasons{
     Reason{".g_idx", "quantization order"},
     Reason{".weight_shape", "shape of a packed quantized weight"},
 };
+
+bool is_integer(DType dtype) {
+  constexpr std::array integers{DType::uint8, DType::int8,   DType::uint16, DType::int16,
+                                DType::int32, DType::uint32, DType::int64,  DType::uint64};
+  return std::find(integers.begin(), integers.end(), dtype) != integers.end();
+}
 
 // The number behind "layers.", "h." or "blk." in a tensor's name, or -1.
 std::int64_t layer_of(std::string_view name) {
@@ -96,6 +112,21 @@ FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout
   return because("", false);
 }
 
+using Found = std::unordered_map<std::string_view, const TensorInfo*>;
+
+// The first of these that the file shows for a tensor; empty where it shows none.
+std::string packing_of(const std::string& tensor, std::span<const Packing> known, const Found& found) {
+  for (const Packing& packing : known) {
+    if (!tensor.ends_with(packing.plain)) continue;
+    const std::string stem = tensor.substr(0, tensor.size() - packing.plain.size());
+    if (!found.contains(stem + std::string(packing.packed))) continue;
+    if (packing.packed != ".qweight") return std::string(packing.format);
+    // AWQ keeps the rows of in × out and packs along out, GPTQ packs along in and knows an order of rows.
+    return found.contains(stem + ".g_idx") ? "GPTQ" : std::string(packing.format);
+  }
+  return "";
+}
+
 std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) elements = checked_multiply(elements, extent, "the size of a stored tensor");
@@ -106,7 +137,7 @@ std::int64_t elements_of(const std::vector<std::int64_t>& shape) {
 
 FileReport inspect_file(const Model& model, const TensorFile& file) {
   FileReport report;
-  std::unordered_map<std::string_view, const TensorInfo*> found;
+  Found found;
   for (const TensorInfo& tensor : file.tensors) {
     found.emplace(tensor.name, &tensor);
     const auto bytes = static_cast<std::int64_t>(tensor.end - tensor.begin);
@@ -136,19 +167,19 @@ FileReport inspect_file(const Model& model, const TensorFile& file) {
   std::unordered_set<std::string_view> expected;
   for (const StoredTensor& tensor : layout.tensors) {
     expected.insert(tensor.name);
-    if (const auto at = found.find(tensor.name); at != found.end()) {
-      if (at->second->shape != tensor.shape) report.misshapen.push_back({tensor.name, at->second->shape, tensor.shape});
-      continue;
-    }
-    const auto packed = std::find_if(packings.begin(), packings.end(), [&](const Packing& packing) {
-      if (!tensor.name.ends_with(packing.plain)) return false;
-      const std::string stem = tensor.name.substr(0, tensor.name.size() - packing.plain.size());
-      return found.contains(stem + std::string(packing.packed));
-    });
-    if (packed != packings.end())
-      report.quantized.push_back({tensor.name, std::string(packed->format)});
-    else
+    const auto at = found.find(tensor.name);
+    const bool plain = at != found.end() && at->second->shape == tensor.shape && !is_integer(at->second->dtype) &&
+                       at->second->dtype != DType::float8_e4m3;
+    if (plain) continue;
+    const std::string format = packing_of(
+        tensor.name, at == found.end() ? std::span<const Packing>(packings) : std::span<const Packing>(packed_in_place),
+        found);
+    if (!format.empty())
+      report.quantized.push_back({tensor.name, format});
+    else if (at == found.end())
       report.missing.push_back(tensor);
+    else if (at->second->shape != tensor.shape)
+      report.misshapen.push_back({tensor.name, at->second->shape, tensor.shape});
   }
   for (const TensorInfo& tensor : file.tensors)
     if (!expected.contains(tensor.name)) report.unexpected.push_back(unexpected(model, layout, tensor));

@@ -30,10 +30,10 @@ struct FileReport {
     std::string name;
     std::vector<std::int64_t> found, expected;
   };
-  // A tensor that the file holds in a packed form, under other names.
+  // A tensor that the file holds in a packed form, under other names or with scales beside it.
   struct Quantized {
     std::string name;
-    std::string format;  // "MXFP4", "GPTQ or AWQ", …
+    std::string format;  // "MXFP4", "FP8", "GPTQ", …
   };
 
   std::int64_t elements = 0;  // of every tensor in the file, packed ones as they are stored

@@ -42,7 +42,7 @@ const std::vector<Request>& requests() {
       {"decode", decode, {"tokenizer", "ids"}},
       {"train", train, {"out", "settings", "changes"}},
       {"resume", resume, {"out", "settings"}},
-      {"advance", advance, {"run", "milliseconds"}},
+      {"advance", advance, {"run", "milliseconds", "profile"}},
       {"rate", rate, {"run", "lr"}},
       {"evaluate", evaluate, {"run"}},
       {"sample", sample, {"run", "prompt", "tokens", "sampling"}},

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <string_view>
@@ -117,12 +119,33 @@ Reply resume(Page& page, const Fields& fields) {
   return begin(page, std::move(request));
 }
 
+namespace {
+
+// The seconds and products of each kind of operation, in the order in which they first ran.
+Json by_operation(const RunProfile& profile) {
+  Json operations = Json::array();
+  for (const RunProfile::Event& event : profile.events()) {
+    const auto same = [&](const Json& one) { return one["operation"] == event.operation; };
+    auto found = std::find_if(operations.begin(), operations.end(), same);
+    if (found == operations.end())
+      found = operations.insert(operations.end(), {{"operation", event.operation}, {"seconds", 0.0}, {"times", 0}});
+    (*found)["seconds"] =
+        (*found)["seconds"].get<double>() + std::chrono::duration<double>(event.end - event.begin).count();
+    (*found)["times"] = (*found)["times"].get<std::int64_t>() + 1;
+  }
+  return operations;
+}
+
+}  // namespace
+
 Reply advance(Page& page, const Fields& fields) {
   const auto training = training_of(page, fields, "run");
   const double seconds = static_cast<double>(fields.whole("milliseconds", 0, 3'600'000)) / 1000;
   Run& run = *training->run;
   Json json;
   bool done = false;
+  RunProfile profile;
+  if (fields.answer("profile", false)) run.trainer().backend().set_profile(&profile);
   try {
     done = run.loop().advance(seconds);
     if (done && !training->finished) {
@@ -132,6 +155,8 @@ Reply advance(Page& page, const Fields& fields) {
   } catch (const Error& error) {
     json["error"] = error.what();  // with the lines of the steps before
   }
+  run.trainer().backend().set_profile(nullptr);
+  if (!profile.events().empty()) json["operations"] = by_operation(profile);
   json["lines"] = std::exchange(training->lines, {});
   json["step"] = run.loop().progress().step;
   json["steps"] = run.settings().schedule.steps;

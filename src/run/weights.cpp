@@ -94,9 +94,10 @@ class WeightReader {
       throw Error(fmt::format("{}: tensor '{}' is no part of the model that its config describes{}", where, extra.name,
                               extra.why.empty() ? "" : ": " + extra.why));
     }
-    if (!report.quantized.empty()) {
-      throw Error(fmt::format("{}: tensor '{}' is quantized as {} does it, which reckon does not run", where,
-                              report.quantized.front().name, report.quantized.front().format));
+    for (const auto& packed : report.quantized) {
+      if (packed.format == "MXFP4" || packed.format == "FP8") continue;
+      throw Error(fmt::format("{}: tensor '{}' is quantized as {} does it, which reckon counts but does not run", where,
+                              packed.name, packed.format));
     }
   }
 
@@ -110,6 +111,7 @@ class WeightReader {
   };
   Source source(const StoredView& view) {
     const TensorInfo& info = *by_name_.at(view.tensor);
+    if (info.dtype == DType::float8_e4m3) return {scaled(info), DType::float32};
     const DType dtype = dtype_of(info, file_.files[info.file]);
     const std::byte* base = file_.bytes_of(info, weights_.files_).data();
     const Encoding& encoding = encoding_of(dtype);
@@ -118,10 +120,79 @@ class WeightReader {
     return {base, dtype};
   }
 
+  // 8-bit floats times the scale of their square of 128 × 128 (DeepSeek-V3), in float32.
+  const std::byte* scaled(const TensorInfo& info) {
+    const std::byte*& made = copies_[info.name];
+    if (made != nullptr) return made;
+    constexpr std::int64_t side = 128;
+    const std::string where = file_.files[info.file].path.string(), name = info.name + "_scale_inv";
+    const auto found = by_name_.find(name);
+    if (info.shape.size() != 2 || found == by_name_.end())
+      throw Error(
+          fmt::format("{}: tensor '{}' is of type F8_E4M3, but there is no '{}' to scale it", where, info.name, name));
+    const std::int64_t rows = info.shape[0], cols = info.shape[1];
+    const std::vector<std::int64_t> blocks{(rows + side - 1) / side, (cols + side - 1) / side};
+    const TensorInfo& scales = *found->second;
+    if (scales.shape != blocks || scales.dtype != DType::float32)
+      throw Error(fmt::format("{}: tensor '{}' is {} of type {}, expected {} of type F32", where, name,
+                              shape_text(scales.shape), encoding_of(scales.dtype).stored_name, shape_text(blocks)));
+    std::vector<float> factors(static_cast<std::size_t>(scales.elements));
+    decode(encoding_of(DType::float32), file_.bytes_of(scales, weights_.files_), factors);
+    std::byte* const memory = own(row_bytes(DType::float32, rows * cols));
+    auto* const values = reinterpret_cast<float*>(memory);
+    const std::span<const std::byte> stored = file_.bytes_of(info, weights_.files_);
+    encoding_of(info.dtype).decode(stored.data(), rows * cols, values);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < cols; ++c)
+        values[r * cols + c] *= factors[static_cast<std::size_t>(r / side * blocks[1] + c / side)];
+    return made = memory;
+  }
+
+  // gpt-oss' MXFP4: for every expert and output a row of bytes, two elements in each, and an exponent for every 32
+  // elements. They become GGUF's blocks, which kernels read: the exponent, then the first 16 elements in the lower
+  // halves of 16 bytes and the others in the upper ones.
+  const std::byte* packed(const std::string& tensor, std::int64_t experts, std::int64_t outputs, std::int64_t inputs) {
+    const std::byte*& made = copies_[tensor];
+    if (made != nullptr) return made;
+    constexpr std::int64_t elements = 32, half = 16;
+    const auto part = [&](const char* ending, const std::vector<std::int64_t>& shape) {
+      const TensorInfo& info = *by_name_.at(tensor + ending);
+      if (info.shape != shape || info.dtype != DType::uint8)
+        throw Error(fmt::format("{}: tensor '{}' is {} of type {}, expected {} of type U8",
+                                file_.files[info.file].path.string(), info.name, shape_text(info.shape),
+                                encoding_of(info.dtype).stored_name, shape_text(shape)));
+      return file_.bytes_of(info, weights_.files_);
+    };
+    if (!by_name_.contains(tensor + "_scales"))
+      throw Error(fmt::format("there is a tensor '{0}_blocks', but no '{0}_scales' to scale it", tensor));
+    const std::span<const std::byte> pairs = part("_blocks", {experts, outputs, inputs / elements, half});
+    const std::span<const std::byte> exponents = part("_scales", {experts, outputs, inputs / elements});
+    std::byte* const memory = own(row_bytes(DType::mxfp4, experts * outputs * inputs));
+    std::byte* to = memory;
+    for (std::size_t block = 0; block < exponents.size(); ++block) {
+      const std::byte* from = pairs.data() + block * half;
+      const auto element = [&](std::int64_t i) { return from[i / 2] >> (i % 2 * 4) & std::byte{15}; };
+      *to++ = exponents[block];
+      for (std::int64_t i = 0; i < half; ++i) *to++ = element(i) | element(i + half) << 4;
+    }
+    return made = memory;
+  }
+
+  // Experts whose tensor the model has as in × out, and the file packed, as out × in.
+  void read_packed(const StoredParameter& parameter, ParameterData& data) {
+    const StoredView& view = parameter.views.front();
+    const std::int64_t experts = parameter.shape[0], rows = parameter.shape[1], cols = parameter.shape[2];
+    const std::int64_t outputs = view.axes.back().stride, of_expert = outputs * cols;
+    const std::byte* base = packed(view.tensor, experts, outputs, cols);
+    for (std::int64_t e = 0; e < experts; ++e)
+      data.matrices.push_back({base + row_bytes(DType::mxfp4, e * of_expert + view.offset * cols), DType::mxfp4, rows,
+                               cols, view.axes[1].stride * cols, 1, 0, 0});
+  }
+
   // Of a tensor whose elements lie across the borders that they should begin at, as in files whose header has any
   // length.
   const std::byte* aligned_copy(const TensorInfo& info) {
-    const std::byte*& copy = aligned_[info.name];
+    const std::byte*& copy = copies_[info.name];
     if (copy == nullptr) {
       const auto data = file_.bytes_of(info, weights_.files_);
       std::byte* const memory = own(std::ssize(data));
@@ -136,6 +207,10 @@ class WeightReader {
     std::int64_t elements = 1;
     for (std::int64_t extent : parameter.shape) elements *= extent;
     if (counted) weights_.elements_ += elements;
+    if (!by_name_.contains(parameter.views.at(0).tensor)) {
+      read_packed(parameter, data);
+      return finish_matrices(data, counted);
+    }
     data.dtype = source(parameter.views.at(0)).dtype;
     if (is_vector(parameter.key, parameter.shape.size())) {
       if (counted) weights_.bytes_ += row_bytes(data.dtype, elements);
@@ -165,6 +240,10 @@ class WeightReader {
         data.matrices.push_back(matrix(parameter.key, from, offset, each, rows, cols));
       }
     }
+    finish_matrices(data, counted);
+  }
+
+  void finish_matrices(ParameterData& data, bool counted) {
     data.dtype = data.matrices.front().dtype;
     for (const Weight& weight : data.matrices)
       if (counted) weights_.bytes_ += row_bytes(weight.dtype, weight.rows * weight.cols);
@@ -230,7 +309,7 @@ class WeightReader {
 
   TensorFile file_;
   std::unordered_map<std::string, const TensorInfo*> by_name_;
-  std::unordered_map<std::string, const std::byte*> aligned_;  // copies, by tensor
+  std::unordered_map<std::string, const std::byte*> copies_;  // of what cannot be read in place, by tensor
   Weights weights_;
 };
 

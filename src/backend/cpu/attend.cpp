@@ -176,8 +176,8 @@ class QueryBlock {
     soften_columns(p, n);
     for (std::int64_t first = 0; first < g_.value_width; first += value_block) {
       const std::int64_t width = std::min(value_block, g_.value_width - first);
-      multiply({rows_, width, n, scores_, rows_, values + first, DType::float32, 1, values_.stride[1], mixed_, width,
-                nullptr, true});
+      multiply(
+          {rows_, width, n, scores_, rows_, values + first, DType::float32, 1, values_.stride[1], mixed_, width, true});
       add_mixed(first, width);
     }
   }

@@ -97,8 +97,8 @@ class HeadBackward {
       for (std::int64_t j = 0; j < n; ++j) add(at(dv_, p + j, kv_head_), j, value_width_);
       multiply({n, key_width_, rows, d_scores_, rows, queries, DType::float32, 1, q_.stride[1], results_, key_width_});
       for (std::int64_t j = 0; j < n; ++j) add(at(dk_, p + j, kv_head_), j, key_width_);
-      multiply({rows, key_width_, n, d_scores_, rows, keys_at, DType::float32, 1, k_.stride[1], results_, key_width_,
-                nullptr, true});
+      multiply(
+          {rows, key_width_, n, d_scores_, rows, keys_at, DType::float32, 1, k_.stride[1], results_, key_width_, true});
       for (std::int64_t i = 0; i < rows; ++i) add(at(dq_, first + i, h), i, key_width_);
     }
   }

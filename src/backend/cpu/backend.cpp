@@ -2,11 +2,21 @@
 
 #include "backend/cpu/dense.h"
 #include "backend/cpu/executable.h"
+#include "backend/cpu/interleave.h"
 #include "backend/inspection.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace reckon {
+namespace {
+
+bool can_be_interleaved(const Weight& w) {
+  return is_quantised(w.dtype) && w.col_stride == 1 && w.row_stride == w.cols && w.block_rows == 0 &&
+         w.rows >= rows_together && want_interleaved(w.dtype);
+}
+
+}  // namespace
 
 CpuBackend::CpuBackend(int threads, Inspection* inspection)
     : pool_(threads),
@@ -38,8 +48,31 @@ void CpuBackend::copy(const Address& from, const Address& to, std::int64_t bytes
 
 std::map<TensorKey, Address> CpuBackend::load(const Parameters& parameters) {
   std::map<TensorKey, Address> places;
-  for (const auto& [key, data] : parameters) places[key].stored = &data;
+  for (const auto& [key, data] : parameters) {
+    const bool wanted =
+        !data.matrices.empty() && std::all_of(data.matrices.begin(), data.matrices.end(), can_be_interleaved);
+    if (wanted && !interleaved_.contains(key)) interleave_all(key, data);
+    places[key].stored = wanted ? &interleaved_.at(key) : &data;
+  }
   return places;
+}
+
+void CpuBackend::interleave_all(const TensorKey& key, const ParameterData& data) {
+  ParameterData copy = data;
+  for (Weight& matrix : copy.matrices) {
+    const std::int64_t bytes = row_bytes(matrix.dtype, matrix.rows * matrix.cols);
+    const std::int64_t panel = row_bytes(matrix.dtype, rows_together * matrix.cols),
+                       panels = matrix.rows / rows_together;
+    const auto* from = static_cast<const std::byte*>(matrix.data);
+    interleaved_data_.push_back(std::make_unique<HostBuffer>(bytes, Fill::nothing));
+    std::byte* to = interleaved_data_.back()->at(0, bytes);
+    pool_.run(panels,
+              [&](std::int64_t i, int) { interleave(matrix.dtype, from + i * panel, matrix.cols, to + i * panel); });
+    std::memcpy(to + panels * panel, from + panels * panel, static_cast<std::size_t>(bytes - panels * panel));
+    matrix.data = to;
+    matrix.interleaved = true;
+  }
+  interleaved_.emplace(key, std::move(copy));
 }
 
 std::unique_ptr<Executable> CpuBackend::bind(const Compiled& compiled, const Resident& resident,

@@ -3,6 +3,10 @@
 
 #include "backend/backend.h"
 #include "backend/cpu/machine.h"
+#include "backend/host_buffer.h"
+
+#include <memory>
+#include <vector>
 
 namespace reckon {
 
@@ -28,11 +32,15 @@ class CpuBackend : public Backend {
   MeasureTransfer transfer_limit(std::int64_t most_bytes) override;
 
  private:
+  void interleave_all(const TensorKey& key, const ParameterData& data);
+
   Pool pool_;
   Scratch scratch_;
   Counters counters_, limit_counters_;
   Machine machine_;
   Inspection* inspection_;
+  Parameters interleaved_;  // copies of quantised matrices in the order that kernels are fastest with
+  std::vector<std::unique_ptr<HostBuffer>> interleaved_data_;
 };
 
 // Bytes per second that the pool reads of all of these ranges, best of 1, 2 and 4 places side by side.

@@ -25,6 +25,14 @@ std::int64_t depth_of_weights(const Weight& w) {
   return std::max(least, ceiling(ceiling(w.cols, most_parts), step) * step);
 }
 
+// As many tiles as `most` columns make, but of about the same width each: two threads share 64 columns as 32 and 32,
+// not as 48 and 16.
+std::int64_t even_columns(std::int64_t columns, std::int64_t most) {
+  constexpr std::int64_t step = 16;  // the floats of the widest vector
+  const std::int64_t tiles = ceiling(std::max<std::int64_t>(1, columns), most);
+  return std::min(most, ceiling(ceiling(columns, tiles), step) * step);
+}
+
 // Whether N runs on from the weights of `product` to those of `next`, which multiply the same x.
 bool runs_on(const Product& product, const Product& next) {
   const Weight &w = product.weight, &v = next.weight;
@@ -47,7 +55,7 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
     const bool blas = product.x8 == nullptr && blas_wanted(product.rows);
     const bool reuse = w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
     cut.rows = blas ? blas_rows : reuse ? reuse_rows : gemm_rows;
-    cut.cols = blas ? blas_cols : reuse ? reuse_cols : gemm_cols;
+    cut.cols = blas ? blas_cols : even_columns(w.rows, reuse ? reuse_cols : gemm_cols);
   } else if (w.col_stride == 1) {
     cut.cols = rows_of_weights(w);
   } else {

@@ -9,6 +9,7 @@
 
 #include "backend/cpu/cut.h"
 #include "backend/cpu/dtype.h"
+#include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
 #include "backend/cpu/tile.h"
 
@@ -92,11 +93,12 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                     .col_stride = w.col_stride,
                     .out = results + (j - first),
                     .out_stride = plain ? product.y_stride : n,
-                    .x8 = quantised ? product.x8 + row_bytes(DType::activation8, row * k) : nullptr,
                     .transposed = product.transposed,
-                    .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)}};
+                    .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)},
+                    .x8 = quantised ? product.x8 + row_bytes(DType::activation8, row * k) : nullptr,
+                    .interleaved = w.interleaved ? w.rows / rows_together * rows_together - j : 0};
     if (quantised)
-      product.rows <= few_rows ? few_quantised_rows_tile(tile) : many_quantised_rows_tile(tile, weights);
+      product.rows <= few_rows ? few_quantised_rows_tile(tile, weights) : many_quantised_rows_tile(tile, weights);
     else if (product.rows <= few_rows && !product.transposed)
       few_rows_tile(tile);
     else if (blas_wanted(product.rows))

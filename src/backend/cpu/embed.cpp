@@ -1,10 +1,12 @@
 // Rows of a stored table as float32, and their gradient.
 #include "backend/cpu/dtype.h"
+#include "backend/cpu/interleave.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/tile.h"
 #include "backend/cpu/vectors.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace reckon {
 
@@ -13,7 +15,18 @@ void run_embed(const Launch& launch) {
   const View& ids = launch.inputs[1];
   const View& y = launch.outputs[0];
   for (std::int64_t r = 0; r < y.rows(); ++r) {
-    const void* row = element(table.dtype, table.data, ids.integers()[r] * table.row_stride);
+    const std::int64_t id = ids.integers()[r];
+    const void* row = element(table.dtype, table.data, id * table.row_stride);
+    std::vector<std::byte> restored;
+    if (table.interleaved && id < table.rows / rows_together * rows_together) {
+      const std::int64_t first = id / rows_together * rows_together,
+                         blocks = table.cols / encoding_of(table.dtype).elements;
+      restored.resize(static_cast<std::size_t>(row_bytes(table.dtype, table.cols)));
+      restore_row(table.dtype,
+                  static_cast<const std::byte*>(element(table.dtype, table.data, first * table.row_stride)), id - first,
+                  0, blocks, restored.data());
+      row = restored.data();
+    }
     if (is_quantised(table.dtype))
       encoding_of(table.dtype)
           .decode(static_cast<const std::byte*>(row), table.cols / encoding_of(table.dtype).elements, y.row(r));

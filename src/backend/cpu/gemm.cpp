@@ -22,6 +22,19 @@ constexpr int block_width = HWY_TARGET == HWY_WASM ? 2 : 3;
 
 // The panel of columns [j, j + columns) of y: element (p, c) at p·width + c; those beyond `columns` are zero.
 
+template <int vectors, class T>
+HWY_INLINE void copy_whole_pieces(const T* w, std::int64_t stride, std::int64_t depth, float* panel) {
+  const Floats d;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t p = 0; p < depth; ++p, w += stride, panel += vectors * lanes) {
+    HWY_UNROLL(3)
+    for (int j = 0; j < vectors; ++j) {
+      hwy::Prefetch(w + 16 * stride + j * lanes);
+      hn::StoreU(load(d, w + j * lanes), d, panel + j * lanes);
+    }
+  }
+}
+
 // N runs on: a piece of each row of W is copied. The pieces lie far apart, so the next ones are asked for beforehand.
 template <class T>
 HWY_INLINE void copy_pieces(const T* w, std::int64_t stride, std::int64_t depth, std::int64_t width,
@@ -29,6 +42,7 @@ HWY_INLINE void copy_pieces(const T* w, std::int64_t stride, std::int64_t depth,
   const Floats d;
   const OneFloat one;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  if (columns == block_width * lanes) return copy_whole_pieces<block_width>(w, stride, depth, panel);
   for (std::int64_t p = 0; p < depth; ++p, w += stride, panel += width) {
     std::int64_t c = 0;
     for (; c + lanes <= columns; c += lanes) {

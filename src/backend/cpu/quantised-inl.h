@@ -29,6 +29,10 @@ namespace reckon {
 namespace HWY_NAMESPACE {
 namespace RECKON_INTEGERS {
 
+HWY_INLINE const std::uint8_t* row_of(const Tile& t, std::int64_t j) {
+  return static_cast<const std::uint8_t*>(t.w) + row_bytes(t.dtype, j * t.row_stride);
+}
+
 #if HWY_TARGET != HWY_SCALAR
 
 constexpr int code_bytes = RECKON_WIDE ? 32 : 16;  // of a vector of codes
@@ -153,9 +157,8 @@ HWY_INLINE CodeVector load_codes(const std::uint8_t* from) { return hn::LoadU(Co
 // 16 bytes, whose lower halves are the first 16 elements of a sub-block and whose upper ones the others.
 HWY_INLINE CodeVector nibbles(const std::uint8_t* from, [[maybe_unused]] int part) {
 #if RECKON_WIDE
-  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-  return hn::And(CodeVector{_mm256_inserti128_si256(_mm256_castsi128_si256(bytes), _mm_srli_epi16(bytes, 4), 1)},
-                 all(15));
+  const __m256i twice = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
+  return hn::And(CodeVector{_mm256_srlv_epi32(twice, _mm256_set_epi32(4, 4, 4, 4, 0, 0, 0, 0))}, all(15));
 #else
   const auto bytes = hn::LoadU(Codes(), from);
   return hn::And(part == 0 ? bytes : shift_right<4>(bytes), all(15));
@@ -212,11 +215,18 @@ HWY_INLINE void from_bytes(const std::uint8_t* from, ScaleVector* to) {
     to[v] = hn::ConvertTo(SomeFloats(), hn::PromoteTo(Integers(), hn::LoadU(bytes, from + v * scale_lanes)));
 }
 
-template <int size>
-HWY_INLINE int bits_at(const std::uint8_t* from) {
-  std::uint32_t bits = 0;
-  std::memcpy(&bits, from, size);
-  return static_cast<int>(bits);
+// `size` bytes each from `count` places, `stride` bytes apart, side by side. Not by vectors: their units have enough to
+// do.
+template <int size, int count, int stride>
+HWY_INLINE std::uint64_t gathered(const std::uint8_t* from) {
+  std::uint64_t all = 0;
+  HWY_UNROLL(8)
+  for (int i = 0; i < count; ++i) {
+    std::uint64_t one = 0;
+    std::memcpy(&one, from + i * stride, size);
+    all |= one << (8 * size * i);
+  }
+  return all;
 }
 
 // So many float16, `stride` bytes apart; zeros behind them.
@@ -224,13 +234,9 @@ template <int stride>
 HWY_INLINE void half_floats(const std::uint8_t* from, int count, ScaleVector* to) {
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
-    const auto four = [](const std::uint8_t* at) HWY_ATTR {
-      __m128i bits = _mm_cvtsi32_si128(bits_at<2>(at));
-      bits = _mm_insert_epi16(bits, bits_at<2>(at + stride), 1);
-      bits = _mm_insert_epi16(bits, bits_at<2>(at + 2 * stride), 2);
-      return _mm_insert_epi16(bits, bits_at<2>(at + 3 * stride), 3);
-    };
-    to[0] = ScaleVector{_mm256_cvtph_ps(_mm_unpacklo_epi64(four(from), four(from + 4 * stride)))};
+    const __m128i bits = _mm_set_epi64x(static_cast<std::int64_t>(gathered<2, 4, stride>(from + 4 * stride)),
+                                        static_cast<std::int64_t>(gathered<2, 4, stride>(from)));
+    to[0] = ScaleVector{_mm256_cvtph_ps(bits)};
     return;
   }
 #endif
@@ -246,10 +252,8 @@ HWY_INLINE void half_float_pairs(const std::uint8_t* from, int count, ScaleVecto
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
     const auto four = [](const std::uint8_t* at) HWY_ATTR {
-      __m128i pairs = _mm_cvtsi32_si128(bits_at<4>(at));
-      pairs = _mm_insert_epi32(pairs, bits_at<4>(at + stride), 1);
-      pairs = _mm_insert_epi32(pairs, bits_at<4>(at + 2 * stride), 2);
-      return _mm_insert_epi32(pairs, bits_at<4>(at + 3 * stride), 3);
+      return _mm_set_epi64x(static_cast<std::int64_t>(gathered<4, 2, stride>(at + 2 * stride)),
+                            static_cast<std::int64_t>(gathered<4, 2, stride>(at)));
     };
     const __m128i a = four(from), b = four(from + 4 * stride), zero = _mm_setzero_si128();
     const __m128i low = _mm_packus_epi32(_mm_blend_epi16(a, zero, 0xaa), _mm_blend_epi16(b, zero, 0xaa));
@@ -274,14 +278,7 @@ HWY_INLINE void powers(const std::uint8_t* from, int count, ScaleVector* to) {
   };
 #if RECKON_WIDE
   if (HWY_LIKELY(count == 8)) {
-    __m128i bytes = _mm_cvtsi32_si128(from[0]);
-    bytes = _mm_insert_epi8(bytes, from[stride], 1);
-    bytes = _mm_insert_epi8(bytes, from[2 * stride], 2);
-    bytes = _mm_insert_epi8(bytes, from[3 * stride], 3);
-    bytes = _mm_insert_epi8(bytes, from[4 * stride], 4);
-    bytes = _mm_insert_epi8(bytes, from[5 * stride], 5);
-    bytes = _mm_insert_epi8(bytes, from[6 * stride], 6);
-    bytes = _mm_insert_epi8(bytes, from[7 * stride], 7);
+    const __m128i bytes = _mm_cvtsi64_si128(static_cast<std::int64_t>(gathered<1, 8, stride>(from)));
     to[0] = power(hn::Vec<Integers>{_mm256_cvtepu8_epi32(bytes)});
     return;
   }
@@ -393,6 +390,7 @@ struct Mxfp4 : Small<17> {
   }
 };
 
+#if !RECKON_WIDE
 // Eight scales and eight minimums of 6 bits in 12 bytes (Q4_K, Q5_K), each in a byte of its own.
 HWY_INLINE void six_bits(const std::uint8_t* from, std::uint64_t& scales, std::uint64_t& minimums) {
   std::uint32_t a, b, c;
@@ -403,10 +401,24 @@ HWY_INLINE void six_bits(const std::uint8_t* from, std::uint64_t& scales, std::u
   scales = (a & low6) | std::uint64_t{(c & low4) | ((a >> 2) & high2)} << 32;
   minimums = (b & low6) | std::uint64_t{((c >> 4) & low4) | ((b >> 2) & high2)} << 32;
 }
+#endif
 
 template <int block_bytes>
 struct WithMinimums : Large<block_bytes> {
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
+#if RECKON_WIDE
+    // Bytes 0–3 of the 12: scales 0–3, and above them two bits of 4–7; 4–7: minimums alike; 8–11: the other bits.
+    const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(group + 4));
+    const __m128i fours = _mm_srlv_epi32(_mm_shuffle_epi32(packed, 0xaa), _mm_set_epi32(0, 0, 4, 0));
+    const __m128i low = _mm_and_si128(packed, _mm_set1_epi8(63));
+    const __m128i high = _mm_or_si128(_mm_and_si128(fours, _mm_set1_epi8(15)),
+                                      _mm_and_si128(_mm_srli_epi16(packed, 2), _mm_set1_epi8(0x30)));
+    const __m128i all = _mm_unpacklo_epi32(low, high);
+    const __m256 d = _mm256_cvtph_ps(_mm_set1_epi32(static_cast<int>(gathered<4, 1, 0>(group))));
+    s.d[0].raw = _mm256_mul_ps(_mm256_moveldup_ps(d), _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(all)));
+    s.f[0].raw = _mm256_mul_ps(_mm256_movehdup_ps(_mm256_sub_ps(_mm256_setzero_ps(), d)),
+                               _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_unpackhi_epi64(all, all))));
+#else
     std::uint64_t scales, minimums;
     six_bits(group + 4, scales, minimums);
     std::uint8_t scale[8], minimum[8];
@@ -416,6 +428,7 @@ struct WithMinimums : Large<block_bytes> {
     from_bytes(minimum, s.f);
     multiply(s.d, half_float(group), s.d);
     multiply(s.f, -half_float(group + 2), s.f);
+#endif
   }
 };
 
@@ -505,7 +518,7 @@ struct Iq4Xs : Large<136> {
     return look_up(reinterpret_cast<const std::uint8_t*>(uneven), nibbles(group + 8 + 16 * j, part));
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
-    const int high = bits_at<2>(group + 2);
+    const int high = group[2] | group[3] << 8;
     std::uint8_t scale[8];
     for (int j = 0; j < 8; ++j)
       scale[j] = static_cast<std::uint8_t>(((group[4 + j / 2] >> (j % 2 * 4)) & 15) | ((high >> (2 * j)) & 3) << 4);
@@ -518,35 +531,37 @@ struct Iq4Xs : Large<136> {
 
 // --- Few rows: each weight is read once, where it lies, and meets all rows of x.
 
-// Rows of x in memory (activation8): all integers, then the scale of every 32, then the sum of every 16.
+// A row of x in memory (activation8): all integers, then the scale of every 32, then dx·Σ q of every 32, then Σ q of
+// every 16.
 struct Activations {
+  Activations() = default;
   Activations(const std::byte* row, std::int64_t k)
       : q(reinterpret_cast<const std::int8_t*>(row)),
         scale(reinterpret_cast<const float*>(row + k)),
-        sums(reinterpret_cast<const std::int16_t*>(row + k + k / 8)) {}
+        sums(reinterpret_cast<const float*>(row + k + k / 8)),
+        halves(reinterpret_cast<const std::int16_t*>(row + k + k / 4)) {}
   const std::int8_t* q;
-  const float* scale;
-  const std::int16_t* sums;
+  const float *scale, *sums;
+  const std::int16_t* halves;
 };
 
-// The sums of `rows` dot products, two of each: one alone would be waited for.
+// The sums of `rows` dot products, two of each with codes: one alone would be waited for.
 template <int rows>
 struct Sums {
-  hn::Vec<SomeFloats> of[rows][2];
+  hn::Vec<SomeFloats> of[rows][2], offsets[rows];
 };
 
-// What a group's sums are multiplied by, and the factors of halves. It takes long to come by, so that of the next group
-// is made while this one's sums are.
+// What a group's sums are multiplied by, and the factors of halves.
 template <int rows>
 struct Prepared {
   HWY_ALIGN float scale[rows][8];
   HWY_ALIGN std::int16_t factor[16];
 };
 
-// Of `count` sub-blocks; scales and sums of x have 8. Adds what does not need the codes.
+// Of `count` sub-blocks and 8 of x, from that on; adds what is added without codes.
 template <class Block, int rows>
-HWY_INLINE void prepare(const std::uint8_t* w, int count, const float* const* x_scale,
-                        const std::int16_t* const* x_sums, Prepared<rows>& prepared, Sums<rows>& sums) {
+HWY_INLINE void prepare(const std::uint8_t* w, int count, const Activations* x, int from, Prepared<rows>& prepared,
+                        Sums<rows>& sums) {
   const SomeFloats d;
   const Integers16 pairs;
   Scales s;
@@ -556,21 +571,22 @@ HWY_INLINE void prepare(const std::uint8_t* w, int count, const float* const* x_
   for (int i = 0; i < rows; ++i) {
     HWY_UNROLL(2)
     for (int v = 0; v < scale_parts; ++v) {
-      const auto scale = hn::LoadU(d, x_scale[i] + v * scale_lanes);
+      const auto scale = hn::LoadU(d, x[i].scale + from + v * scale_lanes);
       hn::Store(hn::Mul(scale, s.d[v]), d, prepared.scale[i] + v * scale_lanes);
-      if constexpr (Block::has_offset) {
-        const auto x_sum = hn::LoadU(pairs, x_sums[i] + 2 * v * scale_lanes);
-        const auto offset =
-            Block::has_halves ? hn::Load(pairs, s.offset + 2 * v * scale_lanes) : hn::Set(pairs, std::int16_t{1});
-        sums.of[i][0] = hn::MulAdd(hn::Mul(scale, s.f[v]), hn::ConvertTo(d, dot_pairs(offset, x_sum)), sums.of[i][0]);
+      if constexpr (Block::has_halves) {
+        const auto sum = dot_pairs(hn::Load(pairs, s.offset + 2 * v * scale_lanes),
+                                   hn::LoadU(pairs, x[i].halves + 2 * (from + v * scale_lanes)));
+        sums.offsets[i] = hn::MulAdd(hn::Mul(scale, s.f[v]), hn::ConvertTo(d, sum), sums.offsets[i]);
+      } else if constexpr (Block::has_offset) {
+        sums.offsets[i] = hn::MulAdd(hn::LoadU(d, x[i].sums + from + v * scale_lanes), s.f[v], sums.offsets[i]);
       }
     }
   }
 }
 
 template <class Block, int rows, int j = 0>
-HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8_t* const* x,
-                               const Prepared<rows>& prepared, Sums<rows>& sums) {
+HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const Activations* x, const Prepared<rows>& prepared,
+                               Sums<rows>& sums) {
   if constexpr (j < 8) {
     if (j >= count) return;
     CodeVector codes[code_parts];
@@ -581,7 +597,7 @@ HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8
       SumVector sum = hn::Zero(Integers());
       HWY_UNROLL(2)
       for (int part = 0; part < code_parts; ++part) {
-        const auto q = hn::LoadU(Signed8(), x[i] + 32 * j + part * code_bytes);
+        const auto q = hn::LoadU(Signed8(), x[i].q + 32 * j + part * code_bytes);
         SumVector more;
         if constexpr (Block::has_halves)
           more = dot_of_halves(codes[part], q, prepared.factor + 2 * j, part);
@@ -596,58 +612,60 @@ HWY_INLINE void add_sub_blocks(const std::uint8_t* w, int count, const std::int8
   }
 }
 
+// Fewer than 8 sub-blocks at the end of a row.
+template <class Block, int rows>
+HWY_NOINLINE void add_rest(const std::uint8_t* w, int count, const Activations* x, Sums<rows>& sums) {
+  HWY_ALIGN float scale[rows][8] = {}, x_sums[rows][8] = {};
+  Activations some[rows];
+  for (int i = 0; i < rows; ++i) {
+    std::memcpy(scale[i], x[i].scale, static_cast<std::size_t>(count) * 4);
+    std::memcpy(x_sums[i], x[i].sums, static_cast<std::size_t>(count) * 4);
+    some[i] = x[i];
+    some[i].scale = scale[i];
+    some[i].sums = x_sums[i];
+  }
+  Prepared<rows> prepared;
+  prepare<Block, rows>(w, count, some, 0, prepared, sums);
+  add_sub_blocks<Block, rows>(w, count, some, prepared, sums);
+}
+
 // Dot products of one row of W with `rows` rows of x. Memory is asked for `ahead` bytes before its use.
 template <class Block, int rows, int ahead>
-HWY_INLINE void quantised_dots(const std::uint8_t* w, const std::byte* x, std::int64_t x_bytes, std::int64_t k,
-                               float* out, std::int64_t out_stride) {
+HWY_INLINE void quantised_dots(const std::uint8_t* w, const Activations* x_rows, std::int64_t k, float* out,
+                               std::int64_t out_stride) {
   constexpr int group_bytes = Block::bytes * 256 / Block::elements;
-  const std::int64_t groups = k / 256;
-  const std::int8_t* q[rows];
-  const float* scale[rows];
-  const std::int16_t* x_sums[rows];
+  Activations x[rows];
+  for (int i = 0; i < rows; ++i) x[i] = x_rows[i];
   Sums<rows> sums;
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i) {
-    const Activations row(x + i * x_bytes, k);
-    q[i] = row.q;
-    scale[i] = row.scale;
-    x_sums[i] = row.sums;
-    sums.of[i][0] = sums.of[i][1] = hn::Zero(SomeFloats());
-  }
-  Prepared<rows> prepared[2];
-  const auto prepare_next = [&](std::int64_t g) HWY_ATTR {
-    prepare<Block, rows>(w, 8, scale, x_sums, prepared[g % 2], sums);
-    HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) scale[i] += 8, x_sums[i] += 16;
-  };
-  if (groups > 0) prepare_next(0);
-  for (std::int64_t g = 0; g < groups; ++g) {
-    const std::uint8_t* group = w;
+  for (int i = 0; i < rows; ++i) sums.of[i][0] = sums.of[i][1] = sums.offsets[i] = hn::Zero(SomeFloats());
+  // Scales take long to come by: those of the next group are prepared before this one's codes are multiplied.
+  const auto advance = [&] HWY_ATTR {
     w += group_bytes;
     HWY_UNROLL(8)
-    for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(group + ahead + line);
-    if (g + 1 < groups) prepare_next(g + 1);
-    add_sub_blocks<Block, rows>(group, 8, q, prepared[g % 2], sums);
+    for (int i = 0; i < rows; ++i) x[i].q += 256, x[i].scale += 8, x[i].sums += 8, x[i].halves += 16;
+  };
+  Prepared<rows> even, odd;
+  const auto step = [&](const Prepared<rows>& now, Prepared<rows>& next, bool last) HWY_ATTR {
     HWY_UNROLL(8)
-    for (int i = 0; i < rows; ++i) q[i] += 256;
+    for (int line = 0; line < group_bytes; line += 64) hwy::Prefetch(w + ahead + line);
+    if (!last) prepare<Block, rows>(w + group_bytes, 8, x, 8, next, sums);
+    add_sub_blocks<Block, rows>(w, 8, x, now, sums);
+    advance();
+    return last;
+  };
+  if (std::int64_t left = k / 256; left > 0) {
+    prepare<Block, rows>(w, 8, x, 0, even, sums);
+    while (!step(even, odd, left == 1) && !step(odd, even, left == 2)) left -= 2;
   }
-  if constexpr (Block::elements == 32) {
-    if (const int rest = static_cast<int>(k / 32 % 8); rest > 0) {
-      HWY_ALIGN float some_scale[rows][8] = {};
-      HWY_ALIGN std::int16_t some_sums[rows][16] = {};
-      for (int i = 0; i < rows; ++i) {
-        std::memcpy(some_scale[i], scale[i], static_cast<std::size_t>(rest) * 4);
-        std::memcpy(some_sums[i], x_sums[i], static_cast<std::size_t>(rest) * 4);
-        scale[i] = some_scale[i];
-        x_sums[i] = some_sums[i];
-      }
-      prepare<Block, rows>(w, rest, scale, x_sums, prepared[0], sums);
-      add_sub_blocks<Block, rows>(w, rest, q, prepared[0], sums);
-    }
-  }
+  if constexpr (Block::elements == 32)
+    if (const int rest = static_cast<int>(k / 32 % 8); rest > 0) add_rest<Block, rows>(w, rest, x, sums);
   HWY_UNROLL(8)
-  for (int i = 0; i < rows; ++i)
-    out[i * out_stride] = hn::GetLane(hn::SumOfLanes(SomeFloats(), hn::Add(sums.of[i][0], sums.of[i][1])));
+  for (int i = 0; i < rows; ++i) {
+    auto sum = hn::Add(sums.of[i][0], sums.of[i][1]);
+    if constexpr (Block::has_offset) sum = hn::Add(sum, sums.offsets[i]);
+    out[i * out_stride] = hn::GetLane(hn::SumOfLanes(SomeFloats(), sum));
+  }
 }
 
 // --- Many rows: weights are unpacked into panels, as wide as a vector has lanes, in which the codes of four elements
@@ -689,20 +707,27 @@ HWY_INLINE void unpack_codes(const std::uint8_t* group, int count, std::uint8_t*
   }
 }
 
-// `columns` rows of W, `row_bytes` apart, `depth` elements of each; columns that are not there become zeros.
+// The panel of columns from j on, and of elements [begin, begin + depth); columns beyond the tile become zeros.
 template <class Block>
-void pack_panel(const std::uint8_t* w, std::int64_t row_bytes, std::int64_t columns, std::int64_t depth,
-                std::uint8_t* panel) {
+void pack_panel(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
   using P = Panel<Block>;
   constexpr int group_bytes = Block::bytes * 256 / Block::elements;
-  if (columns < panel_columns) std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
+  if (t.n - j < panel_columns) std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
+  std::uint8_t restored[group_bytes];
   HWY_ALIGN std::uint8_t codes[256];
   HWY_ALIGN float d[8], f[8];
   Scales s;
-  for (std::int64_t c = 0; c < panel_columns && c < columns; ++c) {
+  for (std::int64_t c = 0; c < panel_columns && j + c < t.n; ++c) {
     for (std::int64_t k = 0; k < depth; k += 256) {
-      const std::uint8_t* group = w + c * row_bytes + k / 256 * group_bytes;
+      const std::uint8_t* group = row_of(t, j + c) + row_bytes(t.dtype, begin + k);
       const int count = static_cast<int>((depth - k < 256 ? depth - k : 256) / 32);
+      if (j + c < t.interleaved) {
+        const std::int64_t row = (j + c) % rows_together;
+        restore_row(t.dtype, reinterpret_cast<const std::byte*>(row_of(t, j + c - row)), row,
+                    (begin + k) / Block::elements, 32 * count / Block::elements,
+                    reinterpret_cast<std::byte*>(restored));
+        group = restored;
+      }
       unpack_codes<Block, 0>(group, count, codes);
       Block::scales(group, count, s);
       for (int v = 0; v < scale_parts; ++v) {

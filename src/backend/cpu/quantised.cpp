@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -20,8 +21,16 @@ HWY_BEFORE_NAMESPACE();
 namespace reckon {
 namespace HWY_NAMESPACE {
 
-void few_quantised(const Tile& tile) { plain::few(tile); }
+void few_quantised(const Tile& tile, float* scratch) { plain::few(tile, scratch); }
 void many_quantised(const Tile& tile, float* scratch) { plain::many(tile, scratch); }
+
+bool is_interleaved_faster([[maybe_unused]] DType dtype) {
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+  return dtype == DType::q4_0 || dtype == DType::mxfp4 || dtype == DType::q4_k || dtype == DType::q6_k;
+#else
+  return false;  // there are no kernels for it
+#endif
+}
 
 // Of 32 elements the largest becomes ±127; halves are rounded to even.
 void quantise(const float* x, std::int64_t k, std::byte* to) {
@@ -44,13 +53,17 @@ void quantise(const float* x, std::int64_t k, std::byte* to) {
     for (std::int64_t i = p; i < p + 32; i += lanes)
       hn::StoreU(hn::DemoteTo(narrow, hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor))), narrow, q + i);
 #endif
-    std::memcpy(to + k + p / 8, &scale, 4);
+    int whole = 0;
     for (std::int64_t half = 0; half < 2; ++half) {
       int sum = 0;
       for (std::int64_t i = p + 16 * half; i < p + 16 * half + 16; ++i) sum += q[i];
+      whole += sum;
       const auto stored = static_cast<std::int16_t>(sum);
-      std::memcpy(to + k + k / 8 + p / 8 + 2 * half, &stored, 2);
+      std::memcpy(to + k + k / 4 + p / 8 + 2 * half, &stored, 2);
     }
+    const float x_sum = scale * static_cast<float>(whole);
+    std::memcpy(to + k + p / 8, &scale, 4);
+    std::memcpy(to + k + k / 8 + p / 8, &x_sum, 4);
   }
 }
 
@@ -64,10 +77,13 @@ namespace reckon {
 HWY_EXPORT(few_quantised);
 HWY_EXPORT(many_quantised);
 HWY_EXPORT(quantise);
+HWY_EXPORT(is_interleaved_faster);
 
-void few_quantised_rows_tile(const Tile& tile) {
-  if (have_vnni()) return few_vnni_tile(tile);
-  HWY_DYNAMIC_DISPATCH(few_quantised)(tile);
+bool want_interleaved(DType dtype) { return HWY_DYNAMIC_DISPATCH(is_interleaved_faster)(dtype); }
+
+void few_quantised_rows_tile(const Tile& tile, float* scratch) {
+  if (have_vnni()) return few_vnni_tile(tile, scratch);
+  HWY_DYNAMIC_DISPATCH(few_quantised)(tile, scratch);
 }
 
 void many_quantised_rows_tile(const Tile& tile, float* scratch) {

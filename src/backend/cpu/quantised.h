@@ -9,21 +9,21 @@
 
 namespace reckon {
 
-// For few rows: reads each block once, where it lies. The order of each element's sum depends on k and the encoding
-// alone.
-void few_quantised_rows_tile(const Tile& tile);
+// For few rows: reads each block once. The order of each element's sum depends on k, the encoding and whether it is
+// interleaved. `scratch` has room for as many floats as packed weights have (tile.h).
+void few_quantised_rows_tile(const Tile& tile, float* scratch);
 
-// For many rows: unpacks the blocks of some columns at a time to integers, which all rows then meet. `scratch` has
-// room for as many floats as packed weights have (tile.h).
+// For many rows: unpacks the blocks of some columns at a time to integers, which all rows then meet.
 void many_quantised_rows_tile(const Tile& tile, float* scratch);
 
-// x in activation8: k integers, then the float32 scale of every 32 of them, then the int16 sum of every 16.
+// x in activation8: k integers q, then the float32 scale dx of every 32 of them, then the float32 dx·Σ q of every 32,
+// then the int16 Σ q of every 16.
 void quantise_row(const float* x, std::int64_t k, std::byte* to);
 
 // The same tiles with instructions that Highway 1.0 does not know, AVX512-VNNI or AVX-VNNI, where the processor has
 // them (quantised_vnni.cpp). Not for others.
 bool have_vnni();
-void few_vnni_tile(const Tile& tile);
+void few_vnni_tile(const Tile& tile, float* scratch);
 void many_vnni_tile(const Tile& tile, float* scratch);
 
 // Tests and benchmarks choose: "VNNI", or one of Highway's targets ("AVX2"), for all that it dispatches; empty: the

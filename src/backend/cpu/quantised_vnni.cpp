@@ -66,12 +66,14 @@ bool choose_instructions(std::string_view name) {
 }
 
 #if HWY_ARCH_X86 && (HWY_TARGETS & HWY_AVX3) && (HWY_TARGETS & HWY_AVX2)
-void few_vnni_tile(const Tile& tile) { found == Vnni::avx512 ? N_AVX3::vnni::few(tile) : N_AVX2::vnni::few(tile); }
+void few_vnni_tile(const Tile& tile, float* scratch) {
+  found == Vnni::avx512 ? N_AVX3::vnni::few(tile, scratch) : N_AVX2::vnni::few(tile, scratch);
+}
 void many_vnni_tile(const Tile& tile, float* scratch) {
   found == Vnni::avx512 ? N_AVX3::vnni::many(tile, scratch) : N_AVX2::vnni::many(tile, scratch);
 }
 #else
-void few_vnni_tile(const Tile&) {}
+void few_vnni_tile(const Tile&, float*) {}
 void many_vnni_tile(const Tile&, float*) {}
 #endif
 

@@ -76,11 +76,32 @@ HWY_INLINE void sums_of_lanes(D d, V* vectors, float* sums) {
   for (int i = 0; i * lanes < count; ++i) hn::StoreU(vectors[i], d, sums + i * lanes);
 }
 
+// e^x, to about 1 ulp; 0 for NaN and −∞. Highway's own is slow where rounding to integers is, as in WebAssembly: there
+// n = x/ln 2 is rounded by adding 1.5·2²³, which leaves it in the lowest bits, and e^(x − n·ln 2) is a polynomial
+// (Cephes' expf). For x up to 88; below −87.3 it is 0.
+template <class D, class V>
+HWY_INLINE V exponential(D d, V x) {
+#if HWY_TARGET == HWY_WASM
+  const hn::RebindToSigned<D> integers;
+  const V magic = hn::Set(d, 12582912.0f);
+  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic), n = hn::Sub(shifted, magic);
+  const V r = hn::Sub(hn::Sub(x, hn::Mul(n, hn::Set(d, 0.693359375f))), hn::Mul(n, hn::Set(d, -2.12194440e-4f)));
+  V q = hn::Set(d, 1.9875691500e-4f);
+  for (const float c : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
+    q = hn::MulAdd(q, r, hn::Set(d, c));
+  const V power = hn::Add(hn::MulAdd(q, hn::Mul(r, r), r), hn::Set(d, 1.0f));
+  const auto bits = hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(hn::BitCast(integers, shifted)));
+  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, -87.3f)), hn::BitCast(d, bits));
+#else
+  return hn::Exp(d, x);
+#endif
+}
+
 // 1 / (1 + e^−x), to about 2 ulp. Beyond the clamp the result is 0 to a float's precision relative to 1.
 template <class D, class V>
 HWY_INLINE V sigmoid(D d, V x) {
   const V one = hn::Set(d, 1.0f);
-  return hn::Div(one, hn::Add(one, hn::Exp(d, hn::Min(hn::Set(d, 88.0f), hn::Neg(x)))));
+  return hn::Div(one, hn::Add(one, exponential(d, hn::Min(hn::Set(d, 88.0f), hn::Neg(x)))));
 }
 
 // Φ(x), the normal distribution: with h = |x|,  Φ(−h) = e^(−h²/2)·Q(h).  Q is a polynomial in (h − 3)/(h + 3), which
@@ -95,7 +116,7 @@ HWY_INLINE V normal_distribution(D d, V x, V& bell) {
   const float coefficients[] = {0.000116249616f, -0.000339674574f, -0.000984372195f, 0.00290447904f, 0.00613223629f,
                                 -0.046213254f,   0.123225016f,     -0.206402622f,    0.121513948f};
   for (const float c : coefficients) q = hn::MulAdd(q, u, hn::Set(d, c));
-  bell = hn::Exp(d, hn::Mul(hn::Set(d, -0.5f), hn::Mul(h, h)));
+  bell = exponential(d, hn::Mul(hn::Set(d, -0.5f), hn::Mul(h, h)));
   const V tail = hn::Mul(q, bell);
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
 }

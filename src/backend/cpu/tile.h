@@ -40,13 +40,14 @@ struct Tile {
   std::int64_t row_stride, col_stride;  // one of them is 1
   float* out;
   std::int64_t out_stride;
-  const std::byte* x8 = nullptr;  // as in Product
   bool transposed = false;  // as in Product, with float32 alone; few_rows_tile does not know it
   // What finishing the tile will touch, row by row: asked for while there is arithmetic to do. Null: nothing.
   struct Ahead {
     const float* data = nullptr;
     std::int64_t stride = 0;
   } ahead[2] = {};
+  const std::byte* x8 = nullptr;  // as in Product
+  std::int64_t interleaved = 0;   // of W's rows, from the first on (interleave.h)
 };
 
 // For few rows: reads each weight once, in its stored type, at the speed of memory.

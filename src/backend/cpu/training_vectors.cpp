@@ -65,7 +65,7 @@ float ExpSum(const float* x, std::int64_t n, float shift) {
   const V s = hn::Set(d, shift);
   V sum = hn::Zero(d);
   for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    const V e = hn::Exp(d, hn::Sub(load(x + i, count), s));
+    const V e = exponential(d, hn::Sub(load(x + i, count), s));
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(count)), e));
   });
   return sum_lanes(sum);
@@ -75,7 +75,7 @@ void ExpScaled(const float* x, float* y, std::int64_t n, float shift, float fact
   const D d;
   const V s = hn::Set(d, shift), f = hn::Set(d, factor);
   for_vectors(n, [&](std::int64_t i, std::int64_t count)
-                     HWY_ATTR { store(hn::Mul(hn::Exp(d, hn::Sub(load(x + i, count), s)), f), y + i, count); });
+                     HWY_ATTR { store(hn::Mul(exponential(d, hn::Sub(load(x + i, count), s)), f), y + i, count); });
 }
 
 void SoftcapBackward(const float* dy, const float* y, float* dx, std::int64_t n, float cap) {
@@ -93,7 +93,7 @@ void AttentionWeights(float* s, float* dp, const float* lse, const float* delta,
   const V factor = hn::Set(d, scale), one = hn::Set(d, 1.0f), inverse = hn::Set(d, cap != 0.0f ? 1.0f / cap : 0.0f);
   for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
     const V score = load(s + i, count);
-    const V p = hn::Exp(d, hn::Sub(score, load(lse + i, count)));
+    const V p = exponential(d, hn::Sub(score, load(lse + i, count)));
     V ds = hn::Mul(hn::Mul(p, hn::Sub(load(dp + i, count), load(delta + i, count))), factor);
     if (cap != 0.0f) {
       const V t = hn::Mul(score, inverse);

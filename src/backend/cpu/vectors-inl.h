@@ -11,15 +11,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
+#include "backend/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reckon {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-using D = hn::ScalableTag<float>;
+using D = Floats;
 using V = hn::Vec<D>;
 
 // Calls body(i, count) for whole vectors, then once for the rest with count < lanes.

@@ -31,7 +31,7 @@ float Exp(float* x, std::int64_t n, float shift) {
   const V s = hn::Set(d, shift);
   V sum = hn::Zero(d);
   for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    V e = hn::Exp(d, hn::Sub(load(x + i, count), s));
+    V e = exponential(d, hn::Sub(load(x + i, count), s));
     e = hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(count)), e);
     sum = hn::Add(sum, e);
     store(e, x + i, count);
@@ -144,7 +144,7 @@ void ColumnsExp(float* s, std::int64_t rows, std::int64_t columns, const float* 
     const V by = load(shift + c, count);
     V total = load(sum + c, count);
     for (float* at = s + c; at < s + rows * columns; at += columns) {
-      const V e = hn::Exp(d, hn::Sub(load(at, count), by));  // which is 0 for −∞ − −∞
+      const V e = exponential(d, hn::Sub(load(at, count), by));  // which is 0 for −∞ − −∞
       total = hn::Add(total, e);
       store(e, at, count);
     }

@@ -253,6 +253,13 @@ export interface RunReply {
   notes: string[];
 }
 
+/** Where the time of some steps went. */
+export interface OperationTime {
+  operation: string;
+  seconds: number;
+  times: number;
+}
+
 export interface AdvanceReply {
   /** What came, in order. */
   lines: Line[];
@@ -260,6 +267,8 @@ export interface AdvanceReply {
   steps: number;
   /** The last step is done, and saved. */
   done: boolean;
+  /** Where a profile was asked for. */
+  operations?: OperationTime[];
 }
 
 export interface SampleReply {
@@ -395,7 +404,7 @@ export interface Run {
   train: [TrainRequest, RunReply];
   resume: [ResumeRequest, RunReply];
   /** Steps until so many milliseconds are over, at least one. */
-  advance: [{ run: Handle; milliseconds: number }, AdvanceReply];
+  advance: [{ run: Handle; milliseconds: number; profile?: boolean }, AdvanceReply];
   /** The highest learning rate from the next step on, and the last one in proportion; saved with the run. */
   rate: [{ run: Handle; lr: number }, { lr: number; min_lr: number }];
   /** Over all that is held out; null: nothing is. */

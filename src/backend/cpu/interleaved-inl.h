@@ -1,0 +1,239 @@
+// Dot products with interleaved weights (interleave.h), 8 rows of W at a time. Included as quantised-inl.h is.
+
+RECKON_INTEGERS_BEFORE;
+namespace reckon {
+namespace HWY_NAMESPACE {
+namespace RECKON_INTEGERS {
+
+#if RECKON_WIDE
+
+using Column = hn::Vec<SomeFloats>;  // a number for each of 8 rows of W
+
+// Σ code·q of a few elements.
+struct ColumnSum {
+#if RECKON_VNNI
+  SumVector sum = hn::Zero(Integers());
+  HWY_INLINE void add(CodeVector w, hn::Vec<Signed8> x) {
+#if HWY_TARGET == HWY_AVX2
+    sum.raw = _mm256_dpbusd_avx_epi32(sum.raw, w.raw, x.raw);
+#else
+    sum.raw = _mm256_dpbusd_epi32(sum.raw, w.raw, x.raw);
+#endif
+  }
+  HWY_INLINE SumVector whole() const { return sum; }
+#else
+  hn::Vec<Integers16> pairs = hn::Zero(Integers16());  // 32,767 at most: 8 products of codes up to 15, 4 up to 31 …
+  HWY_INLINE void add(CodeVector w, hn::Vec<Signed8> x) { pairs = kept(hn::Add(pairs, pair_products(w, x))); }
+  HWY_INLINE SumVector whole() const { return dot_pairs(pairs, hn::Set(Integers16(), std::int16_t{1})); }
+#endif
+};
+
+HWY_INLINE hn::Vec<Signed8> four_of(const std::int8_t* x) {
+  std::int32_t four;
+  std::memcpy(&four, x, 4);
+  return hn::BitCast(Signed8(), hn::Set(Integers(), four));
+}
+HWY_INLINE Column in_all(float value) { return hn::Set(SomeFloats(), value); }
+HWY_INLINE Column as_floats(SumVector sum) { return hn::ConvertTo(SomeFloats(), sum); }
+HWY_INLINE Column eight_halves(const std::uint8_t* from) {
+  return Column{_mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))};
+}
+HWY_INLINE Column eight_bytes(const std::uint8_t* from) {
+  return Column{_mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))))};
+}
+HWY_INLINE Column eight_signed_bytes(const std::uint8_t* from) {
+  return Column{_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(from))))};
+}
+
+// The sums of 8 rows of W with `rows` of x: those with codes, and what `offset` is times.
+template <int rows>
+struct ColumnSums {
+  Column of[rows], offsets[rows];
+};
+
+template <class Block>
+struct Interleaved {
+  static constexpr bool there = false;
+};
+
+// One block of 32: 8 scales, then 4 lines; the lower halves of their bytes are the first 16 elements.
+template <class Block>
+struct InterleavedNibbles {
+  static constexpr bool there = true;
+  static constexpr int elements = 32;
+  template <int rows>
+  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const*,
+                             ColumnSums<rows>& sums) {
+    using I = Interleaved<Block>;
+    const Column d = I::scales(w);
+    ColumnSum low[rows], high[rows];
+    HWY_UNROLL(4)
+    for (int line = 0; line < 4; ++line) {
+      const auto bytes = kept(load_codes(w + I::lines + 32 * line));
+      const auto first = kept(I::codes(hn::And(bytes, all(15))));
+      const auto second = kept(I::codes(hn::And(shift_right<4>(bytes), all(15))));
+      HWY_UNROLL(4)
+      for (int i = 0; i < rows; ++i) {
+        low[i].add(first, four_of(x[i].q + at + 4 * line));
+        high[i].add(second, four_of(x[i].q + at + 16 + 4 * line));
+      }
+    }
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i) {
+      const auto whole = hn::Add(low[i].whole(), high[i].whole());
+      sums.of[i] = hn::MulAdd(hn::Mul(d, in_all(x[i].scale[at / 32])), as_floats(whole), sums.of[i]);
+      sums.offsets[i] = hn::MulAdd(d, in_all(x[i].sums[at / 32]), sums.offsets[i]);
+    }
+  }
+};
+
+template <>
+struct Interleaved<Q4_0> : InterleavedNibbles<Q4_0> {
+  static constexpr int lines = 16;
+  static constexpr float offset = -8;
+  static HWY_INLINE Column scales(const std::uint8_t* w) { return eight_halves(w); }
+  static HWY_INLINE CodeVector codes(CodeVector v) { return v; }
+};
+
+template <>
+struct Interleaved<Mxfp4> : InterleavedNibbles<Mxfp4> {
+  static constexpr int lines = 8;
+  static constexpr float offset = -12;
+  static HWY_INLINE Column scales(const std::uint8_t* w) {
+    Column d;
+    powers<1>(w, 8, &d);
+    return d;
+  }
+  static HWY_INLINE CodeVector codes(CodeVector v) { return look_up(Mxfp4::table, v); }
+};
+
+// A block of 256: 8 scales, 8 scales of minimums, 12 lines of 8 bytes with the sub-blocks' own, then 32 lines.
+template <>
+struct Interleaved<Q4_K> {
+  static constexpr bool there = true;
+  static constexpr int elements = 256;
+  static constexpr float offset = -1;
+  template <int rows>
+  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const*,
+                             ColumnSums<rows>& sums) {
+    // Of each 8 sub-blocks 8 bytes: scales, then minimums (six_bits has the formula).
+    HWY_ALIGN std::uint8_t scales[128];
+    const auto a = load_codes(w + 32), b = load_codes(w + 64), c = load_codes(w + 96);
+    hn::Store(hn::And(a, all(63)), Codes(), scales);
+    hn::Store(hn::Or(hn::And(c, all(15)), hn::And(shift_right<2>(a), all(0x30))), Codes(), scales + 32);
+    hn::Store(hn::And(b, all(63)), Codes(), scales + 64);
+    hn::Store(hn::Or(hn::And(shift_right<4>(c), all(15)), hn::And(shift_right<2>(b), all(0x30))), Codes(), scales + 96);
+    Column codes[rows], minimums[rows];
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i) codes[i] = minimums[i] = hn::Zero(SomeFloats());
+    HWY_UNROLL(4)
+    for (int p = 0; p < 4; ++p) {  // sub-blocks 2p and 2p + 1
+      ColumnSum low[rows], high[rows];
+      HWY_UNROLL(8)
+      for (int line = 0; line < 8; ++line) {
+        const auto bytes = kept(load_codes(w + 128 + 32 * (8 * p + line)));
+        const auto first = kept(hn::And(bytes, all(15))), second = kept(hn::And(shift_right<4>(bytes), all(15)));
+        HWY_UNROLL(4)
+        for (int i = 0; i < rows; ++i) {
+          low[i].add(first, four_of(x[i].q + at + 64 * p + 4 * line));
+          high[i].add(second, four_of(x[i].q + at + 64 * p + 32 + 4 * line));
+        }
+      }
+      const auto sub_block = [&](int j, const ColumnSum* dots) HWY_ATTR {
+        const Column scale = eight_bytes(scales + 8 * j), minimum = eight_bytes(scales + 64 + 8 * j);
+        HWY_UNROLL(4)
+        for (int i = 0; i < rows; ++i) {
+          codes[i] = hn::MulAdd(hn::Mul(scale, in_all(x[i].scale[at / 32 + j])), as_floats(dots[i].whole()), codes[i]);
+          minimums[i] = hn::MulAdd(minimum, in_all(x[i].sums[at / 32 + j]), minimums[i]);
+        }
+      };
+      sub_block(2 * p, low);
+      sub_block(2 * p + 1, high);
+    }
+    const Column d = eight_halves(w), least = eight_halves(w + 16);
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i) {
+      sums.of[i] = hn::MulAdd(d, codes[i], sums.of[i]);
+      sums.offsets[i] = hn::MulAdd(least, minimums[i], sums.offsets[i]);
+    }
+  }
+};
+
+// A block of 256: 32 lines of lower and 16 of upper bits, 16 lines of 8 bytes with the scales of halves, 8 scales.
+template <>
+struct Interleaved<Q6_K> {
+  static constexpr bool there = true;
+  static constexpr int elements = 256;
+  static constexpr float offset = -32;
+  template <int rows>
+  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const* halves,
+                             ColumnSums<rows>& sums) {
+    Column codes[rows], offsets[rows];
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i) codes[i] = offsets[i] = hn::Zero(SomeFloats());
+    for (int h = 0; h < 2; ++h) {
+      const std::uint8_t *low = w + 512 * h, *high = w + 1024 + 256 * h;
+      add_sixteen<rows, 0>(low, high, w + 1536 + 64 * h, x, at + 128 * h, halves, codes, offsets);
+    }
+    const Column d = eight_halves(w + 1664);
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i) {
+      sums.of[i] = hn::MulAdd(d, codes[i], sums.of[i]);
+      sums.offsets[i] = hn::MulAdd(d, offsets[i], sums.offsets[i]);
+    }
+  }
+
+ private:
+  // Elements 16s to 16s + 15 of 128, and those behind them.
+  template <int rows, int s>
+  static HWY_INLINE void add_sixteen(const std::uint8_t* low, const std::uint8_t* high, const std::uint8_t* scales,
+                                     const Activations* x, std::int64_t at, const float* const* halves, Column* codes,
+                                     Column* offsets) {
+    if constexpr (s < 8) {
+      ColumnSum first[rows], second[rows];
+      HWY_UNROLL(4)
+      for (int t = 0; t < 4; ++t) {
+        const auto four = hn::And(shift<s / 4 * 4>(load_codes(low + 32 * ((4 * s + t) % 16))), all(15));
+        const auto two = hn::And(shift<s / 2 * 2 - 4>(load_codes(high + 32 * ((4 * s + t) % 8))), all(0x30));
+        const auto six = kept(hn::Or(four, two));
+        HWY_UNROLL(4)
+        for (int i = 0; i < rows; ++i) (t < 2 ? first : second)[i].add(six, four_of(x[i].q + at + 16 * s + 4 * t));
+      }
+      const Column scale = eight_signed_bytes(scales + 8 * s);
+      HWY_UNROLL(4)
+      for (int i = 0; i < rows; ++i) {
+        const auto whole = hn::Add(first[i].whole(), second[i].whole());
+        const std::int64_t half = at / 16 + s;
+        codes[i] = hn::MulAdd(hn::Mul(scale, in_all(x[i].scale[half / 2])), as_floats(whole), codes[i]);
+        offsets[i] = hn::MulAdd(scale, in_all(halves[i][half]), offsets[i]);
+      }
+      add_sixteen<rows, s + 1>(low, high, scales, x, at, halves, codes, offsets);
+    }
+  }
+};
+
+// `halves`: dx·Σ q of every 16 elements of each row of x, for Q6_K.
+template <class Block, int rows, int ahead>
+HWY_INLINE void interleaved_dots(const std::uint8_t* w, const Activations* x, std::int64_t k,
+                                 const float* const* halves, float* out, std::int64_t out_stride) {
+  using I = Interleaved<Block>;
+  constexpr int bytes = 8 * Block::bytes;
+  ColumnSums<rows> sums;
+  HWY_UNROLL(4)
+  for (int i = 0; i < rows; ++i) sums.of[i] = sums.offsets[i] = hn::Zero(SomeFloats());
+  for (std::int64_t at = 0; at < k; at += I::elements, w += bytes) {
+    HWY_UNROLL(32)
+    for (int line = 0; line < bytes; line += 64) hwy::Prefetch(w + ahead + line);
+    I::template add<rows>(w, x, at, halves, sums);
+  }
+  HWY_UNROLL(4)
+  for (int i = 0; i < rows; ++i)
+    hn::StoreU(hn::MulAdd(sums.offsets[i], in_all(I::offset), sums.of[i]), SomeFloats(), out + i * out_stride);
+}
+
+#endif  // RECKON_WIDE
+
+}  // namespace RECKON_INTEGERS
+}  // namespace HWY_NAMESPACE
+}  // namespace reckon
+RECKON_INTEGERS_AFTER;

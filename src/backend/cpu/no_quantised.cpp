@@ -1,0 +1,17 @@
+// The twin of quantised.cpp in the page's engine, which reads no GGUF: its kernels would be a sixth of that.
+#include <reckon/error.h>
+
+#include "backend/cpu/quantised.h"
+
+namespace reckon {
+namespace {
+
+[[noreturn]] void refuse() { throw Error("weights in GGUF's blocks: this build has no kernels for them"); }
+
+}  // namespace
+
+void few_quantised_rows_tile(const Tile&) { refuse(); }
+void many_quantised_rows_tile(const Tile&, float*) { refuse(); }
+void quantise_row(const float*, std::int64_t, std::byte*) { refuse(); }
+
+}  // namespace reckon

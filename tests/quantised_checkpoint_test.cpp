@@ -1,0 +1,238 @@
+// Safetensors whose weights are quantised as they are published: gpt-oss' MXFP4 and FP8 with scales of blocks run as
+// the numbers that they stand for; others are known by name and refused.
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <reckon/reckon.h>
+
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <random>
+
+#include "files/safetensors.h"
+#include "folder_fixture.h"
+#include "model/file_report.h"
+#include "model/read.h"
+#include "model/stored.h"
+#include "run/engine.h"
+
+namespace reckon {
+namespace {
+
+// A folder in parts: tensors by name, as bytes.
+struct Checkpoint {
+  struct Stored {
+    DType dtype;
+    std::vector<std::int64_t> shape;
+    std::string bytes;
+  };
+  nlohmann::json config;
+  std::map<std::string, Stored> tensors;
+
+  std::string write(const fs::path& folder) const {
+    fs::create_directories(folder);
+    std::ofstream(folder / "config.json") << config;
+    std::vector<TensorToWrite> all;
+    for (const auto& [name, tensor] : tensors)
+      all.push_back({name, tensor.dtype, tensor.shape, std::as_bytes(std::span(tensor.bytes))});
+    write_safetensors(folder / "model.safetensors", all);
+    return folder.string();
+  }
+
+  void set(const std::string& name, const std::vector<std::int64_t>& shape, const std::vector<float>& values) {
+    tensors[name] = {
+        DType::float32, shape, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)}};
+  }
+};
+
+std::int64_t product(const std::vector<std::int64_t>& shape) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : shape) elements *= extent;
+  return elements;
+}
+
+// Random numbers for all that the family's files hold.
+Checkpoint random_checkpoint(const nlohmann::json& config) {
+  Checkpoint made{config, {}};
+  std::mt19937 random(3);
+  for (const StoredTensor& tensor : stored_layout(read_config(config, "test")).tensors) {
+    std::normal_distribution<float> normal(tensor.shape.size() > 1 ? 0.0f : 1.0f, 0.05f);
+    std::vector<float> values(static_cast<std::size_t>(product(tensor.shape)));
+    for (float& value : values) value = normal(random);
+    made.set(tensor.name, tensor.shape, values);
+  }
+  return made;
+}
+
+std::vector<float> logits_of(const std::string& path, Device device) {
+  Engine engine(LoadedModel::open(path), {.device = device, .threads = 1, .capacity = 32});
+  Session session = engine.session();
+  const std::vector<std::int32_t> ids = {5, 17, 3, 40, 42, 1, 9};
+  const std::span<const float> logits = session.run(ids, Logits::all);
+  return {logits.begin(), logits.end()};
+}
+
+const nlohmann::json gpt_oss = {{"model_type", "gpt_oss"},
+                                {"vocab_size", 48},
+                                {"hidden_size", 64},
+                                {"intermediate_size", 32},
+                                {"num_hidden_layers", 2},
+                                {"num_attention_heads", 2},
+                                {"num_key_value_heads", 1},
+                                {"head_dim", 32},
+                                {"num_local_experts", 3},
+                                {"num_experts_per_tok", 2},
+                                {"max_position_embeddings", 64},
+                                {"sliding_window", 4},
+                                {"rope_scaling", {{"rope_type", "default"}}},
+                                {"tie_word_embeddings", false}};
+
+const nlohmann::json llama = {{"model_type", "llama"},       {"vocab_size", 48},       {"hidden_size", 160},
+                              {"intermediate_size", 272},    {"num_hidden_layers", 2}, {"num_attention_heads", 4},
+                              {"num_key_value_heads", 2},    {"head_dim", 40},         {"max_position_embeddings", 64},
+                              {"tie_word_embeddings", false}};
+
+using QuantisedCheckpoint = FolderTest;
+
+TEST_F(QuantisedCheckpoint, ExpertsOfMxfp4RunAsTheNumbersThatTheyStandFor) {
+  // What the sixteen codes stand for, from OCP's definition of MX.
+  constexpr float codes[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, 0, -0.5, -1, -1.5, -2, -3, -4, -6};
+  Checkpoint packed = random_checkpoint(gpt_oss), plain = packed;
+  std::mt19937 random(4);
+  const std::map<std::string, Checkpoint::Stored> before = packed.tensors;
+  for (const auto& [name, tensor] : before) {
+    if (!name.ends_with("_proj") || tensor.shape.size() != 3) continue;
+    const std::int64_t experts = tensor.shape[0], in = tensor.shape[1], out = tensor.shape[2];
+    std::string bytes(static_cast<std::size_t>(experts * out * in / 2), '\0');
+    std::string scales(static_cast<std::size_t>(experts * out * in / 32), '\0');
+    for (char& byte : bytes) byte = static_cast<char>(random());
+    for (char& scale : scales) scale = static_cast<char>(120 + random() % 3);
+    std::vector<float> values(static_cast<std::size_t>(experts * in * out));
+    for (std::int64_t e = 0; e < experts; ++e)
+      for (std::int64_t o = 0; o < out; ++o)
+        for (std::int64_t i = 0; i < in; ++i) {
+          const std::int64_t at = (e * out + o) * in + i;
+          const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(at / 2)]);
+          const auto scale = static_cast<unsigned char>(scales[static_cast<std::size_t>(at / 32)]);
+          values[static_cast<std::size_t>((e * in + i) * out + o)] =
+              std::ldexp(codes[i % 2 ? byte >> 4 : byte & 15], scale - 127);
+        }
+    plain.set(name, tensor.shape, values);
+    packed.tensors.erase(name);
+    packed.tensors[name + "_blocks"] = {DType::uint8, {experts, out, in / 32, 16}, bytes};
+    packed.tensors[name + "_scales"] = {DType::uint8, {experts, out, in / 32}, scales};
+  }
+  const std::string path = packed.write(folder_ / "packed"), other = plain.write(folder_ / "plain");
+  const std::vector<float> expected = logits_of(other, Device::reference);
+  EXPECT_EQ(logits_of(path, Device::reference), expected);
+  const std::vector<float> logits = logits_of(path, Device::cpu);
+  double error = 0, sum = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) {
+    error += std::pow(logits[i] - expected[i], 2);
+    sum += std::pow(expected[i], 2);
+  }
+  EXPECT_LT(std::sqrt(error / sum), 0.02);
+
+  const FileReport report = inspect_file(load_model(path), read_tensor_file(path));
+  EXPECT_TRUE(report.complete);
+  EXPECT_EQ(report.quantized.size(), 4u);
+  EXPECT_EQ(report.types.at(DType::uint8).bytes, 2 * 3 * (128 * 64 + 64 * 32) * 17 / 32);
+
+  packed.tensors.begin()->second.dtype = DType::float32;
+  packed.tensors["model.layers.1.mlp.experts.down_proj_scales"] = {DType::uint8, {3, 64, 2}, std::string(384, 'x')};
+  EXPECT_EQ(
+      error_of([&] { LoadedModel::open(packed.write(folder_ / "bad")); }),
+      (folder_ / "bad/model.safetensors").string() +
+          ": tensor 'model.layers.1.mlp.experts.down_proj_scales' is 3 × 64 × 2 of type U8, expected 3 × 64 × 1 of "
+          "type U8");
+}
+
+TEST_F(QuantisedCheckpoint, EightBitFloatsRunTimesTheScaleOfTheirBlock) {
+  Checkpoint packed = random_checkpoint(llama), plain = packed;
+  std::mt19937 random(5);
+  for (auto& [name, tensor] : plain.tensors) {
+    if (!name.ends_with("_proj.weight")) continue;
+    const std::int64_t rows = tensor.shape[0], cols = tensor.shape[1], across = (cols + 127) / 128;
+    std::string bytes(static_cast<std::size_t>(rows * cols), '\0');
+    std::vector<float> scales(static_cast<std::size_t>((rows + 127) / 128 * across)), values;
+    for (float& scale : scales) scale = 0.001f * static_cast<float>(1 + random() % 9);
+    for (char& byte : bytes) {
+      do byte = static_cast<char>(random());
+      while ((byte & 0x7F) == 0x7F);  // a NaN
+    }
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t c = 0; c < cols; ++c) {
+        const auto byte = static_cast<unsigned char>(bytes[static_cast<std::size_t>(r * cols + c)]);
+        const int exponent = byte >> 3 & 15, mantissa = byte & 7;
+        const double size =
+            exponent == 0 ? mantissa * std::pow(2, -9) : (1 + mantissa / 8.0) * std::pow(2, exponent - 7);
+        values.push_back(static_cast<float>(byte & 128 ? -size : size) *
+                         scales[static_cast<std::size_t>(r / 128 * across + c / 128)]);
+      }
+    packed.tensors[name] = {DType::float8_e4m3, tensor.shape, bytes};
+    packed.set(name + "_scale_inv", {(rows + 127) / 128, across}, scales);
+    tensor.bytes.assign(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float));
+  }
+  const std::string path = packed.write(folder_ / "packed"), other = plain.write(folder_ / "plain");
+  EXPECT_EQ(logits_of(path, Device::cpu), logits_of(other, Device::cpu));
+  const FileReport report = inspect_file(load_model(path), read_tensor_file(path));
+  EXPECT_TRUE(report.complete);
+  EXPECT_EQ(report.quantized.size(), 14u);
+  EXPECT_EQ(report.quantized.front().format, "FP8");
+
+  const std::string first = "model.layers.0.mlp.down_proj.weight";
+  packed.tensors.erase(first + "_scale_inv");
+  EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "bad")); }),
+            (folder_ / "bad/model.safetensors").string() + ": tensor '" + first +
+                "' is of type F8_E4M3, but there is no '" + first + "_scale_inv' to scale it");
+  packed.set(first + "_scale_inv", {1, 1}, {1});
+  EXPECT_EQ(error_of([&] { LoadedModel::open(packed.write(folder_ / "worse")); }),
+            (folder_ / "worse/model.safetensors").string() + ": tensor '" + first +
+                "_scale_inv' is 1 × 1 of type F32, expected 2 × 3 of type F32");
+}
+
+TEST_F(QuantisedCheckpoint, OthersAreKnownByNameCountedByTheirBytesAndRefused) {
+  const struct {
+    const char* format;
+    std::vector<std::pair<const char*, Checkpoint::Stored>> instead;  // of .weight
+  } cases[] = {
+      {"GPTQ",
+       {{".qweight", {DType::int32, {34, 160}, std::string(34 * 160 * 4, 'x')}},
+        {".g_idx", {DType::int32, {272}, std::string(272 * 4, 'x')}},
+        {".scales", {DType::float16, {3, 160}, std::string(3 * 160 * 2, 'x')}}}},
+      {"GPTQ or AWQ",
+       {{".qweight", {DType::int32, {272, 20}, std::string(272 * 20 * 4, 'x')}},
+        {".qzeros", {DType::int32, {3, 20}, std::string(3 * 20 * 4, 'x')}}}},
+      {"compressed-tensors", {{".weight_packed", {DType::int32, {160, 34}, std::string(160 * 34 * 4, 'x')}}}},
+      {"compressed-tensors",
+       {{".weight", {DType::float8_e4m3, {160, 272}, std::string(160 * 272, 'x')}},
+        {".weight_scale", {DType::float32, {1}, std::string(4, 'x')}}}},
+      {"MLX",
+       {{".weight", {DType::uint32, {160, 34}, std::string(160 * 34 * 4, 'x')}},
+        {".scales", {DType::float16, {160, 4}, std::string(160 * 4 * 2, 'x')}},
+        {".biases", {DType::float16, {160, 4}, std::string(160 * 4 * 2, 'x')}}}},
+      {"bitsandbytes",
+       {{".weight", {DType::uint8, {21760, 1}, std::string(21760, 'x')}},
+        {".weight.absmax", {DType::float32, {680}, std::string(680 * 4, 'x')}}}},
+  };
+  const std::string module = "model.layers.1.mlp.down_proj";
+  for (const auto& each : cases) {
+    Checkpoint made = random_checkpoint(llama);
+    made.tensors.erase(module + ".weight");
+    for (const auto& [ending, tensor] : each.instead) made.tensors[module + ending] = tensor;
+    const std::string path = made.write(folder_ / "packed");
+    const FileReport report = inspect_file(load_model(path), read_tensor_file(path));
+    ASSERT_EQ(report.quantized.size(), 1u) << each.format;
+    EXPECT_EQ(report.quantized.front().format, each.format);
+    EXPECT_TRUE(report.complete) << each.format;
+    std::int64_t bytes = 0;
+    for (const auto& [name, tensor] : made.tensors) bytes += std::ssize(tensor.bytes);
+    EXPECT_EQ(report.bytes, bytes);
+    EXPECT_EQ(error_of([&] { LoadedModel::open(path); }), path + ": tensor '" + module + ".weight' is quantized as " +
+                                                              each.format +
+                                                              " does it, which reckon counts but does not run");
+  }
+}
+
+}  // namespace
+}  // namespace reckon
