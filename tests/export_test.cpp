@@ -15,6 +15,7 @@
 #include "model/read.h"
 #include "run/choose_encodings.h"
 #include "run/export_model.h"
+#include "run/importance.h"
 #include "tiny_models.h"
 
 namespace reckon {
@@ -176,6 +177,23 @@ TEST_F(Quantised, OnlyMatricesAreEncodedAndAFileOfTheSameEncodingIsCopied) {
     const auto a = one.bytes_of(one.tensors[i], mapped_one), b = two.bytes_of(two.tensors[i], mapped_two);
     EXPECT_TRUE(std::equal(a.begin(), a.end(), b.begin(), b.end()));
   }
+}
+
+// The inverse of 0.9^|i − j| has two diagonals; worked out by hand, its factor is (1, −0.9) / √(1 − 0.81) in each row,
+// and 1 in the last corner.
+TEST_F(Quantised, TheFactorOfACorrelationIsThatOfItsInverse) {
+  constexpr std::int64_t n = 40;
+  std::vector<double> matrix(n * n);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j)
+      matrix[static_cast<std::size_t>(i * n + j)] = std::pow(0.9, static_cast<double>(std::abs(i - j)));
+  const std::vector<float> factor = inverse_factor(matrix, n);
+  const double s = 1 / std::sqrt(1 - 0.81);
+  for (std::int64_t i = 0; i < n; ++i)
+    for (std::int64_t j = 0; j < n; ++j) {
+      const double expected = i == j ? (i + 1 == n ? 1 : s) : j == i + 1 ? -0.9 * s : 0;
+      EXPECT_NEAR(factor[static_cast<std::size_t>(i * n + j)], expected, 1e-5) << i << ", " << j;
+    }
 }
 
 TEST_F(Quantised, BytesDoNotDependOnThreads) {

@@ -88,9 +88,19 @@ TEST_P(GgufGolden, GivesTheLogitsOfTheFolderThatItWasMadeOf) {
   }
 }
 
+// What a file is predicted to be loaded as is what it is loaded as.
+void expect_stored_types(const Model& model, const std::string& path) {
+  const std::shared_ptr<const ParameterTypes> loaded = Weights::load(model, path).types();
+  const std::shared_ptr<const ParameterTypes> stored = stored_types(model, read_tensor_file(path));
+  EXPECT_FALSE(stored->empty());
+  for (const auto& [key, type] : *stored)
+    EXPECT_EQ(encoding_of(type).name, encoding_of(loaded->at(key)).name) << full_name(key);
+}
+
 TEST_P(GgufGolden, MeasuresWhatItPredicts) {
   const std::string path = written(folder_ / "model.gguf", GgufOfFolder(tiny_folder() / GetParam()).file()).string();
   const Model model = load_model(path);
+  expect_stored_types(model, path);
   const Verification v = verify(model, Weights::load(model, path), {.tokens = 20, .steps = 3, .batch = 2});
   for (const Check& check : v.checks) EXPECT_TRUE(check.equal()) << check.name;
   for (const std::string& finding : v.findings) ADD_FAILURE() << finding;
@@ -205,6 +215,7 @@ TEST_F(FolderTest, GgufBlocksOfExpertsAndLatentsRun) {
       sum += std::pow(expected[i], 2);
     }
     EXPECT_LT(std::sqrt(error / sum), 0.02) << name;
+    expect_stored_types(load_model(path), path);
   }
 }
 

@@ -75,16 +75,23 @@ struct PlainGguf {
       const std::int64_t width = tensor.shape.back();
       const bool narrow = tensor.shape.size() > 1 && width % encoding_of(dtype).elements == 0 &&
                           name.find("norm") == std::string::npos && name.find("_inp") == std::string::npos;
-      const Encoding& encoding = encoding_of(narrow ? dtype : DType::float32);
-      const auto rows = static_cast<std::int64_t>(tensor.values.size()) / width;
-      std::string bytes(static_cast<std::size_t>(rows * row_bytes(encoding, width)), '\0');
-      for (std::int64_t row = 0; row < rows; ++row)
-        encode_row(narrow ? dtype : DType::float32, tensor.values.data() + row * width, width, nullptr,
-                   reinterpret_cast<std::byte*>(bytes.data()) + row * row_bytes(encoding, width));
-      all.tensor(name, {tensor.shape.rbegin(), tensor.shape.rend()}, static_cast<std::uint32_t>(encoding.gguf_type),
-                 bytes);
+      std::string bytes(reinterpret_cast<const char*>(tensor.values.data()), tensor.values.size() * sizeof(float));
+      if (narrow) bytes = encoded(tensor, dtype);
+      const DType type = narrow ? dtype : DType::float32;
+      all.tensor(name, {tensor.shape.rbegin(), tensor.shape.rend()},
+                 static_cast<std::uint32_t>(encoding_of(type).gguf_type), bytes);
     }
     return all.file();
+  }
+
+  static std::string encoded(const PlainTensor& tensor, DType dtype) {
+    const std::int64_t width = tensor.shape.back(), rows = static_cast<std::int64_t>(tensor.values.size()) / width;
+    const std::int64_t of_row = row_bytes(dtype, width);
+    std::string bytes(static_cast<std::size_t>(rows * of_row), '\0');
+    for (std::int64_t row = 0; row < rows; ++row)
+      encode_row(dtype, tensor.values.data() + row * width, width, nullptr,
+                 reinterpret_cast<std::byte*>(bytes.data()) + row * of_row);
+    return bytes;
   }
 
   void number(const std::string& key, std::int64_t value) {

@@ -95,6 +95,9 @@ TEST(GgufTokenizer, MergesByScoreAndHasTheDefaultsOfItsKind) {
   pairs["tokenizer.ggml.add_bos_token"] = false;
   pairs["tokenizer.ggml.add_eos_token"] = true;
   EXPECT_EQ(Tokenizer(read_gguf_tokenizer(pairs, "x.gguf")).encode("ab"), (Ids{8, 2}));
+  EXPECT_EQ(Tokenizer(read_gguf_tokenizer(pairs, "x.gguf")).encode("<x> \nb"), (Ids{11, 5, 0, 7, 2}));
+  pairs["general.architecture"] = "phi3";  // whose special tokens take the white space behind them
+  EXPECT_EQ(Tokenizer(read_gguf_tokenizer(pairs, "x.gguf")).encode("<x> \nb"), (Ids{11, 7, 2}));
 }
 
 TEST(GgufTokenizer, TakesEverySplitterThatItNamesAndRefusesOthersByName) {

@@ -95,7 +95,7 @@ TEST_F(LoadModel, NamesWhatIsMissing) {
 TEST_F(LoadModel, RefusesPicklesAndFormatsThatItDoesNotRead) {
   for (const char* name : {"pytorch_model.bin", "model.pt", "model.pth", "last.ckpt"})
     expect_complaint(write(name, "x"), "pickle");
-  expect_complaint(write("model.gguf", "GGUF"), "not yet read");
+  expect_complaint(write("model.gguf", "GGUF"), "bytes follow");
   expect_complaint(write("notes.txt", "x"), "expected a folder");
 }
 
@@ -109,7 +109,7 @@ TEST_F(LoadModel, KnowsAFileOfAnyNameByWhatIsInIt) {
   EXPECT_EQ(load_model((folder_ / "blob").string()).d_model, 64);
   expect_complaint(write("zip", "PK\x03\x04 and so on"), "pickle");
   expect_complaint(write("bare", "\x80\x02}q"), "pickle");
-  expect_complaint(write("other", "GGUF\x03"), "not yet read");
+  expect_complaint(write("other", "GGUF\x03"), "bytes follow");
 }
 
 TEST_F(LoadModel, TakesTheNewestCheckpointOfARun) {

@@ -159,6 +159,54 @@ TEST(Quantise, ColumnsWithoutImportanceStayNear) {
   EXPECT_LT(error(x, decoded(DType::q4_k, encoded(DType::q4_k, x, one.data()), x.size()), nullptr), 0.15);
 }
 
+// Activations whose neighbours are alike: x·xᵀ is 0.9^|i − j| on average. The inverse of that has two diagonals, and
+// its factor two values a row: UᵀU with U = (1, −0.9) / √(1 − 0.81), and 1 in the last corner.
+TEST(Quantise, CorrelatedColumnsMakeGoodWhatOthersLose) {
+  const double r = 0.9, s = 1 / std::sqrt(1 - r * r);
+  std::vector<float> factor(columns * columns);
+  for (std::size_t i = 0; i < columns; ++i) {
+    const bool last = i + 1 == columns;
+    factor[i * columns + i] = static_cast<float>(last ? 1 : s);
+    if (!last) factor[i * columns + i + 1] = static_cast<float>(-r * s);
+  }
+  const auto lost = [&](const std::vector<float>& x, const std::vector<float>& y) {  // of what rows give, on average
+    double sum = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      double before = 0;  // Σ over j < i of 0.9^(i − j) times the difference at j
+      for (std::int64_t i = 0; i < columns; ++i) {
+        const auto at = static_cast<std::size_t>(row * columns + i);
+        const double off = double{y[at]} - x[at];
+        before *= r;
+        sum += off * off + 2 * off * before;
+        before += off;
+      }
+    }
+    return sum;
+  };
+  const std::vector<float> x = numbers();
+  for (int i = static_cast<int>(DType::q2_k); i <= static_cast<int>(DType::q8_0); ++i) {
+    const auto dtype = static_cast<DType>(i);
+    std::vector<float> changed = x;
+    std::vector<std::byte> blocks(static_cast<std::size_t>(rows * row_bytes(dtype, columns)));
+    encode_rows(dtype, changed.data(), rows, columns, factor, blocks.data());
+    EXPECT_LT(lost(x, decoded(dtype, blocks, x.size())),
+              0.5 * lost(x, decoded(dtype, encoded(dtype, x, nullptr), x.size())))
+        << encoding_of(dtype).name;
+  }
+}
+
+TEST(Quantise, ColumnsThatAreNotCorrelatedAreEncodedAlone) {
+  std::vector<float> factor(columns * columns);
+  for (std::size_t i = 0; i < columns; ++i) factor[i * columns + i] = 2;
+  const std::vector<float> x = numbers(), alike(columns, 1.0f);
+  for (const DType dtype : {DType::q4_0, DType::q4_k, DType::iq4_xs}) {
+    std::vector<float> changed = x;
+    std::vector<std::byte> blocks(static_cast<std::size_t>(rows * row_bytes(dtype, columns)));
+    encode_rows(dtype, changed.data(), rows, columns, factor, blocks.data());
+    EXPECT_TRUE(blocks == encoded(dtype, x, alike.data())) << encoding_of(dtype).name;
+  }
+}
+
 TEST(Quantise, RefusesWhatItCannotWrite) {
   std::vector<float> x(64, 1.0f);
   std::vector<std::byte> out(1024);

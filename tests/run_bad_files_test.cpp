@@ -98,7 +98,7 @@ TEST_F(BadFiles, ATiedHeadThatIsStoredAgainHasTheShapeOfTheEmbedding) {
 
 TEST_F(BadFiles, TypesThatCannotRunAreNamed) {
   expect_refusal(changed([&](Json& header) { header[name_]["dtype"] = "I32"; }),
-                 "is of type I32; reckon runs F32, F16 and BF16");
+                 "is of type I32; reckon runs F32, F16, BF16 and the blocks of GGUF");
   expect_refusal(changed([&](Json& header) { header[name_]["dtype"] = "Q9_K"; }), "Q9_K");
 }
 

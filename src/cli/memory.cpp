@@ -74,6 +74,7 @@ void report_one(const MemoryOptions& asked) {
     use.room->context = largest_context(prediction.model, any_stage, prediction.target, use.room->bytes());
   }
   use.quantised = prediction.weights;
+  use.stored = prediction.stored;
   use.adapters = count_adapters(prediction.model, workload);
   use.laid_out = prediction.laid_out;
   use.made_for = prediction.made_for;

@@ -8,6 +8,9 @@
 
 #include "files/encoding.h"
 #include "network/forward.h"
+#include "files/tensor_file.h"
+#include "model/location.h"
+#include "model/stored.h"
 #include "network/parameter_types.h"
 
 namespace reckon::cli {
@@ -182,6 +185,16 @@ void set_types(Prediction& prediction, const PredictOptions& options) {
   }
 }
 
+// A GGUF file says which types its weights have, unless others are asked for or the model is not the file's any more.
+void take_stored_types(Prediction& prediction, const PredictOptions& options, const Model& loaded) {
+  const ModelLocation location = locate_model(options.model);
+  Model same = prediction.model;
+  same.context = loaded.context;
+  if (!location.gguf || options.precision || prediction.workload.phase == Phase::train || !(same == loaded)) return;
+  prediction.workload.parameter_types = stored_types(loaded, read_tensor_file(location.weights));
+  prediction.stored = true;
+}
+
 }  // namespace
 
 void add_prediction(CLI::App& command, PredictOptions& options, Phase usual) {
@@ -252,7 +265,9 @@ void add_layout(CLI::App& command, PredictOptions& options) {
 }
 
 Prediction read_prediction(const PredictOptions& options) {
-  Prediction prediction = settle_prediction(options, read_model(options.model));
+  const Model loaded = read_model(options.model);
+  Prediction prediction = settle_prediction(options, loaded);
+  take_stored_types(prediction, options, loaded);
   note_past_context(prediction.model, prediction.workload);
   note_float16(options, prediction);
   return prediction;

@@ -41,6 +41,7 @@ struct Prediction {
   bool laid_out = false;              // a layout was given, rather than one device meant
   std::optional<std::int64_t> stage;  // …and of which stage; nothing: the command's choice
   std::optional<DType> weights;       // of the layers' matrices, where these alone are quantised
+  bool stored = false;                // weights have the types of the GGUF file that they are in
   std::int64_t made_for = 0;          // tokens: the model's own context, before --context
 };
 

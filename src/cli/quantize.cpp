@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t calibration_tokens = 1 << 16, calibration_window = 512;
+constexpr std::int64_t calibration_tokens = 1 << 14, calibration_window = 512;
 
 struct QuantizeOptions {
   RunOptions run;
@@ -119,7 +119,7 @@ DType most_common(const ModelExport& model, const std::vector<DType>& types) {
       ->first;
 }
 
-Importance calibrate(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded) {
+Importance calibrate(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded, Pool& pool) {
   if (asked.calibrate.empty()) return {};
   const Model& model = loaded->model();
   const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
@@ -131,7 +131,7 @@ Importance calibrate(const QuantizeOptions& asked, const std::shared_ptr<const L
   EngineOptions options = engine_options(asked.run);
   options.capacity = std::min({calibration_window, model.context, std::int64_t(std::ssize(ids))});
   ProgressLine progress;
-  return measure_importance(loaded, ids, options,
+  return measure_importance(loaded, ids, options, pool,
                             [&](std::int64_t done) { progress.show("calibrating", done, std::ssize(ids)); });
 }
 
@@ -230,7 +230,7 @@ void run(const QuantizeOptions& asked) {
 
   Pool pool(thread_count(asked.run.threads));
   pool.cancel_on(&interrupt_flag());
-  const Importance importance = calibrate(asked, loaded);
+  const Importance importance = calibrate(asked, loaded, pool);
   std::vector<WrittenTensor> written;
   std::int64_t bytes = 0;
   if (gguf) {

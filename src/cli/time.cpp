@@ -72,6 +72,7 @@ void run(const TimeOptions& asked) {
   if (tokens) report.run = training_run(report.estimate, *tokens, asked.price);
   report.adapters = count_adapters(prediction.model, workload);
   report.quantised = prediction.weights;
+  report.stored = prediction.stored;
   report.model = std::move(prediction.model);
   if (!asked.svg.empty()) {
     const bool of_batches = asked.batches && !asked.roofline && !report.throughput->points.empty();

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace reckon {
 
@@ -16,5 +17,11 @@ bool can_encode(DType dtype);
 // activations that meet it; nullptr: all alike. The same bytes on every call. Throws Error at a number that float16
 // would not hold, and where a block cannot be written.
 void encode_row(DType dtype, const float* in, std::int64_t elements, const float* importance, std::byte* out);
+
+// Rows whose columns are correlated: what a column loses is made good by those behind it (GPTQ, Frantar et al. 2022,
+// arXiv 2210.17323). `factor` is the upper triangular U, columns × columns, with UᵀU the inverse of the mean of x·xᵀ
+// over the activations x that meet the rows. The rows are overwritten. Of GGUF's blocks only.
+void encode_rows(DType dtype, float* rows, std::int64_t count, std::int64_t columns, std::span<const float> factor,
+                 std::byte* out);
 
 }  // namespace reckon

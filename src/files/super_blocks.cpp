@@ -198,52 +198,7 @@ Lines<count> fit_lines(const Numbers& of, int most, int steps, float step, float
   return best;
 }
 
-// ---- Where the bits go.
-
-// Codes from 0 of all elements.
-template <class Values, int count>
-std::array<std::uint8_t, elements> codes_of(const Numbers& of, const std::array<float, count>& scale,
-                                            const std::array<float, count>& offset) {
-  std::array<std::uint8_t, elements> codes;
-  for (int e = 0; e < elements; e += 4) {
-    const auto j = static_cast<std::size_t>(e / (elements / count));
-    const float inverse = fit::inverse_of(scale[j]);
-    const fit::Lanes q = Values::nearest_value((fit::load(of.x + e) - offset[j]) * inverse);
-    for (int i = 0; i < 4; ++i)
-      codes[static_cast<std::size_t>(e + i)] = static_cast<std::uint8_t>(static_cast<int>(q[i]) - Values::low);
-  }
-  return codes;
-}
-
-template <class Values, int count>
-std::array<std::uint8_t, elements> codes_of(const Numbers& of, const Scales<count>& scales) {
-  std::array<float, count> scale, none{};
-  for (std::size_t j = 0; j < count; ++j) scale[j] = from_float16(scales.d) * static_cast<float>(scales.scale[j]);
-  return codes_of<Values, count>(of, scale, none);
-}
-
-template <class Values, int count>
-std::array<std::uint8_t, elements> codes_of(const Numbers& of, const Lines<count>& lines) {
-  std::array<float, count> scale, offset;
-  for (std::size_t j = 0; j < count; ++j) {
-    scale[j] = from_float16(lines.d) * static_cast<float>(lines.scale[j]);
-    offset[j] = -from_float16(lines.m) * static_cast<float>(lines.offset[j]);
-  }
-  return codes_of<Values, count>(of, scale, offset);
-}
-
-// Byte i of 32 gets 2 bits each of elements i, i + 32, i + 64 and i + 96 of a half block.
-void put_two_bits(const std::array<std::uint8_t, elements>& codes, int shift, Bytes at) {
-  for (int e = 0; e < elements; ++e)
-    at[e / 128 * 32 + e % 32] |=
-        static_cast<std::uint8_t>((codes[static_cast<std::size_t>(e)] >> shift & 3) << e % 128 / 32 * 2);
-}
-
-// Byte i of 32 gets one bit each of elements i, i + 32, …
-void put_one_bit(const std::array<std::uint8_t, elements>& codes, int shift, Bytes at) {
-  for (int e = 0; e < elements; ++e)
-    at[e % 32] |= static_cast<std::uint8_t>((codes[static_cast<std::size_t>(e)] >> shift & 1) << e / 32);
-}
+// ---- Where they lie.
 
 // The inverse of sub_block().
 void put_sub_block(int j, int scale, int offset, Bytes packed) {
@@ -258,35 +213,25 @@ void put_sub_block(int j, int scale, int offset, Bytes packed) {
 }
 
 template <class Values>
-void encode_lines(const Numbers& of, Bytes block, Bytes low, Bytes high) {
+void put_lines(const Numbers& of, Bytes block) {
   const auto lines = fit_lines<Values, 8>(of, 63, 5, Values::high > 15 ? 0.35f : 0.25f, -0.1f);
-  const auto codes = codes_of<Values, 8>(of, lines);
   put(block, lines.d);
   put(block + 2, lines.m);
   for (int j = 0; j < 8; ++j)
     put_sub_block(j, lines.scale[static_cast<std::size_t>(j)], lines.offset[static_cast<std::size_t>(j)], block + 4);
-  for (int e = 0; e < elements; ++e)
-    low[e / 64 * 32 + e % 32] |= static_cast<std::uint8_t>((codes[static_cast<std::size_t>(e)] & 15) << e / 32 % 2 * 4);
-  if (high != nullptr) put_one_bit(codes, 4, high);
 }
 
 }  // namespace
 
-void encode_q2_k(const Numbers& of, Bytes block) {
-  std::memset(block, 0, 84);
+void fit_q2_k(const Numbers& of, Bytes block) {
   const auto lines = fit_lines<Integers<0, 3>, 16>(of, 15, 6, 0.15f, -0.15f);
   for (std::size_t j = 0; j < 16; ++j) block[j] = static_cast<std::uint8_t>(lines.scale[j] | lines.offset[j] << 4);
-  put_two_bits(codes_of<Integers<0, 3>, 16>(of, lines), 0, block + 16);
   put(block + 80, lines.d);
   put(block + 82, lines.m);
 }
 
-void encode_q3_k(const Numbers& of, Bytes block) {
-  std::memset(block, 0, 110);
+void fit_q3_k(const Numbers& of, Bytes block) {
   const auto scales = fit_scales<Integers<-4, 3>, 16>(of, -32, 31, 16, 0.05f, 0.65f);
-  const auto codes = codes_of<Integers<-4, 3>, 16>(of, scales);
-  put_one_bit(codes, 2, block);
-  put_two_bits(codes, 0, block + 32);
   for (int k = 0; k < 16; ++k) {
     const int scale = scales.scale[static_cast<std::size_t>(k)] + 32;
     block[96 + k % 8] |= static_cast<std::uint8_t>((scale & 15) << k / 8 * 4);
@@ -295,44 +240,24 @@ void encode_q3_k(const Numbers& of, Bytes block) {
   put(block + 108, scales.d);
 }
 
-void encode_q4_k(const Numbers& of, Bytes block) {
-  std::memset(block, 0, 144);
-  encode_lines<Integers<0, 15>>(of, block, block + 16, nullptr);
-}
+void fit_q4_k(const Numbers& of, Bytes block) { put_lines<Integers<0, 15>>(of, block); }
 
-void encode_q5_k(const Numbers& of, Bytes block) {
-  std::memset(block, 0, 176);
-  encode_lines<Integers<0, 31>>(of, block, block + 48, block + 16);
-}
+void fit_q5_k(const Numbers& of, Bytes block) { put_lines<Integers<0, 31>>(of, block); }
 
-void encode_q6_k(const Numbers& of, Bytes block) {
-  std::memset(block, 0, 210);
+void fit_q6_k(const Numbers& of, Bytes block) {
   const auto scales = fit_scales<Integers<-32, 31>, 16>(of, -128, 127, 10, 0.015f, 0.9f);
-  const auto codes = codes_of<Integers<-32, 31>, 16>(of, scales);
-  for (int e = 0; e < elements; ++e) {
-    const int half = e / 128, r = e % 128;
-    block[64 * half + r % 64] |= static_cast<std::uint8_t>((codes[static_cast<std::size_t>(e)] & 15) << r / 64 * 4);
-  }
-  put_two_bits(codes, 4, block + 128);
   for (std::size_t k = 0; k < 16; ++k) block[192 + k] = static_cast<std::uint8_t>(scales.scale[k]);
   put(block + 208, scales.d);
 }
 
-void encode_iq4_xs(const Numbers& of, Bytes block) {
-  using Values = fit::Table<iq4_values>;
-  std::memset(block, 0, 136);
-  const auto scales = fit_scales<Values, 8>(of, -32, 31, 16, 0.03f, 0.72f);
+void fit_iq4_xs(const Numbers& of, Bytes block) {
+  const auto scales = fit_scales<fit::Table<iq4_values>, 8>(of, -32, 31, 16, 0.03f, 0.72f);
   put(block, scales.d);
   std::uint16_t high = 0;
   for (int k = 0; k < 8; ++k) {
-    const int small = scales.scale[static_cast<std::size_t>(k)], stored = small + 32;
+    const int stored = scales.scale[static_cast<std::size_t>(k)] + 32;
     high = static_cast<std::uint16_t>(high | (stored >> 4) << 2 * k);
     block[4 + k / 2] |= static_cast<std::uint8_t>((stored & 15) << k % 2 * 4);
-    const float scale = from_float16(scales.d) * static_cast<float>(small);
-    const float inverse = fit::inverse_of(scale);
-    for (int i = 0; i < 32; ++i)
-      block[8 + 16 * k + i % 16] |=
-          static_cast<std::uint8_t>(Values::code_of(of.x[32 * k + i] * inverse) << i / 16 * 4);
   }
   put(block + 2, high);
 }

@@ -10,6 +10,7 @@
 
 #include "files/read_text.h"
 #include "files/tensor_file.h"
+#include "model/fields.h"
 #include "model/location.h"
 #include "model/nested.h"
 
@@ -25,8 +26,7 @@ std::vector<std::int32_t> ids_in(const nlohmann::json& config, const std::string
   for (const nlohmann::json& id : found->is_array() ? *found : nlohmann::json::array({*found})) {
     if (id.is_number_integer() && id.get<std::int64_t>() == -1) continue;  // which some configs write for none
     if (!id.is_number_unsigned() || id.get<std::uint64_t>() > std::numeric_limits<std::int32_t>::max()) {
-      throw Error(
-          fmt::format("{}: {} holds {}; expected ids of tokens", path.string(), field, id.dump().substr(0, 40)));
+      throw Error(fmt::format("{}: {} holds {}; expected ids of tokens", path.string(), field, describe(id)));
     }
     ids.push_back(id.get<std::int32_t>());
   }

@@ -1,21 +1,14 @@
 #include "model/read_gguf.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <reckon/error.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <map>
-#include <numbers>
-#include <span>
-#include <unordered_map>
 
-#include "files/descriptor.h"
-#include "files/quote.h"
 #include "model/families.h"
+#include "model/gguf_pairs.h"
 #include "model/nearest.h"
 #include "model/read.h"
 #include "model/validate.h"
@@ -25,130 +18,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Files have 1e-5 as the float32 nearest to it; what was meant is the shortest number that has the same float32.
-double as_written(double value) {
-  const auto narrow = static_cast<float>(value);
-  if (!std::isfinite(narrow) || static_cast<double>(narrow) != value) return value;
-  return std::strtod(fmt::format("{}", narrow).c_str(), nullptr);
-}
-
-// The pairs of one architecture, and the tensors.
-class Pairs {
- public:
-  Pairs(const TensorFile& file, const std::string& where, std::string architecture)
-      : file_(file), fields_(file.files.front().pairs, where), prefix_(std::move(architecture) + ".") {
-    for (const TensorInfo& tensor : file.tensors) tensors_.emplace(tensor.name, &tensor);
-    const std::int64_t blocks = fields_.size_up_to(key("block_count"), most_layers);
-    predicting = count("nextn_predict_layers", 0);
-    if (predicting >= blocks)
-      fail("nextn_predict_layers", fmt::format("fewer than {}, {}", key("block_count"), blocks));
-    layers = blocks - predicting;
-    d_model = size("embedding_length");
-    heads = per_layer("attention.head_count", {});
-    kv_heads = per_layer("attention.head_count_kv", heads);
-    for (std::size_t i = 0; i < heads.size(); ++i)
-      if (heads[i] % kv_heads[i] != 0)
-        refuse(fmt::format("{} is {}, which does not divide {}, {}", key("attention.head_count_kv"), kv_heads[i],
-                           key("attention.head_count"), heads[i]));
-  }
-
-  std::string key(const std::string& name) const { return prefix_ + name; }
-  bool has(const std::string& name) const { return fields_.has(key(name)); }
-  std::int64_t size(const std::string& name) { return fields_.size(key(name)); }
-  std::int64_t size(const std::string& name, std::int64_t fallback) { return fields_.size(key(name), fallback); }
-  std::int64_t count(const std::string& name, std::int64_t fallback) { return fields_.count(key(name), fallback); }
-  double number(const std::string& name, double fallback) { return as_written(fields_.number(key(name), fallback)); }
-  double positive(const std::string& name, double fallback) {
-    return as_written(fields_.positive(key(name), fallback));
-  }
-  double positive(const std::string& name) {
-    if (!has(name)) fail(name, "a number above zero");
-    return positive(name, 1.0);
-  }
-  bool flag(const std::string& name, bool fallback) { return fields_.flag(key(name), fallback); }
-  std::string word(const std::string& name, const std::string& fallback) { return fields_.word(key(name), fallback); }
-  const Json* value(const std::string& name) const { return fields_.value(key(name)); }
-  void ignore(const std::string& name) { fields_.ignore({key(name)}); }
-
-  // One for all layers, or an array of one for each.
-  std::vector<std::int64_t> per_layer(const std::string& name, const std::vector<std::int64_t>& fallback) {
-    const Json* found = value(name);
-    if (found == nullptr || !found->is_array()) {
-      if (found == nullptr && !fallback.empty()) return fallback;
-      return std::vector<std::int64_t>(static_cast<std::size_t>(layers), size(name));
-    }
-    const auto all = static_cast<std::size_t>(layers + predicting);
-    if (found->size() != all) fail(name, fmt::format("{} numbers, one per layer", all));
-    std::vector<std::int64_t> numbers;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(layers); ++i) {
-      const Json& each = (*found)[i];
-      if (!each.is_number_integer() || each.get<double>() < 1 || each.get<double>() > static_cast<double>(largest_size))
-        refuse(fmt::format("{}[{}] is {}; expected a whole number of at least 1", key(name), i, describe(each)));
-      numbers.push_back(each.get<std::int64_t>());
-    }
-    return numbers;
-  }
-
-  const TensorInfo* tensor(const std::string& name) const {
-    const auto found = tensors_.find(name);
-    return found == tensors_.end() ? nullptr : found->second;
-  }
-  bool holds(const std::string& name) const { return tensor(name) != nullptr; }
-  bool layer_holds(std::size_t layer, const char* name) const { return holds(fmt::format("blk.{}.{}", layer, name)); }
-
-  // Of a tensor that belongs to the description.
-  std::vector<double> values(const std::string& name, std::int64_t expected) const {
-    const TensorInfo& info = *tensor(name);
-    const TensorFile::File& file = file_.files[info.file];
-    if (info.elements != expected)
-      refuse(fmt::format("tensor {} has {} elements; expected {}, one per rotated pair", quote(name), info.elements,
-                         expected));
-    const Descriptor opened(::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::vector<std::byte> bytes(static_cast<std::size_t>(info.end - info.begin));
-    const auto begin = static_cast<off_t>(file.data_begin + info.begin);
-    if (!opened || ::pread(opened.number(), bytes.data(), bytes.size(), begin) != std::ssize(bytes))
-      refuse(fmt::format("tensor {} cannot be read", quote(name)));
-    std::vector<float> decoded(static_cast<std::size_t>(expected));
-    decode(encoding_of(info.dtype), bytes, decoded);
-    std::vector<double> all;
-    for (const float value : decoded) {
-      if (!(value > 0) || !std::isfinite(value))
-        refuse(fmt::format("tensor {} holds {}; expected numbers above zero", quote(name), value));
-      all.push_back(as_written(static_cast<double>(value)));
-    }
-    return all;
-  }
-
-  // The first pair of this architecture that nobody asked for, and that says something.
-  const Fields::Unread* unread() {
-    unread_ = fields_.unread();
-    const auto found = std::find_if(unread_.begin(), unread_.end(),
-                                    [&](const Fields::Unread& each) { return each.name.starts_with(prefix_); });
-    return found == unread_.end() ? nullptr : &*found;
-  }
-
-  [[noreturn]] void fail(const std::string& name, const std::string& expected) const {
-    fields_.fail(key(name), expected);
-  }
-  [[noreturn]] void refuse(const std::string& sentence) const { fields_.refuse(sentence); }
-
-  std::int64_t layers = 0, predicting = 0, d_model = 0;
-  std::vector<std::int64_t> heads, kv_heads;  // of each layer
-  std::int64_t d_head = 0, rotated = 0;       // elements of a head, and those that RoPE rotates
-
- private:
-  const TensorFile& file_;
-  Fields fields_;
-  std::string prefix_;
-  std::unordered_map<std::string_view, const TensorInfo*> tensors_;
-  std::vector<Fields::Unread> unread_;
-};
-
 // What to know of an architecture beyond its family.
 struct Architecture {
   std::string_view name, family;
   std::string_view epsilon = "rms_norm_eps", d_ff = "intermediate_size";  // as the family's config.json calls them
-  void (*add)(Pairs&, Json& config) = [](Pairs&, Json&) {};               // what else its config.json has
+  void (*add)(GgufPairs&, Json& config) = [](GgufPairs&, Json&) {};       // what else its config.json has
   bool rotary = true;
   bool neighbours = false;           // rotary pairs are neighbours, where the family has halves
   bool norms_with_one = false;       // the stored norms are 1 + w, where the family has w
@@ -156,7 +30,7 @@ struct Architecture {
   bool local_rope_unscaled = false;  // windowed layers take no part in the scaling of RoPE
 };
 
-void add_experts(Pairs& pairs, Json& config) {
+void add_experts(GgufPairs& pairs, Json& config) {
   const std::int64_t experts = pairs.size("expert_count"), used = pairs.size("expert_used_count");
   if (used > experts)
     pairs.fail("expert_used_count", fmt::format("at most {}, {}", pairs.key("expert_count"), experts));
@@ -164,7 +38,7 @@ void add_experts(Pairs& pairs, Json& config) {
   config["num_experts_per_tok"] = used;
 }
 
-void add_llama(Pairs& pairs, Json& config) {
+void add_llama(GgufPairs& pairs, Json& config) {
   if (pairs.count("expert_count", 0) == 0) {
     pairs.ignore("expert_used_count");
     return;
@@ -173,7 +47,7 @@ void add_llama(Pairs& pairs, Json& config) {
   add_experts(pairs, config);
 }
 
-void add_granite(Pairs& pairs, Json& config) {
+void add_granite(GgufPairs& pairs, Json& config) {
   const auto scale = [&](const char* name, double none) {
     const double found = pairs.number(name, 0.0);
     return found == 0.0 ? none : found;
@@ -185,13 +59,13 @@ void add_granite(Pairs& pairs, Json& config) {
   config["logits_scaling"] = pairs.positive("logit_scale");
 }
 
-void add_command_r(Pairs& pairs, Json& config) {
+void add_command_r(GgufPairs& pairs, Json& config) {
   const double scale = pairs.number("logit_scale", 0.0);
   config["logit_scale"] = scale == 0.0 ? 1.0 : scale;
   config["use_qk_norm"] = pairs.layer_holds(0, "attn_q_norm.weight");
 }
 
-void add_qwen3moe(Pairs& pairs, Json& config) {
+void add_qwen3moe(GgufPairs& pairs, Json& config) {
   add_experts(pairs, config);
   config["moe_intermediate_size"] = pairs.size("expert_feed_forward_length");
   config["norm_topk_prob"] = pairs.flag("expert_weights_norm", true);
@@ -200,7 +74,7 @@ void add_qwen3moe(Pairs& pairs, Json& config) {
     if (pairs.layer_holds(static_cast<std::size_t>(i), "ffn_up.weight")) config["mlp_only_layers"].push_back(i);
 }
 
-void add_gemma2(Pairs& pairs, Json& config) {
+void add_gemma2(GgufPairs& pairs, Json& config) {
   // The largest ones have another scale: 27 billion parameters, known by their layers.
   const bool largest = pairs.layers == (config["model_type"] == "gemma2" ? 46 : 62);
   config["query_pre_attn_scalar"] = largest ? pairs.d_model / pairs.heads.front() : pairs.d_head;
@@ -210,18 +84,18 @@ void add_gemma2(Pairs& pairs, Json& config) {
   config["final_logit_softcapping"] = pairs.number("final_logit_softcapping", second ? 30.0 : 0.0);
 }
 
-void add_gemma3(Pairs& pairs, Json& config) {
+void add_gemma3(GgufPairs& pairs, Json& config) {
   add_gemma2(pairs, config);
   config["sliding_window_pattern"] = 1;
 }
 
-void add_gpt2(Pairs& pairs, Json& config) { config["bias"] = pairs.layer_holds(0, "attn_norm.bias"); }
+void add_gpt2(GgufPairs& pairs, Json& config) { config["bias"] = pairs.layer_holds(0, "attn_norm.bias"); }
 
-void add_gptneox(Pairs& pairs, Json& config) {
+void add_gptneox(GgufPairs& pairs, Json& config) {
   config["use_parallel_residual"] = pairs.flag("use_parallel_residual", true);
 }
 
-void add_falcon(Pairs& pairs, Json& config) {
+void add_falcon(GgufPairs& pairs, Json& config) {
   const bool two_norms = pairs.layer_holds(0, "attn_norm_2.weight");
   const std::int64_t groups = pairs.kv_heads.front();
   config["new_decoder_architecture"] = two_norms || (groups != 1 && groups != pairs.heads.front());
@@ -232,14 +106,14 @@ void add_falcon(Pairs& pairs, Json& config) {
   pairs.ignore("tensor_data_layout");
 }
 
-void add_stablelm(Pairs& pairs, Json& config) {
+void add_stablelm(GgufPairs& pairs, Json& config) {
   // Converters write use_parallel_residual even for files of serial ones; a norm of its own says that it is serial.
   pairs.ignore("use_parallel_residual");
   config["use_parallel_residual"] = !pairs.layer_holds(0, "ffn_norm.weight");
   config["qk_layernorm"] = pairs.layer_holds(0, "attn_q_norm.weight");
 }
 
-void add_deepseek2(Pairs& pairs, Json& config) {
+void add_deepseek2(GgufPairs& pairs, Json& config) {
   const bool third = pairs.count("expert_gating_func", 0) == 2;
   if (!third && pairs.count("expert_gating_func", 0) > 2)
     pairs.fail("expert_gating_func", "1 (softmax) or 2 (sigmoid)");
@@ -271,7 +145,7 @@ void add_deepseek2(Pairs& pairs, Json& config) {
   if (!third) config["topk_method"] = groups > 1 ? "group_limited_greedy" : "greedy";
 }
 
-void add_gpt_oss(Pairs& pairs, Json& config) {
+void add_gpt_oss(GgufPairs& pairs, Json& config) {
   add_experts(pairs, config);
   config["intermediate_size"] = pairs.size("expert_feed_forward_length");
   pairs.ignore("feed_forward_length");
@@ -331,79 +205,8 @@ const Architecture& architecture_of(const Json& pairs, const std::string& where)
                                                   near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
 }
 
-// By how much Llama 3.1 to 3.3 divide the frequencies: the same rule with a factor of their own.
-std::vector<double> llama3_divisors(double theta, std::int64_t dims, double factor) {
-  std::vector<double> divisors;
-  for (std::int64_t i = 0; i < dims / 2; ++i) {
-    const double frequency = std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(dims));
-    const double turns = 8192 * frequency / (2 * std::numbers::pi), smooth = std::clamp((turns - 1) / 3, 0.0, 1.0);
-    divisors.push_back(1 / ((1 - smooth) / factor + smooth));
-  }
-  return divisors;
-}
-
-// A tensor of divisors is all that a file has of Llama 3's scaling, whose parameters are known: where they give these
-// divisors they are told, and else the divisors themselves are, which LongRoPE has room for.
-Json divided(const std::vector<double>& divisors, double theta, std::int64_t dims, std::int64_t context) {
-  const double factor = *std::max_element(divisors.begin(), divisors.end());
-  const std::vector<double> known = llama3_divisors(theta, dims, factor);
-  if (std::equal(divisors.begin(), divisors.end(), known.begin(), known.end(),
-                 [](double a, double b) { return std::abs(a - b) <= 1e-5 * b; }))
-    return {{"rope_type", "llama3"},
-            {"factor", factor},
-            {"low_freq_factor", 1.0},
-            {"high_freq_factor", 4.0},
-            {"original_max_position_embeddings", 8192}};
-  return {{"rope_type", "longrope"}, {"short_factor", divisors}, {"long_factor", divisors},
-          {"factor", 1.0},           {"attention_factor", 1.0},  {"original_max_position_embeddings", context}};
-}
-
-Json rope_scaling(Pairs& pairs, double theta, std::int64_t context) {
-  const std::string divisors = "rope_freqs.weight", longer = "rope_factors_long.weight",
-                    shorter = "rope_factors_short.weight";
-  std::string type = pairs.word("rope.scaling.type", "linear");
-  const double factor = pairs.number("rope.scaling.factor", pairs.number("rope.scale_linear", 0.0));
-  const double start = pairs.number("rope.scaling.original_context_length", static_cast<double>(context));
-  const double attention = pairs.number("rope.scaling.attn_factor", 1.0);
-  const double yarn_attention = pairs.number("rope.scaling.yarn_attn_factor", 0.0);
-  const double beta_fast = pairs.positive("rope.scaling.yarn_beta_fast", 32.0);
-  const double beta_slow = pairs.positive("rope.scaling.yarn_beta_slow", 1.0);
-  const double log_multiplier = 10 * pairs.number("rope.scaling.yarn_log_multiplier", 0.0);
-  if (factor < 0) pairs.fail("rope.scaling.factor", "a number above zero");
-  if (const double extends = pairs.number("rope.scaling.yarn_ext_factor", 1.0); extends != 1.0 && extends >= 0)
-    pairs.fail("rope.scaling.yarn_ext_factor", "1");
-  const bool stretched = factor != 0.0 && factor != 1.0;
-  if (pairs.holds(longer) && pairs.holds(shorter)) type = "longrope";
-  if (pairs.holds(divisors)) {
-    if (type == "yarn" || (type == "linear" && stretched))
-      pairs.refuse(fmt::format("tensor {} and {} both scale RoPE; expected one of them", quote(divisors),
-                               pairs.key("rope.scaling.type")));
-    if (type != "longrope") return divided(pairs.values(divisors, pairs.rotated / 2), theta, pairs.rotated, context);
-  }
-  if (type == "none" || (type == "linear" && !stretched)) return nullptr;
-  if (type == "linear") return {{"rope_type", "linear"}, {"factor", factor}};
-  Json scaling{{"rope_type", type}, {"original_max_position_embeddings", start}};
-  if (type == "yarn") {
-    if (factor == 0) pairs.fail("rope.scaling.factor", "a number above zero");
-    scaling.update({{"factor", factor}, {"beta_fast", beta_fast}, {"beta_slow", beta_slow}});
-    if (log_multiplier != 0) scaling.update({{"mscale", log_multiplier}, {"mscale_all_dim", log_multiplier}});
-    if (yarn_attention > 0 || attention != 1)
-      scaling["attention_factor"] = yarn_attention > 0 ? yarn_attention : attention * yarn_mscale(factor, 1.0);
-    return scaling;
-  }
-  if (type != "longrope") pairs.fail("rope.scaling.type", "none, linear, yarn or longrope");
-  for (const std::string& name : {longer, shorter})
-    if (!pairs.holds(name))
-      pairs.refuse(
-          fmt::format("{} is \"longrope\", but there is no tensor {}", pairs.key("rope.scaling.type"), quote(name)));
-  scaling["long_factor"] = pairs.values(longer, pairs.rotated / 2);
-  scaling["short_factor"] = pairs.values(shorter, pairs.rotated / 2);
-  scaling["attention_factor"] = attention;
-  return scaling;
-}
-
 // d_head and the part of it that is rotated.
-void read_heads(Pairs& pairs) {
+void read_heads(GgufPairs& pairs) {
   const std::int64_t heads = pairs.heads.front();
   if (!pairs.has("attention.key_length") && pairs.d_model % heads != 0)
     pairs.refuse(fmt::format("{} is {}, which does not divide {}, {}; expected a divisor, or {}",
@@ -415,7 +218,7 @@ void read_heads(Pairs& pairs) {
     pairs.fail("rope.dimension_count", fmt::format("an even number, at most the {} elements of a head", pairs.d_head));
 }
 
-std::int64_t vocabulary(Pairs& pairs) {
+std::int64_t vocabulary(GgufPairs& pairs) {
   const TensorInfo* table = pairs.tensor("token_embd.weight");
   if (table == nullptr) pairs.refuse("there is no tensor 'token_embd.weight'; expected a whole model");
   if (table->shape.size() != 2)
@@ -423,7 +226,7 @@ std::int64_t vocabulary(Pairs& pairs) {
   return table->shape.front();
 }
 
-Json config_of(Pairs& pairs, const Architecture& architecture) {
+Json config_of(GgufPairs& pairs, const Architecture& architecture) {
   if (architecture.rotary) {
     read_heads(pairs);
   } else {
@@ -450,7 +253,7 @@ Json config_of(Pairs& pairs, const Architecture& architecture) {
   if (architecture.rotary) {
     const double theta = pairs.positive("rope.freq_base", 10000.0);
     config["rope_theta"] = theta;
-    config["rope_scaling"] = rope_scaling(pairs, theta, context);
+    config["rope_scaling"] = gguf_rope_scaling(pairs, theta, context);
     // A little more, so that the product is no less than the number.
     if (pairs.rotated < pairs.d_head)
       config["partial_rotary_factor"] = (static_cast<double>(pairs.rotated) + 0.25) / static_cast<double>(pairs.d_head);
@@ -462,7 +265,7 @@ Json config_of(Pairs& pairs, const Architecture& architecture) {
 }
 
 // Which layers attend to a window, and how those rotate.
-void set_windows(Pairs& pairs, const Architecture& architecture, Model& model) {
+void set_windows(GgufPairs& pairs, const Architecture& architecture, Model& model) {
   const std::int64_t window = pairs.count("attention.sliding_window", architecture.name == "gemma2" ? 4096 : 0);
   const Json* pattern = pairs.value("attention.sliding_window_pattern");
   const bool each = pattern != nullptr && pattern->is_array();
@@ -491,7 +294,7 @@ void set_windows(Pairs& pairs, const Architecture& architecture, Model& model) {
   }
 }
 
-void set_biases(const Pairs& pairs, std::size_t i, Layer& layer) {
+void set_biases(const GgufPairs& pairs, std::size_t i, Layer& layer) {
   const auto any = [&](const char* fused, const char* apart) {
     return pairs.layer_holds(i, fused) || pairs.layer_holds(i, apart);
   };
@@ -507,7 +310,7 @@ void set_biases(const Pairs& pairs, std::size_t i, Layer& layer) {
 }
 
 // What a config.json cannot say.
-void change(Pairs& pairs, const Architecture& architecture, Model& model) {
+void change(GgufPairs& pairs, const Architecture& architecture, Model& model) {
   const std::vector<std::int64_t> d_ff =
       architecture.name == "gpt-oss" ? std::vector<std::int64_t>{} : pairs.per_layer("feed_forward_length", {});
   const double scale = pairs.number("attention.scale", 0.0);
@@ -565,7 +368,7 @@ std::string gguf_architecture(const Model& model) {
 
 GgufModel read_gguf_model(const TensorFile& file, const std::string& where) {
   const Architecture& architecture = architecture_of(file.files.front().pairs, where);
-  Pairs pairs(file, where, std::string(architecture.name));
+  GgufPairs pairs(file, where, std::string(architecture.name));
   GgufModel read;
   const Json config = config_of(pairs, architecture);
   read.config = config;

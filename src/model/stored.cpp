@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <optional>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "files/checked.h"
@@ -428,6 +429,25 @@ StoredLayout stored_layout(const Model& model, const TensorFile& file) {
   StoredNames present;
   for (const TensorInfo& tensor : file.tensors) present.insert(tensor.name);
   return stored_layout(model, present);
+}
+
+std::shared_ptr<const ParameterTypes> stored_types(const Model& model, const TensorFile& file) {
+  std::unordered_map<std::string_view, DType> found;
+  for (const TensorInfo& tensor : file.tensors) found.emplace(tensor.name, tensor.dtype);
+  auto types = std::make_shared<ParameterTypes>();
+  for (const StoredParameter& parameter : stored_layout(model, file).parameters) {
+    const StoredView& view = parameter.views.front();
+    const bool joined = parameter.shape.size() == 2 && parameter.views.size() > 1;
+    if (const auto at = found.find(view.tensor); at != found.end()) {
+      const bool blocks = encoding_of(at->second).elements > 1;
+      const bool turned = blocks && (view.axes.back().stride != 1 || parameter.key.scope.role.part == Part::kv_up);
+      const bool decoded = joined || turned || at->second == DType::float8_e4m3;
+      types->emplace(parameter.key, decoded ? DType::float32 : at->second);
+    } else if (found.contains(view.tensor + "_blocks")) {
+      types->emplace(parameter.key, DType::mxfp4);
+    }
+  }
+  return types;
 }
 
 }  // namespace reckon

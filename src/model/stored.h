@@ -3,8 +3,10 @@
 
 #include <reckon/model.h>
 #include <reckon/role.h>
+#include <reckon/workload.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_set>
 #include <vector>
@@ -53,5 +55,9 @@ using StoredNames = std::unordered_set<std::string>;
 // Throws Error for an unknown family, or where the model has a part that its family has no name for.
 StoredLayout stored_layout(const Model& model, const StoredNames& present = {});
 StoredLayout stored_layout(const Model& model, const TensorFile& file);
+
+// The types that parameters of this file have when they are loaded: those of their tensors, but float32 of what kernels
+// cannot read as it lies (run/weights.cpp). What the file does not hold is left out.
+std::shared_ptr<const ParameterTypes> stored_types(const Model& model, const TensorFile& file);
 
 }  // namespace reckon

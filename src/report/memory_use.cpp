@@ -299,11 +299,16 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
   return notes;
 }
 
+std::string weights_text(const MemoryUse& use) {
+  const std::string all(type_name(use.workload.precision.weights));
+  if (use.stored) return "weights as in the file, all else " + all;
+  return use.quantised ? std::string(type_name(*use.quantised)) : all;
+}
+
 // "gpu target · bfloat16 · selective recomputation"
 std::string setting_text(const MemoryUse& use) {
   const Workload& w = use.workload;
-  std::string text = fmt::format("{} · {} target · {}", describe(w), use.target.name,
-                                 type_name(use.quantised.value_or(w.precision.weights)));
+  std::string text = fmt::format("{} · {} target · {}", describe(w), use.target.name, weights_text(use));
   if (w.precision.cache != w.precision.activations && use.cache)
     text += fmt::format(" · cache in {}", type_name(w.precision.cache));
   text += use.target.fusions.attention ? " · attention streamed" : " · attention materialised";
@@ -322,7 +327,7 @@ OrderedJson workload_of_use(const MemoryUse& use) {
   OrderedJson json = workload_json(w);
   json["target"] = use.target.name;
   json["attention"] = use.target.fusions.attention ? "streamed" : "materialised";
-  json["types"] = {{"weights", type_name(use.quantised.value_or(w.precision.weights))},
+  json["types"] = {{"weights", use.stored ? "stored" : type_name(use.quantised.value_or(w.precision.weights))},
                    {"activations", type_name(w.precision.activations)}};
   if (use.cache) json["types"]["cache"] = type_name(w.precision.cache);
   if (trains(use)) {

@@ -37,6 +37,7 @@ struct MemoryUse {
   std::int64_t whole_parameters = 0;  // that the rank computes with; held.parameters are its own part with ZeRO 3
   std::optional<CacheCost> cache;     // of one rank
   std::optional<DType> quantised;     // the layers' matrices
+  bool stored = false;                // weights have the types of their file
   std::optional<AdapterCount> adapters;
   std::optional<RoomOn> room;
   bool laid_out = false;  // over several ranks, of which this is one

@@ -170,6 +170,7 @@ Table summary_table(const TimeReport& report) {
   std::string types(encoding_of(e.workload.precision.weights).name);
   if (report.quantised)
     types = fmt::format("{} matrices of layers, all else {}", encoding_of(*report.quantised).name, types);
+  if (report.stored) types = "weights as in the file, all else " + types;
   add("workload", describe(e.workload) + " · " + types + describe_training(e.workload));
   if (report.adapters) {
     add("adapters", fmt::format("{} of {} parameters ({}){}", grouped(report.adapters->adapters),
@@ -318,6 +319,7 @@ OrderedJson report_json(const TimeReport& report) {
                       {"bandwidth", e.hardware.profile.memory_bandwidth},
                       {"memory", e.hardware.profile.memory_bytes}};
   if (report.quantised) json["workload"]["types"] = {{"weights", encoding_of(*report.quantised).name}};
+  if (report.stored) json["workload"]["types"] = {{"weights", "stored"}};
   if (report.adapters) json["adapters"] = adapters_json(*report.adapters);
   json["layout"] = layout_json(e.workload.layout);
   json["layout"]["micro_batches"] = e.workload.layout.micro_batches;

@@ -22,6 +22,7 @@ struct TimeReport {
   bool roofline = false;                 // draw the roofline
   std::optional<AdapterCount> adapters;  // where there are some
   std::optional<DType> quantised;        // type of the layers' matrices, where these alone are
+  bool stored = false;                   // weights have the types of their file
 };
 
 Document time_document(const TimeReport& report);

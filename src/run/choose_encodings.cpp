@@ -38,12 +38,14 @@ EncodingChoice choose_encodings(const ModelExport& model, std::span<const DType>
       continue;
     }
     const std::vector<float> values = model.values(i);
+    const Activations* const measured = activations_of(importance, tensor);
+    const Activations columns{measured != nullptr ? measured->squares : std::vector<float>(), nullptr};
     for (const DType wanted : candidates) {
       const DType dtype = fitting(wanted, tensor.columns());
       if (std::any_of(options[i].begin(), options[i].end(), [&](const Option& o) { return o.dtype == dtype; }))
         continue;
       const EncodedTensor encoded =
-          encode_tensor(dtype, values, tensor.columns(), importance_of(importance, tensor), pool);
+          encode_tensor(dtype, values, tensor.columns(), measured != nullptr ? &columns : nullptr, pool);
       options[i].push_back({dtype, std::ssize(encoded.bytes), encoded.loss});
     }
     progress(done += tensor.elements(), all);

@@ -75,7 +75,10 @@ ModelExport::ModelExport(const Weights& weights, StoredLayout layout, float norm
     const ParameterData& data = weights_[parameter.key];
     const Role role = parameter.key.scope.role;
     const bool matrix = data.values.empty() && role.part != Part::router && role.part != Part::position;
-    tensors_.push_back({tensor.name, tensor.shape, parameter.key, data.dtype, matrix});
+    const bool rows =
+        found->second.front().view->axes.back().stride == 1 && tensor.shape.back() == parameter.shape.back();
+    const std::int64_t experts = !rows ? 0 : parameter.shape.size() == 3 ? parameter.shape.front() : 1;
+    tensors_.push_back({tensor.name, tensor.shape, parameter.key, data.dtype, experts, matrix});
     parts_.push_back(std::move(found->second));
   }
   constants_.resize(tensors_.size());
@@ -85,7 +88,7 @@ ModelExport ModelExport::to_gguf(const Model& model, const Weights& weights) {
   GgufDescription description = describe_gguf(model);
   ModelExport all(weights, std::move(description.layout), description.norm_shift);
   for (GgufDescription::Constant& constant : description.constants) {
-    all.tensors_.push_back({constant.name, {std::ssize(constant.values)}, {}, DType::float32, false});
+    all.tensors_.push_back({constant.name, {std::ssize(constant.values)}, {}, DType::float32, 0, false});
     all.parts_.emplace_back();
     all.constants_.push_back(std::move(constant.values));
   }
@@ -104,7 +107,7 @@ ModelExport ModelExport::from_gguf(const Model& model, const Weights& weights, c
     if (std::any_of(all.tensors_.begin(), all.tensors_.end(),
                     [&](const ExportedTensor& tensor) { return tensor.name == info.name; }))
       continue;
-    all.tensors_.push_back({info.name, info.shape, {}, info.dtype, false});
+    all.tensors_.push_back({info.name, info.shape, {}, info.dtype, 0, false});
     all.parts_.emplace_back();
     all.constants_.emplace_back();
   }
@@ -173,31 +176,38 @@ DType exported_type(const ExportedTensor& tensor, DType wanted) {
   return tensor.quantisable ? fitting(wanted, tensor.columns()) : DType::float32;
 }
 
-std::span<const float> importance_of(const Importance& importance, const ExportedTensor& tensor) {
+const Activations* activations_of(const Importance& importance, const ExportedTensor& tensor) {
   const auto found = importance.find(tensor.key);
-  const std::int64_t experts = tensor.shape.size() == 3 ? tensor.shape.front() : 1;
-  if (found == importance.end() || std::ssize(found->second) != experts * tensor.columns()) return {};
-  return found->second;
+  if (found == importance.end() || std::ssize(found->second.squares) != tensor.experts * tensor.columns())
+    return nullptr;
+  return &found->second;
 }
 
 EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int64_t columns,
-                            std::span<const float> importance, Pool& pool) {
+                            const Activations* activations, Pool& pool) {
   const std::int64_t rows = std::ssize(values) / columns, bytes = row_bytes(dtype, columns);
-  const std::int64_t experts = std::max<std::int64_t>(std::ssize(importance) / columns, 1);
+  const std::int64_t experts = activations != nullptr ? std::ssize(activations->squares) / columns : 1;
+  const bool correlated = activations != nullptr && activations->factor != nullptr && is_quantised(dtype);
   EncodedTensor encoded;
   encoded.bytes.resize(static_cast<std::size_t>(rows * bytes));
   struct Squares {
     double lost = 0, all = 0, weighted_lost = 0, weighted = 0;
   };
   std::vector<Squares> squares(static_cast<std::size_t>(rows));
-  constexpr std::int64_t together = 8;
+  constexpr std::int64_t together = 16;
   pool.run((rows + together - 1) / together, [&](std::int64_t task, int) {
+    const std::int64_t first = task * together, end = std::min(rows, first + together);
+    if (correlated) {
+      std::vector<float> copy(values.begin() + first * columns, values.begin() + end * columns);
+      encode_rows(dtype, copy.data(), end - first, columns, *activations->factor, encoded.bytes.data() + first * bytes);
+    }
     std::vector<float> again(static_cast<std::size_t>(columns));
-    for (std::int64_t row = task * together; row < std::min(rows, (task + 1) * together); ++row) {
+    for (std::int64_t row = first; row < end; ++row) {
       const float* from = values.data() + row * columns;
-      const float* weights = importance.empty() ? nullptr : importance.data() + row * experts / rows * columns;
+      const float* weights =
+          activations != nullptr ? activations->squares.data() + row * experts / rows * columns : nullptr;
       std::byte* to = encoded.bytes.data() + row * bytes;
-      encode_row(dtype, from, columns, weights, to);
+      if (!correlated) encode_row(dtype, from, columns, weights, to);
       decode(encoding_of(dtype), {to, static_cast<std::size_t>(bytes)}, again);
       Squares& sum = squares[static_cast<std::size_t>(row)];
       for (std::int64_t i = 0; i < columns; ++i) {
@@ -231,7 +241,7 @@ EncodedTensor encoded(const ModelExport& model, std::size_t index, DType dtype, 
   if (const std::span<const std::byte> stored = model.as_stored(index, dtype); !stored.empty())
     return {{stored.begin(), stored.end()}, 0, 0};
   try {
-    return encode_tensor(dtype, model.values(index), tensor.columns(), importance_of(importance, tensor), pool);
+    return encode_tensor(dtype, model.values(index), tensor.columns(), activations_of(importance, tensor), pool);
   } catch (const Cancelled&) {
     throw;
   } catch (const Error& error) {

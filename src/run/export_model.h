@@ -13,21 +13,26 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace reckon {
 
-// How much each column of a matrix counts: the mean square of the activations that meet it. Of a mixture's experts one
-// after another.
-using Importance = std::map<TensorKey, std::vector<float>>;
+// What is known of the activations that a matrix is multiplied with.
+struct Activations {
+  std::vector<float> squares;  // the mean square of each column; of a mixture's experts one after another
+  std::shared_ptr<const std::vector<float>> factor;  // of their correlation, as encode_rows() takes it; may be nullptr
+};
+using Importance = std::map<TensorKey, Activations>;
 
 struct ExportedTensor {
   std::string name;
   std::vector<std::int64_t> shape;
   TensorKey key;                  // of the first parameter that lies in it
   DType stored = DType::float32;  // what that is stored in now
+  std::int64_t experts = 0;       // whose rows these are, one after another; 0: they are no rows of the parameter
   bool quantisable = false;       // a matrix, but for routers and tables of positions
   std::int64_t elements() const;
   std::int64_t columns() const { return shape.empty() ? 1 : shape.back(); }
@@ -85,12 +90,12 @@ struct EncodedTensor {
   double error = 0;  // root of the squares of what is lost, relative to those of the values
   double loss = 0;   // the share of the squares that is lost, weighted by importance
 };
-// The importance of a tensor's columns; empty where it was not measured.
-std::span<const float> importance_of(const Importance& importance, const ExportedTensor& tensor);
+// What is known of a tensor's columns; nullptr where nothing was measured.
+const Activations* activations_of(const Importance& importance, const ExportedTensor& tensor);
 
-// `importance` may be empty, or have a number for each column (of each expert).
+// `activations` may be nullptr.
 EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int64_t columns,
-                            std::span<const float> importance, Pool& pool);
+                            const Activations* activations, Pool& pool);
 
 struct WrittenTensor {
   std::string name;

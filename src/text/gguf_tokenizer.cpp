@@ -268,7 +268,16 @@ class Reader {
         unknown && kinds_[static_cast<std::size_t>(*unknown)] == Kind::unknown)
       spec_.unk_token = texts_[static_cast<std::size_t>(*unknown)];
     surround(1, true, 2);
+    strip_behind_phi3();
     set_vocabulary(std::move(listed_), spec_);
+  }
+
+  // Of Phi-3's special tokens all but three take the white space behind them, which the format cannot say.
+  void strip_behind_phi3() {
+    const auto architecture = pairs_.find("general.architecture");
+    if (architecture == pairs_.end() || *architecture != "phi3") return;
+    for (AddedToken& token : spec_.added_tokens)
+      token.rstrip = token.content != "<unk>" && token.content != "<s>" && token.content != "<|endoftext|>";
   }
 
   const Json& pairs_;

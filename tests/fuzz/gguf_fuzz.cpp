@@ -8,8 +8,19 @@
 #include <vector>
 
 #include "files/gguf.h"
+#include "model/read_gguf.h"
+#include "text/gguf_tokenizer.h"
 
 namespace {
+
+// The model and the tokenizer, as far as there are some.
+void read_inside(const reckon::TensorFile& header) {
+  try {
+    reckon::read_gguf_tokenizer(header.files.front().pairs, "fuzz");
+  } catch (const reckon::Error&) {
+  }
+  reckon::read_gguf_model(header, "fuzz");
+}
 
 void must_be_read_or_refused(std::span<const std::byte> file) {
   try {
@@ -22,6 +33,7 @@ void must_be_read_or_refused(std::span<const std::byte> file) {
       end = tensor.end;
     }
     if (end > file.size() - data_begin) std::abort();
+    read_inside(header);
   } catch (const reckon::Error&) {
   }
 }
