@@ -1,6 +1,7 @@
 // The twin of quantised.cpp in the page's engine, which reads no GGUF: its kernels would be a sixth of that.
 #include <reckon/error.h>
 
+#include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
 
 namespace reckon {
@@ -10,8 +11,9 @@ namespace {
 
 }  // namespace
 
-void few_quantised_rows_tile(const Tile&) { refuse(); }
+void few_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void many_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void quantise_row(const float*, std::int64_t, std::byte*) { refuse(); }
+bool want_interleaved(DType) { return false; }
 
 }  // namespace reckon
