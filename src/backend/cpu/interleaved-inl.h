@@ -13,7 +13,7 @@ using Column = hn::Vec<SomeFloats>;  // a number for each of 8 rows of W
 struct ColumnSum {
 #if RECKON_VNNI
   SumVector sum;
-  HWY_INLINE ColumnSum() : sum(hn::Zero(Integers())) {}  // written out: one that is made up has no attributes
+  HWY_INLINE ColumnSum() : sum(hn::Zero(Integers())) {}  // an implicit one would not have the target's attributes
   HWY_INLINE void add(CodeVector w, hn::Vec<Signed8> x) {
 #if HWY_TARGET == HWY_AVX2
     sum.raw = _mm256_dpbusd_avx_epi32(sum.raw, w.raw, x.raw);
@@ -24,7 +24,7 @@ struct ColumnSum {
   HWY_INLINE SumVector whole() const { return sum; }
 #else
   hn::Vec<Integers16> pairs;  // 32,767 at most: 8 products of codes up to 15, 4 up to 31 …
-  HWY_INLINE ColumnSum() : pairs(hn::Zero(Integers16())) {}  // written out: one that is made up has no attributes
+  HWY_INLINE ColumnSum() : pairs(hn::Zero(Integers16())) {}
   HWY_INLINE void add(CodeVector w, hn::Vec<Signed8> x) { pairs = kept(hn::Add(pairs, pair_products(w, x))); }
   HWY_INLINE SumVector whole() const { return dot_pairs(pairs, hn::Set(Integers16(), std::int16_t{1})); }
 #endif
