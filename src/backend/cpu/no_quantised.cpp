@@ -10,7 +10,7 @@ namespace {
 
 }  // namespace
 
-void few_quantised_rows_tile(const Tile&) { refuse(); }
+void few_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void many_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void quantise_row(const float*, std::int64_t, std::byte*) { refuse(); }
 
