@@ -1,6 +1,7 @@
 // The twin of quantised.cpp in the page's engine, which reads no GGUF: its kernels would be a sixth of that.
 #include <reckon/error.h>
 
+#include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
 
 namespace reckon {
@@ -9,6 +10,8 @@ namespace {
 [[noreturn]] void refuse() { throw Error("weights in GGUF's blocks: this build has no kernels for them"); }
 
 }  // namespace
+
+bool want_interleaved(DType) { return false; }
 
 void few_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void many_quantised_rows_tile(const Tile&, float*) { refuse(); }
