@@ -17,7 +17,6 @@
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "model/boundary_ids.h"
-#include "model/changed_config.h"
 #include "model/describe_gguf.h"
 #include "model/load.h"
 #include "report/progress.h"
@@ -153,8 +152,6 @@ std::vector<DType> choose_types(const QuantizeOptions& asked, const ModelExport&
                [&](std::int64_t done, std::int64_t all) { progress.show("measuring encodings", done, all); })
         .types;
   }
-  if (wanted.size() > 1)
-    throw UsageError("--to has several encodings; expected one, or --bits or --fit to choose among them");
   for (std::size_t i = 0; i < model.tensors().size(); ++i) {
     const ExportedTensor& tensor = model.tensors()[i];
     const bool kept = wanted.empty() || (!tensor.quantisable && !model.as_stored(i, tensor.stored).empty());
@@ -211,7 +208,10 @@ std::vector<WrittenTensor> write_gguf_file(const QuantizeOptions& asked, const M
 void run(const QuantizeOptions& asked) {
   const bool gguf = asked.out.ends_with(".gguf");
   if (asked.bits && asked.fit > 0) throw UsageError("give one of --bits and --fit: how large the file may be");
-  for (const DType dtype : asked.to.empty() ? std::vector<DType>{} : parse_encodings(asked.to))
+  const std::vector<DType> wanted = asked.to.empty() ? std::vector<DType>{} : parse_encodings(asked.to);
+  if (wanted.size() > 1 && !asked.bits && asked.fit == 0)
+    throw UsageError("--to has several encodings; expected one, or --bits or --fit to choose among them");
+  for (const DType dtype : wanted)
     if (!gguf && is_quantised(dtype))
       throw UsageError(
           fmt::format("--out is the folder {}, whose safetensors cannot hold {}; expected a name that ends "
@@ -240,6 +240,7 @@ void run(const QuantizeOptions& asked) {
     std::vector<GgufPair> pairs = all.pairs();
     if (!from_gguf) {
       pairs.push_back(gguf_pair("general.type", "model"));
+      pairs.push_back(gguf_pair(config_key, load_described(asked.run.model).config.dump()));
       pairs.push_back(gguf_pair("general.name", fs::path(asked.run.model).filename().string()));
       std::vector<GgufPair> more = tokenizer_pairs(asked, loaded->model());
       std::move(more.begin(), more.end(), std::back_inserter(pairs));
@@ -250,11 +251,13 @@ void run(const QuantizeOptions& asked) {
     bytes = static_cast<std::int64_t>(fs::file_size(asked.out));
   } else {
     const Described described = load_described(asked.run.model);
-    const Model to = from_gguf ? form_of_config(loaded->model(), described.config) : loaded->model();
-    const std::string config = (from_gguf ? changed_config(described.config, to) : described.config).dump(2) + "\n";
-    const ModelExport all = ModelExport::to_folder(loaded->model(), loaded->weights(), to);
+    const FolderForm form = from_gguf ? folder_form(loaded->model(), described.config,
+                                                    read_tensor_file(location.weights).files.front().pairs)
+                                      : FolderForm{loaded->model(), described.config};
+    const ModelExport all = ModelExport::to_folder(loaded->model(), loaded->weights(), form.model);
     ProgressLine progress;
-    written = write_folder_model(asked.out, all, config, choose_types(asked, all, importance, pool, false),
+    written = write_folder_model(asked.out, all, form.config.dump(2) + "\n",
+                                 choose_types(asked, all, importance, pool, false),
                                  [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
     bytes = static_cast<std::int64_t>(fs::file_size(fs::path(asked.out) / "model.safetensors"));
     if (from_gguf)

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "files/quote.h"
+#include "model/changed_config.h"
 #include "model/families.h"
 #include "model/read.h"
 #include "model/read_gguf.h"
@@ -254,65 +255,53 @@ class Describer {
       }
     out_.layout = reordered(std::move(out_.layout), model_, out_.form);
     out_.norm_shift = norm_shift(model_, out_.form);
-    if (!alike(model_, out_.form))
+    if (!same_network(model_, out_.form))
       throw Error(
           fmt::format("{} has something that GGUF's architecture {} cannot say: what would be read again is "
                       "another network",
                       quote(model_.name), out_.architecture));
   }
 
-  // But for what converters change, and for numbers that are rounded to float32.
-  static bool alike(Model a, Model b) {
-    std::vector<double> numbers[2];
-    int which = 0;
-    const auto take = [&](double& number) { numbers[which].push_back(std::exchange(number, 0.0)); };
-    const auto take_norm = [&](std::optional<Norm>& norm) {
-      if (!norm) return;
-      take(norm->epsilon);
-      norm->weight_plus_one = false;
-    };
-    for (Model* model : {&a, &b}) {
-      model->name = model->about = model->family = "";
-      model->notes.clear();
-      take(model->embedding_scale);
-      take(model->head.scale);
-      take(model->head.softcap);
-      take_norm(model->embedding_norm);
-      take_norm(model->final_norm);
-      for (Layer& layer : model->layers)
-        for (Sublayer& sublayer : layer.sublayers) {
-          take(sublayer.residual_scale);
-          take_norm(sublayer.norms.before);
-          take_norm(sublayer.norms.after);
-          take_norm(sublayer.norms.residual);
-          if (FeedForward* feed_forward = feed_forward_of(sublayer)) take(feed_forward->clamp);
-          if (auto* mixture = std::get_if<Mixture>(&sublayer.kind)) take(mixture->scale);
-          auto* attention = std::get_if<Attention>(&sublayer.kind);
-          if (attention == nullptr) continue;
-          take(attention->scale);
-          take(attention->softcap);
-          take(attention->alibi_scale);
-          take_norm(attention->query_key_norm);
-          if (attention->latent) take(attention->latent->norm.epsilon);
-          if (!attention->rope) continue;
-          Rope& rope = *attention->rope;
-          rope.interleaved = false;
-          for (double* number :
-               {&rope.theta, &rope.factor, &rope.original_context, &rope.low_frequency_factor,
-                &rope.high_frequency_factor, &rope.beta_fast, &rope.beta_slow, &rope.mscale, &rope.mscale_all_dim})
-            take(*number);
-          take(rope.attention_factor);
-        }
-      ++which;
-    }
-    return a == b && std::equal(numbers[0].begin(), numbers[0].end(), numbers[1].begin(), numbers[1].end(),
-                                [](double x, double y) { return std::fabs(x - y) <= 1e-6 * std::fabs(x); });
-  }
-
   const Model& model_;
   const Attention& attention_;
   GgufDescription out_;
 };
+
+// The network of a GGUF file as the config.json that it gives has it.
+Model form_of_config(Model model, const nlohmann::ordered_json& config) {
+  const Model described = read_config(config, model.name);
+  const auto take = [](std::optional<Norm>& norm, const std::optional<Norm>& from) {
+    if (norm && from) norm->weight_plus_one = from->weight_plus_one;
+  };
+  take(model.final_norm, described.final_norm);
+  for (std::size_t i = 0; i < model.layers.size() && i < described.layers.size(); ++i) {
+    Layer& layer = model.layers[i];
+    const Layer& from = described.layers[i];
+    for (std::size_t k = 0; k < layer.sublayers.size() && k < from.sublayers.size(); ++k) {
+      take(layer.sublayers[k].norms.before, from.sublayers[k].norms.before);
+      take(layer.sublayers[k].norms.after, from.sublayers[k].norms.after);
+    }
+    Attention* attention = find<Attention>(layer);
+    const Attention* other = find<Attention>(from);
+    if (attention == nullptr || other == nullptr) continue;
+    take(attention->query_key_norm, other->query_key_norm);
+    if (attention->rope && other->rope) attention->rope->interleaved = other->rope->interleaved;
+  }
+  return model;
+}
+
+// Of RoPE a file may have divisors alone; what they come from is what the config.json says.
+void take_divisors(const Model& described, Model& model) {
+  for (std::size_t i = 0; i < model.layers.size() && i < described.layers.size(); ++i) {
+    Attention* attention = find<Attention>(model.layers[i]);
+    const Attention* other = find<Attention>(described.layers[i]);
+    if (attention == nullptr || other == nullptr || !attention->rope || !other->rope) continue;
+    if (attention->rope->scaling != Rope::Scaling::longrope || attention->rope->dims != other->rope->dims) continue;
+    const bool neighbours = attention->rope->interleaved;
+    attention->rope = other->rope;
+    attention->rope->interleaved = neighbours;
+  }
+}
 
 }  // namespace
 
@@ -343,26 +332,73 @@ StoredLayout reordered(StoredLayout layout, const Model& from, const Model& to) 
   return layout;
 }
 
-Model form_of_config(Model model, const nlohmann::ordered_json& config) {
-  const Model described = read_config(config, model.name);
-  const auto take = [](std::optional<Norm>& norm, const std::optional<Norm>& from) {
-    if (norm && from) norm->weight_plus_one = from->weight_plus_one;
+bool same_network(Model a, Model b) {
+  std::vector<double> numbers[2];
+  int which = 0;
+  const auto take = [&](double& number) { numbers[which].push_back(std::exchange(number, 0.0)); };
+  const auto take_norm = [&](std::optional<Norm>& norm) {
+    if (!norm) return;
+    take(norm->epsilon);
+    norm->weight_plus_one = false;
   };
-  take(model.final_norm, described.final_norm);
-  for (std::size_t i = 0; i < model.layers.size() && i < described.layers.size(); ++i) {
-    Layer& layer = model.layers[i];
-    const Layer& from = described.layers[i];
-    for (std::size_t k = 0; k < layer.sublayers.size() && k < from.sublayers.size(); ++k) {
-      take(layer.sublayers[k].norms.before, from.sublayers[k].norms.before);
-      take(layer.sublayers[k].norms.after, from.sublayers[k].norms.after);
-    }
-    Attention* attention = find<Attention>(layer);
-    const Attention* other = find<Attention>(from);
-    if (attention == nullptr || other == nullptr) continue;
-    take(attention->query_key_norm, other->query_key_norm);
-    if (attention->rope && other->rope) attention->rope->interleaved = other->rope->interleaved;
+  for (Model* model : {&a, &b}) {
+    model->name = model->about = model->family = "";
+    model->notes.clear();
+    take(model->embedding_scale);
+    take(model->head.scale);
+    take(model->head.softcap);
+    take_norm(model->embedding_norm);
+    take_norm(model->final_norm);
+    for (Layer& layer : model->layers)
+      for (Sublayer& sublayer : layer.sublayers) {
+        take(sublayer.residual_scale);
+        take_norm(sublayer.norms.before);
+        take_norm(sublayer.norms.after);
+        take_norm(sublayer.norms.residual);
+        if (FeedForward* feed_forward = feed_forward_of(sublayer)) take(feed_forward->clamp);
+        if (auto* mixture = std::get_if<Mixture>(&sublayer.kind)) take(mixture->scale);
+        auto* attention = std::get_if<Attention>(&sublayer.kind);
+        if (attention == nullptr) continue;
+        take(attention->scale);
+        take(attention->softcap);
+        take(attention->alibi_scale);
+        take_norm(attention->query_key_norm);
+        if (attention->latent) take(attention->latent->norm.epsilon);
+        if (!attention->rope) continue;
+        Rope& rope = *attention->rope;
+        if (!attention->latent) rope.interleaved = false;
+        if (rope.scaling == Rope::Scaling::none) {  // and nothing of it counts
+          Rope plain;
+          plain.theta = rope.theta;
+          plain.dims = rope.dims;
+          plain.interleaved = rope.interleaved;
+          rope = plain;
+        }
+        for (double* number :
+             {&rope.theta, &rope.factor, &rope.original_context, &rope.low_frequency_factor,
+              &rope.high_frequency_factor, &rope.beta_fast, &rope.beta_slow, &rope.mscale, &rope.mscale_all_dim})
+          take(*number);
+        take(rope.attention_factor);
+      }
+    ++which;
   }
-  return model;
+  return a == b && std::equal(numbers[0].begin(), numbers[0].end(), numbers[1].begin(), numbers[1].end(),
+                              [](double x, double y) { return std::fabs(x - y) <= 1e-6 * std::fabs(x); });
+}
+
+FolderForm folder_form(const Model& model, const nlohmann::ordered_json& config, const nlohmann::json& pairs) {
+  const auto carried = pairs.find(config_key);
+  if (carried != pairs.end() && carried->is_string()) {
+    const auto own = nlohmann::ordered_json::parse(carried->get_ref<const std::string&>(), nullptr, false);
+    if (!own.is_discarded()) {
+      Model described = read_config(own, model.name), compared = model;
+      take_divisors(described, compared);
+      if (same_network(compared, described)) return {std::move(described), own};
+    }
+  }
+  Model form = form_of_config(model, config);
+  nlohmann::ordered_json changed = changed_config(config, form);
+  return {std::move(form), std::move(changed)};
 }
 
 float norm_shift(const Model& from, const Model& to) {

@@ -30,8 +30,19 @@ GgufDescription describe_gguf(const Model& model);
 // The places of parameters that lie as `from` has them, where `layout` is of `to`: pairs of RoPE as neighbours in one
 // of them and as halves in the other.
 StoredLayout reordered(StoredLayout layout, const Model& from, const Model& to);
-// The network of a GGUF file as the config.json that it gives has it.
-Model form_of_config(Model model, const nlohmann::ordered_json& config);
+// For a folder, of a model from a GGUF file: the network as its config.json has it, and that config.json: the one that
+// the file's pairs carry (as our own files do) where that is of this network, or else `config`, what the file says by
+// itself. UsageError where a config.json cannot say what is different.
+struct FolderForm {
+  Model model;
+  nlohmann::ordered_json config;
+};
+FolderForm folder_form(const Model& model, const nlohmann::ordered_json& config, const nlohmann::json& pairs);
+inline constexpr const char* config_key = "reckon.config";
+
+// Whether they are the same but for what converters change, and for numbers that are rounded to float32.
+bool same_network(Model a, Model b);
+
 // What to add to the weights of norms that are multiplied as w in one of them and as 1 + w in the other.
 float norm_shift(const Model& from, const Model& to);
 
