@@ -209,12 +209,19 @@ TEST_F(FolderTest, GgufBlocksOfExpertsAndLatentsRun) {
     const std::string plain = written(folder_ / "plain.gguf", decoded(made, DType::q8_0).file()).string();
     const std::vector<float> expected = logits_of(plain, io, Device::reference),
                              logits = logits_of(path, io, Device::cpu);
-    double error = 0, sum = 0;
-    for (std::size_t i = 0; i < logits.size(); ++i) {
-      error += std::pow(logits[i] - expected[i], 2);
-      sum += std::pow(expected[i], 2);
+    EXPECT_EQ(logits_of(path, io, Device::reference), expected) << name;
+    // Activations of 8 bits: a token whose experts are nearly as good as others may take these.
+    const std::size_t width = static_cast<std::size_t>(load_model(path).vocab_size), tokens = logits.size() / width;
+    std::size_t near = 0;
+    for (std::size_t t = 0; t < tokens; ++t) {
+      double error = 0, sum = 0;
+      for (std::size_t i = t * width; i < (t + 1) * width; ++i) {
+        error += std::pow(logits[i] - expected[i], 2);
+        sum += std::pow(expected[i], 2);
+      }
+      near += std::sqrt(error / sum) < 0.05;
     }
-    EXPECT_LT(std::sqrt(error / sum), 0.02) << name;
+    EXPECT_GE(near, tokens * 3 / 4) << name;
     expect_stored_types(load_model(path), path);
   }
 }

@@ -136,7 +136,7 @@ TEST_F(QuantisedCheckpoint, ExpertsOfMxfp4RunAsTheNumbersThatTheyStandFor) {
   const FileReport report = inspect_file(load_model(path), read_tensor_file(path));
   EXPECT_TRUE(report.complete);
   EXPECT_EQ(report.quantized.size(), 4u);
-  EXPECT_EQ(report.types.at(DType::uint8).bytes, 2 * 3 * (128 * 64 + 64 * 32) * 17 / 32);
+  EXPECT_EQ(report.types.at(DType::uint8).bytes, 2 * 3 * (64 * 64 + 64 * 32) * 17 / 32);
 
   packed.tensors.begin()->second.dtype = DType::float32;
   packed.tensors["model.layers.1.mlp.experts.down_proj_scales"] = {DType::uint8, {3, 64, 2}, std::string(384, 'x')};

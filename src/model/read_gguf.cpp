@@ -78,7 +78,11 @@ void add_gemma2(GgufPairs& pairs, Json& config) {
   // The largest ones have another scale: 27 billion parameters, known by their layers.
   const bool largest = pairs.layers == (config["model_type"] == "gemma2" ? 46 : 62);
   config["query_pre_attn_scalar"] = largest ? pairs.d_model / pairs.heads.front() : pairs.d_head;
-  config["sliding_window"] = nullptr;  // set layer by layer below
+  if (const double scale = pairs.number("attention.scale", 0.0); scale > 0) {
+    const double scalar = 1 / (scale * scale), whole = std::round(scalar);
+    config["query_pre_attn_scalar"] = std::abs(scalar - whole) < 1e-5 * scalar ? whole : scalar;
+  }
+  config["sliding_window"] = nullptr;  // unless there are some
   const bool second = config["model_type"] == "gemma2";
   config["attn_logit_softcapping"] = pairs.number("attn_logit_softcapping", second ? 50.0 : 0.0);
   config["final_logit_softcapping"] = pairs.number("final_logit_softcapping", second ? 30.0 : 0.0);
@@ -111,6 +115,7 @@ void add_stablelm(GgufPairs& pairs, Json& config) {
   pairs.ignore("use_parallel_residual");
   config["use_parallel_residual"] = !pairs.layer_holds(0, "ffn_norm.weight");
   config["qk_layernorm"] = pairs.layer_holds(0, "attn_q_norm.weight");
+  config["use_qkv_bias"] = pairs.layer_holds(0, "attn_q.bias") || pairs.layer_holds(0, "attn_qkv.bias");
 }
 
 void add_deepseek2(GgufPairs& pairs, Json& config) {
@@ -149,7 +154,7 @@ void add_gpt_oss(GgufPairs& pairs, Json& config) {
   add_experts(pairs, config);
   config["intermediate_size"] = pairs.size("expert_feed_forward_length");
   pairs.ignore("feed_forward_length");
-  config["sliding_window"] = nullptr;  // set layer by layer below
+  config["sliding_window"] = nullptr;  // unless there are some
   if (config["rope_scaling"].is_null()) config["rope_scaling"] = {{"rope_type", "default"}};
   if (config["rope_scaling"]["rope_type"] == "yarn") config["rope_scaling"]["truncate"] = false;
 }
@@ -226,7 +231,55 @@ std::int64_t vocabulary(GgufPairs& pairs) {
   return table->shape.front();
 }
 
-Json config_of(GgufPairs& pairs, const Architecture& architecture) {
+// Which layers attend to a window.
+struct Windows {
+  std::int64_t size = 0;    // 0: none does
+  std::vector<bool> local;  // by layer
+  bool everywhere() const { return std::find(local.begin(), local.end(), false) == local.end(); }
+};
+
+Windows windows_of(GgufPairs& pairs, const Architecture& architecture) {
+  const auto layers = static_cast<std::size_t>(pairs.layers);
+  Windows windows;
+  windows.size = pairs.count("attention.sliding_window", architecture.name == "gemma2" ? 4096 : 0);
+  const Json* pattern = pairs.value("attention.sliding_window_pattern");
+  const bool each = pattern != nullptr && pattern->is_array();
+  if (each && pattern->size() < layers)
+    pairs.fail("attention.sliding_window_pattern", fmt::format("{} entries, one per layer", layers));
+  const std::int64_t period = each ? 0 : pairs.count("attention.sliding_window_pattern", architecture.window_period);
+  for (std::size_t i = 0; i < layers; ++i) {
+    bool local = period == 0 || static_cast<std::int64_t>(i) % period < period - 1;
+    if (each) {
+      const Json& entry = (*pattern)[i];
+      if (!entry.is_boolean() && !entry.is_number_integer())
+        pairs.fail("attention.sliding_window_pattern", "an array of true and false");
+      local = entry.is_boolean() ? entry.get<bool>() : entry != 0;
+    }
+    windows.local.push_back(windows.size > 0 && local);
+  }
+  return windows;
+}
+
+// As far as the family's config.json can say it.
+void add_windows(GgufPairs& pairs, const Windows& windows, Json& config) {
+  if (windows.size == 0) return;
+  const std::string family = config["model_type"].get<std::string>();
+  const auto is = [&](const char* other) { return family == other; };
+  if (is("gemma2") || is("gemma3_text") || is("gpt_oss") || is("qwen2") || is("qwen3")) {
+    config["sliding_window"] = windows.size;
+    config["layer_types"] = Json::array();
+    for (const bool local : windows.local)
+      config["layer_types"].push_back(local ? "sliding_attention" : "full_attention");
+    config.erase("sliding_window_pattern");
+    if (is("gemma3_text")) config["rope_local_base_freq"] = pairs.positive("rope.freq_base_swa", 10000.0);
+    if (is("qwen2") || is("qwen3")) config["use_sliding_window"] = true;
+  } else if (windows.everywhere() && (is("llama") || is("mixtral") || is("phi3") || is("starcoder2"))) {
+    config["sliding_window"] = windows.size;
+    if (is("llama")) config["model_type"] = "mistral";
+  }
+}
+
+Json config_of(GgufPairs& pairs, const Architecture& architecture, const Windows& windows) {
   if (architecture.rotary) {
     read_heads(pairs);
   } else {
@@ -261,35 +314,27 @@ Json config_of(GgufPairs& pairs, const Architecture& architecture) {
       config["partial_rotary_factor"] = 1.0;
   }
   architecture.add(pairs, config);
+  add_windows(pairs, windows, config);
   return config;
 }
 
-// Which layers attend to a window, and how those rotate.
-void set_windows(GgufPairs& pairs, const Architecture& architecture, Model& model) {
-  const std::int64_t window = pairs.count("attention.sliding_window", architecture.name == "gemma2" ? 4096 : 0);
-  const Json* pattern = pairs.value("attention.sliding_window_pattern");
-  const bool each = pattern != nullptr && pattern->is_array();
-  if (each && pattern->size() < model.layers.size())
-    pairs.fail("attention.sliding_window_pattern", fmt::format("{} entries, one per layer", model.layers.size()));
-  const std::int64_t period = each ? 0 : pairs.count("attention.sliding_window_pattern", architecture.window_period);
+// How windowed layers attend and rotate.
+void set_windows(GgufPairs& pairs, const Architecture& architecture, const Windows& windows, Model& model) {
   const bool own_base = pairs.has("rope.freq_base_swa") || architecture.name == "gemma3";
   const double base = pairs.positive("rope.freq_base_swa", 10000.0);
-  if (window == 0) return;
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const auto layer = static_cast<std::int64_t>(i);
-    bool local = period == 0 || layer % period < period - 1;
-    if (each) {
-      const Json& entry = (*pattern)[i];
-      if (!entry.is_boolean() && !entry.is_number_integer())
-        pairs.fail("attention.sliding_window_pattern", "an array of true and false");
-      local = entry.is_boolean() ? entry.get<bool>() : entry != 0;
-    }
-    if (!local) continue;
+    if (!windows.local[i]) continue;
     Attention& attention = *find<Attention>(model.layers[i]);
-    attention.window = window;
+    attention.window = windows.size;
     if (!attention.rope) continue;
     Rope& rope = *attention.rope;
-    if (architecture.local_rope_unscaled) rope.scaling = Rope::Scaling::none;
+    if (architecture.local_rope_unscaled) {
+      Rope plain;
+      plain.theta = rope.theta;
+      plain.dims = rope.dims;
+      plain.interleaved = rope.interleaved;
+      rope = plain;
+    }
     if (own_base) rope.theta = base;
   }
 }
@@ -310,7 +355,7 @@ void set_biases(const GgufPairs& pairs, std::size_t i, Layer& layer) {
 }
 
 // What a config.json cannot say.
-void change(GgufPairs& pairs, const Architecture& architecture, Model& model) {
+void change(GgufPairs& pairs, const Architecture& architecture, const Windows& windows, Model& model) {
   const std::vector<std::int64_t> d_ff =
       architecture.name == "gpt-oss" ? std::vector<std::int64_t>{} : pairs.per_layer("feed_forward_length", {});
   const double scale = pairs.number("attention.scale", 0.0);
@@ -325,7 +370,8 @@ void change(GgufPairs& pairs, const Architecture& architecture, Model& model) {
     for_each<Attention>(layer, [&](Attention& attention) {
       attention.n_heads = pairs.heads[i];
       if (!attention.latent) attention.n_kv_heads = pairs.kv_heads[i];
-      if (scale != 0) attention.scale = scale;
+      // Where the family's config.json says it, it is not a float32.
+      if (scale != 0 && std::abs(attention.scale - scale) > 1e-6 * scale) attention.scale = scale;
       if (architecture.neighbours && attention.rope) attention.rope->interleaved = true;
       if (architecture.norms_with_one && attention.query_key_norm) attention.query_key_norm->weight_plus_one = false;
     });
@@ -337,7 +383,7 @@ void change(GgufPairs& pairs, const Architecture& architecture, Model& model) {
   }
   if (architecture.norms_with_one) model.final_norm->weight_plus_one = false;
   model.head.bias = pairs.holds("output.bias");
-  set_windows(pairs, architecture, model);
+  set_windows(pairs, architecture, windows, model);
   // Granite's switch for models without positions.
   if (!pairs.flag("rope.scaling.finetuned", true) && architecture.name == "granite")
     for_each<Attention>(model.layers, [](Attention& attention) { attention.rope.reset(); });
@@ -370,10 +416,11 @@ GgufModel read_gguf_model(const TensorFile& file, const std::string& where) {
   const Architecture& architecture = architecture_of(file.files.front().pairs, where);
   GgufPairs pairs(file, where, std::string(architecture.name));
   GgufModel read;
-  const Json config = config_of(pairs, architecture);
+  const Windows windows = windows_of(pairs, architecture);
+  const Json config = config_of(pairs, architecture, windows);
   read.config = config;
   read.model = read_config(config, where);
-  change(pairs, architecture, read.model);
+  change(pairs, architecture, windows, read.model);
   if (!pairs.flag("attention.causal", true)) pairs.fail("attention.causal", "true: only causal models are supported");
   for (const char* harmless : {"vocab_size", "pooling_type"}) pairs.ignore(harmless);
   if (const Fields::Unread* other = pairs.unread())

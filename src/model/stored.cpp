@@ -392,9 +392,14 @@ class Writer {
 
   // The form of which this layer's first tensor is there.
   const MixtureNames& mixture_form() const {
+    const auto there = [&](std::string_view module) {
+      const std::string name = in_layer(module);
+      return has(one_by_one(name) ? numbered(name, 0) + ".weight" : name + std::string(names_.all_experts_weight));
+    };
     for (const MixtureNames& form : names_.mixtures) {
-      const std::string first = in_layer(form.experts.gate_up.empty() ? form.experts.gate : form.experts.gate_up);
-      if (has(one_by_one(first) ? numbered(first, 0) + ".weight" : first + std::string(names_.all_experts_weight)))
+      const FeedForwardNames& experts = form.experts;
+      // Forms of GGUF differ in the others alone.
+      if (there(experts.down) && (!names_.as_found || there(experts.gate_up.empty() ? experts.gate : experts.gate_up)))
         return form;
     }
     return names_.mixtures.front();
