@@ -132,9 +132,9 @@ Model small_model(nlohmann::json more = nlohmann::json::object()) {
   return read_config(config, "small");
 }
 
-class Quantised : public Export {};
+class QuantisedExport : public Export {};
 
-TEST_F(Quantised, RowsThatNoBlockDividesFallBack) {
+TEST_F(QuantisedExport, RowsThatNoBlockDividesFallBack) {
   const struct {
     DType wanted;
     std::int64_t columns;
@@ -146,7 +146,7 @@ TEST_F(Quantised, RowsThatNoBlockDividesFallBack) {
   for (const auto& [wanted, columns, expected] : cases) EXPECT_EQ(fitting(wanted, columns), expected) << columns;
 }
 
-TEST_F(Quantised, OnlyMatricesAreEncodedAndAFileOfTheSameEncodingIsCopied) {
+TEST_F(QuantisedExport, OnlyMatricesAreEncodedAndAFileOfTheSameEncodingIsCopied) {
   const Model model = small_model({{"model_type", "mixtral"}, {"num_local_experts", 4}, {"num_experts_per_tok", 2}});
   const Weights weights = Weights::random(model, 1, DType::float32);
   const ModelExport all = ModelExport::to_gguf(model, weights);
@@ -181,7 +181,7 @@ TEST_F(Quantised, OnlyMatricesAreEncodedAndAFileOfTheSameEncodingIsCopied) {
 
 // The inverse of 0.9^|i − j| has two diagonals; worked out by hand, its factor is (1, −0.9) / √(1 − 0.81) in each row,
 // and 1 in the last corner.
-TEST_F(Quantised, TheFactorOfACorrelationIsThatOfItsInverse) {
+TEST_F(QuantisedExport, TheFactorOfACorrelationIsThatOfItsInverse) {
   constexpr std::int64_t n = 40;
   std::vector<double> matrix(n * n);
   for (std::int64_t i = 0; i < n; ++i)
@@ -196,7 +196,7 @@ TEST_F(Quantised, TheFactorOfACorrelationIsThatOfItsInverse) {
     }
 }
 
-TEST_F(Quantised, BytesDoNotDependOnThreads) {
+TEST_F(QuantisedExport, BytesDoNotDependOnThreads) {
   const Model model = small_model();
   const Weights weights = Weights::random(model, 1, DType::float32);
   const ModelExport all = ModelExport::to_gguf(model, weights);
@@ -208,7 +208,7 @@ TEST_F(Quantised, BytesDoNotDependOnThreads) {
   EXPECT_EQ(text_of(gguf()), text_of(folder_ / "alone.gguf"));
 }
 
-TEST_F(Quantised, MoreBytesLoseLessAndNoneAreMoreThanAskedFor) {
+TEST_F(QuantisedExport, MoreBytesLoseLessAndNoneAreMoreThanAskedFor) {
   const Model model = small_model();
   const Weights weights = Weights::random(model, 1, DType::float32);
   const ModelExport all = ModelExport::to_gguf(model, weights);

@@ -12,7 +12,8 @@ using Column = hn::Vec<SomeFloats>;  // a number for each of 8 rows of W
 // Σ code·q of a few elements.
 struct ColumnSum {
 #if RECKON_VNNI
-  SumVector sum = hn::Zero(Integers());
+  SumVector sum;
+  HWY_INLINE ColumnSum() : sum(hn::Zero(Integers())) {}  // an implicit one would not have the target's attributes
   HWY_INLINE void add(CodeVector w, hn::Vec<Signed8> x) {
 #if HWY_TARGET == HWY_AVX2
     sum.raw = _mm256_dpbusd_avx_epi32(sum.raw, w.raw, x.raw);
@@ -22,7 +23,8 @@ struct ColumnSum {
   }
   HWY_INLINE SumVector whole() const { return sum; }
 #else
-  hn::Vec<Integers16> pairs = hn::Zero(Integers16());  // 32,767 at most: 8 products of codes up to 15, 4 up to 31 …
+  hn::Vec<Integers16> pairs;  // 32,767 at most: 8 products of codes up to 15, 4 up to 31 …
+  HWY_INLINE ColumnSum() : pairs(hn::Zero(Integers16())) {}
   HWY_INLINE void add(CodeVector w, hn::Vec<Signed8> x) { pairs = kept(hn::Add(pairs, pair_products(w, x))); }
   HWY_INLINE SumVector whole() const { return dot_pairs(pairs, hn::Set(Integers16(), std::int16_t{1})); }
 #endif

@@ -11,10 +11,9 @@ namespace {
 
 }  // namespace
 
-bool want_interleaved(DType) { return false; }
-
 void few_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void many_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void quantise_row(const float*, std::int64_t, std::byte*) { refuse(); }
+bool want_interleaved(DType) { return false; }
 
 }  // namespace reckon
