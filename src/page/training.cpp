@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <string_view>
 
@@ -127,8 +128,10 @@ Json by_operation(const RunProfile& profile) {
   for (const RunProfile::Event& event : profile.events()) {
     const auto same = [&](const Json& one) { return one["operation"] == event.operation; };
     auto found = std::find_if(operations.begin(), operations.end(), same);
-    if (found == operations.end())
-      found = operations.insert(operations.end(), {{"operation", event.operation}, {"seconds", 0.0}, {"times", 0}});
+    if (found == operations.end()) {
+      operations.push_back(Json::object({{"operation", event.operation}, {"seconds", 0.0}, {"times", 0}}));
+      found = std::prev(operations.end());
+    }
     (*found)["seconds"] =
         (*found)["seconds"].get<double>() + std::chrono::duration<double>(event.end - event.begin).count();
     (*found)["times"] = (*found)["times"].get<std::int64_t>() + 1;
