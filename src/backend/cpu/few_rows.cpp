@@ -22,8 +22,11 @@ constexpr int bytes_ahead = 1024;  // as in few_rows-inl.h
 
 template <int rows, class T>
 void dot_tile(const Tile& t, const float* x, float* out) {
-  constexpr Reading how = reading<T>(rows);
-  dots_of_rows<rows, how>(t, static_cast<const T*>(t.w), x, out);
+  constexpr Reading on_amd = reading<T>(rows, true), elsewhere = reading<T>(rows, false);
+  if (is_amd())
+    dots_of_rows<rows, on_amd>(t, static_cast<const T*>(t.w), x, out);
+  else
+    dots_of_rows<rows, elsewhere>(t, static_cast<const T*>(t.w), x, out);
   count_products(rows * t.n * t.k);
 }
 
@@ -213,9 +216,25 @@ void few(const Tile& tile) {
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#if HWY_ARCH_X86
+#include <cpuid.h>
+#endif
+
 namespace reckon {
 
 HWY_EXPORT(few);
+
+bool is_amd() {
+#if HWY_ARCH_X86
+  static const bool found = [] {
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    return __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541;  // "Auth" of AuthenticAMD
+  }();
+  return found;
+#else
+  return false;
+#endif
+}
 
 void few_rows_tile(const Tile& tile) { HWY_DYNAMIC_DISPATCH(few)(tile); }
 

@@ -58,11 +58,34 @@ struct Interleaved {
   static constexpr bool there = false;
 };
 
+// A unit of a panel (quantised-inl.h), 8 columns of it: `line` bytes from line to line, scales behind `lines` of codes,
+// then offsets.
+struct PanelUnit {
+  std::uint8_t* to;
+  std::int64_t line, lines;
+  HWY_INLINE void set_codes(std::int64_t at, CodeVector codes) const { hn::StoreU(codes, Codes(), to + at * line); }
+  HWY_INLINE void set_scales(Column scale, Column offset) const {
+    hn::StoreU(scale, SomeFloats(), reinterpret_cast<float*>(to + lines * line));
+    hn::StoreU(offset, SomeFloats(), reinterpret_cast<float*>(to + (lines + 1) * line));
+  }
+};
+
 // One block of 32: 8 scales, then 4 lines; the lower halves of their bytes are the first 16 elements.
 template <class Block>
 struct InterleavedNibbles {
   static constexpr bool there = true;
   static constexpr int elements = 32;
+  // The units of a block, `apart` bytes from each other.
+  static HWY_INLINE void unpack(const std::uint8_t* w, PanelUnit unit, std::int64_t) {
+    using I = Interleaved<Block>;
+    for (int line = 0; line < 4; ++line) {
+      const auto bytes = load_codes(w + I::lines + 32 * line);
+      unit.set_codes(line, I::codes(hn::And(bytes, all(15))));
+      unit.set_codes(line + 4, I::codes(hn::And(shift_right<4>(bytes), all(15))));
+    }
+    const Column d = I::scales(w);
+    unit.set_scales(d, hn::Mul(d, in_all(I::offset)));
+  }
   template <int rows>
   static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const*,
                              ColumnSums<rows>& sums) {
@@ -115,16 +138,32 @@ struct Interleaved<Q4_K> {
   static constexpr bool there = true;
   static constexpr int elements = 256;
   static constexpr float offset = -1;
-  template <int rows>
-  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const*,
-                             ColumnSums<rows>& sums) {
-    // Of each 8 sub-blocks 8 bytes: scales, then minimums (six_bits has the formula).
-    HWY_ALIGN std::uint8_t scales[128];
+  // Of each of 8 sub-blocks 8 bytes: scales, then minimums (six_bits has the formula).
+  static HWY_INLINE void unpack_scales(const std::uint8_t* w, std::uint8_t* scales) {
     const auto a = load_codes(w + 32), b = load_codes(w + 64), c = load_codes(w + 96);
     hn::Store(hn::And(a, all(63)), Codes(), scales);
     hn::Store(hn::Or(hn::And(c, all(15)), hn::And(shift_right<2>(a), all(0x30))), Codes(), scales + 32);
     hn::Store(hn::And(b, all(63)), Codes(), scales + 64);
     hn::Store(hn::Or(hn::And(shift_right<4>(c), all(15)), hn::And(shift_right<2>(b), all(0x30))), Codes(), scales + 96);
+  }
+  static HWY_INLINE void unpack(const std::uint8_t* w, PanelUnit unit, std::int64_t apart) {
+    HWY_ALIGN std::uint8_t scales[128];
+    unpack_scales(w, scales);
+    const Column d = eight_halves(w), least = eight_halves(w + 16);
+    for (int j = 0; j < 8; ++j, unit.to += apart) {
+      for (int line = 0; line < 8; ++line) {
+        const auto bytes = load_codes(w + 128 + 32 * (8 * (j / 2) + line));
+        unit.set_codes(line, hn::And(j % 2 == 0 ? bytes : shift_right<4>(bytes), all(15)));
+      }
+      unit.set_scales(hn::Mul(d, eight_bytes(scales + 8 * j)),
+                      hn::Mul(hn::Neg(least), eight_bytes(scales + 64 + 8 * j)));
+    }
+  }
+  template <int rows>
+  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const*,
+                             ColumnSums<rows>& sums) {
+    HWY_ALIGN std::uint8_t scales[128];
+    unpack_scales(w, scales);
     Column codes[rows], minimums[rows];
     HWY_UNROLL(4)
     for (int i = 0; i < rows; ++i) codes[i] = minimums[i] = hn::Zero(SomeFloats());
@@ -167,6 +206,12 @@ struct Interleaved<Q6_K> {
   static constexpr bool there = true;
   static constexpr int elements = 256;
   static constexpr float offset = -32;
+  static HWY_INLINE void unpack(const std::uint8_t* w, PanelUnit unit, std::int64_t apart) {
+    for (int h = 0; h < 2; ++h) {
+      unpack_sixteen<0>(w + 512 * h, w + 1024 + 256 * h, w + 1536 + 64 * h, eight_halves(w + 1664), unit, apart);
+      unit.to += 8 * apart;
+    }
+  }
   template <int rows>
   static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const* halves,
                              ColumnSums<rows>& sums) {
@@ -186,6 +231,23 @@ struct Interleaved<Q6_K> {
   }
 
  private:
+  // The codes of elements 16s + 4t to 16s + 4t + 3 of 128.
+  template <int s>
+  static HWY_INLINE CodeVector six_bits_of(const std::uint8_t* low, const std::uint8_t* high, int t) {
+    return hn::Or(hn::And(shift<s / 4 * 4>(load_codes(low + 32 * ((4 * s + t) % 16))), all(15)),
+                  hn::And(shift<s / 2 * 2 - 4>(load_codes(high + 32 * ((4 * s + t) % 8))), all(0x30)));
+  }
+  template <int s>
+  static HWY_INLINE void unpack_sixteen(const std::uint8_t* low, const std::uint8_t* high, const std::uint8_t* scales,
+                                        Column d, PanelUnit unit, std::int64_t apart) {
+    if constexpr (s < 8) {
+      for (int t = 0; t < 4; ++t) unit.set_codes(t, six_bits_of<s>(low, high, t));
+      const Column scale = hn::Mul(d, eight_signed_bytes(scales + 8 * s));
+      unit.set_scales(scale, hn::Mul(scale, in_all(offset)));
+      unit.to += apart;
+      unpack_sixteen<s + 1>(low, high, scales, d, unit, apart);
+    }
+  }
   // Elements 16s to 16s + 15 of 128, and those behind them.
   template <int rows, int s>
   static HWY_INLINE void add_sixteen(const std::uint8_t* low, const std::uint8_t* high, const std::uint8_t* scales,
@@ -195,9 +257,7 @@ struct Interleaved<Q6_K> {
       ColumnSum first[rows], second[rows];
       HWY_UNROLL(4)
       for (int t = 0; t < 4; ++t) {
-        const auto four = hn::And(shift<s / 4 * 4>(load_codes(low + 32 * ((4 * s + t) % 16))), all(15));
-        const auto two = hn::And(shift<s / 2 * 2 - 4>(load_codes(high + 32 * ((4 * s + t) % 8))), all(0x30));
-        const auto six = kept(hn::Or(four, two));
+        const auto six = kept(six_bits_of<s>(low, high, t));
         HWY_UNROLL(4)
         for (int i = 0; i < rows; ++i) (t < 2 ? first : second)[i].add(six, four_of(x[i].q + at + 16 * s + 4 * t));
       }
@@ -214,23 +274,37 @@ struct Interleaved<Q6_K> {
   }
 };
 
-// `halves`: dx·Σ q of every 16 elements of each row of x, for Q6_K.
-template <class Block, int rows, int ahead>
-HWY_INLINE void interleaved_dots(const std::uint8_t* w, const Activations* x, std::int64_t k,
-                                 const float* const* halves, float* out, std::int64_t out_stride) {
+// `panels` times 8 rows of W, `apart` bytes from each other: memory is faster read in two places than in one. `halves`:
+// dx·Σ q of every 16 elements of each row of x, for Q6_K.
+template <class Block, int rows, int panels, int ahead>
+HWY_INLINE void interleaved_dots(const std::uint8_t* w, std::int64_t apart, const Activations* x, std::int64_t k,
+                                 const float* const* halves, float* out, std::int64_t out_stride,
+                                 std::int64_t out_apart) {
   using I = Interleaved<Block>;
   constexpr int bytes = 8 * Block::bytes;
-  ColumnSums<rows> sums;
-  HWY_UNROLL(4)
-  for (int i = 0; i < rows; ++i) sums.of[i] = sums.offsets[i] = hn::Zero(SomeFloats());
-  for (std::int64_t at = 0; at < k; at += I::elements, w += bytes) {
-    HWY_UNROLL(32)
-    for (int line = 0; line < bytes; line += 64) hwy::Prefetch(w + ahead + line);
-    I::template add<rows>(w, x, at, halves, sums);
+  ColumnSums<rows> sums[panels];
+  HWY_UNROLL(2)
+  for (int p = 0; p < panels; ++p) {
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i) sums[p].of[i] = sums[p].offsets[i] = hn::Zero(SomeFloats());
   }
-  HWY_UNROLL(4)
-  for (int i = 0; i < rows; ++i)
-    hn::StoreU(hn::MulAdd(sums.offsets[i], in_all(I::offset), sums.of[i]), SomeFloats(), out + i * out_stride);
+  for (std::int64_t at = 0; at < k; at += I::elements, w += bytes) {
+    HWY_UNROLL(2)
+    for (int p = 0; p < panels; ++p) {
+      if constexpr (ahead > 0) {
+        HWY_UNROLL(32)
+        for (int line = 0; line < bytes; line += 64) hwy::Prefetch(w + p * apart + ahead + line);
+      }
+      I::template add<rows>(w + p * apart, x, at, halves, sums[p]);
+    }
+  }
+  HWY_UNROLL(2)
+  for (int p = 0; p < panels; ++p) {
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i)
+      hn::StoreU(hn::MulAdd(sums[p].offsets[i], in_all(I::offset), sums[p].of[i]), SomeFloats(),
+                 out + i * out_stride + p * out_apart);
+  }
 }
 
 #endif  // RECKON_WIDE

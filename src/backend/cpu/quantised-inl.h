@@ -707,15 +707,18 @@ HWY_INLINE void unpack_codes(const std::uint8_t* group, int count, std::uint8_t*
   }
 }
 
-// The panel of columns from j on, and of elements [begin, begin + depth); columns beyond the tile become zeros.
+// The panel of columns from j on, and of elements [begin, begin + depth), but for the first `done` columns; those
+// beyond the tile become zeros.
 template <class Block>
-void pack_panel(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
+void pack_panel(const Tile& t, std::int64_t j, std::int64_t done, std::int64_t begin, std::int64_t depth,
+                std::uint8_t* panel) {
   using P = Panel<Block>;
-  if (t.n - j < panel_columns) std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
+  if (done == 0 && t.n - j < panel_columns)
+    std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
   HWY_ALIGN std::uint8_t codes[256];
   HWY_ALIGN float d[8], f[8];
   Scales s;
-  for (std::int64_t c = 0; c < panel_columns && j + c < t.n; ++c) {
+  for (std::int64_t c = done; c < panel_columns && j + c < t.n; ++c) {
     for (std::int64_t k = 0; k < depth; k += 256) {
       const std::uint8_t* group = row_of(t, j + c) + row_bytes(t.dtype, begin + k);
       const int count = static_cast<int>((depth - k < 256 ? depth - k : 256) / 32);

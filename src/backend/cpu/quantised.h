@@ -13,8 +13,7 @@ namespace reckon {
 // interleaved. `scratch` has room for as many floats as packed weights have (tile.h).
 void few_quantised_rows_tile(const Tile& tile, float* scratch);
 
-// For many rows: unpacks the blocks of some columns at a time to integers, which all rows then meet. What is
-// interleaved is multiplied as for few rows.
+// For many rows: unpacks the blocks of some columns at a time to integers, which all rows then meet.
 void many_quantised_rows_tile(const Tile& tile, float* scratch);
 
 // x in activation8: k integers q, then the float32 scale dx of every 32 of them, then the float32 dx·Σ q of every 32,

@@ -73,7 +73,7 @@ HWY_INLINE void with_block(DType dtype, const Body& body) {
 
 // --- Few rows.
 
-constexpr int quantised_ahead = 4096;  // bytes: measured on Zen 3
+constexpr int quantised_ahead = 4096, interleaved_ahead = 2048;  // bytes: measured on Zen 3
 
 // Rows [first, first + rows) of x. `scratch` has room for dx·Σ q of every 16 elements of them.
 template <class Block, int rows>
@@ -92,8 +92,17 @@ void few_rows_of(const Tile& t, std::int64_t first, [[maybe_unused]] float* scra
         const std::int64_t half = u % (t.k / 16);
         scratch[u] = row.scale[half / 2] * static_cast<float>(row.halves[half]);
       }
-    for (; j + rows_together <= std::min(t.n, t.interleaved); j += rows_together)
-      interleaved_dots<Block, rows, quantised_ahead>(row_of(t, j), x, t.k, halves, out + j, t.out_stride);
+    const std::int64_t all = std::min(t.n, t.interleaved) / rows_together,
+                       bytes = row_bytes(t.dtype, rows_together * t.k);
+    if constexpr (rows == 1) {
+      const std::int64_t far = all / 2;  // panels
+      for (; j < far * rows_together; j += rows_together)
+        interleaved_dots<Block, 1, 2, interleaved_ahead>(row_of(t, j), far * bytes, x, t.k, halves, out + j,
+                                                         t.out_stride, far * rows_together);
+      j *= 2;
+    }
+    for (; j < all * rows_together; j += rows_together)
+      interleaved_dots<Block, rows, 1, interleaved_ahead>(row_of(t, j), 0, x, t.k, halves, out + j, t.out_stride, 0);
   }
 #endif
   for (; j < t.n; ++j) quantised_dots<Block, rows, quantised_ahead>(row_of(t, j), x, t.k, out + j, t.out_stride);
@@ -148,6 +157,26 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
   return scratch;
 }
 
+// A panel, of interleaved columns or others.
+template <class Block>
+void pack_columns(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
+  using P = Panel<Block>;
+  std::int64_t done = 0;
+#if RECKON_WIDE
+  if constexpr (Interleaved<Block>::there) {
+    using I = Interleaved<Block>;
+    if (t.interleaved > 0 && t.n - j < panel_columns)
+      std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
+    for (; done < panel_columns && j + done + rows_together <= std::min(t.n, t.interleaved); done += rows_together) {
+      const std::uint8_t* w = row_of(t, j + done) + row_bytes(t.dtype, rows_together * begin);
+      for (std::int64_t k = 0; k < depth; k += I::elements, w += rows_together * Block::bytes)
+        I::unpack(w, {panel + k / P::unit * P::bytes_of_unit + 4 * done, P::line, P::lines}, P::bytes_of_unit);
+    }
+  }
+#endif
+  pack_panel<Block>(t, j, done, begin, depth, panel);
+}
+
 template <class Block>
 void many_of(const Tile& t, float* scratch) {
   for (std::int64_t begin = 0; begin < t.k; begin += unpacked_depth) {
@@ -159,7 +188,7 @@ void many_of(const Tile& t, float* scratch) {
     for (std::int64_t j = 0; j < t.n; j += quantised_columns) {
       const std::int64_t columns = std::min(quantised_columns, t.n - j);
       for (std::int64_t v = 0; v < quantised_vectors; ++v)
-        pack_panel<Block>(t, j + v * panel_columns, begin, depth, panels + v * apart);
+        pack_columns<Block>(t, j + v * panel_columns, begin, depth, panels + v * apart);
       const bool whole = columns == quantised_columns;
       float* out = whole ? t.out + j : results;
       const std::int64_t stride = whole ? t.out_stride : quantised_columns;
@@ -188,9 +217,7 @@ void many_of(const Tile& t, float* scratch) {
   }
 }
 
-// Interleaved weights need no unpacking: with four rows at a time they are as fast.
 void many(const Tile& t, float* scratch) {
-  if (t.interleaved > 0) return few(t, scratch);
   with_block(t.dtype, [&](auto block) HWY_ATTR { many_of<decltype(block)>(t, scratch); });
 }
 
