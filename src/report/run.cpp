@@ -117,7 +117,7 @@ Document divergence_document(const DivergenceNames& names, std::span<const std::
   document.json = score_json(names.model, divergence.score, bytes, context);
   document.json["against"] = score_json(names.other, divergence.other, bytes, context);
   OrderedJson worst = OrderedJson::array();
-  const auto shown = [&](std::int32_t id) {
+  const auto token_text = [&](std::int32_t id) {
     return names.piece ? fmt::format("{} {}", id, quote(names.piece(id))) : fmt::format("{}", id);
   };
   Table tokens{"where it is farthest",
@@ -130,9 +130,9 @@ Document divergence_document(const DivergenceNames& names, std::span<const std::
                 {"other's"}}};
   for (const TokenDivergence& one : divergence.worst) {
     const std::int32_t id = ids[static_cast<std::size_t>(one.position)];
-    tokens.rows.push_back({grouped(one.position), nats(one.divergence), shown(id),
-                           fmt::format("{:.4f}", one.probability), fmt::format("{:.4f}", one.of_other), shown(one.best),
-                           shown(one.best_of_other)});
+    tokens.rows.push_back({grouped(one.position), nats(one.divergence), token_text(id),
+                           fmt::format("{:.4f}", one.probability), fmt::format("{:.4f}", one.of_other), token_text(one.best),
+                           token_text(one.best_of_other)});
     worst.push_back({{"position", one.position},
                      {"divergence", one.divergence},
                      {"id", id},
