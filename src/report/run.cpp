@@ -131,8 +131,8 @@ Document divergence_document(const DivergenceNames& names, std::span<const std::
   for (const TokenDivergence& one : divergence.worst) {
     const std::int32_t id = ids[static_cast<std::size_t>(one.position)];
     tokens.rows.push_back({grouped(one.position), nats(one.divergence), token_text(id),
-                           fmt::format("{:.4f}", one.probability), fmt::format("{:.4f}", one.of_other), token_text(one.best),
-                           token_text(one.best_of_other)});
+                           fmt::format("{:.4f}", one.probability), fmt::format("{:.4f}", one.of_other),
+                           token_text(one.best), token_text(one.best_of_other)});
     worst.push_back({{"position", one.position},
                      {"divergence", one.divergence},
                      {"id", id},
