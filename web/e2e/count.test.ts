@@ -66,7 +66,7 @@ test('a slider moves the figures within a frame, and no event takes long', { ret
   await page.getByRole('slider', { name: 'Layers' }).focus();
   await drag(page); // the engine is there
   const { latencies, long } = await drag(page);
-  expect(latencies[6]!).toBeLessThan(1000 / 60); // the quickest tenth: others may wait for what else the machine does
+  expect(latencies[30]!).toBeLessThan(1000 / 60);
   expect(long).toBe(0);
 });
 
