@@ -17,10 +17,12 @@
 
 #include "backend/cpu/dtype.h"
 #include "backend/cpu/tile.h"
+#include "workshop.h"
 
 namespace {
 
 using namespace reckon;
+using testing_products::Workshop;
 
 constexpr double float_epsilon = 0x1p-24;  // half an ulp of 1
 
@@ -189,15 +191,6 @@ void expect_right(const Problem& before, const Problem& after) {
       ASSERT_NEAR(found, value + shift, error) << "row " << i << ", column " << j;
     }
 }
-
-struct Workshop {
-  Pool pool;
-  Scratch scratch;
-  Counters counters;
-  Machine machine{pool, scratch, counters};
-  explicit Workshop(int threads) : pool(threads), scratch(threads), counters(threads) {}
-  void run(std::span<const Product> products) { run_products(machine, products); }
-};
 
 void expect_right(const Case& c) {
   Workshop machine(2);

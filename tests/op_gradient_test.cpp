@@ -230,7 +230,7 @@ TEST(OpGradientCases, RunEveryOperationButThoseThatOtherTestsRun) {
       &sgd_operation, &adafactor_operation, &muon_operation, &newton_schulz_operation, &muon_step_operation,
       &adam8bit_operation,
       &dequantise_operation,  // nor for nf4
-      &quantise_operation,    // weights of which nothing is trained (quantised_run_test.cpp)
+      &quantise_operation,    // weights of which nothing is trained (quantised_lowering_test.cpp)
   });
   for (const GradientCase& row : gradient_cases()) {
     const Program logical = optimizer_step(gradient(build(row)));

@@ -14,10 +14,12 @@
 #include "backend/cpu/dense.h"
 #include "backend/cpu/interleave.h"
 #include "files/float_types.h"
+#include "workshop.h"
 
 namespace {
 
 using namespace reckon;
+using testing_products::Workshop;
 
 constexpr DType encodings[] = {DType::q2_k, DType::q3_k, DType::iq4_xs, DType::mxfp4, DType::iq4_nl,
                                DType::q4_0, DType::q4_k, DType::q4_1,   DType::q5_0,  DType::q5_k,
@@ -140,15 +142,6 @@ struct Problem {
   }
 };
 
-struct Workshop {
-  Pool pool;
-  Scratch scratch;
-  Counters counters;
-  Machine machine{pool, scratch, counters};
-  explicit Workshop(int threads) : pool(threads), scratch(threads), counters(threads) {}
-  void run(const Problem& problem) { run_products(machine, {&problem.product, 1}); }
-};
-
 // On every instruction set that the processor has: the same tests.
 class Quantised : public testing::TestWithParam<const char*> {
   void SetUp() override {
@@ -171,7 +164,7 @@ TEST_P(Quantised, ProductsAreThoseOfTheDecodedBlocks) {
           for (const bool interleaved : {false, true}) {
             Problem problem(dtype, m, n, k);
             if (interleaved) problem.interleave_weights();
-            machine.run(problem);
+            machine.run({&problem.product, 1});
             problem.expect_right();
             if (HasFatalFailure()) return;
           }
@@ -189,8 +182,8 @@ TEST_P(Quantised, ProductsHaveEqualBitsForAnyNumberOfThreads) {
       Problem one(dtype, m, 700, 512), many(dtype, m, 700, 512);
       one.interleave_weights();
       many.interleave_weights();
-      Workshop(1).run(one);
-      Workshop(3).run(many);
+      Workshop(1).run({&one.product, 1});
+      Workshop(3).run({&many.product, 1});
       EXPECT_TRUE(same_bits(one.y, many.y)) << encoding_of(dtype).name;
     }
 }
@@ -201,7 +194,7 @@ TEST_P(Quantised, FewRowsHaveTheBitsOfOne) {
     Problem all(dtype, 16, 50, 768), one(dtype, 16, 50, 768);
     all.interleave_weights();
     one.interleave_weights();
-    machine.run(all);
+    machine.run({&all.product, 1});
     for (std::int64_t i = 0; i < 16; ++i) {
       Product row = one.product;
       row.rows = 1;
@@ -219,7 +212,7 @@ TEST_P(Quantised, ProductsCountTheirArithmeticAndBytesExactly) {
       const std::int64_t n = 100, k = 1280;
       Workshop machine(2);
       const Problem problem(dtype, m, n, k);
-      machine.run(problem);
+      machine.run({&problem.product, 1});
       const Measured did = machine.counters.total();
       EXPECT_EQ(did.matmul_flops, 2 * m * n * k);
       EXPECT_EQ(did.read, row_bytes(dtype, n * k) + row_bytes(DType::activation8, m * k) + 4 * n);
@@ -257,7 +250,7 @@ TEST(QuantisedErrors, NameWeightsThatAreNotReadAlongTheirRows) {
   Workshop machine(1);
   Problem problem(DType::q4_0, 1, 4, 32);
   problem.product.x8 = nullptr;
-  EXPECT_THROW(machine.run(problem), Error);
+  EXPECT_THROW(machine.run({&problem.product, 1}), Error);
 }
 
 }  // namespace

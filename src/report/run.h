@@ -25,8 +25,8 @@ Document logits_document(std::span<const std::int32_t> ids, std::span<const floa
 Document score_document(const std::string& model, const Score& score, std::optional<std::int64_t> bytes,
                         std::int64_t context);
 
-// Both models' scores, how far the first is from the second, and where it is farthest. `pieces` are the texts of a
-// token, empty without a tokenizer.
+// Both models' scores, how far the first is from the second, and where it is farthest. `piece` gives the text of
+// a token; empty without a tokenizer.
 struct DivergenceNames {
   std::string model, other;
   std::function<std::string(std::int32_t)> piece;

@@ -13,7 +13,7 @@ namespace reckon {
 
 constexpr std::int64_t rows_together = 8;
 
-// Whether kernels of this processor are faster with it (bench/dense.cpp). It is for matrices whose rows follow each
+// Whether kernels of this processor are faster with it (bench/candidates.cpp). It is for matrices whose rows follow each
 // other without gaps.
 bool want_interleaved(DType dtype);
 
