@@ -28,6 +28,12 @@ const char* activation_word(Activation activation) {
       return "relu2";
     case Activation::silu:
       return "silu";
+    case Activation::sigmoid:
+      return "sigmoid";
+    case Activation::softplus:
+      return "softplus";
+    case Activation::xielu:
+      return "xielu";
   }
   return "";
 }

@@ -220,7 +220,7 @@ void name_gpt_oss(FamilyNames& names) {
   names.sinks = "self_attn.sinks";
   names.mixtures = {fused_experts};
   names.mixtures.front().router = "mlp.router";
-  names.mixtures.front().interleaved = true;
+  names.mixtures.front().transposed = names.mixtures.front().interleaved = true;
 }
 
 }  // namespace

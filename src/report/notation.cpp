@@ -112,8 +112,8 @@ std::string parameter_letter(const Tensor& tensor) {
 std::string decimal(double value) { return fmt::format("{:.6g}", value); }
 
 std::string activation_name(Activation activation) {
-  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU"};
-  static_assert(std::size(names) == static_cast<std::size_t>(Activation::silu) + 1);
+  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU", "σ", "softplus", "xIELU"};
+  static_assert(std::size(names) == static_cast<std::size_t>(Activation::xielu) + 1);
   return names[static_cast<std::size_t>(activation)];
 }
 
