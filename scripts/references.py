@@ -918,7 +918,6 @@ def mamba2(p):
         use_bias=p(True, True, False),
         use_conv_bias=p(True, True, False),
         chunk_size=p(8, 8, 16, 256, large=[256]),
-        time_step_limit=p([0.05, 1.5], [0.0, 100.0]),
         tie_word_embeddings=p(False, True, False),
         pad_token_id=0,
         bos_token_id=1,
@@ -926,10 +925,10 @@ def mamba2(p):
     )
 
 
-def mamba2_part(p, d, prefix="mamba_", heads=None):
+def mamba2_part(p, d):
     """The fields of Mamba-2 in a hybrid stack whose inner width is twice the hidden size."""
     inner = 2 * d["hidden_size"]
-    count = p(8, 4, 8) if not heads else heads
+    count = p(8, 4, 8)
     while inner % count:
         count //= 2
     d["mamba_n_heads"] = count
@@ -1315,7 +1314,7 @@ add("qwen3_5_text", qwen3_5_text, note=DELTA_NOTE)
 add("qwen3_5_moe_text", qwen3_5_moe_text, {**TOP1}, note=DELTA_NOTE)
 add("olmo_hybrid", olmo_hybrid, {"negative eigenvalues": {"linear_allow_neg_eigval": False}}, note=DELTA_NOTE)
 add("mamba", mamba, note="the scan is products of elements, not counted")
-add("mamba2", mamba2, {"step limit": {"time_step_limit": [0.0, 100.0]}}, note=SSD_NOTE)
+add("mamba2", mamba2, note=SSD_NOTE)
 add("falcon_mamba", mamba, note="the scan is products of elements, not counted")
 add("bamba", bamba, note=SSD_NOTE)
 add("jamba", jamba, {**TOP1}, note="the scan is products of elements, not counted")
