@@ -1220,6 +1220,43 @@ def zaya(p):
     return two_ropes(p, d, "hybrid", "hybrid_sliding", {"partial_rotary_factor": 0.5}, {"partial_rotary_factor": 0.5})
 
 
+# Wrappers, with the smallest eyes that their classes take.
+
+
+def qwen3_5(p):
+    text = {**qwen3_5_text(p), "num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]}
+    vision = dict(
+        depth=1, hidden_size=16, intermediate_size=8, num_heads=2, patch_size=2, spatial_merge_size=1,
+        temporal_patch_size=1, out_hidden_size=text["hidden_size"], num_position_embeddings=4,
+    )
+    special = dict(image_token_id=0, video_token_id=0, vision_start_token_id=1, vision_end_token_id=2)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **special)
+
+
+def gemma3(p):
+    text = windows(p, sizes(p, tie=True))
+    text["tie_word_embeddings"] = True
+    text["query_pre_attn_scalar"] = p(16, 16, 256)
+    two_ropes(p, text)
+    vision = dict(
+        model_type="siglip_vision_model", hidden_size=16, intermediate_size=8, num_hidden_layers=1,
+        num_attention_heads=2, image_size=8, patch_size=4, vision_use_head=False,
+    )
+    return dict(
+        text_config=text, vision_config=vision, mm_tokens_per_image=4, image_token_index=0, boi_token_index=1,
+        eoi_token_index=2,
+    )
+
+
+def mistral3(p):
+    text = {**ministral(p), "model_type": "ministral"}
+    vision = dict(
+        model_type="pixtral", hidden_size=16, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2,
+        image_size=8, patch_size=4, head_dim=8,
+    )
+    return dict(text_config=text, vision_config=vision, image_token_index=0, spatial_merge_size=1, tie_word_embeddings=False)
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # Types: how to draw a config; features, each with what switches it off; tensors that cannot matter.
 # ---------------------------------------------------------------------------------------------------------------
@@ -1334,6 +1371,12 @@ add("inkling_text", inkling_text, {"log scaling": {"log_scaling_n_floor": None},
 add("axk2", axk2, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
 add("zaya", zaya, {**WINDOW})
 
+EYES = r"vision|visual|projector"
+WRAPPERS = {"qwen3_5", "gemma3", "mistral3"}
+add("qwen3_5", qwen3_5, inert=EYES, note=DELTA_NOTE)
+add("gemma3", gemma3, inert=EYES)
+add("mistral3", mistral3, inert=EYES)
+
 
 # ---------------------------------------------------------------------------------------------------------------
 # One type.
@@ -1371,17 +1414,31 @@ def saved_config(config):
             return json.load(file)
 
 
+def model_class(name):
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+
+    return AutoModelForImageTextToText if name in WRAPPERS else AutoModelForCausalLM
+
+
+def parts(model):
+    """Parameters by the first two parts of their names."""
+    found = {}
+    for name, p in model.named_parameters():
+        top = ".".join(name.split(".")[:2])
+        found[top] = found.get(top, 0) + p.numel()
+    return found
+
+
 def build(config, device=None):
     import torch
-    from transformers import AutoModelForCausalLM
-
     config = copy.deepcopy(config)
+    family = model_class(config.model_type)
     more = {"attn_implementation": "eager", "dtype": torch.float32}
     if device == "meta":
         with torch.device("meta"), no_init():
-            return AutoModelForCausalLM.from_config(config, **more)
+            return family.from_config(config, **more)
     torch.manual_seed(1)
-    model = AutoModelForCausalLM.from_config(config, **more).float().eval()
+    model = family.from_config(config, **more).float().eval()
     with contextlib.suppress(Exception):
         model.set_experts_implementation("eager")
     return model
@@ -1709,9 +1766,7 @@ def tiny(name, spec, variant, make, out):
         failures.append(f"{size} bytes are too many")
     # Read back as a user would: the files hold the same model.
     try:
-        from transformers import AutoModelForCausalLM
-
-        again = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+        again = model_class(name).from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
         with contextlib.suppress(Exception):
             again.set_experts_implementation("eager")
         with torch.no_grad():
@@ -1761,7 +1816,10 @@ def one_type(name, out, budget):
                 else:
                     arguments = spec["make"](Draw(mode, seed * 7919 + index))
                 config = make_config(name, arguments)
-                entry = {"config": saved_config(config), "kind": mode, **count(build(config, "meta"))}
+                model = build(config, "meta")
+                entry = {"config": saved_config(config), "kind": mode, **count(model)}
+                if name in WRAPPERS:
+                    entry["parts"] = parts(model)
             except Exception as error:
                 report["config_errors"].append(
                     f"config {index} ({mode}): {type(error).__name__}: {error} {traceback.format_exc()[-500:]}"
@@ -1814,11 +1872,7 @@ def one_published(path):
     found = count(model)
     found["model"] = part
     found["buffers_persistent"] = sum(math.prod(s) for s in found["buffers_persistent"].values())
-    language = {}
-    for n, p in model.named_parameters():
-        top = ".".join(n.split(".")[:2])
-        language[top] = language.get(top, 0) + p.numel()
-    found["parts"] = language
+    found["parts"] = parts(model)
     return found
 
 
