@@ -26,7 +26,10 @@ inline std::vector<std::string> found(const char* kind) {
   for (const auto& entry : std::filesystem::directory_iterator(folder() / kind)) {
     const std::string name = entry.path().stem().string();
     std::string type = name;
-    if (entry.is_directory()) type = read_json(entry.path() / "config.json")["model_type"];
+    if (entry.is_directory()) {
+      const nlohmann::json config = read_json(entry.path() / "config.json");
+      type = (config.contains("text_config") ? config["text_config"] : config)["model_type"];
+    }
     if (find_family(type) != nullptr) names.push_back(name);
   }
   std::sort(names.begin(), names.end());
