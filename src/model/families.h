@@ -90,7 +90,7 @@ struct Family {
   std::string_view network{};  // the family whose network this is under another name; empty: its own
 };
 
-std::vector<Family> gpt_families(), llama_families(), mixture_families();
+std::vector<Family> gpt_families(), llama_families(), mixture_families(), recurrent_families();
 
 // nullptr where there is none of that model_type.
 const Family* find_family(std::string_view type);

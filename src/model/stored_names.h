@@ -2,6 +2,8 @@
 // readers state (families.h); stored.cpp lays them out.
 #pragma once
 
+#include <reckon/role.h>
+
 #include <string_view>
 #include <vector>
 
@@ -17,7 +19,24 @@ struct FeedForwardNames {
 struct MixtureNames {
   std::string_view router;
   FeedForwardNames experts;
-  bool interleaved = false;  // gpt-oss: in × out, and the columns of gate_up alternate
+  bool interleaved = false;           // gpt-oss: in × out, and the columns of gate_up alternate
+  std::string_view into{}, out_of{};  // where experts have a width of their own
+};
+
+// The modules of a recurrence. Each name follows `module`.
+struct RecurrenceNames {
+  // A tensor with the rows of several parts, one after another; or by group of heads, in each of them part by part.
+  struct Shared {
+    std::string_view module;
+    std::vector<Part> parts;
+    bool by_group = false;
+  };
+  std::string_view module{};
+  std::vector<Shared> linears;       // every projection but the last, each in one of these
+  std::vector<Shared> convolutions;  // of values, keys and queries (channels × 1 × width)
+  std::string_view output;
+  std::string_view gate_norm, step_norm, key_norm, query_norm;
+  std::string_view decay, step_bias, skip;  // in full, without ".weight"
 };
 
 // Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
@@ -52,6 +71,8 @@ struct FamilyNames {
   // In a parallel block with two norms, where these have names of their own.
   std::string_view parallel_attention_norm, parallel_feed_forward_norm;
   FeedForwardNames feed_forward{.gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"};
+
+  RecurrenceNames recurrence;  // its norms are those of attention
 
   std::vector<MixtureNames> mixtures;  // the forms in which files are found; the usual one first
   // What follows the name of one tensor of all experts.

@@ -12,6 +12,7 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
@@ -20,6 +21,9 @@
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 
 namespace reckon {
@@ -32,14 +36,38 @@ struct PartLetters {
   std::string_view makes, weight;
 };
 constexpr PartLetters part_letters[] = {
-    {Part::token, "x", "e"},     {Part::position, "x_p", "p"}, {Part::project, "x", "i"},
-    {Part::norm, "h", ""},       {Part::query, "q", "q"},      {Part::key, "k", "k"},
-    {Part::value, "v", "v"},     {Part::query_up, "q", "uq"},  {Part::query_down, "c_q", "dq"},
-    {Part::kv_down, "c", "dkv"}, {Part::kv_up, "kv", "ukv"},   {Part::scores, "a", ""},
-    {Part::softmax, "p", ""},    {Part::mixing, "o", ""},      {Part::output, "y", "o"},
-    {Part::router, "r", "r"},    {Part::dispatch, "h_e", ""},  {Part::gate, "g", "g"},
-    {Part::up, "u", "u"},        {Part::activation, "m", ""},  {Part::down, "y", "d"},
+    {Part::token, "x", "e"},
+    {Part::position, "x_p", "p"},
+    {Part::project, "x", "i"},
+    {Part::norm, "h", ""},
+    {Part::query, "q", "q"},
+    {Part::key, "k", "k"},
+    {Part::value, "v", "v"},
+    {Part::query_up, "q", "uq"},
+    {Part::query_down, "c_q", "dq"},
+    {Part::kv_down, "c", "dkv"},
+    {Part::kv_up, "kv", "ukv"},
+    {Part::scores, "a", ""},
+    {Part::softmax, "p", ""},
+    {Part::mixing, "o", ""},
+    {Part::output, "y", "o"},
+    {Part::router, "r", "r"},
+    {Part::dispatch, "h_e", ""},
+    {Part::gate, "g", "g"},
+    {Part::up, "u", "u"},
+    {Part::activation, "m", ""},
+    {Part::down, "y", "d"},
     {Part::combine, "y", ""},
+    {Part::state, "o", ""},
+    {Part::step, "Δ", "Δ"},
+    {Part::step_down, "c", "dΔ"},
+    {Part::beta, "β", "β"},
+    {Part::gate_down, "c", "dg"},
+    {Part::value_convolution, "v", "cv"},
+    {Part::key_convolution, "k", "ck"},
+    {Part::query_convolution, "q", "cq"},
+    {Part::into_experts, "h", "i"},
+    {Part::out_of_experts, "y", "j"},
 };
 
 PartLetters letters_of(Role role) {
@@ -83,6 +111,8 @@ std::string_view letter_of(Piece piece) {
       {Piece::key_cache, "cache_k"},
       {Piece::value_cache, "cache_v"},
       {Piece::latent_cache, "cache_c"},
+      {Piece::state_cache, "S"},
+      {Piece::convolution_cache, "cache"},
   };
   const auto found =
       std::find_if(std::begin(letters), std::end(letters), [&](const auto& one) { return one.first == piece; });
@@ -103,6 +133,8 @@ bool keeps_letter(const Op& op) {
 
 std::string parameter_letter(const Tensor& tensor) {
   if (tensor.scope.role.part == Part::sinks) return "sink";
+  if (tensor.scope.role.part == Part::decay) return tensor.label.piece == Piece::bias ? "b_Δ" : "a";
+  if (tensor.scope.role.part == Part::skip) return "D";
   const std::string of(letters_of(tensor.scope.role).weight);
   const bool bias = tensor.label.piece == Piece::bias;
   if (of.empty()) return bias ? "β" : "γ";  // norms
@@ -112,8 +144,8 @@ std::string parameter_letter(const Tensor& tensor) {
 std::string decimal(double value) { return fmt::format("{:.6g}", value); }
 
 std::string activation_name(Activation activation) {
-  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU"};
-  static_assert(std::size(names) == static_cast<std::size_t>(Activation::silu) + 1);
+  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU", "σ", ""};
+  static_assert(std::size(names) == static_cast<std::size_t>(Activation::identity) + 1);
   return names[static_cast<std::size_t>(activation)];
 }
 
@@ -217,6 +249,15 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, split_operation)) return "[" + y + ", " + letter(op.outputs[1]) + "] = " + x;
   if (is(op, append_operation)) return equation("[" + second + ", " + x + "]");
   if (is(op, last_operation)) return equation(x + "[last token]");
+  if (is(op, short_convolution_operation)) return equation("conv(" + x + ", " + second + ")" + plus(third));
+  if (is(op, softplus_operation)) return equation("softplus(" + x + plus(second) + ")");
+  if (is(op, scan_operation)) {
+    const std::string skip = input(op, scan_input::skip);
+    return (op.attributes<ScanAttributes>().rule == ScanRule::lightning ? "S ← e^(−a)·S + k·vᵀ, "
+                                                                        : "S ← e^(−Δ·eᵃ)·S + k·(Δ·v)ᵀ, ") +
+           y + " = Sᵀ·q" + (skip.empty() ? "" : " + " + skip + "·v");
+  }
+  if (is(op, delta_rule_operation)) return "S ← e^(−Δ·eᵃ)·S, S ← S + k·β·(v − Sᵀ·k)ᵀ, " + y + " = Sᵀ·q";
   if (is(op, cross_entropy_operation)) return equation("mean(log Σ eᶻ − z[label])");
   return "";
 }

@@ -26,6 +26,8 @@ HWY_INLINE V activate(D d, V x) {
   if constexpr (kind == Activation::relu) return positive(d, x);
   if constexpr (kind == Activation::relu_squared) return hn::Mul(positive(d, x), positive(d, x));
   if constexpr (kind == Activation::silu) return hn::Mul(x, sigmoid(d, x));
+  if constexpr (kind == Activation::sigmoid) return sigmoid(d, x);
+  if constexpr (kind == Activation::identity) return x;
   if constexpr (kind == Activation::gelu) {
     V bell;
     return hn::Mul(x, normal_distribution(d, x, bell));
@@ -43,6 +45,11 @@ HWY_INLINE V derivative(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   if constexpr (kind == Activation::relu) return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
   if constexpr (kind == Activation::relu_squared) return hn::Mul(hn::Set(d, 2.0f), positive(d, x));
+  if constexpr (kind == Activation::identity) return one;
+  if constexpr (kind == Activation::sigmoid) {
+    const V s = sigmoid(d, x);
+    return hn::Mul(s, hn::Sub(one, s));
+  }
   if constexpr (kind == Activation::silu) {
     const V s = sigmoid(d, x);
     return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
@@ -100,6 +107,10 @@ HWY_INLINE void with_activation(Activation kind, const Body& body) {
       return body(ActivationConstant<Activation::relu_squared>());
     case Activation::silu:
       return body(ActivationConstant<Activation::silu>());
+    case Activation::sigmoid:
+      return body(ActivationConstant<Activation::sigmoid>());
+    case Activation::identity:
+      return body(ActivationConstant<Activation::identity>());
   }
 }
 

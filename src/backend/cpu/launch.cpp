@@ -10,6 +10,7 @@
 #include "ops/attend.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
@@ -19,6 +20,9 @@
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 
 #include <utility>
@@ -66,6 +70,10 @@ Kernel cpu_kernel(const Operation& operation) {
       {&grouped_project_operation, run_grouped_project},
       {&combine_operation, run_combine},
       {&quantise_operation, run_quantise},
+      {&short_convolution_operation, run_short_convolution},
+      {&softplus_operation, run_softplus},
+      {&scan_operation, run_scan},
+      {&delta_rule_operation, run_delta_rule},
       {&activate_operation, run_activate},
       {&activate_backward_operation, run_activate_backward},
       {&layer_norm_backward_operation, run_norm_backward},
@@ -85,6 +93,10 @@ Kernel cpu_kernel(const Operation& operation) {
       {&grouped_weight_gradient_operation, run_grouped_weight_gradient},
       {&grouped_bias_gradient_operation, run_grouped_bias_gradient},
       {&combine_backward_operation, run_combine_backward},
+      {&short_convolution_backward_operation, run_short_convolution_backward},
+      {&softplus_backward_operation, run_softplus_backward},
+      {&scan_backward_operation, run_scan_backward},
+      {&delta_rule_backward_operation, run_delta_rule_backward},
       {&squared_norm_operation, run_squared_norm},
       {&adamw_operation, run_adamw},
       {&all_reduce_start_operation, run_all_reduce_start},

@@ -34,6 +34,12 @@ Point at(Activation kind, double x) {
       const double s = sigmoid(x);
       return {x * s, s * (1.0 + x * (1.0 - s))};
     }
+    case Activation::sigmoid: {
+      const double s = sigmoid(x);
+      return {s, s * (1.0 - s)};
+    }
+    case Activation::identity:
+      return {x, 1.0};
   }
   throw Error("[reference] got an activation that it does not know");
 }
@@ -61,6 +67,10 @@ Operations operations(Activation kind) {
       return {2, 3};
     case Activation::silu:
       return {4, 9};
+    case Activation::sigmoid:
+      return {4, 7};
+    case Activation::identity:
+      return {0, 0};
   }
   return {0, 0};
 }

@@ -9,6 +9,7 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/head_matmul.h"
@@ -17,6 +18,9 @@
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 
 #include <algorithm>
@@ -71,6 +75,14 @@ Kernel reference_kernel(const Operation& operation) {
       {&join_backward_operation, reference::join_backward},
       {&sum_rows_operation, reference::sum_rows},
       {&view_operation, reference::view},
+      {&short_convolution_operation, reference::short_convolution},
+      {&short_convolution_backward_operation, reference::short_convolution_backward},
+      {&softplus_operation, reference::softplus},
+      {&softplus_backward_operation, reference::softplus_backward},
+      {&scan_operation, reference::scan},
+      {&scan_backward_operation, reference::scan_backward},
+      {&delta_rule_operation, reference::delta_rule},
+      {&delta_rule_backward_operation, reference::delta_rule_backward},
   };
   const auto* found =
       std::find_if(std::begin(table), std::end(table), [&](const auto& r) { return r.first == &operation; });
