@@ -5,13 +5,12 @@
 namespace reckon {
 namespace {
 
-// The extents of the tensors that an op begins with: x, step, decay, key, query, skip from `first` on.
+// The extents of the tensors that an op begins with: x, step, decay and key from `first` on.
 struct Extents {
   Extents(const Program& program, const Op& op, std::size_t first)
       : x(program[op.inputs[first]].shape), decay(program[op.inputs[first + 2]].shape) {
     const TensorId key = op.inputs[first + 3];
     width = key == no_tensor ? Dim() : program[key].shape[-1];
-    skip = op.inputs[first + 5] != no_tensor;
   }
   Term states(std::int64_t operations) const { return x.product(operations).times(width); }  // B·T·H·P·N
   Term values(std::int64_t operations) const { return x.product(operations); }               // B·T·H·P
@@ -20,7 +19,6 @@ struct Extents {
   }
   Shape x, decay;
   Dim width;
-  bool skip = false;
 };
 
 // state_space: k·(Δ·x)ᵀ and Sᵀ·q are products, 2 each a state; α·S 1. α 2, Δ·x 1, D·x and its sum 2; A 2, once.
@@ -34,7 +32,7 @@ Cost cost(const Program& program, const Op& op) {
       products = e.states(4);
       elementwise = e.states(1);
       elementwise += e.decays(2);
-      elementwise += e.values(e.skip ? 3 : 1);
+      elementwise += e.values(3);
       elementwise += e.decay.product(2);
       break;
     case ScanRule::lightning:
@@ -66,7 +64,7 @@ Cost backward_cost(const Program& program, const Op& op) {
       products = e.states(10);
       elementwise = e.states(4);
       elementwise += e.decays(7);
-      elementwise += e.values(e.skip ? 8 : 4);
+      elementwise += e.values(8);
       elementwise += e.decay.product(3);
       break;
     case ScanRule::lightning:
@@ -107,7 +105,8 @@ TensorId scan(Builder& builder, ScanRule rule, const ScanInputs& in, Label label
   check(x.rank() == 4 && decay[0].size == x[2].size && (decay.rank() == 1 || decay[1].size == width), "scan",
         to_string(x) + " and decays of " + to_string(decay), "decays for each head");
   check((in.step == no_tensor) == (rule == ScanRule::lightning) && (in.key == no_tensor) == (in.query == no_tensor) &&
-            (in.key == no_tensor) == (rule == ScanRule::rg_lru),
+            (in.key == no_tensor) == (rule == ScanRule::rg_lru) &&
+            (in.skip == no_tensor) == (rule != ScanRule::state_space),
         "scan", "other inputs", "those of its rule");
   check(in.key == no_tensor || (builder.shape(in.key).same_sizes(builder.shape(in.query)) &&
                                 x[2].size % builder.shape(in.key)[2].size == 0),

@@ -219,7 +219,7 @@ void run_scan(const Launch& launch) {
                 HWY_DYNAMIC_DISPATCH(ScanHead)(own, head, state, state + size, y.floats() + b * y.stride[0]);
                 if (cache.there()) std::copy_n(state, size, cache.position(b, 1) + head * size);
                 if (own.rule == ScanRule::state_space) {
-                  count_head(own, 2, 1, 2, own.skip != nullptr ? 3 : 1);
+                  count_head(own, 2, 1, 2, 3);
                 } else if (own.rule == ScanRule::lightning) {
                   count_head(own, 2, 1, 0, 0);
                 } else {
@@ -271,7 +271,7 @@ void run_scan_backward(const Launch& launch) {
       for (std::int64_t head = first; head < last; ++head) {
         HWY_DYNAMIC_DISPATCH(ScanHeadBackward)(own, head, to);
         if (rule == ScanRule::state_space) {
-          count_head(own, 5, 4, 7, own.skip != nullptr ? 8 : 4);
+          count_head(own, 5, 4, 7, 8);
         } else if (rule == ScanRule::lightning) {
           count_head(own, 5, 2, 0, 0);
         } else {

@@ -91,8 +91,8 @@ void count_all(const Scan& s, const Counts& n) {
 
 void scan(const Call& c) {
   const Scan s(c, 0);
-  const bool skip = c.has(scan_input::skip), cached = c.has(scan_input::state);
-  count_all(s, s.rule == ScanRule::state_space ? Counts{2, 1, 2, skip ? 3u : 1u, 2}
+  const bool cached = c.has(scan_input::state);
+  count_all(s, s.rule == ScanRule::state_space ? Counts{2, 1, 2, 3, 2}
                : s.rule == ScanRule::lightning ? Counts{2, 1, 0, 0, 2}
                                                : Counts{0, 0, 0, 8, 4});
   const Out y = c.out(0);
@@ -120,8 +120,7 @@ void scan(const Call& c) {
 // Inputs: dy, then those of the forward op; outputs: the gradients of x, step, decay, key, query and skip.
 void scan_backward(const Call& c) {
   const Scan s(c, 1);
-  const bool skip = c.has(1 + scan_input::skip);
-  count_all(s, s.rule == ScanRule::state_space ? Counts{5, 4, 7, skip ? 8u : 4u, 3}
+  count_all(s, s.rule == ScanRule::state_space ? Counts{5, 4, 7, 8, 3}
                : s.rule == ScanRule::lightning ? Counts{5, 2, 0, 0, 2}
                                                : Counts{0, 0, 0, 20, 9});
   for (std::size_t i = 0; i < 6; ++i)
