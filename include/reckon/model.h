@@ -31,6 +31,7 @@ struct Rope {
   double theta = 10000.0;
   std::int64_t dims = 0;
   bool interleaved = false;  // pairs (0,1),(2,3)… instead of (0,n/2),(1,n/2+1)…
+  bool backwards = false;    // turned the other way round (nanochat)
   Scaling scaling = Scaling::none;
   double factor = 1.0;
   double original_context = 0.0;                                   // the context that the scaling starts from
@@ -40,6 +41,7 @@ struct Rope {
   double attention_factor = 0.0;                                   // yarn, longrope: 0 = derived from factor
   double mscale = 0.0, mscale_all_dim = 0.0;                       // yarn (DeepSeek)
   std::vector<double> short_factors, long_factors;                 // longrope, one per rotated pair
+  double short_magnitude = 0.0, long_magnitude = 0.0;              // longrope (Phi MoE): attention_factor by the length
   bool operator==(const Rope&) const = default;
 };
 
@@ -54,6 +56,25 @@ struct Latent {
   bool operator==(const Latent&) const = default;
 };
 
+// Queries are multiplied by 1 + beta·ln(1 + ⌊(position + offset) / length⌋), so that they stay sharp in long texts
+// (Llama 4).
+struct PositionScale {
+  double beta = 0.0, length = 1.0;
+  std::int64_t offset = 0;
+  bool operator==(const PositionScale&) const = default;
+};
+
+// identity: a gate that multiplies as it is
+enum class Activation { gelu, gelu_tanh, relu, relu_squared, silu, sigmoid, softplus, xielu, identity };
+
+// What attention mixed is multiplied by activation(g·x), before the output projection: element by element, or each head
+// by one number.
+struct OutputGate {
+  Activation activation = Activation::sigmoid;
+  bool per_head = false;
+  bool operator==(const OutputGate&) const = default;
+};
+
 struct Attention {
   // What a query or key norm spans: each head with one shared weight, each head with a weight of its own,
   // or all heads together.
@@ -61,15 +82,21 @@ struct Attention {
   std::int64_t n_heads = 0;
   std::int64_t n_kv_heads = 0;
   std::int64_t d_head = 0;   // width of a query or key head
-  std::int64_t d_value = 0;  // width of a value head; d_head unless latent
+  std::int64_t d_value = 0;  // width of a value head
   bool query_bias = false, key_bias = false, value_bias = false, output_bias = false;
   std::optional<Norm> query_key_norm;
   NormSpan norm_span = NormSpan::shared_head;
+  bool norm_after_rope = false;  // queries and keys are rotated before their norm (Hunyuan)
+  double clip = 0.0;             // queries, keys and values are clamped to ±clip (OLMo); 0 = not
+  double value_scale = 1.0;      // multiplies the values (MiMo)
   std::optional<Latent> latent;
   std::optional<Rope> rope;
+  std::optional<PositionScale> position_scale;
+  std::optional<OutputGate> gate;
   bool alibi = false;
   double alibi_scale = 1.0;  // multiplies ALiBi's slopes (Falcon: the scale of the scores)
   std::int64_t window = 0;   // keys that a query sees, itself included; 0 = all before it
+  bool chunked = false;      // windows begin at multiples of their size, and end with the query (Llama 4)
   double scale = 0.0;        // multiplies the scores
   double softcap = 0.0;      // c·tanh(score / c); 0 = none
   bool sinks = false;        // a learned score per head that takes its share of the softmax
@@ -85,9 +112,6 @@ struct CrossAttention {
   bool operator==(const CrossAttention&) const = default;
 };
 
-// identity: a gate that multiplies as it is
-enum class Activation { gelu, gelu_tanh, relu, relu_squared, silu, sigmoid, identity };
-
 struct FeedForward {
   std::int64_t d_ff = 0;
   Activation activation = Activation::gelu;
@@ -101,20 +125,27 @@ struct FeedForward {
 
 // A mixture of experts.
 struct Mixture {
-  enum class Scores { softmax, softmax_of_chosen, sigmoid };
+  // sparsemixer (Phi MoE): each of the chosen by a softmax over those that are nearly as good as it and not chosen yet.
+  enum class Scores { softmax, softmax_of_chosen, sigmoid, sparsemixer };
   FeedForward expert;  // each of those that a token's choice is made from
   std::int64_t n_experts = 0;
   std::int64_t n_active = 0;
   std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
+  bool shared_gate = false;           // which is multiplied by σ(g·x), one number a token (Qwen2 MoE)
   bool router_bias = false;           // a parameter
+  double router_softcap = 0.0;        // of the router's logits; 0 = none
+  double jitter = 0.01;               // sparsemixer: how near, as half of a share of the larger
   bool correction_bias = false;       // DeepSeek V3: a buffer that moves the choice, not the weight
+  bool correction_counted = false;    // …which the family counts as a parameter, though nothing trains it (Ernie 4.5)
   Scores scores = Scores::softmax;
   bool normalize = false;                          // the chosen weights are divided by their sum
   double scale = 1.0;                              // …and multiplied by this
   std::int64_t n_groups = 1, n_active_groups = 1;  // experts are chosen from the best groups only
+  std::int64_t group_top = 1;                      // a group's score is the sum of its best `group_top` experts
+  bool weigh_inputs = false;  // an expert's weight multiplies what it reads, not what it makes (Llama 4)
+  double output_scale = 1.0;  // of the sum, the shared expert's part included
   std::int64_t d_latent = 0;  // the experts' own width, which rows are projected to and from; 0: that of the stream
   bool latent_bias = false;
-  std::int64_t group_top = 1;  // a group's score is the sum of its best `group_top` experts
   bool operator==(const Mixture&) const = default;
 };
 
@@ -266,9 +297,10 @@ class Layers {
 
 // Positions that are added to the embedding. (RoPE and ALiBi belong to each layer's attention.)
 struct Positions {
-  enum class Kind { none, learned, sinusoidal };
+  // sinusoidal: sines and cosines alternate (Vaswani et al.); sinusoidal_halves: all sines, then all cosines (fairseq)
+  enum class Kind { none, learned, sinusoidal, sinusoidal_halves };
   Kind kind = Kind::none;
-  std::int64_t extra_rows = 0;  // OPT stores two rows more than its context
+  std::int64_t extra_rows = 0;  // OPT stores two rows more than its context; sinusoids begin as many positions later
   bool operator==(const Positions&) const = default;
 };
 

@@ -8,15 +8,18 @@
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -141,17 +144,19 @@ std::string_view elementwise_label(const WorkEntry& entry) {
       {"rotary positions", {&rope_operation}},
       {"scaling of scores", {&scores_operation, &scores_backward_operation}},
       {"softmax", {&softmax_operation, &softmax_backward_operation}},
-      {"activation", {&activate_operation, &activate_backward_operation}},
+      {"activation", {&activate_operation, &activate_backward_operation, &xielu_operation, &xielu_backward_operation}},
+      {"gates", {&gate_operation, &gate_backward_operation}},
       {"biases", {&matmul_operation, &grouped_matmul_operation, &grouped_bias_gradient_operation, &sum_rows_operation}},
       {"routing",
        {&route_operation, &route_backward_operation, &dispatch_operation, &dispatch_backward_operation,
-        &combine_operation, &combine_backward_operation}},
+        &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation}},
       {"recurrences",
        {&short_convolution_operation, &short_convolution_backward_operation, &softplus_operation,
         &softplus_backward_operation, &scan_operation, &scan_backward_operation, &delta_rule_operation,
         &delta_rule_backward_operation}},
       {"embedding", {&embed_backward_operation}},
-      {"multipliers", {&scale_operation}},
+      {"multipliers", {&scale_operation, &position_scale_operation}},
+      {"clipping", {&clip_operation, &clip_backward_operation}},
       {"soft cap of logits", {&softcap_operation, &softcap_backward_operation}},
       {"gradients that meet", {&join_operation, &join_backward_operation}},
       {"loss", {&cross_entropy_operation, &cross_entropy_backward_operation}},

@@ -4,6 +4,7 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/delta_rule.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
@@ -33,7 +34,8 @@ class Paging {
       }
       if (op.scope.role.block != Block::attention) continue;  // an encoder's keys are not cached as they come
       if (op.operation == &append_operation) lay_out(op.inputs[1]);
-      if (op.operation == &append_operation || op.operation == &rope_operation || op.operation == &scores_operation)
+      if (op.operation == &append_operation || op.operation == &rope_operation || op.operation == &scores_operation ||
+          op.operation == &position_scale_operation)
         op.inputs.push_back(starts_);
     }
     // Views of a cache lie as it does.

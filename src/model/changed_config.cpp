@@ -29,6 +29,11 @@ const char* activation_word(Activation activation) {
     case Activation::silu:
       return "silu";
     case Activation::sigmoid:
+      return "sigmoid";
+    case Activation::softplus:
+      return "softplus";
+    case Activation::xielu:
+      return "xielu";
     case Activation::identity:
       break;
   }

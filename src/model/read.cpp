@@ -20,7 +20,9 @@ namespace {
 const std::map<std::string_view, Family>& families() {
   static const std::map<std::string_view, Family> all = [] {
     std::map<std::string_view, Family> table;
-    for (const std::vector<Family>& some : {gpt_families(), llama_families(), mixture_families(), recurrent_families()})
+    for (const std::vector<Family>& some :
+         {gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
+          more_mixture_families(), gated_families(), latent_families(), recurrent_families()})
       for (const Family& family : some) table.emplace(family.type, family);
     return table;
   }();

@@ -197,6 +197,7 @@ class Writer {
     for (std::int64_t i = 0; i < (each ? experts : 1); ++i) {
       const std::string name = each ? numbered(tensor, i) : std::string(tensor);
       Placed placed = place(linear, name, bias, each ? 0 : experts);
+      if (flat_ && placed.shape.size() == 3) placed.shape = {times(placed.shape[0], placed.shape[1]), placed.shape[2]};
       for (std::size_t p = 0; p < parameters.size(); ++p) parameters[p].views.push_back(std::move(placed.views[p]));
       add_tensor(name, std::move(placed.shape));
     }
@@ -232,13 +233,14 @@ class Writer {
     for (std::size_t i = 0; i < layer.sublayers.size(); ++i) {
       const Sublayer& sublayer = layer.sublayers[i];
       nth_ = nth_of_block(layer, i);
-      norms(sublayer.norms, block_of(sublayer), beside && !names_.parallel_attention_norm.empty());
+      const bool mixture = std::holds_alternative<Mixture>(sublayer.kind) && !names_.mixture_norm_after.empty();
+      norms(sublayer.norms, block_of(sublayer), beside && !names_.parallel_attention_norm.empty(), mixture);
       std::visit([&](const auto& kind) { add_kind(kind); }, sublayer.kind);
     }
   }
 
-  // `beside`: in a parallel block, whose norms have names of their own.
-  void norms(const SublayerNorms& around, Block block, bool beside) {
+  // `beside`: in a parallel block, whose norms have names of their own. `mixture`: so has the norm after one.
+  void norms(const SublayerNorms& around, Block block, bool beside, bool mixture) {
     struct Names {
       std::string_view before, after, residual;
     };
@@ -247,7 +249,8 @@ class Writer {
                                     names_.attention_norm_after, names_.attention_norm_residual}
                         : block == Block::feed_forward
                             ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
-                                    names_.feed_forward_norm_after, names_.feed_forward_norm_residual}
+                                    mixture ? names_.mixture_norm_after : names_.feed_forward_norm_after,
+                                    names_.feed_forward_norm_residual}
                             : Names{names_.cross_norm, {}, {}};
     const std::vector<std::int64_t> d{model_.d_model};
     norm(around.before, {block, Part::norm}, in_layer(names.before), d);
@@ -260,11 +263,19 @@ class Writer {
       latent_attention(a);
     else
       attention(a);
-    linear({{{{Block::attention, Part::output}, model_.d_model, a.output_bias}},
+    const bool own_bias = a.output_bias && names_.output_bias.empty();
+    linear({{{{Block::attention, Part::output}, model_.d_model, own_bias}},
             times(a.n_heads, a.d_value),
             1,
             names_.transposed},
            in_layer(names_.output));
+    if (a.output_bias && !own_bias)
+      exact(key_of({Block::attention, Part::output}, Piece::bias), in_layer(names_.output_bias), {model_.d_model});
+    if (a.gate && !names_.gate_with_query) linear({{gate_of(a)}, model_.d_model}, in_layer(names_.output_gate));
+  }
+
+  static Share gate_of(const Attention& a) {
+    return {{Block::attention, Part::gate}, a.gate->per_head ? a.n_heads : times(a.n_heads, a.d_value), false};
   }
 
   void add_kind(const FeedForward& f) { feed_forward(f, Expert::none, names_.feed_forward); }
@@ -276,11 +287,18 @@ class Writer {
     const std::int64_t d = model_.d_model;
     const std::string all = in_layer(names_.query_key_value);
     if (all.empty() || (names_.as_found && !has(all + ".weight"))) {
-      linear({{query}, d, 1, names_.transposed}, in_layer(names_.query));
+      Linear queries{{query}, d, 1, names_.transposed};
+      if (a.gate && names_.gate_with_query) {
+        queries.parts.push_back(gate_of(a));
+        queries.go_by_groups(a.n_heads);
+      }
+      linear(queries, in_layer(names_.query));
       linear({{key}, d, 1, names_.transposed}, in_layer(names_.key));
       linear({{value}, d, 1, names_.transposed}, in_layer(names_.value));
     } else {
       Linear fused{{query, key, value}, d, 1, names_.transposed};
+      if (names_.blocks > 0) std::swap(fused.parts[1], fused.parts[2]);
+      if (names_.blocks > 0) fused.go_by_groups(names_.blocks);
       if (names_.by_group && a.n_kv_heads > 0) fused.go_by_groups(a.n_kv_heads);
       linear(fused, all);
     }
@@ -465,23 +483,41 @@ class Writer {
     if (r.conv_bias) add_tensor(module + ".bias", {channels});
   }
 
-  // `interleaved`: in × out, and gate and up alternate.
-  // `width`: of what goes in and comes out; 0: that of the stream.
+  // `form`: how experts are stored.
   void feed_forward(const FeedForward& f, Expert whose, const FeedForwardNames& names, std::int64_t experts = 0,
-                    bool interleaved = false, std::int64_t width = 0) {
+                    const MixtureNames& form = {}, std::int64_t width = 0) {
     const auto role = [&](Part part) { return Role{Block::feed_forward, part, whose}; };
     const Share gate{role(Part::gate), f.d_ff, f.bias}, up{role(Part::up), f.d_ff, f.bias};
     const std::int64_t d = width > 0 ? width : model_.d_model;
-    const bool t = names_.transposed || interleaved;
+    const bool t = names_.transposed || form.transposed;
+    flat_ = form.flat;
     if (f.gated && !names.gate_up.empty()) {
       Linear both{{gate, up}, d, 1, t};
-      if (interleaved) both.go_by_groups(f.d_ff);
+      if (form.interleaved) both.go_by_groups(f.d_ff);
       linear(both, in_layer(names.gate_up), experts);
     } else {
       if (f.gated) linear({{gate}, d, 1, t}, in_layer(names.gate), experts);
       linear({{up}, d, 1, t}, in_layer(names.up), experts);
     }
-    linear({{{role(Part::down), d, f.bias}}, f.d_ff, 1, t}, in_layer(names.down), experts);
+    linear({{{role(Part::down), d, f.bias}}, f.d_ff, 1, t || form.down_transposed}, in_layer(names.down), experts);
+    flat_ = false;
+    if (f.activation == Activation::xielu) xielu(role(Part::activation));
+  }
+
+  // Two slopes, which are trained, and two numbers that are not.
+  void xielu(Role role) {
+    const std::string module = in_layer(names_.activation);
+    const auto add_two = [&](Piece piece, const char* first, const char* second,
+                             const std::vector<std::int64_t>& shape) {
+      StoredParameter both{key_of(role, piece), {2}, {}};
+      for (const char* name : {first, second}) {
+        both.views.push_back({module + name, 0, {{1, 1}}});
+        add_tensor(module + name, shape);
+      }
+      return both;
+    };
+    layout_.parameters.push_back(add_two(Piece::weight, ".alpha_p", ".alpha_n", {1}));
+    layout_.buffers.push_back(add_two(Piece::bias, ".beta", ".eps", {}));
   }
 
   void add_kind(const Mixture& mixture) {
@@ -491,10 +527,13 @@ class Writer {
     linear({{{role(Part::router), mixture.n_experts, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
     if (mixture.correction_bias) {
       exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {mixture.n_experts});
-      layout_.buffers.push_back(std::move(layout_.parameters.back()));
-      layout_.parameters.pop_back();
+      if (names_.correction_rows) layout_.tensors.back().shape = {1, mixture.n_experts};
+      if (!mixture.correction_counted) {
+        layout_.buffers.push_back(std::move(layout_.parameters.back()));
+        layout_.parameters.pop_back();
+      }
     }
-    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts, form.interleaved, mixture.d_latent);
+    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts, form, mixture.d_latent);
     if (mixture.d_latent > 0) {
       linear({{{role(Part::into_experts), mixture.d_latent, mixture.latent_bias}}, model_.d_model},
              in_layer(form.into));
@@ -502,6 +541,8 @@ class Writer {
              in_layer(form.out_of));
     }
     if (mixture.shared) feed_forward(*mixture.shared, Expert::shared, names_.shared);
+    if (mixture.shared && mixture.shared_gate)
+      linear({{{role(Part::router, Expert::shared), 1, false}}, model_.d_model}, in_layer(names_.shared_gate));
   }
 
   // The form of which this layer's first tensor is there.
@@ -537,6 +578,7 @@ class Writer {
   std::int32_t layer_ = -1;   // the current one; -1: outside of all
   std::string stored_layer_;  // …and its name in the file
   std::int32_t nth_ = 0;      // of the current sublayers of a block in the layer
+  bool flat_ = false;         // the experts at hand lie in one axis with their rows
   StoredLayout layout_;
 };
 

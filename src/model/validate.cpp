@@ -92,9 +92,11 @@ void check_kind(const Checks& check, const Attention& attention) {
     if (attention.n_kv_heads != attention.n_heads)
       check.fail(fmt::format("n_kv_heads is {}; expected n_heads, {}, as latent attention has no groups",
                              attention.n_kv_heads, attention.n_heads));
-  } else {
-    check.equal("d_value", attention.d_value, "d_head", attention.d_head);
   }
+  if (attention.chunked && attention.window == 0) check.fail("attention in chunks has no window; expected their size");
+  check.not_negative("the clip of queries, keys and values", attention.clip);
+  check.positive("the scale of the values", attention.value_scale);
+  if (attention.position_scale) check.positive("the length of the position scale", attention.position_scale->length);
   if (attention.rope)
     check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
 }
@@ -133,6 +135,8 @@ void check_kind(const Checks& check, const Recurrence& r) {
 void check_kind(const Checks& check, const FeedForward& feed_forward) {
   check.size("d_ff", feed_forward.d_ff);
   check.not_negative("the clamp of the feed-forward", feed_forward.clamp);
+  if (feed_forward.gated && feed_forward.activation == Activation::xielu)
+    check.fail("a feed-forward with xIELU is gated; expected a plain one");
 }
 
 void check_kind(const Checks& check, const Mixture& mixture) {
@@ -161,6 +165,9 @@ void check_kind(const Checks& check, const Mixture& mixture) {
         "experts",
         mixture.n_experts, mixture.n_groups, group, mixture.group_top, mixture.n_groups * mixture.group_top));
   if (mixture.shared) check.size("d_ff of the shared experts", mixture.shared->d_ff);
+  check.not_negative("the soft-cap of the router", mixture.router_softcap);
+  check.positive("the scale of the mixture", mixture.output_scale);
+  check.positive("the jitter of the mixture", mixture.jitter);
 }
 
 void check_layer(const Checks& check, const Layer& layer, std::size_t number) {

@@ -11,12 +11,14 @@
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/position_scale.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/rope.h"
@@ -24,6 +26,7 @@
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 namespace reckon {
 
@@ -77,6 +80,15 @@ const std::vector<const Operation*>& all_operations() {
       &grouped_bias_gradient_operation,
       &combine_operation,
       &combine_backward_operation,
+      &weigh_operation,
+      &weigh_backward_operation,
+      &clip_operation,
+      &clip_backward_operation,
+      &gate_operation,
+      &gate_backward_operation,
+      &xielu_operation,
+      &xielu_backward_operation,
+      &position_scale_operation,
       &layer_norm_operation,
       &layer_norm_backward_operation,
       &rms_norm_operation,

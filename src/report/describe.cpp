@@ -69,6 +69,7 @@ std::string windows_text(const Model& model) {
 std::string_view positions_word(const Model& model) {
   if (model.positions.kind == Positions::Kind::learned) return "learned";
   if (model.positions.kind == Positions::Kind::sinusoidal) return "sinusoidal";
+  if (model.positions.kind == Positions::Kind::sinusoidal_halves) return "sinusoidal";
   std::string_view word = "none";
   for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
     if (word == "none") word = attention.rope ? "rope" : attention.alibi ? "alibi" : "none";
@@ -127,8 +128,8 @@ std::ptrdiff_t layers_sharing(const Model& model) {
 }
 
 std::string_view word_of(Activation activation) {
-  static constexpr std::string_view words[] = {"gelu", "gelu_tanh", "relu",    "relu_squared",
-                                               "silu", "sigmoid",   "identity"};
+  static constexpr std::string_view words[] = {"gelu",    "gelu_tanh", "relu",  "relu_squared", "silu",
+                                               "sigmoid", "softplus",  "xielu", "identity"};
   static_assert(std::size(words) == static_cast<std::size_t>(Activation::identity) + 1);
   return words[static_cast<std::size_t>(activation)];
 }

@@ -144,7 +144,7 @@ std::string parameter_letter(const Tensor& tensor) {
 std::string decimal(double value) { return fmt::format("{:.6g}", value); }
 
 std::string activation_name(Activation activation) {
-  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU", "σ", ""};
+  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU", "σ", "softplus", "xIELU", ""};
   static_assert(std::size(names) == static_cast<std::size_t>(Activation::identity) + 1);
   return names[static_cast<std::size_t>(activation)];
 }

@@ -269,7 +269,7 @@ Address EngineCore::resident(const Form& form, const Program& program, TensorId 
   const std::int64_t rope_index = rope_table_index(program, id);
   std::shared_ptr<Buffer>& memory = rope_index >= 0 ? rope_tables_[rope_index] : constants_[key_of(tensor)];
   if (memory == nullptr)
-    memory = buffer_of(*backend_, constant_values(program, id, ropes_, options_.capacity, weights_.parameters()));
+    memory = buffer_of(*backend_, constant_values(program, id, model_, options_.capacity, weights_.parameters()));
   return {memory};
 }
 

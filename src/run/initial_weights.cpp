@@ -22,6 +22,16 @@ Program parameters_of(const Model& model) {
   return expand(logical_program(model, one));
 }
 
+// xIELU starts with slopes of 0.8 and 0.3 behind their softplus, and keeps β and ε (Huang & Schlag).
+bool starts_as_xielu(const Tensor& tensor, std::span<float> to) {
+  const Role role = tensor.scope.role;
+  if (role.block != Block::feed_forward || role.part != Part::activation || to.size() != 2) return false;
+  const bool slopes = tensor.kind == TensorKind::parameter;
+  to[0] = slopes ? std::log(std::expm1(0.8f)) : 0.5f;
+  to[1] = slopes ? std::log(std::expm1(0.3f)) : -1e-6f;
+  return true;
+}
+
 bool is_norm_weight(const Tensor& tensor) { return is_norm(tensor.scope.role) && tensor.label.piece == Piece::weight; }
 
 std::uint64_t seed_of(const Tensor& tensor, std::uint64_t seed) {
@@ -80,9 +90,9 @@ Weights Weights::filled(const Program& program, DType dtype, const Fill& fill, c
   Weights weights;
   std::vector<float> values;
   for (const Tensor& tensor : program.tensors) {
-    const Part part = tensor.scope.role.part;
-    const bool correction = tensor.kind == TensorKind::constant && (part == Part::correction || part == Part::decay);
-    if (tensor.kind != TensorKind::parameter && !correction) continue;
+    const bool stored = tensor.kind == TensorKind::constant &&
+                        (tensor.label.piece == Piece::bias || tensor.scope.role.part == Part::decay);
+    if (tensor.kind != TensorKind::parameter && !stored) continue;
     const std::int64_t elements = tensor.shape.elements();
     const std::size_t size = memory_size(row_bytes(encoding, elements), "the size of a parameter");
     const std::shared_ptr<std::byte[]> memory(new std::byte[size]);
@@ -106,6 +116,7 @@ Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype, con
   const auto fill = [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
     if (is_norm_weight(tensor)) return std::fill(to.begin(), to.end(), 1.0f);
     if (fill_recurrence(model, tensor, first, to)) return;
+    if (starts_as_xielu(tensor, to)) return;
     constexpr float deviation = 0.02f;
     // Uniform on ±deviation·√3.
     std::uint64_t at = seed_of(tensor, seed) + static_cast<std::uint64_t>(first);
@@ -134,6 +145,7 @@ Weights Weights::initial(const Model& model, Initialisation initialisation, std:
   return filled(parameters_of(model), DType::float32,
                 [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
                   const TensorKey key = key_of(tensor);
+                  if (starts_as_xielu(tensor, to)) return;
                   if (fill_recurrence(model, tensor, first, to)) return;
                   const bool convolution = is_convolution(key.scope.role) && key.piece == Piece::weight;
                   if (!convolution && is_vector(key, static_cast<std::size_t>(tensor.shape.rank())))

@@ -13,17 +13,20 @@
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <utility>
 
@@ -57,6 +60,15 @@ Kernel cpu_kernel(const Operation& operation) {
       {&add_operation, run_add},
       {&scale_operation, run_scale},
       {&softcap_operation, run_softcap},
+      {&clip_operation, run_clip},
+      {&clip_backward_operation, run_clip_backward},
+      {&gate_operation, run_gate},
+      {&gate_backward_operation, run_gate_backward},
+      {&xielu_operation, run_xielu},
+      {&xielu_backward_operation, run_xielu_backward},
+      {&position_scale_operation, run_position_scale},
+      {&weigh_operation, run_weigh},
+      {&weigh_backward_operation, run_weigh_backward},
       {&layer_norm_operation, run_norm},
       {&rms_norm_operation, run_norm},
       {&rope_operation, run_rope},

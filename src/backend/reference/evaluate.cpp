@@ -12,16 +12,19 @@
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <algorithm>
 #include <string>
@@ -39,6 +42,10 @@ Kernel reference_kernel(const Operation& operation) {
       {&squared_norm_operation, reference::squared_norm},
       {&add_operation, reference::add},
       {&append_operation, reference::append},
+      {&clip_operation, reference::clip},
+      {&clip_backward_operation, reference::clip_backward},
+      {&gate_operation, reference::gate},
+      {&gate_backward_operation, reference::gate_backward},
       {&scores_operation, reference::scores},
       {&scores_backward_operation, reference::scores_backward},
       {&mix_operation, reference::mix},
@@ -62,10 +69,13 @@ Kernel reference_kernel(const Operation& operation) {
       {&grouped_bias_gradient_operation, reference::grouped_bias_gradient},
       {&combine_operation, reference::combine},
       {&combine_backward_operation, reference::combine_backward},
+      {&weigh_operation, reference::weigh},
+      {&weigh_backward_operation, reference::weigh_backward},
       {&layer_norm_operation, reference::norm},
       {&rms_norm_operation, reference::norm},
       {&layer_norm_backward_operation, reference::norm_backward},
       {&rms_norm_backward_operation, reference::norm_backward},
+      {&position_scale_operation, reference::position_scale},
       {&rope_operation, reference::rope},
       {&scale_operation, reference::scale},
       {&softcap_operation, reference::softcap},
@@ -83,6 +93,8 @@ Kernel reference_kernel(const Operation& operation) {
       {&scan_backward_operation, reference::scan_backward},
       {&delta_rule_operation, reference::delta_rule},
       {&delta_rule_backward_operation, reference::delta_rule_backward},
+      {&xielu_operation, reference::xielu},
+      {&xielu_backward_operation, reference::xielu_backward},
   };
   const auto* found =
       std::find_if(std::begin(table), std::end(table), [&](const auto& r) { return r.first == &operation; });
