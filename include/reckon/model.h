@@ -72,6 +72,7 @@ enum class Activation { gelu, gelu_tanh, relu, relu_squared, silu, sigmoid, soft
 struct OutputGate {
   Activation activation = Activation::sigmoid;
   bool per_head = false;
+  bool bias = false;
   bool operator==(const OutputGate&) const = default;
 };
 

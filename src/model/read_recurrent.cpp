@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "model/families.h"
+#include "model/forms.h"
 
 namespace reckon {
 
@@ -42,26 +42,6 @@ void set_recurrence(Model& model, const std::vector<Kind>& kinds, const Recurren
       if (std::holds_alternative<Attention>(sublayer.kind)) sublayer.kind = recurrence;
     });
   }
-}
-
-void set_mixture_from(Model& model, const Mixture& mixture, const LayerRule& sparse) {
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    if (!sparse(static_cast<std::int64_t>(i))) continue;
-    for_each<Sublayer>(model.layers[i], [&](Sublayer& sublayer) {
-      if (std::holds_alternative<FeedForward>(sublayer.kind)) sublayer.kind = mixture;
-    });
-  }
-}
-
-// What most mixtures say of their experts, with the family's defaults.
-Mixture read_mixture(Fields& config, const Model& model, const char* field, std::int64_t experts, std::int64_t active) {
-  Mixture mixture;
-  mixture.expert = first_feed_forward(model);
-  mixture.n_experts = config.size(field, experts);
-  mixture.n_active = config.size("num_experts_per_tok", active);
-  if (mixture.n_active > mixture.n_experts)
-    config.fail("num_experts_per_tok", fmt::format("at most {}, {}", config.spelled(field), mixture.n_experts));
-  return mixture;
 }
 
 // A network without attention: what read_form() would read of it.
@@ -187,14 +167,15 @@ Model read_lfm2(Fields& config) {
 
 Model read_lfm2_moe(Fields& config) {
   Model model = read_lfm2_form(config);
-  Mixture mixture = read_mixture(config, model, "num_experts", 32, 4);
+  config.rename("num_local_experts", {"num_experts"});
+  Mixture mixture = read_experts(config, model, 32, 4);
   mixture.expert.d_ff = config.size("moe_intermediate_size", 1792);
   mixture.scores = Mixture::Scores::sigmoid;
   mixture.correction_bias = config.flag("use_expert_bias", true);
   mixture.normalize = config.flag("norm_topk_prob", true);
   mixture.scale = config.positive("routed_scaling_factor", 1.0);
   const std::int64_t dense = config.count("num_dense_layers", 2);
-  set_mixture_from(model, mixture, [=](std::int64_t layer) { return layer >= dense; });
+  set_mixture(model, mixture, [=](std::int64_t layer) { return layer >= dense; });
   set_convolutions(config, model);
   return model;
 }
@@ -303,12 +284,12 @@ Model read_jamba(Fields& config) {
                  read_kinds(config, "layers_block_type", model.layers.size(),
                             [=](std::int64_t layer) { return layer % period != offset; }),
                  r);
-  config.rename("num_experts", {"num_experts", "num_local_experts"});
-  const Mixture mixture = read_mixture(config, model, "num_experts", 16, 2);
+  config.rename("num_local_experts", {"num_experts", "num_local_experts"});
+  const Mixture mixture = read_experts(config, model, 16, 2);
   const std::int64_t step = config.size("expert_layer_period", 2), first = config.count("expert_layer_offset", 1);
   if (first >= step) config.fail("expert_layer_offset", fmt::format("less than expert_layer_period, {}", step));
   const bool dense = mixture.n_experts == 1;
-  set_mixture_from(model, mixture, [=](std::int64_t layer) { return !dense && layer % step == first; });
+  set_mixture(model, mixture, [=](std::int64_t layer) { return !dense && layer % step == first; });
   ignore_start(config);
   config.ignore({"layer_types", "layers_num_experts"});  // what the periods make
   return model;
@@ -457,10 +438,10 @@ Model read_granitemoehybrid(Fields& config) {
     config.ignore({"num_experts_per_tok"});
     return model;
   }
-  Mixture mixture = read_mixture(config, model, "num_local_experts", 8, 2);
+  Mixture mixture = read_experts(config, model, 8, 2);
   mixture.scores = Mixture::Scores::softmax_of_chosen;
   mixture.shared = shared;
-  set_mixture_from(model, mixture, [](std::int64_t) { return true; });
+  set_mixture(model, mixture);
   config.ignore({"normalization_function", "init_method", "mlp_bias"});
   return model;
 }
@@ -582,7 +563,7 @@ Model read_nemotron_h(Fields& config) {
   config.expect_word("mamba_hidden_act", "silu", "silu");
 
   config.rename("num_local_experts", {"n_routed_experts", "num_local_experts"});
-  Mixture mixture = read_mixture(config, model, "num_local_experts", 8, 2);
+  Mixture mixture = read_experts(config, model, 8, 2);
   mixture.shared = mixture.expert;
   mixture.shared->d_ff = config.size("moe_shared_expert_intermediate_size", 7688);
   mixture.expert.d_ff = config.size("moe_intermediate_size", 7688);
@@ -640,9 +621,9 @@ Model read_minimax(Fields& config) {
   form.context = 131072;
   form.attention.window = config.count("sliding_window", 0);
   Model model = read_form(config, form);
-  Mixture mixture = read_mixture(config, model, "num_local_experts", 8, 2);
+  Mixture mixture = read_experts(config, model, 8, 2);
   mixture.normalize = true;
-  set_mixture_from(model, mixture, [](std::int64_t) { return true; });
+  set_mixture(model, mixture);
   const Attention& attention = first_attention(model);
   Recurrence r;
   r.rule = Recurrence::Rule::lightning;
@@ -687,6 +668,154 @@ void name_minimax(FamilyNames& names) {
   names.recurrence.decay = "slope_rate";
 }
 
+// ---- the gated delta rule
+
+// Heads that are normalised by one weight, then gated.
+Recurrence delta(std::int64_t heads, std::int64_t d_head, std::int64_t groups, std::int64_t d_state, double epsilon) {
+  Recurrence r;
+  r.rule = Recurrence::Rule::delta;
+  r.n_heads = r.norm_parts = heads;
+  r.d_head = d_head;
+  r.n_groups = groups;
+  r.d_state = d_state;
+  r.norm = Norm{Norm::Kind::rms, epsilon, true, false, false};
+  r.norm_shared = r.norm_before_gate = true;
+  return r;
+}
+
+// Qwen3-Next and 3.5: gated attention with norms by 1 + w, between layers of the delta rule.
+Model read_qwen_hybrid(Fields& config, std::int64_t n_kv_heads) {
+  Form form;
+  form.norm.weight_plus_one = true;
+  form.rope.fraction = 0.25;
+  form.n_kv_heads = n_kv_heads;
+  form.d_head = 256;
+  form.context = 32768;
+  form.query_key_norm = true;
+  form.attention_bias = config.flag("attention_bias", false);
+  form.attention.gate = OutputGate{.bias = form.attention_bias};
+  form.widening = 4;  // where all layers have experts, the config has no other width
+  Model model = read_form(config, form);
+  Recurrence r = delta(config.size("linear_num_value_heads", 32), config.size("linear_value_head_dim", 128),
+                       config.size("linear_num_key_heads", 16), config.size("linear_key_head_dim", 128),
+                       model.final_norm->epsilon);
+  r.conv_width = config.size("linear_conv_kernel_dim", 4);
+  const std::int64_t interval = config.size("full_attention_interval", 4);
+  set_recurrence(model,
+                 read_kinds(config, "layer_types", model.layers.size(),
+                            [=](std::int64_t layer) { return (layer + 1) % interval != 0; }),
+                 r);
+  config.ignore({"mamba_ssm_dtype", "attn_output_gate", "output_gate_type"});
+  return model;
+}
+
+Mixture read_qwen_mixture(Fields& config, const Model& model, std::int64_t experts, std::int64_t active) {
+  config.rename("num_local_experts", {"num_experts", "num_local_experts"});
+  Mixture mixture = read_experts(config, model, experts, active);
+  mixture.normalize = config.flag("norm_topk_prob", true);
+  mixture.shared = mixture.expert;
+  mixture.shared->d_ff = config.size("shared_expert_intermediate_size", 512);
+  mixture.shared_gate = true;
+  mixture.expert.d_ff = config.size("moe_intermediate_size", 512);
+  return mixture;
+}
+
+Model read_qwen3_next(Fields& config) {
+  Model model = read_qwen_hybrid(config, 2);
+  const Mixture mixture = read_qwen_mixture(config, model, 512, 10);
+  set_mixture(model, mixture, read_sparse_steps(config));
+  return model;
+}
+
+Model read_qwen3_5_text(Fields& config) { return read_qwen_hybrid(config, 4); }
+
+Model read_qwen3_5_moe_text(Fields& config) {
+  Model model = read_qwen_hybrid(config, 2);
+  set_mixture(model, read_qwen_mixture(config, model, 256, 8));
+  config.ignore({"mlp_only_layers"});
+  return model;
+}
+
+void name_qwen_hybrid(FamilyNames& names) {
+  name_experts(names);
+  names.gate_with_query = true;
+  names.shared = {
+      .gate = "mlp.shared_expert.gate_proj", .up = "mlp.shared_expert.up_proj", .down = "mlp.shared_expert.down_proj"};
+  RecurrenceNames& delta = names.recurrence;
+  delta.module = "linear_attn.";
+  delta.convolutions = {{"conv1d", {Part::query_convolution, Part::key_convolution, Part::value_convolution}}};
+  delta.output = "out_proj";
+  delta.gate_norm = "norm";
+  delta.decay = "A_log";
+  delta.step_bias = "dt_bias";
+}
+
+void name_qwen3_next(FamilyNames& names) {
+  name_qwen_hybrid(names);
+  names.recurrence.linears = {{"in_proj_qkvz", {Part::query, Part::key, Part::value, Part::gate}, true},
+                              {"in_proj_ba", {Part::beta, Part::step}, true}};
+}
+
+void name_qwen3_5(FamilyNames& names) {
+  name_qwen_hybrid(names);
+  names.recurrence.linears = {{"in_proj_qkv", {Part::query, Part::key, Part::value}},
+                              {"in_proj_z", {Part::gate}},
+                              {"in_proj_b", {Part::beta}},
+                              {"in_proj_a", {Part::step}}};
+}
+
+// OLMo 3's attention, with norms behind it; the delta rule with norms before it.
+Model read_olmo_hybrid(Fields& config) {
+  Form form;
+  form.context = 65536;
+  form.query_key_norm = true;
+  form.attention.norm_span = Attention::NormSpan::all_heads;
+  form.attention_bias = config.flag("attention_bias", false);
+  // Without a base, nothing is rotated.
+  form.rotary = config.has("rope_theta");
+  if (std::optional<Fields> rope = config.object("rope_parameters"))
+    form.rotary = form.rotary || rope->has("rope_theta");
+  if (!form.rotary) config.ignore({"rope_parameters", "rope_scaling"});
+  Model model = read_form(config, form);
+  const std::int64_t heads = first_attention(model).n_heads;
+  const std::int64_t groups = config.size("linear_num_key_heads", heads);
+  const std::int64_t d_key =
+      config.size("linear_key_head_dim", std::max<std::int64_t>(1, 3 * model.d_model / (4 * groups)));
+  Recurrence r = delta(config.size("linear_num_value_heads", heads), config.size("linear_value_head_dim", 2 * d_key),
+                       groups, d_key, 1e-5);
+  r.conv_width = config.size("linear_conv_kernel_dim", 4);
+  if (config.flag("linear_allow_neg_eigval", true)) r.beta_scale = 2.0;
+  std::vector<Kind> kinds =
+      read_kinds(config, "layer_types", model.layers.size(), [&](std::int64_t layer) { return layer % 4 != 3; });
+  if (!config.has("layer_types") && kinds.size() < 4) kinds.back() = Kind::attention;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    if (kinds[i] != Kind::attention) continue;
+    for (Sublayer& sublayer : model.layers[i].sublayers) std::swap(sublayer.norms.before, sublayer.norms.after);
+  }
+  set_recurrence(model, kinds, r);
+  config.ignore({"linear_a_log_min", "linear_a_log_max", "linear_dt_min", "linear_dt_max", "linear_dt_init_floor"});
+  return model;
+}
+
+void name_olmo_hybrid(FamilyNames& names) {
+  names.attention_norm = "attention_layer_norm";
+  names.attention_norm_after = "post_attention_layernorm";
+  names.attention_norm_after_too = "feedforward_layer_norm";
+  names.feed_forward_norm = "feedforward_layer_norm";
+  names.feed_forward_norm_after = "post_feedforward_layernorm";
+  RecurrenceNames& delta = names.recurrence;
+  delta.module = "linear_attn.";
+  delta.linears = {{"q_proj", {Part::query}}, {"k_proj", {Part::key}},  {"v_proj", {Part::value}},
+                   {"g_proj", {Part::gate}},  {"b_proj", {Part::beta}}, {"a_proj", {Part::step}}};
+  delta.convolutions = {{"q_conv1d", {Part::query_convolution}},
+                        {"k_conv1d", {Part::key_convolution}},
+                        {"v_conv1d", {Part::value_convolution}}};
+  delta.output = "o_proj";
+  delta.gate_norm = "o_norm";
+  delta.decay = "A_log";
+  delta.step_bias = "dt_bias";
+}
+
 }  // namespace
 
 std::vector<Family> recurrent_families() {
@@ -702,6 +831,10 @@ std::vector<Family> recurrent_families() {
       {"mamba2", read_mamba2, {}, name_mamba2},
       {"minimax", read_minimax, {32000, 4096, 14336, 32, 32}, name_minimax},
       {"nemotron_h", read_nemotron_h, {}, name_nemotron_h},
+      {"olmo_hybrid", read_olmo_hybrid, {100352, 3840, 11008, 32, 30}, name_olmo_hybrid},
+      {"qwen3_5_moe_text", read_qwen3_5_moe_text, {248320, 2048, 8192, 40, 16}, name_qwen3_5},
+      {"qwen3_5_text", read_qwen3_5_text, {248320, 4096, 12288, 32, 16}, name_qwen3_5},
+      {"qwen3_next", read_qwen3_next, {151936, 2048, 5632, 48, 16}, name_qwen3_next},
   };
 }
 

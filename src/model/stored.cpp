@@ -252,9 +252,11 @@ class Writer {
                                     mixture ? names_.mixture_norm_after : names_.feed_forward_norm_after,
                                     names_.feed_forward_norm_residual}
                             : Names{names_.cross_norm, {}, {}};
+    const std::string other = block == Block::attention ? in_layer(names_.attention_norm_after_too) : "";
+    const bool as_other = !other.empty() && has(other + ".weight");
     const std::vector<std::int64_t> d{model_.d_model};
     norm(around.before, {block, Part::norm}, in_layer(names.before), d);
-    norm(around.after, {block, Part::norm_after}, in_layer(names.after), d);
+    norm(around.after, {block, Part::norm_after}, as_other ? other : in_layer(names.after), d);
     norm(around.residual, {block, Part::norm_residual}, in_layer(names.residual), d);
   }
 
@@ -275,7 +277,7 @@ class Writer {
   }
 
   static Share gate_of(const Attention& a) {
-    return {{Block::attention, Part::gate}, a.gate->per_head ? a.n_heads : times(a.n_heads, a.d_value), false};
+    return {{Block::attention, Part::gate}, a.gate->per_head ? a.n_heads : times(a.n_heads, a.d_value), a.gate->bias};
   }
 
   void add_kind(const FeedForward& f) { feed_forward(f, Expert::none, names_.feed_forward); }

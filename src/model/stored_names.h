@@ -60,6 +60,7 @@ struct FamilyNames {
   bool transposed = false;  // linear layers are stored in × out (GPT-2's Conv1D)
   std::string_view attention_norm = "input_layernorm";
   std::string_view attention_norm_after, attention_norm_residual;
+  std::string_view attention_norm_after_too;  // another name of the same, where a file has it (OLMo Hybrid)
   std::string_view query = "self_attn.q_proj", key = "self_attn.k_proj", value = "self_attn.v_proj";
   std::string_view query_key_value;  // instead of the three
   bool by_group = false;             // …whose rows go by group of heads (queries, key, value), not q, then k, then v
