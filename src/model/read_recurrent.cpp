@@ -816,6 +816,99 @@ void name_olmo_hybrid(FamilyNames& names) {
   delta.step_bias = "dt_bias";
 }
 
+// Kimi Linear: decays for each channel of a key, between layers of latent attention without positions. It is not part
+// of transformers: the fields are those of Moonshot's own class (configuration_kimi.py beside the weights).
+Model read_kimi_linear(Fields& config) {
+  Latent latent;
+  latent.query_rank = config.size("q_lora_rank", 0, 0);
+  latent.kv_rank = config.size("kv_lora_rank");
+  latent.d_nope = config.size("qk_nope_head_dim");
+  latent.d_rope = config.size("qk_rope_head_dim");
+  latent.norm = {Norm::Kind::rms, 1e-6, true, false, false};
+  if (!config.flag("mla_use_nope", false)) config.fail("mla_use_nope", "true: rotated latents are not supported");
+  Form form;
+  form.rotary = false;
+  form.norm.epsilon = 1e-5;
+  form.d_head = latent.d_nope + latent.d_rope;
+  form.attention.latent = latent;
+  form.attention.d_value = config.size("v_head_dim");
+  config.rename("max_position_embeddings", {"model_max_length", "max_position_embeddings"});
+  config.rename("head_dim", {"qk_head_dim"});  // what files call head_dim has no use
+  config.ignore({"head_dim", "rope_theta", "rope_scaling"});
+  Model model = read_form(config, form);
+
+  std::optional<Fields> linear = config.object("linear_attn_config");
+  if (!linear) config.fail("linear_attn_config", "an object");
+  const std::int64_t heads = linear->size("num_heads"), width = linear->size("head_dim");
+  Recurrence r = delta(heads, width, heads, width, model.final_norm->epsilon);
+  r.conv_width = linear->size("short_conv_kernel_size", 4);
+  r.channel_decay = true;
+  r.step_rank = r.gate_rank = width;
+  r.gate = Activation::sigmoid;
+  std::vector<Kind> kinds(model.layers.size(), Kind::attention);
+  if (const nlohmann::json* layers = linear->array("kda_layers")) {
+    for (const nlohmann::json& layer : *layers) {  // counted from 1
+      if (!layer.is_number_unsigned() || layer.get<std::size_t>() < 1 || layer.get<std::size_t>() > kinds.size())
+        linear->fail("kda_layers", fmt::format("an array of layers, 1 to {}", kinds.size()));
+      kinds[layer.get<std::size_t>() - 1] = Kind::recurrence;
+    }
+  }
+  linear->ignore({"full_attn_layers"});  // all others
+  if (const auto unread = linear->unread(); !unread.empty())
+    config.refuse(fmt::format("{} is {}, which is not understood for kimi_linear and could change the count",
+                              unread.front().name, describe(*unread.front().value)));
+  set_recurrence(model, kinds, r);
+
+  config.rename("num_local_experts", {"num_experts"});
+  config.rename("num_experts_per_tok", {"num_experts_per_token", "num_experts_per_tok"});
+  Mixture mixture = read_experts(config, model, 1, 1);
+  const std::int64_t shared = config.count("num_shared_experts", 0, 0);
+  const std::int64_t d_expert = config.size("moe_intermediate_size");
+  if (shared > 0) {
+    mixture.shared = mixture.expert;
+    mixture.shared->d_ff = shared * d_expert;
+  }
+  mixture.expert.d_ff = d_expert;
+  mixture.scores = Mixture::Scores::sigmoid;
+  config.expect_word("moe_router_activation_func", "sigmoid", "sigmoid");
+  mixture.correction_bias = true;
+  mixture.normalize = config.flag("moe_renormalize", true);
+  mixture.scale = config.positive("routed_scaling_factor", 1.0);
+  mixture.n_groups = config.size("num_expert_group", 1);
+  mixture.n_active_groups = config.size("topk_group", 1);
+  mixture.group_top = 2;
+  config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
+  config.ignore({"use_grouped_topk"});
+  const std::int64_t dense = config.count("first_k_dense_replace", 0);
+  set_mixture(model, mixture, [=](std::int64_t layer) { return layer >= dense; });
+  return model;
+}
+
+void name_kimi_linear(FamilyNames& names) {
+  name_deepseek(names);
+  names.mixtures = {{"block_sparse_moe.gate",
+                     {.gate = "block_sparse_moe.experts.{}.w1",
+                      .up = "block_sparse_moe.experts.{}.w3",
+                      .down = "block_sparse_moe.experts.{}.w2"}}};
+  names.correction = "block_sparse_moe.gate.e_score_correction_bias";
+  names.shared = {.gate = "block_sparse_moe.shared_experts.gate_proj",
+                  .up = "block_sparse_moe.shared_experts.up_proj",
+                  .down = "block_sparse_moe.shared_experts.down_proj"};
+  RecurrenceNames& delta = names.recurrence;
+  delta.module = "self_attn.";
+  delta.linears = {{"q_proj", {Part::query}},       {"k_proj", {Part::key}},    {"v_proj", {Part::value}},
+                   {"f_a_proj", {Part::step_down}}, {"f_b_proj", {Part::step}}, {"b_proj", {Part::beta}},
+                   {"g_a_proj", {Part::gate_down}}, {"g_b_proj", {Part::gate}}};
+  delta.convolutions = {{"q_conv1d", {Part::query_convolution}},
+                        {"k_conv1d", {Part::key_convolution}},
+                        {"v_conv1d", {Part::value_convolution}}};
+  delta.output = "o_proj";
+  delta.gate_norm = "o_norm";
+  delta.decay = "A_log";
+  delta.decay_of_four = true;
+  delta.step_bias = "dt_bias";
+}
+
 }  // namespace
 
 std::vector<Family> recurrent_families() {
@@ -825,6 +918,7 @@ std::vector<Family> recurrent_families() {
       {"falcon_mamba", read_falcon_mamba, {}, name_mamba},
       {"granitemoehybrid", read_granitemoehybrid, {32000, 4096, 11008, 32, 32}, name_granitemoehybrid},
       {"jamba", read_jamba, {65536, 4096, 14336, 32, 32}, name_jamba},
+      {"kimi_linear", read_kimi_linear, {}, name_kimi_linear},
       {"lfm2", read_lfm2, {65536, 2560, 12288, 32, 32}, name_lfm2},
       {"lfm2_moe", read_lfm2_moe, {65536, 2048, 7168, 32, 32}, name_lfm2_moe},
       {"mamba", read_mamba, {}, name_mamba},

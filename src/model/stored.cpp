@@ -442,6 +442,7 @@ class Writer {
         add_tensor(slopes, {r.n_heads, 1, 1});
       } else {
         exact(key, in_recurrence(names.decay), decay);
+        if (names.decay_of_four) layout_.tensors.back().shape = {1, 1, r.n_heads, 1};
         exact(key_of(role(Part::decay), Piece::bias), in_recurrence(names.step_bias), {rows_of(r, Part::step)});
       }
       if (r.rule == Rule::mamba || r.rule == Rule::mamba2)

@@ -41,6 +41,7 @@ struct RecurrenceNames {
   std::string_view output;
   std::string_view gate_norm, step_norm, key_norm, query_norm;
   std::string_view decay, step_bias, skip;  // in full, without ".weight"
+  bool decay_of_four = false;               // stored as 1 × 1 × heads × 1 (Kimi)
 };
 
 // Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
