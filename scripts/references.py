@@ -87,11 +87,7 @@ def yarn(**more):
     }
 
 
-<<<<<<< HEAD
-def sizes(p, layers=2, tied=False, tie=False, hidden=32, inner=20, head_dim=8, heads=4, kv=2):
-=======
 def sizes(p, layers=2, tied=False, tie=False, hidden=24, inner=20, head_dim=8, heads=4, kv=2):
->>>>>>> ref
     """The fields that most types have. tied: a head is as wide as hidden_size / heads."""
     d = {}
     d["vocab_size"] = p(VOCABULARY, 61, 100, 257, large=[32000, 50304, 151936])
@@ -225,11 +221,7 @@ def biogpt(p):
 
 def codegen(p):
     h = p(4, 4, 8, large=[16])
-<<<<<<< HEAD
-    width = p(8, 8, 12, 16, large=[64, 256])
-=======
     width = p(6, 8, 12, 16, large=[64, 256])
->>>>>>> ref
     return dict(
         vocab_size=p(VOCABULARY, 61, 100, large=[51200]),
         n_positions=p(64, 128, large=[2048]),
@@ -293,11 +285,7 @@ def cwm(p):
 
 def dbrx(p):
     h = p(4, 2, 4, 8, large=[16, 48])
-<<<<<<< HEAD
-    width = p(8, 8, 12, 16, large=[64, 128])
-=======
     width = p(6, 8, 12, 16, large=[64, 128])
->>>>>>> ref
     experts = p(4, 4, 8, large=[16])
     return dict(
         d_model=h * width,
@@ -305,11 +293,7 @@ def dbrx(p):
         n_layers=p(2, 1, 2, 4, large=[8, 40]),
         max_seq_len=p(64, 128, large=[2048]),
         vocab_size=p(VOCABULARY, 61, 100, large=[100352]),
-<<<<<<< HEAD
-        attn_config=dict(kv_n_heads=p(2, 1, 2), clip_qkv=p(0.7, None, 8.0), rope_theta=10000.0),
-=======
         attn_config=dict(kv_n_heads=p(2, 1, 2), clip_qkv=p(0.7, 1.5, 8.0), rope_theta=10000.0),
->>>>>>> ref
         ffn_config=dict(
             ffn_hidden_size=p(10, 24, 40, large=[3584]),
             moe_num_experts=experts,
@@ -326,11 +310,7 @@ def dbrx(p):
 def indexed(p, d):
     d["index_topk"] = p(5, 4, 7, 64, large=[512, 2048])
     d["index_head_dim"] = p(8, 16, 24, large=[64, 128])
-<<<<<<< HEAD
-    d["index_n_heads"] = p(2, 2, 4, large=[16, 64])
-=======
     d["index_n_heads"] = p(8, 2, 4, large=[16, 64])
->>>>>>> ref
     return d
 
 
@@ -347,19 +327,11 @@ def diffllama(p):
     return d
 
 
-<<<<<<< HEAD
-def doge(p, moe=False):
-    d = biases(p, sizes(p, tied=True), "attention_bias", "mlp_bias")
-    d["keep_window_size"] = p(5, 4, 16, large=[2048])
-    d["sliding_window"] = p(None, None, 16)
-    d["is_moe"] = p(moe, True, False)
-=======
 def doge(p):
     d = biases(p, sizes(p, tied=True), "attention_bias", "mlp_bias")
     d["keep_window_size"] = p(5, 4, 16, large=[2048])
     d["sliding_window"] = p(None, None, 16)
     d["is_moe"] = p(False, True, False)
->>>>>>> ref
     d["num_experts"] = p(16, 16, 36, 64, large=[4096, 16384])
     d["num_experts_per_tok"] = p(3, 2, 4)
     d["norm_topk_prob"] = p(False, True, False)
@@ -404,11 +376,7 @@ def flex_olmo(p):
 
 
 def gemma3n_text(p):
-<<<<<<< HEAD
-    d = sizes(p, layers=4, tie=True, kv=1, inner=16)
-=======
     d = sizes(p, layers=4, tie=True, kv=1, inner=12)
->>>>>>> ref
     layers = d["num_hidden_layers"] = p(4, 4, 5, 6, large=[10, 35])
     d["sliding_window"] = p(5, 4, 16, large=[512])
     d["layer_types"] = [("sliding_attention", "full_attention")[i % 2] for i in range(layers)]
@@ -498,11 +466,7 @@ def gpt_bigcode(p, multi=True):
     return dict(
         vocab_size=p(VOCABULARY, 61, 100, large=[49152]),
         n_positions=p(64, 128, large=[2048]),
-<<<<<<< HEAD
-        n_embd=h * p(8, 8, 12, 16, large=[64, 128]),
-=======
         n_embd=h * p(6, 8, 12, 16, large=[64, 128]),
->>>>>>> ref
         n_layer=p(2, 1, 2, 4, large=[24]),
         n_head=h,
         n_inner=p(40, None, 72),
@@ -517,11 +481,7 @@ def gpt_bigcode(p, multi=True):
 def gpt_neox_japanese(p):
     d = without(sizes(p, tied=True, tie=True), "num_key_value_heads", "intermediate_size")
     d["intermediate_multiple_size"] = p(2, 2, 3, 4)
-<<<<<<< HEAD
-    d["rope_parameters"] = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": p(0.5, 1.0, 0.5)}
-=======
     d["rope_parameters"] = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0}
->>>>>>> ref
     return d
 
 
@@ -720,15 +680,6 @@ def mistral4(p):
 def mpt(p):
     h = p(4, 2, 4, 8, large=[16, 32])
     return dict(
-<<<<<<< HEAD
-        d_model=h * p(8, 8, 12, 16, large=[64, 128]),
-        n_heads=h,
-        n_layers=p(2, 1, 2, 4, large=[24, 32]),
-        expansion_ratio=p(2, 2, 4),
-        max_seq_len=p(64, 128, large=[2048]),
-        vocab_size=p(VOCABULARY, 61, 100, large=[50432]),
-        attn_config=dict(alibi=True, alibi_bias_max=p(4, 8), clip_qkv=p(0.9, None, 6.0), softmax_scale=p(0.5, None)),
-=======
         d_model=h * p(6, 8, 12, 16, large=[64, 128]),
         n_heads=h,
         n_layers=p(2, 1, 2, 4, large=[24, 32]),
@@ -736,7 +687,6 @@ def mpt(p):
         max_seq_len=p(64, 128, large=[2048]),
         vocab_size=p(VOCABULARY, 61, 100, large=[50432]),
         attn_config=dict(alibi=True, alibi_bias_max=8, clip_qkv=p(0.9, None, 6.0), softmax_scale=p(0.5, None)),
->>>>>>> ref
         no_bias=True,
         tie_word_embeddings=True,
     )
@@ -778,11 +728,7 @@ def openai_gpt(p):
     return dict(
         vocab_size=p(VOCABULARY, 61, 100, large=[40478]),
         n_positions=p(64, 128, large=[512]),
-<<<<<<< HEAD
-        n_embd=h * p(8, 8, 12, 16, large=[64]),
-=======
         n_embd=h * p(6, 8, 12, 16, large=[64]),
->>>>>>> ref
         n_layer=p(2, 1, 2, 4, large=[12]),
         n_head=h,
         afn=p("gelu", "gelu", "relu"),
@@ -791,11 +737,7 @@ def openai_gpt(p):
 
 
 def persimmon(p):
-<<<<<<< HEAD
-    d = without(sizes(p, tied=True, inner=30), "num_key_value_heads")
-=======
     d = without(sizes(p, tied=True, hidden=32, inner=30), "num_key_value_heads")
->>>>>>> ref
     d["qk_layernorm"] = p(True, True, False)
     d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
     return d
@@ -837,10 +779,6 @@ def smollm3(p):
 def solar_open(p):
     d = grouped(p, without(sizes(p), "intermediate_size"))
     d["attention_bias"] = p(False, True, False)
-<<<<<<< HEAD
-    d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
-=======
->>>>>>> ref
     return d
 
 
@@ -858,11 +796,7 @@ def xglm(p):
     return dict(
         vocab_size=p(VOCABULARY, 61, 100, large=[256008]),
         max_position_embeddings=p(64, 128, large=[2048]),
-<<<<<<< HEAD
-        d_model=h * p(8, 8, 12, 16, large=[64]),
-=======
         d_model=h * p(6, 8, 12, 16, large=[64]),
->>>>>>> ref
         ffn_dim=p(24, 40, 72, large=[4096]),
         num_layers=p(2, 1, 2, 4, large=[24]),
         attention_heads=h,
@@ -878,10 +812,7 @@ def youtu(p):
     d = latent(p, sizes(p, tie=True), query=False)
     d["attention_bias"] = p(False, True, False)
     d["rope_interleave"] = p(True, True, False)
-<<<<<<< HEAD
-=======
     d["pad_token_id"] = None  # reading a file sets its row to zero
->>>>>>> ref
     return d
 
 
@@ -1140,12 +1071,8 @@ def granitemoehybrid(p):
 
 
 def minimax(p):
-<<<<<<< HEAD
-    d = hybrid_types(p, mixture(p, sizes(p, inner=8), "num_local_experts", width=None))
-=======
     d = mixture(p, sizes(p, inner=8), "num_local_experts", width=None)
     d = hybrid_types(p, d, tiny=["full_attention", "linear_attention"])
->>>>>>> ref
     d["intermediate_size"] = p(8, 12, 24, large=[2048])
     d["block_size"] = p(8, 8, 16, large=[256])
     d["full_attn_alpha_factor"] = p(1.3, 1.0, 3.5)
@@ -1181,11 +1108,7 @@ def lfm2_moe(p):
 
 
 def recurrent_gemma(p):
-<<<<<<< HEAD
-    d = without(sizes(p, layers=3, tied=True, tie=True, kv=1), "max_position_embeddings")
-=======
     d = without(sizes(p, layers=3, tied=True, tie=True, hidden=32, kv=1), "max_position_embeddings")
->>>>>>> ref
     d["num_hidden_layers"] = p(3, 3, 4, 5, large=[26])
     d["lru_width"] = d["hidden_size"] if p.tiny else d["num_attention_heads"] * p(8, 8, 16)
     d["attention_window_size"] = p(5, 4, 16, large=[2048])
@@ -1220,11 +1143,7 @@ def deepseek_v4(p):
     d["hc_mult"] = p(2, 2, 3, 4)
     d["hc_sinkhorn_iters"] = p(4, 5, 20)
     d["sliding_window"] = p(5, 4, 16)
-<<<<<<< HEAD
-    d["index_n_heads"] = p(2, 2, 4)
-=======
     d["index_n_heads"] = p(8, 2, 4)
->>>>>>> ref
     d["index_head_dim"] = p(8, 8, 16)
     d["index_topk"] = p(3, 2, 4)
     d["n_routed_experts"] = p(4, 4, 8)
@@ -1355,19 +1274,12 @@ def add(name, make, off=None, inert=None, note=None, variants=None, **more):
 
 
 DELTA_NOTE = "the delta rule runs in chunks padded to 64 tokens"
-<<<<<<< HEAD
-=======
 SCAN_NOTE = "the scan is products of elements, not counted; a second piece of several tokens starts it anew"
->>>>>>> ref
 SSD_NOTE = "the scan runs in chunks of the chunk size, padded, much of it as products of elements that are not counted"
 SPARSE_NOTE = "attention is dense with a mask, the indexer's scores over all keys are counted"
 
 add("afmoe", afmoe, {**WINDOW, **TOP1, "mup": {"mup_enabled": False}, "route scale": {"route_scale": 1.0}})
-<<<<<<< HEAD
-add("apertus", apertus, {"rope scaling": {"rope_parameters": dict(THETA)}})
-=======
 add("apertus", apertus, {"rope scaling": {"rope_parameters": dict(THETA)}}, inert=r"act_fn\.eps")
->>>>>>> ref
 add("aria_text", aria_text, {"second expert": {"moe_topk": 1}})
 add("axk1", axk1, {"interleave": {"rope_interleave": False}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("biogpt", biogpt, {"scaled embedding": {"scale_embedding": False}}, inert=KEY_BIAS)
@@ -1376,17 +1288,10 @@ add("cohere2", cohere2, {**WINDOW, "logit scale": {"logit_scale": 1.0}})
 add("cohere2_moe", cohere2_moe, {**WINDOW, **TOP1, "logit scale": {"logit_scale": 1.0}, "sigmoid": {"expert_selection_fn": "softmax"}, "norm": {"norm_topk_prob": False}, "average": {"shared_expert_combination_strategy": "sum"}, "dense layer rotates": {"prefix_dense_sliding_window_pattern": 2}}, inert=KEY_BIAS)
 add("cohere_compass_text", cohere_compass_text, {**WINDOW, "logit scale": {"logit_scale": 1.0}})
 add("cwm", cwm, {**WINDOW, "rope scaling": {"rope_parameters": dict(THETA)}})
-<<<<<<< HEAD
-add("dbrx", dbrx, {"clip": {"attn_config": dict(kv_n_heads=2, clip_qkv=None, rope_theta=10000.0)}, "norm": {"ffn_config": dict(ffn_hidden_size=10, moe_num_experts=4, moe_top_k=2, moe_normalize_expert_weights=None)}})
-add("deepseek_v32", deepseek_v32, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
-add("diffllama", diffllama)
-add("doge", doge, {"kept keys": {"keep_window_size": 1000}}, variants={"": doge, "-moe": lambda p: doge(p, True)}, by_tokens="-moe", note="is_moe: the router's view of (tokens, 2, keys) mixes tokens, right only for one token at a time")
-=======
 add("dbrx", dbrx, {"clip": {"attn_config": dict(kv_n_heads=2, clip_qkv=100.0, rope_theta=10000.0)}, "norm": {"ffn_config": dict(ffn_hidden_size=10, moe_num_experts=4, moe_top_k=2, moe_normalize_expert_weights=None)}})
 add("deepseek_v32", deepseek_v32, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
 add("diffllama", diffllama)
 add("doge", doge, {"kept keys": {"keep_window_size": 1000}}, note="with is_moe transformers only counts: its layer cannot add the pair that its experts give; the ids differ, for equal tokens would tie in the choice of keys", distinct=True)
->>>>>>> ref
 add("dots1", dots1, {**WINDOW, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("ernie4_5", ernie4_5)
 add("ernie4_5_moe", ernie4_5_moe, {"second expert": {"moe_k": 1}})
@@ -1394,11 +1299,7 @@ add("exaone4", exaone4, {**WINDOW, "rope only in windows": {"sliding_window": No
 add("exaone_moe", exaone_moe, {**WINDOW, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("flex_olmo", flex_olmo, {**TOP1, "norm": {"norm_topk_prob": False}})
 add("gemma3n_text", gemma3n_text, {**WINDOW, "output scale": {"altup_correct_scale": False}, "soft cap": {"final_logit_softcapping": 1000.0}, "sparsity": {"activation_sparsity_pattern": [0.0] * 4}, "active stream": {"altup_active_idx": 0}})
-<<<<<<< HEAD
-add("gemma4_text", gemma4_text, {**WINDOW, "soft cap": {"final_logit_softcapping": None}}, variants={"": gemma4_text, "-moe": lambda p: gemma4_text(p, True)})
-=======
 add("gemma4_text", gemma4_text, {**WINDOW, "soft cap": {"final_logit_softcapping": None}}, variants={"": gemma4_text, "-moe": lambda p: gemma4_text(p, True)}, seed=8)
->>>>>>> ref
 add("gemma4_unified_text", gemma4_unified_text, {**WINDOW, "soft cap": {"final_logit_softcapping": None}})
 add("glm", glm, {"partial rotary": {"partial_rotary_factor": 1.0}})
 add("glm4", glm, {"partial rotary": {"partial_rotary_factor": 1.0}})
@@ -1422,11 +1323,7 @@ add("jais2", jais2)
 add("jetmoe", jetmoe)
 add("laguna", laguna, {**WINDOW, **TOP1, "scale": {"moe_routed_scaling_factor": 1.0}, "router soft cap": {"moe_router_logit_softcapping": 0.0}}, variants={"": laguna, "-element": lambda p: {**laguna(p), "gating": "per-element"}})
 add("llama4_text", llama4_text, {"chunks": {"attention_chunk_size": 1000}, "temperature": {"attn_temperature_tuning": False}, "query and key norms": {"use_qk_norm": False}}, note="every expert runs on every token")
-<<<<<<< HEAD
-add("longcat_flash", longcat_flash, {"second and third expert": {"moe_topk": 1}, "scale": {"routed_scaling_factor": 1.0}}, note="experts.gate_up_proj holds rows for the identity experts too, which no token reads")
-=======
 add("longcat_flash", longcat_flash, {"third expert": {"moe_topk": 2}, "scale": {"routed_scaling_factor": 1.0}}, note="experts.gate_up_proj holds rows for the identity experts too, which no token reads")
->>>>>>> ref
 add("mellum", mellum, {**WINDOW, **TOP1, "norm": {"norm_topk_prob": False}})
 add("mimo_v2_flash", mimo_v2_flash, {**WINDOW, "value scale": {"attention_value_scale": None}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("minicpm3", minicpm3, {"embedding scale": {"scale_emb": 1.0}, "depth scale": {"scale_depth": 3.0}, "head scale": {"dim_model_base": 64}})
@@ -1434,11 +1331,7 @@ add("minimax_m2", minimax_m2, {**TOP1, "partial rotary": {"partial_rotary_factor
 add("ministral", ministral, {**WINDOW})
 add("ministral3", ministral3, {"query scale": {"rope_parameters": yarn(mscale_all_dim=1.0, mscale=1.0, llama_4_scaling_beta=0.0)}, "yarn": {"rope_parameters": {**THETA, "llama_4_scaling_beta": 0.3, "original_max_position_embeddings": 8}}})
 add("mistral4", mistral4, {"query scale": {"rope_parameters": yarn(mscale_all_dim=1.0, mscale=1.0, llama_4_scaling_beta=0.0)}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
-<<<<<<< HEAD
-add("mpt", mpt, {"clip": {"attn_config": dict(alibi=True, alibi_bias_max=4, clip_qkv=None, softmax_scale=0.5)}, "scale": {"attn_config": dict(alibi=True, alibi_bias_max=4, clip_qkv=0.9, softmax_scale=None)}, "slopes": {"attn_config": dict(alibi=True, alibi_bias_max=8, clip_qkv=0.9, softmax_scale=0.5)}})
-=======
 add("mpt", mpt, {"clip": {"attn_config": dict(alibi=True, alibi_bias_max=8, clip_qkv=None, softmax_scale=0.5)}, "scale": {"attn_config": dict(alibi=True, alibi_bias_max=8, clip_qkv=0.9, softmax_scale=None)}}, note="expansion_ratio and alibi_bias_max are not read: 4 and 8")
->>>>>>> ref
 add("nanochat", nanochat, {"soft cap": {"final_logit_softcapping": None}})
 add("nemotron", nemotron, {"partial rotary": {"partial_rotary_factor": 1.0}})
 add("olmo", olmo, {"clip": {"clip_qkv": None}})
@@ -1450,11 +1343,7 @@ add("phimoe", phimoe, {"sparsemixer threshold": {"router_jitter_noise": 0.4}})
 add("qwen2_moe", qwen2_moe, {**WINDOW, **TOP1, "norm": {"norm_topk_prob": False}})
 add("seed_oss", seed_oss)
 add("smollm3", smollm3, {**WINDOW, "layers without rope": {"no_rope_layers": [1, 1, 1], "layer_types": ["full_attention", "sliding_attention", "full_attention"]}})
-<<<<<<< HEAD
-add("solar_open", solar_open, {"partial rotary": {"partial_rotary_factor": 1.0}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
-=======
 add("solar_open", solar_open, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
->>>>>>> ref
 add("vaultgemma", vaultgemma, {**WINDOW, "soft cap": {"final_logit_softcapping": None}, "score cap": {"attn_logit_softcapping": None}, "scale": {"query_pre_attn_scalar": 8}})
 add("xglm", xglm, {"scaled embedding": {"scale_embedding": False}}, inert=KEY_BIAS)
 add("youtu", youtu, {"interleave": {"rope_interleave": False}})
@@ -1463,16 +1352,6 @@ add("qwen3_next", qwen3_next, {**TOP1, "norm": {"norm_topk_prob": False}, "parti
 add("qwen3_5_text", qwen3_5_text, note=DELTA_NOTE)
 add("qwen3_5_moe_text", qwen3_5_moe_text, {**TOP1}, note=DELTA_NOTE)
 add("olmo_hybrid", olmo_hybrid, {"negative eigenvalues": {"linear_allow_neg_eigval": False}}, note=DELTA_NOTE)
-<<<<<<< HEAD
-add("mamba", mamba, note="the scan is products of elements, not counted")
-add("mamba2", mamba2, note=SSD_NOTE)
-add("falcon_mamba", mamba, note="the scan is products of elements, not counted")
-add("bamba", bamba, note=SSD_NOTE)
-add("jamba", jamba, {**TOP1}, note="the scan is products of elements, not counted")
-add("zamba", zamba, note="the scan is products of elements, not counted")
-add("zamba2", zamba2, {"rope": {"use_mem_rope": False}}, note=SSD_NOTE)
-add("falcon_h1", falcon_h1, {"head multiplier": {"lm_head_multiplier": 1.0}, "embedding multiplier": {"embedding_multiplier": 1.0}, "gate multiplier": {"mlp_multipliers": [1.0, 1.3]}, "down multiplier": {"mlp_multipliers": [0.8, 1.0]}, "key multiplier": {"key_multiplier": 1.0}, "attention out": {"attention_out_multiplier": 1.0}, "attention in": {"attention_in_multiplier": 1.0}, "ssm in": {"ssm_in_multiplier": 1.0}, "ssm out": {"ssm_out_multiplier": 1.0}, "ssm parts": {"ssm_multipliers": [1.0] * 5}, "norm before gate": {"mamba_norm_before_gate": True}}, note=SSD_NOTE)
-=======
 add("mamba", mamba, note=SCAN_NOTE, chunks=False)
 add("mamba2", mamba2, note=SSD_NOTE)
 add("falcon_mamba", mamba, note=SCAN_NOTE, chunks=False)
@@ -1481,27 +1360,18 @@ add("jamba", jamba, {**TOP1}, note=SCAN_NOTE, chunks=False)
 add("zamba", zamba, note=SCAN_NOTE, chunks=False)
 add("zamba2", zamba2, {"rope": {"use_mem_rope": False}}, note=SSD_NOTE)
 add("falcon_h1", falcon_h1, {"head multiplier": {"lm_head_multiplier": 1.0}, "embedding multiplier": {"embedding_multiplier": 1.0}, "gate multiplier": {"mlp_multipliers": [1.0, 1.3]}, "down multiplier": {"mlp_multipliers": [0.8, 1.0]}, "key multiplier": {"key_multiplier": 1.0}, "attention out": {"attention_out_multiplier": 1.0}, "attention in": {"attention_in_multiplier": 1.0}, "ssm in": {"ssm_in_multiplier": 1.0}, "ssm out": {"ssm_out_multiplier": 1.0}, "ssm parts": {"ssm_multipliers": [1.0] * 5}, "norm before gate": {"mamba_norm_before_gate": True}}, note=SSD_NOTE, rows=True)
->>>>>>> ref
 add("nemotron_h", nemotron_h, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SSD_NOTE)
 add("granitemoehybrid", granitemoehybrid, {**TOP1, **MULTIPLIERS, "rope": {"position_embedding_type": None}}, note=SSD_NOTE)
 add("minimax", minimax, {**TOP1, "full alpha": {"full_attn_alpha_factor": 1.0}, "full beta": {"full_attn_beta_factor": 1.0}, "linear alpha": {"linear_attn_alpha_factor": 1.0}, "linear beta": {"linear_attn_beta_factor": 1.0}, "mlp alpha": {"mlp_alpha_factor": 1.0}, "mlp beta": {"mlp_beta_factor": 1.0}}, note="lightning attention runs in blocks")
 add("lfm2", lfm2)
 add("lfm2_moe", lfm2_moe, {**TOP1, "expert bias": {"use_expert_bias": False}, "norm": {"norm_topk_prob": False}, "scale": {"routed_scaling_factor": 1.0}})
-<<<<<<< HEAD
-add("recurrent_gemma", recurrent_gemma, {"window": {"attention_window_size": 1000}, "soft cap": {"logits_soft_cap": 1000.0}}, note="the RG-LRU's recurrence is products of elements, not counted")
-=======
 add("recurrent_gemma", recurrent_gemma, {"window": {"attention_window_size": 1000}, "soft cap": {"logits_soft_cap": 1000.0}}, note="the RG-LRU's recurrence is products of elements, not counted", own_cache=True, chunks=False)
->>>>>>> ref
 
 add("deepseek_v4", deepseek_v4, {"window": {"sliding_window": 1000}, "clamp": {"swiglu_limit": 100.0}, "index": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "sinkhorn": {"hc_sinkhorn_iters": 1}}, note=SPARSE_NOTE)
 add("minimax_m3_vl_text", minimax_m3_vl_text, {"blocks": {"index_topk_blocks": 1000}, "clamp": {"swiglu_limit": 100.0}, "scale": {"routed_scaling_factor": 1.0}}, note=SPARSE_NOTE)
 add("inkling_text", inkling_text, {"log scaling": {"log_scaling_n_floor": None}, "route scale": {"route_scale": 1.0}, "mup": {"logits_mup_width_multiplier": 1.0}})
 add("axk2", axk2, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
-<<<<<<< HEAD
-add("zaya", zaya, {**WINDOW})
-=======
 add("zaya", zaya, {**WINDOW}, read_back=False, note="reading a file, transformers sets the last balancing bias to -1; the logits are those of the file's values")
->>>>>>> ref
 
 EYES = r"vision|visual|projector"
 WRAPPERS = {"qwen3_5", "gemma3", "mistral3"}
@@ -1549,14 +1419,11 @@ def saved_config(config):
 def model_class(name):
     from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
 
-<<<<<<< HEAD
-=======
     if name == "mistral4":  # not in the table of causal models
         from transformers.models.mistral4.modeling_mistral4 import Mistral4ForCausalLM
 
         Mistral4ForCausalLM.from_config = Mistral4ForCausalLM._from_config
         return Mistral4ForCausalLM
->>>>>>> ref
     return AutoModelForImageTextToText if name in WRAPPERS else AutoModelForCausalLM
 
 
@@ -1645,11 +1512,8 @@ def randomise(model, seed):
                 new = normal(t, 0.1)
             elif "correction_bias" in leaf or "expert_bias" in leaf:
                 new = normal(t, 0.15)
-<<<<<<< HEAD
-=======
             elif leaf == "A":  # far from zero, where all keys of a dynamic mask would weigh the same
                 new = normal(t, 1.0)
->>>>>>> ref
             elif leaf == "D":
                 new = normal(t, 0.3, 1.0)
             elif leaf in ("alpha_p", "alpha_n"):
@@ -1681,42 +1545,28 @@ def logits_of(model, ids):
     return model(input_ids=ids, **more).logits.float()
 
 
-<<<<<<< HEAD
-def cached_logits(model, ids, pieces):
-    """The logits of a run in pieces with the cache."""
-    import torch
-=======
 def cached_logits(model, ids, pieces, spec):
     """The logits of a run in pieces with the cache."""
     import torch
     from transformers import DynamicCache
->>>>>>> ref
 
     names = forward_names(model)
     key = "cache_params" if "cache_params" in names else "past_key_values"
     cache, found, start = None, [], 0
-<<<<<<< HEAD
-=======
     if spec.get("own_cache"):
         logits_of(model, ids)  # forgets the states that the model keeps to itself
         cache = DynamicCache(config=model.config)
->>>>>>> ref
     for n in pieces:
         more = {"use_cache": True}
         if cache is not None:
             more[key] = cache
         if "cache_position" in names:
             more["cache_position"] = torch.arange(start, start + n)
-<<<<<<< HEAD
-        out = model(input_ids=ids[:, start : start + n], **more)
-        cache = getattr(out, key, None)
-=======
         if spec.get("positions"):
             more["position_ids"] = torch.arange(start, start + n)[None]
         out = model(input_ids=ids[:, start : start + n], **more)
         given = getattr(out, key, None)
         cache = given if given is not None else cache
->>>>>>> ref
         if cache is None:
             raise RuntimeError("no cache came back")
         found.append(out.logits.float())
@@ -1724,15 +1574,6 @@ def cached_logits(model, ids, pieces, spec):
     return torch.cat(found, dim=1)
 
 
-<<<<<<< HEAD
-def token_logits(model, ids):
-    import torch
-
-    return torch.cat([cached_logits(model, row[None], [1] * ids.shape[1]) for row in ids])
-
-
-=======
->>>>>>> ref
 def loss_of(logits, ids):
     import torch
 
@@ -1740,11 +1581,7 @@ def loss_of(logits, ids):
 
 
 def rounded(value):
-<<<<<<< HEAD
-    return float("%.7g" % value)
-=======
     return float("%.6g" % value)
->>>>>>> ref
 
 
 def number_lists(t):
@@ -1766,30 +1603,20 @@ def count_flops(model, ids):
 
     import torch
 
-<<<<<<< HEAD
-    with torch.no_grad(), FlopCounterMode(display=False) as counter:
-=======
     model.requires_grad_(False)  # with gradients the counter's hooks fail in some mixtures
     with FlopCounterMode(display=False) as counter:
->>>>>>> ref
         logits_of(model, ids)
     forward, rope = totals(counter)
     by_op = {str(op): int(n) for op, n in counter.get_flop_counts().get("Global", {}).items()}
     found = dict(batch=ids.shape[0], tokens=ids.shape[1], forward=forward - rope, rope_table=rope, operations=by_op)
     for p in model.parameters():
         p.grad = None
-<<<<<<< HEAD
-=======
         p.requires_grad_(True)
->>>>>>> ref
     loss = loss_of(logits_of(model, ids), ids)
     with FlopCounterMode(display=False) as counter:
         loss.backward()
     found["backward"] = totals(counter)[0]
-<<<<<<< HEAD
-=======
     found["backward_operations"] = {str(op): int(n) for op, n in counter.get_flop_counts().get("Global", {}).items()}
->>>>>>> ref
     return found
 
 
@@ -1855,13 +1682,6 @@ def tiny(name, spec, variant, make, out):
     from safetensors.torch import load_file, save_file
 
     arguments = make(Draw("tiny"))
-<<<<<<< HEAD
-    model = randomise(build(make_config(name, arguments)), 7)
-    g = torch.Generator().manual_seed(11)
-    vocabulary = min(VOCABULARY - 2, model.config.get_text_config().vocab_size)
-    ids = torch.randint(3, vocabulary, (2, TOKENS), generator=g)
-    run = token_logits if spec.get("by_tokens") == variant and variant else logits_of
-=======
     model = randomise(build(make_config(name, arguments)), spec.get("seed", 7))
     g = torch.Generator().manual_seed(11)
     vocabulary = min(VOCABULARY - 2, model.config.get_text_config().vocab_size)
@@ -1869,39 +1689,17 @@ def tiny(name, spec, variant, make, out):
     if spec.get("distinct"):
         ids = torch.stack([3 + torch.randperm(vocabulary - 3, generator=g)[:TOKENS] for _ in range(2)])
     run = logits_of
->>>>>>> ref
     failures = []
     with torch.no_grad():
         logits = run(model, ids)
     if not bool(torch.isfinite(logits).all()):
         failures.append("logits are not finite")
-<<<<<<< HEAD
-    agreement = {}
-=======
     agreement, where = {}, {}
->>>>>>> ref
     for title, pieces in (("chunks", [9, 1, 6, 1, 6]), ("tokens", [1] * TOKENS)):
         if "use_cache" not in forward_names(model):
             agreement[title] = None
             continue
         try:
-<<<<<<< HEAD
-            with torch.no_grad():
-                agreement[title] = float((cached_logits(model, ids, pieces) - logits).abs().max())
-            if not agreement[title] <= 1e-4:
-                failures.append(f"{title}: differ by {agreement[title]}")
-        except Exception as error:
-            agreement[title] = None
-            failures.append(f"{title}: {type(error).__name__}: {error}")
-    prompt = ids[0, :8].tolist()
-    greedy, gap = list(prompt), float("inf")
-    with torch.no_grad():
-        for _ in range(20):
-            last = run(model, torch.tensor([greedy]))[0, -1]
-            best = last.topk(2).values
-            gap = min(gap, float(best[0] - best[1]))
-            greedy.append(int(last.argmax()))
-=======
             # One row at a time where transformers mixes the rows of a step of one token.
             rows = ids.split(1) if spec.get("rows") else [ids]
             with torch.no_grad():
@@ -1930,7 +1728,6 @@ def tiny(name, spec, variant, make, out):
                 row.append(token)
         if len(row) > 8 and least > gap:
             greedy, prompt, gap = row, row[:8], least
->>>>>>> ref
     for p in model.parameters():
         p.grad = None
         p.requires_grad_(True)
@@ -2002,20 +1799,13 @@ def tiny(name, spec, variant, make, out):
             again.set_experts_implementation("eager")
         with torch.no_grad():
             agreement["read back"] = float((run(again, ids) - logits).abs().max())
-<<<<<<< HEAD
-        if not agreement["read back"] <= 1e-5:
-=======
         if not agreement["read back"] <= 1e-5 and spec.get("read_back", True):
->>>>>>> ref
             failures.append(f"read back: differs by {agreement['read back']}")
     except Exception as error:
         failures.append(f"read back: {type(error).__name__}: {error}")
     return {
         "agreement": agreement,
-<<<<<<< HEAD
-=======
         "where": where,
->>>>>>> ref
         "features": features,
         "tensors": tensors,
         "no_gradient": no_gradient,
@@ -2083,12 +1873,8 @@ def one_type(name, out, budget):
     report["configs"] = len(configs)
     if configs:
         with open(path, "w") as file:
-<<<<<<< HEAD
-            json.dump({"type": name, "note": spec["note"], "configs": configs}, file, indent=1)
-=======
             file.write('{"type": %s, "note": %s, "configs": [\n' % (json.dumps(name), json.dumps(spec["note"])))
             file.write(",\n".join(json.dumps(c, separators=(",", ":")) for c in configs) + "\n]}\n")
->>>>>>> ref
     if spec["note"]:
         report["note"] = spec["note"]
     report["seconds"] = round(time.time() - started, 1)
@@ -2151,11 +1937,7 @@ def main():
     work = [("type", n, n) for n in names]
     if options.published and os.path.isdir(options.published):
         for f in sorted(os.listdir(options.published)):
-<<<<<<< HEAD
-            if f.endswith(".json") and f != "sources.json":
-=======
             if f.endswith(".json") and f not in ("sources.json", "totals.json"):
->>>>>>> ref
                 work.append(("published", os.path.join(options.published, f), f[:-5]))
     context = multiprocessing.get_context("fork")
     running, started = [], time.time()
