@@ -4,6 +4,7 @@
 
 #include "ops/activate.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
@@ -163,6 +164,11 @@ Mixture in_groups() {
   return rule;
 }
 
+TensorId in_blocks(Builder& b, bool has_bias) {
+  return block_linear(b, input(b, Part::value, {2, 3, 4, 6}), weight(b, Part::step, {4, 5, 6}),
+                      has_bias ? bias(b, Part::step, {4, 5}) : no_tensor, "y");
+}
+
 TensorId convolved(Builder& b, bool has_bias, std::int64_t tokens) {
   return short_convolution(b, input(b, Part::value, {2, tokens, 5}), weight(b, Part::value_convolution, {5, 4}),
                            has_bias ? bias(b, Part::value_convolution, {5}) : no_tensor, no_tensor, "y");
@@ -289,6 +295,8 @@ const std::vector<GradientCase>& gradient_cases() {
       {"sigmoid", [](B& b) { return activated(b, A::sigmoid, false); }},
       {"gated_sigmoid", [](B& b) { return activated(b, A::sigmoid, true); }},
       {"gated_as_it_is", [](B& b) { return activated(b, A::identity, true); }},
+      {"block_matmul", [](B& b) { return in_blocks(b, false); }},
+      {"block_matmul_with_bias", [](B& b) { return in_blocks(b, true); }},
       {"short_convolution", [](B& b) { return convolved(b, false, 6); }},
       {"short_convolution_with_bias", [](B& b) { return convolved(b, true, 6); }},
       {"short_convolution_of_fewer_tokens_than_weights", [](B& b) { return convolved(b, true, 2); }},

@@ -9,6 +9,7 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
@@ -119,6 +120,10 @@ TensorId appended(Builder& b, DType dtype) {
   return append(b, weight(b, {2, 1, 3, 4}), cache, 5, "y");
 }
 
+// 4 blocks, each 5 × 6.
+TensorId in_blocks(Builder& b, bool bias) {
+  return block_linear(b, weight(b, {2, 3, 4, 6}), weight(b, {4, 5, 6}), bias ? weight(b, {4, 5}) : no_tensor, "y");
+}
 // A convolution over 3 tokens.
 TensorId convolved(Builder& b, bool bias, bool cached) {
   const TensorId cache = cached ? b.tensor(TensorKind::cache, "cache", {2, 1, 1, 8}, DType::float32) : no_tensor;
@@ -466,6 +471,10 @@ const std::vector<OpCase>& op_cases() {
       {"dropout", "with a mask that is kept", ahead, 0, [](B& b) { return dropped(b, true); }, {{2, 3, 4}}, 0, 48, 120, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
 
+      {"block_matmul", "without bias", ahead, 0, [](B& b) { return in_blocks(b, false); }, {{2, 3, 4, 5}}, 1440, 0, 1056, 480, {{"n", 144}, {"m", 5}, {"r", 24}}},
+      {"block_matmul", "with bias", ahead, 0, [](B& b) { return in_blocks(b, true); }, {{2, 3, 4, 5}}, 1440, 120, 1136, 480, {{"n", 144}, {"m", 5}, {"r", 24}}},
+      {"block_matmul", "without bias", back, 0, [](B& b) { return in_blocks(b, true); }, {{2, 3, 4, 6}}, 1440, 0, 960, 576, {{"n", 120}, {"m", 6}, {"r", 24}}},
+      {"block_weight_gradient", "", back, 0, [](B& b) { return in_blocks(b, true); }, {{4, 5, 6}}, 1440, 0, 1056, 480, {{"n", 120}, {"m", 6}}},
       // 24 elements, each with 3 weights; the state are two inputs of 4 channels, 2·2·4·4 = 64 bytes.
       {"short_convolution", "without bias", ahead, 0, [](B& b) { return convolved(b, false, false); }, {{2, 3, 4}}, 144, 0, 144, 96, {{"n", 24}, {"m", 3}}},
       {"short_convolution", "with bias", ahead, 0, [](B& b) { return convolved(b, true, true); }, {{2, 3, 4}}, 144, 24, 224, 160, {{"n", 24}, {"m", 3}}},

@@ -4,6 +4,7 @@
 #include "ops/activate.h"
 #include "ops/adamw.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
@@ -146,7 +147,9 @@ std::string_view elementwise_label(const WorkEntry& entry) {
       {"softmax", {&softmax_operation, &softmax_backward_operation}},
       {"activation", {&activate_operation, &activate_backward_operation, &xielu_operation, &xielu_backward_operation}},
       {"gates", {&gate_operation, &gate_backward_operation}},
-      {"biases", {&matmul_operation, &grouped_matmul_operation, &grouped_bias_gradient_operation, &sum_rows_operation}},
+      {"biases",
+       {&matmul_operation, &block_matmul_operation, &grouped_matmul_operation, &grouped_bias_gradient_operation,
+        &sum_rows_operation}},
       {"routing",
        {&route_operation, &route_backward_operation, &dispatch_operation, &dispatch_backward_operation,
         &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation}},

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "files/float_types.h"
 #include "model/forms.h"
 
 namespace reckon {
@@ -101,6 +102,12 @@ void check_inner(Fields& config, const char* heads, const char* each, const Recu
   if (r.n_heads * r.d_head == inner) return;
   config.refuse(fmt::format("{} · {} is {}; expected the inner width, {}", config.spelled(heads), config.spelled(each),
                             r.n_heads * r.d_head, inner));
+}
+
+// √n, rounded to bfloat16.
+double bfloat16_root(std::int64_t n) {
+  const auto root = static_cast<float>(std::sqrt(static_cast<double>(n)));
+  return static_cast<double>(from_bfloat16(to_bfloat16(root)));
 }
 
 // ---- short convolutions
@@ -668,6 +675,66 @@ void name_minimax(FamilyNames& names) {
   names.recurrence.decay = "slope_rate";
 }
 
+// Griffin: gated linear recurrences, and attention to a window.
+Model read_recurrent_gemma(Fields& config) {
+  config.rename("hidden_act", {"hidden_activation"});
+  Form form = gemma_form(config, 0);
+  form.activation = "gelu_pytorch_tanh";
+  form.d_head = 0;
+  form.rope.fraction = 0.5;
+  form.feed_forward_bias = true;
+  config.rename("sliding_window", {"attention_window_size", "sliding_window"});
+  form.attention.window = config.size("sliding_window", 2048);
+  Model model = read_form(config, form);
+  // transformers has this number in bfloat16.
+  model.embedding_scale = bfloat16_root(model.d_model);
+  model.head.softcap = config.positive("logits_soft_cap", 30.0);
+  const std::int64_t heads = first_attention(model).n_heads;
+  for_each<Attention>(model.layers, [](Attention& attention) { attention.output_bias = true; });
+  for_each<FeedForward>(model.layers, [&](FeedForward& feed_forward) { feed_forward.d_ff /= 2; });
+  Recurrence r;
+  r.rule = Recurrence::Rule::rg_lru;
+  r.n_heads = heads;
+  const std::int64_t width = config.size("lru_width", model.d_model, model.d_model);
+  if (width % heads != 0) config.fail("lru_width", fmt::format("a multiple of num_attention_heads, {}", heads));
+  r.d_head = width / heads;
+  r.conv_width = config.size("conv1d_width", 4);
+  r.conv_bias = r.bias = r.output_bias = true;
+  r.gate = Activation::gelu_tanh;
+  std::vector<Kind> pattern;
+  static const nlohmann::json usual = {"recurrent", "recurrent", "attention"};
+  const nlohmann::json* found = config.array("block_types");
+  for (const nlohmann::json& word : found != nullptr ? *found : usual) {
+    if (word != "recurrent" && word != "attention") config.fail("block_types", "an array of recurrent and attention");
+    pattern.push_back(word == "recurrent" ? Kind::recurrence : Kind::attention);
+  }
+  if (pattern.empty()) config.fail("block_types", "at least one of recurrent and attention");
+  std::vector<Kind> kinds;
+  for (std::size_t i = 0; i < model.layers.size(); ++i) kinds.push_back(pattern[i % pattern.size()]);
+  set_recurrence(model, kinds, r);
+  config.ignore({"w_init_variance_scale", "final_w_init_variance_scale", "block_types", "_block_types"});
+  return model;
+}
+
+void name_recurrent_gemma(FamilyNames& names) {
+  names.final_norm = "final_norm";
+  names.attention_norm = "temporal_pre_norm";
+  names.feed_forward_norm = "channel_pre_norm";
+  names.query = "temporal_block.q_proj";
+  names.key = "temporal_block.k_proj";
+  names.value = "temporal_block.v_proj";
+  names.output = "temporal_block.o_proj";
+  names.feed_forward = {.gate = "mlp_block.gate_proj", .up = "mlp_block.up_proj", .down = "mlp_block.down_proj"};
+  RecurrenceNames& griffin = names.recurrence;
+  griffin.module = "temporal_block.";
+  griffin.linears = {{"linear_x", {Part::value}}, {"linear_y", {Part::gate}}};
+  griffin.convolutions = {{"conv_1d", {Part::value_convolution}}};
+  griffin.output = "linear_out";
+  griffin.decay = "rg_lru.recurrent_param";
+  griffin.step_gate = "rg_lru.recurrent_gate";
+  griffin.beta_gate = "rg_lru.input_gate";
+}
+
 // ---- the gated delta rule
 
 // Heads that are normalised by one weight, then gated.
@@ -925,6 +992,7 @@ std::vector<Family> recurrent_families() {
       {"mamba2", read_mamba2, {}, name_mamba2},
       {"minimax", read_minimax, {32000, 4096, 14336, 32, 32}, name_minimax},
       {"nemotron_h", read_nemotron_h, {}, name_nemotron_h},
+      {"recurrent_gemma", read_recurrent_gemma, {256000, 2560, 7680, 26, 10}, name_recurrent_gemma},
       {"olmo_hybrid", read_olmo_hybrid, {100352, 3840, 11008, 32, 30}, name_olmo_hybrid},
       {"qwen3_5_moe_text", read_qwen3_5_moe_text, {248320, 2048, 8192, 40, 16}, name_qwen3_5},
       {"qwen3_5_text", read_qwen3_5_text, {248320, 4096, 12288, 32, 16}, name_qwen3_5},

@@ -440,6 +440,10 @@ class Writer {
         require_name(slopes, key);
         layout_.buffers.push_back({key, decay, {whole(slopes, decay)}});
         add_tensor(slopes, {r.n_heads, 1, 1});
+      } else if (r.rule == Rule::rg_lru) {
+        exact(key, in_recurrence(names.decay), {value});
+        block_gate(r, Part::step, in_recurrence(names.step_gate));
+        block_gate(r, Part::beta, in_recurrence(names.beta_gate));
       } else {
         exact(key, in_recurrence(names.decay), decay);
         if (names.decay_of_four) layout_.tensors.back().shape = {1, 1, r.n_heads, 1};
@@ -454,6 +458,18 @@ class Writer {
     norm(r.inner_norm, role(Part::query_norm), in_recurrence(names.query_norm), {r.d_state});
     result_norm(r, in_recurrence(names.gate_norm));
     linear({{{role(Part::output), model_.d_model, r.output_bias}}, value}, in_recurrence(names.output));
+  }
+
+  // A matrix of each block of channels, in × out, and its bias.
+  void block_gate(const Recurrence& r, Part part, const std::string& module) {
+    const Role role{Block::recurrence, part};
+    require_name(module, scope_of(role));
+    const std::int64_t d = r.d_head, square = times(d, d);
+    layout_.parameters.push_back({key_of(role, Piece::weight),
+                                  {r.n_heads, d, d},
+                                  {{module + "_weight", 0, {{r.n_heads, square}, {d, 1}, {d, d}}}}});
+    add_tensor(module + "_weight", {r.n_heads, d, d});
+    exact(key_of(role, Piece::bias), module + "_bias", {r.n_heads, d});
   }
 
   // Files have one vector; where each part has a weight of its own, that is all of them one after another.

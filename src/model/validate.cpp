@@ -115,7 +115,7 @@ void check_kind(const Checks& check, const Recurrence& r) {
   check.norm("the norm of the recurrence", r.norm);
   check.norm("the norm of its steps, keys and queries", r.inner_norm);
   for (const double scale : r.scales) check.positive("a multiplier of the recurrence", scale);
-  if (r.rule == Recurrence::Rule::convolution) return;
+  if (r.rule == Recurrence::Rule::convolution || r.rule == Recurrence::Rule::rg_lru) return;
   check.size("n_groups of the recurrence", r.n_groups);
   check.size("d_state of the recurrence", r.d_state);
   check.size("the state of the recurrence", r.n_heads * r.d_head * r.d_state);

@@ -1,6 +1,7 @@
 // Recurrences: projections to values, keys, queries, steps and a gate, short convolutions, the state, and the way out.
 #include "network/blocks.h"
 #include "ops/activate.h"
+#include "ops/block_matmul.h"
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/norm.h"
@@ -77,7 +78,8 @@ TensorId convolve(Network& n, const Recurrence& r, TensorId x, Part part) {
 TensorId projected(Network& n, const Recurrence& r, TensorId x, Dim out, Part part, Part convolution, double factor) {
   TensorId y = multiplied(n, apply_linear(n, x, out, r.bias, role(part)), factor);
   if (r.conv_width > 0) y = convolve(n, r, y, convolution);
-  return r.conv_width > 0 || r.rule == Rule::lightning ? activated(n, Activation::silu, y) : y;
+  const bool activates = r.rule != Rule::rg_lru && (r.conv_width > 0 || r.rule == Rule::lightning);
+  return activates ? activated(n, Activation::silu, y) : y;
 }
 
 // x / √(Σ x² + ε), times a factor: an RMSNorm with ε/n, over √n.
@@ -190,6 +192,26 @@ TensorId delta(Network& n, const Recurrence& r, const Widths& w, TensorId x) {
   return delta_rule(b, {q, k, heads(n, v, w.heads, w.d_head), step, decay, beta, held}, "mixed");
 }
 
+// Both gates are products of blocks of channels; what they are of has been through the convolution.
+TensorId rg_lru(Network& n, const Recurrence& r, const Widths& w, TensorId x) {
+  Builder& b = n.builder;
+  const TensorId v = projected(n, r, x, w.value, Part::value, Part::value_convolution, 1.0);
+  const TensorId blocks = heads(n, v, w.heads, w.d_head);
+  const auto gate = [&](Part part) {
+    const TensorId weight = b.parameter(role(part), Piece::weight, {w.heads, w.d_head, w.d_head});
+    const TensorId bias = b.parameter(role(part), Piece::bias, {w.heads, w.d_head});
+    b.set_role(role(part));
+    return view(b, block_linear(b, blocks, weight, bias, "gate"), {n.batch, n.tokens, w.value});
+  };
+  const TensorId step = activated(n, Activation::sigmoid, gate(Part::step));
+  const TensorId entering = activated(n, Activation::sigmoid, gate(Part::beta), v);
+  const TensorId decay = b.parameter(role(Part::decay), Piece::weight, {w.value});
+  const TensorId held = state(n, Part::state, Piece::state_cache, w.value.size, DType::float32);
+  b.set_role(role(Part::state));
+  return scan(b, ScanRule::rg_lru, {heads(n, entering, w.value, 1), step, decay, no_tensor, no_tensor, no_tensor, held},
+              "mixed");
+}
+
 // The slopes are no parameters, but come with the weights.
 TensorId lightning(Network& n, const Recurrence& r, const Widths& w, TensorId x) {
   Builder& b = n.builder;
@@ -213,6 +235,7 @@ TensorId apply(Network& n, const Recurrence& r, TensorId x) {
   const TensorId y = r.rule == Rule::mamba    ? mamba(n, r, w, x)
                      : r.rule == Rule::mamba2 ? mamba2(n, r, w, x)
                      : r.rule == Rule::delta  ? delta(n, r, w, x)
+                     : r.rule == Rule::rg_lru ? rg_lru(n, r, w, x)
                                               : lightning(n, r, w, x);
   return output(n, r, gated(n, r, w, x, view(n.builder, y, {n.batch, n.tokens, w.value})));
 }

@@ -5,6 +5,7 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
@@ -104,6 +105,8 @@ const std::vector<const Operation*>& all_operations() {
       &join_backward_operation,
       &sum_rows_operation,
       &view_operation,
+      &block_matmul_operation,
+      &block_weight_gradient_operation,
       &short_convolution_operation,
       &short_convolution_backward_operation,
       &softplus_operation,

@@ -11,6 +11,7 @@
 #include "ops/activate.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
@@ -249,10 +250,13 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, split_operation)) return "[" + y + ", " + letter(op.outputs[1]) + "] = " + x;
   if (is(op, append_operation)) return equation("[" + second + ", " + x + "]");
   if (is(op, last_operation)) return equation(x + "[last token]");
+  if (is(op, block_matmul_operation)) return equation(x + "·" + second + "[head]ᵀ" + plus(third));
   if (is(op, short_convolution_operation)) return equation("conv(" + x + ", " + second + ")" + plus(third));
   if (is(op, softplus_operation)) return equation("softplus(" + x + plus(second) + ")");
   if (is(op, scan_operation)) {
     const std::string skip = input(op, scan_input::skip);
+    if (op.attributes<ScanAttributes>().rule == ScanRule::rg_lru)
+      return "α = e^(−8·Δ·softplus(a)), " + y + " ← α·" + y + " + √(1 − α²)·v";
     return (op.attributes<ScanAttributes>().rule == ScanRule::lightning ? "S ← e^(−a)·S + k·vᵀ, "
                                                                         : "S ← e^(−Δ·eᵃ)·S + k·(Δ·v)ᵀ, ") +
            y + " = Sᵀ·q" + (skip.empty() ? "" : " + " + skip + "·v");

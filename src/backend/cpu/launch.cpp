@@ -8,6 +8,7 @@
 #include "ops/adamw.h"
 #include "ops/append.h"
 #include "ops/attend.h"
+#include "ops/block_matmul.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
@@ -82,6 +83,8 @@ Kernel cpu_kernel(const Operation& operation) {
       {&grouped_project_operation, run_grouped_project},
       {&combine_operation, run_combine},
       {&quantise_operation, run_quantise},
+      {&block_matmul_operation, run_block_matmul},
+      {&block_weight_gradient_operation, run_block_weight_gradient},
       {&short_convolution_operation, run_short_convolution},
       {&softplus_operation, run_softplus},
       {&scan_operation, run_scan},

@@ -67,6 +67,8 @@ void add(const Call&);
 void append(const Call&);
 void clip(const Call&);
 void clip_backward(const Call&);
+void block_matmul(const Call&);
+void block_weight_gradient(const Call&);
 void scores(const Call&);
 void scores_backward(const Call&);
 void mix(const Call&);

@@ -8,6 +8,7 @@
 #include "ops/adamw.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
@@ -85,6 +86,8 @@ Kernel reference_kernel(const Operation& operation) {
       {&join_backward_operation, reference::join_backward},
       {&sum_rows_operation, reference::sum_rows},
       {&view_operation, reference::view},
+      {&block_matmul_operation, reference::block_matmul},
+      {&block_weight_gradient_operation, reference::block_weight_gradient},
       {&short_convolution_operation, reference::short_convolution},
       {&short_convolution_backward_operation, reference::short_convolution_backward},
       {&softplus_operation, reference::softplus},
