@@ -9,14 +9,17 @@
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <cmath>
 #include <stdexcept>
@@ -134,7 +137,8 @@ TensorId mixture(Builder& b, Mixture rule, bool gated) {
   const TensorId logits = linear(b, x, weight(b, Part::router, {8, 4}), bias(b, Part::router, {8}), "logits");
   const TensorId correction = corrected ? b.tensor(TensorKind::constant, "correction", {8}, DType::float32) : no_tensor;
   const auto [choice, weights] = route(b, rule, logits, correction);
-  const Dispatched sent = dispatch(b, x, choice, 8);
+  Dispatched sent = dispatch(b, x, choice, 8);
+  if (rule.weigh_inputs) sent.rows = weigh(b, sent.rows, weights, sent.order, "weighed");
   FeedForward each;
   each.activation = Activation::silu;
   each.gated = gated;
@@ -144,7 +148,21 @@ TensorId mixture(Builder& b, Mixture rule, bool gated) {
   const TensorId gate = expert(Part::gate);
   const TensorId hidden = activate(b, each, gate, gated ? expert(Part::up) : no_tensor, "active");
   const TensorId rows = grouped_linear(b, hidden, weight(b, Part::down, {8, 4, 5}), no_tensor, sent.offsets, "down");
-  return combine(b, rows, weights, sent.order, "y");
+  return combine(b, rows, rule.weigh_inputs ? no_tensor : weights, sent.order, "y");
+}
+
+Mixture sparsely_mixed() {
+  Mixture rule;
+  rule.scores = Mixture::Scores::sparsemixer;
+  rule.jitter = 0.45;
+  return rule;
+}
+
+Mixture of_weighed_inputs() {
+  Mixture rule;
+  rule.scores = Mixture::Scores::sigmoid;
+  rule.weigh_inputs = true;
+  return rule;
 }
 
 Mixture routed(Mixture::Scores scores, bool normalize) {
@@ -230,6 +248,13 @@ const std::vector<GradientCase>& gradient_cases() {
       {"relu", [](B& b) { return activated(b, A::relu, false); }},
       {"relu_squared", [](B& b) { return activated(b, A::relu_squared, false); }},
       {"silu", [](B& b) { return activated(b, A::silu, false); }},
+      {"sigmoid", [](B& b) { return activated(b, A::sigmoid, false); }},
+      {"softplus", [](B& b) { return activated(b, A::softplus, false); }},
+      {"gated_sigmoid", [](B& b) { return activated(b, A::sigmoid, true); }},
+      {"gated_softplus", [](B& b) { return activated(b, A::softplus, true); }},
+      {"xielu", [](B& b) { return xielu(b, input(b, Part::up, {2, 3, 11}), weight(b, Part::activation, {2}), b.tensor(TensorKind::constant, "curve", {2}, DType::float32), "y"); }},
+      {"gate_of_rows", [](B& b) { return gate_rows(b, input(b, Part::position, {2, 3, 4}), view(b, input(b, Part::gate, {2, 3, 1}), {2, 3}), A::sigmoid, "y"); }},
+      {"gate_of_heads", [](B& b) { return gate_rows(b, input(b, Part::position, {2, 3, 4, 5}), input(b, Part::gate, {2, 3, 4}), A::softplus, "y"); }},
       {"gated_gelu", [](B& b) { return activated(b, A::gelu, true); }},
       {"gated_gelu_tanh", [](B& b) { return activated(b, A::gelu_tanh, true); }},
       {"gated_relu", [](B& b) { return activated(b, A::relu, true); }},
@@ -254,6 +279,8 @@ const std::vector<GradientCase>& gradient_cases() {
       {"attention_of_one_key_head", [](B& b) { return attended(b, {{true, 0}, 0.5, 0.0, 0.0}, false, {5, 3, 1, 4, 2}); }},
       {"attention_scaled", [](B& b) { return attended(b, {{true, 0}, 0.3, 0.0, 0.0}); }},
       {"attention_in_a_window", [](B& b) { return attended(b, {{true, 2}, 0.7, 0.0, 0.0}); }},
+      {"attention_in_chunks", [](B& b) { return attended(b, {{true, 2, true}, 0.7, 0.0, 0.0}); }},
+      {"attention_in_two_blocks_in_chunks", [](B& b) { return attended(b, {{true, 9, true}, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1, 1}); }},
       {"attention_capped", [](B& b) { return attended(b, {{true, 0}, 0.7, 1.2, 0.0}); }},
       {"attention_with_alibi", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 1.0}); }},
       {"attention_with_alibi_of_three_heads", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 0.6}, false, {4, 3, 3, 2, 2}); }},
@@ -276,6 +303,8 @@ const std::vector<GradientCase>& gradient_cases() {
       {"scale", [](B& b) { return scale(b, input(b, Part::position, {2, 3, 4}), 0.5, "y"); }},
       {"dropout", [](B& b) { return dropout(b, input(b, Part::position, {2, 3, 11}), 0.3, 2, "y"); }},
       {"softcap", [](B& b) { return softcap(b, input(b, Part::position, {2, 3, 11}), 1.3, "y"); }},
+      {"clip", [](B& b) { return clip(b, input(b, Part::position, {2, 3, 11}), 0.4, "y"); }},
+      {"position_scale", [](B& b) { return scale_by_position(b, input(b, Part::position, {2, 3, 4, 8}), b.tensor(TensorKind::constant, "factors", {3, 1}, DType::float32), "y"); }},
       {"rope_halves", [](B& b) { return rotated(b, 8, false); }},
       {"rope_interleaved", [](B& b) { return rotated(b, 8, true); }},
       {"rope_halves_of_a_part", [](B& b) { return rotated(b, 6, false); }},
@@ -290,17 +319,17 @@ const std::vector<GradientCase>& gradient_cases() {
       {"mixture_by_softmax_normalised", [](B& b) { return mixture(b, routed(S::softmax, true), true); }},
       {"mixture_by_softmax_of_chosen", [](B& b) { return mixture(b, routed(S::softmax_of_chosen, false), true); }},
       {"mixture_by_sigmoid", [](B& b) { return mixture(b, routed(S::sigmoid, false), true); }},
+      {"mixture_by_sparsemixer", [](B& b) { return mixture(b, sparsely_mixed(), true); }},
+      {"mixture_of_weighed_inputs", [](B& b) { return mixture(b, of_weighed_inputs(), true); }},
       {"mixture_by_sigmoid_in_groups", [](B& b) { return mixture(b, in_groups(), true); }},
 
-      {"sigmoid", [](B& b) { return activated(b, A::sigmoid, false); }},
-      {"gated_sigmoid", [](B& b) { return activated(b, A::sigmoid, true); }},
       {"gated_as_it_is", [](B& b) { return activated(b, A::identity, true); }},
       {"block_matmul", [](B& b) { return in_blocks(b, false); }},
       {"block_matmul_with_bias", [](B& b) { return in_blocks(b, true); }},
       {"short_convolution", [](B& b) { return convolved(b, false, 6); }},
       {"short_convolution_with_bias", [](B& b) { return convolved(b, true, 6); }},
       {"short_convolution_of_fewer_tokens_than_weights", [](B& b) { return convolved(b, true, 2); }},
-      {"softplus", [](B& b) { return softened(b, false, {}); }},
+      {"softplus_without_bias", [](B& b) { return softened(b, false, {}); }},
       {"softplus_with_bias", [](B& b) { return softened(b, true, {}); }},
       {"softplus_with_limits", [](B& b) { return softened(b, true, {0.6, 0.8}); }},
       {"scan_of_a_state_space", [](B& b) { return scanned(b, ScanRule::state_space, 4, 2, 3, 5); }},
@@ -341,6 +370,8 @@ double given_element(const Tensor& tensor, std::int64_t i) {
   if (tensor.label.name == "labels_left_out") return i % 3 == 1 ? -1 : static_cast<double>((3 * i + 1) % words);
   if (tensor.label.name == "correction") return 0.1 * static_cast<double>(i % 3);
   if (tensor.label.name == "slopes") return 0.1 * (at + 1.0);
+  if (tensor.label.name == "curve") return i == 0 ? 0.5 : -0.1;
+  if (tensor.label.name == "factors") return 1.0 + 0.3 * at;
   if (tensor.label.name == "angles") {  // cosines, then sines
     const std::int64_t half = tensor.shape[-1].size / 2, position = i / (2 * half), k = i % (2 * half);
     const double angle = static_cast<double>(position) / static_cast<double>(1 + k % half);

@@ -16,12 +16,14 @@
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/position_scale.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/rope.h"
@@ -29,6 +31,7 @@
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 #include "passes/gradient.h"
 
 namespace reckon {
@@ -107,6 +110,23 @@ TensorId embedded(Builder& b) { return embed(b, weight(b, {7, 4}), whole_numbers
 TensorId dispatched(Builder& b) { return dispatch(b, weight(b, {2, 3, 4}), whole_numbers(b, {2, 3, 2}), 8).rows; }
 TensorId combined(Builder& b) {
   return combine(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2}), whole_numbers(b, {2, 3, 2}), "y");
+}
+TensorId collected(Builder& b) {
+  return combine(b, weight(b, {2, 3, 2, 4}), no_tensor, whole_numbers(b, {2, 3, 2}), "y");
+}
+TensorId weighed(Builder& b) {
+  return weigh(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2}), whole_numbers(b, {2, 3, 2}), "y");
+}
+TensorId gated_rows(Builder& b, Activation activation) {
+  return gate_rows(b, weight(b, {2, 3, 4}), weight(b, {2, 3}), activation, "y");
+}
+TensorId curved(Builder& b) {
+  return xielu(b, weight(b, {2, 3, 4}), weight(b, {2}), b.tensor(TensorKind::constant, "shape", {2}, DType::float32),
+               "y");
+}
+TensorId scaled_by_position(Builder& b, std::int64_t positions) {
+  const TensorId table = b.tensor(TensorKind::constant, "table", {positions, 1}, DType::float32);
+  return scale_by_position(b, weight(b, {2, 3, 4, 8}), table, "y");
 }
 TensorId rotated(Builder& b, std::int64_t positions) {
   const TensorId table = b.tensor(TensorKind::constant, "table", {positions, 6}, DType::float32);
@@ -308,10 +328,18 @@ const std::vector<OpCase>& op_cases() {
       {"activate", "relu_squared", ahead, 0, [](B& b) { return plain(b, A::relu_squared); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"activate", "silu", ahead, 0, [](B& b) { return plain(b, A::silu); }, {{2, 3, 4}}, 0, 96, 96, 96, {{"n", 24}}},
       {"activate", "sigmoid", ahead, 0, [](B& b) { return plain(b, A::sigmoid); }, {{2, 3, 4}}, 0, 96, 96, 96, {{"n", 24}}},
+      {"activate", "softplus", ahead, 0, [](B& b) { return plain(b, A::softplus); }, {{2, 3, 4}}, 0, 72, 96, 96, {{"n", 24}}},
       {"activate", "sigmoid, gated", ahead, 0, [](B& b) { return gated(b, A::sigmoid); }, {{2, 3, 4}}, 0, 120, 192, 96, {{"n", 24}}},
-      {"activate", "identity, gated", ahead, 0, [](B& b) { return gated(b, A::identity); }, {{2, 3, 4}}, 0, 24, 192, 96, {{"n", 24}}},
       {"activate_backward", "sigmoid", back, 0, [](B& b) { return plain(b, A::sigmoid); }, {{2, 3, 4}}, 0, 168, 192, 96, {{"n", 24}}},
+      {"activate_backward", "softplus", back, 0, [](B& b) { return plain(b, A::softplus); }, {{2, 3, 4}}, 0, 120, 192, 96, {{"n", 24}}},
       {"activate_backward", "sigmoid, gated", back, 0, [](B& b) { return gated(b, A::sigmoid); }, {{2, 3, 4}, {2, 3, 4}}, 0, 312, 288, 192, {{"n", 24}}},
+      {"xielu", "", ahead, 0, curved, {{2, 3, 4}}, 0, 192, 112, 96, {{"n", 24}}},
+      {"xielu_backward", "", back, 0, curved, {{2, 3, 4}, {2}}, 0, 288, 208, 104, {{"n", 24}}},
+      {"gate", "sigmoid", ahead, 0, [](B& b) { return gated_rows(b, A::sigmoid); }, {{2, 3, 4}}, 0, 48, 120, 96, {{"n", 24}, {"r", 6}}},
+      {"gate", "softplus", ahead, 0, [](B& b) { return gated_rows(b, A::softplus); }, {{2, 3, 4}}, 0, 42, 120, 96, {{"n", 24}, {"r", 6}}},
+      {"gate_backward", "sigmoid", back, 0, [](B& b) { return gated_rows(b, A::sigmoid); }, {{2, 3, 4}, {2, 3}}, 0, 132, 216, 120, {{"n", 24}, {"r", 6}}},
+      {"gate_backward", "softplus", back, 0, [](B& b) { return gated_rows(b, A::softplus); }, {{2, 3, 4}, {2, 3}}, 0, 114, 216, 120, {{"n", 24}, {"r", 6}}},
+      {"activate", "identity, gated", ahead, 0, [](B& b) { return gated(b, A::identity); }, {{2, 3, 4}}, 0, 24, 192, 96, {{"n", 24}}},
       {"activate_backward", "identity, gated", back, 0, [](B& b) { return gated(b, A::identity); }, {{2, 3, 4}, {2, 3, 4}}, 0, 48, 288, 192, {{"n", 24}}},
       {"activate", "gelu, gated", ahead, 0, [](B& b) { return gated(b, A::gelu); }, {{2, 3, 4}}, 0, 144, 192, 96, {{"n", 24}}},
       {"activate", "gelu_tanh, gated", ahead, 0, [](B& b) { return gated(b, A::gelu_tanh); }, {{2, 3, 4}}, 0, 240, 192, 96, {{"n", 24}}},
@@ -420,6 +448,13 @@ const std::vector<OpCase>& op_cases() {
       {"route_backward", "softmax, normalised", back, 0, [](B& b) { return routed(b, S::softmax, true); }, {{2, 3, 8}}, 0, 240, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "softmax of the chosen", back, 0, [](B& b) { return routed(b, S::softmax_of_chosen, false); }, {{2, 3, 8}}, 0, 48, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "sigmoid in groups", back, 0, routed_in_groups, {{2, 3, 8}}, 0, 96, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      // For each of the 2 chosen 10·8 − 2, and 2·7 comparisons: 170 a token.
+      {"route", "sparsemixer", ahead, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 1020, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"route_backward", "sparsemixer", back, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 8}}, 0, 384, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"weigh", "", ahead, 0, weighed, {{2, 3, 2, 4}}, 0, 48, 288, 192, {{"n", 24}, {"k", 2}}},
+      {"weigh_backward", "", back, 0, weighed, {{2, 3, 2, 4}, {2, 3, 2}}, 0, 132, 480, 240, {{"n", 24}, {"k", 2}, {"r", 6}}},
+      {"combine", "without weights", ahead, 0, collected, {{2, 3, 4}}, 0, 24, 240, 96, {{"n", 24}, {"k", 2}}},
+      {"combine_backward", "without weights", back, 0, collected, {{2, 3, 2, 4}}, 0, 0, 144, 192, {}},
       {"dispatch", "", ahead, 0, dispatched, {{2, 3, 2, 4}, {2, 3, 2}, {9}}, 0, 0, 144, 276, {}},
       {"dispatch_backward", "", back, 0, dispatched, {{2, 3, 4}}, 0, 24, 240, 96, {{"n", 24}, {"k", 2}}},
       // Of 8 experts, 12 rows can choose all; if all tokens agree, 2 are read. An expert has (20 + 5)·4 bytes.
@@ -450,6 +485,11 @@ const std::vector<OpCase>& op_cases() {
       {"rope", "", ahead, 0, [](B& b) { return rotated(b, 3); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
       {"rope", "", ahead, 0, [](B& b) { return rotated(b, 1000); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
       {"rope", "", back, 0, [](B& b) { return rotated(b, 3); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
+      {"position_scale", "", ahead, 0, [](B& b) { return scaled_by_position(b, 3); }, {{2, 3, 4, 8}}, 0, 192, 780, 768, {{"n", 192}}},
+      {"position_scale", "", ahead, 0, [](B& b) { return scaled_by_position(b, 1000); }, {{2, 3, 4, 8}}, 0, 192, 780, 768, {{"n", 192}}},
+      {"position_scale", "", back, 0, [](B& b) { return scaled_by_position(b, 3); }, {{2, 3, 4, 8}}, 0, 192, 780, 768, {{"n", 192}}},
+      {"clip", "", ahead, 0, [](B& b) { return clip(b, weight(b, {2, 3, 4}), 3.0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
+      {"clip_backward", "", back, 0, [](B& b) { return clip(b, weight(b, {2, 3, 4}), 3.0, "y"); }, {{2, 3, 4}}, 0, 48, 192, 96, {{"n", 24}}},
       {"scale", "", ahead, 0, [](B& b) { return scale(b, weight(b, {2, 3, 4}), 0.5, "y"); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
       {"scale", "", back, 0, [](B& b) { return scale(b, weight(b, {2, 3, 4}), 0.5, "y"); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
       {"softcap", "", ahead, 0, [](B& b) { return softcap(b, weight(b, {2, 3, 4}), 30.0, "y"); }, {{2, 3, 4}}, 0, 72, 96, 96, {{"n", 24}}},

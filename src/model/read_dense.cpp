@@ -32,7 +32,9 @@ void read_rope_layers(Fields& config, Model& model) {
 }
 
 void read_pattern_windows(Fields& config, Model& model, std::int64_t window, std::int64_t pattern, const Ropes* ropes) {
-  config.rename("sliding_window_pattern", {"sliding_window_pattern", "_sliding_window_pattern"});
+  if (config.spellings("sliding_window_pattern").size() == 1 &&
+      config.spellings("sliding_window_pattern").front() == "sliding_window_pattern")
+    config.rename("sliding_window_pattern", {"sliding_window_pattern", "_sliding_window_pattern"});
   pattern = config.count("sliding_window_pattern", pattern);
   read_windows(
       config, model, window,

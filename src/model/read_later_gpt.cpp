@@ -174,12 +174,11 @@ Model read_mpt(Fields& config) {
     if (attention->number("alibi_bias_max", 8) != 8) attention->fail("alibi_bias_max", "8");
   }
   Model model = read_form(config, form);
-  config.expect_size("expansion_ratio", 4, "4");
   if (!config.flag("no_bias", true)) config.fail("no_bias", "true");
   if (config.number("embedding_fraction", 1.0) != 1.0) config.fail("embedding_fraction", "1");
   config.expect_off("logit_scale", "null");
-  config.ignore({"learned_pos_emb", "init_device", "init_config", "norm_type", "verbose", "resid_pdrop", "emb_pdrop",
-                 "ffn_config", "fc_type", "use_pad_tok_in_ffn"});
+  config.ignore({"expansion_ratio", "learned_pos_emb", "init_device", "init_config", "norm_type", "verbose",
+                 "resid_pdrop", "emb_pdrop", "ffn_config", "fc_type", "use_pad_tok_in_ffn"});
   return model;
 }
 

@@ -33,6 +33,7 @@ Rope read_one(Fields& fields, const Outside& outside) {
   std::string type = fields.word("rope_type", fields.word("type", "default"));
   // Phi-3's first files call LongRoPE by other names.
   if (type == "su" || (type == "yarn" && fields.has("short_factor"))) type = "longrope";
+  if (type == "mrope") type = "default";  // several axes are one on text
   const bool starts_somewhere = type == "llama3" || type == "yarn" || type == "longrope";
   const double inner_start = fields.positive("original_max_position_embeddings", static_cast<double>(outside.context));
   if (starts_somewhere) rope.original_context = outside.original_context > 0 ? outside.original_context : inner_start;

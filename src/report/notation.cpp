@@ -16,16 +16,19 @@
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 namespace reckon {
 namespace {
@@ -125,9 +128,9 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 
 // Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
-  const std::initializer_list<const Operation*> keeping = {&view_operation,  &append_operation,  &rope_operation,
-                                                           &scale_operation, &softcap_operation, &last_operation,
-                                                           &add_operation};
+  const std::initializer_list<const Operation*> keeping = {
+      &view_operation, &append_operation, &rope_operation, &scale_operation, &softcap_operation,       &last_operation,
+      &add_operation,  &clip_operation,   &gate_operation, &weigh_operation, &position_scale_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
@@ -239,13 +242,20 @@ std::string Notation::formula(const Op& op) const {
     const std::string cap = decimal(op.attributes<SoftcapAttributes>().cap);
     return equation(cap + "·tanh(" + x + " / " + cap + ")");
   }
+  if (is(op, clip_operation))
+    return equation("clamp(" + x + ", ±" + decimal(op.attributes<ClipAttributes>().limit) + ")");
+  if (is(op, gate_operation))
+    return equation(activation_name(op.attributes<GateAttributes>().activation) + "(" + second + ")·" + x);
+  if (is(op, xielu_operation)) return equation("xIELU(" + x + ")");
+  if (is(op, position_scale_operation)) return equation("f(position)·" + x);
+  if (is(op, weigh_operation)) return equation(second + "·" + x);
   if (is(op, route_operation)) {
     const Mixture::Scores scores = op.attributes<RouteAttributes>().scores;
     if (scores == Mixture::Scores::softmax_of_chosen) return "e = top_k(" + x + "), w = softmax(" + x + "[e])";
     return "e, w = top_k(" + std::string(scores == Mixture::Scores::sigmoid ? "σ" : "softmax") + "(" + x + "))";
   }
   if (is(op, dispatch_operation)) return equation(x + " for each e");
-  if (is(op, combine_operation)) return equation("Σₑ " + second + "·" + x);
+  if (is(op, combine_operation)) return equation("Σₑ " + (second.empty() ? "" : second + "·") + x);
   if (is(op, join_operation)) return equation("[" + x + ", " + second + "]");
   if (is(op, split_operation)) return "[" + y + ", " + letter(op.outputs[1]) + "] = " + x;
   if (is(op, append_operation)) return equation("[" + second + ", " + x + "]");
@@ -283,7 +293,9 @@ std::string Notation::remark(const Op& op) const {
   if (is(op, softmax_operation)) {
     const auto& a = op.attributes<SoftmaxAttributes>();
     if (a.mask.causal) say("A token sees itself and those before it; what comes later has weight 0.");
-    if (a.mask.window > 0) {
+    if (a.mask.chunked) {
+      say("In this layer it sees only those of its own chunk of " + grouped(a.mask.window) + ".");
+    } else if (a.mask.window > 0) {
       say("In this layer it sees only the last " + grouped(a.mask.window) + " of them, itself included.");
     }
     if (a.alibi != 0.0) say("ALiBi lowers a score by the distance, with a slope of its own for each head.");

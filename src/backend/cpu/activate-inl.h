@@ -26,7 +26,7 @@ HWY_INLINE V activate(D d, V x) {
   if constexpr (kind == Activation::relu) return positive(d, x);
   if constexpr (kind == Activation::relu_squared) return hn::Mul(positive(d, x), positive(d, x));
   if constexpr (kind == Activation::silu) return hn::Mul(x, sigmoid(d, x));
-  if constexpr (kind == Activation::sigmoid) return sigmoid(d, x);
+  if constexpr (kind == Activation::sigmoid) return hn::IfThenElse(hn::IsNaN(x), x, sigmoid(d, x));
   if constexpr (kind == Activation::identity) return x;
   // ln(1 + e^x) = max(0, x) + ln(1 + e^−|x|)
   if constexpr (kind == Activation::softplus)
