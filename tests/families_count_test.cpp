@@ -1,0 +1,133 @@
+// Random configs of every model type of tests/data/families: their parameters and FLOPs, as transformers' own model
+// code has them (scripts/references.py).
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include <set>
+
+#include "family_references.h"
+#include "model/read.h"
+#include "network/forward.h"
+
+namespace reckon {
+namespace {
+
+using family_references::folder;
+using family_references::found;
+using family_references::read_json;
+using nlohmann::json;
+
+// The types that must be there: a folder that is lost, or a type that is no longer read, fails here.
+TEST(Families, TheTypesThatAreReadHaveTheirReferences) {
+  const std::set<std::string> must{"afmoe",
+                                   "apertus",
+                                   "aria_text",
+                                   "axk1",
+                                   "biogpt",
+                                   "codegen",
+                                   "cohere2",
+                                   "cohere2_moe",
+                                   "cohere_compass_text",
+                                   "cwm",
+                                   "dbrx",
+                                   "dots1",
+                                   "ernie4_5",
+                                   "ernie4_5_moe",
+                                   "exaone4",
+                                   "exaone_moe",
+                                   "flex_olmo",
+                                   "glm",
+                                   "glm4",
+                                   "glm4_moe",
+                                   "glm4_moe_lite",
+                                   "gpt-sw3",
+                                   "gpt_bigcode",
+                                   "gpt_neox_japanese",
+                                   "granite_swa",
+                                   "granitemoe",
+                                   "granitemoe_swa",
+                                   "granitemoeshared",
+                                   "helium",
+                                   "hunyuan_v1_dense",
+                                   "hunyuan_v1_moe",
+                                   "hy_v3",
+                                   "hyperclovax",
+                                   "jais2",
+                                   "laguna",
+                                   "llama4_text",
+                                   "mellum",
+                                   "mimo_v2_flash",
+                                   "minicpm3",
+                                   "minimax_m2",
+                                   "ministral",
+                                   "ministral3",
+                                   "mistral4",
+                                   "mpt",
+                                   "nanochat",
+                                   "nemotron",
+                                   "olmo",
+                                   "olmo3",
+                                   "olmoe",
+                                   "openai-gpt",
+                                   "persimmon",
+                                   "phimoe",
+                                   "qwen2_moe",
+                                   "seed_oss",
+                                   "smollm3",
+                                   "solar_open",
+                                   "vaultgemma",
+                                   "xglm",
+                                   "youtu"};
+  const std::vector<std::string> counted = found("configs"), run = found("tiny");
+  for (const std::string& type : must) {
+    EXPECT_TRUE(std::count(counted.begin(), counted.end(), type)) << type << " has no configs";
+    EXPECT_TRUE(std::count(run.begin(), run.end(), type)) << type << " has no small model";
+  }
+}
+
+class FamilyConfigs : public testing::TestWithParam<std::string> {};
+
+// transformers runs every expert of Llama 4 on every token; those that were not chosen read zeros.
+std::int64_t flops_of_idle_experts(const Model& model, std::int64_t tokens) {
+  std::int64_t sum = 0;
+  for (const Layer& layer : model.layers)
+    if (const Mixture* mixture = find<Mixture>(layer))
+      sum += (mixture->n_experts - mixture->n_active) * tokens * 6 * model.d_model * mixture->expert.d_ff;
+  return sum;
+}
+
+TEST_P(FamilyConfigs, AreCountedAsTransformersCountsThem) {
+  const json all = read_json(folder() / "configs" / (GetParam() + ".json"));
+  ASSERT_GE(all["configs"].size(), 12u);
+  int number = 0;
+  for (const json& entry : all["configs"]) {
+    SCOPED_TRACE(std::to_string(number++) + ": " + entry["config"].dump());
+    // transformers' own defaults of glm4_moe give a head 42.67 elements, of which it rotates 22 by 21 angles.
+    if (GetParam() == "glm4_moe" && entry["config"]["num_attention_heads"] == 96) continue;
+    Model model;
+    ASSERT_NO_THROW(model = read_config(entry["config"], "config.json")) << [&] {
+      try {
+        read_config(entry["config"], "config.json");
+      } catch (const std::exception& error) {
+        return std::string(error.what());
+      }
+      return std::string();
+    }();
+    EXPECT_EQ(count_parameters(model), entry["parameters"].get<std::int64_t>());
+    if (!entry.contains("flops") || !entry["flops"].is_object()) continue;
+    const json& flops = entry["flops"];
+    if (!all["note"].is_null() && GetParam() != "llama4_text") continue;  // what transformers' counter leaves out
+    Workload workload = workload_of(Phase::forward);
+    workload.batch = flops["batch"];
+    workload.tokens = flops["tokens"];
+    auto expected = flops["forward"].get<std::int64_t>();  // without the product of RoPE's frequencies
+    if (GetParam() == "llama4_text") expected -= flops_of_idle_experts(model, workload.tokens * workload.batch);
+    EXPECT_EQ(count(model, workload).forward.matmul, expected);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, FamilyConfigs, testing::ValuesIn(found("configs")),
+                         [](const auto& info) { return family_references::test_name(info.param); });
+
+}  // namespace
+}  // namespace reckon

@@ -1,0 +1,75 @@
+// What `reckon models --types` and docs/families.md say of each type, against the references that tests read.
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "family_references.h"
+#include "model/read.h"
+#include "model/types.h"
+
+namespace reckon {
+namespace {
+
+using family_references::read_json;
+using nlohmann::json;
+
+TEST(Types, EachSaysWhatItAdds) {
+  for (const std::string& type : model_types()) EXPECT_FALSE(what_it_adds(type).empty()) << type;
+}
+
+// scripts/type-references counts them.
+TEST(Types, TheirReferencesAreThoseThatAreThere) {
+  const std::filesystem::path data = std::filesystem::path(project_folder()) / "tests/data";
+  std::map<std::string, TypeReference> found;
+  for (const auto& entry : std::filesystem::directory_iterator(data / "families/configs"))
+    found[entry.path().stem().string()].configs += static_cast<int>(read_json(entry.path())["configs"].size());
+  for (const json& entry : read_json(data / "parameters.json")) ++found[entry["config"]["model_type"]].configs;
+  for (const char* folder : {"families/tiny", "tiny"})
+    for (const auto& entry : std::filesystem::directory_iterator(data / folder)) {
+      if (!entry.is_directory()) continue;
+      const std::string name = entry.path().filename().string();
+      const bool own = std::filesystem::exists(data / "families/configs" / (name + ".json"));
+      TypeReference& one = found[own ? name : read_json(entry.path() / "config.json")["model_type"].get<std::string>()];
+      ++one.models;
+      one.gradients = one.gradients || std::filesystem::exists(entry.path() / "grads.safetensors");
+    }
+  EXPECT_EQ(found.size(), type_references().size());
+  for (const auto& [type, expected] : found) {
+    const TypeReference said = type_reference(type);
+    EXPECT_EQ(said.configs, expected.configs) << type;
+    EXPECT_EQ(said.models, expected.models) << type;
+    EXPECT_EQ(said.gradients, expected.gradients) << type;
+  }
+}
+
+std::string complaint(const json& config) {
+  try {
+    read_config(config, "config.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Types, AnUnknownOneIsToldWhichItsFieldsResemble) {
+  json config = {{"model_type", "newcomer"}, {"hidden_size", 64},        {"num_hidden_layers", 4},
+                 {"num_attention_heads", 4}, {"num_key_value_heads", 2}, {"intermediate_size", 128},
+                 {"vocab_size", 100}};
+  EXPECT_EQ(
+      complaint(config),
+      "config.json: model_type is \"newcomer\"; expected a type that is read: `reckon models --types` lists those "
+      "that are known; its fields are all read as a llama");
+  config["no_rope_layer_interval"] = 4;
+  EXPECT_NE(complaint(config).find("its fields are all read as a smollm3"), std::string::npos) << complaint(config);
+  config["warp_factor"] = 9;
+  EXPECT_NE(complaint(config).find("as a smollm3 all of its fields are read but warp_factor"), std::string::npos)
+      << complaint(config);
+  config["model_type"] = "lama";
+  EXPECT_NE(complaint(config).find("(did you mean llama?)"), std::string::npos) << complaint(config);
+}
+
+}  // namespace
+}  // namespace reckon
