@@ -12,17 +12,18 @@ namespace {
 
 std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Few rows, K runs on: some 128 KiB of whole rows, in multiples of what few_rows_tile multiplies at once. Small enough
-// that the last tiles end close together, large enough that memory streams.
+// Few rows, K runs on: some 128 KiB of whole rows, in multiples of what few_rows_tile multiplies at once, and no more
+// than leave tiles for many threads. A thread's tiles follow each other, so memory streams on from one to the next.
 std::int64_t rows_of_weights(const Weight& w) {
-  constexpr std::int64_t bytes = 128 * 1024, step = 24, most = 1008;
-  return std::clamp(bytes / row_bytes(w.dtype, w.cols) / step * step, step, most);
+  constexpr std::int64_t bytes = 128 * 1024, step = 24, least_tiles = 32, most = 1008;
+  const std::int64_t share = ceiling(ceiling(w.rows, least_tiles), step) * step;
+  return std::clamp(bytes / row_bytes(w.dtype, w.cols) / step * step, step, std::clamp(share, step, most));
 }
 
-// Few rows, N runs on: memory streams only along whole rows, so K is cut; the sums' traffic stays below 1/96 of the
-// weights'.
+// Few rows, N runs on: memory streams only along whole rows, so K is cut; there are about as many sums as 1/48 of the
+// weights.
 std::int64_t depth_of_weights(const Weight& w) {
-  constexpr std::int64_t least = 96, most_parts = 16, step = 8;
+  constexpr std::int64_t least = 48, most_parts = 32, step = 8;
   return std::max(least, ceiling(ceiling(w.cols, most_parts), step) * step);
 }
 

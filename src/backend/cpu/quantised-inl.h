@@ -730,9 +730,9 @@ void pack_panel(const Tile& t, std::int64_t j, std::int64_t done, std::int64_t b
       }
       std::uint8_t* to = panel + k / P::unit * P::bytes_of_unit + c * 4;
       for (int u = 0; u < 32 * count / P::unit; ++u, to += P::bytes_of_unit) {
-        const int j = u * P::unit / 32;
-        float scale = d[j], offset = 0;
-        if constexpr (Block::has_offset) offset = f[j];
+        const int part = u * P::unit / 32;
+        float scale = d[part], offset = 0;
+        if constexpr (Block::has_offset) offset = f[part];
         if constexpr (Block::has_halves)
           scale *= static_cast<float>(s.factor[u]), offset *= static_cast<float>(s.offset[u]);
         if constexpr (Block::is_signed) offset = -128 * scale;
