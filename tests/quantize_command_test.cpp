@@ -68,6 +68,21 @@ TEST_F(QuantizeProgram, CalibratesAndChoosesWithinWhatIsAskedFor) {
   EXPECT_GT(report["bits_per_weight"], 5.0);
 }
 
+TEST_F(QuantizeProgram, CopiesInTheOrderOfKernelsAreAsLargeAsMemorySays) {
+  const std::string file = out("t.gguf");
+  const Json written = quantize({out("config.json"), "--random", "1", "--to", "q4_0", "--out", file});
+  std::int64_t bytes = 0;
+  for (const Json& tensor : written["tensors"])
+    if (tensor["to"] == "q4_0") bytes += tensor["bytes"].get<std::int64_t>();
+  EXPECT_EQ(json({"memory", file, "--target", "cpu"})["interleaved_copies"], bytes);
+  EXPECT_FALSE(json({"memory", file, "--target", "gpu"}).contains("interleaved_copies"));
+  for (const Json& check : json({"verify", file})["checks"])
+    if (check["name"] == "interleaved copies") {  // where the processor has kernels for it
+      EXPECT_EQ(check["lowered"], bytes);
+      EXPECT_EQ(check["measured"], bytes);
+    }
+}
+
 TEST_F(QuantizeProgram, TableHasARowForEachEncoding) {
   ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);  // where no profile is stored
   const fs::path temporary = folder_ / "temporary";
@@ -76,8 +91,8 @@ TEST_F(QuantizeProgram, TableHasARowForEachEncoding) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += static_cast<char>('a' + i * i % 26);
   std::ofstream(folder_ / "text") << text;
-  const std::vector<std::string> arguments{"quantize", out("config.json"), "--random", "1", "--tokenizer", "bytes",
-                                           "--table",  out("text"),        "--to",     "q8_0,q4_0,q2_k"};
+  const std::vector<std::string> arguments{"quantize", out("config.json"), "--random",  "1",    "--tokenizer",
+                                           "bytes",    "--table",          out("text"), "--to", "q8_0,q4_0,q2_k"};
   std::vector<std::string> drawn = arguments;
   drawn.insert(drawn.end(), {"--svg", out("loss.svg")});
   const Json table = json(drawn);
@@ -94,7 +109,8 @@ TEST_F(QuantizeProgram, TableHasARowForEachEncoding) {
   for (std::size_t i = 1; i < rows.size(); ++i) {
     const Json& row = rows[i];
     // What it weighs is what `quantize --to` writes.
-    const Json written = quantize({out("config.json"), "--random", "1", "--to", row["encoding"], "--out", out("t.gguf")});
+    const Json written =
+        quantize({out("config.json"), "--random", "1", "--to", row["encoding"], "--out", out("t.gguf")});
     EXPECT_EQ(row["bytes"], written["tensor_bytes"]);
     EXPECT_EQ(row["bits_per_weight"], written["bits_per_weight"]);
     EXPECT_GT(row["measured_tokens_per_second"], 0.0);
@@ -107,7 +123,8 @@ TEST_F(QuantizeProgram, TableHasARowForEachEncoding) {
   // …and what it loses is what `score --against` says.
   run({"quantize", out("config.json"), "--random", "1", "--to", "float32", "--out", out("plain.gguf")});
   run({"quantize", out("config.json"), "--random", "1", "--to", "q4_0", "--out", out("t.gguf")});
-  const Json score = json({"score", out("t.gguf"), out("text"), "--tokenizer", "bytes", "--against", out("plain.gguf")});
+  const Json score =
+      json({"score", out("t.gguf"), out("text"), "--tokenizer", "bytes", "--against", out("plain.gguf")});
   EXPECT_NEAR(score["divergence"]["mean"].get<double>(), rows[2]["divergence"].get<double>(), 1e-6);
   EXPECT_NEAR(score["perplexity"].get<double>(), rows[2]["perplexity"].get<double>(), 1e-4);
   std::ifstream file(out("loss.svg"));

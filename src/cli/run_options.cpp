@@ -30,8 +30,9 @@ DType dtype_of(const RunOptions& options) { return options.dtype.value_or(DType:
 
 // Those that parameters have when they are loaded. What no kernel reads is left to loading, which says so.
 std::shared_ptr<const ParameterTypes> runnable_types(const Model& model, const std::filesystem::path& path) {
+  const std::shared_ptr<const ParameterTypes> stored = stored_types(model, read_tensor_file(path));
   auto types = std::make_shared<ParameterTypes>();
-  for (const auto& [key, dtype] : *stored_types(model, read_tensor_file(path)))
+  for (const auto& [key, dtype] : *stored)
     if (is_quantised(dtype) || dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16)
       types->emplace(key, dtype);
   return types;

@@ -59,14 +59,17 @@ Vnni vnni() { return vnni_wanted ? found.vnni : Vnni::none; }
 Bfloat16 bfloat16_instructions() { return chosen; }
 
 bool choose_instructions(std::string_view name) {
+#if HWY_TARGETS & (HWY_TARGETS - 1)
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().DeInit();
+#endif
   vnni_wanted = name.empty() || name == "VNNI";
   chosen = name.empty() ? found.best() : Bfloat16::none;
   if (name == "AMX" && found.amx) chosen = Bfloat16::amx;
   if (name == "AVX512-BF16" && found.avx512_bfloat16) chosen = Bfloat16::avx512;
   if (name == "AMX" || name == "AVX512-BF16") return chosen != Bfloat16::none;
   if (vnni_wanted) return name.empty() || found.vnni != Vnni::none;
+#if HWY_TARGETS & (HWY_TARGETS - 1)
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     if (name != hwy::TargetName(target)) continue;
     hwy::SetSupportedTargetsForTest(target);
@@ -74,6 +77,9 @@ bool choose_instructions(std::string_view name) {
     return true;
   }
   return false;
+#else  // of one target nothing is dispatched
+  return name == hwy::TargetName(HWY_TARGETS);
+#endif
 }
 
 }  // namespace reckon
