@@ -83,7 +83,7 @@ int thread_count(int asked, int processes) {
   return std::max(1, all / processes);
 }
 
-struct Pool::State {
+struct Pool::State {  // NOLINT(clang-analyzer-optin.performance.Padding): what is written often has lines of its own
   alignas(64) std::atomic<std::uint64_t> gate{0};
   alignas(64) const Body* body = nullptr;  // of the region, as are the two below
   std::int64_t tasks = 0;
