@@ -41,6 +41,7 @@ class EngineCore {
   std::vector<std::shared_ptr<const Executable>> executables() const;  // the programs that are kept
   std::int64_t cache_bytes() const;                                    // of the most pages that were ever taken
   std::int64_t planned_cache() const { return planned_cache_; }        // of a session at capacity
+  const std::map<TensorKey, Address>& parameters() const { return parameters_; }  // where the backend has them
   std::int64_t arena_bytes() const { return arena_ == nullptr ? 0 : arena_->bytes(); }
 
  private:

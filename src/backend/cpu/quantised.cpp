@@ -6,6 +6,7 @@
 #include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
+#include "files/interleaved.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/quantised.cpp"
@@ -19,7 +20,7 @@ namespace HWY_NAMESPACE {
 
 bool is_interleaved_faster([[maybe_unused]] DType dtype) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  return dtype == DType::q4_0 || dtype == DType::mxfp4 || dtype == DType::q4_k || dtype == DType::q6_k;
+  return can_be_interleaved(dtype);
 #else
   return false;  // there are no kernels for it
 #endif
