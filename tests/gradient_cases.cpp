@@ -4,7 +4,9 @@
 
 #include "ops/activate.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/gate.h"
@@ -13,6 +15,9 @@
 #include "ops/norm.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -177,6 +182,52 @@ Mixture in_groups() {
   return rule;
 }
 
+TensorId in_blocks(Builder& b, bool has_bias) {
+  return block_linear(b, input(b, Part::value, {2, 3, 4, 6}), weight(b, Part::step, {4, 5, 6}),
+                      has_bias ? bias(b, Part::step, {4, 5}) : no_tensor, "y");
+}
+
+TensorId convolved(Builder& b, bool has_bias, std::int64_t tokens) {
+  return short_convolution(b, input(b, Part::value, {2, tokens, 5}), weight(b, Part::value_convolution, {5, 4}),
+                           has_bias ? bias(b, Part::value_convolution, {5}) : no_tensor, no_tensor, "y");
+}
+
+TensorId softened(Builder& b, bool has_bias, const SoftplusAttributes& limits) {
+  return softplus(b, input(b, Part::step, {2, 3, 5}), has_bias ? bias(b, Part::decay, {5}) : no_tensor, limits, "y");
+}
+
+// Steps are positive, as a softplus makes them.
+TensorId steps(Builder& b, const Shape& shape) {
+  return softplus(b, input(b, Part::step, shape), no_tensor, {}, "step");
+}
+
+// 6 tokens of `heads` heads with `width` values; keys and queries have `groups` heads with `states`.
+TensorId scanned(Builder& b, ScanRule rule, std::int64_t heads, std::int64_t groups, std::int64_t width,
+                 std::int64_t states, bool each_state = false) {
+  ScanInputs in{
+      input(b, Part::value, {2, 6, heads, width}), no_tensor, no_tensor, no_tensor, no_tensor, no_tensor, no_tensor};
+  if (rule == ScanRule::lightning) {
+    in.decay = b.tensor(TensorKind::constant, "slopes", {heads}, DType::float32);
+  } else {
+    in.step = steps(b, {2, 6, heads});
+    in.decay = weight(b, Part::decay, each_state ? Shape{heads, states} : Shape{heads});
+  }
+  if (rule != ScanRule::rg_lru) {
+    in.key = input(b, Part::key, {2, 6, groups, states});
+    in.query = input(b, Part::query, {2, 6, groups, states});
+  }
+  if (rule == ScanRule::state_space) in.skip = weight(b, Part::skip, {heads});
+  return scan(b, rule, in, "y");
+}
+
+TensorId moved(Builder& b, std::int64_t heads, std::int64_t groups, bool each_key) {
+  const TensorId q = input(b, Part::query, {2, 6, groups, 3}), k = input(b, Part::key, {2, 6, groups, 3});
+  const TensorId v = input(b, Part::value, {2, 6, heads, 5});
+  const TensorId step = steps(b, each_key ? Shape{2, 6, heads, 3} : Shape{2, 6, heads});
+  return delta_rule(b, {q, k, v, step, weight(b, Part::decay, {heads}), input(b, Part::beta, {2, 6, heads}), no_tensor},
+                    "y");
+}
+
 TensorId loss(Builder& b, const char* labels) {
   return cross_entropy(b, input(b, Part::position, {2, 3, words}), whole_numbers(b, labels, {2, 3}), "loss");
 }
@@ -272,6 +323,24 @@ const std::vector<GradientCase>& gradient_cases() {
       {"mixture_of_weighed_inputs", [](B& b) { return mixture(b, of_weighed_inputs(), true); }},
       {"mixture_by_sigmoid_in_groups", [](B& b) { return mixture(b, in_groups(), true); }},
 
+      {"gated_as_it_is", [](B& b) { return activated(b, A::identity, true); }},
+      {"block_matmul", [](B& b) { return in_blocks(b, false); }},
+      {"block_matmul_with_bias", [](B& b) { return in_blocks(b, true); }},
+      {"short_convolution", [](B& b) { return convolved(b, false, 6); }},
+      {"short_convolution_with_bias", [](B& b) { return convolved(b, true, 6); }},
+      {"short_convolution_of_fewer_tokens_than_weights", [](B& b) { return convolved(b, true, 2); }},
+      {"softplus_without_bias", [](B& b) { return softened(b, false, {}); }},
+      {"softplus_with_bias", [](B& b) { return softened(b, true, {}); }},
+      {"softplus_with_limits", [](B& b) { return softened(b, true, {0.6, 0.8}); }},
+      {"scan_of_a_state_space", [](B& b) { return scanned(b, ScanRule::state_space, 4, 2, 3, 5); }},
+      {"scan_of_a_state_space_with_one_head_of_keys", [](B& b) { return scanned(b, ScanRule::state_space, 11, 1, 2, 9); }},
+      {"scan_of_a_state_space_with_decays_of_its_own", [](B& b) { return scanned(b, ScanRule::state_space, 11, 1, 1, 5, true); }},
+      {"scan_of_lightning_attention", [](B& b) { return scanned(b, ScanRule::lightning, 3, 3, 4, 5); }},
+      {"scan_of_an_rg_lru", [](B& b) { return scanned(b, ScanRule::rg_lru, 5, 5, 1, 1); }},
+      {"delta_rule", [](B& b) { return moved(b, 2, 2, false); }},
+      {"delta_rule_of_grouped_heads", [](B& b) { return moved(b, 4, 2, false); }},
+      {"delta_rule_with_a_step_for_each_element_of_a_key", [](B& b) { return moved(b, 4, 2, true); }},
+
       {"cross_entropy", [](B& b) { return loss(b, "labels"); }},
       {"cross_entropy_with_labels_left_out", [](B& b) { return loss(b, "labels_left_out"); }},
   };
@@ -300,6 +369,7 @@ double given_element(const Tensor& tensor, std::int64_t i) {
   if (tensor.label.name == "labels") return static_cast<double>((3 * i + 1) % words);
   if (tensor.label.name == "labels_left_out") return i % 3 == 1 ? -1 : static_cast<double>((3 * i + 1) % words);
   if (tensor.label.name == "correction") return 0.1 * static_cast<double>(i % 3);
+  if (tensor.label.name == "slopes") return 0.1 * (at + 1.0);
   if (tensor.label.name == "curve") return i == 0 ? 0.5 : -0.1;
   if (tensor.label.name == "factors") return 1.0 + 0.3 * at;
   if (tensor.label.name == "angles") {  // cosines, then sines

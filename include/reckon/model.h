@@ -2,6 +2,7 @@
 // Nothing here knows shapes of activations or costs; those are read from the program.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -63,13 +64,15 @@ struct PositionScale {
   bool operator==(const PositionScale&) const = default;
 };
 
-enum class Activation { gelu, gelu_tanh, relu, relu_squared, silu, sigmoid, softplus, xielu };
+// identity: a gate that multiplies as it is
+enum class Activation { gelu, gelu_tanh, relu, relu_squared, silu, sigmoid, softplus, xielu, identity };
 
 // What attention mixed is multiplied by activation(g·x), before the output projection: element by element, or each head
 // by one number.
 struct OutputGate {
   Activation activation = Activation::sigmoid;
   bool per_head = false;
+  bool bias = false;
   bool operator==(const OutputGate&) const = default;
 };
 
@@ -115,6 +118,7 @@ struct FeedForward {
   Activation activation = Activation::gelu;
   bool gated = false;  // activation(gate) · up
   bool bias = false;
+  double gate_scale = 1.0;  // multiplies the gate before its activation (Falcon-H1)
   // gpt-oss: gate and up are clamped to this limit and the gate is g·σ(1.702 g), times (up + 1); 0 = no clamp
   double clamp = 0.0;
   bool operator==(const FeedForward&) const = default;
@@ -141,7 +145,47 @@ struct Mixture {
   std::int64_t group_top = 1;                      // a group's score is the sum of its best `group_top` experts
   bool weigh_inputs = false;  // an expert's weight multiplies what it reads, not what it makes (Llama 4)
   double output_scale = 1.0;  // of the sum, the shared expert's part included
+  std::int64_t d_latent = 0;  // the experts' own width, which rows are projected to and from; 0: that of the stream
+  bool latent_bias = false;
   bool operator==(const Mixture&) const = default;
+};
+
+// Mixes tokens by way of a state of fixed size, which every token changes. With heads of values x (d_head wide), keys k
+// and queries q (d_state wide, a key and query head for every n_heads / n_groups value heads), the state S of a head is
+//   mamba        S ← e^(Δ·A)·S + k·(Δ·x)ᵀ, y = Sᵀ·q + D·x: an own A for each channel and state (Gu and Dao 2023)
+//   mamba2       …one A for a head (Dao and Gu 2024)
+//   delta        S ← e^(Δ·A)·S;  S ← S + k·β·(x − Sᵀ·k)ᵀ;  y = Sᵀ·q (Yang et al. 2024, arXiv 2412.06464)
+//   lightning    S ← e^(−slope)·S + k·xᵀ;  y = Sᵀ·q (Qin et al. 2024, arXiv 2401.04658)
+//   rg_lru       h ← α·h + √(1 − α²)·(i·x), α = e^(−8·softplus(a)·r), gates i and r of a block's channels
+//                (De et al. 2024, arXiv 2402.19427)
+//   convolution  no more than the last inputs of a convolution: y = q·conv(k·x) (LFM2)
+// Δ = softplus(… + b), A = −e^a. Values, keys and queries go through a short convolution first, if there is one.
+struct Recurrence {
+  enum class Rule { convolution, mamba, mamba2, delta, lightning, rg_lru };
+  Rule rule = Rule::convolution;
+  std::int64_t n_heads = 0;     // of values: of mamba channels, of rg_lru blocks, of a convolution 1
+  std::int64_t n_groups = 0;    // heads of keys and queries
+  std::int64_t d_head = 0;      // width of a value head
+  std::int64_t d_state = 0;     // width of a key or query head
+  std::int64_t conv_width = 0;  // tokens that the short convolution sees; 0: there is none
+  bool conv_bias = false;
+  bool bias = false, output_bias = false;  // on the projections into it, and out of it
+  std::int64_t step_rank = 0;              // mamba: Δ is projected by way of so many elements
+  bool channel_decay = false;              // delta: Δ is one for each element of a key, by way of step_rank (Kimi)
+  std::int64_t gate_rank = 0;              // the gate is projected by way of so many elements; 0: directly
+  double step_low = 0.0, step_high = 0.0;  // Δ stays between these; high 0: no upper limit
+  double beta_scale = 1.0;                 // delta: multiplies β = σ(…)
+  // Of the gate, the values, the keys, the queries and Δ: what multiplies each projection (Falcon-H1).
+  std::array<double, 5> scales{1.0, 1.0, 1.0, 1.0, 1.0};
+  std::optional<Norm> inner_norm;  // mamba: on what Δ, the keys and the queries are made of
+  // What comes out is normalised in so many parts, by a weight of each or one for all, and gated by activation(gate).
+  std::optional<Norm> norm;
+  std::int64_t norm_parts = 1;
+  bool norm_shared = false;       // one weight for all parts
+  bool norm_before_gate = false;  // else the gate comes first
+  bool gated = true;
+  Activation gate = Activation::silu;
+  bool operator==(const Recurrence&) const = default;
 };
 
 // Where norms stand around a sublayer f:  x → residual(x + after(f(before(x)))).
@@ -152,9 +196,9 @@ struct SublayerNorms {
 };
 
 // A step of a layer. What it makes of what it reads is added to the residual stream x:
-//   x ← residual(x + residual_scale · after(f(before(read))))
+//   x ← residual(stream_scale · x + residual_scale · after(f(read_scale · before(read))))
 struct Sublayer {
-  using Kind = std::variant<Attention, CrossAttention, FeedForward, Mixture>;
+  using Kind = std::variant<Attention, CrossAttention, FeedForward, Mixture, Recurrence>;
   enum class Reads {
     stream,  // x, as the sublayers before it left it
     entry,   // x as it entered the layer: beside the sublayers before it, not after them (GPT-NeoX)
@@ -163,7 +207,8 @@ struct Sublayer {
   Kind kind;
   Reads reads = Reads::stream;
   SublayerNorms norms;
-  double residual_scale = 1.0;
+  double residual_scale = 1.0, stream_scale = 1.0, read_scale = 1.0;
+  bool norms_stream = false;  // MiniMax: before(x) takes the place of the stream, which then is added to
   bool operator==(const Sublayer&) const = default;
 };
 

@@ -121,13 +121,13 @@ TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, Tensor
 TensorId project_output(Network& n, const Attention& a, const Widths& w, TensorId x, TensorId y) {
   Builder& b = n.builder;
   if (a.gate && a.gate->per_head) {
-    const TensorId gate = apply_linear(n, x, w.heads, false, role(Part::gate));
+    const TensorId gate = apply_linear(n, x, w.heads, a.gate->bias, role(Part::gate));
     b.set_role(role(Part::gate));
     y = gate_rows(b, y, gate, a.gate->activation, "gated");
   }
   y = view(b, y, {n.batch, n.tokens, w.mixed});
   if (a.gate && !a.gate->per_head) {
-    const TensorId gate = apply_linear(n, x, w.mixed, false, role(Part::gate));
+    const TensorId gate = apply_linear(n, x, w.mixed, a.gate->bias, role(Part::gate));
     b.set_role(role(Part::gate));
     y = activate(b, {.activation = a.gate->activation, .gated = true}, gate, y, "gated");
   }

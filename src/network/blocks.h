@@ -1,4 +1,4 @@
-// The parts of a layer: norms, attention in its kinds, feed-forward and mixtures.
+// The parts of a layer: norms, attention in its kinds, feed-forward, mixtures and recurrences.
 #pragma once
 
 #include <reckon/model.h>
@@ -40,5 +40,6 @@ TensorId apply(Network& network, const Attention& attention, TensorId x);
 TensorId apply(Network& network, const CrossAttention& cross, TensorId x);
 TensorId apply(Network& network, const FeedForward& feed_forward, TensorId x);
 TensorId apply(Network& network, const Mixture& mixture, TensorId x);
+TensorId apply(Network& network, const Recurrence& recurrence, TensorId x);
 
 }  // namespace reckon

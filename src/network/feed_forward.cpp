@@ -13,10 +13,11 @@ Role role(Part part, Expert expert = Expert::none) { return {Block::feed_forward
 
 // down(act(gate(x)) · up(x)), or down(act(up(x))) without a gate. product(x, out, role) is each of the products.
 template <class Product>
-TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expert expert,
+TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Dim out, Symbol symbol, Expert expert,
                       const Product& product) {
   const Dim d_ff(f.d_ff, symbol);
-  const TensorId gate = f.gated ? product(x, d_ff, role(Part::gate, expert)) : no_tensor;
+  TensorId gate = f.gated ? product(x, d_ff, role(Part::gate, expert)) : no_tensor;
+  if (f.gated && f.gate_scale != 1.0) gate = scale(n.builder, gate, f.gate_scale, "scaled");
   const TensorId up = product(x, d_ff, role(Part::up, expert));
   Builder& b = n.builder;
   const Role at = role(Part::activation, expert);
@@ -28,11 +29,11 @@ TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Symbol symbo
   } else {
     hidden = activate(b, f, f.gated ? gate : up, f.gated ? up : no_tensor, "hidden");
   }
-  return product(hidden, n.d_model, role(Part::down, expert));
+  return product(hidden, out, role(Part::down, expert));
 }
 
 TensorId dense(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expert expert) {
-  return feed_forward(n, f, x, symbol, expert,
+  return feed_forward(n, f, x, n.d_model, symbol, expert,
                       [&](TensorId in, Dim out, Role at) { return apply_linear(n, in, out, f.bias, at); });
 }
 
@@ -52,8 +53,10 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     correction = b.weight(kind, role(Part::correction), Piece::bias, {experts}, DType::float32);
   }
   const auto [choice, weights] = route(b, m, logits, correction);
+  const TensorId entering =
+      m.d_latent > 0 ? apply_linear(n, x, m.d_latent, m.latent_bias, role(Part::into_experts)) : x;
   b.set_role(role(Part::dispatch));
-  Dispatched dispatched = dispatch(b, x, choice, experts);  // rows (B × T × k × d)
+  Dispatched dispatched = dispatch(b, entering, choice, experts);  // rows (B × T × k × d)
   if (m.weigh_inputs) dispatched.rows = weigh(b, dispatched.rows, weights, dispatched.order, "weighed");
   const auto grouped = [&](TensorId rows, Dim out, Role at) {
     b.set_role(at);
@@ -61,9 +64,11 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     const TensorId bias = f.bias ? b.parameter(at, Piece::bias, {experts, out}) : no_tensor;
     return grouped_linear(b, rows, weight, bias, dispatched.offsets, "out");
   };
-  const TensorId rows = feed_forward(n, f, dispatched.rows, Symbol::d_expert, Expert::routed, grouped);
+  const TensorId rows =
+      feed_forward(n, f, dispatched.rows, b.shape(entering)[-1], Symbol::d_expert, Expert::routed, grouped);
   b.set_role(role(Part::combine));
   TensorId y = combine(b, rows, m.weigh_inputs ? no_tensor : weights, dispatched.order, "combined");
+  if (m.d_latent > 0) y = apply_linear(n, y, n.d_model, m.latent_bias, role(Part::out_of_experts));
   if (m.shared) {
     TensorId shared = dense(n, *m.shared, x, Symbol::d_shared, Expert::shared);
     if (m.shared_gate) {

@@ -232,11 +232,17 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
     b.set_sublayer(static_cast<std::int32_t>(i), nth_of_block(layer, k), owner);
     TensorId y = sublayer.reads == Reads::stream ? x : sublayer.reads == Reads::entry ? entry : first;
     if (norms.before) y = apply_norm(n, *norms.before, y, {block, Part::norm});
+    if (sublayer.norms_stream) x = y;
     if (k == 0) first = y;
+    if (sublayer.read_scale != 1.0) {
+      b.set_role({block, Part::norm});
+      y = scale(b, y, sublayer.read_scale, "scaled");
+    }
     y = std::visit([&](const auto& kind) { return apply(n, kind, y); }, sublayer.kind);
     if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
     b.set_role({block, Part::residual});
     if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
+    if (sublayer.stream_scale != 1.0) x = scale(b, x, sublayer.stream_scale, "scaled");
     if (block != Block::cross_attention) y = drop(n, y, ++dropouts);  // cross-attention is counted, never trained
     x = add(b, x, y, "residual");
     if (norms.residual) x = apply_norm(n, *norms.residual, x, {block, Part::norm_residual});

@@ -25,6 +25,8 @@ ActivationCost activation_cost(Activation activation) {
       return {4, 9};  // x / (1 + e^−x)
     case Activation::sigmoid:
       return {4, 7};  // 1 / (1 + e^−x)
+    case Activation::identity:
+      return {0, 0};
     case Activation::softplus:
       return {3, 5};  // ln(1 + e^x)
     case Activation::xielu:

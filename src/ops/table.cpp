@@ -5,8 +5,10 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
 #include "ops/embed.h"
@@ -21,6 +23,9 @@
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -100,6 +105,16 @@ const std::vector<const Operation*>& all_operations() {
       &join_backward_operation,
       &sum_rows_operation,
       &view_operation,
+      &block_matmul_operation,
+      &block_weight_gradient_operation,
+      &short_convolution_operation,
+      &short_convolution_backward_operation,
+      &softplus_operation,
+      &softplus_backward_operation,
+      &scan_operation,
+      &scan_backward_operation,
+      &delta_rule_operation,
+      &delta_rule_backward_operation,
       &project_operation,
       &grouped_project_operation,
       &weight_gradient_operation,

@@ -11,7 +11,9 @@
 #include "ops/activate.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/gate.h"
@@ -22,6 +24,9 @@
 #include "ops/norm.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -35,14 +40,38 @@ struct PartLetters {
   std::string_view makes, weight;
 };
 constexpr PartLetters part_letters[] = {
-    {Part::token, "x", "e"},     {Part::position, "x_p", "p"}, {Part::project, "x", "i"},
-    {Part::norm, "h", ""},       {Part::query, "q", "q"},      {Part::key, "k", "k"},
-    {Part::value, "v", "v"},     {Part::query_up, "q", "uq"},  {Part::query_down, "c_q", "dq"},
-    {Part::kv_down, "c", "dkv"}, {Part::kv_up, "kv", "ukv"},   {Part::scores, "a", ""},
-    {Part::softmax, "p", ""},    {Part::mixing, "o", ""},      {Part::output, "y", "o"},
-    {Part::router, "r", "r"},    {Part::dispatch, "h_e", ""},  {Part::gate, "g", "g"},
-    {Part::up, "u", "u"},        {Part::activation, "m", ""},  {Part::down, "y", "d"},
+    {Part::token, "x", "e"},
+    {Part::position, "x_p", "p"},
+    {Part::project, "x", "i"},
+    {Part::norm, "h", ""},
+    {Part::query, "q", "q"},
+    {Part::key, "k", "k"},
+    {Part::value, "v", "v"},
+    {Part::query_up, "q", "uq"},
+    {Part::query_down, "c_q", "dq"},
+    {Part::kv_down, "c", "dkv"},
+    {Part::kv_up, "kv", "ukv"},
+    {Part::scores, "a", ""},
+    {Part::softmax, "p", ""},
+    {Part::mixing, "o", ""},
+    {Part::output, "y", "o"},
+    {Part::router, "r", "r"},
+    {Part::dispatch, "h_e", ""},
+    {Part::gate, "g", "g"},
+    {Part::up, "u", "u"},
+    {Part::activation, "m", ""},
+    {Part::down, "y", "d"},
     {Part::combine, "y", ""},
+    {Part::state, "o", ""},
+    {Part::step, "Δ", "Δ"},
+    {Part::step_down, "c", "dΔ"},
+    {Part::beta, "β", "β"},
+    {Part::gate_down, "c", "dg"},
+    {Part::value_convolution, "v", "cv"},
+    {Part::key_convolution, "k", "ck"},
+    {Part::query_convolution, "q", "cq"},
+    {Part::into_experts, "h", "i"},
+    {Part::out_of_experts, "y", "j"},
 };
 
 PartLetters letters_of(Role role) {
@@ -86,6 +115,8 @@ std::string_view letter_of(Piece piece) {
       {Piece::key_cache, "cache_k"},
       {Piece::value_cache, "cache_v"},
       {Piece::latent_cache, "cache_c"},
+      {Piece::state_cache, "S"},
+      {Piece::convolution_cache, "cache"},
   };
   const auto found =
       std::find_if(std::begin(letters), std::end(letters), [&](const auto& one) { return one.first == piece; });
@@ -106,6 +137,8 @@ bool keeps_letter(const Op& op) {
 
 std::string parameter_letter(const Tensor& tensor) {
   if (tensor.scope.role.part == Part::sinks) return "sink";
+  if (tensor.scope.role.part == Part::decay) return tensor.label.piece == Piece::bias ? "b_Δ" : "a";
+  if (tensor.scope.role.part == Part::skip) return "D";
   const std::string of(letters_of(tensor.scope.role).weight);
   const bool bias = tensor.label.piece == Piece::bias;
   if (of.empty()) return bias ? "β" : "γ";  // norms
@@ -115,8 +148,8 @@ std::string parameter_letter(const Tensor& tensor) {
 std::string decimal(double value) { return fmt::format("{:.6g}", value); }
 
 std::string activation_name(Activation activation) {
-  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU", "σ", "softplus", "xIELU"};
-  static_assert(std::size(names) == static_cast<std::size_t>(Activation::xielu) + 1);
+  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU", "σ", "softplus", "xIELU", ""};
+  static_assert(std::size(names) == static_cast<std::size_t>(Activation::identity) + 1);
   return names[static_cast<std::size_t>(activation)];
 }
 
@@ -227,6 +260,18 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, split_operation)) return "[" + y + ", " + letter(op.outputs[1]) + "] = " + x;
   if (is(op, append_operation)) return equation("[" + second + ", " + x + "]");
   if (is(op, last_operation)) return equation(x + "[last token]");
+  if (is(op, block_matmul_operation)) return equation(x + "·" + second + "[head]ᵀ" + plus(third));
+  if (is(op, short_convolution_operation)) return equation("conv(" + x + ", " + second + ")" + plus(third));
+  if (is(op, softplus_operation)) return equation("softplus(" + x + plus(second) + ")");
+  if (is(op, scan_operation)) {
+    const std::string skip = input(op, scan_input::skip);
+    if (op.attributes<ScanAttributes>().rule == ScanRule::rg_lru)
+      return "α = e^(−8·Δ·softplus(a)), " + y + " ← α·" + y + " + √(1 − α²)·v";
+    return (op.attributes<ScanAttributes>().rule == ScanRule::lightning ? "S ← e^(−a)·S + k·vᵀ, "
+                                                                        : "S ← e^(−Δ·eᵃ)·S + k·(Δ·v)ᵀ, ") +
+           y + " = Sᵀ·q" + (skip.empty() ? "" : " + " + skip + "·v");
+  }
+  if (is(op, delta_rule_operation)) return "S ← e^(−Δ·eᵃ)·S, S ← S + k·β·(v − Sᵀ·k)ᵀ, " + y + " = Sᵀ·q";
   if (is(op, cross_entropy_operation)) return equation("mean(log Σ eᶻ − z[label])");
   return "";
 }

@@ -137,7 +137,11 @@ class QueryBlock {
         kv_head_ * view.stride[2] +
         (view.pages != nullptr ? view.place(b_, p) : b_ * view.stride[0] + p % view.capacity * view.stride[1]);
     if (view.blocks == nullptr) return view.floats() + first;
-    convert_weights(DType::q8_0, view.block(first), n * view.stride[1], room);
+    const std::int64_t count = n * view.stride[1];
+    if (view.blocks == &encoding_of(DType::q8_0))  // by vectors
+      convert_weights(DType::q8_0, view.block(first), count, room);
+    else
+      view.blocks->decode(view.block(first), count / view.blocks->elements, room);
     return room;
   }
 

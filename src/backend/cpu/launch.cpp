@@ -8,8 +8,10 @@
 #include "ops/adamw.h"
 #include "ops/append.h"
 #include "ops/attend.h"
+#include "ops/block_matmul.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/gate.h"
@@ -21,6 +23,9 @@
 #include "ops/quantise.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -78,6 +83,12 @@ Kernel cpu_kernel(const Operation& operation) {
       {&grouped_project_operation, run_grouped_project},
       {&combine_operation, run_combine},
       {&quantise_operation, run_quantise},
+      {&block_matmul_operation, run_block_matmul},
+      {&block_weight_gradient_operation, run_block_weight_gradient},
+      {&short_convolution_operation, run_short_convolution},
+      {&softplus_operation, run_softplus},
+      {&scan_operation, run_scan},
+      {&delta_rule_operation, run_delta_rule},
       {&activate_operation, run_activate},
       {&activate_backward_operation, run_activate_backward},
       {&layer_norm_backward_operation, run_norm_backward},
@@ -97,6 +108,10 @@ Kernel cpu_kernel(const Operation& operation) {
       {&grouped_weight_gradient_operation, run_grouped_weight_gradient},
       {&grouped_bias_gradient_operation, run_grouped_bias_gradient},
       {&combine_backward_operation, run_combine_backward},
+      {&short_convolution_backward_operation, run_short_convolution_backward},
+      {&softplus_backward_operation, run_softplus_backward},
+      {&scan_backward_operation, run_scan_backward},
+      {&delta_rule_backward_operation, run_delta_rule_backward},
       {&squared_norm_operation, run_squared_norm},
       {&adamw_operation, run_adamw},
       {&all_reduce_start_operation, run_all_reduce_start},

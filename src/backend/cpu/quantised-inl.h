@@ -464,7 +464,8 @@ struct Q6_K : Large<210> {
     std::memcpy(factor, group + 192, 16);
     set_all(s.d, d);
     set_all(s.f, d);
-    for (int j = 0; j < 16; ++j) s.factor[j] = factor[j];
+    for (int j = 0; j < 16; ++j)
+      s.factor[j] = std::int16_t{factor[j]};  // NOLINT(bugprone-signed-char-misuse): a number
     for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(-32 * factor[j]);
   }
 };
@@ -480,8 +481,8 @@ struct Q2_K : Large<84> {
     const float d = half_float(group + 80), least = half_float(group + 82);
     set_all(s.d, d);
     set_all(s.f, -least);
-    for (int j = 0; j < 16; ++j) s.factor[j] = group[j] & 15;
-    for (int j = 0; j < 16; ++j) s.offset[j] = group[j] >> 4;
+    for (int j = 0; j < 16; ++j) s.factor[j] = static_cast<std::int16_t>(group[j] & 15);
+    for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(group[j] >> 4);
   }
 };
 
@@ -730,9 +731,9 @@ void pack_panel(const Tile& t, std::int64_t j, std::int64_t done, std::int64_t b
       }
       std::uint8_t* to = panel + k / P::unit * P::bytes_of_unit + c * 4;
       for (int u = 0; u < 32 * count / P::unit; ++u, to += P::bytes_of_unit) {
-        const int j = u * P::unit / 32;
-        float scale = d[j], offset = 0;
-        if constexpr (Block::has_offset) offset = f[j];
+        const int part = u * P::unit / 32;
+        float scale = d[part], offset = 0;
+        if constexpr (Block::has_offset) offset = f[part];
         if constexpr (Block::has_halves)
           scale *= static_cast<float>(s.factor[u]), offset *= static_cast<float>(s.offset[u]);
         if constexpr (Block::is_signed) offset = -128 * scale;

@@ -33,6 +33,8 @@ ActivationPoint activation_at(Activation kind, double x) {
       return {sigmoid(x), sigmoid(x) * (1.0 - sigmoid(x))};
     case Activation::softplus:
       return {std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x))), sigmoid(x)};
+    case Activation::identity:
+      return {x, 1.0};
     case Activation::xielu:
       break;
   }
@@ -54,6 +56,8 @@ ActivationOperations activation_operations_at(Activation kind) {
       return {4, 9};
     case Activation::sigmoid:
       return {4, 7};
+    case Activation::identity:
+      return {0, 0};
     case Activation::softplus:
       return {3, 5};
     case Activation::xielu:

@@ -8,7 +8,9 @@
 #include "ops/adamw.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/gate.h"
@@ -19,6 +21,9 @@
 #include "ops/norm.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -81,6 +86,16 @@ Kernel reference_kernel(const Operation& operation) {
       {&join_backward_operation, reference::join_backward},
       {&sum_rows_operation, reference::sum_rows},
       {&view_operation, reference::view},
+      {&block_matmul_operation, reference::block_matmul},
+      {&block_weight_gradient_operation, reference::block_weight_gradient},
+      {&short_convolution_operation, reference::short_convolution},
+      {&short_convolution_backward_operation, reference::short_convolution_backward},
+      {&softplus_operation, reference::softplus},
+      {&softplus_backward_operation, reference::softplus_backward},
+      {&scan_operation, reference::scan},
+      {&scan_backward_operation, reference::scan_backward},
+      {&delta_rule_operation, reference::delta_rule},
+      {&delta_rule_backward_operation, reference::delta_rule_backward},
       {&xielu_operation, reference::xielu},
       {&xielu_backward_operation, reference::xielu_backward},
   };
