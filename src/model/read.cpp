@@ -96,7 +96,6 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
 }
 
 [[noreturn]] void refuse_type(const Fields& fields, const std::string& type) {
-  const std::string known = "`reckon models --types` lists those that are known";
   const std::string near = nearest(type, model_types());
   std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
   if (const std::optional<Resemblance> like = resemblance(fields, type)) {
@@ -107,12 +106,12 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
                             : fmt::format("; as a {} all of its fields are read but {}{}", like->type,
                                           fmt::join(missing, ", "), like->unread.size() > most ? " …" : "");
   }
-  fields.fail("model_type", fmt::format("a type that is read: {}{}", known, hint));
+  fields.fail("model_type", fmt::format("one of the {} that are known{}", model_types().size(), hint));
 }
 
 Model read_network(Fields& fields) {
   if (!fields.has("model_type"))
-    fields.fail("model_type", "a type that is read: `reckon models --types` lists those that are known");
+    fields.fail("model_type", fmt::format("one of the {} that are known", model_types().size()));
   const std::string type = fields.word("model_type", "");
   const Family* family = find_family(type);
   if (family == nullptr) refuse_type(fields, type);
