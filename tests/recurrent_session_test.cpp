@@ -76,7 +76,7 @@ TEST_P(RecurrentSession, ACancelledStepChangesNothing) {
     };
     Engine engine = engine_of(GetParam(), {.device = device,
                                            .threads = 1,
-                                           .sessions = 2,
+                                           .sessions = 3,
                                            .capacity = 20,
                                            .chunk = 20,
                                            .cancel = &cancel,

@@ -112,7 +112,6 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
 }
 
 [[noreturn]] void refuse_type(const Fields& fields, const std::string& type) {
-  const std::string known = "`reckon models --types` lists those that are known";
   const std::string near = nearest(type, model_types());
   std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
   // Where a type of a similar name cannot read it at all, why not is what to know.
@@ -126,12 +125,12 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
                             : fmt::format("; read as {}, all of its fields are understood but {}{}", like->type,
                                           fmt::join(missing, ", "), like->unread.size() > most ? " …" : "");
   }
-  fields.fail("model_type", fmt::format("a type that is read: {}{}", known, hint));
+  fields.fail("model_type", fmt::format("one of the {} that are known{}", model_types().size(), hint));
 }
 
 Model read_network(Fields& fields) {
   if (!fields.has("model_type"))
-    fields.fail("model_type", "a type that is read: `reckon models --types` lists those that are known");
+    fields.fail("model_type", fmt::format("one of the {} that are known", model_types().size()));
   const std::string type = fields.word("model_type", "");
   const Family* family = find_family(type);
   if (family == nullptr) refuse_type(fields, type);
