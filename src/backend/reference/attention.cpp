@@ -68,10 +68,12 @@ void softmax(const Call& c) {
     for (std::size_t k = 0; k < keys; ++k) {
       // The last query is as far along as the last key.
       const double distance = static_cast<double>(query + keys) - static_cast<double>(queries + k);
-      // Keys may be the last of a window; chunks ask for the places in the text.
+      // Windows go by distances; chunks by places in the text, of which the keys may be the last.
       const std::int64_t position = past + static_cast<std::int64_t>(query);
-      const bool hidden = (a.mask.causal && distance < 0) ||
-                          position - static_cast<std::int64_t>(distance) < first_seen(a.mask, position);
+      const bool outside = a.mask.chunked
+                               ? position - static_cast<std::int64_t>(distance) < first_seen(a.mask, position)
+                               : a.mask.window > 0 && distance >= static_cast<double>(a.mask.window);
+      const bool hidden = (a.mask.causal && distance < 0) || outside;
       double& score = p[row * keys + k];
       score = hidden ? -std::numeric_limits<double>::infinity()
                      : c.in(0)[row * keys + k] - a.alibi * slope(head, heads) * distance;
