@@ -52,8 +52,8 @@ std::int64_t group_limit() {
     if (!old && !controllers.empty()) continue;
     const std::string root = old ? "/sys/fs/cgroup/memory" : "/sys/fs/cgroup",
                       name = old ? "/memory.limit_in_bytes" : "/memory.max";
-    for (std::string own = line.substr(second + 1); !own.empty();
-         own.erase(std::min(own.find_last_of('/'), own.size())))
+    std::string own = line.substr(second + 1);
+    for (std::size_t slash; (slash = own.rfind('/')) != std::string::npos; own.resize(slash))
       least = std::min(least, leading_number(system_file(root + own + name)));
     least = std::min(least, leading_number(system_file(root + name)));
   }
