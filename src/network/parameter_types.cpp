@@ -39,7 +39,8 @@ std::shared_ptr<const ParameterTypes> types_where(const Model& model, DType type
 std::shared_ptr<const ParameterTypes> layer_matrices_as(const Model& model, DType type) {
   return types_where(model, type, [](const Tensor& tensor) {
     return tensor.scope.layer >= 0 && tensor.label.piece == Piece::weight && tensor.shape.rank() >= 2 &&
-           !is_norm(tensor.scope.role) && tensor.scope.role.part != Part::router;
+           !is_norm(tensor.scope.role) && !is_convolution(tensor.scope.role) && tensor.scope.role.part != Part::decay &&
+           tensor.scope.role.part != Part::router;
   });
 }
 

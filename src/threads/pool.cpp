@@ -83,16 +83,18 @@ int thread_count(int asked, int processes) {
   return std::max(1, all / processes);
 }
 
-struct Pool::State {
+struct Pool::State {  // NOLINT(clang-analyzer-optin.performance.Padding): what is written often has lines of its own
   alignas(64) std::atomic<std::uint64_t> gate{0};
   alignas(64) const Body* body = nullptr;  // of the region, as are the two below
   std::int64_t tasks = 0;
   const std::atomic<bool>* cancel = nullptr;
-  struct alignas(64) Place {
-    std::atomic<bool> inside{false};  // the region, or about to see that it is closed
-    alignas(64) Run run;
+  template <class T>
+  struct alignas(64) OnItsOwnLine {
+    T value{};
   };
-  std::vector<Place> places;  // one for each worker
+  // One for each worker: whether it is in the region, or about to see that it is closed; and its tasks.
+  std::vector<OnItsOwnLine<std::atomic<bool>>> inside;
+  std::vector<OnItsOwnLine<Run>> runs;
   bool spins = true;
   std::atomic<bool> running{false};
 
@@ -117,19 +119,19 @@ struct Pool::State {
   }
 
   void work(int worker, std::uint64_t region) {
-    const auto count = static_cast<std::int64_t>(places.size());
+    const auto count = static_cast<std::int64_t>(runs.size());
     const auto first = [&](std::int64_t owner) { return tasks / count * owner + std::min(owner, tasks % count); };
     try {
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t owner = (worker + i) % count, begin = first(owner), size = first(owner + 1) - begin;
-        Run& run = places[static_cast<std::size_t>(owner)].run;
+        Run& run = runs[static_cast<std::size_t>(owner)].value;
         for (std::int64_t task = run.take(region, size); task >= 0; task = run.take(region, size)) {
           check_cancelled();
           (*body)(begin + task, worker);
         }
       }
     } catch (...) {
-      for (Place& place : places) place.run.end(region);
+      for (OnItsOwnLine<Run>& run : runs) run.value.end(region);
       const std::lock_guard lock(mutex);
       if (!error) error = std::current_exception();
     }
@@ -153,18 +155,18 @@ struct Pool::State {
   }
 
   void live(int worker) {
-    std::atomic<bool>& inside = places[static_cast<std::size_t>(worker)].inside;
+    std::atomic<bool>& here = inside[static_cast<std::size_t>(worker)].value;
     std::uint64_t last = 0;
     while (true) {
       wait_for_other_than(last);
       if (stop.load()) return;
       // A closed region lets nobody in, so its caller need not wait for a worker that is still asleep: either we see
       // that it is closed, or its caller, who looks after closing it, sees us.
-      inside.store(true);
+      here.store(true);
       const std::uint64_t now = gate.load();
       last = region(now);
       if (now & open_bit) work(worker, last);
-      inside.store(false, std::memory_order_release);
+      here.store(false, std::memory_order_release);
     }
   }
 };
@@ -183,7 +185,8 @@ Pool::Pool(int threads) {
 #endif
   // Where threads outnumber processors, one that spins keeps another from its work.
   state_->spins = threads <= thread_count(0);
-  state_->places = std::vector<State::Place>(static_cast<std::size_t>(threads));
+  state_->inside = decltype(state_->inside)(static_cast<std::size_t>(threads));
+  state_->runs = decltype(state_->runs)(static_cast<std::size_t>(threads));
   try {
     for (int worker = 1; worker < threads; ++worker)
       state_->workers.emplace_back([state = state_.get(), worker] { state->live(worker); });
@@ -228,8 +231,8 @@ void Pool::run(std::int64_t tasks, Body body) {
   }
   state.work(0, number);
   state.gate.store(number * one_region);
-  for (State::Place& place : state.places)
-    for (int turns = 0; place.inside.load();) {
+  for (const auto& inside : state.inside)
+    for (int turns = 0; inside.value.load();) {
       if (++turns < 4096 && state.spins)
         relax();
       else

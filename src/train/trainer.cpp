@@ -188,8 +188,7 @@ void Trainer::take_memory(const Program& program, Weights weights) {
 Address Trainer::resident(const Program& program, TensorId id) {
   Address& place = lasting_[id];
   if (place.buffer == nullptr) {
-    const std::vector<Rope> ropes = distinct_ropes(model_);
-    place = {buffer_of(*backend_, constant_values(program, id, ropes, options_.tokens, buffers_))};
+    place = {buffer_of(*backend_, constant_values(program, id, model_, options_.tokens, buffers_))};
   }
   return place;
 }

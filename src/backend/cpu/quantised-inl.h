@@ -465,7 +465,8 @@ struct Q6_K : Large<210> {
     std::memcpy(factor, group + 192, 16);
     set_all(s.d, d);
     set_all(s.f, d);
-    for (int j = 0; j < 16; ++j) s.factor[j] = factor[j];
+    for (int j = 0; j < 16; ++j)
+      s.factor[j] = std::int16_t{factor[j]};  // NOLINT(bugprone-signed-char-misuse): a number
     for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(-32 * factor[j]);
   }
 };
@@ -481,8 +482,8 @@ struct Q2_K : Large<84> {
     const float d = half_float(group + 80), least = half_float(group + 82);
     set_all(s.d, d);
     set_all(s.f, -least);
-    for (int j = 0; j < 16; ++j) s.factor[j] = group[j] & 15;
-    for (int j = 0; j < 16; ++j) s.offset[j] = group[j] >> 4;
+    for (int j = 0; j < 16; ++j) s.factor[j] = static_cast<std::int16_t>(group[j] & 15);
+    for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(group[j] >> 4);
   }
 };
 

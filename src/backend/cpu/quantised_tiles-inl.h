@@ -148,7 +148,8 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
     x.q_bytes = 2 * depth;
     for (std::int64_t i = 0; i < t.m; ++i) {
       const std::int8_t* q = skip_bytes(first.q + begin, i * x_bytes);
-      for (std::int64_t p = 0; p < depth; ++p) wide[i * depth + p] = q[p];
+      for (std::int64_t p = 0; p < depth; ++p)
+        wide[i * depth + p] = q[p];  // NOLINT(bugprone-signed-char-misuse): a number
     }
     return scratch + t.m * depth / 2;
   }

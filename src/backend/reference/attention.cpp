@@ -67,8 +67,9 @@ void softmax(const Call& c) {
     for (std::size_t k = 0; k < keys; ++k) {
       // The last query is as far along as the last key.
       const double distance = static_cast<double>(query + keys) - static_cast<double>(queries + k);
+      const auto position = static_cast<std::int64_t>(query + keys - queries);
       const bool hidden =
-          (a.mask.causal && distance < 0) || (a.mask.window > 0 && distance >= static_cast<double>(a.mask.window));
+          (a.mask.causal && distance < 0) || static_cast<std::int64_t>(k) < first_seen(a.mask, position);
       double& score = p[row * keys + k];
       score = hidden ? -std::numeric_limits<double>::infinity()
                      : c.in(0)[row * keys + k] - a.alibi * slope(head, heads) * distance;
