@@ -139,7 +139,8 @@ TEST_P(FamilyConfigs, AreCountedAsTransformersCountsThem) {
       return std::string();
     }();
     auto parameters = entry["parameters"].get<std::int64_t>();
-    for (const auto& [part, size] : entry.value("parts", json::object()).items())  // a wrapper's others
+    const json parts = entry.value("parts", json::object());
+    for (const auto& [part, size] : parts.items())  // a wrapper's others
       if (part != "model.language_model" && part != "lm_head.weight") parameters -= size.get<std::int64_t>();
     EXPECT_EQ(count_parameters(model), parameters);
     if (!entry.contains("flops") || !entry["flops"].is_object()) continue;
