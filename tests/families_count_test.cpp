@@ -153,7 +153,7 @@ TEST_P(FamilyConfigs, AreCountedAsTransformersCountsThem) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, FamilyConfigs, testing::ValuesIn(found("configs")),
-                         [](const auto& info) { return family_references::test_name(info.param); });
+                         [](const auto& one) { return family_references::test_name(one.param); });
 
 }  // namespace
 }  // namespace reckon
