@@ -30,6 +30,8 @@ double reference(Activation kind, double x) {
       return 1 / (1 + std::exp(-x));
     case Activation::softplus:
       return std::max(0.0, x) + std::log1p(std::exp(-std::fabs(x)));
+    case Activation::identity:
+      return x;
     case Activation::xielu:
       break;
   }

@@ -25,11 +25,9 @@ inline std::vector<std::string> found(const char* kind) {
   std::vector<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder() / kind)) {
     const std::string name = entry.path().stem().string();
-    std::string type = name;
-    if (entry.is_directory()) {
-      const nlohmann::json config = read_json(entry.path() / "config.json");
-      type = (config.contains("text_config") ? config["text_config"] : config)["model_type"];
-    }
+    const nlohmann::json config = entry.is_directory() ? read_json(entry.path() / "config.json")
+                                                       : read_json(entry.path())["configs"][0]["config"];
+    const std::string type = (config.contains("text_config") ? config["text_config"] : config)["model_type"];
     if (find_family(type) != nullptr) names.push_back(name);
   }
   std::sort(names.begin(), names.end());

@@ -299,7 +299,8 @@ TEST(Pairs, CausalityAndTheWindowLetThroughWhatALoopCounts) {
         for (std::int64_t query = past; query < past + tokens; ++query) {
           for (std::int64_t key = 0; key <= query; ++key) pairs += window == 0 || query - key < window ? 1 : 0;
         }
-        EXPECT_EQ(visible_pairs(tokens, past + tokens, {true, window}), pairs) << tokens << " " << past << " " << window;
+        EXPECT_EQ(visible_pairs(tokens, past + tokens, {true, window}), pairs)
+            << tokens << " " << past << " " << window;
         if (window == 0) continue;
         std::int64_t in_chunks = 0;
         for (std::int64_t query = past; query < past + tokens; ++query) in_chunks += query % window + 1;

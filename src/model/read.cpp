@@ -67,6 +67,25 @@ void read_common(Fields& fields) {
   if (fields.number("rope_ratio", 1.0) != 1.0) fields.fail("rope_ratio", "1");
 }
 
+// As if it were of that type.
+void read_as(const std::string& type, Fields& fields) {
+  fields.ignore({"model_type", "architectures", "quantization_config", "compression_config", "quantization"});
+  read_common(fields);
+  validate(find_family(type)->read(fields));
+}
+
+// What that type would say against it, without the file's name; empty: nothing.
+std::string complaint_of(const std::string& type, const Fields& fields) {
+  Fields trial(fields.json(), "");
+  try {
+    read_as(type, trial);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    return text.substr(text.find_first_not_of(": "));
+  }
+  return "";
+}
+
 // Of a config whose type is not known: a type that would read all of its fields, or all but the fewest.
 struct Resemblance {
   std::string type;
@@ -81,10 +100,7 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
     if (name.empty()) continue;
     Fields trial(fields.json(), fields.where());
     try {
-      trial.ignore({"model_type", "architectures", "quantization_config"});
-      read_common(trial);
-      Model model = find_family(name)->read(trial);
-      validate(model);
+      read_as(name, trial);
     } catch (const Error&) {
       continue;
     }
@@ -96,23 +112,25 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
 }
 
 [[noreturn]] void refuse_type(const Fields& fields, const std::string& type) {
-  const std::string known = "`reckon models --types` lists those that are known";
   const std::string near = nearest(type, model_types());
   std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
-  if (const std::optional<Resemblance> like = resemblance(fields, type)) {
+  // Where a type of a similar name cannot read it at all, why not is what to know.
+  if (const std::string why = near.empty() ? "" : complaint_of(near, fields); !why.empty()) {
+    hint += fmt::format("; read as {}: {}", near, why);
+  } else if (const std::optional<Resemblance> like = resemblance(fields, type)) {
     constexpr std::size_t most = 5;
     std::vector<std::string> missing = like->unread;
     if (missing.size() > most) missing.resize(most);
-    hint += missing.empty() ? fmt::format("; its fields are all read as a {}", like->type)
-                            : fmt::format("; as a {} all of its fields are read but {}{}", like->type,
+    hint += missing.empty() ? fmt::format("; read as {}, all of its fields are understood", like->type)
+                            : fmt::format("; read as {}, all of its fields are understood but {}{}", like->type,
                                           fmt::join(missing, ", "), like->unread.size() > most ? " …" : "");
   }
-  fields.fail("model_type", fmt::format("a type that is read: {}{}", known, hint));
+  fields.fail("model_type", fmt::format("one of the {} that are known{}", model_types().size(), hint));
 }
 
 Model read_network(Fields& fields) {
   if (!fields.has("model_type"))
-    fields.fail("model_type", "a type that is read: `reckon models --types` lists those that are known");
+    fields.fail("model_type", fmt::format("one of the {} that are known", model_types().size()));
   const std::string type = fields.word("model_type", "");
   const Family* family = find_family(type);
   if (family == nullptr) refuse_type(fields, type);

@@ -16,11 +16,11 @@ Model read_gpt_bigcode(Fields& config) {
   form.context = 1024;
   if (!config.flag("scale_attn_weights", true)) form.attention.scale = 1.0;
   config.expect_off("add_cross_attention", "false: cross-attention is not supported in this family");
-  config.ignore({"num_key_value_heads"});
-  config.rename("num_key_value_heads", {"num_kv_heads_of_multi_query"});  // never given: multi_query says it
   const bool shared = config.flag("multi_query", true);
-  if (shared) form.n_kv_heads = 1;
   Model model = read_form(config, form);
+  for_each<Attention>(model.layers, [&](Attention& attention) {  // whatever num_key_value_heads says
+    attention.n_kv_heads = shared ? 1 : attention.n_heads;
+  });
   model.positions.kind = Positions::Kind::learned;
   config.ignore(summary_fields);
   // Precision, and how its first code ran.

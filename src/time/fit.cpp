@@ -131,7 +131,7 @@ void check_fits(const Model& model, const RunOnCpu& run, std::int64_t memory) {
     const std::int64_t bytes = bytes_to_run(model, other);
     const std::string_view name = encoding_of(encoding).name;
     if (bytes <= memory) {
-      advice = fmt::format("in {} it would take {} (reckon quantize --to {})", name, binary_bytes(bytes), name);
+      advice = fmt::format("in {} it would take {}", name, binary_bytes(bytes));
       break;
     }
     advice = fmt::format("even in {} it would take {}", name, binary_bytes(bytes));

@@ -22,8 +22,8 @@ constexpr int amx_parts = 3;
 std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 std::int64_t steps_of(std::int64_t depth) { return ceiling(depth, step); }
 
-// The largest tile (dense products cut them like those of OpenBLAS) fits the scratch.
-static_assert((amx_parts * blas_rows + blas_cols) * depth_at_once * 2 <= blas_cols * tile_depth * 4);
+// What is packed of the largest tile (cut.cpp) fits the scratch.
+static_assert((amx_parts * reuse_rows + reuse_cols) * depth_at_once * 2 <= blas_cols * tile_depth * 4);
 
 }  // namespace
 

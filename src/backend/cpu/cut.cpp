@@ -55,8 +55,9 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
   cut.columns = w.rows;
   cut.products = 1;
   if (product.rows > few_rows || product.transposed) {
-    const bool blas = product.x8 == nullptr && (native_bfloat16(product) || blas_wanted(product.rows));
-    const bool reuse = w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
+    const bool native = native_bfloat16(product);  // which packs x as well as W
+    const bool blas = product.x8 == nullptr && !native && blas_wanted(product.rows);
+    const bool reuse = native || w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
     cut.rows = blas ? blas_rows : reuse ? reuse_rows : gemm_rows;
     cut.cols = blas ? blas_cols : even_columns(w.rows, reuse ? reuse_cols : gemm_cols);
   } else if (w.col_stride == 1) {

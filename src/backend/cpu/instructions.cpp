@@ -26,7 +26,7 @@ Vnni detect_vnni() {
 }
 
 // Linux saves AMX's registers, 8 KiB, only for processes that have asked for it.
-bool ask_for_amx() {
+[[maybe_unused]] bool ask_for_amx() {
 #if HWY_ARCH_X86_64 && defined(__linux__)
   constexpr long request = 0x1023, registers = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   return ::syscall(SYS_arch_prctl, request, registers) == 0;

@@ -188,6 +188,7 @@ constexpr int scale_lanes = code_bytes / 4, scale_parts = 8 / scale_lanes;
 using ScaleVector = hn::Vec<SomeFloats>;
 
 struct Scales {
+  HWY_INLINE Scales() {}  // an implicit one would not have the target's attributes
   ScaleVector d[scale_parts], f[scale_parts];
   HWY_ALIGN std::int16_t factor[16], offset[16];  // of halves
 };
@@ -549,6 +550,7 @@ struct Activations {
 // The sums of `rows` dot products, two of each with codes: one alone would be waited for.
 template <int rows>
 struct Sums {
+  HWY_INLINE Sums() {}
   hn::Vec<SomeFloats> of[rows][2], offsets[rows];
 };
 

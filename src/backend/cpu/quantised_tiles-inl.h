@@ -170,10 +170,10 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
 // A panel, of interleaved columns or others.
 template <class Block>
 void pack_columns(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
-  using P = Panel<Block>;
   std::int64_t done = 0;
 #if RECKON_WIDE
   if constexpr (Interleaved<Block>::there) {
+    using P = Panel<Block>;
     using I = Interleaved<Block>;
     if (t.interleaved > 0 && t.n - j < panel_columns)
       std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
