@@ -144,8 +144,8 @@ TEST(NestedConfig, ErrorsNameTheFieldInside) {
   EXPECT_EQ(complaint(config),
             "config.json: text_config.num_memory_blocks is 4, which is not understood for llama and could change the "
             "count");
-  config["text_config"] = {{"model_type", "lama_text"}};
-  EXPECT_NE(complaint(config).find("config.json: text_config.model_type is \"lama_text\"; expected one of"),
+  config["text_config"] = {{"model_type", "llama9_text"}};
+  EXPECT_NE(complaint(config).find("config.json: text_config.model_type is \"llama9_text\"; expected one of"),
             std::string::npos);
   config["text_config"] = json::object();
   EXPECT_NE(complaint(config).find("text_config.model_type is missing"), std::string::npos);
