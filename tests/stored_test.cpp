@@ -5,7 +5,6 @@
 #include <reckon/error.h>
 #include <reckon/reckon.h>
 
-#include <map>
 #include <set>
 #include <sstream>
 #include <string>
