@@ -60,7 +60,7 @@ void softmax(const Call& c) {
   const Out p = c.out(0);
   const SoftmaxAttributes& a = c.op.attributes<SoftmaxAttributes>();
   const std::size_t heads = c.out_size(0, 1), queries = c.out_size(0, 2), keys = c.out_size(0, 3);
-  const std::int64_t past = c.program.workload.past;
+  const std::int64_t past = std::max<std::int64_t>(0, c.program.workload.past);  // below 0: it has no cache
   for (std::size_t row = 0; row * keys < p.size(); ++row) {
     const std::size_t head = row / queries % heads, query = row % queries;
     const double sink = c.has(1) ? c.in(1)[head] : -std::numeric_limits<double>::infinity();
