@@ -1,0 +1,97 @@
+// Configs of every model type with one field or two changed, lost or of another kind: each gives a model, or a
+// sentence.
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+#include <reckon/reckon.h>
+
+#include <random>
+
+#include "family_references.h"
+#include "model/read.h"
+
+namespace reckon {
+namespace {
+
+using nlohmann::json;
+
+// The objects of a config that hold fields: itself, and those inside.
+void collect(json& config, std::vector<json*>& objects) {
+  objects.push_back(&config);
+  for (auto& [name, value] : config.items())
+    if (value.is_object()) collect(value, objects);
+}
+
+json other_value(std::mt19937& random) {
+  static const json values[] = {nullptr,
+                                true,
+                                false,
+                                0,
+                                1,
+                                -1,
+                                2,
+                                3,
+                                7,
+                                1.5,
+                                -0.25,
+                                1e30,
+                                "",
+                                "silu",
+                                "full",
+                                json::array(),
+                                {1, 2, 3},
+                                json::object(),
+                                {"full_attention", "sliding_attention"},
+                                1LL << 62,
+                                {{"rope_type", "yarn"}},
+                                4096};
+  return values[random() % std::size(values)];
+}
+
+class BrokenFamily : public testing::TestWithParam<std::string> {};
+
+TEST_P(BrokenFamily, GivesAModelOrASentence) {
+  const json all = family_references::read_json(family_references::folder() / "configs" / (GetParam() + ".json"));
+  std::mt19937 random(static_cast<unsigned>(std::hash<std::string>()(GetParam())));
+  int read = 0, refused = 0;
+  for (int round = 0; round < 60; ++round) {
+    json config = all["configs"][random() % all["configs"].size()]["config"];
+    for (unsigned changes = 1 + random() % 2; changes > 0; --changes) {
+      std::vector<json*> objects;
+      collect(config, objects);
+      json& object = *objects[random() % objects.size()];
+      if (object.empty()) continue;
+      auto field = object.begin();
+      std::advance(field, random() % object.size());
+      if (random() % 3 == 0) {
+        object.erase(field);
+      } else if (field->is_array() && !field->empty() && random() % 2 == 0) {
+        random() % 2 == 0 ? field->erase(field->size() - 1) : field->push_back(other_value(random));
+      } else {
+        *field = other_value(random);
+      }
+    }
+    try {
+      const Model model = read_config(config, "config.json");
+      // What is read can be counted, or is too large for that.
+      Workload workload;
+      workload.phase = Phase::forward;
+      workload.tokens = 4;
+      count(model, workload);
+      ++read;
+    } catch (const Error& error) {
+      ++refused;
+      EXPECT_FALSE(std::string(error.what()).empty());
+      EXPECT_LT(std::string(error.what()).size(), 1000u) << error.what();
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what() << "\n" << config.dump();
+    }
+  }
+  EXPECT_GT(read, 0);
+  EXPECT_GT(refused, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, BrokenFamily, testing::ValuesIn(family_references::found("configs")),
+                         [](const auto& info) { return family_references::test_name(info.param); });
+
+}  // namespace
+}  // namespace reckon
