@@ -1,6 +1,7 @@
 // One round of one model: prefill of 512 tokens and decode of 64 from an empty context, as llama-bench -p 512 -n 64
-// measures them, and what a loop that only reads gets of the machine. bench/quantised puts rounds beside those of a peer.
-// Usage: bench_quantised MODEL THREADS. Prints: bytes of weights, prefill tokens/s, decode tokens/s, read limit in GB/s
+// measures them, and what a loop that only reads gets of the machine. bench/quantised puts rounds beside those of a
+// peer. Usage: bench_quantised MODEL THREADS. Prints: bytes of weights, prefill tokens/s, decode tokens/s, read limit
+// in GB/s
 #include <fmt/format.h>
 #include <reckon/reckon.h>
 

@@ -11,8 +11,8 @@ namespace {
 
 using namespace reckon;
 
-constexpr Activation kinds[] = {Activation::gelu, Activation::gelu_tanh, Activation::relu, Activation::relu_squared,
-                                Activation::silu};
+constexpr Activation kinds[] = {Activation::gelu, Activation::gelu_tanh, Activation::relu,    Activation::relu_squared,
+                                Activation::silu, Activation::sigmoid,   Activation::softplus};
 
 double reference(Activation kind, double x) {
   switch (kind) {
@@ -26,6 +26,14 @@ double reference(Activation kind, double x) {
       return x > 0 ? x * x : 0;
     case Activation::silu:
       return x / (1 + std::exp(-x));
+    case Activation::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::softplus:
+      return std::max(0.0, x) + std::log1p(std::exp(-std::fabs(x)));
+    case Activation::identity:
+      return x;
+    case Activation::xielu:
+      break;
   }
   return 0;
 }

@@ -143,6 +143,14 @@ double act(Activation kind, double x) {
       return std::max(0.0, x) * std::max(0.0, x);
     case Activation::silu:
       return x / (1 + std::exp(-x));
+    case Activation::sigmoid:
+      return 1 / (1 + std::exp(-x));
+    case Activation::softplus:
+      return std::max(0.0, x) + std::log1p(std::exp(-std::fabs(x)));
+    case Activation::identity:
+      return x;
+    case Activation::xielu:
+      break;
   }
   return 0;
 }

@@ -4,14 +4,22 @@
 
 #include "ops/activate.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <cmath>
 #include <stdexcept>
@@ -129,7 +137,8 @@ TensorId mixture(Builder& b, Mixture rule, bool gated) {
   const TensorId logits = linear(b, x, weight(b, Part::router, {8, 4}), bias(b, Part::router, {8}), "logits");
   const TensorId correction = corrected ? b.tensor(TensorKind::constant, "correction", {8}, DType::float32) : no_tensor;
   const auto [choice, weights] = route(b, rule, logits, correction);
-  const Dispatched sent = dispatch(b, x, choice, 8);
+  Dispatched sent = dispatch(b, x, choice, 8);
+  if (rule.weigh_inputs) sent.rows = weigh(b, sent.rows, weights, sent.order, "weighed");
   FeedForward each;
   each.activation = Activation::silu;
   each.gated = gated;
@@ -139,7 +148,21 @@ TensorId mixture(Builder& b, Mixture rule, bool gated) {
   const TensorId gate = expert(Part::gate);
   const TensorId hidden = activate(b, each, gate, gated ? expert(Part::up) : no_tensor, "active");
   const TensorId rows = grouped_linear(b, hidden, weight(b, Part::down, {8, 4, 5}), no_tensor, sent.offsets, "down");
-  return combine(b, rows, weights, sent.order, "y");
+  return combine(b, rows, rule.weigh_inputs ? no_tensor : weights, sent.order, "y");
+}
+
+Mixture sparsely_mixed() {
+  Mixture rule;
+  rule.scores = Mixture::Scores::sparsemixer;
+  rule.jitter = 0.45;
+  return rule;
+}
+
+Mixture of_weighed_inputs() {
+  Mixture rule;
+  rule.scores = Mixture::Scores::sigmoid;
+  rule.weigh_inputs = true;
+  return rule;
 }
 
 Mixture routed(Mixture::Scores scores, bool normalize) {
@@ -157,6 +180,52 @@ Mixture in_groups() {
   rule.n_active_groups = 2;
   rule.group_top = 2;
   return rule;
+}
+
+TensorId in_blocks(Builder& b, bool has_bias) {
+  return block_linear(b, input(b, Part::value, {2, 3, 4, 6}), weight(b, Part::step, {4, 5, 6}),
+                      has_bias ? bias(b, Part::step, {4, 5}) : no_tensor, "y");
+}
+
+TensorId convolved(Builder& b, bool has_bias, std::int64_t tokens) {
+  return short_convolution(b, input(b, Part::value, {2, tokens, 5}), weight(b, Part::value_convolution, {5, 4}),
+                           has_bias ? bias(b, Part::value_convolution, {5}) : no_tensor, no_tensor, "y");
+}
+
+TensorId softened(Builder& b, bool has_bias, const SoftplusAttributes& limits) {
+  return softplus(b, input(b, Part::step, {2, 3, 5}), has_bias ? bias(b, Part::decay, {5}) : no_tensor, limits, "y");
+}
+
+// Steps are positive, as a softplus makes them.
+TensorId steps(Builder& b, const Shape& shape) {
+  return softplus(b, input(b, Part::step, shape), no_tensor, {}, "step");
+}
+
+// 6 tokens of `heads` heads with `width` values; keys and queries have `groups` heads with `states`.
+TensorId scanned(Builder& b, ScanRule rule, std::int64_t heads, std::int64_t groups, std::int64_t width,
+                 std::int64_t states, bool each_state = false) {
+  ScanInputs in{
+      input(b, Part::value, {2, 6, heads, width}), no_tensor, no_tensor, no_tensor, no_tensor, no_tensor, no_tensor};
+  if (rule == ScanRule::lightning) {
+    in.decay = b.tensor(TensorKind::constant, "slopes", {heads}, DType::float32);
+  } else {
+    in.step = steps(b, {2, 6, heads});
+    in.decay = weight(b, Part::decay, each_state ? Shape{heads, states} : Shape{heads});
+  }
+  if (rule != ScanRule::rg_lru) {
+    in.key = input(b, Part::key, {2, 6, groups, states});
+    in.query = input(b, Part::query, {2, 6, groups, states});
+  }
+  if (rule == ScanRule::state_space) in.skip = weight(b, Part::skip, {heads});
+  return scan(b, rule, in, "y");
+}
+
+TensorId moved(Builder& b, std::int64_t heads, std::int64_t groups, bool each_key) {
+  const TensorId q = input(b, Part::query, {2, 6, groups, 3}), k = input(b, Part::key, {2, 6, groups, 3});
+  const TensorId v = input(b, Part::value, {2, 6, heads, 5});
+  const TensorId step = steps(b, each_key ? Shape{2, 6, heads, 3} : Shape{2, 6, heads});
+  return delta_rule(b, {q, k, v, step, weight(b, Part::decay, {heads}), input(b, Part::beta, {2, 6, heads}), no_tensor},
+                    "y");
 }
 
 TensorId loss(Builder& b, const char* labels) {
@@ -179,6 +248,13 @@ const std::vector<GradientCase>& gradient_cases() {
       {"relu", [](B& b) { return activated(b, A::relu, false); }},
       {"relu_squared", [](B& b) { return activated(b, A::relu_squared, false); }},
       {"silu", [](B& b) { return activated(b, A::silu, false); }},
+      {"sigmoid", [](B& b) { return activated(b, A::sigmoid, false); }},
+      {"softplus", [](B& b) { return activated(b, A::softplus, false); }},
+      {"gated_sigmoid", [](B& b) { return activated(b, A::sigmoid, true); }},
+      {"gated_softplus", [](B& b) { return activated(b, A::softplus, true); }},
+      {"xielu", [](B& b) { return xielu(b, input(b, Part::up, {2, 3, 11}), weight(b, Part::activation, {2}), b.tensor(TensorKind::constant, "curve", {2}, DType::float32), "y"); }},
+      {"gate_of_rows", [](B& b) { return gate_rows(b, input(b, Part::position, {2, 3, 4}), view(b, input(b, Part::gate, {2, 3, 1}), {2, 3}), A::sigmoid, "y"); }},
+      {"gate_of_heads", [](B& b) { return gate_rows(b, input(b, Part::position, {2, 3, 4, 5}), input(b, Part::gate, {2, 3, 4}), A::softplus, "y"); }},
       {"gated_gelu", [](B& b) { return activated(b, A::gelu, true); }},
       {"gated_gelu_tanh", [](B& b) { return activated(b, A::gelu_tanh, true); }},
       {"gated_relu", [](B& b) { return activated(b, A::relu, true); }},
@@ -203,6 +279,8 @@ const std::vector<GradientCase>& gradient_cases() {
       {"attention_of_one_key_head", [](B& b) { return attended(b, {{true, 0}, 0.5, 0.0, 0.0}, false, {5, 3, 1, 4, 2}); }},
       {"attention_scaled", [](B& b) { return attended(b, {{true, 0}, 0.3, 0.0, 0.0}); }},
       {"attention_in_a_window", [](B& b) { return attended(b, {{true, 2}, 0.7, 0.0, 0.0}); }},
+      {"attention_in_chunks", [](B& b) { return attended(b, {{true, 2, true}, 0.7, 0.0, 0.0}); }},
+      {"attention_in_two_blocks_in_chunks", [](B& b) { return attended(b, {{true, 9, true}, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1, 1}); }},
       {"attention_capped", [](B& b) { return attended(b, {{true, 0}, 0.7, 1.2, 0.0}); }},
       {"attention_with_alibi", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 1.0}); }},
       {"attention_with_alibi_of_three_heads", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 0.6}, false, {4, 3, 3, 2, 2}); }},
@@ -225,6 +303,8 @@ const std::vector<GradientCase>& gradient_cases() {
       {"scale", [](B& b) { return scale(b, input(b, Part::position, {2, 3, 4}), 0.5, "y"); }},
       {"dropout", [](B& b) { return dropout(b, input(b, Part::position, {2, 3, 11}), 0.3, 2, "y"); }},
       {"softcap", [](B& b) { return softcap(b, input(b, Part::position, {2, 3, 11}), 1.3, "y"); }},
+      {"clip", [](B& b) { return clip(b, input(b, Part::position, {2, 3, 11}), 0.4, "y"); }},
+      {"position_scale", [](B& b) { return scale_by_position(b, input(b, Part::position, {2, 3, 4, 8}), b.tensor(TensorKind::constant, "factors", {3, 1}, DType::float32), "y"); }},
       {"rope_halves", [](B& b) { return rotated(b, 8, false); }},
       {"rope_interleaved", [](B& b) { return rotated(b, 8, true); }},
       {"rope_halves_of_a_part", [](B& b) { return rotated(b, 6, false); }},
@@ -239,7 +319,27 @@ const std::vector<GradientCase>& gradient_cases() {
       {"mixture_by_softmax_normalised", [](B& b) { return mixture(b, routed(S::softmax, true), true); }},
       {"mixture_by_softmax_of_chosen", [](B& b) { return mixture(b, routed(S::softmax_of_chosen, false), true); }},
       {"mixture_by_sigmoid", [](B& b) { return mixture(b, routed(S::sigmoid, false), true); }},
+      {"mixture_by_sparsemixer", [](B& b) { return mixture(b, sparsely_mixed(), true); }},
+      {"mixture_of_weighed_inputs", [](B& b) { return mixture(b, of_weighed_inputs(), true); }},
       {"mixture_by_sigmoid_in_groups", [](B& b) { return mixture(b, in_groups(), true); }},
+
+      {"gated_as_it_is", [](B& b) { return activated(b, A::identity, true); }},
+      {"block_matmul", [](B& b) { return in_blocks(b, false); }},
+      {"block_matmul_with_bias", [](B& b) { return in_blocks(b, true); }},
+      {"short_convolution", [](B& b) { return convolved(b, false, 6); }},
+      {"short_convolution_with_bias", [](B& b) { return convolved(b, true, 6); }},
+      {"short_convolution_of_fewer_tokens_than_weights", [](B& b) { return convolved(b, true, 2); }},
+      {"softplus_without_bias", [](B& b) { return softened(b, false, {}); }},
+      {"softplus_with_bias", [](B& b) { return softened(b, true, {}); }},
+      {"softplus_with_limits", [](B& b) { return softened(b, true, {0.6, 0.8}); }},
+      {"scan_of_a_state_space", [](B& b) { return scanned(b, ScanRule::state_space, 4, 2, 3, 5); }},
+      {"scan_of_a_state_space_with_one_head_of_keys", [](B& b) { return scanned(b, ScanRule::state_space, 11, 1, 2, 9); }},
+      {"scan_of_a_state_space_with_decays_of_its_own", [](B& b) { return scanned(b, ScanRule::state_space, 11, 1, 1, 5, true); }},
+      {"scan_of_lightning_attention", [](B& b) { return scanned(b, ScanRule::lightning, 3, 3, 4, 5); }},
+      {"scan_of_an_rg_lru", [](B& b) { return scanned(b, ScanRule::rg_lru, 5, 5, 1, 1); }},
+      {"delta_rule", [](B& b) { return moved(b, 2, 2, false); }},
+      {"delta_rule_of_grouped_heads", [](B& b) { return moved(b, 4, 2, false); }},
+      {"delta_rule_with_a_step_for_each_element_of_a_key", [](B& b) { return moved(b, 4, 2, true); }},
 
       {"cross_entropy", [](B& b) { return loss(b, "labels"); }},
       {"cross_entropy_with_labels_left_out", [](B& b) { return loss(b, "labels_left_out"); }},
@@ -269,6 +369,9 @@ double given_element(const Tensor& tensor, std::int64_t i) {
   if (tensor.label.name == "labels") return static_cast<double>((3 * i + 1) % words);
   if (tensor.label.name == "labels_left_out") return i % 3 == 1 ? -1 : static_cast<double>((3 * i + 1) % words);
   if (tensor.label.name == "correction") return 0.1 * static_cast<double>(i % 3);
+  if (tensor.label.name == "slopes") return 0.1 * (at + 1.0);
+  if (tensor.label.name == "curve") return i == 0 ? 0.5 : -0.1;
+  if (tensor.label.name == "factors") return 1.0 + 0.3 * at;
   if (tensor.label.name == "angles") {  // cosines, then sines
     const std::int64_t half = tensor.shape[-1].size / 2, position = i / (2 * half), k = i % (2 * half);
     const double angle = static_cast<double>(position) / static_cast<double>(1 + k % half);

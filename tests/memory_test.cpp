@@ -6,6 +6,8 @@
 #include <numeric>
 
 #include "compile/compile.h"
+#include "files/machine_memory.h"
+#include "files/numbers.h"
 #include "memory/breakdown.h"
 #include "model/presets.h"
 #include "program_fixture.h"
@@ -123,6 +125,39 @@ TEST(Fit, IsTheLargestBatchAndTheLongestContextThatFit) {
 }
 
 // A processor with terabytes has room for more than there are numbers for.
+std::string refusal(const Model& model, const RunOnCpu& run, std::int64_t memory) {
+  try {
+    check_fits(model, run, memory);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Fit, RefusesAModelThatTakesMoreThanThereIsAndSaysWhichEncodingWouldNot) {
+  const Model gpt2 = load_model("gpt2");
+  const RunOnCpu run{nullptr, 1024};
+  // Weights and cache, in float32; the rest is a step's activations and logits.
+  const std::int64_t weights = 4LL * 124'439'808, cache = 4LL * 2 * 12 * 768 * 1024, needed = bytes_to_run(gpt2, run);
+  EXPECT_GT(needed, weights + cache);
+  EXPECT_LT(needed, weights + cache + (1 << 20));
+  EXPECT_EQ(refusal(gpt2, run, needed), "");
+  EXPECT_NE(refusal(gpt2, run, needed - 1).find("gpt2 takes " + binary_bytes(needed)), std::string::npos)
+      << refusal(gpt2, run, needed - 1);
+  EXPECT_NE(refusal(gpt2, run, needed - 1).find("in bfloat16 it would take"), std::string::npos);
+  // 123,532,032 elements of matrices in q5_k: 84,928,272 bytes; with positions and vectors in float32 88,559,376. In
+  // q6_k they would be 101 MB alone.
+  const std::string found = refusal(gpt2, {nullptr, 1}, 100'000'000);
+  EXPECT_NE(found.find("in q5_k it would take 84."), std::string::npos) << found;
+  const std::string none = refusal(gpt2, {nullptr, 1}, 1'000'000);
+  EXPECT_NE(none.find("but there are 976.56 KiB left; even in q2_k it would take"), std::string::npos) << none;
+}
+
+TEST(MachineMemory, IsThereAndNotAllOfItIsTaken) {
+  EXPECT_GT(available_memory(), std::int64_t{1} << 20);
+  EXPECT_LE(available_memory(), machine_memory());
+}
+
 TEST(Fit, EndsWhereNumbersDo) {
   Workload workload = workload_of(Phase::train);
   const Largest context = largest_context(load_model("mini-gpt"), workload, cpu_target, std::int64_t{1} << 62);

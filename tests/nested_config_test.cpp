@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "model/changed_config.h"
+#include "model/families.h"
 #include "model/read.h"
 
 namespace reckon {
@@ -57,6 +58,49 @@ TEST(NestedConfig, GemmaThreesLanguageModelIsReadWithTheSizesThatAreLeftOut) {
                                "are left out"});
 }
 
+TEST(NestedConfig, TheLanguageModelsOfTodaysWrappersAreRead) {
+  const std::pair<const char*, const char*> wrappers[] = {
+      {"llama4", "llama4_text"},     {"qwen3_vl", "qwen3_vl_text"},   {"qwen3_vl_moe", "qwen3_vl_moe_text"},
+      {"qwen2_vl", "qwen2_vl_text"}, {"mistral3", "mistral"},         {"qwen2_5_vl", "qwen2_5_vl_text"},
+      {"mistral3", "ministral3"},    {"kimi_k25", "deepseek_v3"},     {"glm4v", "glm4v_text"},
+      {"exaone4_5", "exaone4"},      {"glm4v_moe", "glm4v_moe_text"}, {"cohere_compass", "cohere_compass_text"},
+      {"gemma3", "gemma3_text"},     {"aria", "aria_text"},
+  };
+  for (const auto& [outer, type] : wrappers) {
+    json text = small_llama();
+    text["model_type"] = type;
+    if (std::string_view(type) == "deepseek_v3") text.erase("num_key_value_heads");
+    const json config = {{"model_type", outer}, {"text_config", text}, {"vision_config", json::object({{"depth", 2}})}};
+    const Model model = read_config(config, "config.json");
+    const std::string_view network = find_family(type)->network;
+    EXPECT_EQ(model.family, network.empty() ? type : network) << outer;
+    EXPECT_EQ(model.notes.front(),
+              "only the language model, text_config, is read: vision_config and what joins it to "
+              "that are left out");
+  }
+}
+
+TEST(NestedConfig, AWrappersTieHoldsWhateverItsLanguageModelSays) {
+  json text = small_llama();
+  text["model_type"] = "qwen3_vl_text";
+  json config = {{"model_type", "qwen3_vl"}, {"text_config", text}, {"tie_word_embeddings", true}};
+  EXPECT_TRUE(read_config(config, "config.json").head.tied);
+  config["text_config"]["tie_word_embeddings"] = false;
+  EXPECT_TRUE(read_config(config, "config.json").head.tied);
+  config.erase("tie_word_embeddings");
+  EXPECT_FALSE(read_config(config, "config.json").head.tied);
+}
+
+TEST(NestedConfig, QwenTwoVLMayHaveItsLanguageModelAtTheTop) {
+  json config = small_llama();
+  config.update({{"model_type", "qwen2_5_vl"},
+                 {"vision_config", {{"depth", 32}}},
+                 {"rope_scaling", {{"type", "mrope"}, {"mrope_section", {16, 24, 24}}}}});
+  const Model flat = read_config(config, "config.json");
+  EXPECT_TRUE(find<Attention>(flat)->query_bias);
+  EXPECT_EQ(find<Attention>(flat)->rope->scaling, Rope::Scaling::none);
+}
+
 TEST(NestedConfig, LlavasLanguageModelHasTheSizesOfVicuna) {
   const Model model = read(R"({"architectures": ["LlavaForConditionalGeneration"], "ignore_index": -100,
     "image_token_index": 32000, "model_type": "llava", "pad_token_id": 32001, "projector_hidden_act": "gelu",
@@ -100,8 +144,8 @@ TEST(NestedConfig, ErrorsNameTheFieldInside) {
   EXPECT_EQ(complaint(config),
             "config.json: text_config.num_memory_blocks is 4, which is not understood for llama and could change the "
             "count");
-  config["text_config"] = {{"model_type", "llama4_text"}};
-  EXPECT_NE(complaint(config).find("config.json: text_config.model_type is \"llama4_text\"; expected one of"),
+  config["text_config"] = {{"model_type", "llama9_text"}};
+  EXPECT_NE(complaint(config).find("config.json: text_config.model_type is \"llama9_text\"; expected one of"),
             std::string::npos);
   config["text_config"] = json::object();
   EXPECT_NE(complaint(config).find("text_config.model_type is missing"), std::string::npos);

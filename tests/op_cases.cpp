@@ -9,21 +9,29 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/position_scale.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 #include "passes/gradient.h"
 
 namespace reckon {
@@ -103,6 +111,23 @@ TensorId dispatched(Builder& b) { return dispatch(b, weight(b, {2, 3, 4}), whole
 TensorId combined(Builder& b) {
   return combine(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2}), whole_numbers(b, {2, 3, 2}), "y");
 }
+TensorId collected(Builder& b) {
+  return combine(b, weight(b, {2, 3, 2, 4}), no_tensor, whole_numbers(b, {2, 3, 2}), "y");
+}
+TensorId weighed(Builder& b) {
+  return weigh(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2}), whole_numbers(b, {2, 3, 2}), "y");
+}
+TensorId gated_rows(Builder& b, Activation activation) {
+  return gate_rows(b, weight(b, {2, 3, 4}), weight(b, {2, 3}), activation, "y");
+}
+TensorId curved(Builder& b) {
+  return xielu(b, weight(b, {2, 3, 4}), weight(b, {2}), b.tensor(TensorKind::constant, "shape", {2}, DType::float32),
+               "y");
+}
+TensorId scaled_by_position(Builder& b, std::int64_t positions) {
+  const TensorId table = b.tensor(TensorKind::constant, "table", {positions, 1}, DType::float32);
+  return scale_by_position(b, weight(b, {2, 3, 4, 8}), table, "y");
+}
 TensorId rotated(Builder& b, std::int64_t positions) {
   const TensorId table = b.tensor(TensorKind::constant, "table", {positions, 6}, DType::float32);
   return rope(b, weight(b, {2, 3, 4, 8}), table, false, "y");
@@ -113,6 +138,47 @@ TensorId joined(Builder& b, std::int64_t heads) {
 TensorId appended(Builder& b, DType dtype) {
   const TensorId cache = b.tensor(TensorKind::cache, "cache", {2, 6, 3, 4}, dtype);
   return append(b, weight(b, {2, 1, 3, 4}), cache, 5, "y");
+}
+
+// 4 blocks, each 5 × 6.
+TensorId in_blocks(Builder& b, bool bias) {
+  return block_linear(b, weight(b, {2, 3, 4, 6}), weight(b, {4, 5, 6}), bias ? weight(b, {4, 5}) : no_tensor, "y");
+}
+// A convolution over 3 tokens.
+TensorId convolved(Builder& b, bool bias, bool cached) {
+  const TensorId cache = cached ? b.tensor(TensorKind::cache, "cache", {2, 1, 1, 8}, DType::float32) : no_tensor;
+  return short_convolution(b, weight(b, {2, 3, 4}), weight(b, {4, 3}), bias ? weight(b, {4}) : no_tensor, cache, "y");
+}
+TensorId softened(Builder& b, bool bias, const SoftplusAttributes& limits) {
+  return softplus(b, weight(b, {2, 3, 4}), bias ? weight(b, {4}) : no_tensor, limits, "y");
+}
+// 4 heads of 5 values, 2 of keys and queries with 6 states.
+TensorId scanned(Builder& b, ScanRule rule, bool each_state, bool cached = false) {
+  ScanInputs in{weight(b, {2, 3, 4, rule == ScanRule::rg_lru ? 1 : 5}),
+                no_tensor,
+                no_tensor,
+                no_tensor,
+                no_tensor,
+                no_tensor,
+                no_tensor};
+  if (rule != ScanRule::lightning) in.step = weight(b, {2, 3, 4});
+  in.decay = rule == ScanRule::lightning ? b.tensor(TensorKind::constant, "slopes", {4}, DType::float32)
+             : each_state                ? weight(b, {4, 6})
+                                         : weight(b, {4});
+  if (rule != ScanRule::rg_lru) {
+    in.key = weight(b, {2, 3, 2, 6});
+    in.query = weight(b, {2, 3, 2, 6});
+  }
+  if (rule == ScanRule::state_space) in.skip = weight(b, {4});
+  if (cached) in.state = b.tensor(TensorKind::cache, "cache", {2, 1, 1, 120}, DType::float32);
+  return scan(b, rule, in, "y");
+}
+TensorId moved(Builder& b, bool each_key, bool cached = false) {
+  const TensorId query = weight(b, {2, 3, 2, 6}), key = weight(b, {2, 3, 2, 6}), value = weight(b, {2, 3, 4, 5});
+  const TensorId step = weight(b, each_key ? Shape{2, 3, 4, 6} : Shape{2, 3, 4}), decay = weight(b, {4});
+  const TensorId beta = weight(b, {2, 3, 4});
+  const TensorId state = cached ? b.tensor(TensorKind::cache, "cache", {2, 1, 1, 120}, DType::float32) : no_tensor;
+  return delta_rule(b, {query, key, value, step, decay, beta, state}, "y");
 }
 
 // Lowered ops are emitted by a lowering alone.
@@ -261,6 +327,20 @@ const std::vector<OpCase>& op_cases() {
       {"activate", "relu", ahead, 0, [](B& b) { return plain(b, A::relu); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
       {"activate", "relu_squared", ahead, 0, [](B& b) { return plain(b, A::relu_squared); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
       {"activate", "silu", ahead, 0, [](B& b) { return plain(b, A::silu); }, {{2, 3, 4}}, 0, 96, 96, 96, {{"n", 24}}},
+      {"activate", "sigmoid", ahead, 0, [](B& b) { return plain(b, A::sigmoid); }, {{2, 3, 4}}, 0, 96, 96, 96, {{"n", 24}}},
+      {"activate", "softplus", ahead, 0, [](B& b) { return plain(b, A::softplus); }, {{2, 3, 4}}, 0, 72, 96, 96, {{"n", 24}}},
+      {"activate", "sigmoid, gated", ahead, 0, [](B& b) { return gated(b, A::sigmoid); }, {{2, 3, 4}}, 0, 120, 192, 96, {{"n", 24}}},
+      {"activate_backward", "sigmoid", back, 0, [](B& b) { return plain(b, A::sigmoid); }, {{2, 3, 4}}, 0, 168, 192, 96, {{"n", 24}}},
+      {"activate_backward", "softplus", back, 0, [](B& b) { return plain(b, A::softplus); }, {{2, 3, 4}}, 0, 120, 192, 96, {{"n", 24}}},
+      {"activate_backward", "sigmoid, gated", back, 0, [](B& b) { return gated(b, A::sigmoid); }, {{2, 3, 4}, {2, 3, 4}}, 0, 312, 288, 192, {{"n", 24}}},
+      {"xielu", "", ahead, 0, curved, {{2, 3, 4}}, 0, 192, 112, 96, {{"n", 24}}},
+      {"xielu_backward", "", back, 0, curved, {{2, 3, 4}, {2}}, 0, 288, 208, 104, {{"n", 24}}},
+      {"gate", "sigmoid", ahead, 0, [](B& b) { return gated_rows(b, A::sigmoid); }, {{2, 3, 4}}, 0, 48, 120, 96, {{"n", 24}, {"r", 6}}},
+      {"gate", "softplus", ahead, 0, [](B& b) { return gated_rows(b, A::softplus); }, {{2, 3, 4}}, 0, 42, 120, 96, {{"n", 24}, {"r", 6}}},
+      {"gate_backward", "sigmoid", back, 0, [](B& b) { return gated_rows(b, A::sigmoid); }, {{2, 3, 4}, {2, 3}}, 0, 132, 216, 120, {{"n", 24}, {"r", 6}}},
+      {"gate_backward", "softplus", back, 0, [](B& b) { return gated_rows(b, A::softplus); }, {{2, 3, 4}, {2, 3}}, 0, 114, 216, 120, {{"n", 24}, {"r", 6}}},
+      {"activate", "identity, gated", ahead, 0, [](B& b) { return gated(b, A::identity); }, {{2, 3, 4}}, 0, 24, 192, 96, {{"n", 24}}},
+      {"activate_backward", "identity, gated", back, 0, [](B& b) { return gated(b, A::identity); }, {{2, 3, 4}, {2, 3, 4}}, 0, 48, 288, 192, {{"n", 24}}},
       {"activate", "gelu, gated", ahead, 0, [](B& b) { return gated(b, A::gelu); }, {{2, 3, 4}}, 0, 144, 192, 96, {{"n", 24}}},
       {"activate", "gelu_tanh, gated", ahead, 0, [](B& b) { return gated(b, A::gelu_tanh); }, {{2, 3, 4}}, 0, 240, 192, 96, {{"n", 24}}},
       {"activate", "silu, gated", ahead, 0, [](B& b) { return gated(b, A::silu); }, {{2, 3, 4}}, 0, 120, 192, 96, {{"n", 24}}},
@@ -368,6 +448,13 @@ const std::vector<OpCase>& op_cases() {
       {"route_backward", "softmax, normalised", back, 0, [](B& b) { return routed(b, S::softmax, true); }, {{2, 3, 8}}, 0, 240, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "softmax of the chosen", back, 0, [](B& b) { return routed(b, S::softmax_of_chosen, false); }, {{2, 3, 8}}, 0, 48, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "sigmoid in groups", back, 0, routed_in_groups, {{2, 3, 8}}, 0, 96, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      // For each of the 2 chosen 10·8 − 2, and 2·7 comparisons: 170 a token.
+      {"route", "sparsemixer", ahead, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 1020, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"route_backward", "sparsemixer", back, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 8}}, 0, 384, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"weigh", "", ahead, 0, weighed, {{2, 3, 2, 4}}, 0, 48, 288, 192, {{"n", 24}, {"k", 2}}},
+      {"weigh_backward", "", back, 0, weighed, {{2, 3, 2, 4}, {2, 3, 2}}, 0, 132, 480, 240, {{"n", 24}, {"k", 2}, {"r", 6}}},
+      {"combine", "without weights", ahead, 0, collected, {{2, 3, 4}}, 0, 24, 240, 96, {{"n", 24}, {"k", 2}}},
+      {"combine_backward", "without weights", back, 0, collected, {{2, 3, 2, 4}}, 0, 0, 144, 192, {}},
       {"dispatch", "", ahead, 0, dispatched, {{2, 3, 2, 4}, {2, 3, 2}, {9}}, 0, 0, 144, 276, {}},
       {"dispatch_backward", "", back, 0, dispatched, {{2, 3, 4}}, 0, 24, 240, 96, {{"n", 24}, {"k", 2}}},
       // Of 8 experts, 12 rows can choose all; if all tokens agree, 2 are read. An expert has (20 + 5)·4 bytes.
@@ -398,6 +485,11 @@ const std::vector<OpCase>& op_cases() {
       {"rope", "", ahead, 0, [](B& b) { return rotated(b, 3); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
       {"rope", "", ahead, 0, [](B& b) { return rotated(b, 1000); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
       {"rope", "", back, 0, [](B& b) { return rotated(b, 3); }, {{2, 3, 4, 8}}, 0, 432, 840, 768, {{"n", 144}}},
+      {"position_scale", "", ahead, 0, [](B& b) { return scaled_by_position(b, 3); }, {{2, 3, 4, 8}}, 0, 192, 780, 768, {{"n", 192}}},
+      {"position_scale", "", ahead, 0, [](B& b) { return scaled_by_position(b, 1000); }, {{2, 3, 4, 8}}, 0, 192, 780, 768, {{"n", 192}}},
+      {"position_scale", "", back, 0, [](B& b) { return scaled_by_position(b, 3); }, {{2, 3, 4, 8}}, 0, 192, 780, 768, {{"n", 192}}},
+      {"clip", "", ahead, 0, [](B& b) { return clip(b, weight(b, {2, 3, 4}), 3.0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
+      {"clip_backward", "", back, 0, [](B& b) { return clip(b, weight(b, {2, 3, 4}), 3.0, "y"); }, {{2, 3, 4}}, 0, 48, 192, 96, {{"n", 24}}},
       {"scale", "", ahead, 0, [](B& b) { return scale(b, weight(b, {2, 3, 4}), 0.5, "y"); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
       {"scale", "", back, 0, [](B& b) { return scale(b, weight(b, {2, 3, 4}), 0.5, "y"); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
       {"softcap", "", ahead, 0, [](B& b) { return softcap(b, weight(b, {2, 3, 4}), 30.0, "y"); }, {{2, 3, 4}}, 0, 72, 96, 96, {{"n", 24}}},
@@ -418,6 +510,38 @@ const std::vector<OpCase>& op_cases() {
       {"dropout", "with a mask that is kept", ahead, 0, [](B& b) { return dropped(b, false); }, {{2, 3, 4}, {2, 3, 4}}, 0, 48, 96, 120, {{"n", 24}}},
       {"dropout", "with a mask that is kept", ahead, 0, [](B& b) { return dropped(b, true); }, {{2, 3, 4}}, 0, 48, 120, 96, {{"n", 24}}},
       {"view", "", ahead, 0, [](B& b) { return view(b, weight(b, {2, 3, 4}), {6, 4}); }, {{6, 4}}, 0, 0, 0, 0, {}},
+
+      {"block_matmul", "without bias", ahead, 0, [](B& b) { return in_blocks(b, false); }, {{2, 3, 4, 5}}, 1440, 0, 1056, 480, {{"n", 144}, {"m", 5}, {"r", 24}}},
+      {"block_matmul", "with bias", ahead, 0, [](B& b) { return in_blocks(b, true); }, {{2, 3, 4, 5}}, 1440, 120, 1136, 480, {{"n", 144}, {"m", 5}, {"r", 24}}},
+      {"block_matmul", "without bias", back, 0, [](B& b) { return in_blocks(b, true); }, {{2, 3, 4, 6}}, 1440, 0, 960, 576, {{"n", 120}, {"m", 6}, {"r", 24}}},
+      {"block_weight_gradient", "", back, 0, [](B& b) { return in_blocks(b, true); }, {{4, 5, 6}}, 1440, 0, 1056, 480, {{"n", 120}, {"m", 6}}},
+      // 24 elements, each with 3 weights; the state are two inputs of 4 channels, 2·2·4·4 = 64 bytes.
+      {"short_convolution", "without bias", ahead, 0, [](B& b) { return convolved(b, false, false); }, {{2, 3, 4}}, 144, 0, 144, 96, {{"n", 24}, {"m", 3}}},
+      {"short_convolution", "with bias", ahead, 0, [](B& b) { return convolved(b, true, true); }, {{2, 3, 4}}, 144, 24, 224, 160, {{"n", 24}, {"m", 3}}},
+      {"short_convolution_backward", "without bias", back, 0, [](B& b) { return convolved(b, false, false); }, {{2, 3, 4}, {4, 3}}, 288, 0, 240, 144, {{"n", 24}, {"m", 3}}},
+      {"short_convolution_backward", "with bias", back, 0, [](B& b) { return convolved(b, true, false); }, {{2, 3, 4}, {4, 3}, {4}}, 288, 24, 240, 160, {{"n", 24}, {"m", 3}}},
+      {"softplus", "plain", ahead, 0, [](B& b) { return softened(b, false, {}); }, {{2, 3, 4}}, 0, 72, 96, 96, {{"n", 24}}},
+      {"softplus", "with bias", ahead, 0, [](B& b) { return softened(b, true, {}); }, {{2, 3, 4}}, 0, 96, 112, 96, {{"n", 24}}},
+      {"softplus", "with bias and limits", ahead, 0, [](B& b) { return softened(b, true, {0.1, 2.0}); }, {{2, 3, 4}}, 0, 144, 112, 96, {{"n", 24}}},
+      {"softplus_backward", "plain", back, 0, [](B& b) { return softened(b, false, {}); }, {{2, 3, 4}}, 0, 120, 192, 96, {{"n", 24}}},
+      {"softplus_backward", "with bias", back, 0, [](B& b) { return softened(b, true, {}); }, {{2, 3, 4}, {4}}, 0, 168, 208, 112, {{"n", 24}}},
+      {"softplus_backward", "with bias and limits", back, 0, [](B& b) { return softened(b, true, {0.1, 2.0}); }, {{2, 3, 4}, {4}}, 0, 216, 208, 112, {{"n", 24}}},
+      // 2·3 tokens · 4 heads · 5 values = 120, with 6 states each 720. Bytes: x 480, steps 96, decays 16, keys and queries 288 each,
+      // skips 16; a state of 120 elements for each of 2 sequences is 960.
+      {"scan", "state space, a decay for each head", ahead, 0, [](B& b) { return scanned(b, ScanRule::state_space, false); }, {{2, 3, 4, 5}}, 2880, 1136, 1184, 480, {{"s", 720}, {"r", 6}, {"a", 4}, {"n", 120}}},
+      {"scan", "state space, a decay for each head", ahead, 0, [](B& b) { return scanned(b, ScanRule::state_space, false, true); }, {{2, 3, 4, 5}}, 2880, 1136, 2144, 1440, {{"s", 720}, {"r", 6}, {"a", 4}, {"n", 120}}},
+      {"scan", "state space, a decay for each state", ahead, 0, [](B& b) { return scanned(b, ScanRule::state_space, true); }, {{2, 3, 4, 5}}, 2880, 1416, 1264, 480, {{"s", 720}, {"r", 6}, {"a", 24}, {"n", 120}}},
+      {"scan", "lightning", ahead, 0, [](B& b) { return scanned(b, ScanRule::lightning, false); }, {{2, 3, 4, 5}}, 2880, 728, 1072, 480, {{"s", 720}, {"a", 4}}},
+      {"scan", "RG-LRU", ahead, 0, [](B& b) { return scanned(b, ScanRule::rg_lru, false); }, {{2, 3, 4, 1}}, 0, 208, 208, 96, {{"n", 24}, {"a", 4}}},
+      {"scan_backward", "state space, a decay for each head", back, 0, [](B& b) { return scanned(b, ScanRule::state_space, false); }, {{2, 3, 4, 5}, {2, 3, 4}, {4}, {2, 3, 2, 6}, {2, 3, 2, 6}, {4}}, 7200, 4020, 1664, 1184, {{"s", 720}, {"r", 6}, {"a", 4}, {"n", 120}}},
+      {"scan_backward", "state space, a decay for each state", back, 0, [](B& b) { return scanned(b, ScanRule::state_space, true); }, {{2, 3, 4, 5}, {2, 3, 4}, {4, 6}, {2, 3, 2, 6}, {2, 3, 2, 6}, {4}}, 7200, 4920, 1744, 1264, {{"s", 720}, {"r", 6}, {"a", 24}, {"n", 120}}},
+      {"scan_backward", "lightning", back, 0, [](B& b) { return scanned(b, ScanRule::lightning, false); }, {{2, 3, 4, 5}, {2, 3, 2, 6}, {2, 3, 2, 6}}, 7200, 1448, 1552, 1056, {{"s", 720}, {"a", 4}}},
+      {"scan_backward", "RG-LRU", back, 0, [](B& b) { return scanned(b, ScanRule::rg_lru, false); }, {{2, 3, 4, 1}, {2, 3, 4}, {4}}, 0, 516, 304, 208, {{"n", 24}, {"a", 4}}},
+      {"delta_rule", "a step for each head", ahead, 0, [](B& b) { return moved(b, false); }, {{2, 3, 4, 5}}, 4320, 1016, 1264, 480, {{"s", 720}, {"d", 24}, {"n", 120}, {"a", 4}}},
+      {"delta_rule", "a step for each head", ahead, 0, [](B& b) { return moved(b, false, true); }, {{2, 3, 4, 5}}, 4320, 1016, 2224, 1440, {{"s", 720}, {"d", 24}, {"n", 120}, {"a", 4}}},
+      {"delta_rule", "a step for each element of a key", ahead, 0, [](B& b) { return moved(b, true); }, {{2, 3, 4, 5}}, 4320, 1256, 1744, 480, {{"s", 720}, {"d", 144}, {"n", 120}, {"a", 4}}},
+      {"delta_rule_backward", "a step for each head", back, 0, [](B& b) { return moved(b, false); }, {{2, 3, 2, 6}, {2, 3, 2, 6}, {2, 3, 4, 5}, {2, 3, 4}, {4}, {2, 3, 4}}, 11520, 3756, 1744, 1264, {{"s", 720}, {"d", 24}, {"n", 120}, {"a", 4}}},
+      {"delta_rule_backward", "a step for each element of a key", back, 0, [](B& b) { return moved(b, true); }, {{2, 3, 2, 6}, {2, 3, 2, 6}, {2, 3, 4, 5}, {2, 3, 4, 6}, {4}, {2, 3, 4}}, 11520, 4476, 2224, 1744, {{"s", 720}, {"d", 144}, {"n", 120}, {"a", 4}}},
 
       // One block of 3 queries sees all 5 keys: 2·4·3·5 = 120 pairs. Keys and values: 2·2·5·(8 + 8) elements.
       {"attend", "scaled", ahead, 0, [](B& b) { return attended(b, 0.0, false); }, {{2, 3, 4, 8}}, 3840, 672, 2048, 768, {{"p", 120}, {"m", 8}, {"v", 8}, {"s", 96}, {"n", 192}}, after_two()},

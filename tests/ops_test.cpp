@@ -299,16 +299,22 @@ TEST(Pairs, CausalityAndTheWindowLetThroughWhatALoopCounts) {
         for (std::int64_t query = past; query < past + tokens; ++query) {
           for (std::int64_t key = 0; key <= query; ++key) pairs += window == 0 || query - key < window ? 1 : 0;
         }
-        EXPECT_EQ(visible_pairs(tokens, past + tokens, window), pairs) << tokens << " " << past << " " << window;
+        EXPECT_EQ(visible_pairs(tokens, past + tokens, {true, window}), pairs)
+            << tokens << " " << past << " " << window;
+        if (window == 0) continue;
+        std::int64_t in_chunks = 0;
+        for (std::int64_t query = past; query < past + tokens; ++query) in_chunks += query % window + 1;
+        EXPECT_EQ(visible_pairs(tokens, past + tokens, {true, window, true}), in_chunks)
+            << tokens << " " << past << " " << window;
       }
     }
   }
-  EXPECT_EQ(visible_pairs(1024, 1024, 0), 524800);  // 1024·1025/2
+  EXPECT_EQ(visible_pairs(1024, 1024, {}), 524800);  // 1024·1025/2
 }
 
 TEST(Pairs, MoreThanSixtyThreeBitsOfThemAreCounted) {
   const std::int64_t tokens = std::int64_t{1} << 33;  // 2³³·(2³³ + 1)/2 = 2⁶⁵ + 2³²
-  EXPECT_EQ(visible_pairs(tokens, tokens, 0), Count(tokens) * tokens / 2 + (std::int64_t{1} << 32));
+  EXPECT_EQ(visible_pairs(tokens, tokens, {}), Count(tokens) * tokens / 2 + (std::int64_t{1} << 32));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/cpu/dense.h"
+#include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
 #include "files/float_types.h"
 #include "workshop.h"

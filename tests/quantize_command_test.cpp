@@ -68,6 +68,81 @@ TEST_F(QuantizeProgram, CalibratesAndChoosesWithinWhatIsAskedFor) {
   EXPECT_GT(report["bits_per_weight"], 5.0);
 }
 
+TEST_F(QuantizeProgram, CopiesInTheOrderOfKernelsAreAsLargeAsMemorySays) {
+  const std::string file = out("t.gguf");
+  const Json written = quantize({out("config.json"), "--random", "1", "--to", "q4_0", "--out", file});
+  std::int64_t bytes = 0;
+  for (const Json& tensor : written["tensors"])
+    if (tensor["to"] == "q4_0") bytes += tensor["bytes"].get<std::int64_t>();
+  EXPECT_EQ(json({"memory", file, "--target", "cpu"})["interleaved_copies"], bytes);
+  EXPECT_FALSE(json({"memory", file, "--target", "gpu"}).contains("interleaved_copies"));
+  for (const Json& check : json({"verify", file})["checks"])
+    if (check["name"] == "interleaved copies") {  // where the processor has kernels for it
+      EXPECT_EQ(check["lowered"], bytes);
+      EXPECT_EQ(check["measured"], bytes);
+    }
+}
+
+TEST_F(QuantizeProgram, TableHasARowForEachEncoding) {
+  ::setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);  // where no profile is stored
+  const fs::path temporary = folder_ / "temporary";
+  fs::create_directory(temporary);
+  ::setenv("TMPDIR", temporary.c_str(), 1);
+  std::string text;
+  for (int i = 0; i < 300; ++i) text += static_cast<char>('a' + i * i % 26);
+  std::ofstream(folder_ / "text") << text;
+  const std::vector<std::string> arguments{"quantize", out("config.json"), "--random",  "1",    "--tokenizer",
+                                           "bytes",    "--table",          out("text"), "--to", "q8_0,q4_0,q2_k"};
+  std::vector<std::string> drawn = arguments;
+  drawn.insert(drawn.end(), {"--svg", out("loss.svg")});
+  const Json table = json(drawn);
+  EXPECT_EQ(table["schema"], "reckon.quantize-table/1");
+  EXPECT_EQ(table["scored_tokens"], 299);
+  EXPECT_NE(table["unpredicted"].get<std::string>().find("`reckon calibrate`"), std::string::npos);
+  const Json& rows = table["encodings"];
+  ASSERT_EQ(rows.size(), 4U);
+  // 96 and 64 are no multiples of 256, so q2_k becomes q4_0.
+  EXPECT_EQ(rows[0]["encoding"], "float32");
+  EXPECT_EQ(rows[0]["bits_per_weight"], 32.0);
+  EXPECT_EQ(rows[0]["divergence"], 0.0);
+  EXPECT_TRUE(rows[0]["original"]);
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    const Json& row = rows[i];
+    // What it weighs is what `quantize --to` writes.
+    const Json written =
+        quantize({out("config.json"), "--random", "1", "--to", row["encoding"], "--out", out("t.gguf")});
+    EXPECT_EQ(row["bytes"], written["tensor_bytes"]);
+    EXPECT_EQ(row["bits_per_weight"], written["bits_per_weight"]);
+    EXPECT_GT(row["measured_tokens_per_second"], 0.0);
+    EXPECT_TRUE(row["predicted_tokens_per_second"].is_null());
+    EXPECT_GT(row["memory"], row["bytes"]);
+    EXPECT_TRUE(row["fits"]);
+  }
+  EXPECT_LT(rows[1]["divergence"], rows[2]["divergence"]);
+  EXPECT_EQ(rows[2]["divergence"], rows[3]["divergence"]);
+  // …and what it loses is what `score --against` says.
+  run({"quantize", out("config.json"), "--random", "1", "--to", "float32", "--out", out("plain.gguf")});
+  run({"quantize", out("config.json"), "--random", "1", "--to", "q4_0", "--out", out("t.gguf")});
+  const Json score =
+      json({"score", out("t.gguf"), out("text"), "--tokenizer", "bytes", "--against", out("plain.gguf")});
+  EXPECT_NEAR(score["divergence"]["mean"].get<double>(), rows[2]["divergence"].get<double>(), 1e-6);
+  EXPECT_NEAR(score["perplexity"].get<double>(), rows[2]["perplexity"].get<double>(), 1e-4);
+  std::ifstream file(out("loss.svg"));
+  const std::string svg((std::istreambuf_iterator<char>(file)), {});
+  for (const char* part : {"<svg", "q8_0", "q4_0", "q2_k", "divergence, nats per token", "</svg>"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+  for (const char* format : {"table", "markdown", "csv"}) {
+    std::vector<std::string> other = arguments;
+    other.insert(other.end(), {"--format", format});
+    const Result result = run(other);
+    EXPECT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(result.out.find("q2_k"), std::string::npos);
+  }
+  EXPECT_TRUE(fs::is_empty(temporary)) << "what was written for a row stays";
+  ::unsetenv("XDG_CONFIG_HOME");
+  ::unsetenv("TMPDIR");
+}
+
 TEST_F(QuantizeProgram, RefusesWhatItCannotDo) {
   const std::string model = tiny + "llama-gqa";
   expect_complaint({"quantize", model, "--to", "q4_k", "--out", out("folder")}, 2,
@@ -75,6 +150,13 @@ TEST_F(QuantizeProgram, RefusesWhatItCannotDo) {
                        "', whose safetensors cannot hold q4_k; expected a name that ends in .gguf");
   expect_complaint({"quantize", model, "--to", "q4_0,q8_0", "--out", out("t.gguf")}, 2,
                    "--to has several encodings; expected one, or --bits or --fit to choose among them");
+  expect_complaint({"quantize", model}, 2, "nowhere to write to; expected --out, or --table");
+  expect_complaint({"quantize", model, "--table", "--out", out("t.gguf")}, 2,
+                   "--table writes no model; expected no --out with it");
+  expect_complaint({"quantize", model, out("text"), "--out", out("t.gguf")}, 2,
+                   "a text to score is given; expected --table with it");
+  expect_complaint({"quantize", model, "--table", "--svg", "-"}, 2,
+                   "--svg draws the loss on a text; expected TEXT with it");
   EXPECT_EQ(run({"quantize", model, "--to", "q9", "--out", out("t.gguf")}).code, 2);
   EXPECT_EQ(run({"quantize", tiny + "gptj", "--out", out("t.gguf")}).code, 1);
   EXPECT_FALSE(fs::exists(folder_ / "t.gguf"));

@@ -73,6 +73,17 @@ TEST_F(RunText, AScoreIsThatOfADirectComputation) {
   EXPECT_NEAR(scored["bits_per_byte"].get<double>(), nll / n / std::numbers::ln2, 1e-5);
 }
 
+TEST_F(RunText, OpensWhatItScoresAgainstBeforeTheModelIsLoaded) {
+  fs::copy(tiny + "gpt2", folder_ / "broken");
+  fs::resize_file(folder_ / "broken" / "model.safetensors", 100);
+  const std::string text = file("text", "some text");
+  const auto score = [&](const std::string& other) {
+    return run({"score", (folder_ / "broken").string(), text, "--tokenizer", "bytes", "--against", other}).err;
+  };
+  EXPECT_NE(score("no-such-model").find("no-such-model"), std::string::npos) << score("no-such-model");
+  EXPECT_NE(score(tiny + "gpt2").find("model.safetensors"), std::string::npos) << score(tiny + "gpt2");
+}
+
 TEST_F(RunText, ALongTextIsScoredThroughASlidingWindow) {
   std::string text, ids;
   for (int i = 0; i < 150; ++i) {

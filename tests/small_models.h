@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "family_references.h"
 #include "model/families.h"
 #include "model/read.h"
 #include "model/sublayers.h"
@@ -142,7 +143,8 @@ inline Model small_model(const std::string& family) {
       find<Attention>(layer)->norm_span = Attention::NormSpan::own_head;
     });
   if (family == "arcee") return changed(model, [](Layer& layer) { feed_forward_of(layer)->gated = false; });
-  if (family == "mixtral" || family == "qwen3_moe") return changed(model, [](Layer& layer) { three_experts(layer); });
+  if (family == "mixtral" || family == "qwen3_moe" || family == "qwen3_vl_moe_text")
+    return changed(model, [](Layer& layer) { three_experts(layer); });
   if (family == "gpt_oss")
     return changed(model, [](Layer& layer) {
       set_biases(layer, true, true, true);
@@ -162,12 +164,15 @@ inline Model small_model(const std::string& family) {
   return model;  // as LLaMA: gemma, granite, llama, mistral, phi3
 }
 
-// The model types with a network of their own.
+// The model types with a network of their own, but for those of which there are files to compare with
+// (family_references.h).
 inline const std::vector<std::string>& families() {
   static const std::vector<std::string> names = [] {
+    const std::vector<std::string> files = family_references::found("configs");
     std::vector<std::string> own;
     for (const std::string& type : model_types()) {
-      if (find_family(type)->network.empty()) own.push_back(type);
+      if (find_family(type)->network.empty() && !std::binary_search(files.begin(), files.end(), type))
+        own.push_back(type);
     }
     return own;
   }();

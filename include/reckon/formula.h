@@ -47,6 +47,9 @@ enum class Symbol : std::uint8_t {
   d_ff,
   d_expert,
   d_shared,
+  d_inner,     // of a recurrence: its values
+  d_state,     // …a key or a query
+  conv_width,  // …tokens of its short convolution
   lora_rank,
 };
 

@@ -2,6 +2,7 @@
 // Nothing here knows shapes of activations or costs; those are read from the program.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -30,6 +31,7 @@ struct Rope {
   double theta = 10000.0;
   std::int64_t dims = 0;
   bool interleaved = false;  // pairs (0,1),(2,3)… instead of (0,n/2),(1,n/2+1)…
+  bool backwards = false;    // turned the other way round (nanochat)
   Scaling scaling = Scaling::none;
   double factor = 1.0;
   double original_context = 0.0;                                   // the context that the scaling starts from
@@ -39,6 +41,7 @@ struct Rope {
   double attention_factor = 0.0;                                   // yarn, longrope: 0 = derived from factor
   double mscale = 0.0, mscale_all_dim = 0.0;                       // yarn (DeepSeek)
   std::vector<double> short_factors, long_factors;                 // longrope, one per rotated pair
+  double short_magnitude = 0.0, long_magnitude = 0.0;              // longrope (Phi MoE): attention_factor by the length
   bool operator==(const Rope&) const = default;
 };
 
@@ -53,6 +56,26 @@ struct Latent {
   bool operator==(const Latent&) const = default;
 };
 
+// Queries are multiplied by 1 + beta·ln(1 + ⌊(position + offset) / length⌋), so that they stay sharp in long texts
+// (Llama 4).
+struct PositionScale {
+  double beta = 0.0, length = 1.0;
+  std::int64_t offset = 0;
+  bool operator==(const PositionScale&) const = default;
+};
+
+// identity: a gate that multiplies as it is
+enum class Activation { gelu, gelu_tanh, relu, relu_squared, silu, sigmoid, softplus, xielu, identity };
+
+// What attention mixed is multiplied by activation(g·x), before the output projection: element by element, or each head
+// by one number.
+struct OutputGate {
+  Activation activation = Activation::sigmoid;
+  bool per_head = false;
+  bool bias = false;
+  bool operator==(const OutputGate&) const = default;
+};
+
 struct Attention {
   // What a query or key norm spans: each head with one shared weight, each head with a weight of its own,
   // or all heads together.
@@ -60,15 +83,21 @@ struct Attention {
   std::int64_t n_heads = 0;
   std::int64_t n_kv_heads = 0;
   std::int64_t d_head = 0;   // width of a query or key head
-  std::int64_t d_value = 0;  // width of a value head; d_head unless latent
+  std::int64_t d_value = 0;  // width of a value head
   bool query_bias = false, key_bias = false, value_bias = false, output_bias = false;
   std::optional<Norm> query_key_norm;
   NormSpan norm_span = NormSpan::shared_head;
+  bool norm_after_rope = false;  // queries and keys are rotated before their norm (Hunyuan)
+  double clip = 0.0;             // queries, keys and values are clamped to ±clip (OLMo); 0 = not
+  double value_scale = 1.0;      // multiplies the values (MiMo)
   std::optional<Latent> latent;
   std::optional<Rope> rope;
+  std::optional<PositionScale> position_scale;
+  std::optional<OutputGate> gate;
   bool alibi = false;
   double alibi_scale = 1.0;  // multiplies ALiBi's slopes (Falcon: the scale of the scores)
   std::int64_t window = 0;   // keys that a query sees, itself included; 0 = all before it
+  bool chunked = false;      // windows begin at multiples of their size, and end with the query (Llama 4)
   double scale = 0.0;        // multiplies the scores
   double softcap = 0.0;      // c·tanh(score / c); 0 = none
   bool sinks = false;        // a learned score per head that takes its share of the softmax
@@ -84,13 +113,12 @@ struct CrossAttention {
   bool operator==(const CrossAttention&) const = default;
 };
 
-enum class Activation { gelu, gelu_tanh, relu, relu_squared, silu };
-
 struct FeedForward {
   std::int64_t d_ff = 0;
   Activation activation = Activation::gelu;
   bool gated = false;  // activation(gate) · up
   bool bias = false;
+  double gate_scale = 1.0;  // multiplies the gate before its activation (Falcon-H1)
   // gpt-oss: gate and up are clamped to this limit and the gate is g·σ(1.702 g), times (up + 1); 0 = no clamp
   double clamp = 0.0;
   bool operator==(const FeedForward&) const = default;
@@ -98,19 +126,66 @@ struct FeedForward {
 
 // A mixture of experts.
 struct Mixture {
-  enum class Scores { softmax, softmax_of_chosen, sigmoid };
+  // sparsemixer (Phi MoE): each of the chosen by a softmax over those that are nearly as good as it and not chosen yet.
+  enum class Scores { softmax, softmax_of_chosen, sigmoid, sparsemixer };
   FeedForward expert;  // each of those that a token's choice is made from
   std::int64_t n_experts = 0;
   std::int64_t n_active = 0;
   std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
+  bool shared_gate = false;           // which is multiplied by σ(g·x), one number a token (Qwen2 MoE)
   bool router_bias = false;           // a parameter
+  double router_softcap = 0.0;        // of the router's logits; 0 = none
+  double jitter = 0.01;               // sparsemixer: how near, as half of a share of the larger
   bool correction_bias = false;       // DeepSeek V3: a buffer that moves the choice, not the weight
+  bool correction_counted = false;    // …which the family counts as a parameter, though nothing trains it (Ernie 4.5)
   Scores scores = Scores::softmax;
   bool normalize = false;                          // the chosen weights are divided by their sum
   double scale = 1.0;                              // …and multiplied by this
   std::int64_t n_groups = 1, n_active_groups = 1;  // experts are chosen from the best groups only
   std::int64_t group_top = 1;                      // a group's score is the sum of its best `group_top` experts
+  bool weigh_inputs = false;  // an expert's weight multiplies what it reads, not what it makes (Llama 4)
+  double output_scale = 1.0;  // of the sum, the shared expert's part included
+  std::int64_t d_latent = 0;  // the experts' own width, which rows are projected to and from; 0: that of the stream
+  bool latent_bias = false;
   bool operator==(const Mixture&) const = default;
+};
+
+// Mixes tokens by way of a state of fixed size, which every token changes. With heads of values x (d_head wide), keys k
+// and queries q (d_state wide, a key and query head for every n_heads / n_groups value heads), the state S of a head is
+//   mamba        S ← e^(Δ·A)·S + k·(Δ·x)ᵀ, y = Sᵀ·q + D·x: an own A for each channel and state (Gu and Dao 2023)
+//   mamba2       …one A for a head (Dao and Gu 2024)
+//   delta        S ← e^(Δ·A)·S;  S ← S + k·β·(x − Sᵀ·k)ᵀ;  y = Sᵀ·q (Yang et al. 2024, arXiv 2412.06464)
+//   lightning    S ← e^(−slope)·S + k·xᵀ;  y = Sᵀ·q (Qin et al. 2024, arXiv 2401.04658)
+//   rg_lru       h ← α·h + √(1 − α²)·(i·x), α = e^(−8·softplus(a)·r), gates i and r of a block's channels
+//                (De et al. 2024, arXiv 2402.19427)
+//   convolution  no more than the last inputs of a convolution: y = q·conv(k·x) (LFM2)
+// Δ = softplus(… + b), A = −e^a. Values, keys and queries go through a short convolution first, if there is one.
+struct Recurrence {
+  enum class Rule { convolution, mamba, mamba2, delta, lightning, rg_lru };
+  Rule rule = Rule::convolution;
+  std::int64_t n_heads = 0;     // of values: of mamba channels, of rg_lru blocks, of a convolution 1
+  std::int64_t n_groups = 0;    // heads of keys and queries
+  std::int64_t d_head = 0;      // width of a value head
+  std::int64_t d_state = 0;     // width of a key or query head
+  std::int64_t conv_width = 0;  // tokens that the short convolution sees; 0: there is none
+  bool conv_bias = false;
+  bool bias = false, output_bias = false;  // on the projections into it, and out of it
+  std::int64_t step_rank = 0;              // mamba: Δ is projected by way of so many elements
+  bool channel_decay = false;              // delta: Δ is one for each element of a key, by way of step_rank (Kimi)
+  std::int64_t gate_rank = 0;              // the gate is projected by way of so many elements; 0: directly
+  double step_low = 0.0, step_high = 0.0;  // Δ stays between these; high 0: no upper limit
+  double beta_scale = 1.0;                 // delta: multiplies β = σ(…)
+  // Of the gate, the values, the keys, the queries and Δ: what multiplies each projection (Falcon-H1).
+  std::array<double, 5> scales{1.0, 1.0, 1.0, 1.0, 1.0};
+  std::optional<Norm> inner_norm;  // mamba: on what Δ, the keys and the queries are made of
+  // What comes out is normalised in so many parts, by a weight of each or one for all, and gated by activation(gate).
+  std::optional<Norm> norm;
+  std::int64_t norm_parts = 1;
+  bool norm_shared = false;       // one weight for all parts
+  bool norm_before_gate = false;  // else the gate comes first
+  bool gated = true;
+  Activation gate = Activation::silu;
+  bool operator==(const Recurrence&) const = default;
 };
 
 // Where norms stand around a sublayer f:  x → residual(x + after(f(before(x)))).
@@ -121,9 +196,9 @@ struct SublayerNorms {
 };
 
 // A step of a layer. What it makes of what it reads is added to the residual stream x:
-//   x ← residual(x + residual_scale · after(f(before(read))))
+//   x ← residual(stream_scale · x + residual_scale · after(f(read_scale · before(read))))
 struct Sublayer {
-  using Kind = std::variant<Attention, CrossAttention, FeedForward, Mixture>;
+  using Kind = std::variant<Attention, CrossAttention, FeedForward, Mixture, Recurrence>;
   enum class Reads {
     stream,  // x, as the sublayers before it left it
     entry,   // x as it entered the layer: beside the sublayers before it, not after them (GPT-NeoX)
@@ -132,7 +207,8 @@ struct Sublayer {
   Kind kind;
   Reads reads = Reads::stream;
   SublayerNorms norms;
-  double residual_scale = 1.0;
+  double residual_scale = 1.0, stream_scale = 1.0, read_scale = 1.0;
+  bool norms_stream = false;  // MiniMax: before(x) takes the place of the stream, which then is added to
   bool operator==(const Sublayer&) const = default;
 };
 
@@ -222,9 +298,10 @@ class Layers {
 
 // Positions that are added to the embedding. (RoPE and ALiBi belong to each layer's attention.)
 struct Positions {
-  enum class Kind { none, learned, sinusoidal };
+  // sinusoidal: sines and cosines alternate (Vaswani et al.); sinusoidal_halves: all sines, then all cosines (fairseq)
+  enum class Kind { none, learned, sinusoidal, sinusoidal_halves };
   Kind kind = Kind::none;
-  std::int64_t extra_rows = 0;  // OPT stores two rows more than its context
+  std::int64_t extra_rows = 0;  // OPT stores two rows more than its context; sinusoids begin as many positions later
   bool operator==(const Positions&) const = default;
 };
 

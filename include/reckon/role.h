@@ -16,6 +16,7 @@ enum class Block : std::uint8_t {
   attention,
   cross_attention,
   feed_forward,
+  recurrence,
   final_norm,
   head,
   loss,
@@ -61,6 +62,21 @@ enum class Part : std::uint8_t {
   activation,
   down,
   combine,
+  into_experts,  // where experts have a width of their own
+  out_of_experts,
+  // Of a recurrence.
+  value_convolution,
+  key_convolution,
+  query_convolution,
+  step_down,
+  step,  // how far a token moves the state: Δ
+  step_norm,
+  decay,  // of the state: what A is made of; its bias is that of Δ
+  beta,
+  state,
+  skip,  // from the values to the result: D
+  gate_down,
+  gate_norm,  // of the result, beside its gate
 };
 
 struct Role {
@@ -72,6 +88,7 @@ struct Role {
 
 std::string path_of(Role role);  // "feed_forward/experts/gate"
 bool is_norm(Role role);
+bool is_convolution(Role role);  // of a recurrence's values, keys or queries
 
 // Which tensor of its part something is. Most activations are only computed with, by their ids: `other`.
 enum class Piece : std::uint8_t {
@@ -96,6 +113,8 @@ enum class Piece : std::uint8_t {
   key_cache,
   value_cache,
   latent_cache,
+  state_cache,
+  convolution_cache,
   // Queries, keys and values of latent attention, in their parts.
   query_nope,
   query_rope,

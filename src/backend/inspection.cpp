@@ -4,6 +4,7 @@
 #include "files/numbers.h"
 #include "lowering/regions.h"
 #include "ops/attend.h"
+#include "ops/block_matmul.h"
 #include "ops/head_matmul.h"
 #include "ops/mixture.h"
 #include "ops/project.h"
@@ -63,10 +64,15 @@ std::vector<TensorId> roots(const Program& program, std::size_t first, std::size
 std::string name_of(const Op& op) { return fmt::format("{} of {}", op.operation->name, full_name(op.scope)); }
 
 bool counts_bytes(const Operation& operation) {
-  static const Operation* const tiled[] = {
-      &project_operation,         &grouped_project_operation,         &head_matmul_operation,
-      &weight_gradient_operation, &grouped_weight_gradient_operation, &attend_operation,
-      &attend_backward_operation};
+  static const Operation* const tiled[] = {&project_operation,
+                                           &grouped_project_operation,
+                                           &head_matmul_operation,
+                                           &weight_gradient_operation,
+                                           &grouped_weight_gradient_operation,
+                                           &attend_operation,
+                                           &attend_backward_operation,
+                                           &block_matmul_operation,
+                                           &block_weight_gradient_operation};
   return std::find(std::begin(tiled), std::end(tiled), &operation) != std::end(tiled);
 }
 

@@ -200,7 +200,7 @@ void run(const GenerateOptions& asked) {
   options.sessions = from_file ? std::min(std::ssize(prompts.ids), most_together) : generation.beams;
   options.capacity = std::min(context, longest + generation.tokens - 1);
   const InterruptHandler handler;
-  Weights weights = weights_to_run(asked.run, model);
+  Weights weights = weights_to_run(asked.run, model, options.capacity);
   Engine engine(std::move(model), std::move(weights), options);
   RunProfile profile;
   if (!asked.profile.empty()) engine.core().backend().set_profile(&profile);

@@ -31,7 +31,7 @@ void run(const LogitsOptions& asked) {
   const std::int64_t vocabulary = model.vocab_size, room = longest_run(model, asked.context);
   check_length(model, options.capacity, room, room_hint(model));
   const InterruptHandler handler;
-  Weights weights = weights_to_run(asked.run, model);
+  Weights weights = weights_to_run(asked.run, model, options.capacity);
   Engine engine(std::move(model), std::move(weights), options);
   Session session = engine.session();
   const std::span<const float> logits = session.run(ids, Logits::all);

@@ -12,6 +12,7 @@
 #include "files/quote.h"
 #include "model/load.h"
 #include "model/presets.h"
+#include "model/read.h"
 #include "report/models.h"
 
 namespace reckon::cli {
@@ -19,6 +20,7 @@ namespace {
 
 struct ModelsOptions {
   std::string filter;
+  bool types = false;
   Output output;
 };
 
@@ -31,6 +33,15 @@ std::string lower_case(std::string text) {
 void run(const ModelsOptions& asked) {
   const std::string filter = lower_case(asked.filter);
   const auto has_filter = [&](const std::string& text) { return lower_case(text).find(filter) != std::string::npos; };
+  if (asked.types) {
+    std::vector<std::string> types;
+    for (const std::string& type : model_types())
+      if (has_filter(type)) types.push_back(type);
+    if (types.empty())
+      throw UsageError(
+          fmt::format("no model type has {} in it; `reckon models --types` lists them all", quote(asked.filter)));
+    return write_report(types_document(types), asked.output);
+  }
   std::vector<Model> found;
   for (const Preset& preset : presets()) {
     Model model = find_preset(std::string(preset.name));
@@ -50,9 +61,12 @@ void add_models(CLI::App& program) {
   CLI::App& command = add_command(program, "models", "the models that are known by name",
                                   "  reckon models\n"
                                   "  reckon models llama\n"
+                                  "  reckon models --types\n"
                                   "  reckon models --format csv",
                                   false);
   command.add_option("FILTER", asked->filter, "only names and families that have this in them")->type_name("");
+  command.add_flag("--types", asked->types,
+                   "the model types that a config.json may have, and what each is held against");
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });
 }

@@ -18,7 +18,9 @@
 #include "files/read_text.h"
 #include "model/boundary_ids.h"
 #include "model/describe_gguf.h"
+#include "measure/encoding_table.h"
 #include "model/load.h"
+#include "report/encoding_table.h"
 #include "report/progress.h"
 #include "report/quantise.h"
 #include "run/choose_encodings.h"
@@ -27,6 +29,7 @@
 #include "text/tokenizer_json.h"
 #include "text/write_gguf_tokenizer.h"
 #include "threads/thread_count.h"
+#include "time/profile.h"
 
 namespace reckon::cli {
 namespace {
@@ -34,10 +37,13 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::int64_t calibration_tokens = 1 << 14, calibration_window = 512;
+constexpr std::int64_t table_tokens = 1 << 12;  // that are scored for each row
 
 struct QuantizeOptions {
   RunOptions run;
   std::string to, out, calibrate, tokenizer;
+  std::string text, svg;  // of --table
+  bool table = false;
   std::optional<double> bits;
   std::int64_t fit = 0;
   Output output;
@@ -118,15 +124,22 @@ DType most_common(const ModelExport& model, const std::vector<DType>& types) {
       ->first;
 }
 
+// The first tokens of a text, at most so many.
+std::vector<std::int32_t> read_ids(const QuantizeOptions& asked, const std::string& file, const Model& model,
+                                   std::int64_t most, const char* purpose) {
+  const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
+  const TextFile text = text_input(file);
+  std::vector<std::int32_t> ids = tokenizer.encode(text.text());
+  if (ids.empty()) throw UsageError(fmt::format("{} is empty; expected a text to {}", quote(file), purpose));
+  check_vocabulary(ids, tokenizer, model);
+  if (std::ssize(ids) > most) ids.resize(static_cast<std::size_t>(most));
+  return ids;
+}
+
 Importance calibrate(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded, Pool& pool) {
   if (asked.calibrate.empty()) return {};
   const Model& model = loaded->model();
-  const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
-  const TextFile text = text_input(asked.calibrate);
-  std::vector<std::int32_t> ids = tokenizer.encode(text.text());
-  if (ids.empty()) throw UsageError(quote(asked.calibrate) + " is empty; expected a text to calibrate with");
-  check_vocabulary(ids, tokenizer, model);
-  if (std::ssize(ids) > calibration_tokens) ids.resize(calibration_tokens);
+  const std::vector<std::int32_t> ids = read_ids(asked, asked.calibrate, model, calibration_tokens, "calibrate with");
   EngineOptions options = engine_options(asked.run);
   options.capacity = std::min({calibration_window, model.context, std::int64_t(std::ssize(ids))});
   ProgressLine progress;
@@ -205,14 +218,74 @@ std::vector<WrittenTensor> write_gguf_file(const QuantizeOptions& asked, const M
                           [&](std::int64_t done, std::int64_t all) { progress.show("quantizing", done, all); });
 }
 
+// What a GGUF file of the model says beside its tensors, but for the tokenizer.
+std::vector<GgufPair> described_pairs(const QuantizeOptions& asked, const ModelExport& model, bool from_gguf) {
+  std::vector<GgufPair> pairs = model.pairs();
+  if (from_gguf) return pairs;
+  pairs.push_back(gguf_pair("general.type", "model"));
+  pairs.push_back(gguf_pair(config_key, load_described(asked.run.model).config.dump()));
+  pairs.push_back(gguf_pair("general.name", fs::path(asked.run.model).filename().string()));
+  return pairs;
+}
+
+ModelExport export_gguf(const LoadedModel& loaded, const ModelLocation& location, bool from_gguf) {
+  return from_gguf ? ModelExport::from_gguf(loaded.model(), loaded.weights(), read_tensor_file(location.weights))
+                   : ModelExport::to_gguf(loaded.model(), loaded.weights());
+}
+
+void write_table(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded,
+                 const ModelExport& model, bool from_gguf, std::span<const std::int32_t> ids,
+                 const Importance& importance, Pool& pool) {
+  EncodingTableOptions options;
+  options.encodings = asked.to.empty()
+                          ? std::vector<DType>{DType::bfloat16, DType::q8_0,  DType::q6_k, DType::q5_k, DType::q5_1,
+                                               DType::q5_0,     DType::q4_k,  DType::q4_1, DType::q4_0, DType::iq4_nl,
+                                               DType::iq4_xs,   DType::mxfp4, DType::q3_k, DType::q2_k}
+                          : parse_encodings(asked.to);
+  options.ids = ids;
+  options.engine = engine_options(asked.run);
+  try {
+    options.profile = read_hardware(std::string(this_machine)).profile;
+  } catch (const Error& error) {
+    options.no_profile = error.what();
+  }
+  EncodingTable table;
+  {
+    ProgressLine progress;
+    table = encoding_table(
+        loaded, model, described_pairs(asked, model, from_gguf), importance, options, pool,
+        [&](std::string_view what, std::int64_t done, std::int64_t all) { progress.show(what, done, all); });
+  }
+  const std::string& name = loaded->model().name;
+  if (!asked.svg.empty()) write_file(asked.svg, encoding_table_svg(name, table));
+  // A drawing with a table behind it is neither.
+  if (asked.svg == "-" && to_standard_output(asked.output)) return;
+  write_report(encoding_table_document(name, table), asked.output);
+}
+
+void check_table(const QuantizeOptions& asked) {
+  if (asked.table) {
+    if (!asked.out.empty()) throw UsageError("--table writes no model; expected no --out with it");
+    if (asked.bits || asked.fit > 0)
+      throw UsageError("--table has a row for each encoding; expected no --bits or --fit with it");
+    if (!asked.svg.empty() && asked.text.empty())
+      throw UsageError("--svg draws the loss on a text; expected TEXT with it");
+    return;
+  }
+  if (!asked.text.empty()) throw UsageError("a text to score is given; expected --table with it");
+  if (!asked.svg.empty()) throw UsageError("--svg draws a table; expected --table with it");
+  if (asked.out.empty()) throw UsageError("nowhere to write to; expected --out, or --table");
+}
+
 void run(const QuantizeOptions& asked) {
+  check_table(asked);
   const bool gguf = asked.out.ends_with(".gguf");
   if (asked.bits && asked.fit > 0) throw UsageError("give one of --bits and --fit: how large the file may be");
   const std::vector<DType> wanted = asked.to.empty() ? std::vector<DType>{} : parse_encodings(asked.to);
-  if (wanted.size() > 1 && !asked.bits && asked.fit == 0)
+  if (wanted.size() > 1 && !asked.bits && asked.fit == 0 && !asked.table)
     throw UsageError("--to has several encodings; expected one, or --bits or --fit to choose among them");
   for (const DType dtype : wanted)
-    if (!gguf && is_quantised(dtype))
+    if (!gguf && !asked.table && is_quantised(dtype))
       throw UsageError(
           fmt::format("--out is the folder {}, whose safetensors cannot hold {}; expected a name that ends "
                       "in .gguf",
@@ -220,8 +293,12 @@ void run(const QuantizeOptions& asked) {
   if (!gguf && (asked.bits || asked.fit > 0))
     throw UsageError("--bits and --fit choose encodings of GGUF files; expected an --out that ends in .gguf");
   check_file(asked.output.file);
+  check_file(asked.svg == "-" ? "" : asked.svg);
   if (gguf) check_writable(asked.out);
   Model model = model_to_run(asked.run);
+  const std::vector<std::int32_t> ids =
+      asked.text.empty() ? std::vector<std::int32_t>() : read_ids(asked, asked.text, model, table_tokens, "score");
+  if (ids.size() == 1) throw UsageError("a text of a single token has nothing to predict; expected two or more");
   const InterruptHandler handler;
   Weights weights = weights_to_run(asked.run, model);
   const auto loaded = std::make_shared<const LoadedModel>(std::move(model), std::move(weights));
@@ -231,17 +308,14 @@ void run(const QuantizeOptions& asked) {
   Pool pool(thread_count(asked.run.threads));
   pool.cancel_on(&interrupt_flag());
   const Importance importance = calibrate(asked, loaded, pool);
+  if (asked.table)
+    return write_table(asked, loaded, export_gguf(*loaded, location, from_gguf), from_gguf, ids, importance, pool);
   std::vector<WrittenTensor> written;
   std::int64_t bytes = 0;
   if (gguf) {
-    const ModelExport all =
-        from_gguf ? ModelExport::from_gguf(loaded->model(), loaded->weights(), read_tensor_file(location.weights))
-                  : ModelExport::to_gguf(loaded->model(), loaded->weights());
-    std::vector<GgufPair> pairs = all.pairs();
+    const ModelExport all = export_gguf(*loaded, location, from_gguf);
+    std::vector<GgufPair> pairs = described_pairs(asked, all, from_gguf);
     if (!from_gguf) {
-      pairs.push_back(gguf_pair("general.type", "model"));
-      pairs.push_back(gguf_pair(config_key, load_described(asked.run.model).config.dump()));
-      pairs.push_back(gguf_pair("general.name", fs::path(asked.run.model).filename().string()));
       std::vector<GgufPair> more = tokenizer_pairs(asked, loaded->model());
       std::move(more.begin(), more.end(), std::back_inserter(pairs));
       if (std::optional<GgufPair> chat = chat_template(location.folder)) pairs.push_back(std::move(*chat));
@@ -278,8 +352,16 @@ void add_quantize(CLI::App& program) {
                                   "  reckon quantize ./model --to q4_k --calibrate book.txt --out small.gguf\n"
                                   "  reckon quantize ./model --bits 4.5 --out small.gguf --format json\n"
                                   "  reckon quantize big.gguf --fit 4GiB --out small.gguf\n"
+                                  "  reckon quantize ./model --table book.txt --svg loss.svg\n"
                                   "  reckon quantize small.gguf --to bf16 --out ./folder");
   add_weights(command, asked->run);
+  command.add_option("TEXT", asked->text, "with --table, a text: what each encoding loses on its first 4,096 tokens")
+      ->type_name("");
+  command.add_flag("--table", asked->table,
+                   "write no model, but a row for each encoding (or those of --to): size, tokens/s, loss, and whether "
+                   "it fits this machine");
+  command.add_option("--svg", asked->svg, "with --table, also draw size against loss; -: in place of the table")
+      ->type_name("FILE");
   command
       .add_option(
           "--to", asked->to,
@@ -287,8 +369,7 @@ void add_quantize(CLI::App& program) {
                       fmt::join(encoding_words(), " ")))
       ->type_name("q4_k,…");
   command.add_option("--out", asked->out, "the file, whose name ends in .gguf, or a folder for safetensors")
-      ->type_name("FILE|FOLDER")
-      ->required();
+      ->type_name("FILE|FOLDER");
   command.add_option("--calibrate", asked->calibrate, "a text: what its tokens use most stays most exact")
       ->type_name("FILE");
   add_tokenizer_option(command, asked->tokenizer);

@@ -8,6 +8,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
+#include <memory>
 #include <string_view>
 
 #include "backend/backend.h"
@@ -16,12 +18,25 @@
 #include "files/machine_memory.h"
 #include "files/numbers.h"
 #include "files/quote.h"
+#include "files/tensor_file.h"
 #include "model/location.h"
+#include "model/stored.h"
+#include "time/fit.h"
 
 namespace reckon::cli {
 namespace {
 
 DType dtype_of(const RunOptions& options) { return options.dtype.value_or(DType::float32); }
+
+// Those that parameters have when they are loaded. What no kernel reads is left to loading, which says so.
+std::shared_ptr<const ParameterTypes> runnable_types(const Model& model, const std::filesystem::path& path) {
+  const std::shared_ptr<const ParameterTypes> stored = stored_types(model, read_tensor_file(path));
+  auto types = std::make_shared<ParameterTypes>();
+  for (const auto& [key, dtype] : *stored)
+    if (is_quantised(dtype) || dtype == DType::float32 || dtype == DType::bfloat16 || dtype == DType::float16)
+      types->emplace(key, dtype);
+  return types;
+}
 
 template <class Integer>
 Integer whole(std::string_view text, const std::string& what) {
@@ -93,8 +108,14 @@ Model model_to_run(const RunOptions& options) {
   return model;
 }
 
-Weights weights_to_run(const RunOptions& options, const Model& model) {
-  if (!options.random) return Weights::load(model, locate_weights(options.model));
+Weights weights_to_run(const RunOptions& options, const Model& model, std::int64_t tokens) {
+  if (!options.random) {
+    const std::filesystem::path path = locate_weights(options.model);
+    if (options.device == Device::cpu)
+      check_fits(model, {runnable_types(model, path), tokens, options.cache.value_or(DType::float32)},
+                 available_memory());
+    return Weights::load(model, path);
+  }
   try {
     return Weights::random(model, *options.random, dtype_of(options), &interrupt_flag());
   } catch (const Cancelled&) {

@@ -67,14 +67,17 @@ Text read(const ScoreOptions& asked, const Model& model) {
 
 constexpr std::int64_t shown_tokens = 10;
 
-// The model of --against, with all else as for the first.
-Engine other_engine(const ScoreOptions& asked, const EngineOptions& options) {
+// The model of --against, with all else as for the first. Its files are opened before those of the first: what is wrong
+// about them is said before anything takes long.
+std::shared_ptr<const LoadedModel> other_model(const ScoreOptions& asked, const Model& first, std::int64_t capacity) {
+  if (asked.against.empty()) return nullptr;
   RunOptions run = asked.run;
   run.model = asked.against;
   Model model = model_to_run(run);
-  longest_run(model, options.capacity);
-  Weights weights = weights_to_run(run, model);
-  return {std::move(model), std::move(weights), options};
+  check_comparable(first, model);
+  longest_run(model, capacity);
+  Weights weights = weights_to_run(run, model, capacity);
+  return std::make_shared<const LoadedModel>(std::move(model), std::move(weights));
 }
 
 void run(const ScoreOptions& asked) {
@@ -92,19 +95,20 @@ void run(const ScoreOptions& asked) {
                                  grouped(context - 1)));
   options.capacity = std::min(context, length);
   const InterruptHandler handler;
-  Weights weights = weights_to_run(asked.run, model);
+  const std::shared_ptr<const LoadedModel> against = other_model(asked, model, options.capacity);
+  Weights weights = weights_to_run(asked.run, model, options.capacity);
   Engine engine(std::move(model), std::move(weights), options);
   ProgressLine progress;
   const OnScored show = [&](const Score& so_far) { progress.show("scoring", so_far.tokens, so_far.all); };
   const Scoring scoring{.stride = std::min(asked.stride, options.capacity - 1)};  // a text of one window slides nowhere
   Score result;
   Document document;
-  if (asked.against.empty()) {
+  if (against == nullptr) {
     result = score(engine, text.ids, scoring, show);
     if (result.tokens > 0)
       document = score_document(engine.model().name, result, text.scored_bytes(result), options.capacity);
   } else {
-    Engine other = other_engine(asked, options);
+    Engine other(against, options);
     const Divergence divergence = diverge(engine, other, text.ids, scoring, shown_tokens, show);
     result = divergence.score;
     if (result.tokens > 0)

@@ -4,15 +4,23 @@
 #include "ops/activate.h"
 #include "ops/adamw.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -43,6 +51,8 @@ RowLabel parameter_label(Role role, Piece piece) {
       return {around_sublayer ? "norms" : "attention", "block"};
     case Block::cross_attention:
       return {around_sublayer ? "norms" : "cross-attention", "block"};
+    case Block::recurrence:
+      return {around_sublayer ? "norms" : "recurrence", "block"};
     case Block::feed_forward:
       return {around_sublayer                 ? "norms"
               : role.part == Part::router     ? "router"
@@ -89,6 +99,7 @@ std::string_view attention_label(Part part, bool cross) {
 // What a product of a feed-forward is part of. `gated` says whether the network has gates beside its up-projections.
 std::string_view feed_forward_label(Role role, bool gated) {
   if (role.part == Part::router) return "router";
+  if (role.part == Part::into_experts || role.part == Part::out_of_experts) return "latent of the experts";
   const bool down = role.part == Part::down;
   switch (role.expert) {
     case Expert::routed:
@@ -98,6 +109,13 @@ std::string_view feed_forward_label(Role role, bool gated) {
     default:
       return down ? "down" : gated ? "gate and up" : "up";
   }
+}
+
+// What a product of a recurrence is part of.
+std::string_view recurrence_label(Role role) {
+  if (is_convolution(role)) return "short convolutions";
+  if (role.part == Part::state) return "state";
+  return role.part == Part::output ? "recurrence output" : "recurrence input";
 }
 
 RowLabel matmul_label(Role role, bool gated) {
@@ -110,6 +128,8 @@ RowLabel matmul_label(Role role, bool gated) {
       return {attention_label(role.part, true), "cross-attention"};
     case Block::feed_forward:
       return {feed_forward_label(role, gated), "feed-forward"};
+    case Block::recurrence:
+      return {recurrence_label(role), "recurrence"};
     case Block::head:
       return {"head", "head"};
     default:
@@ -125,13 +145,21 @@ std::string_view elementwise_label(const WorkEntry& entry) {
       {"rotary positions", {&rope_operation}},
       {"scaling of scores", {&scores_operation, &scores_backward_operation}},
       {"softmax", {&softmax_operation, &softmax_backward_operation}},
-      {"activation", {&activate_operation, &activate_backward_operation}},
-      {"biases", {&matmul_operation, &grouped_matmul_operation, &grouped_bias_gradient_operation, &sum_rows_operation}},
+      {"activation", {&activate_operation, &activate_backward_operation, &xielu_operation, &xielu_backward_operation}},
+      {"gates", {&gate_operation, &gate_backward_operation}},
+      {"biases",
+       {&matmul_operation, &block_matmul_operation, &grouped_matmul_operation, &grouped_bias_gradient_operation,
+        &sum_rows_operation}},
       {"routing",
        {&route_operation, &route_backward_operation, &dispatch_operation, &dispatch_backward_operation,
-        &combine_operation, &combine_backward_operation}},
+        &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation}},
+      {"recurrences",
+       {&short_convolution_operation, &short_convolution_backward_operation, &softplus_operation,
+        &softplus_backward_operation, &scan_operation, &scan_backward_operation, &delta_rule_operation,
+        &delta_rule_backward_operation}},
       {"embedding", {&embed_backward_operation}},
-      {"multipliers", {&scale_operation}},
+      {"multipliers", {&scale_operation, &position_scale_operation}},
+      {"clipping", {&clip_operation, &clip_backward_operation}},
       {"soft cap of logits", {&softcap_operation, &softcap_backward_operation}},
       {"gradients that meet", {&join_operation, &join_backward_operation}},
       {"loss", {&cross_entropy_operation, &cross_entropy_backward_operation}},

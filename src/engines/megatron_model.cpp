@@ -38,9 +38,17 @@ std::string layer_refusal(const Layer& layer) {
   if (attention.alibi) return "ALiBi";
   if (attention.softcap != 0) return "capped attention scores";
   if (attention.sinks) return "attention sinks";
+  if (attention.gate) return "gates of attention's output";
+  if (attention.clip != 0) return "clipped queries, keys and values";
+  if (attention.value_scale != 1.0) return "a factor on the values";
+  if (attention.position_scale) return "queries scaled by their position";
+  if (attention.chunked) return "attention in chunks";
+  if (attention.norm_after_rope) return "a norm of queries and keys behind RoPE";
+  if (!attention.latent && attention.d_value != attention.d_head) return "values of another width than keys";
   if (attention.query_key_norm && attention.norm_span != Attention::NormSpan::shared_head)
     return "a norm over queries and keys of all heads";
   if (attention.query_key_norm && attention.query_key_norm->weight_plus_one) return "norms with 1 + w";
+  if (attention.query_key_norm && !attention.query_key_norm->weight) return "norms without weights";
   if (attention.key_bias != attention.query_bias || attention.value_bias != attention.query_bias)
     return "biases of some of queries, keys and values";
   if (const auto* feed_forward = find<FeedForward>(layer)) {
@@ -59,6 +67,13 @@ std::string layer_refusal(const Layer& layer) {
         mixture->expert.clamp != 0)
       return "experts other than SwiGLU without biases";
     if (mixture->router_bias) return "routers with a bias";
+    if (mixture->router_softcap != 0) return "capped logits of routers";
+    if (mixture->scores == Mixture::Scores::sparsemixer) return "sparsemixers";
+    if (mixture->shared_gate) return "gated shared experts";
+    if (mixture->weigh_inputs) return "experts that are weighted by their input";
+    if (mixture->output_scale != 1.0) return "a factor on what a mixture makes";
+    if (mixture->correction_bias && mixture->scores != Mixture::Scores::sigmoid)
+      return "a correction of softmax scores";
     if (attention.output_bias) return "biases in a mixture's layers";
   }
   return "";
@@ -71,6 +86,7 @@ std::string rope_refusal(const Rope& rope, bool latent) {
   const bool yarn = latent && rope.scaling == Rope::Scaling::yarn && rope.original_context == 4096 &&
                     rope.beta_fast == 32 && rope.beta_slow == 1;
   if (rope.scaling != Rope::Scaling::none && !llama3 && !yarn) return "this scaling of RoPE";
+  if (rope.backwards) return "RoPE that turns backwards";
   return "";
 }
 
@@ -79,7 +95,8 @@ std::string stack_refusal(const Model& model) {
   if (model.d_embedding != model.d_model) return "an embedding of another width than the layers";
   if (model.embedding_scale != 1.0) return "a factor on the embedding";
   if (model.embedding_norm) return "a norm behind the embedding";
-  if (model.positions.kind == Positions::Kind::sinusoidal || model.positions.extra_rows != 0)
+  if (model.positions.kind == Positions::Kind::sinusoidal ||
+      model.positions.kind == Positions::Kind::sinusoidal_halves || model.positions.extra_rows != 0)
     return "sinusoidal positions, or a table with extra rows";
   if (!model.final_norm) return "a stack without a last norm";
   if (model.head.bias || model.head.scale != 1.0 || model.head.softcap != 0)

@@ -54,8 +54,10 @@ struct Integers {
 // A few whole values by code, within ±127.
 template <const auto& values_>
 struct Table {
+  // NOLINTBEGIN(bugprone-signed-char-misuse): they are numbers
   static constexpr int low = *std::min_element(values_.begin(), values_.end());
   static constexpr int high = *std::max_element(values_.begin(), values_.end());
+  // NOLINTEND(bugprone-signed-char-misuse)
   // The nearest of each interval of a half, from −128 on: half way between two values an interval ends.
   static constexpr std::array<std::uint8_t, 512> codes = [] {
     std::array<std::uint8_t, 512> found{};

@@ -2,11 +2,9 @@
 #pragma once
 
 #include <reckon/count.h>
-#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <string>
 
 #if __has_include(<sys/mman.h>)
@@ -15,12 +13,11 @@
 
 namespace reckon {
 
-// In bytes; where the system does not say, more than anybody asks for.
-inline std::int64_t machine_memory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page <= 0) return std::numeric_limits<std::int64_t>::max();
-  return std::int64_t{pages} * page;
-}
+// In bytes: all of it, or what a control group (a container) leaves this process of it. Where the system does not say,
+// more than anybody asks for.
+std::int64_t machine_memory();
+// …of which so many are not taken: what others hold is not there, files that are only cached are.
+std::int64_t available_memory();
 
 // An Error where `what` ("the weights of gpt2") take more bytes than are left; 0: than this machine has.
 void check_memory(const std::string& what, Count bytes, std::int64_t left = 0);

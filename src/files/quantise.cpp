@@ -160,6 +160,18 @@ void require_numbers(const float* in, std::int64_t elements) {
 
 bool can_encode(DType dtype) { return fit_of(dtype) != nullptr || encoding_of(dtype).encode != nullptr; }
 
+DType fitting(DType wanted, std::int64_t columns) {
+  const auto fits = [&](DType dtype) { return columns % encoding_of(dtype).elements == 0; };
+  if (fits(wanted)) return wanted;
+  DType other = DType::float16;
+  if (wanted == DType::q2_k || wanted == DType::q3_k) other = DType::q4_0;
+  if (wanted == DType::iq4_xs) other = DType::iq4_nl;
+  if (wanted == DType::q4_k) other = DType::q5_0;
+  if (wanted == DType::q5_k) other = DType::q5_1;
+  if (wanted == DType::q6_k) other = DType::q8_0;
+  return fits(other) ? other : DType::float16;
+}
+
 void encode_row(DType dtype, const float* in, std::int64_t elements, const float* importance, std::byte* out) {
   const Encoding& encoding = encoding_of(dtype);
   row_bytes(encoding, elements);  // throws where a block would be part empty

@@ -13,6 +13,10 @@ namespace reckon {
 // Whether encode_row() can write it: GGUF's blocks, and the floats of 16 and 32 bits.
 bool can_encode(DType dtype);
 
+// The encoding itself where its blocks divide the rows; else the smallest that has no less bits and does, as
+// llama.cpp's quantiser chooses.
+DType fitting(DType wanted, std::int64_t columns);
+
 // `elements` end with a block. `importance` says how much an error of each element counts, as the mean square of the
 // activations that meet it; nullptr: all alike. The same bytes on every call. Throws Error at a number that float16
 // would not hold, and where a block cannot be written.

@@ -14,7 +14,8 @@ Program lower(const Program& program, const Target& target);
 // prefill or decode program: adds `starts`, the position of each sequence's first new token, as an input of every
 // op that asks for positions, and a table of pages for each kind of cache, and lays caches out by it: page by page,
 // within a page head by head, so that the keys of one head follow each other. A page holds `target.page_tokens` tokens
-// of every layer. What is windowed lies in one page, a ring, which the table names again and again.
+// of every layer. What is windowed lies in one page, a ring, which the table names again and again. The state of a
+// recurrence lies in one page too, and has two: a step reads the first and writes the second.
 Program page_caches(Program program, const Target& target);
 
 // Takes a lowered training program and returns one in which dropout keeps a mask, a byte for each element, for the

@@ -3,7 +3,11 @@
 #include "lowering/regions.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/delta_rule.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
 
 #include <algorithm>
 #include <map>
@@ -24,9 +28,14 @@ class Paging {
   Program run() {
     starts_ = add({input, Piece::starts, TensorKind::step, DType::int32, {batch_}});
     for (Op& op : program_.ops) {
+      if (const TensorId state = state_of(op); state != no_tensor) {
+        lay_out_state(state);
+        op.inputs.push_back(starts_);
+      }
       if (op.scope.role.block != Block::attention) continue;  // an encoder's keys are not cached as they come
       if (op.operation == &append_operation) lay_out(op.inputs[1]);
-      if (op.operation == &append_operation || op.operation == &rope_operation || op.operation == &scores_operation)
+      if (op.operation == &append_operation || op.operation == &rope_operation || op.operation == &scores_operation ||
+          op.operation == &position_scale_operation)
         op.inputs.push_back(starts_);
     }
     // Views of a cache lie as it does.
@@ -43,6 +52,23 @@ class Paging {
   TensorId add(const Tensor& tensor) {
     program_.tensors.push_back(tensor);
     return static_cast<TensorId>(program_.tensors.size() - 1);
+  }
+
+  static TensorId state_of(const Op& op) {
+    if (op.operation == &short_convolution_operation) return op.inputs[3];
+    if (op.operation == &scan_operation) return op.inputs[scan_input::state];
+    if (op.operation == &delta_rule_operation) return op.inputs[delta_input::state];
+    return no_tensor;
+  }
+
+  // A page is a state. A step reads one and writes the other, so that one that is cancelled destroys nothing.
+  void lay_out_state(TensorId id) {
+    if (states_ == no_tensor) states_ = add({input, Piece::pages, TensorKind::step, DType::int32, {batch_, 2}});
+    Tensor& cache = program_.tensors[static_cast<std::size_t>(id)];
+    const Dim elements = cache.shape[3];
+    cache.shape = {cache.shape[0], 2, 1, elements};
+    cache.strides = {2 * elements.size, elements.size, elements.size, 1};
+    cache.pages = states_;
   }
 
   void lay_out(TensorId id) {
@@ -66,6 +92,7 @@ class Paging {
   const Dim batch_;
   const std::int64_t capacity_;
   TensorId starts_ = no_tensor;
+  TensorId states_ = no_tensor;              // the table of the pages that hold states
   std::map<std::int64_t, TensorId> tables_;  // by the tokens of a page
 };
 

@@ -28,6 +28,14 @@ const char* activation_word(Activation activation) {
       return "relu2";
     case Activation::silu:
       return "silu";
+    case Activation::sigmoid:
+      return "sigmoid";
+    case Activation::softplus:
+      return "softplus";
+    case Activation::xielu:
+      return "xielu";
+    case Activation::identity:
+      break;
   }
   return "";
 }
@@ -54,6 +62,7 @@ class Changer {
   Json change() {
     // A layer of today's families has one attention, and one feed-forward or mixture.
     const Layer &before = from_.layers.back(), &after = to_.layers.back();
+    if (find<Recurrence>(from_) != nullptr) return change_sizes();
     const Attention &old = *find<Attention>(before), &attention = *find<Attention>(after);
     const FeedForward &old_ff = *feed_forward_of(before), &feed_forward = *feed_forward_of(after);
     set(from_.d_model, to_.d_model, "hidden_size");
@@ -84,6 +93,15 @@ class Changer {
   }
 
  private:
+  // Of a network with recurrences: what belongs to no layer, and how many there are.
+  Json change_sizes() {
+    set(from_.vocab_size, to_.vocab_size, "vocab_size");
+    set(from_.context, to_.context, "max_position_embeddings");
+    set(from_.head.tied, to_.head.tied, "tie_word_embeddings");
+    if (config_.contains("torch_dtype")) config_["torch_dtype"] = "float32";
+    return config_;
+  }
+
   bool stands(const std::string& name) const { return config_.contains(name) && !config_[name].is_null(); }
 
   // `name` is LLaMA's.

@@ -22,6 +22,8 @@ struct RopeDefaults {
   double fraction = 1.0;       // of a head that is rotated
   double sliding_theta = 0.0;  // of the sliding layers; 0 = the same
   bool interleaved = false;
+  double sliding_fraction = 0.0;  // of the sliding layers; 0 = the same
+  bool of_whole_head = false;     // latent attention: a fraction is of the whole head, not of its rotated part
 };
 
 struct Ropes {
@@ -90,7 +92,8 @@ struct Family {
   std::string_view network{};  // the family whose network this is under another name; empty: its own
 };
 
-std::vector<Family> gpt_families(), llama_families(), mixture_families();
+std::vector<Family> gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
+    more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families();
 
 // nullptr where there is none of that model_type.
 const Family* find_family(std::string_view type);

@@ -44,6 +44,10 @@ constexpr std::array reasons{
     Reason{".attention.masked_bias", "stored attention mask"},
     Reason{".crossattention.bias", "stored attention mask"},
     Reason{".crossattention.masked_bias", "stored attention mask"},
+    Reason{".query_decay", "decays over a block, which the slopes make"},
+    Reason{".key_decay", "decays over a block, which the slopes make"},
+    Reason{".diagonal_decay", "decays over a block, which the slopes make"},
+    Reason{".mup_vector", "multipliers, which the config has"},
     Reason{"rotary_emb.inv_freq", "rotary table"},
     Reason{"rotary_emb.cos_cached", "rotary table"},
     Reason{"rotary_emb.sin_cached", "rotary table"},
@@ -99,12 +103,16 @@ FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout
   };
   if (std::find(layout.tied_heads.begin(), layout.tied_heads.end(), name) != layout.tied_heads.end())
     return because("duplicate of the embedding (tied head)", true);
-  if (name.find("vision_tower.") != std::string::npos || name.find("multi_modal_projector.") != std::string::npos)
+  if (name.find("vision_tower.") != std::string::npos || name.find("visual.") != std::string::npos ||
+      name.find("vision_model.") != std::string::npos || name.find("multi_modal_projector.") != std::string::npos)
     return because("part of a vision model", true);
-  // DeepSeek V3 counts its prediction layer on after the last one; others give it a name.
+  // DeepSeek V3 and others count their prediction layers on after the last one; others give them a name.
+  constexpr std::array counting_on{"deepseek_v2",   "deepseek_v3",    "glm4_moe",
+                                   "glm4_moe_lite", "glm4v_moe_text", "hy_v3"};
+  const bool counts_on = std::find(counting_on.begin(), counting_on.end(), model.family) != counting_on.end();
   const auto layers = static_cast<std::int64_t>(model.layers.size());
   const std::int64_t layer = layer_of(name);
-  if (name.starts_with("mtp.") || (layer >= layers && model.family.starts_with("deepseek")))
+  if (name.starts_with("mtp.") || name.starts_with("model.mtp.") || (layer >= layers && counts_on))
     return because("multi-token prediction layer", true);
   if (layer >= layers) return because(fmt::format("layer {} of a model with {} layers", layer, layers), false);
   for (const Reason& reason : reasons)

@@ -22,6 +22,25 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::uint64_t largest_config = 64u << 20;  // bytes; real ones have a few thousand
 
+// Python writes a number without limit as the bare word Infinity, which is no JSON; transformers itself has come to
+// write it as the object below.
+std::string without_infinities(const std::string& text) {
+  constexpr std::string_view word = "Infinity", object = R"({"__float__": "Infinity"})";
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!quoted && text.compare(i, word.size(), word) == 0) {
+      out += object;
+      i += word.size() - 1;
+      continue;
+    }
+    if (text[i] == '"') quoted = !quoted;
+    out += text[i];
+    if (quoted && text[i] == '\\' && i + 1 < text.size()) out += text[++i];
+  }
+  return out;
+}
+
 Json parse(const std::string& text, const std::string& where) {
   try {
     return Json::parse(text);
@@ -45,7 +64,8 @@ Json preset_config(const std::string& name) {
 Json read_json_file(const fs::path& path, const std::string& where, const std::string& expected) {
   std::error_code none;
   if (fs::is_directory(path, none)) throw Error(fmt::format("{}: not a regular file; expected {}", where, expected));
-  const std::string text = read_text(path, largest_config);
+  std::string text = read_text(path, largest_config);
+  if (text.find("Infinity") != std::string::npos) text = without_infinities(text);
   if (text.empty()) throw Error(fmt::format("{}: is empty; expected {}", where, expected));
   Json json = parse(text, where);
   refuse_repeated_keys(text, where);

@@ -105,6 +105,8 @@ void fit_cross_attention(CrossAttention& cross, const Layer& layer, std::int64_t
 }
 
 void change_widths(Model& model, const Changes& changes) {
+  if (changes.d_model && find<Recurrence>(model) != nullptr)
+    refuse("`d_model` cannot be changed here: the sizes of this model's recurrences do not follow from it");
   const std::int64_t old_width = model.d_model;
   const std::int64_t width = changes.d_model.value_or(old_width);
   if (model.d_embedding == old_width) model.d_embedding = width;
@@ -200,6 +202,10 @@ void for_each_norm(Model& model, const Change& change) {
     each(attention.query_key_norm);
     if (attention.latent) change(attention.latent->norm);
   });
+  for_each<Recurrence>(model.layers, [&](Recurrence& recurrence) {
+    each(recurrence.norm);
+    each(recurrence.inner_norm);
+  });
 }
 
 void change_norm_kind(Model& model, Norm::Kind kind) {
@@ -262,6 +268,7 @@ void change_bias(Model& model, bool bias) {
     }
   });
   for_each<CrossAttention>(model.layers, [&](CrossAttention& cross) { cross.bias = bias; });
+  for_each<Recurrence>(model.layers, [&](Recurrence& recurrence) { recurrence.bias = recurrence.output_bias = bias; });
   for_each<FeedForward>(model.layers, [&](FeedForward& dense) { dense.bias = bias; });
   for_each<Mixture>(model.layers, [&](Mixture& mixture) {
     mixture.expert.bias = bias;

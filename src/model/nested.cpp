@@ -9,7 +9,10 @@ template <class Json>
 const char* nest_of(const Json& config) {
   if (!config.is_object()) return nullptr;
   const auto type = config.find("model_type");
-  if (type != config.end() && type->is_string() && find_family(type->template get<std::string>())) return nullptr;
+  const std::string word = type != config.end() && type->is_string() ? type->template get<std::string>() : "";
+  // These have it nested in some files, and at the top in others.
+  const bool both = word == "qwen2_vl" || word == "qwen2_5_vl";
+  if (!both && find_family(word)) return nullptr;
   for (const char* name : {"text_config", "llm_config", "language_config"}) {
     const auto nested = config.find(name);
     if (nested != config.end() && nested->is_object()) return name;

@@ -18,6 +18,7 @@ Activation read_activation(Fields& config, const std::string& fallback) {
       {"gelu_fast", Activation::gelu_tanh}, {"gelu_accurate", Activation::gelu_tanh},
       {"relu", Activation::relu},           {"relu2", Activation::relu_squared},
       {"silu", Activation::silu},           {"swish", Activation::silu},
+      {"xielu", Activation::xielu},
   };
   const auto known = words.find(config.word("hidden_act", fallback));
   if (known == words.end())
@@ -50,7 +51,8 @@ Attention read_attention(Fields& config, const Form& form, const Norm& norm, con
     attention.query_key_norm = norm;
     if (attention.norm_span == Attention::NormSpan::own_head) attention.query_key_norm->bias = false;
   }
-  const std::int64_t rotated = attention.latent ? attention.latent->d_rope : attention.d_head;
+  const bool part = attention.latent && !form.rope.of_whole_head;
+  const std::int64_t rotated = part ? attention.latent->d_rope : attention.d_head;
   if (form.rotary) attention.rope = read_rope(config, form.rope, rotated, model.context).full;
   return attention;
 }

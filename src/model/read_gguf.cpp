@@ -23,10 +23,10 @@ struct Architecture {
   std::string_view name, family;
   std::string_view epsilon = "rms_norm_eps", d_ff = "intermediate_size";  // as the family's config.json calls them
   void (*add)(GgufPairs&, Json& config) = [](GgufPairs&, Json&) {};       // what else its config.json has
+  std::int64_t window_period = 0;  // every so manieth layer is not windowed; 0: all are
   bool rotary = true;
   bool neighbours = false;           // rotary pairs are neighbours, where the family has halves
   bool norms_with_one = false;       // the stored norms are 1 + w, where the family has w
-  std::int64_t window_period = 0;    // every so manieth layer is not windowed; 0: all are
   bool local_rope_unscaled = false;  // windowed layers take no part in the scaling of RoPE
 };
 
@@ -171,12 +171,12 @@ constexpr Architecture architectures[] = {
      .d_ff = "ffn_hidden_size",
      .add = add_falcon},
     {.name = "gemma", .family = "gemma", .norms_with_one = true},
-    {.name = "gemma2", .family = "gemma2", .add = add_gemma2, .norms_with_one = true, .window_period = 2},
+    {.name = "gemma2", .family = "gemma2", .add = add_gemma2, .window_period = 2, .norms_with_one = true},
     {.name = "gemma3",
      .family = "gemma3_text",
      .add = add_gemma3,
-     .norms_with_one = true,
      .window_period = 6,
+     .norms_with_one = true,
      .local_rope_unscaled = true},
     {.name = "gpt-oss", .family = "gpt_oss", .add = add_gpt_oss, .window_period = 2},
     {.name = "gpt2",

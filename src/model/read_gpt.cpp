@@ -3,13 +3,15 @@
 
 #include <cmath>
 
-#include "model/families.h"
+#include "model/forms.h"
 
 namespace reckon {
 
 namespace {
 
 const Norm layer_norm{Norm::Kind::layer, 1e-5, true, true, false};
+
+}  // namespace
 
 // GPT-2's names for the sizes; transformers takes the common ones for the same.
 void rename_sizes(Fields& config) {
@@ -90,6 +92,8 @@ void name_gpt2(FamilyNames& names) {
   names.cross_output = "crossattention.c_proj";
 }
 
+namespace {
+
 Model read_gpt_neo(Fields& config) {
   config.rename("num_hidden_layers", {"num_layers", "num_hidden_layers"});
   config.rename("num_attention_heads", {"num_heads", "num_attention_heads"});
@@ -157,6 +161,8 @@ Model read_gptj(Fields& config) {
   return model;
 }
 
+}  // namespace
+
 void name_gptj(FamilyNames& names) {
   name_gpt(names);
   names.query = "attn.q_proj";
@@ -166,6 +172,8 @@ void name_gptj(FamilyNames& names) {
   names.feed_forward.up = "mlp.fc_in";
   names.feed_forward.down = "mlp.fc_out";
 }
+
+namespace {
 
 Model read_gpt_neox(Fields& config) {
   config.rename("rope_theta", {"rotary_emb_base", "rope_theta"});
@@ -182,12 +190,16 @@ Model read_gpt_neox(Fields& config) {
   return read_form(config, form);
 }
 
+}  // namespace
+
 // What GPT-NeoX, BLOOM and Falcon share: Megatron's names for the feed-forward, q/k/v by group of heads.
 void name_megatron(FamilyNames& names) {
   names.by_group = true;
   names.feed_forward.up = "mlp.dense_h_to_4h";
   names.feed_forward.down = "mlp.dense_4h_to_h";
 }
+
+namespace {
 
 void name_gpt_neox(FamilyNames& names) {
   name_megatron(names);
@@ -219,6 +231,8 @@ Model read_opt(Fields& config) {
   return model;
 }
 
+}  // namespace
+
 void name_opt(FamilyNames& names) {
   names.prefixes = {"model.decoder.", "decoder.", ""};
   names.position_embedding = "embed_positions";
@@ -231,6 +245,8 @@ void name_opt(FamilyNames& names) {
   names.feed_forward.up = "fc1";
   names.feed_forward.down = "fc2";
 }
+
+namespace {
 
 Model read_bloom(Fields& config) {
   config.rename("hidden_size", {"hidden_size", "n_embed"});

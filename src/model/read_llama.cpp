@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "model/families.h"
+#include "model/forms.h"
 
 namespace reckon {
 
@@ -15,6 +15,8 @@ void read_upper_windows(Fields& config, Model& model) {
   const std::int64_t first = config.count("max_window_layers", 28);
   read_windows(config, model, window, [=](std::int64_t layer) { return window > 0 && layer >= first; });
 }
+
+}  // namespace
 
 Form llama_form(Fields& config) {
   Form form;
@@ -36,6 +38,8 @@ Form gemma_form(Fields& config, std::int64_t n_kv_heads) {
   return form;
 }
 
+namespace {
+
 // √d_model on the embedding, and tanh GELU: Gemma 1's first files say "gelu" and mean the approximation.
 Model read_gemma_form(Fields& config, const Form& form) {
   Model model = read_form(config, form);
@@ -46,10 +50,9 @@ Model read_gemma_form(Fields& config, const Form& form) {
   return model;
 }
 
+}  // namespace
+
 // Gemma 2 and 3: a norm on both sides of each sublayer, soft caps, and a scale of their own. These are their defaults.
-struct Caps {
-  double scores, logits;
-};
 Model read_gemma2_form(Fields& config, Form form, Caps caps) {
   const auto cap = [&](const char* name, double fallback) {
     const double value = config.number(name, fallback, 0.0);
@@ -72,6 +75,8 @@ Form layer_norm_form(const std::string& epsilon_field, bool bias) {
   form.epsilon_field = epsilon_field;
   return form;
 }
+
+namespace {
 
 Model read_llama(Fields& config) { return read_form(config, llama_form(config)); }
 
@@ -132,12 +137,16 @@ Model read_gemma2(Fields& config) {
   return model;
 }
 
+}  // namespace
+
 // Norms on both sides of each sublayer (Gemma 2 and 3), or only after it (OLMo 2).
 void name_norms_after(FamilyNames& names) {
   names.attention_norm_after = "post_attention_layernorm";
   names.feed_forward_norm = "pre_feedforward_layernorm";
   names.feed_forward_norm_after = "post_feedforward_layernorm";
 }
+
+namespace {
 
 Model read_gemma3_text(Fields& config) {
   config.rename("sliding_window_pattern", {"sliding_window_pattern", "_sliding_window_pattern"});
@@ -165,10 +174,14 @@ Model read_phi3(Fields& config) {
   return read_form(config, form);
 }
 
+}  // namespace
+
 void name_phi3(FamilyNames& names) {
   names.query_key_value = "self_attn.qkv_proj";
   names.feed_forward.gate_up = "mlp.gate_up_proj";
 }
+
+namespace {
 
 Model read_olmo2(Fields& config) {
   Form form;
@@ -237,13 +250,25 @@ Model read_cohere(Fields& config) {
   return model;
 }
 
-Model read_granite(Fields& config) {
+}  // namespace
+
+Form granite_form(Fields& config) {
   Form form = llama_form(config);
   form.attention.scale = config.positive("attention_multiplier", 1.0);
   form.residual_scale = config.positive("residual_multiplier", 1.0);
-  Model model = read_form(config, form);
+  return form;
+}
+
+void read_multipliers(Fields& config, Model& model) {
   model.embedding_scale = config.positive("embedding_multiplier", 1.0);
   model.head.scale = 1.0 / config.positive("logits_scaling", 1.0);
+}
+
+namespace {
+
+Model read_granite(Fields& config) {
+  Model model = read_form(config, granite_form(config));
+  read_multipliers(config, model);
   return model;
 }
 

@@ -33,6 +33,7 @@ Rope read_one(Fields& fields, const Outside& outside) {
   std::string type = fields.word("rope_type", fields.word("type", "default"));
   // Phi-3's first files call LongRoPE by other names.
   if (type == "su" || (type == "yarn" && fields.has("short_factor"))) type = "longrope";
+  if (type == "mrope") type = "default";  // several axes are one on text
   const bool starts_somewhere = type == "llama3" || type == "yarn" || type == "longrope";
   const double inner_start = fields.positive("original_max_position_embeddings", static_cast<double>(outside.context));
   if (starts_somewhere) rope.original_context = outside.original_context > 0 ? outside.original_context : inner_start;
@@ -40,6 +41,10 @@ Rope read_one(Fields& fields, const Outside& outside) {
 
   if (type == "default" || type == "none") {
     rope.scaling = Rope::Scaling::none;
+  } else if (type == "dynamic" && fields.has("alpha")) {
+    // Hunyuan: one base for all lengths.
+    const double dims = static_cast<double>(rope.dims);
+    rope.theta *= std::pow(fields.positive("alpha", 1.0), dims / (dims - 2));
   } else if (type == "linear" || type == "dynamic") {
     rope.scaling = type == "linear" ? Rope::Scaling::linear : Rope::Scaling::dynamic;
     if (!fields.has("factor")) fields.fail("factor", "a number");
@@ -75,12 +80,35 @@ Rope read_one(Fields& fields, const Outside& outside) {
     };
     rope.short_factors = factors("short_factor");
     rope.long_factors = factors("long_factor");
+    if (fields.has("short_mscale")) {  // Phi MoE
+      rope.short_magnitude = fields.positive("short_mscale", 1.0);
+      rope.long_magnitude = fields.positive("long_mscale", 1.0);
+    }
   } else {
     fields.fail(fields.has("rope_type") ? "rope_type" : "type", "default, linear, dynamic, llama3, yarn or longrope");
   }
-  // Parameters of the kinds that are not in use change nothing; "finetuned" tells how the weights were made.
-  fields.ignore({"type", "factor", "low_freq_factor", "high_freq_factor", "beta_fast", "beta_slow", "truncate",
-                 "attention_factor", "mscale", "mscale_all_dim", "short_factor", "long_factor", "finetuned"});
+  // Parameters of the kinds that are not in use change nothing; "finetuned" tells how the weights were made; several
+  // axes (mrope) are one on text; what scales queries by position is the attention's.
+  fields.ignore({"type",
+                 "factor",
+                 "low_freq_factor",
+                 "high_freq_factor",
+                 "beta_fast",
+                 "beta_slow",
+                 "truncate",
+                 "attention_factor",
+                 "mscale",
+                 "mscale_all_dim",
+                 "short_factor",
+                 "long_factor",
+                 "finetuned",
+                 "alpha",
+                 "short_mscale",
+                 "long_mscale",
+                 "mrope_section",
+                 "mrope_interleaved",
+                 "llama_4_scaling_beta",
+                 "max_position_embeddings"});
   const std::vector<Fields::Unread> unread = fields.unread();
   if (!unread.empty())
     fields.refuse(fmt::format("{} is not understood and could change how positions are rotated", unread.front().name));
@@ -101,6 +129,7 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
   outside.context = context;
   outside.original_context = config.number("original_max_position_embeddings", 0.0);
   Outside sliding = outside;
+  if (defaults.sliding_fraction > 0) sliding.fraction = defaults.sliding_fraction;
   if (defaults.sliding_theta > 0) sliding.theta = config.positive("rope_local_base_freq", defaults.sliding_theta);
 
   static const nlohmann::json nothing = nlohmann::json::object();

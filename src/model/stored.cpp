@@ -197,6 +197,7 @@ class Writer {
     for (std::int64_t i = 0; i < (each ? experts : 1); ++i) {
       const std::string name = each ? numbered(tensor, i) : std::string(tensor);
       Placed placed = place(linear, name, bias, each ? 0 : experts);
+      if (flat_ && placed.shape.size() == 3) placed.shape = {times(placed.shape[0], placed.shape[1]), placed.shape[2]};
       for (std::size_t p = 0; p < parameters.size(); ++p) parameters[p].views.push_back(std::move(placed.views[p]));
       add_tensor(name, std::move(placed.shape));
     }
@@ -232,25 +233,30 @@ class Writer {
     for (std::size_t i = 0; i < layer.sublayers.size(); ++i) {
       const Sublayer& sublayer = layer.sublayers[i];
       nth_ = nth_of_block(layer, i);
-      norms(sublayer.norms, block_of(sublayer), beside && !names_.parallel_attention_norm.empty());
+      const bool mixture = std::holds_alternative<Mixture>(sublayer.kind) && !names_.mixture_norm_after.empty();
+      norms(sublayer.norms, block_of(sublayer), beside && !names_.parallel_attention_norm.empty(), mixture);
       std::visit([&](const auto& kind) { add_kind(kind); }, sublayer.kind);
     }
   }
 
-  // `beside`: in a parallel block, whose norms have names of their own.
-  void norms(const SublayerNorms& around, Block block, bool beside) {
+  // `beside`: in a parallel block, whose norms have names of their own. `mixture`: so has the norm after one.
+  void norms(const SublayerNorms& around, Block block, bool beside, bool mixture) {
     struct Names {
       std::string_view before, after, residual;
     };
-    const Names names =
-        block == Block::attention ? Names{beside ? names_.parallel_attention_norm : names_.attention_norm,
-                                          names_.attention_norm_after, names_.attention_norm_residual}
-        : block == Block::feed_forward ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
-                                               names_.feed_forward_norm_after, names_.feed_forward_norm_residual}
-                                       : Names{names_.cross_norm, {}, {}};
+    const Names names = block == Block::attention || block == Block::recurrence
+                            ? Names{beside ? names_.parallel_attention_norm : names_.attention_norm,
+                                    names_.attention_norm_after, names_.attention_norm_residual}
+                        : block == Block::feed_forward
+                            ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
+                                    mixture ? names_.mixture_norm_after : names_.feed_forward_norm_after,
+                                    names_.feed_forward_norm_residual}
+                            : Names{names_.cross_norm, {}, {}};
+    const std::string other = block == Block::attention ? in_layer(names_.attention_norm_after_too) : "";
+    const bool as_other = !other.empty() && has(other + ".weight");
     const std::vector<std::int64_t> d{model_.d_model};
     norm(around.before, {block, Part::norm}, in_layer(names.before), d);
-    norm(around.after, {block, Part::norm_after}, in_layer(names.after), d);
+    norm(around.after, {block, Part::norm_after}, as_other ? other : in_layer(names.after), d);
     norm(around.residual, {block, Part::norm_residual}, in_layer(names.residual), d);
   }
 
@@ -259,11 +265,19 @@ class Writer {
       latent_attention(a);
     else
       attention(a);
-    linear({{{{Block::attention, Part::output}, model_.d_model, a.output_bias}},
+    const bool own_bias = a.output_bias && names_.output_bias.empty();
+    linear({{{{Block::attention, Part::output}, model_.d_model, own_bias}},
             times(a.n_heads, a.d_value),
             1,
             names_.transposed},
            in_layer(names_.output));
+    if (a.output_bias && !own_bias)
+      exact(key_of({Block::attention, Part::output}, Piece::bias), in_layer(names_.output_bias), {model_.d_model});
+    if (a.gate && !names_.gate_with_query) linear({{gate_of(a)}, model_.d_model}, in_layer(names_.output_gate));
+  }
+
+  static Share gate_of(const Attention& a) {
+    return {{Block::attention, Part::gate}, a.gate->per_head ? a.n_heads : times(a.n_heads, a.d_value), a.gate->bias};
   }
 
   void add_kind(const FeedForward& f) { feed_forward(f, Expert::none, names_.feed_forward); }
@@ -275,11 +289,18 @@ class Writer {
     const std::int64_t d = model_.d_model;
     const std::string all = in_layer(names_.query_key_value);
     if (all.empty() || (names_.as_found && !has(all + ".weight"))) {
-      linear({{query}, d, 1, names_.transposed}, in_layer(names_.query));
+      Linear queries{{query}, d, 1, names_.transposed};
+      if (a.gate && names_.gate_with_query) {
+        queries.parts.push_back(gate_of(a));
+        queries.go_by_groups(a.n_heads);
+      }
+      linear(queries, in_layer(names_.query));
       linear({{key}, d, 1, names_.transposed}, in_layer(names_.key));
       linear({{value}, d, 1, names_.transposed}, in_layer(names_.value));
     } else {
       Linear fused{{query, key, value}, d, 1, names_.transposed};
+      if (names_.blocks > 0) std::swap(fused.parts[1], fused.parts[2]);
+      if (names_.blocks > 0) fused.go_by_groups(names_.blocks);
       if (names_.by_group && a.n_kv_heads > 0) fused.go_by_groups(a.n_kv_heads);
       linear(fused, all);
     }
@@ -358,22 +379,164 @@ class Writer {
     linear({{{role(Part::output), d, cross.bias}}, inner, 1, t}, in_layer(names_.cross_output));
   }
 
-  // `interleaved`: in × out, and gate and up alternate.
+  // Rows of a recurrence's matrix, channels of its convolution.
+  static std::int64_t rows_of(const Recurrence& r, Part part) {
+    using Rule = Recurrence::Rule;
+    const std::int64_t value = times(r.n_heads, r.d_head), key = times(r.n_groups, r.d_state);
+    switch (part) {
+      case Part::key:
+      case Part::query:
+      case Part::key_convolution:
+      case Part::query_convolution:
+        return r.rule == Rule::convolution ? value : key;
+      case Part::step_down:
+        return r.step_rank;
+      case Part::step:
+        return r.rule == Rule::mamba ? value : r.channel_decay ? times(r.n_heads, r.d_state) : r.n_heads;
+      case Part::beta:
+        return r.n_heads;
+      case Part::gate_down:
+        return r.gate_rank;
+      default:
+        return value;
+    }
+  }
+  std::int64_t columns_of(const Recurrence& r, Part part) const {
+    if (part == Part::step && r.step_rank > 0) return r.step_rank;
+    if (part == Part::gate && r.gate_rank > 0) return r.gate_rank;
+    const bool inner = part == Part::step_down || part == Part::key || part == Part::query;
+    return r.rule == Recurrence::Rule::mamba && inner ? times(r.n_heads, r.d_head) : model_.d_model;
+  }
+  static bool has_bias(const Recurrence& r, Part part) {
+    if (part == Part::step_down || part == Part::gate_down) return false;
+    const bool inner = part == Part::step || part == Part::key || part == Part::query;
+    return r.bias && !(r.rule == Recurrence::Rule::mamba && inner);
+  }
+
+  std::string in_recurrence(std::string_view name) const {
+    return name.empty() ? "" : in_layer(std::string(names_.recurrence.module) + std::string(name));
+  }
+
+  void add_kind(const Recurrence& r) {
+    using Rule = Recurrence::Rule;
+    const auto role = [](Part part) { return Role{Block::recurrence, part}; };
+    const RecurrenceNames& names = names_.recurrence;
+    if (names.linears.empty()) require_name("", scope_of(role(Part::whole)));
+    const std::int64_t value = times(r.n_heads, r.d_head);
+    for (const RecurrenceNames::Shared& shared : names.linears) {
+      Linear linears{{}, columns_of(r, shared.parts.front())};
+      for (const Part part : shared.parts) linears.parts.push_back({role(part), rows_of(r, part), has_bias(r, part)});
+      if (shared.by_group && r.n_groups > 0) linears.go_by_groups(r.n_groups);
+      linear(linears, in_recurrence(shared.module));
+    }
+    for (const RecurrenceNames::Shared& shared : names.convolutions)
+      if (r.conv_width > 0) convolution(r, shared);
+    if (r.rule != Rule::convolution) {
+      std::vector<std::int64_t> decay{r.n_heads};
+      if (r.rule == Rule::mamba) decay = {value, r.d_state};
+      const TensorKey key = key_of(role(Part::decay), Piece::weight);
+      if (r.rule == Rule::lightning) {
+        const std::string slopes = in_recurrence(names.decay);
+        require_name(slopes, key);
+        layout_.buffers.push_back({key, decay, {whole(slopes, decay)}});
+        add_tensor(slopes, {r.n_heads, 1, 1});
+      } else if (r.rule == Rule::rg_lru) {
+        exact(key, in_recurrence(names.decay), {value});
+        block_gate(r, Part::step, in_recurrence(names.step_gate));
+        block_gate(r, Part::beta, in_recurrence(names.beta_gate));
+      } else {
+        exact(key, in_recurrence(names.decay), decay);
+        if (names.decay_of_four) layout_.tensors.back().shape = {1, 1, r.n_heads, 1};
+        exact(key_of(role(Part::decay), Piece::bias), in_recurrence(names.step_bias), {rows_of(r, Part::step)});
+      }
+      if (r.rule == Rule::mamba || r.rule == Rule::mamba2)
+        exact(key_of(role(Part::skip), Piece::weight), in_recurrence(names.skip),
+              {r.rule == Rule::mamba ? value : r.n_heads});
+    }
+    norm(r.inner_norm, role(Part::step_norm), in_recurrence(names.step_norm), {r.step_rank});
+    norm(r.inner_norm, role(Part::key_norm), in_recurrence(names.key_norm), {r.d_state});
+    norm(r.inner_norm, role(Part::query_norm), in_recurrence(names.query_norm), {r.d_state});
+    result_norm(r, in_recurrence(names.gate_norm));
+    linear({{{role(Part::output), model_.d_model, r.output_bias}}, value}, in_recurrence(names.output));
+  }
+
+  // A matrix of each block of channels, in × out, and its bias.
+  void block_gate(const Recurrence& r, Part part, const std::string& module) {
+    const Role role{Block::recurrence, part};
+    require_name(module, scope_of(role));
+    const std::int64_t d = r.d_head, square = times(d, d);
+    layout_.parameters.push_back({key_of(role, Piece::weight),
+                                  {r.n_heads, d, d},
+                                  {{module + "_weight", 0, {{r.n_heads, square}, {d, 1}, {d, d}}}}});
+    add_tensor(module + "_weight", {r.n_heads, d, d});
+    exact(key_of(role, Piece::bias), module + "_bias", {r.n_heads, d});
+  }
+
+  // Files have one vector; where each part has a weight of its own, that is all of them one after another.
+  void result_norm(const Recurrence& r, const std::string& module) {
+    if (!r.norm || !r.norm->weight) return;
+    const TensorKey key = key_of({Block::recurrence, Part::gate_norm}, Piece::weight);
+    require_name(module, key);
+    const std::int64_t value = times(r.n_heads, r.d_head), each = value / r.norm_parts;
+    if (r.norm_parts == 1 || r.norm_shared) return exact(key, module + ".weight", {each});
+    const std::vector<std::int64_t> shape{r.norm_parts, each};
+    layout_.parameters.push_back({key, shape, {whole(module + ".weight", shape)}});
+    add_tensor(module + ".weight", {value});
+  }
+
+  void convolution(const Recurrence& r, const RecurrenceNames::Shared& shared) {
+    const std::string module = in_recurrence(shared.module);
+    std::int64_t channels = 0;
+    for (const Part part : shared.parts) {
+      const std::int64_t own = rows_of(r, part);
+      const auto key = [&](Piece piece) { return key_of({Block::recurrence, part}, piece); };
+      layout_.parameters.push_back(
+          {key(Piece::weight),
+           {own, r.conv_width},
+           {{module + ".weight", times(channels, r.conv_width), {{own, r.conv_width}, {r.conv_width, 1}}}}});
+      if (r.conv_bias)
+        layout_.parameters.push_back({key(Piece::bias), {own}, {{module + ".bias", channels, {{own, 1}}}}});
+      channels = plus(channels, own);
+    }
+    add_tensor(module + ".weight", {channels, 1, r.conv_width});
+    if (r.conv_bias) add_tensor(module + ".bias", {channels});
+  }
+
+  // `form`: how experts are stored.
   void feed_forward(const FeedForward& f, Expert whose, const FeedForwardNames& names, std::int64_t experts = 0,
-                    bool interleaved = false) {
+                    const MixtureNames& form = {}, std::int64_t width = 0) {
     const auto role = [&](Part part) { return Role{Block::feed_forward, part, whose}; };
     const Share gate{role(Part::gate), f.d_ff, f.bias}, up{role(Part::up), f.d_ff, f.bias};
-    const std::int64_t d = model_.d_model;
-    const bool t = names_.transposed || interleaved;
+    const std::int64_t d = width > 0 ? width : model_.d_model;
+    const bool t = names_.transposed || form.transposed;
+    flat_ = form.flat;
     if (f.gated && !names.gate_up.empty()) {
       Linear both{{gate, up}, d, 1, t};
-      if (interleaved) both.go_by_groups(f.d_ff);
+      if (form.interleaved) both.go_by_groups(f.d_ff);
       linear(both, in_layer(names.gate_up), experts);
     } else {
       if (f.gated) linear({{gate}, d, 1, t}, in_layer(names.gate), experts);
       linear({{up}, d, 1, t}, in_layer(names.up), experts);
     }
-    linear({{{role(Part::down), d, f.bias}}, f.d_ff, 1, t}, in_layer(names.down), experts);
+    linear({{{role(Part::down), d, f.bias}}, f.d_ff, 1, t || form.down_transposed}, in_layer(names.down), experts);
+    flat_ = false;
+    if (f.activation == Activation::xielu) xielu(role(Part::activation));
+  }
+
+  // Two slopes, which are trained, and two numbers that are not.
+  void xielu(Role role) {
+    const std::string module = in_layer(names_.activation);
+    const auto add_two = [&](Piece piece, const char* first, const char* second,
+                             const std::vector<std::int64_t>& shape) {
+      StoredParameter both{key_of(role, piece), {2}, {}};
+      for (const char* name : {first, second}) {
+        both.views.push_back({module + name, 0, {{1, 1}}});
+        add_tensor(module + name, shape);
+      }
+      return both;
+    };
+    layout_.parameters.push_back(add_two(Piece::weight, ".alpha_p", ".alpha_n", {1}));
+    layout_.buffers.push_back(add_two(Piece::bias, ".beta", ".eps", {}));
   }
 
   void add_kind(const Mixture& mixture) {
@@ -383,11 +546,22 @@ class Writer {
     linear({{{role(Part::router), mixture.n_experts, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
     if (mixture.correction_bias) {
       exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {mixture.n_experts});
-      layout_.buffers.push_back(std::move(layout_.parameters.back()));
-      layout_.parameters.pop_back();
+      if (names_.correction_rows) layout_.tensors.back().shape = {1, mixture.n_experts};
+      if (!mixture.correction_counted) {
+        layout_.buffers.push_back(std::move(layout_.parameters.back()));
+        layout_.parameters.pop_back();
+      }
     }
-    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts, form.interleaved);
+    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts, form, mixture.d_latent);
+    if (mixture.d_latent > 0) {
+      linear({{{role(Part::into_experts), mixture.d_latent, mixture.latent_bias}}, model_.d_model},
+             in_layer(form.into));
+      linear({{{role(Part::out_of_experts), model_.d_model, mixture.latent_bias}}, mixture.d_latent},
+             in_layer(form.out_of));
+    }
     if (mixture.shared) feed_forward(*mixture.shared, Expert::shared, names_.shared);
+    if (mixture.shared && mixture.shared_gate)
+      linear({{{role(Part::router, Expert::shared), 1, false}}, model_.d_model}, in_layer(names_.shared_gate));
   }
 
   // The form of which this layer's first tensor is there.
@@ -423,6 +597,7 @@ class Writer {
   std::int32_t layer_ = -1;   // the current one; -1: outside of all
   std::string stored_layer_;  // …and its name in the file
   std::int32_t nth_ = 0;      // of the current sublayers of a block in the layer
+  bool flat_ = false;         // the experts at hand lie in one axis with their rows
   StoredLayout layout_;
 };
 

@@ -2,6 +2,9 @@
 // readers state (families.h); stored.cpp lays them out.
 #pragma once
 
+#include <reckon/role.h>
+
+#include <cstdint>
 #include <string_view>
 #include <vector>
 
@@ -17,7 +20,29 @@ struct FeedForwardNames {
 struct MixtureNames {
   std::string_view router;
   FeedForwardNames experts;
-  bool interleaved = false;  // gpt-oss: in × out, and the columns of gate_up alternate
+  bool transposed = false;            // stored in × out, all of them
+  bool interleaved = false;           // gpt-oss: the columns of gate_up alternate
+  bool flat = false;                  // DBRX: experts × rows is one axis
+  bool down_transposed = false;       // …and down alone is in × out
+  std::string_view into{}, out_of{};  // where experts have a width of their own
+};
+
+// The modules of a recurrence. Each name follows `module`.
+struct RecurrenceNames {
+  // A tensor with the rows of several parts, one after another; or by group of heads, in each of them part by part.
+  struct Shared {
+    std::string_view module;
+    std::vector<Part> parts;
+    bool by_group = false;
+  };
+  std::string_view module{};
+  std::vector<Shared> linears;       // every projection but the last, each in one of these
+  std::vector<Shared> convolutions;  // of values, keys and queries (channels × 1 × width)
+  std::string_view output;
+  std::string_view gate_norm, step_norm, key_norm, query_norm;
+  std::string_view step_gate, beta_gate;  // RG-LRU's; "_weight" and "_bias" follow
+  std::string_view decay, step_bias, skip;  // in full, without ".weight"
+  bool decay_of_four = false;               // stored as 1 × 1 × heads × 1 (Kimi)
 };
 
 // Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
@@ -37,10 +62,15 @@ struct FamilyNames {
   bool transposed = false;  // linear layers are stored in × out (GPT-2's Conv1D)
   std::string_view attention_norm = "input_layernorm";
   std::string_view attention_norm_after, attention_norm_residual;
+  std::string_view attention_norm_after_too;  // another name of the same, where a file has it (OLMo Hybrid)
   std::string_view query = "self_attn.q_proj", key = "self_attn.k_proj", value = "self_attn.v_proj";
   std::string_view query_key_value;  // instead of the three
   bool by_group = false;             // …whose rows go by group of heads (queries, key, value), not q, then k, then v
+  std::int64_t blocks = 0;  // …or by so many blocks of heads, in each of which values stand before keys (CodeGen)
   std::string_view output = "self_attn.o_proj";
+  std::string_view output_bias;  // in full, where it is not the output's own
+  std::string_view output_gate;
+  bool gate_with_query = false;  // the gate's rows follow those of each head's query, in one tensor
   std::string_view query_norm = "self_attn.q_norm", key_norm = "self_attn.k_norm";  // "{}": one tensor per head
   std::string_view sinks;                                                           // in full, without ".weight"
   std::string_view query_down, query_down_norm, query_up, kv_down, kv_down_norm, kv_up;
@@ -52,12 +82,18 @@ struct FamilyNames {
   // In a parallel block with two norms, where these have names of their own.
   std::string_view parallel_attention_norm, parallel_feed_forward_norm;
   FeedForwardNames feed_forward{.gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"};
+  std::string_view activation = "mlp.act_fn";  // whose numbers are alpha_p, alpha_n, beta and eps (xIELU)
+
+  RecurrenceNames recurrence;  // its norms are those of attention
 
   std::vector<MixtureNames> mixtures;  // the forms in which files are found; the usual one first
   // What follows the name of one tensor of all experts.
   std::string_view all_experts_weight, all_experts_bias = "_bias";
-  std::string_view correction;  // in full, without ".bias"
-  FeedForwardNames shared;      // of the shared expert
+  std::string_view correction;   // in full, without ".bias"
+  bool correction_rows = false;  // …whose one row is an axis of its own (Ernie 4.5)
+  FeedForwardNames shared;       // of the shared expert
+  std::string_view shared_gate = "mlp.shared_expert_gate";
+  std::string_view mixture_norm_after;  // where it is not feed_forward_norm_after
 
   // GGUF: what is fused in some files and apart in others (query_key_value, kv_up) is as the file has it.
   bool as_found = false;

@@ -69,6 +69,7 @@ inline std::int64_t first_window(const Model& model) {
 inline Block block_of(const Sublayer& sublayer) {
   if (std::holds_alternative<Attention>(sublayer.kind)) return Block::attention;
   if (std::holds_alternative<CrossAttention>(sublayer.kind)) return Block::cross_attention;
+  if (std::holds_alternative<Recurrence>(sublayer.kind)) return Block::recurrence;
   return Block::feed_forward;
 }
 

@@ -92,9 +92,11 @@ void check_kind(const Checks& check, const Attention& attention) {
     if (attention.n_kv_heads != attention.n_heads)
       check.fail(fmt::format("n_kv_heads is {}; expected n_heads, {}, as latent attention has no groups",
                              attention.n_kv_heads, attention.n_heads));
-  } else {
-    check.equal("d_value", attention.d_value, "d_head", attention.d_head);
   }
+  if (attention.chunked && attention.window == 0) check.fail("attention in chunks has no window; expected their size");
+  check.not_negative("the clip of queries, keys and values", attention.clip);
+  check.positive("the scale of the values", attention.value_scale);
+  if (attention.position_scale) check.positive("the length of the position scale", attention.position_scale->length);
   if (attention.rope)
     check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
 }
@@ -105,9 +107,36 @@ void check_kind(const Checks& check, const CrossAttention& cross) {
   check.positive("the scale of the cross-attention", cross.scale);
 }
 
+void check_kind(const Checks& check, const Recurrence& r) {
+  check.size("n_heads of the recurrence", r.n_heads);
+  check.size("d_head of the recurrence", r.d_head);
+  check.size("the width of the recurrence", r.n_heads * r.d_head);
+  check.size("the width of the convolution", r.conv_width, r.rule == Recurrence::Rule::convolution ? 1 : 0);
+  check.norm("the norm of the recurrence", r.norm);
+  check.norm("the norm of its steps, keys and queries", r.inner_norm);
+  for (const double scale : r.scales) check.positive("a multiplier of the recurrence", scale);
+  if (r.rule == Recurrence::Rule::convolution || r.rule == Recurrence::Rule::rg_lru) return;
+  check.size("n_groups of the recurrence", r.n_groups);
+  check.size("d_state of the recurrence", r.d_state);
+  check.size("the state of the recurrence", r.n_heads * r.d_head * r.d_state);
+  check.size("the rank of the steps", r.step_rank, r.rule == Recurrence::Rule::mamba ? 1 : 0);
+  check.size("the rank of the gate", r.gate_rank, 0);
+  check.positive("the scale of beta", r.beta_scale);
+  check.not_negative("the lowest step", r.step_low);
+  check.not_negative("the highest step", r.step_high);
+  if (r.n_heads % r.n_groups != 0)
+    check.fail(
+        fmt::format("n_groups of the recurrence is {}; expected a divisor of its {} heads", r.n_groups, r.n_heads));
+  if (r.norm_parts < 1 || r.n_heads * r.d_head % r.norm_parts != 0)
+    check.fail(fmt::format("the norm of the recurrence has {} parts; expected a divisor of its width, {}", r.norm_parts,
+                           r.n_heads * r.d_head));
+}
+
 void check_kind(const Checks& check, const FeedForward& feed_forward) {
   check.size("d_ff", feed_forward.d_ff);
   check.not_negative("the clamp of the feed-forward", feed_forward.clamp);
+  if (feed_forward.gated && feed_forward.activation == Activation::xielu)
+    check.fail("a feed-forward with xIELU is gated; expected a plain one");
 }
 
 void check_kind(const Checks& check, const Mixture& mixture) {
@@ -115,6 +144,7 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check.size("n_experts", mixture.n_experts);
   check.size("n_active", mixture.n_active);
   check.at_most("n_active", mixture.n_active, "n_experts", mixture.n_experts);
+  check.size("d_latent of the experts", mixture.d_latent, 0);
   check.size("n_groups", mixture.n_groups);
   check.size("n_active_groups", mixture.n_active_groups);
   check.size("group_top", mixture.group_top);
@@ -135,6 +165,9 @@ void check_kind(const Checks& check, const Mixture& mixture) {
         "experts",
         mixture.n_experts, mixture.n_groups, group, mixture.group_top, mixture.n_groups * mixture.group_top));
   if (mixture.shared) check.size("d_ff of the shared experts", mixture.shared->d_ff);
+  check.not_negative("the soft-cap of the router", mixture.router_softcap);
+  check.positive("the scale of the mixture", mixture.output_scale);
+  check.positive("the jitter of the mixture", mixture.jitter);
 }
 
 void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
@@ -146,6 +179,8 @@ void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
     check.norm("the norm after a sublayer", sublayer.norms.after);
     check.norm("the norm after a residual", sublayer.norms.residual);
     check.positive("residual_scale", sublayer.residual_scale);
+    check.positive("stream_scale", sublayer.stream_scale);
+    check.positive("read_scale", sublayer.read_scale);
     parallel = parallel || sublayer.reads != Sublayer::Reads::stream;
     renormed = renormed || sublayer.norms.residual;
   }

@@ -3,9 +3,12 @@
 #include "network/adapters.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/activate.h"
 #include "ops/elementwise.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/matmul.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/view.h"
 
@@ -39,7 +42,7 @@ Widths widths(const Network& n, const Attention& a) {
 }
 
 AttentionRule rule_of(const Attention& a) {
-  return {.mask = {.causal = true, .window = a.window},
+  return {.mask = {.causal = true, .window = a.window, .chunked = a.chunked},
           .scale = a.scale,
           .softcap = a.softcap,
           .alibi = a.alibi ? a.alibi_scale : 0.0};
@@ -73,6 +76,17 @@ TensorId rotate(Network& n, const std::optional<Rope>& rope_rule, TensorId x, La
   return rope(n.builder, x, n.rope_table(*rope_rule), rope_rule->interleaved, label);
 }
 
+// Queries (B × T × H × dₕ) times the numbers of their positions.
+TensorId scale_queries(Network& n, const Attention& a, TensorId q) {
+  if (!a.position_scale) return q;
+  n.builder.set_role(role(Part::query));
+  return scale_by_position(n.builder, q, n.position_table(*a.position_scale), "scaled_query");
+}
+
+TensorId clipped(Network& n, const Attention& a, TensorId x) {
+  return a.clip > 0.0 ? clip(n.builder, x, a.clip, "clipped") : x;
+}
+
 // A norm on queries or keys: over each head (one weight for all, or one each), or over all heads together.
 TensorId norm_heads(Network& n, const Attention& a, TensorId x, Dim count, Part part) {
   if (!a.query_key_norm) return x;
@@ -103,6 +117,23 @@ TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, Tensor
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
 }
 
+// What was mixed (B × T × H × dᵥ), gated by what attention reads, to the width of the model.
+TensorId project_output(Network& n, const Attention& a, const Widths& w, TensorId x, TensorId y) {
+  Builder& b = n.builder;
+  if (a.gate && a.gate->per_head) {
+    const TensorId gate = apply_linear(n, x, w.heads, a.gate->bias, role(Part::gate));
+    b.set_role(role(Part::gate));
+    y = gate_rows(b, y, gate, a.gate->activation, "gated");
+  }
+  y = view(b, y, {n.batch, n.tokens, w.mixed});
+  if (a.gate && !a.gate->per_head) {
+    const TensorId gate = apply_linear(n, x, w.mixed, a.gate->bias, role(Part::gate));
+    b.set_role(role(Part::gate));
+    y = activate(b, {.activation = a.gate->activation, .gated = true}, gate, y, "gated");
+  }
+  return apply_linear(n, y, n.d_model, a.output_bias, role(Part::output));
+}
+
 // DeepSeek-V2 (arXiv 2405.04434, section 2.1). The cache holds one latent and one rotated key per token. Decoding
 // never expands them: the up-projection is folded into the query and the output. Otherwise keys and values are
 // rebuilt for every head.
@@ -125,7 +156,7 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   } else {
     q = apply_linear(n, x, query_width, a.query_bias, role(Part::query));
   }
-  q = heads(n, q, w.heads, w.d_head);
+  q = scale_queries(n, a, heads(n, q, w.heads, w.d_head));
   auto [q_nope, q_rope] = split(b, q, d_nope, d_rope, Piece::query_nope, Piece::query_rope);
   q_rope = rotate(n, a.rope, q_rope, "rotated_query");
 
@@ -174,7 +205,7 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
     const TensorId query = join(b, q_nope, q_rope, w.d_head, Piece::query);
     y = attend(n, query, k, v, no_tensor, rule);
   }
-  return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, role(Part::output));
+  return project_output(n, a, w, x, y);
 }
 
 }  // namespace
@@ -192,20 +223,26 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
     q = norm_heads(n, a, q, w.heads, Part::query_norm);
     k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
   }
+  q = clipped(n, a, q);
+  k = clipped(n, a, k);
+  v = clipped(n, a, v);
+  if (a.value_scale != 1.0) v = scale(b, v, a.value_scale, "scaled_value");
   q = heads(n, q, w.heads, w.d_head);  // (B × T × H × dₕ)
   k = heads(n, k, w.kv_heads, w.d_head);
   v = heads(n, v, w.kv_heads, w.d_value);
-  if (!norm_all) {
+  const auto norm_each = [&] {
     q = norm_heads(n, a, q, w.heads, Part::query_norm);
     k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
-  }
+  };
+  if (!norm_all && !a.norm_after_rope) norm_each();
   q = rotate(n, a.rope, q, "rotated_query");
   k = rotate(n, a.rope, k, "rotated_key");
+  if (!norm_all && a.norm_after_rope) norm_each();
+  q = scale_queries(n, a, q);
   k = remember(n, k, a.window, Piece::key_cache, Piece::keys);  // (B × S × K × dₕ)
   v = remember(n, v, a.window, Piece::value_cache, Piece::values);
   const TensorId sinks = a.sinks ? b.parameter(role(Part::sinks), Piece::weight, {w.heads}) : no_tensor;
-  const TensorId y = attend(n, q, k, v, sinks, rule_of(a));
-  return apply_linear(n, view(b, y, {n.batch, n.tokens, w.mixed}), n.d_model, a.output_bias, role(Part::output));
+  return project_output(n, a, w, x, attend(n, q, k, v, sinks, rule_of(a)));
 }
 
 TensorId apply(Network& n, const CrossAttention& cross, TensorId x) {

@@ -1,4 +1,4 @@
-// The parts of a layer: norms, attention in its kinds, feed-forward and mixtures.
+// The parts of a layer: norms, attention in its kinds, feed-forward, mixtures and recurrences.
 #pragma once
 
 #include <reckon/model.h>
@@ -20,11 +20,13 @@ struct Network {
   bool decode;
   bool cached;  // prefill and decode fill a cache
   std::vector<std::pair<Rope, TensorId>> rope_tables{};
+  std::vector<std::pair<PositionScale, TensorId>> position_tables{};
   TensorId encoder = no_tensor;  // (B × Tₑ × d)
   Dim encoder_tokens{};
   std::vector<std::int32_t> owners{};  // of each layer's weights; empty where every layer has its own
 
   TensorId rope_table(const Rope& rope) const;
+  TensorId position_table(const PositionScale& scale) const;
 };
 
 // y = norm(x) with the weight and the bias of that role; `parameter` is their shape, by default the last extent of x
@@ -38,5 +40,6 @@ TensorId apply(Network& network, const Attention& attention, TensorId x);
 TensorId apply(Network& network, const CrossAttention& cross, TensorId x);
 TensorId apply(Network& network, const FeedForward& feed_forward, TensorId x);
 TensorId apply(Network& network, const Mixture& mixture, TensorId x);
+TensorId apply(Network& network, const Recurrence& recurrence, TensorId x);
 
 }  // namespace reckon

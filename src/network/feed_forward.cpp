@@ -2,7 +2,9 @@
 #include "network/blocks.h"
 #include "ops/activate.h"
 #include "ops/elementwise.h"
+#include "ops/gate.h"
 #include "ops/mixture.h"
+#include "ops/xielu.h"
 
 namespace reckon {
 namespace {
@@ -11,18 +13,27 @@ Role role(Part part, Expert expert = Expert::none) { return {Block::feed_forward
 
 // down(act(gate(x)) · up(x)), or down(act(up(x))) without a gate. product(x, out, role) is each of the products.
 template <class Product>
-TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expert expert,
+TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Dim out, Symbol symbol, Expert expert,
                       const Product& product) {
   const Dim d_ff(f.d_ff, symbol);
-  const TensorId gate = f.gated ? product(x, d_ff, role(Part::gate, expert)) : no_tensor;
+  TensorId gate = f.gated ? product(x, d_ff, role(Part::gate, expert)) : no_tensor;
+  if (f.gated && f.gate_scale != 1.0) gate = scale(n.builder, gate, f.gate_scale, "scaled");
   const TensorId up = product(x, d_ff, role(Part::up, expert));
-  n.builder.set_role(role(Part::activation, expert));
-  const TensorId hidden = activate(n.builder, f, f.gated ? gate : up, f.gated ? up : no_tensor, "hidden");
-  return product(hidden, n.d_model, role(Part::down, expert));
+  Builder& b = n.builder;
+  const Role at = role(Part::activation, expert);
+  b.set_role(at);
+  TensorId hidden;
+  if (f.activation == Activation::xielu) {
+    const TensorId slopes = b.parameter(at, Piece::weight, {2});
+    hidden = xielu(b, up, slopes, b.weight(TensorKind::constant, at, Piece::bias, {2}, DType::float32), "hidden");
+  } else {
+    hidden = activate(b, f, f.gated ? gate : up, f.gated ? up : no_tensor, "hidden");
+  }
+  return product(hidden, out, role(Part::down, expert));
 }
 
 TensorId dense(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expert expert) {
-  return feed_forward(n, f, x, symbol, expert,
+  return feed_forward(n, f, x, n.d_model, symbol, expert,
                       [&](TensorId in, Dim out, Role at) { return apply_linear(n, in, out, f.bias, at); });
 }
 
@@ -34,27 +45,41 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   Builder& b = n.builder;
   const FeedForward& f = m.expert;
   const Dim experts(m.n_experts, Symbol::experts);
-  const TensorId logits = apply_linear(n, x, experts, m.router_bias, role(Part::router));
+  TensorId logits = apply_linear(n, x, experts, m.router_bias, role(Part::router));
+  if (m.router_softcap > 0.0) logits = softcap(b, logits, m.router_softcap, "logits");
   TensorId correction = no_tensor;
   if (m.correction_bias) {
-    correction = b.weight(TensorKind::constant, role(Part::correction), Piece::bias, {experts}, DType::float32);
+    const TensorKind kind = m.correction_counted ? TensorKind::parameter : TensorKind::constant;
+    correction = b.weight(kind, role(Part::correction), Piece::bias, {experts}, DType::float32);
   }
   const auto [choice, weights] = route(b, m, logits, correction);
+  const TensorId entering =
+      m.d_latent > 0 ? apply_linear(n, x, m.d_latent, m.latent_bias, role(Part::into_experts)) : x;
   b.set_role(role(Part::dispatch));
-  const Dispatched dispatched = dispatch(b, x, choice, experts);  // rows (B × T × k × d)
+  Dispatched dispatched = dispatch(b, entering, choice, experts);  // rows (B × T × k × d)
+  if (m.weigh_inputs) dispatched.rows = weigh(b, dispatched.rows, weights, dispatched.order, "weighed");
   const auto grouped = [&](TensorId rows, Dim out, Role at) {
     b.set_role(at);
     const TensorId weight = b.parameter(at, Piece::weight, {experts, out, b.shape(rows)[-1]});
     const TensorId bias = f.bias ? b.parameter(at, Piece::bias, {experts, out}) : no_tensor;
     return grouped_linear(b, rows, weight, bias, dispatched.offsets, "out");
   };
-  const TensorId rows = feed_forward(n, f, dispatched.rows, Symbol::d_expert, Expert::routed, grouped);
+  const TensorId rows =
+      feed_forward(n, f, dispatched.rows, b.shape(entering)[-1], Symbol::d_expert, Expert::routed, grouped);
   b.set_role(role(Part::combine));
-  const TensorId y = combine(b, rows, weights, dispatched.order, "combined");
-  if (!m.shared) return y;
-  const TensorId shared = dense(n, *m.shared, x, Symbol::d_shared, Expert::shared);
-  b.set_role(role(Part::combine));
-  return add(b, y, shared, "combined");
+  TensorId y = combine(b, rows, m.weigh_inputs ? no_tensor : weights, dispatched.order, "combined");
+  if (m.d_latent > 0) y = apply_linear(n, y, n.d_model, m.latent_bias, role(Part::out_of_experts));
+  if (m.shared) {
+    TensorId shared = dense(n, *m.shared, x, Symbol::d_shared, Expert::shared);
+    if (m.shared_gate) {
+      const TensorId gate = apply_linear(n, x, 1, false, role(Part::router, Expert::shared));
+      b.set_role(role(Part::combine));
+      shared = gate_rows(b, shared, gate, Activation::sigmoid, "gated");
+    }
+    b.set_role(role(Part::combine));
+    y = add(b, y, shared, "combined");
+  }
+  return m.output_scale != 1.0 ? scale(b, y, m.output_scale, "scaled") : y;
 }
 
 }  // namespace reckon

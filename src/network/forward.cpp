@@ -31,6 +31,12 @@ TensorId Network::rope_table(const Rope& rope) const {
   throw Error("a layer's rotary positions have no table");
 }
 
+TensorId Network::position_table(const PositionScale& scale) const {
+  for (const auto& [known, table] : position_tables)
+    if (known == scale) return table;
+  throw Error("a layer's position scale has no table");
+}
+
 TensorId apply_norm(Network& n, const Norm& rule, TensorId x, Role role, Shape parameter) {
   Builder& b = n.builder;
   b.set_role(role);
@@ -195,7 +201,7 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
     const TensorId positions = b.tensor(TensorKind::input, Piece::positions, n.positions, DType::int32);
     const TensorId rows_table = b.parameter(position, Piece::weight, {rows, n.d_model});
     x = add(b, x, embed(b, rows_table, positions, "positioned"), "embedded");
-  } else if (model.positions.kind == Positions::Kind::sinusoidal) {
+  } else if (model.positions.kind != Positions::Kind::none) {
     const TensorId waves = b.tensor(TensorKind::input, Piece::sinusoids, Shape(n.positions).push(n.d_model),
                                     b.program().workload.precision.activations);
     x = add(b, x, waves, "embedded");
@@ -226,11 +232,17 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
     b.set_sublayer(static_cast<std::int32_t>(i), nth_of_block(layer, k), owner);
     TensorId y = sublayer.reads == Reads::stream ? x : sublayer.reads == Reads::entry ? entry : first;
     if (norms.before) y = apply_norm(n, *norms.before, y, {block, Part::norm});
+    if (sublayer.norms_stream) x = y;
     if (k == 0) first = y;
+    if (sublayer.read_scale != 1.0) {
+      b.set_role({block, Part::norm});
+      y = scale(b, y, sublayer.read_scale, "scaled");
+    }
     y = std::visit([&](const auto& kind) { return apply(n, kind, y); }, sublayer.kind);
     if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
     b.set_role({block, Part::residual});
     if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
+    if (sublayer.stream_scale != 1.0) x = scale(b, x, sublayer.stream_scale, "scaled");
     if (block != Block::cross_attention) y = drop(n, y, ++dropouts);  // cross-attention is counted, never trained
     x = add(b, x, y, "residual");
     if (norms.residual) x = apply_norm(n, *norms.residual, x, {block, Part::norm_residual});
@@ -337,13 +349,24 @@ Workload resolve(const Model& model, Workload w) {
   return w;
 }
 
-std::vector<Rope> distinct_ropes(const Model& model) {
-  std::vector<Rope> found;
+namespace {
+
+// Each that some attention has, once.
+template <class What>
+std::vector<What> distinct(const Model& model, std::optional<What> Attention::*which) {
+  std::vector<What> found;
   for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
-    const std::optional<Rope>& rope = attention.rope;
-    if (rope && std::find(found.begin(), found.end(), *rope) == found.end()) found.push_back(*rope);
+    const std::optional<What>& one = attention.*which;
+    if (one && std::find(found.begin(), found.end(), *one) == found.end()) found.push_back(*one);
   });
   return found;
+}
+
+}  // namespace
+
+std::vector<Rope> distinct_ropes(const Model& model) { return distinct(model, &Attention::rope); }
+std::vector<PositionScale> distinct_position_scales(const Model& model) {
+  return distinct(model, &Attention::position_scale);
 }
 
 Program forward(const Model& model, const Workload& asked) {
@@ -388,6 +411,11 @@ Program forward(const Model& model, const Workload& asked) {
     const Dim rows = n.capacity == workload.tokens ? n.tokens : Dim(n.capacity);
     const Shape shape{rows, {rope.dims, symbol}};
     n.rope_tables.push_back({rope, b.tensor(TensorKind::constant, Piece::table, shape, DType::float32)});
+  }
+  for (const PositionScale& scale : distinct_position_scales(model)) {
+    const Dim rows = n.capacity == workload.tokens ? n.tokens : Dim(n.capacity);
+    n.position_tables.push_back(
+        {scale, b.tensor(TensorKind::constant, Piece::positions, {rows, 1}, DType::float32)});
   }
   if (find<CrossAttention>(model) != nullptr) {
     n.encoder_tokens = {workload.encoder_tokens, Symbol::encoder_tokens};

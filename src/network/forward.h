@@ -22,6 +22,8 @@ std::string_view phase_name(Phase phase);
 
 // The rotary positions of a model's layers, each kind once, in the order of the program's tables.
 std::vector<Rope> distinct_ropes(const Model& model);
+// The same of what queries are multiplied by.
+std::vector<PositionScale> distinct_position_scales(const Model& model);
 
 // The forward pass; when training, with the loss at its end.
 Program forward(const Model& model, const Workload& workload);

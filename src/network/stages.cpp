@@ -128,6 +128,8 @@ void validate_layout(const Model& model, const Layout& layout) {
   check_tensor(model, layout.tensor);
   check_experts(model, layout);
   check_pipeline(model, layout);
+  if ((layout.tensor > 1 || layout.context > 1) && find<Recurrence>(model) != nullptr)
+    refuse(model, "recurrences cannot be shared out over tensor or context ranks; expected 1 of each");
   if (layout.context > 1 && find<CrossAttention>(model) != nullptr)
     refuse(model, "cross-attention cannot be shared out over context ranks");
 }

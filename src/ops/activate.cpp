@@ -8,6 +8,9 @@ namespace reckon {
 //   gelu       Φ(x) + x·φ(x),  Φ = ½(1 + erf(x/√2)) 4,  φ = e^(−½x²)/√2π 4,  product and sum 2,  · dy 1
 //   gelu_tanh  ½(1 + t) + ½x(1 − t²)·√(2/π)(1 + 3·0.044715x²):  t 6,  first 2,  second 9 (x² is shared),  · dy 1
 //   silu       σ(1 + x(1 − σ)):  σ 4,  rest 4,  · dy 1
+//   sigmoid    σ(1 − σ):  σ 4,  rest 2,  · dy 1
+//   softplus   σ:  4,  · dy 1
+// (xIELU, which has parameters, is an operation of its own: ops/xielu.h.)
 ActivationCost activation_cost(Activation activation) {
   switch (activation) {
     case Activation::gelu:
@@ -20,6 +23,14 @@ ActivationCost activation_cost(Activation activation) {
       return {2, 3};
     case Activation::silu:
       return {4, 9};  // x / (1 + e^−x)
+    case Activation::sigmoid:
+      return {4, 7};  // 1 / (1 + e^−x)
+    case Activation::identity:
+      return {0, 0};
+    case Activation::softplus:
+      return {3, 5};  // ln(1 + e^x)
+    case Activation::xielu:
+      break;
   }
   return {0, 0};
 }

@@ -7,21 +7,22 @@
 
 namespace reckon {
 
-std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window, std::int64_t query_block) {
+std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, const AttentionMask& mask,
+                            std::int64_t query_block) {
   std::int64_t pairs = 0;
   for (std::int64_t first = 0; first < tokens; first += query_block) {
     const std::int64_t last = std::min(first + query_block, tokens);
-    const std::int64_t begin = window > 0 ? std::max<std::int64_t>(0, past + first - window + 1) : 0;
-    pairs += (last - first) * (past + last - begin);
+    pairs += (last - first) * (past + last - first_seen(mask, past + first));
   }
   return pairs;
 }
 
-std::int64_t softened_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window, std::int64_t query_block) {
+std::int64_t softened_pairs(std::int64_t tokens, std::int64_t past, const AttentionMask& mask,
+                            std::int64_t query_block) {
   const std::int64_t last = tokens % query_block;  // queries of the last block
-  if (last == 0 || last > few_queries) return attended_pairs(tokens, past, window, query_block);
-  return attended_pairs(tokens - last, past, window, query_block) +
-         static_cast<std::int64_t>(visible_pairs(last, past + tokens, window));
+  if (last == 0 || last > few_queries) return attended_pairs(tokens, past, mask, query_block);
+  return attended_pairs(tokens - last, past, mask, query_block) +
+         static_cast<std::int64_t>(visible_pairs(last, past + tokens, mask));
 }
 
 namespace {
@@ -49,9 +50,9 @@ Cost cost(const Program& program, const Op& op) {
   // Without causality (an encoder's keys) every query sees every key.
   const std::int64_t all_keys = program[op.inputs[1]].shape[1].size;
   const auto& [rule, query_block, dropout] = op.attributes<AttendAttributes>();
-  const std::int64_t all = tokens * all_keys, window = rule.mask.window;
-  const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, window, query_block) : all, Symbol::window_pairs);
-  const Dim softened(rule.mask.causal ? softened_pairs(tokens, past, window, query_block) : all, Symbol::window_pairs);
+  const std::int64_t all = tokens * all_keys;
+  const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, rule.mask, query_block) : all, Symbol::window_pairs);
+  const Dim softened(rule.mask.causal ? softened_pairs(tokens, past, rule.mask, query_block) : all, Symbol::window_pairs);
   const Dim batch = query[0], heads = query[2];
   cost.matmul = of_rank(program, 2, {batch, heads, pairs, query[3]});
   cost.matmul += of_rank(program, 2, {batch, heads, pairs, out[3]});
@@ -61,7 +62,7 @@ Cost cost(const Program& program, const Op& op) {
   cost.elementwise = of_rank(program, per_pair, {batch, heads, softened});
   cost.elementwise += Formula(out.product());
   if (op.outputs.size() > 1) cost.elementwise += Formula(program[op.outputs[1]].shape.product(2));  // log, + maximum
-  const std::int64_t seen = rule.mask.window > 0 ? std::min(past, rule.mask.window - 1) : past;
+  const std::int64_t seen = past - first_seen(rule.mask, past);
   const std::int64_t keys = rule.mask.causal ? tokens + seen : all_keys;
   const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
   const Count cached = Term(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).value();
@@ -82,10 +83,10 @@ Cost backward_cost(const Program& program, const Op& op) {
   const Shape& o = program[op.inputs[out]].shape;
   const auto& [rule, query_block, dropout] = op.attributes<AttendAttributes>();
   const std::int64_t tokens = tokens_of_all_ranks(program, q), past = program.workload.past;
-  const Dim pairs(attended_pairs(tokens, past, rule.mask.window, query_block), Symbol::window_pairs);
+  const Dim pairs(attended_pairs(tokens, past, rule.mask, query_block), Symbol::window_pairs);
   Formula products = of_rank(program, 6, {q[0], q[2], pairs, q[3]});
   products += of_rank(program, 4, {q[0], q[2], pairs, o[3]});
-  const Count seen = visible_pairs(tokens, past + tokens, rule.mask.window);
+  const Count seen = visible_pairs(tokens, past + tokens, rule.mask);
   const Dim visible(static_cast<std::int64_t>(seen), Symbol::window_pairs);
   const std::int64_t per_pair =
       4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 4 : 0) + (dropout > 0 ? 3 : 0);

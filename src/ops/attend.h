@@ -29,11 +29,13 @@ enum : std::size_t { d_query, d_keys, d_values, d_sinks, count };
 
 // The (query, key) pairs that are computed for each head: each block sees the keys from the first that its first
 // query sees to the last that its last query sees.
-std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window, std::int64_t query_block);
+std::int64_t attended_pairs(std::int64_t tokens, std::int64_t past, const AttentionMask& mask,
+                            std::int64_t query_block);
 
 // A block of no more queries takes the softmax of each of them alone, of the keys that it sees; a larger one that of
 // all its pairs together.
 constexpr std::int64_t few_queries = 8;
-std::int64_t softened_pairs(std::int64_t tokens, std::int64_t past, std::int64_t window, std::int64_t query_block);
+std::int64_t softened_pairs(std::int64_t tokens, std::int64_t past, const AttentionMask& mask,
+                            std::int64_t query_block);
 
 }  // namespace reckon

@@ -15,7 +15,10 @@ Formula per_pair(const Program& program, const AttentionMask& mask, const Shape&
   Term product = Term(operations).times(grid[0]).times(grid[1]).times(width);
   if (program.workload.causal == Causal::full || !mask.causal) return product.times(tokens).times(keys);
   const std::int64_t ranks = program.workload.layout.context;
-  const Count pairs = visible_pairs(tokens.size * ranks, keys.size, mask.window);
+  // Chunks begin at places in the text, of which a cache may hold the last.
+  const std::int64_t past = std::max<std::int64_t>(0, program.workload.past);
+  const std::int64_t seen = mask.chunked ? past + tokens.size * ranks : keys.size;
+  const Count pairs = visible_pairs(tokens.size * ranks, seen, mask);
   product.over(ranks);
   if (!pairs.is_short()) {  // more than a dimension holds: a plain number in the formula
     product.coefficient *= pairs;
@@ -103,8 +106,16 @@ void mix_gradient(Gradient& g, const Op& op) {
 
 }  // namespace
 
-Count visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t window) {
-  const std::int64_t before = keys - tokens;
+Count visible_pairs(std::int64_t tokens, std::int64_t keys, const AttentionMask& mask) {
+  const std::int64_t before = keys - tokens, window = mask.window;
+  if (mask.chunked && window > 0) {
+    // Of the first n positions: whole chunks, and the beginning of one.
+    const auto until = [&](std::int64_t n) {
+      const Count whole = n / window, rest = n % window;
+      return whole * (Count(window) * (window + 1) / 2) + rest * (rest + 1) / 2;
+    };
+    return until(keys) - until(before);
+  }
   const std::int64_t limit = window > 0 ? window : keys;
   // The first `growing` queries see one key more each; the rest see `limit`.
   const Count growing = std::clamp<std::int64_t>(limit - before, 0, tokens);

@@ -16,6 +16,7 @@ namespace reckon {
 struct AttentionMask {
   bool causal = true;       // none behind itself
   std::int64_t window = 0;  // the last so many; 0: all
+  bool chunked = false;     // …from the last multiple of `window` on
   bool operator==(const AttentionMask&) const = default;
 };
 
@@ -49,7 +50,20 @@ TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionR
 TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label);
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label);
 
-// The (query, key) pairs that causality and the window let through: Σ over queries i = 1…T of min(S − T + i, window).
-Count visible_pairs(std::int64_t tokens, std::int64_t keys, std::int64_t window);
+// The first position that a query at `position` sees.
+inline std::int64_t first_seen(const AttentionMask& mask, std::int64_t position) {
+  if (mask.window == 0) return 0;
+  if (mask.chunked) return position / mask.window * mask.window;
+  return position < mask.window ? 0 : position - mask.window + 1;
+}
+// The last position whose query sees the key at `position`; `none` where every later one does.
+inline std::int64_t last_seeing(const AttentionMask& mask, std::int64_t position, std::int64_t none) {
+  if (mask.window == 0) return none;
+  return mask.chunked ? position / mask.window * mask.window + mask.window - 1 : position + mask.window - 1;
+}
+
+// The (query, key) pairs that causality and the window let through: Σ over queries i = 1…T of min(S − T + i, window),
+// or where windows are chunks, of what each sees of its own.
+Count visible_pairs(std::int64_t tokens, std::int64_t keys, const AttentionMask& mask);
 
 }  // namespace reckon

@@ -25,6 +25,11 @@ void softcap_gradient(Gradient& g, const Op& op) {
                op.attributes<SoftcapAttributes>());
 }
 
+void clip_gradient(Gradient& g, const Op& op) {
+  g.contribute(op.inputs[0], clip_backward_operation, {g.of(op.outputs[0]), op.inputs[0]},
+               op.attributes<ClipAttributes>());
+}
+
 void dropout_gradient(Gradient& g, const Op& op) {
   g.contribute(op.inputs[0], dropout_operation, {g.of(op.outputs[0])}, op.attributes<DropoutAttributes>());
 }
@@ -38,6 +43,9 @@ const OperationOf<ScaleAttributes> scale_operation{{"scale", output_cost<1>, sca
 const OperationOf<SoftcapAttributes> softcap_operation{{"softcap", output_cost<3>, softcap_gradient}};
 // dx = dy·(1 − (y/c)²): divide, multiply, subtract, multiply
 const OperationOf<SoftcapAttributes> softcap_backward_operation{{"softcap_backward", output_cost<4>, nullptr}};
+// two comparisons, and the same two backward: what was cut off has no gradient
+const OperationOf<ClipAttributes> clip_operation{{"clip", output_cost<2>, clip_gradient}};
+const OperationOf<ClipAttributes> clip_backward_operation{{"clip_backward", output_cost<2>, nullptr}};
 // A comparison with a random number and a product; drawing the number is not counted.
 const OperationOf<DropoutAttributes> dropout_operation{{"dropout", output_cost<2>, dropout_gradient}};
 // Rounding is no arithmetic of the network.
@@ -58,6 +66,10 @@ TensorId scale(Builder& builder, TensorId x, double factor, Label label) {
 
 TensorId softcap(Builder& builder, TensorId x, double cap, Label label) {
   return builder.compute(label, builder.shape(x), softcap_operation, {x}, {cap});
+}
+
+TensorId clip(Builder& builder, TensorId x, double limit, Label label) {
+  return builder.compute(label, builder.shape(x), clip_operation, {x}, {limit});
 }
 
 TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, Label label) {

@@ -3,7 +3,8 @@
 //   dispatch        x (… × d) → rows (… × k × d) sorted by expert, order (… × k: where each came from),
 //                   offsets (E + 1: where each expert's rows begin)
 //   grouped_matmul  rows (… × k × K) · their expert's weight of (E × N × K), + bias (E × N) → (… × k × N)
-//   combine         rows (… × k × d), weights (… × k) → Σ over k of weight · row (… × d)
+//   combine         rows (… × k × d), weights (… × k) or no_tensor → Σ over k of weight · row (… × d)
+//   weigh           rows (… × k × d), weights (… × k) → weight · row: for experts that are weighted by what they read
 // Ties go to the lower expert.
 #pragma once
 
@@ -20,6 +21,7 @@ struct RouteAttributes {
   bool normalize;
   double scale;
   std::int64_t groups, active_groups, group_top;
+  double jitter = 0.0;  // of a sparsemixer
   bool operator==(const RouteAttributes&) const = default;
 };
 
@@ -28,9 +30,17 @@ struct GroupedMatmulAttributes {
   bool operator==(const GroupedMatmulAttributes&) const = default;
 };
 
+// A sparsemixer takes a score for one to choose from unless it is below the best by more than this share of the larger.
+template <class Number>
+bool near_best(Number score, Number best, Number share) {
+  const Number size = score < 0 ? -score : score;
+  return !((best - score) / (size > best ? size : best) > share);
+}
+
 extern const OperationOf<RouteAttributes> route_operation, route_backward_operation;
 extern const OperationOf<> dispatch_operation, dispatch_backward_operation, grouped_weight_gradient_operation,
-    grouped_bias_gradient_operation, combine_operation, combine_backward_operation;
+    grouped_bias_gradient_operation, combine_operation, combine_backward_operation, weigh_operation,
+    weigh_backward_operation;
 extern const OperationOf<GroupedMatmulAttributes> grouped_matmul_operation;
 
 std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction);
@@ -39,6 +49,7 @@ struct Dispatched {
 };
 Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts);
 TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets, Label label);
+TensorId weigh(Builder& builder, TensorId rows, TensorId weights, TensorId order, Label label);
 TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId order, Label label);
 
 }  // namespace reckon

@@ -8,7 +8,9 @@ namespace {
 using Scores = Mixture::Scores;
 
 // Per token, with E experts of which k are chosen:
-//   scores       softmax over all 5E − 2, over the chosen 5k − 2; sigmoid 4E
+//   scores       softmax over all 5E − 2, over the chosen 5k − 2; sigmoid 4E; sparsemixer, for each of the chosen,
+//                how far each is from the best (absolute value, maximum, difference, quotient, comparison) 5E and a
+//                softmax 5E − 2
 //   correction   + E
 //   groups       each group's best `group_top` by comparison, their sums, the best groups by comparison
 //   choice       k passes of E − 1 comparisons
@@ -34,6 +36,10 @@ Cost cost(const Program& program, const Op& op) {
     case Scores::sigmoid:
       per_token(4, experts);
       break;
+    case Scores::sparsemixer:
+      per_token(10, active, experts);
+      per_token(-2, active);
+      break;
   }
   if (op.inputs[1] != no_tensor) per_token(1, experts);
   if (a.groups > 1) {
@@ -51,7 +57,8 @@ Cost cost(const Program& program, const Op& op) {
   return streaming_cost(program, op, std::move(operations));
 }
 
-// Back through scale k, normalisation 4k, and the softmax (4 per score it spans) or the sigmoid (3 per chosen one).
+// Back through scale k, normalisation 4k, and the softmax (4 per score it spans; a sparsemixer's span all, for each of
+// the chosen) or the sigmoid (3 per chosen one).
 Cost backward_cost(const Program& program, const Op& op) {
   Formula operations;
   const auto& a = op.attributes<RouteAttributes>();
@@ -63,6 +70,7 @@ Cost backward_cost(const Program& program, const Op& op) {
   if (a.scores == Scores::softmax) operations += weights.leading().product(4).times(experts);
   if (a.scores == Scores::softmax_of_chosen) per_active += 4;
   if (a.scores == Scores::sigmoid) per_active += 3;
+  if (a.scores == Scores::sparsemixer) operations += weights.product(4).times(experts);
   if (per_active > 0) operations += weights.product(per_active);
   return streaming_cost(program, op, std::move(operations));
 }
@@ -87,7 +95,8 @@ std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, Te
                 .scale = mixture.scale,
                 .groups = mixture.n_groups,
                 .active_groups = mixture.n_active_groups,
-                .group_top = mixture.group_top});
+                .group_top = mixture.group_top,
+                .jitter = mixture.scores == Scores::sparsemixer ? mixture.jitter : 0.0});
   return {choice, weights};
 }
 

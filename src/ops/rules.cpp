@@ -40,6 +40,24 @@ Cost view_cost(const Program&, const Op&) {
   return cost;
 }
 
+void check_state(const Builder& builder, TensorId cache, const char* operation, std::int64_t batch,
+                 std::int64_t elements) {
+  if (cache == no_tensor) return;
+  const Shape shape = builder.shape(cache);
+  check(shape.rank() == 4 && shape[0].size == batch && shape[1].size * shape[2].size == 1 && shape[3].size == elements,
+        operation, "a state of " + to_string(shape),
+        std::to_string(elements) + " elements for each of " + std::to_string(batch) + " sequences");
+}
+
+// A paged cache has the state before and after a step, of which one is read and the other written.
+void add_state(const Program& program, const Op& op, std::size_t input, Cost& cost) {
+  if (input >= op.inputs.size() || op.inputs[input] == no_tensor) return;
+  const Tensor& cache = program[op.inputs[input]];
+  const Count all = bytes(cache), state = all / cache.shape[1].size;
+  cost.read -= all - state;
+  cost.written += state;
+}
+
 Formula elements_and_rows(const Shape& x, std::int64_t per_element, std::int64_t per_row) {
   Formula formula = x.product(per_element);
   formula += x.leading().product(per_row);

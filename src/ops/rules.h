@@ -32,6 +32,12 @@ Cost sum_cost(const Program& program, const Op& op);
 // Nothing runs: another view of memory.
 Cost view_cost(const Program& program, const Op& op);
 
+// A recurrence's state lies in a cache (B × 1 × 1 × elements of a sequence) that an op changes in place, or there is
+// none (no_tensor). The shape rule of one, and what writing it again adds to an op's cost.
+void check_state(const Builder& builder, TensorId cache, const char* operation, std::int64_t batch,
+                 std::int64_t elements);
+void add_state(const Program& program, const Op& op, std::size_t input, Cost& cost);
+
 // `per_element` for each element of x, and `per_row` for each of its rows.
 Formula elements_and_rows(const Shape& x, std::int64_t per_element, std::int64_t per_row);
 

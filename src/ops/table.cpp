@@ -5,21 +5,29 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/position_scale.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 namespace reckon {
 
@@ -73,6 +81,15 @@ const std::vector<const Operation*>& all_operations() {
       &grouped_bias_gradient_operation,
       &combine_operation,
       &combine_backward_operation,
+      &weigh_operation,
+      &weigh_backward_operation,
+      &clip_operation,
+      &clip_backward_operation,
+      &gate_operation,
+      &gate_backward_operation,
+      &xielu_operation,
+      &xielu_backward_operation,
+      &position_scale_operation,
       &layer_norm_operation,
       &layer_norm_backward_operation,
       &rms_norm_operation,
@@ -88,6 +105,16 @@ const std::vector<const Operation*>& all_operations() {
       &join_backward_operation,
       &sum_rows_operation,
       &view_operation,
+      &block_matmul_operation,
+      &block_weight_gradient_operation,
+      &short_convolution_operation,
+      &short_convolution_backward_operation,
+      &softplus_operation,
+      &softplus_backward_operation,
+      &scan_operation,
+      &scan_backward_operation,
+      &delta_rule_operation,
+      &delta_rule_backward_operation,
       &project_operation,
       &grouped_project_operation,
       &weight_gradient_operation,

@@ -11,13 +11,16 @@
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <algorithm>
 #include <map>
@@ -158,7 +161,9 @@ class Sharding {
         return part == Part::whole ? columns : whole;
       case Block::attention:
       case Block::cross_attention:
-        if (part == Part::query || part == Part::query_up || part == Part::kv_up || part == Part::sinks) return columns;
+        if (part == Part::query || part == Part::query_up || part == Part::kv_up || part == Part::sinks ||
+            part == Part::gate)
+          return columns;
         if (part == Part::key || part == Part::value) return keys();
         if (part == Part::output) return rows;
         // A weight for each head; one for all of them together reads all.
@@ -577,7 +582,7 @@ class Sharding {
 
   void combine(Op op) {
     const TensorId rows = op.inputs[0] = exchange_rows(op.inputs[0], op);
-    if (split(rows) != split(op.inputs[1])) refuse(op, "rows and their weights are divided in different ways");
+    if (op.inputs[1] != no_tensor && split(rows) != split(op.inputs[1])) refuse(op, "rows and their weights are divided in different ways");
     set(op.outputs[0], shape(rows).leading().leading().push(shape(rows)[-1]), split(rows));
     push(std::move(op));
   }
@@ -630,13 +635,19 @@ class Sharding {
     if (operation == &head_matmul_operation || operation == &route_operation) return each_row(std::move(op));
     if (operation == &dispatch_operation) return dispatch(std::move(op));
     if (operation == &combine_operation) return combine(std::move(op));
+    if (operation == &weigh_operation && layout_.expert == 1) return each_element(std::move(op));
     if (operation == &last_operation) return last(std::move(op));
     if (operation == &cross_entropy_operation) return cross_entropy(std::move(op));
     if (operation == &receive_operation) return receive(std::move(op));
     if (operation == &send_operation || operation == &keep_alike_operation) return push(std::move(op));
     if (operation == &activate_operation || operation == &softmax_operation || operation == &rope_operation ||
-        operation == &scale_operation || operation == &softcap_operation || operation == &dropout_operation)
+        operation == &scale_operation || operation == &softcap_operation || operation == &dropout_operation ||
+        operation == &clip_operation || operation == &position_scale_operation)
       return each_element(std::move(op));
+    if (operation == &gate_operation || operation == &xielu_operation) {
+      keep_alike(op, split(op.inputs[0]));
+      return each_element(std::move(op));
+    }
     refuse(op, "it has no rule for that");
   }
 

@@ -16,7 +16,7 @@ struct NoAttributes {
 class Attributes {
  public:
   // They lie inside the op, so that copying ops, of which expanded programs have thousands, allocates nothing for them.
-  static constexpr std::size_t capacity = 48;
+  static constexpr std::size_t capacity = 56;
 
   Attributes() : Attributes(NoAttributes{}) {}
   template <class A>

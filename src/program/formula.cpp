@@ -50,6 +50,9 @@ constexpr SymbolName names[] = {
     {"f", "d_ff, the width of the feed-forward"},
     {"fₑ", "width of one expert"},
     {"fₛ", "width of the shared expert"},
+    {"dᵢ", "width of a recurrence: of its values"},
+    {"N", "width of a key or query of a recurrence"},
+    {"w", "tokens that a short convolution sees"},
     {"r", "rank of the adapters"},
 };
 

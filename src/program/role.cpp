@@ -10,28 +10,98 @@ namespace {
 // In the order of the enums.
 constexpr std::array blocks =
     std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention", "feed_forward",
-                                     "final_norm", "head", "loss", "optimizer"});
+                                     "recurrence", "final_norm", "head", "loss", "optimizer"});
 static_assert(blocks.size() == static_cast<std::size_t>(Block::optimizer) + 1);
 
 constexpr std::array experts = std::to_array<std::string_view>({"", "experts", "shared"});
 static_assert(experts.size() == static_cast<std::size_t>(Expert::shared) + 1);
 
-constexpr std::array parts =
-    std::to_array<std::string_view>({"",           "token",         "position",     "project",    "norm",
-                                     "norm_after", "norm_residual", "residual",     "query",      "key",
-                                     "value",      "query_norm",    "key_norm",     "query_down", "query_down_norm",
-                                     "query_up",   "kv_down",       "kv_down_norm", "kv_up",      "rope",
-                                     "cache",      "sinks",         "scores",       "softmax",    "mixing",
-                                     "output",     "router",        "correction",   "dispatch",   "gate",
-                                     "up",         "activation",    "down",         "combine"});
-static_assert(parts.size() == static_cast<std::size_t>(Part::combine) + 1);
+constexpr std::array parts = std::to_array<std::string_view>({"",
+                                                              "token",
+                                                              "position",
+                                                              "project",
+                                                              "norm",
+                                                              "norm_after",
+                                                              "norm_residual",
+                                                              "residual",
+                                                              "query",
+                                                              "key",
+                                                              "value",
+                                                              "query_norm",
+                                                              "key_norm",
+                                                              "query_down",
+                                                              "query_down_norm",
+                                                              "query_up",
+                                                              "kv_down",
+                                                              "kv_down_norm",
+                                                              "kv_up",
+                                                              "rope",
+                                                              "cache",
+                                                              "sinks",
+                                                              "scores",
+                                                              "softmax",
+                                                              "mixing",
+                                                              "output",
+                                                              "router",
+                                                              "correction",
+                                                              "dispatch",
+                                                              "gate",
+                                                              "up",
+                                                              "activation",
+                                                              "down",
+                                                              "combine",
+                                                              "into_experts",
+                                                              "out_of_experts",
+                                                              "value_convolution",
+                                                              "key_convolution",
+                                                              "query_convolution",
+                                                              "step_down",
+                                                              "step",
+                                                              "step_norm",
+                                                              "decay",
+                                                              "beta",
+                                                              "state",
+                                                              "skip",
+                                                              "gate_down",
+                                                              "gate_norm"});
+static_assert(parts.size() == static_cast<std::size_t>(Part::gate_norm) + 1);
 
-constexpr std::array pieces = std::to_array<std::string_view>(
-    {"",           "weight",     "bias",       "ids",          "labels",        "positions",   "sinusoids",
-     "encoder",    "table",      "statistics", "first_moment", "second_moment", "row_moment",  "column_moment",
-     "master",     "mask",       "lora_a",     "lora_b",       "key_cache",     "value_cache", "latent_cache",
-     "query_nope", "query_rope", "query",      "folded_query", "latent",        "latents",     "key_rope",
-     "keys_rope",  "keys_nope",  "keys",       "values",       "starts",        "pages"});
+constexpr std::array pieces = std::to_array<std::string_view>({"",
+                                                               "weight",
+                                                               "bias",
+                                                               "ids",
+                                                               "labels",
+                                                               "positions",
+                                                               "sinusoids",
+                                                               "encoder",
+                                                               "table",
+                                                               "statistics",
+                                                               "first_moment",
+                                                               "second_moment",
+                                                               "row_moment",
+                                                               "column_moment",
+                                                               "master",
+                                                               "mask",
+                                                               "lora_a",
+                                                               "lora_b",
+                                                               "key_cache",
+                                                               "value_cache",
+                                                               "latent_cache",
+                                                               "state_cache",
+                                                               "convolution_cache",
+                                                               "query_nope",
+                                                               "query_rope",
+                                                               "query",
+                                                               "folded_query",
+                                                               "latent",
+                                                               "latents",
+                                                               "key_rope",
+                                                               "keys_rope",
+                                                               "keys_nope",
+                                                               "keys",
+                                                               "values",
+                                                               "starts",
+                                                               "pages"});
 static_assert(pieces.size() == static_cast<std::size_t>(Piece::pages) + 1);
 
 }  // namespace
@@ -55,10 +125,17 @@ bool is_norm(Role role) {
     case Part::key_norm:
     case Part::query_down_norm:
     case Part::kv_down_norm:
+    case Part::step_norm:
+    case Part::gate_norm:
       return true;
     default:
       return role.block == Block::final_norm;
   }
+}
+
+bool is_convolution(Role role) {
+  return role.part == Part::value_convolution || role.part == Part::key_convolution ||
+         role.part == Part::query_convolution;
 }
 
 std::string_view name_of(Piece piece) { return pieces[static_cast<std::size_t>(piece)]; }

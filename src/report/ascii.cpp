@@ -19,9 +19,10 @@ struct StandIn {
   std::string_view text;
 };
 constexpr StandIn stand_ins[] = {
-    {U'±', "+/-"}, {U'½', "1/2*"}, {U'×', "x"},   {U'÷', "/"},    {U'−', "-"},     {U'–', "-"},      {U'…', "..."},
-    {U'←', "<-"},  {U'→', "->"},   {U'Σ', "sum"}, {U'β', "beta"}, {U'γ', "gamma"}, {U'ε', "eps"},    {U'σ', "sigma"},
-    {U'µ', "u"},   {U'⇥', "\\t"},  {U'⏎', "\\n"}, {U'␣', "_"},    {U'▁', "_"},     {U'\uFFFD', "?"},
+    {U'±', "+/-"}, {U'½', "1/2*"},   {U'×', "x"},     {U'÷', "/"},     {U'−', "-"},    {U'–', "-"},
+    {U'…', "..."}, {U'←', "<-"},     {U'→', "->"},    {U'Σ', "sum"},   {U'β', "beta"}, {U'γ', "gamma"},
+    {U'ε', "eps"}, {U'σ', "sigma"},  {U'µ', "u"},     {U'⇥', "\\t"},   {U'⏎', "\\n"},  {U'␣', "_"},
+    {U'▁', "_"},   {U'\uFFFD', "?"}, {U'Δ', "delta"}, {U'α', "alpha"},
 };
 
 // Symbols with stand-ins of one character, in the same order: those that draw, which keep their width so, and those
@@ -33,8 +34,8 @@ struct Alphabet {
 };
 constexpr Alphabet alphabets[] = {
     {"", U"─━╌│└┤┬█▉▊▋▌▍▎▏∙●▲■◆○▓▒░▪", "-=-|+++#####....*^#+o%+:o"},
-    {"^", U"⁰¹²³⁴⁵⁶⁷⁸⁹ᵀᶻ", "0123456789Tz"},
-    {"_", U"ₑₕₙᵣₛᵥ", "ehnrsv"},
+    {"^", U"⁰¹²³⁴⁵⁶⁷⁸⁹ᵀᵃᶻ", "0123456789Taz"},
+    {"_", U"ₑₕᵢₙᵣₛᵥ", "ehinrsv"},
 };
 
 // Braille draws curves: which halves of the character have dots.

@@ -12,6 +12,18 @@
 namespace reckon {
 namespace {
 
+// Of the first recurrence in a stack: what it is, and how large its state.
+std::string recurrence_text(const Recurrence& r) {
+  static constexpr std::string_view words[] = {"short convolutions",  "Mamba", "Mamba-2", "gated delta rule",
+                                               "lightning attention", "RG-LRU"};
+  const std::string_view word = words[static_cast<std::size_t>(r.rule)];
+  if (r.rule == Recurrence::Rule::convolution) return fmt::format("{} of {}", word, r.conv_width);
+  if (r.rule == Recurrence::Rule::mamba)
+    return fmt::format("{} of {} channels with {} states", word, grouped(r.n_heads), grouped(r.d_state));
+  return fmt::format("{} of {} heads with states of {} × {}", word, grouped(r.n_heads), grouped(r.d_state),
+                     grouped(r.d_head));
+}
+
 std::string heads_text(const Attention& attention) {
   if (attention.latent) {
     return fmt::format("{} heads from a latent of {}", grouped(attention.n_heads), grouped(attention.latent->kv_rank));
@@ -19,6 +31,17 @@ std::string heads_text(const Attention& attention) {
   std::string text = fmt::format("{} heads of {}", grouped(attention.n_heads), grouped(attention.d_head));
   if (attention.n_kv_heads != attention.n_heads) text += fmt::format(", {} for keys and values", attention.n_kv_heads);
   return text;
+}
+
+// What mixes tokens: attention, recurrences, or both.
+std::string mixers_text(const Model& model) {
+  const Recurrence* recurrence = find<Recurrence>(model);
+  if (recurrence == nullptr) return heads_text(first_attention(model));
+  const auto layers = std::count_if(model.layers.begin(), model.layers.end(),
+                                    [](const Layer& layer) { return find<Recurrence>(layer) != nullptr; });
+  std::string text = recurrence_text(*recurrence);
+  if (layers < std::ssize(model.layers)) text += fmt::format(" in {} layers", grouped(layers));
+  return find<Attention>(model) == nullptr ? text : text + " · " + heads_text(first_attention(model));
 }
 
 // The layers of whose attentions one is so.
@@ -46,6 +69,7 @@ std::string windows_text(const Model& model) {
 std::string_view positions_word(const Model& model) {
   if (model.positions.kind == Positions::Kind::learned) return "learned";
   if (model.positions.kind == Positions::Kind::sinusoidal) return "sinusoidal";
+  if (model.positions.kind == Positions::Kind::sinusoidal_halves) return "sinusoidal";
   std::string_view word = "none";
   for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
     if (word == "none") word = attention.rope ? "rope" : attention.alibi ? "alibi" : "none";
@@ -104,8 +128,9 @@ std::ptrdiff_t layers_sharing(const Model& model) {
 }
 
 std::string_view word_of(Activation activation) {
-  static constexpr std::string_view words[] = {"gelu", "gelu_tanh", "relu", "relu_squared", "silu"};
-  static_assert(std::size(words) == static_cast<std::size_t>(Activation::silu) + 1);
+  static constexpr std::string_view words[] = {"gelu",    "gelu_tanh", "relu",  "relu_squared", "silu",
+                                               "sigmoid", "softplus",  "xielu", "identity"};
+  static_assert(std::size(words) == static_cast<std::size_t>(Activation::identity) + 1);
   return words[static_cast<std::size_t>(activation)];
 }
 
@@ -118,8 +143,8 @@ std::string describe(const Model& model) {
   const std::ptrdiff_t shared = layers_sharing(model);
   std::string text = fmt::format("{} · {} layers{} · width {} · {}", what, grouped(model.layers.size()),
                                  shared == 0 ? "" : fmt::format(", {} with the weights of others", shared),
-                                 grouped(model.d_model), heads_text(first_attention(model)));
-  if (find<Mixture>(model.layers.front()) == nullptr) {
+                                 grouped(model.d_model), mixers_text(model));
+  if (find<Mixture>(model.layers.front()) == nullptr && first_feed_forward(model).d_ff > 0) {
     const FeedForward& dense = first_feed_forward(model);
     text += fmt::format(" · {}feed-forward {}", dense.gated ? "gated " : "", grouped(dense.d_ff));
   }

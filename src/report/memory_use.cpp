@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "files/interleaved.h"
 #include "files/numbers.h"
 #include "network/forward.h"
 #include "network/stages.h"
@@ -277,6 +278,17 @@ std::string rank_text(const MemoryUse& use) {
   return text + ".";
 }
 
+// Of the weights as they are stored, what the cpu keeps in another order too.
+std::int64_t interleaved_bytes(const MemoryUse& use) {
+  if (!use.stored || !(use.target == cpu_target)) return 0;
+  std::int64_t sum = 0;
+  for (const HeldTensor& tensor : use.held.tensors)
+    if (tensor.held == Held::weights && tensor.id != no_tensor &&
+        can_be_interleaved(use.compiled.lowered[tensor.id].dtype))
+      sum += tensor.bytes;
+  return sum;
+}
+
 std::vector<std::string> notes_of(const MemoryUse& use) {
   std::vector<std::string> notes;
   if (use.quantised) {
@@ -286,6 +298,11 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
                     *use.quantised == DType::nf4 ? "a scale in float32 for each 64 elements is counted"
                                                  : "scales are not counted"));
   }
+  if (const std::int64_t bytes = interleaved_bytes(use); bytes > 0)
+    notes.push_back(fmt::format(
+        "{} of the weights ({} bytes) are kept a second time by every engine on the cpu, interleaved for its "
+        "kernels (AVX2, AVX-512), as many bytes: beside the file, which is mapped. They are not added here.",
+        binary_bytes(bytes), grouped(bytes)));
   if (use.adapters) {
     notes.push_back(fmt::format("{} {} of the model's {} parameters ({}){}.",
                                 trains(use) ? "Only adapters are trained," : "Adapters are",
@@ -387,6 +404,7 @@ OrderedJson use_json(const MemoryUse& use, MemoryBy by) {
   json["whole_parameters"] = use.whole_parameters;
   if (use.adapters) json["adapters"] = adapters_json(*use.adapters);
   json["memory"] = held_json(use.held);
+  if (const std::int64_t bytes = interleaved_bytes(use); bytes > 0) json["interleaved_copies"] = bytes;
   json["arena"] = plan.arena;
   const Op& op = use.compiled.lowered.ops[plan.peak_op];
   json["peak"] = {{"bytes", plan.peak},

@@ -1,9 +1,12 @@
 #include "report/models.h"
 
+#include <fmt/format.h>
 #include <reckon/reckon.h>
 
 #include "files/numbers.h"
+#include "model/families.h"
 #include "model/sublayers.h"
+#include "model/types.h"
 #include "report/describe.h"
 
 namespace reckon {
@@ -33,6 +36,36 @@ Document models_document(const std::vector<Model>& models) {
     document.json["models"].push_back(std::move(json));
   }
   document.parts.emplace_back(std::move(table));
+  return document;
+}
+
+Document types_document(const std::vector<std::string>& types) {
+  Document document;
+  Table table{"",
+              {{"type", false, Column::Kind::name}, {"what it adds"}, {"counted"}, {"run"}, {"trained"}, {"network"}}};
+  document.json = {{"schema", "reckon.types/1"}, {"types", OrderedJson::array()}};
+  for (const std::string& type : types) {
+    const TypeReference reference = type_reference(type);
+    const Family* family = find_family(type);
+    const std::string network(family == nullptr || family->network.empty() ? type : family->network);
+    const auto held = [](int number, const char* what) {
+      return number == 0 ? std::string("yes") : fmt::format("yes, {} {}{}", number, what, number == 1 ? "" : "s");
+    };
+    table.rows.push_back({type, std::string(what_it_adds(type)), held(reference.configs, "config"),
+                          held(reference.models, "model"), reference.gradients ? "yes, gradients" : "yes",
+                          network == type ? "" : network});
+    document.json["types"].push_back({{"type", type},
+                                      {"adds", what_it_adds(type)},
+                                      {"network", network},
+                                      {"configs", reference.configs},
+                                      {"models", reference.models},
+                                      {"gradients", reference.gradients}});
+  }
+  document.parts.emplace_back(std::move(table));
+  document.parts.emplace_back(
+      Paragraph{"yes, N configs: so many random ones have the parameters and FLOPs that transformers' own code has; "
+                "yes, N models: "
+                "small ones give its logits and greedy tokens; yes, gradients: and its gradients."});
   return document;
 }
 

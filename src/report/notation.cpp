@@ -11,16 +11,24 @@
 #include "ops/activate.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 namespace reckon {
 namespace {
@@ -32,14 +40,38 @@ struct PartLetters {
   std::string_view makes, weight;
 };
 constexpr PartLetters part_letters[] = {
-    {Part::token, "x", "e"},     {Part::position, "x_p", "p"}, {Part::project, "x", "i"},
-    {Part::norm, "h", ""},       {Part::query, "q", "q"},      {Part::key, "k", "k"},
-    {Part::value, "v", "v"},     {Part::query_up, "q", "uq"},  {Part::query_down, "c_q", "dq"},
-    {Part::kv_down, "c", "dkv"}, {Part::kv_up, "kv", "ukv"},   {Part::scores, "a", ""},
-    {Part::softmax, "p", ""},    {Part::mixing, "o", ""},      {Part::output, "y", "o"},
-    {Part::router, "r", "r"},    {Part::dispatch, "h_e", ""},  {Part::gate, "g", "g"},
-    {Part::up, "u", "u"},        {Part::activation, "m", ""},  {Part::down, "y", "d"},
+    {Part::token, "x", "e"},
+    {Part::position, "x_p", "p"},
+    {Part::project, "x", "i"},
+    {Part::norm, "h", ""},
+    {Part::query, "q", "q"},
+    {Part::key, "k", "k"},
+    {Part::value, "v", "v"},
+    {Part::query_up, "q", "uq"},
+    {Part::query_down, "c_q", "dq"},
+    {Part::kv_down, "c", "dkv"},
+    {Part::kv_up, "kv", "ukv"},
+    {Part::scores, "a", ""},
+    {Part::softmax, "p", ""},
+    {Part::mixing, "o", ""},
+    {Part::output, "y", "o"},
+    {Part::router, "r", "r"},
+    {Part::dispatch, "h_e", ""},
+    {Part::gate, "g", "g"},
+    {Part::up, "u", "u"},
+    {Part::activation, "m", ""},
+    {Part::down, "y", "d"},
     {Part::combine, "y", ""},
+    {Part::state, "o", ""},
+    {Part::step, "Δ", "Δ"},
+    {Part::step_down, "c", "dΔ"},
+    {Part::beta, "β", "β"},
+    {Part::gate_down, "c", "dg"},
+    {Part::value_convolution, "v", "cv"},
+    {Part::key_convolution, "k", "ck"},
+    {Part::query_convolution, "q", "cq"},
+    {Part::into_experts, "h", "i"},
+    {Part::out_of_experts, "y", "j"},
 };
 
 PartLetters letters_of(Role role) {
@@ -83,6 +115,8 @@ std::string_view letter_of(Piece piece) {
       {Piece::key_cache, "cache_k"},
       {Piece::value_cache, "cache_v"},
       {Piece::latent_cache, "cache_c"},
+      {Piece::state_cache, "S"},
+      {Piece::convolution_cache, "cache"},
   };
   const auto found =
       std::find_if(std::begin(letters), std::end(letters), [&](const auto& one) { return one.first == piece; });
@@ -94,15 +128,17 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 
 // Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
-  const std::initializer_list<const Operation*> keeping = {&view_operation,  &append_operation,  &rope_operation,
-                                                           &scale_operation, &softcap_operation, &last_operation,
-                                                           &add_operation};
+  const std::initializer_list<const Operation*> keeping = {
+      &view_operation, &append_operation, &rope_operation, &scale_operation, &softcap_operation,       &last_operation,
+      &add_operation,  &clip_operation,   &gate_operation, &weigh_operation, &position_scale_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
 
 std::string parameter_letter(const Tensor& tensor) {
   if (tensor.scope.role.part == Part::sinks) return "sink";
+  if (tensor.scope.role.part == Part::decay) return tensor.label.piece == Piece::bias ? "b_Δ" : "a";
+  if (tensor.scope.role.part == Part::skip) return "D";
   const std::string of(letters_of(tensor.scope.role).weight);
   const bool bias = tensor.label.piece == Piece::bias;
   if (of.empty()) return bias ? "β" : "γ";  // norms
@@ -112,8 +148,8 @@ std::string parameter_letter(const Tensor& tensor) {
 std::string decimal(double value) { return fmt::format("{:.6g}", value); }
 
 std::string activation_name(Activation activation) {
-  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU"};
-  static_assert(std::size(names) == static_cast<std::size_t>(Activation::silu) + 1);
+  static constexpr const char* names[] = {"GELU", "GELU_tanh", "ReLU", "ReLU²", "SiLU", "σ", "softplus", "xIELU", ""};
+  static_assert(std::size(names) == static_cast<std::size_t>(Activation::identity) + 1);
   return names[static_cast<std::size_t>(activation)];
 }
 
@@ -206,17 +242,36 @@ std::string Notation::formula(const Op& op) const {
     const std::string cap = decimal(op.attributes<SoftcapAttributes>().cap);
     return equation(cap + "·tanh(" + x + " / " + cap + ")");
   }
+  if (is(op, clip_operation))
+    return equation("clamp(" + x + ", ±" + decimal(op.attributes<ClipAttributes>().limit) + ")");
+  if (is(op, gate_operation))
+    return equation(activation_name(op.attributes<GateAttributes>().activation) + "(" + second + ")·" + x);
+  if (is(op, xielu_operation)) return equation("xIELU(" + x + ")");
+  if (is(op, position_scale_operation)) return equation("f(position)·" + x);
+  if (is(op, weigh_operation)) return equation(second + "·" + x);
   if (is(op, route_operation)) {
     const Mixture::Scores scores = op.attributes<RouteAttributes>().scores;
     if (scores == Mixture::Scores::softmax_of_chosen) return "e = top_k(" + x + "), w = softmax(" + x + "[e])";
     return "e, w = top_k(" + std::string(scores == Mixture::Scores::sigmoid ? "σ" : "softmax") + "(" + x + "))";
   }
   if (is(op, dispatch_operation)) return equation(x + " for each e");
-  if (is(op, combine_operation)) return equation("Σₑ " + second + "·" + x);
+  if (is(op, combine_operation)) return equation("Σₑ " + (second.empty() ? "" : second + "·") + x);
   if (is(op, join_operation)) return equation("[" + x + ", " + second + "]");
   if (is(op, split_operation)) return "[" + y + ", " + letter(op.outputs[1]) + "] = " + x;
   if (is(op, append_operation)) return equation("[" + second + ", " + x + "]");
   if (is(op, last_operation)) return equation(x + "[last token]");
+  if (is(op, block_matmul_operation)) return equation(x + "·" + second + "[head]ᵀ" + plus(third));
+  if (is(op, short_convolution_operation)) return equation("conv(" + x + ", " + second + ")" + plus(third));
+  if (is(op, softplus_operation)) return equation("softplus(" + x + plus(second) + ")");
+  if (is(op, scan_operation)) {
+    const std::string skip = input(op, scan_input::skip);
+    if (op.attributes<ScanAttributes>().rule == ScanRule::rg_lru)
+      return "α = e^(−8·Δ·softplus(a)), " + y + " ← α·" + y + " + √(1 − α²)·v";
+    return (op.attributes<ScanAttributes>().rule == ScanRule::lightning ? "S ← e^(−a)·S + k·vᵀ, "
+                                                                        : "S ← e^(−Δ·eᵃ)·S + k·(Δ·v)ᵀ, ") +
+           y + " = Sᵀ·q" + (skip.empty() ? "" : " + " + skip + "·v");
+  }
+  if (is(op, delta_rule_operation)) return "S ← e^(−Δ·eᵃ)·S, S ← S + k·β·(v − Sᵀ·k)ᵀ, " + y + " = Sᵀ·q";
   if (is(op, cross_entropy_operation)) return equation("mean(log Σ eᶻ − z[label])");
   return "";
 }
@@ -238,7 +293,9 @@ std::string Notation::remark(const Op& op) const {
   if (is(op, softmax_operation)) {
     const auto& a = op.attributes<SoftmaxAttributes>();
     if (a.mask.causal) say("A token sees itself and those before it; what comes later has weight 0.");
-    if (a.mask.window > 0) {
+    if (a.mask.chunked) {
+      say("In this layer it sees only those of its own chunk of " + grouped(a.mask.window) + ".");
+    } else if (a.mask.window > 0) {
       say("In this layer it sees only the last " + grouped(a.mask.window) + " of them, itself included.");
     }
     if (a.alibi != 0.0) say("ALiBi lowers a score by the distance, with a slope of its own for each head.");

@@ -120,6 +120,10 @@ constexpr StepText texts[] = {
     {{{Block::feed_forward, Part::router}},
      "router",
      "A small matrix scores every expert for each token, and the best are chosen."},
+    {{{Block::feed_forward, Part::into_experts}},
+     "into the experts' space",
+     "The experts are narrower than the stream: what they read is projected once for all of them."},
+    {{{Block::feed_forward, Part::out_of_experts}}, "out of the experts' space", down_why},
     {{{Block::feed_forward, Part::dispatch}},
      "dispatch",
      "Each token's vector is copied to its experts. Nothing is computed."},
@@ -142,6 +146,32 @@ constexpr StepText texts[] = {
     {{{Block::feed_forward, Part::norm_after}}, "norm after the feed-forward", norm_after_why},
     {{{Block::feed_forward, Part::residual}}, "residual", residual_why},
     {{{Block::feed_forward, Part::norm_residual}}, "norm of the sum", norm_residual_why},
+
+    {{{Block::recurrence, Part::norm}}, "norm before the recurrence", norm_why},
+    {{{Block::recurrence, Part::query}},
+     "values, keys, queries",
+     "Linear maps of the same vector: what enters the state, where it is written to, and where it is read from."},
+    {{{Block::recurrence, Part::query_norm}},
+     "norm of steps, keys and queries",
+     "What the state is moved by is brought to a common size first."},
+    {{{Block::recurrence, Part::value_convolution}},
+     "short convolution",
+     "Each channel, by itself, is blended with its last few tokens. The cache keeps only these."},
+    {{{Block::recurrence}, Detail::heads}, "recurrence: heads", heads_why},
+    {{{Block::recurrence, Part::step}},
+     "steps",
+     "Each token says, for each head, how far it moves the state: how much is forgotten, and how much is written."},
+    {{{Block::recurrence, Part::state}},
+     "state",
+     "Instead of looking at all tokens before it, a token meets a state of fixed size: that decays, takes the token "
+     "in, "
+     "and is asked by its query. Its cost and its memory do not grow with the text."},
+    {{{Block::recurrence, Part::gate}}, "gate", "A map of the input decides, element by element, what is let through."},
+    {{{Block::recurrence, Part::gate_norm}}, "norm of the result", norm_after_why},
+    {{{Block::recurrence, Part::output}}, "recurrence: output", output_why},
+    {{{Block::recurrence, Part::norm_after}}, "norm after the recurrence", norm_after_why},
+    {{{Block::recurrence, Part::residual}}, "recurrence: residual", residual_why},
+    {{{Block::recurrence, Part::norm_residual}}, "recurrence: norm of the sum", norm_residual_why},
 
     {{{Block::final_norm}},
      "final norm",
@@ -182,14 +212,16 @@ NetworkPart part_of(Role role) {
   if (role.expert == Expert::shared) return NetworkPart::shared_expert;
   return role.block == Block::attention         ? NetworkPart::attention
          : role.block == Block::cross_attention ? NetworkPart::cross_attention
+         : role.block == Block::recurrence      ? NetworkPart::recurrence
                                                 : NetworkPart::feed_forward;
 }
 
 std::string_view name_of(NetworkPart part) {
   static constexpr std::array names = std::to_array<std::string_view>(
-      {"tokens", "encoder", "token embedding", "embedding projection", "+ positions", "embedding norm", "norm", "+",
-       "attention", "cross-attention", "feed-forward", "router", "experts", "combine", "shared expert", "final norm",
-       "head", "logits", "loss"});
+      {"tokens", "encoder", "token embedding", "embedding projection", "+ positions", "embedding norm",
+       "norm",   "+",       "attention",       "cross-attention",      "recurrence",  "feed-forward",
+       "router", "experts", "combine",         "shared expert",        "final norm",  "head",
+       "logits", "loss"});
   static_assert(names.size() == static_cast<std::size_t>(NetworkPart::loss) + 1);
   return names[static_cast<std::size_t>(part)];
 }

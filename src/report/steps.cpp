@@ -27,6 +27,19 @@ Role joined(Role role, bool gated) {
       return {role.block, Part::query_norm};
     case Part::sinks:
       return {role.block, Part::softmax};
+    case Part::key_convolution:
+    case Part::query_convolution:
+      return {role.block, Part::value_convolution};
+    case Part::step_norm:
+      return {role.block, Part::query_norm};
+    case Part::step_down:
+    case Part::beta:
+      return {role.block, Part::step};
+    case Part::decay:
+    case Part::skip:
+      return {role.block, Part::state};
+    case Part::gate_down:
+      return {role.block, Part::gate};
     case Part::up:
       return gated ? Role{role.block, Part::gate, role.expert} : role;
     default:

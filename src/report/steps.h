@@ -68,6 +68,7 @@ enum class NetworkPart : std::uint8_t {
   residual,
   attention,
   cross_attention,
+  recurrence,
   feed_forward,
   router,
   experts,

@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include "files/numbers.h"
+#include "files/quantise.h"
 
 #include <algorithm>
 #include <limits>

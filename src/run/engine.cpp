@@ -104,7 +104,12 @@ Session Session::fork() const {
   for (std::size_t g = 0; g < pages_.size(); ++g) {
     const EngineCore::Group& group = engine_->groups_[g];
     for (std::size_t i = 0; i < pages_[g].size(); ++i) {
-      const bool full = !group.ring && static_cast<std::int64_t>(i + 1) * group.page_tokens <= length_;
+      if (group.state && i == 1) {  // what is written next is each one's own
+        if (group.pool->free() == 0) throw Error("the cache has no room for another session");
+        other.pages_[g].push_back(group.pool->take());
+        continue;
+      }
+      const bool full = group.state || (!group.ring && static_cast<std::int64_t>(i + 1) * group.page_tokens <= length_);
       if (full) {
         group.pool->retain(pages_[g][i]);
         other.pages_[g].push_back(pages_[g][i]);
@@ -198,9 +203,11 @@ void EngineCore::lay_out_pages() {
     const std::size_t g = index.at(tensor.pages);
     Group& group = groups_[g];
     std::int64_t size = static_cast<std::int64_t>(bytes(tensor));
+    const bool state = tensor.label.piece == Piece::state_cache || tensor.label.piece == Piece::convolution_cache;
+    group.state = group.state || state;
     if (paged()) {
       group.page_tokens = tensor.strides[2] / tensor.strides[1];
-      group.ring = tensor.shape[1].size < options_.capacity;
+      group.ring = !state && tensor.shape[1].size < options_.capacity;
       size /= tensor.shape[1].size / group.page_tokens;
     }
     group.caches[key_of(tensor)] = {bytes_of_page[g], size};
@@ -208,7 +215,8 @@ void EngineCore::lay_out_pages() {
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     if (!paged()) groups_[g].page_tokens = options_.capacity;
-    const std::int64_t each = groups_[g].ring ? 1 : pages_for(options_.capacity, groups_[g].page_tokens);
+    if (!paged() && groups_[g].state) planned_cache_ *= 2;  // with pages, the program has both
+    const std::int64_t each = pages_of_session(groups_[g], options_.capacity);
     groups_[g].pool = std::make_unique<PagePool>(*backend_, bytes_of_page[g], each * options_.sessions);
   }
   starts_ = backend_->allocate(most * number);
@@ -261,7 +269,7 @@ Address EngineCore::resident(const Form& form, const Program& program, TensorId 
   const std::int64_t rope_index = rope_table_index(program, id);
   std::shared_ptr<Buffer>& memory = rope_index >= 0 ? rope_tables_[rope_index] : constants_[key_of(tensor)];
   if (memory == nullptr)
-    memory = buffer_of(*backend_, constant_values(program, id, ropes_, options_.capacity, weights_.parameters()));
+    memory = buffer_of(*backend_, constant_values(program, id, model_, options_.capacity, weights_.parameters()));
   return {memory};
 }
 
@@ -287,12 +295,25 @@ void EngineCore::check(const Session& session, std::span<const std::int32_t> ids
   }
 }
 
+std::int64_t EngineCore::pages_of_session(const Group& group, std::int64_t length) const {
+  return group.state ? 2 : group.ring ? 1 : pages_for(length, group.page_tokens);
+}
+
 // All pages, or none and a sentence, before anything runs.
 void EngineCore::reserve(std::span<const Part> parts) {
   const auto wanted = [&](const Part& part, const Group& group) {
-    const std::int64_t length = part.session.length_ + std::ssize(part.ids);
-    return group.ring ? 1 : pages_for(length, group.page_tokens);
+    return pages_of_session(group, part.session.length_ + std::ssize(part.ids));
   };
+  // A state that a fork still reads is not written over.
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (const Part& part : parts) {
+      if (!groups_[g].state || part.session.pages_.size() != groups_.size()) continue;
+      std::vector<std::int32_t>& pages = part.session.pages_[g];
+      if (pages.size() < 2 || !groups_[g].pool->shared(pages[1])) continue;
+      groups_[g].pool->release(pages[1]);
+      pages.pop_back();
+    }
+  }
   for (const Part& part : parts) part.session.pages_.resize(groups_.size());
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     std::int64_t missing = 0;
@@ -315,14 +336,15 @@ void EngineCore::write_tables(std::span<const Part> parts) {
   for (const Part& part : parts) numbers.push_back(static_cast<std::int32_t>(part.session.length_));
   write<std::int32_t>(*backend_, {starts_}, numbers);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
-    const auto most = static_cast<std::size_t>(pages_for(options_.capacity, groups_[g].page_tokens));
+    const Group& group = groups_[g];
+    const auto most = static_cast<std::size_t>(group.state ? 2 : pages_for(options_.capacity, group.page_tokens));
     numbers.clear();
     for (const Part& part : parts) {
       const std::vector<std::int32_t>& pages = part.session.pages_[g];
       numbers.insert(numbers.end(), pages.begin(), pages.end());
-      numbers.resize((numbers.size() + most - 1) / most * most, groups_[g].ring ? pages[0] : 0);
+      numbers.resize((numbers.size() + most - 1) / most * most, group.ring ? pages[0] : 0);
     }
-    write<std::int32_t>(*backend_, {groups_[g].table}, numbers);
+    write<std::int32_t>(*backend_, {group.table}, numbers);
   }
 }
 
@@ -337,13 +359,24 @@ void EngineCore::renew_rope(const Session& session, std::int64_t tokens) {
   }
 }
 
+// The step is done: texts are longer, and their states are what was written.
+void EngineCore::advance(std::span<const Part> parts, std::int64_t tokens) {
+  for (const Part& part : parts) {
+    part.session.length_ += tokens;
+    for (std::size_t g = 0; g < groups_.size(); ++g)
+      if (groups_[g].state) std::swap(part.session.pages_[g][0], part.session.pages_[g][1]);
+  }
+}
+
 std::span<const float> EngineCore::run_together(std::span<const Part> parts, Logits logits) {
   const auto tokens = static_cast<std::int64_t>(parts[0].ids.size());
   reserve(parts);
   Form form{std::ssize(parts), tokens, logits};
   if (!paged()) {
+    const std::vector<std::int32_t>& blocks = parts[0].session.pages_[0];
     form.past = parts[0].session.length_;
-    form.block = parts[0].session.pages_[0][0];
+    form.block = blocks.back();
+    if (blocks.size() > 1 && form.past > 0) groups_[0].pool->copy(blocks[0], blocks[1]);
   }
   const std::shared_ptr<Executable> executable = prepare(form);
   std::vector<PartInputs> inputs;
@@ -352,7 +385,7 @@ std::span<const float> EngineCore::run_together(std::span<const Part> parts, Log
   if (paged()) write_tables(parts);
   if (rope_depends_on_length_) renew_rope(parts[0].session, tokens);
   executable->run();
-  for (const Part& part : parts) part.session.length_ += tokens;
+  advance(parts, tokens);
   if (logits == Logits::none) return {};
   const TensorId output = executable->program().output;
   return read_floats(*backend_, executable->place(output), executable->program()[output].shape.elements(), logits_);

@@ -41,6 +41,7 @@ class EngineCore {
   std::vector<std::shared_ptr<const Executable>> executables() const;  // the programs that are kept
   std::int64_t cache_bytes() const;                                    // of the most pages that were ever taken
   std::int64_t planned_cache() const { return planned_cache_; }        // of a session at capacity
+  const std::map<TensorKey, Address>& parameters() const { return parameters_; }  // where the backend has them
   std::int64_t arena_bytes() const { return arena_ == nullptr ? 0 : arena_->bytes(); }
 
  private:
@@ -63,10 +64,12 @@ class EngineCore {
     std::int64_t offset, bytes;  // in a page
   };
   // The caches that one table of pages serves, and where each lies in a page. Without pages there is one group, and a
-  // session has a block of it with room for its capacity.
+  // session has a block of it with room for its capacity. What holds the state of a recurrence has two pages (blocks)
+  // of a session: a step reads the first and writes the second, and when it is done they change places.
   struct Group {
     std::int64_t page_tokens = 0;
     bool ring = false;
+    bool state = false;
     std::map<TensorKey, CachePlace> caches;
     std::unique_ptr<PagePool> pool;
     std::shared_ptr<Buffer> table;  // of the step at hand
@@ -78,7 +81,9 @@ class EngineCore {
   void lay_out_pages();
   std::shared_ptr<Executable> prepare(Form form);
   Address resident(const Form& form, const Program& program, TensorId id);
+  std::int64_t pages_of_session(const Group& group, std::int64_t length) const;
   void reserve(std::span<const Part> parts);
+  void advance(std::span<const Part> parts, std::int64_t tokens);
   void check(const Session& session, std::span<const std::int32_t> ids) const;
   std::span<const float> run(Session& session, std::span<const std::int32_t> ids, Logits logits);
   // One program: as many tokens of each part. Sessions are longer by them when it is done.

@@ -160,18 +160,6 @@ std::span<const std::byte> ModelExport::as_stored(std::size_t tensor, DType dtyp
   return source_.bytes_of(*found->second, mapped_);
 }
 
-DType fitting(DType wanted, std::int64_t columns) {
-  const auto fits = [&](DType dtype) { return columns % encoding_of(dtype).elements == 0; };
-  if (fits(wanted)) return wanted;
-  DType other = DType::float16;
-  if (wanted == DType::q2_k || wanted == DType::q3_k) other = DType::q4_0;
-  if (wanted == DType::iq4_xs) other = DType::iq4_nl;
-  if (wanted == DType::q4_k) other = DType::q5_0;
-  if (wanted == DType::q5_k) other = DType::q5_1;
-  if (wanted == DType::q6_k) other = DType::q8_0;
-  return fits(other) ? other : DType::float16;
-}
-
 DType exported_type(const ExportedTensor& tensor, DType wanted) {
   return tensor.quantisable ? fitting(wanted, tensor.columns()) : DType::float32;
 }

@@ -78,9 +78,6 @@ class ModelExport {
   std::map<std::string, const TensorInfo*> in_source_;
 };
 
-// The encoding itself where its blocks divide the rows; else the smallest that has no less bits and does, as
-// llama.cpp's quantiser chooses.
-DType fitting(DType wanted, std::int64_t columns);
 // What each tensor becomes where matrices are to be in this encoding: those that are not quantised stay as precise as
 // they are (GGUF: float32).
 DType exported_type(const ExportedTensor& tensor, DType wanted);

@@ -39,7 +39,8 @@ class Collector {
     const std::vector<double> values = executable.values(input);
     const std::vector<float> x(values.begin(), values.end());
     const std::int64_t columns = weight.shape[-1].size, experts = grouped ? weight.shape[0].size : 1;
-    std::vector<double> offsets{0, static_cast<double>(std::ssize(x) / columns)};
+    const std::int64_t rows = std::ssize(x) / columns;
+    std::vector<double> offsets{0, static_cast<double>(rows)};
     if (grouped) offsets = executable.values(op.inputs[project_input::offsets]);
     Columns& sums = sums_[key];
     sums.squares.resize(static_cast<std::size_t>(experts * columns));

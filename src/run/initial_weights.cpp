@@ -22,12 +22,49 @@ Program parameters_of(const Model& model) {
   return expand(logical_program(model, one));
 }
 
+// xIELU starts with slopes of 0.8 and 0.3 behind their softplus, and keeps β and ε (Huang & Schlag).
+bool starts_as_xielu(const Tensor& tensor, std::span<float> to) {
+  const Role role = tensor.scope.role;
+  if (role.block != Block::feed_forward || role.part != Part::activation || to.size() != 2) return false;
+  const bool slopes = tensor.kind == TensorKind::parameter;
+  to[0] = slopes ? std::log(std::expm1(0.8f)) : 0.5f;
+  to[1] = slopes ? std::log(std::expm1(0.3f)) : -1e-6f;
+  return true;
+}
+
 bool is_norm_weight(const Tensor& tensor) { return is_norm(tensor.scope.role) && tensor.label.piece == Piece::weight; }
 
 std::uint64_t seed_of(const Tensor& tensor, std::uint64_t seed) {
   std::uint64_t state = mixed(seed);
   for (char c : full_name(tensor)) state = mixed(state ^ static_cast<unsigned char>(c));
   return state;
+}
+
+// What the parts of a recurrence's own begin with, as transformers has it: decays of 1, 2, 3 …, steps from 0.001 to
+// 0.1, the values passing. Also slopes of lightning attention, which no file of random weights would make stable.
+// False: none of these.
+bool fill_recurrence(const Model& model, const Tensor& tensor, std::int64_t first, std::span<float> to) {
+  const Role role = tensor.scope.role;
+  if (role.block != Block::recurrence || (role.part != Part::decay && role.part != Part::skip)) return false;
+  const auto each = [&](const auto& value) {
+    for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<float>(value(first + static_cast<std::int64_t>(i)));
+    return true;
+  };
+  const double count = static_cast<double>(tensor.shape.elements());
+  if (role.part == Part::skip) return each([](std::int64_t) { return 1.0; });
+  if (tensor.kind == TensorKind::constant) {  // MiniMax: a geometric series, flatter in every layer
+    const double last = static_cast<double>(model.layers.size()) - 1.0 + 1e-5;
+    const double factor = 1.0 - static_cast<double>(tensor.scope.layer) / last + 1e-5;
+    return each([=](std::int64_t i) { return factor * std::exp2(-8.0 * static_cast<double>(i + 1) / count); });
+  }
+  if (tensor.label.piece == Piece::bias) {
+    return each([=](std::int64_t i) {  // softplus of it is the step
+      const double step = 0.001 * std::pow(100.0, static_cast<double>(i) / count);
+      return step + std::log(-std::expm1(-step));
+    });
+  }
+  const std::int64_t states = tensor.shape.rank() == 2 ? tensor.shape[1].size : tensor.shape.elements();
+  return each([=](std::int64_t i) { return std::log(1.0 + static_cast<double>(i % states)); });
 }
 
 bool adds_to_residual(Role role) { return role.part == Part::output || role.part == Part::down; }
@@ -53,8 +90,9 @@ Weights Weights::filled(const Program& program, DType dtype, const Fill& fill, c
   Weights weights;
   std::vector<float> values;
   for (const Tensor& tensor : program.tensors) {
-    const bool correction = tensor.kind == TensorKind::constant && tensor.scope.role.part == Part::correction;
-    if (tensor.kind != TensorKind::parameter && !correction) continue;
+    const bool stored = tensor.kind == TensorKind::constant &&
+                        (tensor.label.piece == Piece::bias || tensor.scope.role.part == Part::decay);
+    if (tensor.kind != TensorKind::parameter && !stored) continue;
     const std::int64_t elements = tensor.shape.elements();
     const std::size_t size = memory_size(row_bytes(encoding, elements), "the size of a parameter");
     const std::shared_ptr<std::byte[]> memory(new std::byte[size]);
@@ -77,6 +115,8 @@ Weights Weights::filled(const Program& program, DType dtype, const Fill& fill, c
 Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel) {
   const auto fill = [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
     if (is_norm_weight(tensor)) return std::fill(to.begin(), to.end(), 1.0f);
+    if (fill_recurrence(model, tensor, first, to)) return;
+    if (starts_as_xielu(tensor, to)) return;
     constexpr float deviation = 0.02f;
     // Uniform on ±deviation·√3.
     std::uint64_t at = seed_of(tensor, seed) + static_cast<std::uint64_t>(first);
@@ -105,12 +145,16 @@ Weights Weights::initial(const Model& model, Initialisation initialisation, std:
   return filled(parameters_of(model), DType::float32,
                 [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
                   const TensorKey key = key_of(tensor);
-                  if (is_vector(key, static_cast<std::size_t>(tensor.shape.rank())))
+                  if (starts_as_xielu(tensor, to)) return;
+                  if (fill_recurrence(model, tensor, first, to)) return;
+                  const bool convolution = is_convolution(key.scope.role) && key.piece == Piece::weight;
+                  if (!convolution && is_vector(key, static_cast<std::size_t>(tensor.shape.rank())))
                     return std::fill(to.begin(), to.end(), is_norm_weight(tensor) && !plus_one ? 1.0f : 0.0f);
                   const bool table = key.scope.role.block == Block::embedding;
                   double deviation = 0.02;
                   if (initialisation == Initialisation::scaled && !table)
                     deviation = 1.0 / std::sqrt(static_cast<double>(tensor.shape[-1].size));
+                  if (convolution) deviation = 1.0 / std::sqrt(3.0 * static_cast<double>(tensor.shape[-1].size));
                   if (adds_to_residual(key.scope.role)) deviation *= residual;
                   fill_normal(seed_of(tensor, seed), deviation, first, to);
                 });

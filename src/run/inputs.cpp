@@ -5,6 +5,7 @@
 #include <reckon/error.h>
 
 #include "files/numbers.h"
+#include "network/forward.h"
 
 #include <cmath>
 
@@ -18,6 +19,17 @@ void add_sinusoids(std::vector<float>& rows, std::int64_t position, std::int64_t
     const double angle = static_cast<double>(position) * std::pow(10000.0, exponent);
     rows.push_back(static_cast<float>(i % 2 == 0 ? std::sin(angle) : std::cos(angle)));
   }
+}
+
+// fairseq: all sines, then all cosines.
+void add_sinusoid_halves(std::vector<float>& rows, std::int64_t position, std::int64_t width) {
+  const std::int64_t half = width / 2;
+  const auto angle = [&](std::int64_t i) {
+    return static_cast<double>(position) * std::pow(10000.0, -static_cast<double>(i) / static_cast<double>(half - 1));
+  };
+  for (std::int64_t i = 0; i < half; ++i) rows.push_back(static_cast<float>(std::sin(angle(i))));
+  for (std::int64_t i = 0; i < half; ++i) rows.push_back(static_cast<float>(std::cos(angle(i))));
+  if (width % 2 != 0) rows.push_back(0.0f);
 }
 
 bool is_rope_table(const Tensor& tensor) { return tensor.label.piece == Piece::table; }
@@ -53,7 +65,10 @@ void write_inputs(Backend& backend, const Executable& executable, const Model& m
       for (std::int64_t position = part.past; position < part.past + tokens; ++position) {
         if (tensor.label.piece == Piece::positions)
           integers.push_back(static_cast<std::int32_t>(position + model.positions.extra_rows));
-        if (tensor.label.piece == Piece::sinusoids) add_sinusoids(sinusoids, position, model.d_model);
+        if (tensor.label.piece != Piece::sinusoids) continue;
+        const std::int64_t row = position + model.positions.extra_rows;
+        model.positions.kind == Positions::Kind::sinusoidal ? add_sinusoids(sinusoids, row, model.d_model)
+                                                            : add_sinusoid_halves(sinusoids, row, model.d_model);
       }
     }
     const Address to = executable.place(static_cast<TensorId>(i));
@@ -69,10 +84,30 @@ std::int64_t rope_table_index(const Program& program, TensorId id) {
   return index;
 }
 
-std::vector<float> constant_values(const Program& program, TensorId id, const std::vector<Rope>& ropes,
-                                   std::int64_t rows, const Parameters& parameters) {
+namespace {
+
+// What queries are multiplied by, of so many positions.
+std::vector<float> scale_rows(const PositionScale& scale, std::int64_t count) {
+  std::vector<float> rows;
+  for (std::int64_t p = 0; p < count; ++p) {
+    const double steps = std::floor(static_cast<double>(p + scale.offset) / scale.length);
+    rows.push_back(static_cast<float>(1.0 + scale.beta * std::log1p(steps)));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<float> constant_values(const Program& program, TensorId id, const Model& model, std::int64_t rows,
+                                   const Parameters& parameters) {
   if (const std::int64_t table = rope_table_index(program, id); table >= 0)
-    return rope_rows(ropes.at(static_cast<std::size_t>(table)), 0, rows, rows);
+    return rope_rows(distinct_ropes(model).at(static_cast<std::size_t>(table)), 0, rows, rows);
+  if (program[id].label.piece == Piece::positions) {
+    std::size_t index = 0;
+    for (TensorId i = 0; i < id; ++i)
+      index += program[i].kind == TensorKind::constant && program[i].label.piece == Piece::positions ? 1 : 0;
+    return scale_rows(distinct_position_scales(model).at(index), rows);
+  }
   const auto found = parameters.find(key_of(program[id]));
   if (found == parameters.end()) throw Error("the weights have no parameter '" + full_name(program[id]) + "'");
   return found->second.values;

@@ -32,9 +32,9 @@ void write_inputs(Backend& backend, const Executable& executable, const Model& m
 // A model may have several rotary tables; they are told apart by their order. -1: `id` is no such table.
 std::int64_t rope_table_index(const Program& program, TensorId id);
 
-// A constant of a program: so many rows of a rotary table, or what came with the weights.
-std::vector<float> constant_values(const Program& program, TensorId id, const std::vector<Rope>& ropes,
-                                   std::int64_t rows, const Parameters& parameters);
+// A constant of a program: so many rows of a table of positions, or what came with the weights.
+std::vector<float> constant_values(const Program& program, TensorId id, const Model& model, std::int64_t rows,
+                                   const Parameters& parameters);
 
 // A buffer with these values.
 std::shared_ptr<Buffer> buffer_of(Backend& backend, std::span<const float> values);

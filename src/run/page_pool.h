@@ -40,6 +40,7 @@ class PagePool {
   void release(std::int32_t page) {
     if (--users_[static_cast<std::size_t>(page)] == 0) free_.push_back(page);
   }
+  bool shared(std::int32_t page) const { return users_[static_cast<std::size_t>(page)] > 1; }
   void copy(std::int32_t from, std::int32_t to) { backend_.copy(place(from), place(to), page_bytes_); }
 
  private:

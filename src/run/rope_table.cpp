@@ -64,7 +64,9 @@ void scale_yarn(const Rope& rope, std::vector<double>& f) {
 double yarn_magnitude(double factor, double scale) { return factor <= 1 ? 1.0 : 0.1 * scale * std::log(factor) + 1.0; }
 
 // What cosines and sines are multiplied by, so that the scores keep their temperature.
-double magnitude(const Rope& rope) {
+double magnitude(const Rope& rope, std::int64_t length) {
+  if (rope.short_magnitude != 0.0)
+    return static_cast<double>(length) > rope.original_context ? rope.long_magnitude : rope.short_magnitude;
   if (rope.attention_factor != 0.0) return rope.attention_factor;
   if (rope.scaling == Rope::Scaling::yarn) {
     if (rope.mscale != 0.0 && rope.mscale_all_dim != 0.0) {
@@ -108,12 +110,13 @@ std::vector<double> frequencies(const Rope& rope, std::int64_t length) {
 
 std::vector<float> rope_rows(const Rope& rope, std::int64_t first, std::int64_t count, std::int64_t length) {
   const std::vector<double> f = frequencies(rope, length);
-  const double scale = magnitude(rope);
+  const double scale = magnitude(rope, length);
+  const double direction = rope.backwards ? -1.0 : 1.0;
   std::vector<float> rows;
   rows.reserve(memory_size(count * rope.dims, "a table of angles"));
   for (std::int64_t p = first; p < first + count; ++p) {
     for (double frequency : f) rows.push_back(static_cast<float>(scale * std::cos(static_cast<double>(p) * frequency)));
-    for (double frequency : f) rows.push_back(static_cast<float>(scale * std::sin(static_cast<double>(p) * frequency)));
+    for (double frequency : f) rows.push_back(static_cast<float>(direction * scale * std::sin(static_cast<double>(p) * frequency)));
   }
   return rows;
 }

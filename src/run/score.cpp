@@ -110,12 +110,15 @@ double Divergence::quantile(double share) const {
   return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1))];
 }
 
+void check_comparable(const Model& model, const Model& other) {
+  if (model.vocab_size == other.vocab_size) return;
+  throw UsageError(fmt::format("{} has a vocabulary of {} tokens and {} one of {}; expected one vocabulary of both",
+                               model.name, grouped(model.vocab_size), other.name, grouped(other.vocab_size)));
+}
+
 Divergence diverge(Engine& engine, Engine& other, std::span<const std::int32_t> ids, const Scoring& scoring,
                    std::int64_t worst, const OnScored& on_scored) {
-  if (engine.model().vocab_size != other.model().vocab_size)
-    throw UsageError(fmt::format("{} has a vocabulary of {} tokens and {} one of {}; expected one vocabulary of both",
-                                 engine.model().name, grouped(engine.model().vocab_size), other.model().name,
-                                 grouped(other.model().vocab_size)));
+  check_comparable(engine.model(), other.model());
   if (engine.options().capacity != other.options().capacity)
     throw UsageError(fmt::format("engines with contexts of {} and {} tokens; expected one context of both",
                                  engine.options().capacity, other.options().capacity));

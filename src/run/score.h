@@ -59,6 +59,9 @@ struct Divergence {
   double quantile(double share) const;
 };
 
+// A UsageError where two models have not one vocabulary.
+void check_comparable(const Model& model, const Model& other);
+
 // Both engines have one capacity and one vocabulary: a UsageError where they don't. `worst` tokens are kept.
 Divergence diverge(Engine& engine, Engine& other, std::span<const std::int32_t> ids, const Scoring& scoring = {},
                    std::int64_t worst = 10, const OnScored& on_scored = {});

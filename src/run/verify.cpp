@@ -39,6 +39,20 @@ Count weight_bytes(const Model& model, const Weights& weights) {
   return parameter_bytes(logical_program(model, one));
 }
 
+// Matrices that the backend keeps a second time in the order of its kernels, beside the files: their bytes in the
+// program, and those of the copies.
+void add_copies(Verification& result, const EngineCore& engine, const Program& program) {
+  Count planned = 0, taken = 0;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != TensorKind::parameter || tensor.storage != no_tensor) continue;
+    const auto found = engine.parameters().find(key_of(tensor));
+    if (found == engine.parameters().end() || !found->second.stored || !found->second.buffer) continue;
+    planned += bytes(tensor);
+    taken += found->second.buffer->bytes();
+  }
+  if (taken > 0) result.checks.push_back({"interleaved copies", "B", std::nullopt, planned, taken, MeasuredBy::taken});
+}
+
 // Of the programs for so many tokens, the one that asks for the largest arena.
 std::shared_ptr<const Executable> largest(const EngineCore& engine, std::int64_t tokens) {
   std::shared_ptr<const Executable> found;
@@ -236,6 +250,7 @@ Verification verify(const Model& model, Weights weights, const VerifyOptions& op
                            prefill_lowered.parameter_totals.total, core.weights().elements(), MeasuredBy::files});
   result.checks.push_back({"weight bytes", "B", weight_bytes(model, core.weights()), prefill->plan().weights,
                            core.weights().bytes(), MeasuredBy::files});
+  add_copies(result, core, prefill->program());
   add_work(result, "prefill", work_of(prefill_headline, Stage::forward, target), prefill_work, prefill_done, target);
   if (decode != nullptr) add_work(result, "decode", decode_headline, decode_lowered, decode_done, target);
   // What is made of the whole cache is planned at its capacity: where the prefill did not fill that, it runs once more,

@@ -77,12 +77,24 @@ class WeightReader {
   Weights finish() { return std::move(weights_); }
 
  private:
+  bool is_buffer(const Model& model, const std::string& tensor) const {
+    const StoredLayout layout = stored_layout(model, file_);
+    return std::any_of(layout.buffers.begin(), layout.buffers.end(), [&](const StoredParameter& buffer) {
+      return std::any_of(buffer.views.begin(), buffer.views.end(),
+                         [&](const StoredView& view) { return view.tensor == tensor; });
+    });
+  }
+
   void check(const Model& model, const std::filesystem::path& path) const {
     const FileReport report = inspect_file(model, file_);
     const std::string where = path.string();
-    if (!report.missing.empty()) {
+    // Buffers may be left out, as in a file of gradients; what runs asks for them.
+    std::vector<std::string> missing;
+    for (const FileReport::Missing& tensor : report.missing)
+      if (!is_buffer(model, tensor.name)) missing.push_back(tensor.name);
+    if (!missing.empty()) {
       throw Error(fmt::format("{} has no tensor '{}', which the model needs ({} missing in all)", where,
-                              report.missing.front().name, report.missing.size()));
+                              missing.front(), missing.size()));
     }
     if (!report.misshapen.empty()) {
       throw Error(fmt::format("{}: tensor '{}' is {}, expected {}", where, report.misshapen.front().name,

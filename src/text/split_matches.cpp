@@ -17,10 +17,8 @@ using MatchEnd = const char* (*)(const char* begin, const char* end);
 template <MatchEnd match>
 const char* piece_end(const char* begin, const char* end) {
   if (const char* found = match(begin, end)) return found;
-  const char* at = begin;
-  do {
-    at = split_char(at, end).next;
-  } while (at != end && !match(at, end));
+  const char* at = split_char(begin, end).next;
+  while (at != end && !match(at, end)) at = split_char(at, end).next;
   return at;
 }
 

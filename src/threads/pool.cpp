@@ -1,7 +1,8 @@
-// The pool on real threads. A decoded token has about a hundred parallel regions of some 100 µs, so workers spin a
+// The pool on real threads. A decoded token has about a hundred parallel regions of 10 to 100 µs, so workers spin a
 // little for the next region before they sleep, and a region waits only for the workers that joined it. Each worker has
 // a run of tasks that follow each other, because kernels fetch ahead of where they read: what comes after a task's
-// memory should be its own next task's. Who is done helps the others.
+// memory should be its own next task's. Who is done helps the others. With many threads a line of memory that all of
+// them write costs more than the work: each writes lines of its own, and the caller the gate alone.
 #include "threads/pool.h"
 
 #include <reckon/error.h>
@@ -40,13 +41,35 @@ void relax() {
 
 constexpr auto spin_time = std::chrono::microseconds(200);
 
-// The gate holds the number of the region, whether it is open, and how many workers are inside it.
-constexpr std::uint64_t one_inside = 1;
-constexpr std::uint64_t inside_mask = 0xffff;
-constexpr std::uint64_t open_bit = 1 << 16;
-constexpr std::uint64_t one_region = 1 << 17;
+constexpr int most_threads = 65534;
+
+// The gate holds the number of the region and whether it is open.
+constexpr std::uint64_t open_bit = 1;
+constexpr std::uint64_t one_region = 2;
 
 std::uint64_t region(std::uint64_t gate) { return gate / one_region; }
+
+// The tasks of one worker that somebody took, with the number of the region that this is about: of another region's,
+// none is taken yet. So a region begins without a word to anybody.
+class Run {
+ public:
+  // The next one of `tasks`; none: -1.
+  std::int64_t take(std::uint64_t region, std::int64_t tasks) {
+    std::uint64_t seen = taken_.load(std::memory_order_relaxed);
+    while (true) {
+      const std::int64_t taken = seen >> 32 == (region & all) ? static_cast<std::int64_t>(seen & all) : 0;
+      if (taken >= tasks) return -1;
+      if (taken_.compare_exchange_weak(seen, region << 32 | static_cast<std::uint64_t>(taken + 1),
+                                       std::memory_order_relaxed))
+        return taken;
+    }
+  }
+  void end(std::uint64_t region) { taken_.store(region << 32 | all, std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::uint64_t all = 0xffffffff;
+  std::atomic<std::uint64_t> taken_{0};
+};
 
 }  // namespace
 
@@ -60,17 +83,20 @@ int thread_count(int asked, int processes) {
   return std::max(1, all / processes);
 }
 
-struct Pool::State {
+struct Pool::State {  // NOLINT(clang-analyzer-optin.performance.Padding): what is written often has lines of its own
   alignas(64) std::atomic<std::uint64_t> gate{0};
-  alignas(64) std::atomic<bool> running{false};
-  struct alignas(64) Run {
-    std::atomic<std::int64_t> next{0};
-    std::int64_t end = 0;
-  };
-  std::vector<Run> runs;  // one for each worker
-  const Body* body = nullptr;
+  alignas(64) const Body* body = nullptr;  // of the region, as are the two below
+  std::int64_t tasks = 0;
   const std::atomic<bool>* cancel = nullptr;
+  template <class T>
+  struct alignas(64) OnItsOwnLine {
+    T value{};
+  };
+  // One for each worker: whether it is in the region, or about to see that it is closed; and its tasks.
+  std::vector<OnItsOwnLine<std::atomic<bool>>> inside;
+  std::vector<OnItsOwnLine<Run>> runs;
   bool spins = true;
+  std::atomic<bool> running{false};
 
   std::atomic<bool> stop{false};
   std::atomic<int> sleepers{0};
@@ -92,30 +118,23 @@ struct Pool::State {
     if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) throw Cancelled();
   }
 
-  void work(int worker) {
-    const std::size_t count = runs.size(), own = static_cast<std::size_t>(worker);
+  void work(int worker, std::uint64_t region) {
+    const auto count = static_cast<std::int64_t>(runs.size());
+    const auto first = [&](std::int64_t owner) { return tasks / count * owner + std::min(owner, tasks % count); };
     try {
-      for (std::size_t i = 0; i < count; ++i) {
-        Run& run = runs[(own + i) % count];
-        for (std::int64_t task = run.next.fetch_add(1, std::memory_order_relaxed); task < run.end;
-             task = run.next.fetch_add(1, std::memory_order_relaxed)) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t owner = (worker + i) % count, begin = first(owner), size = first(owner + 1) - begin;
+        Run& run = runs[static_cast<std::size_t>(owner)].value;
+        for (std::int64_t task = run.take(region, size); task >= 0; task = run.take(region, size)) {
           check_cancelled();
-          (*body)(task, worker);
+          (*body)(begin + task, worker);
         }
       }
     } catch (...) {
-      for (Run& run : runs) run.next.store(run.end, std::memory_order_relaxed);
+      for (OnItsOwnLine<Run>& run : runs) run.value.end(region);
       const std::lock_guard lock(mutex);
       if (!error) error = std::current_exception();
     }
-  }
-
-  // A closed region lets nobody in, so its caller need not wait for a worker that is still asleep.
-  bool join() {
-    std::uint64_t seen = gate.load(std::memory_order_acquire);
-    while (seen & open_bit)
-      if (gate.compare_exchange_weak(seen, seen + one_inside, std::memory_order_acquire)) return true;
-    return false;
   }
 
   void wait_for_other_than(std::uint64_t last) {
@@ -136,21 +155,25 @@ struct Pool::State {
   }
 
   void live(int worker) {
+    std::atomic<bool>& here = inside[static_cast<std::size_t>(worker)].value;
     std::uint64_t last = 0;
     while (true) {
       wait_for_other_than(last);
       if (stop.load()) return;
-      last = region(gate.load());
-      if (!join()) continue;
-      work(worker);
-      gate.fetch_sub(one_inside, std::memory_order_release);
+      // A closed region lets nobody in, so its caller need not wait for a worker that is still asleep: either we see
+      // that it is closed, or its caller, who looks after closing it, sees us.
+      here.store(true);
+      const std::uint64_t now = gate.load();
+      last = region(now);
+      if (now & open_bit) work(worker, last);
+      here.store(false, std::memory_order_release);
     }
   }
 };
 
 Pool::Pool(int threads) {
-  if (threads < 1 || threads >= static_cast<int>(inside_mask))
-    throw UsageError("`threads` is " + std::to_string(threads) + "; expected 1 to 65534");
+  if (threads < 1 || threads > most_threads)
+    throw UsageError("`threads` is " + std::to_string(threads) + "; expected 1 to " + std::to_string(most_threads));
 #ifdef __EMSCRIPTEN__
   // A browser starts and ends threads between two calls of a module, not within one: those of a size that was there
   // before are taken again, and never end. Pools run one after the other, for one thread calls the module.
@@ -162,7 +185,8 @@ Pool::Pool(int threads) {
 #endif
   // Where threads outnumber processors, one that spins keeps another from its work.
   state_->spins = threads <= thread_count(0);
-  state_->runs = std::vector<State::Run>(static_cast<std::size_t>(threads));
+  state_->inside = decltype(state_->inside)(static_cast<std::size_t>(threads));
+  state_->runs = decltype(state_->runs)(static_cast<std::size_t>(threads));
   try {
     for (int worker = 1; worker < threads; ++worker)
       state_->workers.emplace_back([state = state_.get(), worker] { state->live(worker); });
@@ -196,27 +220,24 @@ void Pool::run(std::int64_t tasks, Body body) {
     return;
   }
 
-  const auto count = static_cast<std::int64_t>(state.runs.size());
-  for (std::int64_t i = 0; i < count; ++i) {
-    State::Run& run = state.runs[static_cast<std::size_t>(i)];
-    run.next.store(tasks / count * i + std::min(i, tasks % count), std::memory_order_relaxed);
-    run.end = tasks / count * (i + 1) + std::min(i + 1, tasks % count);
-  }
   state.body = &body;
+  state.tasks = tasks;
   state.error = nullptr;
-  state.gate.store((region(state.gate.load()) + 1) * one_region | open_bit);
+  const std::uint64_t number = region(state.gate.load()) + 1;
+  state.gate.store(number * one_region | open_bit);
   if (state.sleepers.load() > 0) {
     { const std::lock_guard lock(state.mutex); }
     state.wake.notify_all();
   }
-  state.work(0);
-  std::uint64_t gate = state.gate.fetch_and(~open_bit);
-  for (int turns = 0; gate & inside_mask; gate = state.gate.load(std::memory_order_acquire)) {
-    if (++turns < 4096 && state.spins)
-      relax();
-    else
-      std::this_thread::yield();
-  }
+  state.work(0, number);
+  state.gate.store(number * one_region);
+  for (const auto& inside : state.inside)
+    for (int turns = 0; inside.value.load();) {
+      if (++turns < 4096 && state.spins)
+        relax();
+      else
+        std::this_thread::yield();
+    }
   if (state.error) std::rethrow_exception(std::exchange(state.error, nullptr));
 }
 

@@ -1,11 +1,16 @@
 #include "time/fit.h"
 
+#include <fmt/format.h>
 #include <reckon/error.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "compile/compile.h"
+#include "files/encoding.h"
+#include "files/numbers.h"
 #include "memory/breakdown.h"
+#include "network/parameter_types.h"
 
 namespace reckon {
 namespace {
@@ -102,6 +107,37 @@ Largest largest_context(const Model& model, const Workload& asked, const Target&
   });
   found.value *= unit;
   return found;
+}
+
+std::int64_t bytes_to_run(const Model& model, const RunOnCpu& run) {
+  Workload workload = workload_of(Phase::decode);
+  workload.tokens = 1;
+  workload.past = workload.capacity = std::max<std::int64_t>(1, run.tokens);
+  workload.past -= 1;
+  workload.precision.cache = run.cache;
+  workload.parameter_types = run.types;
+  return bytes_needed(model, workload, cpu_target);
+}
+
+void check_fits(const Model& model, const RunOnCpu& run, std::int64_t memory) {
+  const std::int64_t needed = bytes_to_run(model, run);
+  if (needed <= memory) return;
+  constexpr DType smaller[] = {DType::bfloat16, DType::q8_0, DType::q6_k, DType::q5_k,
+                               DType::q4_k,     DType::q3_k, DType::q2_k};
+  RunOnCpu other = run;
+  std::string advice;
+  for (const DType encoding : smaller) {
+    other.types = quantised_as(model, encoding);
+    const std::int64_t bytes = bytes_to_run(model, other);
+    const std::string_view name = encoding_of(encoding).name;
+    if (bytes <= memory) {
+      advice = fmt::format("in {} it would take {}", name, binary_bytes(bytes));
+      break;
+    }
+    advice = fmt::format("even in {} it would take {}", name, binary_bytes(bytes));
+  }
+  throw Error(fmt::format("{} takes {} of memory with a context of {}, but there are {} left; {}", model.name,
+                          binary_bytes(needed), grouped(run.tokens), binary_bytes(memory), advice));
 }
 
 }  // namespace reckon

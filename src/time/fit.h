@@ -5,7 +5,7 @@
 #include <reckon/workload.h>
 
 #include <cstdint>
-#include <functional>
+#include <memory>
 
 #include "lowering/target.h"
 
@@ -30,5 +30,17 @@ Largest largest_context(const Model& model, const Workload& workload, const Targ
 
 // The workload with another length of its sequences: of the cache, where there is something in it, else as many tokens.
 Workload with_context(Workload workload, std::int64_t context);
+
+// What a model takes of this machine to run on the cpu: weights of these types (nullptr: float32), a cache with room
+// for so many tokens of one text, and a step of one token.
+struct RunOnCpu {
+  std::shared_ptr<const ParameterTypes> types;
+  std::int64_t tokens = 1;
+  DType cache = DType::float32;
+};
+std::int64_t bytes_to_run(const Model& model, const RunOnCpu& run);
+
+// An Error where that is more than so many bytes of memory: what it takes, and in which encoding it would fit.
+void check_fits(const Model& model, const RunOnCpu& run, std::int64_t memory);
 
 }  // namespace reckon

@@ -81,6 +81,8 @@ std::string_view part_of(const Op& op, Group group) {
       return attention_part(op);
     case Block::feed_forward:
       return feed_forward_part(role);
+    case Block::recurrence:
+      return role.part == Part::residual ? "residuals" : "recurrence";
     case Block::head:
       return "head";
     case Block::loss:

@@ -35,7 +35,6 @@ std::vector<double> head_entropy(const Executable& executable, const Op& op) {
   const std::int64_t tokens = shape[1].size, heads = shape[2].size, width = shape[3].size;
   const auto& rule = op.attributes<AttendAttributes>().rule;
   const std::int64_t key_heads = program[op.inputs[1]].shape[2].size, group = heads / key_heads;
-  const std::int64_t window = rule.mask.window;
   constexpr std::int64_t queries = 32;
   const std::int64_t step = std::max<std::int64_t>(1, tokens / queries);
   std::vector<double> entropy;
@@ -45,7 +44,7 @@ std::vector<double> head_entropy(const Executable& executable, const Op& op) {
     for (std::int64_t t = tokens - 1; t >= 0; t -= step, ++count) {
       const double kept_sum = log_sum_exp[static_cast<std::size_t>(h * tokens + t)];
       const double* from = &query[static_cast<std::size_t>((t * heads + h) * width)];
-      for (std::int64_t j = window > 0 ? std::max<std::int64_t>(0, t - window + 1) : 0; j <= t; ++j) {
+      for (std::int64_t j = first_seen(rule.mask, t); j <= t; ++j) {
         const double* key = &keys[static_cast<std::size_t>((j * key_heads + h / group) * width)];
         double score = rule.scale * std::inner_product(from, from + width, key, 0.0);
         if (rule.softcap != 0.0) score = rule.softcap * std::tanh(score / rule.softcap);

@@ -26,6 +26,11 @@ HWY_INLINE V activate(D d, V x) {
   if constexpr (kind == Activation::relu) return positive(d, x);
   if constexpr (kind == Activation::relu_squared) return hn::Mul(positive(d, x), positive(d, x));
   if constexpr (kind == Activation::silu) return hn::Mul(x, sigmoid(d, x));
+  if constexpr (kind == Activation::sigmoid) return hn::IfThenElse(hn::IsNaN(x), x, sigmoid(d, x));
+  if constexpr (kind == Activation::identity) return x;
+  // ln(1 + e^x) = max(0, x) + ln(1 + e^−|x|)
+  if constexpr (kind == Activation::softplus)
+    return hn::Add(positive(d, x), hn::Log1p(d, exponential(d, hn::Neg(hn::Abs(x)))));
   if constexpr (kind == Activation::gelu) {
     V bell;
     return hn::Mul(x, normal_distribution(d, x, bell));
@@ -43,10 +48,20 @@ HWY_INLINE V derivative(D d, V x) {
   const V one = hn::Set(d, 1.0f);
   if constexpr (kind == Activation::relu) return hn::IfThenElseZero(hn::Gt(x, hn::Zero(d)), one);
   if constexpr (kind == Activation::relu_squared) return hn::Mul(hn::Set(d, 2.0f), positive(d, x));
+  if constexpr (kind == Activation::identity) return one;
+  if constexpr (kind == Activation::sigmoid) {
+    const V s = sigmoid(d, x);
+    return hn::Mul(s, hn::Sub(one, s));
+  }
   if constexpr (kind == Activation::silu) {
     const V s = sigmoid(d, x);
     return hn::Mul(s, hn::MulAdd(x, hn::Sub(one, s), one));
   }
+  if constexpr (kind == Activation::sigmoid) {
+    const V s = sigmoid(d, x);
+    return hn::Mul(s, hn::Sub(one, s));
+  }
+  if constexpr (kind == Activation::softplus) return sigmoid(d, x);
   // Φ + x·φ, with φ = e^(−½x²)/√2π
   if constexpr (kind == Activation::gelu) {
     V bell;
@@ -100,6 +115,14 @@ HWY_INLINE void with_activation(Activation kind, const Body& body) {
       return body(ActivationConstant<Activation::relu_squared>());
     case Activation::silu:
       return body(ActivationConstant<Activation::silu>());
+    case Activation::sigmoid:
+      return body(ActivationConstant<Activation::sigmoid>());
+    case Activation::identity:
+      return body(ActivationConstant<Activation::identity>());
+    case Activation::softplus:
+      return body(ActivationConstant<Activation::softplus>());
+    case Activation::xielu:  // an operation of its own
+      return;
   }
 }
 

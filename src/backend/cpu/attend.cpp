@@ -77,13 +77,13 @@ class QueryBlock {
 
   void run() {
     const auto& rule = launch_.op.attributes<AttendAttributes>().rule;
-    window_ = rule.mask.window;
+    mask_ = rule.mask;
     factor_ = static_cast<float>(rule.scale);
     cap_ = static_cast<float>(rule.softcap);
     alibi_ = static_cast<float>(rule.alibi);
     start();
     count_read_floats(rows_ * g_.key_width);
-    const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, start_ + first_ - window_ + 1) : 0;
+    const std::int64_t begin = first_seen(mask_, start_ + first_);
     const std::int64_t end = start_ + last_;
     const std::int64_t run = keys_.pages != nullptr ? keys_.page_tokens : keys_.capacity;  // of keys that lie together
     const std::int64_t most =
@@ -137,7 +137,11 @@ class QueryBlock {
         kv_head_ * view.stride[2] +
         (view.pages != nullptr ? view.place(b_, p) : b_ * view.stride[0] + p % view.capacity * view.stride[1]);
     if (view.blocks == nullptr) return view.floats() + first;
-    convert_weights(DType::q8_0, view.block(first), n * view.stride[1], room);
+    const std::int64_t count = n * view.stride[1];
+    if (view.blocks == &encoding_of(DType::q8_0))  // by vectors
+      convert_weights(DType::q8_0, view.block(first), count, room);
+    else
+      view.blocks->decode(view.block(first), count / view.blocks->elements, room);
     return room;
   }
 
@@ -203,7 +207,9 @@ class QueryBlock {
       const std::int64_t first = p + j - start_ - first_;
       float* s = scores_ + j * rows_;
       std::fill(s, s + std::clamp<std::int64_t>(first, 0, rows_), unseen);
-      if (window_ > 0) std::fill(s + std::clamp<std::int64_t>(first + window_, 0, rows_), s + rows_, unseen);
+      if (mask_.window == 0) continue;
+      const std::int64_t behind = last_seeing(mask_, p + j, 0) + 1 - start_ - first_;
+      std::fill(s + std::clamp<std::int64_t>(behind, 0, rows_), s + rows_, unseen);
     }
     const std::array<float, query_block> before = most_;
     columns_max(scores_, n, rows_, factor, most_.data());
@@ -223,7 +229,7 @@ class QueryBlock {
   void soften(int r, std::int64_t p, std::int64_t n) {
     float* s = scores_ + r * key_block;
     const std::int64_t position = start_ + token(r);
-    const std::int64_t from = window_ > 0 ? std::clamp<std::int64_t>(position - window_ + 1 - p, 0, n) : 0;
+    const std::int64_t from = std::clamp<std::int64_t>(first_seen(mask_, position) - p, 0, n);
     const std::int64_t to = std::clamp<std::int64_t>(position + 1 - p, 0, n);
     std::fill(s, s + std::min(from, n), 0.0f);
     std::fill(s + std::max<std::int64_t>(to, 0), s + n, 0.0f);
@@ -257,7 +263,7 @@ class QueryBlock {
   std::int64_t block_ = 0, kv_head_ = 0, b_ = 0, start_ = 0, first_head_ = 0, heads_ = 0, first_ = 0, last_ = 0;
   int rows_ = 0;
   bool first_of_keys_ = false;
-  std::int64_t window_ = 0;
+  AttentionMask mask_;
   float factor_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
   float *scores_ = nullptr, *mixed_ = nullptr, *packed_ = nullptr, *decoded_ = nullptr;
   std::array<float, query_block> most_{}, sum_{};

@@ -42,7 +42,7 @@ class HeadBackward {
         key_width_(q_.size[3]),
         value_width_(o_.size[3]) {
     const auto& rule = launch.op.attributes<AttendAttributes>().rule;
-    window_ = rule.mask.window;
+    mask_ = rule.mask;
     scale_ = static_cast<float>(rule.scale);
     cap_ = static_cast<float>(rule.softcap);
     alibi_ = static_cast<float>(rule.alibi);
@@ -78,8 +78,7 @@ class HeadBackward {
     }
     count_read_floats(rows * (key_width_ + 2 * value_width_ + 1));  // queries, do, o, and what was kept
     count_written_floats(rows * key_width_);
-    const std::int64_t begin = window_ > 0 ? std::max<std::int64_t>(0, first - window_ + 1) : 0;
-    for (std::int64_t p = begin; p < last; p += key_block) {
+    for (std::int64_t p = first_seen(mask_, first); p < last; p += key_block) {
       const std::int64_t n = std::min(key_block, last - p);
       const float *keys_at = at(k_, p, kv_head_), *values_at = at(v_, p, kv_head_);
       const float *queries = at(q_, first, h), *d_outs = at(do_, first, h);
@@ -113,7 +112,7 @@ class HeadBackward {
     float *s = scores_ + j * rows, *ds = d_scores_ + j * rows;
     const std::int64_t key = p + j;
     const std::int64_t from = std::clamp<std::int64_t>(key - first, 0, rows);
-    const std::int64_t to = window_ > 0 ? std::clamp<std::int64_t>(key + window_ - first, from, rows) : rows;
+    const std::int64_t to = std::clamp<std::int64_t>(last_seeing(mask_, key, first + rows) + 1 - first, from, rows);
     std::fill(s, s + from, 0.0f);
     std::fill(ds, ds + from, 0.0f);
     std::fill(s + to, s + rows, 0.0f);
@@ -136,7 +135,7 @@ class HeadBackward {
   const Launch& launch_;
   const View &q_, &k_, &v_, &o_, &do_, &dq_, &dk_, &dv_;
   std::int64_t tokens_, heads_, group_, kv_head_, b_, key_width_, value_width_;
-  std::int64_t window_ = 0;
+  AttentionMask mask_;
   float scale_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
   float *scores_ = nullptr, *d_scores_ = nullptr, *results_ = nullptr, *packed_ = nullptr;
   std::array<float, query_block> delta_{};

@@ -11,7 +11,7 @@
 namespace reckon {
 namespace {
 
-bool can_be_interleaved(const Weight& w) {
+bool is_interleaved(const Weight& w) {
   return is_quantised(w.dtype) && w.col_stride == 1 && w.row_stride == w.cols && w.block_rows == 0 &&
          w.rows >= rows_together && want_interleaved(w.dtype);
 }
@@ -50,27 +50,31 @@ std::map<TensorKey, Address> CpuBackend::load(const Parameters& parameters) {
   std::map<TensorKey, Address> places;
   for (const auto& [key, data] : parameters) {
     const bool wanted =
-        !data.matrices.empty() && std::all_of(data.matrices.begin(), data.matrices.end(), can_be_interleaved);
+        !data.matrices.empty() && std::all_of(data.matrices.begin(), data.matrices.end(), is_interleaved);
     if (wanted && !interleaved_.contains(key)) interleave_all(key, data);
-    places[key].stored = wanted ? &interleaved_.at(key) : &data;
+    Address& place = places[key];
+    place.stored = wanted ? &interleaved_.at(key).data : &data;
+    if (wanted) place.buffer = interleaved_.at(key).memory;
   }
   return places;
 }
 
 void CpuBackend::interleave_all(const TensorKey& key, const ParameterData& data) {
-  ParameterData copy = data;
-  for (Weight& matrix : copy.matrices) {
+  std::int64_t all = 0, offset = 0;
+  for (const Weight& matrix : data.matrices) all += row_bytes(matrix.dtype, matrix.rows * matrix.cols);
+  Interleaved copy{data, std::make_shared<HostBuffer>(all, Fill::nothing)};
+  for (Weight& matrix : copy.data.matrices) {
     const std::int64_t bytes = row_bytes(matrix.dtype, matrix.rows * matrix.cols);
     const std::int64_t panel = row_bytes(matrix.dtype, rows_together * matrix.cols),
                        panels = matrix.rows / rows_together;
     const auto* from = static_cast<const std::byte*>(matrix.data);
-    interleaved_data_.push_back(std::make_unique<HostBuffer>(bytes, Fill::nothing));
-    std::byte* to = interleaved_data_.back()->at(0, bytes);
+    std::byte* to = copy.memory->at(offset, bytes);
     pool_.run(panels,
               [&](std::int64_t i, int) { interleave(matrix.dtype, from + i * panel, matrix.cols, to + i * panel); });
     std::memcpy(to + panels * panel, from + panels * panel, static_cast<std::size_t>(bytes - panels * panel));
     matrix.data = to;
     matrix.interleaved = true;
+    offset += bytes;
   }
   interleaved_.emplace(key, std::move(copy));
 }

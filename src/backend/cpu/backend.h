@@ -5,8 +5,8 @@
 #include "backend/cpu/machine.h"
 #include "backend/host_buffer.h"
 
+#include <map>
 #include <memory>
-#include <vector>
 
 namespace reckon {
 
@@ -39,8 +39,12 @@ class CpuBackend : public Backend {
   Counters counters_, limit_counters_;
   Machine machine_;
   Inspection* inspection_;
-  Parameters interleaved_;  // copies of quantised matrices in the order that kernels are fastest with
-  std::vector<std::unique_ptr<HostBuffer>> interleaved_data_;
+  // Copies of quantised matrices in the order that kernels are fastest with.
+  struct Interleaved {
+    ParameterData data;
+    std::shared_ptr<HostBuffer> memory;
+  };
+  std::map<TensorKey, Interleaved> interleaved_;
 };
 
 // Bytes per second that the pool reads of all of these ranges, best of 1, 2 and 4 places side by side.

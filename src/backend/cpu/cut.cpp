@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cpu/bfloat16.h"
 #include "backend/cpu/dtype.h"
 #include "backend/cpu/tile.h"
 
@@ -11,17 +12,19 @@ namespace {
 
 std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-// Few rows, K runs on: some 128 KiB of whole rows, in multiples of what few_rows_tile multiplies at once. Small enough
-// that the last tiles end close together, large enough that memory streams.
+// Few rows, K runs on: some 128 KiB of whole rows, in multiples of what few_rows_tile multiplies at once, and no more
+// than leave tiles for many threads. A thread's tiles follow each other, so memory streams on from one to the next.
 std::int64_t rows_of_weights(const Weight& w) {
-  constexpr std::int64_t bytes = 128 * 1024, step = 24, most = 1008;
-  return std::clamp(bytes / row_bytes(w.dtype, w.cols) / step * step, step, most);
+  constexpr std::int64_t most_bytes = 128 * 1024, least_bytes = 16 * 1024, step = 24, tiles = 32, most_rows = 1008;
+  const std::int64_t row = row_bytes(w.dtype, w.cols);
+  const std::int64_t share = ceiling(std::max(ceiling(w.rows, tiles), ceiling(least_bytes, row)), step) * step;
+  return std::clamp(most_bytes / row / step * step, step, std::min(share, most_rows));
 }
 
-// Few rows, N runs on: memory streams only along whole rows, so K is cut; the sums' traffic stays below 1/96 of the
-// weights'.
+// Few rows, N runs on: memory streams only along whole rows, so K is cut; there are about as many sums as 1/48 of the
+// weights.
 std::int64_t depth_of_weights(const Weight& w) {
-  constexpr std::int64_t least = 96, most_parts = 16, step = 8;
+  constexpr std::int64_t least = 48, most_parts = 32, step = 8;
   return std::max(least, ceiling(ceiling(w.cols, most_parts), step) * step);
 }
 
@@ -52,8 +55,9 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
   cut.columns = w.rows;
   cut.products = 1;
   if (product.rows > few_rows || product.transposed) {
-    const bool blas = product.x8 == nullptr && blas_wanted(product.rows);
-    const bool reuse = w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
+    const bool native = native_bfloat16(product);  // which packs x as well as W
+    const bool blas = product.x8 == nullptr && !native && blas_wanted(product.rows);
+    const bool reuse = native || w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
     cut.rows = blas ? blas_rows : reuse ? reuse_rows : gemm_rows;
     cut.cols = blas ? blas_cols : even_columns(w.rows, reuse ? reuse_cols : gemm_cols);
   } else if (w.col_stride == 1) {

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <string>
 
+#include "backend/cpu/bfloat16.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/dtype.h"
 #include "backend/cpu/interleave.h"
@@ -101,6 +102,8 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
       product.rows <= few_rows ? few_quantised_rows_tile(tile, weights) : many_quantised_rows_tile(tile, weights);
     else if (product.rows <= few_rows && !product.transposed)
       few_rows_tile(tile);
+    else if (native_bfloat16(product))
+      bfloat16_tile(tile, weights);
     else if (blas_wanted(product.rows))
       blas_tile(tile, weights);
     else
@@ -137,6 +140,11 @@ Weight transposed(const Weight& w) {
 }
 
 void choose_many_rows(ManyRows choice) { many_rows = choice; }
+
+bool native_bfloat16(const Product& product) {
+  return many_rows == ManyRows::automatic && !product.transposed && product.x8 == nullptr &&
+         bfloat16_wanted(product.weight.dtype, product.rows);
+}
 
 bool blas_wanted(std::int64_t rows) {
   return (many_rows == ManyRows::blas || (many_rows == ManyRows::automatic && !gemm_is_faster(rows))) && have_blas();

@@ -13,8 +13,8 @@ namespace reckon {
 
 constexpr std::int64_t rows_together = 8;
 
-// Whether kernels of this processor are faster with it (bench/candidates.cpp). It is for matrices whose rows follow each
-// other without gaps.
+// Whether kernels of this processor are faster with it (bench/candidates.cpp). It is for matrices whose rows follow
+// each other without gaps.
 bool want_interleaved(DType dtype);
 
 // 8 rows of k elements, which follow each other.

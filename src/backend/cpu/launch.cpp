@@ -8,18 +8,26 @@
 #include "ops/adamw.h"
 #include "ops/append.h"
 #include "ops/attend.h"
+#include "ops/block_matmul.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <utility>
 
@@ -53,6 +61,15 @@ Kernel cpu_kernel(const Operation& operation) {
       {&add_operation, run_add},
       {&scale_operation, run_scale},
       {&softcap_operation, run_softcap},
+      {&clip_operation, run_clip},
+      {&clip_backward_operation, run_clip_backward},
+      {&gate_operation, run_gate},
+      {&gate_backward_operation, run_gate_backward},
+      {&xielu_operation, run_xielu},
+      {&xielu_backward_operation, run_xielu_backward},
+      {&position_scale_operation, run_position_scale},
+      {&weigh_operation, run_weigh},
+      {&weigh_backward_operation, run_weigh_backward},
       {&layer_norm_operation, run_norm},
       {&rms_norm_operation, run_norm},
       {&rope_operation, run_rope},
@@ -66,6 +83,12 @@ Kernel cpu_kernel(const Operation& operation) {
       {&grouped_project_operation, run_grouped_project},
       {&combine_operation, run_combine},
       {&quantise_operation, run_quantise},
+      {&block_matmul_operation, run_block_matmul},
+      {&block_weight_gradient_operation, run_block_weight_gradient},
+      {&short_convolution_operation, run_short_convolution},
+      {&softplus_operation, run_softplus},
+      {&scan_operation, run_scan},
+      {&delta_rule_operation, run_delta_rule},
       {&activate_operation, run_activate},
       {&activate_backward_operation, run_activate_backward},
       {&layer_norm_backward_operation, run_norm_backward},
@@ -85,6 +108,10 @@ Kernel cpu_kernel(const Operation& operation) {
       {&grouped_weight_gradient_operation, run_grouped_weight_gradient},
       {&grouped_bias_gradient_operation, run_grouped_bias_gradient},
       {&combine_backward_operation, run_combine_backward},
+      {&short_convolution_backward_operation, run_short_convolution_backward},
+      {&softplus_backward_operation, run_softplus_backward},
+      {&scan_backward_operation, run_scan_backward},
+      {&delta_rule_backward_operation, run_delta_rule_backward},
       {&squared_norm_operation, run_squared_norm},
       {&adamw_operation, run_adamw},
       {&all_reduce_start_operation, run_all_reduce_start},

@@ -68,10 +68,11 @@ Kernel cpu_kernel(const Operation& operation);
 // Calls body(first, last, worker) for ranges of rows: in parallel where there is enough work, by shape alone.
 template <class Body>
 void over_rows(Machine& machine, std::int64_t rows, std::int64_t work_per_row, const Body& body) {
-  constexpr std::int64_t worthwhile = 32768;  // element operations in a task
-  const std::int64_t chunk = std::max<std::int64_t>(1, worthwhile / std::max<std::int64_t>(1, work_per_row));
+  constexpr std::int64_t worthwhile = 32768, in_a_task = 8192;  // element operations
+  work_per_row = std::max<std::int64_t>(1, work_per_row);
+  const std::int64_t chunk = std::max<std::int64_t>(1, in_a_task / work_per_row);
   const std::int64_t tasks = (rows + chunk - 1) / chunk;
-  if (tasks <= 1) return body(std::int64_t{0}, rows, 0);
+  if (tasks <= 1 || rows <= worthwhile / work_per_row) return body(std::int64_t{0}, rows, 0);
   machine.run(tasks,
               [&](std::int64_t task, int worker) { body(task * chunk, std::min(rows, (task + 1) * chunk), worker); });
 }

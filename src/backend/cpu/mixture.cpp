@@ -44,6 +44,22 @@ void close_groups(float* choice, std::int64_t experts, const RouteAttributes& a,
   }
 }
 
+// Of each of the chosen: its share of a softmax over those that are nearly as good and not chosen before it.
+void sparsemixer(const float* logits, std::int64_t experts, double jitter, const std::int32_t* chosen,
+                 std::int64_t active, float* weights) {
+  const auto limit = static_cast<float>(2 * jitter);
+  count_elementwise(active * (10 * experts - 2));
+  for (std::int64_t i = 0; i < active; ++i) {
+    const float best = logits[chosen[i]];
+    float sum = 0;
+    for (std::int32_t e = 0; e < experts; ++e) {
+      if (std::find(chosen, chosen + i, e) != chosen + i) continue;
+      if (near_best(logits[e], best, limit)) sum += std::exp(logits[e] - best);
+    }
+    weights[i] = 1.0f / sum;
+  }
+}
+
 }  // namespace
 
 void run_route(const Launch& launch) {
@@ -65,13 +81,17 @@ void run_route(const Launch& launch) {
       count_elementwise(4 * experts);
     }
     std::copy_n(scores, experts, candidates);
-    if (correction.there()) vector_add(candidates, correction.floats(), candidates, experts);
+    if (correction.there()) {
+      const float* moved = correction.parameter != nullptr ? correction.parameter->values.data() : correction.floats();
+      vector_add(candidates, moved, candidates, experts);
+    }
     if (a.groups > 1) close_groups(candidates, experts, a, group_scores, open, best);
     std::int32_t* chosen = choice.integers() + r * active;
     largest(candidates, experts, active, chosen);
     float* w = weights.row(r);
     for (std::int64_t i = 0; i < active; ++i) w[i] = scores[chosen[i]];
     if (a.scores == Scores::softmax_of_chosen) vector_softmax(w, active);
+    if (a.scores == Scores::sparsemixer) sparsemixer(scores, experts, a.jitter, chosen, active, w);
     if (a.normalize) {
       float sum = 0;
       for (std::int64_t i = 0; i < active; ++i) sum += w[i];
@@ -104,15 +124,33 @@ void run_dispatch(const Launch& launch) {
 
 void run_combine(const Launch& launch) {
   const View &rows = launch.inputs[0], &weights = launch.inputs[1], &order = launch.inputs[2], &y = launch.outputs[0];
-  const std::int64_t active = weights.width();
+  const std::int64_t active = order.width();
   const std::int32_t* place = order.integers();
   over_rows(launch.machine, y.rows(), active * y.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
+      if (!weights.there()) {
+        std::copy_n(rows.row(place[r * active]), y.width(), y.row(r));
+        for (std::int64_t i = 1; i < active; ++i)
+          vector_add(y.row(r), rows.row(place[r * active + i]), y.row(r), y.width());
+        continue;
+      }
       std::fill_n(y.row(r), y.width(), 0.0f);
       for (std::int64_t i = 0; i < active; ++i) {
         vector_add_scaled(y.row(r), rows.row(place[r * active + i]), y.width(), weights.row(r)[i]);
       }
       count_elementwise(-y.width());  // the first was added to zeros
+    }
+  });
+}
+
+void run_weigh(const Launch& launch) {
+  const View &rows = launch.inputs[0], &weights = launch.inputs[1], &order = launch.inputs[2], &y = launch.outputs[0];
+  const std::int64_t active = order.width();
+  over_rows(launch.machine, weights.rows(), 2 * active * y.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t i = first * active; i < last * active; ++i) {
+      const std::int64_t place = order.integers()[i];
+      std::copy_n(rows.row(place), y.width(), y.row(place));
+      vector_scale(y.row(place), y.width(), weights.row(i / active)[i % active]);
     }
   });
 }

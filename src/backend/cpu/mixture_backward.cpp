@@ -38,6 +38,22 @@ void run_route_backward(const Launch& launch) {
       for (std::int64_t i = 0; i < active; ++i) scores[i] = all[chosen[i]];
     } else if (a.scores == Scores::softmax_of_chosen) {
       vector_softmax(scores, active);
+    } else if (a.scores == Scores::sparsemixer) {
+      // Each of the chosen has a softmax of its own, over those that are near it and not chosen before.
+      std::fill_n(dx, experts, 0.0f);
+      for (std::int64_t i = 0; i < active; ++i) {
+        float sum = 0;
+        for (std::int32_t e = 0; e < experts; ++e) {
+          const bool in = std::find(chosen, chosen + i, e) == chosen + i &&
+                          near_best(x[e], scores[i], static_cast<float>(2 * a.jitter));
+          all[e] = in ? std::exp(x[e] - scores[i]) : 0.0f;
+          sum += all[e];
+        }
+        for (std::int64_t e = 0; e < experts; ++e) dx[e] -= d[i] / sum * all[e] / sum;
+        dx[chosen[i]] += d[i] / sum;
+      }
+      operations += active * (4 * experts + (scale != 1.0f ? 1 : 0));
+      continue;
     } else {
       for (std::int64_t i = 0; i < active; ++i) scores[i] = 1.0f / (1.0f + std::exp(-scores[i]));
     }
@@ -80,15 +96,33 @@ void run_dispatch_backward(const Launch& launch) {
 void run_combine_backward(const Launch& launch) {
   const View &dy = launch.inputs[0], &rows = launch.inputs[1], &weights = launch.inputs[2], &order = launch.inputs[3];
   const View &d_rows = launch.outputs[0], &d_weights = launch.outputs[1];
-  const std::int64_t active = weights.width();
+  const std::int64_t active = order.width();
   over_rows(launch.machine, dy.rows(), 2 * active * dy.width(), [&](std::int64_t first, std::int64_t last, int) {
     for (std::int64_t r = first; r < last; ++r) {
       for (std::int64_t i = 0; i < active; ++i) {
         const std::int64_t place = order.integers()[r * active + i];
+        if (!weights.there()) {
+          std::copy_n(dy.row(r), dy.width(), d_rows.row(place));
+          continue;
+        }
         d_weights.row(r)[i] = vector_dot(rows.row(place), dy.row(r), dy.width());
         std::copy_n(dy.row(r), dy.width(), d_rows.row(place));
         vector_scale(d_rows.row(place), dy.width(), weights.row(r)[i]);
       }
+    }
+  });
+}
+
+void run_weigh_backward(const Launch& launch) {
+  const View &dy = launch.inputs[0], &rows = launch.inputs[1], &weights = launch.inputs[2], &order = launch.inputs[3];
+  const View &d_rows = launch.outputs[0], &d_weights = launch.outputs[1];
+  const std::int64_t active = order.width();
+  over_rows(launch.machine, weights.rows(), 3 * active * dy.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t i = first * active; i < last * active; ++i) {
+      const std::int64_t place = order.integers()[i];
+      d_weights.row(i / active)[i % active] = vector_dot(rows.row(place), dy.row(place), dy.width());
+      std::copy_n(dy.row(place), dy.width(), d_rows.row(place));
+      vector_scale(d_rows.row(place), dy.width(), weights.row(i / active)[i % active]);
     }
   });
 }

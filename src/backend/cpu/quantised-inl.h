@@ -188,6 +188,7 @@ constexpr int scale_lanes = code_bytes / 4, scale_parts = 8 / scale_lanes;
 using ScaleVector = hn::Vec<SomeFloats>;
 
 struct Scales {
+  HWY_INLINE Scales() {}  // an implicit one would not have the target's attributes
   ScaleVector d[scale_parts], f[scale_parts];
   HWY_ALIGN std::int16_t factor[16], offset[16];  // of halves
 };
@@ -464,7 +465,8 @@ struct Q6_K : Large<210> {
     std::memcpy(factor, group + 192, 16);
     set_all(s.d, d);
     set_all(s.f, d);
-    for (int j = 0; j < 16; ++j) s.factor[j] = factor[j];
+    for (int j = 0; j < 16; ++j)
+      s.factor[j] = std::int16_t{factor[j]};  // NOLINT(bugprone-signed-char-misuse): a number
     for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(-32 * factor[j]);
   }
 };
@@ -480,8 +482,8 @@ struct Q2_K : Large<84> {
     const float d = half_float(group + 80), least = half_float(group + 82);
     set_all(s.d, d);
     set_all(s.f, -least);
-    for (int j = 0; j < 16; ++j) s.factor[j] = group[j] & 15;
-    for (int j = 0; j < 16; ++j) s.offset[j] = group[j] >> 4;
+    for (int j = 0; j < 16; ++j) s.factor[j] = static_cast<std::int16_t>(group[j] & 15);
+    for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(group[j] >> 4);
   }
 };
 
@@ -548,6 +550,7 @@ struct Activations {
 // The sums of `rows` dot products, two of each with codes: one alone would be waited for.
 template <int rows>
 struct Sums {
+  HWY_INLINE Sums() {}
   hn::Vec<SomeFloats> of[rows][2], offsets[rows];
 };
 
@@ -730,9 +733,9 @@ void pack_panel(const Tile& t, std::int64_t j, std::int64_t done, std::int64_t b
       }
       std::uint8_t* to = panel + k / P::unit * P::bytes_of_unit + c * 4;
       for (int u = 0; u < 32 * count / P::unit; ++u, to += P::bytes_of_unit) {
-        const int j = u * P::unit / 32;
-        float scale = d[j], offset = 0;
-        if constexpr (Block::has_offset) offset = f[j];
+        const int part = u * P::unit / 32;
+        float scale = d[part], offset = 0;
+        if constexpr (Block::has_offset) offset = f[part];
         if constexpr (Block::has_halves)
           scale *= static_cast<float>(s.factor[u]), offset *= static_cast<float>(s.offset[u]);
         if constexpr (Block::is_signed) offset = -128 * scale;

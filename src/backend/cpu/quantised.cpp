@@ -1,32 +1,26 @@
-// Products with weights in GGUF's blocks and activations in 8 bits, for every instruction set that Highway has.
+// Rows of activations in 8 bits, and the kernels of each encoding.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
+#include "files/interleaved.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/quantised.cpp"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 
-#undef RECKON_INTEGERS_BEFORE
-#undef RECKON_INTEGERS_AFTER
-#define RECKON_INTEGERS plain
-#define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
-#define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
-#define RECKON_VNNI 0
-#include "backend/cpu/quantised_tiles-inl.h"
+#include "backend/cpu/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace reckon {
 namespace HWY_NAMESPACE {
 
-void few_quantised(const Tile& tile, float* scratch) { plain::few(tile, scratch); }
-void many_quantised(const Tile& tile, float* scratch) { plain::many(tile, scratch); }
-
 bool is_interleaved_faster([[maybe_unused]] DType dtype) {
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
-  return dtype == DType::q4_0 || dtype == DType::mxfp4 || dtype == DType::q4_k || dtype == DType::q6_k;
+  return can_be_interleaved(dtype);
 #else
   return false;  // there are no kernels for it
 #endif
@@ -74,21 +68,41 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace reckon {
 
-HWY_EXPORT(few_quantised);
-HWY_EXPORT(many_quantised);
 HWY_EXPORT(quantise);
 HWY_EXPORT(is_interleaved_faster);
 
 bool want_interleaved(DType dtype) { return HWY_DYNAMIC_DISPATCH(is_interleaved_faster)(dtype); }
 
+namespace {
+
+const QuantisedKernels& kernels_of(DType dtype) {
+  switch (dtype) {
+    case DType::q4_0:
+    case DType::q4_1:
+    case DType::mxfp4:
+      return q4::kernels;
+    case DType::q2_k:
+    case DType::q3_k:
+      return q2_k_q3_k::kernels;
+    case DType::q4_k:
+    case DType::q5_k:
+    case DType::q6_k:
+      return q4_k_to_q6_k::kernels;
+    default:
+      return q5_q8_iq4::kernels;
+  }
+}
+
+}  // namespace
+
 void few_quantised_rows_tile(const Tile& tile, float* scratch) {
-  if (have_vnni()) return few_vnni_tile(tile, scratch);
-  HWY_DYNAMIC_DISPATCH(few_quantised)(tile, scratch);
+  const QuantisedKernels& kernels = kernels_of(tile.dtype);
+  (vnni() == Vnni::none ? kernels.few : kernels.few_vnni)(tile, scratch);
 }
 
 void many_quantised_rows_tile(const Tile& tile, float* scratch) {
-  if (have_vnni()) return many_vnni_tile(tile, scratch);
-  HWY_DYNAMIC_DISPATCH(many_quantised)(tile, scratch);
+  const QuantisedKernels& kernels = kernels_of(tile.dtype);
+  (vnni() == Vnni::none ? kernels.many : kernels.many_vnni)(tile, scratch);
 }
 
 void quantise_row(const float* x, std::int64_t k, std::byte* to) {

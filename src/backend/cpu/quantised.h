@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "backend/cpu/tile.h"
 
@@ -20,14 +19,24 @@ void many_quantised_rows_tile(const Tile& tile, float* scratch);
 // then the int16 Σ q of every 16.
 void quantise_row(const float* x, std::int64_t k, std::byte* to);
 
-// The same tiles with instructions that Highway 1.0 does not know, AVX512-VNNI or AVX-VNNI, where the processor has
-// them (quantised_vnni.cpp). Not for others.
-bool have_vnni();
-void few_vnni_tile(const Tile& tile, float* scratch);
-void many_vnni_tile(const Tile& tile, float* scratch);
-
-// Tests and benchmarks choose: "VNNI", or one of Highway's targets ("AVX2"), for all that it dispatches; empty: the
-// best. Whether the processor and the build have it. Not while products run.
-bool choose_instructions(std::string_view name);
+// The kernels of some encodings: a file each (quantised_group-inl.h). Those with VNNI are for processors that have it.
+struct QuantisedKernels {
+  void (*few)(const Tile&, float*);
+  void (*many)(const Tile&, float*);
+  void (*few_vnni)(const Tile&, float*);
+  void (*many_vnni)(const Tile&, float*);
+};
+namespace q4 {
+extern const QuantisedKernels kernels;
+}
+namespace q5_q8_iq4 {
+extern const QuantisedKernels kernels;
+}
+namespace q2_k_q3_k {
+extern const QuantisedKernels kernels;
+}
+namespace q4_k_to_q6_k {
+extern const QuantisedKernels kernels;
+}
 
 }  // namespace reckon

@@ -15,8 +15,9 @@ namespace RECKON_INTEGERS {
 
 #if HWY_TARGET == HWY_SCALAR
 
-// One element after another.
-void few(const Tile& t, float*) {
+// One element after another, whichever the encoding.
+template <DType...>
+void few_rows_among(const Tile& t, float*) {
   const Encoding& encoding = encoding_of(t.dtype);
   std::vector<float> w(static_cast<std::size_t>(t.k));
   for (std::int64_t j = 0; j < t.n; ++j) {
@@ -35,40 +36,47 @@ void few(const Tile& t, float*) {
   count_products(t.m * t.n * t.k);
 }
 
-void many(const Tile& t, float* scratch) { few(t, scratch); }
+template <DType...>
+void many_rows_among(const Tile& t, float* scratch) {
+  few_rows_among<>(t, scratch);
+}
 
 #else
 
-template <class Body>
+template <DType dtype>
+HWY_INLINE auto block_of() {
+  if constexpr (dtype == DType::q2_k)
+    return Q2_K();
+  else if constexpr (dtype == DType::q3_k)
+    return Q3_K();
+  else if constexpr (dtype == DType::iq4_xs)
+    return Iq4Xs();
+  else if constexpr (dtype == DType::mxfp4)
+    return Mxfp4();
+  else if constexpr (dtype == DType::iq4_nl)
+    return Iq4Nl();
+  else if constexpr (dtype == DType::q4_0)
+    return Q4_0();
+  else if constexpr (dtype == DType::q4_k)
+    return Q4_K();
+  else if constexpr (dtype == DType::q4_1)
+    return Q4_1();
+  else if constexpr (dtype == DType::q5_0)
+    return Q5_0();
+  else if constexpr (dtype == DType::q5_k)
+    return Q5_K();
+  else if constexpr (dtype == DType::q5_1)
+    return Q5_1();
+  else if constexpr (dtype == DType::q6_k)
+    return Q6_K();
+  else
+    return Q8_0();
+}
+
+// body(block) with the one of these encodings that it is.
+template <DType... among, class Body>
 HWY_INLINE void with_block(DType dtype, const Body& body) {
-  switch (dtype) {
-    case DType::q2_k:
-      return body(Q2_K());
-    case DType::q3_k:
-      return body(Q3_K());
-    case DType::iq4_xs:
-      return body(Iq4Xs());
-    case DType::mxfp4:
-      return body(Mxfp4());
-    case DType::iq4_nl:
-      return body(Iq4Nl());
-    case DType::q4_0:
-      return body(Q4_0());
-    case DType::q4_k:
-      return body(Q4_K());
-    case DType::q4_1:
-      return body(Q4_1());
-    case DType::q5_0:
-      return body(Q5_0());
-    case DType::q5_k:
-      return body(Q5_K());
-    case DType::q5_1:
-      return body(Q5_1());
-    case DType::q6_k:
-      return body(Q6_K());
-    default:
-      return body(Q8_0());
-  }
+  ((dtype == among ? body(block_of<among>()) : void()), ...);
 }
 
 // --- Few rows.
@@ -109,8 +117,9 @@ void few_rows_of(const Tile& t, std::int64_t first, [[maybe_unused]] float* scra
   count_products(rows * t.n * t.k);
 }
 
-void few(const Tile& t, float* scratch) {
-  with_block(t.dtype, [&](auto block) HWY_ATTR {
+template <DType... among>
+void few_rows_among(const Tile& t, float* scratch) {
+  with_block<among...>(t.dtype, [&](auto block) HWY_ATTR {
     using Block = decltype(block);
     std::int64_t i = 0;
     for (; i + 4 <= t.m; i += 4) few_rows_of<Block, 4>(t, i, scratch);
@@ -139,7 +148,8 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
     x.q_bytes = 2 * depth;
     for (std::int64_t i = 0; i < t.m; ++i) {
       const std::int8_t* q = skip_bytes(first.q + begin, i * x_bytes);
-      for (std::int64_t p = 0; p < depth; ++p) wide[i * depth + p] = q[p];
+      for (std::int64_t p = 0; p < depth; ++p)
+        wide[i * depth + p] = q[p];  // NOLINT(bugprone-signed-char-misuse): a number
     }
     return scratch + t.m * depth / 2;
   }
@@ -160,10 +170,10 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
 // A panel, of interleaved columns or others.
 template <class Block>
 void pack_columns(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_t depth, std::uint8_t* panel) {
-  using P = Panel<Block>;
   std::int64_t done = 0;
 #if RECKON_WIDE
   if constexpr (Interleaved<Block>::there) {
+    using P = Panel<Block>;
     using I = Interleaved<Block>;
     if (t.interleaved > 0 && t.n - j < panel_columns)
       std::memset(panel, 0, static_cast<std::size_t>(depth / P::unit * P::bytes_of_unit));
@@ -217,8 +227,9 @@ void many_of(const Tile& t, float* scratch) {
   }
 }
 
-void many(const Tile& t, float* scratch) {
-  with_block(t.dtype, [&](auto block) HWY_ATTR { many_of<decltype(block)>(t, scratch); });
+template <DType... among>
+void many_rows_among(const Tile& t, float* scratch) {
+  with_block<among...>(t.dtype, [&](auto block) HWY_ATTR { many_of<decltype(block)>(t, scratch); });
 }
 
 #endif

@@ -2,6 +2,8 @@
 // where ops/NAME.h has its operation.
 #pragma once
 
+#include <reckon/model.h>
+
 #include "backend/reference/evaluate.h"
 
 #include <algorithm>
@@ -47,12 +49,26 @@ struct Call {
 
 inline double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
+// An activation and its derivative at x, and the operations that these take.
+struct ActivationPoint {
+  double value, slope;
+};
+ActivationPoint activation_at(Activation kind, double x);
+struct ActivationOperations {
+  std::size_t value, slope;
+};
+ActivationOperations activation_operations_at(Activation kind);
+
 void activate(const Call&);
 void activate_backward(const Call&);
 void adamw(const Call&);
 void squared_norm(const Call&);
 void add(const Call&);
 void append(const Call&);
+void clip(const Call&);
+void clip_backward(const Call&);
+void block_matmul(const Call&);
+void block_weight_gradient(const Call&);
 void scores(const Call&);
 void scores_backward(const Call&);
 void mix(const Call&);
@@ -61,9 +77,13 @@ void softmax(const Call&);
 void softmax_backward(const Call&);
 void cross_entropy(const Call&);
 void cross_entropy_backward(const Call&);
+void delta_rule(const Call&);
+void delta_rule_backward(const Call&);
 void dropout(const Call&);
 void embed(const Call&);
 void embed_backward(const Call&);
+void gate(const Call&);
+void gate_backward(const Call&);
 void head_matmul(const Call&);
 void last(const Call&);
 void matmul(const Call&);
@@ -76,16 +96,27 @@ void grouped_weight_gradient(const Call&);
 void grouped_bias_gradient(const Call&);
 void combine(const Call&);
 void combine_backward(const Call&);
+void weigh(const Call&);
+void weigh_backward(const Call&);
 void norm(const Call&);
 void norm_backward(const Call&);
+void position_scale(const Call&);
 void rope(const Call&);
 void scale(const Call&);
+void scan(const Call&);
+void scan_backward(const Call&);
+void short_convolution(const Call&);
+void short_convolution_backward(const Call&);
 void softcap(const Call&);
 void softcap_backward(const Call&);
+void softplus(const Call&);
+void softplus_backward(const Call&);
 void split(const Call&);
 void join(const Call&);
 void join_backward(const Call&);
 void sum_rows(const Call&);
 void view(const Call&);
+void xielu(const Call&);
+void xielu_backward(const Call&);
 
 }  // namespace reckon::reference

@@ -8,16 +8,24 @@
 #include "ops/adamw.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/block_matmul.h"
 #include "ops/cross_entropy.h"
+#include "ops/delta_rule.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/norm.h"
+#include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/scan.h"
+#include "ops/short_convolution.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
+#include "ops/xielu.h"
 
 #include <algorithm>
 #include <string>
@@ -35,6 +43,10 @@ Kernel reference_kernel(const Operation& operation) {
       {&squared_norm_operation, reference::squared_norm},
       {&add_operation, reference::add},
       {&append_operation, reference::append},
+      {&clip_operation, reference::clip},
+      {&clip_backward_operation, reference::clip_backward},
+      {&gate_operation, reference::gate},
+      {&gate_backward_operation, reference::gate_backward},
       {&scores_operation, reference::scores},
       {&scores_backward_operation, reference::scores_backward},
       {&mix_operation, reference::mix},
@@ -58,10 +70,13 @@ Kernel reference_kernel(const Operation& operation) {
       {&grouped_bias_gradient_operation, reference::grouped_bias_gradient},
       {&combine_operation, reference::combine},
       {&combine_backward_operation, reference::combine_backward},
+      {&weigh_operation, reference::weigh},
+      {&weigh_backward_operation, reference::weigh_backward},
       {&layer_norm_operation, reference::norm},
       {&rms_norm_operation, reference::norm},
       {&layer_norm_backward_operation, reference::norm_backward},
       {&rms_norm_backward_operation, reference::norm_backward},
+      {&position_scale_operation, reference::position_scale},
       {&rope_operation, reference::rope},
       {&scale_operation, reference::scale},
       {&softcap_operation, reference::softcap},
@@ -71,6 +86,18 @@ Kernel reference_kernel(const Operation& operation) {
       {&join_backward_operation, reference::join_backward},
       {&sum_rows_operation, reference::sum_rows},
       {&view_operation, reference::view},
+      {&block_matmul_operation, reference::block_matmul},
+      {&block_weight_gradient_operation, reference::block_weight_gradient},
+      {&short_convolution_operation, reference::short_convolution},
+      {&short_convolution_backward_operation, reference::short_convolution_backward},
+      {&softplus_operation, reference::softplus},
+      {&softplus_backward_operation, reference::softplus_backward},
+      {&scan_operation, reference::scan},
+      {&scan_backward_operation, reference::scan_backward},
+      {&delta_rule_operation, reference::delta_rule},
+      {&delta_rule_backward_operation, reference::delta_rule_backward},
+      {&xielu_operation, reference::xielu},
+      {&xielu_backward_operation, reference::xielu_backward},
   };
   const auto* found =
       std::find_if(std::begin(table), std::end(table), [&](const auto& r) { return r.first == &operation; });

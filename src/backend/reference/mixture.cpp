@@ -50,6 +50,21 @@ Values expert_scores(Scores kind, const double* logits, std::size_t experts) {
   return scores;
 }
 
+// sparsemixer: what the i-th of the chosen takes its softmax of, with 0 for all others.
+Values near_and_open(const double* logits, std::size_t experts, const std::vector<std::size_t>& chosen, std::size_t i,
+                     double jitter) {
+  Values shares(experts);
+  const auto before = chosen.begin() + static_cast<std::ptrdiff_t>(i);
+  const double best = logits[chosen[i]];
+  double total = 0;
+  for (std::size_t e = 0; e < experts; ++e) {
+    if (std::find(chosen.begin(), before, e) != before || !near_best(logits[e], best, 2 * jitter)) continue;
+    total += shares[e] = std::exp(logits[e] - best);
+  }
+  for (double& share : shares) share /= total;
+  return shares;
+}
+
 // Of one token: softmax 5n − 2 or sigmoid 4n, the correction, the groups' best and the best groups, the best k by k
 // passes of comparisons, and what normalises and scales their weights.
 std::size_t route_operations(const RouteAttributes& a, std::size_t experts, std::size_t active, bool corrected) {
@@ -58,6 +73,7 @@ std::size_t route_operations(const RouteAttributes& a, std::size_t experts, std:
   if (a.scores == Scores::sigmoid) sum += 4 * experts;
   if (a.scores == Scores::softmax) sum += 5 * experts - 2;
   if (a.scores == Scores::softmax_of_chosen) sum += 5 * active - 2;
+  if (a.scores == Scores::sparsemixer) sum += active * (10 * experts - 2);
   if (corrected) sum += experts;
   if (groups > 1) {
     sum += groups * (top * (experts / groups - 1) + top - 1);
@@ -85,6 +101,10 @@ void route(const Call& c) {
     Values w;
     for (std::size_t e : chosen) w.push_back(scores[e]);
     if (a.scores == Scores::softmax_of_chosen) soften(w);
+    if (a.scores == Scores::sparsemixer) {
+      for (std::size_t i = 0; i < active; ++i)
+        w[i] = near_and_open(&c.in(0)[row * experts], experts, chosen, i, a.jitter)[chosen[i]];
+    }
     const double total = a.normalize ? std::accumulate(w.begin(), w.end(), 0.0) : 1.0;
     c.count(route_operations(a, experts, active, c.has(1)));
     for (std::size_t i = 0; i < active; ++i) {
@@ -102,6 +122,17 @@ void route_backward(const Call& c) {
   for (std::size_t row = 0; row * active < c.in(0).size(); ++row) {
     const Values scores = expert_scores(a.scores, &c.in(1)[row * experts], experts);
     const double* choice = &c.in(2)[row * active];
+    if (a.scores == Scores::sparsemixer) {
+      std::vector<std::size_t> chosen(choice, choice + active);
+      for (std::size_t i = 0; i < active; ++i) {
+        const Values shares = near_and_open(&c.in(1)[row * experts], experts, chosen, i, a.jitter);
+        const double d = a.scale * c.in(0)[row * active + i] * shares[chosen[i]];
+        for (std::size_t e = 0; e < experts; ++e) d_logits[row * experts + e] -= d * shares[e];
+        d_logits[row * experts + chosen[i]] += d;
+      }
+      c.count(active * (4 * experts + (a.scale != 1.0 ? 1 : 0)));
+      continue;
+    }
     Values w, d(active);
     for (std::size_t i = 0; i < active; ++i) w.push_back(scores[static_cast<std::size_t>(choice[i])]);
     if (a.scores == Scores::softmax_of_chosen) soften(w);
@@ -214,26 +245,55 @@ void grouped_bias_gradient(const Call& c) {
 
 void combine(const Call& c) {
   const Out y = c.out(0);
-  const std::size_t width = c.in_size(0, -1), active = c.in_size(1, -1);
-  for (std::size_t i = 0; i < c.in(1).size(); ++i) {
+  const std::size_t width = c.in_size(0, -1), active = c.in_size(2, -1);
+  for (std::size_t i = 0; i < c.in(2).size(); ++i) {
     const double* row = &c.in(0)[static_cast<std::size_t>(c.in(2)[i]) * width];
-    for (std::size_t k = 0; k < width; ++k) y[i / active * width + k] += c.in(1)[i] * row[k];
+    const double weight = c.has(1) ? c.in(1)[i] : 1.0;
+    for (std::size_t k = 0; k < width; ++k) y[i / active * width + k] += weight * row[k];
   }
-  c.count(2 * c.in(1).size() * width - y.size());
+  c.count((c.has(1) ? 2 : 1) * c.in(2).size() * width - y.size());
+}
+
+void weigh(const Call& c) {
+  const Out y = c.out(0);
+  const std::size_t width = c.in_size(0, -1);
+  for (std::size_t i = 0; i < c.in(1).size(); ++i) {
+    const std::size_t place = static_cast<std::size_t>(c.in(2)[i]) * width;
+    for (std::size_t k = 0; k < width; ++k) y[place + k] = c.in(1)[i] * c.in(0)[place + k];
+  }
+  c.count(y.size());
+}
+
+// Inputs: dy, rows, weights, order.
+void weigh_backward(const Call& c) {
+  const Out d_rows = c.out(0), d_weights = c.out(1);
+  const std::size_t width = c.in_size(1, -1);
+  for (std::size_t i = 0; i < c.in(2).size(); ++i) {
+    const std::size_t place = static_cast<std::size_t>(c.in(3)[i]) * width;
+    for (std::size_t k = 0; k < width; ++k) {
+      d_rows[place + k] = c.in(2)[i] * c.in(0)[place + k];
+      d_weights[i] += c.in(1)[place + k] * c.in(0)[place + k];
+    }
+    c.count(3 * width - 1);
+  }
 }
 
 // Inputs: dy, rows, weights, order.
 void combine_backward(const Call& c) {
-  const Out d_rows = c.out(0), d_weights = c.out(1);
-  const std::size_t width = c.in_size(1, -1), active = c.in_size(2, -1);
-  for (std::size_t i = 0; i < c.in(2).size(); ++i) {
+  const Out d_rows = c.out(0), d_weights = c.wants(1) ? c.out(1) : Out();
+  const std::size_t width = c.out_size(0, -1), active = c.in_size(3, -1);
+  for (std::size_t i = 0; i < c.in(3).size(); ++i) {
     const std::size_t place = static_cast<std::size_t>(c.in(3)[i]) * width;
     for (std::size_t k = 0; k < width; ++k) {
       const double dy = c.in(0)[i / active * width + k];
+      if (!c.has(2)) {
+        d_rows[place + k] = dy;
+        continue;
+      }
       d_rows[place + k] = c.in(2)[i] * dy;
       d_weights[i] += c.in(1)[place + k] * dy;
     }
-    c.count(3 * width - 1);
+    c.count(c.has(2) ? 3 * width - 1 : 0);
   }
 }
 

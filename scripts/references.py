@@ -1,0 +1,2001 @@
+#!/usr/bin/env python3
+"""References of the model types from Hugging Face transformers' own model code.
+
+    references.py --out OUT [--work DIR] [--jobs 16] [--types a,b] [--published DIR] [--limit 150]
+
+For each type: random valid configs with their parameters and FLOPs (configs/), small models with their
+weights, logits, greedy tokens and gradients (tiny/), and report.json. OUT gets report.json and everything
+packed into references-N.tar.xz; --work keeps the files themselves. Each type runs in a process of its own, so that one that fails stops no other.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("MKL_NUM_THREADS", "1")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+import argparse
+import contextlib
+import copy
+import inspect
+import json
+import math
+import multiprocessing
+import random
+import re
+import shutil
+import sys
+import tarfile
+import tempfile
+import time
+import traceback
+
+TOKENS = 23
+VOCABULARY = 43
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Configs. Each function takes a Draw and gives the arguments of the type's config class. Called with the first
+# value of each choice it gives the tiny model; otherwise it gives a random one.
+# ---------------------------------------------------------------------------------------------------------------
+
+
+class Draw:
+    def __init__(self, mode, seed=0):
+        self.mode = mode  # tiny, small or large
+        self.random = random.Random(seed)
+        self.tiny = mode == "tiny"
+
+    def __call__(self, tiny, *choices, large=None):
+        if self.tiny:
+            return tiny
+        if self.mode == "large" and large:
+            return self.random.choice(large)
+        return self.random.choice(choices or (tiny,))
+
+    def types(self, count, *kinds, tiny=None):
+        """One kind for each layer, each kind at least once when there are layers enough."""
+        if self.tiny and tiny:
+            return list(tiny)
+        drawn = [kinds[i] if i < len(kinds) else self.random.choice(kinds) for i in range(count)]
+        self.random.shuffle(drawn)
+        return drawn
+
+
+THETA = {"rope_type": "default", "rope_theta": 10000.0}
+LLAMA3 = {
+    "rope_type": "llama3",
+    "rope_theta": 10000.0,
+    "factor": 8.0,
+    "original_max_position_embeddings": 16,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
+}
+
+
+def yarn(**more):
+    return {
+        "rope_type": "yarn",
+        "rope_theta": 10000.0,
+        "factor": 4.0,
+        "original_max_position_embeddings": 8,
+        "beta_fast": 32.0,
+        "beta_slow": 1.0,
+        **more,
+    }
+
+
+def sizes(p, layers=2, tied=False, tie=False, hidden=24, inner=20, head_dim=8, heads=4, kv=2):
+    """The fields that most types have. tied: a head is as wide as hidden_size / heads."""
+    d = {}
+    d["vocab_size"] = p(VOCABULARY, 61, 100, 257, large=[32000, 50304, 151936])
+    d["num_hidden_layers"] = p(layers, 2, 3, 4, 5, large=[4, 12, 28])
+    if tied:
+        h = p(heads, 2, 4, 6, 8, large=[16, 32])
+        width = p(hidden // heads, 8, 12, 16, large=[64, 128])
+        d["hidden_size"] = h * width
+    else:
+        h = p(heads, 2, 4, 6, 8, large=[16, 32])
+        d["hidden_size"] = p(hidden, 40, 48, 64, 96, large=[1024, 2048, 3072])
+        d["hidden_size"] -= d["hidden_size"] % h
+        d["head_dim"] = p(head_dim, 8, 12, 16, 24, large=[64, 128, 256])
+    d["num_attention_heads"] = h
+    d["num_key_value_heads"] = kv if p.tiny else p.random.choice([k for k in range(1, h + 1) if h % k == 0])
+    d["intermediate_size"] = p(inner, 40, 72, 100, 128, large=[2816, 8192, 11008])
+    d["max_position_embeddings"] = p(64, 128, 512, large=[4096, 32768])
+    d["tie_word_embeddings"] = p(tie, True, False)
+    d["rope_parameters"] = dict(p(THETA, THETA, {"rope_type": "default", "rope_theta": 500000.0}))
+    d.update(pad_token_id=0, bos_token_id=1, eos_token_id=2)
+    return d
+
+
+def without(d, *names):
+    return {k: v for k, v in d.items() if k not in names}
+
+
+def biases(p, d, *names, tiny=True):
+    for name in names:
+        d[name] = p(tiny, True, False)
+    return d
+
+
+def latent(p, d, query=True):
+    """Multi-head latent attention."""
+    d = without(d, "head_dim")
+    d["num_key_value_heads"] = d["num_attention_heads"]
+    d["kv_lora_rank"] = p(12, 16, 24, 32, large=[256, 512])
+    d["q_lora_rank"] = p(10, 20, 28, 32, large=[768, 1536]) if query else p(10, 20, None, 32, large=[768, 1536, None])
+    d["qk_rope_head_dim"] = p(4, 4, 8, 16, large=[32, 64])
+    d["qk_nope_head_dim"] = p(6, 8, 12, 16, large=[64, 128])
+    d["v_head_dim"] = p(5, 8, 12, 16, large=[64, 128])
+    return d
+
+
+def mixture(p, d, experts="num_experts", top="num_experts_per_tok", width="moe_intermediate_size", count=4):
+    d[experts] = p(count, 4, 6, 8, 12, large=[16, 64, 128])
+    d[top] = p(2, 1, 2, 3, large=[2, 6, 8])
+    if width:
+        d[width] = p(8, 12, 16, 24, large=[512, 1408])
+    return d
+
+
+def grouped(p, d, experts="n_routed_experts"):
+    d[experts] = p(8, 8, 12, 16, large=[64, 128])
+    d["n_group"] = p(4, 1, 2, 4)
+    d["topk_group"] = p(2, 1) if d["n_group"] == 1 else p(2, 1, 2)
+    d["num_experts_per_tok"] = p(3, 1, 2)
+    d["moe_intermediate_size"] = p(6, 12, 16, 24, large=[512, 1408])
+    d["n_shared_experts"] = p(1, 1, 2)
+    d["routed_scaling_factor"] = p(1.7, 1.0, 2.5)
+    d["norm_topk_prob"] = p(True, True, False)
+    return d
+
+
+def dense_first(p, d, name="first_k_dense_replace"):
+    d[name] = p(1, 0, 1, 2)
+    return d
+
+
+def windows(p, d, tiny=None, kinds=("sliding_attention", "full_attention")):
+    d["sliding_window"] = p(5, 4, 16, 33, large=[512, 4096])
+    d["layer_types"] = p.types(d["num_hidden_layers"], *kinds, tiny=tiny or kinds[: d["num_hidden_layers"]])
+    return d
+
+
+def two_ropes(p, d, first="full_attention", second="sliding_attention", one={}, two={}):
+    d["rope_parameters"] = {
+        first: {"rope_type": "default", "rope_theta": 50000.0, **one},
+        second: {"rope_type": "default", "rope_theta": 1000.0, **two},
+    }
+    return d
+
+
+def sparse_types(p, d):
+    d["mlp_layer_types"] = p.types(
+        d["num_hidden_layers"], "dense", "sparse", tiny=["dense"] + ["sparse"] * (d["num_hidden_layers"] - 1)
+    )
+    return d
+
+
+def afmoe(p):
+    d = windows(p, sizes(p, layers=2))
+    d = biases(p, mixture(p, d), "mup_enabled")
+    d["num_dense_layers"] = p(1, 0, 1, 2)
+    d["num_shared_experts"] = p(1, 1, 2)
+    d["route_scale"] = p(1.7, 1.0, 2.448)
+    d["attention_bias"] = p(False, False, True)
+    return d
+
+
+def apertus(p):
+    d = biases(p, sizes(p, tied=True), "attention_bias")
+    d["hidden_act"] = "xielu"
+    d["rope_parameters"] = dict(p(LLAMA3, LLAMA3, THETA))
+    return d
+
+
+def aria_text(p):
+    d = biases(p, sizes(p, tied=True, inner=8), "attention_bias", "mlp_bias")
+    d["intermediate_size"] = p(8, 12, 24, large=[1664])
+    d["moe_num_experts"] = p(4, 4, 8, large=[64])
+    d["moe_topk"] = p(2, 1, 3)
+    d["moe_num_shared_experts"] = p(2, 1, 2)
+    return d
+
+
+def axk1(p):
+    d = dense_first(p, grouped(p, latent(p, sizes(p))))
+    d["attention_bias"] = p(False, False, True)
+    d["rope_interleave"] = p(True, True, False)
+    return d
+
+
+def biogpt(p):
+    d = without(sizes(p, tied=True, tie=True), "num_key_value_heads", "rope_parameters")
+    d["scale_embedding"] = p(True, True, False)
+    d["hidden_act"] = p("gelu", "gelu", "relu")
+    return d
+
+
+def codegen(p):
+    h = p(4, 4, 8, large=[16])
+    width = p(6, 8, 12, 16, large=[64, 256])
+    return dict(
+        vocab_size=p(VOCABULARY, 61, 100, large=[51200]),
+        n_positions=p(64, 128, large=[2048]),
+        n_ctx=p(64, 128, large=[2048]),
+        n_embd=h * width,
+        n_layer=p(2, 1, 2, 4, large=[20]),
+        n_head=h,
+        rotary_dim=p(4, 4, 8, large=[32, 64]),
+        n_inner=p(40, None, 72),
+        tie_word_embeddings=False,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+
+
+def cohere2(p):
+    d = windows(p, sizes(p, tied=True, tie=True))
+    d["logit_scale"] = p(0.25, 0.0625, 1.0)
+    d["attention_bias"] = p(True, True, False)
+    return d
+
+
+def cohere2_moe(p):
+    d = windows(p, without(sizes(p, layers=3, tie=True, inner=6), "rope_parameters"))
+    if p.tiny:
+        d["layer_types"] = ["full_attention", "sliding_attention", "full_attention"]
+    else:
+        d["intermediate_size"] = p(6, 8, 12, 24, large=[1024])
+    d = sparse_types(p, mixture(p, d, width=None))
+    d["num_shared_experts"] = p(1, 0, 1, 2)
+    d["shared_expert_combination_strategy"] = p("average", "average", "sum")
+    d["expert_selection_fn"] = p("sigmoid", "sigmoid", "softmax")
+    d["norm_topk_prob"] = p(True, True, False)
+    d["prefix_dense_intermediate_size"] = p(12, None, 40, large=[4096])
+    d["prefix_dense_sliding_window_pattern"] = p(1, 1, 2)
+    d["rms_norm_eps"] = p(None, None, 1e-5)
+    d["logit_scale"] = p(0.25, 0.0625, 1.0)
+    d["attention_bias"] = p(False, False, True)
+    d["rope_theta"] = 10000.0
+    return d
+
+
+def cohere_compass_text(p):
+    d = windows(p, sizes(p, tied=True, tie=True))
+    half = d["hidden_size"] // d["num_attention_heads"] // 2
+    section = [half - 2 * (half // 3), half // 3, half // 3]
+    d["rope_parameters"] = {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0, "mrope_section": section},
+        "full_attention": p(None, None, {"rope_type": "default", "rope_theta": 50000.0, "mrope_section": section}),
+    }
+    d["logit_scale"] = p(0.25, None, 0.0625, 1.0)
+    d["attention_bias"] = p(True, True, False)
+    return d
+
+
+def cwm(p):
+    d = windows(p, sizes(p))
+    d["rope_parameters"] = dict(LLAMA3)
+    return d
+
+
+def dbrx(p):
+    h = p(4, 2, 4, 8, large=[16, 48])
+    width = p(6, 8, 12, 16, large=[64, 128])
+    experts = p(4, 4, 8, large=[16])
+    return dict(
+        d_model=h * width,
+        n_heads=h,
+        n_layers=p(2, 1, 2, 4, large=[8, 40]),
+        max_seq_len=p(64, 128, large=[2048]),
+        vocab_size=p(VOCABULARY, 61, 100, large=[100352]),
+        attn_config=dict(kv_n_heads=p(2, 1, 2), clip_qkv=p(0.7, 1.5, 8.0), rope_theta=10000.0),
+        ffn_config=dict(
+            ffn_hidden_size=p(10, 24, 40, large=[3584]),
+            moe_num_experts=experts,
+            moe_top_k=p(2, 1, 3),
+            moe_normalize_expert_weights=p(1.0, 1.0, None),
+        ),
+        tie_word_embeddings=False,
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+
+
+def indexed(p, d):
+    d["index_topk"] = p(5, 4, 7, 64, large=[512, 2048])
+    d["index_head_dim"] = p(8, 16, 24, large=[64, 128])
+    d["index_n_heads"] = p(8, 2, 4, large=[16, 64])
+    return d
+
+
+def deepseek_v32(p):
+    d = dense_first(p, indexed(p, grouped(p, latent(p, sizes(p)))))
+    d["attention_bias"] = p(False, False, True)
+    return d
+
+
+def diffllama(p):
+    d = biases(p, sizes(p, kv=2), "attention_bias")
+    d["num_key_value_heads"] = d["num_attention_heads"] if d["num_key_value_heads"] % 2 else d["num_key_value_heads"]
+    d["lambda_std_dev"] = 0.1
+    return d
+
+
+def doge(p):
+    d = biases(p, sizes(p, tied=True), "attention_bias", "mlp_bias")
+    d["keep_window_size"] = p(5, 4, 16, large=[2048])
+    d["sliding_window"] = p(None, None, 16)
+    d["is_moe"] = p(False, True, False)
+    d["num_experts"] = p(16, 16, 36, 64, large=[4096, 16384])
+    d["num_experts_per_tok"] = p(3, 2, 4)
+    d["norm_topk_prob"] = p(False, True, False)
+    return d
+
+
+def dots1(p):
+    d = windows(p, sizes(p))
+    d = dense_first(p, grouped(p, d))
+    d["attention_bias"] = p(True, True, False)
+    return d
+
+
+def ernie4_5(p):
+    return biases(p, sizes(p, tie=True), "use_bias")
+
+
+def ernie4_5_moe(p):
+    d = biases(p, mixture(p, sizes(p, layers=3, tied=True, tie=True), "moe_num_experts", "moe_k"), "use_bias")
+    d["moe_num_shared_experts"] = p(1, 1, 2)
+    d["moe_layer_start_index"] = p(1, 0, 1)
+    d["moe_layer_interval"] = p(2, 1, 2)
+    d["moe_layer_end_index"] = -1
+    return d
+
+
+def exaone4(p):
+    return windows(p, sizes(p, tied=True))
+
+
+def exaone_moe(p):
+    d = windows(p, sizes(p, tied=True))
+    d = sparse_types(p, grouped(p, d, "num_experts"))
+    d["num_shared_experts"] = d.pop("n_shared_experts")
+    return d
+
+
+def flex_olmo(p):
+    d = mixture(p, sizes(p, tied=True), width=None)
+    d["intermediate_size"] = p(8, 12, 24, large=[2048])
+    return biases(p, d, "norm_topk_prob")
+
+
+def gemma3n_text(p):
+    d = sizes(p, layers=4, tie=True, kv=1, inner=12)
+    layers = d["num_hidden_layers"] = p(4, 4, 5, 6, large=[10, 35])
+    d["sliding_window"] = p(5, 4, 16, large=[512])
+    d["layer_types"] = [("sliding_attention", "full_attention")[i % 2] for i in range(layers)]
+    d["num_kv_shared_layers"] = p(2, 0, 1, 2)
+    d["vocab_size_per_layer_input"] = d["vocab_size"]
+    d["hidden_size_per_layer_input"] = p(4, 4, 8, large=[256])
+    d["altup_num_inputs"] = p(3, 2, 3, 4)
+    d["altup_active_idx"] = p(1, 0, 1)
+    d["altup_correct_scale"] = p(True, True, False)
+    d["laurel_rank"] = p(4, 4, 8, large=[64])
+    wide = d["intermediate_size"]
+    d["intermediate_size"] = [wide if i % 2 else wide + p(4, 0, 8) for i in range(layers)]
+    d["activation_sparsity_pattern"] = [p(0.7, 0.5, 0.95) if i < 2 else 0.0 for i in range(layers)]
+    d["final_logit_softcapping"] = p(2.5, 30.0)
+    d["tie_word_embeddings"] = True
+    two_ropes(p, d)
+    return d
+
+
+def gemma4_text(p, moe=False):
+    d = sizes(p, layers=4, tie=True, inner=16)
+    layers = d["num_hidden_layers"] = p(2 if moe else 4, 4, 6, large=[12, 30])
+    d["sliding_window"] = p(5, 4, 16, large=[512])
+    d["layer_types"] = [("sliding_attention", "full_attention")[i % 2] for i in range(layers)]
+    d["num_kv_shared_layers"] = p(0 if moe else 2, 0, 2)
+    d["use_double_wide_mlp"] = p(not moe, True, False)
+    d["hidden_size_per_layer_input"] = p(0 if moe else 4, 0, 4, 8, large=[256])
+    d["vocab_size_per_layer_input"] = d["vocab_size"]
+    d["attention_k_eq_v"] = p(moe, True, False)
+    d["global_head_dim"] = p(12, 16, 24, large=[512])
+    d["num_global_key_value_heads"] = p(1, None, 1, 2)
+    d["enable_moe_block"] = p(moe, True, False)
+    if d["enable_moe_block"]:
+        mixture(p, d, top="top_k_experts")
+    d["final_logit_softcapping"] = p(2.5, 30.0, None)
+    d["tie_word_embeddings"] = True
+    d["rope_parameters"] = {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1000.0},
+        "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 50000.0},
+    }
+    return d
+
+
+def gemma4_unified_text(p):
+    d = gemma4_text(p)
+    for name in (
+        "hidden_size_per_layer_input",
+        "vocab_size_per_layer_input",
+        "enable_moe_block",
+        "num_experts",
+        "top_k_experts",
+        "moe_intermediate_size",
+    ):
+        d.pop(name, None)
+    if p.tiny:
+        d["attention_k_eq_v"] = True
+    d["use_bidirectional_attention"] = None
+    return d
+
+
+def glm(p):
+    d = biases(p, sizes(p), "attention_bias")
+    d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
+    return d
+
+
+def glm4_moe(p):
+    d = dense_first(p, grouped(p, glm(p)))
+    return biases(p, d, "use_qk_norm")
+
+
+def glm4_moe_lite(p):
+    d = sparse_types(p, grouped(p, latent(p, sizes(p), query=False)))
+    d["attention_bias"] = p(False, False, True)
+    return d
+
+
+def glm_moe_dsa(p):
+    d = dense_first(p, indexed(p, grouped(p, latent(p, sizes(p, layers=3)))))
+    layers = d["num_hidden_layers"]
+    d["indexer_types"] = ["full"] + [p("shared", "shared", "full") if i % 2 else "full" for i in range(1, layers)]
+    return d
+
+
+def gpt_bigcode(p, multi=True):
+    h = p(4, 2, 4, 8, large=[12, 16])
+    return dict(
+        vocab_size=p(VOCABULARY, 61, 100, large=[49152]),
+        n_positions=p(64, 128, large=[2048]),
+        n_embd=h * p(6, 8, 12, 16, large=[64, 128]),
+        n_layer=p(2, 1, 2, 4, large=[24]),
+        n_head=h,
+        n_inner=p(40, None, 72),
+        multi_query=p(multi, True, False),
+        scale_attn_weights=True,
+        tie_word_embeddings=True,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+
+
+def gpt_neox_japanese(p):
+    d = without(sizes(p, tied=True, tie=True), "num_key_value_heads", "intermediate_size")
+    d["intermediate_multiple_size"] = p(2, 2, 3, 4)
+    d["rope_parameters"] = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 1.0}
+    return d
+
+
+def gpt_sw3(p):
+    d = without(gpt_bigcode(p), "multi_query")
+    return d
+
+
+def multipliers(p, d):
+    d["embedding_multiplier"] = p(3.0, 1.0, 12.0)
+    d["logits_scaling"] = p(2.0, 1.0, 8.0)
+    d["residual_multiplier"] = p(0.6, 1.0, 0.22)
+    d["attention_multiplier"] = p(0.5, 0.25, 0.0078125)
+    return d
+
+
+def granite_swa(p):
+    d = multipliers(p, windows(p, sizes(p, tied=True, tie=True)))
+    d["layer_rope_theta"] = [p(10000.0, 10000.0, 0.0) if i != 1 else p(0.0, 0.0, 500000.0) for i in range(d["num_hidden_layers"])]
+    if not p.tiny and not any(d["layer_rope_theta"]):
+        d["layer_rope_theta"][0] = 10000.0
+    return biases(p, d, "attention_bias", "mlp_bias")
+
+
+def granitemoe(p):
+    d = multipliers(p, mixture(p, sizes(p, tied=True), "num_local_experts", width=None))
+    d["intermediate_size"] = p(8, 12, 24, large=[512])
+    return biases(p, d, "attention_bias")
+
+
+def granitemoeshared(p):
+    d = granitemoe(p)
+    d["shared_intermediate_size"] = p(12, 0, 16, 24, large=[1024])
+    return d
+
+
+def granitemoe_swa(p):
+    d = windows(p, granitemoeshared(p))
+    d["layer_rope_theta"] = [10000.0 if i != 1 else p(0.0, 0.0, 500000.0) for i in range(d["num_hidden_layers"])]
+    return d
+
+
+def helium(p):
+    d = sizes(p, tied=True)
+    d["head_dim"] = d["hidden_size"] // d["num_attention_heads"]
+    d["attention_bias"] = p(False, True, False)
+    d["mlp_bias"] = p(False, True, False)
+    return d
+
+
+def hunyuan_v1_dense(p):
+    return biases(p, sizes(p), "attention_bias")
+
+
+def hunyuan_v1_moe(p):
+    d = mixture(p, sizes(p, inner=8), top="moe_topk", width=None)
+    d["intermediate_size"] = p(8, 12, 24, large=[3072])
+    return biases(p, d, "attention_bias")
+
+
+def hy_v3(p):
+    d = sparse_types(p, mixture(p, sizes(p)))
+    d["num_shared_experts"] = p(1, 1, 2)
+    d["router_scaling_factor"] = p(1.7, 1.0, 2.826)
+    d["attention_bias"] = p(False, True, False)
+    d["mlp_bias"] = p(False, True, False)
+    return d
+
+
+def hyperclovax(p):
+    d = multipliers(p, sizes(p))
+    d = biases(p, d, "use_post_norm", "attention_bias", "mlp_bias")
+    return d
+
+
+def jais2(p):
+    d = biases(p, sizes(p, inner=30), "attention_bias", "mlp_bias")
+    d["hidden_act"] = "relu2"
+    return d
+
+
+def jetmoe(p):
+    d = without(sizes(p, tie=True), "head_dim", "num_attention_heads", "num_key_value_heads")
+    d["num_key_value_heads"] = p(2, 1, 2, 4, large=[16])
+    d["kv_channels"] = p(8, 8, 12, 16, large=[64, 128])
+    d["num_local_experts"] = p(4, 4, 6, 8)
+    d["num_experts_per_tok"] = p(2, 1, 2, 3)
+    d["intermediate_size"] = p(6, 12, 24, large=[2048, 5632])
+    return d
+
+
+def laguna(p):
+    d = windows(p, sizes(p, layers=3), tiny=["full_attention", "sliding_attention", "sliding_attention"])
+    d = sparse_types(p, mixture(p, d))
+    d["moe_intermediate_size"] = p(6, 12, 16, large=[512])
+    d["shared_expert_intermediate_size"] = p(6, 12, 16, large=[512])
+    kv = d["num_key_value_heads"]
+    d["num_attention_heads_per_layer"] = [kv * p(2 if i % 2 == 0 else 3, 1, 2, 3) for i in range(d["num_hidden_layers"])]
+    d["gating"] = p(True, True, "per-head", "per-element")
+    d["moe_routed_scaling_factor"] = p(1.7, 1.0, 2.5)
+    d["moe_router_logit_softcapping"] = p(0.9, 0.0, 30.0)
+    d["attention_bias"] = p(False, True, False)
+    return two_ropes(p, d, one={"partial_rotary_factor": 0.5}, two={"partial_rotary_factor": 1.0})
+
+
+def llama4_text(p):
+    d = sizes(p, layers=4, tied=False, inner=6)
+    d["num_hidden_layers"] = p(4, 2, 4, 6, large=[8, 48])
+    d["intermediate_size"] = p(6, 12, 24, large=[2048])
+    d["intermediate_size_mlp"] = p(16, 24, 40, large=[4096])
+    d["num_experts_per_tok"] = p(1, 1, 2)
+    d["num_local_experts"] = p(4, 4, 8, large=[16, 128])
+    d["interleave_moe_layer_step"] = p(2, 1, 2)
+    d["no_rope_layer_interval"] = p(2, 2, 4)
+    d["attention_chunk_size"] = p(7, 8, 16, large=[8192])
+    d["use_qk_norm"] = p(True, True, False)
+    d["attn_temperature_tuning"] = p(True, True, False)
+    d["floor_scale"] = p(4, 8192)
+    d["attn_scale"] = p(0.5, 0.1)
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def longcat_flash(p):
+    d = latent(p, sizes(p, heads=2, kv=2))
+    d["num_layers"] = p(2, 1, 2, 3, large=[4, 28])
+    d["num_hidden_layers"] = 2 * d["num_layers"]
+    d.pop("intermediate_size")
+    d["ffn_hidden_size"] = p(12, 40, 72, large=[4096])
+    d["expert_ffn_hidden_size"] = p(6, 12, 24, large=[1024])
+    d["n_routed_experts"] = p(4, 4, 8, large=[64, 512])
+    d["zero_expert_num"] = p(2, 0, 2, 4)
+    d["moe_topk"] = p(3, 2, 3, 4)
+    d["routed_scaling_factor"] = p(1.7, 1.0, 6.0)
+    d["head_dim"] = d["qk_rope_head_dim"]
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def mellum(p):
+    d = windows(p, sizes(p))
+    d = sparse_types(p, mixture(p, d))
+    d["norm_topk_prob"] = p(True, True, False)
+    d["attention_bias"] = p(False, True, False)
+    return two_ropes(p, d)
+
+
+def mimo_v2_flash(p):
+    d = sizes(p, layers=3, kv=1)
+    d = windows(p, d, tiny=["full_attention", "sliding_attention", "full_attention"])
+    d["num_attention_heads"] = p(4, 4, 8, large=[32, 64])
+    d["num_key_value_heads"] = p(1, 1, 2, 4 if d["num_attention_heads"] > 4 else 2)
+    d["head_dim"] = p(12, 12, 24, 48, large=[192])
+    d["v_head_dim"] = p(8, 8, 16, large=[128])
+    d = sparse_types(p, grouped(p, d))
+    d.pop("n_shared_experts")
+    d["attention_value_scale"] = p(0.707, 0.707, None)
+    d["attention_bias"] = p(False, True, False)
+    return two_ropes(p, d, one={"partial_rotary_factor": 0.334}, two={"partial_rotary_factor": 0.334})
+
+
+def minicpm3(p):
+    d = latent(p, sizes(p, tie=True))
+    d["scale_emb"] = p(3.0, 12.0, 1.0)
+    d["scale_depth"] = p(1.4, 1.4, 1.0)
+    d["dim_model_base"] = p(16, 16, 256)
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def minimax_m2(p):
+    d = mixture(p, sizes(p, inner=8), "num_local_experts", width=None)
+    d["intermediate_size"] = p(8, 12, 24, large=[1536])
+    d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
+    return d
+
+
+def ministral(p):
+    return windows(p, sizes(p))
+
+
+def ministral3(p):
+    d = sizes(p)
+    d["rope_parameters"] = yarn(mscale_all_dim=1.0, mscale=1.0, llama_4_scaling_beta=p(0.3, 0.1))
+    d["sliding_window"] = p(None, None, 16)
+    return d
+
+
+def mistral4(p):
+    d = dense_first(p, grouped(p, latent(p, sizes(p), query=False)))
+    d["rope_parameters"] = yarn(mscale_all_dim=1.0, mscale=1.0, llama_4_scaling_beta=p(0.3, 0.1))
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def mpt(p):
+    h = p(4, 2, 4, 8, large=[16, 32])
+    return dict(
+        d_model=h * p(6, 8, 12, 16, large=[64, 128]),
+        n_heads=h,
+        n_layers=p(2, 1, 2, 4, large=[24, 32]),
+        expansion_ratio=4,
+        max_seq_len=p(64, 128, large=[2048]),
+        vocab_size=p(VOCABULARY, 61, 100, large=[50432]),
+        attn_config=dict(alibi=True, alibi_bias_max=8, clip_qkv=p(0.9, None, 6.0), softmax_scale=p(0.5, None)),
+        no_bias=True,
+        tie_word_embeddings=True,
+    )
+
+
+def nanochat(p):
+    d = sizes(p, tied=True)
+    d["final_logit_softcapping"] = p(1.5, 15.0, None)
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def nemotron(p):
+    d = biases(p, sizes(p, inner=30), "attention_bias", "mlp_bias")
+    d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
+    return d
+
+
+def olmo(p):
+    d = biases(p, sizes(p, tied=True), "attention_bias")
+    d["clip_qkv"] = p(0.7, None, 8.0)
+    return d
+
+
+def olmo3(p):
+    d = windows(p, biases(p, sizes(p, tied=True), "attention_bias", tiny=False))
+    return two_ropes(p, d)
+
+
+def olmoe(p):
+    d = mixture(p, sizes(p, tied=True), width=None)
+    d["intermediate_size"] = p(8, 12, 24, large=[1024])
+    d["clip_qkv"] = p(0.7, None, 8.0)
+    return biases(p, d, "norm_topk_prob")
+
+
+def openai_gpt(p):
+    h = p(4, 2, 4, 8, large=[12])
+    return dict(
+        vocab_size=p(VOCABULARY, 61, 100, large=[40478]),
+        n_positions=p(64, 128, large=[512]),
+        n_embd=h * p(6, 8, 12, 16, large=[64]),
+        n_layer=p(2, 1, 2, 4, large=[12]),
+        n_head=h,
+        afn=p("gelu", "gelu", "relu"),
+        tie_word_embeddings=True,
+    )
+
+
+def persimmon(p):
+    d = without(sizes(p, tied=True, hidden=32, inner=30), "num_key_value_heads")
+    d["qk_layernorm"] = p(True, True, False)
+    d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
+    return d
+
+
+def phimoe(p):
+    d = mixture(p, sizes(p, tied=True), "num_local_experts", width=None)
+    d["num_experts_per_tok"] = 2
+    d["intermediate_size"] = p(8, 12, 24, large=[1600])
+    d["tie_word_embeddings"] = False
+    d["router_jitter_noise"] = 0.01
+    return biases(p, d, "attention_bias", "lm_head_bias")
+
+
+def qwen2_moe(p):
+    d = windows(p, sizes(p, layers=3, tied=True), tiny=["sliding_attention", "full_attention", "sliding_attention"])
+    d["use_sliding_window"] = p(True, True, False)
+    if not d["use_sliding_window"]:
+        d["layer_types"] = ["full_attention"] * d["num_hidden_layers"]
+    d = biases(p, mixture(p, d), "norm_topk_prob", "qkv_bias")
+    d["shared_expert_intermediate_size"] = p(8, 16, 24, large=[5632])
+    d["decoder_sparse_step"] = p(1, 1, 2)
+    d["mlp_only_layers"] = p([1], [], [0])
+    return d
+
+
+def seed_oss(p):
+    return biases(p, sizes(p), "attention_bias", "attention_out_bias", "mlp_bias")
+
+
+def smollm3(p):
+    d = biases(p, sizes(p, layers=3, tied=True, tie=True), "attention_bias", "mlp_bias")
+    d["no_rope_layer_interval"] = p(2, 2, 4)
+    d["use_sliding_window"] = p(True, True, False)
+    d["sliding_window"] = p(5, 4, 16)
+    return d
+
+
+def solar_open(p):
+    d = grouped(p, without(sizes(p), "intermediate_size"))
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def vaultgemma(p):
+    d = windows(p, sizes(p, tie=True))
+    d["query_pre_attn_scalar"] = p(16, 16, 256)
+    d["final_logit_softcapping"] = p(2.5, 30.0, None)
+    d["attn_logit_softcapping"] = p(1.5, 50.0, None)
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def xglm(p):
+    h = p(4, 2, 4, 8, large=[16])
+    return dict(
+        vocab_size=p(VOCABULARY, 61, 100, large=[256008]),
+        max_position_embeddings=p(64, 128, large=[2048]),
+        d_model=h * p(6, 8, 12, 16, large=[64]),
+        ffn_dim=p(24, 40, 72, large=[4096]),
+        num_layers=p(2, 1, 2, 4, large=[24]),
+        attention_heads=h,
+        scale_embedding=p(True, True, False),
+        tie_word_embeddings=True,
+        pad_token_id=1,
+        bos_token_id=0,
+        eos_token_id=2,
+    )
+
+
+def youtu(p):
+    d = latent(p, sizes(p, tie=True), query=False)
+    d["attention_bias"] = p(False, True, False)
+    d["rope_interleave"] = p(True, True, False)
+    d["pad_token_id"] = None  # reading a file sets its row to zero
+    return d
+
+
+# Recurrent and hybrid stacks.
+
+
+def delta(p, d):
+    d["linear_conv_kernel_dim"] = p(4, 2, 3, 4)
+    d["linear_key_head_dim"] = p(6, 8, 16, large=[128])
+    d["linear_value_head_dim"] = p(5, 8, 16, large=[128])
+    d["linear_num_key_heads"] = p(2, 2, 4, large=[16])
+    d["linear_num_value_heads"] = d["linear_num_key_heads"] * p(2, 1, 2)
+    return d
+
+
+def hybrid_types(p, d, tiny=("linear_attention", "full_attention")):
+    d["layer_types"] = p.types(d["num_hidden_layers"], "linear_attention", "full_attention", tiny=tiny)
+    d["num_hidden_layers"] = len(d["layer_types"])
+    return d
+
+
+def qwen3_next(p):
+    d = hybrid_types(p, delta(p, sizes(p, layers=3)), tiny=["linear_attention", "full_attention", "linear_attention"])
+    d = mixture(p, d)
+    d["moe_intermediate_size"] = p(5, 12, 16, large=[512])
+    d["shared_expert_intermediate_size"] = p(6, 16, 24, large=[512])
+    d["decoder_sparse_step"] = p(1, 1, 2)
+    d["mlp_only_layers"] = p([0], [], [0])
+    d["norm_topk_prob"] = p(True, True, False)
+    d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def mrope(p, d):
+    d["head_dim"] = p(8, 8, 16, large=[256])
+    half = int(d["head_dim"] * 0.5) // 2
+    third = half // 3
+    d["rope_parameters"] = {
+        "rope_type": "default",
+        "rope_theta": 10000.0,
+        "partial_rotary_factor": 0.5,
+        "mrope_section": [half - 2 * third, third, third],
+        "mrope_interleaved": True,
+    }
+    return d
+
+
+def qwen3_5_text(p):
+    d = mrope(p, hybrid_types(p, delta(p, sizes(p, layers=3)), tiny=["linear_attention", "full_attention", "linear_attention"]))
+    d["attention_bias"] = p(False, True, False)
+    d["partial_rotary_factor"] = 0.5
+    return d
+
+
+def qwen3_5_moe_text(p):
+    d = mixture(p, without(qwen3_5_text(p), "intermediate_size"))
+    d["moe_intermediate_size"] = p(5, 12, 16, large=[512])
+    d["shared_expert_intermediate_size"] = p(6, 16, 24, large=[512])
+    return d
+
+
+def olmo_hybrid(p):
+    d = hybrid_types(p, delta(p, sizes(p, tied=True)))
+    d["linear_num_value_heads"] = d["linear_num_key_heads"]
+    d["linear_allow_neg_eigval"] = p(True, True, False)
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def mamba(p):
+    return dict(
+        vocab_size=p(VOCABULARY, 61, 100, large=[50280]),
+        hidden_size=p(24, 32, 48, 64, large=[768, 2560]),
+        state_size=p(4, 4, 8, 16, large=[16]),
+        num_hidden_layers=p(2, 1, 2, 4, large=[24]),
+        expand=p(2, 2, 1, 3),
+        conv_kernel=p(4, 2, 3, 4),
+        use_bias=p(True, True, False),
+        use_conv_bias=p(True, True, False),
+        time_step_rank=p(3, "auto", 4, 5),
+        tie_word_embeddings=p(True, True, False),
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+
+
+def mamba2(p):
+    heads = p(6, 4, 8, large=[32, 64])
+    width = p(8, 8, 16, large=[64])
+    expand = 2
+    return dict(
+        vocab_size=p(VOCABULARY, 61, 100, large=[32768]),
+        hidden_size=heads * width // expand,
+        num_heads=heads,
+        head_dim=width,
+        expand=expand,
+        state_size=p(5, 8, 16, large=[64, 128]),
+        num_hidden_layers=p(2, 1, 2, 4, large=[24, 64]),
+        conv_kernel=p(4, 2, 4),
+        n_groups=p(2, 1, 2),
+        use_bias=p(True, True, False),
+        use_conv_bias=p(True, True, False),
+        chunk_size=p(8, 8, 16, 256, large=[256]),
+        tie_word_embeddings=p(False, True, False),
+        pad_token_id=0,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+
+
+def mamba2_part(p, d):
+    """The fields of Mamba-2 in a hybrid stack whose inner width is twice the hidden size."""
+    inner = 2 * d["hidden_size"]
+    count = p(8, 4, 8)
+    while inner % count:
+        count //= 2
+    d["mamba_n_heads"] = count
+    d["mamba_d_head"] = inner // count
+    d["mamba_n_groups"] = p(2, 1, 2) if count % 2 == 0 else 1
+    d["mamba_d_state"] = p(5, 8, 16, large=[64, 128])
+    d["mamba_d_conv"] = p(4, 2, 4)
+    d["mamba_expand"] = 2
+    d["mamba_chunk_size"] = p(8, 8, 16, 256)
+    d["mamba_conv_bias"] = p(True, True, False)
+    d["mamba_proj_bias"] = p(True, True, False)
+    return d
+
+
+def bamba(p):
+    d = mamba2_part(p, sizes(p, tied=True, hidden=32, inner=16))
+    layers = d["num_hidden_layers"]
+    d["attn_layer_indices"] = [1] if p.tiny else sorted(p.random.sample(range(layers), 1))
+    return biases(p, d, "attention_bias", "mlp_bias", tiny=False)
+
+
+def jamba(p):
+    d = without(mixture(p, sizes(p, layers=4, tied=True, inner=8), width=None, count=3), "rope_parameters")
+    d["num_hidden_layers"] = p(3, 4, 6, 8, large=[8, 32])
+    d["intermediate_size"] = p(8, 24, 40, large=[4096])
+    d["attn_layer_period"] = p(3, 2, 4)
+    d["attn_layer_offset"] = p(1, 0, 1)
+    d["expert_layer_period"] = 2
+    d["expert_layer_offset"] = p(1, 0, 1)
+    d["mamba_d_state"] = p(4, 4, 8, 16)
+    d["mamba_d_conv"] = p(4, 2, 4)
+    d["mamba_expand"] = p(1, 1, 2)
+    d["mamba_dt_rank"] = p(3, "auto", 4)
+    d["mamba_conv_bias"] = p(True, True, False)
+    d["mamba_proj_bias"] = p(True, True, False)
+    d["use_mamba_kernels"] = False
+    return d
+
+
+def zamba(p):
+    d = without(sizes(p, tied=True, hidden=16, inner=16, tie=True), "rope_parameters")
+    d["layers_block_type"] = p.types(p(0, 4, 5, 6), "mamba", "hybrid", "hybrid", tiny=["mamba", "hybrid", "mamba", "hybrid"])
+    d["num_hidden_layers"] = len(d["layers_block_type"])
+    d["num_key_value_heads"] = d["num_attention_heads"]
+    d["n_mamba_heads"] = p(2, 1, 2)
+    d["mamba_d_state"] = p(4, 4, 8, 16)
+    d["mamba_d_conv"] = p(4, 2, 4)
+    d["mamba_expand"] = 2
+    d["mamba_dt_rank"] = p(3, "auto", 4)
+    d["mamba_conv_bias"] = p(True, True, False)
+    d["mamba_proj_bias"] = p(False, True, False)
+    d["use_mamba_kernels"] = False
+    return d
+
+
+def zamba2(p):
+    d = sizes(p, tied=True, hidden=16, inner=16, tie=True)
+    d["layers_block_type"] = p.types(
+        p(0, 4, 5, 6), "mamba", "hybrid", "hybrid", tiny=["mamba", "hybrid", "hybrid", "mamba", "hybrid"]
+    )
+    d["num_hidden_layers"] = len(d["layers_block_type"])
+    d["num_key_value_heads"] = d["num_attention_heads"]
+    d["n_mamba_heads"] = p(4, 2, 4)
+    d["mamba_d_state"] = p(5, 8, 16)
+    d["mamba_d_conv"] = p(4, 2, 4)
+    d["mamba_expand"] = 2
+    d["mamba_ngroups"] = p(2, 1, 2)
+    d["chunk_size"] = p(8, 8, 16)
+    d["use_conv_bias"] = p(True, True, False)
+    d["add_bias_linear"] = p(True, True, False)
+    d["num_mem_blocks"] = p(2, 1, 2)
+    d["use_shared_attention_adapter"] = p(True, True, False)
+    d["adapter_rank"] = p(3, 4, 8)
+    d["use_mem_rope"] = p(True, True, False)
+    d["use_mamba_kernels"] = False
+    return d
+
+
+def falcon_h1(p):
+    d = sizes(p, inner=16)
+    heads = p(4, 2, 4, 8)
+    d["mamba_d_ssm"] = heads * p(6, 8, 16)
+    d["mamba_n_heads"] = heads
+    d["mamba_d_head"] = d["mamba_d_ssm"] // heads
+    d["mamba_n_groups"] = p(2, 1, 2)
+    d["mamba_d_state"] = p(5, 8, 16)
+    d["mamba_d_conv"] = p(4, 2, 4)
+    d["mamba_chunk_size"] = p(8, 8, 16)
+    d["mamba_conv_bias"] = p(True, True, False)
+    d["mamba_proj_bias"] = p(False, True, False)
+    d["mamba_norm_before_gate"] = p(False, True, False)
+    d["mamba_rms_norm"] = p(True, True, False)
+    d["projectors_bias"] = p(False, True, False)
+    d["attention_bias"] = p(False, True, False)
+    d["mlp_bias"] = p(False, True, False)
+    d["lm_head_multiplier"] = p(0.7, 1.0, 0.04)
+    d["embedding_multiplier"] = p(1.6, 1.0, 5.6)
+    d["mlp_multipliers"] = p([0.8, 1.3], [1.0, 1.0], [0.88, 0.2])
+    d["key_multiplier"] = p(1.4, 1.0, 0.39)
+    d["attention_out_multiplier"] = p(1.2, 1.0, 0.9)
+    d["attention_in_multiplier"] = p(0.8, 1.0)
+    d["ssm_multipliers"] = p([0.8, 1.2, 0.9, 1.1, 1.3], [1.0] * 5)
+    d["ssm_in_multiplier"] = p(1.3, 1.0)
+    d["ssm_out_multiplier"] = p(0.7, 1.0)
+    return d
+
+
+def nemotron_h(p):
+    d = without(sizes(p), "rope_parameters")
+    d["layers_block_type"] = p.types(
+        p(0, 4, 5, 6), "mamba", "moe", "attention", "mlp", tiny=["mamba", "moe", "attention", "mlp", "mamba"]
+    )
+    d.pop("num_hidden_layers")
+    d["mamba_num_heads"] = p(6, 4, 8)
+    d["mamba_head_dim"] = p(8, 8, 16)
+    d["ssm_state_size"] = p(5, 8, 16)
+    d["n_groups"] = p(2, 1, 2)
+    d["conv_kernel"] = p(4, 2, 4)
+    d["chunk_size"] = p(8, 8, 16)
+    d["use_conv_bias"] = p(True, True, False)
+    d["mamba_proj_bias"] = p(False, True, False)
+    d["attention_bias"] = p(False, True, False)
+    d["mlp_bias"] = p(False, True, False)
+    d["use_bias"] = p(False, True, False)
+    grouped(p, d)
+    d["moe_shared_expert_intermediate_size"] = p(10, 16, 24)
+    d["moe_latent_size"] = p(12, None, 16)
+    d["use_mamba_kernels"] = False
+    return d
+
+
+def granitemoehybrid(p):
+    d = mamba2_part(p, granitemoe(p))
+    d["layer_types"] = p.types(d["num_hidden_layers"], "mamba", "attention", tiny=["mamba", "attention"])
+    d["shared_intermediate_size"] = p(12, 16, 24, large=[1024])
+    d["num_local_experts"] = p(4, 0, 4, 8)
+    d["position_embedding_type"] = p("rope", None, "rope")
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def minimax(p):
+    d = mixture(p, sizes(p, inner=8), "num_local_experts", width=None)
+    d = hybrid_types(p, d, tiny=["full_attention", "linear_attention"])
+    d["intermediate_size"] = p(8, 12, 24, large=[2048])
+    d["block_size"] = p(8, 8, 16, large=[256])
+    d["full_attn_alpha_factor"] = p(1.3, 1.0, 3.5)
+    d["full_attn_beta_factor"] = p(0.8, 1.0)
+    d["linear_attn_alpha_factor"] = p(1.2, 1.0, 3.5)
+    d["linear_attn_beta_factor"] = p(0.9, 1.0)
+    d["mlp_alpha_factor"] = p(1.1, 1.0, 3.5)
+    d["mlp_beta_factor"] = p(0.7, 1.0)
+    return d
+
+
+def lfm2(p):
+    d = sizes(p, layers=3, tied=True, tie=True)
+    d["layer_types"] = p.types(d["num_hidden_layers"], "conv", "full_attention", tiny=["conv", "full_attention", "conv"])
+    d["conv_L_cache"] = p(3, 2, 3, 4)
+    d["conv_bias"] = p(True, True, False)
+    d["block_auto_adjust_ff_dim"] = p(True, True, False)
+    d["block_multiple_of"] = p(4, 4, 8, 256)
+    d["block_ffn_dim_multiplier"] = p(1.0, 1.0, 1.5)
+    return d
+
+
+def lfm2_moe(p):
+    d = mixture(p, sizes(p, layers=3, tied=True, tie=True))
+    d["layer_types"] = p.types(d["num_hidden_layers"], "conv", "full_attention", tiny=["conv", "full_attention", "conv"])
+    d["conv_L_cache"] = p(3, 2, 3, 4)
+    d["conv_bias"] = p(True, True, False)
+    d["num_dense_layers"] = p(1, 0, 1, 2)
+    d["use_expert_bias"] = p(True, True, False)
+    d["norm_topk_prob"] = p(True, True, False)
+    d["routed_scaling_factor"] = p(1.7, 1.0)
+    return d
+
+
+def recurrent_gemma(p):
+    d = without(sizes(p, layers=3, tied=True, tie=True, hidden=32, kv=1), "max_position_embeddings")
+    d["num_hidden_layers"] = p(3, 3, 4, 5, large=[26])
+    d["lru_width"] = d["hidden_size"] if p.tiny else d["num_attention_heads"] * p(8, 8, 16)
+    d["attention_window_size"] = p(5, 4, 16, large=[2048])
+    d["conv1d_width"] = p(4, 2, 4)
+    d["logits_soft_cap"] = p(2.5, 30.0)
+    d["block_types"] = p(["recurrent", "attention"], ["recurrent", "recurrent", "attention"], ["recurrent", "attention"])
+    d["attention_bias"] = p(False, True, False)
+    d["partial_rotary_factor"] = 0.5
+    return d
+
+
+# New forms.
+
+
+def deepseek_v4(p):
+    d = without(sizes(p, layers=3), "intermediate_size", "num_key_value_heads", "rope_parameters")
+    d["num_hidden_layers"] = p(3, 3, 4, 5)
+    d["head_dim"] = p(8, 8, 16, large=[128])
+    d["partial_rotary_factor"] = 0.5
+    d["rope_theta"] = 10000.0
+    d["compress_rope_theta"] = 50000.0
+    d["q_lora_rank"] = p(10, 16, 24, large=[512])
+    d["o_groups"] = p(2, 1, 2)
+    d["o_lora_rank"] = p(6, 8, 12, large=[256])
+    d["layer_types"] = p.types(
+        d["num_hidden_layers"], "sliding_attention", "heavily_compressed_attention", "compressed_sparse_attention"
+    )
+    if p.tiny:
+        d["layer_types"] = ["sliding_attention", "heavily_compressed_attention", "compressed_sparse_attention"]
+    d["compress_rates"] = {"compressed_sparse_attention": p(3, 2, 4), "heavily_compressed_attention": p(6, 5, 8)}
+    d["mlp_layer_types"] = ["hash_moe"] + ["moe"] * (d["num_hidden_layers"] - 1)
+    d["hc_mult"] = p(2, 2, 3, 4)
+    d["hc_sinkhorn_iters"] = p(4, 5, 20)
+    d["sliding_window"] = p(5, 4, 16)
+    d["index_n_heads"] = p(8, 2, 4)
+    d["index_head_dim"] = p(8, 8, 16)
+    d["index_topk"] = p(3, 2, 4)
+    d["n_routed_experts"] = p(4, 4, 8)
+    d["num_experts_per_tok"] = p(2, 1, 2)
+    d["n_shared_experts"] = 1
+    d["moe_intermediate_size"] = p(6, 12, 24)
+    d["routed_scaling_factor"] = p(1.5, 1.0)
+    d["swiglu_limit"] = p(0.6, 10.0)
+    return d
+
+
+def minimax_m3_vl_text(p):
+    d = sizes(p, layers=3, inner=6)
+    d["intermediate_size"] = p(6, 12, 24, large=[1024])
+    d["dense_intermediate_size"] = p(12, 24, 40, large=[4096])
+    d["shared_intermediate_size"] = p(6, 12, 24, large=[1024])
+    mixture(p, d, "num_local_experts", width=None)
+    d["layer_types"] = p.types(
+        d["num_hidden_layers"], "full_attention", "minimax_m3_sparse", tiny=["full_attention", "minimax_m3_sparse", "minimax_m3_sparse"]
+    )
+    sparse_types(p, d)
+    d["index_n_heads"] = d["num_key_value_heads"]
+    d["index_head_dim"] = d["head_dim"]
+    d["index_block_size"] = p(4, 4, 8)
+    d["index_topk_blocks"] = p(2, 2, 3)
+    d["index_local_blocks"] = 1
+    d["rope_parameters"] = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5}
+    d["rotary_dim"] = d["head_dim"] // 2
+    d["swiglu_limit"] = p(0.6, 7.0)
+    d["routed_scaling_factor"] = p(1.7, 2.0)
+    return d
+
+
+def inkling_text(p):
+    d = without(sizes(p, layers=3, inner=12), "rope_parameters", "tie_word_embeddings")
+    d["swa_num_attention_heads"] = d["num_attention_heads"]
+    d["swa_num_key_value_heads"] = p(4 if d["num_attention_heads"] == 4 else 1, 1, 2)
+    d["swa_head_dim"] = p(6, 8, 12)
+    d["sliding_window_size"] = p(5, 4, 16)
+    d["d_rel"] = p(3, 4, 8)
+    d["rel_extent"] = p(9, 16, 33)
+    d["log_scaling_n_floor"] = p(4, None, 8)
+    d["log_scaling_alpha"] = p(0.5, 0.1)
+    d["layer_types"] = p.types(d["num_hidden_layers"], "hybrid_sliding", "hybrid", tiny=["hybrid_sliding", "hybrid", "hybrid_sliding"])
+    d["mlp_layer_types"] = p.types(d["num_hidden_layers"], "dense", "sparse", tiny=["dense", "sparse", "sparse"])
+    d["conv_kernel_size"] = p(4, 3, 4)
+    d["moe_intermediate_size"] = p(5, 12, 24)
+    d["n_routed_experts"] = p(4, 4, 8)
+    d["num_experts_per_tok"] = p(2, 1, 2)
+    d["n_shared_experts"] = p(1, 1, 2)
+    d["route_scale"] = p(2.0, 8.0)
+    d["logits_mup_width_multiplier"] = p(0.5, 24.0)
+    d["unpadded_vocab_size"] = p(VOCABULARY - 2, None)
+    return d
+
+
+def axk2(p):
+    d = sparse_types(p, indexed(p, grouped(p, latent(p, sizes(p)))))
+    d["gated_norm_rank"] = p(4, 4, 8, large=[16])
+    if not p.tiny and d["n_group"] == 1:
+        d["n_group"] = d["topk_group"] = None
+    return d
+
+
+def zaya(p):
+    d = without(mixture(p, sizes(p, layers=2, tie=True)), "intermediate_size")
+    d["num_experts_per_tok"] = 1
+    d["layer_types"] = p.types(d["num_hidden_layers"], "hybrid_sliding", "hybrid", tiny=["hybrid_sliding", "hybrid"])
+    d["sliding_window"] = p(5, 4, 16)
+    d["router_hidden_size"] = p(8, 8, 16)
+    d["cca_time0"] = p(2, 2, 3)
+    d["cca_time1"] = p(3, 2, 3)
+    d["attention_bias"] = p(True, True, False)
+    d["lm_head_bias"] = p(True, True, False)
+    return two_ropes(p, d, "hybrid", "hybrid_sliding", {"partial_rotary_factor": 0.5}, {"partial_rotary_factor": 0.5})
+
+
+# Wrappers, with the smallest eyes that their classes take.
+
+
+def qwen3_5(p):
+    text = {**qwen3_5_text(p), "num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]}
+    vision = dict(
+        depth=1, hidden_size=16, intermediate_size=8, num_heads=2, patch_size=2, spatial_merge_size=1,
+        temporal_patch_size=1, out_hidden_size=text["hidden_size"], num_position_embeddings=4,
+    )
+    special = dict(image_token_id=0, video_token_id=0, vision_start_token_id=1, vision_end_token_id=2)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **special)
+
+
+def gemma3(p):
+    text = windows(p, sizes(p, tie=True))
+    text["tie_word_embeddings"] = True
+    text["query_pre_attn_scalar"] = p(16, 16, 256)
+    two_ropes(p, text)
+    vision = dict(
+        model_type="siglip_vision_model", hidden_size=16, intermediate_size=8, num_hidden_layers=1,
+        num_attention_heads=2, image_size=8, patch_size=4, vision_use_head=False,
+    )
+    return dict(
+        text_config=text, vision_config=vision, mm_tokens_per_image=4, image_token_index=0, boi_token_index=1,
+        eoi_token_index=2,
+    )
+
+
+def mistral3(p):
+    text = {**ministral(p), "model_type": "ministral"}
+    vision = dict(
+        model_type="pixtral", hidden_size=16, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2,
+        image_size=8, patch_size=4, head_dim=8,
+    )
+    return dict(text_config=text, vision_config=vision, image_token_index=0, spatial_merge_size=1, tie_word_embeddings=False)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Types: how to draw a config; features, each with what switches it off; tensors that cannot matter.
+# ---------------------------------------------------------------------------------------------------------------
+
+WINDOW = {"window": {"sliding_window": 1000}}
+TOP1 = {"second expert": {"num_experts_per_tok": 1}}
+KEY_BIAS = r"k_proj\.bias|key\.bias"
+
+TYPES = {}
+
+
+def add(name, make, off=None, inert=None, note=None, variants=None, **more):
+    TYPES[name] = dict(make=make, off=off or {}, inert=inert, note=note, variants=variants or {"": make}, **more)
+
+
+DELTA_NOTE = "the delta rule runs in chunks padded to 64 tokens"
+SCAN_NOTE = "the scan is products of elements, not counted; a second piece of several tokens starts it anew"
+SSD_NOTE = "the scan runs in chunks of the chunk size, padded, much of it as products of elements that are not counted"
+SPARSE_NOTE = "attention is dense with a mask, the indexer's scores over all keys are counted"
+
+add("afmoe", afmoe, {**WINDOW, **TOP1, "mup": {"mup_enabled": False}, "route scale": {"route_scale": 1.0}})
+add("apertus", apertus, {"rope scaling": {"rope_parameters": dict(THETA)}}, inert=r"act_fn\.eps")
+add("aria_text", aria_text, {"second expert": {"moe_topk": 1}})
+add("axk1", axk1, {"interleave": {"rope_interleave": False}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("biogpt", biogpt, {"scaled embedding": {"scale_embedding": False}}, inert=KEY_BIAS)
+add("codegen", codegen, {"rotary": {"rotary_dim": 2}})
+add("cohere2", cohere2, {**WINDOW, "logit scale": {"logit_scale": 1.0}})
+add("cohere2_moe", cohere2_moe, {**WINDOW, **TOP1, "logit scale": {"logit_scale": 1.0}, "sigmoid": {"expert_selection_fn": "softmax"}, "norm": {"norm_topk_prob": False}, "average": {"shared_expert_combination_strategy": "sum"}, "dense layer rotates": {"prefix_dense_sliding_window_pattern": 2}}, inert=KEY_BIAS)
+add("cohere_compass_text", cohere_compass_text, {**WINDOW, "logit scale": {"logit_scale": 1.0}})
+add("cwm", cwm, {**WINDOW, "rope scaling": {"rope_parameters": dict(THETA)}})
+add("dbrx", dbrx, {"clip": {"attn_config": dict(kv_n_heads=2, clip_qkv=100.0, rope_theta=10000.0)}, "norm": {"ffn_config": dict(ffn_hidden_size=10, moe_num_experts=4, moe_top_k=2, moe_normalize_expert_weights=None)}})
+add("deepseek_v32", deepseek_v32, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
+add("diffllama", diffllama)
+add("doge", doge, {"kept keys": {"keep_window_size": 1000}}, note="with is_moe transformers only counts: its layer cannot add the pair that its experts give; the ids differ, for equal tokens would tie in the choice of keys", distinct=True)
+add("dots1", dots1, {**WINDOW, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("ernie4_5", ernie4_5)
+add("ernie4_5_moe", ernie4_5_moe, {"second expert": {"moe_k": 1}})
+add("exaone4", exaone4, {**WINDOW, "rope only in windows": {"sliding_window": None, "layer_types": ["full_attention"] * 2}})
+add("exaone_moe", exaone_moe, {**WINDOW, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("flex_olmo", flex_olmo, {**TOP1, "norm": {"norm_topk_prob": False}})
+add("gemma3n_text", gemma3n_text, {**WINDOW, "output scale": {"altup_correct_scale": False}, "soft cap": {"final_logit_softcapping": 1000.0}, "sparsity": {"activation_sparsity_pattern": [0.0] * 4}, "active stream": {"altup_active_idx": 0}})
+add("gemma4_text", gemma4_text, {**WINDOW, "soft cap": {"final_logit_softcapping": None}}, variants={"": gemma4_text, "-moe": lambda p: gemma4_text(p, True)}, seed=8)
+add("gemma4_unified_text", gemma4_unified_text, {**WINDOW, "soft cap": {"final_logit_softcapping": None}})
+add("glm", glm, {"partial rotary": {"partial_rotary_factor": 1.0}})
+add("glm4", glm, {"partial rotary": {"partial_rotary_factor": 1.0}})
+add("glm4_moe", glm4_moe, {"partial rotary": {"partial_rotary_factor": 1.0}, "query and key norms": {"use_qk_norm": False}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("glm4_moe_lite", glm4_moe_lite, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("glm_moe_dsa", glm_moe_dsa, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
+add("gpt_bigcode", gpt_bigcode, variants={"": gpt_bigcode, "-mha": lambda p: gpt_bigcode(p, False)})
+add("gpt_neox_japanese", gpt_neox_japanese, inert=r"dense_bias$")
+add("gpt-sw3", gpt_sw3)
+MULTIPLIERS = {"embedding multiplier": {"embedding_multiplier": 1.0}, "logits scaling": {"logits_scaling": 1.0}, "residual multiplier": {"residual_multiplier": 1.0}, "attention multiplier": {"attention_multiplier": 1.0}}
+add("granite_swa", granite_swa, {**WINDOW, **MULTIPLIERS, "no rotation in layer 1": {"layer_rope_theta": [10000.0, 10000.0]}})
+add("granitemoe", granitemoe, {**TOP1, **MULTIPLIERS})
+add("granitemoeshared", granitemoeshared, {**TOP1, **MULTIPLIERS})
+add("granitemoe_swa", granitemoe_swa, {**WINDOW, **TOP1, **MULTIPLIERS, "no rotation in layer 1": {"layer_rope_theta": [10000.0, 10000.0]}})
+add("helium", helium)
+add("hunyuan_v1_dense", hunyuan_v1_dense)
+add("hunyuan_v1_moe", hunyuan_v1_moe, {"second expert": {"moe_topk": 1}})
+add("hy_v3", hy_v3, {**TOP1, "scale": {"router_scaling_factor": 1.0}})
+add("hyperclovax", hyperclovax, {**MULTIPLIERS, "post norm": {"use_post_norm": False}})
+add("jais2", jais2)
+add("jetmoe", jetmoe)
+add("laguna", laguna, {**WINDOW, **TOP1, "scale": {"moe_routed_scaling_factor": 1.0}, "router soft cap": {"moe_router_logit_softcapping": 0.0}}, variants={"": laguna, "-element": lambda p: {**laguna(p), "gating": "per-element"}})
+add("llama4_text", llama4_text, {"chunks": {"attention_chunk_size": 1000}, "temperature": {"attn_temperature_tuning": False}, "query and key norms": {"use_qk_norm": False}}, note="every expert runs on every token")
+add("longcat_flash", longcat_flash, {"third expert": {"moe_topk": 2}, "scale": {"routed_scaling_factor": 1.0}}, note="experts.gate_up_proj holds rows for the identity experts too, which no token reads")
+add("mellum", mellum, {**WINDOW, **TOP1, "norm": {"norm_topk_prob": False}})
+add("mimo_v2_flash", mimo_v2_flash, {**WINDOW, "value scale": {"attention_value_scale": None}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("minicpm3", minicpm3, {"embedding scale": {"scale_emb": 1.0}, "depth scale": {"scale_depth": 3.0}, "head scale": {"dim_model_base": 64}})
+add("minimax_m2", minimax_m2, {**TOP1, "partial rotary": {"partial_rotary_factor": 1.0}})
+add("ministral", ministral, {**WINDOW})
+add("ministral3", ministral3, {"query scale": {"rope_parameters": yarn(mscale_all_dim=1.0, mscale=1.0, llama_4_scaling_beta=0.0)}, "yarn": {"rope_parameters": {**THETA, "llama_4_scaling_beta": 0.3, "original_max_position_embeddings": 8}}})
+add("mistral4", mistral4, {"query scale": {"rope_parameters": yarn(mscale_all_dim=1.0, mscale=1.0, llama_4_scaling_beta=0.0)}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("mpt", mpt, {"clip": {"attn_config": dict(alibi=True, alibi_bias_max=8, clip_qkv=None, softmax_scale=0.5)}, "scale": {"attn_config": dict(alibi=True, alibi_bias_max=8, clip_qkv=0.9, softmax_scale=None)}}, note="expansion_ratio and alibi_bias_max are not read: 4 and 8")
+add("nanochat", nanochat, {"soft cap": {"final_logit_softcapping": None}})
+add("nemotron", nemotron, {"partial rotary": {"partial_rotary_factor": 1.0}})
+add("olmo", olmo, {"clip": {"clip_qkv": None}})
+add("olmo3", olmo3, {**WINDOW})
+add("olmoe", olmoe, {**TOP1, "clip": {"clip_qkv": None}, "norm": {"norm_topk_prob": False}})
+add("openai-gpt", openai_gpt)
+add("persimmon", persimmon, {"partial rotary": {"partial_rotary_factor": 1.0}, "query and key norms": {"qk_layernorm": False}})
+add("phimoe", phimoe, {"sparsemixer threshold": {"router_jitter_noise": 0.4}})
+add("qwen2_moe", qwen2_moe, {**WINDOW, **TOP1, "norm": {"norm_topk_prob": False}})
+add("seed_oss", seed_oss)
+add("smollm3", smollm3, {**WINDOW, "layers without rope": {"no_rope_layers": [1, 1, 1], "layer_types": ["full_attention", "sliding_attention", "full_attention"]}})
+add("solar_open", solar_open, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("vaultgemma", vaultgemma, {**WINDOW, "soft cap": {"final_logit_softcapping": None}, "score cap": {"attn_logit_softcapping": None}, "scale": {"query_pre_attn_scalar": 8}})
+add("xglm", xglm, {"scaled embedding": {"scale_embedding": False}}, inert=KEY_BIAS)
+add("youtu", youtu, {"interleave": {"rope_interleave": False}})
+
+add("qwen3_next", qwen3_next, {**TOP1, "norm": {"norm_topk_prob": False}, "partial rotary": {"partial_rotary_factor": 1.0}}, note=DELTA_NOTE)
+add("qwen3_5_text", qwen3_5_text, note=DELTA_NOTE)
+add("qwen3_5_moe_text", qwen3_5_moe_text, {**TOP1}, note=DELTA_NOTE)
+add("olmo_hybrid", olmo_hybrid, {"negative eigenvalues": {"linear_allow_neg_eigval": False}}, note=DELTA_NOTE)
+add("mamba", mamba, note=SCAN_NOTE, chunks=False)
+add("mamba2", mamba2, note=SSD_NOTE)
+add("falcon_mamba", mamba, note=SCAN_NOTE, chunks=False)
+add("bamba", bamba, note=SSD_NOTE, positions=True)
+add("jamba", jamba, {**TOP1}, note=SCAN_NOTE, chunks=False)
+add("zamba", zamba, note=SCAN_NOTE, chunks=False)
+add("zamba2", zamba2, {"rope": {"use_mem_rope": False}}, note=SSD_NOTE)
+add("falcon_h1", falcon_h1, {"head multiplier": {"lm_head_multiplier": 1.0}, "embedding multiplier": {"embedding_multiplier": 1.0}, "gate multiplier": {"mlp_multipliers": [1.0, 1.3]}, "down multiplier": {"mlp_multipliers": [0.8, 1.0]}, "key multiplier": {"key_multiplier": 1.0}, "attention out": {"attention_out_multiplier": 1.0}, "attention in": {"attention_in_multiplier": 1.0}, "ssm in": {"ssm_in_multiplier": 1.0}, "ssm out": {"ssm_out_multiplier": 1.0}, "ssm parts": {"ssm_multipliers": [1.0] * 5}, "norm before gate": {"mamba_norm_before_gate": True}}, note=SSD_NOTE, rows=True)
+add("nemotron_h", nemotron_h, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SSD_NOTE)
+add("granitemoehybrid", granitemoehybrid, {**TOP1, **MULTIPLIERS, "rope": {"position_embedding_type": None}}, note=SSD_NOTE)
+add("minimax", minimax, {**TOP1, "full alpha": {"full_attn_alpha_factor": 1.0}, "full beta": {"full_attn_beta_factor": 1.0}, "linear alpha": {"linear_attn_alpha_factor": 1.0}, "linear beta": {"linear_attn_beta_factor": 1.0}, "mlp alpha": {"mlp_alpha_factor": 1.0}, "mlp beta": {"mlp_beta_factor": 1.0}}, note="lightning attention runs in blocks")
+add("lfm2", lfm2)
+add("lfm2_moe", lfm2_moe, {**TOP1, "expert bias": {"use_expert_bias": False}, "norm": {"norm_topk_prob": False}, "scale": {"routed_scaling_factor": 1.0}})
+add("recurrent_gemma", recurrent_gemma, {"window": {"attention_window_size": 1000}, "soft cap": {"logits_soft_cap": 1000.0}}, note="the RG-LRU's recurrence is products of elements, not counted", own_cache=True, chunks=False)
+
+add("deepseek_v4", deepseek_v4, {"window": {"sliding_window": 1000}, "clamp": {"swiglu_limit": 100.0}, "index": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "sinkhorn": {"hc_sinkhorn_iters": 1}}, note=SPARSE_NOTE)
+add("minimax_m3_vl_text", minimax_m3_vl_text, {"blocks": {"index_topk_blocks": 1000}, "clamp": {"swiglu_limit": 100.0}, "scale": {"routed_scaling_factor": 1.0}}, note=SPARSE_NOTE)
+add("inkling_text", inkling_text, {"log scaling": {"log_scaling_n_floor": None}, "route scale": {"route_scale": 1.0}, "mup": {"logits_mup_width_multiplier": 1.0}})
+add("axk2", axk2, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
+add("zaya", zaya, {**WINDOW}, read_back=False, note="reading a file, transformers sets the last balancing bias to -1; the logits are those of the file's values")
+
+EYES = r"vision|visual|projector"
+WRAPPERS = {"qwen3_5", "gemma3", "mistral3"}
+add("qwen3_5", qwen3_5, inert=EYES, note=DELTA_NOTE)
+add("gemma3", gemma3, inert=EYES)
+add("mistral3", mistral3, inert=EYES)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# One type.
+# ---------------------------------------------------------------------------------------------------------------
+
+
+def setup():
+    import torch
+    import transformers
+
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    return torch, transformers
+
+
+def no_init():
+    for module in ("transformers.initialization", "transformers.modeling_utils"):
+        try:
+            return getattr(__import__(module, fromlist=["x"]), "no_init_weights")()
+        except (ImportError, AttributeError):
+            continue
+    return contextlib.nullcontext()
+
+
+def make_config(name, arguments):
+    from transformers import AutoConfig
+
+    return AutoConfig.for_model(name, **copy.deepcopy(arguments))
+
+
+def saved_config(config):
+    with tempfile.TemporaryDirectory() as folder:
+        config.save_pretrained(folder)
+        with open(os.path.join(folder, "config.json")) as file:
+            return json.load(file)
+
+
+def model_class(name):
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+
+    if name == "mistral4":  # not in the table of causal models
+        from transformers.models.mistral4.modeling_mistral4 import Mistral4ForCausalLM
+
+        Mistral4ForCausalLM.from_config = Mistral4ForCausalLM._from_config
+        return Mistral4ForCausalLM
+    return AutoModelForImageTextToText if name in WRAPPERS else AutoModelForCausalLM
+
+
+def parts(model):
+    """Parameters by the first two parts of their names."""
+    found = {}
+    for name, p in model.named_parameters():
+        top = ".".join(name.split(".")[:2])
+        found[top] = found.get(top, 0) + p.numel()
+    return found
+
+
+def build(config, device=None):
+    import torch
+    config = copy.deepcopy(config)
+    family = model_class(config.model_type)
+    more = {"attn_implementation": "eager", "dtype": torch.float32}
+    if device == "meta":
+        with torch.device("meta"), no_init():
+            return family.from_config(config, **more)
+    torch.manual_seed(1)
+    model = family.from_config(config, **more).float().eval()
+    with contextlib.suppress(Exception):
+        model.set_experts_implementation("eager")
+    return model
+
+
+def persistent_buffers(model):
+    kept = []
+    for prefix, module in model.named_modules():
+        for name, buffer in module._buffers.items():
+            if buffer is not None and name not in module._non_persistent_buffers_set:
+                kept.append((f"{prefix}.{name}" if prefix else name, buffer))
+    return kept
+
+
+def count(model):
+    """Registered parameters, a tied one once, and the buffers that are saved."""
+    try:
+        model.tie_weights()
+    except Exception:
+        pass
+    return {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "buffers_persistent": {name: list(b.shape) for name, b in persistent_buffers(model)},
+    }
+
+
+KEEP = {"slope_rate", "query_decay", "key_decay", "diagonal_decay", "eps", "causal_mask", "masked_bias"}
+
+
+def randomise(model, seed):
+    """Draws every parameter and every saved buffer, so that none is a constant that a test cannot see."""
+    import torch
+
+    g = torch.Generator().manual_seed(seed)
+
+    def normal(t, scale, middle=0.0):
+        return torch.randn(t.shape, generator=g, dtype=torch.float32) * scale + middle
+
+    def uniform(t, low, high):
+        return torch.rand(t.shape, generator=g, dtype=torch.float32) * (high - low) + low
+
+    with torch.no_grad():
+        for name, t in list(model.named_parameters()) + persistent_buffers(model):
+            leaf = name.split(".")[-1]
+            if leaf in KEEP or t.dtype == torch.bool or t.numel() == 0:
+                continue
+            if not t.is_floating_point():
+                if leaf == "tid2eid":
+                    experts = model.config.n_routed_experts
+                    rows = [torch.randperm(experts, generator=g)[: t.shape[1]] for _ in range(t.shape[0])]
+                    t.copy_(torch.stack(rows))
+                continue
+            middle = float(t.float().mean()) if bool(torch.isfinite(t).all()) else 0.0
+            ones = t.dim() <= 1 and abs(middle - 1) < 1e-3
+            if leaf == "beta":
+                new = uniform(t, 0.3, 0.7)
+            elif leaf == "A_log":
+                new = uniform(t, -1.5, 0.7)
+            elif leaf in ("dt_bias", "dt_proj_bias") or name.endswith("dt_proj.bias"):
+                new = uniform(t, -2.0, 0.5)
+            elif leaf == "recurrent_param":
+                new = uniform(t, -4.0, -1.0)
+            elif leaf == "balancing_biases":
+                new = normal(t, 0.1)
+            elif "correction_bias" in leaf or "expert_bias" in leaf:
+                new = normal(t, 0.15)
+            elif leaf == "A":  # far from zero, where all keys of a dynamic mask would weigh the same
+                new = normal(t, 1.0)
+            elif leaf == "D":
+                new = normal(t, 0.3, 1.0)
+            elif leaf in ("alpha_p", "alpha_n"):
+                new = normal(t, 0.4)
+            elif t.dim() == 0 or ones:
+                new = normal(t, 0.2, 1.0 if ones or abs(middle - 1) < 1e-3 else 0.0)
+            elif leaf == "sinks":
+                new = normal(t, 0.7)
+            elif t.dim() == 1:
+                new = normal(t, 0.2)
+            elif re.search(r"embed|wte|wpe|tokens_embed|positions_embed|word_embeddings", name) and t.dim() == 2:
+                new = normal(t, 0.5)
+            elif "conv" in name and t.dim() == 3:
+                new = normal(t, 1.0 / math.sqrt(t.shape[1] * t.shape[2]))
+            elif re.search(r"(gate|router|classifier)(\.\w+)?\.weight$", name) and "proj" not in leaf:
+                new = normal(t, 2.0 / math.sqrt(t.shape[-1]))
+            else:
+                new = normal(t, 1.0 / math.sqrt(t.shape[-1]))
+            t.copy_(new.to(t.dtype))
+    return model
+
+
+def forward_names(model):
+    return set(inspect.signature(model.forward).parameters)
+
+
+def logits_of(model, ids):
+    more = {"use_cache": False} if "use_cache" in forward_names(model) else {}
+    return model(input_ids=ids, **more).logits.float()
+
+
+def cached_logits(model, ids, pieces, spec):
+    """The logits of a run in pieces with the cache."""
+    import torch
+    from transformers import DynamicCache
+
+    names = forward_names(model)
+    key = "cache_params" if "cache_params" in names else "past_key_values"
+    cache, found, start = None, [], 0
+    if spec.get("own_cache"):
+        logits_of(model, ids)  # forgets the states that the model keeps to itself
+        cache = DynamicCache(config=model.config)
+    for n in pieces:
+        more = {"use_cache": True}
+        if cache is not None:
+            more[key] = cache
+        if "cache_position" in names:
+            more["cache_position"] = torch.arange(start, start + n)
+        if spec.get("positions"):
+            more["position_ids"] = torch.arange(start, start + n)[None]
+        out = model(input_ids=ids[:, start : start + n], **more)
+        given = getattr(out, key, None)
+        cache = given if given is not None else cache
+        if cache is None:
+            raise RuntimeError("no cache came back")
+        found.append(out.logits.float())
+        start += n
+    return torch.cat(found, dim=1)
+
+
+def loss_of(logits, ids):
+    import torch
+
+    return torch.nn.functional.cross_entropy(logits[:, :-1].reshape(-1, logits.shape[-1]), ids[:, 1:].reshape(-1))
+
+
+def rounded(value):
+    return float("%.6g" % value)
+
+
+def number_lists(t):
+    return [[[rounded(x) for x in row] for row in rows] for rows in t.tolist()]
+
+
+def count_flops(model, ids):
+    from torch.utils.flop_counter import FlopCounterMode
+
+    def totals(counter):
+        counts = counter.get_flop_counts()
+        total = sum(counts.get("Global", {}).values())
+        rope = sum(
+            sum(ops.values())
+            for module, ops in counts.items()
+            if "rotary" in module.split(".")[-1].lower() or "rotary_embs" in module.split(".")[-2:-1]
+        )
+        return total, rope
+
+    import torch
+
+    model.requires_grad_(False)  # with gradients the counter's hooks fail in some mixtures
+    with FlopCounterMode(display=False) as counter:
+        logits_of(model, ids)
+    forward, rope = totals(counter)
+    by_op = {str(op): int(n) for op, n in counter.get_flop_counts().get("Global", {}).items()}
+    found = dict(batch=ids.shape[0], tokens=ids.shape[1], forward=forward - rope, rope_table=rope, operations=by_op)
+    for p in model.parameters():
+        p.grad = None
+        p.requires_grad_(True)
+    loss = loss_of(logits_of(model, ids), ids)
+    with FlopCounterMode(display=False) as counter:
+        loss.backward()
+    found["backward"] = totals(counter)[0]
+    found["backward_operations"] = {str(op): int(n) for op, n in counter.get_flop_counts().get("Global", {}).items()}
+    return found
+
+
+def kinds_of(model):
+    kinds = {}
+    for name, t in list(model.named_parameters()) + persistent_buffers(model):
+        kinds.setdefault(re.sub(r"\.\d+(?=\.|$)", ".*", name), []).append(t)
+    return kinds
+
+
+def changes(model, ids, base, run):
+    """How far the logits move when all tensors of one kind become constant."""
+    import torch
+
+    found = {}
+    for kind, tensors in kinds_of(model).items():
+        with torch.no_grad():
+            before = [t.detach().clone() for t in tensors]
+            for t in tensors:
+                if not t.is_floating_point():
+                    t.copy_(t.flip(0))
+                elif t.dim() <= 1 and abs(float(t.mean()) - 1) < 0.5:
+                    t.fill_(1.0)
+                else:
+                    t.zero_()
+            try:
+                found[kind] = float((run(model, ids) - base).abs().nan_to_num(1e9).max())
+            except Exception as error:
+                found[kind] = f"error: {error}"
+            for t, old in zip(tensors, before):
+                t.copy_(old)
+    return found
+
+
+def switched(name, arguments, overrides, model, ids, base, run):
+    """How far the logits move under a config with one feature off and the same weights."""
+    import torch
+
+    other = build(make_config(name, {**arguments, **overrides}))
+    state = model.state_dict()
+    extra = []
+    with torch.no_grad():
+        for key, t in other.state_dict().items():
+            if key in state and state[key].shape == t.shape:
+                t.copy_(state[key])
+            else:
+                extra.append(key)
+    if extra:
+        return f"error: other tensors {extra[:4]}"
+    with torch.no_grad():
+        return float((run(other, ids) - base).abs().nan_to_num(1e9).max())
+
+
+def save_tensors(model, folder):
+    model.save_pretrained(folder)
+    for name in os.listdir(folder):
+        if name not in ("config.json", "model.safetensors"):
+            os.remove(os.path.join(folder, name))
+
+
+def tiny(name, spec, variant, make, out):
+    import torch
+    from safetensors.torch import load_file, save_file
+
+    arguments = make(Draw("tiny"))
+    model = randomise(build(make_config(name, arguments)), spec.get("seed", 7))
+    g = torch.Generator().manual_seed(11)
+    vocabulary = min(VOCABULARY - 2, model.config.get_text_config().vocab_size)
+    ids = torch.randint(3, vocabulary, (2, TOKENS), generator=g)
+    if spec.get("distinct"):
+        ids = torch.stack([3 + torch.randperm(vocabulary - 3, generator=g)[:TOKENS] for _ in range(2)])
+    run = logits_of
+    failures = []
+    with torch.no_grad():
+        logits = run(model, ids)
+    if not bool(torch.isfinite(logits).all()):
+        failures.append("logits are not finite")
+    agreement, where = {}, {}
+    for title, pieces in (("chunks", [9, 1, 6, 1, 6]), ("tokens", [1] * TOKENS)):
+        if "use_cache" not in forward_names(model):
+            agreement[title] = None
+            continue
+        try:
+            # One row at a time where transformers mixes the rows of a step of one token.
+            rows = ids.split(1) if spec.get("rows") else [ids]
+            with torch.no_grad():
+                apart = (torch.cat([cached_logits(model, r, pieces, spec) for r in rows]) - logits).abs()
+            agreement[title] = float(apart.max())
+            problem = None if agreement[title] <= 1e-4 else f"differ by {agreement[title]}"
+            if problem:
+                where[title] = [rounded(x) for x in apart.amax(dim=(0, 2)).tolist()]
+        except Exception as error:
+            agreement[title] = None
+            problem = f"{type(error).__name__}: {error}"
+        if problem and (title == "tokens" or spec.get("chunks", True)):
+            failures.append(f"{title}: {problem}")
+    # Of a few prompts the one whose best token is best by most.
+    greedy, prompt, gap = [], [], -1.0
+    for start in range(0, 12, 2):
+        row, least = ids[start % 4 // 2, start : start + 8].tolist(), float("inf")
+        with torch.no_grad():
+            for _ in range(20):
+                last = run(model, torch.tensor([row]))[0, -1]
+                best = last.topk(2).values
+                least = min(least, float(best[0] - best[1]))
+                token = int(last.argmax())
+                if spec.get("distinct") and token in row:
+                    break
+                row.append(token)
+        if len(row) > 8 and least > gap:
+            greedy, prompt, gap = row, row[:8], least
+    for p in model.parameters():
+        p.grad = None
+        p.requires_grad_(True)
+    loss = loss_of(run(model, ids), ids)
+    loss.backward()
+    folder = os.path.join(out, "tiny", name.replace("/", "_") + variant)
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    save_tensors(model, folder)
+    names = dict(model.named_parameters())
+    no_gradient = sorted(n for n, p in names.items() if p.grad is None or not bool(p.grad.any()))
+    # The same way of saving gives the gradients the names and layouts of the weights.
+    mirror = build(make_config(name, arguments))
+    with torch.no_grad():
+        for n, p in mirror.named_parameters():
+            grad = names[n].grad
+            p.copy_(torch.zeros_like(p) if grad is None else grad)
+        for _, b in persistent_buffers(mirror):
+            if b.is_floating_point():
+                b.fill_(float("nan"))
+    with tempfile.TemporaryDirectory() as other:
+        save_tensors(mirror, other)
+        gradients = load_file(os.path.join(other, "model.safetensors"))
+    gradients = {
+        n: t.contiguous() for n, t in gradients.items() if t.is_floating_point() and not bool(torch.isnan(t).all())
+    }
+    if any(bool(torch.isnan(t).any()) for t in gradients.values()):
+        failures.append("some gradient is not a number")
+    save_file(gradients, os.path.join(folder, "grads.safetensors"))
+    stored = load_file(os.path.join(folder, "model.safetensors"))
+    totals = count(model)
+    io = {
+        "ids": ids.tolist(),
+        "logits": number_lists(logits),
+        "greedy_prompt": prompt,
+        "greedy": greedy,
+        "greedy_gap": gap,
+        "loss": float(loss.detach()),
+        "params": totals["parameters"],
+        "buffers": totals["buffers_persistent"],
+        "logits_chunked": agreement,
+    }
+    with open(os.path.join(folder, "io.json"), "w") as file:
+        json.dump(io, file, separators=(",", ":"))
+    model.requires_grad_(False)
+    tensors = changes(model, ids, logits, run)
+    features = {}
+    inert = spec.get("inert")
+    for kind, change in tensors.items():
+        if isinstance(change, str) or change > 1e-6:
+            continue
+        if not (inert and re.search(inert, kind)):
+            failures.append(f"tensor {kind} does not matter ({change})")
+    for feature, overrides in spec["off"].items():
+        try:
+            features[feature] = switched(name, arguments, overrides, model, ids, logits, run)
+            if features[feature] == 0 or isinstance(features[feature], str):
+                failures.append(f"feature {feature}: {features[feature]}")
+        except Exception as error:
+            features[feature] = f"error: {type(error).__name__}: {error}"
+            failures.append(f"feature {feature}: {features[feature]}")
+    size = sum(os.path.getsize(os.path.join(folder, f)) for f in os.listdir(folder))
+    if size > 250000:
+        failures.append(f"{size} bytes are too many")
+    # Read back as a user would: the files hold the same model.
+    try:
+        again = model_class(name).from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
+        with contextlib.suppress(Exception):
+            again.set_experts_implementation("eager")
+        with torch.no_grad():
+            agreement["read back"] = float((run(again, ids) - logits).abs().max())
+        if not agreement["read back"] <= 1e-5 and spec.get("read_back", True):
+            failures.append(f"read back: differs by {agreement['read back']}")
+    except Exception as error:
+        failures.append(f"read back: {type(error).__name__}: {error}")
+    return {
+        "agreement": agreement,
+        "where": where,
+        "features": features,
+        "tensors": tensors,
+        "no_gradient": no_gradient,
+        "greedy_gap": gap,
+        "loss": io["loss"],
+        "params": io["params"],
+        "file_elements": sum(t.numel() for t in stored.values()),
+        "bytes": size,
+        "failures": failures,
+    }
+
+
+def one_type(name, out, budget):
+    torch, transformers = setup()
+    spec = TYPES[name]
+    report = {"tiny": {}, "configs": 0, "flops": 0, "errors": [], "config_errors": []}
+    started = time.time()
+    for variant, make in spec["variants"].items():
+        try:
+            report["tiny"][variant or "plain"] = tiny(name, spec, variant, make, out)
+        except Exception:
+            report["errors"].append(f"tiny{variant}: " + traceback.format_exc()[-3000:])
+    configs = []
+    path = os.path.join(out, "configs", name.replace("/", "_") + ".json")
+    modes = ["small"] * 10 + ["large"] * 3 + ["default"]
+    seed = 0
+    for index, mode in enumerate(modes):
+        for attempt in range(3):
+            seed += 1
+            if time.time() - started > budget:
+                report["config_errors"].append("out of time")
+                break
+            try:
+                if mode == "default":
+                    extra = {"attn_config": dict(kv_n_heads=8, rope_theta=500000.0)} if name == "dbrx" else {}
+                    arguments = extra
+                else:
+                    arguments = spec["make"](Draw(mode, seed * 7919 + index))
+                config = make_config(name, arguments)
+                model = build(config, "meta")
+                entry = {"config": saved_config(config), "kind": mode, **count(model)}
+                if name in WRAPPERS:
+                    entry["parts"] = parts(model)
+            except Exception as error:
+                report["config_errors"].append(
+                    f"config {index} ({mode}): {type(error).__name__}: {error} {traceback.format_exc()[-500:]}"
+                )
+                continue
+            if mode == "small":
+                try:
+                    g = torch.Generator().manual_seed(seed)
+                    model = randomise(build(config), seed)
+                    vocabulary = config.get_text_config().vocab_size
+                    ids = torch.randint(3, min(vocabulary, 50), (1 + index % 2, 9 + 7 * (index % 5)), generator=g)
+                    entry["flops"] = count_flops(model, ids)
+                    if sum(p.numel() for p in model.parameters()) != entry["parameters"]:
+                        report["errors"].append(f"config {index}: meta and real models count differently")
+                    report["flops"] += 1
+                except Exception as error:
+                    report["config_errors"].append(
+                        f"flops {index}: {type(error).__name__}: {error} {traceback.format_exc()[-500:]}"
+                    )
+            configs.append(entry)
+            break
+    report["configs"] = len(configs)
+    if configs:
+        with open(path, "w") as file:
+            file.write('{"type": %s, "note": %s, "configs": [\n' % (json.dumps(name), json.dumps(spec["note"])))
+            file.write(",\n".join(json.dumps(c, separators=(",", ":")) for c in configs) + "\n]}\n")
+    if spec["note"]:
+        report["note"] = spec["note"]
+    report["seconds"] = round(time.time() - started, 1)
+    failed = [f for t in report["tiny"].values() for f in t["failures"]]
+    report["ok"] = not failed and not report["errors"] and report["configs"] >= 12
+    return report
+
+
+def one_published(path):
+    """transformers' total for a config.json as its maker wrote it."""
+    setup()
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    with open(path) as file:
+        raw = json.load(file)
+    kind = raw.get("model_type")
+    kind = {"kimi_k2": "deepseek_v3"}.get(kind, kind)
+    config = CONFIG_MAPPING[kind].from_dict(copy.deepcopy(without(raw, "quantization_config", "auto_map")))
+    try:
+        model = build(config, "meta")
+        part = type(model).__name__
+    except Exception:
+        model = build(config.get_text_config(), "meta")
+        part = type(model).__name__ + " (language part)"
+    found = count(model)
+    found["model"] = part
+    found["buffers_persistent"] = sum(math.prod(s) for s in found["buffers_persistent"].values())
+    found["parts"] = parts(model)
+    return found
+
+
+def child(kind, argument, out, budget, path):
+    try:
+        report = one_type(argument, out, budget) if kind == "type" else one_published(argument)
+    except BaseException:
+        report = {"ok": False, "errors": [traceback.format_exc()[-4000:]]}
+    with open(path + ".part", "w") as file:
+        json.dump(report, file, indent=1)
+    os.replace(path + ".part", path)
+    os._exit(0)
+
+
+def main():
+    options = argparse.ArgumentParser()
+    options.add_argument("--out", required=True)
+    options.add_argument("--work", default="")
+    options.add_argument("--jobs", type=int, default=16)
+    options.add_argument("--types", default="")
+    options.add_argument("--published", default="")
+    options.add_argument("--limit", type=int, default=150)
+    options = options.parse_args()
+    torch, transformers = setup()
+    target = os.path.abspath(options.out)
+    os.makedirs(target, exist_ok=True)
+    out = os.path.abspath(options.work) if options.work else tempfile.mkdtemp()
+    for folder in ("configs", "tiny", "parts"):
+        os.makedirs(os.path.join(out, folder), exist_ok=True)
+    report = {"transformers": transformers.__version__, "torch": torch.__version__, "types": {}, "published": {}}
+    names = [n for n in options.types.split(",") if n] or list(TYPES)
+    work = [("type", n, n) for n in names]
+    if options.published and os.path.isdir(options.published):
+        for f in sorted(os.listdir(options.published)):
+            if f.endswith(".json") and f not in ("sources.json", "totals.json"):
+                work.append(("published", os.path.join(options.published, f), f[:-5]))
+    context = multiprocessing.get_context("fork")
+    running, started = [], time.time()
+
+    def finish(entry):
+        kind, name, path, process, since = entry
+        if os.path.exists(path):
+            with open(path) as file:
+                found = json.load(file)
+        else:
+            found = {"ok": False, "errors": [f"ended without a report after {time.time() - since:.0f} s (exit {process.exitcode})"]}
+        report["types" if kind == "type" else "published"][name] = found
+        state = "ok" if found.get("ok", "parameters" in found) else "FAILED"
+        print(f"{time.time() - started:6.1f} {kind} {name} {state}", flush=True)
+
+    while work or running:
+        while work and len(running) < options.jobs:
+            kind, argument, name = work.pop(0)
+            path = os.path.join(out, "parts", f"{kind}-{name.replace('/', '_')}.json")
+            if os.path.exists(path):
+                os.remove(path)
+            process = context.Process(target=child, args=(kind, argument, out, options.limit * 0.7, path))
+            process.start()
+            running.append((kind, name, path, process, time.time()))
+        time.sleep(0.05)
+        for entry in list(running):
+            process, since = entry[3], entry[4]
+            if process.is_alive() and time.time() - since > options.limit:
+                process.kill()
+                process.join()
+            if not process.is_alive():
+                process.join()
+                running.remove(entry)
+                finish(entry)
+    report["seconds"] = round(time.time() - started, 1)
+    with open(os.path.join(out, "report.json"), "w") as file:
+        json.dump(report, file, indent=1, sort_keys=True)
+    shutil.rmtree(os.path.join(out, "parts"))
+
+    # Random weights hardly shrink: parts of at most 13 MiB before packing.
+    part, size, archive = 0, 0, None
+    paths = [os.path.join(out, "report.json")]
+    for top in ("configs", "tiny"):
+        for folder, _, files in sorted(os.walk(os.path.join(out, top))):
+            paths += [os.path.join(folder, f) for f in sorted(files)]
+    for path in paths:
+        if archive is None or size > 13 << 20:
+            if archive:
+                archive.close()
+            part, size = part + 1, 0
+            archive = tarfile.open(os.path.join(target, f"references-{part}.tar.xz"), "w:xz", preset=1)
+        archive.add(path, os.path.relpath(path, out))
+        size += os.path.getsize(path)
+    archive.close()
+    shutil.copy(os.path.join(out, "report.json"), target)
+    good = sum(1 for t in report["types"].values() if t.get("ok"))
+    print(f"{good} of {len(report['types'])} types without failures, {part} archives, {report['seconds']} s")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+// Instructions that Highway 1.0 does not know: whether the processor has them.
+#pragma once
+
+#include <string_view>
+
+namespace reckon {
+
+// VPDPBUSD, products of bytes: in vectors of 32 bytes, or of 64.
+enum class Vnni { none, avx, avx512 };
+Vnni vnni();
+
+// Products of bfloat16: in vectors of 64 bytes, or in AMX's registers of 16 × 64.
+enum class Bfloat16 { none, avx512, amx };
+Bfloat16 bfloat16_instructions();
+
+// Tests and benchmarks choose: "VNNI", "AVX512-BF16", "AMX", or one of Highway's targets ("AVX2"), for all that it
+// dispatches; empty: the best. Whether the processor and the build have it. Not while products run.
+bool choose_instructions(std::string_view name);
+
+}  // namespace reckon

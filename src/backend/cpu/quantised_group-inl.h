@@ -1,0 +1,83 @@
+// The kernels of some encodings, for every instruction set that Highway has, and with VPDPBUSD, which Highway 1.0 does
+// not know: AVX512-VNNI in vectors of 64 bytes, AVX-VNNI in those of 32. They are many, so each group of encodings is a
+// file of its own (its objects are compiled side by side), which has
+//   RECKON_GROUP       its name
+//   RECKON_GROUP_LIST  its encodings
+// and includes this as the body of Highway's targets.
+
+#include <algorithm>
+
+#include "backend/cpu/instructions.h"
+#include "backend/cpu/quantised.h"
+
+#undef RECKON_INTEGERS
+#undef RECKON_INTEGERS_BEFORE
+#undef RECKON_INTEGERS_AFTER
+#undef RECKON_VNNI
+#define RECKON_INTEGERS plain
+#define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
+#define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
+#define RECKON_VNNI 0
+#include "backend/cpu/quantised_tiles-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace reckon {
+namespace RECKON_GROUP {
+namespace HWY_NAMESPACE {
+
+namespace plain = reckon::HWY_NAMESPACE::plain;
+void few(const Tile& tile, float* scratch) { plain::few_rows_among<RECKON_GROUP_LIST>(tile, scratch); }
+void many(const Tile& tile, float* scratch) { plain::many_rows_among<RECKON_GROUP_LIST>(tile, scratch); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace RECKON_GROUP
+}  // namespace reckon
+HWY_AFTER_NAMESPACE();
+
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
+#undef RECKON_INTEGERS
+#undef RECKON_INTEGERS_BEFORE
+#undef RECKON_INTEGERS_AFTER
+#undef RECKON_VNNI
+#define RECKON_INTEGERS vnni
+#if HWY_TARGET == HWY_AVX2
+#define RECKON_INTEGERS_BEFORE HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avxvnni") static_assert(true)
+#else
+#define RECKON_INTEGERS_BEFORE HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avx512vnni") static_assert(true)
+#endif
+#define RECKON_INTEGERS_AFTER HWY_POP_ATTRIBUTES static_assert(true)
+#define RECKON_VNNI 1
+#include "backend/cpu/quantised_tiles-inl.h"
+#endif
+
+#if HWY_ONCE
+namespace reckon {
+namespace RECKON_GROUP {
+namespace {
+
+HWY_EXPORT(few);
+HWY_EXPORT(many);
+
+void plain_few(const Tile& tile, float* scratch) { HWY_DYNAMIC_DISPATCH(few)(tile, scratch); }
+void plain_many(const Tile& tile, float* scratch) { HWY_DYNAMIC_DISPATCH(many)(tile, scratch); }
+
+#if (HWY_TARGETS & HWY_AVX3) && (HWY_TARGETS & HWY_AVX2)
+void vnni_few(const Tile& tile, float* scratch) {
+  (vnni() == Vnni::avx512 ? reckon::N_AVX3::vnni::few_rows_among<RECKON_GROUP_LIST>
+                          : reckon::N_AVX2::vnni::few_rows_among<RECKON_GROUP_LIST>)(tile, scratch);
+}
+void vnni_many(const Tile& tile, float* scratch) {
+  (vnni() == Vnni::avx512 ? reckon::N_AVX3::vnni::many_rows_among<RECKON_GROUP_LIST>
+                          : reckon::N_AVX2::vnni::many_rows_among<RECKON_GROUP_LIST>)(tile, scratch);
+}
+#else
+constexpr auto vnni_few = plain_few, vnni_many = plain_many;
+#endif
+
+}  // namespace
+
+extern const QuantisedKernels kernels{plain_few, plain_many, vnni_few, vnni_many};
+
+}  // namespace RECKON_GROUP
+}  // namespace reckon
+#endif

@@ -1,0 +1,73 @@
+// What the readers of several families share beyond the common form (families.h).
+#pragma once
+
+#include "model/families.h"
+
+namespace reckon {
+
+// read_llama.cpp
+Form llama_form(Fields& config);
+Form layer_norm_form(const std::string& epsilon_field, bool bias);
+Form gemma_form(Fields& config, std::int64_t n_kv_heads);
+struct Caps {
+  double scores, logits;  // defaults of the soft caps
+};
+Model read_gemma2_form(Fields& config, Form form, Caps caps);
+void read_multipliers(Fields& config, Model& model);  // Granite's, of embedding and logits
+Form granite_form(Fields& config);
+void name_norms_after(FamilyNames& names);  // norms on both sides of each sublayer, or only after it
+void name_phi3(FamilyNames& names);         // fused gate and up, and query, key and value
+
+// read_gpt.cpp
+Form gpt_form();
+void rename_sizes(Fields& config);  // GPT-2's names
+extern const std::vector<std::string> summary_fields;
+Model read_gpt2(Fields& config);
+void name_gpt(FamilyNames& names);
+void name_gpt2(FamilyNames& names);
+void name_gptj(FamilyNames& names);
+void name_opt(FamilyNames& names);
+void name_megatron(FamilyNames& names);
+
+// read_mixture.cpp
+// A mixture with the form's feed-forward as each expert, and so many experts where the config does not say how many
+// there are and how many a token takes (0: it must say).
+Mixture read_experts(Fields& config, const Model& model, std::int64_t experts, std::int64_t active);
+// The feed-forwards of these layers become this mixture.
+void set_mixture(
+    Model& model, const Mixture& mixture, const LayerRule& sparse = [](std::int64_t) { return true; });
+// Which layers have experts: `mlp_only_layers` and `decoder_sparse_step` (Qwen).
+LayerRule read_sparse_steps(Fields& config);
+extern const MixtureNames fused_experts;
+void name_experts(FamilyNames& names);  // one by one, mlp.experts.N.gate_proj
+void name_mixtral(FamilyNames& names);
+void name_deepseek(FamilyNames& names);
+
+// read_latent.cpp
+// DeepSeek V3's mixture: sigmoids that a correction moves, and shared experts. These are a family's defaults; its names
+// of the fields are DeepSeek's, or renamed before.
+struct SigmoidMixture {
+  std::int64_t experts = 0, active = 0, shared = 1, d_expert = 0, groups = 1, active_groups = 1;
+  double scale = 1.0;
+  bool normalize = true;
+};
+Mixture read_sigmoid_mixture(Fields& config, const Model& model, const SigmoidMixture& defaults);
+// Which layers are sparse: `mlp_layer_types` if the config has it, else those from `first_k_dense_replace` on.
+LayerRule read_sparse_layers(Fields& config, const Model& model, std::int64_t first);
+
+// read_dense.cpp
+// Layers that keep their rotary positions: where the window is, or where `no_rope_layers` says so.
+void keep_rope_where_windowed(Model& model);
+void read_rope_layers(Fields& config, Model& model);
+void read_granite_windows(Fields& config, Model& model);  // and a RoPE base for each layer
+Model read_olmo2_form(Fields& config, Form form);         // norms after each sublayer
+Form exaone4_form(Fields& config);
+void read_exaone4_windows(Fields& config, Model& model);
+Form hunyuan_form(Fields& config);
+void name_hunyuan(FamilyNames& names);
+Form cohere2_form(Fields& config);
+// Every `pattern`-th layer, as `sliding_window_pattern` or the family says, sees all; the others a window.
+void read_pattern_windows(Fields& config, Model& model, std::int64_t window, std::int64_t pattern,
+                          const Ropes* ropes = nullptr);
+
+}  // namespace reckon

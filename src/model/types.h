@@ -1,0 +1,25 @@
+// What is known of each model_type: what it adds to the common form, and what its reading is held against.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace reckon {
+
+struct TypeReference {
+  std::string_view type;
+  int configs;     // random ones, whose parameters and FLOPs are transformers'
+  int models;      // small ones, whose logits and tokens are
+  bool gradients;  // …and gradients
+};
+
+// Of the files under tests/data, written by scripts/type-references; tests/types_test.cpp holds them against each
+// other.
+const std::vector<TypeReference>& type_references();
+// All 0 where there is none.
+TypeReference type_reference(std::string_view type);
+
+// What sets the type apart, in a few words; empty where nobody has said it.
+std::string_view what_it_adds(std::string_view type);
+
+}  // namespace reckon

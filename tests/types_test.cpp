@@ -1,0 +1,102 @@
+// What `reckon models --types` and docs/families.md say of each type, against the references that tests read.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "family_references.h"
+#include "model/read.h"
+#include "model/types.h"
+
+namespace reckon {
+namespace {
+
+using family_references::read_json;
+using nlohmann::json;
+
+TEST(Types, EachSaysWhatItAdds) {
+  for (const std::string& type : model_types()) EXPECT_FALSE(what_it_adds(type).empty()) << type;
+}
+
+// docs/families.md has the table that the program prints.
+TEST(Types, EachHasItsRowInTheDocument) {
+  std::ifstream file(project_folder() + "/docs/families.md");
+  std::map<std::string, std::string> rows;
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("| ")) rows[line.substr(2, line.find(" |") - 2)] = line;
+  for (const std::string& type : model_types()) {
+    const TypeReference reference = type_reference(type);
+    const auto held = [](int number, const std::string& what) {
+      return number == 0 ? std::string("yes")
+                         : "yes, " + std::to_string(number) + " " + what + (number == 1 ? "" : "s");
+    };
+    const std::string expected = "| " + type + " | " + std::string(what_it_adds(type)) + " | " +
+                                 held(reference.configs, "config") + " | " + held(reference.models, "model") + " | " +
+                                 (reference.gradients ? "yes, gradients" : "yes") + " | ";
+    EXPECT_TRUE(rows[type].starts_with(expected)) << rows[type] << "\n" << expected;
+  }
+}
+
+// scripts/type-references counts them.
+TEST(Types, TheirReferencesAreThoseThatAreThere) {
+  const std::filesystem::path data = std::filesystem::path(project_folder()) / "tests/data";
+  std::map<std::string, TypeReference> found;
+  for (const auto& entry : std::filesystem::directory_iterator(data / "families/configs"))
+    found[entry.path().stem().string()].configs += static_cast<int>(read_json(entry.path())["configs"].size());
+  for (const json& entry : read_json(data / "parameters.json")) ++found[entry["config"]["model_type"]].configs;
+  for (const char* folder : {"families/tiny", "tiny"})
+    for (const auto& entry : std::filesystem::directory_iterator(data / folder)) {
+      if (!entry.is_directory()) continue;
+      const std::string name = entry.path().filename().string();
+      const bool own = std::filesystem::exists(data / "families/configs" / (name + ".json"));
+      TypeReference& one = found[own ? name : read_json(entry.path() / "config.json")["model_type"].get<std::string>()];
+      ++one.models;
+      one.gradients = one.gradients || std::filesystem::exists(entry.path() / "grads.safetensors");
+    }
+  EXPECT_EQ(found.size(), type_references().size());
+  for (const auto& [type, expected] : found) {
+    const TypeReference said = type_reference(type);
+    EXPECT_EQ(said.configs, expected.configs) << type;
+    EXPECT_EQ(said.models, expected.models) << type;
+    EXPECT_EQ(said.gradients, expected.gradients) << type;
+  }
+}
+
+std::string complaint(const json& config) {
+  try {
+    read_config(config, "config.json");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Types, AnUnknownOneIsToldWhichItsFieldsResemble) {
+  json config = {{"model_type", "newcomer"}, {"hidden_size", 64},        {"num_hidden_layers", 4},
+                 {"num_attention_heads", 4}, {"num_key_value_heads", 2}, {"intermediate_size", 128},
+                 {"vocab_size", 100}};
+  EXPECT_EQ(complaint(config),
+            fmt::format(
+                "config.json: model_type is \"newcomer\"; expected one of the {} that are known; read as llama, all of "
+                "its fields are understood",
+                model_types().size()));
+  config["no_rope_layer_interval"] = 4;
+  EXPECT_NE(complaint(config).find("read as llama4_text, all of its fields are understood"), std::string::npos)
+      << complaint(config);
+  config["warp_factor"] = 9;
+  EXPECT_NE(complaint(config).find("read as llama4_text, all of its fields are understood but warp_factor"),
+            std::string::npos)
+      << complaint(config);
+  config["model_type"] = "lama";
+  EXPECT_NE(complaint(config).find("(did you mean llama?)"), std::string::npos) << complaint(config);
+  config["intermediate_size"] = json::array({128, 128});
+  EXPECT_NE(complaint(config).find("; read as llama: intermediate_size is an array of 2; expected a whole number"),
+            std::string::npos)
+      << complaint(config);
+}
+
+}  // namespace
+}  // namespace reckon
