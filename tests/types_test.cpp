@@ -84,10 +84,10 @@ TEST(Types, AnUnknownOneIsToldWhichItsFieldsResemble) {
                 "its fields are understood",
                 model_types().size()));
   config["no_rope_layer_interval"] = 4;
-  EXPECT_NE(complaint(config).find("read as smollm3, all of its fields are understood"), std::string::npos)
+  EXPECT_NE(complaint(config).find("read as llama4_text, all of its fields are understood"), std::string::npos)
       << complaint(config);
   config["warp_factor"] = 9;
-  EXPECT_NE(complaint(config).find("read as smollm3, all of its fields are understood but warp_factor"),
+  EXPECT_NE(complaint(config).find("read as llama4_text, all of its fields are understood but warp_factor"),
             std::string::npos)
       << complaint(config);
   config["model_type"] = "lama";

@@ -27,9 +27,9 @@ std::unique_ptr<Backend> make_backend(Device device, int threads, Inspection* in
     case Device::cpu:
       return std::make_unique<CpuBackend>(threads, inspection);
     case Device::reference:
-      return std::make_unique<ReferenceBackend>(true, inspection);
+      return make_reference(true, inspection);
     case Device::reference64:
-      return std::make_unique<ReferenceBackend>(false, inspection);
+      return make_reference(false, inspection);
   }
   throw Error(fmt::format("device {} is none that there is", static_cast<int>(device)));
 }

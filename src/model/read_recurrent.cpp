@@ -534,7 +534,9 @@ Model read_nemotron_h(Fields& config) {
   form.activation = "relu2";
   form.gated = false;
   form.feed_forward_bias = config.flag("mlp_bias", false);
-  config.ignore({"attention_bias"});  // transformers' attention has none
+  // transformers' attention has no biases whatever this says, and its head is never tied.
+  config.rename("attention_bias", {"no_attention_bias"});
+  config.ignore({"attention_bias"});
   std::vector<Kind> kinds;
   if (const nlohmann::json* words = config.array("layers_block_type")) {
     for (std::size_t i = 0; i < words->size(); ++i)
@@ -553,6 +555,7 @@ Model read_nemotron_h(Fields& config) {
   config.ignore({"num_hidden_layers", "hybrid_override_pattern"});
   config.assume({{"num_hidden_layers", kinds.size()}});
   Model model = read_form(config, form);
+  model.head.tied = false;
   const Layer both_kinds = model.layers.front();
   model.layers.assign(kinds.size(), both_kinds);
 

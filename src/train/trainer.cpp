@@ -159,9 +159,12 @@ void Trainer::take_memory(const Program& program, Weights weights) {
     set_values(tensor, &TrainedTensor::weight, values);
     tensors_.push_back(std::move(tensor));
   }
+  // What is stored with the weights and not trained, be it counted as a parameter or not.
   for (const Tensor& tensor : program.tensors) {
     const auto found = weights.parameters().find(key_of(tensor));
-    if (tensor.kind == TensorKind::constant && found != weights.parameters().end()) buffers_.insert(*found);
+    const bool kept = tensor.kind == TensorKind::constant ||
+                      (tensor.kind == TensorKind::parameter && tensor.scope.role.part == Part::correction);
+    if (kept && found != weights.parameters().end()) buffers_.insert(*found);
   }
   weights = {};
 

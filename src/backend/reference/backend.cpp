@@ -151,4 +151,8 @@ std::unique_ptr<Executable> ReferenceBackend::bind(const Compiled& compiled, con
   return std::make_unique<ReferenceExecutable>(compiled, resident, std::move(arena), *this);
 }
 
+std::unique_ptr<Backend> make_reference(bool float32, Inspection* inspection) {
+  return std::make_unique<ReferenceBackend>(float32, inspection);
+}
+
 }  // namespace reckon

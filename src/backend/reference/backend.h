@@ -35,4 +35,7 @@ class ReferenceBackend : public Backend {
   Measured measured_;
 };
 
+// The twin, backend/no_reference.cpp, refuses.
+std::unique_ptr<Backend> make_reference(bool float32, Inspection* inspection);
+
 }  // namespace reckon
