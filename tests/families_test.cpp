@@ -34,6 +34,8 @@ class FamilyTiny : public testing::TestWithParam<std::string> {
 };
 
 TEST_P(FamilyTiny, HasTheParametersOfTheReference) {
+  if (read_json(folder_ / "config.json").contains("text_config"))
+    GTEST_SKIP() << "its vision model is counted in; families_count_test.cpp has its parts";
   EXPECT_EQ(count_parameters(model_), io_["params"].get<std::int64_t>());
 }
 

@@ -143,7 +143,8 @@ inline Model small_model(const std::string& family) {
       find<Attention>(layer)->norm_span = Attention::NormSpan::own_head;
     });
   if (family == "arcee") return changed(model, [](Layer& layer) { feed_forward_of(layer)->gated = false; });
-  if (family == "mixtral" || family == "qwen3_moe") return changed(model, [](Layer& layer) { three_experts(layer); });
+  if (family == "mixtral" || family == "qwen3_moe" || family == "qwen3_vl_moe_text")
+    return changed(model, [](Layer& layer) { three_experts(layer); });
   if (family == "gpt_oss")
     return changed(model, [](Layer& layer) {
       set_biases(layer, true, true, true);

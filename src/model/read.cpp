@@ -243,14 +243,14 @@ Model read_config(Fields& file) {
   std::optional<Fields> inner;
   if (nest != nullptr) {
     inner = file.object(nest);
-    nlohmann::json left_out = sizes_left_out(inner->word("model_type", ""));
-    if (file.has("tie_word_embeddings")) left_out["tie_word_embeddings"] = file.flag("tie_word_embeddings", false);
-    inner->assume(std::move(left_out));
+    inner->assume(sizes_left_out(inner->word("model_type", "")));
   }
   Fields& fields = inner ? *inner : file;
   const std::vector<std::string> notes = config_notes(nest, file, fields);
   if (nest != nullptr) fields.ignore({"architectures"});  // the whole's say what is there
   Model model = read_network(fields);
+  // A wrapper's own word on the head holds, whatever its language model says.
+  if (nest != nullptr) model.head.tied = file.flag("tie_word_embeddings", model.head.tied);
   model.name = file.where();
   model.about = fields.word("reckon_about", "");
   model.notes = notes;

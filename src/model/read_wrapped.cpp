@@ -57,8 +57,6 @@ Model read_qwen2_vl_text(Fields& config) {
   return model;
 }
 
-void name_qwen2_vl_text(FamilyNames& names) { names.prefixes = {"model.", "model.language_model.", ""}; }
-
 Model read_glm4v_text(Fields& config) {
   Form form;
   form.norm.epsilon = 1e-5;
@@ -69,12 +67,6 @@ Model read_glm4v_text(Fields& config) {
   form.context = 32768;
   config.ignore({"attention_bias"});  // there always are some
   return read_form(config, form);
-}
-
-void name_glm4v_text(FamilyNames& names) {
-  names.feed_forward.gate_up = "mlp.gate_up_proj";
-  names.attention_norm_after = "post_self_attn_layernorm";
-  names.feed_forward_norm_after = "post_mlp_layernorm";
 }
 
 Model read_glm4v_moe_text(Fields& config) {
@@ -95,15 +87,16 @@ Model read_glm4v_moe_text(Fields& config) {
 }  // namespace
 
 std::vector<Family> wrapped_families() {
+  constexpr auto as_network = [](FamilyNames&) {};  // the names are those of the network that is said
   return {
-      {"glm4v_moe_text", read_glm4v_moe_text, {151424, 4096, 10944, 46, 96}, name_deepseek},
-      {"glm4v_text", read_glm4v_text, {151552, 4096, 13696, 40, 32}, name_glm4v_text},
-      {"qwen2_5_vl", read_qwen2_vl_text, {}, name_qwen2_vl_text},
-      {"qwen2_5_vl_text", read_qwen2_vl_text, {152064, 8192, 29568, 80, 64}, name_qwen2_vl_text},
-      {"qwen2_vl", read_qwen2_vl_text, {}, name_qwen2_vl_text},
-      {"qwen2_vl_text", read_qwen2_vl_text, {152064, 8192, 29568, 80, 64}, name_qwen2_vl_text},
+      {"glm4v_moe_text", read_glm4v_moe_text, {151424, 4096, 10944, 46, 96}, as_network, "glm4_moe"},
+      {"glm4v_text", read_glm4v_text, {151552, 4096, 13696, 40, 32}, as_network, "glm4"},
+      {"qwen2_5_vl", read_qwen2_vl_text, {}, as_network, "qwen2"},
+      {"qwen2_5_vl_text", read_qwen2_vl_text, {152064, 8192, 29568, 80, 64}, as_network, "qwen2"},
+      {"qwen2_vl", read_qwen2_vl_text, {}, as_network, "qwen2"},
+      {"qwen2_vl_text", read_qwen2_vl_text, {152064, 8192, 29568, 80, 64}, as_network, "qwen2"},
       {"qwen3_vl_moe_text", read_qwen3_vl_moe_text, {151936, 2048, 5632, 24, 16}, name_qwen3_vl_moe_text},
-      {"qwen3_vl_text", read_qwen3_vl_text, {151936, 4096, 22016, 32, 32}},
+      {"qwen3_vl_text", read_qwen3_vl_text, {151936, 4096, 22016, 32, 32}, as_network, "qwen3"},
   };
 }
 

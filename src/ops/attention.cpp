@@ -15,7 +15,10 @@ Formula per_pair(const Program& program, const AttentionMask& mask, const Shape&
   Term product = Term(operations).times(grid[0]).times(grid[1]).times(width);
   if (program.workload.causal == Causal::full || !mask.causal) return product.times(tokens).times(keys);
   const std::int64_t ranks = program.workload.layout.context;
-  const Count pairs = visible_pairs(tokens.size * ranks, keys.size, mask);
+  // Chunks begin at places in the text, of which a cache may hold the last.
+  const std::int64_t past = std::max<std::int64_t>(0, program.workload.past);
+  const std::int64_t seen = mask.chunked ? past + tokens.size * ranks : keys.size;
+  const Count pairs = visible_pairs(tokens.size * ranks, seen, mask);
   product.over(ranks);
   if (!pairs.is_short()) {  // more than a dimension holds: a plain number in the formula
     product.coefficient *= pairs;

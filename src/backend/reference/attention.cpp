@@ -60,6 +60,7 @@ void softmax(const Call& c) {
   const Out p = c.out(0);
   const SoftmaxAttributes& a = c.op.attributes<SoftmaxAttributes>();
   const std::size_t heads = c.out_size(0, 1), queries = c.out_size(0, 2), keys = c.out_size(0, 3);
+  const std::int64_t past = std::max<std::int64_t>(0, c.program.workload.past);  // below 0: it has no cache
   for (std::size_t row = 0; row * keys < p.size(); ++row) {
     const std::size_t head = row / queries % heads, query = row % queries;
     const double sink = c.has(1) ? c.in(1)[head] : -std::numeric_limits<double>::infinity();
@@ -67,9 +68,12 @@ void softmax(const Call& c) {
     for (std::size_t k = 0; k < keys; ++k) {
       // The last query is as far along as the last key.
       const double distance = static_cast<double>(query + keys) - static_cast<double>(queries + k);
-      const auto position = static_cast<std::int64_t>(query + keys - queries);
-      const bool hidden =
-          (a.mask.causal && distance < 0) || static_cast<std::int64_t>(k) < first_seen(a.mask, position);
+      // Windows go by distances; chunks by places in the text, of which the keys may be the last.
+      const std::int64_t position = past + static_cast<std::int64_t>(query);
+      const bool outside = a.mask.chunked
+                               ? position - static_cast<std::int64_t>(distance) < first_seen(a.mask, position)
+                               : a.mask.window > 0 && distance >= static_cast<double>(a.mask.window);
+      const bool hidden = (a.mask.causal && distance < 0) || outside;
       double& score = p[row * keys + k];
       score = hidden ? -std::numeric_limits<double>::infinity()
                      : c.in(0)[row * keys + k] - a.alibi * slope(head, heads) * distance;
