@@ -51,7 +51,7 @@ struct EncodingTableOptions {
   EngineOptions engine;               // threads, and what cancels
   std::optional<Profile> profile;     // of this machine; none: nothing is predicted, and this is why
   std::string no_profile;
-  std::int64_t memory = 0;            // bytes; 0: what this machine has left
+  std::int64_t memory = 0;  // bytes; 0: what this machine has left
 };
 
 // What goes on with which row, and how far it is.
