@@ -40,7 +40,7 @@ struct RecurrenceNames {
   std::vector<Shared> convolutions;  // of values, keys and queries (channels × 1 × width)
   std::string_view output;
   std::string_view gate_norm, step_norm, key_norm, query_norm;
-  std::string_view step_gate, beta_gate;  // RG-LRU's; "_weight" and "_bias" follow
+  std::string_view step_gate, beta_gate;    // RG-LRU's; "_weight" and "_bias" follow
   std::string_view decay, step_bias, skip;  // in full, without ".weight"
   bool decay_of_four = false;               // stored as 1 × 1 × heads × 1 (Kimi)
 };

@@ -414,8 +414,7 @@ Program forward(const Model& model, const Workload& asked) {
   }
   for (const PositionScale& scale : distinct_position_scales(model)) {
     const Dim rows = n.capacity == workload.tokens ? n.tokens : Dim(n.capacity);
-    n.position_tables.push_back(
-        {scale, b.tensor(TensorKind::constant, Piece::positions, {rows, 1}, DType::float32)});
+    n.position_tables.push_back({scale, b.tensor(TensorKind::constant, Piece::positions, {rows, 1}, DType::float32)});
   }
   if (find<CrossAttention>(model) != nullptr) {
     n.encoder_tokens = {workload.encoder_tokens, Symbol::encoder_tokens};

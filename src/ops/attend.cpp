@@ -52,7 +52,8 @@ Cost cost(const Program& program, const Op& op) {
   const auto& [rule, query_block, dropout] = op.attributes<AttendAttributes>();
   const std::int64_t all = tokens * all_keys;
   const Dim pairs(rule.mask.causal ? attended_pairs(tokens, past, rule.mask, query_block) : all, Symbol::window_pairs);
-  const Dim softened(rule.mask.causal ? softened_pairs(tokens, past, rule.mask, query_block) : all, Symbol::window_pairs);
+  const Dim softened(rule.mask.causal ? softened_pairs(tokens, past, rule.mask, query_block) : all,
+                     Symbol::window_pairs);
   const Dim batch = query[0], heads = query[2];
   cost.matmul = of_rank(program, 2, {batch, heads, pairs, query[3]});
   cost.matmul += of_rank(program, 2, {batch, heads, pairs, out[3]});

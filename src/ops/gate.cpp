@@ -14,8 +14,7 @@ Cost cost(const Program& program, const Op& op) {
 // dx = act(g)·dy; dg = act'(g)·Σ dy·x: a product an element for dx, a product and a sum for dg.
 Cost backward_cost(const Program& program, const Op& op) {
   const ActivationCost act = activation_cost(op.attributes<GateAttributes>().activation);
-  return streaming_cost(program, op,
-                        elements_and_rows(program[op.inputs[1]].shape, 3, act.forward + act.backward - 1));
+  return streaming_cost(program, op, elements_and_rows(program[op.inputs[1]].shape, 3, act.forward + act.backward - 1));
 }
 
 void gradient(Gradient& g, const Op& op) {

@@ -582,7 +582,8 @@ class Sharding {
 
   void combine(Op op) {
     const TensorId rows = op.inputs[0] = exchange_rows(op.inputs[0], op);
-    if (op.inputs[1] != no_tensor && split(rows) != split(op.inputs[1])) refuse(op, "rows and their weights are divided in different ways");
+    if (op.inputs[1] != no_tensor && split(rows) != split(op.inputs[1]))
+      refuse(op, "rows and their weights are divided in different ways");
     set(op.outputs[0], shape(rows).leading().leading().push(shape(rows)[-1]), split(rows));
     push(std::move(op));
   }

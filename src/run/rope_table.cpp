@@ -116,7 +116,8 @@ std::vector<float> rope_rows(const Rope& rope, std::int64_t first, std::int64_t 
   rows.reserve(memory_size(count * rope.dims, "a table of angles"));
   for (std::int64_t p = first; p < first + count; ++p) {
     for (double frequency : f) rows.push_back(static_cast<float>(scale * std::cos(static_cast<double>(p) * frequency)));
-    for (double frequency : f) rows.push_back(static_cast<float>(direction * scale * std::sin(static_cast<double>(p) * frequency)));
+    for (double frequency : f)
+      rows.push_back(static_cast<float>(direction * scale * std::sin(static_cast<double>(p) * frequency)));
   }
   return rows;
 }

@@ -11,9 +11,7 @@ struct Curve {
   double p, n, beta, epsilon;
 };
 
-Curve curve(In slopes, In shape) {
-  return {softplus(slopes[0]), shape[0] + softplus(slopes[1]), shape[0], shape[1]};
-}
+Curve curve(In slopes, In shape) { return {softplus(slopes[0]), shape[0] + softplus(slopes[1]), shape[0], shape[1]}; }
 
 }  // namespace
 
