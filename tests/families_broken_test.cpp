@@ -91,7 +91,7 @@ TEST_P(BrokenFamily, GivesAModelOrASentence) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, BrokenFamily, testing::ValuesIn(family_references::found("configs")),
-                         [](const auto& info) { return family_references::test_name(info.param); });
+                         [](const auto& type) { return family_references::test_name(type.param); });
 
 }  // namespace
 }  // namespace reckon
