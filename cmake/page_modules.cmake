@@ -7,7 +7,9 @@ set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${CMAKE_COMMAND} -E env NODE_P
 # Kernels are to be fast; everything else small. (At -Os and -Oz em++ forbids inlining, even of accessors, and goes on to
 # where -O3 follows; that makes modules both larger and slower, so the preset allows it again. -Oz then inlines only what
 # gets smaller by it: a quarter less than -Os, and hardly slower.)
+# What only hands work to kernels is no kernel.
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backend/cpu/*.cpp)
+list(FILTER kernel_sources EXCLUDE REGEX "/(backend|dense|executable|launch|limits|scratch).cpp$")
 set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-finline-functions;-msimd128")
 
 # add_module(NAME FOLDER FUNCTIONS [SOURCE…]): NAME.js, an ES module for a worker, and NAME.wasm, from these sources and

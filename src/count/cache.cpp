@@ -7,7 +7,7 @@ namespace reckon {
 
 CacheCost cache_cost(const Model& model, const Workload& asked) {
   const Workload given = resolve(model, asked);
-  CacheCost cost{given.precision.cache, given.batch, given.past + given.tokens, given.encoder_tokens, {}, {}, {}};
+  CacheCost cost{given.precision.cache, given.batch, given.past + given.tokens, given.encoder_tokens, {}, {}, {}, {}};
   // The decoding of the last of these tokens: it sees what a window still holds, and itself.
   Workload last = workload_of(Phase::decode);
   last.batch = given.batch;
@@ -20,6 +20,11 @@ CacheCost cache_cost(const Model& model, const Workload& asked) {
     if (tensor.kind != TensorKind::cache || tensor.storage != no_tensor) continue;
     const Count all = bytes(tensor) * program.count(tensor.repeat);
     cost.total += all;
+    const Piece piece = tensor.label.piece;
+    if (piece == Piece::state_cache || piece == Piece::convolution_cache) {
+      cost.state += all / cost.sequences;
+      continue;
+    }
     const Dim keys = tensor.shape[1];  // (B × S × heads × width)
     if (keys.symbol == Symbol::encoder_tokens) continue;
     const Count token = all / (Count(cost.sequences) * keys.size);

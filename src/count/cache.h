@@ -16,7 +16,8 @@ struct CacheCost {
   std::int64_t sequences = 1, tokens = 0, encoder_tokens = 0;  // 0: nothing of an encoder is kept
   Count first_token;                                           // of one sequence, while every layer still grows
   Count last_token;  // what the last token adds to one sequence: layers with a full window have stopped growing
-  Count total;       // of all sequences, the encoder's part included
+  Count state;       // of one sequence: what recurrences keep, however long it is
+  Count total;       // of all sequences, states and the encoder's part included
 };
 
 // After the workload's tokens, past and new, in the type that its precision says; of one rank of its layout.

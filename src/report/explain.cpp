@@ -332,6 +332,8 @@ class Page {
     if (cache.last_token != cache.first_token) {
       text += fmt::format(" at first, {} once the windows are full", grouped(cache.last_token));
     }
+    if (cache.state > 0)
+      text += fmt::format(", and states of {} bytes, however long the text is", grouped(cache.state));
     add(Paragraph{text + fmt::format(". A full context of {} tokens takes {} bytes ({}).", grouped(model_.context),
                                      grouped(cache.total), binary_bytes(cache.total))});
     add(Paragraph{growth_of_pairs() + " " + crossing()});

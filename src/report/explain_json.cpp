@@ -95,6 +95,9 @@ OrderedJson explain_json(const Model& model, const Ledger& ledger, const std::ve
                       {"cache", number_or_null(row.cache)}});
   }
   const WorkTotals total = ledger.total();
+  OrderedJson kept = {{"bytes_per_token", cache.first_token}, {"bytes_per_token_at_context", cache.last_token}};
+  if (cache.state > 0) kept["bytes_of_states"] = cache.state;
+  kept["bytes_at_context"] = cache.total;
   return {
       {"schema", "reckon.explain/1"},
       {"model", model.name},
@@ -104,10 +107,7 @@ OrderedJson explain_json(const Model& model, const Ledger& ledger, const std::ve
       {"totals",
        {{"parameters", ledger.parameter_totals.total}, {"matmul", total.matmul}, {"elementwise", total.elementwise}}},
       {"growth", growth},
-      {"cache",
-       {{"bytes_per_token", cache.first_token},
-        {"bytes_per_token_at_context", cache.last_token},
-        {"bytes_at_context", cache.total}}}};
+      {"cache", kept}};
 }
 
 }  // namespace reckon

@@ -95,6 +95,7 @@ void add_bytes(Figures& out, const Ledger& ledger, const std::optional<CacheCost
   if (cache) {
     out.of_model("KV cache of a token", cache->first_token, "bytes");
     out.of_model("KV cache of a token once windows are full", cache->last_token, "bytes");
+    if (cache->state > 0) out.of_model("states of a sequence", cache->state, "bytes");
     out.of_model("KV cache", cache->total, "bytes");
   }
   if (ledger.workload.phase == Phase::train) {

@@ -63,6 +63,7 @@ Table memory_table(const Ledger& ledger, const std::optional<CacheCost>& cache) 
   if (cache) {
     add("KV cache of a token", cache->first_token);
     if (cache->last_token != cache->first_token) add("KV cache of a token, windows full", cache->last_token);
+    if (cache->state > 0) add("states of a sequence", cache->state);
     add("KV cache of " + sequences_text(*cache), cache->total);
   } else {
     add("weights", ledger.state.weights);
@@ -99,6 +100,7 @@ OrderedJson cache_json(const CacheCost& cache) {
                       {"length", cache.tokens},
                       {"bytes", cache.total}};
   if (cache.encoder_tokens > 0) json["encoder_tokens"] = cache.encoder_tokens;
+  if (cache.state > 0) json["bytes_of_states"] = cache.state;
   return json;
 }
 
@@ -147,6 +149,7 @@ std::string token_bytes_text(const CacheCost& cache) {
   std::string text = grouped(cache.first_token) + " bytes a token";
   if (cache.last_token != cache.first_token)
     text += fmt::format(" at first, {} once windows are full", grouped(cache.last_token));
+  if (cache.state > 0) text += fmt::format(", {} of states", grouped(cache.state));
   return text;
 }
 

@@ -37,7 +37,11 @@ HWY_INLINE void dots(const float* x, std::int64_t x_stride, const T* w, std::int
   const Floats d;
   const OneFloat one;
   constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+#if HWY_TARGET == HWY_WASM  // which cannot ask for memory, so that longer steps would only be more code
+  constexpr std::int64_t line = lanes;
+#else
   constexpr std::int64_t line = 64 / std::int64_t{sizeof(T)} < lanes ? lanes : 64 / std::int64_t{sizeof(T)};
+#endif
   hn::Vec<Floats> sums[rows][streams];
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) {

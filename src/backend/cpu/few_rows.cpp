@@ -23,7 +23,7 @@ constexpr int bytes_ahead = 1024;  // as in few_rows-inl.h
 template <int rows, class T>
 void dot_tile(const Tile& t, const float* x, float* out) {
   constexpr Reading on_amd = reading<T>(rows, true), elsewhere = reading<T>(rows, false);
-  if (HWY_ARCH_X86 && is_amd())
+  if (is_amd())
     dots_of_rows<rows, on_amd>(t, static_cast<const T*>(t.w), x, out);
   else
     dots_of_rows<rows, elsewhere>(t, static_cast<const T*>(t.w), x, out);
