@@ -39,6 +39,7 @@ void set_mixture(
 // Which layers have experts: `mlp_only_layers` and `decoder_sparse_step` (Qwen).
 LayerRule read_sparse_steps(Fields& config);
 extern const MixtureNames fused_experts;
+Model read_mixtral(Fields& config);
 void name_experts(FamilyNames& names);  // one by one, mlp.experts.N.gate_proj
 void name_mixtral(FamilyNames& names);
 void name_deepseek(FamilyNames& names);

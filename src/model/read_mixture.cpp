@@ -38,8 +38,6 @@ void name_experts(FamilyNames& names) {
       fused_experts};
 }
 
-namespace {
-
 Model read_mixtral(Fields& config) {
   config.rename("num_local_experts", {"num_local_experts", "num_experts"});
   Form form;
@@ -54,8 +52,6 @@ Model read_mixtral(Fields& config) {
   set_mixture(model, mixture);
   return model;
 }
-
-}  // namespace
 
 void name_mixtral(FamilyNames& names) {
   names.mixtures = {{"block_sparse_moe.gate",

@@ -621,19 +621,9 @@ void name_nemotron_h(FamilyNames& names) {
 
 // ---- linear attention
 
-// Norms take the place of the stream; every other layer is lightning attention.
+// Mixtral, but norms take the place of the stream, and every other layer is lightning attention.
 Model read_minimax(Fields& config) {
-  config.rename("num_local_experts", {"num_local_experts", "num_experts"});
-  Form form;
-  form.norm.epsilon = 1e-5;
-  form.rope.theta = 1e6;
-  form.n_kv_heads = 8;
-  form.context = 131072;
-  form.attention.window = config.count("sliding_window", 0);
-  Model model = read_form(config, form);
-  Mixture mixture = read_experts(config, model, 8, 2);
-  mixture.normalize = true;
-  set_mixture(model, mixture);
+  Model model = read_mixtral(config);
   const Attention& attention = first_attention(model);
   Recurrence r;
   r.rule = Recurrence::Rule::lightning;
