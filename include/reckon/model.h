@@ -53,6 +53,10 @@ struct Latent {
   std::int64_t d_rope = 0;  // part of a head with rotary position; its key is shared by all heads
   bool down_bias = false;   // biases on the projections to the latents
   Norm norm;                // on each latent
+  double kv_scale = 1.0;    // of the key-value latent, behind its norm (LongCat)
+  // Queries, and the gate of what was mixed, are made of their latent behind its norm and before it, side by side
+  // (A.X K2).
+  bool raw_too = false;
   bool operator==(const Latent&) const = default;
 };
 
@@ -74,6 +78,23 @@ struct OutputGate {
   bool per_head = false;
   bool bias = false;
   bool operator==(const OutputGate&) const = default;
+};
+
+// Chooses, by heads of its own, the keys that a query attends to (DeepSeek V3.2): by Σ over its heads of
+// weight · ReLU(q·k), one choice for all query heads; or, of blocks of keys, by the largest q·k in each, one choice of
+// each of its heads for as many key heads (MiniMax M3). It stays as it is in training.
+struct Indexer {
+  std::int64_t n_heads = 0;
+  std::int64_t d_head = 0;
+  std::int64_t top = 0;    // keys, or blocks of them, that a query sees
+  std::int64_t block = 1;  // keys in a block
+  std::int64_t local = 0;  // blocks, from a query's own backwards, that are chosen in any case
+  bool summed = true;
+  Norm key_norm;
+  std::optional<Norm> query_norm;
+  bool interleaved = false;  // its RoPE, which else is that of the attention
+  std::int64_t from = 0;     // the choice is that of the layer so many before it; 0: its own
+  bool operator==(const Indexer&) const = default;
 };
 
 struct Attention {
@@ -101,6 +122,8 @@ struct Attention {
   double scale = 0.0;        // multiplies the scores
   double softcap = 0.0;      // c·tanh(score / c); 0 = none
   bool sinks = false;        // a learned score per head that takes its share of the softmax
+  std::optional<Indexer> indexer;
+  std::int64_t adapter_rank = 0;  // queries, keys and values have adapters of the layer's own; 0: none (Zamba 2)
   bool operator==(const Attention&) const = default;
 };
 
@@ -121,6 +144,8 @@ struct FeedForward {
   double gate_scale = 1.0;  // multiplies the gate before its activation (Falcon-H1)
   // gpt-oss: gate and up are clamped to this limit and the gate is g·σ(1.702 g), times (up + 1); 0 = no clamp
   double clamp = 0.0;
+  double clip = 0.0;              // what the gate's activation makes, and up, are clamped to ±clip (Step 3.5); 0 = not
+  std::int64_t adapter_rank = 0;  // gate and up have adapters of the layer's own; 0: none (Zamba 2)
   bool operator==(const FeedForward&) const = default;
 };
 
@@ -131,6 +156,7 @@ struct Mixture {
   FeedForward expert;  // each of those that a token's choice is made from
   std::int64_t n_experts = 0;
   std::int64_t n_active = 0;
+  std::int64_t n_identity = 0;        // experts behind these that give back what they read (LongCat)
   std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
   bool shared_gate = false;           // which is multiplied by σ(g·x), one number a token (Qwen2 MoE)
   bool router_bias = false;           // a parameter
@@ -143,6 +169,7 @@ struct Mixture {
   double scale = 1.0;                              // …and multiplied by this
   std::int64_t n_groups = 1, n_active_groups = 1;  // experts are chosen from the best groups only
   std::int64_t group_top = 1;                      // a group's score is the sum of its best `group_top` experts
+  bool closed_as_zero = false;  // experts of the other groups score 0, and may be chosen for that (A.X K2)
   bool weigh_inputs = false;  // an expert's weight multiplies what it reads, not what it makes (Llama 4)
   double output_scale = 1.0;  // of the sum, the shared expert's part included
   std::int64_t d_latent = 0;  // the experts' own width, which rows are projected to and from; 0: that of the stream
@@ -202,13 +229,21 @@ struct Sublayer {
   enum class Reads {
     stream,  // x, as the sublayers before it left it
     entry,   // x as it entered the layer: beside the sublayers before it, not after them (GPT-NeoX)
-    first,   // what the first sublayer's f reads: beside it, and behind its norm (GPT-J)
+    first,   // what the first sublayer's f reads, or that of `beside`: beside it, and behind its norm (GPT-J)
+    embedded,  // x with what was embedded beside it: twice as wide (Zamba)
+    made,      // what the sublayer before it made
+    sum,       // x plus what the sublayer before it made
   };
   Kind kind;
   Reads reads = Reads::stream;
   SublayerNorms norms;
   double residual_scale = 1.0, stream_scale = 1.0, read_scale = 1.0;
   bool norms_stream = false;  // MiniMax: before(x) takes the place of the stream, which then is added to
+  std::size_t beside = 0;     // of Reads::first: the number of the sublayer in its layer
+  bool adds = true;           // to the stream; else only the sublayer behind it reads what it makes
+  bool projects = false;      // what it makes goes through a square matrix of the layer's own (Zamba)
+  std::int64_t shares = 0;    // its weights are those of the same sublayer of the layer this many before; 0: its own
+  std::int64_t norm_gate = 0;  // what the norm before it makes is gated, by way of so many elements; 0: not (A.X K2)
   bool operator==(const Sublayer&) const = default;
 };
 

@@ -77,6 +77,16 @@ enum class Part : std::uint8_t {
   skip,  // from the values to the result: D
   gate_down,
   gate_norm,  // of the result, beside its gate
+  // Of an indexer.
+  index_query,
+  index_query_norm,
+  index_key,
+  index_key_norm,
+  index_weight,
+  choice,
+  // Of a norm with a gate.
+  norm_gate_down,
+  norm_gate,
 };
 
 struct Role {
@@ -89,6 +99,7 @@ struct Role {
 std::string path_of(Role role);  // "feed_forward/experts/gate"
 bool is_norm(Role role);
 bool is_convolution(Role role);  // of a recurrence's values, keys or queries
+bool is_indexer(Role role);      // of what chooses keys, which no training changes
 
 // Which tensor of its part something is. Most activations are only computed with, by their ids: `other`.
 enum class Piece : std::uint8_t {
@@ -115,6 +126,10 @@ enum class Piece : std::uint8_t {
   latent_cache,
   state_cache,
   convolution_cache,
+  index_cache,
+  index_keys,
+  adapter_a,  // adapters that belong to the network: rank × in
+  adapter_b,  // out × rank
   // Queries, keys and values of latent attention, in their parts.
   query_nope,
   query_rope,

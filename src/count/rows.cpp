@@ -5,6 +5,7 @@
 #include "ops/adamw.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
@@ -91,6 +92,14 @@ std::string_view attention_label(Part part, bool cross) {
     case Part::key:
     case Part::value:
       return cross ? "cross query, key, value" : "query, key, value";
+    case Part::index_query:
+    case Part::index_key:
+    case Part::index_weight:
+    case Part::choice:
+      return "indexer";
+    case Part::norm_gate_down:
+    case Part::norm_gate:
+      return "gates of norms";
     default:
       return "latent projections";
   }
@@ -99,6 +108,8 @@ std::string_view attention_label(Part part, bool cross) {
 // What a product of a feed-forward is part of. `gated` says whether the network has gates beside its up-projections.
 std::string_view feed_forward_label(Role role, bool gated) {
   if (role.part == Part::router) return "router";
+  if (role.part == Part::norm_gate_down || role.part == Part::norm_gate) return "gates of norms";
+  if (role.part == Part::project) return "projections of the shared block";
   if (role.part == Part::into_experts || role.part == Part::out_of_experts) return "latent of the experts";
   const bool down = role.part == Part::down;
   switch (role.expert) {
@@ -152,7 +163,10 @@ std::string_view elementwise_label(const WorkEntry& entry) {
         &sum_rows_operation}},
       {"routing",
        {&route_operation, &route_backward_operation, &dispatch_operation, &dispatch_backward_operation,
-        &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation}},
+        &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation,
+        &pass_identity_operation, &pass_identity_backward_operation}},
+      {"attention to chosen keys",
+       {&choose_keys_operation, &attend_chosen_operation, &attend_chosen_backward_operation}},
       {"recurrences",
        {&short_convolution_operation, &short_convolution_backward_operation, &softplus_operation,
         &softplus_backward_operation, &scan_operation, &scan_backward_operation, &delta_rule_operation,
@@ -174,6 +188,7 @@ std::string_view elementwise_label(const WorkEntry& entry) {
   if (entry.operation != &add_operation) return entry.op;
   switch (entry.place.role.part) {
     case Part::residual:
+    case Part::norm:
       return "residuals";
     case Part::position:
       return "positions";

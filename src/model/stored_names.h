@@ -34,8 +34,11 @@ struct RecurrenceNames {
     std::string_view module;
     std::vector<Part> parts;
     bool by_group = false;
+    bool alternate = false;  // row by row (Zamba)
+    bool by_head = false;    // a matrix of each group of heads, in one tensor without ".weight" (Zamba)
   };
   std::string_view module{};
+  std::string_view norm{};           // before it, where that has not attention's name
   std::vector<Shared> linears;       // every projection but the last, each in one of these
   std::vector<Shared> convolutions;  // of values, keys and queries (channels × 1 × width)
   std::string_view output;
@@ -43,10 +46,18 @@ struct RecurrenceNames {
   std::string_view step_gate, beta_gate;    // RG-LRU's; "_weight" and "_bias" follow
   std::string_view decay, step_bias, skip;  // in full, without ".weight"
   bool decay_of_four = false;               // stored as 1 × 1 × heads × 1 (Kimi)
+  bool heads_apart = false;                 // decays, step biases and skips have an axis of groups (Zamba)
+  std::string_view beside_attention{};      // stands before these names, its norm's too, in layers with attention
+};
+
+// The modules of an indexer.
+struct IndexerNames {
+  std::string_view query, query_norm, key, key_norm, weight;
 };
 
 // Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
-// A layer's names follow `layer`, where "{}" stands for its number; both follow one of the prefixes.
+// A layer's names follow `layer`, where "{}" stands for its number; both follow one of the prefixes. In a layer with
+// several sublayers of a kind, "#" in a name stands for which one it is.
 // What is set here are LLaMA's names; those of other families differ from them.
 struct FamilyNames {
   std::vector<std::string_view> prefixes{"model.", "", "model.language_model.", "language_model.model."};
@@ -74,6 +85,12 @@ struct FamilyNames {
   std::string_view query_norm = "self_attn.q_norm", key_norm = "self_attn.k_norm";  // "{}": one tensor per head
   std::string_view sinks;                                                           // in full, without ".weight"
   std::string_view query_down, query_down_norm, query_up, kv_down, kv_down_norm, kv_up;
+  IndexerNames indexer;
+  std::string_view norm_in_gated, norm_gate_down, norm_gate;  // of a norm with a gate, each follows the norm's name
+  // Adapters of the network: in the names of the layer whose weights the sublayer has, "{}" stands for which of the
+  // layers that have them it is; ".0" and ".1" follow.
+  std::string_view query_adapter, key_adapter, value_adapter, feed_forward_adapter;
+  std::string_view projection;  // behind a sublayer that projects what it makes
 
   std::string_view cross_norm, cross_query, cross_key_value, cross_output;
 

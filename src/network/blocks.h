@@ -24,6 +24,9 @@ struct Network {
   TensorId encoder = no_tensor;  // (B × Tₑ × d)
   Dim encoder_tokens{};
   std::vector<std::int32_t> owners{};  // of each layer's weights; empty where every layer has its own
+  TensorId embedded = no_tensor;       // (B × T × d), where layers read it once more
+  std::vector<TensorId> choices{};     // of keys, by layer, where some take those of another
+  std::size_t layer = 0;               // the one that is being written
 
   TensorId rope_table(const Rope& rope) const;
   TensorId position_table(const PositionScale& scale) const;

@@ -3,6 +3,7 @@
 #include "ops/activate.h"
 #include "ops/elementwise.h"
 #include "ops/gate.h"
+#include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/xielu.h"
 
@@ -15,17 +16,34 @@ Role role(Part part, Expert expert = Expert::none) { return {Block::feed_forward
 template <class Product>
 TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Dim out, Symbol symbol, Expert expert,
                       const Product& product) {
-  const Dim d_ff(f.d_ff, symbol);
-  TensorId gate = f.gated ? product(x, d_ff, role(Part::gate, expert)) : no_tensor;
-  if (f.gated && f.gate_scale != 1.0) gate = scale(n.builder, gate, f.gate_scale, "scaled");
-  const TensorId up = product(x, d_ff, role(Part::up, expert));
   Builder& b = n.builder;
+  const Dim d_ff(f.d_ff, symbol);
+  TensorId low = no_tensor;
+  const auto widened = [&](Part part) {
+    const TensorId y = product(x, d_ff, role(part, expert));
+    if (f.adapter_rank == 0) return y;
+    // Both have what makes it narrow in common, which stands with the first.
+    if (low == no_tensor)
+      low = linear(b, x, b.parameter(role(part), Piece::adapter_a, {f.adapter_rank, b.shape(x)[-1]}), no_tensor,
+                   "low_rank");
+    const TensorId wide = b.parameter(role(part), Piece::adapter_b, {d_ff, f.adapter_rank});
+    return add(b, y, linear(b, low, wide, no_tensor, "adapted"), "out");
+  };
+  TensorId gate = f.gated ? widened(Part::gate) : no_tensor;
+  if (f.gated && f.gate_scale != 1.0) gate = scale(b, gate, f.gate_scale, "scaled");
+  const TensorId up = widened(Part::up);
   const Role at = role(Part::activation, expert);
   b.set_role(at);
   TensorId hidden;
   if (f.activation == Activation::xielu) {
     const TensorId slopes = b.parameter(at, Piece::weight, {2});
     hidden = xielu(b, up, slopes, b.weight(TensorKind::constant, at, Piece::bias, {2}, DType::float32), "hidden");
+  } else if (f.gated && f.clip > 0.0) {
+    FeedForward alone;
+    alone.activation = f.activation;
+    const TensorId gated = clip(b, activate(b, alone, gate, no_tensor, "activated"), f.clip, "clipped");
+    alone.activation = Activation::identity;
+    hidden = activate(b, alone, gated, clip(b, up, f.clip, "clipped"), "hidden");
   } else {
     hidden = activate(b, f, f.gated ? gate : up, f.gated ? up : no_tensor, "hidden");
   }
@@ -45,18 +63,19 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   Builder& b = n.builder;
   const FeedForward& f = m.expert;
   const Dim experts(m.n_experts, Symbol::experts);
-  TensorId logits = apply_linear(n, x, experts, m.router_bias, role(Part::router));
+  const Dim all = m.n_identity > 0 ? Dim(m.n_experts + m.n_identity) : experts;
+  TensorId logits = apply_linear(n, x, all, m.router_bias, role(Part::router));
   if (m.router_softcap > 0.0) logits = softcap(b, logits, m.router_softcap, "logits");
   TensorId correction = no_tensor;
   if (m.correction_bias) {
     const TensorKind kind = m.correction_counted ? TensorKind::parameter : TensorKind::constant;
-    correction = b.weight(kind, role(Part::correction), Piece::bias, {experts}, DType::float32);
+    correction = b.weight(kind, role(Part::correction), Piece::bias, {all}, DType::float32);
   }
   const auto [choice, weights] = route(b, m, logits, correction);
   const TensorId entering =
       m.d_latent > 0 ? apply_linear(n, x, m.d_latent, m.latent_bias, role(Part::into_experts)) : x;
   b.set_role(role(Part::dispatch));
-  Dispatched dispatched = dispatch(b, entering, choice, experts);  // rows (B × T × k × d)
+  Dispatched dispatched = dispatch(b, entering, choice, all);  // rows (B × T × k × d)
   if (m.weigh_inputs) dispatched.rows = weigh(b, dispatched.rows, weights, dispatched.order, "weighed");
   const auto grouped = [&](TensorId rows, Dim out, Role at) {
     b.set_role(at);
@@ -64,9 +83,10 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     const TensorId bias = f.bias ? b.parameter(at, Piece::bias, {experts, out}) : no_tensor;
     return grouped_linear(b, rows, weight, bias, dispatched.offsets, "out");
   };
-  const TensorId rows =
+  TensorId rows =
       feed_forward(n, f, dispatched.rows, b.shape(entering)[-1], Symbol::d_expert, Expert::routed, grouped);
   b.set_role(role(Part::combine));
+  if (m.n_identity > 0) rows = pass_identity(b, rows, dispatched.rows, dispatched.offsets, m.n_experts, "rows");
   TensorId y = combine(b, rows, m.weigh_inputs ? no_tensor : weights, dispatched.order, "combined");
   if (m.d_latent > 0) y = apply_linear(n, y, n.d_model, m.latent_bias, role(Part::out_of_experts));
   if (m.shared) {

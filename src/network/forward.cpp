@@ -9,6 +9,7 @@
 #include "network/adapters.h"
 #include "network/blocks.h"
 #include "network/stages.h"
+#include "ops/activate.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
@@ -16,6 +17,7 @@
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
+#include "ops/view.h"
 
 #include <algorithm>
 #include <array>
@@ -73,16 +75,42 @@ struct Sharing {
   }
 };
 
+// How many layers before it a sublayer takes its weights from, or the choice of its keys.
+std::int64_t reach_of(const Sublayer& sublayer) {
+  const auto* attention = std::get_if<Attention>(&sublayer.kind);
+  const std::int64_t from = attention != nullptr && attention->indexer ? attention->indexer->from : 0;
+  return std::max(sublayer.shares, from);
+}
+
+bool reads_embedding(const Sublayer& sublayer) { return sublayer.reads == Sublayer::Reads::embedded; }
+
+bool stands_alone(const Layer& layer) {
+  return layer.shares == 0 && std::none_of(layer.sublayers.begin(), layer.sublayers.end(), [](const Sublayer& one) {
+           return reach_of(one) != 0 || reads_embedding(one);
+         });
+}
+
 Sharing sharing_of(const Layers& layers) {
   const std::span<const Layer> written = layers.written();
   Sharing sharing;
-  if (std::all_of(written.begin(), written.end(), [](const Layer& layer) { return layer.shares == 0; })) return sharing;
+  if (std::all_of(written.begin(), written.end(), stands_alone)) return sharing;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (layers[i].shares < 0 || layers[i].shares > static_cast<std::int64_t>(i))
-      throw Error("layer " + std::to_string(i) + " has no layer " + std::to_string(layers[i].shares) + " before it");
-    const std::size_t from = i - static_cast<std::size_t>(layers[i].shares);
-    sharing.kin.push_back({from, i});
-    sharing.kin[from].last = i;
+    const auto before = [&](std::int64_t shares) {
+      if (shares < 0 || shares > static_cast<std::int64_t>(i))
+        throw Error("layer " + std::to_string(i) + " has no layer " + std::to_string(shares) + " before it");
+      return i - static_cast<std::size_t>(shares);
+    };
+    const std::size_t from = before(layers[i].shares);
+    std::size_t first = from, last = i;
+    for (const Sublayer& sublayer : layers[i].sublayers) {
+      const std::size_t reached = before(reach_of(sublayer));
+      first = std::min(first, reached);
+      if (reached < i) sharing.kin[reached].last = std::max(sharing.kin[reached].last, i);
+      // What was embedded stands outside of all bodies.
+      if (reads_embedding(sublayer)) last = layers.size();
+    }
+    sharing.kin.push_back({first, last});
+    if (from < i) sharing.kin[from].last = std::max(sharing.kin[from].last, i);
     sharing.owners.push_back(from == i ? static_cast<std::int32_t>(i) : sharing.owners[from]);
   }
   return sharing;
@@ -216,29 +244,69 @@ TensorId drop(Network& n, TensorId x, int stream) {
   return dropout(n.builder, x, workload.dropout, stream, "dropped");
 }
 
+// Two streams, side by side.
+TensorId beside(Network& n, TensorId x, TensorId other) {
+  Builder& b = n.builder;
+  const Dim both(2 * n.d_model.size);
+  const Shape one{n.batch, n.tokens, 1, n.d_model};
+  return view(b, join(b, view(b, x, one), view(b, other, one), both, "read"), {n.batch, n.tokens, both});
+}
+
+// y·σ(W·SiLU(V·y)), by way of so many elements.
+TensorId gate_norm(Network& n, TensorId y, std::int64_t rank, Block block) {
+  Builder& b = n.builder;
+  const Role role{block, Part::norm_gate};
+  FeedForward rule;
+  rule.activation = Activation::silu;
+  TensorId gate = apply_linear(n, y, rank, false, {block, Part::norm_gate_down});
+  gate = activate(b, rule, gate, no_tensor, "activated");
+  gate = apply_linear(n, gate, n.d_model, false, role);
+  b.set_role(role);
+  rule.activation = Activation::sigmoid;
+  return activate(b, rule, gate, y, "gated");
+}
+
 // Layer i of the model: each sublayer reads the residual stream, and adds to it.
 TensorId layer(Network& n, std::size_t i, TensorId x) {
   using Reads = Sublayer::Reads;
   Builder& b = n.builder;
   const Layer& layer = n.model.layers[i];
   const std::int32_t owner = n.owners.empty() ? -1 : n.owners[i];
+  n.layer = i;
   const TensorId entry = x;
-  TensorId first = no_tensor;
+  TensorIds read;  // by the f of each sublayer
+  TensorId made = no_tensor;
   int dropouts = 0;
   for (std::size_t k = 0; k < layer.sublayers.size(); ++k) {
     const Sublayer& sublayer = layer.sublayers[k];
     const SublayerNorms& norms = sublayer.norms;
     const Block block = block_of(sublayer);
-    b.set_sublayer(static_cast<std::int32_t>(i), nth_of_block(layer, k), owner);
-    TensorId y = sublayer.reads == Reads::stream ? x : sublayer.reads == Reads::entry ? entry : first;
+    const std::int32_t nth = nth_of_block(layer, k);
+    const bool shares = sublayer.shares > 0;
+    b.set_sublayer(static_cast<std::int32_t>(i), nth,
+                   shares ? static_cast<std::int32_t>(static_cast<std::int64_t>(i) - sublayer.shares) : owner);
+    b.set_role({block, Part::norm});
+    TensorId y = x;
+    if (sublayer.reads == Reads::entry) y = entry;
+    if (sublayer.reads == Reads::first) y = read[sublayer.beside];
+    if (sublayer.reads == Reads::embedded) y = beside(n, x, n.embedded);
+    if (sublayer.reads == Reads::made) y = made;
+    if (sublayer.reads == Reads::sum) y = add(b, x, made, "read");
     if (norms.before) y = apply_norm(n, *norms.before, y, {block, Part::norm});
+    if (sublayer.norm_gate > 0) y = gate_norm(n, y, sublayer.norm_gate, block);
     if (sublayer.norms_stream) x = y;
-    if (k == 0) first = y;
+    read.push_back(y);
     if (sublayer.read_scale != 1.0) {
       b.set_role({block, Part::norm});
       y = scale(b, y, sublayer.read_scale, "scaled");
     }
     y = std::visit([&](const auto& kind) { return apply(n, kind, y); }, sublayer.kind);
+    if (shares) b.set_sublayer(static_cast<std::int32_t>(i), nth);
+    if (sublayer.projects) y = apply_linear(n, y, n.d_model, false, {block, Part::project});
+    if (!sublayer.adds) {
+      made = y;
+      continue;
+    }
     if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
     b.set_role({block, Part::residual});
     if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
@@ -432,6 +500,8 @@ Program forward(const Model& model, const Workload& asked) {
     alone = std::min(first_adapted(workload.lora, model.layers) + 1, model.layers.size());
   const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, ranges, alone);
   n.owners = std::move(sharing.owners);
+  n.embedded = x;
+  n.choices.assign(model.layers.size(), no_tensor);
   for (const Pattern& pattern : stack) {
     const TensorId entering = x;
     const auto layers = static_cast<std::size_t>(pattern.layers);

@@ -96,7 +96,8 @@ std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, Te
                 .groups = mixture.n_groups,
                 .active_groups = mixture.n_active_groups,
                 .group_top = mixture.group_top,
-                .jitter = mixture.scores == Scores::sparsemixer ? mixture.jitter : 0.0});
+                .jitter = mixture.scores == Scores::sparsemixer ? mixture.jitter : 0.0,
+                .closed_as_zero = mixture.closed_as_zero});
   return {choice, weights};
 }
 

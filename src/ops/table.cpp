@@ -6,6 +6,7 @@
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
@@ -81,6 +82,8 @@ const std::vector<const Operation*>& all_operations() {
       &grouped_bias_gradient_operation,
       &combine_operation,
       &combine_backward_operation,
+      &pass_identity_operation,
+      &pass_identity_backward_operation,
       &weigh_operation,
       &weigh_backward_operation,
       &clip_operation,
@@ -120,6 +123,9 @@ const std::vector<const Operation*>& all_operations() {
       &weight_gradient_operation,
       &attend_backward_operation,
       &attend_operation,
+      &choose_keys_operation,
+      &attend_chosen_operation,
+      &attend_chosen_backward_operation,
   };
   return all;
 }

@@ -63,8 +63,16 @@ constexpr std::array parts = std::to_array<std::string_view>({"",
                                                               "state",
                                                               "skip",
                                                               "gate_down",
-                                                              "gate_norm"});
-static_assert(parts.size() == static_cast<std::size_t>(Part::gate_norm) + 1);
+                                                              "gate_norm",
+                                                              "index_query",
+                                                              "index_query_norm",
+                                                              "index_key",
+                                                              "index_key_norm",
+                                                              "index_weight",
+                                                              "choice",
+                                                              "norm_gate_down",
+                                                              "norm_gate"});
+static_assert(parts.size() == static_cast<std::size_t>(Part::norm_gate) + 1);
 
 constexpr std::array pieces = std::to_array<std::string_view>({"",
                                                                "weight",
@@ -89,6 +97,10 @@ constexpr std::array pieces = std::to_array<std::string_view>({"",
                                                                "latent_cache",
                                                                "state_cache",
                                                                "convolution_cache",
+                                                               "index_cache",
+                                                               "index_keys",
+                                                               "adapter_a",
+                                                               "adapter_b",
                                                                "query_nope",
                                                                "query_rope",
                                                                "query",
@@ -127,6 +139,8 @@ bool is_norm(Role role) {
     case Part::kv_down_norm:
     case Part::step_norm:
     case Part::gate_norm:
+    case Part::index_query_norm:
+    case Part::index_key_norm:
       return true;
     default:
       return role.block == Block::final_norm;
@@ -137,6 +151,8 @@ bool is_convolution(Role role) {
   return role.part == Part::value_convolution || role.part == Part::key_convolution ||
          role.part == Part::query_convolution;
 }
+
+bool is_indexer(Role role) { return role.part >= Part::index_query && role.part <= Part::choice; }
 
 std::string_view name_of(Piece piece) { return pieces[static_cast<std::size_t>(piece)]; }
 

@@ -12,6 +12,7 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
@@ -72,6 +73,12 @@ constexpr PartLetters part_letters[] = {
     {Part::query_convolution, "q", "cq"},
     {Part::into_experts, "h", "i"},
     {Part::out_of_experts, "y", "j"},
+    {Part::index_query, "q_i", "iq"},
+    {Part::index_key, "k_i", "ik"},
+    {Part::index_weight, "w_i", "iw"},
+    {Part::choice, "t", ""},
+    {Part::norm_gate_down, "c", "dn"},
+    {Part::norm_gate, "n", "un"},
 };
 
 PartLetters letters_of(Role role) {
@@ -117,6 +124,8 @@ std::string_view letter_of(Piece piece) {
       {Piece::latent_cache, "cache_c"},
       {Piece::state_cache, "S"},
       {Piece::convolution_cache, "cache"},
+      {Piece::index_cache, "cache_i"},
+      {Piece::index_keys, "k_i"},
   };
   const auto found =
       std::find_if(std::begin(letters), std::end(letters), [&](const auto& one) { return one.first == piece; });
@@ -130,7 +139,8 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 bool keeps_letter(const Op& op) {
   const std::initializer_list<const Operation*> keeping = {
       &view_operation, &append_operation, &rope_operation, &scale_operation, &softcap_operation,       &last_operation,
-      &add_operation,  &clip_operation,   &gate_operation, &weigh_operation, &position_scale_operation};
+      &add_operation,  &clip_operation,   &gate_operation, &weigh_operation, &position_scale_operation,
+      &pass_identity_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
@@ -139,6 +149,8 @@ std::string parameter_letter(const Tensor& tensor) {
   if (tensor.scope.role.part == Part::sinks) return "sink";
   if (tensor.scope.role.part == Part::decay) return tensor.label.piece == Piece::bias ? "b_Δ" : "a";
   if (tensor.scope.role.part == Part::skip) return "D";
+  if (tensor.label.piece == Piece::adapter_a) return "A_" + std::string(letters_of(tensor.scope.role).weight);
+  if (tensor.label.piece == Piece::adapter_b) return "B_" + std::string(letters_of(tensor.scope.role).weight);
   const std::string of(letters_of(tensor.scope.role).weight);
   const bool bias = tensor.label.piece == Piece::bias;
   if (of.empty()) return bias ? "β" : "γ";  // norms
@@ -182,6 +194,7 @@ void Notation::name_outputs(const Op& op) {
   }
   // Folded into the latent and back out of it: the query of the latent, then the heads' outputs.
   if (is(op, head_matmul_operation)) return set(0, op.attributes<HeadMatmulAttributes>().into_latent ? "q_c" : "o");
+  if (is(op, attend_chosen_operation)) return set(0, "o");
   set(0, output_letter(op.scope.role));
 }
 
@@ -222,6 +235,15 @@ std::string Notation::formula(const Op& op) const {
     if (a.softcap != 0.0) right = decimal(a.softcap) + "·tanh(" + right + " / " + decimal(a.softcap) + ")";
     return equation(right);
   }
+  if (is(op, choose_keys_operation))
+    return equation(third.empty() ? "top_k(max over blocks of " + x + "·" + second + "ᵀ)"
+                                  : "top_k(Σ " + third + "·ReLU(" + x + "·" + second + "ᵀ))");
+  if (is(op, attend_chosen_operation)) {
+    const std::string chosen = "[" + input(op, 3) + "]";
+    return equation("softmax(" + decimal(op.attributes<AttendChosenAttributes>().scale) + "·" + x + "·" + second +
+                    chosen + "ᵀ)·" + third + chosen);
+  }
+  if (is(op, pass_identity_operation)) return equation(second + " where e is an identity expert");
   if (is(op, softmax_operation)) {
     std::string right = x;
     const auto& a = op.attributes<SoftmaxAttributes>();
@@ -303,6 +325,14 @@ std::string Notation::remark(const Op& op) const {
       say("A learned sink per head takes its share of the weight, so that a head may attend to nothing.");
     }
   }
+  if (is(op, attend_chosen_operation)) {
+    const std::int64_t block = op.attributes<AttendChosenAttributes>().block;
+    const std::string top = grouped(program_[op.inputs[3]].shape[-1].size);
+    say("Here a query meets only the " + top + (block > 1 ? " blocks of " + grouped(block) + " keys" : " keys") +
+        " that the indexer chose; their softmax and the mixing follow at once.");
+  }
+  if (is(op, pass_identity_operation))
+    say("Identity experts give back what they read, for no FLOPs: what is counted is a token that chose none of them.");
   if (is(op, rope_operation)) {
     const Dim head = program_[op.inputs[0]].shape[-1], rotated = program_[op.inputs[1]].shape[-1];
     if (rotated.size < head.size) {
