@@ -170,9 +170,9 @@ struct Mixture {
   std::int64_t n_groups = 1, n_active_groups = 1;  // experts are chosen from the best groups only
   std::int64_t group_top = 1;                      // a group's score is the sum of its best `group_top` experts
   bool closed_as_zero = false;  // experts of the other groups score 0, and may be chosen for that (A.X K2)
-  bool weigh_inputs = false;  // an expert's weight multiplies what it reads, not what it makes (Llama 4)
-  double output_scale = 1.0;  // of the sum, the shared expert's part included
-  std::int64_t d_latent = 0;  // the experts' own width, which rows are projected to and from; 0: that of the stream
+  bool weigh_inputs = false;    // an expert's weight multiplies what it reads, not what it makes (Llama 4)
+  double output_scale = 1.0;    // of the sum, the shared expert's part included
+  std::int64_t d_latent = 0;    // the experts' own width, which rows are projected to and from; 0: that of the stream
   bool latent_bias = false;
   bool operator==(const Mixture&) const = default;
 };
@@ -227,9 +227,9 @@ struct SublayerNorms {
 struct Sublayer {
   using Kind = std::variant<Attention, CrossAttention, FeedForward, Mixture, Recurrence>;
   enum class Reads {
-    stream,  // x, as the sublayers before it left it
-    entry,   // x as it entered the layer: beside the sublayers before it, not after them (GPT-NeoX)
-    first,   // what the first sublayer's f reads, or that of `beside`: beside it, and behind its norm (GPT-J)
+    stream,    // x, as the sublayers before it left it
+    entry,     // x as it entered the layer: beside the sublayers before it, not after them (GPT-NeoX)
+    first,     // what the first sublayer's f reads, or that of `beside`: beside it, and behind its norm (GPT-J)
     embedded,  // x with what was embedded beside it: twice as wide (Zamba)
     made,      // what the sublayer before it made
     sum,       // x plus what the sublayer before it made
@@ -238,11 +238,11 @@ struct Sublayer {
   Reads reads = Reads::stream;
   SublayerNorms norms;
   double residual_scale = 1.0, stream_scale = 1.0, read_scale = 1.0;
-  bool norms_stream = false;  // MiniMax: before(x) takes the place of the stream, which then is added to
-  std::size_t beside = 0;     // of Reads::first: the number of the sublayer in its layer
-  bool adds = true;           // to the stream; else only the sublayer behind it reads what it makes
-  bool projects = false;      // what it makes goes through a square matrix of the layer's own (Zamba)
-  std::int64_t shares = 0;    // its weights are those of the same sublayer of the layer this many before; 0: its own
+  bool norms_stream = false;   // MiniMax: before(x) takes the place of the stream, which then is added to
+  std::size_t beside = 0;      // of Reads::first: the number of the sublayer in its layer
+  bool adds = true;            // to the stream; else only the sublayer behind it reads what it makes
+  bool projects = false;       // what it makes goes through a square matrix of the layer's own (Zamba)
+  std::int64_t shares = 0;     // its weights are those of the same sublayer of the layer this many before; 0: its own
   std::int64_t norm_gate = 0;  // what the norm before it makes is gated, by way of so many elements; 0: not (A.X K2)
   bool operator==(const Sublayer&) const = default;
 };

@@ -60,10 +60,9 @@ void name_longcat_flash(FamilyNames& names) {
   names.kv_up = "self_attn.#.kv_b_proj";
   names.output = "self_attn.#.o_proj";
   names.feed_forward = {.gate = "mlps.#.gate_proj", .up = "mlps.#.up_proj", .down = "mlps.#.down_proj"};
-  names.mixtures = {{"mlp.router.classifier",
-                     {.gate = "mlp.experts.{}.gate_proj",
-                      .up = "mlp.experts.{}.up_proj",
-                      .down = "mlp.experts.{}.down_proj"}}};
+  names.mixtures = {
+      {"mlp.router.classifier",
+       {.gate = "mlp.experts.{}.gate_proj", .up = "mlp.experts.{}.up_proj", .down = "mlp.experts.{}.down_proj"}}};
   names.correction = "mlp.router.e_score_correction_bias";
 }
 
@@ -196,9 +195,8 @@ Model read_minimax_m3_text(Fields& config) {
   if (config.number("swiglu_alpha", 1.702) != 1.702) config.fail("swiglu_alpha", "1.702");
   config.ignore({"hidden_act"});  // whatever it says, the gate is gpt-oss'
   Model model = read_form(config, form);
-  for_each<FeedForward>(model.layers, [&](FeedForward& feed_forward) {
-    feed_forward.clamp = config.positive("swiglu_limit", 7.0);
-  });
+  for_each<FeedForward>(model.layers,
+                        [&](FeedForward& feed_forward) { feed_forward.clamp = config.positive("swiglu_limit", 7.0); });
   Mixture mixture = read_experts(config, model, 128, 4);
   mixture.scores = Mixture::Scores::sigmoid;
   mixture.correction_bias = mixture.normalize = true;

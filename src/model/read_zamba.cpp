@@ -93,10 +93,11 @@ Model read_zamba(Fields& config) {
   config.expect_word("hidden_mamba_act", "silu", "silu");
   config.ignore({"time_step_min"});
   const std::int64_t period = config.size("attn_layer_period", 6), offset = config.count("attn_layer_offset", 4);
-  set_layers(model,
-             read_hybrids(config, model.layers.size(),
-                          [=](std::int64_t layer) { return layer == 2 || (layer > 2 && (layer - 3) % period == offset); }),
-             r, 1);
+  set_layers(
+      model,
+      read_hybrids(config, model.layers.size(),
+                   [=](std::int64_t layer) { return layer == 2 || (layer > 2 && (layer - 3) % period == offset); }),
+      r, 1);
   return model;
 }
 

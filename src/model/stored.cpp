@@ -208,8 +208,7 @@ class Writer {
     }
     // LongCat's files, as transformers writes them, have what identity experts would read.
     for (std::int64_t i = experts; each && i < experts + identity_; ++i)
-      if (const std::string name = numbered(tensor, i); has(name))
-        add_tensor(name, place(linear, name, bias, 0).shape);
+      if (const std::string name = numbered(tensor, i); has(name)) add_tensor(name, place(linear, name, bias, 0).shape);
     for (StoredParameter& parameter : parameters) layout_.parameters.push_back(std::move(parameter));
   }
 
@@ -267,7 +266,8 @@ class Writer {
   void adapters(const Sublayer& sublayer, std::int64_t n) {
     std::int64_t number = 0;  // of the layers before that have some
     const auto has_some = [](const FeedForward* f) { return f != nullptr && f->adapter_rank > 0; };
-    const auto pair = [&](std::string_view name, std::int64_t rank, std::int64_t columns, const std::vector<Share>& parts) {
+    const auto pair = [&](std::string_view name, std::int64_t rank, std::int64_t columns,
+                          const std::vector<Share>& parts) {
       const std::string module = in_layer(name);
       require_name(module, scope_of(parts.front().role));
       const std::string stored = numbered(module, number), wide = stored + ".1.weight";
@@ -303,13 +303,13 @@ class Writer {
       std::string_view before, after, residual;
     };
     Names names = block == Block::attention || block == Block::recurrence
-                            ? Names{beside ? names_.parallel_attention_norm : names_.attention_norm,
-                                    names_.attention_norm_after, names_.attention_norm_residual}
-                        : block == Block::feed_forward
-                            ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
-                                    mixture ? names_.mixture_norm_after : names_.feed_forward_norm_after,
-                                    names_.feed_forward_norm_residual}
-                            : Names{names_.cross_norm, {}, {}};
+                      ? Names{beside ? names_.parallel_attention_norm : names_.attention_norm,
+                              names_.attention_norm_after, names_.attention_norm_residual}
+                  : block == Block::feed_forward
+                      ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
+                              mixture ? names_.mixture_norm_after : names_.feed_forward_norm_after,
+                              names_.feed_forward_norm_residual}
+                      : Names{names_.cross_norm, {}, {}};
     if (block == Block::recurrence && !names_.recurrence.norm.empty()) names.before = names_.recurrence.norm;
     const std::string other = block == Block::attention ? in_layer(names_.attention_norm_after_too) : "";
     const bool as_other = !other.empty() && has(other + ".weight");
@@ -706,14 +706,14 @@ class Writer {
   const Model& model_;
   FamilyNames names_;
   const StoredNames& present_;
-  std::string prefix_;        // in the file, of everything but the head
-  std::int32_t layer_ = -1;   // the current one; -1: outside of all
-  std::string stored_layer_;  // …and its name in the file
-  std::int32_t nth_ = 0;      // of the current sublayers of a block in the layer
-  std::int64_t number_ = 0;   // …and of its kind in the layer
-  std::int64_t columns_ = 0;  // what the current sublayer reads
+  std::string prefix_;         // in the file, of everything but the head
+  std::int32_t layer_ = -1;    // the current one; -1: outside of all
+  std::string stored_layer_;   // …and its name in the file
+  std::int32_t nth_ = 0;       // of the current sublayers of a block in the layer
+  std::int64_t number_ = 0;    // …and of its kind in the layer
+  std::int64_t columns_ = 0;   // what the current sublayer reads
   std::int64_t identity_ = 0;  // identity experts beside those at hand
-  bool flat_ = false;         // the experts at hand lie in one axis with their rows
+  bool flat_ = false;          // the experts at hand lie in one axis with their rows
   StoredLayout layout_;
 };
 

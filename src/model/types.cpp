@@ -127,6 +127,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"solar_open", "glm4_moe with experts in every layer, whole RoPE"},
       {"stablelm", "LayerNorm, partial RoPE, a norm for each head at choice"},
       {"starcoder2", "LayerNorm, biases, plain GELU"},
+      {"step3p5", "gates of heads, head counts by type of layer, two RoPEs, clipped SwiGLU in some layers"},
       {"vaultgemma", "gemma2 without norms after its sublayers"},
       {"xglm", "sinusoids, scaled embedding"},
       {"youtu", "latent attention with plain feed-forwards"},

@@ -82,8 +82,8 @@ void check_indexer(const Checks& check, const Attention& attention) {
     check.fail(fmt::format("{} of {} blocks are chosen in any case; expected at least 1 and no more than that",
                            indexer.local, indexer.top));
   if (!indexer.summed && attention.n_heads % indexer.n_heads != 0)
-    check.fail(fmt::format("{} choices cannot be shared by {} heads; expected a divisor", indexer.n_heads,
-                           attention.n_heads));
+    check.fail(
+        fmt::format("{} choices cannot be shared by {} heads; expected a divisor", indexer.n_heads, attention.n_heads));
   if (attention.rope) check.at_most("rope.dims", attention.rope->dims, "d_head of the indexer", indexer.d_head);
 }
 

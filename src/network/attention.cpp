@@ -224,7 +224,7 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   auto [c, k_rope] = split(b, heads(n, down, 1, down_width), kv_rank, d_rope, Piece::latent, Piece::key_rope);
   c = apply_norm(n, latent.norm, c, role(Part::kv_down_norm));  // (B × T × 1 × r_kv)
   if (latent.kv_scale != 1.0) c = scale(b, c, latent.kv_scale, "scaled");
-  k_rope = rotate(n, a.rope, k_rope, "rotated_key");            // (B × T × 1 × dᵣ)
+  k_rope = rotate(n, a.rope, k_rope, "rotated_key");  // (B × T × 1 × dᵣ)
 
   const TensorId choice = a.indexer ? choose(n, a, x, query_latent) : no_tensor;
   b.set_role(role(Part::cache));

@@ -83,8 +83,7 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     const TensorId bias = f.bias ? b.parameter(at, Piece::bias, {experts, out}) : no_tensor;
     return grouped_linear(b, rows, weight, bias, dispatched.offsets, "out");
   };
-  TensorId rows =
-      feed_forward(n, f, dispatched.rows, b.shape(entering)[-1], Symbol::d_expert, Expert::routed, grouped);
+  TensorId rows = feed_forward(n, f, dispatched.rows, b.shape(entering)[-1], Symbol::d_expert, Expert::routed, grouped);
   b.set_role(role(Part::combine));
   if (m.n_identity > 0) rows = pass_identity(b, rows, dispatched.rows, dispatched.offsets, m.n_experts, "rows");
   TensorId y = combine(b, rows, m.weigh_inputs ? no_tensor : weights, dispatched.order, "combined");

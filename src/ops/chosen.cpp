@@ -20,7 +20,8 @@ Term times_pairs(Term term, const Count& pairs) {
 // What is read of keys and values so wide: those of so many positions.
 Count cached_bytes(const Program& program, TensorId id, std::int64_t positions) {
   const Shape& shape = program[id].shape;
-  return whole_blocks(program[id].dtype, Term(1).times(shape[0]).times(positions).times(shape[2]).times(shape[3]).value());
+  return whole_blocks(program[id].dtype,
+                      Term(1).times(shape[0]).times(positions).times(shape[2]).times(shape[3]).value());
 }
 
 // Every key that a query may see is scored by every head: 2·m each. With weights: ReLU, product and sum, of which the
@@ -54,8 +55,7 @@ Cost attend_cost(const Program& program, const Op& op) {
   Cost cost;
   cost.matmul = Formula(times_pairs(Term(2).times(query[0]).times(query[2]).times(query[3]), pairs));
   cost.matmul += times_pairs(Term(2).times(query[0]).times(query[2]).times(out[3]), pairs);
-  cost.elementwise =
-      Formula(times_pairs(Term(a.scale != 1.0 ? 5 : 4).times(query[0]).times(query[2]), pairs));
+  cost.elementwise = Formula(times_pairs(Term(a.scale != 1.0 ? 5 : 4).times(query[0]).times(query[2]), pairs));
   cost.elementwise += out.product();
   const std::int64_t all = std::min(program[op.inputs[1]].shape[1].size, past_of(program) + query[1].size);
   const std::int64_t fewest = std::min(all, program[op.inputs[3]].shape[-1].size * a.block);
@@ -135,7 +135,8 @@ TensorId attend_chosen(Builder& builder, TensorId query, TensorId keys, TensorId
   check(q.rank() == 4 && k.rank() == 4 && q[-1].size == k[-1].size && q[2].size % k[2].size == 0, "attend_chosen",
         to_string(q) + " and " + to_string(k), "heads of one width, shared evenly");
   check(v.rank() == 4 && v[1].size == k[1].size && v[2].size == k[2].size && q[2].size % c[2].size == 0,
-        "attend_chosen", to_string(v) + " and choices of " + to_string(c), "a value for each key, choices shared evenly");
+        "attend_chosen", to_string(v) + " and choices of " + to_string(c),
+        "a value for each key, choices shared evenly");
   return builder.compute(label, {q[0], q[1], q[2], v[3]}, attend_chosen_operation, {query, keys, values, choice},
                          attributes);
 }

@@ -176,9 +176,9 @@ struct Cost {
   Count weights;                // of the fewest bytes read, those of parameters
   // Mixtures with identity experts, which may be all that are chosen: the fewest FLOPs; -1: as above.
   Count matmul_least = -1, elementwise_least = -1;
-  Count sent;                   // bytes to other ranks; as many come from them
-  Group group = Group::none;    // …which these are
-  std::int64_t launches = 1;    // 0: nothing runs
+  Count sent;                 // bytes to other ranks; as many come from them
+  Group group = Group::none;  // …which these are
+  std::int64_t launches = 1;  // 0: nothing runs
 };
 
 class Gradient;

@@ -138,9 +138,9 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 // Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
   const std::initializer_list<const Operation*> keeping = {
-      &view_operation, &append_operation, &rope_operation, &scale_operation, &softcap_operation,       &last_operation,
-      &add_operation,  &clip_operation,   &gate_operation, &weigh_operation, &position_scale_operation,
-      &pass_identity_operation};
+      &view_operation,           &append_operation,       &rope_operation, &scale_operation, &softcap_operation,
+      &last_operation,           &add_operation,          &clip_operation, &gate_operation,  &weigh_operation,
+      &position_scale_operation, &pass_identity_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }

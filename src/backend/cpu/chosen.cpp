@@ -20,9 +20,8 @@ class Rows {
     if (view.blocks != nullptr) room_.resize(static_cast<std::size_t>(view.size[3]));
   }
   const float* at(std::int64_t b, std::int64_t p, std::int64_t head) {
-    const std::int64_t first = head * view_.stride[2] + (view_.pages != nullptr
-                                                             ? view_.place(b, p)
-                                                             : b * view_.stride[0] + p * view_.stride[1]);
+    const std::int64_t first = head * view_.stride[2] +
+                               (view_.pages != nullptr ? view_.place(b, p) : b * view_.stride[0] + p * view_.stride[1]);
     if (view_.blocks == nullptr) return view_.floats() + first;
     view_.blocks->decode(view_.block(first), view_.size[3] / view_.blocks->elements, room_.data());
     return room_.data();
@@ -91,9 +90,8 @@ void run_choose_keys(const Launch& launch) {
         of[blocks - 1 - i] = std::numeric_limits<float>::infinity();
       std::iota(order.begin(), order.end(), 0);
       const std::int64_t kept = std::min(top, blocks);
-      std::partial_sort(order.begin(), order.begin() + kept, order.end(), [&](std::int32_t x, std::int32_t y) {
-        return of[x] > of[y] || (of[x] == of[y] && x < y);
-      });
+      std::partial_sort(order.begin(), order.begin() + kept, order.end(),
+                        [&](std::int32_t x, std::int32_t y) { return of[x] > of[y] || (of[x] == of[y] && x < y); });
       std::int32_t* to = choice.integers() + (row * groups + g) * top;
       std::copy_n(order.begin(), kept, to);
       std::fill(to + kept, to + top, -1);
