@@ -60,6 +60,7 @@ TEST(Families, TheTypesThatAreReadHaveTheirReferences) {
                                    "hunyuan_v1_moe",
                                    "hy_v3",
                                    "hyperclovax",
+                                   "inkling_text",
                                    "jais2",
                                    "jamba",
                                    "laguna",
@@ -123,9 +124,14 @@ std::int64_t flops_of_idle_experts(const Model& model, std::int64_t tokens) {
 // transformers pads a short convolution on both sides, and leaves out the w − 1 results behind the text.
 std::int64_t flops_of_padding(const Model& model, std::int64_t batch) {
   std::int64_t sum = 0;
-  for (const Layer& layer : model.layers)
-    if (const Recurrence* r = find<Recurrence>(layer))
-      sum += 2 * batch * (r->conv_width - 1) * r->conv_width * r->n_heads * r->d_head;
+  const auto add = [&](std::int64_t width, std::int64_t channels) {
+    if (width > 0) sum += 2 * batch * (width - 1) * width * channels;
+  };
+  for (const Layer& layer : model.layers) {
+    for_each<Recurrence>(layer, [&](const Recurrence& r) { add(r.conv_width, r.n_heads * r.d_head); });
+    for_each<Attention>(layer, [&](const Attention& a) { add(a.conv_width, a.n_kv_heads * (a.d_head + a.d_value)); });
+    for_each<Sublayer>(layer, [&](const Sublayer& s) { add(s.conv_width, model.d_model); });
+  }
   return sum;
 }
 

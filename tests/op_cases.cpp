@@ -22,6 +22,7 @@
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
 #include "ops/position_scale.h"
@@ -432,6 +433,7 @@ const std::vector<OpCase>& op_cases() {
       {"softmax", "plain", ahead, 0, [](B& b) { return softmax_with(b, false, false); }, {{2, 4, 3, 5}}, 0, 432, 480, 480, {{"p", 96}, {"r", 24}}, exact()},
       {"softmax", "with ALiBi", ahead, 0, [](B& b) { return softmax_with(b, true, false); }, {{2, 4, 3, 5}}, 0, 792, 480, 480, {{"p", 120}, {"r", 24}}},
       {"softmax", "with sinks", ahead, 0, [](B& b) { return softmax_with(b, false, true); }, {{2, 4, 3, 5}}, 0, 648, 496, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax", "with numbers by distance", ahead, 0, [](B& b) { return softmax(b, weight(b, {2, 4, 3, 5}), no_tensor, {}, "p", weight(b, {2, 3, 4, 2})); }, {{2, 4, 3, 5}}, 0, 672, 672, 480, {{"p", 120}, {"r", 24}}},
       {"softmax_backward", "plain", back, 0, [](B& b) { return softmax_with(b, true, false); }, {{2, 4, 3, 5}}, 0, 456, 960, 480, {{"p", 120}, {"r", 24}}},
       {"softmax_backward", "with sinks", back, 0, [](B& b) { return softmax_with(b, false, true); }, {{2, 4, 3, 5}, {4}}, 0, 648, 960, 496, {{"p", 120}, {"r", 24}}},
 
@@ -473,6 +475,8 @@ const std::vector<OpCase>& op_cases() {
       // For each of the 2 chosen 10·8 − 2, and 2·7 comparisons: 170 a token.
       {"route", "sparsemixer", ahead, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 1020, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "sparsemixer", back, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 8}}, 0, 384, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"multiply", "", ahead, 0, [](B& b) { return multiply(b, weight(b, {2, 3, 4}), weight(b, {1}), "y"); }, {{2, 3, 4}}, 0, 24, 100, 96, {{"n", 24}}},
+      {"take", "", ahead, 0, [](B& b) { return take(b, weight(b, {2, 3, 4}), 3, "y"); }, {{2, 3, 3}}, 0, 0, 72, 72, {}},
       {"pass_identity", "", ahead, 0, passed, {{2, 3, 2, 4}}, 0, 0, 420, 192, {}},
       {"pass_identity_backward", "", back, 0, passed, {{2, 3, 2, 4}, {2, 3, 2, 4}}, 0, 0, 228, 384, {}},
       {"weigh", "", ahead, 0, weighed, {{2, 3, 2, 4}}, 0, 48, 288, 192, {{"n", 24}, {"k", 2}}},

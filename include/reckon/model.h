@@ -61,10 +61,11 @@ struct Latent {
 };
 
 // Queries are multiplied by 1 + beta·ln(1 + ⌊(position + offset) / length⌋), so that they stay sharp in long texts
-// (Llama 4).
+// (Llama 4); or, smoothly, by 1 + beta·ln((position + offset) / length) from where that is above 1 (Inkling).
 struct PositionScale {
   double beta = 0.0, length = 1.0;
   std::int64_t offset = 0;
+  bool smooth = false;
   bool operator==(const PositionScale&) const = default;
 };
 
@@ -78,6 +79,13 @@ struct OutputGate {
   bool per_head = false;
   bool bias = false;
   bool operator==(const OutputGate&) const = default;
+};
+
+// Each query adds to its scores a number for each distance below `extent`: of each head's `rank` numbers, which it
+// makes, by profiles that all heads share (Inkling).
+struct Relative {
+  std::int64_t rank = 0, extent = 0;
+  bool operator==(const Relative&) const = default;
 };
 
 // Chooses, by heads of its own, the keys that a query attends to (DeepSeek V3.2): by Σ over its heads of
@@ -123,6 +131,8 @@ struct Attention {
   double softcap = 0.0;      // c·tanh(score / c); 0 = none
   bool sinks = false;        // a learned score per head that takes its share of the softmax
   std::optional<Indexer> indexer;
+  std::optional<Relative> relative;
+  std::int64_t conv_width = 0;    // keys and values have a short convolution of them added; 0: none (Inkling)
   std::int64_t adapter_rank = 0;  // queries, keys and values have adapters of the layer's own; 0: none (Zamba 2)
   bool operator==(const Attention&) const = default;
 };
@@ -144,6 +154,7 @@ struct FeedForward {
   double gate_scale = 1.0;  // multiplies the gate before its activation (Falcon-H1)
   // gpt-oss: gate and up are clamped to this limit and the gate is g·σ(1.702 g), times (up + 1); 0 = no clamp
   double clamp = 0.0;
+  bool scaled = false;            // what it makes is multiplied by a learned number (Inkling)
   double clip = 0.0;              // what the gate's activation makes, and up, are clamped to ±clip (Step 3.5); 0 = not
   std::int64_t adapter_rank = 0;  // gate and up have adapters of the layer's own; 0: none (Zamba 2)
   bool operator==(const FeedForward&) const = default;
@@ -156,7 +167,9 @@ struct Mixture {
   FeedForward expert;  // each of those that a token's choice is made from
   std::int64_t n_experts = 0;
   std::int64_t n_active = 0;
-  std::int64_t n_identity = 0;        // experts behind these that give back what they read (LongCat)
+  std::int64_t n_identity = 0;  // experts behind these that give back what they read (LongCat)
+  std::int64_t n_always = 0;    // of the experts, the last, which every token takes beside those it chooses (Inkling)
+  bool scaled = false;          // what it makes is multiplied by a learned number
   std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
   bool shared_gate = false;           // which is multiplied by σ(g·x), one number a token (Qwen2 MoE)
   bool router_bias = false;           // a parameter
@@ -238,12 +251,13 @@ struct Sublayer {
   Reads reads = Reads::stream;
   SublayerNorms norms;
   double residual_scale = 1.0, stream_scale = 1.0, read_scale = 1.0;
-  bool norms_stream = false;   // MiniMax: before(x) takes the place of the stream, which then is added to
-  std::size_t beside = 0;      // of Reads::first: the number of the sublayer in its layer
-  bool adds = true;            // to the stream; else only the sublayer behind it reads what it makes
-  bool projects = false;       // what it makes goes through a square matrix of the layer's own (Zamba)
-  std::int64_t shares = 0;     // its weights are those of the same sublayer of the layer this many before; 0: its own
-  std::int64_t norm_gate = 0;  // what the norm before it makes is gated, by way of so many elements; 0: not (A.X K2)
+  bool norms_stream = false;    // MiniMax: before(x) takes the place of the stream, which then is added to
+  std::size_t beside = 0;       // of Reads::first: the number of the sublayer in its layer
+  std::int64_t conv_width = 0;  // what it makes has a short convolution of it added; 0: none (Inkling)
+  bool adds = true;             // to the stream; else only the sublayer behind it reads what it makes
+  bool projects = false;        // what it makes goes through a square matrix of the layer's own (Zamba)
+  std::int64_t shares = 0;      // its weights are those of the same sublayer of the layer this many before; 0: its own
+  std::int64_t norm_gate = 0;   // what the norm before it makes is gated, by way of so many elements; 0: not (A.X K2)
   bool operator==(const Sublayer&) const = default;
 };
 
@@ -355,6 +369,7 @@ struct Model {
   std::vector<std::string> notes;  // what to know about how it was read, a sentence each: what was left out
   std::int64_t d_model = 0;
   std::int64_t vocab_size = 0;
+  std::int64_t padding_rows = 0;  // of embedding and head, behind those of the vocabulary: no logits come of them
   std::int64_t context = 0;
   std::int64_t d_embedding = 0;  // width of the embedding table; projected to d_model where it differs (OPT-350M)
   double embedding_scale = 1.0;

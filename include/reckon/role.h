@@ -87,6 +87,10 @@ enum class Part : std::uint8_t {
   // Of a norm with a gate.
   norm_gate_down,
   norm_gate,
+  // Of positions by distance, and of a learned number.
+  relative,
+  profile,
+  factor,
 };
 
 struct Role {

@@ -13,6 +13,7 @@
 #include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
 #include "ops/position_scale.h"
@@ -92,6 +93,13 @@ std::string_view attention_label(Part part, bool cross) {
     case Part::key:
     case Part::value:
       return cross ? "cross query, key, value" : "query, key, value";
+    case Part::relative:
+    case Part::profile:
+      return "positions by distance";
+    case Part::key_convolution:
+    case Part::value_convolution:
+    case Part::query_convolution:
+      return "short convolutions";
     case Part::index_query:
     case Part::index_key:
     case Part::index_weight:
@@ -109,6 +117,7 @@ std::string_view attention_label(Part part, bool cross) {
 std::string_view feed_forward_label(Role role, bool gated) {
   if (role.part == Part::router) return "router";
   if (role.part == Part::norm_gate_down || role.part == Part::norm_gate) return "gates of norms";
+  if (is_convolution(role)) return "short convolutions";
   if (role.part == Part::project) return "projections of the shared block";
   if (role.part == Part::into_experts || role.part == Part::out_of_experts) return "latent of the experts";
   const bool down = role.part == Part::down;
@@ -172,7 +181,7 @@ std::string_view elementwise_label(const WorkEntry& entry) {
         &softplus_backward_operation, &scan_operation, &scan_backward_operation, &delta_rule_operation,
         &delta_rule_backward_operation}},
       {"embedding", {&embed_backward_operation}},
-      {"multipliers", {&scale_operation, &position_scale_operation}},
+      {"multipliers", {&scale_operation, &position_scale_operation, &multiply_operation}},
       {"clipping", {&clip_operation, &clip_backward_operation}},
       {"soft cap of logits", {&softcap_operation, &softcap_backward_operation}},
       {"gradients that meet", {&join_operation, &join_backward_operation}},
@@ -188,6 +197,9 @@ std::string_view elementwise_label(const WorkEntry& entry) {
   if (entry.operation != &add_operation) return entry.op;
   switch (entry.place.role.part) {
     case Part::residual:
+    case Part::key_convolution:
+    case Part::value_convolution:
+    case Part::query_convolution:
     case Part::norm:
       return "residuals";
     case Part::position:

@@ -188,6 +188,7 @@ class Lowering {
           {mixed.outputs[0]}, rule,
           mixed.scope,        mixed.stage,
           mixed.repeat};
+    if (soft.inputs.size() > 2) op.inputs.push_back(soft.inputs[2]);
     fuse(soft);
     if (found.dropout) fuse(ops_[*found.dropout]);
     fuse(mixed);

@@ -72,7 +72,8 @@ class Writer {
   StoredLayout write() {
     const std::int64_t d = model_.d_model;
     const bool projects = model_.d_embedding != d;
-    plain({Block::embedding, Part::token}, body(names_.token_embedding), {model_.vocab_size, model_.d_embedding});
+    plain({Block::embedding, Part::token}, body(names_.token_embedding),
+          {plus(model_.vocab_size, model_.padding_rows), model_.d_embedding});
     if (model_.positions.kind == Positions::Kind::learned)
       plain({Block::embedding, Part::position}, body(names_.position_embedding),
             {plus(model_.context, model_.positions.extra_rows), d});
@@ -255,11 +256,23 @@ class Writer {
       stored_layer_ = prefix_ + numbered(names_.layer, n - sublayer.shares);
       adapters(sublayer, n);
       stored_layer_ = own_layer;
+      if (sublayer.conv_width > 0)
+        channels(
+            {block_of(sublayer), Part::query_convolution}, sublayer.conv_width, model_.d_model,
+            block_of(sublayer) == Block::attention ? names_.attention_convolution : names_.feed_forward_convolution);
       if (sublayer.projects)
         linear({{{{block_of(sublayer), Part::project}, model_.d_model, false}}, model_.d_model},
                in_layer(names_.projection));
     }
     columns_ = model_.d_model;
+  }
+
+  // A convolution of each channel.
+  void channels(Role role, std::int64_t width, std::int64_t count, std::string_view name) {
+    const std::string module = in_layer(name);
+    require_name(module, scope_of(role));
+    exact(key_of(role, Piece::weight), module + ".weight", {count, width});
+    reshape({count, 1, width});
   }
 
   // Adapters of layer n's own, which lie with the weights that they are beside.
@@ -342,6 +355,24 @@ class Writer {
       exact(key_of({Block::attention, Part::output}, Piece::bias), in_layer(names_.output_bias), {model_.d_model});
     if (a.gate && !names_.gate_with_query) linear({{gate_of(a)}, model_.d_model}, in_layer(names_.output_gate));
     if (a.indexer && a.indexer->from == 0) indexer(a);
+    if (a.conv_width > 0) {
+      channels({Block::attention, Part::key_convolution}, a.conv_width, times(a.n_kv_heads, a.d_head),
+               names_.key_convolution);
+      channels({Block::attention, Part::value_convolution}, a.conv_width, times(a.n_kv_heads, a.d_value),
+               names_.value_convolution);
+    }
+    if (a.relative) {
+      const Relative& relative = *a.relative;
+      linear({{{{Block::attention, Part::relative}, times(a.n_heads, relative.rank), false}}, model_.d_model},
+             in_layer(names_.relative));
+      const std::string profile = in_layer(names_.profile);
+      const TensorKey key = key_of({Block::attention, Part::profile}, Piece::weight);
+      require_name(profile, key);
+      layout_.parameters.push_back({key,
+                                    {relative.extent, relative.rank},
+                                    {{profile, 0, {{relative.extent, 1}, {relative.rank, relative.extent}}}}});
+      add_tensor(profile, {relative.rank, relative.extent});
+    }
   }
 
   void indexer(const Attention& a) {
@@ -359,7 +390,10 @@ class Writer {
     return {{Block::attention, Part::gate}, a.gate->per_head ? a.n_heads : times(a.n_heads, a.d_value), a.gate->bias};
   }
 
-  void add_kind(const FeedForward& f) { feed_forward(f, Expert::none, names_.feed_forward); }
+  void add_kind(const FeedForward& f) {
+    feed_forward(f, Expert::none, names_.feed_forward);
+    if (f.scaled) exact(key_of({Block::feed_forward, Part::factor}, Piece::weight), in_layer(names_.factor), {1});
+  }
 
   void attention(const Attention& a) {
     const Share query{{Block::attention, Part::query}, times(a.n_heads, a.d_head), a.query_bias};
@@ -656,7 +690,7 @@ class Writer {
     const std::int64_t all = plus(mixture.n_experts, mixture.n_identity);
     linear({{{role(Part::router), all, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
     if (mixture.correction_bias) {
-      exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {all});
+      exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {all - mixture.n_always});
       if (names_.correction_rows) reshape({1, all});
       if (!mixture.correction_counted) {
         layout_.buffers.push_back(std::move(layout_.parameters.back()));
@@ -664,8 +698,12 @@ class Writer {
       }
     }
     identity_ = mixture.n_identity;
-    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts, form, mixture.d_latent);
+    const std::size_t before = layout_.parameters.size();
+    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts - mixture.n_always, form,
+                 mixture.d_latent);
     identity_ = 0;
+    if (mixture.n_always > 0) add_always(mixture, before);
+    if (mixture.scaled) exact(key_of(role(Part::factor), Piece::weight), in_layer(names_.mixture_factor), {1});
     if (mixture.d_latent > 0) {
       linear({{{role(Part::into_experts), mixture.d_latent, mixture.latent_bias}}, model_.d_model},
              in_layer(form.into));
@@ -675,6 +713,20 @@ class Writer {
     if (mixture.shared) feed_forward(*mixture.shared, Expert::shared, names_.shared);
     if (mixture.shared && mixture.shared_gate)
       linear({{{role(Part::router, Expert::shared), 1, false}}, model_.d_model}, in_layer(names_.shared_gate));
+  }
+
+  // Experts that every token takes have tensors of their own, and lie behind the others.
+  void add_always(const Mixture& mixture, std::size_t first) {
+    const std::size_t end = layout_.parameters.size();
+    feed_forward(mixture.expert, Expert::routed, names_.shared, mixture.n_always);
+    for (std::size_t i = end; i < layout_.parameters.size(); ++i)
+      for (std::size_t k = first; k < end; ++k) {
+        StoredParameter& all = layout_.parameters[k];
+        if (all.key != layout_.parameters[i].key) continue;
+        all.shape.front() = mixture.n_experts;
+        for (StoredView& view : layout_.parameters[i].views) all.views.push_back(std::move(view));
+      }
+    layout_.parameters.resize(end);
   }
 
   // The form of which this layer's first tensor is there.
@@ -697,7 +749,7 @@ class Writer {
     for (const std::string_view name : names_.heads)
       if (has(fmt::format("{}.weight", name))) module = name;
     if (!model_.head.tied)
-      plain({Block::head}, module, {model_.vocab_size, model_.d_embedding});
+      plain({Block::head}, module, {plus(model_.vocab_size, model_.padding_rows), model_.d_embedding});
     else
       for (const std::string_view name : names_.heads) layout_.tied_heads.push_back(fmt::format("{}.weight", name));
     if (model_.head.bias) exact(key_of({Block::head}, Piece::bias), module + ".bias", {model_.vocab_size});

@@ -90,7 +90,10 @@ struct FamilyNames {
   // Adapters of the network: in the names of the layer whose weights the sublayer has, "{}" stands for which of the
   // layers that have them it is; ".0" and ".1" follow.
   std::string_view query_adapter, key_adapter, value_adapter, feed_forward_adapter;
-  std::string_view projection;  // behind a sublayer that projects what it makes
+  std::string_view relative, profile;  // the latter in full, without ".weight"
+  std::string_view key_convolution, value_convolution, attention_convolution, feed_forward_convolution;
+  std::string_view factor, mixture_factor;  // in full
+  std::string_view projection;              // behind a sublayer that projects what it makes
 
   std::string_view cross_norm, cross_query, cross_key_value, cross_output;
 

@@ -11,6 +11,8 @@ TypeReference type_reference(std::string_view type) {
   return {type, 0, 0, false};
 }
 
+bool is_trainable(std::string_view type) { return type != "inkling_text"; }
+
 std::string_view what_it_adds(std::string_view type) {
   static const std::map<std::string_view, std::string_view> words{
       {"afmoe", "output gates, norms on both sides, RoPE in windowed layers alone, sigmoid router"},
@@ -70,6 +72,8 @@ std::string_view what_it_adds(std::string_view type) {
       {"hunyuan_v1_moe", "hunyuan_v1_dense with experts and a shared one"},
       {"hy_v3", "query-key norm, sigmoid router with a correction, shared experts"},
       {"hyperclovax", "granite with norms on both sides at choice"},
+      {"inkling_text",
+       "positions by distance, short convolutions of keys, values and results, experts that every token takes"},
       {"jais2", "LayerNorm, biases, squared ReLU"},
       {"jamba", "Mamba in seven layers of eight, experts in every other, no positions"},
       {"kimi_k2", "deepseek_v3's network"},

@@ -114,6 +114,12 @@ void check_kind(const Checks& check, const Attention& attention) {
       check.fail(fmt::format("n_kv_heads is {}; expected n_heads, {}, as latent attention has no groups",
                              attention.n_kv_heads, attention.n_heads));
   }
+  check.size("the width of the convolutions of keys and values", attention.conv_width, 0);
+  if (attention.relative) {
+    check.size("the rank of positions by distance", attention.relative->rank);
+    check.size("the extent of positions by distance", attention.relative->extent);
+    if (attention.latent || attention.indexer) check.fail("positions by distance stand beside a latent or an indexer");
+  }
   if (attention.indexer) check_indexer(check, attention);
   check.size("the rank of the attention's adapters", attention.adapter_rank, 0);
   if (attention.chunked && attention.window == 0) check.fail("attention in chunks has no window; expected their size");
@@ -169,6 +175,9 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check.size("n_experts", mixture.n_experts);
   check.size("n_active", mixture.n_active);
   check.size("n_identity", mixture.n_identity, 0);
+  check.size("n_always", mixture.n_always, 0);
+  if (mixture.n_always > 0 && (mixture.n_active <= mixture.n_always || mixture.n_groups > 1 || mixture.expert.bias))
+    check.fail("experts that every token takes leave none to choose, or stand beside groups or biases");
   check.at_most("n_active", mixture.n_active, "all experts", mixture.n_experts + mixture.n_identity);
   if (mixture.n_identity > 0 && (mixture.n_groups > 1 || mixture.expert.bias || mixture.d_latent > 0))
     check.fail("identity experts stand beside groups, biases or a latent of experts; expected none of them");
@@ -221,6 +230,7 @@ void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
   for (std::size_t i = 0; i < layer.sublayers.size(); ++i) {
     const Sublayer& sublayer = layer.sublayers[i];
     check.size("the rank of a norm's gate", sublayer.norm_gate, 0);
+    check.size("the width of the convolution behind a sublayer", sublayer.conv_width, 0);
     if (sublayer.shares < 0 || static_cast<std::size_t>(sublayer.shares) > number)
       check.fail(fmt::format("a sublayer shares with {}, but there are {} layers before it", sublayer.shares, number));
     if (!in_turn(sublayer, i)) check.fail("a sublayer reads what none before it made");
@@ -243,6 +253,7 @@ void validate(const Model& model) {
   check.size("d_model", model.d_model);
   check.size("vocab_size", model.vocab_size);
   check.size("context", model.context);
+  check.size("padding_rows", model.padding_rows, 0);
   check.size("d_embedding", model.d_embedding);
   check.size("extra rows of the positions", model.positions.extra_rows, 0);
   check.positive("embedding_scale", model.embedding_scale);

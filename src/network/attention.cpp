@@ -111,12 +111,12 @@ TensorId drop_weights(Network& n, TensorId weights, Block block) {
 
 // softmax(q·kᵀ)·v
 TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, TensorId sinks, const AttentionRule& rule,
-                Block block = Block::attention) {
+                Block block = Block::attention, TensorId relative = no_tensor) {
   Builder& b = n.builder;
   b.set_role({block, Part::scores});
   const TensorId s = scores(b, query, key, rule, "scores");  // (B × H × T × S)
   b.set_role({block, Part::softmax});
-  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights"), block);
+  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights", relative), block);
   b.set_role({block, Part::mixing});
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
 }
@@ -273,6 +273,23 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
 
 }  // namespace
 
+namespace {
+
+// What each query adds to its scores at each distance (B × T × H × extent).
+TensorId by_distance(Network& n, const Attention& a, TensorId x) {
+  if (!a.relative) return no_tensor;
+  Builder& b = n.builder;
+  const Dim count(a.n_heads, Symbol::heads);
+  TensorId made = apply_linear(n, x, a.n_heads * a.relative->rank, false, role(Part::relative));
+  made = heads(n, made, count, a.relative->rank);
+  const TensorId profiles = b.parameter(role(Part::profile), Piece::weight, {a.relative->extent, a.relative->rank});
+  b.set_role(role(Part::profile));
+  made = linear(b, made, profiles, no_tensor, "by_distance");
+  return a.position_scale ? scale_by_position(b, made, n.position_table(*a.position_scale), "scaled") : made;
+}
+
+}  // namespace
+
 TensorId apply(Network& n, const Attention& a, TensorId x) {
   if (a.latent) return latent_attention(n, a, x);
   Builder& b = n.builder;
@@ -284,6 +301,8 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
   k = adapted(n, x, k, a.adapter_rank, Part::key);
   v = adapted(n, x, v, a.adapter_rank, Part::value);
 
+  k = add_convolved(n, k, a.conv_width, role(Part::key_convolution));
+  v = add_convolved(n, v, a.conv_width, role(Part::value_convolution));
   const bool norm_all = a.norm_span == Attention::NormSpan::all_heads;
   if (norm_all) {
     q = norm_heads(n, a, q, w.heads, Part::query_norm);
@@ -310,7 +329,7 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
   v = remember(n, v, a.window, Piece::value_cache, Piece::values);
   if (a.indexer) return project_output(n, a, w, x, attend_to(n, a, q, k, v, choice));
   const TensorId sinks = a.sinks ? b.parameter(role(Part::sinks), Piece::weight, {w.heads}) : no_tensor;
-  return project_output(n, a, w, x, attend(n, q, k, v, sinks, rule_of(a)));
+  return project_output(n, a, w, x, attend(n, q, k, v, sinks, rule_of(a), Block::attention, by_distance(n, a, x)));
 }
 
 TensorId apply(Network& n, const CrossAttention& cross, TensorId x) {

@@ -38,6 +38,9 @@ TensorId apply_norm(Network& network, const Norm& norm, TensorId x, Role role, S
 // y = x·Wᵀ + b with the weight (out × in) and the bias of that role
 TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, Role role);
 
+// x plus its convolution over so many tokens, with the weight of that role
+TensorId add_convolved(Network& network, TensorId x, std::int64_t width, Role role);
+
 // What each kind of sublayer makes of x
 TensorId apply(Network& network, const Attention& attention, TensorId x);
 TensorId apply(Network& network, const CrossAttention& cross, TensorId x);

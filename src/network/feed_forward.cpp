@@ -5,6 +5,7 @@
 #include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/xielu.h"
 
 namespace reckon {
@@ -57,7 +58,21 @@ TensorId dense(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expe
 
 }  // namespace
 
-TensorId apply(Network& n, const FeedForward& f, TensorId x) { return dense(n, f, x, Symbol::d_ff, Expert::none); }
+namespace {
+
+TensorId scaled(Network& n, TensorId y) {
+  Builder& b = n.builder;
+  const TensorId factor = b.parameter(role(Part::factor), Piece::weight, {1});
+  b.set_role(role(Part::factor));
+  return multiply(b, y, factor, "scaled");
+}
+
+}  // namespace
+
+TensorId apply(Network& n, const FeedForward& f, TensorId x) {
+  const TensorId y = dense(n, f, x, Symbol::d_ff, Expert::none);
+  return f.scaled ? scaled(n, y) : y;
+}
 
 TensorId apply(Network& n, const Mixture& m, TensorId x) {
   Builder& b = n.builder;
@@ -69,7 +84,7 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   TensorId correction = no_tensor;
   if (m.correction_bias) {
     const TensorKind kind = m.correction_counted ? TensorKind::parameter : TensorKind::constant;
-    correction = b.weight(kind, role(Part::correction), Piece::bias, {all}, DType::float32);
+    correction = b.weight(kind, role(Part::correction), Piece::bias, {all.size - m.n_always}, DType::float32);
   }
   const auto [choice, weights] = route(b, m, logits, correction);
   const TensorId entering =
@@ -98,6 +113,7 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     b.set_role(role(Part::combine));
     y = add(b, y, shared, "combined");
   }
+  if (m.scaled) y = scaled(n, y);
   return m.output_scale != 1.0 ? scale(b, y, m.output_scale, "scaled") : y;
 }
 

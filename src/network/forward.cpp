@@ -16,6 +16,7 @@
 #include "ops/embed.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/view.h"
 
@@ -198,7 +199,7 @@ std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, con
 Shape table_shape(const Network& n) {
   const Model& model = n.model;
   const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
-  return {{model.vocab_size, Symbol::vocabulary}, d_embedding};
+  return {{model.vocab_size + model.padding_rows, Symbol::vocabulary}, d_embedding};
 }
 
 // The table of tokens. The last stage of a pipeline has its own copy of one that is tied to the head; the two are kept
@@ -303,6 +304,7 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
     y = std::visit([&](const auto& kind) { return apply(n, kind, y); }, sublayer.kind);
     if (shares) b.set_sublayer(static_cast<std::int32_t>(i), nth);
     if (sublayer.projects) y = apply_linear(n, y, n.d_model, false, {block, Part::project});
+    y = add_convolved(n, y, sublayer.conv_width, {block, Part::query_convolution});
     if (!sublayer.adds) {
       made = y;
       continue;
@@ -329,6 +331,7 @@ TensorId head(Network& n, TensorId x, TensorId table) {
   const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, shape);
   const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {shape[0]}) : no_tensor;
   TensorId logits = linear(b, x, weight, bias, "logits");
+  if (model.padding_rows > 0) logits = take(b, logits, {model.vocab_size, Symbol::vocabulary}, "logits");
   if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
   if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
   return logits;

@@ -240,6 +240,19 @@ TensorId lightning(Network& n, const Recurrence& r, const Widths& w, TensorId x)
 
 }  // namespace
 
+TensorId add_convolved(Network& n, TensorId x, std::int64_t width, Role role) {
+  if (width == 0) return x;
+  Builder& b = n.builder;
+  const Dim channels = b.shape(x)[-1], tokens(width, Symbol::conv_width);
+  const TensorId weight = b.parameter(role, Piece::weight, {channels, tokens});
+  b.set_role(role);
+  TensorId cache = no_tensor;
+  if (n.cached)
+    cache = b.tensor(TensorKind::cache, Piece::convolution_cache, {n.batch, 1, 1, channels.size * (width - 1)},
+                     convolution_type(n));
+  return add(b, x, short_convolution(b, x, weight, no_tensor, cache, "convolved"), "sum");
+}
+
 TensorId apply(Network& n, const Recurrence& r, TensorId x) {
   const Widths w = widths(n, r);
   if (r.rule == Rule::convolution) return output(n, r, convolution(n, r, w, x));

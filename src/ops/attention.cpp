@@ -1,5 +1,7 @@
 #include "ops/attention.h"
 
+#include <reckon/error.h>
+
 #include "ops/rules.h"
 
 #include <algorithm>
@@ -51,12 +53,14 @@ Cost mix_cost(const Program& program, const Op& op) {
 }
 
 // A row of n scores: maximum n − 1, differences n, exponentials n, sum n − 1, quotients n  →  5n − 2.
-// ALiBi adds slope · distance to each, 2n; a sink takes part in maximum, difference, exponential and sum, 4.
+// ALiBi adds slope · distance to each, 2n, and what queries make for distances is added, n; a sink takes part in
+// maximum, difference, exponential and sum, 4.
 Cost softmax_cost(const Program& program, const Op& op) {
   const bool sinks = op.inputs[1] != no_tensor;
   const auto& a = op.attributes<SoftmaxAttributes>();
   const Shape& grid = program[op.outputs[0]].shape;
-  Formula operations = per_pair(program, a.mask, grid, a.alibi != 0.0 ? 7 : 5);
+  const bool relative = op.inputs.size() > 2 && op.inputs[2] != no_tensor;
+  Formula operations = per_pair(program, a.mask, grid, (a.alibi != 0.0 ? 7 : 5) + (relative ? 1 : 0));
   operations += grid.leading().product(sinks ? 2 : -2);
   return streaming_cost(program, op, std::move(operations));
 }
@@ -88,6 +92,8 @@ void scores_gradient(Gradient& g, const Op& op) {
 
 void softmax_gradient(Gradient& g, const Op& op) {
   const TensorId scores = op.inputs[0], sinks = op.inputs[1];
+  if (op.inputs.size() > 2 && op.inputs[2] != no_tensor)
+    throw UsageError("attention with positions by distance cannot be trained yet; expected another phase");
   const TensorId ds = g.make(scores), d_sinks = g.make_wanted(sinks);
   g.builder().emit(softmax_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, {ds, d_sinks},
                    op.attributes<SoftmaxAttributes>());
@@ -137,8 +143,11 @@ TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionR
                          {.mask = rule.mask, .scale = rule.scale, .softcap = rule.softcap});
 }
 
-TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label) {
-  return builder.compute(label, builder.shape(scores), softmax_operation, {scores, sinks}, {rule.mask, rule.alibi});
+TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label,
+                 TensorId relative) {
+  TensorIds inputs{scores, sinks};
+  if (relative != no_tensor) inputs.push_back(relative);
+  return builder.compute(label, builder.shape(scores), softmax_operation, std::move(inputs), {rule.mask, rule.alibi});
 }
 
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label) {

@@ -46,8 +46,9 @@ extern const OperationOf<SoftmaxAttributes> softmax_operation, softmax_backward_
 extern const OperationOf<AttentionMask> mix_operation, spread_operation;
 
 TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, Label label);
-// sinks (H), or no_tensor
-TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label);
+// sinks (H), or no_tensor; relative (B × T × H × extent), what is added to the score at each distance below the extent
+TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label,
+                 TensorId relative = no_tensor);
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label);
 
 // The first position that a query at `position` sees.

@@ -20,10 +20,11 @@ namespace reckon {
 struct RouteAttributes {
   Mixture::Scores scores;
   bool normalize;
+  bool closed_as_zero = false;
   double scale;
   std::int64_t groups, active_groups, group_top;
-  double jitter = 0.0;  // of a sparsemixer
-  bool closed_as_zero = false;
+  double jitter = 0.0;      // of a sparsemixer
+  std::int64_t always = 0;  // of the experts, the last, which are chosen in any case
   bool operator==(const RouteAttributes&) const = default;
 };
 

@@ -18,6 +18,7 @@
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
 #include "ops/position_scale.h"
@@ -82,6 +83,8 @@ const std::vector<const Operation*>& all_operations() {
       &grouped_bias_gradient_operation,
       &combine_operation,
       &combine_backward_operation,
+      &multiply_operation,
+      &take_operation,
       &pass_identity_operation,
       &pass_identity_backward_operation,
       &weigh_operation,

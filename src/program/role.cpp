@@ -71,8 +71,11 @@ constexpr std::array parts = std::to_array<std::string_view>({"",
                                                               "index_weight",
                                                               "choice",
                                                               "norm_gate_down",
-                                                              "norm_gate"});
-static_assert(parts.size() == static_cast<std::size_t>(Part::norm_gate) + 1);
+                                                              "norm_gate",
+                                                              "relative",
+                                                              "profile",
+                                                              "factor"});
+static_assert(parts.size() == static_cast<std::size_t>(Part::factor) + 1);
 
 constexpr std::array pieces = std::to_array<std::string_view>({"",
                                                                "weight",

@@ -22,6 +22,7 @@
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
@@ -79,6 +80,9 @@ constexpr PartLetters part_letters[] = {
     {Part::choice, "t", ""},
     {Part::norm_gate_down, "c", "dn"},
     {Part::norm_gate, "n", "un"},
+    {Part::relative, "r", "r"},
+    {Part::profile, "b", "p"},
+    {Part::factor, "y", "f"},
 };
 
 PartLetters letters_of(Role role) {
@@ -138,9 +142,9 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 // Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
   const std::initializer_list<const Operation*> keeping = {
-      &view_operation,           &append_operation,       &rope_operation, &scale_operation, &softcap_operation,
-      &last_operation,           &add_operation,          &clip_operation, &gate_operation,  &weigh_operation,
-      &position_scale_operation, &pass_identity_operation};
+      &view_operation,           &append_operation,        &rope_operation,     &scale_operation, &softcap_operation,
+      &last_operation,           &add_operation,           &clip_operation,     &gate_operation,  &weigh_operation,
+      &position_scale_operation, &pass_identity_operation, &multiply_operation, &take_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
@@ -243,11 +247,14 @@ std::string Notation::formula(const Op& op) const {
     return equation("softmax(" + decimal(op.attributes<AttendChosenAttributes>().scale) + "·" + x + "·" + second +
                     chosen + "ᵀ)·" + third + chosen);
   }
+  if (is(op, multiply_operation)) return equation(second + "·" + x);
+  if (is(op, take_operation)) return equation(x + "[vocabulary]");
   if (is(op, pass_identity_operation)) return equation(second + " where e is an identity expert");
   if (is(op, softmax_operation)) {
     std::string right = x;
     const auto& a = op.attributes<SoftmaxAttributes>();
     if (a.alibi != 0.0) right += " − slope·distance";
+    if (!third.empty()) right += " + " + third + "[distance]";
     if (a.mask.causal) right = "mask(" + right + ")";
     if (!second.empty()) right += ", " + second;
     return equation("softmax(" + right + ")");

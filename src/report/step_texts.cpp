@@ -27,6 +27,8 @@ constexpr std::string_view scores_why =
 constexpr std::string_view softmax_why = "Each query's scores become weights that are positive and sum to one.";
 constexpr std::string_view mixing_why = "Each head's answer is the mean of the values, by those weights.";
 constexpr std::string_view output_why = "The heads stand side by side again, and one matrix blends their answers.";
+constexpr std::string_view convolution_why =
+    "Each channel, by itself, is blended with its last few tokens. The cache keeps only these.";
 constexpr std::string_view norm_gate_why =
     "What was normalised says, by way of a few elements, how much of each of its own is let through.";
 constexpr std::string_view heads_why =
@@ -94,6 +96,12 @@ constexpr StepText texts[] = {
     {{{Block::attention, Part::choice}},
      "choice of keys",
      "The keys with the best scores are chosen for each query: only with these does it go on, however long the text."},
+    {{{Block::attention, Part::relative}},
+     "positions by distance",
+     "Each query makes, for each head, a number for every distance to a key, which is added to that key's score."},
+    {{{Block::attention, Part::value_convolution}}, "short convolution", convolution_why},
+    {{{Block::feed_forward, Part::value_convolution}}, "short convolution", convolution_why},
+    {{{Block::feed_forward, Part::factor}}, "learned factor", "One learned number multiplies what the sublayer makes."},
     {{{Block::attention, Part::norm_gate}}, "gate of the norm", norm_gate_why},
     {{{Block::feed_forward, Part::norm_gate}}, "gate of the norm", norm_gate_why},
     {{{Block::feed_forward, Part::project}},
@@ -173,9 +181,7 @@ constexpr StepText texts[] = {
     {{{Block::recurrence, Part::query_norm}},
      "norm of steps, keys and queries",
      "What the state is moved by is brought to a common size first."},
-    {{{Block::recurrence, Part::value_convolution}},
-     "short convolution",
-     "Each channel, by itself, is blended with its last few tokens. The cache keeps only these."},
+    {{{Block::recurrence, Part::value_convolution}}, "short convolution", convolution_why},
     {{{Block::recurrence}, Detail::heads}, "recurrence: heads", heads_why},
     {{{Block::recurrence, Part::step}},
      "steps",

@@ -45,6 +45,8 @@ Role joined(Role role, bool gated) {
     case Part::index_key_norm:
     case Part::index_weight:
       return {role.block, Part::index_query};
+    case Part::profile:
+      return {role.block, Part::relative};
     case Part::norm_gate_down:
       return {role.block, Part::norm_gate};
     case Part::up:

@@ -28,6 +28,8 @@ void run_grouped_project(const Launch&);
 void run_quantise(const Launch&);
 void run_combine(const Launch&);
 void run_pass_identity(const Launch&);
+void run_multiply(const Launch&);
+void run_take(const Launch&);
 void run_pass_identity_backward(const Launch&);
 void run_choose_keys(const Launch&);
 void run_attend_chosen(const Launch&);

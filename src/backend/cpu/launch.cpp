@@ -19,6 +19,7 @@
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
@@ -69,6 +70,8 @@ Kernel cpu_kernel(const Operation& operation) {
       {&xielu_operation, run_xielu},
       {&xielu_backward_operation, run_xielu_backward},
       {&position_scale_operation, run_position_scale},
+      {&multiply_operation, run_multiply},
+      {&take_operation, run_take},
       {&pass_identity_operation, run_pass_identity},
       {&pass_identity_backward_operation, run_pass_identity_backward},
       {&choose_keys_operation, run_choose_keys},

@@ -83,8 +83,9 @@ void run_route(const Launch& launch) {
     std::copy_n(scores, experts, candidates);
     if (correction.there()) {
       const float* moved = correction.parameter != nullptr ? correction.parameter->values.data() : correction.floats();
-      vector_add(candidates, moved, candidates, experts);
+      vector_add(candidates, moved, candidates, experts - a.always);
     }
+    std::fill_n(candidates + experts - a.always, a.always, std::numeric_limits<float>::infinity());
     if (a.groups > 1) close_groups(candidates, experts, a, group_scores, open, best);
     std::int32_t* chosen = choice.integers() + r * active;
     largest(candidates, experts, active, chosen);

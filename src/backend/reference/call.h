@@ -96,6 +96,8 @@ void grouped_weight_gradient(const Call&);
 void grouped_bias_gradient(const Call&);
 void combine(const Call&);
 void pass_identity(const Call&);
+void multiply(const Call&);
+void take(const Call&);
 void pass_identity_backward(const Call&);
 void choose_keys(const Call&);
 void attend_chosen(const Call&);

@@ -19,6 +19,7 @@
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
@@ -71,6 +72,8 @@ Kernel reference_kernel(const Operation& operation) {
       {&grouped_bias_gradient_operation, reference::grouped_bias_gradient},
       {&combine_operation, reference::combine},
       {&combine_backward_operation, reference::combine_backward},
+      {&multiply_operation, reference::multiply},
+      {&take_operation, reference::take},
       {&pass_identity_operation, reference::pass_identity},
       {&pass_identity_backward_operation, reference::pass_identity_backward},
       {&choose_keys_operation, reference::choose_keys},

@@ -75,7 +75,7 @@ std::size_t route_operations(const RouteAttributes& a, std::size_t experts, std:
   if (a.scores == Scores::softmax) sum += 5 * experts - 2;
   if (a.scores == Scores::softmax_of_chosen) sum += 5 * active - 2;
   if (a.scores == Scores::sparsemixer) sum += active * (10 * experts - 2);
-  if (corrected) sum += experts;
+  if (corrected) sum += experts - static_cast<std::size_t>(a.always);
   if (groups > 1) {
     sum += groups * (top * (experts / groups - 1) + top - 1);
     sum += static_cast<std::size_t>(a.active_groups) * (groups - 1);
@@ -95,8 +95,10 @@ void route(const Call& c) {
     const Values scores = expert_scores(a.scores, &c.in(0)[row * experts], experts);
     Values candidates = scores;
     if (c.has(1)) {
-      for (std::size_t e = 0; e < experts; ++e) candidates[e] += c.in(1)[e];
+      for (std::size_t e = 0; e < c.in(1).size(); ++e) candidates[e] += c.in(1)[e];
     }
+    for (std::size_t e = experts - static_cast<std::size_t>(a.always); e < experts; ++e)
+      candidates[e] = std::numeric_limits<double>::infinity();
     if (a.groups > 1) close_groups(candidates, a);
     const std::vector<std::size_t> chosen = largest(candidates, active);
     Values w;
