@@ -193,7 +193,9 @@ Model read_minimax_m3_text(Fields& config) {
   form.rope.fraction =
       static_cast<double>(config.count("rotary_dim", 64)) / static_cast<double>(config.size("head_dim", 128));
   if (config.number("swiglu_alpha", 1.702) != 1.702) config.fail("swiglu_alpha", "1.702");
-  config.ignore({"hidden_act"});  // whatever it says, the gate is gpt-oss'
+  // What the maker's file calls the gate of gpt-oss, transformers calls silu.
+  if (const nlohmann::json* act = config.value("hidden_act"); act != nullptr && *act == "swigluoai")
+    config.rename("hidden_act", {"mlp_act"});
   Model model = read_form(config, form);
   for_each<FeedForward>(model.layers,
                         [&](FeedForward& feed_forward) { feed_forward.clamp = config.positive("swiglu_limit", 7.0); });

@@ -724,9 +724,20 @@ class Writer {
         StoredParameter& all = layout_.parameters[k];
         if (all.key != layout_.parameters[i].key) continue;
         all.shape.front() = mixture.n_experts;
-        for (StoredView& view : layout_.parameters[i].views) all.views.push_back(std::move(view));
+        std::vector<StoredView> views = one_each(all.views.front());
+        for (StoredView& view : one_each(layout_.parameters[i].views.front())) views.push_back(std::move(view));
+        all.views = std::move(views);
       }
     layout_.parameters.resize(end);
+  }
+
+  // Of a tensor of all experts, a view of each.
+  static std::vector<StoredView> one_each(const StoredView& all) {
+    std::vector<StoredView> views;
+    for (std::int64_t i = 0; i < all.axes.front().extent; ++i)
+      views.push_back(
+          {all.tensor, plus(all.offset, times(i, all.axes.front().stride)), {all.axes.begin() + 1, all.axes.end()}});
+    return views;
   }
 
   // The form of which this layer's first tensor is there.

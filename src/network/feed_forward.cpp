@@ -84,7 +84,8 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   TensorId correction = no_tensor;
   if (m.correction_bias) {
     const TensorKind kind = m.correction_counted ? TensorKind::parameter : TensorKind::constant;
-    correction = b.weight(kind, role(Part::correction), Piece::bias, {all.size - m.n_always}, DType::float32);
+    const Dim corrected = m.n_always > 0 ? Dim(all.size - m.n_always) : all;
+    correction = b.weight(kind, role(Part::correction), Piece::bias, {corrected}, DType::float32);
   }
   const auto [choice, weights] = route(b, m, logits, correction);
   const TensorId entering =

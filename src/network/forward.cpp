@@ -412,6 +412,13 @@ Workload resolve(const Model& model, Workload w) {
                     "of a router's experts",
                     model.name));
   check_trained_types(w);
+  for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
+    if (w.phase == Phase::train && attention.relative)
+      refuse(
+          fmt::format("{} cannot be trained yet: its positions by distance have no backward pass; expected another "
+                      "phase",
+                      model.name));
+  });
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,

@@ -92,8 +92,6 @@ void scores_gradient(Gradient& g, const Op& op) {
 
 void softmax_gradient(Gradient& g, const Op& op) {
   const TensorId scores = op.inputs[0], sinks = op.inputs[1];
-  if (op.inputs.size() > 2 && op.inputs[2] != no_tensor)
-    throw UsageError("attention with positions by distance cannot be trained yet; expected another phase");
   const TensorId ds = g.make(scores), d_sinks = g.make_wanted(sinks);
   g.builder().emit(softmax_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, {ds, d_sinks},
                    op.attributes<SoftmaxAttributes>());
