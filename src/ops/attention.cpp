@@ -1,7 +1,5 @@
 #include "ops/attention.h"
 
-#include <reckon/error.h>
-
 #include "ops/rules.h"
 
 #include <algorithm>
