@@ -31,7 +31,8 @@ Json in_newer_words(Fields& config, std::size_t layers) {
   if (thetas != nullptr || fractions != nullptr) {
     Json ropes = Json::object();
     for (std::size_t i = 0; i < layers; ++i) {
-      const bool slides = types != nullptr && (*types)[i] == "sliding_attention";
+      const Json type = types != nullptr ? (*types)[i] : Json();
+      const bool slides = type.is_string() && type.get<std::string>() == "sliding_attention";
       Json& rope = ropes[slides ? "sliding_attention" : "full_attention"];
       if (!rope.is_null()) continue;  // the layers of a type agree
       if (!slides && plain.contains("rope_scaling") && plain["rope_scaling"].is_object()) rope = plain["rope_scaling"];
@@ -69,9 +70,9 @@ std::vector<bool> read_sparse(Fields& config, std::size_t layers) {
   }
   for (std::size_t i = 0; i < layers; ++i) {
     if (words != nullptr) {
-      if ((*words)[i] != "sparse" && (*words)[i] != "dense")
-        config.fail("mlp_layer_types", "an array of sparse and dense");
-      sparse[i] = (*words)[i] == "sparse";
+      const std::string word = (*words)[i].is_string() ? (*words)[i].get<std::string>() : "";
+      if (word != "sparse" && word != "dense") config.fail("mlp_layer_types", "an array of sparse and dense");
+      sparse[i] = word == "sparse";
     } else {
       sparse[i] = numbers != nullptr ? named.contains(static_cast<std::int64_t>(i)) : i >= 3;
     }
