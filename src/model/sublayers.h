@@ -70,6 +70,7 @@ inline Block block_of(const Sublayer& sublayer) {
   if (std::holds_alternative<Attention>(sublayer.kind)) return Block::attention;
   if (std::holds_alternative<CrossAttention>(sublayer.kind)) return Block::cross_attention;
   if (std::holds_alternative<Recurrence>(sublayer.kind)) return Block::recurrence;
+  if (std::holds_alternative<LayerInput>(sublayer.kind)) return Block::layer_input;
   return Block::feed_forward;
 }
 

@@ -133,8 +133,10 @@ class QueryBlock {
   // Positions p … p + n of this sequence and head, one after the other; blocks are decoded to `room`. What is made of a
   // ring lies as it does.
   const float* held(const View& view, std::int64_t p, std::int64_t n, float* room) const {
+    // Several key heads may share a value.
+    const std::int64_t head = kv_head_ * view.size[2] / g_.kv_heads;
     const std::int64_t first =
-        kv_head_ * view.stride[2] +
+        head * view.stride[2] +
         (view.pages != nullptr ? view.place(b_, p) : b_ * view.stride[0] + p % view.capacity * view.stride[1]);
     if (view.blocks == nullptr) return view.floats() + first;
     const std::int64_t count = n * view.stride[1];

@@ -1,6 +1,6 @@
 // Attention backwards without its matrix: from what was kept of each row's softmax, the weights of a block are made
 // again, transposed so that a row is a key and a column a query, and the gradients of queries, keys and values are
-// summed block by block. One task has a head of keys, with all query heads that share it, of one sequence.
+// summed block by block. One task has a head of values, with all key and query heads that share it, of one sequence.
 #include "ops/attend.h"
 
 #include "ops/alibi.h"
@@ -24,7 +24,8 @@ constexpr std::int64_t query_block = cpu_target.query_block, key_block = 256;
 
 class HeadBackward {
  public:
-  HeadBackward(const Launch& launch, std::int64_t task, int worker)
+  // `nth`: which of the key heads that share a value.
+  HeadBackward(const Launch& launch, std::int64_t task, std::int64_t nth, int worker)
       : launch_(launch),
         q_(launch.inputs[query]),
         k_(launch.inputs[keys]),
@@ -37,8 +38,9 @@ class HeadBackward {
         tokens_(q_.size[1]),
         heads_(q_.size[2]),
         group_(heads_ / k_.size[2]),
-        kv_head_(task % k_.size[2]),
-        b_(task / k_.size[2]),
+        value_head_(task % v_.size[2]),
+        kv_head_(value_head_ * (k_.size[2] / v_.size[2]) + nth),
+        b_(task / v_.size[2]),
         key_width_(q_.size[3]),
         value_width_(o_.size[3]) {
     const auto& rule = launch.op.attributes<AttendAttributes>().rule;
@@ -55,7 +57,7 @@ class HeadBackward {
   void run() {
     for (std::int64_t t = 0; t < tokens_; ++t) {
       std::fill_n(at(dk_, t, kv_head_), key_width_, 0.0f);
-      std::fill_n(at(dv_, t, kv_head_), value_width_, 0.0f);
+      if (first_of_value()) std::fill_n(at(dv_, t, value_head_), value_width_, 0.0f);
     }
     for (std::int64_t h = kv_head_ * group_; h < (kv_head_ + 1) * group_; ++h) {
       for (std::int64_t first = 0; first < tokens_; first += query_block) visit_queries(h, first);
@@ -63,6 +65,8 @@ class HeadBackward {
   }
 
  private:
+  bool first_of_value() const { return kv_head_ % (k_.size[2] / v_.size[2]) == 0; }
+
   float* at(const View& view, std::int64_t token, std::int64_t head) const {
     return view.floats() + b_ * view.stride[0] + token * view.stride[1] + head * view.stride[2];
   }
@@ -80,11 +84,12 @@ class HeadBackward {
     count_written_floats(rows * key_width_);
     for (std::int64_t p = first_seen(mask_, first); p < last; p += key_block) {
       const std::int64_t n = std::min(key_block, last - p);
-      const float *keys_at = at(k_, p, kv_head_), *values_at = at(v_, p, kv_head_);
+      const float *keys_at = at(k_, p, kv_head_), *values_at = at(v_, p, value_head_);
       const float *queries = at(q_, first, h), *d_outs = at(do_, first, h);
       if (const std::int64_t fresh = p + n - std::max(p, first); h == kv_head_ * group_ && fresh > 0) {
-        count_read_floats(fresh * (key_width_ + value_width_));
-        count_written_floats(fresh * (key_width_ + value_width_));
+        const std::int64_t elements = fresh * (key_width_ + (first_of_value() ? value_width_ : 0));
+        count_read_floats(elements);
+        count_written_floats(elements);
       }
       // Scores and the gradients of weights, keys × queries.
       multiply({n, rows, key_width_, keys_at, k_.stride[1], queries, DType::float32, q_.stride[1], 1, scores_, rows});
@@ -93,7 +98,7 @@ class HeadBackward {
       for (std::int64_t j = 0; j < n; ++j) soften(h, first, rows, p, j, kept);
       multiply(
           {n, value_width_, rows, scores_, rows, d_outs, DType::float32, 1, do_.stride[1], results_, value_width_});
-      for (std::int64_t j = 0; j < n; ++j) add(at(dv_, p + j, kv_head_), j, value_width_);
+      for (std::int64_t j = 0; j < n; ++j) add(at(dv_, p + j, value_head_), j, value_width_);
       multiply({n, key_width_, rows, d_scores_, rows, queries, DType::float32, 1, q_.stride[1], results_, key_width_});
       for (std::int64_t j = 0; j < n; ++j) add(at(dk_, p + j, kv_head_), j, key_width_);
       multiply(
@@ -134,7 +139,7 @@ class HeadBackward {
 
   const Launch& launch_;
   const View &q_, &k_, &v_, &o_, &do_, &dq_, &dk_, &dv_;
-  std::int64_t tokens_, heads_, group_, kv_head_, b_, key_width_, value_width_;
+  std::int64_t tokens_, heads_, group_, value_head_, kv_head_, b_, key_width_, value_width_;
   AttentionMask mask_;
   float scale_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
   float *scores_ = nullptr, *d_scores_ = nullptr, *results_ = nullptr, *packed_ = nullptr;
@@ -170,11 +175,13 @@ static_assert(widest >= 512, "the scratch holds scores, their gradients, results
 }  // namespace
 
 void run_attend_backward(const Launch& launch) {
-  const View &q = launch.inputs[query], &k = launch.inputs[keys], &o = launch.inputs[out];
+  const View &q = launch.inputs[query], &k = launch.inputs[keys], &v = launch.inputs[values];
+  const View& o = launch.inputs[out];
   check(std::max(q.size[3], o.size[3]) <= widest, "attend_backward", "heads of " + std::to_string(q.size[3]),
         "at most " + std::to_string(widest));
-  launch.machine.run(q.size[0] * k.size[2],
-                     [&](std::int64_t task, int worker) { HeadBackward(launch, task, worker).run(); });
+  launch.machine.run(q.size[0] * v.size[2], [&](std::int64_t task, int worker) {
+    for (std::int64_t nth = 0; nth < k.size[2] / v.size[2]; ++nth) HeadBackward(launch, task, nth, worker).run();
+  });
   if (launch.outputs[d_sinks].there()) run_sinks_backward(launch);
 }
 
