@@ -1,4 +1,4 @@
-// Families whose heads are routed, subtracted from each other or masked by what they see.
+// Families whose heads are routed, or subtracted from each other.
 #include <fmt/format.h>
 
 #include <cmath>

@@ -197,12 +197,6 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check.positive("the jitter of the mixture", mixture.jitter);
   check.norm("the norms of the mixture", mixture.own_norms);
   check.positive("the scale of what the router reads", mixture.router_scale);
-  if (mixture.product_keys) {
-    const auto root = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(mixture.n_experts))));
-    if (root * root != mixture.n_experts)
-      check.fail(fmt::format("n_experts is {}; expected a square, of whose rows and columns the router chooses",
-                             mixture.n_experts));
-  }
 }
 
 void check_layer(const Checks& check, const Layer& layer, std::size_t number) {

@@ -5,12 +5,9 @@
 #include "ops/embed.h"
 #include "ops/gate.h"
 #include "ops/mixture.h"
-#include "ops/outer_sum.h"
 #include "ops/sparsify.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
-
-#include <cmath>
 
 namespace reckon {
 namespace {
@@ -57,10 +54,7 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   };
   TensorId routed = normed(x, Part::router_norm);
   if (m.router_scale != 1.0) routed = scale(b, routed, m.router_scale, "scaled");
-  const auto keys = static_cast<std::int64_t>(std::llround(std::sqrt(static_cast<double>(m.n_experts))));
-  TensorId logits =
-      apply_linear(n, routed, m.product_keys ? Dim(2 * keys) : experts, m.router_bias, role(Part::router));
-  if (m.product_keys) logits = outer_sum(b, logits, "logits");
+  TensorId logits = apply_linear(n, routed, experts, m.router_bias, role(Part::router));
   if (m.router_softcap > 0.0) logits = softcap(b, logits, m.router_softcap, "logits");
   TensorId correction = no_tensor;
   if (m.correction_bias) {

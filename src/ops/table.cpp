@@ -1,6 +1,5 @@
 #include "ops/difference.h"
 #include "ops/multiply.h"
-#include "ops/outer_sum.h"
 #include "ops/routed_heads.h"
 #include "ops/sparsify.h"
 #include "ops/stack.h"
@@ -138,8 +137,6 @@ const std::vector<const Operation*>& all_operations() {
       &difference_backward_operation,
       &gather_heads_operation,
       &scatter_heads_operation,
-      &outer_sum_operation,
-      &outer_sum_backward_operation,
       &project_operation,
       &grouped_project_operation,
       &weight_gradient_operation,

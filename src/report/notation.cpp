@@ -24,7 +24,6 @@
 #include "ops/mixture.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
-#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/routed_heads.h"
@@ -80,7 +79,6 @@ constexpr PartLetters part_letters[] = {
     {Part::into_experts, "h", "i"},
     {Part::out_of_experts, "y", "j"},
     {Part::difference, "o", "λ"},
-    {Part::mask, "δ", "δ"},
     {Part::laurel_down, "c", "L"},
     {Part::laurel_up, "l", "R"},
     {Part::laurel_norm, "l", ""},
@@ -144,9 +142,9 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 // Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
   const std::initializer_list<const Operation*> keeping = {
-      &view_operation,           &append_operation,   &rope_operation,     &scale_operation,     &softcap_operation,
-      &last_operation,           &add_operation,      &clip_operation,     &gate_operation,      &weigh_operation,
-      &position_scale_operation, &multiply_operation, &sparsify_operation, &magnitude_operation, &outer_sum_operation};
+      &view_operation,           &append_operation,   &rope_operation,     &scale_operation,    &softcap_operation,
+      &last_operation,           &add_operation,      &clip_operation,     &gate_operation,     &weigh_operation,
+      &position_scale_operation, &multiply_operation, &sparsify_operation, &magnitude_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
@@ -289,7 +287,6 @@ std::string Notation::formula(const Op& op) const {
                     decimal(op.attributes<DifferenceAttributes>().initial));
   if (is(op, gather_heads_operation)) return equation(x + " for each token");
   if (is(op, scatter_heads_operation)) return equation(x + " for each e");
-  if (is(op, outer_sum_operation)) return equation(x + "ᵢ + " + x + "ⱼ for each i, j");
   if (is(op, position_scale_operation)) return equation("f(position)·" + x);
   if (is(op, weigh_operation)) return equation(second + "·" + x);
   if (is(op, route_operation)) {

@@ -96,10 +96,6 @@ constexpr StepText texts[] = {
      "Heads attend in pairs to the same values, and what the second mixed is subtracted, a learned number of times: "
      "what "
      "both attend to by mere habit cancels."},
-    {{{Block::attention, Part::mask}},
-     "dynamic mask",
-     "A token's values say how much its key should be seen, whoever asks: the keys for which that is the largest are "
-     "kept."},
     {{{Block::attention, Part::router}},
      "router of the heads",
      "A small matrix scores every expert for each token, and the best make its queries."},
@@ -118,7 +114,6 @@ constexpr StepText texts[] = {
     {{{Block::attention, Part::laurel_down}},
      "beside attention",
      "What attention reads also goes past it, with a low-rank map of itself: a learned residual (LAuReL)."},
-    {{{Block::attention, Part::stream_scale}}, "scale of the stream", stream_scale_why},
     {{{Block::attention, Part::norm_after}}, "norm after attention", norm_after_why},
     {{{Block::attention, Part::residual}}, "residual", residual_why},
     {{{Block::attention, Part::norm_residual}}, "norm of the sum", norm_residual_why},
@@ -284,6 +279,8 @@ NetworkPart part_of(Role role) {
   if (role.block == Block::final_norm) return NetworkPart::final_norm;
   if (role.block == Block::head) return NetworkPart::head;
   if (role.block == Block::loss) return NetworkPart::loss;
+  if (role.block == Block::streams) return NetworkPart::streams;
+  if (role.block == Block::layer_input && part != Part::residual) return NetworkPart::layer_input;
   if (part == Part::norm || part == Part::norm_after || part == Part::norm_residual) return NetworkPart::norm;
   if (part == Part::residual) return NetworkPart::residual;
   if (part == Part::router) return NetworkPart::router;
@@ -297,11 +294,28 @@ NetworkPart part_of(Role role) {
 }
 
 std::string_view name_of(NetworkPart part) {
-  static constexpr std::array names = std::to_array<std::string_view>(
-      {"tokens", "encoder", "token embedding", "embedding projection", "+ positions", "embedding norm",
-       "norm",   "+",       "attention",       "cross-attention",      "recurrence",  "feed-forward",
-       "router", "experts", "combine",         "shared expert",        "final norm",  "head",
-       "logits", "loss"});
+  static constexpr std::array names = std::to_array<std::string_view>({"tokens",
+                                                                       "encoder",
+                                                                       "token embedding",
+                                                                       "embedding projection",
+                                                                       "+ positions",
+                                                                       "embedding norm",
+                                                                       "norm",
+                                                                       "+",
+                                                                       "attention",
+                                                                       "cross-attention",
+                                                                       "recurrence",
+                                                                       "layer's input",
+                                                                       "streams",
+                                                                       "feed-forward",
+                                                                       "router",
+                                                                       "experts",
+                                                                       "combine",
+                                                                       "shared expert",
+                                                                       "final norm",
+                                                                       "head",
+                                                                       "logits",
+                                                                       "loss"});
   static_assert(names.size() == static_cast<std::size_t>(NetworkPart::loss) + 1);
   return names[static_cast<std::size_t>(part)];
 }

@@ -21,7 +21,6 @@
 #include "ops/mixture.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
-#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/routed_heads.h"
@@ -119,8 +118,6 @@ Kernel reference_kernel(const Operation& operation) {
       {&difference_backward_operation, reference::difference_backward},
       {&gather_heads_operation, reference::gather_heads},
       {&scatter_heads_operation, reference::scatter_heads},
-      {&outer_sum_operation, reference::outer_sum},
-      {&outer_sum_backward_operation, reference::outer_sum_backward},
       {&xielu_operation, reference::xielu},
       {&xielu_backward_operation, reference::xielu_backward},
   };
