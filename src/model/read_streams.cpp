@@ -1,6 +1,7 @@
 // Gemma 3n and Gemma 4: layers that read tokens beside the stream, and keys and values of earlier layers.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -74,21 +75,36 @@ void name_streams(FamilyNames& names) {
   names.shared = names.feed_forward;
 }
 
-// Sizes of single layers: what `per_layer_config` says of each by its number, or of all that see everything.
+// Where `per_layer_config` says something of a layer: under its number, which may begin with zeros.
+std::map<std::size_t, std::string> read_layer_names(const Fields& each, std::size_t layers) {
+  std::map<std::size_t, std::string> names;
+  for (const auto& [name, value] : each.json().items()) {
+    std::size_t layer = layers;
+    const char* end = name.data() + name.size();
+    const auto [last, error] = std::from_chars(name.data(), end, layer);
+    if (error != std::errc{} || last != end || layer >= layers)
+      each.refuse(fmt::format("{} is no layer; expected 0 to {}", each.spelled(name), layers - 1));
+    names[layer] = name;
+  }
+  return names;
+}
+
+// Sizes of single layers: what `per_layer_config` says of each, or of all that see everything.
 void read_layer_sizes(Fields& config, Model& model, const std::vector<bool>& slides, bool keys_are_values) {
   const std::int64_t d_head = config.size("global_head_dim", 512);
   const std::int64_t n_kv_heads = config.count("num_global_key_value_heads", 0, 0);
   std::optional<Fields> each = config.object("per_layer_config");
+  const auto names = each ? read_layer_names(*each, model.layers.size()) : std::map<std::size_t, std::string>();
   for (std::size_t i = 0; i < model.layers.size(); ++i) {
     Attention& attention = *find<Attention>(model.layers[i]);
-    if (each) {
-      if (std::optional<Fields> own = each->object(std::to_string(i))) {
-        attention.d_head = own->size("head_dim", attention.d_head);
-        attention.n_kv_heads = own->size("num_key_value_heads", attention.n_kv_heads);
-        if (const auto unread = own->unread(); !unread.empty())
-          own->refuse(fmt::format("{} is not understood and could change the layer", unread.front().name));
-      }
-    } else if (!slides[i]) {
+    if (const auto name = names.find(i); name != names.end()) {
+      std::optional<Fields> own = each->object(name->second);
+      if (!own) each->fail(name->second, "an object");
+      attention.d_head = own->size("head_dim", attention.d_head);
+      attention.n_kv_heads = own->size("num_key_value_heads", attention.n_kv_heads);
+      if (const auto unread = own->unread(); !unread.empty())
+        own->refuse(fmt::format("{} is not understood and could change the layer", unread.front().name));
+    } else if (!each && !slides[i]) {
       attention.d_head = d_head;
       if (keys_are_values && n_kv_heads > 0) attention.n_kv_heads = n_kv_heads;
     }
@@ -97,9 +113,6 @@ void read_layer_sizes(Fields& config, Model& model, const std::vector<bool>& sli
       config.fail("num_attention_heads",
                   fmt::format("a multiple of the {} key heads of layer {}", attention.n_kv_heads, i));
   }
-  if (!each) return;
-  if (const auto unread = each->unread(); !unread.empty())
-    each->refuse(fmt::format("{} is no layer; expected 0 to {}", unread.front().name, model.layers.size() - 1));
 }
 
 // RoPE of each type of layer, by the width of its heads.

@@ -270,7 +270,7 @@ class Writer {
     for (std::int64_t i = 0; i + 1 < altup.streams; ++i) {
       nth_ = static_cast<std::int32_t>(i);
       for (const auto& [part, name] :
-           {std::pair{Part::project, names_.streams.into}, {Part::output, names_.streams.out_of}})
+           {std::pair{Part::project, names_.streams.into}, std::pair{Part::output, names_.streams.out_of}})
         linear({{{{Block::streams, part}, model_.d_model, false}}, model_.d_model}, body(numbered(name, i)));
     }
     nth_ = 0;
@@ -286,8 +286,7 @@ class Writer {
     matrix(Part::router, n, model_.d_model, names.router);
     matrix(Part::predict, times(n, n), n, names.predict);
     matrix(Part::correct, n, n, names.correct);
-    if (altup.scaled)
-      exact(key_of({Block::streams, Part::stream_scale}, Piece::weight), in_layer(names.scale), {model_.d_model});
+    exact(key_of({Block::streams, Part::stream_scale}, Piece::weight), in_layer(names.scale), {model_.d_model});
   }
 
   void laurel(const Laurel& laurel) {

@@ -240,11 +240,10 @@ void add_to_streams(Network& n, const Sublayer& sublayer, TensorId made) {
   Builder& b = n.builder;
   correct_streams(n, made);
   TensorId y = n.streams[static_cast<std::size_t>(n.model.altup->active)];
-  if (n.model.altup->scaled) {
-    const Role at{Block::streams, Part::stream_scale};
-    b.set_role(at);
-    y = multiply(b, y, b.parameter(at, Piece::weight, {n.d_model}), "scaled");
-  }
+  const Role at{Block::streams, Part::stream_scale};
+  const TensorId factors = b.parameter(at, Piece::weight, {n.d_model});  // which is there all the same
+  b.set_role(at);
+  if (n.model.altup->scaled) y = multiply(b, y, factors, "scaled");
   y = apply(n, std::get<LayerInput>(sublayer.kind), y);
   if (sublayer.norms.after) y = apply_norm(n, *sublayer.norms.after, y, {Block::layer_input, Part::norm_after});
   b.set_role({Block::layer_input, Part::residual});
