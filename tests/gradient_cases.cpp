@@ -10,11 +10,13 @@
 #include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/routed_heads.h"
@@ -105,6 +107,15 @@ TensorId read_twice(Builder& b) {
     q = mix(b, p, v, rule, "mixed");
   }
   return q;
+}
+
+// A number of each key is added to its scores, and decides whether it is seen.
+TensorId with_shifts(Builder& b, std::int64_t tokens, std::int32_t keep, std::int64_t window) {
+  const AttentionRule rule{{true, window, false, keep}, 0.7, 0.0, 0.0};
+  const TensorId q = input(b, Part::query, {2, tokens, 4, 3}), k = input(b, Part::key, {2, tokens, 2, 3});
+  const TensorId shifts = input(b, Part::mask, {2, tokens, 2, 1});
+  const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights", shifts);
+  return mix(b, p, input(b, Part::value, {2, tokens, 2, 2}), rule, "mixed");
 }
 
 // A sum that tells the streams apart.
@@ -342,6 +353,11 @@ const std::vector<GradientCase>& gradient_cases() {
       {"attention_in_two_blocks_in_a_window", [](B& b) { return attended(b, {{true, 5}, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1, 1}); }},
 
       {"attention_with_shared_values", with_shared_values},
+      {"attention_with_shifts", [](B& b) { return with_shifts(b, 5, 3, 0); }},
+      {"attention_with_shifts_in_a_window", [](B& b) { return with_shifts(b, 12, 2, 5); }},
+      {"attention_with_shifts_of_all_keys", [](B& b) { return with_shifts(b, 4, 9, 0); }},
+      {"outer_sum", [](B& b) { return outer_sum(b, input(b, Part::router, {2, 3, 6}), "y"); }},
+      {"exponential", [](B& b) { return exponential(b, input(b, Part::step, {2, 3, 4}), weight(b, Part::decay, {4}), "y"); }},
       {"attention_twice_to_the_same_keys", read_twice},
 
       {"multiply", [](B& b) { return multiply(b, input(b, Part::position, {2, 3, 4}), weight(b, Part::stream_scale, {4}), "y"); }},

@@ -17,6 +17,7 @@
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -25,6 +26,7 @@
 #include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
@@ -144,6 +146,11 @@ TensorId sparse(Builder& b) { return sparsify(b, weight(b, {2, 3, 4}), 0.95, "y"
 TensorId subtracted(Builder& b) { return difference(b, weight(b, {2, 3, 4, 8}), weight(b, {4, 5}), {0.2, 1}, "y"); }
 TensorId gathered(Builder& b) { return gather_heads(b, weight(b, {2, 3, 2, 8}), whole_numbers(b, {2, 3, 2}), 2, "y"); }
 TensorId scattered(Builder& b) { return scatter_heads(b, weight(b, {2, 3, 4, 4}), whole_numbers(b, {2, 3, 2}), "y"); }
+TensorId all_sums(Builder& b) { return outer_sum(b, weight(b, {2, 3, 6}), "y"); }
+TensorId powers(Builder& b) { return exponential(b, weight(b, {2, 3, 4}), weight(b, {4}), "y"); }
+TensorId softmax_with_shifts(Builder& b) {
+  return softmax(b, weight(b, {2, 4, 3, 5}), no_tensor, {.mask = {.keep = 2}}, "p", weight(b, {2, 5, 2, 1}));
+}
 TensorId scaled_by_position(Builder& b, std::int64_t positions) {
   const TensorId table = b.tensor(TensorKind::constant, "table", {positions, 1}, DType::float32);
   return scale_by_position(b, weight(b, {2, 3, 4, 8}), table, "y");
@@ -365,6 +372,12 @@ const std::vector<OpCase>& op_cases() {
       {"gather_heads", "", back, 0, scattered, {{2, 3, 4, 4}}, 0, 0, 432, 384, {}},
       {"scatter_heads", "", ahead, 0, scattered, {{2, 3, 2, 8}}, 0, 0, 432, 384, {}},
       {"scatter_heads", "", back, 0, gathered, {{2, 3, 2, 8}}, 0, 0, 432, 384, {}},
+      {"outer_sum", "", ahead, 0, all_sums, {{2, 3, 9}}, 0, 54, 144, 216, {{"n", 54}}},
+      {"outer_sum_backward", "", back, 0, all_sums, {{2, 3, 6}}, 0, 72, 216, 144, {{"n", 54}, {"m", 36}}},
+      {"exponential", "", ahead, 0, powers, {{2, 3, 4}}, 0, 48, 112, 96, {{"n", 24}}},
+      {"exponential_backward", "", back, 0, powers, {{2, 3, 4}, {4}}, 0, 96, 304, 112, {{"n", 24}}},
+      {"softmax", "with shifts of keys", ahead, 0, softmax_with_shifts, {{2, 4, 3, 5}}, 0, 1032, 560, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax_backward", "with shifts of keys", back, 0, softmax_with_shifts, {{2, 4, 3, 5}, {2, 5, 2, 1}}, 0, 576, 960, 560, {{"p", 120}, {"r", 24}}},
       {"unstack", "", ahead, 0, unstacked, {{2, 3, 4}, {2, 3, 4}}, 0, 0, 192, 192, {}},
       {"stack", "", back, 0, unstacked, {{2, 3, 2, 4}}, 0, 0, 96, 192, {}},
       {"predict", "", ahead, 0, predicted, {{2, 3, 4}, {2, 3, 4}}, 192, 48, 288, 192, {{"n", 24}, {"k", 2}}},

@@ -91,6 +91,14 @@ struct RoutedHeads {
   bool operator==(const RoutedHeads&) const = default;
 };
 
+// A number that a token's values make, e^(A·softplus(D·v)), is added to the scores of its key; a query sees the `keep`
+// keys for which it is the largest (Doge).
+struct DynamicMask {
+  std::int64_t keep = 0;
+  bool bias = false;
+  bool operator==(const DynamicMask&) const = default;
+};
+
 struct Attention {
   // What a query or key norm spans: each head with one shared weight, each head with a weight of its own,
   // or all heads together.
@@ -110,6 +118,7 @@ struct Attention {
   std::int64_t kv_from = 0;        // keys and values are those of the layer this many before it (Gemma 3n); 0: its own
   std::optional<Difference> difference;
   std::optional<RoutedHeads> routed;
+  std::optional<DynamicMask> dynamic_mask;
   std::optional<Latent> latent;
   std::optional<Rope> rope;
   std::optional<PositionScale> position_scale;
@@ -176,6 +185,7 @@ struct Mixture {
   double router_scale = 1.0;  // multiplies what the router reads
   bool expert_scale = false;  // a learned number of each expert multiplies its weight (Gemma 4)
   bool output_bias = false;   // a learned shift of the sum (JetMoE)
+  bool product_keys = false;  // the router scores √E rows and √E columns; an expert's score is their sum (Doge)
   bool operator==(const Mixture&) const = default;
 };
 
@@ -253,7 +263,8 @@ struct Sublayer {
   Reads reads = Reads::stream;
   SublayerNorms norms;
   double residual_scale = 1.0, stream_scale = 1.0, read_scale = 1.0;
-  bool norms_stream = false;  // MiniMax: before(x) takes the place of the stream, which then is added to
+  bool norms_stream = false;   // MiniMax: before(x) takes the place of the stream, which then is added to
+  bool stream_weight = false;  // a learned factor of each element of the stream that is added to (Doge)
   std::optional<Laurel> laurel{};
   bool operator==(const Sublayer&) const = default;
 };

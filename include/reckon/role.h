@@ -82,6 +82,7 @@ enum class Part : std::uint8_t {
   // Of attention and its surroundings.
   value_norm,
   difference,  // of two heads
+  mask,        // that values make
   laurel_down,
   laurel_up,
   laurel_norm,
@@ -128,6 +129,7 @@ enum class Piece : std::uint8_t {
   key_cache,
   value_cache,
   latent_cache,
+  mask_cache,
   state_cache,
   convolution_cache,
   // Queries, keys and values of latent attention, in their parts.

@@ -10,12 +10,14 @@
 #include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/scan.h"
@@ -106,6 +108,8 @@ std::string_view attention_label(Part part, bool cross) {
       return cross ? "cross query, key, value" : "query, key, value";
     case Part::router:
       return "router of the heads";
+    case Part::mask:
+      return "dynamic mask";
     case Part::laurel_down:
     case Part::laurel_up:
       return "beside attention";
@@ -170,6 +174,7 @@ std::string_view elementwise_label(const WorkEntry& entry) {
       {"activation", {&activate_operation, &activate_backward_operation, &xielu_operation, &xielu_backward_operation}},
       {"gates", {&gate_operation, &gate_backward_operation}},
       {"sparsity", {&sparsify_operation, &sparsify_backward_operation}},
+      {"dynamic masks", {&exponential_operation, &exponential_backward_operation}},
       {"differences of heads", {&difference_operation, &difference_backward_operation}},
       {"streams",
        {&predict_operation, &predict_backward_operation, &correct_operation, &correct_backward_operation,
@@ -179,7 +184,8 @@ std::string_view elementwise_label(const WorkEntry& entry) {
         &sum_rows_operation}},
       {"routing",
        {&route_operation, &route_backward_operation, &dispatch_operation, &dispatch_backward_operation,
-        &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation}},
+        &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation,
+        &outer_sum_operation, &outer_sum_backward_operation}},
       {"recurrences",
        {&short_convolution_operation, &short_convolution_backward_operation, &softplus_operation,
         &softplus_backward_operation, &scan_operation, &scan_backward_operation, &delta_rule_operation,

@@ -1,4 +1,4 @@
-// Families whose heads are routed, or subtracted from each other.
+// Families whose heads are routed, subtracted from each other, or masked by what values say.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -62,11 +62,47 @@ void name_jetmoe(FamilyNames& names) {
   names.all_experts_weight = ".weight";
 }
 
+// Masks that values make, learned factors of the stream, and experts of one row each that product keys choose.
+Model read_doge(Fields& config) {
+  Form form = llama_form(config);
+  form.query_key_norm = true;
+  form.attention.dynamic_mask = {config.size("keep_window_size", 2048), form.attention_bias};
+  form.attention.window = config.count("sliding_window", 0, 0);
+  Model model = read_form(config, form);
+  for_each<Sublayer>(model.layers, [](Sublayer& sublayer) { sublayer.stream_weight = true; });
+  if (!config.flag("is_moe", false)) {
+    config.ignore({"num_experts", "num_experts_per_tok", "norm_topk_prob"});
+    return model;
+  }
+  config.rename("num_local_experts", {"num_experts"});
+  Mixture mixture = read_experts(config, model, 16384, 64);
+  mixture.shared = mixture.expert;
+  mixture.expert.d_ff = 1;
+  mixture.expert.gated = mixture.expert.bias = false;
+  mixture.scores = Mixture::Scores::softmax_of_chosen;
+  mixture.product_keys = true;
+  set_mixture(model, mixture);
+  config.ignore({"norm_topk_prob"});  // they sum to one anyway
+  return model;
+}
+
+void name_doge(FamilyNames& names) {
+  names.mask = "self_attn.dt_proj";
+  names.mask_decay = "self_attn.A";
+  names.attention_stream = "input_residual";
+  names.feed_forward_stream = "post_attention_residual";
+  names.mixtures = {{"mlp.router_gate", {.up = "mlp.down_embed", .down = "mlp.up_embed"}}};
+  names.mixtures.front().flat = names.mixtures.front().down_transposed = true;
+  names.all_experts_weight = ".weight";
+  names.shared = names.feed_forward;
+}
+
 }  // namespace
 
 std::vector<Family> routed_families() {
   return {
       {"diffllama", read_diffllama, {}, name_diffllama},
+      {"doge", read_doge, {}, name_doge},
       {"jetmoe", read_jetmoe, {}, name_jetmoe},
   };
 }

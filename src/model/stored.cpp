@@ -239,6 +239,10 @@ class Writer {
       norms(sublayer.norms, block_of(sublayer), beside && !names_.parallel_attention_norm.empty(), mixture);
       std::visit([&](const auto& kind) { add_kind(kind); }, sublayer.kind);
       if (sublayer.laurel) laurel(*sublayer.laurel);
+      const std::string_view factors =
+          block_of(sublayer) == Block::attention ? names_.attention_stream : names_.feed_forward_stream;
+      if (sublayer.stream_weight)
+        exact(key_of({block_of(sublayer), Part::stream_scale}, Piece::weight), in_layer(factors), {model_.d_model});
     }
     nth_ = 0;
     if (model_.altup) streams(*model_.altup);
@@ -371,6 +375,11 @@ class Writer {
     if (a.query_key_norm) {
       head_norm(a, {Block::attention, Part::query_norm}, names_.query_norm, a.n_heads);
       if (a.kv_from == 0) head_norm(a, {Block::attention, Part::key_norm}, names_.key_norm, a.n_kv_heads);
+    }
+    if (a.dynamic_mask) {
+      linear({{{{Block::attention, Part::mask}, a.n_kv_heads, a.dynamic_mask->bias}}, times(a.n_kv_heads, a.d_value)},
+             in_layer(names_.mask));
+      exact(key_of({Block::attention, Part::decay}, Piece::weight), in_layer(names_.mask_decay), {a.n_kv_heads});
     }
     if (a.sinks) exact(key_of({Block::attention, Part::sinks}, Piece::weight), in_layer(names_.sinks), {a.n_heads});
   }
@@ -651,7 +660,8 @@ class Writer {
     const auto role = [](Part part, Expert whose = Expert::none) { return Role{Block::feed_forward, part, whose}; };
     if (names_.mixtures.empty()) require_name("", scope_of(role(Part::whole, Expert::routed)));
     const MixtureNames& form = mixture_form();
-    linear({{{role(Part::router), mixture.n_experts, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
+    const std::int64_t scored = mixture.product_keys ? 2 * square_root(mixture.n_experts) : mixture.n_experts;
+    linear({{{role(Part::router), scored, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
     own_norms(mixture);
     if (mixture.output_bias)
       exact(key_of(role(Part::combine), Piece::bias), in_layer(names_.mixture_shift), {model_.d_model});

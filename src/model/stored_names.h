@@ -98,9 +98,11 @@ struct FamilyNames {
   std::string_view query_norm = "self_attn.q_norm", key_norm = "self_attn.k_norm";  // "{}": one tensor per head
   std::string_view sinks;                                                           // in full, without ".weight"
   std::string_view query_down, query_down_norm, query_up, kv_down, kv_down_norm, kv_up;
-  std::string_view difference;                  // of two heads: "q1", "k1", "q2" and "k2" follow
-  std::string_view key_value;                   // keys, then values, beside queries that are routed
-  std::string_view query_router, output_shift;  // of routed queries; the second in full
+  std::string_view difference;                             // of two heads: "q1", "k1", "q2" and "k2" follow
+  std::string_view key_value;                              // keys, then values, beside queries that are routed
+  std::string_view query_router, output_shift;             // of routed queries; the second in full
+  std::string_view mask, mask_decay;                       // that values make; the second in full
+  std::string_view attention_stream, feed_forward_stream;  // factors of the stream, in full
   StreamNames streams;
 
   std::string_view cross_norm, cross_query, cross_key_value, cross_output;

@@ -31,6 +31,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"deepseek_v2", "latent attention, shared experts, groups of experts"},
       {"deepseek_v3", "latent attention, sigmoid router with a correction, groups of experts"},
       {"diffllama", "pairs of heads, of which the second is subtracted from the first"},
+      {"doge", "masks that values make, learned factors of the stream, experts of one row by product keys"},
       {"dots1", "qwen3's attention with deepseek_v3's mixture"},
       {"ernie4_5", "interleaved RoPE, biases at choice"},
       {"ernie4_5_moe", "ernie4_5 with a corrected softmax router and shared experts"},

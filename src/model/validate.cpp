@@ -118,6 +118,7 @@ void check_kind(const Checks& check, const Attention& attention) {
                 attention.routed->n_active * attention.n_kv_heads);
     check.equal("d_value", attention.d_value, "d_head", attention.d_head);
   }
+  if (attention.dynamic_mask) check.size("the keys that a dynamic mask keeps", attention.dynamic_mask->keep);
   if (attention.values_from_keys) check.equal("d_value", attention.d_value, "d_head", attention.d_head);
   if (attention.rope)
     check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
@@ -196,6 +197,10 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check.positive("the scale of the mixture", mixture.output_scale);
   check.positive("the jitter of the mixture", mixture.jitter);
   check.norm("the norms of the mixture", mixture.own_norms);
+  if (const std::int64_t root = square_root(mixture.n_experts);
+      mixture.product_keys && root * root != mixture.n_experts)
+    check.fail(fmt::format("n_experts is {}; expected a square, of whose rows and columns the router chooses",
+                           mixture.n_experts));
   check.positive("the scale of what the router reads", mixture.router_scale);
 }
 

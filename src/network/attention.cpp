@@ -6,6 +6,7 @@
 #include "ops/activate.h"
 #include "ops/difference.h"
 #include "ops/elementwise.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/matmul.h"
@@ -13,6 +14,7 @@
 #include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/routed_heads.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 
 #include <algorithm>
@@ -45,7 +47,8 @@ Widths widths(const Network& n, const Attention& a) {
 }
 
 AttentionRule rule_of(const Attention& a) {
-  return {.mask = {.causal = true, .window = a.window, .chunked = a.chunked},
+  const auto keep = a.dynamic_mask ? static_cast<std::int32_t>(a.dynamic_mask->keep) : 0;
+  return {.mask = {.causal = true, .window = a.window, .chunked = a.chunked, .keep = keep},
           .scale = a.scale,
           .softcap = a.softcap,
           .alibi = a.alibi ? a.alibi_scale : 0.0};
@@ -58,14 +61,15 @@ Dim visible_keys(const Network& n, std::int64_t window) {
 }
 
 // New keys or values, behind the cached ones where there is a cache.
-TensorId remember(Network& n, TensorId fresh, std::int64_t window, Piece cache_piece, Piece piece) {
+TensorId remember(Network& n, TensorId fresh, std::int64_t window, Piece cache_piece, Label piece) {
   if (!n.cached) return fresh;
   Builder& b = n.builder;
   b.set_role(role(Part::cache));
   const Dim keys = visible_keys(n, window);
   const Shape shape = b.shape(fresh);
-  const TensorId cache = b.tensor(TensorKind::cache, cache_piece, {shape[0], keys, shape[2], shape[3]},
-                                  b.program().workload.precision.cache);
+  // Single numbers do not make blocks.
+  const DType dtype = cache_piece == Piece::mask_cache ? DType::float32 : b.program().workload.precision.cache;
+  const TensorId cache = b.tensor(TensorKind::cache, cache_piece, {shape[0], keys, shape[2], shape[3]}, dtype);
   return append(b, fresh, cache, keys, piece);
 }
 
@@ -110,12 +114,12 @@ TensorId drop_weights(Network& n, TensorId weights, Block block) {
 
 // softmax(q·kᵀ)·v
 TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, TensorId sinks, const AttentionRule& rule,
-                Block block = Block::attention) {
+                Block block = Block::attention, TensorId shifts = no_tensor) {
   Builder& b = n.builder;
   b.set_role({block, Part::scores});
   const TensorId s = scores(b, query, key, rule, "scores");  // (B × H × T × S)
   b.set_role({block, Part::softmax});
-  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights"), block);
+  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights", shifts), block);
   b.set_role({block, Part::mixing});
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
 }
@@ -130,6 +134,16 @@ TensorId subtract_heads(Network& n, const Attention& a, TensorId y) {
   y = difference(b, y, vectors, {a.difference->initial, a.n_heads / a.n_kv_heads}, "difference");
   y = apply_norm(n, a.difference->norm, y, at);
   return scale(b, y, 1.0 - a.difference->initial, "scaled");
+}
+
+// What values (B × T × K·dᵥ) say of how much their keys are to be seen: (B × S × K × 1).
+TensorId shifts_of(Network& n, const Attention& a, const Widths& w, TensorId v) {
+  if (!a.dynamic_mask) return no_tensor;
+  Builder& b = n.builder;
+  TensorId x = apply_linear(n, v, w.kv_heads, a.dynamic_mask->bias, role(Part::mask));
+  x = softplus(b, x, no_tensor, {}, "step");
+  x = exponential(b, x, b.parameter(role(Part::decay), Piece::weight, {w.kv_heads}), "shift");
+  return remember(n, heads(n, x, w.kv_heads, 1), a.window, Piece::mask_cache, "shifts");
 }
 
 // Where a token's experts make its queries, and project what these mixed.
@@ -292,6 +306,7 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
     v = clipped(n, a, v);
     if (a.value_scale != 1.0) v = scale(b, v, a.value_scale, "scaled_value");
   }
+  const TensorId shifts = own ? shifts_of(n, a, w, v) : no_tensor;
   if (!a.routed) q = heads(n, q, w.heads, w.d_head);  // (B × T × H × dₕ)
   if (own) {
     k = heads(n, k, w.kv_heads, w.d_head);
@@ -316,7 +331,7 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
     std::tie(k, v) = n.keys_values.at(n.layer - static_cast<std::size_t>(a.kv_from));
   }
   const TensorId sinks = a.sinks ? b.parameter(role(Part::sinks), Piece::weight, {w.heads}) : no_tensor;
-  const TensorId y = subtract_heads(n, a, attend(n, q, k, v, sinks, rule_of(a)));
+  const TensorId y = subtract_heads(n, a, attend(n, q, k, v, sinks, rule_of(a), Block::attention, shifts));
   return a.routed ? routed_output(n, a, routing, y) : project_output(n, a, w, x, y);
 }
 

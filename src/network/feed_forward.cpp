@@ -1,10 +1,12 @@
 // The feed-forward of a layer: dense, gated or plain, or a mixture of experts.
+#include "model/sublayers.h"
 #include "network/blocks.h"
 #include "ops/activate.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/gate.h"
 #include "ops/mixture.h"
+#include "ops/outer_sum.h"
 #include "ops/sparsify.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
@@ -54,7 +56,9 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   };
   TensorId routed = normed(x, Part::router_norm);
   if (m.router_scale != 1.0) routed = scale(b, routed, m.router_scale, "scaled");
-  TensorId logits = apply_linear(n, routed, experts, m.router_bias, role(Part::router));
+  const Dim scored = m.product_keys ? Dim(2 * square_root(m.n_experts)) : experts;
+  TensorId logits = apply_linear(n, routed, scored, m.router_bias, role(Part::router));
+  if (m.product_keys) logits = outer_sum(b, logits, "logits");
   if (m.router_softcap > 0.0) logits = softcap(b, logits, m.router_softcap, "logits");
   TensorId correction = no_tensor;
   if (m.correction_bias) {

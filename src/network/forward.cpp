@@ -285,6 +285,12 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
     b.set_role({block, Part::residual});
     if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
     if (sublayer.stream_scale != 1.0) x = scale(b, x, sublayer.stream_scale, "scaled");
+    if (sublayer.stream_weight) {
+      const Role at{block, Part::stream_scale};
+      b.set_role(at);
+      x = multiply(b, x, b.parameter(at, Piece::weight, {n.d_model}), "scaled");
+      b.set_role({block, Part::residual});
+    }
     if (block != Block::cross_attention) y = drop(n, y, ++dropouts);  // cross-attention is counted, never trained
     x = add(b, x, y, "residual");
     if (sublayer.laurel) {

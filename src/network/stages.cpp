@@ -140,13 +140,13 @@ void validate_layout(const Model& model, const Layout& layout) {
     refuse(model,
            "what layers read of the tokens cannot be shared out over tensor, context or expert ranks; expected 1");
   for_each<Attention>(model.layers.written(), [&](const Attention& a) {
-    if (shares_out && (a.routed || a.difference))
+    if (shares_out && (a.routed || a.difference || a.dynamic_mask))
       refuse(model,
-             "routed heads and differences of heads cannot be shared out over tensor, context or "
+             "routed heads, differences of heads and dynamic masks cannot be shared out over tensor, context or "
              "expert ranks; expected 1 of each");
   });
   for_each<Mixture>(model.layers.written(), [&](const Mixture& m) {
-    if (shares_out && m.own_norms)
+    if (shares_out && (m.own_norms || m.product_keys))
       refuse(model, "its mixtures cannot be shared out over tensor, context or expert ranks; expected 1 of each");
   });
   if (layout.context > 1 && find<CrossAttention>(model) != nullptr)

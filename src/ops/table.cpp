@@ -1,5 +1,7 @@
 #include "ops/difference.h"
+#include "ops/exponential.h"
 #include "ops/multiply.h"
+#include "ops/outer_sum.h"
 #include "ops/routed_heads.h"
 #include "ops/sparsify.h"
 #include "ops/stack.h"
@@ -137,6 +139,10 @@ const std::vector<const Operation*>& all_operations() {
       &difference_backward_operation,
       &gather_heads_operation,
       &scatter_heads_operation,
+      &outer_sum_operation,
+      &outer_sum_backward_operation,
+      &exponential_operation,
+      &exponential_backward_operation,
       &project_operation,
       &grouped_project_operation,
       &weight_gradient_operation,

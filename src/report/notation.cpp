@@ -17,6 +17,7 @@
 #include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -24,6 +25,7 @@
 #include "ops/mixture.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/routed_heads.h"
@@ -79,6 +81,7 @@ constexpr PartLetters part_letters[] = {
     {Part::into_experts, "h", "i"},
     {Part::out_of_experts, "y", "j"},
     {Part::difference, "o", "λ"},
+    {Part::mask, "δ", "δ"},
     {Part::laurel_down, "c", "L"},
     {Part::laurel_up, "l", "R"},
     {Part::laurel_norm, "l", ""},
@@ -128,6 +131,7 @@ std::string_view letter_of(Piece piece) {
       {Piece::key_cache, "cache_k"},
       {Piece::value_cache, "cache_v"},
       {Piece::latent_cache, "cache_c"},
+      {Piece::mask_cache, "cache_δ"},
       {Piece::state_cache, "S"},
       {Piece::convolution_cache, "cache"},
   };
@@ -142,9 +146,10 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 // Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
   const std::initializer_list<const Operation*> keeping = {
-      &view_operation,           &append_operation,   &rope_operation,     &scale_operation,    &softcap_operation,
-      &last_operation,           &add_operation,      &clip_operation,     &gate_operation,     &weigh_operation,
-      &position_scale_operation, &multiply_operation, &sparsify_operation, &magnitude_operation};
+      &view_operation,           &append_operation,   &rope_operation,     &scale_operation,     &softcap_operation,
+      &last_operation,           &add_operation,      &clip_operation,     &gate_operation,      &weigh_operation,
+      &position_scale_operation, &multiply_operation, &sparsify_operation, &magnitude_operation, &outer_sum_operation,
+      &exponential_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
@@ -251,6 +256,7 @@ std::string Notation::formula(const Op& op) const {
     if (a.alibi != 0.0) right += " − slope·distance";
     if (a.mask.causal) right = "mask(" + right + ")";
     if (!second.empty()) right += ", " + second;
+    if (!third.empty()) right += " + " + third;
     return equation("softmax(" + right + ")");
   }
   if (is(op, mix_operation)) return equation(x + "·" + second);
@@ -285,6 +291,8 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, difference_operation))
     return equation(x + "₁ − λ·" + x + "₂, λ = e^(a·b) − e^(c·d) + " +
                     decimal(op.attributes<DifferenceAttributes>().initial));
+  if (is(op, outer_sum_operation)) return equation(x + "ᵢ + " + x + "ⱼ for each i, j");
+  if (is(op, exponential_operation)) return equation("e^(" + second + "·" + x + ")");
   if (is(op, gather_heads_operation)) return equation(x + " for each token");
   if (is(op, scatter_heads_operation)) return equation(x + " for each e");
   if (is(op, position_scale_operation)) return equation("f(position)·" + x);
@@ -342,6 +350,7 @@ std::string Notation::remark(const Op& op) const {
     if (op.inputs[1] != no_tensor) {
       say("A learned sink per head takes its share of the weight, so that a head may attend to nothing.");
     }
+    if (a.mask.keep > 0) say("Of the keys, it sees the " + grouped(a.mask.keep) + " with the largest δ.");
   }
   if (is(op, rope_operation)) {
     const Dim head = program_[op.inputs[0]].shape[-1], rotated = program_[op.inputs[1]].shape[-1];

@@ -96,6 +96,11 @@ constexpr StepText texts[] = {
      "Heads attend in pairs to the same values, and what the second mixed is subtracted, a learned number of times: "
      "what "
      "both attend to by mere habit cancels."},
+    {{{Block::attention, Part::mask}},
+     "dynamic mask",
+     "A token's values say how much its key should be seen, whoever asks; the keys for which that is the most are "
+     "kept."},
+    {{{Block::attention, Part::stream_scale}}, "scale of the stream", stream_scale_why},
     {{{Block::attention, Part::router}},
      "router of the heads",
      "A small matrix scores every expert for each token, and the best make its queries."},

@@ -44,7 +44,7 @@ Role joined(Role role, bool gated) {
       return {role.block, Part::step};
     case Part::decay:
     case Part::skip:
-      return {role.block, Part::state};
+      return {role.block, role.block == Block::attention ? Part::mask : Part::state};
     case Part::gate_down:
       return {role.block, Part::gate};
     case Part::up:

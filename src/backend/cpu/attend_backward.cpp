@@ -13,6 +13,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
 
 namespace reckon {
 namespace {
@@ -21,6 +24,7 @@ using namespace attend_backward_input;
 using namespace attend_backward_output;
 
 constexpr std::int64_t query_block = cpu_target.query_block, key_block = 256;
+constexpr float dismissed = -1e30f;  // the score of a key whose shift is too small
 
 class HeadBackward {
  public:
@@ -58,6 +62,7 @@ class HeadBackward {
     for (std::int64_t t = 0; t < tokens_; ++t) {
       std::fill_n(at(dk_, t, kv_head_), key_width_, 0.0f);
       if (first_of_value()) std::fill_n(at(dv_, t, value_head_), value_width_, 0.0f);
+      if (shifted()) *at(launch_.outputs[d_shifts], t, kv_head_) = 0.0f;
     }
     for (std::int64_t h = kv_head_ * group_; h < (kv_head_ + 1) * group_; ++h) {
       for (std::int64_t first = 0; first < tokens_; first += query_block) visit_queries(h, first);
@@ -65,6 +70,18 @@ class HeadBackward {
   }
 
  private:
+  bool shifted() const { return mask_.keep > 0; }
+
+  // The least shift that a token's queries see.
+  float limit_of(std::int64_t token) {
+    const std::int64_t begin = first_seen(mask_, token);
+    if (token + 1 - begin <= mask_.keep) return -std::numeric_limits<float>::infinity();
+    seen_.clear();
+    for (std::int64_t p = begin; p <= token; ++p) seen_.push_back(*at(launch_.inputs[shifts], p, kv_head_));
+    std::nth_element(seen_.begin(), seen_.begin() + (mask_.keep - 1), seen_.end(), std::greater<>());
+    return seen_[static_cast<std::size_t>(mask_.keep - 1)];
+  }
+
   bool first_of_value() const { return kv_head_ % (k_.size[2] / v_.size[2]) == 0; }
 
   float* at(const View& view, std::int64_t token, std::int64_t head) const {
@@ -79,6 +96,7 @@ class HeadBackward {
     for (std::int64_t t = first; t < last; ++t) {
       delta_[static_cast<std::size_t>(t - first)] = vector_dot(at(do_, t, h), at(o_, t, h), value_width_);
       std::fill_n(at(dq_, t, h), key_width_, 0.0f);
+      if (shifted()) limits_[static_cast<std::size_t>(t - first)] = limit_of(t);
     }
     count_read_floats(rows * (key_width_ + 2 * value_width_ + 1));  // queries, do, o, and what was kept
     count_written_floats(rows * key_width_);
@@ -87,7 +105,8 @@ class HeadBackward {
       const float *keys_at = at(k_, p, kv_head_), *values_at = at(v_, p, value_head_);
       const float *queries = at(q_, first, h), *d_outs = at(do_, first, h);
       if (const std::int64_t fresh = p + n - std::max(p, first); h == kv_head_ * group_ && fresh > 0) {
-        const std::int64_t elements = fresh * (key_width_ + (first_of_value() ? value_width_ : 0));
+        const std::int64_t elements =
+            fresh * (key_width_ + (first_of_value() ? value_width_ : 0) + (shifted() ? 1 : 0));
         count_read_floats(elements);
         count_written_floats(elements);
       }
@@ -113,7 +132,7 @@ class HeadBackward {
 
   // Key p + j: what the queries that see it give it, and the gradients of its scores; 0 for the others.
   void soften(std::int64_t h, std::int64_t first, std::int64_t rows, std::int64_t p, std::int64_t j,
-              const float* kept) const {
+              const float* kept) {
     float *s = scores_ + j * rows, *ds = d_scores_ + j * rows;
     const std::int64_t key = p + j;
     const std::int64_t from = std::clamp<std::int64_t>(key - first, 0, rows);
@@ -134,7 +153,16 @@ class HeadBackward {
       const float slope = alibi_ * alibi_slope(h, heads_);
       for (std::int64_t i = from; i < to; ++i) s[i] += slope * static_cast<float>(key - first - i);
     }
+    if (shifted()) {
+      count_elementwise(5 * n);
+      const float by = *at(launch_.inputs[shifts], key, kv_head_);
+      for (std::int64_t i = from; i < to; ++i) s[i] = by < limits_[static_cast<std::size_t>(i)] ? dismissed : s[i] + by;
+    }
     vector_attention_weights(s + from, ds + from, kept + from, delta_.data() + from, n, scale_, cap_);
+    if (!shifted()) return;
+    float sum = 0;
+    for (std::int64_t i = from; i < to; ++i) sum += ds[i];
+    *at(launch_.outputs[d_shifts], key, kv_head_) += sum / scale_;  // which scores have, and shifts do not
   }
 
   const Launch& launch_;
@@ -143,7 +171,8 @@ class HeadBackward {
   AttentionMask mask_;
   float scale_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
   float *scores_ = nullptr, *d_scores_ = nullptr, *results_ = nullptr, *packed_ = nullptr;
-  std::array<float, query_block> delta_{};
+  std::array<float, query_block> delta_{}, limits_{};
+  std::vector<float> seen_;
 };
 
 // A sink takes the share e^(sink − lse) of each row and gives nothing: its gradient is −share · Σ do·o.

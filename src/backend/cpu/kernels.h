@@ -42,6 +42,8 @@ void run_sparsify(const Launch&);
 void run_difference(const Launch&);
 void run_gather_heads(const Launch&);
 void run_scatter_heads(const Launch&);
+void run_outer_sum(const Launch&);
+void run_exponential(const Launch&);
 
 void run_activate(const Launch&);
 void run_activate_backward(const Launch&);
@@ -76,6 +78,8 @@ void run_correct_backward(const Launch&);
 void run_magnitude_backward(const Launch&);
 void run_sparsify_backward(const Launch&);
 void run_difference_backward(const Launch&);
+void run_outer_sum_backward(const Launch&);
+void run_exponential_backward(const Launch&);
 void run_squared_norm(const Launch&);
 void run_adamw(const Launch&);
 void run_all_reduce_start(const Launch&);

@@ -15,12 +15,14 @@
 #include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/mixture.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/position_scale.h"
@@ -134,6 +136,10 @@ Kernel cpu_kernel(const Operation& operation) {
       {&difference_backward_operation, run_difference_backward},
       {&gather_heads_operation, run_gather_heads},
       {&scatter_heads_operation, run_scatter_heads},
+      {&outer_sum_operation, run_outer_sum},
+      {&outer_sum_backward_operation, run_outer_sum_backward},
+      {&exponential_operation, run_exponential},
+      {&exponential_backward_operation, run_exponential_backward},
       {&squared_norm_operation, run_squared_norm},
       {&adamw_operation, run_adamw},
       {&all_reduce_start_operation, run_all_reduce_start},

@@ -134,5 +134,9 @@ void difference(const Call&);
 void difference_backward(const Call&);
 void gather_heads(const Call&);
 void scatter_heads(const Call&);
+void outer_sum(const Call&);
+void outer_sum_backward(const Call&);
+void exponential(const Call&);
+void exponential_backward(const Call&);
 
 }  // namespace reckon::reference

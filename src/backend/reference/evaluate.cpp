@@ -14,6 +14,7 @@
 #include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -21,6 +22,7 @@
 #include "ops/mixture.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/routed_heads.h"
@@ -118,6 +120,10 @@ Kernel reference_kernel(const Operation& operation) {
       {&difference_backward_operation, reference::difference_backward},
       {&gather_heads_operation, reference::gather_heads},
       {&scatter_heads_operation, reference::scatter_heads},
+      {&outer_sum_operation, reference::outer_sum},
+      {&outer_sum_backward_operation, reference::outer_sum_backward},
+      {&exponential_operation, reference::exponential},
+      {&exponential_backward_operation, reference::exponential_backward},
       {&xielu_operation, reference::xielu},
       {&xielu_backward_operation, reference::xielu_backward},
   };
