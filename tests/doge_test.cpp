@@ -8,8 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "model/read.h"
+#include "model/sublayers.h"
 #include "run/engine.h"
 #include "run/verify.h"
+#include "run/weights.h"
 
 namespace reckon {
 namespace {
@@ -30,7 +32,7 @@ std::vector<float> logits(const Model& model, Device device, std::int64_t chunk)
   options.chunk = chunk;
   options.capacity = 64;
   options.threads = 2;
-  Engine engine(model, Weights::random(model, 3), options);
+  Engine engine(model, Weights::random(model, 3, DType::float32), options);
   std::vector<std::int32_t> ids;
   for (std::int32_t i = 0; i < 23; ++i) ids.push_back(i * 7 % 43);
   Session session = engine.session();
@@ -73,7 +75,7 @@ TEST(Doge, MeasuresWhatItPredicts) {
     options.tokens = 20;
     options.steps = 3;
     options.batch = 2;
-    const Verification v = verify(model, Weights::random(model, 3), options);
+    const Verification v = verify(model, Weights::random(model, 3, DType::float32), options);
     for (const Check& check : v.checks)
       EXPECT_TRUE(check.equal()) << check.name << ": " << to_string(check.measured) << " of "
                                  << to_string(check.lowered);

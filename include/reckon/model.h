@@ -79,10 +79,10 @@ struct OutputGate {
 
 // Differential attention (Ye et al. 2024, arXiv 2410.05258): heads of queries and keys go in pairs, which share values
 // of twice the width, and what the second mixed is subtracted λ times, λ = e^(a·b) − e^(c·d) + initial.
-struct Difference {
+struct DifferentialHeads {
   double initial = 0.0;
   Norm norm;  // of each pair's result, which is then multiplied by 1 − initial
-  bool operator==(const Difference&) const = default;
+  bool operator==(const DifferentialHeads&) const = default;
 };
 
 // Each token chooses experts, each of which has a query for every key head, and projects what these mixed (JetMoE).
@@ -116,7 +116,7 @@ struct Attention {
   std::optional<Norm> value_norm;  // of each head (Gemma 3n)
   bool values_from_keys = false;   // values are the keys as they are projected, before their norm (Gemma 4)
   std::int64_t kv_from = 0;        // keys and values are those of the layer this many before it (Gemma 3n); 0: its own
-  std::optional<Difference> difference;
+  std::optional<DifferentialHeads> difference;
   std::optional<RoutedHeads> routed;
   std::optional<DynamicMask> dynamic_mask;
   std::optional<Latent> latent;
