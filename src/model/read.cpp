@@ -23,7 +23,8 @@ const std::map<std::string_view, Family>& families() {
     std::map<std::string_view, Family> table;
     for (const std::vector<Family>& some :
          {gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
-          more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families()})
+          more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
+          stream_families(), routed_families()})
       for (const Family& family : some) table.emplace(family.type, family);
     return table;
   }();

@@ -15,11 +15,13 @@
 #include "ops/embed.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numbers>
 #include <span>
 #include <tuple>
 
@@ -57,15 +59,15 @@ TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, Role role) {
 
 namespace {
 
-// Which layers have weights in common. All of it is empty where every layer has its own.
+// Which layers have weights, or keys and values, in common. All of it is empty where every layer has its own.
 struct Sharing {
   struct Kin {
     std::size_t first, last;
   };
-  std::vector<Kin> kin;              // by layer: the first and the last that it takes weights from or gives them to
-  std::vector<std::int32_t> owners;  // by layer: whose weights they are in the end
+  std::vector<Kin> kin;              // by layer: the first and the last that it takes them from or gives them to
+  std::vector<std::int32_t> owners;  // by layer: whose weights they are in the end; empty where they are its own
 
-  // Whether so many layers from `first` on have no weights in common with any other.
+  // Whether so many layers from `first` on have nothing in common with any other.
   bool apart(std::size_t first, std::size_t layers) const {
     for (std::size_t i = first; i < first + layers && !kin.empty(); ++i)
       if (kin[i].first < first || kin[i].last >= first + layers) return false;
@@ -73,17 +75,33 @@ struct Sharing {
   }
 };
 
-Sharing sharing_of(const Layers& layers) {
+// The layer that this one takes something from, which is so many before it.
+std::size_t taken_from(std::size_t layer, std::int64_t before) {
+  if (before < 0 || before > static_cast<std::int64_t>(layer))
+    throw Error("layer " + std::to_string(layer) + " has no layer " + std::to_string(before) + " before it");
+  return layer - static_cast<std::size_t>(before);
+}
+
+std::int64_t keys_from(const Layer& layer) {
+  std::int64_t before = 0;
+  for_each<Attention>(layer, [&](const Attention& attention) { before = std::max(before, attention.kv_from); });
+  return before;
+}
+
+Sharing sharing_of(const Model& model) {
+  const Layers& layers = model.layers;
   const std::span<const Layer> written = layers.written();
   Sharing sharing;
-  if (std::all_of(written.begin(), written.end(), [](const Layer& layer) { return layer.shares == 0; })) return sharing;
+  // What is made for all layers at once binds all of them together.
+  const bool bound = model.layer_inputs || model.altup;
+  const bool weights = std::any_of(written.begin(), written.end(), [](const Layer& l) { return l.shares != 0; });
+  const bool keys = std::any_of(written.begin(), written.end(), [](const Layer& l) { return keys_from(l) != 0; });
+  if (!bound && !weights && !keys) return sharing;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (layers[i].shares < 0 || layers[i].shares > static_cast<std::int64_t>(i))
-      throw Error("layer " + std::to_string(i) + " has no layer " + std::to_string(layers[i].shares) + " before it");
-    const std::size_t from = i - static_cast<std::size_t>(layers[i].shares);
-    sharing.kin.push_back({from, i});
-    sharing.kin[from].last = i;
-    sharing.owners.push_back(from == i ? static_cast<std::int32_t>(i) : sharing.owners[from]);
+    const std::size_t from = taken_from(i, layers[i].shares), key_from = taken_from(i, keys_from(layers[i]));
+    sharing.kin.push_back({std::min(from, key_from), bound ? layers.size() : i});
+    for (const std::size_t one : {from, key_from}) sharing.kin[one].last = std::max(sharing.kin[one].last, i);
+    if (weights) sharing.owners.push_back(from == i ? static_cast<std::int32_t>(i) : sharing.owners[from]);
   }
   return sharing;
 }
@@ -216,12 +234,31 @@ TensorId drop(Network& n, TensorId x, int stream) {
   return dropout(n.builder, x, workload.dropout, stream, "dropped");
 }
 
+// What a layer made of the active stream corrects all of them; what the layer then reads of the token is added to all
+// but the first.
+void add_to_streams(Network& n, const Sublayer& sublayer, TensorId made) {
+  Builder& b = n.builder;
+  correct_streams(n, made);
+  TensorId y = n.streams[static_cast<std::size_t>(n.model.altup->active)];
+  const Role at{Block::streams, Part::stream_scale};
+  const TensorId factors = b.parameter(at, Piece::weight, {n.d_model});  // which is there all the same
+  b.set_role(at);
+  if (n.model.altup->scaled) y = multiply(b, y, factors, "scaled");
+  y = apply(n, std::get<LayerInput>(sublayer.kind), y);
+  if (sublayer.norms.after) y = apply_norm(n, *sublayer.norms.after, y, {Block::layer_input, Part::norm_after});
+  b.set_role({Block::layer_input, Part::residual});
+  for (std::size_t i = 1; i < n.streams.size(); ++i) n.streams[i] = add(b, n.streams[i], y, "residual");
+}
+
 // Layer i of the model: each sublayer reads the residual stream, and adds to it.
 TensorId layer(Network& n, std::size_t i, TensorId x) {
   using Reads = Sublayer::Reads;
   Builder& b = n.builder;
   const Layer& layer = n.model.layers[i];
   const std::int32_t owner = n.owners.empty() ? -1 : n.owners[i];
+  n.layer = i;
+  b.set_sublayer(static_cast<std::int32_t>(i), 0, owner);
+  if (n.model.altup) x = predict_streams(n);
   const TensorId entry = x;
   TensorId first = no_tensor;
   int dropouts = 0;
@@ -230,6 +267,10 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
     const SublayerNorms& norms = sublayer.norms;
     const Block block = block_of(sublayer);
     b.set_sublayer(static_cast<std::int32_t>(i), nth_of_block(layer, k), owner);
+    if (n.model.altup && block == Block::layer_input) {
+      add_to_streams(n, sublayer, x);
+      continue;
+    }
     TensorId y = sublayer.reads == Reads::stream ? x : sublayer.reads == Reads::entry ? entry : first;
     if (norms.before) y = apply_norm(n, *norms.before, y, {block, Part::norm});
     if (sublayer.norms_stream) x = y;
@@ -238,14 +279,32 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
       b.set_role({block, Part::norm});
       y = scale(b, y, sublayer.read_scale, "scaled");
     }
+    const TensorId read = y;
     y = std::visit([&](const auto& kind) { return apply(n, kind, y); }, sublayer.kind);
     if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
     b.set_role({block, Part::residual});
     if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
     if (sublayer.stream_scale != 1.0) x = scale(b, x, sublayer.stream_scale, "scaled");
+    if (sublayer.stream_weight) {
+      const Role at{block, Part::stream_scale};
+      b.set_role(at);
+      x = multiply(b, x, b.parameter(at, Piece::weight, {n.d_model}), "scaled");
+      b.set_role({block, Part::residual});
+    }
     if (block != Block::cross_attention) y = drop(n, y, ++dropouts);  // cross-attention is counted, never trained
     x = add(b, x, y, "residual");
+    if (sublayer.laurel) {
+      const TensorId beside = laurel(n, *sublayer.laurel, read);
+      b.set_role({block, Part::residual});
+      x = scale(b, add(b, x, beside, "residual"), 1.0 / std::numbers::sqrt2, "scaled");
+    }
     if (norms.residual) x = apply_norm(n, *norms.residual, x, {block, Part::norm_residual});
+  }
+  if (layer.scaled) {
+    const Role at{Block::feed_forward, Part::stream_scale};
+    b.set_sublayer(static_cast<std::int32_t>(i), 0, owner);
+    b.set_role(at);
+    x = multiply(b, x, b.weight(TensorKind::constant, at, Piece::weight, {1}, DType::float32), "scaled");
   }
   return x;
 }
@@ -397,7 +456,10 @@ Program forward(const Model& model, const Workload& asked) {
   const Shape stream{n.batch, n.tokens, n.d_model};
   if (first_stage(layout)) {
     const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
-    x = drop(n, embedding(n, ids, table), 0);
+    const TensorId embedded = embedding(n, ids, table);
+    x = drop(n, embedded, 0);
+    if (model.layer_inputs) make_layer_inputs(n, ids, embedded);
+    if (model.altup) open_streams(n, x);
   } else {
     x = receive(b, no_tensor, stream, layout.pipeline);
   }
@@ -425,7 +487,7 @@ Program forward(const Model& model, const Workload& asked) {
     }
   }
 
-  Sharing sharing = sharing_of(model.layers);
+  Sharing sharing = sharing_of(model);
   // What enters the first layer with adapters needs no gradient, other than what enters those behind it.
   std::size_t alone = 0;
   if (workload.phase == Phase::train && workload.lora.rank > 0 && first_stage(layout))
@@ -441,6 +503,8 @@ Program forward(const Model& model, const Workload& asked) {
     if (repeats) b.end_repeat({{entering, x}});
   }
   b.set_sublayer(-1, 0);
+
+  if (model.altup) x = close_streams(n);
 
   // Between its pieces, an interleaved pipeline goes on at the other ranks. As pieces are alike, that is written behind
   // all of them.

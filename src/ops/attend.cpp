@@ -29,7 +29,10 @@ namespace {
 
 // What is done to a score before its softmax. The soft cap's own factor takes the scale in.
 std::int64_t score_operations(const AttentionRule& rule) {
-  return (rule.softcap != 0.0 ? 3 : rule.scale != 1.0 ? 1 : 0) + (rule.alibi != 0.0 ? 2 : 0);
+  return (rule.softcap != 0.0 ? 3
+          : rule.scale != 1.0 ? 1
+                              : 0) +
+         (rule.alibi != 0.0 ? 2 : 0) + (rule.mask.keep > 0 ? 4 : 0);
 }
 
 // Those of a whole sequence: context ranks share them out, each with as many pairs of query and key.
@@ -68,6 +71,7 @@ Cost cost(const Program& program, const Op& op) {
   const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
   const Count cached = Term(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).value();
   cost.read = bytes(program[op.inputs[0]]) + whole_blocks(program[op.inputs[1]].dtype, cached);
+  if (rule.mask.keep > 0) cost.read += Term(4 * kv_heads).times(batch).times(keys).value();  // shifts
   if (op.inputs[3] != no_tensor) cost.read += 4 * heads.size;  // sinks, float32 in memory as all vectors
   cost.written = bytes(program[op.outputs[0]]);
   if (op.outputs.size() > 1) cost.written += bytes(program[op.outputs[1]]);
@@ -89,8 +93,9 @@ Cost backward_cost(const Program& program, const Op& op) {
   products += of_rank(program, 4, {q[0], q[2], pairs, o[3]});
   const Count seen = visible_pairs(tokens, past + tokens, rule.mask);
   const Dim visible(static_cast<std::int64_t>(seen), Symbol::window_pairs);
-  const std::int64_t per_pair =
-      4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 4 : 0) + (dropout > 0 ? 3 : 0);
+  const std::int64_t per_pair = 4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) +
+                                (rule.softcap != 0.0 ? 4 : 0) + (dropout > 0 ? 3 : 0) +
+                                (rule.mask.keep > 0 ? 1 : 0);  // a shift's gradient is a sum
   Formula operations = of_rank(program, per_pair, {q[0], q[2], visible});
   const bool sink = op.outputs[attend_backward_output::d_sinks] != no_tensor;
   operations += elements_and_rows(o, sink ? 4 : 2, sink ? 2 : -1);

@@ -8,9 +8,9 @@ namespace reckon {
 namespace {
 
 // In the order of the enums.
-constexpr std::array blocks =
-    std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention", "feed_forward",
-                                     "recurrence", "final_norm", "head", "loss", "optimizer"});
+constexpr std::array blocks = std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention",
+                                                               "feed_forward", "recurrence", "layer_input", "streams",
+                                                               "final_norm", "head", "loss", "optimizer"});
 static_assert(blocks.size() == static_cast<std::size_t>(Block::optimizer) + 1);
 
 constexpr std::array experts = std::to_array<std::string_view>({"", "experts", "shared"});
@@ -63,45 +63,28 @@ constexpr std::array parts = std::to_array<std::string_view>({"",
                                                               "state",
                                                               "skip",
                                                               "gate_down",
-                                                              "gate_norm"});
-static_assert(parts.size() == static_cast<std::size_t>(Part::gate_norm) + 1);
+                                                              "gate_norm",
+                                                              "value_norm",
+                                                              "difference",
+                                                              "mask",
+                                                              "laurel_down",
+                                                              "laurel_up",
+                                                              "laurel_norm",
+                                                              "stream_scale",
+                                                              "router_norm",
+                                                              "expert_scale",
+                                                              "predict",
+                                                              "correct"});
+static_assert(parts.size() == static_cast<std::size_t>(Part::correct) + 1);
 
-constexpr std::array pieces = std::to_array<std::string_view>({"",
-                                                               "weight",
-                                                               "bias",
-                                                               "ids",
-                                                               "labels",
-                                                               "positions",
-                                                               "sinusoids",
-                                                               "encoder",
-                                                               "table",
-                                                               "statistics",
-                                                               "first_moment",
-                                                               "second_moment",
-                                                               "row_moment",
-                                                               "column_moment",
-                                                               "master",
-                                                               "mask",
-                                                               "lora_a",
-                                                               "lora_b",
-                                                               "key_cache",
-                                                               "value_cache",
-                                                               "latent_cache",
-                                                               "state_cache",
-                                                               "convolution_cache",
-                                                               "query_nope",
-                                                               "query_rope",
-                                                               "query",
-                                                               "folded_query",
-                                                               "latent",
-                                                               "latents",
-                                                               "key_rope",
-                                                               "keys_rope",
-                                                               "keys_nope",
-                                                               "keys",
-                                                               "values",
-                                                               "starts",
-                                                               "pages"});
+constexpr std::array pieces = std::to_array<std::string_view>(
+    {"",           "weight",        "bias",         "ids",          "labels",       "positions",
+     "sinusoids",  "encoder",       "table",        "statistics",   "first_moment", "second_moment",
+     "row_moment", "column_moment", "master",       "mask",         "lora_a",       "lora_b",
+     "key_cache",  "value_cache",   "latent_cache", "mask_cache",   "state_cache",  "convolution_cache",
+     "query_nope", "query_rope",    "query",        "folded_query", "latent",       "latents",
+     "key_rope",   "keys_rope",     "keys_nope",    "keys",         "values",       "starts",
+     "pages"});
 static_assert(pieces.size() == static_cast<std::size_t>(Piece::pages) + 1);
 
 }  // namespace
@@ -127,6 +110,9 @@ bool is_norm(Role role) {
     case Part::kv_down_norm:
     case Part::step_norm:
     case Part::gate_norm:
+    case Part::value_norm:
+    case Part::laurel_norm:
+    case Part::router_norm:
       return true;
     default:
       return role.block == Block::final_norm;

@@ -103,6 +103,7 @@ std::vector<double> frequencies(const Rope& rope, std::int64_t length) {
       break;
     }
   }
+  if (rope.turned > 0) std::fill(f.begin() + rope.turned, f.end(), 0.0);
   return f;
 }
 
