@@ -5,6 +5,7 @@
 #include "ops/activate.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/difference.h"
@@ -211,6 +212,37 @@ TensorId mixture(Builder& b, Mixture rule, bool gated) {
   return combine(b, rows, rule.weigh_inputs ? no_tensor : weights, sent.order, "y");
 }
 
+// The same with 5 experts of 8, the others of identity, of which each token takes 4.
+TensorId with_identity(Builder& b) {
+  Mixture rule;
+  rule.n_experts = 5;
+  rule.n_identity = 3;
+  rule.n_active = 4;
+  const TensorId x = input(b, Part::position, {2, 3, 4});
+  const TensorId logits = linear(b, x, weight(b, Part::router, {8, 4}), no_tensor, "logits");
+  const auto [choice, weights] = route(b, rule, logits, no_tensor);
+  const Dispatched sent = dispatch(b, x, choice, 8);
+  FeedForward each;
+  each.activation = Activation::silu;
+  const auto expert = [&](Part part) {
+    return grouped_linear(b, sent.rows, weight(b, part, {5, 6, 4}), no_tensor, sent.offsets, "hidden");
+  };
+  const TensorId gate = expert(Part::gate), hidden = activate(b, each, gate, expert(Part::up), "active");
+  TensorId rows = grouped_linear(b, hidden, weight(b, Part::down, {5, 4, 6}), no_tensor, sent.offsets, "down");
+  rows = pass_identity(b, rows, sent.rows, sent.offsets, 5, "rows");
+  return combine(b, rows, weights, sent.order, "y");
+}
+
+// 7 tokens, of whose keys those are chosen that numbers which are given make.
+TensorId of_chosen(Builder& b, bool blocks) {
+  const auto given = [&](const Shape& shape) { return b.tensor(TensorKind::constant, "waves", shape, DType::float32); };
+  const TensorId choice =
+      choose_keys(b, given({2, 7, 2, 3}), given({2, 7, 1, 3}), blocks ? no_tensor : given({2, 7, 2}), blocks ? 2 : 3,
+                  blocks ? ChooseAttributes{2, 1} : ChooseAttributes{});
+  const TensorId q = input(b, Part::query, {2, 7, 4, 3}), k = input(b, Part::key, {2, 7, 2, 3});
+  return attend_chosen(b, q, k, input(b, Part::value, {2, 7, 2, 5}), choice, {blocks ? 2 : 1, 0.7}, "y");
+}
+
 Mixture sparsely_mixed() {
   Mixture rule;
   rule.scores = Mixture::Scores::sparsemixer;
@@ -372,6 +404,8 @@ const std::vector<GradientCase>& gradient_cases() {
       {"difference", [](B& b) { return difference(b, input(b, Part::value, {2, 3, 8, 5}), weight(b, Part::difference, {4, 3}), {0.3, 2}, "y"); }},
       {"gather_heads", [](B& b) { return gather_heads(b, input(b, Part::query, {2, 3, 2, 6}), whole_numbers(b, "each", {2, 3, 2}), 3, "y"); }},
       {"scatter_heads", [](B& b) { return scatter_heads(b, input(b, Part::query, {2, 3, 6, 2}), whole_numbers(b, "each", {2, 3, 2}), "y"); }},
+      {"attention_to_chosen_keys", [](B& b) { return of_chosen(b, false); }},
+      {"attention_to_chosen_blocks", [](B& b) { return of_chosen(b, true); }},
 
       {"matmul", [](B& b) { return multiplied(b, false); }},
       {"matmul_with_bias", [](B& b) { return multiplied(b, true); }},
@@ -401,6 +435,7 @@ const std::vector<GradientCase>& gradient_cases() {
       {"mixture_by_softmax_of_chosen", [](B& b) { return mixture(b, routed(S::softmax_of_chosen, false), true); }},
       {"mixture_by_sigmoid", [](B& b) { return mixture(b, routed(S::sigmoid, false), true); }},
       {"mixture_by_sparsemixer", [](B& b) { return mixture(b, sparsely_mixed(), true); }},
+      {"mixture_with_identity_experts", with_identity},
       {"mixture_of_weighed_inputs", [](B& b) { return mixture(b, of_weighed_inputs(), true); }},
       {"mixture_by_sigmoid_in_groups", [](B& b) { return mixture(b, in_groups(), true); }},
 
@@ -452,6 +487,7 @@ double given_element(const Tensor& tensor, std::int64_t i) {
   if (tensor.label.name == "correction") return 0.1 * static_cast<double>(i % 3);
   if (tensor.label.name == "slopes") return 0.1 * (at + 1.0);
   if (tensor.label.name == "curve") return i == 0 ? 0.5 : -0.1;
+  if (tensor.label.name == "waves") return std::sin(1.7 * at);
   if (tensor.label.name == "factors") return 1.0 + 0.3 * at;
   if (tensor.label.name == "angles") {  // cosines, then sines
     const std::int64_t half = tensor.shape[-1].size / 2, position = i / (2 * half), k = i % (2 * half);

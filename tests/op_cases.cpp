@@ -10,6 +10,7 @@
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
@@ -124,6 +125,19 @@ TensorId collected(Builder& b) {
 }
 TensorId weighed(Builder& b) {
   return weigh(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2}), whole_numbers(b, {2, 3, 2}), "y");
+}
+// 6 experts, and 2 of identity.
+TensorId passed(Builder& b) {
+  return pass_identity(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2, 4}), whole_numbers(b, {9}), 6, "y");
+}
+TensorId chosen_keys(Builder& b, bool weighted) {
+  return choose_keys(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 1, 8}), weighted ? weight(b, {2, 3, 4}) : no_tensor,
+                     weighted ? 3 : 2, weighted ? ChooseAttributes{} : ChooseAttributes{2, 1});
+}
+TensorId attended_to(Builder& b, bool blocks) {
+  const TensorId choice = whole_numbers(b, blocks ? Shape{2, 3, 4, 2} : Shape{2, 3, 1, 3});
+  return attend_chosen(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), choice,
+                       {blocks ? 2 : 1, 0.5}, "y");
 }
 TensorId gated_rows(Builder& b, Activation activation) {
   return gate_rows(b, weight(b, {2, 3, 4}), weight(b, {2, 3}), activation, "y");
@@ -469,8 +483,17 @@ const std::vector<OpCase>& op_cases() {
       {"softmax", "plain", ahead, 0, [](B& b) { return softmax_with(b, false, false); }, {{2, 4, 3, 5}}, 0, 432, 480, 480, {{"p", 96}, {"r", 24}}, exact()},
       {"softmax", "with ALiBi", ahead, 0, [](B& b) { return softmax_with(b, true, false); }, {{2, 4, 3, 5}}, 0, 792, 480, 480, {{"p", 120}, {"r", 24}}},
       {"softmax", "with sinks", ahead, 0, [](B& b) { return softmax_with(b, false, true); }, {{2, 4, 3, 5}}, 0, 648, 496, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax", "with numbers by distance", ahead, 0, [](B& b) { return softmax(b, weight(b, {2, 4, 3, 5}), no_tensor, {}, "p", weight(b, {2, 3, 4, 2})); }, {{2, 4, 3, 5}}, 0, 672, 672, 480, {{"p", 120}, {"r", 24}}},
       {"softmax_backward", "plain", back, 0, [](B& b) { return softmax_with(b, true, false); }, {{2, 4, 3, 5}}, 0, 456, 960, 480, {{"p", 120}, {"r", 24}}},
       {"softmax_backward", "with sinks", back, 0, [](B& b) { return softmax_with(b, false, true); }, {{2, 4, 3, 5}, {4}}, 0, 648, 960, 496, {{"p", 120}, {"r", 24}}},
+
+      // The queries at 2, 3 and 4 may see 3, 4 and 5 keys: 2 sequences · 4 heads · 12 = 96 pairs. Of these, 3 keys each
+      // are chosen, 72 pairs; or, of blocks of 2, two: 2 + 1, 2 + 2 and 2 + 1 keys, 80 pairs.
+      {"choose_keys", "by weighted heads", ahead, 0, [](B& b) { return chosen_keys(b, true); }, {{2, 3, 1, 3}}, 1536, 288, 1184, 72, {{"p", 96}, {"m", 8}}, after_two()},
+      {"choose_keys", "by blocks", ahead, 0, [](B& b) { return chosen_keys(b, false); }, {{2, 3, 4, 2}}, 1536, 96, 1088, 192, {{"p", 96}, {"m", 8}}, after_two()},
+      {"attend_chosen", "scaled", ahead, 0, [](B& b) { return attended_to(b, false); }, {{2, 3, 4, 8}}, 2304, 552, 2120, 768, {{"p", 72}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two(), 1608},
+      {"attend_chosen", "scaled", ahead, 0, [](B& b) { return attended_to(b, true); }, {{2, 3, 4, 8}}, 2560, 592, 2240, 768, {{"p", 80}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two(), 1984},
+      {"attend_chosen_backward", "scaled", back, 0, [](B& b) { return attended_to(b, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 5760, 1008, 3656, 2048, {{"p", 72}, {"m", 8}, {"v", 8}, {"n", 192}, {"r", 24}}, after_two()},
 
       {"cross_entropy", "", ahead, 0, loss, {{}, {2, 3}}, 0, 180, 192, 28, {{"n", 42}, {"r", 6}}},
       {"cross_entropy_backward", "", back, 0, loss, {{2, 3, 7}}, 0, 132, 216, 168, {{"n", 42}, {"r", 6}}},
@@ -502,6 +525,10 @@ const std::vector<OpCase>& op_cases() {
       // For each of the 2 chosen 10·8 − 2, and 2·7 comparisons: 170 a token.
       {"route", "sparsemixer", ahead, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 1020, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "sparsemixer", back, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 8}}, 0, 384, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"multiply", "", ahead, 0, [](B& b) { return multiply(b, weight(b, {2, 3, 4}), weight(b, {1}), "y"); }, {{2, 3, 4}}, 0, 24, 100, 96, {{"n", 24}}},
+      {"take", "", ahead, 0, [](B& b) { return take(b, weight(b, {2, 3, 4}), 3, "y"); }, {{2, 3, 3}}, 0, 0, 72, 72, {}},
+      {"pass_identity", "", ahead, 0, passed, {{2, 3, 2, 4}}, 0, 0, 420, 192, {}},
+      {"pass_identity_backward", "", back, 0, passed, {{2, 3, 2, 4}, {2, 3, 2, 4}}, 0, 0, 228, 384, {}},
       {"weigh", "", ahead, 0, weighed, {{2, 3, 2, 4}}, 0, 48, 288, 192, {{"n", 24}, {"k", 2}}},
       {"weigh_backward", "", back, 0, weighed, {{2, 3, 2, 4}, {2, 3, 2}}, 0, 132, 480, 240, {{"n", 24}, {"k", 2}, {"r", 6}}},
       {"combine", "without weights", ahead, 0, collected, {{2, 3, 4}}, 0, 24, 240, 96, {{"n", 24}, {"k", 2}}},

@@ -93,6 +93,20 @@ enum class Part : std::uint8_t {
   // Of several streams.
   predict,
   correct,
+  // Of an indexer.
+  index_query,
+  index_query_norm,
+  index_key,
+  index_key_norm,
+  index_weight,
+  choice,
+  // Of a norm with a gate.
+  norm_gate_down,
+  norm_gate,
+  // Of positions by distance, and of a learned number.
+  relative,
+  profile,
+  factor,
 };
 
 struct Role {
@@ -105,6 +119,7 @@ struct Role {
 std::string path_of(Role role);  // "feed_forward/experts/gate"
 bool is_norm(Role role);
 bool is_convolution(Role role);  // of a recurrence's values, keys or queries
+bool is_indexer(Role role);      // of what chooses keys, which no training changes
 
 // Which tensor of its part something is. Most activations are only computed with, by their ids: `other`.
 enum class Piece : std::uint8_t {
@@ -132,6 +147,10 @@ enum class Piece : std::uint8_t {
   mask_cache,
   state_cache,
   convolution_cache,
+  index_cache,
+  index_keys,
+  adapter_a,  // adapters that belong to the network: rank × in
+  adapter_b,  // out × rank
   // Queries, keys and values of latent attention, in their parts.
   query_nope,
   query_rope,

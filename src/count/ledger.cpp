@@ -68,9 +68,16 @@ void read_work(const Program& program, Ledger& ledger) {
   for (const Op& op : program.ops) {
     Cost cost = op.operation->cost(program, op);
     const Count read_least = cost.read_least < 0 ? cost.read : cost.read_least;
-    const WorkTotals each{
-        cost.matmul.value(), cost.elementwise.value(), cost.read, read_least, cost.written, cost.weights, cost.sent,
-        cost.launches};
+    const WorkTotals each{cost.matmul.value(),
+                          cost.elementwise.value(),
+                          cost.read,
+                          read_least,
+                          cost.written,
+                          cost.weights,
+                          cost.sent,
+                          cost.launches,
+                          cost.matmul_least < 0 ? cost.matmul.value() : cost.matmul_least,
+                          cost.elementwise_least < 0 ? cost.elementwise.value() : cost.elementwise_least};
     const Place place = place_of(program, op.scope, op.repeat);
     WorkTotals& totals = op.stage == Stage::forward    ? ledger.forward
                          : op.stage == Stage::backward ? ledger.backward
@@ -132,6 +139,8 @@ WorkTotals& WorkTotals::add(const WorkTotals& each, Count times) {
   weights += each.weights * times;
   sent += each.sent * times;
   launches += each.launches * times;
+  matmul_least += each.matmul_least * times;
+  elementwise_least += each.elementwise_least * times;
   return *this;
 }
 

@@ -5,6 +5,7 @@
 #include "ops/adamw.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/difference.h"
@@ -113,6 +114,21 @@ std::string_view attention_label(Part part, bool cross) {
     case Part::laurel_down:
     case Part::laurel_up:
       return "beside attention";
+    case Part::relative:
+    case Part::profile:
+      return "positions by distance";
+    case Part::key_convolution:
+    case Part::value_convolution:
+    case Part::query_convolution:
+      return "short convolutions";
+    case Part::index_query:
+    case Part::index_key:
+    case Part::index_weight:
+    case Part::choice:
+      return "indexer";
+    case Part::norm_gate_down:
+    case Part::norm_gate:
+      return "gates of norms";
     default:
       return "latent projections";
   }
@@ -121,6 +137,9 @@ std::string_view attention_label(Part part, bool cross) {
 // What a product of a feed-forward is part of. `gated` says whether the network has gates beside its up-projections.
 std::string_view feed_forward_label(Role role, bool gated) {
   if (role.part == Part::router) return "router";
+  if (role.part == Part::norm_gate_down || role.part == Part::norm_gate) return "gates of norms";
+  if (is_convolution(role)) return "short convolutions";
+  if (role.part == Part::project) return "projections of the shared block";
   if (role.part == Part::into_experts || role.part == Part::out_of_experts) return "latent of the experts";
   const bool down = role.part == Part::down;
   switch (role.expert) {
@@ -185,7 +204,10 @@ std::string_view elementwise_label(const WorkEntry& entry) {
       {"routing",
        {&route_operation, &route_backward_operation, &dispatch_operation, &dispatch_backward_operation,
         &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation,
-        &outer_sum_operation, &outer_sum_backward_operation}},
+        &outer_sum_operation, &outer_sum_backward_operation, &pass_identity_operation,
+        &pass_identity_backward_operation}},
+      {"attention to chosen keys",
+       {&choose_keys_operation, &attend_chosen_operation, &attend_chosen_backward_operation}},
       {"recurrences",
        {&short_convolution_operation, &short_convolution_backward_operation, &softplus_operation,
         &softplus_backward_operation, &scan_operation, &scan_backward_operation, &delta_rule_operation,
@@ -207,6 +229,10 @@ std::string_view elementwise_label(const WorkEntry& entry) {
   if (entry.operation != &add_operation) return entry.op;
   switch (entry.place.role.part) {
     case Part::residual:
+    case Part::key_convolution:
+    case Part::value_convolution:
+    case Part::query_convolution:
+    case Part::norm:
       return "residuals";
     case Part::position:
       return "positions";

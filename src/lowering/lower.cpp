@@ -188,8 +188,8 @@ class Lowering {
           {mixed.outputs[0]}, rule,
           mixed.scope,        mixed.stage,
           mixed.repeat};
-    const bool shifts = soft.inputs.size() > 2;
-    if (shifts) op.inputs.push_back(soft.inputs[2]);
+    const bool shifts = soft.inputs.size() > 2 && scored.mask.keep > 0;
+    if (soft.inputs.size() > 2) op.inputs.push_back(soft.inputs[2]);
     fuse(soft);
     if (found.dropout) fuse(ops_[*found.dropout]);
     fuse(mixed);

@@ -95,7 +95,7 @@ struct Family {
 
 std::vector<Family> gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
     more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
-    stream_families(), routed_families();
+    stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(), inkling_families();
 
 // nullptr where there is none of that model_type.
 const Family* find_family(std::string_view type);

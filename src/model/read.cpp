@@ -24,7 +24,8 @@ const std::map<std::string_view, Family>& families() {
     for (const std::vector<Family>& some :
          {gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
           more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
-          stream_families(), routed_families()})
+          stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(),
+          inkling_families()})
       for (const Family& family : some) table.emplace(family.type, family);
     return table;
   }();

@@ -7,13 +7,6 @@
 
 namespace reckon {
 
-namespace {
-
-struct LatentDefaults {
-  std::int64_t query_rank = 1536, kv_rank = 512, d_nope = 128, d_rope = 64, d_value = 128;
-};
-
-// Latent attention; what is different in a family's form is changed afterwards.
 Form latent_form(Fields& config, const LatentDefaults& defaults) {
   const bool bias = config.flag("attention_bias", false);
   Latent latent;
@@ -48,10 +41,12 @@ Model read_latent_form(Fields& config, const Form& form) {
   return model;
 }
 
+namespace {
+
 // So many groups of experts, of which so many are chosen from.
 void read_groups(Fields& config, Mixture& mixture, std::int64_t groups, std::int64_t active_groups) {
-  mixture.n_groups = config.size("n_group", groups);
-  mixture.n_active_groups = config.size("topk_group", active_groups);
+  mixture.n_groups = config.size("n_group", groups, 1);
+  mixture.n_active_groups = config.size("topk_group", active_groups, 1);
   if (mixture.n_experts % mixture.n_groups != 0)
     config.fail("n_group", fmt::format("a divisor of {}, {}", config.spelled("num_local_experts"), mixture.n_experts));
   if (mixture.n_active_groups > mixture.n_groups)
@@ -98,7 +93,8 @@ Model read_deepseek_v2(Fields& config) {
   return model;
 }
 
-// V3's network: `add` changes the form.
+}  // namespace
+
 Model read_third(Fields& config, Form form, const SigmoidMixture& defaults, std::int64_t first) {
   form.rope.interleaved = config.flag("rope_interleave", true);
   Model model = read_latent_form(config, form);
@@ -106,6 +102,8 @@ Model read_third(Fields& config, Form form, const SigmoidMixture& defaults, std:
   config.ignore(deepseek_harmless);
   return model;
 }
+
+namespace {
 
 constexpr SigmoidMixture deepseek_v3_mixture{256, 8, 1, 2048, 8, 4, 2.5, true};
 

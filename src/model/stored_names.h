@@ -58,8 +58,11 @@ struct RecurrenceNames {
     std::string_view module;
     std::vector<Part> parts;
     bool by_group = false;
+    bool alternate = false;  // row by row (Zamba)
+    bool by_head = false;    // a matrix of each group of heads, in one tensor without ".weight" (Zamba)
   };
   std::string_view module{};
+  std::string_view norm{};           // before it, where that has not attention's name
   std::vector<Shared> linears;       // every projection but the last, each in one of these
   std::vector<Shared> convolutions;  // of values, keys and queries (channels × 1 × width)
   std::string_view output;
@@ -67,10 +70,18 @@ struct RecurrenceNames {
   std::string_view step_gate, beta_gate;    // RG-LRU's; "_weight" and "_bias" follow
   std::string_view decay, step_bias, skip;  // in full, without ".weight"
   bool decay_of_four = false;               // stored as 1 × 1 × heads × 1 (Kimi)
+  bool heads_apart = false;                 // decays, step biases and skips have an axis of groups (Zamba)
+  std::string_view beside_attention{};      // stands before these names, its norm's too, in layers with attention
+};
+
+// The modules of an indexer.
+struct IndexerNames {
+  std::string_view query, query_norm, key, key_norm, weight;
 };
 
 // Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
-// A layer's names follow `layer`, where "{}" stands for its number; both follow one of the prefixes.
+// A layer's names follow `layer`, where "{}" stands for its number; both follow one of the prefixes. In a layer with
+// several sublayers of a kind, "#" in a name stands for which one it is.
 // What is set here are LLaMA's names; those of other families differ from them.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): they stand where one looks for them.
 struct FamilyNames {
@@ -105,6 +116,15 @@ struct FamilyNames {
   std::string_view mask, mask_decay;                       // that values make; the second in full
   std::string_view attention_stream, feed_forward_stream;  // factors of the stream, in full
   StreamNames streams;
+  IndexerNames indexer;
+  std::string_view norm_in_gated, norm_gate_down, norm_gate;  // of a norm with a gate, each follows the norm's name
+  // Adapters of the network: in the names of the layer whose weights the sublayer has, "{}" stands for which of the
+  // layers that have them it is; ".0" and ".1" follow.
+  std::string_view query_adapter, key_adapter, value_adapter, feed_forward_adapter;
+  std::string_view relative, profile;  // the latter in full, without ".weight"
+  std::string_view key_convolution, value_convolution, attention_convolution, feed_forward_convolution;
+  std::string_view factor, mixture_factor;  // in full
+  std::string_view projection;              // behind a sublayer that projects what it makes
 
   std::string_view cross_norm, cross_query, cross_key_value, cross_output;
 

@@ -11,6 +11,8 @@ TypeReference type_reference(std::string_view type) {
   return {type, 0, 0, false};
 }
 
+bool is_trainable(std::string_view type) { return type != "inkling_text"; }
+
 std::string_view what_it_adds(std::string_view type) {
   static const std::map<std::string_view, std::string_view> words{
       {"afmoe", "output gates, norms on both sides, RoPE in windowed layers alone, sigmoid router"},
@@ -18,6 +20,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"arcee", "a plain feed-forward with squared ReLU"},
       {"aria_text", "softmax of the chosen experts, shared experts"},
       {"axk1", "deepseek_v3 with a norm after its mixtures"},
+      {"axk2", "deepseek_v32 with gated norms, and gates and queries of the latent behind and before its norm"},
       {"bamba", "Mamba-2 between layers of attention with half a head rotated"},
       {"biogpt", "learned positions from the third row on, scaled embedding"},
       {"bloom", "ALiBi, a norm after the embedding"},
@@ -30,6 +33,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"dbrx", "clipped queries, keys and values; experts in one matrix"},
       {"deepseek_v2", "latent attention, shared experts, groups of experts"},
       {"deepseek_v3", "latent attention, sigmoid router with a correction, groups of experts"},
+      {"deepseek_v32", "deepseek_v3 with an indexer that chooses the keys; it stays frozen in training"},
       {"diffllama", "pairs of heads, of which the second is subtracted from the first"},
       {"doge", "masks that values make, learned factors of the stream, experts of one row by product keys"},
       {"dots1", "qwen3's attention with deepseek_v3's mixture"},
@@ -55,6 +59,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"glm4_moe_lite", "deepseek_v3 with other sizes"},
       {"glm4v_moe_text", "glm4_moe's network, in glm4v_moe"},
       {"glm4v_text", "glm4's network, in glm4v"},
+      {"glm_moe_dsa", "deepseek_v32 with choices that layers share"},
       {"gpt-sw3", "gpt2's network"},
       {"gpt2", "learned positions, LayerNorm, biases, matrices stored in × out"},
       {"gpt_bigcode", "gpt2 with one key and value head"},
@@ -74,6 +79,8 @@ std::string_view what_it_adds(std::string_view type) {
       {"hunyuan_v1_moe", "hunyuan_v1_dense with experts and a shared one"},
       {"hy_v3", "query-key norm, sigmoid router with a correction, shared experts"},
       {"hyperclovax", "granite with norms on both sides at choice"},
+      {"inkling_text",
+       "positions by distance, short convolutions of keys, values and results, experts that every token takes"},
       {"jais2", "LayerNorm, biases, squared ReLU"},
       {"jamba", "Mamba in seven layers of eight, experts in every other, no positions"},
       {"jetmoe", "experts that make queries and project what these mix"},
@@ -84,6 +91,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"lfm2_moe", "lfm2 with experts and a corrected sigmoid router"},
       {"llama", "the common form"},
       {"llama4_text", "attention in chunks, scaled queries in layers without RoPE, experts weighted by their input"},
+      {"longcat_flash", "two attentions and feed-forwards a layer, a mixture beside them, identity experts"},
       {"mamba", "selective state spaces alone"},
       {"mamba2", "state spaces with one decay a head, alone"},
       {"mellum", "qwen3_moe with windows and two RoPE bases"},
@@ -91,6 +99,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"minicpm3", "latent attention, multipliers of embedding, residual and logits"},
       {"minimax", "lightning attention in every other layer, norms that take the stream's place"},
       {"minimax_m2", "query-key norm over all heads, sigmoid router with a correction"},
+      {"minimax_m3_vl_text", "blocks of keys that an indexer chooses, clamped SwiGLU, sigmoid router"},
       {"ministral", "windows by layer"},
       {"ministral3", "queries scaled by position, YaRN"},
       {"mistral", "a window in its first version"},
@@ -130,9 +139,12 @@ std::string_view what_it_adds(std::string_view type) {
       {"solar_open", "glm4_moe with experts in every layer, whole RoPE"},
       {"stablelm", "LayerNorm, partial RoPE, a norm for each head at choice"},
       {"starcoder2", "LayerNorm, biases, plain GELU"},
+      {"step3p5", "gates of heads, head counts by type of layer, two RoPEs, clipped SwiGLU in some layers"},
       {"vaultgemma", "gemma2 without norms after its sublayers"},
       {"xglm", "sinusoids, scaled embedding"},
       {"youtu", "latent attention with plain feed-forwards"},
+      {"zamba", "one block of attention that layers share, beside Mamba in heads; it reads the embedding too"},
+      {"zamba2", "zamba with Mamba-2, several shared blocks, and adapters of each layer's own"},
   };
   const auto found = words.find(type);
   return found == words.end() ? std::string_view() : found->second;

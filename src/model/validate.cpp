@@ -69,6 +69,27 @@ void check_rope(const Checks& check, const Rope& rope, std::int64_t rotated) {
                            rope.short_factors.size(), rope.long_factors.size(), pairs));
 }
 
+void check_indexer(const Checks& check, const Attention& attention) {
+  const Indexer& indexer = *attention.indexer;
+  check.size("n_heads of the indexer", indexer.n_heads);
+  check.size("d_head of the indexer", indexer.d_head);
+  check.size("the keys that an indexer chooses", indexer.top);
+  check.size("the keys of a block", indexer.block);
+  check.size("the width of the indexer", indexer.n_heads * indexer.d_head);
+  check.norm("the norm of the indexer's keys", indexer.key_norm);
+  check.norm("the norm of the indexer's queries", indexer.query_norm);
+  if (attention.window > 0 || attention.softcap > 0 || attention.alibi || attention.sinks)
+    check.fail("attention to chosen keys has a window, a soft-cap, ALiBi or sinks; expected none of them");
+  // So that a query always sees its own key, and blocks as many keys whichever are chosen.
+  if (indexer.block > 1 && (indexer.local < 1 || indexer.local > indexer.top))
+    check.fail(fmt::format("{} of {} blocks are chosen in any case; expected at least 1 and no more than that",
+                           indexer.local, indexer.top));
+  if (!indexer.summed && attention.n_heads % indexer.n_heads != 0)
+    check.fail(
+        fmt::format("{} choices cannot be shared by {} heads; expected a divisor", indexer.n_heads, attention.n_heads));
+  if (attention.rope) check.at_most("rope.dims", attention.rope->dims, "d_head of the indexer", indexer.d_head);
+}
+
 void check_kind(const Checks& check, const Attention& attention) {
   check.size("n_heads", attention.n_heads);
   check.size("n_kv_heads", attention.n_kv_heads);
@@ -96,6 +117,14 @@ void check_kind(const Checks& check, const Attention& attention) {
       check.fail(fmt::format("n_kv_heads is {}; expected n_heads, {}, as latent attention has no groups",
                              attention.n_kv_heads, attention.n_heads));
   }
+  check.size("the width of the convolutions of keys and values", attention.conv_width, 0);
+  if (attention.relative) {
+    check.size("the rank of positions by distance", attention.relative->rank);
+    check.size("the extent of positions by distance", attention.relative->extent);
+    if (attention.latent || attention.indexer) check.fail("positions by distance stand beside a latent or an indexer");
+  }
+  if (attention.indexer) check_indexer(check, attention);
+  check.size("the rank of the attention's adapters", attention.adapter_rank, 0);
   if (attention.chunked && attention.window == 0) check.fail("attention in chunks has no window; expected their size");
   check.not_negative("the clip of queries, keys and values", attention.clip);
   check.positive("the scale of the values", attention.value_scale);
@@ -162,7 +191,9 @@ void check_kind(const Checks& check, const FeedForward& feed_forward) {
   if (!(feed_forward.sparsity >= 0 && feed_forward.sparsity < 1))
     check.fail(fmt::format("the sparsity of the feed-forward is {}; expected 0 up to, but not including, 1",
                            feed_forward.sparsity));
+  check.size("the rank of the feed-forward's adapters", feed_forward.adapter_rank, 0);
   check.not_negative("the clamp of the feed-forward", feed_forward.clamp);
+  check.not_negative("the clip of the feed-forward", feed_forward.clip);
   if (feed_forward.gated && feed_forward.activation == Activation::xielu)
     check.fail("a feed-forward with xIELU is gated; expected a plain one");
 }
@@ -171,7 +202,13 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check_kind(check, mixture.expert);
   check.size("n_experts", mixture.n_experts);
   check.size("n_active", mixture.n_active);
-  check.at_most("n_active", mixture.n_active, "n_experts", mixture.n_experts);
+  check.size("n_identity", mixture.n_identity, 0);
+  check.size("n_always", mixture.n_always, 0);
+  if (mixture.n_always > 0 && (mixture.n_active <= mixture.n_always || mixture.n_groups > 1 || mixture.expert.bias))
+    check.fail("experts that every token takes leave none to choose, or stand beside groups or biases");
+  check.at_most("n_active", mixture.n_active, "all experts", mixture.n_experts + mixture.n_identity);
+  if (mixture.n_identity > 0 && (mixture.n_groups > 1 || mixture.expert.bias || mixture.d_latent > 0))
+    check.fail("identity experts stand beside groups, biases or a latent of experts; expected none of them");
   check.size("d_latent of the experts", mixture.d_latent, 0);
   check.size("n_groups", mixture.n_groups);
   check.size("n_active_groups", mixture.n_active_groups);
@@ -182,7 +219,7 @@ void check_kind(const Checks& check, const Mixture& mixture) {
                            mixture.n_experts, mixture.n_groups));
   const std::int64_t group = mixture.n_experts / mixture.n_groups;
   check.at_most("n_active_groups", mixture.n_active_groups, "n_groups", mixture.n_groups);
-  if (mixture.n_active > group * mixture.n_active_groups)
+  if (mixture.n_active > group * mixture.n_active_groups + mixture.n_identity)
     check.fail(
         fmt::format("a token takes {} experts, but the {} groups of {} that it chooses have {} together; expected no "
                     "more",
@@ -219,10 +256,26 @@ void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
       check.size("the rank of LAuReL", sublayer.laurel->rank);
       check.norm("the norm of LAuReL", sublayer.laurel->norm);
     }
-    parallel = parallel || sublayer.reads != Sublayer::Reads::stream;
+    parallel = parallel || sublayer.reads == Sublayer::Reads::entry || sublayer.reads == Sublayer::Reads::first;
     renormed = renormed || sublayer.norms.residual;
   }
-  if (layer.sublayers.front().reads != Sublayer::Reads::stream)
+  const auto in_turn = [&](const Sublayer& sublayer, std::size_t i) {
+    using Reads = Sublayer::Reads;
+    if (sublayer.reads == Reads::first) return sublayer.beside < i;
+    const bool of_another = sublayer.reads == Reads::made || sublayer.reads == Reads::sum;
+    return !of_another || (i > 0 && !layer.sublayers[i - 1].adds);
+  };
+  for (std::size_t i = 0; i < layer.sublayers.size(); ++i) {
+    const Sublayer& sublayer = layer.sublayers[i];
+    check.size("the rank of a norm's gate", sublayer.norm_gate, 0);
+    check.size("the width of the convolution behind a sublayer", sublayer.conv_width, 0);
+    if (sublayer.shares < 0 || static_cast<std::size_t>(sublayer.shares) > number)
+      check.fail(fmt::format("a sublayer shares with {}, but there are {} layers before it", sublayer.shares, number));
+    if (!in_turn(sublayer, i)) check.fail("a sublayer reads what none before it made");
+  }
+  if (!layer.sublayers.back().adds) check.fail("nothing reads what its last sublayer makes");
+  const Sublayer::Reads begins = layer.sublayers.front().reads;
+  if (begins != Sublayer::Reads::stream && begins != Sublayer::Reads::embedded)
     check.fail("its first sublayer reads what another does; expected it to read the stream");
   if (parallel && renormed) check.fail("a parallel block cannot have a norm after its residual");
   if (layer.shares < 0 || static_cast<std::size_t>(layer.shares) > number)
@@ -278,6 +331,7 @@ void validate(const Model& model) {
   check.size("d_model", model.d_model);
   check.size("vocab_size", model.vocab_size);
   check.size("context", model.context);
+  check.size("padding_rows", model.padding_rows, 0);
   check.size("d_embedding", model.d_embedding);
   check.size("extra rows of the positions", model.positions.extra_rows, 0);
   check.positive("embedding_scale", model.embedding_scale);

@@ -3,6 +3,7 @@
 #include "network/adapters.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/chosen.h"
 #include "ops/activate.h"
 #include "ops/difference.h"
 #include "ops/elementwise.h"
@@ -17,7 +18,10 @@
 #include "ops/softplus.h"
 #include "ops/view.h"
 
+#include <reckon/error.h>
+
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace reckon {
@@ -114,12 +118,12 @@ TensorId drop_weights(Network& n, TensorId weights, Block block) {
 
 // softmax(q·kᵀ)·v
 TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, TensorId sinks, const AttentionRule& rule,
-                Block block = Block::attention, TensorId shifts = no_tensor) {
+                Block block = Block::attention, TensorId added = no_tensor) {
   Builder& b = n.builder;
   b.set_role({block, Part::scores});
   const TensorId s = scores(b, query, key, rule, "scores");  // (B × H × T × S)
   b.set_role({block, Part::softmax});
-  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights", shifts), block);
+  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights", added), block);
   b.set_role({block, Part::mixing});
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
 }
@@ -188,6 +192,56 @@ TensorId routed_output(Network& n, const Attention& a, const Routing& routing, T
   return add(b, y, b.parameter(role(Part::combine), Piece::bias, {n.d_model}), "shifted");
 }
 
+// The keys that each token attends to (B × T × choices × top): its own choice, or that of a layer before. `latent` is
+// what queries are made of.
+TensorId choose(Network& n, const Attention& a, TensorId x, TensorId latent) {
+  Builder& b = n.builder;
+  const Indexer& indexer = *a.indexer;
+  TensorId& own = n.choices[n.layer];
+  if (indexer.from > 0) return own = n.choices[n.layer - static_cast<std::size_t>(indexer.from)];
+  const Dim count(indexer.n_heads), each(indexer.d_head);
+  TensorId q = apply_linear(n, latent, indexer.n_heads * indexer.d_head, false, role(Part::index_query));
+  q = heads(n, q, count, each);
+  if (indexer.query_norm) q = apply_norm(n, *indexer.query_norm, q, role(Part::index_query_norm));
+  TensorId k = apply_linear(n, x, each, false, role(Part::index_key));
+  k = heads(n, apply_norm(n, indexer.key_norm, k, role(Part::index_key_norm)), 1, each);
+  if (a.rope) {
+    const TensorId table = n.rope_table(*a.rope);
+    b.set_role(role(Part::index_query));
+    q = rope(b, q, table, indexer.interleaved, "rotated_query");
+    b.set_role(role(Part::index_key));
+    k = rope(b, k, table, indexer.interleaved, "rotated_key");
+  }
+  k = remember(n, k, 0, Piece::index_cache, Piece::index_keys);
+  TensorId weights = no_tensor;
+  if (indexer.summed) {  // which take the scale of the scores in
+    weights = apply_linear(n, x, count, false, role(Part::index_weight));
+    weights = scale(b, weights, 1.0 / std::sqrt(static_cast<double>(indexer.n_heads * indexer.d_head)), "scaled");
+  }
+  b.set_role(role(Part::choice));
+  return own = choose_keys(b, q, k, weights, indexer.top, {indexer.block, indexer.local});
+}
+
+// Attention to those keys alone.
+TensorId attend_to(Network& n, const Attention& a, TensorId query, TensorId key, TensorId value, TensorId choice) {
+  Builder& b = n.builder;
+  const Workload& workload = b.program().workload;
+  if (workload.phase == Phase::train && workload.attention_dropout > 0.0)
+    throw UsageError("`attention_dropout` is given, but keys are chosen by an indexer; expected 0");
+  b.set_role(role(Part::scores));
+  return attend_chosen(b, query, key, value, choice, {a.indexer->block, a.scale}, "mixed");
+}
+
+// A projection with an adapter of the layer's own beside it.
+TensorId adapted(Network& n, TensorId x, TensorId y, std::int64_t rank, Part part) {
+  if (rank == 0) return y;
+  Builder& b = n.builder;
+  b.set_role(role(part));
+  const TensorId down = b.parameter(role(part), Piece::adapter_a, {rank, b.shape(x)[-1]});
+  const TensorId up = b.parameter(role(part), Piece::adapter_b, {b.shape(y)[-1], rank});
+  return add(b, y, linear(b, linear(b, x, down, no_tensor, "low_rank"), up, no_tensor, "adapted"), "out");
+}
+
 // What was mixed (B × T × H × dᵥ), gated by what attention reads, to the width of the model.
 TensorId project_output(Network& n, const Attention& a, const Widths& w, TensorId x, TensorId y) {
   Builder& b = n.builder;
@@ -219,10 +273,16 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   const Dim up_width(a.n_heads * (latent.d_nope + a.d_value), Symbol::latent_kv_up);
   const AttentionRule rule = rule_of(a);
 
-  TensorId q;
+  TensorId q, query_latent = x, gate_reads = x;
   if (latent.query_rank > 0) {
-    q = apply_linear(n, x, {latent.query_rank, Symbol::query_rank}, latent.down_bias, role(Part::query_down));
-    q = apply_norm(n, latent.norm, q, role(Part::query_down_norm));
+    const Dim query_rank(latent.query_rank, Symbol::query_rank);
+    const TensorId raw = apply_linear(n, x, query_rank, latent.down_bias, role(Part::query_down));
+    q = query_latent = apply_norm(n, latent.norm, raw, role(Part::query_down_norm));
+    if (latent.raw_too) {
+      const Dim both(2 * latent.query_rank);
+      q = join(b, heads(n, q, 1, query_rank), heads(n, raw, 1, query_rank), both, Piece::query);
+      q = gate_reads = view(b, q, {n.batch, n.tokens, both});
+    }
     q = apply_linear(n, q, query_width, false, role(Part::query_up));
   } else {
     q = apply_linear(n, x, query_width, a.query_bias, role(Part::query));
@@ -234,8 +294,10 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   const TensorId down = apply_linear(n, x, down_width, latent.down_bias, role(Part::kv_down));
   auto [c, k_rope] = split(b, heads(n, down, 1, down_width), kv_rank, d_rope, Piece::latent, Piece::key_rope);
   c = apply_norm(n, latent.norm, c, role(Part::kv_down_norm));  // (B × T × 1 × r_kv)
-  k_rope = rotate(n, a.rope, k_rope, "rotated_key");            // (B × T × 1 × dᵣ)
+  if (latent.kv_scale != 1.0) c = scale(b, c, latent.kv_scale, "scaled");
+  k_rope = rotate(n, a.rope, k_rope, "rotated_key");  // (B × T × 1 × dᵣ)
 
+  const TensorId choice = a.indexer ? choose(n, a, x, query_latent) : no_tensor;
   b.set_role(role(Part::cache));
   TensorId held = no_tensor;  // (B × S × 1 × r_kv+dᵣ)
   if (n.cached)
@@ -255,7 +317,8 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
     const TensorId query = join(b, folded, q_rope, down_width, Piece::folded_query);
     b.set_role(role(Part::cache));
     const TensorId values = split(b, held, kv_rank, d_rope, Piece::latents, Piece::keys_rope).first;
-    y = attend(n, query, held, values, no_tensor, rule);  // (B × T × H × r_kv)
+    y = a.indexer ? attend_to(n, a, query, held, values, choice)
+                  : attend(n, query, held, values, no_tensor, rule);  // (B × T × H × r_kv)
     b.set_role(role(Part::kv_up));
     const TensorId mixed = y;
     y = head_matmul(b, mixed, up, latent.d_nope, w.d_value, false, Piece::values);
@@ -274,9 +337,26 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
     const auto [k_nope, v] = split(b, kv, d_nope, w.d_value, Piece::keys_nope, Piece::values);
     const TensorId k = join(b, k_nope, k_rope, w.d_head, Piece::keys);
     const TensorId query = join(b, q_nope, q_rope, w.d_head, Piece::query);
-    y = attend(n, query, k, v, no_tensor, rule);
+    y = a.indexer ? attend_to(n, a, query, k, v, choice) : attend(n, query, k, v, no_tensor, rule);
   }
-  return project_output(n, a, w, x, y);
+  return project_output(n, a, w, gate_reads, y);
+}
+
+}  // namespace
+
+namespace {
+
+// What each query adds to its scores at each distance (B × T × H × extent).
+TensorId by_distance(Network& n, const Attention& a, TensorId x) {
+  if (!a.relative) return no_tensor;
+  Builder& b = n.builder;
+  const Dim count(a.n_heads, Symbol::heads);
+  TensorId made = apply_linear(n, x, a.n_heads * a.relative->rank, false, role(Part::relative));
+  made = heads(n, made, count, a.relative->rank);
+  const TensorId profiles = b.parameter(role(Part::profile), Piece::weight, {a.relative->extent, a.relative->rank});
+  b.set_role(role(Part::profile));
+  made = linear(b, made, profiles, no_tensor, "by_distance");
+  return a.position_scale ? scale_by_position(b, made, n.position_table(*a.position_scale), "scaled") : made;
 }
 
 }  // namespace
@@ -289,10 +369,15 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
   Routing routing;
   TensorId q = a.routed ? routed_queries(n, a, w, x, routing)
                         : apply_linear(n, x, w.query, a.query_bias, role(Part::query));  // (B × T × H·dₕ)
+  q = adapted(n, x, q, a.adapter_rank, Part::query);
   TensorId k = no_tensor, v = no_tensor;
   if (own) {
     k = apply_linear(n, x, w.key, a.key_bias, role(Part::key));  // (B × T × K·dₕ)
     v = a.values_from_keys ? k : apply_linear(n, x, w.value, a.value_bias, role(Part::value));
+    k = adapted(n, x, k, a.adapter_rank, Part::key);
+    if (!a.values_from_keys) v = adapted(n, x, v, a.adapter_rank, Part::value);
+    k = add_convolved(n, k, a.conv_width, role(Part::key_convolution));
+    v = add_convolved(n, v, a.conv_width, role(Part::value_convolution));
   }
 
   const bool norm_all = a.norm_span == Attention::NormSpan::all_heads;
@@ -323,6 +408,7 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
   if (own) k = rotate(n, a.rope, k, "rotated_key");
   if (!norm_all && a.norm_after_rope) norm_each();
   q = scale_queries(n, a, q);
+  const TensorId choice = a.indexer ? choose(n, a, x, x) : no_tensor;
   if (own) {
     k = remember(n, k, a.window, Piece::key_cache, Piece::keys);  // (B × S × K × dₕ)
     v = remember(n, v, a.window, Piece::value_cache, Piece::values);
@@ -330,8 +416,10 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
   } else {
     std::tie(k, v) = n.keys_values.at(n.layer - static_cast<std::size_t>(a.kv_from));
   }
+  if (a.indexer) return project_output(n, a, w, x, attend_to(n, a, q, k, v, choice));
+  const TensorId added = a.relative ? by_distance(n, a, x) : shifts;
   const TensorId sinks = a.sinks ? b.parameter(role(Part::sinks), Piece::weight, {w.heads}) : no_tensor;
-  const TensorId y = subtract_heads(n, a, attend(n, q, k, v, sinks, rule_of(a), Block::attention, shifts));
+  const TensorId y = subtract_heads(n, a, attend(n, q, k, v, sinks, rule_of(a), Block::attention, added));
   return a.routed ? routed_output(n, a, routing, y) : project_output(n, a, w, x, y);
 }
 

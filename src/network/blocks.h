@@ -30,6 +30,8 @@ struct Network {
   TensorIds layer_inputs{};                                            // by layer; (B × T × p)
   TensorIds streams{};                                                 // AltUp's
   TensorId stream_norm = no_tensor, stream_router = no_tensor;         // of this layer, which reads streams twice
+  TensorId embedded = no_tensor;                                       // (B × T × d), where layers read it once more
+  std::vector<TensorId> choices{};  // of keys, by layer, where some take those of another
 
   TensorId rope_table(const Rope& rope) const;
   TensorId position_table(const PositionScale& scale) const;
@@ -40,6 +42,9 @@ TensorId apply_norm(Network& network, const Norm& norm, TensorId x, Role role, S
 
 // y = x·Wᵀ + b with the weight (out × in) and the bias of that role
 TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, Role role);
+
+// x plus its convolution over so many tokens, with the weight of that role
+TensorId add_convolved(Network& network, TensorId x, std::int64_t width, Role role);
 
 // What each kind of sublayer makes of x
 TensorId apply(Network& network, const Attention& attention, TensorId x);

@@ -9,6 +9,7 @@
 #include "network/adapters.h"
 #include "network/blocks.h"
 #include "network/stages.h"
+#include "ops/activate.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
@@ -17,6 +18,7 @@
 #include "ops/matmul.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/view.h"
 
 #include <algorithm>
 #include <array>
@@ -82,10 +84,19 @@ std::size_t taken_from(std::size_t layer, std::int64_t before) {
   return layer - static_cast<std::size_t>(before);
 }
 
-std::int64_t keys_from(const Layer& layer) {
-  std::int64_t before = 0;
-  for_each<Attention>(layer, [&](const Attention& attention) { before = std::max(before, attention.kv_from); });
-  return before;
+// How many layers before it a sublayer takes its weights, its keys and values or the choice of its keys from.
+std::int64_t reach_of(const Sublayer& sublayer) {
+  const auto* attention = std::get_if<Attention>(&sublayer.kind);
+  if (attention == nullptr) return sublayer.shares;
+  return std::max({sublayer.shares, attention->kv_from, attention->indexer ? attention->indexer->from : 0});
+}
+
+bool reads_embedding(const Sublayer& sublayer) { return sublayer.reads == Sublayer::Reads::embedded; }
+
+bool stands_alone(const Layer& layer) {
+  return layer.shares == 0 && std::none_of(layer.sublayers.begin(), layer.sublayers.end(), [](const Sublayer& one) {
+           return reach_of(one) != 0 || reads_embedding(one);
+         });
 }
 
 Sharing sharing_of(const Model& model) {
@@ -94,13 +105,20 @@ Sharing sharing_of(const Model& model) {
   Sharing sharing;
   // What is made for all layers at once binds all of them together.
   const bool bound = model.layer_inputs || model.altup;
+  if (!bound && std::all_of(written.begin(), written.end(), stands_alone)) return sharing;
   const bool weights = std::any_of(written.begin(), written.end(), [](const Layer& l) { return l.shares != 0; });
-  const bool keys = std::any_of(written.begin(), written.end(), [](const Layer& l) { return keys_from(l) != 0; });
-  if (!bound && !weights && !keys) return sharing;
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    const std::size_t from = taken_from(i, layers[i].shares), key_from = taken_from(i, keys_from(layers[i]));
-    sharing.kin.push_back({std::min(from, key_from), bound ? layers.size() : i});
-    for (const std::size_t one : {from, key_from}) sharing.kin[one].last = std::max(sharing.kin[one].last, i);
+    const std::size_t from = taken_from(i, layers[i].shares);
+    std::size_t first = from, last = bound ? layers.size() : i;
+    if (from < i) sharing.kin[from].last = std::max(sharing.kin[from].last, i);
+    for (const Sublayer& sublayer : layers[i].sublayers) {
+      const std::size_t reached = taken_from(i, reach_of(sublayer));
+      first = std::min(first, reached);
+      if (reached < i) sharing.kin[reached].last = std::max(sharing.kin[reached].last, i);
+      // What was embedded stands outside of all bodies.
+      if (reads_embedding(sublayer)) last = layers.size();
+    }
+    sharing.kin.push_back({first, last});
     if (weights) sharing.owners.push_back(from == i ? static_cast<std::int32_t>(i) : sharing.owners[from]);
   }
   return sharing;
@@ -138,9 +156,9 @@ std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size
   return same;
 }
 
-// Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An iteration
-// has its own weights: where they are in common with other layers, each layer is a pattern. So is each layer before
-// `alone`.
+// Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An
+// iteration has its own weights: where they are in common with other layers, each layer is a pattern. So is each
+// layer before `alone`.
 std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
                               const LayerRange& range, std::size_t alone) {
   constexpr std::size_t longest_pattern = 8;
@@ -188,11 +206,11 @@ std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, con
 Shape table_shape(const Network& n) {
   const Model& model = n.model;
   const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
-  return {{model.vocab_size, Symbol::vocabulary}, d_embedding};
+  return {{model.vocab_size + model.padding_rows, Symbol::vocabulary}, d_embedding};
 }
 
-// The table of tokens. The last stage of a pipeline has its own copy of one that is tied to the head; the two are kept
-// alike.
+// The table of tokens. The last stage of a pipeline has its own copy of one that is tied to the head; the two are
+// kept alike.
 TensorId token_table(Network& n) {
   Builder& b = n.builder;
   const Role token{Block::embedding, Part::token};
@@ -234,8 +252,8 @@ TensorId drop(Network& n, TensorId x, int stream) {
   return dropout(n.builder, x, workload.dropout, stream, "dropped");
 }
 
-// What a layer made of the active stream corrects all of them; what the layer then reads of the token is added to all
-// but the first.
+// What a layer made of the active stream corrects all of them; what the layer then reads of the token is added to
+// all but the first.
 void add_to_streams(Network& n, const Sublayer& sublayer, TensorId made) {
   Builder& b = n.builder;
   correct_streams(n, made);
@@ -250,6 +268,28 @@ void add_to_streams(Network& n, const Sublayer& sublayer, TensorId made) {
   for (std::size_t i = 1; i < n.streams.size(); ++i) n.streams[i] = add(b, n.streams[i], y, "residual");
 }
 
+// Two streams, side by side.
+TensorId beside(Network& n, TensorId x, TensorId other) {
+  Builder& b = n.builder;
+  const Dim both(2 * n.d_model.size);
+  const Shape one{n.batch, n.tokens, 1, n.d_model};
+  return view(b, join(b, view(b, x, one), view(b, other, one), both, "read"), {n.batch, n.tokens, both});
+}
+
+// y·σ(W·SiLU(V·y)), by way of so many elements.
+TensorId gate_norm(Network& n, TensorId y, std::int64_t rank, Block block) {
+  Builder& b = n.builder;
+  const Role role{block, Part::norm_gate};
+  FeedForward rule;
+  rule.activation = Activation::silu;
+  TensorId gate = apply_linear(n, y, rank, false, {block, Part::norm_gate_down});
+  gate = activate(b, rule, gate, no_tensor, "activated");
+  gate = apply_linear(n, gate, n.d_model, false, role);
+  b.set_role(role);
+  rule.activation = Activation::sigmoid;
+  return activate(b, rule, gate, y, "gated");
+}
+
 // Layer i of the model: each sublayer reads the residual stream, and adds to it.
 TensorId layer(Network& n, std::size_t i, TensorId x) {
   using Reads = Sublayer::Reads;
@@ -260,27 +300,44 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
   b.set_sublayer(static_cast<std::int32_t>(i), 0, owner);
   if (n.model.altup) x = predict_streams(n);
   const TensorId entry = x;
-  TensorId first = no_tensor;
+  TensorIds read;  // by the f of each sublayer
+  TensorId made = no_tensor;
   int dropouts = 0;
   for (std::size_t k = 0; k < layer.sublayers.size(); ++k) {
     const Sublayer& sublayer = layer.sublayers[k];
     const SublayerNorms& norms = sublayer.norms;
     const Block block = block_of(sublayer);
-    b.set_sublayer(static_cast<std::int32_t>(i), nth_of_block(layer, k), owner);
+    const std::int32_t nth = nth_of_block(layer, k);
+    const bool shares = sublayer.shares > 0;
+    b.set_sublayer(static_cast<std::int32_t>(i), nth,
+                   shares ? static_cast<std::int32_t>(static_cast<std::int64_t>(i) - sublayer.shares) : owner);
     if (n.model.altup && block == Block::layer_input) {
       add_to_streams(n, sublayer, x);
       continue;
     }
-    TensorId y = sublayer.reads == Reads::stream ? x : sublayer.reads == Reads::entry ? entry : first;
+    b.set_role({block, Part::norm});
+    TensorId y = x;
+    if (sublayer.reads == Reads::entry) y = entry;
+    if (sublayer.reads == Reads::first) y = read[sublayer.beside];
+    if (sublayer.reads == Reads::embedded) y = beside(n, x, n.embedded);
+    if (sublayer.reads == Reads::made) y = made;
+    if (sublayer.reads == Reads::sum) y = add(b, x, made, "read");
     if (norms.before) y = apply_norm(n, *norms.before, y, {block, Part::norm});
+    if (sublayer.norm_gate > 0) y = gate_norm(n, y, sublayer.norm_gate, block);
     if (sublayer.norms_stream) x = y;
-    if (k == 0) first = y;
+    read.push_back(y);
     if (sublayer.read_scale != 1.0) {
       b.set_role({block, Part::norm});
       y = scale(b, y, sublayer.read_scale, "scaled");
     }
-    const TensorId read = y;
     y = std::visit([&](const auto& kind) { return apply(n, kind, y); }, sublayer.kind);
+    if (shares) b.set_sublayer(static_cast<std::int32_t>(i), nth);
+    if (sublayer.projects) y = apply_linear(n, y, n.d_model, false, {block, Part::project});
+    y = add_convolved(n, y, sublayer.conv_width, {block, Part::query_convolution});
+    if (!sublayer.adds) {
+      made = y;
+      continue;
+    }
     if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
     b.set_role({block, Part::residual});
     if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
@@ -294,7 +351,7 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
     if (block != Block::cross_attention) y = drop(n, y, ++dropouts);  // cross-attention is counted, never trained
     x = add(b, x, y, "residual");
     if (sublayer.laurel) {
-      const TensorId beside = laurel(n, *sublayer.laurel, read);
+      const TensorId beside = laurel(n, *sublayer.laurel, read.back());
       b.set_role({block, Part::residual});
       x = scale(b, add(b, x, beside, "residual"), 1.0 / std::numbers::sqrt2, "scaled");
     }
@@ -320,6 +377,7 @@ TensorId head(Network& n, TensorId x, TensorId table) {
   const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, shape);
   const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {shape[0]}) : no_tensor;
   TensorId logits = linear(b, x, weight, bias, "logits");
+  if (model.padding_rows > 0) logits = take(b, logits, {model.vocab_size, Symbol::vocabulary}, "logits");
   if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
   if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
   return logits;
@@ -400,6 +458,13 @@ Workload resolve(const Model& model, Workload w) {
                     "of a router's experts",
                     model.name));
   check_trained_types(w);
+  for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
+    if (w.phase == Phase::train && attention.relative)
+      refuse(
+          fmt::format("{} cannot be trained yet: its positions by distance have no backward pass; expected another "
+                      "phase",
+                      model.name));
+  });
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,
@@ -494,6 +559,8 @@ Program forward(const Model& model, const Workload& asked) {
     alone = std::min(first_adapted(workload.lora, model.layers) + 1, model.layers.size());
   const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, ranges, alone);
   n.owners = std::move(sharing.owners);
+  n.embedded = x;
+  n.choices.assign(model.layers.size(), no_tensor);
   for (const Pattern& pattern : stack) {
     const TensorId entering = x;
     const auto layers = static_cast<std::size_t>(pattern.layers);
@@ -506,8 +573,8 @@ Program forward(const Model& model, const Workload& asked) {
 
   if (model.altup) x = close_streams(n);
 
-  // Between its pieces, an interleaved pipeline goes on at the other ranks. As pieces are alike, that is written behind
-  // all of them.
+  // Between its pieces, an interleaved pipeline goes on at the other ranks. As pieces are alike, that is written
+  // behind all of them.
   b.set_role({Block::input});
   if (ranges.size() > 1) {
     const TensorId entering = x;

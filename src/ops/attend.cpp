@@ -62,7 +62,8 @@ Cost cost(const Program& program, const Op& op) {
   cost.matmul += of_rank(program, 2, {batch, heads, pairs, out[3]});
   // A pair: maximum, difference, exponential, sum. The quotient is taken of what was mixed.
   // Dropout: a comparison and a product.
-  const std::int64_t per_pair = 4 + score_operations(rule) + (dropout > 0 ? 2 : 0);
+  const bool relative = op.inputs.size() > 5 && op.inputs[5] != no_tensor;
+  const std::int64_t per_pair = 4 + score_operations(rule) + (dropout > 0 ? 2 : 0) + (relative ? 1 : 0);
   cost.elementwise = of_rank(program, per_pair, {batch, heads, softened});
   cost.elementwise += Formula(out.product());
   if (op.outputs.size() > 1) cost.elementwise += Formula(program[op.outputs[1]].shape.product(2));  // log, + maximum
@@ -73,6 +74,7 @@ Cost cost(const Program& program, const Op& op) {
   cost.read = bytes(program[op.inputs[0]]) + whole_blocks(program[op.inputs[1]].dtype, cached);
   if (rule.mask.keep > 0) cost.read += Term(4 * kv_heads).times(batch).times(keys).value();  // shifts
   if (op.inputs[3] != no_tensor) cost.read += 4 * heads.size;  // sinks, float32 in memory as all vectors
+  if (relative) cost.read += bytes(program[op.inputs[5]]);
   cost.written = bytes(program[op.outputs[0]]);
   if (op.outputs.size() > 1) cost.written += bytes(program[op.outputs[1]]);
   return cost;

@@ -14,7 +14,7 @@ struct AttendAttributes {
 };
 
 // Inputs: query (B × T × H × m), keys (B × S × K × m), values (B × S × K × n), sinks (H) or no_tensor, starts (B) or
-// no_tensor: at which position each sequence's queries begin; and shifts of keys (B × S × K × 1), where there are some.
+// no_tensor: at which position each sequence's queries begin; and where there is one, what softmax adds to scores.
 // Training also saves the logarithm of each row's sum of exponentials (B × H × T); from it the backward pass computes
 // the weights of a block again.
 extern const OperationOf<AttendAttributes> attend_operation, attend_backward_operation;

@@ -51,13 +51,16 @@ Cost mix_cost(const Program& program, const Op& op) {
 }
 
 // A row of n scores: maximum n − 1, differences n, exponentials n, sum n − 1, quotients n  →  5n − 2.
-// ALiBi adds slope · distance to each, 2n; a sink takes part in maximum, difference, exponential and sum, 4. Shifts of
-// keys: the sum 1, finding the least that is kept 2, comparing with it 1.
+// ALiBi adds slope · distance to each, 2n, and what queries make for distances is added, n; a sink takes part in
+// maximum, difference, exponential and sum, 4. Shifts of keys: the sum 1, finding the least that is kept 2, comparing
+// with it 1.
 Cost softmax_cost(const Program& program, const Op& op) {
   const bool sinks = op.inputs[1] != no_tensor;
   const auto& a = op.attributes<SoftmaxAttributes>();
   const Shape& grid = program[op.outputs[0]].shape;
-  Formula operations = per_pair(program, a.mask, grid, 5 + (a.alibi != 0.0 ? 2 : 0) + (a.mask.keep > 0 ? 4 : 0));
+  const bool added = op.inputs.size() > 2 && op.inputs[2] != no_tensor;
+  const int each = 5 + (a.alibi != 0.0 ? 2 : 0) + (a.mask.keep > 0 ? 4 : added ? 1 : 0);
+  Formula operations = per_pair(program, a.mask, grid, each);
   operations += grid.leading().product(sinks ? 2 : -2);
   return streaming_cost(program, op, std::move(operations));
 }
@@ -145,15 +148,17 @@ TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionR
 }
 
 TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label,
-                 TensorId shifts) {
+                 TensorId added) {
   const Shape grid = builder.shape(scores);
   TensorIds inputs{scores, sinks};
-  if (shifts != no_tensor) {
-    const Shape s = builder.shape(shifts);
-    check(s.rank() == 4 && s[1].size == grid[3].size && grid[1].size % s[2].size == 0 && s[3].size == 1 &&
-              rule.mask.keep > 0,
-          "softmax", to_string(grid) + " and shifts of " + to_string(s), "a shift for each key");
-    inputs.push_back(shifts);
+  if (added != no_tensor) {
+    const Shape s = builder.shape(added);
+    const bool shifts = rule.mask.keep > 0;
+    check(s.rank() == 4 && (shifts ? s[1].size == grid[3].size && grid[1].size % s[2].size == 0 && s[3].size == 1
+                                   : s[1].size == grid[2].size && s[2].size == grid[1].size),
+          "softmax", to_string(grid) + " and " + to_string(s),
+          "a number for each key, or for distances from each query");
+    inputs.push_back(added);
   }
   return builder.compute(label, grid, softmax_operation, std::move(inputs), {rule.mask, rule.alibi});
 }

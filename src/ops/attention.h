@@ -48,9 +48,10 @@ extern const OperationOf<SoftmaxAttributes> softmax_operation, softmax_backward_
 extern const OperationOf<AttentionMask> mix_operation, spread_operation;
 
 TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, Label label);
-// sinks (H), or no_tensor; shifts (B × S × K × 1), numbers of the keys that are added to their scores, or no_tensor
+// sinks (H), or no_tensor; what is added to scores, or no_tensor: where the mask keeps some keys, numbers of these
+// (B × S × K × 1), else what each query has for each distance below an extent (B × T × H × extent)
 TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label,
-                 TensorId shifts = no_tensor);
+                 TensorId added = no_tensor);
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label);
 
 // The first position that a query at `position` sees.

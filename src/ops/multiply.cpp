@@ -15,10 +15,18 @@ void gradient(Gradient& g, const Op& op) {
   g.add(w, dw);
 }
 
+// What is left is read.
+Cost take_cost(const Program& program, const Op& op) {
+  Cost cost;
+  cost.read = cost.written = bytes(program[op.outputs[0]]);
+  return cost;
+}
+
 }  // namespace
 
 const OperationOf<> multiply_operation{{"multiply", output_cost<1>, gradient}};
 const OperationOf<> multiply_backward_operation{{"multiply_backward", output_cost<3>, nullptr}};
+const OperationOf<> take_operation{{"take", take_cost, nullptr}};
 
 TensorId multiply(Builder& builder, TensorId x, TensorId w, Label label) {
   const Shape shape = builder.shape(x);
@@ -26,6 +34,12 @@ TensorId multiply(Builder& builder, TensorId x, TensorId w, Label label) {
   check(factors == 1 || factors == shape[-1].size, "multiply", to_string(shape) + " and " + to_string(builder.shape(w)),
         "a factor for each element of a row, or one");
   return builder.compute(label, shape, multiply_operation, {x, w});
+}
+
+TensorId take(Builder& builder, TensorId x, Dim width, Label label) {
+  const Shape shape = builder.shape(x);
+  check(width.size <= shape[-1].size, "take", to_string(shape), "rows at least as wide as what is left of them");
+  return builder.compute(label, shape.leading().push(width), take_operation, {x});
 }
 
 }  // namespace reckon

@@ -14,6 +14,7 @@
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
@@ -25,6 +26,7 @@
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
 #include "ops/position_scale.h"
@@ -89,6 +91,10 @@ const std::vector<const Operation*>& all_operations() {
       &grouped_bias_gradient_operation,
       &combine_operation,
       &combine_backward_operation,
+      &multiply_operation,
+      &take_operation,
+      &pass_identity_operation,
+      &pass_identity_backward_operation,
       &weigh_operation,
       &weigh_backward_operation,
       &clip_operation,
@@ -148,6 +154,9 @@ const std::vector<const Operation*>& all_operations() {
       &weight_gradient_operation,
       &attend_backward_operation,
       &attend_operation,
+      &choose_keys_operation,
+      &attend_chosen_operation,
+      &attend_chosen_backward_operation,
   };
   return all;
 }

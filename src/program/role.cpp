@@ -74,17 +74,61 @@ constexpr std::array parts = std::to_array<std::string_view>({"",
                                                               "router_norm",
                                                               "expert_scale",
                                                               "predict",
-                                                              "correct"});
-static_assert(parts.size() == static_cast<std::size_t>(Part::correct) + 1);
+                                                              "correct",
+                                                              "index_query",
+                                                              "index_query_norm",
+                                                              "index_key",
+                                                              "index_key_norm",
+                                                              "index_weight",
+                                                              "choice",
+                                                              "norm_gate_down",
+                                                              "norm_gate",
+                                                              "relative",
+                                                              "profile",
+                                                              "factor"});
+static_assert(parts.size() == static_cast<std::size_t>(Part::factor) + 1);
 
-constexpr std::array pieces = std::to_array<std::string_view>(
-    {"",           "weight",        "bias",         "ids",          "labels",       "positions",
-     "sinusoids",  "encoder",       "table",        "statistics",   "first_moment", "second_moment",
-     "row_moment", "column_moment", "master",       "mask",         "lora_a",       "lora_b",
-     "key_cache",  "value_cache",   "latent_cache", "mask_cache",   "state_cache",  "convolution_cache",
-     "query_nope", "query_rope",    "query",        "folded_query", "latent",       "latents",
-     "key_rope",   "keys_rope",     "keys_nope",    "keys",         "values",       "starts",
-     "pages"});
+constexpr std::array pieces = std::to_array<std::string_view>({"",
+                                                               "weight",
+                                                               "bias",
+                                                               "ids",
+                                                               "labels",
+                                                               "positions",
+                                                               "sinusoids",
+                                                               "encoder",
+                                                               "table",
+                                                               "statistics",
+                                                               "first_moment",
+                                                               "second_moment",
+                                                               "row_moment",
+                                                               "column_moment",
+                                                               "master",
+                                                               "mask",
+                                                               "lora_a",
+                                                               "lora_b",
+                                                               "key_cache",
+                                                               "value_cache",
+                                                               "latent_cache",
+                                                               "mask_cache",
+                                                               "state_cache",
+                                                               "convolution_cache",
+                                                               "index_cache",
+                                                               "index_keys",
+                                                               "adapter_a",
+                                                               "adapter_b",
+                                                               "query_nope",
+                                                               "query_rope",
+                                                               "query",
+                                                               "folded_query",
+                                                               "latent",
+                                                               "latents",
+                                                               "key_rope",
+                                                               "keys_rope",
+                                                               "keys_nope",
+                                                               "keys",
+                                                               "values",
+                                                               "starts",
+                                                               "pages"});
 static_assert(pieces.size() == static_cast<std::size_t>(Piece::pages) + 1);
 
 }  // namespace
@@ -113,6 +157,8 @@ bool is_norm(Role role) {
     case Part::value_norm:
     case Part::laurel_norm:
     case Part::router_norm:
+    case Part::index_query_norm:
+    case Part::index_key_norm:
       return true;
     default:
       return role.block == Block::final_norm;
@@ -123,6 +169,8 @@ bool is_convolution(Role role) {
   return role.part == Part::value_convolution || role.part == Part::key_convolution ||
          role.part == Part::query_convolution;
 }
+
+bool is_indexer(Role role) { return role.part >= Part::index_query && role.part <= Part::choice; }
 
 std::string_view name_of(Piece piece) { return pieces[static_cast<std::size_t>(piece)]; }
 

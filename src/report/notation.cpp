@@ -12,6 +12,7 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/difference.h"
@@ -88,6 +89,15 @@ constexpr PartLetters part_letters[] = {
     {Part::router_norm, "h_r", ""},
     {Part::predict, "c", "p"},
     {Part::correct, "c", "c"},
+    {Part::index_query, "q_i", "iq"},
+    {Part::index_key, "k_i", "ik"},
+    {Part::index_weight, "w_i", "iw"},
+    {Part::choice, "t", ""},
+    {Part::norm_gate_down, "c", "dn"},
+    {Part::norm_gate, "n", "un"},
+    {Part::relative, "r", "r"},
+    {Part::profile, "b", "p"},
+    {Part::factor, "y", "f"},
 };
 
 PartLetters letters_of(Role role) {
@@ -134,6 +144,8 @@ std::string_view letter_of(Piece piece) {
       {Piece::mask_cache, "cache_δ"},
       {Piece::state_cache, "S"},
       {Piece::convolution_cache, "cache"},
+      {Piece::index_cache, "cache_i"},
+      {Piece::index_keys, "k_i"},
   };
   const auto found =
       std::find_if(std::begin(letters), std::end(letters), [&](const auto& one) { return one.first == piece; });
@@ -146,10 +158,12 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 // Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
   const std::initializer_list<const Operation*> keeping = {
-      &view_operation,           &append_operation,   &rope_operation,     &scale_operation,     &softcap_operation,
-      &last_operation,           &add_operation,      &clip_operation,     &gate_operation,      &weigh_operation,
-      &position_scale_operation, &multiply_operation, &sparsify_operation, &magnitude_operation, &outer_sum_operation,
-      &exponential_operation};
+      &view_operation,        &append_operation,         &rope_operation,
+      &scale_operation,       &softcap_operation,        &last_operation,
+      &add_operation,         &clip_operation,           &gate_operation,
+      &weigh_operation,       &position_scale_operation, &multiply_operation,
+      &sparsify_operation,    &magnitude_operation,      &outer_sum_operation,
+      &exponential_operation, &pass_identity_operation,  &take_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
@@ -160,6 +174,8 @@ std::string parameter_letter(const Tensor& tensor) {
   if (tensor.scope.role.part == Part::skip) return "D";
   if (tensor.scope.role.part == Part::stream_scale) return "s";
   if (tensor.scope.role.part == Part::expert_scale) return "s_e";
+  if (tensor.label.piece == Piece::adapter_a) return "A_" + std::string(letters_of(tensor.scope.role).weight);
+  if (tensor.label.piece == Piece::adapter_b) return "B_" + std::string(letters_of(tensor.scope.role).weight);
   const std::string of(letters_of(tensor.scope.role).weight);
   const bool bias = tensor.label.piece == Piece::bias;
   if (of.empty()) return bias ? "β" : "γ";  // norms
@@ -210,6 +226,7 @@ void Notation::name_outputs(const Op& op) {
   }
   // Folded into the latent and back out of it: the query of the latent, then the heads' outputs.
   if (is(op, head_matmul_operation)) return set(0, op.attributes<HeadMatmulAttributes>().into_latent ? "q_c" : "o");
+  if (is(op, attend_chosen_operation)) return set(0, "o");
   set(0, output_letter(op.scope.role));
 }
 
@@ -250,13 +267,25 @@ std::string Notation::formula(const Op& op) const {
     if (a.softcap != 0.0) right = decimal(a.softcap) + "·tanh(" + right + " / " + decimal(a.softcap) + ")";
     return equation(right);
   }
+  if (is(op, choose_keys_operation))
+    return equation(third.empty() ? "top_k(max over blocks of " + x + "·" + second + "ᵀ)"
+                                  : "top_k(Σ " + third + "·ReLU(" + x + "·" + second + "ᵀ))");
+  if (is(op, attend_chosen_operation)) {
+    const std::string chosen = "[" + input(op, 3) + "]";
+    return equation("softmax(" + decimal(op.attributes<AttendChosenAttributes>().scale) + "·" + x + "·" + second +
+                    chosen + "ᵀ)·" + third + chosen);
+  }
+  if (is(op, multiply_operation)) return equation(second + "·" + x);
+  if (is(op, take_operation)) return equation(x + "[vocabulary]");
+  if (is(op, pass_identity_operation)) return equation(second + " where e is an identity expert");
   if (is(op, softmax_operation)) {
     std::string right = x;
     const auto& a = op.attributes<SoftmaxAttributes>();
     if (a.alibi != 0.0) right += " − slope·distance";
+    if (!third.empty() && a.mask.keep == 0) right += " + " + third + "[distance]";
     if (a.mask.causal) right = "mask(" + right + ")";
     if (!second.empty()) right += ", " + second;
-    if (!third.empty()) right += " + " + third;
+    if (!third.empty() && a.mask.keep > 0) right += " + " + third;
     return equation("softmax(" + right + ")");
   }
   if (is(op, mix_operation)) return equation(x + "·" + second);
@@ -352,6 +381,14 @@ std::string Notation::remark(const Op& op) const {
     }
     if (a.mask.keep > 0) say("Of the keys, it sees the " + grouped(a.mask.keep) + " with the largest δ.");
   }
+  if (is(op, attend_chosen_operation)) {
+    const std::int64_t block = op.attributes<AttendChosenAttributes>().block;
+    const std::string top = grouped(program_[op.inputs[3]].shape[-1].size);
+    say("Here a query meets only the " + top + (block > 1 ? " blocks of " + grouped(block) + " keys" : " keys") +
+        " that the indexer chose; their softmax and the mixing follow at once.");
+  }
+  if (is(op, pass_identity_operation))
+    say("Identity experts give back what they read, for no FLOPs: what is counted is a token that chose none of them.");
   if (is(op, rope_operation)) {
     const Dim head = program_[op.inputs[0]].shape[-1], rotated = program_[op.inputs[1]].shape[-1];
     if (rotated.size < head.size) {

@@ -28,6 +28,10 @@ constexpr std::string_view softmax_why = "Each query's scores become weights tha
 constexpr std::string_view mixing_why = "Each head's answer is the mean of the values, by those weights.";
 constexpr std::string_view output_why = "The heads stand side by side again, and one matrix blends their answers.";
 constexpr std::string_view stream_scale_why = "Stored numbers say how much of the stream is kept.";
+constexpr std::string_view convolution_why =
+    "Each channel, by itself, is blended with its last few tokens. The cache keeps only these.";
+constexpr std::string_view norm_gate_why =
+    "What was normalised says, by way of a few elements, how much of each of its own is let through.";
 constexpr std::string_view heads_why =
     "The vectors are cut into heads, which attend independently. Nothing is computed.";
 
@@ -87,6 +91,23 @@ constexpr StepText texts[] = {
      "cache",
      "Keys and values of earlier tokens are kept, not computed again; the new ones join them. It costs memory instead "
      "of FLOPs."},
+    {{{Block::attention, Part::index_query}},
+     "indexer",
+     "A small attention of its own, whose keys are cached too, scores the tokens before; training leaves it as it is."},
+    {{{Block::attention, Part::choice}},
+     "choice of keys",
+     "The keys with the best scores are chosen for each query: only with these does it go on, however long the text."},
+    {{{Block::attention, Part::relative}},
+     "positions by distance",
+     "Each query makes, for each head, a number for every distance to a key, which is added to that key's score."},
+    {{{Block::attention, Part::value_convolution}}, "short convolution", convolution_why},
+    {{{Block::feed_forward, Part::value_convolution}}, "short convolution", convolution_why},
+    {{{Block::feed_forward, Part::factor}}, "learned factor", "One learned number multiplies what the sublayer makes."},
+    {{{Block::attention, Part::norm_gate}}, "gate of the norm", norm_gate_why},
+    {{{Block::feed_forward, Part::norm_gate}}, "gate of the norm", norm_gate_why},
+    {{{Block::feed_forward, Part::project}},
+     "projection of the shared block",
+     "The block is shared by several layers; a matrix of the layer's own fits what it makes to the place."},
     {{{Block::attention, Part::scores}}, "scores", scores_why},
     {{{Block::attention, Part::softmax}}, "softmax", softmax_why},
     {{{Block::attention, Part::mixing}}, "mixing", mixing_why},
@@ -194,9 +215,7 @@ constexpr StepText texts[] = {
     {{{Block::recurrence, Part::query_norm}},
      "norm of steps, keys and queries",
      "What the state is moved by is brought to a common size first."},
-    {{{Block::recurrence, Part::value_convolution}},
-     "short convolution",
-     "Each channel, by itself, is blended with its last few tokens. The cache keeps only these."},
+    {{{Block::recurrence, Part::value_convolution}}, "short convolution", convolution_why},
     {{{Block::recurrence}, Detail::heads}, "recurrence: heads", heads_why},
     {{{Block::recurrence, Part::step}},
      "steps",

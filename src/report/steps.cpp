@@ -47,6 +47,15 @@ Role joined(Role role, bool gated) {
       return {role.block, role.block == Block::attention ? Part::mask : Part::state};
     case Part::gate_down:
       return {role.block, Part::gate};
+    case Part::index_query_norm:
+    case Part::index_key:
+    case Part::index_key_norm:
+    case Part::index_weight:
+      return {role.block, Part::index_query};
+    case Part::profile:
+      return {role.block, Part::relative};
+    case Part::norm_gate_down:
+      return {role.block, Part::norm_gate};
     case Part::up:
       return gated ? Role{role.block, Part::gate, role.expert} : role;
     default:

@@ -85,7 +85,12 @@ class QueryBlock {
     cap_ = static_cast<float>(rule.softcap);
     alibi_ = static_cast<float>(rule.alibi);
     start();
-    if (launch_.inputs.size() > 5) find_limits();
+    if (launch_.inputs.size() > 5 && mask_.keep > 0) {
+      find_limits();
+    } else if (launch_.inputs.size() > 5) {
+      relative_ = &launch_.inputs[5];
+      count_read_floats(rows_ * relative_->size[3]);
+    }
     count_read_floats(rows_ * g_.key_width);
     const std::int64_t begin = first_seen(mask_, start_ + first_);
     const std::int64_t end = start_ + last_;
@@ -116,6 +121,11 @@ class QueryBlock {
   }
   float* out_row(int r) const {
     return out_.floats() + b_ * out_.stride[0] + token(r) * out_.stride[1] + head(r) * out_.stride[2];
+  }
+
+  const float* relative_row(int r) const {
+    return relative_->floats() + b_ * relative_->stride[0] + token(r) * relative_->stride[1] +
+           head(r) * relative_->stride[2];
   }
 
   // A sink is a score without a value: it takes its share of the sum and mixes nothing.
@@ -243,6 +253,17 @@ class QueryBlock {
         for (int r = 0; r < rows_; ++r) scores_[j * rows_ + r] = shifted(scores_[j * rows_ + r], by, r);
       }
     }
+    if (relative_ != nullptr) {
+      if (factor != 1.0f) vector_scale(scores_, n * rows_, std::exchange(factor, 1.0f));
+      count_elementwise(n * rows_);
+      for (int r = 0; r < rows_; ++r) {
+        const float* added = relative_row(r);
+        const std::int64_t position = start_ + token(r), extent = relative_->size[3];
+        for (std::int64_t j = 0; j < n; ++j)
+          if (const std::int64_t distance = position - p - j; distance >= 0 && distance < extent)
+            scores_[j * rows_ + r] += added[distance];
+      }
+    }
     for (std::int64_t j = 0; j < n; ++j) {  // what a query may not see
       const std::int64_t first = p + j - start_ - first_;
       float* s = scores_ + j * rows_;
@@ -293,6 +314,13 @@ class QueryBlock {
       count_elementwise(4 * count);
       for (std::int64_t j = 0; j < count; ++j) seen[j] = shifted(seen[j], shift(p + from + j), r);
     }
+    if (relative_ != nullptr) {
+      count_elementwise(count);
+      const float* added = relative_row(r);
+      for (std::int64_t j = 0; j < count; ++j)
+        if (const std::int64_t distance = position - p - from - j; distance < relative_->size[3])
+          seen[j] += added[distance];
+    }
     const auto i = static_cast<std::size_t>(r);
     const float most = std::max(most_[i], vector_max(seen, count));
     if (most != most_[i] && sum_[i] != 0.0f) shrink(r, std::exp(most_[i] - most));
@@ -304,6 +332,7 @@ class QueryBlock {
   const Launch& launch_;
   const Geometry& g_;
   const View &query_, &keys_, &values_, &out_;
+  const View* relative_ = nullptr;  // what is added by distance
   std::int64_t block_ = 0, kv_head_ = 0, b_ = 0, start_ = 0, first_head_ = 0, heads_ = 0, first_ = 0, last_ = 0;
   int rows_ = 0;
   bool first_of_keys_ = false;

@@ -9,6 +9,7 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
@@ -76,6 +77,13 @@ Kernel cpu_kernel(const Operation& operation) {
       {&xielu_operation, run_xielu},
       {&xielu_backward_operation, run_xielu_backward},
       {&position_scale_operation, run_position_scale},
+      {&multiply_operation, run_multiply},
+      {&take_operation, run_take},
+      {&pass_identity_operation, run_pass_identity},
+      {&pass_identity_backward_operation, run_pass_identity_backward},
+      {&choose_keys_operation, run_choose_keys},
+      {&attend_chosen_operation, run_attend_chosen},
+      {&attend_chosen_backward_operation, run_attend_chosen_backward},
       {&weigh_operation, run_weigh},
       {&weigh_backward_operation, run_weigh_backward},
       {&layer_norm_operation, run_norm},

@@ -1,4 +1,4 @@
-// Rows times factors that all of them share, and back.
+// Rows times factors that all of them share, and back; and rows that are cut short.
 #include "ops/multiply.h"
 
 #include "backend/cpu/kernels.h"
@@ -48,6 +48,13 @@ void run_multiply_backward(const Launch& launch) {
       const float *d = dy.row(r), *from = x.row(r);
       for (std::int64_t i = begin; i < last; ++i) to[i * step] += d[i] * from[i];
     }
+  });
+}
+
+void run_take(const Launch& launch) {
+  const View &x = launch.inputs[0], &y = launch.outputs[0];
+  over_rows(launch.machine, y.rows(), y.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) std::copy_n(x.row(r), y.width(), y.row(r));
   });
 }
 

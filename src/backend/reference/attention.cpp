@@ -105,14 +105,18 @@ void softmax(const Call& c) {
       double& score = p[row * keys + k];
       score = hidden ? -std::numeric_limits<double>::infinity()
                      : c.in(0)[row * keys + k] - a.alibi * slope(head, heads) * distance;
+      if (c.has(2) && a.mask.keep == 0 && distance >= 0 && distance < static_cast<double>(c.in_size(2, 3)))
+        score += c.in(2)[((row / queries / heads * queries + query) * heads + head) * c.in_size(2, 3) +
+                         static_cast<std::size_t>(distance)];
       most = std::max(most, score);
     }
-    if (c.has(2)) most = shift_scores(c, row, heads, queries, &p[row * keys], keys, a.mask.keep);
+    if (a.mask.keep > 0) most = shift_scores(c, row, heads, queries, &p[row * keys], keys, a.mask.keep);
     double total = std::exp(sink - most);
     for (std::size_t k = 0; k < keys; ++k) total += p[row * keys + k] = std::exp(p[row * keys + k] - most);
     for (std::size_t k = 0; k < keys; ++k) p[row * keys + k] /= total;
     // Maximum, difference, exponential, sum and quotient; the first of a maximum and of a sum is free.
-    c.count((5 + (a.alibi != 0.0 ? 2 : 0) + (c.has(2) ? 4 : 0)) * keys + (c.has(1) ? 4 : 0) - 2);
+    const int added = !c.has(2) ? 0 : a.mask.keep > 0 ? 4 : 1;
+    c.count((5 + (a.alibi != 0.0 ? 2 : 0) + added) * keys + (c.has(1) ? 4 : 0) - 2);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/difference.h"
@@ -78,6 +79,13 @@ Kernel reference_kernel(const Operation& operation) {
       {&grouped_bias_gradient_operation, reference::grouped_bias_gradient},
       {&combine_operation, reference::combine},
       {&combine_backward_operation, reference::combine_backward},
+      {&multiply_operation, reference::multiply},
+      {&take_operation, reference::take},
+      {&pass_identity_operation, reference::pass_identity},
+      {&pass_identity_backward_operation, reference::pass_identity_backward},
+      {&choose_keys_operation, reference::choose_keys},
+      {&attend_chosen_operation, reference::attend_chosen},
+      {&attend_chosen_backward_operation, reference::attend_chosen_backward},
       {&weigh_operation, reference::weigh},
       {&weigh_backward_operation, reference::weigh_backward},
       {&layer_norm_operation, reference::norm},

@@ -1,7 +1,9 @@
-// Rows times factors that all of them share, and back.
+// Rows times factors that all of them share, and back; and rows that are cut short.
 #include "ops/multiply.h"
 
 #include "backend/reference/call.h"
+
+#include <algorithm>
 
 namespace reckon::reference {
 
@@ -19,6 +21,12 @@ void multiply_backward(const Call& c) {
     dw[i % dw.size()] += c.in(0)[i] * c.in(1)[i];
   }
   c.count(3 * dx.size());
+}
+
+void take(const Call& c) {
+  const Out y = c.out(0);
+  const std::size_t width = c.in_size(0, -1), left = c.out_size(0, -1);
+  for (std::size_t row = 0; row * left < y.size(); ++row) std::copy_n(&c.in(0)[row * width], left, &y[row * left]);
 }
 
 }  // namespace reckon::reference
