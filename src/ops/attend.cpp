@@ -62,7 +62,7 @@ Cost cost(const Program& program, const Op& op) {
   cost.matmul += of_rank(program, 2, {batch, heads, pairs, out[3]});
   // A pair: maximum, difference, exponential, sum. The quotient is taken of what was mixed.
   // Dropout: a comparison and a product.
-  const bool relative = op.inputs.size() > 5 && op.inputs[5] != no_tensor;
+  const bool relative = rule.mask.keep == 0 && op.inputs.size() > 5 && op.inputs[5] != no_tensor;
   const std::int64_t per_pair = 4 + score_operations(rule) + (dropout > 0 ? 2 : 0) + (relative ? 1 : 0);
   cost.elementwise = of_rank(program, per_pair, {batch, heads, softened});
   cost.elementwise += Formula(out.product());
