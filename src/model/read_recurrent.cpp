@@ -521,7 +521,10 @@ Model read_nemotron_h(Fields& config) {
   config.rename("layers_block_type", {"layers_block_type", "layer_types"});
   config.rename("hidden_act", {"mlp_hidden_act"});
   config.rename("layer_norm_epsilon", {"layer_norm_epsilon", "norm_eps"});
-  config.rename("n_groups", {"mamba_n_groups", "n_groups"});
+  config.rename("n_groups", {"mamba_n_groups", "n_groups", "mamba_num_groups"});
+  config.rename("ssm_state_size", {"ssm_state_size", "mamba_state_dim"});
+  config.rename("num_key_value_heads", {"num_key_value_heads", "num_query_groups"});
+  config.rename("head_dim", {"head_dim", "attention_head_dim"});
   config.rename("conv_kernel", {"mamba_d_conv", "conv_kernel"});
   config.rename("use_conv_bias", {"mamba_conv_bias", "use_conv_bias"});
   Form form;
@@ -596,7 +599,8 @@ Model read_nemotron_h(Fields& config) {
   }
   config.ignore({"expand", "mamba_expand", "mamba_proj_bias", "mamba_ssm_cache_dtype", "n_shared_experts",
                  "moe_shared_expert_overlap", "hidden_dropout", "mtp_layers_block_type", "mtp_hybrid_override_pattern",
-                 "partial_rotary_factor", "rope_theta", "rope_scaling", "rope_parameters", "sliding_window"});
+                 "partial_rotary_factor", "rope_theta", "rope_scaling", "rope_parameters", "sliding_window",
+                 "rms_norm_eps", "time_step_rank"});
   ignore_start(config);
   return model;
 }
@@ -765,7 +769,7 @@ Model read_qwen_hybrid(Fields& config, std::int64_t n_kv_heads) {
                  read_kinds(config, "layer_types", model.layers.size(),
                             [=](std::int64_t layer) { return (layer + 1) % interval != 0; }),
                  r);
-  config.ignore({"mamba_ssm_dtype", "attn_output_gate", "output_gate_type"});
+  config.ignore({"mamba_ssm_dtype", "attn_output_gate", "output_gate_type", "mtp_use_dedicated_embeddings"});
   return model;
 }
 
