@@ -89,6 +89,35 @@ TEST(PublishedFiles, MakersOwnFieldsAreRead) {
   EXPECT_EQ(find<Attention>(scout)->rope->high_frequency_factor, 1);
 }
 
+// Presets have the fields that matter; what is left of the whole file must be the same network.
+TEST(PublishedFiles, PresetsAreTheNetworksOfTheirFiles) {
+  const std::pair<const char*, const char*> all[] = {
+      {"glm-4.5-air", "glm4_moe"},
+      {"minimax-m2", "minimax_m2"},
+      {"llama-4-maverick", "llama4"},
+      {"olmoe-1b-7b", "olmoe"},
+      {"hunyuan-a13b", "hunyuan_v1_moe"},
+      {"lfm2-8b-a1b", "lfm2_moe"},
+      {"smollm3-3b", "smollm3"},
+      {"granite-4.0-h-small", "granitemoehybrid"},
+      {"ernie-4.5-21b-a3b", "ernie4_5_moe"},
+      {"falcon-h1-7b", "falcon_h1"},
+      {"exaone-4.0-32b", "exaone4"},
+      {"olmo3-32b", "olmo3"},
+      {"qwen3-next-80b-a3b", "qwen3_next"},
+      {"qwen3.5-9b", "qwen3_5"},
+      {"qwen3.5-35b-a3b", "qwen3_5_moe"},
+      {"mpt-7b", "mpt"},
+  };
+  for (const auto& [preset, file] : all) {
+    Model model = load_model(preset);
+    const Model whole = published(file);
+    model.name = whole.name;
+    model.notes = whole.notes;
+    EXPECT_EQ(model, whole) << preset;
+  }
+}
+
 TEST(PublishedFiles, LayersThatPredictFurtherTokensAreCountedApart) {
   const std::string name = "qwen3_5_moe";
   ASSERT_EQ(published(name).notes.size(), 2u);
