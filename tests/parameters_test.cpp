@@ -88,9 +88,9 @@ TEST(Parameters, EqualThePublishedNumbers) {
 // What makers say of their models, in billions and in their own digits, the last of which they round or cut off: in the
 // READMEs of MoonshotAI/Kimi-K2, zai-org/GLM-4.5, MiniMax-AI/MiniMax-M2, XiaomiMiMo/MiMo-V2-Flash, databricks/dbrx,
 // Tencent-Hunyuan/Hunyuan-A13B, NVIDIA-NeMo/Nemotron, LG-AI-EXAONE/EXAONE-4.0 and tiiuae/Falcon-H1 on GitHub, in Meta's
-// models/llama4/MODEL_CARD.md, in transformers' pages of olmoe, lfm2_moe, ernie4_5_moe, qwen3_next and gemma3, in IBM's
-// entry of the AWS marketplace (Granite), and in the model's name (SmolLM3, Olmo 3.1, Qwen3.5, MPT). Without layers for
-// multi-token prediction. Scout's 109B are with its vision part of 0.9B.
+// models/llama4/MODEL_CARD.md, in transformers' pages of olmoe, lfm2_moe, ernie4_5_moe, qwen3_next, gemma3 and jamba,
+// in IBM's entry of the AWS marketplace (Granite), and in the model's name (SmolLM3, Olmo 3.1, Qwen3.5, MPT, Falcon
+// Mamba). Without layers for multi-token prediction. Scout's 109B are with its vision part of 0.9B.
 TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
   struct Announced {
     const char* name;
@@ -122,6 +122,8 @@ TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
       {"qwen3.5-122b-a10b", 122, 1},
       {"mpt-7b", 7, 1},
       {"gemma-3-27b", 27, 1},
+      {"jamba-1.5-mini", 52, 1},
+      {"falcon-mamba-7b", 7, 1},
   };
   for (const Announced& model : all) {
     const double found = static_cast<double>(count_parameters(load_model(model.name))) / 1e9;

@@ -227,14 +227,15 @@ Recurrence mamba(std::int64_t inner, std::int64_t d_state) {
 Model read_mamba_stack(Fields& config, bool normed) {
   const Norm norm{Norm::Kind::rms, config.positive("layer_norm_epsilon", 1e-5), true, false, false};
   Model model = read_stack(config, norm, true);
-  Recurrence r = mamba(config.size("expand", 2) * model.d_model, config.size("state_size", 16));
+  // falcon-mamba-7b's own file has an `expand` that is not in use.
+  const std::int64_t inner = config.size("intermediate_size", config.size("expand", 2) * model.d_model);
+  Recurrence r = mamba(inner, config.size("state_size", 16));
   r.step_rank = read_rank(config, "time_step_rank", model.d_model);
   r.conv_width = config.size("conv_kernel", 4);
   r.conv_bias = config.flag("use_conv_bias", true);
   r.bias = r.output_bias = config.flag("use_bias", false);
   if (normed) r.inner_norm = Norm{Norm::Kind::rms, config.positive("mixer_rms_eps", 1e-6), false, false, false};
   config.expect_word("hidden_act", "silu", "silu");
-  config.ignore({"intermediate_size"});  // what `expand` makes
   ignore_start(config);
   set_layers(model, r, norm);
   return model;
