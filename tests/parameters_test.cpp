@@ -133,6 +133,19 @@ TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
   }
 }
 
+// transformers' own totals for the whole files of these presets (one_published in scripts/references.py); those of the
+// other presets of new types are in tests/data/families/published.
+TEST(Parameters, EqualTransformersForTheWholeFile) {
+  const Published all[] = {
+      {"kimi-k2", 1026408209408},
+      {"llama-4-scout", 107769861120},
+      {"dbrx", 131596523520},
+      {"mimo-v2-flash", 308778768832},
+  };
+  for (const Published& model : all)
+    EXPECT_EQ(count_parameters(load_model(model.name)), model.parameters) << model.name;
+}
+
 // By hand, d = d_model, V = vocabulary:
 //   mini-gpt        512·64 + 2·(4·64² + 2·64·256 + 2·64) + 64
 //   mini-gpt-small  512·32 + 2·(4·32² + 2·32·128 + 2·32) + 32
