@@ -197,7 +197,7 @@ void note_quantization(Fields& fields, std::vector<std::string>& notes) {
 }
 
 void note_prediction_layers(Fields& fields, std::vector<std::string>& notes) {
-  for (const char* name : {"num_nextn_predict_layers", "num_mtp_layers"}) {
+  for (const char* name : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers", "num_mtp_modules"}) {
     const std::int64_t layers = fields.count(name, 0);
     if (layers == 0) continue;
     notes.push_back(

@@ -62,8 +62,9 @@ Rope read_one(Fields& fields, const Outside& outside) {
     rope.factor = fields.positive("factor", 1.0);
     rope.low_frequency_factor = fields.positive("low_freq_factor", 1.0);
     rope.high_frequency_factor = fields.positive("high_freq_factor", 4.0);
-    if (rope.high_frequency_factor <= rope.low_frequency_factor)
-      fields.fail("high_freq_factor", fmt::format("more than low_freq_factor, {}", rope.low_frequency_factor));
+    // Llama 4 Scout has them equal: nothing is blended.
+    if (rope.high_frequency_factor < rope.low_frequency_factor)
+      fields.fail("high_freq_factor", fmt::format("at least low_freq_factor, {}", rope.low_frequency_factor));
   } else if (type == "yarn") {
     rope.scaling = Rope::Scaling::yarn;
     rope.factor = fields.positive("factor", extension);

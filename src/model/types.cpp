@@ -40,6 +40,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"ernie4_5", "interleaved RoPE, biases at choice"},
       {"ernie4_5_moe", "ernie4_5 with a corrected softmax router and shared experts"},
       {"exaone4", "norms after each sublayer, query-key norm, RoPE in windowed layers alone"},
+      {"exaone4_5_text", "exaone4's network, in exaone4_5"},
       {"exaone_moe", "exaone4's attention with deepseek_v3's mixture"},
       {"falcon", "parallel block, multi-query or grouped heads, RoPE or ALiBi"},
       {"falcon_h1", "attention and Mamba-2 side by side, multipliers of nearly everything"},

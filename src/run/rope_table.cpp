@@ -33,7 +33,7 @@ void scale_llama3(const Rope& rope, std::vector<double>& f) {
     const double turns = rope.original_context / wavelength;
     if (turns < rope.low_frequency_factor) {
       frequency /= rope.factor;
-    } else if (turns <= rope.high_frequency_factor) {
+    } else if (turns < rope.high_frequency_factor) {
       const double smooth =
           (turns - rope.low_frequency_factor) / (rope.high_frequency_factor - rope.low_frequency_factor);
       frequency = (1 - smooth) * frequency / rope.factor + smooth * frequency;
