@@ -24,8 +24,9 @@ function(add_module name folder functions)
 endfunction()
 
 # Running: tokenizers, training, generating.
+set(one_rank src/page/one_rank.cpp)
 if(RECKON_THREADS)
-  add_module(run-threads src/page _ask,_array_data,_array_size)
+  add_module(run-threads src/page _ask,_array_data,_array_size ${one_rank})
   target_link_options(run-threads PRIVATE -sMAXIMUM_MEMORY=4GB -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
     --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
   # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for
@@ -39,7 +40,7 @@ if(RECKON_THREADS)
     COMPILE_DEFINITIONS "_Thread_local=;__USING_WASM_EXCEPTIONS__;_LIBUNWIND_DISABLE_VISIBILITY_ANNOTATIONS;NDEBUG")
   return()
 endif()
-add_module(run src/page _ask,_array_data,_array_size)
+add_module(run src/page _ask,_array_data,_array_size ${one_rank})
 target_link_options(run PRIVATE -sMAXIMUM_MEMORY=4GB)
 
 # add_commands(NAME COMMAND…): a module that is the command line with these commands.
@@ -54,7 +55,7 @@ function(add_commands name)
   target_link_options(${name} PRIVATE -Oz -sMALLOC=emmalloc)
 endfunction()
 add_commands(count count)  # what the first view cannot wait for, and as JSON alone
-target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp)
+target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp ${one_rank})
 # Once more for size: the linker's own pass stops while there is still something to gain.
 find_program(wasm_opt wasm-opt NO_CMAKE_FIND_ROOT_PATH REQUIRED)
 add_custom_command(TARGET count POST_BUILD VERBATIM
