@@ -91,6 +91,8 @@ std::string_view attention_label(Part part, bool cross) {
     case Part::key:
     case Part::value:
       return cross ? "cross query, key, value" : "query, key, value";
+    case Part::gate:
+      return "output gate";
     default:
       return "latent projections";
   }
