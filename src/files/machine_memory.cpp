@@ -54,7 +54,7 @@ std::int64_t group_limit() {
                       name = old ? "/memory.limit_in_bytes" : "/memory.max";
     std::string own = line.substr(second + 1);
     for (std::size_t slash; (slash = own.rfind('/')) != std::string::npos; own.resize(slash))
-      least = std::min(least, leading_number(system_file(root + own + name)));
+      least = std::min(least, leading_number(system_file(fmt::format("{}{}{}", root, own, name))));
     least = std::min(least, leading_number(system_file(root + name)));
   }
   return least;

@@ -51,6 +51,7 @@ std::string encodings_of(const ModelExport& model) {
   for (const ExportedTensor& tensor : model.tensors())
     if (tensor.quantisable) elements[tensor.stored] += tensor.elements();
   std::vector<std::pair<std::int64_t, DType>> sorted;
+  sorted.reserve(elements.size());
   for (const auto& [dtype, count] : elements) sorted.emplace_back(-count, dtype);
   std::sort(sorted.begin(), sorted.end());
   std::string names;

@@ -38,10 +38,15 @@ void ProbeSamples::take() {
   for (std::size_t i = 0; i < runs.size(); ++i) samples_[i].push_back(settled(std::move(runs[i])));
 }
 
-void ProbeSamples::take_whole() {
+void ProbeSamples::run_whole() {
   std::vector<double> runs;
   repeat([&] { return runs.emplace_back(probe_->time()); });
-  whole_.push_back(settled(std::move(runs)));
+  runs_.push_back(settled(std::move(runs)));
+}
+
+void ProbeSamples::take_whole() {
+  run_whole();
+  whole_.push_back(median_of(std::exchange(runs_, {})));
 }
 
 std::vector<double> ProbeSamples::all_medians() const {

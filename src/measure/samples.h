@@ -23,9 +23,12 @@ class ProbeSamples {
   Probe& probe() { return *probe_; }
   const Program& program() const { return probe_->program(); }
 
-  // A sample of each region, or of the whole run: the median of a few runs, without the first where there are others.
+  // A round's sample of each region, or of the whole run: the median of a few runs, without the first where there are
+  // others.
   void take();
   void take_whole();
+  // Runs it now: the next sample of the whole run is the median of all such runs.
+  void run_whole();
 
   // Of the program, as they ran; where take() was called.
   const std::vector<RegionTime>& regions() const { return regions_; }
@@ -38,6 +41,7 @@ class ProbeSamples {
   std::unique_ptr<Probe> probe_;
   std::vector<RegionTime> regions_;
   std::vector<std::vector<double>> samples_;  // of each region, a round each
+  std::vector<double> runs_;                  // since the last sample of the whole run
   std::vector<double> whole_;
 };
 
