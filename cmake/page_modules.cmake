@@ -43,15 +43,23 @@ endif()
 add_module(run src/page _ask,_array_data,_array_size ${one_rank})
 target_link_options(run PRIVATE -sMAXIMUM_MEMORY=4GB)
 
+# What both modules with commands have of the command line.
+set(files program options output sizes predict_options time_questions run_text run_options interrupt count)
+list(TRANSFORM files REPLACE "(.+)" "src/cli/\\1.cpp")
+add_library(page_cli OBJECT ${files})
+target_include_directories(page_cli SYSTEM PUBLIC src/cli/small)  # in place of CLI11
+target_link_libraries(page_cli PRIVATE reckon_core reckon_run_flags fmt::fmt)
+
 # add_commands(NAME COMMAND…): a module that is the command line with these commands.
 function(add_commands name)
-  set(files ${ARGN} program options output sizes predict_options time_questions run_text run_options interrupt)
+  set(files ${ARGN})
+  list(REMOVE_ITEM files count)
   list(TRANSFORM files REPLACE "(.+)" "src/cli/\\1.cpp")
   add_module(${name} src/cli _report ${files})
+  target_link_libraries(${name} PRIVATE page_cli)
   list(TRANSFORM ARGN REPLACE "(.+)" "COMMAND(\\1)" OUTPUT_VARIABLE commands)
   list(JOIN commands " " commands)
   target_compile_definitions(${name} PRIVATE "RECKON_COMMANDS=${commands}")
-  target_include_directories(${name} SYSTEM PRIVATE src/cli/small)  # in place of CLI11
   target_link_options(${name} PRIVATE -Oz -sMALLOC=emmalloc)
 endfunction()
 add_commands(count count)  # what the first view cannot wait for, and as JSON alone

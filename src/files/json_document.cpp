@@ -29,7 +29,7 @@ class Tree final : public JsonEvents {
   void scalar(const JsonScalar& value) override {
     add(std::visit([](auto one) { return Json(one); }, value));
   }
-  void fail(std::size_t byte, bool too_large) override {
+  void broken(std::size_t byte, bool too_large) override {
     if (too_large) throw Error(fmt::format("{}: a number in this file is too large for JSON to hold", where_));
     byte = std::min(byte == 0 ? 0 : byte - 1, text_.size());
     const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(byte), '\n');

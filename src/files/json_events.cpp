@@ -31,7 +31,7 @@ struct Adapter final : nlohmann::json_sax<Json> {
   bool start_array(std::size_t) override { return events.open_array(), true; }
   bool end_array() override { return events.close(), true; }
   bool parse_error(std::size_t position, const std::string& token, const Json::exception& error) override {
-    events.fail(position, error.id == 406);
+    events.broken(position, error.id == 406);
     throw Error(fmt::format("{} is not valid JSON at byte {}, near {}", what, position, quote(token)));
   }
 };

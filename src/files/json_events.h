@@ -22,7 +22,7 @@ class JsonEvents {
   virtual void scalar(const JsonScalar& value) = 0;
   // The text is no JSON at this byte, or has a number there that is too large. What is thrown here comes before
   // read_json's own sentence.
-  virtual void fail(std::size_t /*byte*/, bool /*too_large*/) {}
+  virtual void broken(std::size_t /*byte*/, bool /*too_large*/) {}
 };
 
 // Throws Error if the text is not JSON, naming it as `what` ("x.safetensors: the header"), and whatever the events
