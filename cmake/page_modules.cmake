@@ -11,6 +11,9 @@ set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${CMAKE_COMMAND} -E env NODE_P
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backend/cpu/*.cpp)
 list(FILTER kernel_sources EXCLUDE REGEX "/(backend|dense|executable|launch|limits|scratch).cpp$")
 set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-finline-functions;-msimd128")
+# Those that training a plain network does not need are vectors as well, but not unrolled further.
+list(FILTER kernel_sources INCLUDE REGEX "/(few_rows|scan|delta_rule|short_convolution|[a-z]*mixture[a-z_]*|softplus|xielu|position_scale|gate|interleave|quantise|bfloat16|block_matmul|head_matmul|append)[.]cpp$")
+set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-Os;-finline-functions;-msimd128")
 
 # add_module(NAME FOLDER FUNCTIONS [SOURCE…]): NAME.js, an ES module for a worker, and NAME.wasm, from these sources and
 # wasm.cpp in the folder, whose functions wasm.js beside it makes one of JavaScript.
