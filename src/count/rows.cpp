@@ -129,6 +129,8 @@ std::string_view attention_label(Part part, bool cross) {
     case Part::norm_gate_down:
     case Part::norm_gate:
       return "gates of norms";
+    case Part::gate:
+      return "output gate";
     default:
       return "latent projections";
   }

@@ -34,7 +34,7 @@ const std::map<std::string_view, Family>& families() {
 
 // Fields that may stand in any config.json and never change what the network is: those of transformers' base class
 // (PreTrainedConfig, in all its versions) and what common tools add.
-const std::vector<std::string> harmless = {
+const std::initializer_list<Text> harmless = {
     // what the file is and who wrote it
     "auto_map", "transformers_version", "_name_or_path", "_commit_hash", "name_or_path", "license", "tokenizer_class",
     "is_composition", "is_llama_config", "unsloth_version", "unsloth_fixed", "unsloth_training",
@@ -183,15 +183,15 @@ void note_head(Fields& fields, std::vector<std::string>& notes) {
 }
 
 void note_quantization(Fields& fields, std::vector<std::string>& notes) {
-  const std::vector<std::string> names{"quantization_config", "compression_config", "quantization"};
+  const std::initializer_list<Text> names{"quantization_config", "compression_config", "quantization"};
   fields.ignore(names);
-  for (const std::string& name : names) {
+  for (const Text& name : names) {
     const nlohmann::json* found = fields.value(name);
     if (found == nullptr || !found->is_object() || found->empty()) continue;
     const auto method = found->find("quant_method");
     notes.push_back(
-        fmt::format("its files are quantized ({}{}); parameters are counted as plain numbers, without scales", name,
-                    method != found->end() && method->is_string() ? ": " + describe(*method) : ""));
+        fmt::format("its files are quantized ({}{}); parameters are counted as plain numbers, without scales",
+                    name.c_str(), method != found->end() && method->is_string() ? ": " + describe(*method) : ""));
     return;
   }
 }

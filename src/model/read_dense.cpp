@@ -173,7 +173,7 @@ Model read_smollm3(Fields& config) {
 Model read_olmo(Fields& config) {
   Form form;
   form.norm = {Norm::Kind::layer, 1e-5, false, false, false};
-  form.epsilon_field.clear();
+  form.epsilon_field = "";
   form.attention_bias = config.flag("attention_bias", false);
   form.attention.clip = config.number("clip_qkv", 0.0);
   return read_form(config, form);

@@ -68,7 +68,7 @@ void read_widths(Fields& config, Mixture& mixture, std::int64_t d_expert, std::i
 
 // About training and about how the work was spread. (The layers that predict further tokens are not part of the model
 // that transformers builds, though files may hold them: a note says so.)
-const std::vector<std::string> deepseek_harmless{"aux_loss_alpha", "seq_aux", "ep_size", "rope_interleave"};
+const std::initializer_list<Text> deepseek_harmless{"aux_loss_alpha", "seq_aux", "ep_size", "rope_interleave"};
 
 Model read_deepseek_v2(Fields& config) {
   Form form = latent_form(config, {});

@@ -80,7 +80,7 @@ void name_codegen(FamilyNames& names) {
 // fairseq's form: norms with PyTorch's epsilon, positions two rows in, an embedding times √d.
 Form fairseq_form() {
   Form form = gpt_form();
-  form.epsilon_field.clear();
+  form.epsilon_field = "";
   form.activation = "gelu";
   form.widening = 0;
   return form;

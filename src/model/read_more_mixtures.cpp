@@ -262,7 +262,7 @@ void name_ernie4_5_moe(FamilyNames& names) {
 }
 
 // A whole number, or one for each layer.
-std::vector<std::int64_t> read_each(Fields& config, const std::string& name, std::int64_t fallback,
+std::vector<std::int64_t> read_each(Fields& config, Text name, std::int64_t fallback,
                                     std::size_t layers) {
   const nlohmann::json* found = config.value(name);
   if (found == nullptr || !found->is_array()) return std::vector(layers, config.size(name, fallback));
@@ -430,7 +430,7 @@ Model read_dbrx(Fields& config) {
   Fields attention = part("attn_config"), experts = part("ffn_config");
   Form form;
   form.norm = {Norm::Kind::layer, 1e-5, true, false, false};
-  form.epsilon_field.clear();
+  form.epsilon_field = "";
   form.attention.clip = attention.number("clip_qkv", 0.0);
   form.rope.theta = attention.positive("rope_theta", 10000.0);
   form.n_kv_heads = attention.size("kv_n_heads", 1);

@@ -13,7 +13,7 @@ namespace {
 // What a layer does before its feed-forward, or instead of one.
 enum class Kind { recurrence, attention, feed_forward, mixture };
 
-Kind kind_of(Fields& config, const std::string& field, std::size_t i, const nlohmann::json& word) {
+Kind kind_of(Fields& config, Text field, std::size_t i, const nlohmann::json& word) {
   if (word == "linear_attention" || word == "mamba" || word == "conv") return Kind::recurrence;
   if (word == "full_attention" || word == "attention") return Kind::attention;
   if (word == "mlp") return Kind::feed_forward;
@@ -23,7 +23,7 @@ Kind kind_of(Fields& config, const std::string& field, std::size_t i, const nloh
 }
 
 // The kind of each layer: as the field says, or by `usual`.
-std::vector<Kind> read_kinds(Fields& config, const std::string& field, std::size_t layers, const LayerRule& recurrent) {
+std::vector<Kind> read_kinds(Fields& config, Text field, std::size_t layers, const LayerRule& recurrent) {
   std::vector<Kind> kinds;
   if (const nlohmann::json* words = config.array(field)) {
     for (std::size_t i = 0; i < words->size(); ++i) kinds.push_back(kind_of(config, field, i, (*words)[i]));
@@ -66,7 +66,7 @@ void set_layers(Model& model, const Recurrence& recurrence, const Norm& norm) {
 }
 
 // How many elements Δ is projected by way of: a number, or "auto" for a sixteenth of the width.
-std::int64_t read_rank(Fields& config, const std::string& field, std::int64_t d_model) {
+std::int64_t read_rank(Fields& config, Text field, std::int64_t d_model) {
   const nlohmann::json* found = config.value(field);
   if (found == nullptr || *found == "auto") {
     config.ignore({field});
@@ -76,7 +76,7 @@ std::int64_t read_rank(Fields& config, const std::string& field, std::int64_t d_
 }
 
 // A pair of numbers, the second of which may be without limit.
-void read_limits(Fields& config, const std::string& field, Recurrence& recurrence) {
+void read_limits(Fields& config, Text field, Recurrence& recurrence) {
   const nlohmann::json* found = config.array(field);
   if (found == nullptr) return;
   const auto limit = [&](const nlohmann::json& value) {
@@ -474,7 +474,7 @@ Model read_falcon_h1(Fields& config) {
   Model model = read_form(config, form);
   model.embedding_scale = config.positive("embedding_multiplier", 1.0);
   model.head.scale = config.positive("lm_head_multiplier", 1.0);
-  const auto multipliers = [&](const std::string& field, std::size_t count) {
+  const auto multipliers = [&](Text field, std::size_t count) {
     std::vector<double> found(count, 1.0);
     if (config.has(field)) found = config.numbers(field);
     if (found.size() != count) config.fail(field, fmt::format("{} numbers", count));
