@@ -49,9 +49,9 @@ struct Form {
   std::optional<bool> qkv_bias;  // …but of query, key and value, where it is another
   bool rotary = true;
   RopeDefaults rope;
-  std::int64_t n_kv_heads = 0;      // where num_key_value_heads is missing; 0 = as many as heads
-  std::int64_t d_head = 0;          // where head_dim is missing; 0 = d_model / heads
-  Text activation = "silu";  // where hidden_act is missing
+  std::int64_t n_kv_heads = 0;  // where num_key_value_heads is missing; 0 = as many as heads
+  std::int64_t d_head = 0;      // where head_dim is missing; 0 = d_model / heads
+  Text activation = "silu";     // where hidden_act is missing
   bool gated = true;
   bool feed_forward_bias = false;
   std::int64_t widening = 0;  // d_ff = widening · d_model where intermediate_size is missing; 0 = it is required

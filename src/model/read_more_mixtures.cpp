@@ -262,8 +262,7 @@ void name_ernie4_5_moe(FamilyNames& names) {
 }
 
 // A whole number, or one for each layer.
-std::vector<std::int64_t> read_each(Fields& config, Text name, std::int64_t fallback,
-                                    std::size_t layers) {
+std::vector<std::int64_t> read_each(Fields& config, Text name, std::int64_t fallback, std::size_t layers) {
   const nlohmann::json* found = config.value(name);
   if (found == nullptr || !found->is_array()) return std::vector(layers, config.size(name, fallback));
   if (found->size() < layers) config.fail(name, fmt::format("{} entries, one per layer", layers));
