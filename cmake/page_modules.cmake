@@ -11,6 +11,9 @@ set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${CMAKE_COMMAND} -E env NODE_P
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backend/cpu/*.cpp)
 list(FILTER kernel_sources EXCLUDE REGEX "/(backend|dense|executable|launch|limits|scratch).cpp$")
 set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-finline-functions;-msimd128")
+# Those that training a plain network does not need are vectors as well, but not unrolled further.
+list(FILTER kernel_sources INCLUDE REGEX "/(few_rows|scan|delta_rule|short_convolution|[a-z]*mixture[a-z_]*|softplus|xielu|position_scale|gate|interleave|quantise|bfloat16|block_matmul|head_matmul|append)[.]cpp$")
+set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-Os;-finline-functions;-msimd128")
 
 # add_module(NAME FOLDER FUNCTIONS [SOURCE…]): NAME.js, an ES module for a worker, and NAME.wasm, from these sources and
 # wasm.cpp in the folder, whose functions wasm.js beside it makes one of JavaScript.
@@ -24,8 +27,9 @@ function(add_module name folder functions)
 endfunction()
 
 # Running: tokenizers, training, generating.
+set(one_rank src/page/one_rank.cpp)
 if(RECKON_THREADS)
-  add_module(run-threads src/page _ask,_array_data,_array_size)
+  add_module(run-threads src/page _ask,_array_data,_array_size ${one_rank})
   target_link_options(run-threads PRIVATE -sMAXIMUM_MEMORY=4GB -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
     --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
   # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for
@@ -39,22 +43,30 @@ if(RECKON_THREADS)
     COMPILE_DEFINITIONS "_Thread_local=;__USING_WASM_EXCEPTIONS__;_LIBUNWIND_DISABLE_VISIBILITY_ANNOTATIONS;NDEBUG")
   return()
 endif()
-add_module(run src/page _ask,_array_data,_array_size)
+add_module(run src/page _ask,_array_data,_array_size ${one_rank})
 target_link_options(run PRIVATE -sMAXIMUM_MEMORY=4GB)
+
+# What both modules with commands have of the command line.
+set(files program options output sizes predict_options time_questions run_text run_options interrupt count)
+list(TRANSFORM files REPLACE "(.+)" "src/cli/\\1.cpp")
+add_library(page_cli OBJECT ${files})
+target_include_directories(page_cli SYSTEM PUBLIC src/cli/small)  # in place of CLI11
+target_link_libraries(page_cli PRIVATE reckon_core reckon_run_flags fmt::fmt)
 
 # add_commands(NAME COMMAND…): a module that is the command line with these commands.
 function(add_commands name)
-  set(files ${ARGN} program options output sizes predict_options time_questions run_text run_options interrupt)
+  set(files ${ARGN})
+  list(REMOVE_ITEM files count)
   list(TRANSFORM files REPLACE "(.+)" "src/cli/\\1.cpp")
   add_module(${name} src/cli _report ${files})
+  target_link_libraries(${name} PRIVATE page_cli)
   list(TRANSFORM ARGN REPLACE "(.+)" "COMMAND(\\1)" OUTPUT_VARIABLE commands)
   list(JOIN commands " " commands)
   target_compile_definitions(${name} PRIVATE "RECKON_COMMANDS=${commands}")
-  target_include_directories(${name} SYSTEM PRIVATE src/cli/small)  # in place of CLI11
   target_link_options(${name} PRIVATE -Oz -sMALLOC=emmalloc)
 endfunction()
 add_commands(count count)  # what the first view cannot wait for, and as JSON alone
-target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp)
+target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp ${one_rank})
 # Once more for size: the linker's own pass stops while there is still something to gain.
 find_program(wasm_opt wasm-opt NO_CMAKE_FIND_ROOT_PATH REQUIRED)
 add_custom_command(TARGET count POST_BUILD VERBATIM

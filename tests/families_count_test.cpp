@@ -34,6 +34,7 @@ TEST(Families, TheTypesThatAreReadHaveTheirReferences) {
                                    "cwm",
                                    "dbrx",
                                    "deepseek_v32",
+                                   "diffllama",
                                    "dots1",
                                    "ernie4_5",
                                    "ernie4_5_moe",
@@ -42,6 +43,9 @@ TEST(Families, TheTypesThatAreReadHaveTheirReferences) {
                                    "falcon_h1",
                                    "falcon_mamba",
                                    "flex_olmo",
+                                   "gemma3n_text",
+                                   "gemma4_text",
+                                   "gemma4_unified_text",
                                    "glm",
                                    "glm4",
                                    "glm4_moe",
@@ -63,6 +67,7 @@ TEST(Families, TheTypesThatAreReadHaveTheirReferences) {
                                    "inkling_text",
                                    "jais2",
                                    "jamba",
+                                   "jetmoe",
                                    "laguna",
                                    "lfm2",
                                    "lfm2_moe",
@@ -161,6 +166,15 @@ std::int64_t flops_of_unchosen_keys(const Model& model, std::int64_t batch, std:
   return sum;
 }
 
+// transformers computes the scores of differential attention twice, once for each half of the values.
+std::int64_t flops_of_second_scores(const Model& model, std::int64_t batch, std::int64_t tokens) {
+  std::int64_t sum = 0;
+  for (const Layer& layer : model.layers)
+    if (const Attention* a = find<Attention>(layer); a && a->difference)
+      sum += 2 * batch * a->n_heads * tokens * tokens * a->d_head;
+  return sum;
+}
+
 TEST_P(FamilyConfigs, AreCountedAsTransformersCountsThem) {
   const json all = read_json(folder() / "configs" / (GetParam() + ".json"));
   ASSERT_GE(all["configs"].size(), 12u);
@@ -196,6 +210,7 @@ TEST_P(FamilyConfigs, AreCountedAsTransformersCountsThem) {
     workload.tokens = flops["tokens"];
     auto expected = flops["forward"].get<std::int64_t>();  // without the product of RoPE's frequencies
     expected -= flops_of_padding(model, workload.batch);
+    expected -= flops_of_second_scores(model, workload.batch, workload.tokens);
     // Its product of RoPE's frequencies stands in another class than the others', and is among the rest.
     if (GetParam() == "lfm2_moe") expected -= workload.tokens * first_attention(model).d_head;
     expected -= flops_of_unchosen_keys(model, workload.batch, workload.tokens);

@@ -8,17 +8,25 @@
 #include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -80,6 +88,58 @@ TensorId attended(Builder& b, const AttentionRule& rule, bool sinks = false, con
   TensorId p = softmax(b, s, sinks ? weight(b, Part::sinks, {h.heads}) : no_tensor, rule, "weights");
   if (dropped > 0.0) p = dropout(b, p, dropped, -1, "dropped");
   return mix(b, p, v, rule, "mixed");
+}
+
+// Two of four key heads share a value.
+TensorId with_shared_values(Builder& b) {
+  const AttentionRule rule{{true, 0}, 0.7, 0.0, 0.0};
+  const TensorId q = input(b, Part::query, {2, 5, 8, 3}), k = input(b, Part::key, {2, 5, 4, 3});
+  const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights");
+  return mix(b, p, input(b, Part::value, {2, 5, 2, 6}), rule, "mixed");
+}
+
+// The same keys and values twice: their gradients are sums.
+TensorId read_twice(Builder& b) {
+  const AttentionRule rule{{true, 3}, 0.7, 0.0, 0.0};
+  const TensorId k = input(b, Part::key, {2, 5, 2, 3}), v = input(b, Part::value, {2, 5, 2, 3});
+  TensorId q = input(b, Part::query, {2, 5, 4, 3});
+  for (int i = 0; i < 2; ++i) {
+    const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights");
+    q = mix(b, p, v, rule, "mixed");
+  }
+  return q;
+}
+
+// A number of each key is added to its scores, and decides whether it is seen.
+TensorId with_shifts(Builder& b, std::int64_t tokens, std::int32_t keep, std::int64_t window) {
+  const AttentionRule rule{{true, window, false, keep}, 0.7, 0.0, 0.0};
+  const TensorId q = input(b, Part::query, {2, tokens, 4, 3}), k = input(b, Part::key, {2, tokens, 2, 3});
+  const TensorId shifts = input(b, Part::mask, {2, tokens, 2, 1});
+  const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights", shifts);
+  return mix(b, p, input(b, Part::value, {2, tokens, 2, 2}), rule, "mixed");
+}
+
+// A sum that tells the streams apart.
+TensorId told_apart(Builder& b, const TensorIds& streams) {
+  TensorId sum = streams[0];
+  for (std::size_t i = 1; i < streams.size(); ++i)
+    sum = add(b, sum, scale(b, streams[i], 0.5 + static_cast<double>(i), "scaled"), "sum");
+  return sum;
+}
+
+TensorIds three_streams(Builder& b) {
+  return {input(b, Part::query, {2, 3, 4}), input(b, Part::key, {2, 3, 4}), input(b, Part::value, {2, 3, 4})};
+}
+
+TensorIds predicted_streams(Builder& b) { return predict(b, three_streams(b), input(b, Part::router, {2, 3, 9}), "y"); }
+
+TensorIds corrected_streams(Builder& b) {
+  return correct(b, three_streams(b), input(b, Part::output, {2, 3, 4}), input(b, Part::router, {2, 3, 3}), 1, "y");
+}
+
+TensorId first_and_last(Builder& b) {
+  const TensorIds parts = unstack(b, input(b, Part::position, {2, 3, 3, 4}), "y");
+  return add(b, parts[0], scale(b, parts[2], 2.0, "scaled"), "sum");
 }
 
 // 3 tokens; `dims` of a head's 8 elements turn.
@@ -324,6 +384,26 @@ const std::vector<GradientCase>& gradient_cases() {
       {"attention_in_two_blocks", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 0.0}, false, {67, 2, 1, 2, 1, 1}); }},
       {"attention_in_two_blocks_in_a_window", [](B& b) { return attended(b, {{true, 5}, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1, 1}); }},
 
+      {"attention_with_shared_values", with_shared_values},
+      {"attention_with_shifts", [](B& b) { return with_shifts(b, 5, 3, 0); }},
+      {"attention_with_shifts_in_a_window", [](B& b) { return with_shifts(b, 12, 2, 5); }},
+      {"attention_with_shifts_of_all_keys", [](B& b) { return with_shifts(b, 4, 9, 0); }},
+      {"outer_sum", [](B& b) { return outer_sum(b, input(b, Part::router, {2, 3, 6}), "y"); }},
+      {"exponential", [](B& b) { return exponential(b, input(b, Part::step, {2, 3, 4}), weight(b, Part::decay, {4}), "y"); }},
+      {"attention_twice_to_the_same_keys", read_twice},
+
+      {"multiply", [](B& b) { return multiply(b, input(b, Part::position, {2, 3, 4}), weight(b, Part::stream_scale, {4}), "y"); }},
+      {"multiply_by_a_constant", [](B& b) { return multiply(b, input(b, Part::position, {2, 3, 4}), b.tensor(TensorKind::constant, "curve", {1}, DType::float32), "y"); }},
+      {"unstack_in_part", first_and_last},
+      {"predict", [](B& b) { return told_apart(b, predicted_streams(b)); }},
+      {"predict_in_part", [](B& b) { return predicted_streams(b)[1]; }},
+      {"correct", [](B& b) { return told_apart(b, corrected_streams(b)); }},
+      {"correct_in_part", [](B& b) { return corrected_streams(b)[2]; }},
+      {"magnitude", [](B& b) { return match_magnitude(b, input(b, Part::query, {2, 3, 4}), input(b, Part::key, {2, 3, 4}), "y"); }},
+      {"sparsify", [](B& b) { return sparsify(b, input(b, Part::gate, {2, 3, 11}), 0.6, "y"); }},
+      {"difference", [](B& b) { return difference(b, input(b, Part::value, {2, 3, 8, 5}), weight(b, Part::difference, {4, 3}), {0.3, 2}, "y"); }},
+      {"gather_heads", [](B& b) { return gather_heads(b, input(b, Part::query, {2, 3, 2, 6}), whole_numbers(b, "each", {2, 3, 2}), 3, "y"); }},
+      {"scatter_heads", [](B& b) { return scatter_heads(b, input(b, Part::query, {2, 3, 6, 2}), whole_numbers(b, "each", {2, 3, 2}), "y"); }},
       {"attention_to_chosen_keys", [](B& b) { return of_chosen(b, false); }},
       {"attention_to_chosen_blocks", [](B& b) { return of_chosen(b, true); }},
 

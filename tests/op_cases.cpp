@@ -14,9 +14,11 @@
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
@@ -25,13 +27,18 @@
 #include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 #include "passes/gradient.h"
@@ -138,6 +145,25 @@ TensorId gated_rows(Builder& b, Activation activation) {
 TensorId curved(Builder& b) {
   return xielu(b, weight(b, {2, 3, 4}), weight(b, {2}), b.tensor(TensorKind::constant, "shape", {2}, DType::float32),
                "y");
+}
+TensorId times_factors(Builder& b) { return multiply(b, weight(b, {2, 3, 4}), weight(b, {4}), "y"); }
+TensorId unstacked(Builder& b) { return unstack(b, weight(b, {2, 3, 2, 4}), "y").front(); }
+TensorId predicted(Builder& b) {
+  return predict(b, {weight(b, {2, 3, 4}), weight(b, {2, 3, 4})}, weight(b, {2, 3, 4}), "y").front();
+}
+TensorId corrected(Builder& b) {
+  return correct(b, {weight(b, {2, 3, 4}), weight(b, {2, 3, 4})}, weight(b, {2, 3, 4}), weight(b, {2, 3, 2}), 0, "y")
+      .front();
+}
+TensorId as_large(Builder& b) { return match_magnitude(b, weight(b, {2, 3, 4}), weight(b, {2, 3, 4}), "y"); }
+TensorId sparse(Builder& b) { return sparsify(b, weight(b, {2, 3, 4}), 0.95, "y"); }
+TensorId subtracted(Builder& b) { return difference(b, weight(b, {2, 3, 4, 8}), weight(b, {4, 5}), {0.2, 1}, "y"); }
+TensorId gathered(Builder& b) { return gather_heads(b, weight(b, {2, 3, 2, 8}), whole_numbers(b, {2, 3, 2}), 2, "y"); }
+TensorId scattered(Builder& b) { return scatter_heads(b, weight(b, {2, 3, 4, 4}), whole_numbers(b, {2, 3, 2}), "y"); }
+TensorId all_sums(Builder& b) { return outer_sum(b, weight(b, {2, 3, 6}), "y"); }
+TensorId powers(Builder& b) { return exponential(b, weight(b, {2, 3, 4}), weight(b, {4}), "y"); }
+TensorId softmax_with_shifts(Builder& b) {
+  return softmax(b, weight(b, {2, 4, 3, 5}), no_tensor, {.mask = {.keep = 2}}, "p", weight(b, {2, 5, 2, 1}));
 }
 TensorId scaled_by_position(Builder& b, std::int64_t positions) {
   const TensorId table = b.tensor(TensorKind::constant, "table", {positions, 1}, DType::float32);
@@ -350,6 +376,30 @@ const std::vector<OpCase>& op_cases() {
       {"activate_backward", "sigmoid, gated", back, 0, [](B& b) { return gated(b, A::sigmoid); }, {{2, 3, 4}, {2, 3, 4}}, 0, 312, 288, 192, {{"n", 24}}},
       {"xielu", "", ahead, 0, curved, {{2, 3, 4}}, 0, 192, 112, 96, {{"n", 24}}},
       {"xielu_backward", "", back, 0, curved, {{2, 3, 4}, {2}}, 0, 288, 208, 104, {{"n", 24}}},
+      {"multiply", "", ahead, 0, times_factors, {{2, 3, 4}}, 0, 24, 112, 96, {{"n", 24}}},
+      {"multiply_backward", "", back, 0, times_factors, {{2, 3, 4}, {4}}, 0, 72, 208, 112, {{"n", 24}}},
+      {"sparsify", "", ahead, 0, sparse, {{2, 3, 4}}, 0, 162, 96, 96, {{"n", 24}, {"r", 6}}},
+      {"sparsify_backward", "", back, 0, sparse, {{2, 3, 4}}, 0, 270, 192, 96, {{"n", 24}, {"r", 6}}},
+      {"difference", "", ahead, 0, subtracted, {{2, 3, 2, 8}}, 0, 214, 848, 384, {{"n", 96}, {"m", 5}}},
+      {"difference_backward", "", back, 0, subtracted, {{2, 3, 4, 8}, {4, 5}}, 0, 332, 1232, 848, {{"n", 96}, {"m", 5}}},
+      {"gather_heads", "", ahead, 0, gathered, {{2, 3, 4, 4}}, 0, 0, 432, 384, {}},
+      {"gather_heads", "", back, 0, scattered, {{2, 3, 4, 4}}, 0, 0, 432, 384, {}},
+      {"scatter_heads", "", ahead, 0, scattered, {{2, 3, 2, 8}}, 0, 0, 432, 384, {}},
+      {"scatter_heads", "", back, 0, gathered, {{2, 3, 2, 8}}, 0, 0, 432, 384, {}},
+      {"outer_sum", "", ahead, 0, all_sums, {{2, 3, 9}}, 0, 54, 144, 216, {{"n", 54}}},
+      {"outer_sum_backward", "", back, 0, all_sums, {{2, 3, 6}}, 0, 72, 216, 144, {{"n", 54}, {"m", 36}}},
+      {"exponential", "", ahead, 0, powers, {{2, 3, 4}}, 0, 48, 112, 96, {{"n", 24}}},
+      {"exponential_backward", "", back, 0, powers, {{2, 3, 4}, {4}}, 0, 96, 304, 112, {{"n", 24}}},
+      {"softmax", "with shifts of keys", ahead, 0, softmax_with_shifts, {{2, 4, 3, 5}}, 0, 1032, 560, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax_backward", "with shifts of keys", back, 0, softmax_with_shifts, {{2, 4, 3, 5}, {2, 5, 2, 1}}, 0, 576, 960, 560, {{"p", 120}, {"r", 24}}},
+      {"unstack", "", ahead, 0, unstacked, {{2, 3, 4}, {2, 3, 4}}, 0, 0, 192, 192, {}},
+      {"stack", "", back, 0, unstacked, {{2, 3, 2, 4}}, 0, 0, 96, 192, {}},
+      {"predict", "", ahead, 0, predicted, {{2, 3, 4}, {2, 3, 4}}, 192, 48, 288, 192, {{"n", 24}, {"k", 2}}},
+      {"predict_backward", "", back, 0, predicted, {{2, 3, 4}, {2, 3, 4}, {2, 3, 4}}, 384, 48, 384, 288, {{"n", 24}, {"k", 2}}},
+      {"correct", "", ahead, 0, corrected, {{2, 3, 4}, {2, 3, 4}}, 0, 132, 336, 192, {{"n", 24}, {"r", 6}, {"k", 2}}},
+      {"correct_backward", "", back, 0, corrected, {{2, 3, 4}, {2, 3, 4}, {2, 3, 2}}, 0, 216, 336, 240, {{"n", 24}, {"k", 2}}},
+      {"magnitude", "", ahead, 0, as_large, {{2, 3, 4}}, 0, 138, 192, 96, {{"n", 24}, {"r", 6}}},
+      {"magnitude_backward", "", back, 0, as_large, {{2, 3, 4}, {2, 3, 4}}, 0, 288, 288, 192, {{"n", 24}, {"r", 6}}},
       {"gate", "sigmoid", ahead, 0, [](B& b) { return gated_rows(b, A::sigmoid); }, {{2, 3, 4}}, 0, 48, 120, 96, {{"n", 24}, {"r", 6}}},
       {"gate", "softplus", ahead, 0, [](B& b) { return gated_rows(b, A::softplus); }, {{2, 3, 4}}, 0, 42, 120, 96, {{"n", 24}, {"r", 6}}},
       {"gate_backward", "sigmoid", back, 0, [](B& b) { return gated_rows(b, A::sigmoid); }, {{2, 3, 4}, {2, 3}}, 0, 132, 216, 120, {{"n", 24}, {"r", 6}}},

@@ -117,7 +117,8 @@ const FamilyLayer first_layers[] = {
     {"step3p5", "model.layers.0.",
      llama_attention + llama_norms + query_key_norms +
          "self_attn.g_proj.weight moe.gate.weight moe.router_bias moe.gate_proj.weight moe.up_proj.weight "
-         "moe.down_proj.weight share_expert.gate_proj.weight share_expert.up_proj.weight share_expert.down_proj.weight"},
+         "moe.down_proj.weight share_expert.gate_proj.weight share_expert.up_proj.weight "
+         "share_expert.down_proj.weight"},
     {"gemma2", "model.layers.0.", llama_attention + llama_feed_forward + gemma_norms},
     {"gemma3_text", "model.layers.0.", llama_attention + llama_feed_forward + gemma_norms + query_key_norms},
     {"olmo2", "model.layers.0.",

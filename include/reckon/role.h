@@ -17,6 +17,8 @@ enum class Block : std::uint8_t {
   cross_attention,
   feed_forward,
   recurrence,
+  layer_input,  // what layers read of the token itself
+  streams,      // AltUp's
   final_norm,
   head,
   loss,
@@ -77,6 +79,20 @@ enum class Part : std::uint8_t {
   skip,  // from the values to the result: D
   gate_down,
   gate_norm,  // of the result, beside its gate
+  // Of attention and its surroundings.
+  value_norm,
+  difference,  // of two heads
+  mask,        // that values make
+  laurel_down,
+  laurel_up,
+  laurel_norm,
+  stream_scale,  // of the stream, element by element or all of it
+  // Of mixtures.
+  router_norm,
+  expert_scale,
+  // Of several streams.
+  predict,
+  correct,
   // Of an indexer.
   index_query,
   index_query_norm,
@@ -128,6 +144,7 @@ enum class Piece : std::uint8_t {
   key_cache,
   value_cache,
   latent_cache,
+  mask_cache,
   state_cache,
   convolution_cache,
   index_cache,

@@ -54,7 +54,9 @@ void read_parameters(const Program& program, Ledger& ledger) {
     totals.total += entry.each * count;
     totals.active += entry.active_each * count;
     totals.tensors += count;
-    if (tensor.scope.role.block == Block::embedding) totals.embedding += entry.each * count;
+    const Role role = tensor.scope.role;
+    const bool looked_up = role.block == Block::embedding || role == Role{Block::layer_input, Part::token};
+    if (looked_up) totals.embedding += entry.each * count;
     ledger.parameters.push_back(std::move(entry));
   }
   totals.non_embedding = totals.total - totals.embedding;

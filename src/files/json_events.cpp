@@ -4,8 +4,6 @@
 #include <reckon/error.h>
 
 #include <nlohmann/json.hpp>
-#include <set>
-#include <vector>
 
 #include "files/quote.h"
 
@@ -32,28 +30,10 @@ struct Adapter final : nlohmann::json_sax<Json> {
   bool end_object() override { return events.close(), true; }
   bool start_array(std::size_t) override { return events.open_array(), true; }
   bool end_array() override { return events.close(), true; }
-  bool parse_error(std::size_t position, const std::string& token, const Json::exception&) override {
+  bool parse_error(std::size_t position, const std::string& token, const Json::exception& error) override {
+    events.broken(position, error.id == 406);
     throw Error(fmt::format("{} is not valid JSON at byte {}, near {}", what, position, quote(token)));
   }
-};
-
-// Refuses a key that an object has already.
-class UniqueKeys final : public JsonEvents {
- public:
-  explicit UniqueKeys(const std::string& where) : where_(where) {}
-
-  void open_object() override { open_.emplace_back(); }
-  void open_array() override { open_.emplace_back(); }
-  void close() override { open_.pop_back(); }
-  void key(std::string& name) override {
-    const auto [at, is_new] = open_.back().insert(std::move(name));
-    if (!is_new) throw Error(fmt::format("{}: {} is there twice; expected one value of it", where_, quote(*at)));
-  }
-  void scalar(const JsonScalar&) override {}
-
- private:
-  const std::string& where_;
-  std::vector<std::set<std::string>> open_;  // the keys so far of each open object; none of an array
 };
 
 struct Words {
@@ -73,10 +53,5 @@ void read_json(std::string_view text, const std::string& what, JsonEvents& event
 }
 
 std::string describe(const JsonScalar& value) { return std::visit(Words{}, value); }
-
-void refuse_repeated_keys(std::string_view text, const std::string& where) {
-  UniqueKeys keys(where);
-  read_json(text, where, keys);
-}
 
 }  // namespace reckon

@@ -20,6 +20,9 @@ class JsonEvents {
   virtual void close() = 0;                 // the innermost open object or array
   virtual void key(std::string& name) = 0;  // may be moved from
   virtual void scalar(const JsonScalar& value) = 0;
+  // The text is no JSON at this byte, or has a number there that is too large. What is thrown here comes before
+  // read_json's own sentence.
+  virtual void broken(std::size_t /*byte*/, bool /*too_large*/) {}
 };
 
 // Throws Error if the text is not JSON, naming it as `what` ("x.safetensors: the header"), and whatever the events
@@ -28,9 +31,5 @@ void read_json(std::string_view text, const std::string& what, JsonEvents& event
 
 // What a value is, for an error sentence: "the string 'F33'", "-3", "null".
 std::string describe(const JsonScalar& value);
-
-// Throws Error if some object of the text names a key twice, of which parsers keep one value and drop the other without
-// a word; `where` is the file's name. Also if the text is not JSON.
-void refuse_repeated_keys(std::string_view text, const std::string& where);
 
 }  // namespace reckon

@@ -8,6 +8,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "files/json_document.h"
 #include "files/read_text.h"
 #include "files/tensor_file.h"
 #include "model/fields.h"
@@ -36,7 +37,7 @@ std::vector<std::int32_t> ids_in(const nlohmann::json& config, const std::string
 // Its own, or else those of the language model that is nested in it.
 std::vector<std::int32_t> ids_in(const fs::path& path, const std::string& field) {
   constexpr std::uint64_t largest = std::uint64_t{64} << 20;
-  const nlohmann::json config = nlohmann::json::parse(read_text(path, largest), nullptr, false);
+  const nlohmann::json config = parse_json(read_text(path, largest), path.string());
   if (!config.is_object()) throw Error(fmt::format("{}: not a JSON object", path.string()));
   std::vector<std::int32_t> ids = ids_in(config, field, path);
   const char* nested = nested_language_model(config);

@@ -40,7 +40,7 @@ double yarn_mscale(double factor, double mscale);
 // The values are LLaMA's; a family's reader sets what is different. Defaults are those of Hugging Face transformers.
 struct Form {
   Norm norm{Norm::Kind::rms, 1e-6, true, false, false};
-  std::string epsilon_field = "rms_norm_eps";  // where the config has the norm's epsilon; empty: nowhere
+  Text epsilon_field = "rms_norm_eps";  // where the config has the norm's epsilon; empty: nowhere
   bool norm_before = true, norm_after = false, norm_residual = false;  // where norms stand around a sublayer
   bool query_key_norm = false;  // on queries and keys too: over attention.norm_span, without a bias if own_head
   // What the sizes do not say: window, ALiBi, sinks, soft cap, a latent … (scale 0: 1/√d_head; d_value 0: d_head)
@@ -49,12 +49,13 @@ struct Form {
   std::optional<bool> qkv_bias;  // …but of query, key and value, where it is another
   bool rotary = true;
   RopeDefaults rope;
-  std::int64_t n_kv_heads = 0;      // where num_key_value_heads is missing; 0 = as many as heads
-  std::int64_t d_head = 0;          // where head_dim is missing; 0 = d_model / heads
-  std::string activation = "silu";  // where hidden_act is missing
+  std::int64_t n_kv_heads = 0;  // where num_key_value_heads is missing; 0 = as many as heads
+  std::int64_t d_head = 0;      // where head_dim is missing; 0 = d_model / heads
+  Text activation = "silu";     // where hidden_act is missing
   bool gated = true;
   bool feed_forward_bias = false;
   std::int64_t widening = 0;  // d_ff = widening · d_model where intermediate_size is missing; 0 = it is required
+  std::int64_t d_ff = 0;      // where the family itself says it; 0: intermediate_size does
   // What the feed-forward reads. Not the stream: a parallel block, behind a norm of its own or attention's.
   Sublayer::Reads feed_forward_reads = Sublayer::Reads::stream;
   double residual_scale = 1.0;
@@ -66,7 +67,7 @@ struct Form {
 Model read_form(Fields& config, const Form& form);
 
 // One field of this name says whether all projections have biases.
-void read_bias(Fields& config, Form& form, const std::string& name, bool fallback);
+void read_bias(Fields& config, Form& form, Text name, bool fallback);
 
 using LayerRule = std::function<bool(std::int64_t layer)>;
 
@@ -94,7 +95,7 @@ struct Family {
 
 std::vector<Family> gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
     more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
-    sparse_families(), zamba_families(), step_families(), inkling_families();
+    stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(), inkling_families();
 
 // nullptr where there is none of that model_type.
 const Family* find_family(std::string_view type);

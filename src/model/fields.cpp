@@ -63,9 +63,13 @@ Fields::Fields(const nlohmann::json& object, std::string where, std::string pref
   throw Error(fmt::format("{}: {} is {}; expected an object", where_, what, describe(object)));
 }
 
-void Fields::rename(const std::string& name, std::vector<std::string> others) { renamed_[name] = std::move(others); }
+void Fields::rename(Text name, std::initializer_list<Text> others) {
+  std::vector<std::string>& names = renamed_[name.c_str()];
+  names.clear();
+  for (const Text& other : others) names.emplace_back(other.c_str());
+}
 
-const nlohmann::json* Fields::find(const std::string& name) const {
+const nlohmann::json* Fields::find(Text name) const {
   const nlohmann::json* found = nullptr;
   std::string found_as;
   for (const std::string& spelling : spellings(name)) {
@@ -83,43 +87,43 @@ const nlohmann::json* Fields::find(const std::string& name) const {
     }
   }
   if (found) return found;
-  const auto assumed = assumed_.find(name);
+  const auto assumed = assumed_.find(name.c_str());
   return assumed == assumed_.end() ? nullptr : &*assumed;
 }
 
-std::vector<std::string> Fields::spellings(const std::string& name) const {
-  const auto others = renamed_.find(name);
-  return others == renamed_.end() ? std::vector{name} : others->second;
+std::vector<std::string> Fields::spellings(Text name) const {
+  const auto others = renamed_.find(name.c_str());
+  return others == renamed_.end() ? std::vector<std::string>{name.c_str()} : others->second;
 }
 
-std::string Fields::spelled(const std::string& name) const {
+std::string Fields::spelled(Text name) const {
   const std::vector<std::string> names = spellings(name);
   for (const std::string& spelling : names)
     if (object_->contains(spelling)) return prefix_ + spelling;
   return prefix_ + names.front();
 }
 
-void Fields::fail(const std::string& name, const std::string& expected) const {
+void Fields::fail(Text name, Text expected) const {
   const nlohmann::json* found = find(name);
-  throw Error(found ? fmt::format("{}: {} is {}; expected {}", where_, spelled(name), describe(*found), expected)
-                    : fmt::format("{}: {} is missing; expected {}", where_, spelled(name), expected));
+  throw Error(found
+                  ? fmt::format("{}: {} is {}; expected {}", where_, spelled(name), describe(*found), expected.c_str())
+                  : fmt::format("{}: {} is missing; expected {}", where_, spelled(name), expected.c_str()));
 }
 
-void Fields::fail_type(const std::string& name, const std::string& expected) const {
+void Fields::fail_type(Text name, Text expected) const {
   const nlohmann::json* found = find(name);
   if (!found || !found->is_string()) fail(name, expected);
-  refuse(fmt::format("{} is {}, a string; expected {}", spelled(name), describe(*found), expected));
+  refuse(fmt::format("{} is {}, a string; expected {}", spelled(name), describe(*found), expected.c_str()));
 }
 
 void Fields::refuse(const std::string& sentence) const { throw Error(fmt::format("{}: {}", where_, sentence)); }
 
-const nlohmann::json* Fields::value(const std::string& name) const {
+const nlohmann::json* Fields::value(Text name) const {
   const nlohmann::json* found = find(name);
   return found && !found->is_null() ? found : nullptr;
 }
 
-std::int64_t Fields::whole(const std::string& name, const nlohmann::json& value, std::int64_t least,
-                           std::int64_t most) const {
+std::int64_t Fields::whole(Text name, const nlohmann::json& value, std::int64_t least, std::int64_t most) const {
   if (!value.is_number()) fail_type(name, "a whole number");
   // As doubles, which hold every number up to `most` exactly, and compare rightly far past 2⁶³. 64.0 is whole, too.
   const auto number = value.get<double>();
@@ -129,25 +133,25 @@ std::int64_t Fields::whole(const std::string& name, const nlohmann::json& value,
   return static_cast<std::int64_t>(number);
 }
 
-std::int64_t Fields::size(const std::string& name) { return size_up_to(name, largest_size); }
+std::int64_t Fields::size(Text name) { return size_up_to(name, largest_size); }
 
-std::int64_t Fields::size_up_to(const std::string& name, std::int64_t most) {
+std::int64_t Fields::size_up_to(Text name, std::int64_t most) {
   const nlohmann::json* found = value(name);
   if (!found) fail(name, "a whole number");
   return whole(name, *found, 1, most);
 }
 
-std::int64_t Fields::size(const std::string& name, std::int64_t fallback, std::optional<std::int64_t> null) {
+std::int64_t Fields::size(Text name, std::int64_t fallback, std::optional<std::int64_t> null) {
   const nlohmann::json* found = value(name);
   return found ? whole(name, *found, 1) : absent(name, fallback, null);
 }
 
-std::int64_t Fields::count(const std::string& name, std::int64_t fallback, std::optional<std::int64_t> null) {
+std::int64_t Fields::count(Text name, std::int64_t fallback, std::optional<std::int64_t> null) {
   const nlohmann::json* found = value(name);
   return found ? whole(name, *found, 0) : absent(name, fallback, null);
 }
 
-double Fields::number(const std::string& name, double fallback, std::optional<double> null) {
+double Fields::number(Text name, double fallback, std::optional<double> null) {
   const nlohmann::json* found = value(name);
   if (!found) return absent(name, fallback, null);
   if (!found->is_number()) fail_type(name, "a number");
@@ -156,33 +160,33 @@ double Fields::number(const std::string& name, double fallback, std::optional<do
   return number;
 }
 
-double Fields::positive(const std::string& name, double fallback) {
+double Fields::positive(Text name, double fallback) {
   const double found = number(name, fallback);
   if (!(found > 0)) fail(name, "a number above zero");
   return found;
 }
 
-bool Fields::flag(const std::string& name, bool fallback) {
+bool Fields::flag(Text name, bool fallback) {
   const nlohmann::json* found = value(name);
   if (!found) return fallback;
   if (!found->is_boolean()) fail_type(name, "true or false");
   return found->get<bool>();
 }
 
-std::string Fields::word(const std::string& name, const std::string& fallback) {
+std::string Fields::word(Text name, Text fallback) {
   const nlohmann::json* found = value(name);
-  if (!found) return fallback;
+  if (!found) return fallback.c_str();
   if (!found->is_string()) fail(name, "a word in quotes");
   return found->get<std::string>();
 }
 
-const nlohmann::json* Fields::array(const std::string& name) {
+const nlohmann::json* Fields::array(Text name) {
   const nlohmann::json* found = value(name);
   if (found && !found->is_array()) fail_type(name, "an array");
   return found;
 }
 
-std::vector<double> Fields::numbers(const std::string& name) {
+std::vector<double> Fields::numbers(Text name) {
   const nlohmann::json* found = array(name);
   if (!found) fail(name, "an array of numbers");
   std::vector<double> result;
@@ -193,13 +197,13 @@ std::vector<double> Fields::numbers(const std::string& name) {
   return result;
 }
 
-std::optional<Fields> Fields::object(const std::string& name) {
+std::optional<Fields> Fields::object(Text name) {
   const nlohmann::json* found = value(name);
   if (!found) return std::nullopt;
   return Fields(*found, where_, spelled(name) + ".");
 }
 
-void Fields::expect_off(const std::string& name, const std::string& why) {
+void Fields::expect_off(Text name, Text why) {
   const nlohmann::json* found = value(name);
   if (!found || (found->is_boolean() && !found->get<bool>()) || (found->is_number() && found->get<double>() == 0))
     return;
@@ -207,15 +211,17 @@ void Fields::expect_off(const std::string& name, const std::string& why) {
   fail(name, why);
 }
 
-void Fields::expect_word(const std::string& name, const std::string& only, const std::string& why) {
-  if (word(name, only) != only) fail(name, why);
+void Fields::expect_word(Text name, Text only, Text why) {
+  if (word(name, only) != only.c_str()) fail(name, why);
 }
 
-void Fields::expect_size(const std::string& name, std::int64_t only, const std::string& why) {
+void Fields::expect_size(Text name, std::int64_t only, Text why) {
   if (count(name, only) != only) fail(name, why);
 }
 
-void Fields::ignore(const std::vector<std::string>& names) { read_.insert(names.begin(), names.end()); }
+void Fields::ignore(std::initializer_list<Text> names) {
+  for (const Text& name : names) read_.insert(name.c_str());
+}
 
 std::vector<Fields::Unread> Fields::unread() const {
   std::vector<Unread> result;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -20,42 +21,54 @@ namespace reckon {
 // What a JSON value is, for an error sentence: `"mish"`, `an array of 3`, `-4`.
 std::string describe(const nlohmann::json& value);
 
+// A text that outlives the call, by its address alone: the readers hand over a thousand of them.
+class Text {
+ public:
+  constexpr Text(const char* text) : text_(text) {}       // NOLINT: implicit, as they are written
+  Text(const std::string& text) : text_(text.c_str()) {}  // NOLINT
+  constexpr const char* c_str() const { return text_; }
+  constexpr bool empty() const { return *text_ == 0; }
+
+ private:
+  const char* text_;
+};
+
 class Fields {
  public:
   // `object` must outlive this. `prefix` stands before every field's name in errors ("rope_scaling.").
   Fields(const nlohmann::json& object, std::string where, std::string prefix = "");
 
   // From now on `name` may be written as any of `others`; the first is what the family itself calls it.
-  void rename(const std::string& name, std::vector<std::string> others);
+  void rename(Text name, std::initializer_list<Text> others);
 
   // What holds where a field is missing; `values` is an object.
   void assume(nlohmann::json values) { assumed_ = std::move(values); }
 
-  bool present(const std::string& name) const { return find(name) != nullptr; }  // there at all, even if null
-  bool has(const std::string& name) const { return value(name) != nullptr; }     // there and not null
+  bool present(Text name) const { return find(name) != nullptr; }  // there at all, even if null
+  bool has(Text name) const { return value(name) != nullptr; }     // there and not null
 
   // A whole number, at least 1; a count may be 0. Without `fallback` the field is required. A null counts as missing,
   // unless `null` says what it stands for.
-  std::int64_t size(const std::string& name);
-  std::int64_t size_up_to(const std::string& name, std::int64_t most);  // required
-  std::int64_t size(const std::string& name, std::int64_t fallback, std::optional<std::int64_t> null = {});
-  std::int64_t count(const std::string& name, std::int64_t fallback, std::optional<std::int64_t> null = {});
-  double number(const std::string& name, double fallback, std::optional<double> null = {});  // finite
-  double positive(const std::string& name, double fallback);
-  bool flag(const std::string& name, bool fallback);
-  std::string word(const std::string& name, const std::string& fallback);
-  std::vector<double> numbers(const std::string& name);        // required
-  const nlohmann::json* array(const std::string& name);        // null if missing
-  std::optional<Fields> object(const std::string& name);       // what it holds is read apart
-  const nlohmann::json* value(const std::string& name) const;  // null if missing or null
+  std::int64_t size(Text name);
+  std::int64_t size_up_to(Text name, std::int64_t most);  // required
+  std::int64_t size(Text name, std::int64_t fallback, std::optional<std::int64_t> null = {});
+  std::int64_t count(Text name, std::int64_t fallback, std::optional<std::int64_t> null = {});
+  double number(Text name, double fallback, std::optional<double> null = {});  // finite
+  double positive(Text name, double fallback);
+  bool flag(Text name, bool fallback);
+  std::string word(Text name, Text fallback);
+  std::vector<double> numbers(Text name);        // required
+  const nlohmann::json* array(Text name);        // null if missing
+  std::optional<Fields> object(Text name);       // what it holds is read apart
+  const nlohmann::json* value(Text name) const;  // null if missing or null
 
   // For fields of which only one reading is supported.
-  void expect_off(const std::string& name, const std::string& why);  // false, 0, null, missing
-  void expect_word(const std::string& name, const std::string& only, const std::string& why);  // or missing
-  void expect_size(const std::string& name, std::int64_t only, const std::string& why);        // or missing
+  void expect_off(Text name, Text why);                      // false, 0, null, missing
+  void expect_word(Text name, Text only, Text why);          // or missing
+  void expect_size(Text name, std::int64_t only, Text why);  // or missing
 
   // Fields that are known not to change what the network is.
-  void ignore(const std::vector<std::string>& names);
+  void ignore(std::initializer_list<Text> names);
 
   // The fields that nobody has asked for and that are not plainly switched off.
   struct Unread {
@@ -65,26 +78,26 @@ class Fields {
   std::vector<Unread> unread() const;
 
   // Throws "where: field is (what was found); expected …".
-  [[noreturn]] void fail(const std::string& name, const std::string& expected) const;
+  [[noreturn]] void fail(Text name, Text expected) const;
   // Throws "where: sentence".
   [[noreturn]] void refuse(const std::string& sentence) const;
 
-  std::string spelled(const std::string& name) const;  // the field's name as the file has it, with the prefix
-  std::vector<std::string> spellings(const std::string& name) const;  // all that it may have, the family's own first
+  std::string spelled(Text name) const;                 // the field's name as the file has it, with the prefix
+  std::vector<std::string> spellings(Text name) const;  // all that it may have, the family's own first
   const std::string& where() const { return where_; }
   const nlohmann::json& json() const { return *object_; }
 
  private:
-  const nlohmann::json* find(const std::string& name) const;
-  std::int64_t whole(const std::string& name, const nlohmann::json& value, std::int64_t least,
+  const nlohmann::json* find(Text name) const;
+  std::int64_t whole(Text name, const nlohmann::json& value, std::int64_t least,
                      std::int64_t most = largest_size) const;
   // What stands for a field without a value: missing, or null.
   template <class Number>
-  Number absent(const std::string& name, Number fallback, std::optional<Number> null) const {
+  Number absent(Text name, Number fallback, std::optional<Number> null) const {
     return null && present(name) ? *null : fallback;
   }
   // As fail(), for a value of another type: says of a string that it is one.
-  [[noreturn]] void fail_type(const std::string& name, const std::string& expected) const;
+  [[noreturn]] void fail_type(Text name, Text expected) const;
 
   const nlohmann::json* object_;
   nlohmann::json assumed_;

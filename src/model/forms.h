@@ -7,7 +7,7 @@ namespace reckon {
 
 // read_llama.cpp
 Form llama_form(Fields& config);
-Form layer_norm_form(const std::string& epsilon_field, bool bias);
+Form layer_norm_form(Text epsilon_field, bool bias);
 Form gemma_form(Fields& config, std::int64_t n_kv_heads);
 struct Caps {
   double scores, logits;  // defaults of the soft caps
@@ -21,7 +21,7 @@ void name_phi3(FamilyNames& names);         // fused gate and up, and query, key
 // read_gpt.cpp
 Form gpt_form();
 void rename_sizes(Fields& config);  // GPT-2's names
-extern const std::vector<std::string> summary_fields;
+extern const std::initializer_list<Text> summary_fields;
 Model read_gpt2(Fields& config);
 void name_gpt(FamilyNames& names);
 void name_gpt2(FamilyNames& names);

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "files/json_events.h"
+#include "files/json_document.h"
 #include "files/read_text.h"
 #include "files/tensor_file.h"
 #include "model/presets.h"
@@ -41,22 +40,10 @@ std::string without_infinities(const std::string& text) {
   return out;
 }
 
-Json parse(const std::string& text, const std::string& where) {
-  try {
-    return Json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    const std::size_t byte = std::min(error.byte == 0 ? 0 : error.byte - 1, text.size());
-    const auto line = 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(byte), '\n');
-    throw Error(fmt::format("{}: not JSON from line {}, byte {} of the file on", where, line, byte + 1));
-  } catch (const nlohmann::json::exception&) {
-    throw Error(fmt::format("{}: a number in this file is too large for JSON to hold", where));
-  }
-}
-
 Json preset_config(const std::string& name) {
   const Preset* preset = preset_named(name);
   if (preset == nullptr) throw UsageError(fmt::format("there is no preset \"{}\"", name.substr(0, 100)));
-  return Json::parse(preset->config);
+  return parse_json(preset->config, name);
 }
 
 }  // namespace
@@ -67,9 +54,7 @@ Json read_json_file(const fs::path& path, const std::string& where, const std::s
   std::string text = read_text(path, largest_config);
   if (text.find("Infinity") != std::string::npos) text = without_infinities(text);
   if (text.empty()) throw Error(fmt::format("{}: is empty; expected {}", where, expected));
-  Json json = parse(text, where);
-  refuse_repeated_keys(text, where);
-  return json;
+  return parse_json(text, where);
 }
 
 Model find_preset(const std::string& name) { return read_config(preset_config(name), name); }

@@ -24,7 +24,8 @@ const std::map<std::string_view, Family>& families() {
     for (const std::vector<Family>& some :
          {gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
           more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
-          sparse_families(), zamba_families(), step_families(), inkling_families()})
+          stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(),
+          inkling_families()})
       for (const Family& family : some) table.emplace(family.type, family);
     return table;
   }();
@@ -33,7 +34,7 @@ const std::map<std::string_view, Family>& families() {
 
 // Fields that may stand in any config.json and never change what the network is: those of transformers' base class
 // (PreTrainedConfig, in all its versions) and what common tools add.
-const std::vector<std::string> harmless = {
+const std::initializer_list<Text> harmless = {
     // what the file is and who wrote it
     "auto_map", "transformers_version", "_name_or_path", "_commit_hash", "name_or_path", "license", "tokenizer_class",
     "is_composition", "is_llama_config", "unsloth_version", "unsloth_fixed", "unsloth_training",
@@ -182,21 +183,21 @@ void note_head(Fields& fields, std::vector<std::string>& notes) {
 }
 
 void note_quantization(Fields& fields, std::vector<std::string>& notes) {
-  const std::vector<std::string> names{"quantization_config", "compression_config", "quantization"};
+  const std::initializer_list<Text> names{"quantization_config", "compression_config", "quantization"};
   fields.ignore(names);
-  for (const std::string& name : names) {
+  for (const Text& name : names) {
     const nlohmann::json* found = fields.value(name);
     if (found == nullptr || !found->is_object() || found->empty()) continue;
     const auto method = found->find("quant_method");
     notes.push_back(
-        fmt::format("its files are quantized ({}{}); parameters are counted as plain numbers, without scales", name,
-                    method != found->end() && method->is_string() ? ": " + describe(*method) : ""));
+        fmt::format("its files are quantized ({}{}); parameters are counted as plain numbers, without scales",
+                    name.c_str(), method != found->end() && method->is_string() ? ": " + describe(*method) : ""));
     return;
   }
 }
 
 void note_prediction_layers(Fields& fields, std::vector<std::string>& notes) {
-  for (const char* name : {"num_nextn_predict_layers", "num_mtp_layers"}) {
+  for (const char* name : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers", "num_mtp_modules"}) {
     const std::int64_t layers = fields.count(name, 0);
     if (layers == 0) continue;
     notes.push_back(

@@ -11,7 +11,7 @@ namespace reckon {
 
 namespace {
 
-Activation read_activation(Fields& config, const std::string& fallback) {
+Activation read_activation(Fields& config, Text fallback) {
   static const std::map<std::string, Activation> words = {
       {"gelu", Activation::gelu},           {"gelu_python", Activation::gelu},
       {"gelu_new", Activation::gelu_tanh},  {"gelu_pytorch_tanh", Activation::gelu_tanh},
@@ -59,8 +59,10 @@ Attention read_attention(Fields& config, const Form& form, const Norm& norm, con
 
 FeedForward read_feed_forward(Fields& config, const Form& form, std::int64_t d_model) {
   FeedForward feed_forward;
-  feed_forward.d_ff =
-      form.widening > 0 ? config.size("intermediate_size", form.widening * d_model) : config.size("intermediate_size");
+  feed_forward.d_ff = form.d_ff;
+  if (form.d_ff == 0)
+    feed_forward.d_ff = form.widening > 0 ? config.size("intermediate_size", form.widening * d_model)
+                                          : config.size("intermediate_size");
   feed_forward.activation = read_activation(config, form.activation);
   feed_forward.gated = form.gated;
   feed_forward.bias = form.feed_forward_bias;
@@ -97,7 +99,7 @@ Model read_form(Fields& config, const Form& form) {
   return model;
 }
 
-void read_bias(Fields& config, Form& form, const std::string& name, bool fallback) {
+void read_bias(Fields& config, Form& form, Text name, bool fallback) {
   config.rename("attention_bias", {name});
   config.rename("mlp_bias", {name});
   form.attention_bias = form.feed_forward_bias = config.flag(name, fallback);

@@ -38,8 +38,8 @@ Form gpt_form() {
 }
 
 // Belong to classification heads.
-const std::vector<std::string> summary_fields{"summary_type", "summary_use_proj", "summary_activation",
-                                              "summary_proj_to_labels"};
+const std::initializer_list<Text> summary_fields{"summary_type", "summary_use_proj", "summary_activation",
+                                                 "summary_proj_to_labels"};
 
 Model read_gpt2(Fields& config) {
   rename_sizes(config);
@@ -109,17 +109,20 @@ Model read_gpt_neo(Fields& config) {
   const std::int64_t window = config.size("sliding_window", 256);
   std::vector<bool> local;
   const nlohmann::json* types = config.array("attention_types");
-  static const nlohmann::json usual = nlohmann::json::parse(R"([[["global", "local"], 12]])");
-  const std::string shape = "an array like [[[\"global\", \"local\"], 12]]";
-  for (const nlohmann::json& group : types ? *types : usual) {
-    if (!group.is_array() || group.size() != 2 || !group[0].is_array() || !group[1].is_number_integer())
-      config.fail("attention_types", shape);
-    const auto times = group[1].get<std::int64_t>();
-    for (std::int64_t time = 0; time < times && local.size() <= model.layers.size(); ++time) {
-      if (group[0].empty()) config.fail("attention_types", shape);
-      for (const nlohmann::json& type : group[0]) {
-        if (type != "global" && type != "local") config.fail("attention_types", shape);
-        local.push_back(type == "local");
+  constexpr auto shape = "an array like [[[\"global\", \"local\"], 12]]";
+  if (types == nullptr) {
+    for (int layer = 0; layer < 24; ++layer) local.push_back(layer % 2 == 1);
+  } else {
+    for (const nlohmann::json& group : *types) {
+      if (!group.is_array() || group.size() != 2 || !group[0].is_array() || !group[1].is_number_integer())
+        config.fail("attention_types", shape);
+      const auto times = group[1].get<std::int64_t>();
+      for (std::int64_t time = 0; time < times && local.size() <= model.layers.size(); ++time) {
+        if (group[0].empty()) config.fail("attention_types", shape);
+        for (const nlohmann::json& type : group[0]) {
+          if (type != "global" && type != "local") config.fail("attention_types", shape);
+          local.push_back(type == "local");
+        }
       }
     }
   }
@@ -215,7 +218,7 @@ Model read_opt(Fields& config) {
   config.rename("intermediate_size", {"ffn_dim"});
   config.rename("hidden_act", {"activation_function"});
   Form form = gpt_form();
-  form.epsilon_field.clear();  // OPT has no such field: PyTorch's 1e-5
+  form.epsilon_field = "";  // OPT has no such field: PyTorch's 1e-5
   form.activation = "relu";
   form.widening = 0;
   read_bias(config, form, "enable_bias", true);

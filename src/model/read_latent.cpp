@@ -68,7 +68,7 @@ void read_widths(Fields& config, Mixture& mixture, std::int64_t d_expert, std::i
 
 // About training and about how the work was spread. (The layers that predict further tokens are not part of the model
 // that transformers builds, though files may hold them: a note says so.)
-const std::vector<std::string> deepseek_harmless{"aux_loss_alpha", "seq_aux", "ep_size", "rope_interleave"};
+const std::initializer_list<Text> deepseek_harmless{"aux_loss_alpha", "seq_aux", "ep_size", "rope_interleave"};
 
 Model read_deepseek_v2(Fields& config) {
   Form form = latent_form(config, {});
@@ -87,7 +87,6 @@ Model read_deepseek_v2(Fields& config) {
   if (method != "greedy") read_groups(config, mixture, 1, 1);
   config.ignore({"n_group", "topk_group"});
   read_widths(config, mixture, 1407, 2);
-  config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
   set_mixture(model, mixture, read_sparse_layers(config, model, 0));
   config.ignore(deepseek_harmless);
   return model;
@@ -242,20 +241,25 @@ Mixture read_sigmoid_mixture(Fields& config, const Model& model, const SigmoidMi
   mixture.group_top = 2;
   read_groups(config, mixture, defaults.groups, defaults.active_groups);
   read_widths(config, mixture, defaults.d_expert, defaults.shared);
-  config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
   return mixture;
 }
 
 LayerRule read_sparse_layers(Fields& config, const Model& model, std::int64_t first) {
   first = config.count("first_k_dense_replace", first);
-  const nlohmann::json* types = config.array("mlp_layer_types");
+  // `moe_layer_freq` is 1, or MiMo's: a 0 or 1 for each layer.
+  const nlohmann::json* numbers = config.value("moe_layer_freq");
+  const bool numbered = numbers != nullptr && numbers->is_array();
+  if (!numbered) config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
+  const std::string field = config.has("mlp_layer_types") || !numbered ? "mlp_layer_types" : "moe_layer_freq";
+  const nlohmann::json* types = config.array(field);
   if (types == nullptr) return [=](std::int64_t layer) { return layer >= first; };
   if (types->size() != model.layers.size())
-    config.fail("mlp_layer_types", fmt::format("{} entries, one per layer", model.layers.size()));
+    config.fail(field, fmt::format("{} entries, one per layer", model.layers.size()));
   std::vector<bool> sparse;
   for (const nlohmann::json& type : *types) {
-    if (type != "dense" && type != "sparse") config.fail("mlp_layer_types", "an array of dense and sparse");
-    sparse.push_back(type == "sparse");
+    const bool dense = type == "dense" || type == 0;
+    if (!dense && type != "sparse" && type != 1) config.fail(field, "an array of dense and sparse, or of 0 and 1");
+    sparse.push_back(!dense);
   }
   return [=](std::int64_t layer) { return sparse[static_cast<std::size_t>(layer)]; };
 }

@@ -69,7 +69,7 @@ Model read_gemma2_form(Fields& config, Form form, Caps caps) {
   return model;
 }
 
-Form layer_norm_form(const std::string& epsilon_field, bool bias) {
+Form layer_norm_form(Text epsilon_field, bool bias) {
   Form form;
   form.norm = {Norm::Kind::layer, 1e-5, true, bias, false};
   form.epsilon_field = epsilon_field;

@@ -80,6 +80,8 @@ class Writer {
     if (projects)
       linear({{{{Block::embedding, Part::project}, d, false}}, model_.d_embedding}, body(names_.embedding_project));
     norm(model_.embedding_norm, {Block::embedding, Part::norm}, body(names_.embedding_norm), {d});
+    if (model_.layer_inputs) layer_inputs(*model_.layer_inputs);
+    if (model_.altup) stream_projections(*model_.altup);
     for (std::size_t n = 0; n < model_.layers.size(); ++n) layer(static_cast<std::int64_t>(n));
     layer_ = -1;
     nth_ = 0;
@@ -253,6 +255,11 @@ class Writer {
         norms(sublayer, beside && !names_.parallel_attention_norm.empty(), mixture);
         std::visit([&](const auto& kind) { add_kind(kind); }, sublayer.kind);
       }
+      if (sublayer.laurel) laurel(*sublayer.laurel);
+      const std::string_view factors =
+          block_of(sublayer) == Block::attention ? names_.attention_stream : names_.feed_forward_stream;
+      if (sublayer.stream_weight)
+        exact(key_of({block_of(sublayer), Part::stream_scale}, Piece::weight), in_layer(factors), {model_.d_model});
       stored_layer_ = prefix_ + numbered(names_.layer, n - sublayer.shares);
       adapters(sublayer, n);
       stored_layer_ = own_layer;
@@ -265,6 +272,14 @@ class Writer {
                in_layer(names_.projection));
     }
     columns_ = model_.d_model;
+    nth_ = 0;
+    if (model_.altup) streams(*model_.altup);
+    if (layer.scaled) {
+      exact(key_of({Block::feed_forward, Part::stream_scale}, Piece::weight), in_layer(names_.streams.layer_scale),
+            {1});
+      layout_.buffers.push_back(std::move(layout_.parameters.back()));
+      layout_.parameters.pop_back();
+    }
   }
 
   // A convolution of each channel.
@@ -308,6 +323,52 @@ class Writer {
     }
   }
 
+  void layer_inputs(const LayerInputs& inputs) {
+    const StreamNames& names = names_.streams;
+    const auto role = [](Part part) { return Role{Block::layer_input, part}; };
+    const std::int64_t all = times(static_cast<std::int64_t>(model_.layers.size()), inputs.d);
+    plain(role(Part::token), body(names.table), {inputs.vocab_size, all});
+    linear({{{role(Part::project), all, false}}, model_.d_model}, body(names.project));
+    norm(inputs.norm, role(Part::norm), body(names.norm), {inputs.d});
+  }
+
+  void add_kind(const LayerInput& input) {
+    const auto role = [](Part part) { return Role{Block::layer_input, part}; };
+    linear({{{role(Part::gate), input.d, false}}, model_.d_model}, in_layer(names_.streams.gate));
+    linear({{{role(Part::output), model_.d_model, false}}, input.d}, in_layer(names_.streams.output));
+  }
+
+  // One for each stream but the first, into all of them and out of them.
+  void stream_projections(const AltUp& altup) {
+    for (std::int64_t i = 0; i + 1 < altup.streams; ++i) {
+      nth_ = static_cast<std::int32_t>(i);
+      for (const auto& [part, name] :
+           {std::pair{Part::project, names_.streams.into}, std::pair{Part::output, names_.streams.out_of}})
+        linear({{{{Block::streams, part}, model_.d_model, false}}, model_.d_model}, body(numbered(name, i)));
+    }
+    nth_ = 0;
+  }
+
+  void streams(const AltUp& altup) {
+    const StreamNames& names = names_.streams;
+    const std::int64_t n = altup.streams;
+    const auto matrix = [&](Part part, std::int64_t rows, std::int64_t columns, std::string_view name) {
+      linear({{{{Block::streams, part}, rows, false}}, columns}, in_layer(name));
+    };
+    norm(altup.norm, {Block::streams, Part::norm}, in_layer(names.router_norm), {model_.d_model});
+    matrix(Part::router, n, model_.d_model, names.router);
+    matrix(Part::predict, times(n, n), n, names.predict);
+    matrix(Part::correct, n, n, names.correct);
+    exact(key_of({Block::streams, Part::stream_scale}, Piece::weight), in_layer(names.scale), {model_.d_model});
+  }
+
+  void laurel(const Laurel& laurel) {
+    const auto role = [](Part part) { return Role{Block::attention, part}; };
+    linear({{{role(Part::laurel_down), laurel.rank, false}}, model_.d_model}, in_layer(names_.streams.laurel_down));
+    linear({{{role(Part::laurel_up), model_.d_model, false}}, laurel.rank}, in_layer(names_.streams.laurel_up));
+    norm(laurel.norm, role(Part::laurel_norm), in_layer(names_.streams.laurel_norm), {model_.d_model});
+  }
+
   // `beside`: in a parallel block, whose norms have names of their own. `mixture`: so has the norm after one.
   void norms(const Sublayer& sublayer, bool beside, bool mixture) {
     const SublayerNorms& around = sublayer.norms;
@@ -322,7 +383,8 @@ class Writer {
                       ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
                               mixture ? names_.mixture_norm_after : names_.feed_forward_norm_after,
                               names_.feed_forward_norm_residual}
-                      : Names{names_.cross_norm, {}, {}};
+                  : block == Block::layer_input ? Names{{}, names_.streams.norm_after, {}}
+                                                : Names{names_.cross_norm, {}, {}};
     if (block == Block::recurrence && !names_.recurrence.norm.empty()) names.before = names_.recurrence.norm;
     const std::string other = block == Block::attention ? in_layer(names_.attention_norm_after_too) : "";
     const bool as_other = !other.empty() && has(other + ".weight");
@@ -341,6 +403,7 @@ class Writer {
   }
 
   void add_kind(const Attention& a) {
+    if (a.routed) return routed_attention(a);
     if (a.latent)
       latent_attention(a);
     else
@@ -401,15 +464,20 @@ class Writer {
     const Share value{{Block::attention, Part::value}, times(a.n_kv_heads, a.d_value), a.value_bias};
     const std::int64_t d = columns_;
     const std::string all = in_layer(names_.query_key_value);
-    if (all.empty() || (names_.as_found && !has(all + ".weight"))) {
+    if (a.difference) {
+      pairs(query, a.n_kv_heads, in_layer(names_.query));
+      pairs(key, a.n_kv_heads, in_layer(names_.key));
+      pairs(value, a.n_kv_heads, in_layer(names_.value));
+      difference_vectors(a);
+    } else if (all.empty() || (names_.as_found && !has(all + ".weight"))) {
       Linear queries{{query}, d, 1, names_.transposed};
       if (a.gate && names_.gate_with_query) {
         queries.parts.push_back(gate_of(a));
         queries.go_by_groups(a.n_heads);
       }
       linear(queries, in_layer(names_.query));
-      linear({{key}, d, 1, names_.transposed}, in_layer(names_.key));
-      linear({{value}, d, 1, names_.transposed}, in_layer(names_.value));
+      if (a.kv_from == 0) linear({{key}, d, 1, names_.transposed}, in_layer(names_.key));
+      if (a.kv_from == 0 && !a.values_from_keys) linear({{value}, d, 1, names_.transposed}, in_layer(names_.value));
     } else {
       Linear fused{{query, key, value}, d, 1, names_.transposed};
       if (names_.blocks > 0) std::swap(fused.parts[1], fused.parts[2]);
@@ -419,7 +487,12 @@ class Writer {
     }
     if (a.query_key_norm) {
       head_norm(a, {Block::attention, Part::query_norm}, names_.query_norm, a.n_heads);
-      head_norm(a, {Block::attention, Part::key_norm}, names_.key_norm, a.n_kv_heads);
+      if (a.kv_from == 0) head_norm(a, {Block::attention, Part::key_norm}, names_.key_norm, a.n_kv_heads);
+    }
+    if (a.dynamic_mask) {
+      linear({{{{Block::attention, Part::mask}, a.n_kv_heads, a.dynamic_mask->bias}}, times(a.n_kv_heads, a.d_value)},
+             in_layer(names_.mask));
+      exact(key_of({Block::attention, Part::decay}, Piece::weight), in_layer(names_.mask_decay), {a.n_kv_heads});
     }
     if (a.sinks) exact(key_of({Block::attention, Part::sinks}, Piece::weight), in_layer(names_.sinks), {a.n_heads});
   }
@@ -442,6 +515,50 @@ class Writer {
     };
     if (a.query_key_norm->weight) add_heads(Piece::weight);
     if (a.query_key_norm->bias) add_heads(Piece::bias);
+  }
+
+  // Files have the first heads of all pairs, then the second ones; here they stand side by side: of each of two halves,
+  // `blocks` / 2 blocks of rows.
+  void pairs(const Share& part, std::int64_t blocks, const std::string& module) {
+    require_name(module, scope_of(part.role));
+    const std::int64_t half = blocks / 2, rows = part.rows / blocks;
+    const auto add = [&](Piece piece, const char* ending, std::int64_t columns) {
+      const std::string tensor = module + ending;
+      StoredParameter all{key_of(part.role, piece), {part.rows}, {}};
+      if (piece == Piece::weight) all.shape.push_back(columns);
+      for (std::int64_t i = 0; i < blocks; ++i) {
+        StoredView view{tensor, times(times(i / 2 + i % 2 * half, rows), columns), {{rows, columns}}};
+        if (piece == Piece::weight) view.axes.push_back({columns, 1});
+        all.views.push_back(std::move(view));
+      }
+      add_tensor(tensor, all.shape);
+      layout_.parameters.push_back(std::move(all));
+    };
+    add(Piece::weight, ".weight", model_.d_model);
+    if (part.bias) add(Piece::bias, ".bias", 1);
+  }
+
+  void difference_vectors(const Attention& a) {
+    const TensorKey key = key_of({Block::attention, Part::difference}, Piece::weight);
+    const std::string name = in_layer(names_.difference);
+    require_name(name, key);
+    StoredParameter all{key, {4, a.d_head}, {}};
+    for (const char* which : {"q1", "k1", "q2", "k2"}) {
+      all.views.push_back(whole(name + which, {a.d_head}));
+      add_tensor(name + which, {a.d_head});
+    }
+    layout_.parameters.push_back(std::move(all));
+  }
+
+  // The experts' tensors are modules of their own, with ".weight".
+  void routed_attention(const Attention& a) {
+    const auto role = [](Part part, Expert whose = Expert::none) { return Role{Block::attention, part, whose}; };
+    const std::int64_t d = model_.d_model, keys = times(a.n_kv_heads, a.d_head), experts = a.routed->n_experts;
+    linear({{{role(Part::router), experts, false}}, d}, in_layer(names_.query_router));
+    linear({{{role(Part::query, Expert::routed), keys, false}}, d}, in_layer(names_.query), experts);
+    linear({{{role(Part::key), keys, false}, {role(Part::value), keys, false}}, d}, in_layer(names_.key_value));
+    linear({{{role(Part::output, Expert::routed), d, false}}, keys}, in_layer(names_.output), experts);
+    if (a.output_bias) exact(key_of(role(Part::combine), Piece::bias), in_layer(names_.output_shift), {d});
   }
 
   void latent_attention(const Attention& a) {
@@ -688,7 +805,11 @@ class Writer {
     if (names_.mixtures.empty()) require_name("", scope_of(role(Part::whole, Expert::routed)));
     const MixtureNames& form = mixture_form();
     const std::int64_t all = plus(mixture.n_experts, mixture.n_identity);
-    linear({{{role(Part::router), all, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
+    const std::int64_t scored = mixture.product_keys ? 2 * square_root(mixture.n_experts) : all;
+    linear({{{role(Part::router), scored, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
+    own_norms(mixture);
+    if (mixture.output_bias)
+      exact(key_of(role(Part::combine), Piece::bias), in_layer(names_.mixture_shift), {model_.d_model});
     if (mixture.correction_bias) {
       exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {all - mixture.n_always});
       if (names_.correction_rows) reshape({1, all});
@@ -713,6 +834,27 @@ class Writer {
     if (mixture.shared) feed_forward(*mixture.shared, Expert::shared, names_.shared);
     if (mixture.shared && mixture.shared_gate)
       linear({{{role(Part::router, Expert::shared), 1, false}}, model_.d_model}, in_layer(names_.shared_gate));
+  }
+
+  void own_norms(const Mixture& mixture) {
+    const OwnNormNames& names = names_.own_norms;
+    const std::int64_t d = model_.d_model;
+    const auto role = [](Part part, Expert whose) { return Role{Block::feed_forward, part, whose}; };
+    const auto around = [&](Expert whose, std::string_view before, std::string_view after) {
+      norm(mixture.own_norms, role(Part::norm, whose), in_layer(before), {d});
+      norm(mixture.own_norms, role(Part::norm_after, whose), in_layer(after), {d});
+    };
+    if (mixture.own_norms) {
+      around(Expert::routed, names.before_experts, names.after_experts);
+      if (mixture.shared) around(Expert::shared, names.before_shared, names.after_shared);
+      exact(key_of(role(Part::router_norm, Expert::none), Piece::weight), in_layer(names.router), {d});
+    }
+    if (!mixture.expert_scale) return;
+    const std::string scales = in_layer(names.expert_scale);
+    layout_.parameters.push_back({key_of(role(Part::expert_scale, Expert::none), Piece::weight),
+                                  {mixture.n_experts, 1},
+                                  {{scales, 0, {{mixture.n_experts, 1}, {1, 1}}}}});
+    add_tensor(scales, {mixture.n_experts});
   }
 
   // Experts that every token takes have tensors of their own, and lie behind the others.

@@ -17,6 +17,30 @@ struct FeedForwardNames {
   std::string_view gate_up{};  // gate and up in one tensor, instead of the two
 };
 
+// Of Gemma 3n's and Gemma 4's parts. What is named in full has no ".weight".
+struct StreamNames {
+  // What layers read of the token: of the model, and of a layer.
+  std::string_view table = "embed_tokens_per_layer", project = "per_layer_model_projection",
+                   norm = "per_layer_projection_norm";
+  std::string_view gate = "per_layer_input_gate", output = "per_layer_projection",
+                   norm_after = "post_per_layer_input_norm";
+  // AltUp's: a matrix for each stream but the first, and of a layer.
+  std::string_view into = "altup_projections.{}", out_of = "altup_unembed_projections.{}";
+  std::string_view router_norm = "altup.router_norm", router = "altup.modality_router",
+                   predict = "altup.prediction_coefs", correct = "altup.correction_coefs";
+  std::string_view scale = "altup.correct_output_scale";  // in full
+  std::string_view laurel_down = "laurel.linear_left", laurel_up = "laurel.linear_right",
+                   laurel_norm = "laurel.post_laurel_norm";
+  std::string_view layer_scale = "layer_scalar";  // in full
+};
+
+// Of a mixture with norms of its own (Gemma 4).
+struct OwnNormNames {
+  std::string_view before_shared = "pre_feedforward_layernorm", after_shared = "post_feedforward_layernorm_1";
+  std::string_view before_experts = "pre_feedforward_layernorm_2", after_experts = "post_feedforward_layernorm_2";
+  std::string_view router = "router.scale", expert_scale = "router.per_expert_scale";  // in full
+};
+
 struct MixtureNames {
   std::string_view router;
   FeedForwardNames experts;
@@ -86,6 +110,12 @@ struct FamilyNames {
   std::string_view query_norm = "self_attn.q_norm", key_norm = "self_attn.k_norm";  // "{}": one tensor per head
   std::string_view sinks;                                                           // in full, without ".weight"
   std::string_view query_down, query_down_norm, query_up, kv_down, kv_down_norm, kv_up;
+  std::string_view difference;                             // of two heads: "q1", "k1", "q2" and "k2" follow
+  std::string_view key_value;                              // keys, then values, beside queries that are routed
+  std::string_view query_router, output_shift;             // of routed queries; the second in full
+  std::string_view mask, mask_decay;                       // that values make; the second in full
+  std::string_view attention_stream, feed_forward_stream;  // factors of the stream, in full
+  StreamNames streams;
   IndexerNames indexer;
   std::string_view norm_in_gated, norm_gate_down, norm_gate;  // of a norm with a gate, each follows the norm's name
   // Adapters of the network: in the names of the layer whose weights the sublayer has, "{}" stands for which of the
@@ -115,6 +145,8 @@ struct FamilyNames {
   FeedForwardNames shared;       // of the shared expert
   std::string_view shared_gate = "mlp.shared_expert_gate";
   std::string_view mixture_norm_after;  // where it is not feed_forward_norm_after
+  OwnNormNames own_norms;
+  std::string_view mixture_shift;  // in full
 
   // GGUF: what is fused in some files and apart in others (query_key_value, kv_up) is as the file has it.
   bool as_found = false;

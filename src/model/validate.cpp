@@ -7,6 +7,7 @@
 #include <span>
 
 #include "files/numbers.h"
+#include "model/sublayers.h"
 
 namespace reckon {
 
@@ -55,6 +56,8 @@ void check_rope(const Checks& check, const Rope& rope, std::int64_t rotated) {
     check.fail(fmt::format("rope.dims is {}; expected at most the {} elements of a head", rope.dims, rotated));
   check.positive("rope.theta", rope.theta);
   check.positive("rope.factor", rope.factor);
+  check.size("rope.turned", rope.turned, 0);
+  check.at_most("rope.turned", rope.turned, "half of rope.dims", rope.dims / 2);
   check.not_negative("rope.attention_factor", rope.attention_factor);
   const bool starts = rope.scaling == Rope::Scaling::llama3 || rope.scaling == Rope::Scaling::yarn ||
                       rope.scaling == Rope::Scaling::longrope || rope.scaling == Rope::Scaling::dynamic;
@@ -126,6 +129,26 @@ void check_kind(const Checks& check, const Attention& attention) {
   check.not_negative("the clip of queries, keys and values", attention.clip);
   check.positive("the scale of the values", attention.value_scale);
   if (attention.position_scale) check.positive("the length of the position scale", attention.position_scale->length);
+  check.norm("the norm of the values", attention.value_norm);
+  if (attention.difference) {
+    check.norm("the norm of the differences", attention.difference->norm);
+    if (!(attention.difference->initial >= 0 && attention.difference->initial < 1))
+      check.fail(fmt::format("the initial λ is {}; expected 0 to 1", attention.difference->initial));
+    if (attention.n_kv_heads % 2 != 0)
+      check.fail(
+          fmt::format("n_kv_heads is {}; expected pairs of heads, whose difference is taken", attention.n_kv_heads));
+    check.equal("d_value", attention.d_value, "d_head", attention.d_head);
+  }
+  if (attention.routed) {
+    check.size("the experts of the queries", attention.routed->n_experts);
+    check.at_most("the active experts of the queries", attention.routed->n_active, "their number",
+                  attention.routed->n_experts);
+    check.equal("n_heads", attention.n_heads, "the active experts' key heads",
+                attention.routed->n_active * attention.n_kv_heads);
+    check.equal("d_value", attention.d_value, "d_head", attention.d_head);
+  }
+  if (attention.dynamic_mask) check.size("the keys that a dynamic mask keeps", attention.dynamic_mask->keep);
+  if (attention.values_from_keys) check.equal("d_value", attention.d_value, "d_head", attention.d_head);
   if (attention.rope)
     check_rope(check, *attention.rope, attention.latent ? attention.latent->d_rope : attention.d_head);
 }
@@ -161,8 +184,13 @@ void check_kind(const Checks& check, const Recurrence& r) {
                            r.n_heads * r.d_head));
 }
 
+void check_kind(const Checks& check, const LayerInput& input) { check.size("d of the layer's input", input.d); }
+
 void check_kind(const Checks& check, const FeedForward& feed_forward) {
   check.size("d_ff", feed_forward.d_ff);
+  if (!(feed_forward.sparsity >= 0 && feed_forward.sparsity < 1))
+    check.fail(fmt::format("the sparsity of the feed-forward is {}; expected 0 up to, but not including, 1",
+                           feed_forward.sparsity));
   check.size("the rank of the feed-forward's adapters", feed_forward.adapter_rank, 0);
   check.not_negative("the clamp of the feed-forward", feed_forward.clamp);
   check.not_negative("the clip of the feed-forward", feed_forward.clip);
@@ -205,6 +233,12 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check.not_negative("the soft-cap of the router", mixture.router_softcap);
   check.positive("the scale of the mixture", mixture.output_scale);
   check.positive("the jitter of the mixture", mixture.jitter);
+  check.norm("the norms of the mixture", mixture.own_norms);
+  if (const std::int64_t root = square_root(mixture.n_experts);
+      mixture.product_keys && root * root != mixture.n_experts)
+    check.fail(fmt::format("n_experts is {}; expected a square, of whose rows and columns the router chooses",
+                           mixture.n_experts));
+  check.positive("the scale of what the router reads", mixture.router_scale);
 }
 
 void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
@@ -218,6 +252,10 @@ void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
     check.positive("residual_scale", sublayer.residual_scale);
     check.positive("stream_scale", sublayer.stream_scale);
     check.positive("read_scale", sublayer.read_scale);
+    if (sublayer.laurel) {
+      check.size("the rank of LAuReL", sublayer.laurel->rank);
+      check.norm("the norm of LAuReL", sublayer.laurel->norm);
+    }
     parallel = parallel || sublayer.reads == Sublayer::Reads::entry || sublayer.reads == Sublayer::Reads::first;
     renormed = renormed || sublayer.norms.residual;
   }
@@ -245,6 +283,46 @@ void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
         fmt::format("shares is {}, but there are {} layers before it; expected 0 to {}", layer.shares, number, number));
 }
 
+// Keys and values that a layer reads are those of an attention of the same form.
+void check_keys(const Checks& check, const Layers& layers, std::size_t number) {
+  const Attention* attention = find<Attention>(layers[number]);
+  if (attention == nullptr || attention->kv_from == 0) return;
+  if (attention->kv_from < 0 || static_cast<std::size_t>(attention->kv_from) > number)
+    check.fail(
+        fmt::format("it reads the keys of the layer {} before it; expected 1 to {}", attention->kv_from, number));
+  const Attention* from = find<Attention>(layers[number - static_cast<std::size_t>(attention->kv_from)]);
+  const bool alike = from != nullptr && from->kv_from == 0 && !from->latent && !attention->latent &&
+                     from->n_kv_heads == attention->n_kv_heads && from->d_head == attention->d_head &&
+                     from->d_value == attention->d_value && from->window == attention->window;
+  if (!alike)
+    check.fail(
+        fmt::format("it reads the keys of layer {}; expected one with keys of its own, as many and as wide, and "
+                    "the same window",
+                    number - static_cast<std::size_t>(attention->kv_from)));
+}
+
+void check_streams(const Checks& check, const Model& model) {
+  for_each<LayerInput>(model.layers.written(), [&](const LayerInput& input) {
+    check.equal("d of a layer's input", input.d, "that of the model's", model.layer_inputs ? model.layer_inputs->d : 0);
+  });
+  if (model.layer_inputs) {
+    check.size("d of the layers' inputs", model.layer_inputs->d);
+    check.size("the vocabulary of the layers' inputs", model.layer_inputs->vocab_size);
+    check.size("the width of all layers' inputs",
+               model.layer_inputs->d * static_cast<std::int64_t>(model.layers.size()));
+    check.norm("the norm of the layers' inputs", model.layer_inputs->norm);
+  }
+  if (!model.altup) return;
+  check.size("the streams", model.altup->streams, 2);
+  check.at_most("the streams", model.altup->streams, "which is plenty", 64);
+  check.size("the active stream", model.altup->active, 0);
+  check.at_most("the active stream", model.altup->active, "the last", model.altup->streams - 1);
+  check.norm("the norm of the streams", model.altup->norm);
+  for (const Layer& layer : model.layers.written())
+    if (find<LayerInput>(layer) == nullptr || !std::holds_alternative<LayerInput>(layer.sublayers.back().kind))
+      check.fail("a layer on several streams ends without an input of its own; expected one");
+}
+
 }  // namespace
 
 void validate(const Model& model) {
@@ -268,8 +346,11 @@ void validate(const Model& model) {
   const std::span<const Layer> layers = model.layers.written();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (i > 0 && layers[i] == layers[i - 1]) continue;
-    check_layer(Checks(fmt::format("{}: layer {}: ", name, i)), layers[i], i);
+    const Checks of_layer(fmt::format("{}: layer {}: ", name, i));
+    check_layer(of_layer, layers[i], i);
+    check_keys(of_layer, model.layers, i);
   }
+  check_streams(check, model);
 }
 
 }  // namespace reckon

@@ -17,7 +17,7 @@ constexpr double alpha = 8.0;
 
 bool has_adapter(const Lora& lora, const Sublayer& sublayer) {
   if (lora.rank == 0) return false;
-  if (block_of(sublayer) == Block::recurrence) return false;
+  if (block_of(sublayer) == Block::recurrence || block_of(sublayer) == Block::layer_input) return false;
   if (block_of(sublayer) != Block::feed_forward) return true;
   if (lora.targets == Lora::Targets::query_value) return false;
   const auto* mixture = std::get_if<Mixture>(&sublayer.kind);

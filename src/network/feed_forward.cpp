@@ -1,11 +1,16 @@
 // The feed-forward of a layer: dense, gated or plain, or a mixture of experts.
+#include "model/sublayers.h"
 #include "network/blocks.h"
 #include "ops/activate.h"
 #include "ops/elementwise.h"
+#include "ops/embed.h"
 #include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
 #include "ops/multiply.h"
+#include "ops/outer_sum.h"
+#include "ops/sparsify.h"
+#include "ops/view.h"
 #include "ops/xielu.h"
 
 namespace reckon {
@@ -32,6 +37,7 @@ TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Dim out, Sym
   };
   TensorId gate = f.gated ? widened(Part::gate) : no_tensor;
   if (f.gated && f.gate_scale != 1.0) gate = scale(b, gate, f.gate_scale, "scaled");
+  if (f.gated && f.sparsity > 0.0) gate = sparsify(b, gate, f.sparsity, "sparse");
   const TensorId up = widened(Part::up);
   const Role at = role(Part::activation, expert);
   b.set_role(at);
@@ -79,7 +85,14 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   const FeedForward& f = m.expert;
   const Dim experts(m.n_experts, Symbol::experts);
   const Dim all = m.n_identity > 0 ? Dim(m.n_experts + m.n_identity) : experts;
-  TensorId logits = apply_linear(n, x, all, m.router_bias, role(Part::router));
+  const auto normed = [&](TensorId y, Part part, Expert whose = Expert::none) {
+    return m.own_norms ? apply_norm(n, *m.own_norms, y, role(part, whose)) : y;
+  };
+  TensorId routed = normed(x, Part::router_norm);
+  if (m.router_scale != 1.0) routed = scale(b, routed, m.router_scale, "scaled");
+  const Dim scored = m.product_keys ? Dim(2 * square_root(m.n_experts)) : all;
+  TensorId logits = apply_linear(n, routed, scored, m.router_bias, role(Part::router));
+  if (m.product_keys) logits = outer_sum(b, logits, "logits");
   if (m.router_softcap > 0.0) logits = softcap(b, logits, m.router_softcap, "logits");
   TensorId correction = no_tensor;
   if (m.correction_bias) {
@@ -87,9 +100,15 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     const Dim corrected = m.n_always > 0 ? Dim(all.size - m.n_always) : all;
     correction = b.weight(kind, role(Part::correction), Piece::bias, {corrected}, DType::float32);
   }
-  const auto [choice, weights] = route(b, m, logits, correction);
-  const TensorId entering =
-      m.d_latent > 0 ? apply_linear(n, x, m.d_latent, m.latent_bias, role(Part::into_experts)) : x;
+  auto [choice, weights] = route(b, m, logits, correction);
+  if (m.expert_scale) {
+    b.set_role(role(Part::expert_scale));
+    const TensorId scales = b.parameter(role(Part::expert_scale), Piece::weight, {experts, 1});
+    const TensorId chosen = view(b, embed(b, scales, choice, "scales"), b.shape(weights));
+    weights = activate(b, {.activation = Activation::identity, .gated = true}, weights, chosen, "weights");
+  }
+  TensorId entering = normed(x, Part::norm, Expert::routed);
+  if (m.d_latent > 0) entering = apply_linear(n, entering, m.d_latent, m.latent_bias, role(Part::into_experts));
   b.set_role(role(Part::dispatch));
   Dispatched dispatched = dispatch(b, entering, choice, all);  // rows (B × T × k × d)
   if (m.weigh_inputs) dispatched.rows = weigh(b, dispatched.rows, weights, dispatched.order, "weighed");
@@ -104,8 +123,10 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   if (m.n_identity > 0) rows = pass_identity(b, rows, dispatched.rows, dispatched.offsets, m.n_experts, "rows");
   TensorId y = combine(b, rows, m.weigh_inputs ? no_tensor : weights, dispatched.order, "combined");
   if (m.d_latent > 0) y = apply_linear(n, y, n.d_model, m.latent_bias, role(Part::out_of_experts));
+  y = normed(y, Part::norm_after, Expert::routed);
   if (m.shared) {
-    TensorId shared = dense(n, *m.shared, x, Symbol::d_shared, Expert::shared);
+    TensorId shared = dense(n, *m.shared, normed(x, Part::norm, Expert::shared), Symbol::d_shared, Expert::shared);
+    shared = normed(shared, Part::norm_after, Expert::shared);
     if (m.shared_gate) {
       const TensorId gate = apply_linear(n, x, 1, false, role(Part::router, Expert::shared));
       b.set_role(role(Part::combine));
@@ -113,6 +134,10 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     }
     b.set_role(role(Part::combine));
     y = add(b, y, shared, "combined");
+  }
+  if (m.output_bias) {
+    b.set_role(role(Part::combine));
+    y = add(b, y, b.parameter(role(Part::combine), Piece::bias, {n.d_model}), "shifted");
   }
   if (m.scaled) y = scaled(n, y);
   return m.output_scale != 1.0 ? scale(b, y, m.output_scale, "scaled") : y;

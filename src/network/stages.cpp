@@ -100,6 +100,11 @@ void check_pipeline(const Model& model, const Layout& layout) {
   }
   if (find<CrossAttention>(model) != nullptr)
     refuse(model, "cross-attention cannot be on several stages of a pipeline: all of them would need the encoder");
+  if (model.layer_inputs)
+    refuse(model, "what layers read of the tokens is made at once, and cannot be on several stages of a pipeline");
+  for_each<Attention>(model.layers.written(), [&](const Attention& a) {
+    if (a.kv_from != 0) refuse(model, "layers that share keys and values cannot be on several stages of a pipeline");
+  });
 }
 
 }  // namespace
@@ -140,6 +145,20 @@ void validate_layout(const Model& model, const Layout& layout) {
   check_pipeline(model, layout);
   if ((layout.tensor > 1 || layout.context > 1) && find<Recurrence>(model) != nullptr)
     refuse(model, "recurrences cannot be shared out over tensor or context ranks; expected 1 of each");
+  const bool shares_out = layout.tensor > 1 || layout.context > 1 || layout.expert > 1;
+  if (shares_out && (model.layer_inputs || model.altup))
+    refuse(model,
+           "what layers read of the tokens cannot be shared out over tensor, context or expert ranks; expected 1");
+  for_each<Attention>(model.layers.written(), [&](const Attention& a) {
+    if (shares_out && (a.routed || a.difference || a.dynamic_mask))
+      refuse(model,
+             "routed heads, differences of heads and dynamic masks cannot be shared out over tensor, context or "
+             "expert ranks; expected 1 of each");
+  });
+  for_each<Mixture>(model.layers.written(), [&](const Mixture& m) {
+    if (shares_out && (m.own_norms || m.product_keys))
+      refuse(model, "its mixtures cannot be shared out over tensor, context or expert ranks; expected 1 of each");
+  });
   bool indexed = false, identity = false;
   for_each<Attention>(model.layers.written(), [&](const Attention& a) { indexed = indexed || a.indexer; });
   for_each<Mixture>(model.layers.written(), [&](const Mixture& m) { identity = identity || m.n_identity > 0; });

@@ -1,3 +1,11 @@
+#include "ops/difference.h"
+#include "ops/exponential.h"
+#include "ops/multiply.h"
+#include "ops/outer_sum.h"
+#include "ops/routed_heads.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/table.h"
 
 #include "ops/activate.h"
@@ -121,6 +129,26 @@ const std::vector<const Operation*>& all_operations() {
       &scan_backward_operation,
       &delta_rule_operation,
       &delta_rule_backward_operation,
+      &multiply_operation,
+      &multiply_backward_operation,
+      &unstack_operation,
+      &stack_operation,
+      &predict_operation,
+      &predict_backward_operation,
+      &correct_operation,
+      &correct_backward_operation,
+      &magnitude_operation,
+      &magnitude_backward_operation,
+      &sparsify_operation,
+      &sparsify_backward_operation,
+      &difference_operation,
+      &difference_backward_operation,
+      &gather_heads_operation,
+      &scatter_heads_operation,
+      &outer_sum_operation,
+      &outer_sum_backward_operation,
+      &exponential_operation,
+      &exponential_backward_operation,
       &project_operation,
       &grouped_project_operation,
       &weight_gradient_operation,

@@ -8,9 +8,9 @@ namespace reckon {
 namespace {
 
 // In the order of the enums.
-constexpr std::array blocks =
-    std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention", "feed_forward",
-                                     "recurrence", "final_norm", "head", "loss", "optimizer"});
+constexpr std::array blocks = std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention",
+                                                               "feed_forward", "recurrence", "layer_input", "streams",
+                                                               "final_norm", "head", "loss", "optimizer"});
 static_assert(blocks.size() == static_cast<std::size_t>(Block::optimizer) + 1);
 
 constexpr std::array experts = std::to_array<std::string_view>({"", "experts", "shared"});
@@ -64,6 +64,17 @@ constexpr std::array parts = std::to_array<std::string_view>({"",
                                                               "skip",
                                                               "gate_down",
                                                               "gate_norm",
+                                                              "value_norm",
+                                                              "difference",
+                                                              "mask",
+                                                              "laurel_down",
+                                                              "laurel_up",
+                                                              "laurel_norm",
+                                                              "stream_scale",
+                                                              "router_norm",
+                                                              "expert_scale",
+                                                              "predict",
+                                                              "correct",
                                                               "index_query",
                                                               "index_query_norm",
                                                               "index_key",
@@ -98,6 +109,7 @@ constexpr std::array pieces = std::to_array<std::string_view>({"",
                                                                "key_cache",
                                                                "value_cache",
                                                                "latent_cache",
+                                                               "mask_cache",
                                                                "state_cache",
                                                                "convolution_cache",
                                                                "index_cache",
@@ -142,6 +154,9 @@ bool is_norm(Role role) {
     case Part::kv_down_norm:
     case Part::step_norm:
     case Part::gate_norm:
+    case Part::value_norm:
+    case Part::laurel_norm:
+    case Part::router_norm:
     case Part::index_query_norm:
     case Part::index_key_norm:
       return true;

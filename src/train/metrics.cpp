@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "files/atomic_write.h"
+#include "files/json_document.h"
 #include "files/read_text.h"
 
 namespace reckon {
@@ -23,7 +24,12 @@ void for_lines(const std::filesystem::path& path, const Visit& visit) {
   const std::string text = read_text(path, std::numeric_limits<std::uint64_t>::max());
   std::string_view rest = text;
   for (std::size_t end; (end = rest.find('\n')) != std::string_view::npos; rest.remove_prefix(end + 1)) {
-    Json line = Json::parse(rest.substr(0, end), nullptr, false);
+    Json line;
+    try {
+      line = parse_json(rest.substr(0, end), path.string());
+    } catch (const Error&) {
+      continue;
+    }
     if (line.is_object()) visit(rest.substr(0, end + 1), std::move(line));
   }
 }

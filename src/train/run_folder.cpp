@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "files/atomic_write.h"
+#include "files/json_document.h"
 #include "files/numbers.h"
 #include "files/quote.h"
 #include "files/read_text.h"
@@ -120,10 +121,11 @@ void RunFolder::prune(std::int64_t keep, std::int64_t best) {
 
 Json read_state(const fs::path& checkpoint) {
   const fs::path file = checkpoint / "training.json";
+  const std::string text = read_text(file, longest_state);
   Json state;
   try {
-    state = Json::parse(read_text(file, longest_state));
-  } catch (const Json::exception&) {
+    state = parse_json(text, file.string());
+  } catch (const Error&) {
     throw Error(fmt::format("{}: is not whole; expected JSON as it was written", file.string()));
   }
   const auto refuse = [&](const std::string& what) { throw Error(fmt::format("{}: {}", checkpoint.string(), what)); };

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "files/atomic_write.h"
+#include "files/json_document.h"
 #include "files/machine_memory.h"
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -293,9 +294,11 @@ Prepared prepare(const RunRequest& request, const std::optional<Checkpoint>& che
   Prepared prepared;
   if (asked) prepared.identity.config = changed_config(asked->config, asked->model).dump(2) + "\n";
   if (checkpoint) {
-    if (asked) check_same_model(Json::parse(prepared.identity.config), Json::parse(checkpoint->identity.config));
+    if (asked)
+      check_same_model(parse_json(prepared.identity.config, "config.json"),
+                       parse_json(checkpoint->identity.config, checkpoint->folder.string()));
     prepared.identity.config = checkpoint->identity.config;
-    prepared.model = read_config(Json::parse(prepared.identity.config), checkpoint->folder.string());
+    prepared.model = read_config(parse_json(prepared.identity.config, "config.json"), checkpoint->folder.string());
   } else {
     prepared.model = asked->model;
   }

@@ -7,8 +7,9 @@
 // A slot that begins with a capital becomes a word that does.
 #pragma once
 
+#include <initializer_list>
+#include <span>
 #include <string_view>
-#include <vector>
 
 namespace reckon {
 
@@ -19,10 +20,10 @@ struct WordList {
 };
 struct SceneText {
   std::string_view name;
-  std::vector<std::string_view> choices;  // each one or more sentences, with ~ between them
+  std::initializer_list<std::string_view> choices;  // each one or more sentences, with ~ between them
 };
-const std::vector<WordList>& story_word_lists();
-const std::vector<SceneText>& story_scene_texts();
-const std::vector<std::string_view>& story_plot_texts();  // scenes in order; one with ? is in every second story
+std::span<const WordList> story_word_lists();
+std::span<const SceneText> story_scene_texts();
+std::span<const std::string_view> story_plot_texts();  // scenes in order; one with ? is in every second story
 
 }  // namespace reckon

@@ -133,3 +133,17 @@ test('a config.json of your own is counted, changed, and travels with the link',
   await again.getByRole('heading', { level: 1, name: 'config.json' }).waitFor();
   await expect.poll(() => parametersOf(again)).toBe(figure);
 });
+
+test('a network of recurrences alone is drawn with them, and offers no heads, positions or feed-forward', async () => {
+  const config = { model_type: 'mamba', hidden_size: 768, num_hidden_layers: 24, state_size: 16, vocab_size: 50280, expand: 2, conv_kernel: 4, time_step_rank: 48 };
+  const page = await open();
+  await page.getByRole('button', { name: 'Your own …' }).click();
+  await page.getByLabel('or paste a config.json').fill(JSON.stringify(config));
+  await page.getByRole('button', { name: 'Count it' }).click();
+  await page.getByRole('heading', { level: 1, name: 'config.json' }).waitFor();
+  await expect.poll(() => parametersOf(page)).toBe('129,135,360'); // mamba-130m, as published
+  await page.getByText('states instead of a KV cache').waitFor();
+  expect(await page.getByRole('slider', { name: /Heads|Feed-forward|Width/ }).count()).toBe(0);
+  await page.getByRole('option', { name: /^recurrence/ }).click();
+  await page.getByRole('region', { name: 'The chosen part' }).getByText('L·(3·d·dᵢ + dᵢ·w + 99·dᵢ + 3·dᵢ·N)').waitFor();
+});

@@ -224,17 +224,15 @@ namespace reckon {
 
 HWY_EXPORT(few);
 
-bool is_amd() {
 #if HWY_ARCH_X86
+bool is_amd() {
   static const bool found = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
     return __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541;  // "Auth" of AuthenticAMD
   }();
   return found;
-#else
-  return false;
-#endif
 }
+#endif
 
 void few_rows_tile(const Tile& tile) { HWY_DYNAMIC_DISPATCH(few)(tile); }
 

@@ -13,21 +13,28 @@
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/mixture.h"
 #include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -121,6 +128,26 @@ Kernel cpu_kernel(const Operation& operation) {
       {&softplus_backward_operation, run_softplus_backward},
       {&scan_backward_operation, run_scan_backward},
       {&delta_rule_backward_operation, run_delta_rule_backward},
+      {&multiply_operation, run_multiply},
+      {&multiply_backward_operation, run_multiply_backward},
+      {&unstack_operation, run_unstack},
+      {&stack_operation, run_stack},
+      {&predict_operation, run_predict},
+      {&predict_backward_operation, run_predict_backward},
+      {&correct_operation, run_correct},
+      {&correct_backward_operation, run_correct_backward},
+      {&magnitude_operation, run_magnitude},
+      {&magnitude_backward_operation, run_magnitude_backward},
+      {&sparsify_operation, run_sparsify},
+      {&sparsify_backward_operation, run_sparsify_backward},
+      {&difference_operation, run_difference},
+      {&difference_backward_operation, run_difference_backward},
+      {&gather_heads_operation, run_gather_heads},
+      {&scatter_heads_operation, run_scatter_heads},
+      {&outer_sum_operation, run_outer_sum},
+      {&outer_sum_backward_operation, run_outer_sum_backward},
+      {&exponential_operation, run_exponential},
+      {&exponential_backward_operation, run_exponential_backward},
       {&squared_norm_operation, run_squared_norm},
       {&adamw_operation, run_adamw},
       {&all_reduce_start_operation, run_all_reduce_start},

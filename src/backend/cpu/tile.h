@@ -53,7 +53,12 @@ struct Tile {
 // For few rows: reads each weight once, in its stored type, at the speed of memory.
 // Each element's sum runs in an order that depends on k, the type and the layout alone, not on the tile it is part of.
 void few_rows_tile(const Tile& tile);
-bool is_amd();  // whose processors read memory best in another way
+// Whose processors read memory best in another way.
+#if defined(__x86_64__) || defined(__i386__)
+bool is_amd();
+#else
+constexpr bool is_amd() { return false; }
+#endif
 
 // For many rows: packs the weights as float32 into `panel`, gemm_panel at most, and blocks by registers.
 void gemm_tile(const Tile& tile, float* panel);

@@ -125,5 +125,25 @@ void sum_rows(const Call&);
 void view(const Call&);
 void xielu(const Call&);
 void xielu_backward(const Call&);
+void multiply(const Call&);
+void multiply_backward(const Call&);
+void unstack(const Call&);
+void stack(const Call&);
+void predict(const Call&);
+void predict_backward(const Call&);
+void correct(const Call&);
+void correct_backward(const Call&);
+void magnitude(const Call&);
+void magnitude_backward(const Call&);
+void sparsify(const Call&);
+void sparsify_backward(const Call&);
+void difference(const Call&);
+void difference_backward(const Call&);
+void gather_heads(const Call&);
+void scatter_heads(const Call&);
+void outer_sum(const Call&);
+void outer_sum_backward(const Call&);
+void exponential(const Call&);
+void exponential_backward(const Call&);
 
 }  // namespace reckon::reference

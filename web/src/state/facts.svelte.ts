@@ -69,7 +69,7 @@ export interface CountReport {
   flops: { matmul: Count; elementwise: Count; total: Count; by_component: Row[] };
   weights: Record<'float32' | 'bfloat16' | 'int8' | 'int4', Count>;
   state?: { weights: Count; gradients: Count; moments: Count; total: Count }; // in training
-  cache?: { type: string; bytes_per_token: Count; bytes_per_token_at_length: Count; length: number; bytes: Count };
+  cache?: { type: string; bytes_per_token: Count; bytes_per_token_at_length: Count; length: number; bytes: Count; bytes_of_states?: Count };
   rules: Rule[];
   // Where weights were given, what is in their files.
   file?: {

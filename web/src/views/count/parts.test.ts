@@ -12,6 +12,8 @@ test('roles and names of tensors belong to the parts that the rows of count name
   expect(partOf('feed_forward/experts/gate')).toBe('experts');
   expect(partOf('feed_forward/shared/up')).toBe('shared expert');
   expect(partOf('head/project')).toBe('head');
+  expect(partOf('recurrence/norm')).toBe('norms');
+  expect(partOf('recurrence/gate_norm')).toBe('recurrence');
   expect(partOf('')).toBe('workspace');
   expect(partOfTensor('layers.*.feed_forward.router.weight')).toBe('router');
   expect(partOfTensor('layers.3.attention.1.query.weight')).toBe('attention');
@@ -56,4 +58,11 @@ test('bytes are brought together by part and by what holds them', () => {
   ];
   const [attention] = byteParts({ tensors } as unknown as MemoryReport);
   expect(attention!.pieces).toEqual([{ name: 'weights', value: 16 }, { name: 'KV cache', value: 5 }]);
+});
+
+test('a recurrence stands in the stack, and what it keeps are states', () => {
+  const parts = parameterParts(report(false, 10, 10, [row('recurrence', 5, 'block'), row('head', 1, 'head'), row('attention', 4, 'block')]));
+  expect(parts.map((part) => [part.name, part.slab])).toEqual([['attention', 'stack'], ['recurrence', 'stack'], ['head', 'head']]);
+  const tensors = [{ name: 'a', held: 'cache', role: 'recurrence/state', instances: 2, bytes: 8 }];
+  expect(byteParts({ tensors } as unknown as MemoryReport)[0]!.pieces).toEqual([{ name: 'states', value: 8 }]);
 });

@@ -50,7 +50,7 @@ export interface MemoryReport {
 // In the order of the data, and within a layer from left to right.
 const order = [
   'token embedding', 'position embedding', 'embedding projection', 'embedding norm', // prettier-ignore
-  'attention', 'cross-attention', 'feed-forward', 'router', 'experts', 'shared expert', 'norms',
+  'attention', 'cross-attention', 'recurrence', 'feed-forward', 'router', 'experts', 'shared expert', 'norms',
   'final norm', 'head', 'workspace',
 ];
 const slabs: Record<string, Slab> = { 'final norm': 'head', head: 'head', 'workspace': 'other' };
@@ -67,6 +67,8 @@ export function partOf(role: string): string {
       return around ? 'norms' : 'attention';
     case 'cross_attention':
       return around ? 'norms' : 'cross-attention';
+    case 'recurrence':
+      return around ? 'norms' : 'recurrence';
     case 'feed_forward':
       if (around) return 'norms';
       return { router: 'router', correction: 'router', experts: 'experts', shared: 'shared expert' }[part] ?? 'feed-forward';
@@ -111,7 +113,7 @@ export function parameterParts(count: CountReport): Part[] {
 export function flopParts(count: CountReport): Part[] {
   const part = ({ group = '', name }: Row) =>
     group === 'feed-forward'
-      ? /^router/.test(name) ? 'router' : /^experts/.test(name) ? 'experts' : /^shared/.test(name) ? 'shared expert' : group
+      ? /^router/.test(name) ? 'router' : /^experts|of the experts$/.test(name) ? 'experts' : /^shared/.test(name) ? 'shared expert' : group
       : group === 'embedding' ? name : group || 'workspace'; // prettier-ignore
   return gather(
     count.flops.by_component.map((row) => [part(row), { name: row.name, value: row.value, row }]),
@@ -126,13 +128,13 @@ export function byteParts(memory: MemoryReport): Part[] {
     const key = `${part}/${tensor.held}`;
     const entry = held.get(key);
     if (entry) entry[1].value = sum([entry[1].value, tensor.bytes]);
-    else held.set(key, [part, { name: tensor.held === 'cache' ? 'KV cache' : tensor.held, value: tensor.bytes }]);
+    else held.set(key, [part, { name: tensor.held !== 'cache' ? tensor.held : part === 'recurrence' ? 'states' : 'KV cache', value: tensor.bytes }]);
   }
   return gather([...held.values()], []);
 }
 
 const colors: Record<string, string> = {
-  attention: 'attention', 'cross-attention': 'purple', 'feed-forward': 'feed-forward', router: 'vermilion',
+  attention: 'attention', 'cross-attention': 'purple', recurrence: 'yellow', 'feed-forward': 'feed-forward', router: 'vermilion',
   experts: 'feed-forward', 'shared expert': 'purple', norms: 'norm', 'final norm': 'norm', head: 'head',
   'workspace': 'norm', 'position embedding': 'yellow',
 }; // prettier-ignore

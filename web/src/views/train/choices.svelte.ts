@@ -5,11 +5,12 @@ import type { Settings } from '../../engine/run';
 import type { Architecture } from '../../state/facts.svelte';
 import { model, type ModelOption } from '../../state/model.svelte';
 import { shared } from '../../state/shared.svelte';
+import { recurrent } from '../count/sizes';
 import { countArgs, flagsOf, ladder, secondsFor, sibling, usual, type Choices, type Cost, type Size } from './plan';
 
 interface Counted {
   architecture: Architecture;
-  parameters: { total: Count };
+  parameters: { total: Count; by_component: { name: string }[] };
   flops: { matmul: Count };
   state: { total: Count };
 }
@@ -34,6 +35,7 @@ class Planned {
   pasted = $state('');
   file = $state.raw<{ name: string; bytes: Uint8Array } | null>(null);
   architecture = $state.raw<Architecture | null>(null);
+  recurrent = $state(false);
   cost = $state.raw<Cost | null>(null);
   error = $state('');
 
@@ -64,6 +66,7 @@ class Planned {
     (args: string[]) => engine.json<Counted>(args),
     (counted) => {
       this.architecture = counted.architecture;
+      this.recurrent = recurrent(counted);
       this.cost = costOf(counted);
       this.error = '';
     },
@@ -84,7 +87,9 @@ class Planned {
     if (!this.architecture) return null;
     let best = null;
     for (const size of ladder) {
-      const changes = sibling(this.architecture, size);
+      // The sizes of recurrences do not follow the width: then only the others change.
+      const { layers, vocab, context } = size;
+      const changes = this.recurrent ? { layers, vocab, context } : sibling(this.architecture, size);
       const args = countArgs({ ...this.choices, flags: flagsOf(changes) }, model.source);
       const counted = await engine.json<Counted>(args).catch(() => null);
       if (!counted) return best;
