@@ -1884,7 +1884,7 @@ def one_type(name, out, budget):
 
 
 def one_published(path):
-    """transformers' total for a config.json as its maker wrote it."""
+    """transformers' total for a config.json as its maker wrote it, of the language model where it wraps one."""
     setup()
     from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -1903,6 +1903,8 @@ def one_published(path):
     found["model"] = part
     found["buffers_persistent"] = sum(math.prod(s) for s in found["buffers_persistent"].values())
     found["parts"] = parts(model)
+    others = ("visual", "vision", "audio", "projector")
+    found["parameters"] -= sum(n for name, n in found["parts"].items() if any(word in name for word in others))
     return found
 
 

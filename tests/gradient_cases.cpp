@@ -5,19 +5,28 @@
 #include "ops/activate.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -79,6 +88,58 @@ TensorId attended(Builder& b, const AttentionRule& rule, bool sinks = false, con
   TensorId p = softmax(b, s, sinks ? weight(b, Part::sinks, {h.heads}) : no_tensor, rule, "weights");
   if (dropped > 0.0) p = dropout(b, p, dropped, -1, "dropped");
   return mix(b, p, v, rule, "mixed");
+}
+
+// Two of four key heads share a value.
+TensorId with_shared_values(Builder& b) {
+  const AttentionRule rule{{true, 0}, 0.7, 0.0, 0.0};
+  const TensorId q = input(b, Part::query, {2, 5, 8, 3}), k = input(b, Part::key, {2, 5, 4, 3});
+  const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights");
+  return mix(b, p, input(b, Part::value, {2, 5, 2, 6}), rule, "mixed");
+}
+
+// The same keys and values twice: their gradients are sums.
+TensorId read_twice(Builder& b) {
+  const AttentionRule rule{{true, 3}, 0.7, 0.0, 0.0};
+  const TensorId k = input(b, Part::key, {2, 5, 2, 3}), v = input(b, Part::value, {2, 5, 2, 3});
+  TensorId q = input(b, Part::query, {2, 5, 4, 3});
+  for (int i = 0; i < 2; ++i) {
+    const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights");
+    q = mix(b, p, v, rule, "mixed");
+  }
+  return q;
+}
+
+// A number of each key is added to its scores, and decides whether it is seen.
+TensorId with_shifts(Builder& b, std::int64_t tokens, std::int32_t keep, std::int64_t window) {
+  const AttentionRule rule{{true, window, false, keep}, 0.7, 0.0, 0.0};
+  const TensorId q = input(b, Part::query, {2, tokens, 4, 3}), k = input(b, Part::key, {2, tokens, 2, 3});
+  const TensorId shifts = input(b, Part::mask, {2, tokens, 2, 1});
+  const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights", shifts);
+  return mix(b, p, input(b, Part::value, {2, tokens, 2, 2}), rule, "mixed");
+}
+
+// A sum that tells the streams apart.
+TensorId told_apart(Builder& b, const TensorIds& streams) {
+  TensorId sum = streams[0];
+  for (std::size_t i = 1; i < streams.size(); ++i)
+    sum = add(b, sum, scale(b, streams[i], 0.5 + static_cast<double>(i), "scaled"), "sum");
+  return sum;
+}
+
+TensorIds three_streams(Builder& b) {
+  return {input(b, Part::query, {2, 3, 4}), input(b, Part::key, {2, 3, 4}), input(b, Part::value, {2, 3, 4})};
+}
+
+TensorIds predicted_streams(Builder& b) { return predict(b, three_streams(b), input(b, Part::router, {2, 3, 9}), "y"); }
+
+TensorIds corrected_streams(Builder& b) {
+  return correct(b, three_streams(b), input(b, Part::output, {2, 3, 4}), input(b, Part::router, {2, 3, 3}), 1, "y");
+}
+
+TensorId first_and_last(Builder& b) {
+  const TensorIds parts = unstack(b, input(b, Part::position, {2, 3, 3, 4}), "y");
+  return add(b, parts[0], scale(b, parts[2], 2.0, "scaled"), "sum");
 }
 
 // 3 tokens; `dims` of a head's 8 elements turn.
@@ -149,6 +210,37 @@ TensorId mixture(Builder& b, Mixture rule, bool gated) {
   const TensorId hidden = activate(b, each, gate, gated ? expert(Part::up) : no_tensor, "active");
   const TensorId rows = grouped_linear(b, hidden, weight(b, Part::down, {8, 4, 5}), no_tensor, sent.offsets, "down");
   return combine(b, rows, rule.weigh_inputs ? no_tensor : weights, sent.order, "y");
+}
+
+// The same with 5 experts of 8, the others of identity, of which each token takes 4.
+TensorId with_identity(Builder& b) {
+  Mixture rule;
+  rule.n_experts = 5;
+  rule.n_identity = 3;
+  rule.n_active = 4;
+  const TensorId x = input(b, Part::position, {2, 3, 4});
+  const TensorId logits = linear(b, x, weight(b, Part::router, {8, 4}), no_tensor, "logits");
+  const auto [choice, weights] = route(b, rule, logits, no_tensor);
+  const Dispatched sent = dispatch(b, x, choice, 8);
+  FeedForward each;
+  each.activation = Activation::silu;
+  const auto expert = [&](Part part) {
+    return grouped_linear(b, sent.rows, weight(b, part, {5, 6, 4}), no_tensor, sent.offsets, "hidden");
+  };
+  const TensorId gate = expert(Part::gate), hidden = activate(b, each, gate, expert(Part::up), "active");
+  TensorId rows = grouped_linear(b, hidden, weight(b, Part::down, {5, 4, 6}), no_tensor, sent.offsets, "down");
+  rows = pass_identity(b, rows, sent.rows, sent.offsets, 5, "rows");
+  return combine(b, rows, weights, sent.order, "y");
+}
+
+// 7 tokens, of whose keys those are chosen that numbers which are given make.
+TensorId of_chosen(Builder& b, bool blocks) {
+  const auto given = [&](const Shape& shape) { return b.tensor(TensorKind::constant, "waves", shape, DType::float32); };
+  const TensorId choice =
+      choose_keys(b, given({2, 7, 2, 3}), given({2, 7, 1, 3}), blocks ? no_tensor : given({2, 7, 2}), blocks ? 2 : 3,
+                  blocks ? ChooseAttributes{2, 1} : ChooseAttributes{});
+  const TensorId q = input(b, Part::query, {2, 7, 4, 3}), k = input(b, Part::key, {2, 7, 2, 3});
+  return attend_chosen(b, q, k, input(b, Part::value, {2, 7, 2, 5}), choice, {blocks ? 2 : 1, 0.7}, "y");
 }
 
 Mixture sparsely_mixed() {
@@ -292,6 +384,29 @@ const std::vector<GradientCase>& gradient_cases() {
       {"attention_in_two_blocks", [](B& b) { return attended(b, {{true, 0}, 0.7, 0.0, 0.0}, false, {67, 2, 1, 2, 1, 1}); }},
       {"attention_in_two_blocks_in_a_window", [](B& b) { return attended(b, {{true, 5}, 0.7, 0.0, 0.0}, true, {67, 2, 1, 2, 1, 1}); }},
 
+      {"attention_with_shared_values", with_shared_values},
+      {"attention_with_shifts", [](B& b) { return with_shifts(b, 5, 3, 0); }},
+      {"attention_with_shifts_in_a_window", [](B& b) { return with_shifts(b, 12, 2, 5); }},
+      {"attention_with_shifts_of_all_keys", [](B& b) { return with_shifts(b, 4, 9, 0); }},
+      {"outer_sum", [](B& b) { return outer_sum(b, input(b, Part::router, {2, 3, 6}), "y"); }},
+      {"exponential", [](B& b) { return exponential(b, input(b, Part::step, {2, 3, 4}), weight(b, Part::decay, {4}), "y"); }},
+      {"attention_twice_to_the_same_keys", read_twice},
+
+      {"multiply", [](B& b) { return multiply(b, input(b, Part::position, {2, 3, 4}), weight(b, Part::stream_scale, {4}), "y"); }},
+      {"multiply_by_a_constant", [](B& b) { return multiply(b, input(b, Part::position, {2, 3, 4}), b.tensor(TensorKind::constant, "curve", {1}, DType::float32), "y"); }},
+      {"unstack_in_part", first_and_last},
+      {"predict", [](B& b) { return told_apart(b, predicted_streams(b)); }},
+      {"predict_in_part", [](B& b) { return predicted_streams(b)[1]; }},
+      {"correct", [](B& b) { return told_apart(b, corrected_streams(b)); }},
+      {"correct_in_part", [](B& b) { return corrected_streams(b)[2]; }},
+      {"magnitude", [](B& b) { return match_magnitude(b, input(b, Part::query, {2, 3, 4}), input(b, Part::key, {2, 3, 4}), "y"); }},
+      {"sparsify", [](B& b) { return sparsify(b, input(b, Part::gate, {2, 3, 11}), 0.6, "y"); }},
+      {"difference", [](B& b) { return difference(b, input(b, Part::value, {2, 3, 8, 5}), weight(b, Part::difference, {4, 3}), {0.3, 2}, "y"); }},
+      {"gather_heads", [](B& b) { return gather_heads(b, input(b, Part::query, {2, 3, 2, 6}), whole_numbers(b, "each", {2, 3, 2}), 3, "y"); }},
+      {"scatter_heads", [](B& b) { return scatter_heads(b, input(b, Part::query, {2, 3, 6, 2}), whole_numbers(b, "each", {2, 3, 2}), "y"); }},
+      {"attention_to_chosen_keys", [](B& b) { return of_chosen(b, false); }},
+      {"attention_to_chosen_blocks", [](B& b) { return of_chosen(b, true); }},
+
       {"matmul", [](B& b) { return multiplied(b, false); }},
       {"matmul_with_bias", [](B& b) { return multiplied(b, true); }},
       {"embed", [](B& b) { return embed(b, weight(b, Part::token, {words, 4}), whole_numbers(b, "some", {2, 3}), "y"); }},
@@ -320,6 +435,7 @@ const std::vector<GradientCase>& gradient_cases() {
       {"mixture_by_softmax_of_chosen", [](B& b) { return mixture(b, routed(S::softmax_of_chosen, false), true); }},
       {"mixture_by_sigmoid", [](B& b) { return mixture(b, routed(S::sigmoid, false), true); }},
       {"mixture_by_sparsemixer", [](B& b) { return mixture(b, sparsely_mixed(), true); }},
+      {"mixture_with_identity_experts", with_identity},
       {"mixture_of_weighed_inputs", [](B& b) { return mixture(b, of_weighed_inputs(), true); }},
       {"mixture_by_sigmoid_in_groups", [](B& b) { return mixture(b, in_groups(), true); }},
 
@@ -371,6 +487,7 @@ double given_element(const Tensor& tensor, std::int64_t i) {
   if (tensor.label.name == "correction") return 0.1 * static_cast<double>(i % 3);
   if (tensor.label.name == "slopes") return 0.1 * (at + 1.0);
   if (tensor.label.name == "curve") return i == 0 ? 0.5 : -0.1;
+  if (tensor.label.name == "waves") return std::sin(1.7 * at);
   if (tensor.label.name == "factors") return 1.0 + 0.3 * at;
   if (tensor.label.name == "angles") {  // cosines, then sines
     const std::int64_t half = tensor.shape[-1].size / 2, position = i / (2 * half), k = i % (2 * half);

@@ -60,11 +60,23 @@ TEST(NestedConfig, GemmaThreesLanguageModelIsReadWithTheSizesThatAreLeftOut) {
 
 TEST(NestedConfig, TheLanguageModelsOfTodaysWrappersAreRead) {
   const std::pair<const char*, const char*> wrappers[] = {
-      {"llama4", "llama4_text"},     {"qwen3_vl", "qwen3_vl_text"},   {"qwen3_vl_moe", "qwen3_vl_moe_text"},
-      {"qwen2_vl", "qwen2_vl_text"}, {"mistral3", "mistral"},         {"qwen2_5_vl", "qwen2_5_vl_text"},
-      {"mistral3", "ministral3"},    {"kimi_k25", "deepseek_v3"},     {"glm4v", "glm4v_text"},
-      {"exaone4_5", "exaone4"},      {"glm4v_moe", "glm4v_moe_text"}, {"cohere_compass", "cohere_compass_text"},
-      {"gemma3", "gemma3_text"},     {"aria", "aria_text"},
+      {"llama4", "llama4_text"},
+      {"qwen3_vl", "qwen3_vl_text"},
+      {"qwen3_vl_moe", "qwen3_vl_moe_text"},
+      {"qwen2_vl", "qwen2_vl_text"},
+      {"mistral3", "mistral"},
+      {"qwen2_5_vl", "qwen2_5_vl_text"},
+      {"mistral3", "ministral3"},
+      {"kimi_k25", "deepseek_v3"},
+      {"glm4v", "glm4v_text"},
+      {"exaone4_5", "exaone4"},
+      {"glm4v_moe", "glm4v_moe_text"},
+      {"cohere_compass", "cohere_compass_text"},
+      {"gemma3", "gemma3_text"},
+      {"aria", "aria_text"},
+      {"gemma4", "gemma4_text"},
+      {"gemma3n", "gemma3n_text"},
+      {"gemma4_unified", "gemma4_unified_text"},
   };
   for (const auto& [outer, type] : wrappers) {
     json text = small_llama();

@@ -10,26 +10,35 @@
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/dequantise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 #include "passes/gradient.h"
@@ -117,12 +126,44 @@ TensorId collected(Builder& b) {
 TensorId weighed(Builder& b) {
   return weigh(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2}), whole_numbers(b, {2, 3, 2}), "y");
 }
+// 6 experts, and 2 of identity.
+TensorId passed(Builder& b) {
+  return pass_identity(b, weight(b, {2, 3, 2, 4}), weight(b, {2, 3, 2, 4}), whole_numbers(b, {9}), 6, "y");
+}
+TensorId chosen_keys(Builder& b, bool weighted) {
+  return choose_keys(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 1, 8}), weighted ? weight(b, {2, 3, 4}) : no_tensor,
+                     weighted ? 3 : 2, weighted ? ChooseAttributes{} : ChooseAttributes{2, 1});
+}
+TensorId attended_to(Builder& b, bool blocks) {
+  const TensorId choice = whole_numbers(b, blocks ? Shape{2, 3, 4, 2} : Shape{2, 3, 1, 3});
+  return attend_chosen(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 5, 2, 8}), weight(b, {2, 5, 2, 8}), choice,
+                       {blocks ? 2 : 1, 0.5}, "y");
+}
 TensorId gated_rows(Builder& b, Activation activation) {
   return gate_rows(b, weight(b, {2, 3, 4}), weight(b, {2, 3}), activation, "y");
 }
 TensorId curved(Builder& b) {
   return xielu(b, weight(b, {2, 3, 4}), weight(b, {2}), b.tensor(TensorKind::constant, "shape", {2}, DType::float32),
                "y");
+}
+TensorId times_factors(Builder& b) { return multiply(b, weight(b, {2, 3, 4}), weight(b, {4}), "y"); }
+TensorId unstacked(Builder& b) { return unstack(b, weight(b, {2, 3, 2, 4}), "y").front(); }
+TensorId predicted(Builder& b) {
+  return predict(b, {weight(b, {2, 3, 4}), weight(b, {2, 3, 4})}, weight(b, {2, 3, 4}), "y").front();
+}
+TensorId corrected(Builder& b) {
+  return correct(b, {weight(b, {2, 3, 4}), weight(b, {2, 3, 4})}, weight(b, {2, 3, 4}), weight(b, {2, 3, 2}), 0, "y")
+      .front();
+}
+TensorId as_large(Builder& b) { return match_magnitude(b, weight(b, {2, 3, 4}), weight(b, {2, 3, 4}), "y"); }
+TensorId sparse(Builder& b) { return sparsify(b, weight(b, {2, 3, 4}), 0.95, "y"); }
+TensorId subtracted(Builder& b) { return difference(b, weight(b, {2, 3, 4, 8}), weight(b, {4, 5}), {0.2, 1}, "y"); }
+TensorId gathered(Builder& b) { return gather_heads(b, weight(b, {2, 3, 2, 8}), whole_numbers(b, {2, 3, 2}), 2, "y"); }
+TensorId scattered(Builder& b) { return scatter_heads(b, weight(b, {2, 3, 4, 4}), whole_numbers(b, {2, 3, 2}), "y"); }
+TensorId all_sums(Builder& b) { return outer_sum(b, weight(b, {2, 3, 6}), "y"); }
+TensorId powers(Builder& b) { return exponential(b, weight(b, {2, 3, 4}), weight(b, {4}), "y"); }
+TensorId softmax_with_shifts(Builder& b) {
+  return softmax(b, weight(b, {2, 4, 3, 5}), no_tensor, {.mask = {.keep = 2}}, "p", weight(b, {2, 5, 2, 1}));
 }
 TensorId scaled_by_position(Builder& b, std::int64_t positions) {
   const TensorId table = b.tensor(TensorKind::constant, "table", {positions, 1}, DType::float32);
@@ -335,6 +376,30 @@ const std::vector<OpCase>& op_cases() {
       {"activate_backward", "sigmoid, gated", back, 0, [](B& b) { return gated(b, A::sigmoid); }, {{2, 3, 4}, {2, 3, 4}}, 0, 312, 288, 192, {{"n", 24}}},
       {"xielu", "", ahead, 0, curved, {{2, 3, 4}}, 0, 192, 112, 96, {{"n", 24}}},
       {"xielu_backward", "", back, 0, curved, {{2, 3, 4}, {2}}, 0, 288, 208, 104, {{"n", 24}}},
+      {"multiply", "", ahead, 0, times_factors, {{2, 3, 4}}, 0, 24, 112, 96, {{"n", 24}}},
+      {"multiply_backward", "", back, 0, times_factors, {{2, 3, 4}, {4}}, 0, 72, 208, 112, {{"n", 24}}},
+      {"sparsify", "", ahead, 0, sparse, {{2, 3, 4}}, 0, 162, 96, 96, {{"n", 24}, {"r", 6}}},
+      {"sparsify_backward", "", back, 0, sparse, {{2, 3, 4}}, 0, 270, 192, 96, {{"n", 24}, {"r", 6}}},
+      {"difference", "", ahead, 0, subtracted, {{2, 3, 2, 8}}, 0, 214, 848, 384, {{"n", 96}, {"m", 5}}},
+      {"difference_backward", "", back, 0, subtracted, {{2, 3, 4, 8}, {4, 5}}, 0, 332, 1232, 848, {{"n", 96}, {"m", 5}}},
+      {"gather_heads", "", ahead, 0, gathered, {{2, 3, 4, 4}}, 0, 0, 432, 384, {}},
+      {"gather_heads", "", back, 0, scattered, {{2, 3, 4, 4}}, 0, 0, 432, 384, {}},
+      {"scatter_heads", "", ahead, 0, scattered, {{2, 3, 2, 8}}, 0, 0, 432, 384, {}},
+      {"scatter_heads", "", back, 0, gathered, {{2, 3, 2, 8}}, 0, 0, 432, 384, {}},
+      {"outer_sum", "", ahead, 0, all_sums, {{2, 3, 9}}, 0, 54, 144, 216, {{"n", 54}}},
+      {"outer_sum_backward", "", back, 0, all_sums, {{2, 3, 6}}, 0, 72, 216, 144, {{"n", 54}, {"m", 36}}},
+      {"exponential", "", ahead, 0, powers, {{2, 3, 4}}, 0, 48, 112, 96, {{"n", 24}}},
+      {"exponential_backward", "", back, 0, powers, {{2, 3, 4}, {4}}, 0, 96, 304, 112, {{"n", 24}}},
+      {"softmax", "with shifts of keys", ahead, 0, softmax_with_shifts, {{2, 4, 3, 5}}, 0, 1032, 560, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax_backward", "with shifts of keys", back, 0, softmax_with_shifts, {{2, 4, 3, 5}, {2, 5, 2, 1}}, 0, 576, 960, 560, {{"p", 120}, {"r", 24}}},
+      {"unstack", "", ahead, 0, unstacked, {{2, 3, 4}, {2, 3, 4}}, 0, 0, 192, 192, {}},
+      {"stack", "", back, 0, unstacked, {{2, 3, 2, 4}}, 0, 0, 96, 192, {}},
+      {"predict", "", ahead, 0, predicted, {{2, 3, 4}, {2, 3, 4}}, 192, 48, 288, 192, {{"n", 24}, {"k", 2}}},
+      {"predict_backward", "", back, 0, predicted, {{2, 3, 4}, {2, 3, 4}, {2, 3, 4}}, 384, 48, 384, 288, {{"n", 24}, {"k", 2}}},
+      {"correct", "", ahead, 0, corrected, {{2, 3, 4}, {2, 3, 4}}, 0, 132, 336, 192, {{"n", 24}, {"r", 6}, {"k", 2}}},
+      {"correct_backward", "", back, 0, corrected, {{2, 3, 4}, {2, 3, 4}, {2, 3, 2}}, 0, 216, 336, 240, {{"n", 24}, {"k", 2}}},
+      {"magnitude", "", ahead, 0, as_large, {{2, 3, 4}}, 0, 138, 192, 96, {{"n", 24}, {"r", 6}}},
+      {"magnitude_backward", "", back, 0, as_large, {{2, 3, 4}, {2, 3, 4}}, 0, 288, 288, 192, {{"n", 24}, {"r", 6}}},
       {"gate", "sigmoid", ahead, 0, [](B& b) { return gated_rows(b, A::sigmoid); }, {{2, 3, 4}}, 0, 48, 120, 96, {{"n", 24}, {"r", 6}}},
       {"gate", "softplus", ahead, 0, [](B& b) { return gated_rows(b, A::softplus); }, {{2, 3, 4}}, 0, 42, 120, 96, {{"n", 24}, {"r", 6}}},
       {"gate_backward", "sigmoid", back, 0, [](B& b) { return gated_rows(b, A::sigmoid); }, {{2, 3, 4}, {2, 3}}, 0, 132, 216, 120, {{"n", 24}, {"r", 6}}},
@@ -418,8 +483,17 @@ const std::vector<OpCase>& op_cases() {
       {"softmax", "plain", ahead, 0, [](B& b) { return softmax_with(b, false, false); }, {{2, 4, 3, 5}}, 0, 432, 480, 480, {{"p", 96}, {"r", 24}}, exact()},
       {"softmax", "with ALiBi", ahead, 0, [](B& b) { return softmax_with(b, true, false); }, {{2, 4, 3, 5}}, 0, 792, 480, 480, {{"p", 120}, {"r", 24}}},
       {"softmax", "with sinks", ahead, 0, [](B& b) { return softmax_with(b, false, true); }, {{2, 4, 3, 5}}, 0, 648, 496, 480, {{"p", 120}, {"r", 24}}},
+      {"softmax", "with numbers by distance", ahead, 0, [](B& b) { return softmax(b, weight(b, {2, 4, 3, 5}), no_tensor, {}, "p", weight(b, {2, 3, 4, 2})); }, {{2, 4, 3, 5}}, 0, 672, 672, 480, {{"p", 120}, {"r", 24}}},
       {"softmax_backward", "plain", back, 0, [](B& b) { return softmax_with(b, true, false); }, {{2, 4, 3, 5}}, 0, 456, 960, 480, {{"p", 120}, {"r", 24}}},
       {"softmax_backward", "with sinks", back, 0, [](B& b) { return softmax_with(b, false, true); }, {{2, 4, 3, 5}, {4}}, 0, 648, 960, 496, {{"p", 120}, {"r", 24}}},
+
+      // The queries at 2, 3 and 4 may see 3, 4 and 5 keys: 2 sequences · 4 heads · 12 = 96 pairs. Of these, 3 keys each
+      // are chosen, 72 pairs; or, of blocks of 2, two: 2 + 1, 2 + 2 and 2 + 1 keys, 80 pairs.
+      {"choose_keys", "by weighted heads", ahead, 0, [](B& b) { return chosen_keys(b, true); }, {{2, 3, 1, 3}}, 1536, 288, 1184, 72, {{"p", 96}, {"m", 8}}, after_two()},
+      {"choose_keys", "by blocks", ahead, 0, [](B& b) { return chosen_keys(b, false); }, {{2, 3, 4, 2}}, 1536, 96, 1088, 192, {{"p", 96}, {"m", 8}}, after_two()},
+      {"attend_chosen", "scaled", ahead, 0, [](B& b) { return attended_to(b, false); }, {{2, 3, 4, 8}}, 2304, 552, 2120, 768, {{"p", 72}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two(), 1608},
+      {"attend_chosen", "scaled", ahead, 0, [](B& b) { return attended_to(b, true); }, {{2, 3, 4, 8}}, 2560, 592, 2240, 768, {{"p", 80}, {"m", 8}, {"v", 8}, {"n", 192}}, after_two(), 1984},
+      {"attend_chosen_backward", "scaled", back, 0, [](B& b) { return attended_to(b, false); }, {{2, 3, 4, 8}, {2, 5, 2, 8}, {2, 5, 2, 8}}, 5760, 1008, 3656, 2048, {{"p", 72}, {"m", 8}, {"v", 8}, {"n", 192}, {"r", 24}}, after_two()},
 
       {"cross_entropy", "", ahead, 0, loss, {{}, {2, 3}}, 0, 180, 192, 28, {{"n", 42}, {"r", 6}}},
       {"cross_entropy_backward", "", back, 0, loss, {{2, 3, 7}}, 0, 132, 216, 168, {{"n", 42}, {"r", 6}}},
@@ -451,6 +525,10 @@ const std::vector<OpCase>& op_cases() {
       // For each of the 2 chosen 10·8 − 2, and 2·7 comparisons: 170 a token.
       {"route", "sparsemixer", ahead, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 1020, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "sparsemixer", back, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 8}}, 0, 384, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"multiply", "", ahead, 0, [](B& b) { return multiply(b, weight(b, {2, 3, 4}), weight(b, {1}), "y"); }, {{2, 3, 4}}, 0, 24, 100, 96, {{"n", 24}}},
+      {"take", "", ahead, 0, [](B& b) { return take(b, weight(b, {2, 3, 4}), 3, "y"); }, {{2, 3, 3}}, 0, 0, 72, 72, {}},
+      {"pass_identity", "", ahead, 0, passed, {{2, 3, 2, 4}}, 0, 0, 420, 192, {}},
+      {"pass_identity_backward", "", back, 0, passed, {{2, 3, 2, 4}, {2, 3, 2, 4}}, 0, 0, 228, 384, {}},
       {"weigh", "", ahead, 0, weighed, {{2, 3, 2, 4}}, 0, 48, 288, 192, {{"n", 24}, {"k", 2}}},
       {"weigh_backward", "", back, 0, weighed, {{2, 3, 2, 4}, {2, 3, 2}}, 0, 132, 480, 240, {{"n", 24}, {"k", 2}, {"r", 6}}},
       {"combine", "without weights", ahead, 0, collected, {{2, 3, 4}}, 0, 24, 240, 96, {{"n", 24}, {"k", 2}}},

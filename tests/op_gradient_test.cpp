@@ -16,6 +16,7 @@
 #include "ops/elementwise.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
+#include "ops/multiply.h"
 #include "ops/optimizers.h"
 #include "ops/quantise.h"
 #include "ops/table.h"
@@ -223,6 +224,7 @@ TEST(OpGradientCases, RunEveryOperationButThoseThatOtherTestsRun) {
   std::set<const Operation*> run = predicted;
   run.insert({
       &append_operation, &head_matmul_operation, &last_operation,  // decoding: the tiny models
+      &multiply_operation, &take_operation,                        // of what cannot be trained yet: the tiny models
       &squared_norm_operation, &adamw_operation,                   // the optimizer: training
       &narrow_operation, &widen_operation,                         // training in bfloat16
       &all_reduce_start_operation, &all_reduce_wait_operation,     // training on several ranks

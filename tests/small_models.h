@@ -145,6 +145,12 @@ inline Model small_model(const std::string& family) {
   if (family == "arcee") return changed(model, [](Layer& layer) { feed_forward_of(layer)->gated = false; });
   if (family == "mixtral" || family == "qwen3_moe" || family == "qwen3_vl_moe_text")
     return changed(model, [](Layer& layer) { three_experts(layer); });
+  if (family == "step3p5")
+    return changed(model, [&](Layer& layer) {
+      find<Attention>(layer)->query_key_norm = rms;
+      find<Attention>(layer)->gate = OutputGate{Activation::sigmoid, true};
+      three_experts(layer, *feed_forward_of(layer)).correction_bias = true;
+    });
   if (family == "gpt_oss")
     return changed(model, [](Layer& layer) {
       set_biases(layer, true, true, true);

@@ -114,6 +114,11 @@ const FamilyLayer first_layers[] = {
     {"arcee", "model.layers.0.", llama_attention + llama_norms + "mlp.up_proj.weight mlp.down_proj.weight"},
     {"qwen2", "model.layers.0.", llama_layer + "self_attn.q_proj.bias self_attn.k_proj.bias self_attn.v_proj.bias"},
     {"qwen3", "model.layers.0.", llama_layer + query_key_norms},
+    {"step3p5", "model.layers.0.",
+     llama_attention + llama_norms + query_key_norms +
+         "self_attn.g_proj.weight moe.gate.weight moe.router_bias moe.gate_proj.weight moe.up_proj.weight "
+         "moe.down_proj.weight share_expert.gate_proj.weight share_expert.up_proj.weight "
+         "share_expert.down_proj.weight"},
     {"gemma2", "model.layers.0.", llama_attention + llama_feed_forward + gemma_norms},
     {"gemma3_text", "model.layers.0.", llama_attention + llama_feed_forward + gemma_norms + query_key_norms},
     {"olmo2", "model.layers.0.",

@@ -35,7 +35,10 @@ TEST(Types, EachHasItsRowInTheDocument) {
     };
     const std::string expected = "| " + type + " | " + std::string(what_it_adds(type)) + " | " +
                                  held(reference.configs, "config") + " | " + held(reference.models, "model") + " | " +
-                                 (reference.gradients ? "yes, gradients" : "yes") + " | ";
+                                 (!is_trainable(type)   ? "no"
+                                  : reference.gradients ? "yes, gradients"
+                                                        : "yes") +
+                                 " | ";
     EXPECT_TRUE(rows[type].starts_with(expected)) << rows[type] << "\n" << expected;
   }
 }

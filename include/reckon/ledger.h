@@ -38,6 +38,7 @@ struct WorkTotals {
   Count weights;                    // …of read_least, those of parameters
   Count sent;                       // bytes over links that a rank sends, which are no bytes of memory; as many come
   Count launches;                   // ops that run
+  Count matmul_least, elementwise_least;  // FLOPs; less where they depend on the experts chosen
   WorkTotals& add(const WorkTotals& each, Count times = 1);
   Count flops() const { return matmul + elementwise; }
   // Arithmetic intensity: FLOPs over the bytes read and written; the most where the fewest bytes are read.

@@ -32,6 +32,7 @@ struct Rope {
   std::int64_t dims = 0;
   bool interleaved = false;  // pairs (0,1),(2,3)… instead of (0,n/2),(1,n/2+1)…
   bool backwards = false;    // turned the other way round (nanochat)
+  std::int64_t turned = 0;   // of the pairs, the first so many turn and the others stay (Gemma 4); 0 = all
   Scaling scaling = Scaling::none;
   double factor = 1.0;
   double original_context = 0.0;                                   // the context that the scaling starts from
@@ -53,14 +54,19 @@ struct Latent {
   std::int64_t d_rope = 0;  // part of a head with rotary position; its key is shared by all heads
   bool down_bias = false;   // biases on the projections to the latents
   Norm norm;                // on each latent
+  double kv_scale = 1.0;    // of the key-value latent, behind its norm (LongCat)
+  // Queries, and the gate of what was mixed, are made of their latent behind its norm and before it, side by side
+  // (A.X K2).
+  bool raw_too = false;
   bool operator==(const Latent&) const = default;
 };
 
 // Queries are multiplied by 1 + beta·ln(1 + ⌊(position + offset) / length⌋), so that they stay sharp in long texts
-// (Llama 4).
+// (Llama 4); or, smoothly, by 1 + beta·ln((position + offset) / length) from where that is above 1 (Inkling).
 struct PositionScale {
   double beta = 0.0, length = 1.0;
   std::int64_t offset = 0;
+  bool smooth = false;
   bool operator==(const PositionScale&) const = default;
 };
 
@@ -76,6 +82,52 @@ struct OutputGate {
   bool operator==(const OutputGate&) const = default;
 };
 
+// Differential attention (Ye et al. 2024, arXiv 2410.05258): heads of queries and keys go in pairs, which share values
+// of twice the width, and what the second mixed is subtracted λ times, λ = e^(a·b) − e^(c·d) + initial.
+struct DifferentialHeads {
+  double initial = 0.0;
+  Norm norm;  // of each pair's result, which is then multiplied by 1 − initial
+  bool operator==(const DifferentialHeads&) const = default;
+};
+
+// Each token chooses experts, each of which has a query for every key head, and projects what these mixed (JetMoE).
+struct RoutedHeads {
+  std::int64_t n_experts = 0, n_active = 0;  // a model has n_active · n_kv_heads query heads
+  bool operator==(const RoutedHeads&) const = default;
+};
+
+// A number that a token's values make, e^(A·softplus(D·v)), is added to the scores of its key; a query sees the `keep`
+// keys for which it is the largest (Doge).
+struct DynamicMask {
+  std::int64_t keep = 0;
+  bool bias = false;
+  bool operator==(const DynamicMask&) const = default;
+};
+
+// Each query adds to its scores a number for each distance below `extent`: of each head's `rank` numbers, which it
+// makes, by profiles that all heads share (Inkling).
+struct Relative {
+  std::int64_t rank = 0, extent = 0;
+  bool operator==(const Relative&) const = default;
+};
+
+// Chooses, by heads of its own, the keys that a query attends to (DeepSeek V3.2): by Σ over its heads of
+// weight · ReLU(q·k), one choice for all query heads; or, of blocks of keys, by the largest q·k in each, one choice of
+// each of its heads for as many key heads (MiniMax M3). It stays as it is in training.
+struct Indexer {
+  std::int64_t n_heads = 0;
+  std::int64_t d_head = 0;
+  std::int64_t top = 0;    // keys, or blocks of them, that a query sees
+  std::int64_t block = 1;  // keys in a block
+  std::int64_t local = 0;  // blocks, from a query's own backwards, that are chosen in any case
+  bool summed = true;
+  Norm key_norm;
+  std::optional<Norm> query_norm;
+  bool interleaved = false;  // its RoPE, which else is that of the attention
+  std::int64_t from = 0;     // the choice is that of the layer so many before it; 0: its own
+  bool operator==(const Indexer&) const = default;
+};
+
 struct Attention {
   // What a query or key norm spans: each head with one shared weight, each head with a weight of its own,
   // or all heads together.
@@ -87,9 +139,15 @@ struct Attention {
   bool query_bias = false, key_bias = false, value_bias = false, output_bias = false;
   std::optional<Norm> query_key_norm;
   NormSpan norm_span = NormSpan::shared_head;
-  bool norm_after_rope = false;  // queries and keys are rotated before their norm (Hunyuan)
-  double clip = 0.0;             // queries, keys and values are clamped to ±clip (OLMo); 0 = not
-  double value_scale = 1.0;      // multiplies the values (MiMo)
+  bool norm_after_rope = false;    // queries and keys are rotated before their norm (Hunyuan)
+  double clip = 0.0;               // queries, keys and values are clamped to ±clip (OLMo); 0 = not
+  double value_scale = 1.0;        // multiplies the values (MiMo)
+  std::optional<Norm> value_norm;  // of each head (Gemma 3n)
+  bool values_from_keys = false;   // values are the keys as they are projected, before their norm (Gemma 4)
+  std::int64_t kv_from = 0;        // keys and values are those of the layer this many before it (Gemma 3n); 0: its own
+  std::optional<DifferentialHeads> difference;
+  std::optional<RoutedHeads> routed;
+  std::optional<DynamicMask> dynamic_mask;
   std::optional<Latent> latent;
   std::optional<Rope> rope;
   std::optional<PositionScale> position_scale;
@@ -101,6 +159,10 @@ struct Attention {
   double scale = 0.0;        // multiplies the scores
   double softcap = 0.0;      // c·tanh(score / c); 0 = none
   bool sinks = false;        // a learned score per head that takes its share of the softmax
+  std::optional<Indexer> indexer;
+  std::optional<Relative> relative;
+  std::int64_t conv_width = 0;    // keys and values have a short convolution of them added; 0: none (Inkling)
+  std::int64_t adapter_rank = 0;  // queries, keys and values have adapters of the layer's own; 0: none (Zamba 2)
   bool operator==(const Attention&) const = default;
 };
 
@@ -119,8 +181,14 @@ struct FeedForward {
   bool gated = false;  // activation(gate) · up
   bool bias = false;
   double gate_scale = 1.0;  // multiplies the gate before its activation (Falcon-H1)
+  // Before its activation, the gate is max(g − m, 0), where m is what so large a share of normal numbers with the
+  // row's mean and deviation would stay below (Gemma 3n); 0 = not
+  double sparsity = 0.0;
   // gpt-oss: gate and up are clamped to this limit and the gate is g·σ(1.702 g), times (up + 1); 0 = no clamp
   double clamp = 0.0;
+  bool scaled = false;            // what it makes is multiplied by a learned number (Inkling)
+  double clip = 0.0;              // what the gate's activation makes, and up, are clamped to ±clip (Step 3.5); 0 = not
+  std::int64_t adapter_rank = 0;  // gate and up have adapters of the layer's own; 0: none (Zamba 2)
   bool operator==(const FeedForward&) const = default;
 };
 
@@ -131,6 +199,9 @@ struct Mixture {
   FeedForward expert;  // each of those that a token's choice is made from
   std::int64_t n_experts = 0;
   std::int64_t n_active = 0;
+  std::int64_t n_identity = 0;  // experts behind these that give back what they read (LongCat)
+  std::int64_t n_always = 0;    // of the experts, the last, which every token takes beside those it chooses (Inkling)
+  bool scaled = false;          // what it makes is multiplied by a learned number
   std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
   bool shared_gate = false;           // which is multiplied by σ(g·x), one number a token (Qwen2 MoE)
   bool router_bias = false;           // a parameter
@@ -143,10 +214,18 @@ struct Mixture {
   double scale = 1.0;                              // …and multiplied by this
   std::int64_t n_groups = 1, n_active_groups = 1;  // experts are chosen from the best groups only
   std::int64_t group_top = 1;                      // a group's score is the sum of its best `group_top` experts
-  bool weigh_inputs = false;  // an expert's weight multiplies what it reads, not what it makes (Llama 4)
-  double output_scale = 1.0;  // of the sum, the shared expert's part included
-  std::int64_t d_latent = 0;  // the experts' own width, which rows are projected to and from; 0: that of the stream
+  bool closed_as_zero = false;  // experts of the other groups score 0, and may be chosen for that (A.X K2)
+  bool weigh_inputs = false;    // an expert's weight multiplies what it reads, not what it makes (Llama 4)
+  double output_scale = 1.0;    // of the sum, the shared expert's part included
+  std::int64_t d_latent = 0;    // the experts' own width, which rows are projected to and from; 0: that of the stream
   bool latent_bias = false;
+  // Gemma 4: the router, the experts and the shared expert read the stream each behind a norm of its own, and so is
+  // what experts and shared expert make normed before it is summed. (The sublayer then has no norm before it.)
+  std::optional<Norm> own_norms;
+  double router_scale = 1.0;  // multiplies what the router reads
+  bool expert_scale = false;  // a learned number of each expert multiplies its weight (Gemma 4)
+  bool output_bias = false;   // a learned shift of the sum (JetMoE)
+  bool product_keys = false;  // the router scores √E rows and √E columns; an expert's score is their sum (Doge)
   bool operator==(const Mixture&) const = default;
 };
 
@@ -188,6 +267,14 @@ struct Recurrence {
   bool operator==(const Recurrence&) const = default;
 };
 
+// What each layer reads of the token itself, beside the stream: f(x) = W·(activation(G·x) · p), with the layer's own
+// part p of what the model's LayerInputs make (Gemma 3n).
+struct LayerInput {
+  std::int64_t d = 0;
+  Activation activation = Activation::gelu_tanh;
+  bool operator==(const LayerInput&) const = default;
+};
+
 // Where norms stand around a sublayer f:  x → residual(x + after(f(before(x)))).
 // Pre-norm sets `before`, OLMo 2 `after`, Gemma 2 both, the first transformer `residual`.
 struct SublayerNorms {
@@ -195,20 +282,39 @@ struct SublayerNorms {
   bool operator==(const SublayerNorms&) const = default;
 };
 
+// LAuReL (Menghani et al. 2024, arXiv 2411.07501): beside what a sublayer makes of what it reads, y, the stream also
+// gets y + norm(R·L·y), and is divided by √2 (Gemma 3n).
+struct Laurel {
+  std::int64_t rank = 0;
+  Norm norm;
+  bool operator==(const Laurel&) const = default;
+};
+
 // A step of a layer. What it makes of what it reads is added to the residual stream x:
 //   x ← residual(stream_scale · x + residual_scale · after(f(read_scale · before(read))))
 struct Sublayer {
-  using Kind = std::variant<Attention, CrossAttention, FeedForward, Mixture, Recurrence>;
+  using Kind = std::variant<Attention, CrossAttention, FeedForward, Mixture, Recurrence, LayerInput>;
   enum class Reads {
-    stream,  // x, as the sublayers before it left it
-    entry,   // x as it entered the layer: beside the sublayers before it, not after them (GPT-NeoX)
-    first,   // what the first sublayer's f reads: beside it, and behind its norm (GPT-J)
+    stream,    // x, as the sublayers before it left it
+    entry,     // x as it entered the layer: beside the sublayers before it, not after them (GPT-NeoX)
+    first,     // what the first sublayer's f reads, or that of `beside`: beside it, and behind its norm (GPT-J)
+    embedded,  // x with what was embedded beside it: twice as wide (Zamba)
+    made,      // what the sublayer before it made
+    sum,       // x plus what the sublayer before it made
   };
   Kind kind;
   Reads reads = Reads::stream;
   SublayerNorms norms;
   double residual_scale = 1.0, stream_scale = 1.0, read_scale = 1.0;
-  bool norms_stream = false;  // MiniMax: before(x) takes the place of the stream, which then is added to
+  bool norms_stream = false;   // MiniMax: before(x) takes the place of the stream, which then is added to
+  bool stream_weight = false;  // a learned factor of each element of the stream that is added to (Doge)
+  std::optional<Laurel> laurel{};
+  std::size_t beside = 0;       // of Reads::first: the number of the sublayer in its layer
+  std::int64_t conv_width = 0;  // what it makes has a short convolution of it added; 0: none (Inkling)
+  bool adds = true;             // to the stream; else only the sublayer behind it reads what it makes
+  bool projects = false;        // what it makes goes through a square matrix of the layer's own (Zamba)
+  std::int64_t shares = 0;      // its weights are those of the same sublayer of the layer this many before; 0: its own
+  std::int64_t norm_gate = 0;   // what the norm before it makes is gated, by way of so many elements; 0: not (A.X K2)
   bool operator==(const Sublayer&) const = default;
 };
 
@@ -216,6 +322,7 @@ struct Layer {
   std::vector<Sublayer> sublayers;  // in the order of execution
   // Its weights are those of the layer this many before it (which may have them from another); 0: its own.
   std::int64_t shares = 0;
+  bool scaled = false;  // the stream that leaves it is multiplied by a number that is stored and not trained (Gemma 4)
   bool operator==(const Layer&) const = default;
 };
 
@@ -313,6 +420,25 @@ struct Head {
   bool operator==(const Head&) const = default;
 };
 
+// Of each token, a vector for each layer: the sum of a row of a table and of a projection of the embedding, which has a
+// norm, over √2 (Gemma 3n).
+struct LayerInputs {
+  std::int64_t d = 0;           // of one layer
+  std::int64_t vocab_size = 0;  // of the table; tokens beyond it take its first row
+  Norm norm;
+  bool operator==(const LayerInputs&) const = default;
+};
+
+// Alternating updates (Baykal et al. 2023, arXiv 2301.13310): the residual stream is several, of which a layer runs on
+// one. Each layer predicts all of them by a map that a small router makes of the active one, and corrects them by what
+// the layer made of that.
+struct AltUp {
+  std::int64_t streams = 0, active = 0;
+  Norm norm;            // before the router
+  bool scaled = false;  // a learned factor of each element of what the layer's input (LayerInput) reads
+  bool operator==(const AltUp&) const = default;
+};
+
 struct Model {
   std::string name;                // preset, or the path it was read from
   std::string family;              // Hugging Face's model_type: decides the names and layouts of stored tensors
@@ -320,11 +446,14 @@ struct Model {
   std::vector<std::string> notes;  // what to know about how it was read, a sentence each: what was left out
   std::int64_t d_model = 0;
   std::int64_t vocab_size = 0;
+  std::int64_t padding_rows = 0;  // of embedding and head, behind those of the vocabulary: no logits come of them
   std::int64_t context = 0;
   std::int64_t d_embedding = 0;  // width of the embedding table; projected to d_model where it differs (OPT-350M)
   double embedding_scale = 1.0;
   std::optional<Norm> embedding_norm;
   Positions positions;
+  std::optional<LayerInputs> layer_inputs;
+  std::optional<AltUp> altup;
   Layers layers;
   std::optional<Norm> final_norm;
   Head head;

@@ -17,6 +17,8 @@ enum class Block : std::uint8_t {
   cross_attention,
   feed_forward,
   recurrence,
+  layer_input,  // what layers read of the token itself
+  streams,      // AltUp's
   final_norm,
   head,
   loss,
@@ -77,6 +79,34 @@ enum class Part : std::uint8_t {
   skip,  // from the values to the result: D
   gate_down,
   gate_norm,  // of the result, beside its gate
+  // Of attention and its surroundings.
+  value_norm,
+  difference,  // of two heads
+  mask,        // that values make
+  laurel_down,
+  laurel_up,
+  laurel_norm,
+  stream_scale,  // of the stream, element by element or all of it
+  // Of mixtures.
+  router_norm,
+  expert_scale,
+  // Of several streams.
+  predict,
+  correct,
+  // Of an indexer.
+  index_query,
+  index_query_norm,
+  index_key,
+  index_key_norm,
+  index_weight,
+  choice,
+  // Of a norm with a gate.
+  norm_gate_down,
+  norm_gate,
+  // Of positions by distance, and of a learned number.
+  relative,
+  profile,
+  factor,
 };
 
 struct Role {
@@ -89,6 +119,7 @@ struct Role {
 std::string path_of(Role role);  // "feed_forward/experts/gate"
 bool is_norm(Role role);
 bool is_convolution(Role role);  // of a recurrence's values, keys or queries
+bool is_indexer(Role role);      // of what chooses keys, which no training changes
 
 // Which tensor of its part something is. Most activations are only computed with, by their ids: `other`.
 enum class Piece : std::uint8_t {
@@ -113,8 +144,13 @@ enum class Piece : std::uint8_t {
   key_cache,
   value_cache,
   latent_cache,
+  mask_cache,
   state_cache,
   convolution_cache,
+  index_cache,
+  index_keys,
+  adapter_a,  // adapters that belong to the network: rank × in
+  adapter_b,  // out × rank
   // Queries, keys and values of latent attention, in their parts.
   query_nope,
   query_rope,

@@ -54,7 +54,9 @@ void read_parameters(const Program& program, Ledger& ledger) {
     totals.total += entry.each * count;
     totals.active += entry.active_each * count;
     totals.tensors += count;
-    if (tensor.scope.role.block == Block::embedding) totals.embedding += entry.each * count;
+    const Role role = tensor.scope.role;
+    const bool looked_up = role.block == Block::embedding || role == Role{Block::layer_input, Part::token};
+    if (looked_up) totals.embedding += entry.each * count;
     ledger.parameters.push_back(std::move(entry));
   }
   totals.non_embedding = totals.total - totals.embedding;
@@ -66,9 +68,16 @@ void read_work(const Program& program, Ledger& ledger) {
   for (const Op& op : program.ops) {
     Cost cost = op.operation->cost(program, op);
     const Count read_least = cost.read_least < 0 ? cost.read : cost.read_least;
-    const WorkTotals each{
-        cost.matmul.value(), cost.elementwise.value(), cost.read, read_least, cost.written, cost.weights, cost.sent,
-        cost.launches};
+    const WorkTotals each{cost.matmul.value(),
+                          cost.elementwise.value(),
+                          cost.read,
+                          read_least,
+                          cost.written,
+                          cost.weights,
+                          cost.sent,
+                          cost.launches,
+                          cost.matmul_least < 0 ? cost.matmul.value() : cost.matmul_least,
+                          cost.elementwise_least < 0 ? cost.elementwise.value() : cost.elementwise_least};
     const Place place = place_of(program, op.scope, op.repeat);
     WorkTotals& totals = op.stage == Stage::forward    ? ledger.forward
                          : op.stage == Stage::backward ? ledger.backward
@@ -130,6 +139,8 @@ WorkTotals& WorkTotals::add(const WorkTotals& each, Count times) {
   weights += each.weights * times;
   sent += each.sent * times;
   launches += each.launches * times;
+  matmul_least += each.matmul_least * times;
+  elementwise_least += each.elementwise_least * times;
   return *this;
 }
 

@@ -5,20 +5,27 @@
 #include "ops/adamw.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -53,9 +60,18 @@ RowLabel parameter_label(Role role, Piece piece) {
       return {around_sublayer ? "norms" : "cross-attention", "block"};
     case Block::recurrence:
       return {around_sublayer ? "norms" : "recurrence", "block"};
+    case Block::layer_input:
+      return {role.part == Part::token  ? "embedding of layers' inputs"
+              : role.part == Part::norm ? "embedding norm"
+              : around_sublayer         ? "norms"
+                                        : "layers' inputs",
+              role.part == Part::token || role.part == Part::norm ? "embedding" : "block"};
+    case Block::streams:
+      return {"streams", "block"};
     case Block::feed_forward:
-      return {around_sublayer                 ? "norms"
-              : role.part == Part::router     ? "router"
+      return {around_sublayer ? "norms"
+              : role.part == Part::router || role.part == Part::router_norm || role.part == Part::expert_scale
+                  ? "router"
               : role.expert == Expert::routed ? "experts"
               : role.expert == Expert::shared ? "shared expert"
                                               : "feed-forward",
@@ -91,6 +107,28 @@ std::string_view attention_label(Part part, bool cross) {
     case Part::key:
     case Part::value:
       return cross ? "cross query, key, value" : "query, key, value";
+    case Part::router:
+      return "router of the heads";
+    case Part::mask:
+      return "dynamic mask";
+    case Part::laurel_down:
+    case Part::laurel_up:
+      return "beside attention";
+    case Part::relative:
+    case Part::profile:
+      return "positions by distance";
+    case Part::key_convolution:
+    case Part::value_convolution:
+    case Part::query_convolution:
+      return "short convolutions";
+    case Part::index_query:
+    case Part::index_key:
+    case Part::index_weight:
+    case Part::choice:
+      return "indexer";
+    case Part::norm_gate_down:
+    case Part::norm_gate:
+      return "gates of norms";
     case Part::gate:
       return "output gate";
     default:
@@ -101,6 +139,9 @@ std::string_view attention_label(Part part, bool cross) {
 // What a product of a feed-forward is part of. `gated` says whether the network has gates beside its up-projections.
 std::string_view feed_forward_label(Role role, bool gated) {
   if (role.part == Part::router) return "router";
+  if (role.part == Part::norm_gate_down || role.part == Part::norm_gate) return "gates of norms";
+  if (is_convolution(role)) return "short convolutions";
+  if (role.part == Part::project) return "projections of the shared block";
   if (role.part == Part::into_experts || role.part == Part::out_of_experts) return "latent of the experts";
   const bool down = role.part == Part::down;
   switch (role.expert) {
@@ -132,6 +173,10 @@ RowLabel matmul_label(Role role, bool gated) {
       return {feed_forward_label(role, gated), "feed-forward"};
     case Block::recurrence:
       return {recurrence_label(role), "recurrence"};
+    case Block::layer_input:
+      return {"layers' inputs", "layers' inputs"};
+    case Block::streams:
+      return {"streams", "streams"};
     case Block::head:
       return {"head", "head"};
     default:
@@ -149,18 +194,28 @@ std::string_view elementwise_label(const WorkEntry& entry) {
       {"softmax", {&softmax_operation, &softmax_backward_operation}},
       {"activation", {&activate_operation, &activate_backward_operation, &xielu_operation, &xielu_backward_operation}},
       {"gates", {&gate_operation, &gate_backward_operation}},
+      {"sparsity", {&sparsify_operation, &sparsify_backward_operation}},
+      {"dynamic masks", {&exponential_operation, &exponential_backward_operation}},
+      {"differences of heads", {&difference_operation, &difference_backward_operation}},
+      {"streams",
+       {&predict_operation, &predict_backward_operation, &correct_operation, &correct_backward_operation,
+        &magnitude_operation, &magnitude_backward_operation}},
       {"biases",
        {&matmul_operation, &block_matmul_operation, &grouped_matmul_operation, &grouped_bias_gradient_operation,
         &sum_rows_operation}},
       {"routing",
        {&route_operation, &route_backward_operation, &dispatch_operation, &dispatch_backward_operation,
-        &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation}},
+        &combine_operation, &combine_backward_operation, &weigh_operation, &weigh_backward_operation,
+        &outer_sum_operation, &outer_sum_backward_operation, &pass_identity_operation,
+        &pass_identity_backward_operation}},
+      {"attention to chosen keys",
+       {&choose_keys_operation, &attend_chosen_operation, &attend_chosen_backward_operation}},
       {"recurrences",
        {&short_convolution_operation, &short_convolution_backward_operation, &softplus_operation,
         &softplus_backward_operation, &scan_operation, &scan_backward_operation, &delta_rule_operation,
         &delta_rule_backward_operation}},
       {"embedding", {&embed_backward_operation}},
-      {"multipliers", {&scale_operation, &position_scale_operation}},
+      {"multipliers", {&scale_operation, &position_scale_operation, &multiply_operation, &multiply_backward_operation}},
       {"clipping", {&clip_operation, &clip_backward_operation}},
       {"soft cap of logits", {&softcap_operation, &softcap_backward_operation}},
       {"gradients that meet", {&join_operation, &join_backward_operation}},
@@ -176,12 +231,19 @@ std::string_view elementwise_label(const WorkEntry& entry) {
   if (entry.operation != &add_operation) return entry.op;
   switch (entry.place.role.part) {
     case Part::residual:
+    case Part::key_convolution:
+    case Part::value_convolution:
+    case Part::query_convolution:
+    case Part::norm:
       return "residuals";
     case Part::position:
       return "positions";
     case Part::combine:
-      return "routing";
+      return entry.place.role.block == Block::layer_input ? "layers' inputs" : "routing";
+    case Part::laurel_norm:
+      return "residuals";
     default:
+      if (entry.place.role.block == Block::streams) return "streams";
       return entry.stage == Stage::forward ? "adapters" : "gradients that meet";
   }
 }

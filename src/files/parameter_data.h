@@ -42,7 +42,8 @@ using Parameters = std::map<TensorKey, ParameterData>;
 // Whether a parameter of this rank is kept as a vector: what is read element by element.
 inline bool is_vector(const TensorKey& key, std::size_t rank) {
   const Role role = key.scope.role;
-  return rank == 1 || key.piece == Piece::bias || is_norm(role) || is_convolution(role) || role.part == Part::decay;
+  return rank == 1 || key.piece == Piece::bias || is_norm(role) || is_convolution(role) || role.part == Part::decay ||
+         role.part == Part::difference;
 }
 
 // The matrices of a parameter whose elements lie row-major without gaps.

@@ -45,6 +45,7 @@ WrittenAttention find_attention(const Program& program, const Uses& uses, std::s
                                no_tensor,
                                no_tensor,
                                ops[*backward].outputs[1],
+                               ops[*backward].outputs.size() > 2 ? ops[*backward].outputs[2] : no_tensor,
                                ops[scores].inputs[0],
                                ops[scores].inputs[1],
                                ops[*mixed].inputs[1]};

@@ -12,8 +12,8 @@ struct WrittenAttention {
   std::optional<std::size_t> dropout;  // of the weights, between softmax and mixing
   // Backward, where there is one.
   struct Backward {
-    std::vector<std::size_t> ops;                        // all of them, in order
-    TensorId d_out, d_query, d_keys, d_values, d_sinks;  // no_tensor where a gradient is not asked for
+    std::vector<std::size_t> ops;                                  // all of them, in order
+    TensorId d_out, d_query, d_keys, d_values, d_sinks, d_shifts;  // no_tensor where a gradient is not asked for
     TensorId query, keys, values;  // as these ops read them: gathered or computed once more, where they were not kept
   };
   std::optional<Backward> backward;

@@ -188,6 +188,8 @@ class Lowering {
           {mixed.outputs[0]}, rule,
           mixed.scope,        mixed.stage,
           mixed.repeat};
+    const bool shifts = soft.inputs.size() > 2 && scored.mask.keep > 0;
+    if (soft.inputs.size() > 2) op.inputs.push_back(soft.inputs[2]);
     fuse(soft);
     if (found.dropout) fuse(ops_[*found.dropout]);
     fuse(mixed);
@@ -201,13 +203,19 @@ class Lowering {
       op.outputs.push_back(log_sum_exp);
       // Training begins at 0.
       TensorIds inputs{b.query, b.keys, b.values, soft.inputs[1], mixed.outputs[0], b.d_out, log_sum_exp};
-      placed_[b.ops.back()] = {attend_backward_operation,
-                               std::move(inputs),
-                               {b.d_query, b.d_keys, b.d_values, b.d_sinks},
-                               rule,
-                               ops_[b.ops.back()].scope,
-                               Stage::backward,
-                               ops_[b.ops.back()].repeat};
+      TensorIds gradients{b.d_query, b.d_keys, b.d_values, b.d_sinks};
+      if (shifts) inputs.push_back(soft.inputs[2]);
+      if (shifts) gradients.push_back(b.d_shifts);
+      // Where the first of those stood that all of its inputs are made before: sums of gradients (of keys that several
+      // layers read) may stand between them.
+      const auto made = [&](std::size_t at) {
+        return std::all_of(inputs.begin(), inputs.end(), [&](TensorId id) {
+          return id == no_tensor || id == log_sum_exp || uses_.known_before(id, at);
+        });
+      };
+      const std::size_t at = *std::find_if(b.ops.begin(), b.ops.end() - 1, made);
+      placed_[at] = {attend_backward_operation, std::move(inputs), std::move(gradients),     rule,
+                     ops_[b.ops.back()].scope,  Stage::backward,   ops_[b.ops.back()].repeat};
       for (std::size_t part : b.ops) done_[part] = true;
     }
     program_.ops.push_back(std::move(op));
@@ -224,7 +232,7 @@ class Lowering {
   Uses uses_;
   Program program_;
   std::vector<bool> done_;
-  std::map<std::size_t, Op> placed_;  // ops that stand for several, where the last of those stood
+  std::map<std::size_t, Op> placed_;  // ops that stand for several, where one of those stood
 };
 
 // Every tensor in memory of its own, as it is written otherwise: nothing is fused without views.

@@ -3,6 +3,7 @@
 #include "lowering/regions.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/chosen.h"
 #include "ops/delta_rule.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
@@ -35,7 +36,8 @@ class Paging {
       if (op.scope.role.block != Block::attention) continue;  // an encoder's keys are not cached as they come
       if (op.operation == &append_operation) lay_out(op.inputs[1]);
       if (op.operation == &append_operation || op.operation == &rope_operation || op.operation == &scores_operation ||
-          op.operation == &position_scale_operation)
+          op.operation == &position_scale_operation || op.operation == &choose_keys_operation ||
+          op.operation == &attend_chosen_operation)
         op.inputs.push_back(starts_);
     }
     // Views of a cache lie as it does.

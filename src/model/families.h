@@ -49,12 +49,13 @@ struct Form {
   std::optional<bool> qkv_bias;  // …but of query, key and value, where it is another
   bool rotary = true;
   RopeDefaults rope;
-  std::int64_t n_kv_heads = 0;      // where num_key_value_heads is missing; 0 = as many as heads
-  std::int64_t d_head = 0;          // where head_dim is missing; 0 = d_model / heads
-  Text activation = "silu";  // where hidden_act is missing
+  std::int64_t n_kv_heads = 0;  // where num_key_value_heads is missing; 0 = as many as heads
+  std::int64_t d_head = 0;      // where head_dim is missing; 0 = d_model / heads
+  Text activation = "silu";     // where hidden_act is missing
   bool gated = true;
   bool feed_forward_bias = false;
   std::int64_t widening = 0;  // d_ff = widening · d_model where intermediate_size is missing; 0 = it is required
+  std::int64_t d_ff = 0;      // where the family itself says it; 0: intermediate_size does
   // What the feed-forward reads. Not the stream: a parallel block, behind a norm of its own or attention's.
   Sublayer::Reads feed_forward_reads = Sublayer::Reads::stream;
   double residual_scale = 1.0;
@@ -93,7 +94,8 @@ struct Family {
 };
 
 std::vector<Family> gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
-    more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families();
+    more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
+    stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(), inkling_families();
 
 // nullptr where there is none of that model_type.
 const Family* find_family(std::string_view type);

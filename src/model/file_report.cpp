@@ -104,8 +104,11 @@ FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout
   if (std::find(layout.tied_heads.begin(), layout.tied_heads.end(), name) != layout.tied_heads.end())
     return because("duplicate of the embedding (tied head)", true);
   if (name.find("vision_tower.") != std::string::npos || name.find("visual.") != std::string::npos ||
-      name.find("vision_model.") != std::string::npos || name.find("multi_modal_projector.") != std::string::npos)
+      name.find("vision_model.") != std::string::npos || name.find("multi_modal_projector.") != std::string::npos ||
+      name.find("embed_vision.") != std::string::npos)
     return because("part of a vision model", true);
+  if (name.find("audio_tower.") != std::string::npos || name.find("embed_audio.") != std::string::npos)
+    return because("part of an audio model", true);
   // DeepSeek V3 and others count their prediction layers on after the last one; others give them a name.
   constexpr std::array counting_on{"deepseek_v2",   "deepseek_v3",    "glm4_moe",
                                    "glm4_moe_lite", "glm4v_moe_text", "hy_v3"};
@@ -114,6 +117,11 @@ FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout
   const std::int64_t layer = layer_of(name);
   if (name.starts_with("mtp.") || name.starts_with("model.mtp.") || (layer >= layers && counts_on))
     return because("multi-token prediction layer", true);
+  const Attention* attention =
+      layer >= 0 && layer < layers ? find<Attention>(model.layers[static_cast<std::size_t>(layer)]) : nullptr;
+  if (attention != nullptr && attention->kv_from > 0 &&
+      (name.find(".k_") != std::string::npos || name.find(".v_") != std::string::npos))
+    return because("keys and values of a layer that reads those of another", true);
   if (layer >= layers) return because(fmt::format("layer {} of a model with {} layers", layer, layers), false);
   for (const Reason& reason : reasons)
     if (name.ends_with(reason.ending)) return because(std::string(reason.why), true);

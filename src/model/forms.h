@@ -45,6 +45,12 @@ void name_mixtral(FamilyNames& names);
 void name_deepseek(FamilyNames& names);
 
 // read_latent.cpp
+struct LatentDefaults {
+  std::int64_t query_rank = 1536, kv_rank = 512, d_nope = 128, d_rope = 64, d_value = 128;
+};
+// Latent attention; what is different in a family's form is changed afterwards.
+Form latent_form(Fields& config, const LatentDefaults& defaults);
+Model read_latent_form(Fields& config, const Form& form);
 // DeepSeek V3's mixture: sigmoids that a correction moves, and shared experts. These are a family's defaults; its names
 // of the fields are DeepSeek's, or renamed before.
 struct SigmoidMixture {
@@ -53,6 +59,8 @@ struct SigmoidMixture {
   bool normalize = true;
 };
 Mixture read_sigmoid_mixture(Fields& config, const Model& model, const SigmoidMixture& defaults);
+// V3's network: latent attention, and that mixture in the layers from `first` on.
+Model read_third(Fields& config, Form form, const SigmoidMixture& defaults, std::int64_t first);
 // Which layers are sparse: `mlp_layer_types` if the config has it, else those from `first_k_dense_replace` on.
 LayerRule read_sparse_layers(Fields& config, const Model& model, std::int64_t first);
 

@@ -23,7 +23,9 @@ const std::map<std::string_view, Family>& families() {
     std::map<std::string_view, Family> table;
     for (const std::vector<Family>& some :
          {gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
-          more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families()})
+          more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
+          stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(),
+          inkling_families()})
       for (const Family& family : some) table.emplace(family.type, family);
     return table;
   }();
@@ -195,7 +197,7 @@ void note_quantization(Fields& fields, std::vector<std::string>& notes) {
 }
 
 void note_prediction_layers(Fields& fields, std::vector<std::string>& notes) {
-  for (const char* name : {"num_nextn_predict_layers", "num_mtp_layers"}) {
+  for (const char* name : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers", "num_mtp_modules"}) {
     const std::int64_t layers = fields.count(name, 0);
     if (layers == 0) continue;
     notes.push_back(

@@ -339,6 +339,7 @@ Model read_exaone4(Fields& config) {
   form.n_kv_heads = 32;
   Model model = read_form(config, form);
   read_exaone4_windows(config, model);
+  config.ignore({"_num_mtp_layers", "mtp_loss_scaling_factor", "mtp_share_layers"});  // of further tokens
   return model;
 }
 
@@ -449,6 +450,7 @@ std::vector<Family> dense_families() {
       {"cwm", read_cwm, {128256, 6144, 21504, 64, 48}},
       {"ernie4_5", read_ernie4_5, {103424, 1024, 3072, 18, 16}},
       {"exaone4", read_exaone4, {102400, 4096, 16384, 32, 32}, name_norms_after},
+      {"exaone4_5_text", read_exaone4, {102400, 4096, 16384, 32, 32}, name_norms_after, "exaone4"},
       {"glm", read_glm, {151552, 4096, 13696, 40, 32}, name_glm},
       {"glm4", read_glm4, {151552, 4096, 13696, 40, 32}, name_glm4},
       {"granite_swa", read_granite_swa, {100352, 2560, 8192, 24, 20}, name_granite_swa},

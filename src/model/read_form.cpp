@@ -59,8 +59,10 @@ Attention read_attention(Fields& config, const Form& form, const Norm& norm, con
 
 FeedForward read_feed_forward(Fields& config, const Form& form, std::int64_t d_model) {
   FeedForward feed_forward;
-  feed_forward.d_ff =
-      form.widening > 0 ? config.size("intermediate_size", form.widening * d_model) : config.size("intermediate_size");
+  feed_forward.d_ff = form.d_ff;
+  if (form.d_ff == 0)
+    feed_forward.d_ff = form.widening > 0 ? config.size("intermediate_size", form.widening * d_model)
+                                          : config.size("intermediate_size");
   feed_forward.activation = read_activation(config, form.activation);
   feed_forward.gated = form.gated;
   feed_forward.bias = form.feed_forward_bias;

@@ -99,6 +99,20 @@ void name_laguna(FamilyNames& names) {
       .gate = "mlp.shared_expert.gate_proj", .up = "mlp.shared_expert.up_proj", .down = "mlp.shared_expert.down_proj"};
 }
 
+// `hybrid_layer_pattern`, Xiaomi's own, has a 1 for each layer with a window; else the first layer and every sixth see
+// all.
+LayerRule mimo_windows(Fields& config, std::size_t layers) {
+  const nlohmann::json* pattern = config.array("hybrid_layer_pattern");
+  if (pattern == nullptr) return [](std::int64_t layer) { return layer != 0 && (layer + 1) % 6 != 0; };
+  if (pattern->size() != layers) config.fail("hybrid_layer_pattern", fmt::format("{} entries, one per layer", layers));
+  std::vector<bool> slides;
+  for (const nlohmann::json& entry : *pattern) {
+    if (entry != 0 && entry != 1) config.fail("hybrid_layer_pattern", "an array of 0 and 1");
+    slides.push_back(entry == 1);
+  }
+  return [=](std::int64_t layer) { return slides[static_cast<std::size_t>(layer)]; };
+}
+
 // Sliding layers have twice the key heads, and sinks.
 Model read_mimo_v2_flash(Fields& config) {
   Form form;
@@ -110,11 +124,19 @@ Model read_mimo_v2_flash(Fields& config) {
   form.attention.d_value = config.size("v_head_dim", 128);
   form.attention.value_scale = config.number("attention_value_scale", 0.707, 1.0);
   form.context = 131072;
+  // Xiaomi's own names.
+  config.rename("rms_norm_eps", {"rms_norm_eps", "layernorm_epsilon"});
+  config.rename("rope_local_base_freq", {"rope_local_base_freq", "swa_rope_theta"});
+  config.rename("sliding_window", {"sliding_window", "sliding_window_size", "attention_chunk_size"});
   Model model = read_form(config, form);
-  const Ropes ropes = read_rope(config, form.rope, first_attention(model).d_head, model.context);
-  read_windows(
-      config, model, config.count("sliding_window", 128, 0),
-      [](std::int64_t layer) { return layer != 0 && (layer + 1) % 6 != 0; }, &ropes);
+  const Attention& all = first_attention(model);
+  config.expect_size("swa_num_attention_heads", all.n_heads, "that of all layers");
+  config.expect_size("swa_num_key_value_heads", 2 * all.n_kv_heads, "twice num_key_value_heads");
+  config.expect_size("swa_head_dim", all.d_head, "head_dim");
+  config.expect_size("swa_v_head_dim", all.d_value, "v_head_dim");
+  const Ropes ropes = read_rope(config, form.rope, all.d_head, model.context);
+  read_windows(config, model, config.count("sliding_window", 128, 0), mimo_windows(config, model.layers.size()),
+               &ropes);
   for_each<Attention>(model.layers, [&](Attention& attention) {
     attention.output_bias = false;
     if (attention.window == 0) return;
@@ -123,6 +145,8 @@ Model read_mimo_v2_flash(Fields& config) {
     if (attention.n_heads % attention.n_kv_heads != 0)
       config.fail("num_key_value_heads", fmt::format("half of a divisor of {}", attention.n_heads));
   });
+  config.expect_off("add_full_attention_sink_bias", "false");
+  if (!config.flag("add_swa_attention_sink_bias", true)) config.fail("add_swa_attention_sink_bias", "true");
   Mixture mixture = read_sigmoid_mixture(config, model, {256, 8, 0, 2048, 1, 1, 1.0, true});
   if (mixture.shared) config.fail("n_shared_experts", "0");
   set_mixture(model, mixture, read_sparse_layers(config, model, 1));

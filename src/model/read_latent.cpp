@@ -7,13 +7,6 @@
 
 namespace reckon {
 
-namespace {
-
-struct LatentDefaults {
-  std::int64_t query_rank = 1536, kv_rank = 512, d_nope = 128, d_rope = 64, d_value = 128;
-};
-
-// Latent attention; what is different in a family's form is changed afterwards.
 Form latent_form(Fields& config, const LatentDefaults& defaults) {
   const bool bias = config.flag("attention_bias", false);
   Latent latent;
@@ -48,10 +41,12 @@ Model read_latent_form(Fields& config, const Form& form) {
   return model;
 }
 
+namespace {
+
 // So many groups of experts, of which so many are chosen from.
 void read_groups(Fields& config, Mixture& mixture, std::int64_t groups, std::int64_t active_groups) {
-  mixture.n_groups = config.size("n_group", groups);
-  mixture.n_active_groups = config.size("topk_group", active_groups);
+  mixture.n_groups = config.size("n_group", groups, 1);
+  mixture.n_active_groups = config.size("topk_group", active_groups, 1);
   if (mixture.n_experts % mixture.n_groups != 0)
     config.fail("n_group", fmt::format("a divisor of {}, {}", config.spelled("num_local_experts"), mixture.n_experts));
   if (mixture.n_active_groups > mixture.n_groups)
@@ -92,13 +87,13 @@ Model read_deepseek_v2(Fields& config) {
   if (method != "greedy") read_groups(config, mixture, 1, 1);
   config.ignore({"n_group", "topk_group"});
   read_widths(config, mixture, 1407, 2);
-  config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
   set_mixture(model, mixture, read_sparse_layers(config, model, 0));
   config.ignore(deepseek_harmless);
   return model;
 }
 
-// V3's network: `add` changes the form.
+}  // namespace
+
 Model read_third(Fields& config, Form form, const SigmoidMixture& defaults, std::int64_t first) {
   form.rope.interleaved = config.flag("rope_interleave", true);
   Model model = read_latent_form(config, form);
@@ -106,6 +101,8 @@ Model read_third(Fields& config, Form form, const SigmoidMixture& defaults, std:
   config.ignore(deepseek_harmless);
   return model;
 }
+
+namespace {
 
 constexpr SigmoidMixture deepseek_v3_mixture{256, 8, 1, 2048, 8, 4, 2.5, true};
 
@@ -244,20 +241,25 @@ Mixture read_sigmoid_mixture(Fields& config, const Model& model, const SigmoidMi
   mixture.group_top = 2;
   read_groups(config, mixture, defaults.groups, defaults.active_groups);
   read_widths(config, mixture, defaults.d_expert, defaults.shared);
-  config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
   return mixture;
 }
 
 LayerRule read_sparse_layers(Fields& config, const Model& model, std::int64_t first) {
   first = config.count("first_k_dense_replace", first);
-  const nlohmann::json* types = config.array("mlp_layer_types");
+  // `moe_layer_freq` is 1, or MiMo's: a 0 or 1 for each layer.
+  const nlohmann::json* numbers = config.value("moe_layer_freq");
+  const bool numbered = numbers != nullptr && numbers->is_array();
+  if (!numbered) config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
+  const std::string field = config.has("mlp_layer_types") || !numbered ? "mlp_layer_types" : "moe_layer_freq";
+  const nlohmann::json* types = config.array(field);
   if (types == nullptr) return [=](std::int64_t layer) { return layer >= first; };
   if (types->size() != model.layers.size())
-    config.fail("mlp_layer_types", fmt::format("{} entries, one per layer", model.layers.size()));
+    config.fail(field, fmt::format("{} entries, one per layer", model.layers.size()));
   std::vector<bool> sparse;
   for (const nlohmann::json& type : *types) {
-    if (type != "dense" && type != "sparse") config.fail("mlp_layer_types", "an array of dense and sparse");
-    sparse.push_back(type == "sparse");
+    const bool dense = type == "dense" || type == 0;
+    if (!dense && type != "sparse" && type != 1) config.fail(field, "an array of dense and sparse, or of 0 and 1");
+    sparse.push_back(!dense);
   }
   return [=](std::int64_t layer) { return sparse[static_cast<std::size_t>(layer)]; };
 }

@@ -178,7 +178,7 @@ Model read_mpt(Fields& config) {
   if (config.number("embedding_fraction", 1.0) != 1.0) config.fail("embedding_fraction", "1");
   config.expect_off("logit_scale", "null");
   config.ignore({"expansion_ratio", "learned_pos_emb", "init_device", "init_config", "norm_type", "verbose",
-                 "resid_pdrop", "emb_pdrop", "ffn_config", "fc_type", "use_pad_tok_in_ffn"});
+                 "resid_pdrop", "emb_pdrop", "ffn_config", "fc_type", "use_pad_tok_in_ffn", "tokenizer_name"});
   return model;
 }
 

@@ -87,6 +87,9 @@ Model read_qwen3_moe(Fields& config) {
   mixture.normalize = config.flag("norm_topk_prob", false);
   mixture.expert.d_ff = config.size("moe_intermediate_size", 768);
   set_mixture(model, mixture, read_sparse_steps(config));
+  config.expect_off("qkv_bias", "false: this family has no such biases");
+  if (!config.flag("use_qk_norm", true)) config.fail("use_qk_norm", "true");
+  config.expect_off("shared_expert_intermediate_size", "0: this family has no shared experts");
   config.ignore({"max_window_layers"});  // without effect in this family
   return model;
 }

@@ -136,6 +136,7 @@ Model read_solar_open(Fields& config) {
   form.context = 131072;
   config.expect_off("use_qk_norm", "false: this family has no such norms");
   Model model = without_output_bias(read_form(config, form));
+  config.expect_size("moe_layer_freq", 1, "1: every layer");
   set_mixture(model, read_sigmoid_mixture(config, model, {128, 8, 1, 1280, 1, 1, 1.0, true}));
   config.expect_size("first_k_dense_replace", 0, "0: every layer has experts");
   return model;
@@ -206,8 +207,11 @@ Model read_minimax_m2(Fields& config) {
   mixture.scores = Mixture::Scores::sigmoid;
   mixture.correction_bias = mixture.normalize = true;
   set_mixture(model, mixture);
-  // All layers alike; what predicts further tokens is left out.
-  config.ignore({"attn_type_list", "mtp_transformer_layers", "num_mtp_modules", "use_mtp"});
+  for (const char* of : {"full_attention", "linear_attention", "mlp"})
+    if (const std::string name = fmt::format("layernorm_{}_beta", of); config.number(name, 1.0) != 1.0)
+      config.fail(name, "1");
+  // All layers alike, without a feed-forward or an expert for all; what predicts further tokens is left out.
+  config.ignore({"attn_type_list", "mlp_intermediate_size", "shared_moe_mode", "mtp_transformer_layers", "use_mtp"});
   return model;
 }
 
@@ -258,8 +262,7 @@ void name_ernie4_5_moe(FamilyNames& names) {
 }
 
 // A whole number, or one for each layer.
-std::vector<std::int64_t> read_each(Fields& config, Text name, std::int64_t fallback,
-                                    std::size_t layers) {
+std::vector<std::int64_t> read_each(Fields& config, Text name, std::int64_t fallback, std::size_t layers) {
   const nlohmann::json* found = config.value(name);
   if (found == nullptr || !found->is_array()) return std::vector(layers, config.size(name, fallback));
   if (found->size() < layers) config.fail(name, fmt::format("{} entries, one per layer", layers));
@@ -295,10 +298,30 @@ Model read_hunyuan_v1_moe(Fields& config) {
   if (!config.flag("use_mixed_mlp_moe", true)) config.fail("use_mixed_mlp_moe", "true");
   if (!config.flag("norm_topk_prob", true)) config.fail("norm_topk_prob", "true");
   if (config.number("routed_scaling_factor", 1.0) != 1.0) config.fail("routed_scaling_factor", "1");
-  config.ignore({"moe_drop_tokens", "moe_random_routing_dropped_token", "moe_layer_num_skipped", "capacity_factor",
-                 "group_limited_greedy", "n_group", "topk_group", "anyres_pooling_size", "skip_cls_token",
-                 "vit_input_resolution", "vit_patch", "vit_token", "vit_used_rms_norm", "anyres_vit_max_image_size",
-                 "anyres_vit_two_views", "max_image_size", "min_image_size"});
+  config.ignore({"moe_drop_tokens",
+                 "moe_random_routing_dropped_token",
+                 "moe_layer_num_skipped",
+                 "capacity_factor",
+                 "group_limited_greedy",
+                 "n_group",
+                 "topk_group",
+                 "anyres_pooling_size",
+                 "skip_cls_token",
+                 "vit_input_resolution",
+                 "vit_patch",
+                 "vit_token",
+                 "vit_used_rms_norm",
+                 "anyres_vit_max_image_size",
+                 "anyres_vit_two_views",
+                 "max_image_size",
+                 "min_image_size",
+                 "num_media_embeds",
+                 "video_end_id",
+                 "video_start_id",
+                 "vit_norm_type",
+                 "vit_mapping_type",
+                 "vit_add_patchemb_bias",
+                 "vit_remove_prenorm"});
   return model;
 }
 

@@ -227,14 +227,15 @@ Recurrence mamba(std::int64_t inner, std::int64_t d_state) {
 Model read_mamba_stack(Fields& config, bool normed) {
   const Norm norm{Norm::Kind::rms, config.positive("layer_norm_epsilon", 1e-5), true, false, false};
   Model model = read_stack(config, norm, true);
-  Recurrence r = mamba(config.size("expand", 2) * model.d_model, config.size("state_size", 16));
+  // falcon-mamba-7b's own file has an `expand` that is not in use.
+  const std::int64_t inner = config.size("intermediate_size", config.size("expand", 2) * model.d_model);
+  Recurrence r = mamba(inner, config.size("state_size", 16));
   r.step_rank = read_rank(config, "time_step_rank", model.d_model);
   r.conv_width = config.size("conv_kernel", 4);
   r.conv_bias = config.flag("use_conv_bias", true);
   r.bias = r.output_bias = config.flag("use_bias", false);
   if (normed) r.inner_norm = Norm{Norm::Kind::rms, config.positive("mixer_rms_eps", 1e-6), false, false, false};
   config.expect_word("hidden_act", "silu", "silu");
-  config.ignore({"intermediate_size"});  // what `expand` makes
   ignore_start(config);
   set_layers(model, r, norm);
   return model;
@@ -521,7 +522,10 @@ Model read_nemotron_h(Fields& config) {
   config.rename("layers_block_type", {"layers_block_type", "layer_types"});
   config.rename("hidden_act", {"mlp_hidden_act"});
   config.rename("layer_norm_epsilon", {"layer_norm_epsilon", "norm_eps"});
-  config.rename("n_groups", {"mamba_n_groups", "n_groups"});
+  config.rename("n_groups", {"mamba_n_groups", "n_groups", "mamba_num_groups"});
+  config.rename("ssm_state_size", {"ssm_state_size", "mamba_state_dim"});
+  config.rename("num_key_value_heads", {"num_key_value_heads", "num_query_groups"});
+  config.rename("head_dim", {"head_dim", "attention_head_dim"});
   config.rename("conv_kernel", {"mamba_d_conv", "conv_kernel"});
   config.rename("use_conv_bias", {"mamba_conv_bias", "use_conv_bias"});
   Form form;
@@ -596,7 +600,8 @@ Model read_nemotron_h(Fields& config) {
   }
   config.ignore({"expand", "mamba_expand", "mamba_proj_bias", "mamba_ssm_cache_dtype", "n_shared_experts",
                  "moe_shared_expert_overlap", "hidden_dropout", "mtp_layers_block_type", "mtp_hybrid_override_pattern",
-                 "partial_rotary_factor", "rope_theta", "rope_scaling", "rope_parameters", "sliding_window"});
+                 "partial_rotary_factor", "rope_theta", "rope_scaling", "rope_parameters", "sliding_window",
+                 "rms_norm_eps", "time_step_rank"});
   ignore_start(config);
   return model;
 }
@@ -765,7 +770,7 @@ Model read_qwen_hybrid(Fields& config, std::int64_t n_kv_heads) {
                  read_kinds(config, "layer_types", model.layers.size(),
                             [=](std::int64_t layer) { return (layer + 1) % interval != 0; }),
                  r);
-  config.ignore({"mamba_ssm_dtype", "attn_output_gate", "output_gate_type"});
+  config.ignore({"mamba_ssm_dtype", "attn_output_gate", "output_gate_type", "mtp_use_dedicated_embeddings"});
   return model;
 }
 

@@ -25,12 +25,12 @@ Rope read_one(Fields& fields, const Outside& outside) {
   rope.interleaved = outside.interleaved;
   const double fraction = fields.positive("partial_rotary_factor", outside.fraction);
   if (fraction > 1) fields.fail("partial_rotary_factor", "at most 1");
-  rope.dims = static_cast<std::int64_t>(static_cast<double>(outside.d_head) * fraction);
+  std::string type = fields.word("rope_type", fields.word("type", "default"));
+  const bool proportional = type == "proportional";  // all pairs have their angle, of which the later ones are 0
+  rope.dims = static_cast<std::int64_t>(static_cast<double>(outside.d_head) * (proportional ? 1.0 : fraction));
   if (rope.dims < 2 || rope.dims % 2 != 0)
     fields.refuse(fmt::format("RoPE would rotate {} of {} elements of a head; expected an even number", rope.dims,
                               outside.d_head));
-
-  std::string type = fields.word("rope_type", fields.word("type", "default"));
   // Phi-3's first files call LongRoPE by other names.
   if (type == "su" || (type == "yarn" && fields.has("short_factor"))) type = "longrope";
   if (type == "mrope") type = "default";  // several axes are one on text
@@ -41,6 +41,11 @@ Rope read_one(Fields& fields, const Outside& outside) {
 
   if (type == "default" || type == "none") {
     rope.scaling = Rope::Scaling::none;
+  } else if (proportional) {
+    rope.turned = static_cast<std::int64_t>(static_cast<double>(outside.d_head) * fraction) / 2;
+    if (rope.turned == 0) fields.fail("partial_rotary_factor", "enough to rotate a pair");
+    rope.factor = fields.positive("factor", 1.0);
+    if (rope.factor != 1.0) rope.scaling = Rope::Scaling::linear;
   } else if (type == "dynamic" && fields.has("alpha")) {
     // Hunyuan: one base for all lengths.
     const double dims = static_cast<double>(rope.dims);
@@ -57,8 +62,9 @@ Rope read_one(Fields& fields, const Outside& outside) {
     rope.factor = fields.positive("factor", 1.0);
     rope.low_frequency_factor = fields.positive("low_freq_factor", 1.0);
     rope.high_frequency_factor = fields.positive("high_freq_factor", 4.0);
-    if (rope.high_frequency_factor <= rope.low_frequency_factor)
-      fields.fail("high_freq_factor", fmt::format("more than low_freq_factor, {}", rope.low_frequency_factor));
+    // Llama 4 Scout has them equal: nothing is blended.
+    if (rope.high_frequency_factor < rope.low_frequency_factor)
+      fields.fail("high_freq_factor", fmt::format("at least low_freq_factor, {}", rope.low_frequency_factor));
   } else if (type == "yarn") {
     rope.scaling = Rope::Scaling::yarn;
     rope.factor = fields.positive("factor", extension);
@@ -85,7 +91,8 @@ Rope read_one(Fields& fields, const Outside& outside) {
       rope.long_magnitude = fields.positive("long_mscale", 1.0);
     }
   } else {
-    fields.fail(fields.has("rope_type") ? "rope_type" : "type", "default, linear, dynamic, llama3, yarn or longrope");
+    fields.fail(fields.has("rope_type") ? "rope_type" : "type",
+                "default, linear, dynamic, llama3, yarn, longrope or proportional");
   }
   // Parameters of the kinds that are not in use change nothing; "finetuned" tells how the weights were made; several
   // axes (mrope) are one on text; what scales queries by position is the attention's.

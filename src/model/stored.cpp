@@ -14,6 +14,7 @@
 #include "files/quote.h"
 #include "files/tensor_file.h"
 #include "model/families.h"
+#include "model/sublayers.h"
 
 namespace reckon {
 namespace {
@@ -71,16 +72,20 @@ class Writer {
   StoredLayout write() {
     const std::int64_t d = model_.d_model;
     const bool projects = model_.d_embedding != d;
-    plain({Block::embedding, Part::token}, body(names_.token_embedding), {model_.vocab_size, model_.d_embedding});
+    plain({Block::embedding, Part::token}, body(names_.token_embedding),
+          {plus(model_.vocab_size, model_.padding_rows), model_.d_embedding});
     if (model_.positions.kind == Positions::Kind::learned)
       plain({Block::embedding, Part::position}, body(names_.position_embedding),
             {plus(model_.context, model_.positions.extra_rows), d});
     if (projects)
       linear({{{{Block::embedding, Part::project}, d, false}}, model_.d_embedding}, body(names_.embedding_project));
     norm(model_.embedding_norm, {Block::embedding, Part::norm}, body(names_.embedding_norm), {d});
+    if (model_.layer_inputs) layer_inputs(*model_.layer_inputs);
+    if (model_.altup) stream_projections(*model_.altup);
     for (std::size_t n = 0; n < model_.layers.size(); ++n) layer(static_cast<std::int64_t>(n));
     layer_ = -1;
     nth_ = 0;
+    number_ = 0;
     norm(model_.final_norm, {Block::final_norm}, body(names_.final_norm), {d});
     if (projects) linear({{{{Block::head, Part::project}, model_.d_embedding, false}}, d}, body(names_.head_project));
     head();
@@ -92,14 +97,21 @@ class Writer {
 
   // The name in the file of a module outside of the layers, or of one inside layer n. No name stays none.
   std::string body(std::string_view name) const { return name.empty() ? "" : prefix_ + std::string(name); }
-  // Families have a name for one sublayer of a block.
+  // Families have a name for one sublayer of a kind, unless it says which one it is.
   std::string in_layer(std::string_view name) const {
-    return name.empty() || nth_ > 0 ? "" : stored_layer_ + std::string(name);
+    const std::size_t which = name.find('#');
+    if (name.empty() || (number_ > 0 && which == std::string_view::npos)) return "";
+    std::string stored = stored_layer_ + std::string(name);
+    if (which != std::string_view::npos) stored.replace(stored_layer_.size() + which, 1, std::to_string(number_));
+    return stored;
   }
 
   void add_tensor(const std::string& name, std::vector<std::int64_t> shape) {
     layout_.tensors.push_back({name, std::move(shape)});
   }
+
+  // The last tensor has other extents than its parameter.
+  void reshape(std::vector<std::int64_t> shape) { layout_.tensors.back().shape = std::move(shape); }
 
   Scope scope_of(Role role) const { return {role, layer_, nth_}; }
   TensorKey key_of(Role role, Piece piece) const { return {scope_of(role), piece}; }
@@ -157,12 +169,8 @@ class Writer {
     const std::int64_t row_stride = bias || linear.transposed ? 1 : linear.columns;
     Placed placed;
     if (experts) placed.shape.push_back(experts);
-    if (bias)
-      placed.shape.push_back(rows);
-    else if (linear.transposed)
-      placed.shape.insert(placed.shape.end(), {linear.columns, rows});
-    else
-      placed.shape.insert(placed.shape.end(), {rows, linear.columns});
+    placed.shape.push_back(!bias && linear.transposed ? linear.columns : rows);
+    if (!bias) placed.shape.push_back(linear.transposed ? rows : linear.columns);
 
     std::int64_t first_row = 0;
     for (const Share& part : linear.parts) {
@@ -201,6 +209,9 @@ class Writer {
       for (std::size_t p = 0; p < parameters.size(); ++p) parameters[p].views.push_back(std::move(placed.views[p]));
       add_tensor(name, std::move(placed.shape));
     }
+    // LongCat's files, as transformers writes them, have what identity experts would read.
+    for (std::int64_t i = experts; each && i < experts + identity_; ++i)
+      if (const std::string name = numbered(tensor, i); has(name)) add_tensor(name, place(linear, name, bias, 0).shape);
     for (StoredParameter& parameter : parameters) layout_.parameters.push_back(std::move(parameter));
   }
 
@@ -233,34 +244,166 @@ class Writer {
     for (std::size_t i = 0; i < layer.sublayers.size(); ++i) {
       const Sublayer& sublayer = layer.sublayers[i];
       nth_ = nth_of_block(layer, i);
+      number_ = 0;
+      for (std::size_t k = 0; k < i; ++k) number_ += layer.sublayers[k].kind.index() == sublayer.kind.index();
+      columns_ = sublayer.reads == Sublayer::Reads::embedded ? times(2, model_.d_model) : model_.d_model;
       const bool mixture = std::holds_alternative<Mixture>(sublayer.kind) && !names_.mixture_norm_after.empty();
-      norms(sublayer.norms, block_of(sublayer), beside && !names_.parallel_attention_norm.empty(), mixture);
-      std::visit([&](const auto& kind) { add_kind(kind); }, sublayer.kind);
+      const bool apart = std::holds_alternative<Recurrence>(sublayer.kind) && find<Attention>(layer) != nullptr;
+      const std::string own_layer = stored_layer_;
+      if (apart) stored_layer_ += names_.recurrence.beside_attention;
+      if (sublayer.shares == 0) {
+        norms(sublayer, beside && !names_.parallel_attention_norm.empty(), mixture);
+        std::visit([&](const auto& kind) { add_kind(kind); }, sublayer.kind);
+      }
+      if (sublayer.laurel) laurel(*sublayer.laurel);
+      const std::string_view factors =
+          block_of(sublayer) == Block::attention ? names_.attention_stream : names_.feed_forward_stream;
+      if (sublayer.stream_weight)
+        exact(key_of({block_of(sublayer), Part::stream_scale}, Piece::weight), in_layer(factors), {model_.d_model});
+      stored_layer_ = prefix_ + numbered(names_.layer, n - sublayer.shares);
+      adapters(sublayer, n);
+      stored_layer_ = own_layer;
+      if (sublayer.conv_width > 0)
+        channels(
+            {block_of(sublayer), Part::query_convolution}, sublayer.conv_width, model_.d_model,
+            block_of(sublayer) == Block::attention ? names_.attention_convolution : names_.feed_forward_convolution);
+      if (sublayer.projects)
+        linear({{{{block_of(sublayer), Part::project}, model_.d_model, false}}, model_.d_model},
+               in_layer(names_.projection));
+    }
+    columns_ = model_.d_model;
+    nth_ = 0;
+    if (model_.altup) streams(*model_.altup);
+    if (layer.scaled) {
+      exact(key_of({Block::feed_forward, Part::stream_scale}, Piece::weight), in_layer(names_.streams.layer_scale),
+            {1});
+      layout_.buffers.push_back(std::move(layout_.parameters.back()));
+      layout_.parameters.pop_back();
     }
   }
 
+  // A convolution of each channel.
+  void channels(Role role, std::int64_t width, std::int64_t count, std::string_view name) {
+    const std::string module = in_layer(name);
+    require_name(module, scope_of(role));
+    exact(key_of(role, Piece::weight), module + ".weight", {count, width});
+    reshape({count, 1, width});
+  }
+
+  // Adapters of layer n's own, which lie with the weights that they are beside.
+  void adapters(const Sublayer& sublayer, std::int64_t n) {
+    std::int64_t number = 0;  // of the layers before that have some
+    const auto has_some = [](const FeedForward* f) { return f != nullptr && f->adapter_rank > 0; };
+    const auto pair = [&](std::string_view name, std::int64_t rank, std::int64_t columns,
+                          const std::vector<Share>& parts) {
+      const std::string module = in_layer(name);
+      require_name(module, scope_of(parts.front().role));
+      const std::string stored = numbered(module, number), wide = stored + ".1.weight";
+      exact(key_of(parts.front().role, Piece::adapter_a), stored + ".0.weight", {rank, columns});
+      const Linear up{parts, rank};
+      Placed placed = place(up, wide, false, 0);
+      for (std::size_t p = 0; p < parts.size(); ++p)
+        layout_.parameters.push_back(
+            {key_of(parts[p].role, Piece::adapter_b), {parts[p].rows, rank}, {std::move(placed.views[p])}});
+      add_tensor(wide, std::move(placed.shape));
+    };
+    for (std::int64_t i = 0; i < n; ++i)
+      number += has_some(feed_forward_of(model_.layers[static_cast<std::size_t>(i)]));
+    if (const auto* a = std::get_if<Attention>(&sublayer.kind); a != nullptr && a->adapter_rank > 0) {
+      const auto role = [](Part part) { return Role{Block::attention, part}; };
+      pair(names_.query_adapter, a->adapter_rank, columns_, {{role(Part::query), times(a->n_heads, a->d_head), false}});
+      pair(names_.key_adapter, a->adapter_rank, columns_, {{role(Part::key), times(a->n_kv_heads, a->d_head), false}});
+      pair(names_.value_adapter, a->adapter_rank, columns_,
+           {{role(Part::value), times(a->n_kv_heads, a->d_value), false}});
+    }
+    if (const auto* f = std::get_if<FeedForward>(&sublayer.kind); has_some(f)) {
+      std::vector<Share> parts{{{Block::feed_forward, Part::up}, f->d_ff, false}};
+      if (f->gated) parts.insert(parts.begin(), Share{{Block::feed_forward, Part::gate}, f->d_ff, false});
+      pair(names_.feed_forward_adapter, f->adapter_rank, model_.d_model, parts);
+    }
+  }
+
+  void layer_inputs(const LayerInputs& inputs) {
+    const StreamNames& names = names_.streams;
+    const auto role = [](Part part) { return Role{Block::layer_input, part}; };
+    const std::int64_t all = times(static_cast<std::int64_t>(model_.layers.size()), inputs.d);
+    plain(role(Part::token), body(names.table), {inputs.vocab_size, all});
+    linear({{{role(Part::project), all, false}}, model_.d_model}, body(names.project));
+    norm(inputs.norm, role(Part::norm), body(names.norm), {inputs.d});
+  }
+
+  void add_kind(const LayerInput& input) {
+    const auto role = [](Part part) { return Role{Block::layer_input, part}; };
+    linear({{{role(Part::gate), input.d, false}}, model_.d_model}, in_layer(names_.streams.gate));
+    linear({{{role(Part::output), model_.d_model, false}}, input.d}, in_layer(names_.streams.output));
+  }
+
+  // One for each stream but the first, into all of them and out of them.
+  void stream_projections(const AltUp& altup) {
+    for (std::int64_t i = 0; i + 1 < altup.streams; ++i) {
+      nth_ = static_cast<std::int32_t>(i);
+      for (const auto& [part, name] :
+           {std::pair{Part::project, names_.streams.into}, std::pair{Part::output, names_.streams.out_of}})
+        linear({{{{Block::streams, part}, model_.d_model, false}}, model_.d_model}, body(numbered(name, i)));
+    }
+    nth_ = 0;
+  }
+
+  void streams(const AltUp& altup) {
+    const StreamNames& names = names_.streams;
+    const std::int64_t n = altup.streams;
+    const auto matrix = [&](Part part, std::int64_t rows, std::int64_t columns, std::string_view name) {
+      linear({{{{Block::streams, part}, rows, false}}, columns}, in_layer(name));
+    };
+    norm(altup.norm, {Block::streams, Part::norm}, in_layer(names.router_norm), {model_.d_model});
+    matrix(Part::router, n, model_.d_model, names.router);
+    matrix(Part::predict, times(n, n), n, names.predict);
+    matrix(Part::correct, n, n, names.correct);
+    exact(key_of({Block::streams, Part::stream_scale}, Piece::weight), in_layer(names.scale), {model_.d_model});
+  }
+
+  void laurel(const Laurel& laurel) {
+    const auto role = [](Part part) { return Role{Block::attention, part}; };
+    linear({{{role(Part::laurel_down), laurel.rank, false}}, model_.d_model}, in_layer(names_.streams.laurel_down));
+    linear({{{role(Part::laurel_up), model_.d_model, false}}, laurel.rank}, in_layer(names_.streams.laurel_up));
+    norm(laurel.norm, role(Part::laurel_norm), in_layer(names_.streams.laurel_norm), {model_.d_model});
+  }
+
   // `beside`: in a parallel block, whose norms have names of their own. `mixture`: so has the norm after one.
-  void norms(const SublayerNorms& around, Block block, bool beside, bool mixture) {
+  void norms(const Sublayer& sublayer, bool beside, bool mixture) {
+    const SublayerNorms& around = sublayer.norms;
+    const Block block = block_of(sublayer);
     struct Names {
       std::string_view before, after, residual;
     };
-    const Names names = block == Block::attention || block == Block::recurrence
-                            ? Names{beside ? names_.parallel_attention_norm : names_.attention_norm,
-                                    names_.attention_norm_after, names_.attention_norm_residual}
-                        : block == Block::feed_forward
-                            ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
-                                    mixture ? names_.mixture_norm_after : names_.feed_forward_norm_after,
-                                    names_.feed_forward_norm_residual}
-                            : Names{names_.cross_norm, {}, {}};
+    Names names = block == Block::attention || block == Block::recurrence
+                      ? Names{beside ? names_.parallel_attention_norm : names_.attention_norm,
+                              names_.attention_norm_after, names_.attention_norm_residual}
+                  : block == Block::feed_forward
+                      ? Names{beside ? names_.parallel_feed_forward_norm : names_.feed_forward_norm,
+                              mixture ? names_.mixture_norm_after : names_.feed_forward_norm_after,
+                              names_.feed_forward_norm_residual}
+                  : block == Block::layer_input ? Names{{}, names_.streams.norm_after, {}}
+                                                : Names{names_.cross_norm, {}, {}};
+    if (block == Block::recurrence && !names_.recurrence.norm.empty()) names.before = names_.recurrence.norm;
     const std::string other = block == Block::attention ? in_layer(names_.attention_norm_after_too) : "";
     const bool as_other = !other.empty() && has(other + ".weight");
     const std::vector<std::int64_t> d{model_.d_model};
-    norm(around.before, {block, Part::norm}, in_layer(names.before), d);
+    const std::string before = in_layer(names.before);
+    const bool gated = sublayer.norm_gate > 0;
+    norm(around.before, {block, Part::norm}, gated ? before + std::string(names_.norm_in_gated) : before, {columns_});
+    if (gated) {
+      linear({{{{block, Part::norm_gate_down}, sublayer.norm_gate, false}}, model_.d_model},
+             before + std::string(names_.norm_gate_down));
+      linear({{{{block, Part::norm_gate}, model_.d_model, false}}, sublayer.norm_gate},
+             before + std::string(names_.norm_gate));
+    }
     norm(around.after, {block, Part::norm_after}, as_other ? other : in_layer(names.after), d);
     norm(around.residual, {block, Part::norm_residual}, in_layer(names.residual), d);
   }
 
   void add_kind(const Attention& a) {
+    if (a.routed) return routed_attention(a);
     if (a.latent)
       latent_attention(a);
     else
@@ -274,29 +417,67 @@ class Writer {
     if (a.output_bias && !own_bias)
       exact(key_of({Block::attention, Part::output}, Piece::bias), in_layer(names_.output_bias), {model_.d_model});
     if (a.gate && !names_.gate_with_query) linear({{gate_of(a)}, model_.d_model}, in_layer(names_.output_gate));
+    if (a.indexer && a.indexer->from == 0) indexer(a);
+    if (a.conv_width > 0) {
+      channels({Block::attention, Part::key_convolution}, a.conv_width, times(a.n_kv_heads, a.d_head),
+               names_.key_convolution);
+      channels({Block::attention, Part::value_convolution}, a.conv_width, times(a.n_kv_heads, a.d_value),
+               names_.value_convolution);
+    }
+    if (a.relative) {
+      const Relative& relative = *a.relative;
+      linear({{{{Block::attention, Part::relative}, times(a.n_heads, relative.rank), false}}, model_.d_model},
+             in_layer(names_.relative));
+      const std::string profile = in_layer(names_.profile);
+      const TensorKey key = key_of({Block::attention, Part::profile}, Piece::weight);
+      require_name(profile, key);
+      layout_.parameters.push_back({key,
+                                    {relative.extent, relative.rank},
+                                    {{profile, 0, {{relative.extent, 1}, {relative.rank, relative.extent}}}}});
+      add_tensor(profile, {relative.rank, relative.extent});
+    }
+  }
+
+  void indexer(const Attention& a) {
+    const Indexer& i = *a.indexer;
+    const auto role = [](Part part) { return Role{Block::attention, part}; };
+    const std::int64_t d = model_.d_model, read = a.latent && a.latent->query_rank > 0 ? a.latent->query_rank : d;
+    linear({{{role(Part::index_query), times(i.n_heads, i.d_head), false}}, read}, in_layer(names_.indexer.query));
+    norm(i.query_norm, role(Part::index_query_norm), in_layer(names_.indexer.query_norm), {i.d_head});
+    linear({{{role(Part::index_key), i.d_head, false}}, d}, in_layer(names_.indexer.key));
+    norm(i.key_norm, role(Part::index_key_norm), in_layer(names_.indexer.key_norm), {i.d_head});
+    if (i.summed) linear({{{role(Part::index_weight), i.n_heads, false}}, d}, in_layer(names_.indexer.weight));
   }
 
   static Share gate_of(const Attention& a) {
     return {{Block::attention, Part::gate}, a.gate->per_head ? a.n_heads : times(a.n_heads, a.d_value), a.gate->bias};
   }
 
-  void add_kind(const FeedForward& f) { feed_forward(f, Expert::none, names_.feed_forward); }
+  void add_kind(const FeedForward& f) {
+    feed_forward(f, Expert::none, names_.feed_forward);
+    if (f.scaled) exact(key_of({Block::feed_forward, Part::factor}, Piece::weight), in_layer(names_.factor), {1});
+  }
 
   void attention(const Attention& a) {
     const Share query{{Block::attention, Part::query}, times(a.n_heads, a.d_head), a.query_bias};
     const Share key{{Block::attention, Part::key}, times(a.n_kv_heads, a.d_head), a.key_bias};
     const Share value{{Block::attention, Part::value}, times(a.n_kv_heads, a.d_value), a.value_bias};
-    const std::int64_t d = model_.d_model;
+    const std::int64_t d = columns_;
     const std::string all = in_layer(names_.query_key_value);
-    if (all.empty() || (names_.as_found && !has(all + ".weight"))) {
+    if (a.difference) {
+      pairs(query, a.n_kv_heads, in_layer(names_.query));
+      pairs(key, a.n_kv_heads, in_layer(names_.key));
+      pairs(value, a.n_kv_heads, in_layer(names_.value));
+      difference_vectors(a);
+    } else if (all.empty() || (names_.as_found && !has(all + ".weight"))) {
       Linear queries{{query}, d, 1, names_.transposed};
       if (a.gate && names_.gate_with_query) {
         queries.parts.push_back(gate_of(a));
         queries.go_by_groups(a.n_heads);
       }
       linear(queries, in_layer(names_.query));
-      linear({{key}, d, 1, names_.transposed}, in_layer(names_.key));
-      linear({{value}, d, 1, names_.transposed}, in_layer(names_.value));
+      if (a.kv_from == 0) linear({{key}, d, 1, names_.transposed}, in_layer(names_.key));
+      if (a.kv_from == 0 && !a.values_from_keys) linear({{value}, d, 1, names_.transposed}, in_layer(names_.value));
     } else {
       Linear fused{{query, key, value}, d, 1, names_.transposed};
       if (names_.blocks > 0) std::swap(fused.parts[1], fused.parts[2]);
@@ -306,7 +487,12 @@ class Writer {
     }
     if (a.query_key_norm) {
       head_norm(a, {Block::attention, Part::query_norm}, names_.query_norm, a.n_heads);
-      head_norm(a, {Block::attention, Part::key_norm}, names_.key_norm, a.n_kv_heads);
+      if (a.kv_from == 0) head_norm(a, {Block::attention, Part::key_norm}, names_.key_norm, a.n_kv_heads);
+    }
+    if (a.dynamic_mask) {
+      linear({{{{Block::attention, Part::mask}, a.n_kv_heads, a.dynamic_mask->bias}}, times(a.n_kv_heads, a.d_value)},
+             in_layer(names_.mask));
+      exact(key_of({Block::attention, Part::decay}, Piece::weight), in_layer(names_.mask_decay), {a.n_kv_heads});
     }
     if (a.sinks) exact(key_of({Block::attention, Part::sinks}, Piece::weight), in_layer(names_.sinks), {a.n_heads});
   }
@@ -331,6 +517,50 @@ class Writer {
     if (a.query_key_norm->bias) add_heads(Piece::bias);
   }
 
+  // Files have the first heads of all pairs, then the second ones; here they stand side by side: of each of two halves,
+  // `blocks` / 2 blocks of rows.
+  void pairs(const Share& part, std::int64_t blocks, const std::string& module) {
+    require_name(module, scope_of(part.role));
+    const std::int64_t half = blocks / 2, rows = part.rows / blocks;
+    const auto add = [&](Piece piece, const char* ending, std::int64_t columns) {
+      const std::string tensor = module + ending;
+      StoredParameter all{key_of(part.role, piece), {part.rows}, {}};
+      if (piece == Piece::weight) all.shape.push_back(columns);
+      for (std::int64_t i = 0; i < blocks; ++i) {
+        StoredView view{tensor, times(times(i / 2 + i % 2 * half, rows), columns), {{rows, columns}}};
+        if (piece == Piece::weight) view.axes.push_back({columns, 1});
+        all.views.push_back(std::move(view));
+      }
+      add_tensor(tensor, all.shape);
+      layout_.parameters.push_back(std::move(all));
+    };
+    add(Piece::weight, ".weight", model_.d_model);
+    if (part.bias) add(Piece::bias, ".bias", 1);
+  }
+
+  void difference_vectors(const Attention& a) {
+    const TensorKey key = key_of({Block::attention, Part::difference}, Piece::weight);
+    const std::string name = in_layer(names_.difference);
+    require_name(name, key);
+    StoredParameter all{key, {4, a.d_head}, {}};
+    for (const char* which : {"q1", "k1", "q2", "k2"}) {
+      all.views.push_back(whole(name + which, {a.d_head}));
+      add_tensor(name + which, {a.d_head});
+    }
+    layout_.parameters.push_back(std::move(all));
+  }
+
+  // The experts' tensors are modules of their own, with ".weight".
+  void routed_attention(const Attention& a) {
+    const auto role = [](Part part, Expert whose = Expert::none) { return Role{Block::attention, part, whose}; };
+    const std::int64_t d = model_.d_model, keys = times(a.n_kv_heads, a.d_head), experts = a.routed->n_experts;
+    linear({{{role(Part::router), experts, false}}, d}, in_layer(names_.query_router));
+    linear({{{role(Part::query, Expert::routed), keys, false}}, d}, in_layer(names_.query), experts);
+    linear({{{role(Part::key), keys, false}, {role(Part::value), keys, false}}, d}, in_layer(names_.key_value));
+    linear({{{role(Part::output, Expert::routed), d, false}}, keys}, in_layer(names_.output), experts);
+    if (a.output_bias) exact(key_of(role(Part::combine), Piece::bias), in_layer(names_.output_shift), {d});
+  }
+
   void latent_attention(const Attention& a) {
     const Latent& latent = *a.latent;
     const auto role = [](Part part) { return Role{Block::attention, part}; };
@@ -341,7 +571,13 @@ class Writer {
     } else {
       linear({{{role(Part::query_down), latent.query_rank, latent.down_bias}}, d}, in_layer(names_.query_down));
       norm(latent.norm, role(Part::query_down_norm), in_layer(names_.query_down_norm), {latent.query_rank});
-      linear({{{role(Part::query_up), queries, false}}, latent.query_rank}, in_layer(names_.query_up));
+      Linear up{{{role(Part::query_up), queries, false}},
+                latent.raw_too ? times(2, latent.query_rank) : latent.query_rank};
+      if (a.gate && names_.gate_with_query) {
+        up.parts.push_back(gate_of(a));
+        up.go_by_groups(a.n_heads);
+      }
+      linear(up, in_layer(names_.query_up));
     }
     linear({{{role(Part::kv_down), plus(latent.kv_rank, latent.d_rope), latent.down_bias}}, d},
            in_layer(names_.kv_down));
@@ -417,6 +653,23 @@ class Writer {
     return name.empty() ? "" : in_layer(std::string(names_.recurrence.module) + std::string(name));
   }
 
+  // A matrix of each group of heads, for its own values or for its own part of what makes the steps.
+  void for_each_group(const Recurrence& r, Linear linears, const std::string& module) {
+    const bool whole = r.n_groups == 1;
+    const Part first = linears.parts.front().role.part;
+    if (first != Part::step) linears.columns /= r.n_groups;
+    if (first == Part::step) linears.parts.front().rows /= r.n_groups;
+    for (Share& part : linears.parts)
+      if (part.role.part == Part::key || part.role.part == Part::query) part.rows /= r.n_groups;
+    require_name(module, scope_of(linears.parts.front().role));
+    add(linears, module, false, r.n_groups);
+    for (std::size_t i = 0; whole && i < linears.parts.size(); ++i) {  // without an axis for one
+      StoredParameter& parameter = layout_.parameters[layout_.parameters.size() - 1 - i];
+      parameter.shape.erase(parameter.shape.begin());
+      for (StoredView& view : parameter.views) view.axes.erase(view.axes.begin());
+    }
+  }
+
   void add_kind(const Recurrence& r) {
     using Rule = Recurrence::Rule;
     const auto role = [](Part part) { return Role{Block::recurrence, part}; };
@@ -426,6 +679,11 @@ class Writer {
     for (const RecurrenceNames::Shared& shared : names.linears) {
       Linear linears{{}, columns_of(r, shared.parts.front())};
       for (const Part part : shared.parts) linears.parts.push_back({role(part), rows_of(r, part), has_bias(r, part)});
+      if (shared.by_head && r.n_groups > 0) {
+        for_each_group(r, linears, in_recurrence(shared.module));
+        continue;
+      }
+      if (shared.alternate) linears.go_by_groups(linears.parts.front().rows);
       if (shared.by_group && r.n_groups > 0) linears.go_by_groups(r.n_groups);
       linear(linears, in_recurrence(shared.module));
     }
@@ -446,12 +704,15 @@ class Writer {
         block_gate(r, Part::beta, in_recurrence(names.beta_gate));
       } else {
         exact(key, in_recurrence(names.decay), decay);
-        if (names.decay_of_four) layout_.tensors.back().shape = {1, 1, r.n_heads, 1};
+        if (names.decay_of_four) reshape({1, 1, r.n_heads, 1});
+        if (names.heads_apart) reshape({r.n_groups, value / r.n_groups, r.d_state});
         exact(key_of(role(Part::decay), Piece::bias), in_recurrence(names.step_bias), {rows_of(r, Part::step)});
+        if (names.heads_apart) reshape({r.n_groups, value / r.n_groups});
       }
       if (r.rule == Rule::mamba || r.rule == Rule::mamba2)
         exact(key_of(role(Part::skip), Piece::weight), in_recurrence(names.skip),
               {r.rule == Rule::mamba ? value : r.n_heads});
+      if (names.heads_apart) reshape({r.n_groups, value / r.n_groups});
     }
     norm(r.inner_norm, role(Part::step_norm), in_recurrence(names.step_norm), {r.step_rank});
     norm(r.inner_norm, role(Part::key_norm), in_recurrence(names.key_norm), {r.d_state});
@@ -543,16 +804,27 @@ class Writer {
     const auto role = [](Part part, Expert whose = Expert::none) { return Role{Block::feed_forward, part, whose}; };
     if (names_.mixtures.empty()) require_name("", scope_of(role(Part::whole, Expert::routed)));
     const MixtureNames& form = mixture_form();
-    linear({{{role(Part::router), mixture.n_experts, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
+    const std::int64_t all = plus(mixture.n_experts, mixture.n_identity);
+    const std::int64_t scored = mixture.product_keys ? 2 * square_root(mixture.n_experts) : all;
+    linear({{{role(Part::router), scored, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
+    own_norms(mixture);
+    if (mixture.output_bias)
+      exact(key_of(role(Part::combine), Piece::bias), in_layer(names_.mixture_shift), {model_.d_model});
     if (mixture.correction_bias) {
-      exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {mixture.n_experts});
-      if (names_.correction_rows) layout_.tensors.back().shape = {1, mixture.n_experts};
+      exact(key_of(role(Part::correction), Piece::bias), in_layer(names_.correction), {all - mixture.n_always});
+      if (names_.correction_rows) reshape({1, all});
       if (!mixture.correction_counted) {
         layout_.buffers.push_back(std::move(layout_.parameters.back()));
         layout_.parameters.pop_back();
       }
     }
-    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts, form, mixture.d_latent);
+    identity_ = mixture.n_identity;
+    const std::size_t before = layout_.parameters.size();
+    feed_forward(mixture.expert, Expert::routed, form.experts, mixture.n_experts - mixture.n_always, form,
+                 mixture.d_latent);
+    identity_ = 0;
+    if (mixture.n_always > 0) add_always(mixture, before);
+    if (mixture.scaled) exact(key_of(role(Part::factor), Piece::weight), in_layer(names_.mixture_factor), {1});
     if (mixture.d_latent > 0) {
       linear({{{role(Part::into_experts), mixture.d_latent, mixture.latent_bias}}, model_.d_model},
              in_layer(form.into));
@@ -562,6 +834,52 @@ class Writer {
     if (mixture.shared) feed_forward(*mixture.shared, Expert::shared, names_.shared);
     if (mixture.shared && mixture.shared_gate)
       linear({{{role(Part::router, Expert::shared), 1, false}}, model_.d_model}, in_layer(names_.shared_gate));
+  }
+
+  void own_norms(const Mixture& mixture) {
+    const OwnNormNames& names = names_.own_norms;
+    const std::int64_t d = model_.d_model;
+    const auto role = [](Part part, Expert whose) { return Role{Block::feed_forward, part, whose}; };
+    const auto around = [&](Expert whose, std::string_view before, std::string_view after) {
+      norm(mixture.own_norms, role(Part::norm, whose), in_layer(before), {d});
+      norm(mixture.own_norms, role(Part::norm_after, whose), in_layer(after), {d});
+    };
+    if (mixture.own_norms) {
+      around(Expert::routed, names.before_experts, names.after_experts);
+      if (mixture.shared) around(Expert::shared, names.before_shared, names.after_shared);
+      exact(key_of(role(Part::router_norm, Expert::none), Piece::weight), in_layer(names.router), {d});
+    }
+    if (!mixture.expert_scale) return;
+    const std::string scales = in_layer(names.expert_scale);
+    layout_.parameters.push_back({key_of(role(Part::expert_scale, Expert::none), Piece::weight),
+                                  {mixture.n_experts, 1},
+                                  {{scales, 0, {{mixture.n_experts, 1}, {1, 1}}}}});
+    add_tensor(scales, {mixture.n_experts});
+  }
+
+  // Experts that every token takes have tensors of their own, and lie behind the others.
+  void add_always(const Mixture& mixture, std::size_t first) {
+    const std::size_t end = layout_.parameters.size();
+    feed_forward(mixture.expert, Expert::routed, names_.shared, mixture.n_always);
+    for (std::size_t i = end; i < layout_.parameters.size(); ++i)
+      for (std::size_t k = first; k < end; ++k) {
+        StoredParameter& all = layout_.parameters[k];
+        if (all.key != layout_.parameters[i].key) continue;
+        all.shape.front() = mixture.n_experts;
+        std::vector<StoredView> views = one_each(all.views.front());
+        for (StoredView& view : one_each(layout_.parameters[i].views.front())) views.push_back(std::move(view));
+        all.views = std::move(views);
+      }
+    layout_.parameters.resize(end);
+  }
+
+  // Of a tensor of all experts, a view of each.
+  static std::vector<StoredView> one_each(const StoredView& all) {
+    std::vector<StoredView> views;
+    for (std::int64_t i = 0; i < all.axes.front().extent; ++i)
+      views.push_back(
+          {all.tensor, plus(all.offset, times(i, all.axes.front().stride)), {all.axes.begin() + 1, all.axes.end()}});
+    return views;
   }
 
   // The form of which this layer's first tensor is there.
@@ -584,7 +902,7 @@ class Writer {
     for (const std::string_view name : names_.heads)
       if (has(fmt::format("{}.weight", name))) module = name;
     if (!model_.head.tied)
-      plain({Block::head}, module, {model_.vocab_size, model_.d_embedding});
+      plain({Block::head}, module, {plus(model_.vocab_size, model_.padding_rows), model_.d_embedding});
     else
       for (const std::string_view name : names_.heads) layout_.tied_heads.push_back(fmt::format("{}.weight", name));
     if (model_.head.bias) exact(key_of({Block::head}, Piece::bias), module + ".bias", {model_.vocab_size});
@@ -593,11 +911,14 @@ class Writer {
   const Model& model_;
   FamilyNames names_;
   const StoredNames& present_;
-  std::string prefix_;        // in the file, of everything but the head
-  std::int32_t layer_ = -1;   // the current one; -1: outside of all
-  std::string stored_layer_;  // …and its name in the file
-  std::int32_t nth_ = 0;      // of the current sublayers of a block in the layer
-  bool flat_ = false;         // the experts at hand lie in one axis with their rows
+  std::string prefix_;         // in the file, of everything but the head
+  std::int32_t layer_ = -1;    // the current one; -1: outside of all
+  std::string stored_layer_;   // …and its name in the file
+  std::int32_t nth_ = 0;       // of the current sublayers of a block in the layer
+  std::int64_t number_ = 0;    // …and of its kind in the layer
+  std::int64_t columns_ = 0;   // what the current sublayer reads
+  std::int64_t identity_ = 0;  // identity experts beside those at hand
+  bool flat_ = false;          // the experts at hand lie in one axis with their rows
   StoredLayout layout_;
 };
 

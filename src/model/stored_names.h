@@ -17,6 +17,30 @@ struct FeedForwardNames {
   std::string_view gate_up{};  // gate and up in one tensor, instead of the two
 };
 
+// Of Gemma 3n's and Gemma 4's parts. What is named in full has no ".weight".
+struct StreamNames {
+  // What layers read of the token: of the model, and of a layer.
+  std::string_view table = "embed_tokens_per_layer", project = "per_layer_model_projection",
+                   norm = "per_layer_projection_norm";
+  std::string_view gate = "per_layer_input_gate", output = "per_layer_projection",
+                   norm_after = "post_per_layer_input_norm";
+  // AltUp's: a matrix for each stream but the first, and of a layer.
+  std::string_view into = "altup_projections.{}", out_of = "altup_unembed_projections.{}";
+  std::string_view router_norm = "altup.router_norm", router = "altup.modality_router",
+                   predict = "altup.prediction_coefs", correct = "altup.correction_coefs";
+  std::string_view scale = "altup.correct_output_scale";  // in full
+  std::string_view laurel_down = "laurel.linear_left", laurel_up = "laurel.linear_right",
+                   laurel_norm = "laurel.post_laurel_norm";
+  std::string_view layer_scale = "layer_scalar";  // in full
+};
+
+// Of a mixture with norms of its own (Gemma 4).
+struct OwnNormNames {
+  std::string_view before_shared = "pre_feedforward_layernorm", after_shared = "post_feedforward_layernorm_1";
+  std::string_view before_experts = "pre_feedforward_layernorm_2", after_experts = "post_feedforward_layernorm_2";
+  std::string_view router = "router.scale", expert_scale = "router.per_expert_scale";  // in full
+};
+
 struct MixtureNames {
   std::string_view router;
   FeedForwardNames experts;
@@ -34,8 +58,11 @@ struct RecurrenceNames {
     std::string_view module;
     std::vector<Part> parts;
     bool by_group = false;
+    bool alternate = false;  // row by row (Zamba)
+    bool by_head = false;    // a matrix of each group of heads, in one tensor without ".weight" (Zamba)
   };
   std::string_view module{};
+  std::string_view norm{};           // before it, where that has not attention's name
   std::vector<Shared> linears;       // every projection but the last, each in one of these
   std::vector<Shared> convolutions;  // of values, keys and queries (channels × 1 × width)
   std::string_view output;
@@ -43,10 +70,18 @@ struct RecurrenceNames {
   std::string_view step_gate, beta_gate;    // RG-LRU's; "_weight" and "_bias" follow
   std::string_view decay, step_bias, skip;  // in full, without ".weight"
   bool decay_of_four = false;               // stored as 1 × 1 × heads × 1 (Kimi)
+  bool heads_apart = false;                 // decays, step biases and skips have an axis of groups (Zamba)
+  std::string_view beside_attention{};      // stands before these names, its norm's too, in layers with attention
+};
+
+// The modules of an indexer.
+struct IndexerNames {
+  std::string_view query, query_norm, key, key_norm, weight;
 };
 
 // Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
-// A layer's names follow `layer`, where "{}" stands for its number; both follow one of the prefixes.
+// A layer's names follow `layer`, where "{}" stands for its number; both follow one of the prefixes. In a layer with
+// several sublayers of a kind, "#" in a name stands for which one it is.
 // What is set here are LLaMA's names; those of other families differ from them.
 // NOLINTNEXTLINE(clang-analyzer-optin.performance.Padding): they stand where one looks for them.
 struct FamilyNames {
@@ -75,6 +110,21 @@ struct FamilyNames {
   std::string_view query_norm = "self_attn.q_norm", key_norm = "self_attn.k_norm";  // "{}": one tensor per head
   std::string_view sinks;                                                           // in full, without ".weight"
   std::string_view query_down, query_down_norm, query_up, kv_down, kv_down_norm, kv_up;
+  std::string_view difference;                             // of two heads: "q1", "k1", "q2" and "k2" follow
+  std::string_view key_value;                              // keys, then values, beside queries that are routed
+  std::string_view query_router, output_shift;             // of routed queries; the second in full
+  std::string_view mask, mask_decay;                       // that values make; the second in full
+  std::string_view attention_stream, feed_forward_stream;  // factors of the stream, in full
+  StreamNames streams;
+  IndexerNames indexer;
+  std::string_view norm_in_gated, norm_gate_down, norm_gate;  // of a norm with a gate, each follows the norm's name
+  // Adapters of the network: in the names of the layer whose weights the sublayer has, "{}" stands for which of the
+  // layers that have them it is; ".0" and ".1" follow.
+  std::string_view query_adapter, key_adapter, value_adapter, feed_forward_adapter;
+  std::string_view relative, profile;  // the latter in full, without ".weight"
+  std::string_view key_convolution, value_convolution, attention_convolution, feed_forward_convolution;
+  std::string_view factor, mixture_factor;  // in full
+  std::string_view projection;              // behind a sublayer that projects what it makes
 
   std::string_view cross_norm, cross_query, cross_key_value, cross_output;
 
@@ -95,6 +145,8 @@ struct FamilyNames {
   FeedForwardNames shared;       // of the shared expert
   std::string_view shared_gate = "mlp.shared_expert_gate";
   std::string_view mixture_norm_after;  // where it is not feed_forward_norm_after
+  OwnNormNames own_norms;
+  std::string_view mixture_shift;  // in full
 
   // GGUF: what is fused in some files and apart in others (query_key_value, kv_up) is as the file has it.
   bool as_found = false;

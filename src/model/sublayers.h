@@ -66,10 +66,18 @@ inline std::int64_t first_window(const Model& model) {
   return window;
 }
 
+// Of a number of experts that is a square.
+inline std::int64_t square_root(std::int64_t n) {
+  std::int64_t root = 0;
+  while ((root + 1) * (root + 1) <= n) ++root;
+  return root;
+}
+
 inline Block block_of(const Sublayer& sublayer) {
   if (std::holds_alternative<Attention>(sublayer.kind)) return Block::attention;
   if (std::holds_alternative<CrossAttention>(sublayer.kind)) return Block::cross_attention;
   if (std::holds_alternative<Recurrence>(sublayer.kind)) return Block::recurrence;
+  if (std::holds_alternative<LayerInput>(sublayer.kind)) return Block::layer_input;
   return Block::feed_forward;
 }
 

@@ -11,6 +11,8 @@ TypeReference type_reference(std::string_view type) {
   return {type, 0, 0, false};
 }
 
+bool is_trainable(std::string_view type) { return type != "inkling_text"; }
+
 std::string_view what_it_adds(std::string_view type) {
   static const std::map<std::string_view, std::string_view> words{
       {"afmoe", "output gates, norms on both sides, RoPE in windowed layers alone, sigmoid router"},
@@ -18,6 +20,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"arcee", "a plain feed-forward with squared ReLU"},
       {"aria_text", "softmax of the chosen experts, shared experts"},
       {"axk1", "deepseek_v3 with a norm after its mixtures"},
+      {"axk2", "deepseek_v32 with gated norms, and gates and queries of the latent behind and before its norm"},
       {"bamba", "Mamba-2 between layers of attention with half a head rotated"},
       {"biogpt", "learned positions from the third row on, scaled embedding"},
       {"bloom", "ALiBi, a norm after the embedding"},
@@ -30,10 +33,14 @@ std::string_view what_it_adds(std::string_view type) {
       {"dbrx", "clipped queries, keys and values; experts in one matrix"},
       {"deepseek_v2", "latent attention, shared experts, groups of experts"},
       {"deepseek_v3", "latent attention, sigmoid router with a correction, groups of experts"},
+      {"deepseek_v32", "deepseek_v3 with an indexer that chooses the keys; it stays frozen in training"},
+      {"diffllama", "pairs of heads, of which the second is subtracted from the first"},
+      {"doge", "masks that values make, learned factors of the stream, experts of one row by product keys"},
       {"dots1", "qwen3's attention with deepseek_v3's mixture"},
       {"ernie4_5", "interleaved RoPE, biases at choice"},
       {"ernie4_5_moe", "ernie4_5 with a corrected softmax router and shared experts"},
       {"exaone4", "norms after each sublayer, query-key norm, RoPE in windowed layers alone"},
+      {"exaone4_5_text", "exaone4's network, in exaone4_5"},
       {"exaone_moe", "exaone4's attention with deepseek_v3's mixture"},
       {"falcon", "parallel block, multi-query or grouped heads, RoPE or ALiBi"},
       {"falcon_h1", "attention and Mamba-2 side by side, multipliers of nearly everything"},
@@ -42,12 +49,18 @@ std::string_view what_it_adds(std::string_view type) {
       {"gemma", "norms of 1 + w, GeGLU, scaled embedding"},
       {"gemma2", "norms on both sides, windows in every other layer, soft caps"},
       {"gemma3_text", "query-key norm, two RoPE bases, five windowed layers to one"},
+      {"gemma3n_text", "AltUp, LAuReL, inputs of layers from tokens, sparse gates, keys and values of earlier layers"},
+      {"gemma4_text",
+       "inputs of layers from tokens, keys and values of earlier layers or values that are keys, experts beside a "
+       "feed-forward"},
+      {"gemma4_unified_text", "gemma4_text without inputs of layers and experts"},
       {"glm", "interleaved partial RoPE, query, key and value biases, gate and up in one"},
       {"glm4", "glm with norms on both sides"},
       {"glm4_moe", "partial RoPE, deepseek_v3's mixture"},
       {"glm4_moe_lite", "deepseek_v3 with other sizes"},
       {"glm4v_moe_text", "glm4_moe's network, in glm4v_moe"},
       {"glm4v_text", "glm4's network, in glm4v"},
+      {"glm_moe_dsa", "deepseek_v32 with choices that layers share"},
       {"gpt-sw3", "gpt2's network"},
       {"gpt2", "learned positions, LayerNorm, biases, matrices stored in × out"},
       {"gpt_bigcode", "gpt2 with one key and value head"},
@@ -67,8 +80,11 @@ std::string_view what_it_adds(std::string_view type) {
       {"hunyuan_v1_moe", "hunyuan_v1_dense with experts and a shared one"},
       {"hy_v3", "query-key norm, sigmoid router with a correction, shared experts"},
       {"hyperclovax", "granite with norms on both sides at choice"},
+      {"inkling_text",
+       "positions by distance, short convolutions of keys, values and results, experts that every token takes"},
       {"jais2", "LayerNorm, biases, squared ReLU"},
       {"jamba", "Mamba in seven layers of eight, experts in every other, no positions"},
+      {"jetmoe", "experts that make queries and project what these mix"},
       {"kimi_k2", "deepseek_v3's network"},
       {"kimi_linear", "the delta rule with decays for each channel, latent attention without positions"},
       {"laguna", "softplus gates of heads, head counts by layer, two RoPEs, capped sigmoid router"},
@@ -76,6 +92,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"lfm2_moe", "lfm2 with experts and a corrected sigmoid router"},
       {"llama", "the common form"},
       {"llama4_text", "attention in chunks, scaled queries in layers without RoPE, experts weighted by their input"},
+      {"longcat_flash", "two attentions and feed-forwards a layer, a mixture beside them, identity experts"},
       {"mamba", "selective state spaces alone"},
       {"mamba2", "state spaces with one decay a head, alone"},
       {"mellum", "qwen3_moe with windows and two RoPE bases"},
@@ -83,6 +100,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"minicpm3", "latent attention, multipliers of embedding, residual and logits"},
       {"minimax", "lightning attention in every other layer, norms that take the stream's place"},
       {"minimax_m2", "query-key norm over all heads, sigmoid router with a correction"},
+      {"minimax_m3_vl_text", "blocks of keys that an indexer chooses, clamped SwiGLU, sigmoid router"},
       {"ministral", "windows by layer"},
       {"ministral3", "queries scaled by position, YaRN"},
       {"mistral", "a window in its first version"},
@@ -122,9 +140,12 @@ std::string_view what_it_adds(std::string_view type) {
       {"solar_open", "glm4_moe with experts in every layer, whole RoPE"},
       {"stablelm", "LayerNorm, partial RoPE, a norm for each head at choice"},
       {"starcoder2", "LayerNorm, biases, plain GELU"},
+      {"step3p5", "gates of heads, head counts by type of layer, two RoPEs, clipped SwiGLU in some layers"},
       {"vaultgemma", "gemma2 without norms after its sublayers"},
       {"xglm", "sinusoids, scaled embedding"},
       {"youtu", "latent attention with plain feed-forwards"},
+      {"zamba", "one block of attention that layers share, beside Mamba in heads; it reads the embedding too"},
+      {"zamba2", "zamba with Mamba-2, several shared blocks, and adapters of each layer's own"},
   };
   const auto found = words.find(type);
   return found == words.end() ? std::string_view() : found->second;

@@ -19,6 +19,9 @@ const std::vector<TypeReference>& type_references();
 // All 0 where there is none.
 TypeReference type_reference(std::string_view type);
 
+// Whether its networks can be trained: not all new forms have a backward pass yet.
+bool is_trainable(std::string_view type);
+
 // What sets the type apart, in a few words; empty where nobody has said it.
 std::string_view what_it_adds(std::string_view type);
 

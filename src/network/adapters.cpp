@@ -17,7 +17,7 @@ constexpr double alpha = 8.0;
 
 bool has_adapter(const Lora& lora, const Sublayer& sublayer) {
   if (lora.rank == 0) return false;
-  if (block_of(sublayer) == Block::recurrence) return false;
+  if (block_of(sublayer) == Block::recurrence || block_of(sublayer) == Block::layer_input) return false;
   if (block_of(sublayer) != Block::feed_forward) return true;
   if (lora.targets == Lora::Targets::query_value) return false;
   const auto* mixture = std::get_if<Mixture>(&sublayer.kind);
@@ -27,7 +27,9 @@ bool has_adapter(const Lora& lora, const Sublayer& sublayer) {
 }  // namespace
 
 bool has_adapter(const Lora& lora, Role role) {
-  if (lora.rank == 0 || role.expert == Expert::routed || role.part == Part::router) return false;
+  if (lora.rank == 0 || role.expert == Expert::routed || role.part == Part::router || is_indexer(role) ||
+      role.part == Part::norm_gate_down || role.part == Part::norm_gate)
+    return false;
   const bool attention = role.block == Block::attention || role.block == Block::cross_attention;
   if (lora.targets == Lora::Targets::all) return attention || role.block == Block::feed_forward;
   // Of latent attention, what makes the queries, and the values together with the keys.

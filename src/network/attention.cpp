@@ -3,16 +3,25 @@
 #include "network/adapters.h"
 #include "ops/append.h"
 #include "ops/attention.h"
+#include "ops/chosen.h"
 #include "ops/activate.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/matmul.h"
+#include "ops/mixture.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
+#include "ops/softplus.h"
 #include "ops/view.h"
 
+#include <reckon/error.h>
+
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 namespace reckon {
@@ -42,7 +51,8 @@ Widths widths(const Network& n, const Attention& a) {
 }
 
 AttentionRule rule_of(const Attention& a) {
-  return {.mask = {.causal = true, .window = a.window, .chunked = a.chunked},
+  const auto keep = a.dynamic_mask ? static_cast<std::int32_t>(a.dynamic_mask->keep) : 0;
+  return {.mask = {.causal = true, .window = a.window, .chunked = a.chunked, .keep = keep},
           .scale = a.scale,
           .softcap = a.softcap,
           .alibi = a.alibi ? a.alibi_scale : 0.0};
@@ -55,14 +65,15 @@ Dim visible_keys(const Network& n, std::int64_t window) {
 }
 
 // New keys or values, behind the cached ones where there is a cache.
-TensorId remember(Network& n, TensorId fresh, std::int64_t window, Piece cache_piece, Piece piece) {
+TensorId remember(Network& n, TensorId fresh, std::int64_t window, Piece cache_piece, Label piece) {
   if (!n.cached) return fresh;
   Builder& b = n.builder;
   b.set_role(role(Part::cache));
   const Dim keys = visible_keys(n, window);
   const Shape shape = b.shape(fresh);
-  const TensorId cache = b.tensor(TensorKind::cache, cache_piece, {shape[0], keys, shape[2], shape[3]},
-                                  b.program().workload.precision.cache);
+  // Single numbers do not make blocks.
+  const DType dtype = cache_piece == Piece::mask_cache ? DType::float32 : b.program().workload.precision.cache;
+  const TensorId cache = b.tensor(TensorKind::cache, cache_piece, {shape[0], keys, shape[2], shape[3]}, dtype);
   return append(b, fresh, cache, keys, piece);
 }
 
@@ -107,14 +118,128 @@ TensorId drop_weights(Network& n, TensorId weights, Block block) {
 
 // softmax(q·kᵀ)·v
 TensorId attend(Network& n, TensorId query, TensorId key, TensorId value, TensorId sinks, const AttentionRule& rule,
-                Block block = Block::attention) {
+                Block block = Block::attention, TensorId added = no_tensor) {
   Builder& b = n.builder;
   b.set_role({block, Part::scores});
   const TensorId s = scores(b, query, key, rule, "scores");  // (B × H × T × S)
   b.set_role({block, Part::softmax});
-  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights"), block);
+  const TensorId p = drop_weights(n, softmax(b, s, sinks, rule, "weights", added), block);
   b.set_role({block, Part::mixing});
   return mix(b, p, value, rule, "mixed");  // (B × T × H × dᵥ)
+}
+
+// Of what pairs of heads mixed (B × T × H × 2·dₕ), the differences, normed.
+TensorId subtract_heads(Network& n, const Attention& a, TensorId y) {
+  if (!a.difference) return y;
+  Builder& b = n.builder;
+  const Role at = role(Part::difference);
+  b.set_role(at);
+  const TensorId vectors = b.parameter(at, Piece::weight, {4, {a.d_head, Symbol::d_head}});
+  y = difference(b, y, vectors, {a.difference->initial, a.n_heads / a.n_kv_heads}, "difference");
+  y = apply_norm(n, a.difference->norm, y, at);
+  return scale(b, y, 1.0 - a.difference->initial, "scaled");
+}
+
+// What values (B × T × K·dᵥ) say of how much their keys are to be seen: (B × S × K × 1).
+TensorId shifts_of(Network& n, const Attention& a, const Widths& w, TensorId v) {
+  if (!a.dynamic_mask) return no_tensor;
+  Builder& b = n.builder;
+  TensorId x = apply_linear(n, v, w.kv_heads, a.dynamic_mask->bias, role(Part::mask));
+  x = softplus(b, x, no_tensor, {}, "step");
+  x = exponential(b, x, b.parameter(role(Part::decay), Piece::weight, {w.kv_heads}), "shift");
+  return remember(n, heads(n, x, w.kv_heads, 1), a.window, Piece::mask_cache, "shifts");
+}
+
+// Where a token's experts make its queries, and project what these mixed.
+struct Routing {
+  Dim experts{};
+  TensorId weights = no_tensor, order = no_tensor, offsets = no_tensor;
+};
+
+TensorId expert_linear(Network& n, const Routing& routing, TensorId rows, Dim out, Part part) {
+  const Role at{Block::attention, part, Expert::routed};
+  n.builder.set_role(at);
+  const TensorId weight = n.builder.parameter(at, Piece::weight, {routing.experts, out, n.builder.shape(rows)[-1]});
+  return grouped_linear(n.builder, rows, weight, no_tensor, routing.offsets, "out");
+}
+
+TensorId routed_queries(Network& n, const Attention& a, const Widths& w, TensorId x, Routing& routing) {
+  Builder& b = n.builder;
+  routing.experts = {a.routed->n_experts, Symbol::experts};
+  const TensorId logits = apply_linear(n, x, routing.experts, false, role(Part::router));
+  Mixture rule;
+  rule.n_experts = a.routed->n_experts;
+  rule.n_active = a.routed->n_active;
+  rule.scores = Mixture::Scores::softmax_of_chosen;
+  const auto [choice, weights] = route(b, rule, logits, no_tensor);
+  b.set_role(role(Part::dispatch));
+  const Dispatched dispatched = dispatch(b, x, choice, routing.experts);
+  routing.weights = weights;
+  routing.order = dispatched.order;
+  routing.offsets = dispatched.offsets;
+  const TensorId rows = expert_linear(n, routing, dispatched.rows, w.key, Part::query);  // (B × T × k × K·dₕ)
+  return gather_heads(b, rows, routing.order, w.kv_heads, "query");                      // (B × T × K·k × dₕ)
+}
+
+TensorId routed_output(Network& n, const Attention& a, const Routing& routing, TensorId y) {
+  Builder& b = n.builder;
+  b.set_role({Block::attention, Part::output, Expert::routed});
+  TensorId rows = scatter_heads(b, y, routing.order, "rows");
+  rows = expert_linear(n, routing, rows, n.d_model, Part::output);
+  b.set_role(role(Part::combine));
+  y = combine(b, rows, routing.weights, routing.order, "combined");
+  if (!a.output_bias) return y;
+  return add(b, y, b.parameter(role(Part::combine), Piece::bias, {n.d_model}), "shifted");
+}
+
+// The keys that each token attends to (B × T × choices × top): its own choice, or that of a layer before. `latent` is
+// what queries are made of.
+TensorId choose(Network& n, const Attention& a, TensorId x, TensorId latent) {
+  Builder& b = n.builder;
+  const Indexer& indexer = *a.indexer;
+  TensorId& own = n.choices[n.layer];
+  if (indexer.from > 0) return own = n.choices[n.layer - static_cast<std::size_t>(indexer.from)];
+  const Dim count(indexer.n_heads), each(indexer.d_head);
+  TensorId q = apply_linear(n, latent, indexer.n_heads * indexer.d_head, false, role(Part::index_query));
+  q = heads(n, q, count, each);
+  if (indexer.query_norm) q = apply_norm(n, *indexer.query_norm, q, role(Part::index_query_norm));
+  TensorId k = apply_linear(n, x, each, false, role(Part::index_key));
+  k = heads(n, apply_norm(n, indexer.key_norm, k, role(Part::index_key_norm)), 1, each);
+  if (a.rope) {
+    const TensorId table = n.rope_table(*a.rope);
+    b.set_role(role(Part::index_query));
+    q = rope(b, q, table, indexer.interleaved, "rotated_query");
+    b.set_role(role(Part::index_key));
+    k = rope(b, k, table, indexer.interleaved, "rotated_key");
+  }
+  k = remember(n, k, 0, Piece::index_cache, Piece::index_keys);
+  TensorId weights = no_tensor;
+  if (indexer.summed) {  // which take the scale of the scores in
+    weights = apply_linear(n, x, count, false, role(Part::index_weight));
+    weights = scale(b, weights, 1.0 / std::sqrt(static_cast<double>(indexer.n_heads * indexer.d_head)), "scaled");
+  }
+  b.set_role(role(Part::choice));
+  return own = choose_keys(b, q, k, weights, indexer.top, {indexer.block, indexer.local});
+}
+
+// Attention to those keys alone.
+TensorId attend_to(Network& n, const Attention& a, TensorId query, TensorId key, TensorId value, TensorId choice) {
+  Builder& b = n.builder;
+  const Workload& workload = b.program().workload;
+  if (workload.phase == Phase::train && workload.attention_dropout > 0.0)
+    throw UsageError("`attention_dropout` is given, but keys are chosen by an indexer; expected 0");
+  b.set_role(role(Part::scores));
+  return attend_chosen(b, query, key, value, choice, {a.indexer->block, a.scale}, "mixed");
+}
+
+// A projection with an adapter of the layer's own beside it.
+TensorId adapted(Network& n, TensorId x, TensorId y, std::int64_t rank, Part part) {
+  if (rank == 0) return y;
+  Builder& b = n.builder;
+  b.set_role(role(part));
+  const TensorId down = b.parameter(role(part), Piece::adapter_a, {rank, b.shape(x)[-1]});
+  const TensorId up = b.parameter(role(part), Piece::adapter_b, {b.shape(y)[-1], rank});
+  return add(b, y, linear(b, linear(b, x, down, no_tensor, "low_rank"), up, no_tensor, "adapted"), "out");
 }
 
 // What was mixed (B × T × H × dᵥ), gated by what attention reads, to the width of the model.
@@ -148,10 +273,16 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   const Dim up_width(a.n_heads * (latent.d_nope + a.d_value), Symbol::latent_kv_up);
   const AttentionRule rule = rule_of(a);
 
-  TensorId q;
+  TensorId q, query_latent = x, gate_reads = x;
   if (latent.query_rank > 0) {
-    q = apply_linear(n, x, {latent.query_rank, Symbol::query_rank}, latent.down_bias, role(Part::query_down));
-    q = apply_norm(n, latent.norm, q, role(Part::query_down_norm));
+    const Dim query_rank(latent.query_rank, Symbol::query_rank);
+    const TensorId raw = apply_linear(n, x, query_rank, latent.down_bias, role(Part::query_down));
+    q = query_latent = apply_norm(n, latent.norm, raw, role(Part::query_down_norm));
+    if (latent.raw_too) {
+      const Dim both(2 * latent.query_rank);
+      q = join(b, heads(n, q, 1, query_rank), heads(n, raw, 1, query_rank), both, Piece::query);
+      q = gate_reads = view(b, q, {n.batch, n.tokens, both});
+    }
     q = apply_linear(n, q, query_width, false, role(Part::query_up));
   } else {
     q = apply_linear(n, x, query_width, a.query_bias, role(Part::query));
@@ -163,8 +294,10 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
   const TensorId down = apply_linear(n, x, down_width, latent.down_bias, role(Part::kv_down));
   auto [c, k_rope] = split(b, heads(n, down, 1, down_width), kv_rank, d_rope, Piece::latent, Piece::key_rope);
   c = apply_norm(n, latent.norm, c, role(Part::kv_down_norm));  // (B × T × 1 × r_kv)
-  k_rope = rotate(n, a.rope, k_rope, "rotated_key");            // (B × T × 1 × dᵣ)
+  if (latent.kv_scale != 1.0) c = scale(b, c, latent.kv_scale, "scaled");
+  k_rope = rotate(n, a.rope, k_rope, "rotated_key");  // (B × T × 1 × dᵣ)
 
+  const TensorId choice = a.indexer ? choose(n, a, x, query_latent) : no_tensor;
   b.set_role(role(Part::cache));
   TensorId held = no_tensor;  // (B × S × 1 × r_kv+dᵣ)
   if (n.cached)
@@ -184,7 +317,8 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
     const TensorId query = join(b, folded, q_rope, down_width, Piece::folded_query);
     b.set_role(role(Part::cache));
     const TensorId values = split(b, held, kv_rank, d_rope, Piece::latents, Piece::keys_rope).first;
-    y = attend(n, query, held, values, no_tensor, rule);  // (B × T × H × r_kv)
+    y = a.indexer ? attend_to(n, a, query, held, values, choice)
+                  : attend(n, query, held, values, no_tensor, rule);  // (B × T × H × r_kv)
     b.set_role(role(Part::kv_up));
     const TensorId mixed = y;
     y = head_matmul(b, mixed, up, latent.d_nope, w.d_value, false, Piece::values);
@@ -203,9 +337,26 @@ TensorId latent_attention(Network& n, const Attention& a, TensorId x) {
     const auto [k_nope, v] = split(b, kv, d_nope, w.d_value, Piece::keys_nope, Piece::values);
     const TensorId k = join(b, k_nope, k_rope, w.d_head, Piece::keys);
     const TensorId query = join(b, q_nope, q_rope, w.d_head, Piece::query);
-    y = attend(n, query, k, v, no_tensor, rule);
+    y = a.indexer ? attend_to(n, a, query, k, v, choice) : attend(n, query, k, v, no_tensor, rule);
   }
-  return project_output(n, a, w, x, y);
+  return project_output(n, a, w, gate_reads, y);
+}
+
+}  // namespace
+
+namespace {
+
+// What each query adds to its scores at each distance (B × T × H × extent).
+TensorId by_distance(Network& n, const Attention& a, TensorId x) {
+  if (!a.relative) return no_tensor;
+  Builder& b = n.builder;
+  const Dim count(a.n_heads, Symbol::heads);
+  TensorId made = apply_linear(n, x, a.n_heads * a.relative->rank, false, role(Part::relative));
+  made = heads(n, made, count, a.relative->rank);
+  const TensorId profiles = b.parameter(role(Part::profile), Piece::weight, {a.relative->extent, a.relative->rank});
+  b.set_role(role(Part::profile));
+  made = linear(b, made, profiles, no_tensor, "by_distance");
+  return a.position_scale ? scale_by_position(b, made, n.position_table(*a.position_scale), "scaled") : made;
 }
 
 }  // namespace
@@ -214,35 +365,62 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
   if (a.latent) return latent_attention(n, a, x);
   Builder& b = n.builder;
   const Widths w = widths(n, a);
-  TensorId q = apply_linear(n, x, w.query, a.query_bias, role(Part::query));  // (B × T × H·dₕ)
-  TensorId k = apply_linear(n, x, w.key, a.key_bias, role(Part::key));        // (B × T × K·dₕ)
-  TensorId v = apply_linear(n, x, w.value, a.value_bias, role(Part::value));
+  const bool own = a.kv_from == 0;  // keys and values
+  Routing routing;
+  TensorId q = a.routed ? routed_queries(n, a, w, x, routing)
+                        : apply_linear(n, x, w.query, a.query_bias, role(Part::query));  // (B × T × H·dₕ)
+  q = adapted(n, x, q, a.adapter_rank, Part::query);
+  TensorId k = no_tensor, v = no_tensor;
+  if (own) {
+    k = apply_linear(n, x, w.key, a.key_bias, role(Part::key));  // (B × T × K·dₕ)
+    v = a.values_from_keys ? k : apply_linear(n, x, w.value, a.value_bias, role(Part::value));
+    k = adapted(n, x, k, a.adapter_rank, Part::key);
+    if (!a.values_from_keys) v = adapted(n, x, v, a.adapter_rank, Part::value);
+    k = add_convolved(n, k, a.conv_width, role(Part::key_convolution));
+    v = add_convolved(n, v, a.conv_width, role(Part::value_convolution));
+  }
 
   const bool norm_all = a.norm_span == Attention::NormSpan::all_heads;
   if (norm_all) {
     q = norm_heads(n, a, q, w.heads, Part::query_norm);
-    k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
+    if (own) k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
   }
   q = clipped(n, a, q);
-  k = clipped(n, a, k);
-  v = clipped(n, a, v);
-  if (a.value_scale != 1.0) v = scale(b, v, a.value_scale, "scaled_value");
-  q = heads(n, q, w.heads, w.d_head);  // (B × T × H × dₕ)
-  k = heads(n, k, w.kv_heads, w.d_head);
-  v = heads(n, v, w.kv_heads, w.d_value);
+  if (own) {
+    k = clipped(n, a, k);
+    v = clipped(n, a, v);
+    if (a.value_scale != 1.0) v = scale(b, v, a.value_scale, "scaled_value");
+  }
+  const TensorId shifts = own ? shifts_of(n, a, w, v) : no_tensor;
+  if (!a.routed) q = heads(n, q, w.heads, w.d_head);  // (B × T × H × dₕ)
+  if (own) {
+    k = heads(n, k, w.kv_heads, w.d_head);
+    // Two key heads share a value of twice the width where their difference is taken.
+    v = a.difference ? heads(n, v, a.n_kv_heads / 2, 2 * a.d_value) : heads(n, v, w.kv_heads, w.d_value);
+    if (a.value_norm) v = apply_norm(n, *a.value_norm, v, role(Part::value_norm));
+  }
   const auto norm_each = [&] {
     q = norm_heads(n, a, q, w.heads, Part::query_norm);
-    k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
+    if (own) k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
   };
   if (!norm_all && !a.norm_after_rope) norm_each();
   q = rotate(n, a.rope, q, "rotated_query");
-  k = rotate(n, a.rope, k, "rotated_key");
+  if (own) k = rotate(n, a.rope, k, "rotated_key");
   if (!norm_all && a.norm_after_rope) norm_each();
   q = scale_queries(n, a, q);
-  k = remember(n, k, a.window, Piece::key_cache, Piece::keys);  // (B × S × K × dₕ)
-  v = remember(n, v, a.window, Piece::value_cache, Piece::values);
+  const TensorId choice = a.indexer ? choose(n, a, x, x) : no_tensor;
+  if (own) {
+    k = remember(n, k, a.window, Piece::key_cache, Piece::keys);  // (B × S × K × dₕ)
+    v = remember(n, v, a.window, Piece::value_cache, Piece::values);
+    n.keys_values[n.layer] = {k, v};
+  } else {
+    std::tie(k, v) = n.keys_values.at(n.layer - static_cast<std::size_t>(a.kv_from));
+  }
+  if (a.indexer) return project_output(n, a, w, x, attend_to(n, a, q, k, v, choice));
+  const TensorId added = a.relative ? by_distance(n, a, x) : shifts;
   const TensorId sinks = a.sinks ? b.parameter(role(Part::sinks), Piece::weight, {w.heads}) : no_tensor;
-  return project_output(n, a, w, x, attend(n, q, k, v, sinks, rule_of(a)));
+  const TensorId y = subtract_heads(n, a, attend(n, q, k, v, sinks, rule_of(a), Block::attention, added));
+  return a.routed ? routed_output(n, a, routing, y) : project_output(n, a, w, x, y);
 }
 
 TensorId apply(Network& n, const CrossAttention& cross, TensorId x) {

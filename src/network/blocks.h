@@ -5,6 +5,7 @@
 
 #include "program/builder.h"
 
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,13 @@ struct Network {
   TensorId encoder = no_tensor;  // (B × Tₑ × d)
   Dim encoder_tokens{};
   std::vector<std::int32_t> owners{};  // of each layer's weights; empty where every layer has its own
+  std::size_t layer = 0;               // that is written
+  std::map<std::size_t, std::pair<TensorId, TensorId>> keys_values{};  // by layer, where later ones read them
+  TensorIds layer_inputs{};                                            // by layer; (B × T × p)
+  TensorIds streams{};                                                 // AltUp's
+  TensorId stream_norm = no_tensor, stream_router = no_tensor;         // of this layer, which reads streams twice
+  TensorId embedded = no_tensor;                                       // (B × T × d), where layers read it once more
+  std::vector<TensorId> choices{};  // of keys, by layer, where some take those of another
 
   TensorId rope_table(const Rope& rope) const;
   TensorId position_table(const PositionScale& scale) const;
@@ -35,11 +43,23 @@ TensorId apply_norm(Network& network, const Norm& norm, TensorId x, Role role, S
 // y = x·Wᵀ + b with the weight (out × in) and the bias of that role
 TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, Role role);
 
+// x plus its convolution over so many tokens, with the weight of that role
+TensorId add_convolved(Network& network, TensorId x, std::int64_t width, Role role);
+
 // What each kind of sublayer makes of x
 TensorId apply(Network& network, const Attention& attention, TensorId x);
 TensorId apply(Network& network, const CrossAttention& cross, TensorId x);
 TensorId apply(Network& network, const FeedForward& feed_forward, TensorId x);
 TensorId apply(Network& network, const Mixture& mixture, TensorId x);
 TensorId apply(Network& network, const Recurrence& recurrence, TensorId x);
+TensorId apply(Network& network, const LayerInput& input, TensorId x);
+
+// streams.cpp: what layers read of the tokens, and AltUp's streams.
+void make_layer_inputs(Network& network, TensorId ids, TensorId embedded);
+TensorId laurel(Network& network, const Laurel& laurel, TensorId x);
+void open_streams(Network& network, TensorId embedded);  // of what enters the stack
+TensorId predict_streams(Network& network);              // the active one
+void correct_streams(Network& network, TensorId made);   // by what the layer made of the active one
+TensorId close_streams(Network& network);                // to one again
 
 }  // namespace reckon

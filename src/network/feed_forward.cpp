@@ -1,9 +1,16 @@
 // The feed-forward of a layer: dense, gated or plain, or a mixture of experts.
+#include "model/sublayers.h"
 #include "network/blocks.h"
 #include "ops/activate.h"
 #include "ops/elementwise.h"
+#include "ops/embed.h"
 #include "ops/gate.h"
+#include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
+#include "ops/outer_sum.h"
+#include "ops/sparsify.h"
+#include "ops/view.h"
 #include "ops/xielu.h"
 
 namespace reckon {
@@ -15,17 +22,35 @@ Role role(Part part, Expert expert = Expert::none) { return {Block::feed_forward
 template <class Product>
 TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Dim out, Symbol symbol, Expert expert,
                       const Product& product) {
-  const Dim d_ff(f.d_ff, symbol);
-  TensorId gate = f.gated ? product(x, d_ff, role(Part::gate, expert)) : no_tensor;
-  if (f.gated && f.gate_scale != 1.0) gate = scale(n.builder, gate, f.gate_scale, "scaled");
-  const TensorId up = product(x, d_ff, role(Part::up, expert));
   Builder& b = n.builder;
+  const Dim d_ff(f.d_ff, symbol);
+  TensorId low = no_tensor;
+  const auto widened = [&](Part part) {
+    const TensorId y = product(x, d_ff, role(part, expert));
+    if (f.adapter_rank == 0) return y;
+    // Both have what makes it narrow in common, which stands with the first.
+    if (low == no_tensor)
+      low = linear(b, x, b.parameter(role(part), Piece::adapter_a, {f.adapter_rank, b.shape(x)[-1]}), no_tensor,
+                   "low_rank");
+    const TensorId wide = b.parameter(role(part), Piece::adapter_b, {d_ff, f.adapter_rank});
+    return add(b, y, linear(b, low, wide, no_tensor, "adapted"), "out");
+  };
+  TensorId gate = f.gated ? widened(Part::gate) : no_tensor;
+  if (f.gated && f.gate_scale != 1.0) gate = scale(b, gate, f.gate_scale, "scaled");
+  if (f.gated && f.sparsity > 0.0) gate = sparsify(b, gate, f.sparsity, "sparse");
+  const TensorId up = widened(Part::up);
   const Role at = role(Part::activation, expert);
   b.set_role(at);
   TensorId hidden;
   if (f.activation == Activation::xielu) {
     const TensorId slopes = b.parameter(at, Piece::weight, {2});
     hidden = xielu(b, up, slopes, b.weight(TensorKind::constant, at, Piece::bias, {2}, DType::float32), "hidden");
+  } else if (f.gated && f.clip > 0.0) {
+    FeedForward alone;
+    alone.activation = f.activation;
+    const TensorId gated = clip(b, activate(b, alone, gate, no_tensor, "activated"), f.clip, "clipped");
+    alone.activation = Activation::identity;
+    hidden = activate(b, alone, gated, clip(b, up, f.clip, "clipped"), "hidden");
   } else {
     hidden = activate(b, f, f.gated ? gate : up, f.gated ? up : no_tensor, "hidden");
   }
@@ -39,24 +64,53 @@ TensorId dense(Network& n, const FeedForward& f, TensorId x, Symbol symbol, Expe
 
 }  // namespace
 
-TensorId apply(Network& n, const FeedForward& f, TensorId x) { return dense(n, f, x, Symbol::d_ff, Expert::none); }
+namespace {
+
+TensorId scaled(Network& n, TensorId y) {
+  Builder& b = n.builder;
+  const TensorId factor = b.parameter(role(Part::factor), Piece::weight, {1});
+  b.set_role(role(Part::factor));
+  return multiply(b, y, factor, "scaled");
+}
+
+}  // namespace
+
+TensorId apply(Network& n, const FeedForward& f, TensorId x) {
+  const TensorId y = dense(n, f, x, Symbol::d_ff, Expert::none);
+  return f.scaled ? scaled(n, y) : y;
+}
 
 TensorId apply(Network& n, const Mixture& m, TensorId x) {
   Builder& b = n.builder;
   const FeedForward& f = m.expert;
   const Dim experts(m.n_experts, Symbol::experts);
-  TensorId logits = apply_linear(n, x, experts, m.router_bias, role(Part::router));
+  const Dim all = m.n_identity > 0 ? Dim(m.n_experts + m.n_identity) : experts;
+  const auto normed = [&](TensorId y, Part part, Expert whose = Expert::none) {
+    return m.own_norms ? apply_norm(n, *m.own_norms, y, role(part, whose)) : y;
+  };
+  TensorId routed = normed(x, Part::router_norm);
+  if (m.router_scale != 1.0) routed = scale(b, routed, m.router_scale, "scaled");
+  const Dim scored = m.product_keys ? Dim(2 * square_root(m.n_experts)) : all;
+  TensorId logits = apply_linear(n, routed, scored, m.router_bias, role(Part::router));
+  if (m.product_keys) logits = outer_sum(b, logits, "logits");
   if (m.router_softcap > 0.0) logits = softcap(b, logits, m.router_softcap, "logits");
   TensorId correction = no_tensor;
   if (m.correction_bias) {
     const TensorKind kind = m.correction_counted ? TensorKind::parameter : TensorKind::constant;
-    correction = b.weight(kind, role(Part::correction), Piece::bias, {experts}, DType::float32);
+    const Dim corrected = m.n_always > 0 ? Dim(all.size - m.n_always) : all;
+    correction = b.weight(kind, role(Part::correction), Piece::bias, {corrected}, DType::float32);
   }
-  const auto [choice, weights] = route(b, m, logits, correction);
-  const TensorId entering =
-      m.d_latent > 0 ? apply_linear(n, x, m.d_latent, m.latent_bias, role(Part::into_experts)) : x;
+  auto [choice, weights] = route(b, m, logits, correction);
+  if (m.expert_scale) {
+    b.set_role(role(Part::expert_scale));
+    const TensorId scales = b.parameter(role(Part::expert_scale), Piece::weight, {experts, 1});
+    const TensorId chosen = view(b, embed(b, scales, choice, "scales"), b.shape(weights));
+    weights = activate(b, {.activation = Activation::identity, .gated = true}, weights, chosen, "weights");
+  }
+  TensorId entering = normed(x, Part::norm, Expert::routed);
+  if (m.d_latent > 0) entering = apply_linear(n, entering, m.d_latent, m.latent_bias, role(Part::into_experts));
   b.set_role(role(Part::dispatch));
-  Dispatched dispatched = dispatch(b, entering, choice, experts);  // rows (B × T × k × d)
+  Dispatched dispatched = dispatch(b, entering, choice, all);  // rows (B × T × k × d)
   if (m.weigh_inputs) dispatched.rows = weigh(b, dispatched.rows, weights, dispatched.order, "weighed");
   const auto grouped = [&](TensorId rows, Dim out, Role at) {
     b.set_role(at);
@@ -64,13 +118,15 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     const TensorId bias = f.bias ? b.parameter(at, Piece::bias, {experts, out}) : no_tensor;
     return grouped_linear(b, rows, weight, bias, dispatched.offsets, "out");
   };
-  const TensorId rows =
-      feed_forward(n, f, dispatched.rows, b.shape(entering)[-1], Symbol::d_expert, Expert::routed, grouped);
+  TensorId rows = feed_forward(n, f, dispatched.rows, b.shape(entering)[-1], Symbol::d_expert, Expert::routed, grouped);
   b.set_role(role(Part::combine));
+  if (m.n_identity > 0) rows = pass_identity(b, rows, dispatched.rows, dispatched.offsets, m.n_experts, "rows");
   TensorId y = combine(b, rows, m.weigh_inputs ? no_tensor : weights, dispatched.order, "combined");
   if (m.d_latent > 0) y = apply_linear(n, y, n.d_model, m.latent_bias, role(Part::out_of_experts));
+  y = normed(y, Part::norm_after, Expert::routed);
   if (m.shared) {
-    TensorId shared = dense(n, *m.shared, x, Symbol::d_shared, Expert::shared);
+    TensorId shared = dense(n, *m.shared, normed(x, Part::norm, Expert::shared), Symbol::d_shared, Expert::shared);
+    shared = normed(shared, Part::norm_after, Expert::shared);
     if (m.shared_gate) {
       const TensorId gate = apply_linear(n, x, 1, false, role(Part::router, Expert::shared));
       b.set_role(role(Part::combine));
@@ -79,6 +135,11 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     b.set_role(role(Part::combine));
     y = add(b, y, shared, "combined");
   }
+  if (m.output_bias) {
+    b.set_role(role(Part::combine));
+    y = add(b, y, b.parameter(role(Part::combine), Piece::bias, {n.d_model}), "shifted");
+  }
+  if (m.scaled) y = scaled(n, y);
   return m.output_scale != 1.0 ? scale(b, y, m.output_scale, "scaled") : y;
 }
 

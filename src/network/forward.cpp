@@ -9,17 +9,21 @@
 #include "network/adapters.h"
 #include "network/blocks.h"
 #include "network/stages.h"
+#include "ops/activate.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/view.h"
 
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numbers>
 #include <span>
 #include <tuple>
 
@@ -57,15 +61,15 @@ TensorId apply_linear(Network& n, TensorId x, Dim out, bool bias, Role role) {
 
 namespace {
 
-// Which layers have weights in common. All of it is empty where every layer has its own.
+// Which layers have weights, or keys and values, in common. All of it is empty where every layer has its own.
 struct Sharing {
   struct Kin {
     std::size_t first, last;
   };
-  std::vector<Kin> kin;              // by layer: the first and the last that it takes weights from or gives them to
-  std::vector<std::int32_t> owners;  // by layer: whose weights they are in the end
+  std::vector<Kin> kin;              // by layer: the first and the last that it takes them from or gives them to
+  std::vector<std::int32_t> owners;  // by layer: whose weights they are in the end; empty where they are its own
 
-  // Whether so many layers from `first` on have no weights in common with any other.
+  // Whether so many layers from `first` on have nothing in common with any other.
   bool apart(std::size_t first, std::size_t layers) const {
     for (std::size_t i = first; i < first + layers && !kin.empty(); ++i)
       if (kin[i].first < first || kin[i].last >= first + layers) return false;
@@ -73,17 +77,49 @@ struct Sharing {
   }
 };
 
-Sharing sharing_of(const Layers& layers) {
+// The layer that this one takes something from, which is so many before it.
+std::size_t taken_from(std::size_t layer, std::int64_t before) {
+  if (before < 0 || before > static_cast<std::int64_t>(layer))
+    throw Error("layer " + std::to_string(layer) + " has no layer " + std::to_string(before) + " before it");
+  return layer - static_cast<std::size_t>(before);
+}
+
+// How many layers before it a sublayer takes its weights, its keys and values or the choice of its keys from.
+std::int64_t reach_of(const Sublayer& sublayer) {
+  const auto* attention = std::get_if<Attention>(&sublayer.kind);
+  if (attention == nullptr) return sublayer.shares;
+  return std::max({sublayer.shares, attention->kv_from, attention->indexer ? attention->indexer->from : 0});
+}
+
+bool reads_embedding(const Sublayer& sublayer) { return sublayer.reads == Sublayer::Reads::embedded; }
+
+bool stands_alone(const Layer& layer) {
+  return layer.shares == 0 && std::none_of(layer.sublayers.begin(), layer.sublayers.end(), [](const Sublayer& one) {
+           return reach_of(one) != 0 || reads_embedding(one);
+         });
+}
+
+Sharing sharing_of(const Model& model) {
+  const Layers& layers = model.layers;
   const std::span<const Layer> written = layers.written();
   Sharing sharing;
-  if (std::all_of(written.begin(), written.end(), [](const Layer& layer) { return layer.shares == 0; })) return sharing;
+  // What is made for all layers at once binds all of them together.
+  const bool bound = model.layer_inputs || model.altup;
+  if (!bound && std::all_of(written.begin(), written.end(), stands_alone)) return sharing;
+  const bool weights = std::any_of(written.begin(), written.end(), [](const Layer& l) { return l.shares != 0; });
   for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (layers[i].shares < 0 || layers[i].shares > static_cast<std::int64_t>(i))
-      throw Error("layer " + std::to_string(i) + " has no layer " + std::to_string(layers[i].shares) + " before it");
-    const std::size_t from = i - static_cast<std::size_t>(layers[i].shares);
-    sharing.kin.push_back({from, i});
-    sharing.kin[from].last = i;
-    sharing.owners.push_back(from == i ? static_cast<std::int32_t>(i) : sharing.owners[from]);
+    const std::size_t from = taken_from(i, layers[i].shares);
+    std::size_t first = from, last = bound ? layers.size() : i;
+    if (from < i) sharing.kin[from].last = std::max(sharing.kin[from].last, i);
+    for (const Sublayer& sublayer : layers[i].sublayers) {
+      const std::size_t reached = taken_from(i, reach_of(sublayer));
+      first = std::min(first, reached);
+      if (reached < i) sharing.kin[reached].last = std::max(sharing.kin[reached].last, i);
+      // What was embedded stands outside of all bodies.
+      if (reads_embedding(sublayer)) last = layers.size();
+    }
+    sharing.kin.push_back({first, last});
+    if (weights) sharing.owners.push_back(from == i ? static_cast<std::int32_t>(i) : sharing.owners[from]);
   }
   return sharing;
 }
@@ -120,9 +156,9 @@ std::size_t alike_until(const Layers& layers, const LayerTypes& types, std::size
   return same;
 }
 
-// Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An iteration
-// has its own weights: where they are in common with other layers, each layer is a pattern. So is each layer before
-// `alone`.
+// Finds patterns that repeat (all alike; sliding, full, sliding, full, …), so that each is written once. An
+// iteration has its own weights: where they are in common with other layers, each layer is a pattern. So is each
+// layer before `alone`.
 std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, const Sharing& sharing,
                               const LayerRange& range, std::size_t alone) {
   constexpr std::size_t longest_pattern = 8;
@@ -170,11 +206,11 @@ std::vector<Pattern> patterns(const Layers& layers, const LayerTypes& types, con
 Shape table_shape(const Network& n) {
   const Model& model = n.model;
   const Dim d_embedding = model.d_embedding == model.d_model ? n.d_model : Dim(model.d_embedding, Symbol::d_embedding);
-  return {{model.vocab_size, Symbol::vocabulary}, d_embedding};
+  return {{model.vocab_size + model.padding_rows, Symbol::vocabulary}, d_embedding};
 }
 
-// The table of tokens. The last stage of a pipeline has its own copy of one that is tied to the head; the two are kept
-// alike.
+// The table of tokens. The last stage of a pipeline has its own copy of one that is tied to the head; the two are
+// kept alike.
 TensorId token_table(Network& n) {
   Builder& b = n.builder;
   const Role token{Block::embedding, Part::token};
@@ -216,36 +252,116 @@ TensorId drop(Network& n, TensorId x, int stream) {
   return dropout(n.builder, x, workload.dropout, stream, "dropped");
 }
 
+// What a layer made of the active stream corrects all of them; what the layer then reads of the token is added to
+// all but the first.
+void add_to_streams(Network& n, const Sublayer& sublayer, TensorId made) {
+  Builder& b = n.builder;
+  correct_streams(n, made);
+  TensorId y = n.streams[static_cast<std::size_t>(n.model.altup->active)];
+  const Role at{Block::streams, Part::stream_scale};
+  const TensorId factors = b.parameter(at, Piece::weight, {n.d_model});  // which is there all the same
+  b.set_role(at);
+  if (n.model.altup->scaled) y = multiply(b, y, factors, "scaled");
+  y = apply(n, std::get<LayerInput>(sublayer.kind), y);
+  if (sublayer.norms.after) y = apply_norm(n, *sublayer.norms.after, y, {Block::layer_input, Part::norm_after});
+  b.set_role({Block::layer_input, Part::residual});
+  for (std::size_t i = 1; i < n.streams.size(); ++i) n.streams[i] = add(b, n.streams[i], y, "residual");
+}
+
+// Two streams, side by side.
+TensorId beside(Network& n, TensorId x, TensorId other) {
+  Builder& b = n.builder;
+  const Dim both(2 * n.d_model.size);
+  const Shape one{n.batch, n.tokens, 1, n.d_model};
+  return view(b, join(b, view(b, x, one), view(b, other, one), both, "read"), {n.batch, n.tokens, both});
+}
+
+// y·σ(W·SiLU(V·y)), by way of so many elements.
+TensorId gate_norm(Network& n, TensorId y, std::int64_t rank, Block block) {
+  Builder& b = n.builder;
+  const Role role{block, Part::norm_gate};
+  FeedForward rule;
+  rule.activation = Activation::silu;
+  TensorId gate = apply_linear(n, y, rank, false, {block, Part::norm_gate_down});
+  gate = activate(b, rule, gate, no_tensor, "activated");
+  gate = apply_linear(n, gate, n.d_model, false, role);
+  b.set_role(role);
+  rule.activation = Activation::sigmoid;
+  return activate(b, rule, gate, y, "gated");
+}
+
 // Layer i of the model: each sublayer reads the residual stream, and adds to it.
 TensorId layer(Network& n, std::size_t i, TensorId x) {
   using Reads = Sublayer::Reads;
   Builder& b = n.builder;
   const Layer& layer = n.model.layers[i];
   const std::int32_t owner = n.owners.empty() ? -1 : n.owners[i];
+  n.layer = i;
+  b.set_sublayer(static_cast<std::int32_t>(i), 0, owner);
+  if (n.model.altup) x = predict_streams(n);
   const TensorId entry = x;
-  TensorId first = no_tensor;
+  TensorIds read;  // by the f of each sublayer
+  TensorId made = no_tensor;
   int dropouts = 0;
   for (std::size_t k = 0; k < layer.sublayers.size(); ++k) {
     const Sublayer& sublayer = layer.sublayers[k];
     const SublayerNorms& norms = sublayer.norms;
     const Block block = block_of(sublayer);
-    b.set_sublayer(static_cast<std::int32_t>(i), nth_of_block(layer, k), owner);
-    TensorId y = sublayer.reads == Reads::stream ? x : sublayer.reads == Reads::entry ? entry : first;
+    const std::int32_t nth = nth_of_block(layer, k);
+    const bool shares = sublayer.shares > 0;
+    b.set_sublayer(static_cast<std::int32_t>(i), nth,
+                   shares ? static_cast<std::int32_t>(static_cast<std::int64_t>(i) - sublayer.shares) : owner);
+    if (n.model.altup && block == Block::layer_input) {
+      add_to_streams(n, sublayer, x);
+      continue;
+    }
+    b.set_role({block, Part::norm});
+    TensorId y = x;
+    if (sublayer.reads == Reads::entry) y = entry;
+    if (sublayer.reads == Reads::first) y = read[sublayer.beside];
+    if (sublayer.reads == Reads::embedded) y = beside(n, x, n.embedded);
+    if (sublayer.reads == Reads::made) y = made;
+    if (sublayer.reads == Reads::sum) y = add(b, x, made, "read");
     if (norms.before) y = apply_norm(n, *norms.before, y, {block, Part::norm});
+    if (sublayer.norm_gate > 0) y = gate_norm(n, y, sublayer.norm_gate, block);
     if (sublayer.norms_stream) x = y;
-    if (k == 0) first = y;
+    read.push_back(y);
     if (sublayer.read_scale != 1.0) {
       b.set_role({block, Part::norm});
       y = scale(b, y, sublayer.read_scale, "scaled");
     }
     y = std::visit([&](const auto& kind) { return apply(n, kind, y); }, sublayer.kind);
+    if (shares) b.set_sublayer(static_cast<std::int32_t>(i), nth);
+    if (sublayer.projects) y = apply_linear(n, y, n.d_model, false, {block, Part::project});
+    y = add_convolved(n, y, sublayer.conv_width, {block, Part::query_convolution});
+    if (!sublayer.adds) {
+      made = y;
+      continue;
+    }
     if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
     b.set_role({block, Part::residual});
     if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
     if (sublayer.stream_scale != 1.0) x = scale(b, x, sublayer.stream_scale, "scaled");
+    if (sublayer.stream_weight) {
+      const Role at{block, Part::stream_scale};
+      b.set_role(at);
+      x = multiply(b, x, b.parameter(at, Piece::weight, {n.d_model}), "scaled");
+      b.set_role({block, Part::residual});
+    }
     if (block != Block::cross_attention) y = drop(n, y, ++dropouts);  // cross-attention is counted, never trained
     x = add(b, x, y, "residual");
+    if (sublayer.laurel) {
+      const TensorId beside = laurel(n, *sublayer.laurel, read.back());
+      b.set_role({block, Part::residual});
+      x = scale(b, add(b, x, beside, "residual"), 1.0 / std::numbers::sqrt2, "scaled");
+    }
     if (norms.residual) x = apply_norm(n, *norms.residual, x, {block, Part::norm_residual});
+  }
+  if (layer.scaled) {
+    const Role at{Block::feed_forward, Part::stream_scale};
+    b.set_sublayer(static_cast<std::int32_t>(i), 0, owner);
+    b.set_role(at);
+    x = multiply(b, x, b.weight(TensorKind::constant, at, Piece::weight, {1}, DType::float32), "scaled");
   }
   return x;
 }
@@ -261,6 +377,7 @@ TensorId head(Network& n, TensorId x, TensorId table) {
   const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, shape);
   const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {shape[0]}) : no_tensor;
   TensorId logits = linear(b, x, weight, bias, "logits");
+  if (model.padding_rows > 0) logits = take(b, logits, {model.vocab_size, Symbol::vocabulary}, "logits");
   if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
   if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
   return logits;
@@ -341,6 +458,13 @@ Workload resolve(const Model& model, Workload w) {
                     "of a router's experts",
                     model.name));
   check_trained_types(w);
+  for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
+    if (w.phase == Phase::train && attention.relative)
+      refuse(
+          fmt::format("{} cannot be trained yet: its positions by distance have no backward pass; expected another "
+                      "phase",
+                      model.name));
+  });
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,
@@ -397,7 +521,10 @@ Program forward(const Model& model, const Workload& asked) {
   const Shape stream{n.batch, n.tokens, n.d_model};
   if (first_stage(layout)) {
     const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
-    x = drop(n, embedding(n, ids, table), 0);
+    const TensorId embedded = embedding(n, ids, table);
+    x = drop(n, embedded, 0);
+    if (model.layer_inputs) make_layer_inputs(n, ids, embedded);
+    if (model.altup) open_streams(n, x);
   } else {
     x = receive(b, no_tensor, stream, layout.pipeline);
   }
@@ -425,13 +552,15 @@ Program forward(const Model& model, const Workload& asked) {
     }
   }
 
-  Sharing sharing = sharing_of(model.layers);
+  Sharing sharing = sharing_of(model);
   // What enters the first layer with adapters needs no gradient, other than what enters those behind it.
   std::size_t alone = 0;
   if (workload.phase == Phase::train && workload.lora.rank > 0 && first_stage(layout))
     alone = std::min(first_adapted(workload.lora, model.layers) + 1, model.layers.size());
   const std::vector<Pattern> stack = patterns(model.layers, layer_types(workload), sharing, ranges, alone);
   n.owners = std::move(sharing.owners);
+  n.embedded = x;
+  n.choices.assign(model.layers.size(), no_tensor);
   for (const Pattern& pattern : stack) {
     const TensorId entering = x;
     const auto layers = static_cast<std::size_t>(pattern.layers);
@@ -442,8 +571,10 @@ Program forward(const Model& model, const Workload& asked) {
   }
   b.set_sublayer(-1, 0);
 
-  // Between its pieces, an interleaved pipeline goes on at the other ranks. As pieces are alike, that is written behind
-  // all of them.
+  if (model.altup) x = close_streams(n);
+
+  // Between its pieces, an interleaved pipeline goes on at the other ranks. As pieces are alike, that is written
+  // behind all of them.
   b.set_role({Block::input});
   if (ranges.size() > 1) {
     const TensorId entering = x;

@@ -40,14 +40,15 @@ std::shared_ptr<const ParameterTypes> layer_matrices_as(const Model& model, DTyp
   return types_where(model, type, [](const Tensor& tensor) {
     return tensor.scope.layer >= 0 && tensor.label.piece == Piece::weight && tensor.shape.rank() >= 2 &&
            !is_norm(tensor.scope.role) && !is_convolution(tensor.scope.role) && tensor.scope.role.part != Part::decay &&
-           tensor.scope.role.part != Part::router;
+           tensor.scope.role.part != Part::router && tensor.scope.role.part != Part::difference;
   });
 }
 
 std::shared_ptr<const ParameterTypes> quantised_as(const Model& model, DType encoding) {
   return types_by(model, [&](const Tensor& tensor) -> std::optional<DType> {
     const Role role = tensor.scope.role;
-    const bool matrix = tensor.shape.rank() >= 2 && role.part != Part::router && role.part != Part::position;
+    const bool matrix = tensor.shape.rank() >= 2 && role.part != Part::router && role.part != Part::position &&
+                        role.part != Part::difference;
     return matrix ? fitting(encoding, tensor.shape[tensor.shape.rank() - 1].size) : DType::float32;
   });
 }

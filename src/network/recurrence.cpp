@@ -135,20 +135,31 @@ TensorId convolution(Network& n, const Recurrence& r, const Widths& w, TensorId 
 TensorId mamba(Network& n, const Recurrence& r, const Widths& w, TensorId x) {
   Builder& b = n.builder;
   const TensorId v = projected(n, r, x, w.value, Part::value, Part::value_convolution, r.scales[1]);
+  // Where there are several groups, each has matrices of its own, for its own values (Zamba).
+  const auto of_groups = [&](TensorId in, Dim each, Dim out, Part part) {
+    const TensorId weight = b.parameter(role(part), Piece::weight, {w.groups, out, each});
+    b.set_role(role(part));
+    const TensorId y = block_linear(b, heads(n, in, w.groups, each), weight, no_tensor, "out");
+    return view(b, y, {n.batch, n.tokens, w.groups.size * out.size});
+  };
+  const Dim values(w.value.size / w.groups.size);  // of a group
   const auto made = [&](Dim out, Part part, Part norm_part) {
+    if (r.n_groups > 1) return of_groups(v, values, out, part);
     const TensorId y = apply_linear(n, v, out, false, role(part));
     return r.inner_norm ? apply_norm(n, *r.inner_norm, y, role(norm_part)) : y;
   };
   const TensorId low = made(r.step_rank, Part::step_down, Part::step_norm);
   const TensorId k = made(w.d_state, Part::key, Part::key_norm), q = made(w.d_state, Part::query, Part::query_norm);
-  TensorId step = apply_linear(n, low, w.value, false, role(Part::step));
+  TensorId step = r.n_groups > 1 ? of_groups(low, r.step_rank, values, Part::step)
+                                 : apply_linear(n, low, w.value, false, role(Part::step));
   step = softplus(b, step, b.parameter(role(Part::decay), Piece::bias, {w.value}), limits(r), "step");
   const TensorId decay = b.parameter(role(Part::decay), Piece::weight, {w.value, w.d_state});
   const TensorId skip = b.parameter(role(Part::skip), Piece::weight, {w.value});
   const TensorId held = state(n, Part::state, Piece::state_cache, r.n_heads * r.d_state, DType::float32);
   b.set_role(role(Part::state));
   return scan(b, ScanRule::state_space,
-              {heads(n, v, w.value, 1), step, decay, heads(n, k, 1, w.d_state), heads(n, q, 1, w.d_state), skip, held},
+              {heads(n, v, w.value, 1), step, decay, heads(n, k, w.groups, w.d_state), heads(n, q, w.groups, w.d_state),
+               skip, held},
               "mixed");
 }
 
@@ -228,6 +239,19 @@ TensorId lightning(Network& n, const Recurrence& r, const Widths& w, TensorId x)
 }
 
 }  // namespace
+
+TensorId add_convolved(Network& n, TensorId x, std::int64_t width, Role role) {
+  if (width == 0) return x;
+  Builder& b = n.builder;
+  const Dim channels = b.shape(x)[-1], tokens(width, Symbol::conv_width);
+  const TensorId weight = b.parameter(role, Piece::weight, {channels, tokens});
+  b.set_role(role);
+  TensorId cache = no_tensor;
+  if (n.cached)
+    cache = b.tensor(TensorKind::cache, Piece::convolution_cache, {n.batch, 1, 1, channels.size * (width - 1)},
+                     convolution_type(n));
+  return add(b, x, short_convolution(b, x, weight, no_tensor, cache, "convolved"), "sum");
+}
 
 TensorId apply(Network& n, const Recurrence& r, TensorId x) {
   const Widths w = widths(n, r);

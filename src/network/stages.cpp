@@ -86,10 +86,25 @@ void check_pipeline(const Model& model, const Layout& layout) {
                               "embedding and the loss in the place of a layer each) divide by it",
                               grouped(layers), grouped(pieces), grouped(layers + 2)));
   for (const Layer& layer : model.layers.written()) {
-    if (layer.shares != 0) refuse(model, "layers that share weights cannot be on several stages of a pipeline");
+    bool shares = layer.shares != 0;
+    for_each<Sublayer>(layer, [&](const Sublayer& one) {
+      shares = shares || one.shares != 0;
+      if (one.reads == Sublayer::Reads::embedded)
+        refuse(model, "layers that read the embedding once more cannot be on several stages of a pipeline");
+    });
+    for_each<Attention>(layer, [&](const Attention& a) {
+      if (a.indexer && a.indexer->from != 0)
+        refuse(model, "layers that share a choice of keys cannot be on several stages of a pipeline");
+    });
+    if (shares) refuse(model, "layers that share weights cannot be on several stages of a pipeline");
   }
   if (find<CrossAttention>(model) != nullptr)
     refuse(model, "cross-attention cannot be on several stages of a pipeline: all of them would need the encoder");
+  if (model.layer_inputs)
+    refuse(model, "what layers read of the tokens is made at once, and cannot be on several stages of a pipeline");
+  for_each<Attention>(model.layers.written(), [&](const Attention& a) {
+    if (a.kv_from != 0) refuse(model, "layers that share keys and values cannot be on several stages of a pipeline");
+  });
 }
 
 }  // namespace
@@ -130,6 +145,27 @@ void validate_layout(const Model& model, const Layout& layout) {
   check_pipeline(model, layout);
   if ((layout.tensor > 1 || layout.context > 1) && find<Recurrence>(model) != nullptr)
     refuse(model, "recurrences cannot be shared out over tensor or context ranks; expected 1 of each");
+  const bool shares_out = layout.tensor > 1 || layout.context > 1 || layout.expert > 1;
+  if (shares_out && (model.layer_inputs || model.altup))
+    refuse(model,
+           "what layers read of the tokens cannot be shared out over tensor, context or expert ranks; expected 1");
+  for_each<Attention>(model.layers.written(), [&](const Attention& a) {
+    if (shares_out && (a.routed || a.difference || a.dynamic_mask))
+      refuse(model,
+             "routed heads, differences of heads and dynamic masks cannot be shared out over tensor, context or "
+             "expert ranks; expected 1 of each");
+  });
+  for_each<Mixture>(model.layers.written(), [&](const Mixture& m) {
+    if (shares_out && (m.own_norms || m.product_keys))
+      refuse(model, "its mixtures cannot be shared out over tensor, context or expert ranks; expected 1 of each");
+  });
+  bool indexed = false, identity = false;
+  for_each<Attention>(model.layers.written(), [&](const Attention& a) { indexed = indexed || a.indexer; });
+  for_each<Mixture>(model.layers.written(), [&](const Mixture& m) { identity = identity || m.n_identity > 0; });
+  if ((layout.tensor > 1 || layout.context > 1) && indexed)
+    refuse(model, "attention to chosen keys cannot be shared out over tensor or context ranks; expected 1 of each");
+  if ((layout.tensor > 1 || layout.expert > 1) && identity)
+    refuse(model, "identity experts cannot be shared out over tensor or expert ranks; expected 1 of each");
   if (layout.context > 1 && find<CrossAttention>(model) != nullptr)
     refuse(model, "cross-attention cannot be shared out over context ranks");
 }

@@ -29,7 +29,10 @@ namespace {
 
 // What is done to a score before its softmax. The soft cap's own factor takes the scale in.
 std::int64_t score_operations(const AttentionRule& rule) {
-  return (rule.softcap != 0.0 ? 3 : rule.scale != 1.0 ? 1 : 0) + (rule.alibi != 0.0 ? 2 : 0);
+  return (rule.softcap != 0.0 ? 3
+          : rule.scale != 1.0 ? 1
+                              : 0) +
+         (rule.alibi != 0.0 ? 2 : 0) + (rule.mask.keep > 0 ? 4 : 0);
 }
 
 // Those of a whole sequence: context ranks share them out, each with as many pairs of query and key.
@@ -59,7 +62,8 @@ Cost cost(const Program& program, const Op& op) {
   cost.matmul += of_rank(program, 2, {batch, heads, pairs, out[3]});
   // A pair: maximum, difference, exponential, sum. The quotient is taken of what was mixed.
   // Dropout: a comparison and a product.
-  const std::int64_t per_pair = 4 + score_operations(rule) + (dropout > 0 ? 2 : 0);
+  const bool relative = rule.mask.keep == 0 && op.inputs.size() > 5 && op.inputs[5] != no_tensor;
+  const std::int64_t per_pair = 4 + score_operations(rule) + (dropout > 0 ? 2 : 0) + (relative ? 1 : 0);
   cost.elementwise = of_rank(program, per_pair, {batch, heads, softened});
   cost.elementwise += Formula(out.product());
   if (op.outputs.size() > 1) cost.elementwise += Formula(program[op.outputs[1]].shape.product(2));  // log, + maximum
@@ -68,7 +72,9 @@ Cost cost(const Program& program, const Op& op) {
   const std::int64_t kv_heads = program[op.inputs[1]].shape[2].size;
   const Count cached = Term(kv_heads).times(batch).times(keys).times(query[3].size + out[3].size).value();
   cost.read = bytes(program[op.inputs[0]]) + whole_blocks(program[op.inputs[1]].dtype, cached);
+  if (rule.mask.keep > 0) cost.read += Term(4 * kv_heads).times(batch).times(keys).value();  // shifts
   if (op.inputs[3] != no_tensor) cost.read += 4 * heads.size;  // sinks, float32 in memory as all vectors
+  if (relative) cost.read += bytes(program[op.inputs[5]]);
   cost.written = bytes(program[op.outputs[0]]);
   if (op.outputs.size() > 1) cost.written += bytes(program[op.outputs[1]]);
   return cost;
@@ -89,8 +95,9 @@ Cost backward_cost(const Program& program, const Op& op) {
   products += of_rank(program, 4, {q[0], q[2], pairs, o[3]});
   const Count seen = visible_pairs(tokens, past + tokens, rule.mask);
   const Dim visible(static_cast<std::int64_t>(seen), Symbol::window_pairs);
-  const std::int64_t per_pair =
-      4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) + (rule.softcap != 0.0 ? 4 : 0) + (dropout > 0 ? 3 : 0);
+  const std::int64_t per_pair = 4 + score_operations(rule) + (rule.scale != 1.0 ? 1 : 0) +
+                                (rule.softcap != 0.0 ? 4 : 0) + (dropout > 0 ? 3 : 0) +
+                                (rule.mask.keep > 0 ? 1 : 0);  // a shift's gradient is a sum
   Formula operations = of_rank(program, per_pair, {q[0], q[2], visible});
   const bool sink = op.outputs[attend_backward_output::d_sinks] != no_tensor;
   operations += elements_and_rows(o, sink ? 4 : 2, sink ? 2 : -1);

@@ -14,17 +14,19 @@ struct AttendAttributes {
 };
 
 // Inputs: query (B × T × H × m), keys (B × S × K × m), values (B × S × K × n), sinks (H) or no_tensor, starts (B) or
-// no_tensor: at which position each sequence's queries begin. Training also saves the logarithm of each row's sum of
-// exponentials (B × H × T); from it the backward pass computes the weights of a block again.
+// no_tensor: at which position each sequence's queries begin; and where there is one, what softmax adds to scores.
+// Training also saves the logarithm of each row's sum of exponentials (B × H × T); from it the backward pass computes
+// the weights of a block again.
 extern const OperationOf<AttendAttributes> attend_operation, attend_backward_operation;
 
-// Inputs and outputs, in this order; sinks may be no_tensor, and so may a gradient that is not asked for (of what only
-// frozen weights make: counted, never run). All products are made all the same.
+// Inputs and outputs, in this order; the last of each is there where keys have shifts. Sinks may be no_tensor, and so
+// may a gradient that is not asked for (of what only frozen weights make: counted, never run). All products are made
+// all the same.
 namespace attend_backward_input {
-enum : std::size_t { query, keys, values, sinks, out, d_out, log_sum_exp, count };
+enum : std::size_t { query, keys, values, sinks, out, d_out, log_sum_exp, shifts, count };
 }
 namespace attend_backward_output {
-enum : std::size_t { d_query, d_keys, d_values, d_sinks, count };
+enum : std::size_t { d_query, d_keys, d_values, d_sinks, d_shifts, count };
 }
 
 // The (query, key) pairs that are computed for each head: each block sees the keys from the first that its first

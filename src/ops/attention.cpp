@@ -51,22 +51,28 @@ Cost mix_cost(const Program& program, const Op& op) {
 }
 
 // A row of n scores: maximum n − 1, differences n, exponentials n, sum n − 1, quotients n  →  5n − 2.
-// ALiBi adds slope · distance to each, 2n; a sink takes part in maximum, difference, exponential and sum, 4.
+// ALiBi adds slope · distance to each, 2n, and what queries make for distances is added, n; a sink takes part in
+// maximum, difference, exponential and sum, 4. Shifts of keys: the sum 1, finding the least that is kept 2, comparing
+// with it 1.
 Cost softmax_cost(const Program& program, const Op& op) {
   const bool sinks = op.inputs[1] != no_tensor;
   const auto& a = op.attributes<SoftmaxAttributes>();
   const Shape& grid = program[op.outputs[0]].shape;
-  Formula operations = per_pair(program, a.mask, grid, a.alibi != 0.0 ? 7 : 5);
+  const bool added = op.inputs.size() > 2 && op.inputs[2] != no_tensor;
+  const int each = 5 + (a.alibi != 0.0 ? 2 : 0) + (a.mask.keep > 0 ? 4 : added ? 1 : 0);
+  Formula operations = per_pair(program, a.mask, grid, each);
   operations += grid.leading().product(sinks ? 2 : -2);
   return streaming_cost(program, op, std::move(operations));
 }
 
 // ds = p·(dp − Σ dp·p): products n, sum n − 1, differences n, products n  →  4n − 1.
-// A sink's own share of the row is 1 − Σ p (n), its gradient −share · Σ dp·p, summed over rows (3).
+// A sink's own share of the row is 1 − Σ p (n), its gradient −share · Σ dp·p, summed over rows (3). The gradient of a
+// key's shift is the sum of those of its scores, 1 each.
 Cost softmax_backward_cost(const Program& program, const Op& op) {
-  const bool sinks = op.outputs[1] != no_tensor;
+  const bool sinks = op.outputs[1] != no_tensor, shifts = op.outputs.size() > 2 && op.outputs[2] != no_tensor;
   const Shape& grid = program[op.outputs[0]].shape;
-  Formula operations = per_pair(program, op.attributes<SoftmaxAttributes>().mask, grid, sinks ? 5 : 4);
+  Formula operations =
+      per_pair(program, op.attributes<SoftmaxAttributes>().mask, grid, 4 + (sinks ? 1 : 0) + (shifts ? 1 : 0));
   operations += grid.leading().product(sinks ? 2 : -1);
   return streaming_cost(program, op, std::move(operations));
 }
@@ -88,11 +94,15 @@ void scores_gradient(Gradient& g, const Op& op) {
 
 void softmax_gradient(Gradient& g, const Op& op) {
   const TensorId scores = op.inputs[0], sinks = op.inputs[1];
-  const TensorId ds = g.make(scores), d_sinks = g.make_wanted(sinks);
-  g.builder().emit(softmax_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, {ds, d_sinks},
+  const TensorId shifts = op.inputs.size() > 2 ? op.inputs[2] : no_tensor;
+  const TensorId ds = g.make(scores), d_sinks = g.make_wanted(sinks), d_shifts = g.make_wanted(shifts);
+  TensorIds outputs{ds, d_sinks};
+  if (shifts != no_tensor) outputs.push_back(d_shifts);
+  g.builder().emit(softmax_backward_operation, {g.of(op.outputs[0]), op.outputs[0]}, std::move(outputs),
                    op.attributes<SoftmaxAttributes>());
   g.add(scores, ds);
   g.add(sinks, d_sinks);
+  g.add(shifts, d_shifts);
 }
 
 // do → dp = do·vᵀ, dv = pᵀ·do
@@ -137,8 +147,20 @@ TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionR
                          {.mask = rule.mask, .scale = rule.scale, .softcap = rule.softcap});
 }
 
-TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label) {
-  return builder.compute(label, builder.shape(scores), softmax_operation, {scores, sinks}, {rule.mask, rule.alibi});
+TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label,
+                 TensorId added) {
+  const Shape grid = builder.shape(scores);
+  TensorIds inputs{scores, sinks};
+  if (added != no_tensor) {
+    const Shape s = builder.shape(added);
+    const bool shifts = rule.mask.keep > 0;
+    check(s.rank() == 4 && (shifts ? s[1].size == grid[3].size && grid[1].size % s[2].size == 0 && s[3].size == 1
+                                   : s[1].size == grid[2].size && s[2].size == grid[1].size),
+          "softmax", to_string(grid) + " and " + to_string(s),
+          "a number for each key, or for distances from each query");
+    inputs.push_back(added);
+  }
+  return builder.compute(label, grid, softmax_operation, std::move(inputs), {rule.mask, rule.alibi});
 }
 
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label) {

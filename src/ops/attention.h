@@ -1,7 +1,8 @@
 // Attention (Vaswani et al., arXiv 1706.03762) in three steps, with grouped heads (Ainslie et al., arXiv 2305.13245):
 //   scores    q·kᵀ         (B × T × H × m), (B × S × K × m) → (B × H × T × S)
 //   softmax   of each row  over the keys that the mask lets through, with ALiBi's distances (Press et al.,
-//                          arXiv 2108.12409) and learned sinks (gpt-oss) where the network has them
+//                          arXiv 2108.12409), learned sinks (gpt-oss) and shifts of keys (Doge) where the network
+//                          has them
 //   mix       p·v          (B × H × T × S), (B × S × K × m) → (B × T × H × m)
 //   spread    pᵀ·o         (B × H × T × S), (B × T × H × m) → (B × S × K × m)   each key's share of what its queries
 //   hold
@@ -17,6 +18,7 @@ struct AttentionMask {
   bool causal = true;       // none behind itself
   std::int64_t window = 0;  // the last so many; 0: all
   bool chunked = false;     // …from the last multiple of `window` on
+  std::int32_t keep = 0;    // where keys have shifts: those with the so many largest ones; 0: there are none
   bool operator==(const AttentionMask&) const = default;
 };
 
@@ -46,8 +48,10 @@ extern const OperationOf<SoftmaxAttributes> softmax_operation, softmax_backward_
 extern const OperationOf<AttentionMask> mix_operation, spread_operation;
 
 TensorId scores(Builder& builder, TensorId query, TensorId key, const AttentionRule& rule, Label label);
-// sinks (H), or no_tensor
-TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label);
+// sinks (H), or no_tensor; what is added to scores, or no_tensor: where the mask keeps some keys, numbers of these
+// (B × S × K × 1), else what each query has for each distance below an extent (B × T × H × extent)
+TensorId softmax(Builder& builder, TensorId scores, TensorId sinks, const AttentionRule& rule, Label label,
+                 TensorId added = no_tensor);
 TensorId mix(Builder& builder, TensorId weights, TensorId value, const AttentionRule& rule, Label label);
 
 // The first position that a query at `position` sees.

@@ -41,6 +41,15 @@ void weigh_gradient(Gradient& g, const Op& op) {
   g.add(weights, d_weights);
 }
 
+void pass_identity_gradient(Gradient& g, const Op& op) {
+  const TensorId made = op.inputs[0], rows = op.inputs[1];
+  const TensorId d_made = g.make(made), d_rows = g.make(rows);
+  g.builder().emit(pass_identity_backward_operation, {g.of(op.outputs[0]), op.inputs[2]}, {d_made, d_rows},
+                   op.attributes<PassIdentityAttributes>());
+  g.add(made, d_made);
+  g.add(rows, d_rows);
+}
+
 }  // namespace
 
 const OperationOf<> dispatch_operation{{"dispatch", copy_cost, dispatch_gradient}};
@@ -48,6 +57,10 @@ const OperationOf<> dispatch_operation{{"dispatch", copy_cost, dispatch_gradient
 const OperationOf<> dispatch_backward_operation{{"dispatch_backward", sum_cost, nullptr}};
 const OperationOf<> combine_operation{{"combine", combine_cost, combine_gradient}};
 const OperationOf<> combine_backward_operation{{"combine_backward", combine_backward_cost, nullptr}};
+// Nothing is computed: rows are kept, or taken from the others.
+const OperationOf<PassIdentityAttributes> pass_identity_operation{{"pass_identity", copy_cost, pass_identity_gradient}};
+const OperationOf<PassIdentityAttributes> pass_identity_backward_operation{
+    {"pass_identity_backward", copy_cost, nullptr}};
 const OperationOf<> weigh_operation{{"weigh", output_cost<1>, weigh_gradient}};
 const OperationOf<> weigh_backward_operation{{"weigh_backward", combine_backward_cost, nullptr}};
 
@@ -58,6 +71,14 @@ Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts) 
   const TensorId offsets = builder.tensor(TensorKind::activation, "offsets", {experts.size + 1}, DType::int32);
   builder.emit(dispatch_operation, {x, choice}, {rows, order, offsets});
   return {rows, order, offsets};
+}
+
+TensorId pass_identity(Builder& builder, TensorId made, TensorId rows, TensorId offsets, std::int64_t experts,
+                       Label label) {
+  const Shape shape = builder.shape(made);
+  check(shape.same_sizes(builder.shape(rows)) && builder.shape(offsets)[0].size > experts, "pass_identity",
+        to_string(shape) + " and " + to_string(builder.shape(rows)), "rows that are as wide as what made them");
+  return builder.compute(label, shape, pass_identity_operation, {made, rows, offsets}, {experts});
 }
 
 TensorId weigh(Builder& builder, TensorId rows, TensorId weights, TensorId order, Label label) {

@@ -7,6 +7,13 @@
 namespace reckon {
 namespace {
 
+// Where there are identity experts too, none of the others may have been chosen.
+void allow_identity(const Program& program, Cost& cost, TensorId offsets, std::int64_t experts) {
+  if (program[offsets].shape[0].size == experts + 1) return;
+  cost.matmul_least = cost.elementwise_least = 0;
+  cost.read_least = cost.weights = 0;
+}
+
 // 2 · rows · N · K. Of the weights, as many experts are read as rows chose: from k (all tokens agree) to
 // min(E, rows).
 Cost cost(const Program& program, const Op& op) {
@@ -25,12 +32,15 @@ Cost cost(const Program& program, const Op& op) {
   cost.weights = active * expert_bytes;
   cost.read_least = other + cost.weights;
   cost.written = bytes(y);
+  allow_identity(program, cost, op.inputs[3], experts);
   return cost;
 }
 
 Cost weight_gradient_cost(const Program& program, const Op& op) {
-  const Shape& dy = program[op.inputs[0]].shape;
-  return streaming_cost(program, op, {}, dy.product(2).times(program[op.outputs[0]].shape[-1]));
+  const Shape &dy = program[op.inputs[0]].shape, &sum = program[op.outputs[0]].shape;
+  Cost cost = streaming_cost(program, op, {}, dy.product(2).times(sum[-1]));
+  allow_identity(program, cost, op.inputs[2], sum[0].size);
+  return cost;
 }
 
 void gradient(Gradient& g, const Op& op) {

@@ -4,6 +4,7 @@
 //                   offsets (E + 1: where each expert's rows begin)
 //   grouped_matmul  rows (… × k × K) · their expert's weight of (E × N × K), + bias (E × N) → (… × k × N)
 //   combine         rows (… × k × d), weights (… × k) or no_tensor → Σ over k of weight · row (… × d)
+//   pass_identity   rows that experts made, and those they read → the first, but of identity experts what they read
 //   weigh           rows (… × k × d), weights (… × k) → weight · row: for experts that are weighted by what they read
 // Ties go to the lower expert.
 #pragma once
@@ -19,9 +20,11 @@ namespace reckon {
 struct RouteAttributes {
   Mixture::Scores scores;
   bool normalize;
+  bool closed_as_zero = false;
   double scale;
   std::int64_t groups, active_groups, group_top;
-  double jitter = 0.0;  // of a sparsemixer
+  double jitter = 0.0;      // of a sparsemixer
+  std::int64_t always = 0;  // of the experts, the last, which are chosen in any case
   bool operator==(const RouteAttributes&) const = default;
 };
 
@@ -42,6 +45,11 @@ extern const OperationOf<> dispatch_operation, dispatch_backward_operation, grou
     grouped_bias_gradient_operation, combine_operation, combine_backward_operation, weigh_operation,
     weigh_backward_operation;
 extern const OperationOf<GroupedMatmulAttributes> grouped_matmul_operation;
+struct PassIdentityAttributes {
+  std::int64_t experts;  // that are none of identity, and stand first
+  bool operator==(const PassIdentityAttributes&) const = default;
+};
+extern const OperationOf<PassIdentityAttributes> pass_identity_operation, pass_identity_backward_operation;
 
 std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction);
 struct Dispatched {
@@ -49,6 +57,8 @@ struct Dispatched {
 };
 Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts);
 TensorId grouped_linear(Builder& builder, TensorId rows, TensorId weight, TensorId bias, TensorId offsets, Label label);
+TensorId pass_identity(Builder& builder, TensorId made, TensorId rows, TensorId offsets, std::int64_t experts,
+                       Label label);
 TensorId weigh(Builder& builder, TensorId rows, TensorId weights, TensorId order, Label label);
 TensorId combine(Builder& builder, TensorId rows, TensorId weights, TensorId order, Label label);
 

@@ -59,6 +59,9 @@ Cost grouped_project_cost(const Program& program, const Op& op) {
   cost.read_least = cost.read - all + all / experts * rows[-2].size;
   cost.weights = all / experts * rows[-2].size;
   cost.read += all / experts * most - all;
+  // Where there are identity experts too, none of the others may have been chosen.
+  if (program[op.inputs[project_input::offsets]].shape[0].size > experts + 1)
+    cost.matmul_least = cost.elementwise_least = cost.read_least = cost.weights = 0;
   return cost;
 }
 

@@ -41,7 +41,10 @@ Cost cost(const Program& program, const Op& op) {
       per_token(-2, active);
       break;
   }
-  if (op.inputs[1] != no_tensor) per_token(1, experts);
+  if (op.inputs[1] != no_tensor) {
+    per_token(1, experts);
+    if (a.always > 0) per_token(-a.always);
+  }
   if (a.groups > 1) {
     per_token(a.group_top, experts);  // top passes over each group: top·(E/groups − 1) comparisons a group
     per_token(-a.group_top * a.groups + (a.group_top - 1) * a.groups);
@@ -92,11 +95,13 @@ std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, Te
   builder.emit(route_operation, {logits, correction}, {choice, weights},
                {.scores = mixture.scores,
                 .normalize = mixture.normalize,
+                .closed_as_zero = mixture.closed_as_zero,
                 .scale = mixture.scale,
                 .groups = mixture.n_groups,
                 .active_groups = mixture.n_active_groups,
                 .group_top = mixture.group_top,
-                .jitter = mixture.scores == Scores::sparsemixer ? mixture.jitter : 0.0});
+                .jitter = mixture.scores == Scores::sparsemixer ? mixture.jitter : 0.0,
+                .always = mixture.n_always});
   return {choice, weights};
 }
 

@@ -1,3 +1,11 @@
+#include "ops/difference.h"
+#include "ops/exponential.h"
+#include "ops/multiply.h"
+#include "ops/outer_sum.h"
+#include "ops/routed_heads.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/table.h"
 
 #include "ops/activate.h"
@@ -6,6 +14,7 @@
 #include "ops/attend.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
@@ -17,6 +26,7 @@
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/optimizers.h"
 #include "ops/position_scale.h"
@@ -81,6 +91,10 @@ const std::vector<const Operation*>& all_operations() {
       &grouped_bias_gradient_operation,
       &combine_operation,
       &combine_backward_operation,
+      &multiply_operation,
+      &take_operation,
+      &pass_identity_operation,
+      &pass_identity_backward_operation,
       &weigh_operation,
       &weigh_backward_operation,
       &clip_operation,
@@ -115,11 +129,34 @@ const std::vector<const Operation*>& all_operations() {
       &scan_backward_operation,
       &delta_rule_operation,
       &delta_rule_backward_operation,
+      &multiply_operation,
+      &multiply_backward_operation,
+      &unstack_operation,
+      &stack_operation,
+      &predict_operation,
+      &predict_backward_operation,
+      &correct_operation,
+      &correct_backward_operation,
+      &magnitude_operation,
+      &magnitude_backward_operation,
+      &sparsify_operation,
+      &sparsify_backward_operation,
+      &difference_operation,
+      &difference_backward_operation,
+      &gather_heads_operation,
+      &scatter_heads_operation,
+      &outer_sum_operation,
+      &outer_sum_backward_operation,
+      &exponential_operation,
+      &exponential_backward_operation,
       &project_operation,
       &grouped_project_operation,
       &weight_gradient_operation,
       &attend_backward_operation,
       &attend_operation,
+      &choose_keys_operation,
+      &attend_chosen_operation,
+      &attend_chosen_backward_operation,
   };
   return all;
 }

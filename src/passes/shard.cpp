@@ -16,6 +16,7 @@
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
@@ -645,7 +646,7 @@ class Sharding {
         operation == &scale_operation || operation == &softcap_operation || operation == &dropout_operation ||
         operation == &clip_operation || operation == &position_scale_operation)
       return each_element(std::move(op));
-    if (operation == &gate_operation || operation == &xielu_operation) {
+    if (operation == &gate_operation || operation == &xielu_operation || operation == &multiply_operation) {
       keep_alike(op, split(op.inputs[0]));
       return each_element(std::move(op));
     }

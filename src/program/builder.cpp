@@ -26,7 +26,8 @@ TensorId Builder::parameter(Role role, Piece piece, const Shape& shape) {
 
 TensorId Builder::weight(TensorKind kind, Role role, Piece piece, const Shape& shape, DType dtype) {
   const Scope scope{role, scope_.layer, scope_.nth};
-  if (owner_ < 0) return push({scope, piece, kind, dtype, shape});
+  const bool own = piece == Piece::adapter_a || piece == Piece::adapter_b;
+  if (owner_ < 0 || own) return push({scope, piece, kind, dtype, shape});
   const TensorKey key{{role, owner_, scope_.nth}, piece};
   // Layers are written in order: what belongs to one stands together.
   const std::vector<Tensor>& all = program_.tensors;

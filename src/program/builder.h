@@ -23,7 +23,7 @@ class Builder {
 
   TensorId parameter(Role role, Piece piece, const Shape& shape);
   // A parameter, or a constant that is stored with them. Where the layer has another's weights, it is that one's, and
-  // nothing is added.
+  // nothing is added; but adapters of the network are always the layer's own.
   TensorId weight(TensorKind kind, Role role, Piece piece, const Shape& shape, DType dtype);
   TensorId tensor(TensorKind kind, Label label, const Shape& shape, DType dtype);
   TensorId activation(Label label, const Shape& shape);

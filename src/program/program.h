@@ -174,9 +174,11 @@ struct Cost {
   Count read, written;          // bytes of memory
   Count read_least = -1;        // mixtures: the fewest bytes that may be read; -1: as `read`
   Count weights;                // of the fewest bytes read, those of parameters
-  Count sent;                   // bytes to other ranks; as many come from them
-  Group group = Group::none;    // …which these are
-  std::int64_t launches = 1;    // 0: nothing runs
+  // Mixtures with identity experts, which may be all that are chosen: the fewest FLOPs; -1: as above.
+  Count matmul_least = -1, elementwise_least = -1;
+  Count sent;                 // bytes to other ranks; as many come from them
+  Group group = Group::none;  // …which these are
+  std::int64_t launches = 1;  // 0: nothing runs
 };
 
 class Gradient;

@@ -8,9 +8,9 @@ namespace reckon {
 namespace {
 
 // In the order of the enums.
-constexpr std::array blocks =
-    std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention", "feed_forward",
-                                     "recurrence", "final_norm", "head", "loss", "optimizer"});
+constexpr std::array blocks = std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention",
+                                                               "feed_forward", "recurrence", "layer_input", "streams",
+                                                               "final_norm", "head", "loss", "optimizer"});
 static_assert(blocks.size() == static_cast<std::size_t>(Block::optimizer) + 1);
 
 constexpr std::array experts = std::to_array<std::string_view>({"", "experts", "shared"});
@@ -63,8 +63,30 @@ constexpr std::array parts = std::to_array<std::string_view>({"",
                                                               "state",
                                                               "skip",
                                                               "gate_down",
-                                                              "gate_norm"});
-static_assert(parts.size() == static_cast<std::size_t>(Part::gate_norm) + 1);
+                                                              "gate_norm",
+                                                              "value_norm",
+                                                              "difference",
+                                                              "mask",
+                                                              "laurel_down",
+                                                              "laurel_up",
+                                                              "laurel_norm",
+                                                              "stream_scale",
+                                                              "router_norm",
+                                                              "expert_scale",
+                                                              "predict",
+                                                              "correct",
+                                                              "index_query",
+                                                              "index_query_norm",
+                                                              "index_key",
+                                                              "index_key_norm",
+                                                              "index_weight",
+                                                              "choice",
+                                                              "norm_gate_down",
+                                                              "norm_gate",
+                                                              "relative",
+                                                              "profile",
+                                                              "factor"});
+static_assert(parts.size() == static_cast<std::size_t>(Part::factor) + 1);
 
 constexpr std::array pieces = std::to_array<std::string_view>({"",
                                                                "weight",
@@ -87,8 +109,13 @@ constexpr std::array pieces = std::to_array<std::string_view>({"",
                                                                "key_cache",
                                                                "value_cache",
                                                                "latent_cache",
+                                                               "mask_cache",
                                                                "state_cache",
                                                                "convolution_cache",
+                                                               "index_cache",
+                                                               "index_keys",
+                                                               "adapter_a",
+                                                               "adapter_b",
                                                                "query_nope",
                                                                "query_rope",
                                                                "query",
@@ -127,6 +154,11 @@ bool is_norm(Role role) {
     case Part::kv_down_norm:
     case Part::step_norm:
     case Part::gate_norm:
+    case Part::value_norm:
+    case Part::laurel_norm:
+    case Part::router_norm:
+    case Part::index_query_norm:
+    case Part::index_key_norm:
       return true;
     default:
       return role.block == Block::final_norm;
@@ -137,6 +169,8 @@ bool is_convolution(Role role) {
   return role.part == Part::value_convolution || role.part == Part::key_convolution ||
          role.part == Part::query_convolution;
 }
+
+bool is_indexer(Role role) { return role.part >= Part::index_query && role.part <= Part::choice; }
 
 std::string_view name_of(Piece piece) { return pieces[static_cast<std::size_t>(piece)]; }
 

@@ -52,7 +52,10 @@ Document types_document(const std::vector<std::string>& types) {
       return number == 0 ? std::string("yes") : fmt::format("yes, {} {}{}", number, what, number == 1 ? "" : "s");
     };
     table.rows.push_back({type, std::string(what_it_adds(type)), held(reference.configs, "config"),
-                          held(reference.models, "model"), reference.gradients ? "yes, gradients" : "yes",
+                          held(reference.models, "model"),
+                          !is_trainable(type)   ? "no"
+                          : reference.gradients ? "yes, gradients"
+                                                : "yes",
                           network == type ? "" : network});
     document.json["types"].push_back({{"type", type},
                                       {"adds", what_it_adds(type)},

@@ -12,21 +12,30 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -72,6 +81,23 @@ constexpr PartLetters part_letters[] = {
     {Part::query_convolution, "q", "cq"},
     {Part::into_experts, "h", "i"},
     {Part::out_of_experts, "y", "j"},
+    {Part::difference, "o", "λ"},
+    {Part::mask, "δ", "δ"},
+    {Part::laurel_down, "c", "L"},
+    {Part::laurel_up, "l", "R"},
+    {Part::laurel_norm, "l", ""},
+    {Part::router_norm, "h_r", ""},
+    {Part::predict, "c", "p"},
+    {Part::correct, "c", "c"},
+    {Part::index_query, "q_i", "iq"},
+    {Part::index_key, "k_i", "ik"},
+    {Part::index_weight, "w_i", "iw"},
+    {Part::choice, "t", ""},
+    {Part::norm_gate_down, "c", "dn"},
+    {Part::norm_gate, "n", "un"},
+    {Part::relative, "r", "r"},
+    {Part::profile, "b", "p"},
+    {Part::factor, "y", "f"},
 };
 
 PartLetters letters_of(Role role) {
@@ -115,8 +141,11 @@ std::string_view letter_of(Piece piece) {
       {Piece::key_cache, "cache_k"},
       {Piece::value_cache, "cache_v"},
       {Piece::latent_cache, "cache_c"},
+      {Piece::mask_cache, "cache_δ"},
       {Piece::state_cache, "S"},
       {Piece::convolution_cache, "cache"},
+      {Piece::index_cache, "cache_i"},
+      {Piece::index_keys, "k_i"},
   };
   const auto found =
       std::find_if(std::begin(letters), std::end(letters), [&](const auto& one) { return one.first == piece; });
@@ -129,8 +158,12 @@ bool is_norm(const Op& op) { return is(op, layer_norm_operation) || is(op, rms_n
 // Ops whose output is their input: reshaped, appended, rotated, scaled, or with something added.
 bool keeps_letter(const Op& op) {
   const std::initializer_list<const Operation*> keeping = {
-      &view_operation, &append_operation, &rope_operation, &scale_operation, &softcap_operation,       &last_operation,
-      &add_operation,  &clip_operation,   &gate_operation, &weigh_operation, &position_scale_operation};
+      &view_operation,        &append_operation,         &rope_operation,
+      &scale_operation,       &softcap_operation,        &last_operation,
+      &add_operation,         &clip_operation,           &gate_operation,
+      &weigh_operation,       &position_scale_operation, &multiply_operation,
+      &sparsify_operation,    &magnitude_operation,      &outer_sum_operation,
+      &exponential_operation, &pass_identity_operation,  &take_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
@@ -139,6 +172,10 @@ std::string parameter_letter(const Tensor& tensor) {
   if (tensor.scope.role.part == Part::sinks) return "sink";
   if (tensor.scope.role.part == Part::decay) return tensor.label.piece == Piece::bias ? "b_Δ" : "a";
   if (tensor.scope.role.part == Part::skip) return "D";
+  if (tensor.scope.role.part == Part::stream_scale) return "s";
+  if (tensor.scope.role.part == Part::expert_scale) return "s_e";
+  if (tensor.label.piece == Piece::adapter_a) return "A_" + std::string(letters_of(tensor.scope.role).weight);
+  if (tensor.label.piece == Piece::adapter_b) return "B_" + std::string(letters_of(tensor.scope.role).weight);
   const std::string of(letters_of(tensor.scope.role).weight);
   const bool bias = tensor.label.piece == Piece::bias;
   if (of.empty()) return bias ? "β" : "γ";  // norms
@@ -180,8 +217,16 @@ void Notation::name_outputs(const Op& op) {
     set(0, "e");
     return set(1, "w");
   }
+  if (is(op, embed_operation) && op.scope.role.part == Part::expert_scale) return set(0, "s");
+  if (is(op, activate_operation) && op.scope.role.part == Part::expert_scale) return set(0, "w");
+  if (is(op, unstack_operation) || is(op, predict_operation) || is(op, correct_operation)) {
+    const std::string_view word = is(op, unstack_operation) ? "t_" : "x_";
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) set(i, std::string(word) + std::to_string(i));
+    return;
+  }
   // Folded into the latent and back out of it: the query of the latent, then the heads' outputs.
   if (is(op, head_matmul_operation)) return set(0, op.attributes<HeadMatmulAttributes>().into_latent ? "q_c" : "o");
+  if (is(op, attend_chosen_operation)) return set(0, "o");
   set(0, output_letter(op.scope.role));
 }
 
@@ -222,12 +267,25 @@ std::string Notation::formula(const Op& op) const {
     if (a.softcap != 0.0) right = decimal(a.softcap) + "·tanh(" + right + " / " + decimal(a.softcap) + ")";
     return equation(right);
   }
+  if (is(op, choose_keys_operation))
+    return equation(third.empty() ? "top_k(max over blocks of " + x + "·" + second + "ᵀ)"
+                                  : "top_k(Σ " + third + "·ReLU(" + x + "·" + second + "ᵀ))");
+  if (is(op, attend_chosen_operation)) {
+    const std::string chosen = "[" + input(op, 3) + "]";
+    return equation("softmax(" + decimal(op.attributes<AttendChosenAttributes>().scale) + "·" + x + "·" + second +
+                    chosen + "ᵀ)·" + third + chosen);
+  }
+  if (is(op, multiply_operation)) return equation(second + "·" + x);
+  if (is(op, take_operation)) return equation(x + "[vocabulary]");
+  if (is(op, pass_identity_operation)) return equation(second + " where e is an identity expert");
   if (is(op, softmax_operation)) {
     std::string right = x;
     const auto& a = op.attributes<SoftmaxAttributes>();
     if (a.alibi != 0.0) right += " − slope·distance";
+    if (!third.empty() && a.mask.keep == 0) right += " + " + third + "[distance]";
     if (a.mask.causal) right = "mask(" + right + ")";
     if (!second.empty()) right += ", " + second;
+    if (!third.empty() && a.mask.keep > 0) right += " + " + third;
     return equation("softmax(" + right + ")");
   }
   if (is(op, mix_operation)) return equation(x + "·" + second);
@@ -247,6 +305,25 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, gate_operation))
     return equation(activation_name(op.attributes<GateAttributes>().activation) + "(" + second + ")·" + x);
   if (is(op, xielu_operation)) return equation("xIELU(" + x + ")");
+  if (is(op, multiply_operation)) return equation(second + "·" + x);
+  if (is(op, sparsify_operation))
+    return equation("max(" + x + " − mean(" + x + ") − " + decimal(op.attributes<SparsifyAttributes>().quantile) +
+                    "·deviation(" + x + "), 0)");
+  if (is(op, unstack_operation)) return "[" + y + " … " + letter(op.outputs.back()) + "] = " + x;
+  if (is(op, predict_operation)) return "xⱼ ← xⱼ + Σᵢ " + letter(op.inputs.back()) + "ⱼᵢ·xᵢ";
+  if (is(op, correct_operation)) {
+    const auto active = static_cast<std::size_t>(op.attributes<CorrectAttributes>().active);
+    return "xᵢ ← xᵢ + (1 + " + letter(op.inputs.back()) + "ᵢ)·(" + letter(op.inputs[op.outputs.size()]) + " − " +
+           letter(op.inputs[active]) + ")";
+  }
+  if (is(op, magnitude_operation)) return equation(x + "·|" + second + "| / |" + x + "|");
+  if (is(op, difference_operation))
+    return equation(x + "₁ − λ·" + x + "₂, λ = e^(a·b) − e^(c·d) + " +
+                    decimal(op.attributes<DifferenceAttributes>().initial));
+  if (is(op, outer_sum_operation)) return equation(x + "ᵢ + " + x + "ⱼ for each i, j");
+  if (is(op, exponential_operation)) return equation("e^(" + second + "·" + x + ")");
+  if (is(op, gather_heads_operation)) return equation(x + " for each token");
+  if (is(op, scatter_heads_operation)) return equation(x + " for each e");
   if (is(op, position_scale_operation)) return equation("f(position)·" + x);
   if (is(op, weigh_operation)) return equation(second + "·" + x);
   if (is(op, route_operation)) {
@@ -302,7 +379,16 @@ std::string Notation::remark(const Op& op) const {
     if (op.inputs[1] != no_tensor) {
       say("A learned sink per head takes its share of the weight, so that a head may attend to nothing.");
     }
+    if (a.mask.keep > 0) say("Of the keys, it sees the " + grouped(a.mask.keep) + " with the largest δ.");
   }
+  if (is(op, attend_chosen_operation)) {
+    const std::int64_t block = op.attributes<AttendChosenAttributes>().block;
+    const std::string top = grouped(program_[op.inputs[3]].shape[-1].size);
+    say("Here a query meets only the " + top + (block > 1 ? " blocks of " + grouped(block) + " keys" : " keys") +
+        " that the indexer chose; their softmax and the mixing follow at once.");
+  }
+  if (is(op, pass_identity_operation))
+    say("Identity experts give back what they read, for no FLOPs: what is counted is a token that chose none of them.");
   if (is(op, rope_operation)) {
     const Dim head = program_[op.inputs[0]].shape[-1], rotated = program_[op.inputs[1]].shape[-1];
     if (rotated.size < head.size) {

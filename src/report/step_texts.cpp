@@ -27,6 +27,11 @@ constexpr std::string_view scores_why =
 constexpr std::string_view softmax_why = "Each query's scores become weights that are positive and sum to one.";
 constexpr std::string_view mixing_why = "Each head's answer is the mean of the values, by those weights.";
 constexpr std::string_view output_why = "The heads stand side by side again, and one matrix blends their answers.";
+constexpr std::string_view stream_scale_why = "Stored numbers say how much of the stream is kept.";
+constexpr std::string_view convolution_why =
+    "Each channel, by itself, is blended with its last few tokens. The cache keeps only these.";
+constexpr std::string_view norm_gate_why =
+    "What was normalised says, by way of a few elements, how much of each of its own is let through.";
 constexpr std::string_view heads_why =
     "The vectors are cut into heads, which attend independently. Nothing is computed.";
 
@@ -86,10 +91,55 @@ constexpr StepText texts[] = {
      "cache",
      "Keys and values of earlier tokens are kept, not computed again; the new ones join them. It costs memory instead "
      "of FLOPs."},
+    {{{Block::attention, Part::index_query}},
+     "indexer",
+     "A small attention of its own, whose keys are cached too, scores the tokens before; training leaves it as it is."},
+    {{{Block::attention, Part::choice}},
+     "choice of keys",
+     "The keys with the best scores are chosen for each query: only with these does it go on, however long the text."},
+    {{{Block::attention, Part::relative}},
+     "positions by distance",
+     "Each query makes, for each head, a number for every distance to a key, which is added to that key's score."},
+    {{{Block::attention, Part::value_convolution}}, "short convolution", convolution_why},
+    {{{Block::feed_forward, Part::value_convolution}}, "short convolution", convolution_why},
+    {{{Block::feed_forward, Part::factor}}, "learned factor", "One learned number multiplies what the sublayer makes."},
+    {{{Block::attention, Part::norm_gate}}, "gate of the norm", norm_gate_why},
+    {{{Block::feed_forward, Part::norm_gate}}, "gate of the norm", norm_gate_why},
+    {{{Block::feed_forward, Part::project}},
+     "projection of the shared block",
+     "The block is shared by several layers; a matrix of the layer's own fits what it makes to the place."},
     {{{Block::attention, Part::scores}}, "scores", scores_why},
     {{{Block::attention, Part::softmax}}, "softmax", softmax_why},
     {{{Block::attention, Part::mixing}}, "mixing", mixing_why},
     {{{Block::attention, Part::output}}, "output", output_why},
+    {{{Block::attention, Part::difference}},
+     "difference of heads",
+     "Heads attend in pairs to the same values, and what the second mixed is subtracted, a learned number of times: "
+     "what "
+     "both attend to by mere habit cancels."},
+    {{{Block::attention, Part::mask}},
+     "dynamic mask",
+     "A token's values say how much its key should be seen, whoever asks; the keys for which that is the most are "
+     "kept."},
+    {{{Block::attention, Part::stream_scale}}, "scale of the stream", stream_scale_why},
+    {{{Block::attention, Part::router}},
+     "router of the heads",
+     "A small matrix scores every expert for each token, and the best make its queries."},
+    {{{Block::attention, Part::dispatch}},
+     "dispatch to the heads",
+     "Each token's vector is copied to its experts. Nothing is computed."},
+    {{{Block::attention, Part::query, Expert::routed}},
+     "queries of the experts",
+     "Each chosen expert makes a query for every key head; keys and values are the same for all of them."},
+    {{{Block::attention, Part::output, Expert::routed}},
+     "output of the experts",
+     "What an expert's queries mixed is projected by that expert's own matrix."},
+    {{{Block::attention, Part::combine}},
+     "combine the heads",
+     "The experts' answers are summed by the router's weights."},
+    {{{Block::attention, Part::laurel_down}},
+     "beside attention",
+     "What attention reads also goes past it, with a low-rank map of itself: a learned residual (LAuReL)."},
     {{{Block::attention, Part::norm_after}}, "norm after attention", norm_after_why},
     {{{Block::attention, Part::residual}}, "residual", residual_why},
     {{{Block::attention, Part::norm_residual}}, "norm of the sum", norm_residual_why},
@@ -149,6 +199,11 @@ constexpr StepText texts[] = {
     {{{Block::feed_forward, Part::whole, Expert::shared}, Detail::sum},
      "shared expert: sum",
      "Its answer joins those of the chosen experts."},
+    {{{Block::feed_forward, Part::norm, Expert::routed}}, "norm before the experts", norm_why},
+    {{{Block::feed_forward, Part::norm, Expert::shared}}, "norm before the shared expert", norm_why},
+    {{{Block::feed_forward, Part::norm_after, Expert::routed}}, "norm after the experts", norm_after_why},
+    {{{Block::feed_forward, Part::norm_after, Expert::shared}}, "norm after the shared expert", norm_after_why},
+    {{{Block::feed_forward, Part::stream_scale}}, "scale of the stream", stream_scale_why},
     {{{Block::feed_forward, Part::norm_after}}, "norm after the feed-forward", norm_after_why},
     {{{Block::feed_forward, Part::residual}}, "residual", residual_why},
     {{{Block::feed_forward, Part::norm_residual}}, "norm of the sum", norm_residual_why},
@@ -160,9 +215,7 @@ constexpr StepText texts[] = {
     {{{Block::recurrence, Part::query_norm}},
      "norm of steps, keys and queries",
      "What the state is moved by is brought to a common size first."},
-    {{{Block::recurrence, Part::value_convolution}},
-     "short convolution",
-     "Each channel, by itself, is blended with its last few tokens. The cache keeps only these."},
+    {{{Block::recurrence, Part::value_convolution}}, "short convolution", convolution_why},
     {{{Block::recurrence}, Detail::heads}, "recurrence: heads", heads_why},
     {{{Block::recurrence, Part::step}},
      "steps",
@@ -178,6 +231,46 @@ constexpr StepText texts[] = {
     {{{Block::recurrence, Part::norm_after}}, "norm after the recurrence", norm_after_why},
     {{{Block::recurrence, Part::residual}}, "recurrence: residual", residual_why},
     {{{Block::recurrence, Part::norm_residual}}, "recurrence: norm of the sum", norm_residual_why},
+
+    {{{Block::layer_input, Part::token}},
+     "embedding for the layers",
+     "Each token also picks a row with a short vector for every layer: memory that is looked up, not computed with."},
+    {{{Block::layer_input, Part::project}},
+     "projection for the layers",
+     "The embedding, too, is mapped to a short vector for every layer."},
+    {{{Block::layer_input, Part::norm}},
+     "norm of the layers' inputs",
+     "The projected part is brought to a common size."},
+    {{{Block::layer_input, Part::combine}},
+     "the layers' inputs",
+     "Both parts are averaged, and each layer gets its own piece."},
+    {{{Block::layer_input, Part::gate}},
+     "gate of the layer's input",
+     "A narrow map of the stream says which of the layer's own vector is wanted here."},
+    {{{Block::layer_input, Part::activation}},
+     "the layer's input",
+     "The gate lets elements of the vector that the token brought for this layer through."},
+    {{{Block::layer_input, Part::output}}, "layer's input: output", down_why},
+    {{{Block::layer_input, Part::norm_after}}, "layer's input: norm", norm_after_why},
+    {{{Block::layer_input, Part::residual}}, "layer's input: residual", residual_why},
+    {{{Block::streams, Part::project}},
+     "streams",
+     "The embedding is copied into several streams by a matrix each, all of the same magnitude. Layers run on one of "
+     "them; the others make the stream wider at little cost (AltUp)."},
+    {{{Block::streams, Part::norm}}, "norm before the streams' router", norm_why},
+    {{{Block::streams, Part::router}},
+     "router of the streams",
+     "A few numbers between −1 and 1 for each token say how the streams are to be mixed."},
+    {{{Block::streams, Part::predict}},
+     "prediction of the streams",
+     "Before the layer runs, every stream is predicted as a mixture of all of them."},
+    {{{Block::streams, Part::correct}},
+     "correction of the streams",
+     "What the layer really made of the active stream, less what was predicted, corrects all of them."},
+    {{{Block::streams, Part::stream_scale}}, "scale of the corrected stream", stream_scale_why},
+    {{{Block::streams, Part::output}},
+     "one stream again",
+     "Every stream is mapped back by a matrix of its own, brought to the magnitude of the first, and averaged."},
 
     {{{Block::final_norm}},
      "final norm",
@@ -210,6 +303,8 @@ NetworkPart part_of(Role role) {
   if (role.block == Block::final_norm) return NetworkPart::final_norm;
   if (role.block == Block::head) return NetworkPart::head;
   if (role.block == Block::loss) return NetworkPart::loss;
+  if (role.block == Block::streams) return NetworkPart::streams;
+  if (role.block == Block::layer_input && part != Part::residual) return NetworkPart::layer_input;
   if (part == Part::norm || part == Part::norm_after || part == Part::norm_residual) return NetworkPart::norm;
   if (part == Part::residual) return NetworkPart::residual;
   if (part == Part::router) return NetworkPart::router;
@@ -223,11 +318,28 @@ NetworkPart part_of(Role role) {
 }
 
 std::string_view name_of(NetworkPart part) {
-  static constexpr std::array names = std::to_array<std::string_view>(
-      {"tokens", "encoder", "token embedding", "embedding projection", "+ positions", "embedding norm",
-       "norm",   "+",       "attention",       "cross-attention",      "recurrence",  "feed-forward",
-       "router", "experts", "combine",         "shared expert",        "final norm",  "head",
-       "logits", "loss"});
+  static constexpr std::array names = std::to_array<std::string_view>({"tokens",
+                                                                       "encoder",
+                                                                       "token embedding",
+                                                                       "embedding projection",
+                                                                       "+ positions",
+                                                                       "embedding norm",
+                                                                       "norm",
+                                                                       "+",
+                                                                       "attention",
+                                                                       "cross-attention",
+                                                                       "recurrence",
+                                                                       "layer's input",
+                                                                       "streams",
+                                                                       "feed-forward",
+                                                                       "router",
+                                                                       "experts",
+                                                                       "combine",
+                                                                       "shared expert",
+                                                                       "final norm",
+                                                                       "head",
+                                                                       "logits",
+                                                                       "loss"});
   static_assert(names.size() == static_cast<std::size_t>(NetworkPart::loss) + 1);
   return names[static_cast<std::size_t>(part)];
 }

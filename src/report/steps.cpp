@@ -24,7 +24,14 @@ Role joined(Role role, bool gated) {
     case Part::value:
       return {role.block, Part::query};
     case Part::key_norm:
+    case Part::value_norm:
       return {role.block, Part::query_norm};
+    case Part::laurel_up:
+    case Part::laurel_norm:
+      return {role.block, Part::laurel_down};
+    case Part::router_norm:
+    case Part::expert_scale:
+      return {role.block, Part::router};
     case Part::sinks:
       return {role.block, Part::softmax};
     case Part::key_convolution:
@@ -37,9 +44,18 @@ Role joined(Role role, bool gated) {
       return {role.block, Part::step};
     case Part::decay:
     case Part::skip:
-      return {role.block, Part::state};
+      return {role.block, role.block == Block::attention ? Part::mask : Part::state};
     case Part::gate_down:
       return {role.block, Part::gate};
+    case Part::index_query_norm:
+    case Part::index_key:
+    case Part::index_key_norm:
+    case Part::index_weight:
+      return {role.block, Part::index_query};
+    case Part::profile:
+      return {role.block, Part::relative};
+    case Part::norm_gate_down:
+      return {role.block, Part::norm_gate};
     case Part::up:
       return gated ? Role{role.block, Part::gate, role.expert} : role;
     default:
@@ -75,7 +91,8 @@ StepKey step_key(const Program& program, const Op& op, bool gated) {
     return {role, Detail::values, nth};
   }
   if (rotates_shared_key(program, op)) return {role, Detail::key, nth};
-  if (op.stage == Stage::forward && op.operation == &add_operation && role.part == Part::combine) {
+  if (op.stage == Stage::forward && op.operation == &add_operation && role.part == Part::combine &&
+      role.block == Block::feed_forward && program[op.inputs[1]].kind != TensorKind::parameter) {
     return {{role.block, Part::whole, Expert::shared}, Detail::sum, nth};
   }
   return {joined(role, gated), Detail::whole, nth};

@@ -69,6 +69,8 @@ enum class NetworkPart : std::uint8_t {
   attention,
   cross_attention,
   recurrence,
+  layer_input,
+  streams,
   feed_forward,
   router,
   experts,

@@ -34,6 +34,12 @@ bool starts_as_xielu(const Tensor& tensor, std::span<float> to) {
 
 bool is_norm_weight(const Tensor& tensor) { return is_norm(tensor.scope.role) && tensor.label.piece == Piece::weight; }
 
+// Factors that begin at 1: of a stream, or of an expert. (AltUp's begin at 0, as all vectors.)
+bool is_factor(const Tensor& tensor) {
+  const Role role = tensor.scope.role;
+  return role.part == Part::expert_scale || (role.part == Part::stream_scale && role.block != Block::streams);
+}
+
 std::uint64_t seed_of(const Tensor& tensor, std::uint64_t seed) {
   std::uint64_t state = mixed(seed);
   for (char c : full_name(tensor)) state = mixed(state ^ static_cast<unsigned char>(c));
@@ -91,7 +97,8 @@ Weights Weights::filled(const Program& program, DType dtype, const Fill& fill, c
   std::vector<float> values;
   for (const Tensor& tensor : program.tensors) {
     const bool stored = tensor.kind == TensorKind::constant &&
-                        (tensor.label.piece == Piece::bias || tensor.scope.role.part == Part::decay);
+                        (tensor.label.piece == Piece::bias || tensor.scope.role.part == Part::decay ||
+                         tensor.scope.role.part == Part::stream_scale);
     if (tensor.kind != TensorKind::parameter && !stored) continue;
     const std::int64_t elements = tensor.shape.elements();
     const std::size_t size = memory_size(row_bytes(encoding, elements), "the size of a parameter");
@@ -114,7 +121,7 @@ Weights Weights::filled(const Program& program, DType dtype, const Fill& fill, c
 
 Weights Weights::random(const Model& model, std::uint64_t seed, DType dtype, const std::atomic<bool>* cancel) {
   const auto fill = [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
-    if (is_norm_weight(tensor)) return std::fill(to.begin(), to.end(), 1.0f);
+    if (is_norm_weight(tensor) || is_factor(tensor)) return std::fill(to.begin(), to.end(), 1.0f);
     if (fill_recurrence(model, tensor, first, to)) return;
     if (starts_as_xielu(tensor, to)) return;
     constexpr float deviation = 0.02f;
@@ -142,22 +149,25 @@ Weights Weights::initial(const Model& model, Initialisation initialisation, std:
   for (const Layer& layer : model.layers) sublayers += layer.sublayers.size();
   const double residual = 1.0 / std::sqrt(static_cast<double>(sublayers));      // of each that adds to the stream
   const bool plus_one = model.final_norm && model.final_norm->weight_plus_one;  // Gemma's norms multiply by 1 + w
-  return filled(parameters_of(model), DType::float32,
-                [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
-                  const TensorKey key = key_of(tensor);
-                  if (starts_as_xielu(tensor, to)) return;
-                  if (fill_recurrence(model, tensor, first, to)) return;
-                  const bool convolution = is_convolution(key.scope.role) && key.piece == Piece::weight;
-                  if (!convolution && is_vector(key, static_cast<std::size_t>(tensor.shape.rank())))
-                    return std::fill(to.begin(), to.end(), is_norm_weight(tensor) && !plus_one ? 1.0f : 0.0f);
-                  const bool table = key.scope.role.block == Block::embedding;
-                  double deviation = 0.02;
-                  if (initialisation == Initialisation::scaled && !table)
-                    deviation = 1.0 / std::sqrt(static_cast<double>(tensor.shape[-1].size));
-                  if (convolution) deviation = 1.0 / std::sqrt(3.0 * static_cast<double>(tensor.shape[-1].size));
-                  if (adds_to_residual(key.scope.role)) deviation *= residual;
-                  fill_normal(seed_of(tensor, seed), deviation, first, to);
-                });
+  return filled(
+      parameters_of(model), DType::float32, [&](const Tensor& tensor, std::int64_t first, std::span<float> to) {
+        const TensorKey key = key_of(tensor);
+        if (starts_as_xielu(tensor, to)) return;
+        if (fill_recurrence(model, tensor, first, to)) return;
+        if (is_factor(tensor)) return std::fill(to.begin(), to.end(), 1.0f);
+        if (key.scope.role.part == Part::difference) return fill_normal(seed_of(tensor, seed), 0.1, first, to);
+        const bool convolution = is_convolution(key.scope.role) && key.piece == Piece::weight;
+        if (!convolution && is_vector(key, static_cast<std::size_t>(tensor.shape.rank())))
+          return std::fill(to.begin(), to.end(), is_norm_weight(tensor) && !plus_one ? 1.0f : 0.0f);
+        const bool table =
+            key.scope.role.block == Block::embedding || key.scope.role == Role{Block::layer_input, Part::token};
+        double deviation = 0.02;
+        if (initialisation == Initialisation::scaled && !table)
+          deviation = 1.0 / std::sqrt(static_cast<double>(tensor.shape[-1].size));
+        if (convolution) deviation = 1.0 / std::sqrt(3.0 * static_cast<double>(tensor.shape[-1].size));
+        if (adds_to_residual(key.scope.role)) deviation *= residual;
+        fill_normal(seed_of(tensor, seed), deviation, first, to);
+      });
 }
 
 }  // namespace reckon

@@ -90,7 +90,8 @@ namespace {
 std::vector<float> scale_rows(const PositionScale& scale, std::int64_t count) {
   std::vector<float> rows;
   for (std::int64_t p = 0; p < count; ++p) {
-    const double steps = std::floor(static_cast<double>(p + scale.offset) / scale.length);
+    const double lengths = static_cast<double>(p + scale.offset) / scale.length;
+    const double steps = scale.smooth ? std::max(lengths, 1.0) - 1.0 : std::floor(lengths);
     rows.push_back(static_cast<float>(1.0 + scale.beta * std::log1p(steps)));
   }
   return rows;

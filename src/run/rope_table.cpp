@@ -33,7 +33,7 @@ void scale_llama3(const Rope& rope, std::vector<double>& f) {
     const double turns = rope.original_context / wavelength;
     if (turns < rope.low_frequency_factor) {
       frequency /= rope.factor;
-    } else if (turns <= rope.high_frequency_factor) {
+    } else if (turns < rope.high_frequency_factor) {
       const double smooth =
           (turns - rope.low_frequency_factor) / (rope.high_frequency_factor - rope.low_frequency_factor);
       frequency = (1 - smooth) * frequency / rope.factor + smooth * frequency;
@@ -103,6 +103,7 @@ std::vector<double> frequencies(const Rope& rope, std::int64_t length) {
       break;
     }
   }
+  if (rope.turned > 0) std::fill(f.begin() + rope.turned, f.end(), 0.0);
   return f;
 }
 

@@ -156,10 +156,12 @@ void add_work(Verification& result, const std::string& phase, const Work& headli
               const Measured& measured, const Target& target) {
   if (lowered.totals.matmul != 0 || measured.matmul_flops != 0) {
     result.checks.push_back({phase + " matmul FLOPs", "FLOP", headline.totals.matmul, lowered.totals.matmul,
-                             measured.matmul_flops, target.tiles ? MeasuredBy::tiles : MeasuredBy::loops});
+                             measured.matmul_flops, target.tiles ? MeasuredBy::tiles : MeasuredBy::loops,
+                             lowered.totals.matmul_least});
   }
   result.checks.push_back({phase + " element-wise FLOPs", "FLOP", headline.totals.elementwise,
-                           lowered.totals.elementwise, measured.elementwise_flops, MeasuredBy::loops});
+                           lowered.totals.elementwise, measured.elementwise_flops, MeasuredBy::loops,
+                           lowered.totals.elementwise_least});
   if (lowered.tile_bytes != 0 || measured.read + measured.written != 0) {
     result.checks.push_back({phase + " bytes of tiles", "B", std::nullopt, lowered.tile_bytes,
                              measured.read + measured.written, MeasuredBy::tiles, lowered.tile_bytes_least});

@@ -83,6 +83,10 @@ std::string_view part_of(const Op& op, Group group) {
       return feed_forward_part(role);
     case Block::recurrence:
       return role.part == Part::residual ? "residuals" : "recurrence";
+    case Block::layer_input:
+      return role.part == Part::residual ? "residuals" : "layers' inputs";
+    case Block::streams:
+      return "streams";
     case Block::head:
       return "head";
     case Block::loss:

@@ -12,8 +12,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace reckon {
 namespace {
@@ -24,6 +26,7 @@ constexpr int few = few_queries;  // so many rows only wait for keys and values
 constexpr std::int64_t decoded_room =
     static_cast<std::int64_t>(tile_scratch) - query_block * (key_block + value_block) - gemm_panel;
 constexpr float unseen = -std::numeric_limits<float>::infinity();
+constexpr float dismissed = -1e30f;  // of a key whose shift is too small: a block may have no other
 
 struct Geometry {
   std::int64_t batch, tokens, heads, kv_heads, group, key_width, value_width;
@@ -82,6 +85,12 @@ class QueryBlock {
     cap_ = static_cast<float>(rule.softcap);
     alibi_ = static_cast<float>(rule.alibi);
     start();
+    if (launch_.inputs.size() > 5 && mask_.keep > 0) {
+      find_limits();
+    } else if (launch_.inputs.size() > 5) {
+      relative_ = &launch_.inputs[5];
+      count_read_floats(rows_ * relative_->size[3]);
+    }
     count_read_floats(rows_ * g_.key_width);
     const std::int64_t begin = first_seen(mask_, start_ + first_);
     const std::int64_t end = start_ + last_;
@@ -114,6 +123,11 @@ class QueryBlock {
     return out_.floats() + b_ * out_.stride[0] + token(r) * out_.stride[1] + head(r) * out_.stride[2];
   }
 
+  const float* relative_row(int r) const {
+    return relative_->floats() + b_ * relative_->stride[0] + token(r) * relative_->stride[1] +
+           head(r) * relative_->stride[2];
+  }
+
   // A sink is a score without a value: it takes its share of the sum and mixes nothing.
   void start() {
     const BoundParameter* sinks = launch_.inputs[3].parameter;
@@ -130,11 +144,38 @@ class QueryBlock {
     }
   }
 
+  float shift(std::int64_t p) const {
+    const View& view = launch_.inputs[5];
+    const std::int64_t at =
+        view.pages != nullptr ? view.place(b_, p) : b_ * view.stride[0] + p % view.capacity * view.stride[1];
+    return view.floats()[at + kv_head_ * view.stride[2]];
+  }
+
+  // The least shift that each token's queries see.
+  void find_limits() {
+    limits_.assign(static_cast<std::size_t>(last_ - first_), unseen);
+    std::vector<float> seen;
+    for (std::int64_t t = first_; t < last_; ++t) {
+      seen.clear();
+      for (std::int64_t p = first_seen(mask_, start_ + t); p <= start_ + t; ++p) seen.push_back(shift(p));
+      if (std::ssize(seen) <= mask_.keep) continue;
+      std::nth_element(seen.begin(), seen.begin() + (mask_.keep - 1), seen.end(), std::greater<>());
+      limits_[static_cast<std::size_t>(t - first_)] = seen[static_cast<std::size_t>(mask_.keep - 1)];
+    }
+  }
+
+  // A score with the shift of its key, for the queries of row r.
+  float shifted(float score, float by, int r) const {
+    return by < limits_[static_cast<std::size_t>(token(r) - first_)] ? dismissed : score + by;
+  }
+
   // Positions p … p + n of this sequence and head, one after the other; blocks are decoded to `room`. What is made of a
   // ring lies as it does.
   const float* held(const View& view, std::int64_t p, std::int64_t n, float* room) const {
+    // Several key heads may share a value.
+    const std::int64_t head = kv_head_ * view.size[2] / g_.kv_heads;
     const std::int64_t first =
-        kv_head_ * view.stride[2] +
+        head * view.stride[2] +
         (view.pages != nullptr ? view.place(b_, p) : b_ * view.stride[0] + p % view.capacity * view.stride[1]);
     if (view.blocks == nullptr) return view.floats() + first;
     const std::int64_t count = n * view.stride[1];
@@ -154,6 +195,7 @@ class QueryBlock {
     if (!first_of_keys_ || fresh <= 0) return;
     const std::int64_t elements = fresh * (g_.key_width + g_.value_width);
     keys_.blocks == nullptr ? count_read_floats(elements) : count_read(row_bytes(*keys_.blocks, elements));
+    if (!limits_.empty()) count_read_floats(fresh);
   }
 
   // One token of all heads of the task, or a few tokens of one head after the other.
@@ -203,6 +245,25 @@ class QueryBlock {
       for (std::int64_t j = 0; j < n; ++j)
         for (int r = 0; r < rows_; ++r) scores_[j * rows_ + r] += slope * static_cast<float>(p + j - start_ - token(r));
     }
+    if (!limits_.empty()) {
+      if (factor != 1.0f) vector_scale(scores_, n * rows_, std::exchange(factor, 1.0f));
+      count_elementwise(4 * n * rows_);
+      for (std::int64_t j = 0; j < n; ++j) {
+        const float by = shift(p + j);
+        for (int r = 0; r < rows_; ++r) scores_[j * rows_ + r] = shifted(scores_[j * rows_ + r], by, r);
+      }
+    }
+    if (relative_ != nullptr) {
+      if (factor != 1.0f) vector_scale(scores_, n * rows_, std::exchange(factor, 1.0f));
+      count_elementwise(n * rows_);
+      for (int r = 0; r < rows_; ++r) {
+        const float* added = relative_row(r);
+        const std::int64_t position = start_ + token(r), extent = relative_->size[3];
+        for (std::int64_t j = 0; j < n; ++j)
+          if (const std::int64_t distance = position - p - j; distance >= 0 && distance < extent)
+            scores_[j * rows_ + r] += added[distance];
+      }
+    }
     for (std::int64_t j = 0; j < n; ++j) {  // what a query may not see
       const std::int64_t first = p + j - start_ - first_;
       float* s = scores_ + j * rows_;
@@ -249,6 +310,17 @@ class QueryBlock {
       const float slope = alibi_ * alibi_slope(head(r), g_.heads);
       for (std::int64_t j = 0; j < count; ++j) seen[j] += slope * static_cast<float>(p + from + j - position);
     }
+    if (!limits_.empty()) {
+      count_elementwise(4 * count);
+      for (std::int64_t j = 0; j < count; ++j) seen[j] = shifted(seen[j], shift(p + from + j), r);
+    }
+    if (relative_ != nullptr) {
+      count_elementwise(count);
+      const float* added = relative_row(r);
+      for (std::int64_t j = 0; j < count; ++j)
+        if (const std::int64_t distance = position - p - from - j; distance < relative_->size[3])
+          seen[j] += added[distance];
+    }
     const auto i = static_cast<std::size_t>(r);
     const float most = std::max(most_[i], vector_max(seen, count));
     if (most != most_[i] && sum_[i] != 0.0f) shrink(r, std::exp(most_[i] - most));
@@ -260,6 +332,7 @@ class QueryBlock {
   const Launch& launch_;
   const Geometry& g_;
   const View &query_, &keys_, &values_, &out_;
+  const View* relative_ = nullptr;  // what is added by distance
   std::int64_t block_ = 0, kv_head_ = 0, b_ = 0, start_ = 0, first_head_ = 0, heads_ = 0, first_ = 0, last_ = 0;
   int rows_ = 0;
   bool first_of_keys_ = false;
@@ -267,6 +340,7 @@ class QueryBlock {
   float factor_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
   float *scores_ = nullptr, *mixed_ = nullptr, *packed_ = nullptr, *decoded_ = nullptr;
   std::array<float, query_block> most_{}, sum_{};
+  std::vector<float> limits_;  // by token, where keys have shifts
 };
 
 static_assert(decoded_room >= key_block, "the scratch holds scores, mixed values, packed operands and decoded keys");

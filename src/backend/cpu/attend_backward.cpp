@@ -1,6 +1,6 @@
 // Attention backwards without its matrix: from what was kept of each row's softmax, the weights of a block are made
 // again, transposed so that a row is a key and a column a query, and the gradients of queries, keys and values are
-// summed block by block. One task has a head of keys, with all query heads that share it, of one sequence.
+// summed block by block. One task has a head of values, with all key and query heads that share it, of one sequence.
 #include "ops/attend.h"
 
 #include "ops/alibi.h"
@@ -13,6 +13,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <vector>
 
 namespace reckon {
 namespace {
@@ -21,10 +24,12 @@ using namespace attend_backward_input;
 using namespace attend_backward_output;
 
 constexpr std::int64_t query_block = cpu_target.query_block, key_block = 256;
+constexpr float dismissed = -1e30f;  // the score of a key whose shift is too small
 
 class HeadBackward {
  public:
-  HeadBackward(const Launch& launch, std::int64_t task, int worker)
+  // `nth`: which of the key heads that share a value.
+  HeadBackward(const Launch& launch, std::int64_t task, std::int64_t nth, int worker)
       : launch_(launch),
         q_(launch.inputs[query]),
         k_(launch.inputs[keys]),
@@ -37,8 +42,9 @@ class HeadBackward {
         tokens_(q_.size[1]),
         heads_(q_.size[2]),
         group_(heads_ / k_.size[2]),
-        kv_head_(task % k_.size[2]),
-        b_(task / k_.size[2]),
+        value_head_(task % v_.size[2]),
+        kv_head_(value_head_ * (k_.size[2] / v_.size[2]) + nth),
+        b_(task / v_.size[2]),
         key_width_(q_.size[3]),
         value_width_(o_.size[3]) {
     const auto& rule = launch.op.attributes<AttendAttributes>().rule;
@@ -55,7 +61,8 @@ class HeadBackward {
   void run() {
     for (std::int64_t t = 0; t < tokens_; ++t) {
       std::fill_n(at(dk_, t, kv_head_), key_width_, 0.0f);
-      std::fill_n(at(dv_, t, kv_head_), value_width_, 0.0f);
+      if (first_of_value()) std::fill_n(at(dv_, t, value_head_), value_width_, 0.0f);
+      if (shifted()) *at(launch_.outputs[d_shifts], t, kv_head_) = 0.0f;
     }
     for (std::int64_t h = kv_head_ * group_; h < (kv_head_ + 1) * group_; ++h) {
       for (std::int64_t first = 0; first < tokens_; first += query_block) visit_queries(h, first);
@@ -63,6 +70,20 @@ class HeadBackward {
   }
 
  private:
+  bool shifted() const { return mask_.keep > 0; }
+
+  // The least shift that a token's queries see.
+  float limit_of(std::int64_t token) {
+    const std::int64_t begin = first_seen(mask_, token);
+    if (token + 1 - begin <= mask_.keep) return -std::numeric_limits<float>::infinity();
+    seen_.clear();
+    for (std::int64_t p = begin; p <= token; ++p) seen_.push_back(*at(launch_.inputs[shifts], p, kv_head_));
+    std::nth_element(seen_.begin(), seen_.begin() + (mask_.keep - 1), seen_.end(), std::greater<>());
+    return seen_[static_cast<std::size_t>(mask_.keep - 1)];
+  }
+
+  bool first_of_value() const { return kv_head_ % (k_.size[2] / v_.size[2]) == 0; }
+
   float* at(const View& view, std::int64_t token, std::int64_t head) const {
     return view.floats() + b_ * view.stride[0] + token * view.stride[1] + head * view.stride[2];
   }
@@ -75,16 +96,19 @@ class HeadBackward {
     for (std::int64_t t = first; t < last; ++t) {
       delta_[static_cast<std::size_t>(t - first)] = vector_dot(at(do_, t, h), at(o_, t, h), value_width_);
       std::fill_n(at(dq_, t, h), key_width_, 0.0f);
+      if (shifted()) limits_[static_cast<std::size_t>(t - first)] = limit_of(t);
     }
     count_read_floats(rows * (key_width_ + 2 * value_width_ + 1));  // queries, do, o, and what was kept
     count_written_floats(rows * key_width_);
     for (std::int64_t p = first_seen(mask_, first); p < last; p += key_block) {
       const std::int64_t n = std::min(key_block, last - p);
-      const float *keys_at = at(k_, p, kv_head_), *values_at = at(v_, p, kv_head_);
+      const float *keys_at = at(k_, p, kv_head_), *values_at = at(v_, p, value_head_);
       const float *queries = at(q_, first, h), *d_outs = at(do_, first, h);
       if (const std::int64_t fresh = p + n - std::max(p, first); h == kv_head_ * group_ && fresh > 0) {
-        count_read_floats(fresh * (key_width_ + value_width_));
-        count_written_floats(fresh * (key_width_ + value_width_));
+        const std::int64_t elements =
+            fresh * (key_width_ + (first_of_value() ? value_width_ : 0) + (shifted() ? 1 : 0));
+        count_read_floats(elements);
+        count_written_floats(elements);
       }
       // Scores and the gradients of weights, keys × queries.
       multiply({n, rows, key_width_, keys_at, k_.stride[1], queries, DType::float32, q_.stride[1], 1, scores_, rows});
@@ -93,7 +117,7 @@ class HeadBackward {
       for (std::int64_t j = 0; j < n; ++j) soften(h, first, rows, p, j, kept);
       multiply(
           {n, value_width_, rows, scores_, rows, d_outs, DType::float32, 1, do_.stride[1], results_, value_width_});
-      for (std::int64_t j = 0; j < n; ++j) add(at(dv_, p + j, kv_head_), j, value_width_);
+      for (std::int64_t j = 0; j < n; ++j) add(at(dv_, p + j, value_head_), j, value_width_);
       multiply({n, key_width_, rows, d_scores_, rows, queries, DType::float32, 1, q_.stride[1], results_, key_width_});
       for (std::int64_t j = 0; j < n; ++j) add(at(dk_, p + j, kv_head_), j, key_width_);
       multiply(
@@ -108,7 +132,7 @@ class HeadBackward {
 
   // Key p + j: what the queries that see it give it, and the gradients of its scores; 0 for the others.
   void soften(std::int64_t h, std::int64_t first, std::int64_t rows, std::int64_t p, std::int64_t j,
-              const float* kept) const {
+              const float* kept) {
     float *s = scores_ + j * rows, *ds = d_scores_ + j * rows;
     const std::int64_t key = p + j;
     const std::int64_t from = std::clamp<std::int64_t>(key - first, 0, rows);
@@ -129,16 +153,26 @@ class HeadBackward {
       const float slope = alibi_ * alibi_slope(h, heads_);
       for (std::int64_t i = from; i < to; ++i) s[i] += slope * static_cast<float>(key - first - i);
     }
+    if (shifted()) {
+      count_elementwise(5 * n);
+      const float by = *at(launch_.inputs[shifts], key, kv_head_);
+      for (std::int64_t i = from; i < to; ++i) s[i] = by < limits_[static_cast<std::size_t>(i)] ? dismissed : s[i] + by;
+    }
     vector_attention_weights(s + from, ds + from, kept + from, delta_.data() + from, n, scale_, cap_);
+    if (!shifted()) return;
+    float sum = 0;
+    for (std::int64_t i = from; i < to; ++i) sum += ds[i];
+    *at(launch_.outputs[d_shifts], key, kv_head_) += sum / scale_;  // which scores have, and shifts do not
   }
 
   const Launch& launch_;
   const View &q_, &k_, &v_, &o_, &do_, &dq_, &dk_, &dv_;
-  std::int64_t tokens_, heads_, group_, kv_head_, b_, key_width_, value_width_;
+  std::int64_t tokens_, heads_, group_, value_head_, kv_head_, b_, key_width_, value_width_;
   AttentionMask mask_;
   float scale_ = 1.0f, cap_ = 0.0f, alibi_ = 0.0f;
   float *scores_ = nullptr, *d_scores_ = nullptr, *results_ = nullptr, *packed_ = nullptr;
-  std::array<float, query_block> delta_{};
+  std::array<float, query_block> delta_{}, limits_{};
+  std::vector<float> seen_;
 };
 
 // A sink takes the share e^(sink − lse) of each row and gives nothing: its gradient is −share · Σ do·o.
@@ -170,11 +204,13 @@ static_assert(widest >= 512, "the scratch holds scores, their gradients, results
 }  // namespace
 
 void run_attend_backward(const Launch& launch) {
-  const View &q = launch.inputs[query], &k = launch.inputs[keys], &o = launch.inputs[out];
+  const View &q = launch.inputs[query], &k = launch.inputs[keys], &v = launch.inputs[values];
+  const View& o = launch.inputs[out];
   check(std::max(q.size[3], o.size[3]) <= widest, "attend_backward", "heads of " + std::to_string(q.size[3]),
         "at most " + std::to_string(widest));
-  launch.machine.run(q.size[0] * k.size[2],
-                     [&](std::int64_t task, int worker) { HeadBackward(launch, task, worker).run(); });
+  launch.machine.run(q.size[0] * v.size[2], [&](std::int64_t task, int worker) {
+    for (std::int64_t nth = 0; nth < k.size[2] / v.size[2]; ++nth) HeadBackward(launch, task, nth, worker).run();
+  });
   if (launch.outputs[d_sinks].there()) run_sinks_backward(launch);
 }
 

@@ -15,7 +15,8 @@ void run_embed(const Launch& launch) {
   const View& ids = launch.inputs[1];
   const View& y = launch.outputs[0];
   for (std::int64_t r = 0; r < y.rows(); ++r) {
-    const std::int64_t id = ids.integers()[r];
+    // Beyond the table (of what layers read of tokens, Gemma 3n's knows fewer of them) is its first row.
+    const std::int64_t found = ids.integers()[r], id = found < table.rows ? found : 0;
     const void* row = element(table.dtype, table.data, id * table.row_stride);
     std::vector<std::byte> restored;
     if (table.interleaved && id < table.rows / rows_together * rows_together) {
@@ -47,7 +48,8 @@ void run_embed_backward(const Launch& launch) {
       for (std::int64_t r = 0; r < table.rows(); ++r) std::fill_n(table.row(r) + begin, n, 0.0f);
     }
     for (std::int64_t r = 0; r < dy.rows(); ++r) {
-      float* sum = table.row(ids.integers()[r]) + begin;
+      const std::int64_t found = ids.integers()[r];
+      float* sum = table.row(found < table.rows() ? found : 0) + begin;
       vector_add(sum, dy.row(r) + begin, sum, n);
     }
   });

@@ -9,23 +9,32 @@
 #include "ops/append.h"
 #include "ops/attend.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/collectives.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -68,6 +77,13 @@ Kernel cpu_kernel(const Operation& operation) {
       {&xielu_operation, run_xielu},
       {&xielu_backward_operation, run_xielu_backward},
       {&position_scale_operation, run_position_scale},
+      {&multiply_operation, run_multiply},
+      {&take_operation, run_take},
+      {&pass_identity_operation, run_pass_identity},
+      {&pass_identity_backward_operation, run_pass_identity_backward},
+      {&choose_keys_operation, run_choose_keys},
+      {&attend_chosen_operation, run_attend_chosen},
+      {&attend_chosen_backward_operation, run_attend_chosen_backward},
       {&weigh_operation, run_weigh},
       {&weigh_backward_operation, run_weigh_backward},
       {&layer_norm_operation, run_norm},
@@ -112,6 +128,26 @@ Kernel cpu_kernel(const Operation& operation) {
       {&softplus_backward_operation, run_softplus_backward},
       {&scan_backward_operation, run_scan_backward},
       {&delta_rule_backward_operation, run_delta_rule_backward},
+      {&multiply_operation, run_multiply},
+      {&multiply_backward_operation, run_multiply_backward},
+      {&unstack_operation, run_unstack},
+      {&stack_operation, run_stack},
+      {&predict_operation, run_predict},
+      {&predict_backward_operation, run_predict_backward},
+      {&correct_operation, run_correct},
+      {&correct_backward_operation, run_correct_backward},
+      {&magnitude_operation, run_magnitude},
+      {&magnitude_backward_operation, run_magnitude_backward},
+      {&sparsify_operation, run_sparsify},
+      {&sparsify_backward_operation, run_sparsify_backward},
+      {&difference_operation, run_difference},
+      {&difference_backward_operation, run_difference_backward},
+      {&gather_heads_operation, run_gather_heads},
+      {&scatter_heads_operation, run_scatter_heads},
+      {&outer_sum_operation, run_outer_sum},
+      {&outer_sum_backward_operation, run_outer_sum_backward},
+      {&exponential_operation, run_exponential},
+      {&exponential_backward_operation, run_exponential_backward},
       {&squared_norm_operation, run_squared_norm},
       {&adamw_operation, run_adamw},
       {&all_reduce_start_operation, run_all_reduce_start},

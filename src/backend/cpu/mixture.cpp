@@ -40,7 +40,7 @@ void close_groups(float* choice, std::int64_t experts, const RouteAttributes& a,
   largest(group_scores, groups, a.active_groups, open);
   for (std::int32_t g = 0; g < groups; ++g) {
     if (std::find(open, open + a.active_groups, g) != open + a.active_groups) continue;
-    std::fill_n(choice + g * size, size, -std::numeric_limits<float>::infinity());
+    std::fill_n(choice + g * size, size, a.closed_as_zero ? 0.0f : -std::numeric_limits<float>::infinity());
   }
 }
 
@@ -83,8 +83,9 @@ void run_route(const Launch& launch) {
     std::copy_n(scores, experts, candidates);
     if (correction.there()) {
       const float* moved = correction.parameter != nullptr ? correction.parameter->values.data() : correction.floats();
-      vector_add(candidates, moved, candidates, experts);
+      vector_add(candidates, moved, candidates, experts - a.always);
     }
+    std::fill_n(candidates + experts - a.always, a.always, std::numeric_limits<float>::infinity());
     if (a.groups > 1) close_groups(candidates, experts, a, group_scores, open, best);
     std::int32_t* chosen = choice.integers() + r * active;
     largest(candidates, experts, active, chosen);
@@ -140,6 +141,14 @@ void run_combine(const Launch& launch) {
       }
       count_elementwise(-y.width());  // the first was added to zeros
     }
+  });
+}
+
+void run_pass_identity(const Launch& launch) {
+  const View &made = launch.inputs[0], &rows = launch.inputs[1], &y = launch.outputs[0];
+  const std::int64_t end = launch.inputs[2].integers()[launch.op.attributes<PassIdentityAttributes>().experts];
+  over_rows(launch.machine, y.rows(), y.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) std::copy_n((r < end ? made : rows).row(r), y.width(), y.row(r));
   });
 }
 

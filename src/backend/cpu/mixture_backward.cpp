@@ -113,6 +113,17 @@ void run_combine_backward(const Launch& launch) {
   });
 }
 
+void run_pass_identity_backward(const Launch& launch) {
+  const View &dy = launch.inputs[0], &d_made = launch.outputs[0], &d_rows = launch.outputs[1];
+  const std::int64_t end = launch.inputs[1].integers()[launch.op.attributes<PassIdentityAttributes>().experts];
+  over_rows(launch.machine, dy.rows(), 2 * dy.width(), [&](std::int64_t first, std::int64_t last, int) {
+    for (std::int64_t r = first; r < last; ++r) {
+      std::copy_n(dy.row(r), dy.width(), (r < end ? d_made : d_rows).row(r));
+      std::fill_n((r < end ? d_rows : d_made).row(r), dy.width(), 0.0f);
+    }
+  });
+}
+
 void run_weigh_backward(const Launch& launch) {
   const View &dy = launch.inputs[0], &rows = launch.inputs[1], &weights = launch.inputs[2], &order = launch.inputs[3];
   const View &d_rows = launch.outputs[0], &d_weights = launch.outputs[1];

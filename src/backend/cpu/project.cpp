@@ -3,6 +3,8 @@
 
 #include "backend/cpu/kernels.h"
 
+#include <algorithm>
+
 namespace reckon {
 
 Epilogue epilogue_of(const Op& op, std::span<const View> inputs) {
@@ -51,6 +53,11 @@ void run_grouped_project(const Launch& launch) {
       product.x = x.row(begin);
   }
   run_products(launch.machine, launch.products);
+  // Rows behind those of the experts chose an expert without products.
+  const std::int64_t end = first[weights.size()], rest = y.rows() - end;
+  if (rest == 0) return;
+  std::fill_n(y.row(end), rest * y.width(), 0.0f);
+  count_written_floats(rest * y.width());
 }
 
 }  // namespace reckon

@@ -56,6 +56,34 @@ void scores_backward(const Call& c) {
   }
 }
 
+namespace {
+
+// To the scores of one query, those of keys that it sees being above −∞, the shifts of the keys are added; keys with
+// less than the keep-th largest shift are hidden. Returns the largest score.
+double shift_scores(const Call& c, std::size_t row, std::size_t heads, std::size_t queries, double* scores,
+                    std::size_t keys, std::int64_t keep) {
+  constexpr double hidden = -std::numeric_limits<double>::infinity();
+  const std::size_t batch = row / queries / heads, kv_heads = c.in_size(2, 2);
+  const std::size_t head = row / queries % heads * kv_heads / heads;
+  const auto shift = [&](std::size_t k) { return c.in(2)[(batch * keys + k) * kv_heads + head]; };
+  Values seen;
+  for (std::size_t k = 0; k < keys; ++k)
+    if (scores[k] != hidden) seen.push_back(shift(k));
+  double least = hidden, most = hidden;
+  if (seen.size() > static_cast<std::size_t>(keep)) {
+    std::nth_element(seen.begin(), seen.begin() + (keep - 1), seen.end(), std::greater<>());
+    least = seen[static_cast<std::size_t>(keep - 1)];
+  }
+  for (std::size_t k = 0; k < keys; ++k) {
+    if (scores[k] == hidden) continue;
+    scores[k] = shift(k) < least ? hidden : scores[k] + shift(k);
+    most = std::max(most, scores[k]);
+  }
+  return most;
+}
+
+}  // namespace
+
 void softmax(const Call& c) {
   const Out p = c.out(0);
   const SoftmaxAttributes& a = c.op.attributes<SoftmaxAttributes>();
@@ -77,13 +105,18 @@ void softmax(const Call& c) {
       double& score = p[row * keys + k];
       score = hidden ? -std::numeric_limits<double>::infinity()
                      : c.in(0)[row * keys + k] - a.alibi * slope(head, heads) * distance;
+      if (c.has(2) && a.mask.keep == 0 && distance >= 0 && distance < static_cast<double>(c.in_size(2, 3)))
+        score += c.in(2)[((row / queries / heads * queries + query) * heads + head) * c.in_size(2, 3) +
+                         static_cast<std::size_t>(distance)];
       most = std::max(most, score);
     }
+    if (a.mask.keep > 0) most = shift_scores(c, row, heads, queries, &p[row * keys], keys, a.mask.keep);
     double total = std::exp(sink - most);
     for (std::size_t k = 0; k < keys; ++k) total += p[row * keys + k] = std::exp(p[row * keys + k] - most);
     for (std::size_t k = 0; k < keys; ++k) p[row * keys + k] /= total;
     // Maximum, difference, exponential, sum and quotient; the first of a maximum and of a sum is free.
-    c.count((a.alibi != 0.0 ? 7 : 5) * keys + (c.has(1) ? 4 : 0) - 2);
+    const int added = !c.has(2) ? 0 : a.mask.keep > 0 ? 4 : 1;
+    c.count((5 + (a.alibi != 0.0 ? 2 : 0) + added) * keys + (c.has(1) ? 4 : 0) - 2);
   }
 }
 
@@ -91,6 +124,7 @@ void softmax(const Call& c) {
 void softmax_backward(const Call& c) {
   const Out ds = c.out(0);
   if (c.wants(1)) c.out(1);
+  if (c.op.outputs.size() > 2 && c.wants(2)) c.out(2);
   const std::size_t heads = c.out_size(0, 1), queries = c.out_size(0, 2), keys = c.out_size(0, 3);
   for (std::size_t row = 0; row * keys < ds.size(); ++row) {
     const double *dp = &c.in(0)[row * keys], *p = &c.in(1)[row * keys];
@@ -100,7 +134,13 @@ void softmax_backward(const Call& c) {
       share -= p[k];
     }
     for (std::size_t k = 0; k < keys; ++k) ds[row * keys + k] = p[k] * (dp[k] - product);
-    c.count(c.wants(1) ? 5 * keys + 2 : 4 * keys - 1);
+    const bool shifts = c.op.outputs.size() > 2 && c.wants(2);
+    c.count((c.wants(1) ? 5 * keys + 2 : 4 * keys - 1) + (shifts ? keys : 0));
+    if (shifts) {
+      const std::size_t kv_heads = c.out_size(2, 2), head = row / queries % heads * kv_heads / heads;
+      double* to = &c.held(c.op.outputs[2])[row / queries / heads * keys * kv_heads + head];
+      for (std::size_t k = 0; k < keys; ++k) to[k * kv_heads] += ds[row * keys + k];
+    }
     if (c.wants(1)) c.held(c.op.outputs[1])[row / queries % heads] -= share * product;
   }
 }

@@ -9,21 +9,30 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
+#include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/exponential.h"
 #include "ops/gate.h"
 #include "ops/head_matmul.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/mixture.h"
+#include "ops/multiply.h"
 #include "ops/norm.h"
+#include "ops/outer_sum.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
+#include "ops/routed_heads.h"
 #include "ops/scan.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
+#include "ops/sparsify.h"
+#include "ops/stack.h"
+#include "ops/streams.h"
 #include "ops/view.h"
 #include "ops/xielu.h"
 
@@ -70,6 +79,13 @@ Kernel reference_kernel(const Operation& operation) {
       {&grouped_bias_gradient_operation, reference::grouped_bias_gradient},
       {&combine_operation, reference::combine},
       {&combine_backward_operation, reference::combine_backward},
+      {&multiply_operation, reference::multiply},
+      {&take_operation, reference::take},
+      {&pass_identity_operation, reference::pass_identity},
+      {&pass_identity_backward_operation, reference::pass_identity_backward},
+      {&choose_keys_operation, reference::choose_keys},
+      {&attend_chosen_operation, reference::attend_chosen},
+      {&attend_chosen_backward_operation, reference::attend_chosen_backward},
       {&weigh_operation, reference::weigh},
       {&weigh_backward_operation, reference::weigh_backward},
       {&layer_norm_operation, reference::norm},
@@ -96,6 +112,26 @@ Kernel reference_kernel(const Operation& operation) {
       {&scan_backward_operation, reference::scan_backward},
       {&delta_rule_operation, reference::delta_rule},
       {&delta_rule_backward_operation, reference::delta_rule_backward},
+      {&multiply_operation, reference::multiply},
+      {&multiply_backward_operation, reference::multiply_backward},
+      {&unstack_operation, reference::unstack},
+      {&stack_operation, reference::stack},
+      {&predict_operation, reference::predict},
+      {&predict_backward_operation, reference::predict_backward},
+      {&correct_operation, reference::correct},
+      {&correct_backward_operation, reference::correct_backward},
+      {&magnitude_operation, reference::magnitude},
+      {&magnitude_backward_operation, reference::magnitude_backward},
+      {&sparsify_operation, reference::sparsify},
+      {&sparsify_backward_operation, reference::sparsify_backward},
+      {&difference_operation, reference::difference},
+      {&difference_backward_operation, reference::difference_backward},
+      {&gather_heads_operation, reference::gather_heads},
+      {&scatter_heads_operation, reference::scatter_heads},
+      {&outer_sum_operation, reference::outer_sum},
+      {&outer_sum_backward_operation, reference::outer_sum_backward},
+      {&exponential_operation, reference::exponential},
+      {&exponential_backward_operation, reference::exponential_backward},
       {&xielu_operation, reference::xielu},
       {&xielu_backward_operation, reference::xielu_backward},
   };

@@ -31,7 +31,8 @@ void close_groups(Values& scores, const RouteAttributes& a) {
   }
   const std::vector<std::size_t> open = largest(group_scores, static_cast<std::size_t>(a.active_groups));
   for (std::size_t e = 0; e < scores.size(); ++e) {
-    if (std::find(open.begin(), open.end(), e / size) == open.end()) scores[e] = -std::numeric_limits<double>::max();
+    if (std::find(open.begin(), open.end(), e / size) != open.end()) continue;
+    scores[e] = a.closed_as_zero ? 0.0 : -std::numeric_limits<double>::max();
   }
 }
 
@@ -74,7 +75,7 @@ std::size_t route_operations(const RouteAttributes& a, std::size_t experts, std:
   if (a.scores == Scores::softmax) sum += 5 * experts - 2;
   if (a.scores == Scores::softmax_of_chosen) sum += 5 * active - 2;
   if (a.scores == Scores::sparsemixer) sum += active * (10 * experts - 2);
-  if (corrected) sum += experts;
+  if (corrected) sum += experts - static_cast<std::size_t>(a.always);
   if (groups > 1) {
     sum += groups * (top * (experts / groups - 1) + top - 1);
     sum += static_cast<std::size_t>(a.active_groups) * (groups - 1);
@@ -94,8 +95,10 @@ void route(const Call& c) {
     const Values scores = expert_scores(a.scores, &c.in(0)[row * experts], experts);
     Values candidates = scores;
     if (c.has(1)) {
-      for (std::size_t e = 0; e < experts; ++e) candidates[e] += c.in(1)[e];
+      for (std::size_t e = 0; e < c.in(1).size(); ++e) candidates[e] += c.in(1)[e];
     }
+    for (std::size_t e = experts - static_cast<std::size_t>(a.always); e < experts; ++e)
+      candidates[e] = std::numeric_limits<double>::infinity();
     if (a.groups > 1) close_groups(candidates, a);
     const std::vector<std::size_t> chosen = largest(candidates, active);
     Values w;
@@ -193,10 +196,10 @@ void dispatch_backward(const Call& c) {
 
 namespace {
 
-// Calls body(expert, row) for every row.
+// Calls body(expert, row) for every row of so many experts; those behind them are identity experts'.
 template <class Body>
-void over_experts(In offsets, const Body& body) {
-  for (std::size_t e = 0; e + 1 < offsets.size(); ++e) {
+void over_experts(In offsets, std::size_t experts, const Body& body) {
+  for (std::size_t e = 0; e < experts; ++e) {
     for (auto row = static_cast<std::size_t>(offsets[e]); row < static_cast<std::size_t>(offsets[e + 1]); ++row) {
       body(e, row);
     }
@@ -209,7 +212,7 @@ void grouped_matmul(const Call& c) {
   const Out y = c.out(0);
   const std::size_t width = c.in_size(0, -1), n = c.out_size(0, -1);
   const bool transposed = c.op.attributes<GroupedMatmulAttributes>().transpose_b;
-  over_experts(c.in(3), [&](std::size_t e, std::size_t row) {
+  over_experts(c.in(3), c.in_size(1, 0), [&](std::size_t e, std::size_t row) {
     const double *x = &c.in(0)[row * width], *weight = &c.in(1)[e * n * width];
     for (std::size_t i = 0; i < n; ++i) {
       double& sum = y[row * n + i] = c.has(2) ? c.in(2)[e * n + i] : 0.0;
@@ -224,7 +227,7 @@ void grouped_matmul(const Call& c) {
 void grouped_weight_gradient(const Call& c) {
   const Out dw = c.out(0);  // experts × n × width
   const std::size_t n = c.in_size(0, -1), width = c.in_size(1, -1);
-  over_experts(c.in(2), [&](std::size_t e, std::size_t row) {
+  over_experts(c.in(2), c.out_size(0, 0), [&](std::size_t e, std::size_t row) {
     for (std::size_t i = 0; i < n; ++i) {
       for (std::size_t k = 0; k < width; ++k)
         dw[(e * n + i) * width + k] += c.in(0)[row * n + i] * c.in(1)[row * width + k];
@@ -237,7 +240,7 @@ void grouped_weight_gradient(const Call& c) {
 void grouped_bias_gradient(const Call& c) {
   const Out db = c.out(0);
   const std::size_t n = c.in_size(0, -1);
-  over_experts(c.in(1), [&](std::size_t e, std::size_t row) {
+  over_experts(c.in(1), c.out_size(0, 0), [&](std::size_t e, std::size_t row) {
     for (std::size_t i = 0; i < n; ++i) db[e * n + i] += c.in(0)[row * n + i];
     c.count(n);
   });
@@ -252,6 +255,21 @@ void combine(const Call& c) {
     for (std::size_t k = 0; k < width; ++k) y[i / active * width + k] += weight * row[k];
   }
   c.count((c.has(1) ? 2 : 1) * c.in(2).size() * width - y.size());
+}
+
+void pass_identity(const Call& c) {
+  const Out y = c.out(0);
+  const auto experts = static_cast<std::size_t>(c.op.attributes<PassIdentityAttributes>().experts);
+  const std::size_t end = static_cast<std::size_t>(c.in(2)[experts]) * c.in_size(0, -1);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = c.in(i < end ? 0 : 1)[i];
+}
+
+// Inputs: dy, offsets.
+void pass_identity_backward(const Call& c) {
+  const Out d_made = c.out(0), d_rows = c.out(1);
+  const auto experts = static_cast<std::size_t>(c.op.attributes<PassIdentityAttributes>().experts);
+  const std::size_t end = static_cast<std::size_t>(c.in(1)[experts]) * c.in_size(0, -1);
+  for (std::size_t i = 0; i < d_made.size(); ++i) (i < end ? d_made : d_rows)[i] = c.in(0)[i];
 }
 
 void weigh(const Call& c) {

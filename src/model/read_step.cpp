@@ -1,0 +1,174 @@
+// Step 3.5: lists by layer, in files of the maker also for the layers behind the last, which predict further tokens.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "model/forms.h"
+
+namespace reckon {
+
+namespace {
+
+using Json = nlohmann::json;
+
+// The config with lists that end with the last layer, and the newer fields in the place of older ones.
+Json in_newer_words(Fields& config, std::size_t layers) {
+  Json plain = config.json();
+  for (const char* size :
+       {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads"})
+    plain[size] = config.size(size);
+  const auto trim = [&](const char* name) -> Json* {
+    const auto found = plain.find(name);
+    if (found == plain.end() || !found->is_array()) return nullptr;
+    if (found->size() > layers) found->erase(found->begin() + static_cast<std::ptrdiff_t>(layers), found->end());
+    if (found->size() < layers) config.fail(name, fmt::format("{} entries, one per layer", layers));
+    return &*found;
+  };
+  for (const char* name : {"mlp_layer_types", "swiglu_limits", "swiglu_limits_shared"}) trim(name);
+  const Json* types = trim("layer_types");
+  const Json *thetas = trim("rope_theta"), *fractions = trim("partial_rotary_factors");
+  if (thetas != nullptr || fractions != nullptr) {
+    Json ropes = Json::object();
+    for (std::size_t i = 0; i < layers; ++i) {
+      const bool slides = types != nullptr && (*types)[i] == "sliding_attention";
+      Json& rope = ropes[slides ? "sliding_attention" : "full_attention"];
+      if (!rope.is_null()) continue;  // the layers of a type agree
+      if (!slides && plain.contains("rope_scaling") && plain["rope_scaling"].is_object()) rope = plain["rope_scaling"];
+      rope["rope_theta"] = thetas != nullptr ? (*thetas)[i] : plain.value("rope_theta", Json(10000.0));
+      if (fractions != nullptr) rope["partial_rotary_factor"] = (*fractions)[i];
+    }
+    for (const char* name : {"rope_theta", "partial_rotary_factors", "rope_scaling", "yarn_only_types"})
+      plain.erase(name);
+    plain["rope_parameters"] = ropes;
+  }
+  return plain;
+}
+
+// Which layers have experts: by words, by numbers, or from the fourth on.
+std::vector<bool> read_sparse(Fields& config, std::size_t layers) {
+  std::vector<bool> sparse(layers, true);
+  const Json* words = config.array("mlp_layer_types");
+  const Json* numbers = config.value("moe_layers_enum");
+  std::set<std::int64_t> named;
+  if (numbers != nullptr && numbers->is_string()) {
+    std::string text = config.word("moe_layers_enum", "");
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const std::string one = text.substr(at, end - at);
+      if (one.empty() || one.size() > 6 || one.find_first_not_of("0123456789 ") != std::string::npos)
+        config.fail("moe_layers_enum", "layer numbers with commas between them");
+      named.insert(std::stoll(one));
+      at = end + 1;
+    }
+  } else if (const Json* list = config.array("moe_layers_enum")) {
+    for (const Json& one : *list) {
+      if (!one.is_number_integer()) config.fail("moe_layers_enum", "an array of layer numbers");
+      named.insert(one.get<std::int64_t>());
+    }
+  }
+  for (std::size_t i = 0; i < layers; ++i) {
+    if (words != nullptr) {
+      if ((*words)[i] != "sparse" && (*words)[i] != "dense")
+        config.fail("mlp_layer_types", "an array of sparse and dense");
+      sparse[i] = (*words)[i] == "sparse";
+    } else {
+      sparse[i] = numbers != nullptr ? named.contains(static_cast<std::int64_t>(i)) : i >= 3;
+    }
+  }
+  return sparse;
+}
+
+// What each layer's feed-forwards are clamped to; 0 or null: not.
+std::vector<double> read_limits(Fields& config, const char* field, std::size_t layers) {
+  std::vector<double> limits(layers, 0.0);
+  if (const Json* values = config.array(field))
+    for (std::size_t i = 0; i < layers; ++i) {
+      const Json& value = (*values)[i];
+      if (value.is_null()) continue;
+      // SiLU stays above −0.28, so that from there on one limit is as good as two.
+      if (!value.is_number() || !std::isfinite(value.get<double>()) ||
+          (value.get<double>() != 0 && value.get<double>() < 0.3))
+        config.fail(field, "an array of numbers from 0.3 on, 0 and null");
+      limits[i] = value.get<double>();
+    }
+  return limits;
+}
+
+Model read_step3p5(Fields& file) {
+  const auto layers = static_cast<std::size_t>(file.size_up_to("num_hidden_layers", most_layers));
+  const Json plain = in_newer_words(file, layers);
+  Fields config(plain, file.where());
+  config.rename("num_local_experts", {"n_routed_experts", "moe_num_experts", "num_local_experts"});
+  config.rename("num_experts_per_tok", {"num_experts_per_tok", "moe_top_k"});
+  config.rename("num_key_value_heads", {"num_key_value_heads", "num_attention_groups"});
+  config.rename("share_expert_dim", {"share_expert_dim", "share_expert_dims"});
+  Form form;
+  form.norm = {Norm::Kind::rms, 1e-5, true, false, true};
+  form.query_key_norm = true;
+  form.n_kv_heads = 8;
+  form.d_head = 128;
+  form.context = 128000;
+  form.attention_bias = config.flag("attention_bias", false);
+  form.feed_forward_bias = config.flag("mlp_bias", false);
+  form.attention.gate = OutputGate{Activation::sigmoid, true};
+  const std::int64_t d_head = config.size("head_dim", 128);
+  form.attention.scale =
+      1.0 / std::sqrt(config.number("query_pre_attn_scalar", static_cast<double>(d_head), static_cast<double>(d_head)));
+  Model model = read_form(config, form);
+  const Ropes ropes = read_rope(config, form.rope, d_head, model.context);
+  read_windows(
+      config, model, config.count("sliding_window", 0, 0), [](std::int64_t) { return false; }, &ropes);
+  std::int64_t heads = config.count("num_sliding_attention_heads", 0, 0);
+  if (std::optional<Fields> other = config.object("attention_other_setting"); other && heads == 0)
+    heads = other->count("num_attention_heads", 0);
+  for_each<Attention>(model.layers, [&](Attention& attention) {
+    if (attention.window == 0 || heads == 0) return;
+    attention.n_heads = heads;
+    if (heads % attention.n_kv_heads != 0)
+      config.fail("num_sliding_attention_heads", fmt::format("a multiple of {}", attention.n_kv_heads));
+  });
+  Mixture mixture = read_experts(config, model, 288, 8);
+  mixture.scores = Mixture::Scores::sigmoid;
+  mixture.correction_bias = mixture.normalize = true;
+  mixture.scale = config.positive("moe_router_scaling_factor", 1.0);
+  mixture.expert.bias = false;
+  mixture.shared = first_feed_forward(model);
+  mixture.shared->d_ff = config.size("share_expert_dim", 1280);
+  mixture.expert.d_ff = config.size("moe_intermediate_size", 1280);
+  const std::vector<bool> sparse = read_sparse(config, layers);
+  const std::vector<double> limits = read_limits(config, "swiglu_limits", layers);
+  const std::vector<double> shared = read_limits(config, "swiglu_limits_shared", layers);
+  for (std::size_t i = 0; i < layers; ++i) {
+    mixture.expert.clip = limits[i];
+    mixture.shared->clip = shared[i];
+    for_each<Sublayer>(model.layers[i], [&](Sublayer& sublayer) {
+      if (auto* dense = std::get_if<FeedForward>(&sublayer.kind)) dense->clip = shared[i];
+      if (sparse[i] && std::holds_alternative<FeedForward>(sublayer.kind)) sublayer.kind = mixture;
+    });
+  }
+  // How further tokens are predicted, and what says the same again.
+  config.ignore(
+      {"mtp_layer_types", "mtp_mlp_layer_types", "per_layer_config", "moe_layers_enum", "attention_other_setting"});
+  config.expect_off("use_bidirectional_attention", "false");
+  if (!config.flag("gating", true)) config.fail("gating", "true");
+  std::set<std::string> left;
+  for (const Fields::Unread& unread : config.unread()) left.insert(unread.name);
+  for (const auto& [name, value] : file.json().items())
+    if (!left.contains(name)) file.ignore({name});
+  return model;
+}
+
+void name_step3p5(FamilyNames& names) {
+  names.output_gate = "self_attn.g_proj";
+  names.mixtures = {{"moe.gate", {.gate = "moe.gate_proj", .up = "moe.up_proj", .down = "moe.down_proj"}}};
+  names.all_experts_weight = ".weight";
+  names.correction = "moe.router_bias";
+  names.shared = {.gate = "share_expert.gate_proj", .up = "share_expert.up_proj", .down = "share_expert.down_proj"};
+}
+
+}  // namespace
+
+std::vector<Family> step_families() { return {{"step3p5", read_step3p5, {128815, 4096, 11264, 45, 64}, name_step3p5}}; }
+
+}  // namespace reckon

@@ -1,0 +1,129 @@
+// config.json files as their makers published them (tests/data/families/published; sources.json says where each was
+// found): every one is read, and its parameters are what transformers counts for the same file (totals.json).
+#include <gtest/gtest.h>
+#include <reckon/reckon.h>
+
+#include "family_references.h"
+#include "model/read.h"
+#include "model/sublayers.h"
+
+namespace reckon {
+namespace {
+
+using family_references::folder;
+using family_references::read_json;
+using nlohmann::json;
+
+Model published(const std::string& name) { return load_model((folder() / "published" / (name + ".json")).string()); }
+
+class PublishedFile : public testing::TestWithParam<std::string> {};
+
+TEST_P(PublishedFile, HasTransformersParameters) {
+  const Model model = published(GetParam());
+  const json totals = read_json(folder() / "published/totals.json");
+  if (!totals.contains(GetParam()))
+    GTEST_SKIP() << "it is read, but scripts/references.py --published made no total yet";
+  EXPECT_EQ(count_parameters(model), totals[GetParam()]["parameters"].get<std::int64_t>());
+}
+
+// Those of types that are read.
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  const json sources = read_json(folder() / "published/sources.json");
+  for (const auto& [name, source] : sources.items())
+    if (find_family(source["type"].get<std::string>()) != nullptr) all.push_back(name);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, PublishedFile, testing::ValuesIn(names()),
+                         [](const auto& one) { return family_references::test_name(one.param); });
+
+TEST(PublishedFiles, AreAllNamedWithTheirSources) {
+  const json sources = read_json(folder() / "published/sources.json");
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder() / "published")) {
+    const std::string name = entry.path().stem().string();
+    if (name == "sources" || name == "totals") continue;
+    ++files;
+    ASSERT_TRUE(sources.contains(name)) << name;
+    for (const char* field : {"type", "model", "repository", "path", "commit"})
+      EXPECT_TRUE(sources[name].contains(field)) << name << ": " << field;
+  }
+  EXPECT_EQ(files, sources.size());
+  EXPECT_GE(names().size(), 20u);
+}
+
+// Fields that makers write and transformers does not have, or under other names.
+TEST(PublishedFiles, MakersOwnFieldsAreRead) {
+  const auto read = [](const char* text) { return read_config(json::parse(text), "config.json"); };
+  // Xiaomi's patterns of windows and experts, by 0 and 1.
+  const Model mimo = read(R"({"model_type": "mimo_v2_flash", "num_hidden_layers": 4, "hidden_size": 64,
+    "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 24, "v_head_dim": 16, "intermediate_size": 96,
+    "vocab_size": 128, "layernorm_epsilon": 1e-3, "swa_rope_theta": 500, "sliding_window": 16,
+    "sliding_window_size": 16, "attention_chunk_size": 16, "swa_num_attention_heads": 8, "swa_num_key_value_heads": 4,
+    "swa_head_dim": 24, "swa_v_head_dim": 16, "hybrid_layer_pattern": [0, 1, 0, 1], "moe_layer_freq": [0, 0, 1, 1],
+    "moe_intermediate_size": 32, "n_routed_experts": 4, "n_shared_experts": null, "num_experts_per_tok": 2,
+    "routed_scaling_factor": null, "add_swa_attention_sink_bias": true, "add_full_attention_sink_bias": false})");
+  for (std::size_t i = 0; i < 4; ++i) {
+    const Attention& attention = *find<Attention>(mimo.layers[i]);
+    EXPECT_EQ(attention.window, i % 2 == 1 ? 16 : 0) << i;
+    EXPECT_EQ(attention.n_kv_heads, i % 2 == 1 ? 4 : 2) << i;
+    EXPECT_EQ(find<Mixture>(mimo.layers[i]) != nullptr, i >= 2) << i;
+  }
+  EXPECT_EQ(find<Attention>(mimo.layers[1])->rope->theta, 500);
+  EXPECT_EQ(mimo.final_norm->epsilon, 1e-3);
+  // NVIDIA's pattern and names of 2025.
+  const Model nemotron = read(R"({"model_type": "nemotron_h", "num_hidden_layers": 4, "hidden_size": 64,
+    "hybrid_override_pattern": "M-*-", "num_attention_heads": 4, "num_query_groups": 2, "attention_head_dim": 16,
+    "mamba_num_groups": 2, "n_groups": 2, "mamba_state_dim": 8, "mamba_num_heads": 4, "mamba_head_dim": 16,
+    "intermediate_size": 96, "vocab_size": 128, "rms_norm_eps": 1e-5, "time_step_rank": 256})");
+  EXPECT_EQ(find<Attention>(nemotron)->n_kv_heads, 2);
+  EXPECT_EQ(find<Attention>(nemotron)->d_head, 16);
+  EXPECT_EQ(find<Recurrence>(nemotron)->n_groups, 2);
+  EXPECT_EQ(find<Recurrence>(nemotron)->d_state, 8);
+  // Llama 4 Scout: both ends of Llama 3's blend are the same.
+  const Model scout = read(R"({"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 64,
+    "num_attention_heads": 4, "intermediate_size": 96, "vocab_size": 128, "rope_scaling": {"factor": 16.0,
+    "high_freq_factor": 1.0, "low_freq_factor": 1.0, "original_max_position_embeddings": 8192,
+    "rope_type": "llama3"}})");
+  EXPECT_EQ(find<Attention>(scout)->rope->high_frequency_factor, 1);
+}
+
+// Presets have the fields that matter; what is left of the whole file must be the same network.
+TEST(PublishedFiles, PresetsAreTheNetworksOfTheirFiles) {
+  const std::pair<const char*, const char*> all[] = {
+      {"glm-4.5-air", "glm4_moe"},
+      {"minimax-m2", "minimax_m2"},
+      {"llama-4-maverick", "llama4"},
+      {"olmoe-1b-7b", "olmoe"},
+      {"hunyuan-a13b", "hunyuan_v1_moe"},
+      {"lfm2-8b-a1b", "lfm2_moe"},
+      {"smollm3-3b", "smollm3"},
+      {"granite-4.0-h-small", "granitemoehybrid"},
+      {"ernie-4.5-21b-a3b", "ernie4_5_moe"},
+      {"falcon-h1-7b", "falcon_h1"},
+      {"exaone-4.0-32b", "exaone4"},
+      {"olmo3-32b", "olmo3"},
+      {"qwen3-next-80b-a3b", "qwen3_next"},
+      {"qwen3.5-9b", "qwen3_5"},
+      {"qwen3.5-35b-a3b", "qwen3_5_moe"},
+      {"mpt-7b", "mpt"},
+  };
+  for (const auto& [preset, file] : all) {
+    Model model = load_model(preset);
+    const Model whole = published(file);
+    model.name = whole.name;
+    model.notes = whole.notes;
+    EXPECT_EQ(model, whole) << preset;
+  }
+}
+
+TEST(PublishedFiles, LayersThatPredictFurtherTokensAreCountedApart) {
+  const std::string name = "qwen3_5_moe";
+  ASSERT_EQ(published(name).notes.size(), 2u);
+  EXPECT_EQ(published(name).notes[1],
+            "a further layer (mtp_num_hidden_layers), which predicts a token after the next, is left out");
+}
+
+}  // namespace
+}  // namespace reckon
