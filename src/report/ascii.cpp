@@ -19,10 +19,10 @@ struct StandIn {
   std::string_view text;
 };
 constexpr StandIn stand_ins[] = {
-    {U'±', "+/-"}, {U'½', "1/2*"},   {U'×', "x"},     {U'÷', "/"},     {U'−', "-"},    {U'–', "-"},
-    {U'…', "..."}, {U'←', "<-"},     {U'→', "->"},    {U'Σ', "sum"},   {U'β', "beta"}, {U'γ', "gamma"},
-    {U'ε', "eps"}, {U'σ', "sigma"},  {U'µ', "u"},     {U'⇥', "\\t"},   {U'⏎', "\\n"},  {U'␣', "_"},
-    {U'▁', "_"},   {U'\uFFFD', "?"}, {U'Δ', "delta"}, {U'α', "alpha"},
+    {U'±', "+/-"}, {U'½', "1/2*"},   {U'×', "x"},     {U'÷', "/"},     {U'−', "-"},     {U'–', "-"},
+    {U'…', "..."}, {U'←', "<-"},     {U'→', "->"},    {U'Σ', "sum"},   {U'β', "beta"},  {U'γ', "gamma"},
+    {U'ε', "eps"}, {U'σ', "sigma"},  {U'µ', "u"},     {U'⇥', "\\t"},   {U'⏎', "\\n"},   {U'␣', "_"},
+    {U'▁', "_"},   {U'\uFFFD', "?"}, {U'Δ', "delta"}, {U'α', "alpha"}, {U'δ', "delta"}, {U'λ', "lambda"},
 };
 
 // Symbols with stand-ins of one character, in the same order: those that draw, which keep their width so, and those
@@ -35,7 +35,7 @@ struct Alphabet {
 constexpr Alphabet alphabets[] = {
     {"", U"─━╌│└┤┬█▉▊▋▌▍▎▏∙●▲■◆○▓▒░▪", "-=-|+++#####....*^#+o%+:o"},
     {"^", U"⁰¹²³⁴⁵⁶⁷⁸⁹ᵀᵃᶻ", "0123456789Taz"},
-    {"_", U"ₑₕᵢₙᵣₛᵥ", "ehinrsv"},
+    {"_", U"ₑₕᵢⱼₙᵣₛᵥ₁₂", "ehijnrsv12"},
 };
 
 // Braille draws curves: which halves of the character have dots.
