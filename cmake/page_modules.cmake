@@ -27,7 +27,7 @@ function(add_module name folder functions)
 endfunction()
 
 # Running: tokenizers, training, generating.
-set(one_rank src/page/one_rank.cpp)
+set(one_rank src/passes/one_rank.cpp)
 if(RECKON_THREADS)
   add_module(run-threads src/page _ask,_array_data,_array_size ${one_rank})
   target_link_options(run-threads PRIVATE -sMAXIMUM_MEMORY=4GB -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1

@@ -10,6 +10,10 @@ namespace reckon {
 
 namespace {
 
+bool is_word(const nlohmann::json& value, std::string_view word) {
+  return value.is_string() && value.get_ref<const std::string&>() == word;
+}
+
 // Two attentions and two feed-forwards a layer. The mixture reads what the first feed-forward reads, and joins at the
 // end.
 Model read_longcat_flash(Fields& config) {
@@ -75,7 +79,8 @@ Indexer read_indexer(Fields& config, std::int64_t heads) {
   indexer.key_norm = {Norm::Kind::layer, 1e-6, true, true, false};
   if (const nlohmann::json* types = config.array("layer_types"))
     for (const nlohmann::json& type : *types)
-      if (type != "deepseek_sparse_attention") config.fail("layer_types", "an array of deepseek_sparse_attention");
+      if (!is_word(type, "deepseek_sparse_attention"))
+        config.fail("layer_types", "an array of deepseek_sparse_attention");
   return indexer;
 }
 
@@ -121,8 +126,9 @@ std::vector<bool> read_indexed(Fields& config, std::size_t layers) {
     }
   } else if (const nlohmann::json* words = types != nullptr ? types : config.array("index_topk_pattern")) {
     for (const nlohmann::json& word : *words) {
-      if (word != "full" && word != "shared") config.fail("indexer_types", "an array of full and shared");
-      own.push_back(word == "full");
+      if (!is_word(word, "full") && !is_word(word, "shared"))
+        config.fail("indexer_types", "an array of full and shared");
+      own.push_back(is_word(word, "full"));
     }
   } else {
     const std::int64_t every = std::max<std::int64_t>(1, config.count("index_topk_freq", 1));
@@ -196,7 +202,7 @@ Model read_minimax_m3_text(Fields& config) {
       static_cast<double>(config.count("rotary_dim", 64)) / static_cast<double>(config.size("head_dim", 128));
   if (config.number("swiglu_alpha", 1.702) != 1.702) config.fail("swiglu_alpha", "1.702");
   // What the maker's file calls the gate of gpt-oss, transformers calls silu.
-  if (const nlohmann::json* act = config.value("hidden_act"); act != nullptr && *act == "swigluoai")
+  if (const nlohmann::json* act = config.value("hidden_act"); act != nullptr && is_word(*act, "swigluoai"))
     config.rename("hidden_act", {"mlp_act"});
   Model model = read_form(config, form);
   for_each<FeedForward>(model.layers,

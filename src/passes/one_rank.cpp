@@ -1,4 +1,4 @@
-// The twin of the passes for several ranks, in the page's modules that count and run: they have one.
+// The twin of the passes for several ranks, in the page's modules that count and run: they have one rank.
 #include <reckon/error.h>
 
 #include "passes/all_reduce.h"
