@@ -148,7 +148,9 @@ Model read_glm_moe_dsa(Fields& config) {
   form.norm.epsilon = 1e-5;
   form.context = 202752;
   Indexer indexer = read_indexer(config, 32);
-  indexer.interleaved = true;
+  indexer.interleaved = config.flag("indexer_rope_interleave", true);
+  // About what predicts further tokens, and a type.
+  config.ignore({"index_share_for_mtp_iteration", "moe_router_dtype"});
   Model model = read_third(config, form, {256, 8, 1, 2048, 1, 1, 2.5, true}, 3);
   set_indexer(config, model, indexer);
   const std::vector<bool> own = read_indexed(config, model.layers.size());

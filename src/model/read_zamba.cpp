@@ -133,6 +133,8 @@ void name_zamba(FamilyNames& names) {
 }
 
 Model read_zamba2(Fields& config) {
+  config.rename("intermediate_size", {"intermediate_size", "ffn_hidden_size"});
+  if (!config.flag("use_shared_mlp_adapter", true)) config.fail("use_shared_mlp_adapter", "true");
   Form form = zamba_form(config);
   form.widening = 4;
   form.feed_forward_bias = config.flag("add_bias_linear", false);
