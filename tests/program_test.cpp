@@ -229,7 +229,11 @@ TEST(Optimizer, StepsEveryParameterOnceWithTheGradientOfTheSameLayer) {
       EXPECT_EQ(full_name(gradient), full_name(parameter) + ".gradient");
     }
     std::size_t parameters = 0;
-    for (const Tensor& tensor : program.tensors) parameters += tensor.kind == TensorKind::parameter ? 1 : 0;
+    for (const Tensor& tensor : program.tensors) {
+      // Ernie counts what corrects its router among the parameters, though nothing trains it.
+      const bool corrects = full_name(tensor).find(".correction") != std::string::npos;
+      parameters += tensor.kind == TensorKind::parameter && !corrects ? 1 : 0;
+    }
     EXPECT_EQ(stepped.size(), parameters);
   });
 }
