@@ -59,7 +59,9 @@ void set_layers(Model& model, const std::vector<bool>& hybrids, const Recurrence
     model.layers[i].sublayers = {mamba};
     if (!hybrids[i]) continue;
     if (owners.size() < blocks) owners.push_back(i);
-    attention.shares = feed_forward.shares = static_cast<std::int64_t>(i - owners[count++ % blocks]);
+    // transformers ties the blocks where it ties the head.
+    attention.shares = feed_forward.shares =
+        model.head.tied ? static_cast<std::int64_t>(i - owners[count++ % blocks]) : 0;
     mamba.reads = Sublayer::Reads::sum;
     model.layers[i].sublayers = {attention, feed_forward, mamba};
     mamba.reads = Sublayer::Reads::stream;

@@ -1,6 +1,5 @@
 #include "ops/difference.h"
 #include "ops/exponential.h"
-#include "ops/multiply.h"
 #include "ops/outer_sum.h"
 #include "ops/routed_heads.h"
 #include "ops/sparsify.h"
@@ -91,7 +90,6 @@ const std::vector<const Operation*>& all_operations() {
       &grouped_bias_gradient_operation,
       &combine_operation,
       &combine_backward_operation,
-      &multiply_operation,
       &take_operation,
       &pass_identity_operation,
       &pass_identity_backward_operation,

@@ -162,9 +162,15 @@ void Trainer::take_memory(const Program& program, Weights weights) {
   // What is stored with the weights and not trained, be it counted as a parameter or not.
   for (const Tensor& tensor : program.tensors) {
     const auto found = weights.parameters().find(key_of(tensor));
-    const bool kept = tensor.kind == TensorKind::constant ||
-                      (tensor.kind == TensorKind::parameter && tensor.scope.role.part == Part::correction);
-    if (kept && found != weights.parameters().end()) buffers_.insert(*found);
+    const Role role = tensor.scope.role;
+    const bool frozen = role.part == Part::correction || is_indexer(role);
+    const bool kept = tensor.kind == TensorKind::constant || (tensor.kind == TensorKind::parameter && frozen);
+    if (!kept || found == weights.parameters().end()) continue;
+    ParameterData& data = buffers_.insert(*found).first->second;
+    if (!data.values.empty()) continue;
+    data.values.resize(memory_size(tensor.shape.elements(), "the elements of a parameter"));
+    Elements from(found->second);
+    std::generate(data.values.begin(), data.values.end(), [&] { return from.next(); });
   }
   weights = {};
 
@@ -191,7 +197,15 @@ void Trainer::take_memory(const Program& program, Weights weights) {
 Address Trainer::resident(const Program& program, TensorId id) {
   Address& place = lasting_[id];
   if (place.buffer == nullptr) {
-    place = {buffer_of(*backend_, constant_values(program, id, model_, options_.tokens, buffers_))};
+    const std::vector<float> values = constant_values(program, id, model_, options_.tokens, buffers_);
+    const Tensor& tensor = program[id];
+    if (tensor.kind != TensorKind::parameter || tensor.dtype == DType::float32)
+      return place = {buffer_of(*backend_, values)};
+    // Of a frozen parameter, the narrow values alone.
+    std::vector<std::byte> narrow(static_cast<std::size_t>(row_bytes(tensor.dtype, tensor.shape.elements())));
+    encoding_of(tensor.dtype).encode(values.data(), tensor.shape.elements(), narrow.data());
+    place = {backend_->allocate(std::ssize(narrow), Fill::nothing)};
+    backend_->write(place, tensor.dtype, narrow);
   }
   return place;
 }
@@ -220,7 +234,8 @@ Weights Trainer::weights(bool narrow) const {
     ++tensor;
   }
   for (const auto& [id, place] : lasting_) {
-    if (buffers_.contains(key_of(program[id]))) add(program[id], DType::float32, place);
+    if (!buffers_.contains(key_of(program[id]))) continue;
+    add(program[id], program[id].kind == TensorKind::parameter ? program[id].dtype : DType::float32, place);
   }
   return all;
 }

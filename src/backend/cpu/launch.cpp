@@ -77,7 +77,6 @@ Kernel cpu_kernel(const Operation& operation) {
       {&xielu_operation, run_xielu},
       {&xielu_backward_operation, run_xielu_backward},
       {&position_scale_operation, run_position_scale},
-      {&multiply_operation, run_multiply},
       {&take_operation, run_take},
       {&pass_identity_operation, run_pass_identity},
       {&pass_identity_backward_operation, run_pass_identity_backward},

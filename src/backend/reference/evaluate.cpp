@@ -79,7 +79,6 @@ Kernel reference_kernel(const Operation& operation) {
       {&grouped_bias_gradient_operation, reference::grouped_bias_gradient},
       {&combine_operation, reference::combine},
       {&combine_backward_operation, reference::combine_backward},
-      {&multiply_operation, reference::multiply},
       {&take_operation, reference::take},
       {&pass_identity_operation, reference::pass_identity},
       {&pass_identity_backward_operation, reference::pass_identity_backward},
