@@ -45,12 +45,15 @@ TEST_P(FamilyTiny, HasTheParametersOfTheReference) {
   EXPECT_EQ(count_parameters(model_), io_["params"].get<std::int64_t>() - unread);
 }
 
+// The reference's own rounding, which float64 tells, is not held against the others.
 TEST_P(FamilyTiny, GivesTheReferenceLogitsOnEveryDeviceInOnePieceInChunksAndTokenByToken) {
   const std::pair<Device, std::int64_t> ways[] = {
-      {Device::cpu, 512}, {Device::cpu, 5}, {Device::cpu, 1}, {Device::reference, 5}, {Device::reference64, 512}};
+      {Device::reference64, 512}, {Device::cpu, 512}, {Device::cpu, 5}, {Device::cpu, 1}, {Device::reference, 5}};
+  std::vector<double> rounding;
   for (const auto& [device, chunk] : ways) {
     Engine all = engine(device, chunk);
     double worst = 0, size = 1;
+    std::size_t at = 0;
     for (std::size_t row = 0; row < io_["ids"].size(); ++row) {
       const auto ids = io_["ids"][row].get<std::vector<std::int32_t>>();
       Session session = all.session();
@@ -60,8 +63,13 @@ TEST_P(FamilyTiny, GivesTheReferenceLogitsOnEveryDeviceInOnePieceInChunksAndToke
         for (const json& logit : position) {
           ASSERT_LT(i, logits.size());
           const double expected = logit.get<double>();
+          double distance = std::fabs(static_cast<double>(logits[i++]) - expected);
           size = std::max(size, std::fabs(expected));
-          worst = std::max(worst, std::fabs(static_cast<double>(logits[i++]) - expected));
+          if (device == Device::reference64)
+            rounding.push_back(distance);
+          else
+            distance -= rounding[at++];
+          worst = std::max(worst, distance);
         }
       ASSERT_EQ(i, logits.size());
     }

@@ -28,8 +28,11 @@ void in_pieces(const Launch& launch, std::int64_t n, const Body& body) {
 void run_add(const Launch& launch) {
   const View &a = launch.inputs[0], &b = launch.inputs[1], &y = launch.outputs[0];
   const std::int64_t repeat = b.rows();
+  const auto added = [&](std::int64_t r) {  // a shift that all rows share is a parameter
+    return b.parameter != nullptr ? b.parameter->values.data() : b.row(r % repeat);
+  };
   over_rows(launch.machine, y.rows(), y.width(), [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r) vector_add(a.row(r), b.row(r % repeat), y.row(r), y.width());
+    for (std::int64_t r = first; r < last; ++r) vector_add(a.row(r), added(r), y.row(r), y.width());
   });
 }
 
