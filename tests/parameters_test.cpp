@@ -89,7 +89,7 @@ TEST(Parameters, EqualThePublishedNumbers) {
 // READMEs of MoonshotAI/Kimi-K2, zai-org/GLM-4.5, MiniMax-AI/MiniMax-M2, XiaomiMiMo/MiMo-V2-Flash, databricks/dbrx,
 // Tencent-Hunyuan/Hunyuan-A13B, NVIDIA-NeMo/Nemotron, LG-AI-EXAONE/EXAONE-4.0 and tiiuae/Falcon-H1 on GitHub, in Meta's
 // models/llama4/MODEL_CARD.md, in transformers' pages of olmoe, lfm2_moe, ernie4_5_moe, qwen3_next, gemma3 and jamba,
-// in IBM's entry of the AWS marketplace (Granite), and in the model's name (SmolLM3, Olmo 3.1, Qwen3.5, MPT, Falcon
+// and in the model's name (SmolLM3, Olmo 3.1, Qwen3.5, MPT, Falcon
 // Mamba). Without layers for multi-token prediction. Scout's 109B are with its vision part of 0.9B.
 TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
   struct Announced {
@@ -110,7 +110,6 @@ TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
       {"nemotron-3-super-120b-a12b", 120.6, 0.1},
       {"lfm2-8b-a1b", 8.3, 0.1},
       {"smollm3-3b", 3, 1},
-      {"granite-4.0-h-small", 32, 1},
       {"ernie-4.5-21b-a3b", 21, 1},
       {"falcon-h1-7b", 7, 1},
       {"exaone-4.0-32b", 32, 1},
