@@ -94,8 +94,9 @@ TensorId attended(Builder& b, const AttentionRule& rule, bool sinks = false, con
 TensorId with_shared_values(Builder& b) {
   const AttentionRule rule{{true, 0}, 0.7, 0.0, 0.0};
   const TensorId q = input(b, Part::query, {2, 5, 8, 3}), k = input(b, Part::key, {2, 5, 4, 3});
+  const TensorId v = input(b, Part::value, {2, 5, 2, 6});
   const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights");
-  return mix(b, p, input(b, Part::value, {2, 5, 2, 6}), rule, "mixed");
+  return mix(b, p, v, rule, "mixed");
 }
 
 // The same keys and values twice: their gradients are sums.
@@ -114,9 +115,9 @@ TensorId read_twice(Builder& b) {
 TensorId with_shifts(Builder& b, std::int64_t tokens, std::int32_t keep, std::int64_t window) {
   const AttentionRule rule{{true, window, false, keep}, 0.7, 0.0, 0.0};
   const TensorId q = input(b, Part::query, {2, tokens, 4, 3}), k = input(b, Part::key, {2, tokens, 2, 3});
-  const TensorId shifts = input(b, Part::mask, {2, tokens, 2, 1});
+  const TensorId shifts = input(b, Part::mask, {2, tokens, 2, 1}), v = input(b, Part::value, {2, tokens, 2, 2});
   const TensorId p = softmax(b, scores(b, q, k, rule, "scores"), no_tensor, rule, "weights", shifts);
-  return mix(b, p, input(b, Part::value, {2, tokens, 2, 2}), rule, "mixed");
+  return mix(b, p, v, rule, "mixed");
 }
 
 // A sum that tells the streams apart.
@@ -398,7 +399,7 @@ const std::vector<GradientCase>& gradient_cases() {
       {"predict", [](B& b) { return told_apart(b, predicted_streams(b)); }},
       {"predict_in_part", [](B& b) { return predicted_streams(b)[1]; }},
       {"correct", [](B& b) { return told_apart(b, corrected_streams(b)); }},
-      {"correct_in_part", [](B& b) { return corrected_streams(b)[2]; }},
+      {"correct_in_part", [](B& b) { const TensorIds y = corrected_streams(b); return add(b, y[0], y[2], "sum"); }},
       {"magnitude", [](B& b) { return match_magnitude(b, input(b, Part::query, {2, 3, 4}), input(b, Part::key, {2, 3, 4}), "y"); }},
       {"sparsify", [](B& b) { return sparsify(b, input(b, Part::gate, {2, 3, 11}), 0.6, "y"); }},
       {"difference", [](B& b) { return difference(b, input(b, Part::value, {2, 3, 8, 5}), weight(b, Part::difference, {4, 3}), {0.3, 2}, "y"); }},

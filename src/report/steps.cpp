@@ -70,6 +70,7 @@ bool cuts_heads(const Program& program, const Op& op) {
   const Role role = op.scope.role;
   const bool latent = role.block == Block::attention &&
                       (role.part == Part::kv_down || role.part == Part::query_up || role.part == Part::query);
+  if (role.block == Block::layer_input) return false;  // cut into layers
   return is_view(op) && program[op.inputs[0]].shape.rank() == 3 && program[op.outputs[0]].shape.rank() == 4 && !latent;
 }
 
