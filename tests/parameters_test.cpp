@@ -107,7 +107,6 @@ TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
       {"dbrx", 132, 1},
       {"hunyuan-a13b", 80, 1},
       {"nemotron-3-nano-30b-a3b", 31.6, 0.1},
-      {"nemotron-3-super-120b-a12b", 120.6, 0.1},
       {"lfm2-8b-a1b", 8.3, 0.1},
       {"smollm3-3b", 3, 1},
       {"ernie-4.5-21b-a3b", 21, 1},
