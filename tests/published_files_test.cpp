@@ -99,7 +99,6 @@ TEST(PublishedFiles, PresetsAreTheNetworksOfTheirFiles) {
       {"hunyuan-a13b", "hunyuan_v1_moe"},
       {"lfm2-8b-a1b", "lfm2_moe"},
       {"smollm3-3b", "smollm3"},
-      {"granite-4.0-h-small", "granitemoehybrid"},
       {"ernie-4.5-21b-a3b", "ernie4_5_moe"},
       {"falcon-h1-7b", "falcon_h1"},
       {"exaone-4.0-32b", "exaone4"},
