@@ -132,6 +132,8 @@ Model unlike_layers(Model model) {
 TEST(Expand, WritesWhatTheNetworkWritesWhenNoTwoLayersAreAlike) {
   for_each_model([](const Model& model) {
     if (model.layers.size() < 2) return;
+    for (const Layer& layer : model.layers.written())
+      if (find<Attention>(layer) == nullptr) return;  // it has no field that makes it unlike others and changes nothing
     for (Phase phase : phases) {
       SCOPED_TRACE(in_phase(model, phase));
       const Program folded = program_in(model, phase), unfolded = program_in(unlike_layers(model), phase);
@@ -181,9 +183,11 @@ TEST(Expand, GivesEveryParameterANameOfItsOwn) {
       if (tensor.kind != TensorKind::parameter) continue;
       EXPECT_TRUE(names.insert(full_name(tensor)).second) << full_name(tensor);
     }
-    const std::string last = "layers." + std::to_string(model.layers.size() - 1) + ".attention.output.weight";
-    EXPECT_TRUE(names.contains(last)) << model.name;
-    EXPECT_TRUE(names.contains("layers.0.attention.output.weight")) << model.name;
+    for (const std::size_t layer : {std::size_t{0}, model.layers.size() - 1}) {
+      const std::string prefix = "layers." + std::to_string(layer) + ".";
+      const auto found = names.lower_bound(prefix);
+      EXPECT_TRUE(found != names.end() && found->starts_with(prefix)) << model.name << ", " << prefix;
+    }
   });
 }
 
