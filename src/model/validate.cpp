@@ -259,6 +259,9 @@ void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
     parallel = parallel || sublayer.reads == Sublayer::Reads::entry || sublayer.reads == Sublayer::Reads::first;
     renormed = renormed || sublayer.norms.residual;
   }
+  const Sublayer::Reads begins = layer.sublayers.front().reads;
+  if (begins != Sublayer::Reads::stream && begins != Sublayer::Reads::embedded)
+    check.fail("its first sublayer reads what another does; expected it to read the stream");
   const auto in_turn = [&](const Sublayer& sublayer, std::size_t i) {
     using Reads = Sublayer::Reads;
     if (sublayer.reads == Reads::first) return sublayer.beside < i;
@@ -274,9 +277,6 @@ void check_layer(const Checks& check, const Layer& layer, std::size_t number) {
     if (!in_turn(sublayer, i)) check.fail("a sublayer reads what none before it made");
   }
   if (!layer.sublayers.back().adds) check.fail("nothing reads what its last sublayer makes");
-  const Sublayer::Reads begins = layer.sublayers.front().reads;
-  if (begins != Sublayer::Reads::stream && begins != Sublayer::Reads::embedded)
-    check.fail("its first sublayer reads what another does; expected it to read the stream");
   if (parallel && renormed) check.fail("a parallel block cannot have a norm after its residual");
   if (layer.shares < 0 || static_cast<std::size_t>(layer.shares) > number)
     check.fail(

@@ -64,7 +64,7 @@ test('with the keyboard alone: a size is changed, a part is chosen, the tour is 
   expect(await page.evaluate(() => document.activeElement!.id)).toBe('tour-step');
   await tabTo(page, /^Show me$/);
   await page.keyboard.press('Enter');
-  await page.getByText('Next').waitFor();
+  await page.getByText('Next', { exact: true }).waitFor();
 });
 
 test('every stop of the tour has its block in the picture, and its answer', async () => {
