@@ -21,7 +21,11 @@
 #define RECKON_INTEGERS candidates
 #define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
 #define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
+#ifdef __AVX512VNNI__
+#define RECKON_VNNI 1
+#else
 #define RECKON_VNNI 0
+#endif
 #include "backend/cpu/few_rows-inl.h"
 #include "backend/cpu/quantised_tiles-inl.h"
 
@@ -53,13 +57,10 @@ void read_rows(const std::byte* w, std::int64_t n, std::int64_t k, const std::by
 template <class Block, int panels, int ahead>
 void read_interleaved(const std::byte* w, std::int64_t n, std::int64_t k, const std::byte* x, float* out) {
   const candidates::Activations row(x, k);
-  std::vector<float> halves(static_cast<std::size_t>(k / 16));
-  for (std::size_t i = 0; i < halves.size(); ++i) halves[i] = row.scale[i / 2] * static_cast<float>(row.halves[i]);
-  const float* all[] = {halves.data()};
   const std::int64_t bytes = k / Block::elements * Block::bytes, far = n / rows_together / panels * rows_together;
   for (std::int64_t j = 0; j < far; j += rows_together)
-    candidates::interleaved_dots<Block, 1, panels, ahead>(reinterpret_cast<const std::uint8_t*>(w) + j * bytes,
-                                                          far * bytes, &row, k, all, out + j, n, far);
+    candidates::interleaved_dots<Block, 1, panels>(reinterpret_cast<const std::uint8_t*>(w) + j * bytes, far * bytes,
+                                                   &row, k, out + j, n, far, ahead);
 }
 #endif
 
@@ -110,6 +111,12 @@ void add_type(std::vector<Candidate>& all, DType dtype) {
   add_floats<T, 4, 4096, true>(all, dtype);
   add_floats<T, 2, 1024, true>(all, dtype);
   add_floats<T, 2, 4096, true>(all, dtype);
+  add_floats<T, 1, 0, false>(all, dtype);
+  add_floats<T, 1, 1024, false>(all, dtype);
+  add_floats<T, 1, 4096, false>(all, dtype);
+  add_floats<T, 2, 0, false>(all, dtype);
+  add_floats<T, 2, 4096, false>(all, dtype);
+  add_floats<T, 4, 0, false>(all, dtype);
   add_floats<T, 4, 1024, false>(all, dtype);
   add_floats<T, 4, 2048, false>(all, dtype);
   add_floats<T, 4, 4096, false>(all, dtype);
@@ -121,24 +128,27 @@ void add_type(std::vector<Candidate>& all, DType dtype) {
 template <class Block>
 void add_blocks(std::vector<Candidate>& all, DType dtype) {
   const bool interleaved = want_interleaved(dtype);
-  const auto add = [&](const char* order, int ahead, Kernel kernel, bool chosen) {
-    all.push_back({fmt::format("{}, {}, {} ahead", encoding_of(dtype).name, order, ahead), dtype, kernel,
-                   chosen && ahead == (interleaved ? candidates::interleaved_ahead : candidates::quantised_ahead)});
+  const candidates::InterleavedReading now = candidates::interleaved_reading();
+  const auto add_rows = [&](int ahead, Kernel kernel) {
+    all.push_back({fmt::format("{}, as in the file, {} ahead", encoding_of(dtype).name, ahead), dtype, kernel,
+                   !interleaved && ahead == candidates::quantised_ahead});
   };
-  add("as in the file", 0, read_rows<Block, 0>, !interleaved);
-  add("as in the file", 1024, read_rows<Block, 1024>, !interleaved);
-  add("as in the file", 2048, read_rows<Block, 2048>, !interleaved);
-  add("as in the file", 4096, read_rows<Block, 4096>, !interleaved);
+  add_rows(0, read_rows<Block, 0>);
+  add_rows(2048, read_rows<Block, 2048>);
+  add_rows(4096, read_rows<Block, 4096>);
 #if RECKON_WIDE
   if constexpr (candidates::Interleaved<Block>::there) {
-    add("interleaved, 1 panel", 2048, read_interleaved<Block, 1, 2048>, false);
-    add("interleaved, 2 panels", 0, read_interleaved<Block, 2, 0>, interleaved);
-    add("interleaved, 2 panels", 512, read_interleaved<Block, 2, 512>, interleaved);
-    add("interleaved, 2 panels", 1024, read_interleaved<Block, 2, 1024>, interleaved);
-    add("interleaved, 2 panels", 2048, read_interleaved<Block, 2, 2048>, interleaved);
-    add("interleaved, 2 panels", 4096, read_interleaved<Block, 2, 4096>, interleaved);
-    add("interleaved, 4 panels", 0, read_interleaved<Block, 4, 0>, false);
-    add("interleaved, 4 panels", 1024, read_interleaved<Block, 4, 1024>, false);
+    const auto add_panels = [&](int panels, int ahead, Kernel kernel) {
+      all.push_back({fmt::format("{}, interleaved, {} panels, {} ahead", encoding_of(dtype).name, panels, ahead), dtype,
+                     kernel, interleaved && panels == now.panels && ahead == now.ahead});
+    };
+    add_panels(1, 0, read_interleaved<Block, 1, 0>);
+    add_panels(1, 2048, read_interleaved<Block, 1, 2048>);
+    add_panels(1, 4096, read_interleaved<Block, 1, 4096>);
+    add_panels(2, 0, read_interleaved<Block, 2, 0>);
+    add_panels(2, 1024, read_interleaved<Block, 2, 1024>);
+    add_panels(2, 2048, read_interleaved<Block, 2, 2048>);
+    add_panels(2, 4096, read_interleaved<Block, 2, 4096>);
   }
 #endif
 }

@@ -11,5 +11,8 @@ foreach(package fmt::fmt nlohmann_json::nlohmann_json hwy::hwy)
   add_library(${package} INTERFACE IMPORTED GLOBAL)
   target_include_directories(${package} SYSTEM INTERFACE ${headers})
 endforeach()
-# fmt without what nobody here formats: locales, and numbers of 128 bits with a point.
-target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY "FMT_STATIC_THOUSANDS_SEPARATOR=','" FMT_USE_LONG_DOUBLE=0)
+# fmt without what nobody here formats: locales, and numbers of 128 bits with a point. Its own functions are compiled here.
+target_compile_definitions(fmt::fmt INTERFACE "FMT_STATIC_THOUSANDS_SEPARATOR=','" FMT_USE_LONG_DOUBLE=0)
+add_library(fmt_functions STATIC cmake/fmt.cpp)
+target_link_libraries(fmt_functions PRIVATE fmt::fmt)
+target_link_libraries(fmt::fmt INTERFACE $<LINK_ONLY:fmt_functions>)

@@ -7,13 +7,18 @@ set_property(DIRECTORY PROPERTY RULE_LAUNCH_LINK "${CMAKE_COMMAND} -E env NODE_P
 # Kernels are to be fast; everything else small. (At -Os and -Oz em++ forbids inlining, even of accessors, and goes on to
 # where -O3 follows; that makes modules both larger and slower, so the preset allows it again. -Oz then inlines only what
 # gets smaller by it: a quarter less than -Os, and hardly slower.)
-# What only hands work to kernels is no kernel.
+# What only hands work to kernels is no kernel. Those that training a plain network does not need are vectors as well,
+# but not unrolled further.
 file(GLOB kernel_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/backend/cpu/*.cpp)
 list(FILTER kernel_sources EXCLUDE REGEX "/(backend|dense|executable|launch|limits|scratch).cpp$")
-set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-O3;-finline-functions;-msimd128")
-# Those that training a plain network does not need are vectors as well, but not unrolled further.
-list(FILTER kernel_sources INCLUDE REGEX "/(few_rows|scan|delta_rule|short_convolution|[a-z]*mixture[a-z_]*|softplus|xielu|position_scale|gate|interleave|quantise|bfloat16|block_matmul|head_matmul|append)[.]cpp$")
-set_source_files_properties(${kernel_sources} PROPERTIES COMPILE_OPTIONS "-Os;-finline-functions;-msimd128")
+set(trains "/(activate|adamw|attend|attend_backward|cross_entropy|elementwise|embed|finish|gemm|norm|rope|training_vectors|vectors)[.]cpp$")
+foreach(source ${kernel_sources})
+  set(level -Os)
+  if(source MATCHES "${trains}")
+    set(level -O3)
+  endif()
+  set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${level};-finline-functions;-msimd128")
+endforeach()
 
 # add_module(NAME FOLDER FUNCTIONS [SOURCE…]): NAME.js, an ES module for a worker, and NAME.wasm, from these sources and
 # wasm.cpp in the folder, whose functions wasm.js beside it makes one of JavaScript.
@@ -66,7 +71,7 @@ function(add_commands name)
   target_link_options(${name} PRIVATE -Oz -sMALLOC=emmalloc)
 endfunction()
 add_commands(count count)  # what the first view cannot wait for, and as JSON alone
-target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp ${one_rank})
+target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp src/cli/small/less.cpp ${one_rank})
 # Once more for size: the linker's own pass stops while there is still something to gain.
 find_program(wasm_opt wasm-opt NO_CMAKE_FIND_ROOT_PATH REQUIRED)
 add_custom_command(TARGET count POST_BUILD VERBATIM

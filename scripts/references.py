@@ -1221,17 +1221,349 @@ def zaya(p):
     return two_ropes(p, d, "hybrid", "hybrid_sliding", {"partial_rotary_factor": 0.5}, {"partial_rotary_factor": 0.5})
 
 
+# The first types, most of which have small models in tests/data/tiny.
+
+
+def llama(p):
+    d = biases(p, sizes(p), "attention_bias", "mlp_bias")
+    d["rope_parameters"] = dict(p(LLAMA3, LLAMA3, THETA, yarn()))
+    return d
+
+
+def arcee(p):
+    d = biases(p, sizes(p), "attention_bias", "mlp_bias")
+    d["hidden_act"] = p("relu2", "relu2", "gelu")
+    return d
+
+
+def bloom(p):
+    h = p(4, 2, 4, 8, large=[16, 32])
+    return dict(
+        vocab_size=p(VOCABULARY, 61, 100, large=[250880]),
+        hidden_size=h * p(6, 8, 12, 16, large=[64, 128]),
+        n_layer=p(2, 1, 2, 4, large=[24, 30]),
+        n_head=h,
+        bos_token_id=1,
+        eos_token_id=2,
+    )
+
+
+def cohere(p):
+    d = biases(p, sizes(p, tied=True, tie=True), "attention_bias", "use_qk_norm")
+    d["logit_scale"] = p(0.25, 0.0625, 1.0)
+    return d
+
+
+def deepseek_v2(p):
+    d = dense_first(p, grouped(p, latent(p, sizes(p), query=False)))
+    d["topk_method"] = p("group_limited_greedy", "group_limited_greedy", "greedy")
+    if d["topk_method"] == "greedy":
+        d["n_group"] = d["topk_group"] = None
+    d["norm_topk_prob"] = False
+    d["attention_bias"] = p(False, False, True)
+    return d
+
+
+def deepseek_v3(p):
+    d = dense_first(p, grouped(p, latent(p, sizes(p), query=False)))
+    d["attention_bias"] = p(False, False, True)
+    d["rope_interleave"] = p(True, True, False)
+    return d
+
+
+def falcon(p):
+    d = without(sizes(p, tied=True, tie=True), "intermediate_size", "num_key_value_heads")
+    d["ffn_hidden_size"] = p(28, None, 40, 100, large=[None, 8192])
+    d["new_decoder_architecture"] = p(True, True, False)
+    d["multi_query"] = p(True, True, False)
+    d["num_kv_heads"] = p(2, *[k for k in (1, 2, 4, 8) if d["num_attention_heads"] % k == 0])
+    d["parallel_attn"] = True if d["new_decoder_architecture"] else p(True, True, False)
+    if d["new_decoder_architecture"]:
+        d["num_ln_in_parallel_attn"] = p(2, 1, 2)
+    elif not d["multi_query"]:
+        d["num_kv_heads"] = None
+    d["bias"] = p(True, True, False)
+    d["alibi"] = p(False, False, True)
+    return d
+
+
+def gemma(p):
+    return biases(p, sizes(p, tie=True, kv=1), "attention_bias", tiny=False)
+
+
+def gemma2(p):
+    return vaultgemma(p)
+
+
+def gemma3_text(p):
+    d = windows(p, sizes(p, tie=True))
+    d["query_pre_attn_scalar"] = p(16, 16, 256)
+    d["attention_bias"] = p(False, True, False)
+    d["tie_word_embeddings"] = True
+    return two_ropes(p, d)
+
+
+def gpt_neo(p):
+    d = without(sizes(p, tied=True, tie=True), "num_key_value_heads", "rope_parameters", "num_hidden_layers")
+    pairs = p(1, 1, 2, large=[4, 12])
+    d["num_heads"] = d.pop("num_attention_heads")
+    d["num_layers"] = 2 * pairs
+    d["attention_types"] = [[["global", "local"], pairs]]
+    d["window_size"] = p(5, 4, 16, large=[256])
+    d["intermediate_size"] = p(28, None, 40, large=[None, 8192])
+    d["tie_word_embeddings"] = True
+    return d
+
+
+def gpt_neox(p):
+    d = without(sizes(p, tied=True), "num_key_value_heads")
+    d["rotary_pct"] = p(0.5, 0.5, 1.0)
+    return biases(p, d, "use_parallel_residual", "attention_bias")
+
+
+def gpt_oss(p):
+    d = windows(p, without(sizes(p), "intermediate_size"))
+    d = mixture(p, d, "num_local_experts", width="intermediate_size")
+    d["rope_parameters"] = yarn(truncate=False)
+    d["attention_bias"] = p(True, True, False)
+    return d
+
+
+def gptj(p):
+    return codegen(p)
+
+
+def granite(p):
+    return biases(p, multipliers(p, sizes(p, tied=True, tie=True)), "attention_bias", "mlp_bias")
+
+
+def mistral(p):
+    d = sizes(p)
+    d["sliding_window"] = p(5, None, 16)
+    return d
+
+
+def mixtral(p):
+    d = mixture(p, sizes(p), "num_local_experts", width=None)
+    d["intermediate_size"] = p(8, 12, 24, large=[14336])
+    d["sliding_window"] = p(5, None, 16)
+    return d
+
+
+def olmo2(p):
+    return biases(p, sizes(p, tied=True), "attention_bias")
+
+
+def opt(p):
+    d = without(sizes(p, tied=True, tie=True), "num_key_value_heads", "rope_parameters", "intermediate_size")
+    d["ffn_dim"] = p(28, 40, 100, large=[4096, 8192])
+    d["word_embed_proj_dim"] = p(16, None, 24, large=[512])
+    d["do_layer_norm_before"] = p(True, True, False)
+    d["tie_word_embeddings"] = True
+    return biases(p, d, "enable_bias", "layer_norm_elementwise_affine")
+
+
+def phi(p):
+    d = biases(p, sizes(p, tied=True, hidden=32, inner=28), "qk_layernorm")
+    d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
+    d["tie_word_embeddings"] = False
+    return d
+
+
+def phi3(p):
+    d = sizes(p, tied=True, hidden=32)
+    d["partial_rotary_factor"] = p(0.5, 0.5, 1.0)
+    d["sliding_window"] = p(5, None, 16)
+    return d
+
+
+def qwen2(p):
+    d = windows(p, sizes(p, tied=True))
+    d["use_sliding_window"] = p(True, True, False)
+    if not d["use_sliding_window"]:
+        d["layer_types"] = ["full_attention"] * d["num_hidden_layers"]
+    return d
+
+
+def qwen3(p):
+    d = sizes(p)
+    d["attention_bias"] = p(False, True, False)
+    return d
+
+
+def qwen3_moe(p):
+    d = biases(p, mixture(p, qwen3(p)), "norm_topk_prob")
+    d["decoder_sparse_step"] = p(1, 1, 2)
+    d["mlp_only_layers"] = p([1], [], [0])
+    return d
+
+
+def stablelm(p):
+    d = sizes(p, tied=True, hidden=32)
+    d["partial_rotary_factor"] = p(0.5, 0.25, 0.5, 1.0)
+    d["use_parallel_residual"] = p(False, True, False)
+    return biases(p, d, "use_qkv_bias", "qk_layernorm")
+
+
+def starcoder2(p):
+    d = biases(p, sizes(p, tied=True, tie=True, inner=28), "use_bias")
+    d["sliding_window"] = p(5, None, 16)
+    return d
+
+
 # Wrappers, with the smallest eyes that their classes take.
+
+
+def eyes(text, **more):
+    """A vision part of Qwen's form."""
+    return dict(
+        depth=1, hidden_size=16, intermediate_size=8, num_heads=2, patch_size=2, spatial_merge_size=1,
+        temporal_patch_size=1, out_hidden_size=text["hidden_size"], **more,
+    )
+
+
+def marks(**more):
+    return dict(image_token_id=0, video_token_id=0, vision_start_token_id=1, vision_end_token_id=2, **more)
+
+
+def axes(text, width, interleaved=None):
+    """RoPE with three axes, which share the pairs of a head."""
+    half = width // 2
+    third = half // 3
+    text["rope_parameters"] = {**THETA, "mrope_section": [half - 2 * third, third, third]}
+    if interleaved is not None:
+        text["rope_parameters"]["mrope_interleaved"] = interleaved
+    return text
+
+
+def qwen2_vl(p):
+    text = without(sizes(p, tied=True), "tie_word_embeddings")
+    text = axes(text, text["hidden_size"] // text["num_attention_heads"])
+    vision = dict(depth=1, embed_dim=16, hidden_size=text["hidden_size"], mlp_ratio=1, num_heads=2, patch_size=2, spatial_merge_size=1, temporal_patch_size=1)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=p(False, True, False), **marks())
+
+
+def qwen2_5_vl(p):
+    text = without(sizes(p, tied=True), "tie_word_embeddings")
+    text = axes(text, text["hidden_size"] // text["num_attention_heads"])
+    vision = eyes(text, window_size=4, fullatt_block_indexes=[0])
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=p(False, True, False), **marks())
+
+
+def qwen3_vl(p):
+    text = without(qwen3(p), "tie_word_embeddings")
+    text = axes(text, text["head_dim"], True)
+    vision = eyes(text, num_position_embeddings=4, deepstack_visual_indexes=[])
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=p(False, True, False), **marks())
+
+
+def qwen3_vl_moe(p):
+    text = without(qwen3_moe(p), "norm_topk_prob")
+    text["tie_word_embeddings"] = False
+    text = axes(text, text["head_dim"], True)
+    vision = eyes(text, num_position_embeddings=4, deepstack_visual_indexes=[])
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **marks())
+
+
+def qwen3_5_moe(p):
+    text = qwen3_5_moe_text(p)
+    vision = eyes(text, num_position_embeddings=4)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **marks())
+
+
+def glm4v(p):
+    text = without(sizes(p, tied=True, hidden=32), "tie_word_embeddings")
+    width = text["hidden_size"] // text["num_attention_heads"]
+    text = axes(text, width // 2)
+    text["rope_parameters"]["partial_rotary_factor"] = 0.5
+    vision = eyes(text, image_size=4)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **marks(image_start_token_id=1, image_end_token_id=2, video_start_token_id=1, video_end_token_id=2))
+
+
+def glm4v_moe(p):
+    text = dense_first(p, grouped(p, sizes(p, tied=True, hidden=32)))
+    text["tie_word_embeddings"] = False
+    text["attention_bias"] = p(True, True, False)
+    text["partial_rotary_factor"] = 0.5
+    text = axes(text, text["hidden_size"] // text["num_attention_heads"] // 2)
+    text["rope_parameters"]["partial_rotary_factor"] = 0.5
+    vision = eyes(text, image_size=4)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **marks(image_start_token_id=1, image_end_token_id=2, video_start_token_id=1, video_end_token_id=2))
+
+
+def exaone4_5(p):
+    text = {**exaone4(p), "model_type": "exaone4", "tie_word_embeddings": False}
+    vision = {**eyes(text, window_size=4, fullatt_block_indexes=[0]), "num_key_value_heads": 1}
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **marks())
+
+
+def kimi_k25(p):
+    text = {**deepseek_v3(p), "model_type": "deepseek_v3", "tie_word_embeddings": False}
+    vision = dict(
+        patch_size=2, pos_emb_height=2, pos_emb_width=2, pos_emb_time=1, num_attention_heads=2, num_hidden_layers=1,
+        hidden_size=16, intermediate_size=8, merge_kernel_size=[1, 1],
+    )
+    return dict(text_config=text, vision_config=vision, projection_hidden_size=16, tie_word_embeddings=False, **marks())
+
+
+def step3p7(p):
+    text = windows(p, sizes(p, layers=3), tiny=["full_attention", "sliding_attention", "full_attention"])
+    text = sparse_types(p, mixture(p, text, "n_routed_experts"))
+    text["moe_intermediate_size"] = p(6, 12, 16, large=[1280])
+    text["share_expert_dim"] = p(8, 12, 24, large=[1280])
+    text["num_sliding_attention_heads"] = text["num_key_value_heads"] * p(3, 1, 2, 3)
+    text["moe_router_scaling_factor"] = p(1.7, 1.0, 3.0)
+    layers = text["num_hidden_layers"]
+    text["swiglu_limits"] = [p(0.5, None, 7.0) if i % 2 else p(None, None, 16.0) for i in range(layers)]
+    text["swiglu_limits_shared"] = [p(0.7, None, 7.0) if i % 2 else p(None, None, 16.0) for i in range(layers)]
+    text["tie_word_embeddings"] = False
+    text["pad_token_id"] = 1
+    two_ropes(p, text, one={"partial_rotary_factor": 0.5}, two={"partial_rotary_factor": 1.0})
+    vision = dict(width=8, layers=1, heads=2, mlp_ratio=1.0, image_size=8, patch_size=4, max_position_embeddings=4)
+    return dict(text_config=text, vision_config=vision, image_token_id=0)
+
+
+def llama4(p):
+    text = llama4_text(p)
+    text["tie_word_embeddings"] = False
+    vision = dict(
+        hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64, vision_output_dim=16, image_size=8,
+        patch_size=4, projector_input_dim=16, projector_output_dim=16, pixel_shuffle_ratio=0.5,
+    )
+    return dict(text_config=text, vision_config=vision, boi_token_index=1, eoi_token_index=2, image_token_index=0, tie_word_embeddings=False)
+
+
+def gemma4(p):
+    text = gemma4_text(p)
+    vision = dict(
+        hidden_size=16, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=2, head_dim=8,
+        patch_size=2, position_embedding_size=4, pooling_kernel_size=1,
+    )
+    return dict(text_config=text, vision_config=vision, audio_config=None, image_token_id=0, video_token_id=0, audio_token_id=0)
+
+
+def gemma4_unified(p):
+    text = gemma4_unified_text(p)
+    vision = dict(patch_size=2, pooling_kernel_size=1, mm_embed_dim=16, mm_posemb_size=4, output_proj_dims=16)
+    return dict(text_config=text, vision_config=vision, audio_config=dict(audio_embed_dim=16), image_token_id=0, video_token_id=0, audio_token_id=0)
+
+
+def minimax_m3_vl(p):
+    text = minimax_m3_vl_text(p)
+    text["tie_word_embeddings"] = False
+    if p.tiny:  # a dense layer would be saved as if it were sparse
+        text["mlp_layer_types"] = ["sparse"] * text["num_hidden_layers"]
+    vision = dict(
+        hidden_size=16, intermediate_size=8, num_hidden_layers=1, num_attention_heads=2, image_size=8, patch_size=4,
+        temporal_patch_size=1, spatial_merge_size=1,
+    )
+    return dict(text_config=text, vision_config=vision, image_token_index=0, video_token_index=0, projector_hidden_size=16)
 
 
 def qwen3_5(p):
     text = {**qwen3_5_text(p), "num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]}
-    vision = dict(
-        depth=1, hidden_size=16, intermediate_size=8, num_heads=2, patch_size=2, spatial_merge_size=1,
-        temporal_patch_size=1, out_hidden_size=text["hidden_size"], num_position_embeddings=4,
-    )
-    special = dict(image_token_id=0, video_token_id=0, vision_start_token_id=1, vision_end_token_id=2)
-    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **special)
+    vision = eyes(text, num_position_embeddings=4)
+    return dict(text_config=text, vision_config=vision, tie_word_embeddings=False, **marks())
 
 
 def gemma3(p):
@@ -1270,7 +1602,7 @@ TYPES = {}
 
 
 def add(name, make, off=None, inert=None, note=None, variants=None, **more):
-    TYPES[name] = dict(make=make, off=off or {}, inert=inert, note=note, variants=variants or {"": make}, **more)
+    TYPES[name] = dict(make=make, off=off or {}, inert=inert, note=note, variants={"": make} if variants is None else variants, **more)
 
 
 DELTA_NOTE = "the delta rule runs in chunks padded to 64 tokens"
@@ -1373,11 +1705,56 @@ add("inkling_text", inkling_text, {"log scaling": {"log_scaling_n_floor": None},
 add("axk2", axk2, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
 add("zaya", zaya, {**WINDOW}, read_back=False, note="reading a file, transformers sets the last balancing bias to -1; the logits are those of the file's values")
 
-EYES = r"vision|visual|projector"
-WRAPPERS = {"qwen3_5", "gemma3", "mistral3"}
-add("qwen3_5", qwen3_5, inert=EYES, note=DELTA_NOTE)
-add("gemma3", gemma3, inert=EYES)
-add("mistral3", mistral3, inert=EYES)
+add("arcee", arcee, variants={})
+add("bloom", bloom, inert=r"query_key_value\.bias")
+add("cohere", cohere, {"logit scale": {"logit_scale": 1.0}}, inert=KEY_BIAS)
+add("deepseek_v2", deepseek_v2, {"scale": {"routed_scaling_factor": 1.0}, "groups": {"topk_method": "greedy", "n_group": None, "topk_group": None}})
+add("deepseek_v3", deepseek_v3, variants={})
+add("falcon", falcon)
+add("gemma", gemma, variants={})
+add("gemma2", gemma2, variants={})
+add("gemma3_text", gemma3_text, {**WINDOW, "scale": {"query_pre_attn_scalar": 8}})
+add("gpt2", gpt_sw3, variants={})
+add("gpt_neo", gpt_neo, {"window": {"window_size": 1000}})
+add("gpt_neox", gpt_neox, variants={})
+add("gpt_oss", gpt_oss, variants={})
+add("gptj", gptj, {"rotary": {"rotary_dim": 2}})
+add("granite", granite, MULTIPLIERS)
+add("llama", llama, variants={})
+add("mistral", mistral, variants={})
+add("mixtral", mixtral, variants={})
+add("olmo2", olmo2, variants={})
+add("opt", opt, variants={})
+add("phi", phi, {"partial rotary": {"partial_rotary_factor": 1.0}})
+add("phi3", phi3, variants={})
+add("qwen2", qwen2, variants={})
+add("qwen3", qwen3, variants={})
+add("qwen3_moe", qwen3_moe, variants={})
+add("stablelm", stablelm, {"partial rotary": {"partial_rotary_factor": 1.0}}, variants={"": stablelm, "-parallel": lambda p: {**stablelm(p), "use_parallel_residual": True}})
+add("starcoder2", starcoder2, {**WINDOW})
+
+EYES = r"vision|visual|projector|audio"
+WRAPPERS = {
+    "exaone4_5": (exaone4_5, None),
+    "gemma3": (gemma3, None),
+    "gemma4": (gemma4, None, {"seed": 8}),
+    "gemma4_unified": (gemma4_unified, None),
+    "glm4v": (glm4v, None),
+    "glm4v_moe": (glm4v_moe, None),
+    "kimi_k25": (kimi_k25, None, {"variants": {}}),  # transformers saves other names than Moonshot's files have
+    "llama4": (llama4, "every expert runs on every token"),
+    "minimax_m3_vl": (minimax_m3_vl, SPARSE_NOTE),
+    "mistral3": (mistral3, None),
+    "qwen2_5_vl": (qwen2_5_vl, None),
+    "qwen2_vl": (qwen2_vl, None),
+    "qwen3_5": (qwen3_5, DELTA_NOTE),
+    "qwen3_5_moe": (qwen3_5_moe, DELTA_NOTE),
+    "qwen3_vl": (qwen3_vl, None),
+    "qwen3_vl_moe": (qwen3_vl_moe, None),
+    "step3p7": (step3p7, None),
+}
+for wrapper, (make, note, *more) in WRAPPERS.items():
+    add(wrapper, make, inert=EYES, note=note, **(more[0] if more else {}))
 
 
 # ---------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,15 @@ async function load(name) {
   return create({ wasmBinary: readFileSync(`${folder}/${name}.wasm`) });
 }
 const modules = { count: await load('count'), more: await load('more') };
-const moduleOf = (words) => (words[0] === 'count' && words.includes('json') ? modules.count : modules.more);
+// As the page asks them (web/src/engine/count.worker.ts).
+let first = 0;
+function ask(words) {
+  if (words[0] === 'count' && words.includes('json')) {
+    const answer = modules.count.report(words);
+    if (answer.code === 0) return (++first, answer);
+  }
+  return modules.more.report(words);
+}
 
 function native(words) {
   const env = { ...process.env, LC_ALL: 'C.UTF-8' };
@@ -35,7 +43,7 @@ function firstDifference(a, b) {
 }
 
 function compare(words) {
-  const here = moduleOf(words).report(words), there = native(words);
+  const here = ask(words), there = native(words);
   for (const key of ['code', 'out', 'err'])
     if (here[key] !== there[key])
       complain(`reckon ${words.join(' ')}: ${key} differs ${firstDifference(String(here[key]), String(there[key]))}`);
@@ -48,6 +56,7 @@ for (const model of models) {
   compare(['count', model, '--phase', 'train', '--batch', '16', '--format', 'json']);
   compare(['memory', model, '--format', 'json']);
 }
+if (first < 1.5 * models.length) complain(`the first module counts ${first / 2} of ${models.length} presets`);
 
 // Files that are put into the module's own file system, under the paths that they have here.
 for (const path of ['tests/data/tiny/gpt2/config.json', 'tests/data/tiny/gpt2/model.safetensors']) {

@@ -15,6 +15,7 @@
 #include "run/choose_encodings.h"
 #include "run/export_model.h"
 #include "run/importance.h"
+#include "run/sensitivity.h"
 #include "tiny_models.h"
 
 namespace reckon {
@@ -39,6 +40,7 @@ std::vector<std::string> convertible() {
   std::vector<std::string> names;
   for (const std::string& name : tiny_names())
     if (!not_in_gguf.contains(name)) names.push_back(name);
+  names.emplace_back("../families/tiny/qwen2_moe");
   return names;
 }
 
@@ -114,6 +116,25 @@ TEST_P(Export, AndBackIsTheIdentity) {
   Model read = load_model((folder_ / "back").string()), first = load_model(folder.string());
   read.name = first.name = "";
   EXPECT_EQ(read, first);
+}
+
+TEST_P(Export, ValuesOfTensorsGoBackIntoTheirMatrices) {
+  const fs::path folder = tiny_folder() / GetParam();
+  const Model model = load_model(folder.string());
+  const Weights weights = Weights::load(model, folder);
+  const ModelExport all = ModelExport::to_gguf(model, weights);
+  std::map<TensorKey, std::vector<float>> matrices;
+  for (std::size_t i = 0; i < all.tensors().size(); ++i) {
+    std::vector<float> values = all.values(i);
+    for (float& value : values) value *= 2;
+    all.scatter(i, values, matrices);
+  }
+  EXPECT_FALSE(matrices.empty());
+  for (const auto& [key, values] : matrices) {
+    Elements original(weights[key]);
+    ASSERT_EQ(std::ssize(values), original.count());
+    for (const float value : values) ASSERT_EQ(value, 2 * original.next()) << full_name(key);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Tiny, Export, testing::ValuesIn(convertible()), tiny_test_name);
@@ -211,11 +232,58 @@ TEST_F(QuantisedExport, BytesDoNotDependOnThreads) {
   EXPECT_EQ(text_of(gguf()), text_of(folder_ / "alone.gguf"));
 }
 
+// Where the feed-forwards' last matrices are 0, what is lost before them never shows.
+TEST_F(QuantisedExport, OnlyWhatReachesThePredictionsCounts) {
+  const Model model = small_model();
+  Weights weights = Weights::random(model, 1, DType::float32);
+  std::vector<TensorKey> last;
+  for (const auto& [key, data] : weights.parameters())
+    if (key.scope.role.part == Part::down) last.push_back(key);
+  ASSERT_EQ(last.size(), 2u);
+  for (const TensorKey& key : last)
+    weights.replace(key, DType::float32, std::vector<std::byte>(std::size_t{64} * 96 * sizeof(float)));
+  const auto loaded = std::make_shared<const LoadedModel>(model, std::move(weights));
+  const ModelExport all = ModelExport::to_gguf(model, loaded->weights());
+  const auto quiet = [](std::string_view, std::int64_t, std::int64_t) {};
+  for (const std::vector<std::int32_t>& ids : {std::vector<std::int32_t>{}, {1, 5, 9, 2, 7, 150, 33, 8}}) {
+    const std::vector<double> counts =
+        measure_sensitivity(loaded, all, {}, ids, {.threads = 1, .capacity = 32}, pool_, quiet);
+    ASSERT_EQ(counts.size(), all.tensors().size());
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      const ExportedTensor& tensor = all.tensors()[i];
+      const bool hidden = tensor.name.find("ffn_") != std::string::npos;
+      EXPECT_EQ(counts[i] > 0, tensor.quantisable && !hidden) << tensor.name;
+    }
+  }
+}
+
+TEST_F(QuantisedExport, WhatCountsMoreGetsMoreBits) {
+  const Model model = small_model();
+  const Weights weights = Weights::random(model, 1, DType::float32);
+  const ModelExport all = ModelExport::to_gguf(model, weights);
+  const std::vector<DType> candidates = {DType::q4_0, DType::q8_0};
+  std::vector<double> counts(all.tensors().size(), 1.0);
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    const ExportedTensor& tensor = all.tensors()[i];
+    const bool important = tensor.name == "blk.1.attn_k.weight";
+    if (important) counts[i] = 100;
+    bytes += tensor.rows() * row_bytes(!tensor.quantisable ? DType::float32
+                                       : important         ? DType::q8_0
+                                                           : DType::q4_0,
+                                       tensor.columns());
+  }
+  const EncodingChoice choice = choose_encodings(all, candidates, bytes, {}, counts, pool_, silent);
+  EXPECT_EQ(choice.bytes, bytes);
+  for (std::size_t i = 0; i < counts.size(); ++i) EXPECT_EQ(choice.types[i] == DType::q8_0, counts[i] > 1) << i;
+}
+
 TEST_F(QuantisedExport, MoreBytesLoseLessAndNoneAreMoreThanAskedFor) {
   const Model model = small_model();
   const Weights weights = Weights::random(model, 1, DType::float32);
   const ModelExport all = ModelExport::to_gguf(model, weights);
   const std::vector<DType> candidates = {DType::q4_0, DType::q5_0, DType::q8_0};
+  const std::vector<double> alike(all.tensors().size(), 1.0);
   std::int64_t elements = 0, fixed = 0;
   for (const ExportedTensor& tensor : all.tensors()) (tensor.quantisable ? elements : fixed) += tensor.elements();
   const auto size = [&](double bits) {
@@ -223,14 +291,14 @@ TEST_F(QuantisedExport, MoreBytesLoseLessAndNoneAreMoreThanAskedFor) {
   };
   std::int64_t before = 0;
   for (const double bits : {4.5, 5.0, 6.0, 8.5}) {
-    const EncodingChoice choice = choose_encodings(all, candidates, size(bits), {}, pool_, silent);
+    const EncodingChoice choice = choose_encodings(all, candidates, size(bits), {}, alike, pool_, silent);
     EXPECT_LE(choice.bytes, size(bits)) << bits;
     EXPECT_GT(choice.bytes, before) << bits;
     EXPECT_GT(choice.bytes, 0.9 * static_cast<double>(size(bits))) << bits;
     before = choice.bytes;
   }
   EXPECT_NE(error_of([&] {
-              choose_encodings(all, candidates, size(4.4), {}, pool_, silent);
+              choose_encodings(all, candidates, size(4.4), {}, alike, pool_, silent);
             }).find("the smallest of these encodings take"),
             std::string::npos);
 }

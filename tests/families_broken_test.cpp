@@ -47,6 +47,21 @@ json other_value(std::mt19937& random) {
   return values[random() % std::size(values)];
 }
 
+// Found by tests/fuzz/config_fuzz.cpp.
+TEST(BrokenFamilies, ALimitThatIsNoInfinityIsASentence) {
+  const json config = {{"model_type", "falcon_h1"}, {"hidden_size", 24},
+                       {"intermediate_size", 16},   {"num_hidden_layers", 2},
+                       {"num_attention_heads", 4},  {"num_key_value_heads", 2},
+                       {"vocab_size", 43},          {"time_step_limit", {0.0, {{"__float__", 2}}}}};
+  try {
+    read_config(config, "config.json");
+    FAIL() << "it is read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("two numbers, or a number and Infinity"), std::string::npos)
+        << error.what();
+  }
+}
+
 class BrokenFamily : public testing::TestWithParam<std::string> {};
 
 TEST_P(BrokenFamily, GivesAModelOrASentence) {

@@ -106,9 +106,9 @@ class GgufOfFolder : public PlainGguf {
   explicit GgufOfFolder(const std::filesystem::path& folder)
       : model_(load_model(folder.string())), attention_(first_attention(model_)), from_(plain_tensors(folder)) {
     const std::map<std::string, std::string> names = {
-        {"mistral", "llama"},      {"mixtral", "llama"},         {"cohere", "command-r"}, {"deepseek_v2", "deepseek2"},
-        {"gpt_neox", "gptneox"},   {"deepseek_v3", "deepseek2"}, {"gpt_oss", "gpt-oss"},  {"phi", "phi2"},
-        {"qwen3_moe", "qwen3moe"}, {"gemma3_text", "gemma3"}};
+        {"mistral", "llama"},      {"mixtral", "llama"},         {"cohere", "command-r"},  {"deepseek_v2", "deepseek2"},
+        {"gpt_neox", "gptneox"},   {"deepseek_v3", "deepseek2"}, {"gpt_oss", "gpt-oss"},   {"phi", "phi2"},
+        {"qwen3_moe", "qwen3moe"}, {"gemma3_text", "gemma3"},    {"qwen2_moe", "qwen2moe"}};
     const auto found = names.find(model_.family);
     architecture = found == names.end() ? model_.family : found->second;
     for (const auto& [name, tensor] : from_) convert(name, tensor);
@@ -166,6 +166,10 @@ class GgufOfFolder : public PlainGguf {
         {"mlp.shared_experts.gate_proj", "ffn_gate_shexp"},
         {"mlp.shared_experts.up_proj", "ffn_up_shexp"},
         {"mlp.shared_experts.down_proj", "ffn_down_shexp"},
+        {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"},
+        {"mlp.shared_expert.up_proj", "ffn_up_shexp"},
+        {"mlp.shared_expert.down_proj", "ffn_down_shexp"},
+        {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"},
     };
     if (module == "post_attention_layernorm")
       return is({"gemma2", "gemma3_text", "olmo2", "gpt_oss"}) ? "post_attention_norm" : "ffn_norm";
@@ -218,6 +222,7 @@ class GgufOfFolder : public PlainGguf {
     if (is({"llama", "mistral", "mixtral", "granite", "arcee"}) && (module == "attn_q" || module == "attn_k"))
       return rows_from(tensor, tensor.rows(),
                        [&](std::int64_t row) { return row / d * d + row % 2 * (d / 2) + row % d / 2; });
+    if (module == "ffn_gate_inp_shexp") return {{tensor.shape.back()}, tensor.values};  // of one row
     if (is({"gpt2"}) && rest.ends_with(".weight") && tensor.shape.size() == 2) return transposed(tensor);
     if (is({"bloom", "gpt_neox", "falcon"}) && module == "attn_qkv") {
       // Groups of queries, a key and a value become all queries, all keys, all values.
@@ -421,6 +426,8 @@ class GgufOfFolder : public PlainGguf {
     number("expert_count", found->n_experts);
     number("expert_used_count", found->n_active);
     if (!is({"mixtral"})) number("expert_feed_forward_length", found->expert.d_ff);
+    if (is({"qwen2_moe"})) number("expert_shared_feed_forward_length", found->shared->d_ff);
+    if (is({"qwen2_moe"}) && found->normalize) flag("expert_weights_norm", true);
     if (!is({"deepseek_v2", "deepseek_v3"})) return;
     std::int64_t dense = 0;
     while (find<Mixture>(model_.layers[static_cast<std::size_t>(dense)]) == nullptr) ++dense;

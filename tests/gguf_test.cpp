@@ -226,6 +226,15 @@ TEST(Gguf, RefusesEachBadFileWithASentenceThatNamesIt) {
   for (const Bad& bad : bad_files) EXPECT_EQ(error_of([&] { parse(bad.file); }), "t.gguf: " + bad.sentence) << bad.name;
 }
 
+TEST(Gguf, RefusesEveryRemovedEncodingByItsName) {
+  const std::pair<std::uint32_t, std::string> removed[] = {{4, "Q4_2"},        {5, "Q4_3"},       {31, "Q4_0_4_4"},
+                                                           {32, "Q4_0_4_8"},   {33, "Q4_0_8_8"},  {36, "IQ4_NL_4_4"},
+                                                           {37, "IQ4_NL_4_8"}, {38, "IQ4_NL_8_8"}};
+  for (const auto& [type, name] : removed)
+    EXPECT_EQ(error_of([&] { parse(shaped({256}, type)); }),
+              "t.gguf: tensor 't': is in " + name + ", an encoding that reckon does not have");
+}
+
 TEST(Gguf, RefusesAFileThatIsCutAtAnyByte) {
   const std::string whole = good().file();
   for (std::size_t length = 0; length < whole.size(); ++length)

@@ -1,11 +1,15 @@
 // The search of layouts: what a step is put together of, that pruning loses nothing, and what is said of the others.
 #include <gtest/gtest.h>
+#include <reckon/error.h>
 
 #include <map>
 #include <set>
 
+#include "family_references.h"
 #include "model/load.h"
+#include "model/read.h"
 #include "network/forward.h"
+#include "time/fit.h"
 #include "time/layouts.h"
 #include "time/reasons.h"
 #include "time/search.h"
@@ -60,7 +64,7 @@ TEST(LayoutSearch, puts_a_step_together_as_a_pipeline_runs) {
   slow.memory.weights = 10;
   fast.passes[0].device = 1;
   fast.memory.weights = 20;
-  const Step step = put_together(workload, {0, 1}, {fast, slow});
+  const Step step = put_together(workload, {{0, 1}, {1, 1}}, {fast, slow});
   EXPECT_EQ(step.slowest_stage, 1);
   EXPECT_EQ(step.memory_stage, 0);
   EXPECT_EQ(step.memory.total(), 20);
@@ -77,7 +81,7 @@ TEST(LayoutSearch, puts_a_step_together_as_a_pipeline_runs) {
   EXPECT_DOUBLE_EQ(of(step.sent, Group::data), 75);
   // Two interleaved pieces halve the bubble.
   workload.layout.virtual_stages = 2;
-  EXPECT_DOUBLE_EQ(put_together(workload, {0, 1}, {fast, slow}).seconds.bubble, 5.5);
+  EXPECT_DOUBLE_EQ(put_together(workload, {{0, 1}, {1, 1}}, {fast, slow}).seconds.bubble, 5.5);
 }
 
 // ZeRO 3 on two stages: each micro-batch gathers for 4 s beside 3 s of computing, and gathers and sums for 5 s
@@ -91,7 +95,7 @@ TEST(LayoutSearch, what_is_exchanged_for_each_micro_batch_is_waited_for_where_it
   stage.passes[1].device = 6;
   of(stage.passes[0].link, Group::data) = 4;
   of(stage.passes[1].link, Group::data) = 5;
-  const StepSeconds seconds = put_together(workload, {0, 1}, {stage, stage}).seconds;
+  const StepSeconds seconds = put_together(workload, {{0, 1}, {1, 1}}, {stage, stage}).seconds;
   // 1 s more each time, and the first of eight gathers, of the 12 s that are beside computing
   EXPECT_DOUBLE_EQ(of(seconds.passes[0].link, Group::data), 4 * 1 + 12.0 / 8);
   EXPECT_DOUBLE_EQ(of(seconds.passes[1].link, Group::data), 20.0 / 8);
@@ -109,7 +113,8 @@ TEST(LayoutSearch, finds_what_timing_every_layout_finds) {
     ASSERT_EQ(plans.best.size(), 3u) << model;
     const auto budget = static_cast<std::int64_t>(0.92 * static_cast<double>(search.hardware.profile.memory_bytes));
     std::map<std::array<std::int64_t, 3>, double> of_each;
-    for (const Workload& split : splits_of(search, 8)) {
+    std::string left_out;
+    for (const Workload& split : splits_of(search, 8, left_out)) {
       const Layout& layout = split.layout;
       double best = 1e30;
       for (const Workload& way : ways_of(search, split)) {
@@ -256,6 +261,53 @@ TEST(LayoutSearch, serves_with_replicas_of_the_largest_batch_that_fits) {
   EXPECT_TRUE(never.best.empty());
   ASSERT_TRUE(never.soonest);
   EXPECT_GT(never.soonest->token_seconds, 1e-6);
+}
+
+// Jamba has attention, and so a cache that grows, in one layer of eight: of 16 stages of 2 layers, in every fourth.
+TEST(LayoutSearch, looks_at_each_kind_of_stage) {
+  Search search = training("jamba-1.5-mini", "h100:16", 4096, 1);
+  const Layout layout{.pipeline = 16};
+  std::int64_t stages = 0;
+  for (const StageKind& kind : different_stages(search.model, layout)) stages += kind.count;
+  EXPECT_EQ(stages, 16);
+  EXPECT_EQ(different_stages(find_preset("llama-3-8b"), layout).size(), 3u);
+  search.given.pipeline = 16;
+  const ServingPlans plans = search_serving(search, std::nullopt);
+  ASSERT_FALSE(plans.best.empty());
+  Workload workload = plans.best.front().workload;
+  workload.batch = plans.best.front().sequences;
+  workload.layout.stage = -1;  // the fullest of all
+  EXPECT_LE(bytes_needed(search.model, workload, search.target), plans.best.front().memory.total());
+}
+
+TEST(LayoutSearch, gathers_the_weights_of_recurrences_for_zero_3) {
+  Search search = training("falcon-mamba-7b", "h100:8", 1024, 8);
+  search.given.zero = 3;
+  const Plans plans = search_layouts(search);
+  ASSERT_FALSE(plans.best.empty());
+  EXPECT_EQ(plans.best.front().step.workload.layout.zero, 3);
+}
+
+// Tensor ranks would share out the keys that Inkling's convolutions read.
+TEST(LayoutSearch, leaves_out_what_an_operation_has_no_rule_for) {
+  Search search = training("gpt2", "h200:4", 1024, 1);
+  const nlohmann::json all = family_references::read_json(family_references::folder() / "configs/inkling_text.json");
+  search.model = read_config(all["configs"][0]["config"], "config.json");
+  const ServingPlans plans = search_serving(search, std::nullopt);
+  ASSERT_FALSE(plans.best.empty());
+  for (const Served& served : plans.best) EXPECT_EQ(served.workload.layout.tensor, 1);
+  EXPECT_NE(plans.left_out.find("cannot be shared out over ranks"), std::string::npos) << plans.left_out;
+  search.given.tensor = 2;
+  EXPECT_THROW(search_serving(search, std::nullopt), Error);
+}
+
+// Muon multiplies matrices, too, but these are none of the network's.
+TEST(LayoutSearch, headline_is_the_networks_products) {
+  Workload workload = training("gpt2", "h100:1", 1024, 1).workload;
+  workload.batch = 1;
+  const double adamw = headline_flops(find_preset("gpt2"), workload);
+  workload.optimizer = Optimizer::muon;
+  EXPECT_EQ(headline_flops(find_preset("gpt2"), workload), adamw);
 }
 
 }  // namespace

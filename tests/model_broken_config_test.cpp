@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "files/json_document.h"
 #include "model/presets.h"
 #include "model/read.h"
 
@@ -140,6 +141,16 @@ TEST(BrokenConfig, NestedAHundredThousandDeepIsAnErrorAndNoCrash) {
     config["model_type"] = type;
     config[field] = json::parse(deep);
     EXPECT_NE(complaint(config).find("some/config.json: "), std::string::npos) << field;
+  }
+}
+
+TEST(BrokenConfig, NestedDeeperThanAnyConfigIsRefusedWhileItIsRead) {
+  const std::string text = "{\"x\": " + std::string(50000, '[') + std::string(50000, ']') + "}";
+  try {
+    parse_json(text, "some/config.json");
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "some/config.json: nested more than 256 deep");
   }
 }
 

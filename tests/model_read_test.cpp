@@ -526,6 +526,71 @@ TEST(ReadConfig, PutsDeepseekBiasesOnTheLatentsAndTheOutput) {
   EXPECT_FALSE(attention.query_bias || attention.key_bias || attention.value_bias);
 }
 
+TEST(ReadConfig, GivesZayaConvolutionsRoutersInAChainAndAnExpertThatMakesNothing) {
+  json config = {{"model_type", "zaya"},
+                 {"hidden_size", 64},
+                 {"num_hidden_layers", 2},
+                 {"num_attention_heads", 4},
+                 {"vocab_size", 100},
+                 {"moe_intermediate_size", 32},
+                 {"layer_types", {"hybrid", "hybrid_sliding"}},
+                 {"sliding_window", 8}};
+  const Model model = read_config(config, "config.json");
+  const Attention &first = *find<Attention>(model.layers[0]), &second = *find<Attention>(model.layers[1]);
+  EXPECT_EQ(first.convolved, (ConvolvedHeads{2, 2}));
+  EXPECT_EQ(first.n_kv_heads, 2);
+  EXPECT_EQ(first.d_head, 128);
+  EXPECT_EQ(first.window, 0);
+  EXPECT_EQ(second.window, 8);
+  EXPECT_EQ(first.rope->theta, 5e6);
+  EXPECT_EQ(second.rope->theta, 1e4);
+  EXPECT_EQ(first.rope->dims, 64);
+  const Mixture &start = *find<Mixture>(model.layers[0]), &next = *find<Mixture>(model.layers[1]);
+  EXPECT_EQ(start.n_experts, 16);
+  EXPECT_EQ(start.n_active, 1);
+  EXPECT_EQ(start.n_null, 1);
+  EXPECT_EQ(start.router_rank, 256);
+  EXPECT_FALSE(start.router_chained);
+  EXPECT_TRUE(next.router_chained && next.correction_bias);
+  EXPECT_TRUE(model.embedding_affine && model.head.tied && model.layers[0].sublayers[0].affine);
+  json several = config, nowhere = config;
+  several["num_experts_per_tok"] = 2;
+  nowhere.erase("sliding_window");
+  EXPECT_THROW(read_config(several, "config.json"), Error);
+  EXPECT_THROW(read_config(nowhere, "config.json"), Error);
+}
+
+TEST(ReadConfig, GivesDeepseekV4StreamsEntriesAndTables) {
+  const json config = {{"model_type", "deepseek_v4"}, {"hidden_size", 64}, {"num_hidden_layers", 6},
+                       {"num_attention_heads", 8},    {"vocab_size", 100}, {"moe_intermediate_size", 32}};
+  const Model model = read_config(config, "config.json");
+  EXPECT_EQ(model.hyper->streams, 4);
+  EXPECT_EQ(model.hyper->iterations, 20);
+  for (std::size_t i = 0; i < 6; ++i) {
+    const bool sparse = i == 3 || i == 5;
+    const Attention& attention = *find<Attention>(model.layers[i]);
+    EXPECT_EQ(attention.shared_key->rate, sparse ? 4 : 128) << i;
+    EXPECT_EQ(attention.shared_key->overlaps, sparse) << i;
+    EXPECT_EQ(attention.indexer.has_value(), sparse) << i;
+    EXPECT_EQ(attention.window, 128);
+    EXPECT_EQ(attention.rope->theta, 160000.0);
+    EXPECT_EQ(attention.rope->dims, 64);
+    EXPECT_TRUE(attention.rope->trailing && attention.rope->interleaved);
+    const Mixture& mixture = *find<Mixture>(model.layers[i]);
+    EXPECT_EQ(mixture.hashed, i < 3) << i;
+    EXPECT_EQ(mixture.correction_bias, i >= 3) << i;
+    EXPECT_EQ(mixture.scores, Mixture::Scores::root_softplus);
+    EXPECT_EQ(mixture.expert.limit, 10.0);
+    EXPECT_EQ(mixture.scale, 1.5);
+  }
+  json other = config;
+  other["scoring_func"] = "softmax";
+  EXPECT_THROW(read_config(other, "config.json"), Error);
+  other = config;
+  other["compress_rates"] = {{"another_attention", 3}};
+  EXPECT_THROW(read_config(other, "config.json"), Error);
+}
+
 // The golden configurations, made with transformers 5.17, are in the newer form throughout.
 TEST(ReadConfig, ReadsEveryGoldenConfiguration) {
   const json golden = json::parse(std::ifstream(project_folder() + "/tests/data/parameters.json"));

@@ -34,6 +34,9 @@
 #include "ops/rope.h"
 #include "ops/routed_heads.h"
 #include "ops/scan.h"
+#include "ops/convolved_heads.h"
+#include "ops/entries.h"
+#include "ops/hyper.h"
 #include "ops/short_convolution.h"
 #include "ops/softplus.h"
 #include "ops/sparsify.h"
@@ -97,6 +100,16 @@ TensorId routed(Builder& b, Mixture::Scores scores, bool normalize) {
   mixture.scores = scores;
   mixture.normalize = normalize;
   return route(b, mixture, weight(b, {2, 3, 8}), no_tensor).second;
+}
+
+// Two experts of each of 7 tokens.
+TensorId routed_by_table(Builder& b) {
+  Mixture mixture;
+  mixture.n_experts = 8;
+  mixture.n_active = 2;
+  mixture.scores = Mixture::Scores::root_softplus;
+  const TensorId table = b.tensor(TensorKind::constant, "table", {7, 2}, DType::float32);
+  return route(b, mixture, weight(b, {2, 3, 8}), no_tensor, table, whole_numbers(b, {2, 3})).second;
 }
 
 // As DeepSeek V3 does it: 4 groups judged by the sum of their best 2, of which 2 stay.
@@ -190,6 +203,39 @@ TensorId in_blocks(Builder& b, bool bias) {
 TensorId convolved(Builder& b, bool bias, bool cached) {
   const TensorId cache = cached ? b.tensor(TensorKind::cache, "cache", {2, 1, 1, 8}, DType::float32) : no_tensor;
   return short_convolution(b, weight(b, {2, 3, 4}), weight(b, {4, 3}), bias ? weight(b, {4}) : no_tensor, cache, "y");
+}
+// 2 heads of 2 elements, over 3 tokens.
+TensorId convolved_heads(Builder& b, bool cached) {
+  const TensorId cache = cached ? b.tensor(TensorKind::cache, "cache", {2, 1, 1, 8}, DType::float32) : no_tensor;
+  return head_convolution(b, weight(b, {2, 3, 2, 2}), weight(b, {4, 2, 3}), weight(b, {4}), weight(b, {4}), cache, "y");
+}
+// Two streams of 4 elements.
+TensorId weighed_streams(Builder& b, bool head) {
+  const std::int64_t width = head ? 2 : 8;
+  return hyper_weights(b, weight(b, {2, 3, width}), weight(b, {width}), weight(b, {head ? 1 : 3}), {2, 3, 1e-6}, "y");
+}
+// Entries of 3 tokens each, of 7; of 2 and the 2 before them, of the third to fifth token.
+TensorId made_entries(Builder& b) {
+  return entries(b,
+                 {weight(b, {2, 7, 4}), weight(b, {2, 7, 4}), weight(b, {3, 4}), weight(b, {4}), weight(b, {7, 2}),
+                  no_tensor, no_tensor},
+                 {3, false, 1e-6}, "y");
+}
+TensorId overlapping_entries(Builder& b) {
+  const TensorId state = b.tensor(TensorKind::cache, "state", {2, 1, 1, 24}, DType::float32);
+  const TensorId cache = b.tensor(TensorKind::cache, "cache", {2, 2, 1, 2}, DType::float32);
+  return entries(
+      b,
+      {weight(b, {2, 3, 4}), weight(b, {2, 3, 4}), weight(b, {2, 4}), weight(b, {2}), weight(b, {5, 2}), state, cache},
+      {2, true, 1e-6}, "y");
+}
+// Of 3 queries with 4 heads of 8: 1 + 2 + 2 keys in a window of 2, and 0 + 1 + 1 entries of 2 tokens.
+TensorId attended_entries(Builder& b, bool chosen) {
+  return attend_entries(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 3, 1, 8}), weight(b, {2, 1, 1, 8}),
+                        chosen ? whole_numbers(b, {2, 3, 1, 1}) : no_tensor, weight(b, {4}), {2, 2, 0.5}, "y");
+}
+TensorId delayed(Builder& b) {
+  return delay(b, weight(b, {2, 3, 4}), b.tensor(TensorKind::cache, "cache", {2, 1, 1, 4}, DType::float32), "y");
 }
 TensorId softened(Builder& b, bool bias, const SoftplusAttributes& limits) {
   return softplus(b, weight(b, {2, 3, 4}), bias ? weight(b, {4}) : no_tensor, limits, "y");
@@ -524,6 +570,8 @@ const std::vector<OpCase>& op_cases() {
       {"route_backward", "softmax of the chosen", back, 0, [](B& b) { return routed(b, S::softmax_of_chosen, false); }, {{2, 3, 8}}, 0, 48, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "sigmoid in groups", back, 0, routed_in_groups, {{2, 3, 8}}, 0, 96, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       // For each of the 2 chosen 10·8 − 2, and 2·7 comparisons: 170 a token.
+      {"route", "√softplus", ahead, 0, [](B& b) { return routed(b, S::root_softplus, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 324, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
+      {"route", "from a table", ahead, 0, routed_by_table, {{2, 3, 2}, {2, 3, 2}}, 0, 240, 264, 96, {{"r", 6}, {"E", 8}}},
       {"route", "sparsemixer", ahead, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 2}, {2, 3, 2}}, 0, 1020, 192, 96, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"route_backward", "sparsemixer", back, 0, [](B& b) { return routed(b, S::sparsemixer, false); }, {{2, 3, 8}}, 0, 384, 288, 192, {{"r", 6}, {"E", 8}, {"k", 2}}},
       {"multiply", "", ahead, 0, [](B& b) { return multiply(b, weight(b, {2, 3, 4}), weight(b, {1}), "y"); }, {{2, 3, 4}}, 0, 24, 100, 96, {{"n", 24}}},
@@ -568,6 +616,7 @@ const std::vector<OpCase>& op_cases() {
       {"position_scale", "", ahead, 0, [](B& b) { return scaled_by_position(b, 1000); }, {{2, 3, 4, 8}}, 0, 192, 780, 768, {{"n", 192}}},
       {"position_scale", "", back, 0, [](B& b) { return scaled_by_position(b, 3); }, {{2, 3, 4, 8}}, 0, 192, 780, 768, {{"n", 192}}},
       {"clip", "", ahead, 0, [](B& b) { return clip(b, weight(b, {2, 3, 4}), 3.0, "y"); }, {{2, 3, 4}}, 0, 48, 96, 96, {{"n", 24}}},
+      {"clip", "from above", ahead, 0, [](B& b) { return clip(b, weight(b, {2, 3, 4}), 3.0, "y", true); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
       {"clip_backward", "", back, 0, [](B& b) { return clip(b, weight(b, {2, 3, 4}), 3.0, "y"); }, {{2, 3, 4}}, 0, 48, 192, 96, {{"n", 24}}},
       {"scale", "", ahead, 0, [](B& b) { return scale(b, weight(b, {2, 3, 4}), 0.5, "y"); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
       {"scale", "", back, 0, [](B& b) { return scale(b, weight(b, {2, 3, 4}), 0.5, "y"); }, {{2, 3, 4}}, 0, 24, 96, 96, {{"n", 24}}},
@@ -595,6 +644,26 @@ const std::vector<OpCase>& op_cases() {
       {"block_matmul", "without bias", back, 0, [](B& b) { return in_blocks(b, true); }, {{2, 3, 4, 6}}, 1440, 0, 960, 576, {{"n", 120}, {"m", 6}, {"r", 24}}},
       {"block_weight_gradient", "", back, 0, [](B& b) { return in_blocks(b, true); }, {{4, 5, 6}}, 1440, 0, 1056, 480, {{"n", 120}, {"m", 6}}},
       // 24 elements, each with 3 weights; the state are two inputs of 4 channels, 2·2·4·4 = 64 bytes.
+      {"open_streams", "", ahead, 0, [](B& b) { return open_streams(b, weight(b, {2, 3, 4}), 2, "y"); }, {{2, 3, 8}}, 0, 0, 96, 192, {}},
+      // A row: 12·2 and (4·3 + 6)·4.
+      {"hyper_weights", "of a sublayer", ahead, 0, [](B& b) { return weighed_streams(b, false); }, {{2, 3, 8}}, 0, 576, 236, 192, {{"r", 6}, {"k", 2}, {"i", 3}}},
+      {"hyper_weights", "of the head", ahead, 0, [](B& b) { return weighed_streams(b, true); }, {{2, 3, 2}}, 0, 84, 60, 48, {{"r", 6}, {"k", 2}}},
+      {"collapse", "", ahead, 0, [](B& b) { return collapse(b, weight(b, {2, 3, 8}), weight(b, {2, 3, 8}), 4, "y"); }, {{2, 3, 4}}, 0, 72, 384, 96, {{"n", 24}, {"k", 2}}},
+      {"connect", "", ahead, 0, [](B& b) { return connect(b, weight(b, {2, 3, 8}), weight(b, {2, 3, 8}), weight(b, {2, 3, 4}), "y"); }, {{2, 3, 8}}, 192, 96, 480, 192, {{"n", 48}, {"k", 2}}},
+      // Two entries of two sequences, of 3 tokens each; 2 elements of each are rotated.
+      {"entries", "", ahead, 0, made_entries, {{2, 2, 1, 4}}, 0, 432, 544, 64, {{"t", 12}, {"e", 4}, {"m", 4}, {"d", 2}}},
+      // One entry of two sequences, of 4 tokens; the state are 3 tokens' 8 numbers, 2·24·4 = 192 bytes.
+      {"entries", "", ahead, 0, overlapping_entries, {{2, 2, 1, 2}}, 0, 148, 440, 208, {{"t", 8}, {"e", 2}, {"m", 2}, {"d", 2}}, after_two()},
+      {"attend_entries", "", ahead, 0, [](B& b) { return attended_entries(b, false); }, {{2, 3, 4, 8}}, 1792, 568, 1040, 768, {{"p", 56}, {"m", 8}, {"n", 192}, {"r", 24}}},
+      {"attend_entries", "", ahead, 0, [](B& b) { return attended_entries(b, true); }, {{2, 3, 4, 8}}, 1792, 568, 1064, 768, {{"p", 56}, {"m", 8}, {"n", 192}, {"r", 24}}, {}, 1064},
+      // 24 elements, of each of which 3 tokens' 2 are read; weights and shifts are 24 and 2·4 numbers.
+      {"head_convolution", "", ahead, 0, [](B& b) { return convolved_heads(b, false); }, {{2, 3, 2, 2}}, 288, 48, 224, 96, {{"n", 24}, {"m", 2}, {"w", 3}}},
+      {"head_convolution", "", ahead, 0, [](B& b) { return convolved_heads(b, true); }, {{2, 3, 2, 2}}, 288, 48, 288, 160, {{"n", 24}, {"m", 2}, {"w", 3}}},
+      // The state is a row of 4, 2·4·4 = 32 bytes, which is read and written.
+      {"delay", "", ahead, 0, delayed, {{2, 3, 4}}, 0, 0, 128, 128, {}},
+      // 2·3·4 queries and 2·3·2 keys of 5 elements.
+      {"average_heads", "", ahead, 0, [](B& b) { return average_heads(b, weight(b, {2, 3, 4, 5}), weight(b, {2, 3, 2, 5})).first; }, {{2, 3, 4, 5}, {2, 3, 2, 5}}, 0, 360, 720, 720, {{"n", 120}}},
+      {"scale_heads", "", ahead, 0, [](B& b) { return scale_heads(b, weight(b, {2, 3, 4, 5}), weight(b, {4}), "y"); }, {{2, 3, 4, 5}}, 0, 120, 496, 480, {{"n", 120}}},
       {"short_convolution", "without bias", ahead, 0, [](B& b) { return convolved(b, false, false); }, {{2, 3, 4}}, 144, 0, 144, 96, {{"n", 24}, {"m", 3}}},
       {"short_convolution", "with bias", ahead, 0, [](B& b) { return convolved(b, true, true); }, {{2, 3, 4}}, 144, 24, 224, 160, {{"n", 24}, {"m", 3}}},
       {"short_convolution_backward", "without bias", back, 0, [](B& b) { return convolved(b, false, false); }, {{2, 3, 4}, {4, 3}}, 288, 0, 240, 144, {{"n", 24}, {"m", 3}}},

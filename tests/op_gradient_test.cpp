@@ -9,6 +9,10 @@
 #include "backend/reference/evaluate.h"
 #include "gradient_cases.h"
 #include "compile/compile.h"
+#include "ops/chosen.h"
+#include "ops/convolved_heads.h"
+#include "ops/entries.h"
+#include "ops/hyper.h"
 #include "ops/adamw.h"
 #include "ops/append.h"
 #include "ops/collectives.h"
@@ -225,9 +229,11 @@ TEST(OpGradientCases, RunEveryOperationButThoseThatOtherTestsRun) {
   run.insert({
       &append_operation, &head_matmul_operation, &last_operation,  // decoding: the tiny models
       &multiply_operation, &take_operation,                        // of what cannot be trained yet: the tiny models
-      &squared_norm_operation, &adamw_operation,                   // the optimizer: training
-      &narrow_operation, &widen_operation,                         // training in bfloat16
-      &all_reduce_start_operation, &all_reduce_wait_operation,     // training on several ranks
+      &head_convolution_operation, &delay_operation, &average_heads_operation, &scale_heads_operation,
+      &open_streams_operation, &hyper_weights_operation, &collapse_operation, &connect_operation, &entries_operation,
+      &attend_entries_operation, &squared_norm_operation, &adamw_operation,  // the optimizer: training
+      &narrow_operation, &widen_operation,                                   // training in bfloat16
+      &all_reduce_start_operation, &all_reduce_wait_operation,               // training on several ranks
       // Never run: other optimizers than AdamW are counted and planned, and no backend has kernels for them.
       &sgd_operation, &adafactor_operation, &muon_operation, &newton_schulz_operation, &muon_step_operation,
       &adam8bit_operation,

@@ -89,7 +89,8 @@ TEST(Parameters, EqualThePublishedNumbers) {
 // READMEs of MoonshotAI/Kimi-K2, zai-org/GLM-4.5, MiniMax-AI/MiniMax-M2, XiaomiMiMo/MiMo-V2-Flash, databricks/dbrx,
 // Tencent-Hunyuan/Hunyuan-A13B, NVIDIA-NeMo/Nemotron, LG-AI-EXAONE/EXAONE-4.0 and tiiuae/Falcon-H1 on GitHub, in Meta's
 // models/llama4/MODEL_CARD.md, in transformers' pages of olmoe, lfm2_moe, ernie4_5_moe, qwen3_next, gemma3 and jamba,
-// and in the model's name (SmolLM3, Olmo 3.1, Qwen3.5, MPT, Falcon Mamba). Without layers for multi-token prediction.
+// in IBM's entry of the AWS marketplace (Granite), and in the model's name (SmolLM3, Olmo 3.1, Qwen3.5, MPT, Falcon
+// Mamba). Without layers for multi-token prediction.
 // Scout's 109B are with its vision part of 0.9B.
 TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
   struct Announced {
@@ -97,19 +98,33 @@ TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
     double billions, digit;  // the last digit's worth
   };
   const Announced all[] = {
-      {"kimi-k2", 1000, 100},        {"glm-4.5-air", 106, 1},
-      {"minimax-m2", 230, 10},       {"llama-4-scout", 109 - 0.9, 1},
-      {"llama-4-maverick", 400, 1},  {"olmoe-1b-7b", 7, 1},
-      {"mimo-v2-flash", 309, 1},     {"dbrx", 132, 1},
-      {"hunyuan-a13b", 80, 1},       {"nemotron-3-nano-30b-a3b", 31.6, 0.1},
-      {"lfm2-8b-a1b", 8.3, 0.1},     {"smollm3-3b", 3, 1},
-      {"ernie-4.5-21b-a3b", 21, 1},  {"falcon-h1-7b", 7, 1},
-      {"exaone-4.0-32b", 32, 1},     {"olmo3-32b", 32, 1},
-      {"qwen3-next-80b-a3b", 80, 1}, {"qwen3.5-9b", 9, 1},
-      {"qwen3.5-27b", 27, 1},        {"qwen3.5-35b-a3b", 35, 1},
-      {"qwen3.5-122b-a10b", 122, 1}, {"mpt-7b", 7, 1},
-      {"gemma-3-27b", 27, 1},        {"jamba-1.5-mini", 52, 1},
+      {"kimi-k2", 1000, 100},
+      {"glm-4.5-air", 106, 1},
+      {"minimax-m2", 230, 10},
+      {"llama-4-scout", 109 - 0.9, 1},
+      {"llama-4-maverick", 400, 1},
+      {"olmoe-1b-7b", 7, 1},
+      {"mimo-v2-flash", 309, 1},
+      {"dbrx", 132, 1},
+      {"hunyuan-a13b", 80, 1},
+      {"nemotron-3-nano-30b-a3b", 31.6, 0.1},
+      {"lfm2-8b-a1b", 8.3, 0.1},
+      {"smollm3-3b", 3, 1},
+      {"ernie-4.5-21b-a3b", 21, 1},
+      {"falcon-h1-7b", 7, 1},
+      {"exaone-4.0-32b", 32, 1},
+      {"olmo3-32b", 32, 1},
+      {"qwen3-next-80b-a3b", 80, 1},
+      {"qwen3.5-9b", 9, 1},
+      {"qwen3.5-27b", 27, 1},
+      {"qwen3.5-35b-a3b", 35, 1},
+      {"qwen3.5-122b-a10b", 122, 1},
+      {"mpt-7b", 7, 1},
+      {"gemma-3-27b", 27, 1},
+      {"jamba-1.5-mini", 52, 1},
       {"falcon-mamba-7b", 7, 1},
+      {"granite-4.0-h-small", 32, 1},
+      {"nemotron-3-super-120b-a12b", 120.6, 0.1},
   };
   for (const Announced& model : all) {
     const double found = static_cast<double>(count_parameters(load_model(model.name))) / 1e9;

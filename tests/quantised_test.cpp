@@ -14,6 +14,7 @@
 #include "backend/cpu/dense.h"
 #include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
+#include "files/interleaved.h"
 #include "files/float_types.h"
 #include "workshop.h"
 
@@ -100,10 +101,11 @@ struct Problem {
     product.y_stride = stride;
     product.epilogue.bias = bias.data();
   }
-  // The weights in the order that kernels are faster with, where this instruction set has one.
+  // The weights in the order that kernels are faster with, where this instruction set has one: also those that are
+  // interleaved only where it has VNNI.
   void interleave_weights() {
     Weight& weight = product.weight;
-    if (!want_interleaved(weight.dtype)) return;
+    if (!can_be_interleaved(weight.dtype) || !want_interleaved(DType::q4_0)) return;
     const std::int64_t panel = row_bytes(weight.dtype, rows_together * k);
     interleaved = blocks;
     for (std::int64_t i = 0; i < n / rows_together; ++i)

@@ -132,6 +132,12 @@ TEST_F(QuantizeProgram, TableHasARowForEachEncoding) {
   const std::string svg((std::istreambuf_iterator<char>(file)), {});
   for (const char* part : {"<svg", "q8_0", "q4_0", "q2_k", "divergence, nats per token", "</svg>"})
     EXPECT_NE(svg.find(part), std::string::npos) << part;
+  // Two names of one dot stand apart.
+  const auto place = [&](const std::string& name) {
+    const std::size_t end = svg.find(">" + name + "</text>"), begin = svg.rfind("<text", end);
+    return svg.substr(begin, end - begin);
+  };
+  EXPECT_NE(place("q4_0"), place("q2_k"));
   for (const char* format : {"table", "markdown", "csv"}) {
     std::vector<std::string> other = arguments;
     other.insert(other.end(), {"--format", format});

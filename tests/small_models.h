@@ -174,7 +174,7 @@ inline Model small_model(const std::string& family) {
 // (family_references.h).
 inline const std::vector<std::string>& families() {
   static const std::vector<std::string> names = [] {
-    const std::vector<std::string> files = family_references::found("configs");
+    const std::vector<std::string> files = family_references::found("tiny");
     std::vector<std::string> own;
     for (const std::string& type : model_types()) {
       if (find_family(type)->network.empty() && !std::binary_search(files.begin(), files.end(), type))

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 
 #include "family_references.h"
 #include "model/read.h"
@@ -47,17 +48,26 @@ TEST(Types, EachHasItsRowInTheDocument) {
 TEST(Types, TheirReferencesAreThoseThatAreThere) {
   const std::filesystem::path data = std::filesystem::path(project_folder()) / "tests/data";
   std::map<std::string, TypeReference> found;
-  for (const auto& entry : std::filesystem::directory_iterator(data / "families/configs"))
-    found[entry.path().stem().string()].configs += static_cast<int>(read_json(entry.path())["configs"].size());
+  const auto types_of = [](const json& config, const std::string& name) {  // of a wrapper, its language model's too
+    const json none = json::object();
+    return std::set{name, config.value("text_config", none).value("model_type", name)};
+  };
+  for (const auto& entry : std::filesystem::directory_iterator(data / "families/configs")) {
+    const json configs = read_json(entry.path())["configs"];
+    for (const std::string& type : types_of(configs[0]["config"], entry.path().stem().string()))
+      found[type].configs += static_cast<int>(configs.size());
+  }
   for (const json& entry : read_json(data / "parameters.json")) ++found[entry["config"]["model_type"]].configs;
   for (const char* folder : {"families/tiny", "tiny"})
     for (const auto& entry : std::filesystem::directory_iterator(data / folder)) {
       if (!entry.is_directory()) continue;
       const std::string name = entry.path().filename().string();
       const bool own = std::filesystem::exists(data / "families/configs" / (name + ".json"));
-      TypeReference& one = found[own ? name : read_json(entry.path() / "config.json")["model_type"].get<std::string>()];
-      ++one.models;
-      one.gradients = one.gradients || std::filesystem::exists(entry.path() / "grads.safetensors");
+      const json config = read_json(entry.path() / "config.json");
+      for (const std::string& type : types_of(config, own ? name : config["model_type"].get<std::string>())) {
+        ++found[type].models;
+        found[type].gradients = found[type].gradients || std::filesystem::exists(entry.path() / "grads.safetensors");
+      }
     }
   EXPECT_EQ(found.size(), type_references().size());
   for (const auto& [type, expected] : found) {
@@ -99,6 +109,30 @@ TEST(Types, AnUnknownOneIsToldWhichItsFieldsResemble) {
   EXPECT_NE(complaint(config).find("; read as llama: intermediate_size is an array of 2; expected a whole number"),
             std::string::npos)
       << complaint(config);
+}
+
+TEST(Types, ThoseThatAreNotReadSayWhy) {
+  const std::pair<const char*, const char*> all[] = {
+      {"rwkv", "a recurrence of their own form"},
+      {"xlstm", "matrix memories"},
+      {"blt", "it reads bytes"},
+      {"hrm_text", "run in cycles"},
+      {"bitnet", "three values"},
+      {"cpmant", "in both directions"},
+      {"ctrl", "sines beside cosines"},
+      {"modernbert-decoder", "between its last layer and the vocabulary"},
+      {"gemma4_assistant", "it drafts tokens"},
+      {"eagle3", "it drafts tokens"},
+      {"bert", "it is an encoder"},
+      {"t5", "what an encoder made of another text"},
+  };
+  for (const auto& [type, why] : all) {
+    const std::string said = complaint({{"model_type", type}, {"hidden_size", 64}});
+    EXPECT_NE(said.find(fmt::format("model_type is \"{}\"; expected one of the ", type)), std::string::npos) << said;
+    EXPECT_NE(said.find(why), std::string::npos) << said;
+    EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+  }
+  for (const std::string& type : model_types()) EXPECT_EQ(why_not_read(type), "") << type;
 }
 
 }  // namespace

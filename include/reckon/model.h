@@ -33,6 +33,7 @@ struct Rope {
   bool interleaved = false;  // pairs (0,1),(2,3)… instead of (0,n/2),(1,n/2+1)…
   bool backwards = false;    // turned the other way round (nanochat)
   std::int64_t turned = 0;   // of the pairs, the first so many turn and the others stay (Gemma 4); 0 = all
+  bool trailing = false;     // the last `dims` elements of a head are rotated, not the first (DeepSeek V4)
   Scaling scaling = Scaling::none;
   double factor = 1.0;
   double original_context = 0.0;                                   // the context that the scaling starts from
@@ -128,6 +129,27 @@ struct Indexer {
   bool operator==(const Indexer&) const = default;
 };
 
+// Each key of one head is its value too, and what was mixed of them is rotated back by the query's position. Queries
+// are made by way of a latent, and what was mixed is projected in groups of heads (DeepSeek V4). Beside the keys in its
+// window a query sees one entry for every `rate` tokens before it, or those of them that an indexer chooses: a softmax
+// over their tokens, element by element, of gates weighs what each token gives.
+struct SharedKey {
+  std::int64_t query_rank = 0;
+  std::int64_t output_groups = 1, output_rank = 0;  // of a group
+  Norm norm;                                        // of the latent, of keys and of entries
+  std::int64_t rate = 0;                            // tokens of an entry; 0: there are none
+  bool overlaps = false;                            // an entry has so many tokens before these too, by other numbers
+  bool operator==(const SharedKey&) const = default;
+};
+
+// Queries and keys go through a convolution of each channel over a few tokens, and then one of each head; the mean of a
+// query and its key is added to both. Of the values, the second half is what the token before made (Zaya;
+// arXiv 2510.04476).
+struct ConvolvedHeads {
+  std::int64_t channel_width = 0, head_width = 0;  // tokens
+  bool operator==(const ConvolvedHeads&) const = default;
+};
+
 struct Attention {
   // What a query or key norm spans: each head with one shared weight, each head with a weight of its own,
   // or all heads together.
@@ -149,6 +171,9 @@ struct Attention {
   std::optional<RoutedHeads> routed;
   std::optional<DynamicMask> dynamic_mask;
   std::optional<Latent> latent;
+  std::optional<SharedKey> shared_key;
+  std::optional<ConvolvedHeads> convolved;
+  bool key_scale = false;  // a learned number of each key head multiplies it behind its norm (Zaya)
   std::optional<Rope> rope;
   std::optional<PositionScale> position_scale;
   std::optional<OutputGate> gate;
@@ -187,6 +212,7 @@ struct FeedForward {
   // gpt-oss: gate and up are clamped to this limit and the gate is g·σ(1.702 g), times (up + 1); 0 = no clamp
   double clamp = 0.0;
   bool scaled = false;            // what it makes is multiplied by a learned number (Inkling)
+  double limit = 0.0;             // the gate stays below it and up within ±limit, before the activation; 0 = not
   double clip = 0.0;              // what the gate's activation makes, and up, are clamped to ±clip (Step 3.5); 0 = not
   std::int64_t adapter_rank = 0;  // gate and up have adapters of the layer's own; 0: none (Zamba 2)
   bool operator==(const FeedForward&) const = default;
@@ -195,11 +221,12 @@ struct FeedForward {
 // A mixture of experts.
 struct Mixture {
   // sparsemixer (Phi MoE): each of the chosen by a softmax over those that are nearly as good as it and not chosen yet.
-  enum class Scores { softmax, softmax_of_chosen, sigmoid, sparsemixer };
+  enum class Scores { softmax, softmax_of_chosen, sigmoid, sparsemixer, root_softplus };
   FeedForward expert;  // each of those that a token's choice is made from
   std::int64_t n_experts = 0;
   std::int64_t n_active = 0;
   std::int64_t n_identity = 0;  // experts behind these that give back what they read (LongCat)
+  std::int64_t n_null = 0;      // experts behind these that make nothing (Zaya)
   std::int64_t n_always = 0;    // of the experts, the last, which every token takes beside those it chooses (Inkling)
   bool scaled = false;          // what it makes is multiplied by a learned number
   std::optional<FeedForward> shared;  // one feed-forward that every token takes (all shared experts together)
@@ -225,6 +252,12 @@ struct Mixture {
   double router_scale = 1.0;  // multiplies what the router reads
   bool expert_scale = false;  // a learned number of each expert multiplies its weight (Gemma 4)
   bool output_bias = false;   // a learned shift of the sum (JetMoE)
+  bool hashed = false;        // a table has the experts of each token of the vocabulary (DeepSeek V4)
+  // The router is a network of its own of this width, with a norm before it: what it reads is made of the stream, and
+  // has that of the router before it added, times a learned vector (Zaya). 0: one matrix.
+  std::int64_t router_rank = 0;
+  bool router_chained = false;
+  Norm router_norm;
   bool product_keys = false;  // the router scores √E rows and √E columns; an expert's score is their sum (Doge)
   bool operator==(const Mixture&) const = default;
 };
@@ -307,6 +340,7 @@ struct Sublayer {
   SublayerNorms norms;
   double residual_scale = 1.0, stream_scale = 1.0, read_scale = 1.0;
   bool norms_stream = false;   // MiniMax: before(x) takes the place of the stream, which then is added to
+  bool affine = false;         // what it makes, and the stream, are each (· + b)·s with learned vectors (Zaya)
   bool stream_weight = false;  // a learned factor of each element of the stream that is added to (Doge)
   std::optional<Laurel> laurel{};
   std::size_t beside = 0;       // of Reads::first: the number of the sublayer in its layer
@@ -439,6 +473,18 @@ struct AltUp {
   bool operator==(const AltUp&) const = default;
 };
 
+// Hyper-connections (Zhu et al. 2024, arXiv 2409.19606; with matrices that Sinkhorn's iterations make doubly
+// stochastic: Xie et al. 2025, arXiv 2512.24880): the residual stream is several. A sublayer reads their sum, weighed,
+// and what it makes is added to each, weighed, while a matrix mixes them; all weights are made of the streams
+// themselves.
+struct HyperConnections {
+  std::int64_t streams = 0;
+  std::int64_t iterations = 0;  // of Sinkhorn
+  double epsilon = 1e-6;        // that is added to what is divided by
+  Norm norm;                    // of all streams together, before the weights are made of them; it has none of its own
+  bool operator==(const HyperConnections&) const = default;
+};
+
 struct Model {
   std::string name;                // preset, or the path it was read from
   std::string family;              // Hugging Face's model_type: decides the names and layouts of stored tensors
@@ -451,9 +497,11 @@ struct Model {
   std::int64_t d_embedding = 0;  // width of the embedding table; projected to d_model where it differs (OPT-350M)
   double embedding_scale = 1.0;
   std::optional<Norm> embedding_norm;
+  bool embedding_affine = false;  // what is embedded is (x + b)·s with learned vectors (Zaya)
   Positions positions;
   std::optional<LayerInputs> layer_inputs;
   std::optional<AltUp> altup;
+  std::optional<HyperConnections> hyper;
   Layers layers;
   std::optional<Norm> final_norm;
   Head head;

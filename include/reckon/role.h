@@ -107,6 +107,31 @@ enum class Part : std::uint8_t {
   relative,
   profile,
   factor,
+  // Of keys for several tokens, and of an indexer's.
+  entry,
+  entry_gate,
+  entry_position,
+  entry_norm,
+  index_entry,
+  index_entry_gate,
+  index_entry_position,
+  index_entry_norm,
+  output_down,
+  // Of hyper-connections.
+  hyper,
+  hyper_scale,
+  // Of queries, keys and values that tokens before have a part in.
+  query_heads_convolution,
+  key_heads_convolution,
+  value_before,
+  key_scale,
+  result_scale,  // of what a sublayer makes
+  // Of a router that is a network.
+  router_down,
+  router_state,
+  router_first,
+  router_second,
+  table,  // of each token's experts
 };
 
 struct Role {
@@ -149,6 +174,8 @@ enum class Piece : std::uint8_t {
   convolution_cache,
   index_cache,
   index_keys,
+  entry_cache,
+  entries,
   adapter_a,  // adapters that belong to the network: rank × in
   adapter_b,  // out × rank
   // Queries, keys and values of latent attention, in their parts.

@@ -25,6 +25,7 @@ void run(CountOptions& asked) {
   const Setting setting = read_options(asked.options);
   CountView& view = asked.view;
   view.train_tokens = static_cast<double>(asked.train_tokens);
+  view.json_alone = asked.output.format == Format::json;
   const Model loaded = read_model(asked.model);
   const ModelLocation location = locate_model(asked.model);
   if (!location.weights.empty()) view.file = inspect_file(loaded, read_tensor_file(location.weights));

@@ -129,7 +129,8 @@ std::optional<Workload> any_layout(Search search) {
     search.sequences = search.hardware.devices;
     search.given.context = 1;
   }
-  for (const Workload& split : splits_of(search, search.hardware.devices)) {
+  std::string left_out;
+  for (const Workload& split : splits_of(search, search.hardware.devices, left_out)) {
     if (serve && (!search.accepts || search.accepts(split))) return split;
     if (serve) continue;
     if (const std::vector<Workload> ways = ways_of(search, split); !ways.empty()) return ways.front();

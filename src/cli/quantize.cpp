@@ -26,6 +26,7 @@
 #include "run/choose_encodings.h"
 #include "run/export_model.h"
 #include "run/importance.h"
+#include "run/sensitivity.h"
 #include "text/tokenizer_json.h"
 #include "text/write_gguf_tokenizer.h"
 #include "threads/thread_count.h"
@@ -136,10 +137,10 @@ std::vector<std::int32_t> read_ids(const QuantizeOptions& asked, const std::stri
   return ids;
 }
 
-Importance calibrate(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded, Pool& pool) {
-  if (asked.calibrate.empty()) return {};
+Importance calibrate(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded,
+                     std::span<const std::int32_t> ids, Pool& pool) {
+  if (ids.empty()) return {};
   const Model& model = loaded->model();
-  const std::vector<std::int32_t> ids = read_ids(asked, asked.calibrate, model, calibration_tokens, "calibrate with");
   EngineOptions options = engine_options(asked.run);
   options.capacity = std::min({calibration_window, model.context, std::int64_t(std::ssize(ids))});
   ProgressLine progress;
@@ -147,9 +148,22 @@ Importance calibrate(const QuantizeOptions& asked, const std::shared_ptr<const L
                             [&](std::int64_t done) { progress.show("calibrating", done, std::ssize(ids)); });
 }
 
+// What an engine is made for that reads these, or what it writes itself.
+std::vector<double> sensitivity(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded,
+                                const ModelExport& model, const Importance& importance,
+                                std::span<const std::int32_t> ids, Pool& pool) {
+  EngineOptions options = engine_options(asked.run);
+  options.capacity = std::min(calibration_window, loaded->model().context);
+  ProgressLine progress;
+  return measure_sensitivity(
+      loaded, model, importance, ids.first(std::min<std::size_t>(ids.size(), calibration_window)), options, pool,
+      [&](std::string_view what, std::int64_t done, std::int64_t all) { progress.show(what, done, all); });
+}
+
 // What every tensor becomes.
-std::vector<DType> choose_types(const QuantizeOptions& asked, const ModelExport& model, const Importance& importance,
-                                Pool& pool, bool gguf) {
+std::vector<DType> choose_types(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded,
+                                const ModelExport& model, const Importance& importance,
+                                std::span<const std::int32_t> ids, Pool& pool, bool gguf) {
   std::vector<DType> wanted = asked.to.empty() ? std::vector<DType>{} : parse_encodings(asked.to);
   std::vector<DType> types;
   std::int64_t elements = 0;
@@ -159,9 +173,10 @@ std::vector<DType> choose_types(const QuantizeOptions& asked, const ModelExport&
       wanted = {DType::q2_k, DType::q3_k, DType::iq4_xs, DType::q4_k, DType::q5_k, DType::q6_k, DType::q8_0};
     const auto bytes =
         asked.bits ? static_cast<std::int64_t>(*asked.bits * static_cast<double>(elements) / 8) : asked.fit;
+    const std::vector<double> counts = sensitivity(asked, loaded, model, importance, ids, pool);
     ProgressLine progress;
     return choose_encodings(
-               model, wanted, bytes, importance, pool,
+               model, wanted, bytes, importance, counts, pool,
                [&](std::int64_t done, std::int64_t all) { progress.show("measuring encodings", done, all); })
         .types;
   }
@@ -300,14 +315,19 @@ void run(const QuantizeOptions& asked) {
       asked.text.empty() ? std::vector<std::int32_t>() : read_ids(asked, asked.text, model, table_tokens, "score");
   if (ids.size() == 1) throw UsageError("a text of a single token has nothing to predict; expected two or more");
   const InterruptHandler handler;
-  Weights weights = weights_to_run(asked.run, model);
+  // What is only rewritten is read tensor by tensor, and need not fit into memory.
+  const bool runs = asked.run.random || asked.table || asked.bits || asked.fit > 0 || !asked.calibrate.empty();
+  Weights weights = runs ? weights_to_run(asked.run, model) : Weights::load(model, locate_weights(asked.run.model));
   const auto loaded = std::make_shared<const LoadedModel>(std::move(model), std::move(weights));
   const ModelLocation location = locate_model(asked.run.model);
   const bool from_gguf = location.gguf && !asked.run.random;
 
   Pool pool(thread_count(asked.run.threads));
   pool.cancel_on(&interrupt_flag());
-  const Importance importance = calibrate(asked, loaded, pool);
+  const std::vector<std::int32_t> calibrating =
+      asked.calibrate.empty() ? std::vector<std::int32_t>()
+                              : read_ids(asked, asked.calibrate, loaded->model(), calibration_tokens, "calibrate with");
+  const Importance importance = calibrate(asked, loaded, calibrating, pool);
   if (asked.table)
     return write_table(asked, loaded, export_gguf(*loaded, location, from_gguf), from_gguf, ids, importance, pool);
   std::vector<WrittenTensor> written;
@@ -320,7 +340,7 @@ void run(const QuantizeOptions& asked) {
       std::move(more.begin(), more.end(), std::back_inserter(pairs));
       if (std::optional<GgufPair> chat = chat_template(location.folder)) pairs.push_back(std::move(*chat));
     }
-    const std::vector<DType> types = choose_types(asked, all, importance, pool, true);
+    const std::vector<DType> types = choose_types(asked, loaded, all, importance, calibrating, pool, true);
     written = write_gguf_file(asked, all, std::move(pairs), types, importance, pool);
     bytes = static_cast<std::int64_t>(fs::file_size(asked.out));
   } else {
@@ -331,7 +351,7 @@ void run(const QuantizeOptions& asked) {
     const ModelExport all = ModelExport::to_folder(loaded->model(), loaded->weights(), form.model);
     ProgressLine progress;
     written = write_folder_model(asked.out, all, form.config.dump(2) + "\n",
-                                 choose_types(asked, all, importance, pool, false),
+                                 choose_types(asked, loaded, all, importance, calibrating, pool, false),
                                  [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
     bytes = static_cast<std::int64_t>(fs::file_size(fs::path(asked.out) / "model.safetensors"));
     if (from_gguf)

@@ -27,9 +27,10 @@ CacheCost cache_cost(const Model& model, const Workload& asked) {
     }
     const Dim keys = tensor.shape[1];  // (B × S × heads × width)
     if (keys.symbol == Symbol::encoder_tokens) continue;
-    const Count token = all / (Count(cost.sequences) * keys.size);
+    // An entry that stands for several tokens is as much of each.
+    const Count token = all / (Count(cost.sequences) * keys.size * tensor.every);
     cost.first_token += token;
-    if (keys.size * given.layout.context == cost.tokens) cost.last_token += token;
+    if (tensor.every > 1 || keys.size * given.layout.context == cost.tokens) cost.last_token += token;
   }
   return cost;
 }

@@ -8,6 +8,9 @@
 #include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/convolved_heads.h"
+#include "ops/entries.h"
+#include "ops/hyper.h"
 #include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
@@ -138,7 +141,8 @@ std::string_view attention_label(Part part, bool cross) {
 
 // What a product of a feed-forward is part of. `gated` says whether the network has gates beside its up-projections.
 std::string_view feed_forward_label(Role role, bool gated) {
-  if (role.part == Part::router) return "router";
+  if (role.part == Part::router || (role.part >= Part::router_down && role.part <= Part::router_second))
+    return "router";
   if (role.part == Part::norm_gate_down || role.part == Part::norm_gate) return "gates of norms";
   if (is_convolution(role)) return "short convolutions";
   if (role.part == Part::project) return "projections of the shared block";
@@ -199,7 +203,8 @@ std::string_view elementwise_label(const WorkEntry& entry) {
       {"differences of heads", {&difference_operation, &difference_backward_operation}},
       {"streams",
        {&predict_operation, &predict_backward_operation, &correct_operation, &correct_backward_operation,
-        &magnitude_operation, &magnitude_backward_operation}},
+        &magnitude_operation, &magnitude_backward_operation, &open_streams_operation, &hyper_weights_operation,
+        &collapse_operation, &connect_operation}},
       {"biases",
        {&matmul_operation, &block_matmul_operation, &grouped_matmul_operation, &grouped_bias_gradient_operation,
         &sum_rows_operation}},
@@ -209,7 +214,10 @@ std::string_view elementwise_label(const WorkEntry& entry) {
         &outer_sum_operation, &outer_sum_backward_operation, &pass_identity_operation,
         &pass_identity_backward_operation}},
       {"attention to chosen keys",
-       {&choose_keys_operation, &attend_chosen_operation, &attend_chosen_backward_operation}},
+       {&choose_keys_operation, &attend_chosen_operation, &attend_chosen_backward_operation, &entries_operation,
+        &attend_entries_operation}},
+      {"tokens before",
+       {&head_convolution_operation, &delay_operation, &average_heads_operation, &scale_heads_operation}},
       {"recurrences",
        {&short_convolution_operation, &short_convolution_backward_operation, &softplus_operation,
         &softplus_backward_operation, &scan_operation, &scan_backward_operation, &delta_rule_operation,

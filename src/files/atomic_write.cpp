@@ -44,17 +44,18 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::write(std::span<const std::byte> bytes) {
-  if (!write_all(file_.number(), bytes)) throw write_error(given_);
+  if (!pieces_.write(file_.number(), bytes)) throw write_error(given_);
 }
 
 void AtomicFile::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+  if (!pieces_.flush(file_.number())) throw write_error(given_);
   ::lseek(file_.number(), static_cast<off_t>(offset), SEEK_SET);
-  write(bytes);
+  if (!write_all(file_.number(), bytes)) throw write_error(given_);
   ::lseek(file_.number(), 0, SEEK_END);
 }
 
 void AtomicFile::commit() {
-  if (::fsync(file_.number()) != 0) throw write_error(given_);
+  if (!pieces_.flush(file_.number()) || ::fsync(file_.number()) != 0) throw write_error(given_);
   if (::rename(beside_.c_str(), target_.c_str()) != 0) throw write_error(given_);
   file_ = Descriptor(-1);
   sync_folder(target_.has_parent_path() ? target_.parent_path() : ".");

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "files/descriptor.h"
+#include "files/piece_writer.h"
 
 namespace reckon {
 
@@ -27,6 +28,7 @@ class AtomicFile {
  private:
   std::filesystem::path given_, target_, beside_;
   Descriptor file_{-1};
+  PieceWriter pieces_;
 };
 
 // The whole text in one step. A target that is no regular file (a terminal, a pipe, /dev/null) is written to directly.

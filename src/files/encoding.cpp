@@ -34,6 +34,7 @@ void encode_each(const float* in, std::int64_t count, std::byte* blocks) {
 }
 
 constexpr float same(float value) { return value; }
+constexpr float whole(std::int64_t value) { return static_cast<float>(value); }
 
 // Four bits of exponent and three of mantissa, no infinities (OCP's 8-bit floats, E4M3).
 float from_float8_e4m3(std::uint8_t value) {
@@ -98,7 +99,7 @@ constexpr std::array table{
     Row{float32, {"float32", "F32", 1, 4, decode_each<float, same>, encode_each<float, same>, 0}},
     Row{complex64, {"complex64", "C64", 1, 8}},
     Row{float64, {"float64", "F64", 1, 8, nullptr, nullptr, 28}},
-    Row{int64, {"int64", "I64", 1, 8, nullptr, nullptr, 27}},
+    Row{int64, {"int64", "I64", 1, 8, decode_each<std::int64_t, whole>, nullptr, 27}},
     Row{uint64, {"uint64", "U64", 1, 8}},
 };
 constexpr bool in_order() {

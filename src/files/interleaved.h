@@ -7,7 +7,8 @@
 namespace reckon {
 
 constexpr bool can_be_interleaved(DType dtype) {
-  return dtype == DType::q4_0 || dtype == DType::mxfp4 || dtype == DType::q4_k || dtype == DType::q6_k;
+  return dtype == DType::q8_0 || dtype == DType::q4_0 || dtype == DType::mxfp4 || dtype == DType::q4_k ||
+         dtype == DType::q6_k;
 }
 
 }  // namespace reckon

@@ -22,8 +22,8 @@ class Tree final : public JsonEvents {
 
   Json root;
 
-  void open_object() override { open_.push_back(&add(Json::object())); }
-  void open_array() override { open_.push_back(&add(Json::array())); }
+  void open_object() override { open(Json::object()); }
+  void open_array() override { open(Json::array()); }
   void close() override { open_.pop_back(); }
   void key(std::string& name) override { key_ = std::move(name); }
   void scalar(const JsonScalar& value) override {
@@ -37,6 +37,14 @@ class Tree final : public JsonEvents {
   }
 
  private:
+  // Whoever goes through a document goes down by recursion.
+  static constexpr std::size_t most_levels = 256;
+
+  void open(Json value) {
+    if (open_.size() == most_levels) throw Error(fmt::format("{}: nested more than {} deep", where_, most_levels));
+    open_.push_back(&add(std::move(value)));
+  }
+
   Json& add(Json value) {
     if (open_.empty()) return root = std::move(value);
     Json& parent = *open_.back();

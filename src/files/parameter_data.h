@@ -43,7 +43,7 @@ using Parameters = std::map<TensorKey, ParameterData>;
 inline bool is_vector(const TensorKey& key, std::size_t rank) {
   const Role role = key.scope.role;
   return rank == 1 || key.piece == Piece::bias || is_norm(role) || is_convolution(role) || role.part == Part::decay ||
-         role.part == Part::difference;
+         role.part == Part::difference || role.part == Part::table;
 }
 
 // The matrices of a parameter whose elements lie row-major without gaps.

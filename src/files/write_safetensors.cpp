@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "files/descriptor.h"
+#include "files/piece_writer.h"
 #include "files/safetensors.h"
 
 namespace reckon {
@@ -23,9 +24,11 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
 
   const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file) throw file_error(path, "cannot be written");
-  bool written = write_all(file.number(), std::as_bytes(std::span(&length, 1))) &&
-                 write_all(file.number(), std::as_bytes(std::span(text)));
-  for (const TensorToWrite& tensor : tensors) written = written && write_all(file.number(), tensor.data);
+  PieceWriter pieces;
+  bool written = pieces.write(file.number(), std::as_bytes(std::span(&length, 1))) &&
+                 pieces.write(file.number(), std::as_bytes(std::span(text)));
+  for (const TensorToWrite& tensor : tensors) written = written && pieces.write(file.number(), tensor.data);
+  written = written && pieces.flush(file.number());
   if (!written || ::fsync(file.number()) != 0) {
     const Error error = file_error(path, "cannot be written");
     ::unlink(path.c_str());

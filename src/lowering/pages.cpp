@@ -4,6 +4,8 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/chosen.h"
+#include "ops/convolved_heads.h"
+#include "ops/entries.h"
 #include "ops/delta_rule.h"
 #include "ops/position_scale.h"
 #include "ops/rope.h"
@@ -12,6 +14,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace reckon {
 namespace {
@@ -35,9 +38,10 @@ class Paging {
       }
       if (op.scope.role.block != Block::attention) continue;  // an encoder's keys are not cached as they come
       if (op.operation == &append_operation) lay_out(op.inputs[1]);
+      if (op.operation == &entries_operation) lay_out(op.inputs[entries_input::cache]);
       if (op.operation == &append_operation || op.operation == &rope_operation || op.operation == &scores_operation ||
           op.operation == &position_scale_operation || op.operation == &choose_keys_operation ||
-          op.operation == &attend_chosen_operation)
+          op.operation == &attend_chosen_operation || op.operation == &attend_entries_operation)
         op.inputs.push_back(starts_);
     }
     // Views of a cache lie as it does.
@@ -58,6 +62,9 @@ class Paging {
 
   static TensorId state_of(const Op& op) {
     if (op.operation == &short_convolution_operation) return op.inputs[3];
+    if (op.operation == &head_convolution_operation) return op.inputs[4];
+    if (op.operation == &delay_operation) return op.inputs[1];
+    if (op.operation == &entries_operation) return op.inputs[entries_input::state];
     if (op.operation == &scan_operation) return op.inputs[scan_input::state];
     if (op.operation == &delta_rule_operation) return op.inputs[delta_input::state];
     return no_tensor;
@@ -75,16 +82,17 @@ class Paging {
 
   void lay_out(TensorId id) {
     const Shape shape = program_[id].shape;
-    const std::int64_t positions = shape[1].size;
-    const std::int64_t page = positions < capacity_ ? positions : std::min(target_.page_tokens, positions);
-    const auto pages = [&](std::int64_t tokens) { return (tokens + page - 1) / page; };
-    auto table = tables_.find(page);
+    const std::int64_t every = program_[id].every, positions = shape[1].size;
+    const bool ring = every == 1 && positions < capacity_;
+    const std::int64_t page = ring ? positions : std::min(target_.page_tokens, positions);
+    const auto pages = [&](std::int64_t tokens) { return (tokens + page * every - 1) / (page * every); };
+    auto table = tables_.find({page, every});
     if (table == tables_.end()) {
       const Tensor added{input, Piece::pages, TensorKind::step, DType::int32, {batch_, pages(capacity_)}};
-      table = tables_.emplace(page, add(added)).first;
+      table = tables_.emplace(std::pair(page, every), add(added)).first;
     }
     Tensor& cache = program_.tensors[static_cast<std::size_t>(id)];
-    cache.shape = {shape[0], {pages(positions) * page, shape[1].symbol}, shape[2], shape[3]};
+    cache.shape = {shape[0], {pages(ring ? positions : capacity_) * page, shape[1].symbol}, shape[2], shape[3]};
     cache.strides = {shape[2].size * page * shape[3].size, shape[3].size, page * shape[3].size, 1};
     cache.pages = table->second;
   }
@@ -94,8 +102,8 @@ class Paging {
   const Dim batch_;
   const std::int64_t capacity_;
   TensorId starts_ = no_tensor;
-  TensorId states_ = no_tensor;              // the table of the pages that hold states
-  std::map<std::int64_t, TensorId> tables_;  // by the tokens of a page
+  TensorId states_ = no_tensor;                                       // the table of the pages that hold states
+  std::map<std::pair<std::int64_t, std::int64_t>, TensorId> tables_;  // by the entries of a page, and tokens of each
 };
 
 }  // namespace

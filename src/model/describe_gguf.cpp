@@ -191,7 +191,9 @@ class Describer {
     number("expert_count", found->n_experts);
     number("expert_used_count", found->n_active);
     if (!is({"llama"})) number("expert_feed_forward_length", found->expert.d_ff);
-    if (is({"qwen3moe"}) && !found->normalize) add("expert_weights_norm", false);
+    if (is({"qwen2moe"})) number("expert_shared_feed_forward_length", found->shared->d_ff);
+    if (is({"qwen2moe", "qwen3moe"}) && found->normalize != is({"qwen3moe"}))
+      add("expert_weights_norm", found->normalize);
     if (!is({"deepseek2"})) return;
     std::int64_t dense = 0;
     while (find<Mixture>(model_.layers[static_cast<std::size_t>(dense)]) == nullptr) ++dense;

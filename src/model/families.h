@@ -24,6 +24,8 @@ struct RopeDefaults {
   bool interleaved = false;
   double sliding_fraction = 0.0;  // of the sliding layers; 0 = the same
   bool of_whole_head = false;     // latent attention: a fraction is of the whole head, not of its rotated part
+  // What `rope_parameters` calls those of each type of layer.
+  Text full_key = "full_attention", sliding_key = "sliding_attention";
 };
 
 struct Ropes {
@@ -95,7 +97,8 @@ struct Family {
 
 std::vector<Family> gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
     more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
-    stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(), inkling_families();
+    stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(), inkling_families(),
+    zaya_families(), deepseek_v4_families();
 
 // nullptr where there is none of that model_type.
 const Family* find_family(std::string_view type);

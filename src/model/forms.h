@@ -64,6 +64,11 @@ Model read_third(Fields& config, Form form, const SigmoidMixture& defaults, std:
 // Which layers are sparse: `mlp_layer_types` if the config has it, else those from `first_k_dense_replace` on.
 LayerRule read_sparse_layers(Fields& config, const Model& model, std::int64_t first);
 
+// read_inkling.cpp
+// A word for each layer, of two; `usual` where the config has none.
+std::vector<bool> read_words(Fields& config, const char* field, const char* yes, const char* no,
+                             std::vector<bool> usual);
+
 // read_dense.cpp
 // Layers that keep their rotary positions: where the window is, or where `no_rope_layers` says so.
 void keep_rope_where_windowed(Model& model);

@@ -46,6 +46,7 @@ FamilyNames gguf_names(std::string_view family) {
   names.all_experts_bias = ".bias";
   names.correction = "exp_probs_b.bias";
   names.shared = {.gate = "ffn_gate_shexp", .up = "ffn_up_shexp", .down = "ffn_down_shexp"};
+  names.shared_gate = "ffn_gate_inp_shexp";
 
   if (family == "phi3") names.feed_forward.gate_up = "ffn_up";
   if (family == "gpt_oss") names.feed_forward_norm = "post_attention_norm";

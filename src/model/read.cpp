@@ -11,6 +11,7 @@
 #include "model/families.h"
 #include "model/nearest.h"
 #include "model/nested.h"
+#include "model/types.h"
 #include "model/validate.h"
 
 namespace reckon {
@@ -25,7 +26,7 @@ const std::map<std::string_view, Family>& families() {
          {gpt_families(), later_gpt_families(), llama_families(), dense_families(), mixture_families(),
           more_mixture_families(), gated_families(), latent_families(), recurrent_families(), wrapped_families(),
           stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(),
-          inkling_families()})
+          inkling_families(), zaya_families(), deepseek_v4_families()})
       for (const Family& family : some) table.emplace(family.type, family);
     return table;
   }();
@@ -114,6 +115,8 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
 }
 
 [[noreturn]] void refuse_type(const Fields& fields, const std::string& type) {
+  if (const std::string_view why = why_not_read(type); !why.empty())
+    fields.fail("model_type", fmt::format("one of the {} that are known: {}", model_types().size(), why));
   const std::string near = nearest(type, model_types());
   std::string hint = near.empty() ? "" : fmt::format(" (did you mean {}?)", near);
   // Where a type of a similar name cannot read it at all, why not is what to know.

@@ -65,14 +65,23 @@ void add_command_r(GgufPairs& pairs, Json& config) {
   config["use_qk_norm"] = pairs.layer_holds(0, "attn_q_norm.weight");
 }
 
-void add_qwen3moe(GgufPairs& pairs, Json& config) {
+// Qwen's mixtures.
+void add_sparse_layers(GgufPairs& pairs, Json& config, bool normalized) {
   add_experts(pairs, config);
   config["moe_intermediate_size"] = pairs.size("expert_feed_forward_length");
-  config["norm_topk_prob"] = pairs.flag("expert_weights_norm", true);
+  config["norm_topk_prob"] = pairs.flag("expert_weights_norm", normalized);
   config["mlp_only_layers"] = Json::array();
   for (std::int64_t i = 0; i < pairs.layers; ++i)
     if (pairs.layer_holds(static_cast<std::size_t>(i), "ffn_up.weight")) config["mlp_only_layers"].push_back(i);
 }
+
+void add_qwen2moe(GgufPairs& pairs, Json& config) {
+  add_sparse_layers(pairs, config, false);
+  config["shared_expert_intermediate_size"] =
+      pairs.size("expert_shared_feed_forward_length", config["intermediate_size"].get<std::int64_t>());
+}
+
+void add_qwen3moe(GgufPairs& pairs, Json& config) { add_sparse_layers(pairs, config, true); }
 
 void add_gemma2(GgufPairs& pairs, Json& config) {
   // The largest ones have another scale: 27 billion parameters, known by their layers.
@@ -192,6 +201,7 @@ constexpr Architecture architectures[] = {
     {.name = "phi2", .family = "phi", .epsilon = "layer_norm_eps"},
     {.name = "phi3", .family = "phi3"},
     {.name = "qwen2", .family = "qwen2"},
+    {.name = "qwen2moe", .family = "qwen2_moe", .add = add_qwen2moe},
     {.name = "qwen3", .family = "qwen3"},
     {.name = "qwen3moe", .family = "qwen3_moe", .add = add_qwen3moe},
     {.name = "stablelm", .family = "stablelm", .epsilon = "layer_norm_eps", .add = add_stablelm},
@@ -203,8 +213,6 @@ const Architecture& architecture_of(const Json& pairs, const std::string& where)
   const std::string name = fields.word("general.architecture", "");
   for (const Architecture& each : architectures)
     if (each.name == name) return each;
-  if (name == "qwen2moe")
-    fields.fail("general.architecture", "another: reckon does not know Qwen2-MoE's gate of the shared expert");
   const std::string near = nearest(name, gguf_architectures());
   fields.fail("general.architecture", fmt::format("one of {}{}", fmt::join(gguf_architectures(), ", "),
                                                   near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
@@ -265,14 +273,14 @@ void add_windows(GgufPairs& pairs, const Windows& windows, Json& config) {
   if (windows.size == 0) return;
   const std::string family = config["model_type"].get<std::string>();
   const auto is = [&](const char* other) { return family == other; };
-  if (is("gemma2") || is("gemma3_text") || is("gpt_oss") || is("qwen2") || is("qwen3")) {
+  if (is("gemma2") || is("gemma3_text") || is("gpt_oss") || is("qwen2") || is("qwen2_moe") || is("qwen3")) {
     config["sliding_window"] = windows.size;
     config["layer_types"] = Json::array();
     for (const bool local : windows.local)
       config["layer_types"].push_back(local ? "sliding_attention" : "full_attention");
     config.erase("sliding_window_pattern");
     if (is("gemma3_text")) config["rope_local_base_freq"] = pairs.positive("rope.freq_base_swa", 10000.0);
-    if (is("qwen2") || is("qwen3")) config["use_sliding_window"] = true;
+    if (is("qwen2") || is("qwen2_moe") || is("qwen3")) config["use_sliding_window"] = true;
   } else if (windows.everywhere() && (is("llama") || is("mixtral") || is("phi3") || is("starcoder2"))) {
     config["sliding_window"] = windows.size;
     if (is("llama")) config["model_type"] = "mistral";

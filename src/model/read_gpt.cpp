@@ -336,6 +336,7 @@ Model read_phi(Fields& config) {
   form.tied = false;
   form.feed_forward_reads = Sublayer::Reads::first;
   form.query_key_norm = config.flag("qk_layernorm", false);
+  config.ignore({"attention_bias", "rotary_dim"});  // Phi-1's file has them; there are biases all the same
   Model model = read_form(config, form);
   model.head.bias = true;
   return model;

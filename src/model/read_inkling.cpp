@@ -6,8 +6,6 @@
 
 namespace reckon {
 
-namespace {
-
 std::vector<bool> read_words(Fields& config, const char* field, const char* yes, const char* no,
                              std::vector<bool> usual) {
   const nlohmann::json* words = config.array(field);
@@ -19,6 +17,8 @@ std::vector<bool> read_words(Fields& config, const char* field, const char* yes,
   }
   return usual;
 }
+
+namespace {
 
 // Which layers see a window: as `layer_types` says, those that are named by number, or all but every sixth.
 std::vector<bool> read_sliding(Fields& config, std::size_t layers) {

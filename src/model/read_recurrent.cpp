@@ -80,7 +80,7 @@ void read_limits(Fields& config, Text field, Recurrence& recurrence) {
   const nlohmann::json* found = config.array(field);
   if (found == nullptr) return;
   const auto limit = [&](const nlohmann::json& value) {
-    if (value.is_object() && value.value("__float__", "") == "Infinity") return 0.0;
+    if (value == nlohmann::json{{"__float__", "Infinity"}}) return 0.0;
     if (!value.is_number() || !std::isfinite(value.get<double>()) || value.get<double>() < 0)
       config.fail(field, "two numbers, or a number and Infinity");
     return value.get<double>();

@@ -143,15 +143,15 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
   Fields plain(nothing, config.where(), "rope_parameters.");
   Ropes ropes;
   std::optional<Fields> parameters = config.object("rope_parameters");
-  if (parameters && (parameters->present("full_attention") || parameters->present("sliding_attention"))) {
-    std::optional<Fields> full = parameters->object("full_attention");
-    std::optional<Fields> local = parameters->object("sliding_attention");
+  if (parameters && (parameters->present(defaults.full_key) || parameters->present(defaults.sliding_key))) {
+    std::optional<Fields> full = parameters->object(defaults.full_key);
+    std::optional<Fields> local = parameters->object(defaults.sliding_key);
     ropes.full = read_one(full ? *full : plain, outside);
     ropes.sliding = read_one(local ? *local : plain, sliding);
     const std::vector<Fields::Unread> unread = parameters->unread();
     if (!unread.empty())
-      parameters->refuse(
-          fmt::format("{} is not a type of layer; expected full_attention or sliding_attention", unread.front().name));
+      parameters->refuse(fmt::format("{} is not a type of layer; expected {} or {}", unread.front().name,
+                                     defaults.full_key.c_str(), defaults.sliding_key.c_str()));
     config.ignore({"rope_scaling"});
     return ropes;
   }

@@ -260,7 +260,27 @@ Model read_minimax_m3_text(Fields& config) {
   return model;
 }
 
+// MiniMax's files, and what transformers saves beside a vision model.
+void name_minimax_m3_published(FamilyNames& names) {
+  names.feed_forward = FeedForwardNames{.gate = "mlp.gate_proj", .up = "mlp.up_proj", .down = "mlp.down_proj"};
+  names.mixtures = {{.router = "block_sparse_moe.gate",
+                     .experts = {.gate = "block_sparse_moe.experts.{}.w1",
+                                 .up = "block_sparse_moe.experts.{}.w3",
+                                 .down = "block_sparse_moe.experts.{}.w2"}}};
+  names.correction = "block_sparse_moe.e_score_correction_bias";
+  names.shared = {.gate = "block_sparse_moe.shared_experts.gate_proj",
+                  .up = "block_sparse_moe.shared_experts.up_proj",
+                  .down = "block_sparse_moe.shared_experts.down_proj"};
+  names.indexer = {.query = "self_attn.index_q_proj",
+                   .query_norm = "self_attn.index_q_norm",
+                   .key = "self_attn.index_k_proj",
+                   .key_norm = "self_attn.index_k_norm",
+                   .weight = {}};
+}
+
 void name_minimax_m3_text(FamilyNames& names) {
+  names.sign = ".block_sparse_moe.";
+  names.otherwise = name_minimax_m3_published;
   names.feed_forward = {.down = "mlp.down_proj", .gate_up = "mlp.gate_up_proj"};
   names.mixtures = {fused_experts};
   names.correction = "mlp.gate.e_score_correction_bias";

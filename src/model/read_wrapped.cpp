@@ -40,6 +40,7 @@ Model read_qwen3_vl_moe_text(Fields& config) {
 void name_qwen3_vl_moe_text(FamilyNames& names) {
   names.mixtures = {fused_experts};
   names.mixtures.front().transposed = true;
+  names.mixtures.front().either = true;  // Qwen's files, and those that transformers saves
 }
 
 // Qwen2-VL and Qwen2.5-VL: Qwen2's network. Files name the language model's fields at the top or in text_config.

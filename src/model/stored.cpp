@@ -54,13 +54,17 @@ FamilyNames names_of(const std::string& family, const StoredNames& present) {
   if (present.contains(std::string(gguf_embedding))) return gguf_names(family);
   FamilyNames names;
   known->name(names);
+  const auto has_sign = [&](const std::string& name) { return name.find(names.sign) != std::string::npos; };
+  if (names.otherwise != nullptr && std::any_of(present.begin(), present.end(), has_sign)) names.otherwise(names);
   return names;
 }
 
 class Writer {
  public:
-  Writer(const Model& model, const StoredNames& present)
+  Writer(const Model& model, const StoredNames& present, bool turned = false)
       : model_(model), names_(names_of(model.family, present)), present_(present) {
+    for (MixtureNames& form : names_.mixtures)
+      if (form.either && turned) form.transposed = !form.transposed;
     prefix_ = names_.prefixes.front();
     for (const std::string_view prefix : names_.prefixes)
       if (has(fmt::format("{}{}.weight", prefix, names_.token_embedding))) {
@@ -80,6 +84,9 @@ class Writer {
     if (projects)
       linear({{{{Block::embedding, Part::project}, d, false}}, model_.d_embedding}, body(names_.embedding_project));
     norm(model_.embedding_norm, {Block::embedding, Part::norm}, body(names_.embedding_norm), {d});
+    if (model_.hyper) hyper(Block::streams, body(names_.hyper_head), model_.hyper->streams, 1);
+    if (model_.embedding_affine)
+      affine({Block::embedding, Part::stream_scale}, body(names_.affine.embedding), "hidden_states");
     if (model_.layer_inputs) layer_inputs(*model_.layer_inputs);
     if (model_.altup) stream_projections(*model_.altup);
     for (std::size_t n = 0; n < model_.layers.size(); ++n) layer(static_cast<std::int64_t>(n));
@@ -260,6 +267,19 @@ class Writer {
           block_of(sublayer) == Block::attention ? names_.attention_stream : names_.feed_forward_stream;
       if (sublayer.stream_weight)
         exact(key_of({block_of(sublayer), Part::stream_scale}, Piece::weight), in_layer(factors), {model_.d_model});
+      if (model_.hyper) {
+        const Block block = block_of(sublayer);
+        const std::int64_t several = model_.hyper->streams;
+        hyper(block, in_layer(block == Block::attention ? names_.hyper_attention : names_.hyper_feed_forward),
+              times(several, plus(several, 2)), 3);
+      }
+      if (sublayer.affine) {
+        const Block block = block_of(sublayer);
+        const std::string before =
+            in_layer(block == Block::attention ? names_.affine.attention : names_.affine.feed_forward);
+        affine({block, Part::result_scale}, before, "hidden_states");
+        affine({block, Part::stream_scale}, before, "residual");
+      }
       stored_layer_ = prefix_ + numbered(names_.layer, n - sublayer.shares);
       adapters(sublayer, n);
       stored_layer_ = own_layer;
@@ -402,8 +422,56 @@ class Writer {
     norm(around.residual, {block, Part::norm_residual}, in_layer(names.residual), d);
   }
 
+  // Weights of the streams, of a sublayer or the head.
+  void hyper(Block block, const std::string& before, std::int64_t width, std::int64_t scales) {
+    const Role role{block, Part::hyper};
+    exact(key_of(role, Piece::weight), before + "fn", {width, times(model_.hyper->streams, model_.d_model)});
+    exact(key_of(role, Piece::bias), before + "base", {width});
+    exact(key_of({block, Part::hyper_scale}, Piece::weight), before + "scale", {scales});
+  }
+
+  void entries(const SharedKey& shared, std::int64_t each, std::string_view name, Part given, Part gate, Part position,
+               Part norm_part) {
+    const auto role = [](Part part) { return Role{Block::attention, part}; };
+    const std::string before = in_layer(name);
+    const std::int64_t width = times(shared.overlaps ? 2 : 1, each);
+    linear({{{role(given), width, false}}, model_.d_model}, before + "wkv");
+    linear({{{role(gate), width, false}}, model_.d_model}, before + "wgate");
+    exact(key_of(role(position), Piece::bias), before + "ape", {shared.rate, width});
+    norm(shared.norm, role(norm_part), before + "norm", {each});
+  }
+
+  void shared_key_attention(const Attention& a) {
+    const SharedKey& shared = *a.shared_key;
+    const auto role = [](Part part) { return Role{Block::attention, part}; };
+    const std::int64_t all = times(a.n_heads, a.d_head), rank = times(shared.output_groups, shared.output_rank);
+    linear({{{role(Part::query_down), shared.query_rank, false}}, model_.d_model}, in_layer(names_.query_down));
+    norm(shared.norm, role(Part::query_down_norm), in_layer(names_.query_down_norm), {shared.query_rank});
+    linear({{{role(Part::query_up), all, false}}, shared.query_rank}, in_layer(names_.query_up));
+    linear({{{role(Part::key), a.d_head, false}}, model_.d_model}, in_layer(names_.key));
+    norm(shared.norm, role(Part::key_norm), in_layer(names_.key_norm), {a.d_head});
+    exact(key_of(role(Part::sinks), Piece::weight), in_layer(names_.sinks), {a.n_heads});
+    // Matrices of groups lie one behind another.
+    const std::string down = in_layer(names_.shared_key.output_down);
+    exact(key_of(role(Part::output_down), Piece::weight), down + ".weight",
+          {shared.output_groups, shared.output_rank, all / shared.output_groups});
+    reshape({rank, all / shared.output_groups});
+    linear({{{role(Part::output), model_.d_model, false}}, rank}, in_layer(names_.output));
+    if (shared.rate > 0)
+      entries(shared, a.d_head, names_.shared_key.entries, Part::entry, Part::entry_gate, Part::entry_position,
+              Part::entry_norm);
+    if (!a.indexer) return;
+    const Indexer& i = *a.indexer;
+    entries(shared, i.d_head, names_.shared_key.index_entries, Part::index_entry, Part::index_entry_gate,
+            Part::index_entry_position, Part::index_entry_norm);
+    linear({{{role(Part::index_query), times(i.n_heads, i.d_head), false}}, shared.query_rank},
+           in_layer(names_.indexer.query));
+    linear({{{role(Part::index_weight), i.n_heads, false}}, model_.d_model}, in_layer(names_.indexer.weight));
+  }
+
   void add_kind(const Attention& a) {
     if (a.routed) return routed_attention(a);
+    if (a.shared_key) return shared_key_attention(a);
     if (a.latent)
       latent_attention(a);
     else
@@ -418,6 +486,10 @@ class Writer {
       exact(key_of({Block::attention, Part::output}, Piece::bias), in_layer(names_.output_bias), {model_.d_model});
     if (a.gate && !names_.gate_with_query) linear({{gate_of(a)}, model_.d_model}, in_layer(names_.output_gate));
     if (a.indexer && a.indexer->from == 0) indexer(a);
+    if (a.convolved) convolved(a);
+    if (a.key_scale)
+      exact(key_of({Block::attention, Part::key_scale}, Piece::weight), in_layer(names_.convolved.key_scale),
+            {a.n_kv_heads});
     if (a.conv_width > 0) {
       channels({Block::attention, Part::key_convolution}, a.conv_width, times(a.n_kv_heads, a.d_head),
                names_.key_convolution);
@@ -436,6 +508,59 @@ class Writer {
                                     {{profile, 0, {{relative.extent, 1}, {relative.rank, relative.extent}}}}});
       add_tensor(profile, {relative.rank, relative.extent});
     }
+  }
+
+  // Convolutions of the channels and of the heads of queries, then keys.
+  void convolved(const Attention& a) {
+    const auto role = [](Part part) { return Role{Block::attention, part}; };
+    const ConvolvedHeads& widths = *a.convolved;
+    const std::int64_t query = times(a.n_heads, a.d_head), all = plus(query, times(a.n_kv_heads, a.d_head));
+    linear({{{role(Part::value_before), times(a.n_kv_heads, a.d_value) / 2, a.value_bias}}, columns_},
+           in_layer(names_.convolved.value_before));
+    const auto both = [&](std::string_view name, Part of_query, Part of_key, std::vector<std::int64_t> each) {
+      const std::string module = in_layer(name);
+      require_name(module, scope_of(role(of_query)));
+      std::int64_t row = 1;
+      for (const std::int64_t extent : each) row = times(row, extent);
+      for (const bool keys : {false, true}) {
+        const std::int64_t first = keys ? query : 0, rows = keys ? all - query : query;
+        const Role at = role(keys ? of_key : of_query);
+        StoredParameter weight{
+            key_of(at, Piece::weight), {rows}, {{module + ".weight", times(first, row), {{rows, row}}}}};
+        std::int64_t stride = row;
+        for (const std::int64_t extent : each) {
+          stride /= extent;
+          weight.shape.push_back(extent);
+          weight.views.front().axes.push_back({extent, stride});
+        }
+        layout_.parameters.push_back(std::move(weight));
+        layout_.parameters.push_back({key_of(at, Piece::bias), {rows}, {{module + ".bias", first, {{rows, 1}}}}});
+      }
+      each.insert(each.begin(), all);
+      if (each.size() == 2) each.insert(each.begin() + 1, 1);
+      add_tensor(module + ".weight", each);
+      add_tensor(module + ".bias", {all});
+    };
+    both(names_.convolved.channels, Part::query_convolution, Part::key_convolution, {widths.channel_width});
+    both(names_.convolved.heads, Part::query_heads_convolution, Part::key_heads_convolution,
+         {a.d_head, widths.head_width});
+  }
+
+  // Factors and shifts.
+  void affine(Role role, const std::string& before, const std::string& of) {
+    exact(key_of(role, Piece::weight), before + of + "_scale", {model_.d_model});
+    exact(key_of(role, Piece::bias), before + of + "_bias", {model_.d_model});
+  }
+
+  void router(const Mixture& mixture) {
+    const auto role = [](Part part) { return Role{Block::feed_forward, part}; };
+    const std::int64_t width = mixture.router_rank;
+    linear({{{role(Part::router_down), width, true}}, model_.d_model}, in_layer(names_.router.down));
+    norm(mixture.router_norm, role(Part::router_norm), in_layer(names_.router.norm), {width});
+    linear({{{role(Part::router_first), width, true}}, width}, in_layer(names_.router.first));
+    linear({{{role(Part::router_second), width, true}}, width}, in_layer(names_.router.second));
+    if (mixture.router_chained)
+      exact(key_of(role(Part::router_state), Piece::weight), in_layer(names_.router.state), {width});
   }
 
   void indexer(const Attention& a) {
@@ -461,7 +586,8 @@ class Writer {
   void attention(const Attention& a) {
     const Share query{{Block::attention, Part::query}, times(a.n_heads, a.d_head), a.query_bias};
     const Share key{{Block::attention, Part::key}, times(a.n_kv_heads, a.d_head), a.key_bias};
-    const Share value{{Block::attention, Part::value}, times(a.n_kv_heads, a.d_value), a.value_bias};
+    const std::int64_t values = times(a.n_kv_heads, a.d_value);
+    const Share value{{Block::attention, Part::value}, a.convolved ? values / 2 : values, a.value_bias};
     const std::int64_t d = columns_;
     const std::string all = in_layer(names_.query_key_value);
     if (a.difference) {
@@ -804,9 +930,11 @@ class Writer {
     const auto role = [](Part part, Expert whose = Expert::none) { return Role{Block::feed_forward, part, whose}; };
     if (names_.mixtures.empty()) require_name("", scope_of(role(Part::whole, Expert::routed)));
     const MixtureNames& form = mixture_form();
-    const std::int64_t all = plus(mixture.n_experts, mixture.n_identity);
+    const std::int64_t all = plus(mixture.n_experts, plus(mixture.n_identity, mixture.n_null));
     const std::int64_t scored = mixture.product_keys ? 2 * square_root(mixture.n_experts) : all;
-    linear({{{role(Part::router), scored, mixture.router_bias}}, model_.d_model}, in_layer(form.router));
+    if (mixture.router_rank > 0) router(mixture);
+    const std::int64_t read = mixture.router_rank > 0 ? mixture.router_rank : model_.d_model;
+    linear({{{role(Part::router), scored, mixture.router_bias}}, read}, in_layer(form.router));
     own_norms(mixture);
     if (mixture.output_bias)
       exact(key_of(role(Part::combine), Piece::bias), in_layer(names_.mixture_shift), {model_.d_model});
@@ -817,6 +945,12 @@ class Writer {
         layout_.buffers.push_back(std::move(layout_.parameters.back()));
         layout_.parameters.pop_back();
       }
+    }
+    if (mixture.hashed) {
+      exact(key_of(role(Part::table), Piece::weight), in_layer(names_.expert_table),
+            {model_.vocab_size, mixture.n_active});
+      layout_.buffers.push_back(std::move(layout_.parameters.back()));
+      layout_.parameters.pop_back();
     }
     identity_ = mixture.n_identity;
     const std::size_t before = layout_.parameters.size();
@@ -832,8 +966,10 @@ class Writer {
              in_layer(form.out_of));
     }
     if (mixture.shared) feed_forward(*mixture.shared, Expert::shared, names_.shared);
-    if (mixture.shared && mixture.shared_gate)
+    if (mixture.shared && mixture.shared_gate) {
       linear({{{role(Part::router, Expert::shared), 1, false}}, model_.d_model}, in_layer(names_.shared_gate));
+      if (names_.as_found) reshape({model_.d_model});
+    }
   }
 
   void own_norms(const Mixture& mixture) {
@@ -929,7 +1065,19 @@ StoredLayout stored_layout(const Model& model, const StoredNames& present) { ret
 StoredLayout stored_layout(const Model& model, const TensorFile& file) {
   StoredNames present;
   for (const TensorInfo& tensor : file.tensors) present.insert(tensor.name);
-  return stored_layout(model, present);
+  StoredLayout layout = stored_layout(model, present);
+  const FamilyNames names = names_of(model.family, present);
+  if (std::none_of(names.mixtures.begin(), names.mixtures.end(), [](const MixtureNames& form) { return form.either; }))
+    return layout;
+  StoredLayout turned = Writer(model, present, true).write();
+  std::unordered_map<std::string_view, const TensorInfo*> found;
+  for (const TensorInfo& tensor : file.tensors) found.emplace(tensor.name, &tensor);
+  for (std::size_t i = 0; i < layout.tensors.size(); ++i) {
+    if (layout.tensors[i].shape == turned.tensors[i].shape) continue;
+    const auto at = found.find(layout.tensors[i].name);
+    if (at != found.end() && at->second->shape == turned.tensors[i].shape) return turned;
+  }
+  return layout;
 }
 
 std::shared_ptr<const ParameterTypes> stored_types(const Model& model, const TensorFile& file) {

@@ -45,6 +45,7 @@ struct MixtureNames {
   std::string_view router;
   FeedForwardNames experts;
   bool transposed = false;            // stored in × out, all of them
+  bool either = false;                // …or out × in, as their shapes say
   bool interleaved = false;           // gpt-oss: the columns of gate_up alternate
   bool flat = false;                  // DBRX: experts × rows is one axis
   bool down_transposed = false;       // …and down alone is in × out
@@ -77,6 +78,29 @@ struct RecurrenceNames {
 // The modules of an indexer.
 struct IndexerNames {
   std::string_view query, query_norm, key, key_norm, weight;
+};
+
+// Of queries, keys and values that tokens before have a part in: in one tensor each of queries, then keys.
+struct ConvolvedNames {
+  std::string_view value_before, channels, heads;
+  std::string_view key_scale;  // in full
+};
+
+// Of keys of several tokens: "wkv", "wgate", "ape" and "norm" follow the last two.
+struct SharedKeyNames {
+  std::string_view output_down, entries, index_entries;
+};
+
+// What stands before "hidden_states_scale" and "hidden_states_bias", of what is embedded or what a sublayer makes, and
+// before "residual_scale" and "residual_bias", of the stream.
+struct AffineNames {
+  std::string_view embedding, attention, feed_forward;
+};
+
+// Of a router that is a network.
+struct RouterNames {
+  std::string_view down, norm, first, second;
+  std::string_view state;  // in full
 };
 
 // Names of modules: ".weight" and ".bias" follow. An empty name says that the family has no such tensor.
@@ -117,6 +141,12 @@ struct FamilyNames {
   std::string_view attention_stream, feed_forward_stream;  // factors of the stream, in full
   StreamNames streams;
   IndexerNames indexer;
+  ConvolvedNames convolved;
+  SharedKeyNames shared_key;
+  std::string_view hyper_attention, hyper_feed_forward, hyper_head;  // "fn", "base" and "scale" follow
+  std::string_view expert_table;                                     // in full
+  AffineNames affine;
+  RouterNames router;
   std::string_view norm_in_gated, norm_gate_down, norm_gate;  // of a norm with a gate, each follows the norm's name
   // Adapters of the network: in the names of the layer whose weights the sublayer has, "{}" stands for which of the
   // layers that have them it is; ".0" and ".1" follow.
@@ -147,6 +177,10 @@ struct FamilyNames {
   std::string_view mixture_norm_after;  // where it is not feed_forward_norm_after
   OwnNormNames own_norms;
   std::string_view mixture_shift;  // in full
+
+  // Files that hold a tensor with this word in its name have other names.
+  std::string_view sign;
+  void (*otherwise)(FamilyNames&) = nullptr;
 
   // GGUF: what is fused in some files and apart in others (query_key_value, kv_up) is as the file has it.
   bool as_found = false;

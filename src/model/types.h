@@ -25,4 +25,7 @@ bool is_trainable(std::string_view type);
 // What sets the type apart, in a few words; empty where nobody has said it.
 std::string_view what_it_adds(std::string_view type);
 
+// Of a type that is known and not read: why, in a sentence; empty of others.
+std::string_view why_not_read(std::string_view type);
+
 }  // namespace reckon

@@ -78,7 +78,7 @@ void check_indexer(const Checks& check, const Attention& attention) {
   check.size("the width of the indexer", indexer.n_heads * indexer.d_head);
   check.norm("the norm of the indexer's keys", indexer.key_norm);
   check.norm("the norm of the indexer's queries", indexer.query_norm);
-  if (attention.window > 0 || attention.softcap > 0 || attention.alibi || attention.sinks)
+  if (!attention.shared_key && (attention.window > 0 || attention.softcap > 0 || attention.alibi || attention.sinks))
     check.fail("attention to chosen keys has a window, a soft-cap, ALiBi or sinks; expected none of them");
   // So that a query always sees its own key, and blocks as many keys whichever are chosen.
   if (indexer.block > 1 && (indexer.local < 1 || indexer.local > indexer.top))
@@ -122,6 +122,27 @@ void check_kind(const Checks& check, const Attention& attention) {
     check.size("the rank of positions by distance", attention.relative->rank);
     check.size("the extent of positions by distance", attention.relative->extent);
     if (attention.latent || attention.indexer) check.fail("positions by distance stand beside a latent or an indexer");
+  }
+  if (attention.shared_key) {
+    const SharedKey& shared = *attention.shared_key;
+    check.size("the query rank", shared.query_rank);
+    check.size("the groups of the output", shared.output_groups);
+    check.size("the rank of the output's groups", shared.output_rank);
+    check.size("the tokens of an entry", shared.rate, 0);
+    check.norm("the norm of keys", shared.norm);
+    if (attention.n_heads % shared.output_groups != 0)
+      check.fail(fmt::format("{} heads do not divide into its {} groups of the output", attention.n_heads,
+                             shared.output_groups));
+    if (attention.window == 0 || !attention.rope || attention.n_kv_heads != 1)
+      check.fail("keys that are values too stand without a window or rotation, or in several heads");
+    if (attention.indexer && (shared.rate == 0 || attention.indexer->d_head < attention.rope->dims))
+      check.fail("an indexer has no entries to choose from, or heads narrower than their rotation");
+  }
+  if (attention.convolved) {
+    check.size("the tokens of a channel's convolution", attention.convolved->channel_width);
+    check.size("the tokens of a head's convolution", attention.convolved->head_width);
+    if (attention.n_kv_heads * attention.d_value % 2 != 0)
+      check.fail("half of the values is of the token before, but their width is odd; expected an even one");
   }
   if (attention.indexer) check_indexer(check, attention);
   check.size("the rank of the attention's adapters", attention.adapter_rank, 0);
@@ -206,8 +227,12 @@ void check_kind(const Checks& check, const Mixture& mixture) {
   check.size("n_always", mixture.n_always, 0);
   if (mixture.n_always > 0 && (mixture.n_active <= mixture.n_always || mixture.n_groups > 1 || mixture.expert.bias))
     check.fail("experts that every token takes leave none to choose, or stand beside groups or biases");
-  check.at_most("n_active", mixture.n_active, "all experts", mixture.n_experts + mixture.n_identity);
-  if (mixture.n_identity > 0 && (mixture.n_groups > 1 || mixture.expert.bias || mixture.d_latent > 0))
+  check.size("n_null", mixture.n_null, 0);
+  check.size("the width of the router", mixture.router_rank, 0);
+  const std::int64_t others = mixture.n_identity + mixture.n_null;
+  if (mixture.n_identity > 0 && mixture.n_null > 0) check.fail("identity experts stand beside some that make nothing");
+  check.at_most("n_active", mixture.n_active, "all experts", mixture.n_experts + others);
+  if (others > 0 && (mixture.n_groups > 1 || mixture.expert.bias || mixture.d_latent > 0))
     check.fail("identity experts stand beside groups, biases or a latent of experts; expected none of them");
   check.size("d_latent of the experts", mixture.d_latent, 0);
   check.size("n_groups", mixture.n_groups);
@@ -219,7 +244,7 @@ void check_kind(const Checks& check, const Mixture& mixture) {
                            mixture.n_experts, mixture.n_groups));
   const std::int64_t group = mixture.n_experts / mixture.n_groups;
   check.at_most("n_active_groups", mixture.n_active_groups, "n_groups", mixture.n_groups);
-  if (mixture.n_active > group * mixture.n_active_groups + mixture.n_identity)
+  if (mixture.n_active > group * mixture.n_active_groups + others)
     check.fail(
         fmt::format("a token takes {} experts, but the {} groups of {} that it chooses have {} together; expected no "
                     "more",

@@ -4,8 +4,11 @@
 #include "ops/append.h"
 #include "ops/attention.h"
 #include "ops/chosen.h"
+#include "ops/convolved_heads.h"
 #include "ops/activate.h"
+#include "ops/block_matmul.h"
 #include "ops/difference.h"
+#include "ops/entries.h"
 #include "ops/elementwise.h"
 #include "ops/exponential.h"
 #include "ops/gate.h"
@@ -84,7 +87,7 @@ TensorId heads(Network& n, TensorId x, Dim count, Dim each) {
 TensorId rotate(Network& n, const std::optional<Rope>& rope_rule, TensorId x, Label label) {
   if (!rope_rule) return x;
   n.builder.set_role(role(Part::rope));
-  return rope(n.builder, x, n.rope_table(*rope_rule), rope_rule->interleaved, label);
+  return rope(n.builder, x, n.rope_table(*rope_rule), rope_rule->interleaved, label, rope_rule->trailing);
 }
 
 // Queries (B × T × H × dₕ) times the numbers of their positions.
@@ -359,10 +362,125 @@ TensorId by_distance(Network& n, const Attention& a, TensorId x) {
   return a.position_scale ? scale_by_position(b, made, n.position_table(*a.position_scale), "scaled") : made;
 }
 
+// Where entries of several tokens come from.
+struct EntryParts {
+  Part given, gate, position, norm;
+  Piece cache, all;
+};
+
+// Entries (B × E × 1 × m) of so many tokens each; no_tensor where there is room for none.
+TensorId entries_of(Network& n, const Attention& a, TensorId x, Dim each, const EntryParts& parts) {
+  Builder& b = n.builder;
+  const SharedKey& shared = *a.shared_key;
+  const EntriesAttributes rule{shared.rate, shared.overlaps, shared.norm.epsilon};
+  const std::int64_t width = (shared.overlaps ? 2 : 1) * each.size;
+  const TensorId given = apply_linear(n, x, width, false, role(parts.given));
+  const TensorId gate = apply_linear(n, x, width, false, role(parts.gate));
+  const TensorId position = b.parameter(role(parts.position), Piece::bias, {shared.rate, width});
+  const TensorId norm = b.parameter(role(parts.norm), Piece::weight, {each});
+  // A text that is shorter than an entry keeps its tokens all the same: it may grow.
+  const Dim count(n.cached ? std::max<std::int64_t>(1, n.capacity / shared.rate) : n.tokens.size / shared.rate);
+  if (count.size == 0) return no_tensor;
+  TensorId cache = no_tensor;
+  if (n.cached) {
+    b.set_role(role(Part::cache));
+    cache = b.tensor(TensorKind::cache, parts.cache, {n.batch, count, 1, each}, b.program().workload.precision.cache);
+    b.program().tensors[static_cast<std::size_t>(cache)].every = shared.rate;
+  }
+  const TensorId state = convolution_state(n, rule.before() * 2 * width, role(parts.given));
+  b.set_role(role(parts.given));
+  return entries(b, {given, gate, position, norm, n.rope_table(*a.rope), state, cache}, rule, parts.all);
+}
+
+// DeepSeek V4: one head of keys, which are values too, in a window; and entries of the tokens before it.
+TensorId shared_key_attention(Network& n, const Attention& a, TensorId x) {
+  Builder& b = n.builder;
+  const SharedKey& shared = *a.shared_key;
+  const Widths w = widths(n, a);
+  const Norm plain{Norm::Kind::rms, shared.norm.epsilon, false, false, false};
+  TensorId latent = apply_linear(n, x, {shared.query_rank, Symbol::query_rank}, false, role(Part::query_down));
+  latent = apply_norm(n, shared.norm, latent, role(Part::query_down_norm));
+  TensorId q = heads(n, apply_linear(n, latent, w.query, false, role(Part::query_up)), w.heads, w.d_head);
+  q = rotate(n, a.rope, apply_norm(n, plain, q, role(Part::query_norm)), "rotated_query");
+  TensorId k = apply_norm(n, shared.norm, apply_linear(n, x, w.d_head, false, role(Part::key)), role(Part::key_norm));
+  k = rotate(n, a.rope, heads(n, k, 1, w.d_head), "rotated_key");
+  TensorId choice = no_tensor, all = no_tensor;
+  if (shared.rate > 0)
+    all = entries_of(
+        n, a, x, w.d_head,
+        {Part::entry, Part::entry_gate, Part::entry_position, Part::entry_norm, Piece::entry_cache, Piece::entries});
+  if (a.indexer) {
+    const Indexer& indexer = *a.indexer;
+    const Dim count(indexer.n_heads), each(indexer.d_head);
+    TensorId query = apply_linear(n, latent, indexer.n_heads * indexer.d_head, false, role(Part::index_query));
+    query = heads(n, query, count, each);
+    b.set_role(role(Part::rope));
+    query = rope(b, query, n.rope_table(*a.rope), a.rope->interleaved, "rotated_query", a.rope->trailing);
+    const TensorId keys = entries_of(n, a, x, each,
+                                     {Part::index_entry, Part::index_entry_gate, Part::index_entry_position,
+                                      Part::index_entry_norm, Piece::index_cache, Piece::index_keys});
+    TensorId weights = apply_linear(n, x, count, false, role(Part::index_weight));
+    weights = scale(b, weights, 1.0 / std::sqrt(static_cast<double>(indexer.n_heads * indexer.d_head)), "scaled");
+    b.set_role(role(Part::choice));
+    if (keys != no_tensor) choice = choose_keys(b, query, keys, weights, indexer.top, {.every = shared.rate});
+  }
+  k = remember(n, k, a.window, Piece::key_cache, Piece::keys);
+  const TensorId sinks = b.parameter(role(Part::sinks), Piece::weight, {w.heads});
+  TensorId y;
+  if (all == no_tensor) {
+    y = attend(n, q, k, k, sinks, rule_of(a));
+  } else {
+    b.set_role(role(Part::scores));
+    y = attend_entries(b, q, k, all, choice, sinks, {a.window, shared.rate, a.scale}, "mixed");
+  }
+  b.set_role(role(Part::rope));
+  y = rope(b, y, n.rope_table(*a.rope), a.rope->interleaved, "mixed", a.rope->trailing, true);
+  const Dim groups(shared.output_groups), rank(shared.output_rank), read(w.mixed.size / shared.output_groups);
+  const Role down = role(Part::output_down);
+  const TensorId weight = b.parameter(down, Piece::weight, {groups, rank, read});
+  b.set_role(down);
+  y = block_linear(b, heads(n, y, groups, read), weight, no_tensor, "out");
+  y = view(b, y, {n.batch, n.tokens, groups.size * rank.size});
+  return apply_linear(n, y, n.d_model, false, role(Part::output));
+}
+
+// Queries or keys (B × T × H·dₕ) through the convolution of their channels and of their heads. What the first adds to
+// each channel, the second adds to what it reads: it has a part in what comes before the text.
+TensorId convolve_heads(Network& n, const ConvolvedHeads& c, TensorId x, Dim count, Dim each, Part channels,
+                        Part of_heads) {
+  Builder& b = n.builder;
+  const Dim all = b.shape(x)[-1];
+  const TensorId y = heads(n, convolve(n, x, c.channel_width, false, role(channels)), count, each);
+  const TensorId shift = b.parameter(role(channels), Piece::bias, {all});
+  const Role at = role(of_heads);
+  const TensorId weight = b.parameter(at, Piece::weight, {all, each, c.head_width});
+  const TensorId bias = b.parameter(at, Piece::bias, {all});
+  const TensorId cache = convolution_state(n, all.size * (c.head_width - 1), at);
+  b.set_role(at);
+  return head_convolution(b, y, weight, shift, bias, cache, "convolved");
+}
+
+// Of the values, the first half is made of each token, the second of the one before it. A bias is that of the token.
+TensorId half_before(Network& n, const Attention& a, const Widths& w, TensorId x) {
+  Builder& b = n.builder;
+  const Dim half(w.value.size / 2);
+  const Role before = role(Part::value_before);
+  const TensorId now = apply_linear(n, x, half, a.value_bias, role(Part::value));
+  TensorId v = apply_linear(n, x, half, false, before);
+  const TensorId bias = a.value_bias ? b.parameter(before, Piece::bias, {half}) : no_tensor;
+  const TensorId cache = convolution_state(n, half.size, before);
+  b.set_role(before);
+  v = delay(b, v, cache, "value_before");
+  if (a.value_bias) v = add(b, v, bias, "value_before");
+  v = join(b, heads(n, now, 1, half), heads(n, v, 1, half), w.value, Piece::values);
+  return view(b, v, {n.batch, n.tokens, w.value});
+}
+
 }  // namespace
 
 TensorId apply(Network& n, const Attention& a, TensorId x) {
   if (a.latent) return latent_attention(n, a, x);
+  if (a.shared_key) return shared_key_attention(n, a, x);
   Builder& b = n.builder;
   const Widths w = widths(n, a);
   const bool own = a.kv_from == 0;  // keys and values
@@ -373,7 +491,9 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
   TensorId k = no_tensor, v = no_tensor;
   if (own) {
     k = apply_linear(n, x, w.key, a.key_bias, role(Part::key));  // (B × T × K·dₕ)
-    v = a.values_from_keys ? k : apply_linear(n, x, w.value, a.value_bias, role(Part::value));
+    v = a.values_from_keys ? k
+        : a.convolved      ? half_before(n, a, w, x)
+                           : apply_linear(n, x, w.value, a.value_bias, role(Part::value));
     k = adapted(n, x, k, a.adapter_rank, Part::key);
     if (!a.values_from_keys) v = adapted(n, x, v, a.adapter_rank, Part::value);
     k = add_convolved(n, k, a.conv_width, role(Part::key_convolution));
@@ -399,9 +519,24 @@ TensorId apply(Network& n, const Attention& a, TensorId x) {
     v = a.difference ? heads(n, v, a.n_kv_heads / 2, 2 * a.d_value) : heads(n, v, w.kv_heads, w.d_value);
     if (a.value_norm) v = apply_norm(n, *a.value_norm, v, role(Part::value_norm));
   }
+  if (a.convolved) {
+    const auto whole = [&](TensorId y, Dim all) { return view(b, y, {n.batch, n.tokens, all}); };
+    b.set_role(role(Part::query));
+    const auto [query_mean, key_mean] = average_heads(b, q, k);
+    q = convolve_heads(n, *a.convolved, whole(q, w.query), w.heads, w.d_head, Part::query_convolution,
+                       Part::query_heads_convolution);
+    q = add(b, q, query_mean, "query");
+    k = convolve_heads(n, *a.convolved, whole(k, w.key), w.kv_heads, w.d_head, Part::key_convolution,
+                       Part::key_heads_convolution);
+    k = add(b, k, key_mean, "key");
+  }
   const auto norm_each = [&] {
     q = norm_heads(n, a, q, w.heads, Part::query_norm);
     if (own) k = norm_heads(n, a, k, w.kv_heads, Part::key_norm);
+    if (!a.key_scale) return;
+    const TensorId factors = b.parameter(role(Part::key_scale), Piece::weight, {w.kv_heads});
+    b.set_role(role(Part::key_scale));
+    k = scale_heads(b, k, factors, "scaled_key");
   };
   if (!norm_all && !a.norm_after_rope) norm_each();
   q = rotate(n, a.rope, q, "rotated_query");

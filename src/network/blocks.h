@@ -31,7 +31,9 @@ struct Network {
   TensorIds streams{};                                                 // AltUp's
   TensorId stream_norm = no_tensor, stream_router = no_tensor;         // of this layer, which reads streams twice
   TensorId embedded = no_tensor;                                       // (B × T × d), where layers read it once more
-  std::vector<TensorId> choices{};  // of keys, by layer, where some take those of another
+  TensorId ids = no_tensor;                                            // of the tokens
+  TensorId router_state = no_tensor;  // what the router before made of the stream, where routers are chained
+  std::vector<TensorId> choices{};    // of keys, by layer, where some take those of another
 
   TensorId rope_table(const Rope& rope) const;
   TensorId position_table(const PositionScale& scale) const;
@@ -46,6 +48,11 @@ TensorId apply_linear(Network& network, TensorId x, Dim out, bool bias, Role rol
 // x plus its convolution over so many tokens, with the weight of that role
 TensorId add_convolved(Network& network, TensorId x, std::int64_t width, Role role);
 
+// A convolution of each channel over so many tokens, with the weight of that role and, where it has one, the bias
+TensorId convolve(Network& network, TensorId x, std::int64_t width, bool bias, Role role);
+// The state of so many elements a sequence that the op of that role has, where there is a cache.
+TensorId convolution_state(Network& network, std::int64_t elements, Role role);
+
 // What each kind of sublayer makes of x
 TensorId apply(Network& network, const Attention& attention, TensorId x);
 TensorId apply(Network& network, const CrossAttention& cross, TensorId x);
@@ -57,6 +64,8 @@ TensorId apply(Network& network, const LayerInput& input, TensorId x);
 // streams.cpp: what layers read of the tokens, and AltUp's streams.
 void make_layer_inputs(Network& network, TensorId ids, TensorId embedded);
 TensorId laurel(Network& network, const Laurel& laurel, TensorId x);
+// How much of each stream of hyper-connections is read and written, by the weights of that block; `head`: read alone
+TensorId stream_weights(Network& network, TensorId streams, Block block, bool head = false);
 void open_streams(Network& network, TensorId embedded);  // of what enters the stack
 TensorId predict_streams(Network& network);              // the active one
 void correct_streams(Network& network, TensorId made);   // by what the layer made of the active one

@@ -38,9 +38,13 @@ TensorId feed_forward(Network& n, const FeedForward& f, TensorId x, Dim out, Sym
   TensorId gate = f.gated ? widened(Part::gate) : no_tensor;
   if (f.gated && f.gate_scale != 1.0) gate = scale(b, gate, f.gate_scale, "scaled");
   if (f.gated && f.sparsity > 0.0) gate = sparsify(b, gate, f.sparsity, "sparse");
-  const TensorId up = widened(Part::up);
+  TensorId up = widened(Part::up);
   const Role at = role(Part::activation, expert);
   b.set_role(at);
+  if (f.gated && f.limit > 0.0) {
+    gate = clip(b, gate, f.limit, "clipped", true);
+    up = clip(b, up, f.limit, "clipped");
+  }
   TensorId hidden;
   if (f.activation == Activation::xielu) {
     const TensorId slopes = b.parameter(at, Piece::weight, {2});
@@ -80,15 +84,40 @@ TensorId apply(Network& n, const FeedForward& f, TensorId x) {
   return f.scaled ? scaled(n, y) : y;
 }
 
+namespace {
+
+// What the router's own network makes of the stream: a few numbers a token, with those of the router before added, and
+// of these, behind a norm, by two layers of GELU, what its last matrix reads.
+TensorId router_hidden(Network& n, const Mixture& m, TensorId x) {
+  Builder& b = n.builder;
+  TensorId r = apply_linear(n, x, m.router_rank, true, role(Part::router_down));
+  if (m.router_chained) {
+    const Role at = role(Part::router_state);
+    const TensorId factors = b.parameter(at, Piece::weight, {m.router_rank});
+    b.set_role(at);
+    r = add(b, r, multiply(b, n.router_state, factors, "scaled"), "router_state");
+  }
+  n.router_state = r;
+  FeedForward gelu;
+  gelu.activation = Activation::gelu;
+  r = apply_norm(n, m.router_norm, r, role(Part::router_norm));
+  for (const Part part : {Part::router_first, Part::router_second})
+    r = activate(b, gelu, apply_linear(n, r, m.router_rank, true, role(part)), no_tensor, "activated");
+  return r;
+}
+
+}  // namespace
+
 TensorId apply(Network& n, const Mixture& m, TensorId x) {
   Builder& b = n.builder;
   const FeedForward& f = m.expert;
   const Dim experts(m.n_experts, Symbol::experts);
-  const Dim all = m.n_identity > 0 ? Dim(m.n_experts + m.n_identity) : experts;
+  const Dim all = m.n_identity + m.n_null > 0 ? Dim(m.n_experts + m.n_identity + m.n_null) : experts;
   const auto normed = [&](TensorId y, Part part, Expert whose = Expert::none) {
     return m.own_norms ? apply_norm(n, *m.own_norms, y, role(part, whose)) : y;
   };
   TensorId routed = normed(x, Part::router_norm);
+  if (m.router_rank > 0) routed = router_hidden(n, m, routed);
   if (m.router_scale != 1.0) routed = scale(b, routed, m.router_scale, "scaled");
   const Dim scored = m.product_keys ? Dim(2 * square_root(m.n_experts)) : all;
   TensorId logits = apply_linear(n, routed, scored, m.router_bias, role(Part::router));
@@ -100,7 +129,13 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
     const Dim corrected = m.n_always > 0 ? Dim(all.size - m.n_always) : all;
     correction = b.weight(kind, role(Part::correction), Piece::bias, {corrected}, DType::float32);
   }
-  auto [choice, weights] = route(b, m, logits, correction);
+  TensorId table = no_tensor;  // of each token's experts
+  if (m.hashed) {
+    const Shape shape{{n.model.vocab_size, Symbol::vocabulary}, m.n_active};
+    table = b.weight(TensorKind::constant, role(Part::table), Piece::weight, shape, DType::float32);
+  }
+  b.set_role(role(Part::router));
+  auto [choice, weights] = route(b, m, logits, correction, table, m.hashed ? n.ids : no_tensor);
   if (m.expert_scale) {
     b.set_role(role(Part::expert_scale));
     const TensorId scales = b.parameter(role(Part::expert_scale), Piece::weight, {experts, 1});
@@ -120,7 +155,8 @@ TensorId apply(Network& n, const Mixture& m, TensorId x) {
   };
   TensorId rows = feed_forward(n, f, dispatched.rows, b.shape(entering)[-1], Symbol::d_expert, Expert::routed, grouped);
   b.set_role(role(Part::combine));
-  if (m.n_identity > 0) rows = pass_identity(b, rows, dispatched.rows, dispatched.offsets, m.n_experts, "rows");
+  if (m.n_identity + m.n_null > 0)
+    rows = pass_identity(b, rows, m.n_null > 0 ? no_tensor : dispatched.rows, dispatched.offsets, m.n_experts, "rows");
   TensorId y = combine(b, rows, m.weigh_inputs ? no_tensor : weights, dispatched.order, "combined");
   if (m.d_latent > 0) y = apply_linear(n, y, n.d_model, m.latent_bias, role(Part::out_of_experts));
   y = normed(y, Part::norm_after, Expert::routed);

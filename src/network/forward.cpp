@@ -14,6 +14,7 @@
 #include "ops/cross_entropy.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/hyper.h"
 #include "ops/last.h"
 #include "ops/matmul.h"
 #include "ops/multiply.h"
@@ -222,6 +223,15 @@ TensorId token_table(Network& n) {
   return table;
 }
 
+// (x + b)·s
+TensorId shift_and_scale(Network& n, TensorId x, Role role) {
+  Builder& b = n.builder;
+  const TensorId scales = b.parameter(role, Piece::weight, {n.d_model});
+  const TensorId shifts = b.parameter(role, Piece::bias, {n.d_model});
+  b.set_role(role);
+  return multiply(b, add(b, x, shifts, "shifted"), scales, "scaled");
+}
+
 TensorId embedding(Network& n, TensorId ids, TensorId& table) {
   const Model& model = n.model;
   Builder& b = n.builder;
@@ -243,7 +253,7 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
     x = add(b, x, waves, "embedded");
   }
   if (model.embedding_norm) x = apply_norm(n, *model.embedding_norm, x, {Block::embedding, Part::norm});
-  return x;
+  return model.embedding_affine ? shift_and_scale(n, x, {Block::embedding, Part::stream_scale}) : x;
 }
 
 TensorId drop(Network& n, TensorId x, int stream) {
@@ -315,8 +325,9 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
       add_to_streams(n, sublayer, x);
       continue;
     }
+    const TensorId weights = n.model.hyper ? stream_weights(n, x, block) : no_tensor;
     b.set_role({block, Part::norm});
-    TensorId y = x;
+    TensorId y = n.model.hyper ? collapse(b, x, weights, n.d_model, "read") : x;
     if (sublayer.reads == Reads::entry) y = entry;
     if (sublayer.reads == Reads::first) y = read[sublayer.beside];
     if (sublayer.reads == Reads::embedded) y = beside(n, x, n.embedded);
@@ -339,6 +350,10 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
       continue;
     }
     if (norms.after) y = apply_norm(n, *norms.after, y, {block, Part::norm_after});
+    if (sublayer.affine) {
+      y = shift_and_scale(n, y, {block, Part::result_scale});
+      x = shift_and_scale(n, x, {block, Part::stream_scale});
+    }
     b.set_role({block, Part::residual});
     if (sublayer.residual_scale != 1.0) y = scale(b, y, sublayer.residual_scale, "scaled");
     if (sublayer.stream_scale != 1.0) x = scale(b, x, sublayer.stream_scale, "scaled");
@@ -349,7 +364,7 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
       b.set_role({block, Part::residual});
     }
     if (block != Block::cross_attention) y = drop(n, y, ++dropouts);  // cross-attention is counted, never trained
-    x = add(b, x, y, "residual");
+    x = n.model.hyper ? connect(b, x, weights, y, "residual") : add(b, x, y, "residual");
     if (sublayer.laurel) {
       const TensorId beside = laurel(n, *sublayer.laurel, read.back());
       b.set_role({block, Part::residual});
@@ -369,6 +384,7 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
 TensorId head(Network& n, TensorId x, TensorId table) {
   const Model& model = n.model;
   Builder& b = n.builder;
+  if (model.hyper) x = collapse(b, x, stream_weights(n, x, Block::streams, true), n.d_model, "read");
   if (model.final_norm) x = apply_norm(n, *model.final_norm, x, {Block::final_norm});
   const Shape shape = table_shape(n);
   if (model.d_embedding != model.d_model) x = apply_linear(n, x, shape[1], false, {Block::head, Part::project});
@@ -464,6 +480,16 @@ Workload resolve(const Model& model, Workload w) {
           fmt::format("{} cannot be trained yet: its positions by distance have no backward pass; expected another "
                       "phase",
                       model.name));
+    if (w.phase == Phase::train && attention.shared_key)
+      refuse(
+          fmt::format("{} cannot be trained yet: its hyper-connections and its keys of several tokens have no backward "
+                      "pass; expected another phase",
+                      model.name));
+    if (w.phase == Phase::train && attention.convolved)
+      refuse(
+          fmt::format("{} cannot be trained yet: the convolutions of its heads have no backward pass; expected another "
+                      "phase",
+                      model.name));
   });
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
@@ -518,13 +544,16 @@ Program forward(const Model& model, const Workload& asked) {
 
   b.set_role({Block::input});
   TensorId table = no_tensor, x;
-  const Shape stream{n.batch, n.tokens, n.d_model};
+  const Dim width = model.hyper ? Dim(model.hyper->streams * model.d_model) : n.d_model;
+  const Shape stream{n.batch, n.tokens, width};
   if (first_stage(layout)) {
     const TensorId ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
     const TensorId embedded = embedding(n, ids, table);
     x = drop(n, embedded, 0);
     if (model.layer_inputs) make_layer_inputs(n, ids, embedded);
     if (model.altup) open_streams(n, x);
+    if (model.hyper) x = open_streams(b, x, model.hyper->streams, "streams");
+    n.ids = ids;
   } else {
     x = receive(b, no_tensor, stream, layout.pipeline);
   }
@@ -564,10 +593,16 @@ Program forward(const Model& model, const Workload& asked) {
   for (const Pattern& pattern : stack) {
     const TensorId entering = x;
     const auto layers = static_cast<std::size_t>(pattern.layers);
-    const bool repeats = sharing.apart(pattern.first, layers);
+    const TensorId router_entering = n.router_state;
+    // What the first of chained routers makes is read by another layer; each of the others hands it on.
+    const Mixture* mixture = find<Mixture>(model.layers[pattern.first]);
+    const bool opens = mixture != nullptr && mixture->router_rank > 0 && router_entering == no_tensor;
+    const bool repeats = sharing.apart(pattern.first, layers) && !opens;
     if (repeats) b.begin_repeat(pattern.count, pattern.layers);
     for (std::size_t i = 0; i < layers; ++i) x = layer(n, pattern.first + i, x);
-    if (repeats) b.end_repeat({{entering, x}});
+    std::vector<std::pair<TensorId, TensorId>> carried{{entering, x}};
+    if (router_entering != n.router_state) carried.emplace_back(router_entering, n.router_state);
+    if (repeats) b.end_repeat(std::move(carried));
   }
   b.set_sublayer(-1, 0);
 

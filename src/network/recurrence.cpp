@@ -64,14 +64,7 @@ TensorId heads(Network& n, TensorId x, Dim count, Dim each) {
 }
 
 TensorId convolve(Network& n, const Recurrence& r, TensorId x, Part part) {
-  Builder& b = n.builder;
-  const Dim channels = b.shape(x)[-1], width(r.conv_width, Symbol::conv_width);
-  const TensorId weight = b.parameter(role(part), Piece::weight, {channels, width});
-  const TensorId bias = r.conv_bias ? b.parameter(role(part), Piece::bias, {channels}) : no_tensor;
-  const TensorId cache =
-      state(n, part, Piece::convolution_cache, channels.size * (width.size - 1), convolution_type(n));
-  b.set_role(role(part));
-  return short_convolution(b, x, weight, bias, cache, "convolved");
+  return reckon::convolve(n, x, r.conv_width, r.conv_bias, role(part));
 }
 
 // Values, keys or queries: projected, times their multiplier, and through the convolution and SiLU where there is one.
@@ -240,17 +233,24 @@ TensorId lightning(Network& n, const Recurrence& r, const Widths& w, TensorId x)
 
 }  // namespace
 
-TensorId add_convolved(Network& n, TensorId x, std::int64_t width, Role role) {
-  if (width == 0) return x;
+TensorId convolution_state(Network& n, std::int64_t elements, Role role) {
+  if (!n.cached || elements == 0) return no_tensor;
+  n.builder.set_role(role);
+  return n.builder.tensor(TensorKind::cache, Piece::convolution_cache, {n.batch, 1, 1, elements}, convolution_type(n));
+}
+
+TensorId convolve(Network& n, TensorId x, std::int64_t width, bool bias, Role role) {
   Builder& b = n.builder;
   const Dim channels = b.shape(x)[-1], tokens(width, Symbol::conv_width);
   const TensorId weight = b.parameter(role, Piece::weight, {channels, tokens});
+  const TensorId shift = bias ? b.parameter(role, Piece::bias, {channels}) : no_tensor;
+  const TensorId cache = convolution_state(n, channels.size * (width - 1), role);
   b.set_role(role);
-  TensorId cache = no_tensor;
-  if (n.cached)
-    cache = b.tensor(TensorKind::cache, Piece::convolution_cache, {n.batch, 1, 1, channels.size * (width - 1)},
-                     convolution_type(n));
-  return add(b, x, short_convolution(b, x, weight, no_tensor, cache, "convolved"), "sum");
+  return short_convolution(b, x, weight, shift, cache, "convolved");
+}
+
+TensorId add_convolved(Network& n, TensorId x, std::int64_t width, Role role) {
+  return width == 0 ? x : add(n.builder, x, convolve(n, x, width, false, role), "sum");
 }
 
 TensorId apply(Network& n, const Recurrence& r, TensorId x) {

@@ -152,6 +152,10 @@ void validate_layout(const Model& model, const Layout& layout) {
     refuse(model,
            "what layers read of the tokens cannot be shared out over tensor, context or expert ranks; expected 1");
   for_each<Attention>(model.layers.written(), [&](const Attention& a) {
+    if (shares_out && (a.convolved || a.shared_key))
+      refuse(model,
+             "convolutions of heads and keys that are values too cannot be shared out over tensor, context or expert "
+             "ranks; expected 1 of each");
     if (shares_out && (a.routed || a.difference || a.dynamic_mask))
       refuse(model,
              "routed heads, differences of heads and dynamic masks cannot be shared out over tensor, context or "
@@ -163,7 +167,8 @@ void validate_layout(const Model& model, const Layout& layout) {
   });
   bool indexed = false, identity = false;
   for_each<Attention>(model.layers.written(), [&](const Attention& a) { indexed = indexed || a.indexer; });
-  for_each<Mixture>(model.layers.written(), [&](const Mixture& m) { identity = identity || m.n_identity > 0; });
+  for_each<Mixture>(model.layers.written(),
+                    [&](const Mixture& m) { identity = identity || m.n_identity + m.n_null > 0; });
   if ((layout.tensor > 1 || layout.context > 1) && indexed)
     refuse(model, "attention to chosen keys cannot be shared out over tensor or context ranks; expected 1 of each");
   if ((layout.tensor > 1 || layout.expert > 1) && identity)

@@ -3,6 +3,7 @@
 #include "ops/activate.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
+#include "ops/hyper.h"
 #include "ops/matmul.h"
 #include "ops/norm.h"
 #include "ops/stack.h"
@@ -72,6 +73,20 @@ TensorId laurel(Network& n, const Laurel& laurel, TensorId x) {
   y = apply_linear(n, y, n.d_model, false, role(Part::laurel_up));
   y = apply_norm(n, laurel.norm, y, role(Part::laurel_norm));
   return add(n.builder, x, y, "laurel");
+}
+
+TensorId stream_weights(Network& n, TensorId streams, Block block, bool head) {
+  Builder& b = n.builder;
+  const HyperConnections& hyper = *n.model.hyper;
+  const std::int64_t width = head ? hyper.streams : hyper.streams * (hyper.streams + 2);
+  const Role role{block, Part::hyper}, scale_role{block, Part::hyper_scale};
+  b.set_role(role);
+  const TensorId normed = norm(b, hyper.norm, streams, no_tensor, no_tensor, "normed");
+  const TensorId logits = apply_linear(n, normed, width, false, role);
+  const TensorId base = b.parameter(role, Piece::bias, {width});
+  const TensorId scales = b.parameter(scale_role, Piece::weight, {head ? 1 : 3});
+  b.set_role(scale_role);
+  return hyper_weights(b, logits, base, scales, {hyper.streams, hyper.iterations, hyper.epsilon}, "weights");
 }
 
 void open_streams(Network& n, TensorId embedded) {

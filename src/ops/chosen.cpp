@@ -29,12 +29,14 @@ Count cached_bytes(const Program& program, TensorId id, std::int64_t positions) 
 Cost choose_cost(const Program& program, const Op& op) {
   const Shape &query = program[op.inputs[0]].shape, &keys = program[op.inputs[1]].shape;
   const std::int64_t past = past_of(program), tokens = query[1].size;
-  const Count pairs = visible_pairs(tokens, past + tokens, {});
+  const std::int64_t every = op.attributes<ChooseAttributes>().every;
+  const Count pairs = entry_pairs(tokens, past, every, 0);
   const bool weighted = op.inputs[2] != no_tensor;
   Cost cost;
   cost.matmul = Formula(times_pairs(Term(2).times(query[0]).times(query[2]).times(query[3]), pairs));
   cost.elementwise = Formula(times_pairs(Term(weighted ? 3 : 1).times(query[0]).times(query[2]), pairs));
-  cost.read = bytes(program[op.inputs[0]]) + cached_bytes(program, op.inputs[1], std::min(keys[1].size, past + tokens));
+  cost.read = bytes(program[op.inputs[0]]) +
+              cached_bytes(program, op.inputs[1], std::min(keys[1].size, (past + tokens) / every));
   if (weighted) cost.read += bytes(program[op.inputs[2]]);
   cost.written = bytes(program[op.outputs[0]]);
   return cost;
@@ -65,6 +67,29 @@ Cost attend_cost(const Program& program, const Op& op) {
   };
   cost.read = rest + keys_and_values(all);
   cost.read_least = rest + keys_and_values(fewest);
+  cost.written = bytes(program[op.outputs[0]]);
+  return cost;
+}
+
+Cost entries_cost(const Program& program, const Op& op) {
+  const Shape& query = program[op.inputs[0]].shape;
+  const auto& a = op.attributes<AttendEntriesAttributes>();
+  const bool chosen = op.inputs[3] != no_tensor;
+  const std::int64_t past = past_of(program), tokens = query[1].size, end = past + tokens;
+  const std::int64_t top = chosen ? program[op.inputs[3]].shape[-1].size : 0;
+  const Count pairs = visible_pairs(tokens, end, {.window = a.window}) + entry_pairs(tokens, past, a.every, top);
+  Cost cost;
+  cost.matmul = Formula(times_pairs(Term(4).times(query[0]).times(query[2]).times(query[3]), pairs));
+  cost.elementwise = Formula(times_pairs(Term(a.scale != 1.0 ? 5 : 4).times(query[0]).times(query[2]), pairs));
+  cost.elementwise += query.product();
+  cost.elementwise += query.leading().product(4);
+  const std::int64_t seen = std::min(program[op.inputs[1]].shape[1].size, std::min(end, a.window - 1 + tokens));
+  const std::int64_t all = std::min(program[op.inputs[2]].shape[1].size, end / a.every);
+  Count rest = bytes(program[op.inputs[0]]) + bytes(program[op.inputs[4]]) + cached_bytes(program, op.inputs[1], seen);
+  if (chosen) rest += bytes(program[op.inputs[3]]);
+  cost.weights = bytes(program[op.inputs[4]]);
+  cost.read = rest + cached_bytes(program, op.inputs[2], all);
+  if (chosen) cost.read_least = rest + cached_bytes(program, op.inputs[2], std::min(all, top));
   cost.written = bytes(program[op.outputs[0]]);
   return cost;
 }
@@ -108,6 +133,18 @@ Count chosen_pairs(std::int64_t tokens, std::int64_t past, std::int64_t top, std
   return until(past + tokens) - until(past);
 }
 
+Count entry_pairs(std::int64_t tokens, std::int64_t past, std::int64_t every, std::int64_t top) {
+  // Of the first n positions: each of `every` from the last token of an entry on sees one more.
+  const auto until = [&](std::int64_t n) {
+    const std::int64_t whole = (n + 1) / every, rest = (n + 1) % every;  // position p sees ⌊(p + 1) / every⌋
+    const std::int64_t growing = top > 0 ? std::min(whole, top) : whole;
+    const Count sum = Count(growing) * (growing - 1) / 2 + Count(whole - growing) * growing;
+    return sum * every + Count(rest) * growing;
+  };
+  return until(past + tokens) - until(past);
+}
+
+const OperationOf<AttendEntriesAttributes> attend_entries_operation{{"attend_entries", entries_cost, nullptr}};
 const OperationOf<ChooseAttributes> choose_keys_operation{{"choose_keys", choose_cost, nullptr}};
 const OperationOf<AttendChosenAttributes> attend_chosen_operation{{"attend_chosen", attend_cost, gradient}};
 const OperationOf<AttendChosenAttributes> attend_chosen_backward_operation{
@@ -126,6 +163,16 @@ TensorId choose_keys(Builder& builder, TensorId query, TensorId keys, TensorId w
                                          {q[0], q[1], weighted ? Dim(1) : q[2], std::min(top, blocks)}, DType::int32);
   builder.emit(choose_keys_operation, {query, keys, weights}, {choice}, attributes);
   return choice;
+}
+
+TensorId attend_entries(Builder& builder, TensorId query, TensorId keys, TensorId entries, TensorId choice,
+                        TensorId sinks, const AttendEntriesAttributes& attributes, Label label) {
+  const Shape q = builder.shape(query), k = builder.shape(keys), e = builder.shape(entries);
+  check(q.rank() == 4 && k.rank() == 4 && e.rank() == 4 && q[3].size == k[3].size && q[3].size == e[3].size &&
+            k[2].size == 1 && e[2].size == 1 && builder.shape(sinks).elements() == q[2].size,
+        "attend_entries", to_string(q) + ", " + to_string(k) + " and " + to_string(e),
+        "one head of keys and entries, as wide as those of queries, and a sink for each of these");
+  return builder.compute(label, q, attend_entries_operation, {query, keys, entries, choice, sinks}, attributes);
 }
 
 TensorId attend_chosen(Builder& builder, TensorId query, TensorId keys, TensorId values, TensorId choice,

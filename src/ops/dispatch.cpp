@@ -43,7 +43,7 @@ void weigh_gradient(Gradient& g, const Op& op) {
 
 void pass_identity_gradient(Gradient& g, const Op& op) {
   const TensorId made = op.inputs[0], rows = op.inputs[1];
-  const TensorId d_made = g.make(made), d_rows = g.make(rows);
+  const TensorId d_made = g.make(made), d_rows = g.make_wanted(rows);
   g.builder().emit(pass_identity_backward_operation, {g.of(op.outputs[0]), op.inputs[2]}, {d_made, d_rows},
                    op.attributes<PassIdentityAttributes>());
   g.add(made, d_made);
@@ -76,8 +76,9 @@ Dispatched dispatch(Builder& builder, TensorId x, TensorId choice, Dim experts) 
 TensorId pass_identity(Builder& builder, TensorId made, TensorId rows, TensorId offsets, std::int64_t experts,
                        Label label) {
   const Shape shape = builder.shape(made);
-  check(shape.same_sizes(builder.shape(rows)) && builder.shape(offsets)[0].size > experts, "pass_identity",
-        to_string(shape) + " and " + to_string(builder.shape(rows)), "rows that are as wide as what made them");
+  check((rows == no_tensor || shape.same_sizes(builder.shape(rows))) && builder.shape(offsets)[0].size > experts,
+        "pass_identity", to_string(shape) + " and " + to_string(builder.shape(rows == no_tensor ? made : rows)),
+        "rows that are as wide as what made them");
   return builder.compute(label, shape, pass_identity_operation, {made, rows, offsets}, {experts});
 }
 

@@ -25,6 +25,12 @@ void softcap_gradient(Gradient& g, const Op& op) {
                op.attributes<SoftcapAttributes>());
 }
 
+// Two comparisons, and the same two backward: what was cut off has no gradient. From above alone one.
+Cost clip_cost(const Program& program, const Op& op) {
+  const std::int64_t comparisons = op.attributes<ClipAttributes>().above ? 1 : 2;
+  return streaming_cost(program, op, program[op.outputs[0]].shape.product(comparisons));
+}
+
 void clip_gradient(Gradient& g, const Op& op) {
   g.contribute(op.inputs[0], clip_backward_operation, {g.of(op.outputs[0]), op.inputs[0]},
                op.attributes<ClipAttributes>());
@@ -43,9 +49,8 @@ const OperationOf<ScaleAttributes> scale_operation{{"scale", output_cost<1>, sca
 const OperationOf<SoftcapAttributes> softcap_operation{{"softcap", output_cost<3>, softcap_gradient}};
 // dx = dy·(1 − (y/c)²): divide, multiply, subtract, multiply
 const OperationOf<SoftcapAttributes> softcap_backward_operation{{"softcap_backward", output_cost<4>, nullptr}};
-// two comparisons, and the same two backward: what was cut off has no gradient
-const OperationOf<ClipAttributes> clip_operation{{"clip", output_cost<2>, clip_gradient}};
-const OperationOf<ClipAttributes> clip_backward_operation{{"clip_backward", output_cost<2>, nullptr}};
+const OperationOf<ClipAttributes> clip_operation{{"clip", clip_cost, clip_gradient}};
+const OperationOf<ClipAttributes> clip_backward_operation{{"clip_backward", clip_cost, nullptr}};
 // A comparison with a random number and a product; drawing the number is not counted.
 const OperationOf<DropoutAttributes> dropout_operation{{"dropout", output_cost<2>, dropout_gradient}};
 // Rounding is no arithmetic of the network.
@@ -68,8 +73,8 @@ TensorId softcap(Builder& builder, TensorId x, double cap, Label label) {
   return builder.compute(label, builder.shape(x), softcap_operation, {x}, {cap});
 }
 
-TensorId clip(Builder& builder, TensorId x, double limit, Label label) {
-  return builder.compute(label, builder.shape(x), clip_operation, {x}, {limit});
+TensorId clip(Builder& builder, TensorId x, double limit, Label label, bool above) {
+  return builder.compute(label, builder.shape(x), clip_operation, {x}, {limit, above});
 }
 
 TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, Label label) {

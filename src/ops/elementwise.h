@@ -3,7 +3,7 @@
 //   sum_rows        the sum over leading dimensions: the gradient of what was repeated over them (a bias, positions)
 //   scale           factor · x: embedding, residual and logit multipliers
 //   softcap         c·tanh(x / c) of logits (Gemma 2)
-//   clip            x clamped to ±limit (OLMo)
+//   clip            x clamped to ±limit (OLMo), or to at most limit
 //   dropout         0 with probability p, else x / (1 − p) (Srivastava et al. 2014). Which ones depends on the run's
 //                   seed, the step, the op (its layer and stream) and the element alone, so that the backward pass
 //                   draws the same
@@ -25,6 +25,7 @@ struct SoftcapAttributes {
 };
 struct ClipAttributes {
   double limit;
+  bool above = false;  // from above alone
   bool operator==(const ClipAttributes&) const = default;
 };
 struct DropoutAttributes {
@@ -43,7 +44,7 @@ extern const OperationOf<DropoutAttributes> dropout_operation;
 TensorId add(Builder& builder, TensorId a, TensorId b, Label label);
 TensorId scale(Builder& builder, TensorId x, double factor, Label label);
 TensorId softcap(Builder& builder, TensorId x, double cap, Label label);
-TensorId clip(Builder& builder, TensorId x, double limit, Label label);
+TensorId clip(Builder& builder, TensorId x, double limit, Label label, bool above = false);
 TensorId dropout(Builder& builder, TensorId x, double probability, std::int64_t stream, Label label);
 
 }  // namespace reckon

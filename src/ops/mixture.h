@@ -4,7 +4,8 @@
 //                   offsets (E + 1: where each expert's rows begin)
 //   grouped_matmul  rows (… × k × K) · their expert's weight of (E × N × K), + bias (E × N) → (… × k × N)
 //   combine         rows (… × k × d), weights (… × k) or no_tensor → Σ over k of weight · row (… × d)
-//   pass_identity   rows that experts made, and those they read → the first, but of identity experts what they read
+//   pass_identity   rows that experts made, and those they read → the first, but of identity experts what they read,
+//                   or 0 where there is nothing that they read (no_tensor)
 //   weigh           rows (… × k × d), weights (… × k) → weight · row: for experts that are weighted by what they read
 // Ties go to the lower expert.
 #pragma once
@@ -51,7 +52,9 @@ struct PassIdentityAttributes {
 };
 extern const OperationOf<PassIdentityAttributes> pass_identity_operation, pass_identity_backward_operation;
 
-std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction);
+// `table` (vocabulary × k) has the experts of the tokens `ids`, where they are no choice of the router.
+std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction,
+                                    TensorId table = no_tensor, TensorId ids = no_tensor);
 struct Dispatched {
   TensorId rows, order, offsets;
 };

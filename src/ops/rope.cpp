@@ -19,19 +19,21 @@ Cost cost(const Program& program, const Op& op) {
 
 // A rotation's gradient is the rotation back.
 void gradient(Gradient& g, const Op& op) {
+  const auto& a = op.attributes<RopeAttributes>();
   g.contribute(op.inputs[0], rope_operation, {g.of(op.outputs[0]), op.inputs[1]},
-               {.interleaved = op.attributes<RopeAttributes>().interleaved, .inverse = true});
+               {a.interleaved, !a.inverse, a.trailing});
 }
 
 }  // namespace
 
 const OperationOf<RopeAttributes> rope_operation{{"rope", cost, gradient}};
 
-TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, Label label) {
+TensorId rope(Builder& builder, TensorId x, TensorId table, bool interleaved, Label label, bool trailing,
+              bool inverse) {
   const Shape shape = builder.shape(x);
   check(builder.shape(table)[-1].size <= shape[-1].size, "rope",
         "a table of " + to_string(builder.shape(table)) + " for " + to_string(shape), "no more angles than elements");
-  return builder.compute(label, shape, rope_operation, {x, table}, {interleaved});
+  return builder.compute(label, shape, rope_operation, {x, table}, {interleaved, inverse, trailing});
 }
 
 }  // namespace reckon

@@ -8,12 +8,13 @@ namespace {
 using Scores = Mixture::Scores;
 
 // Per token, with E experts of which k are chosen:
-//   scores       softmax over all 5E − 2, over the chosen 5k − 2; sigmoid 4E; sparsemixer, for each of the chosen,
+//   scores       softmax over all 5E − 2, over the chosen 5k − 2; sigmoid 4E; √softplus 5E; sparsemixer, for each of
+//   the chosen,
 //                how far each is from the best (absolute value, maximum, difference, quotient, comparison) 5E and a
 //                softmax 5E − 2
 //   correction   + E
 //   groups       each group's best `group_top` by comparison, their sums, the best groups by comparison
-//   choice       k passes of E − 1 comparisons
+//   choice       k passes of E − 1 comparisons, or a row of a table
 //   weights      normalised: k − 1 additions, k divisions; scaled: k
 Cost cost(const Program& program, const Op& op) {
   Formula operations;
@@ -36,6 +37,9 @@ Cost cost(const Program& program, const Op& op) {
     case Scores::sigmoid:
       per_token(4, experts);
       break;
+    case Scores::root_softplus:
+      per_token(5, experts);
+      break;
     case Scores::sparsemixer:
       per_token(10, active, experts);
       per_token(-2, active);
@@ -50,14 +54,21 @@ Cost cost(const Program& program, const Op& op) {
     per_token(-a.group_top * a.groups + (a.group_top - 1) * a.groups);
     per_token(a.active_groups * (a.groups - 1));
   }
-  per_token(1, active, experts);
-  per_token(-1, active);
+  if (op.inputs.size() == 2) {
+    per_token(1, active, experts);
+    per_token(-1, active);
+  }
   if (a.normalize) {
     per_token(2, active);
     per_token(-1);
   }
   if (a.scale != 1.0) per_token(1, active);
-  return streaming_cost(program, op, std::move(operations));
+  Cost cost = streaming_cost(program, op, std::move(operations));
+  if (op.inputs.size() > 2) {  // of the table, a row for each token
+    cost.read -= bytes(program[op.inputs[2]]);
+    cost.read += Count(4) * program[op.outputs[0]].shape.elements();
+  }
+  return cost;
 }
 
 // Back through scale k, normalisation 4k, and the softmax (4 per score it spans; a sparsemixer's span all, for each of
@@ -88,11 +99,14 @@ void gradient(Gradient& g, const Op& op) {
 const OperationOf<RouteAttributes> route_operation{{"route", cost, gradient}};
 const OperationOf<RouteAttributes> route_backward_operation{{"route_backward", backward_cost, nullptr}};
 
-std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction) {
+std::pair<TensorId, TensorId> route(Builder& builder, const Mixture& mixture, TensorId logits, TensorId correction,
+                                    TensorId table, TensorId ids) {
   const Shape chosen = builder.shape(logits).leading().push({mixture.n_active, Symbol::active_experts});
   const TensorId choice = builder.tensor(TensorKind::activation, "choice", chosen, DType::int32);
   const TensorId weights = builder.activation("weights", chosen);
-  builder.emit(route_operation, {logits, correction}, {choice, weights},
+  TensorIds inputs{logits, correction};
+  if (table != no_tensor) inputs.insert(inputs.end(), {table, ids});
+  builder.emit(route_operation, std::move(inputs), {choice, weights},
                {.scores = mixture.scores,
                 .normalize = mixture.normalize,
                 .closed_as_zero = mixture.closed_as_zero,

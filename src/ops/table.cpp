@@ -15,6 +15,9 @@
 #include "ops/block_matmul.h"
 #include "ops/chosen.h"
 #include "ops/collectives.h"
+#include "ops/convolved_heads.h"
+#include "ops/entries.h"
+#include "ops/hyper.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/elementwise.h"
@@ -91,6 +94,16 @@ const std::vector<const Operation*>& all_operations() {
       &combine_operation,
       &combine_backward_operation,
       &take_operation,
+      &open_streams_operation,
+      &hyper_weights_operation,
+      &collapse_operation,
+      &connect_operation,
+      &entries_operation,
+      &attend_entries_operation,
+      &head_convolution_operation,
+      &delay_operation,
+      &average_heads_operation,
+      &scale_heads_operation,
       &pass_identity_operation,
       &pass_identity_backward_operation,
       &weigh_operation,

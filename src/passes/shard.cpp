@@ -650,6 +650,10 @@ class Sharding {
       keep_alike(op, split(op.inputs[0]));
       return each_element(std::move(op));
     }
+    // Where nothing that it reads is divided, nothing changes.
+    const bool whole = std::all_of(op.inputs.begin(), op.inputs.end(),
+                                   [&](TensorId id) { return id == no_tensor || split(id) == Split{}; });
+    if (whole && layout_.tensor == 1 && layout_.context == 1) return push(std::move(op));
     refuse(op, "it has no rule for that");
   }
 

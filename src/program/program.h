@@ -89,6 +89,7 @@ struct Tensor {
   TensorId storage = no_tensor;  // the tensor whose memory this one is a view of
   std::int64_t offset = 0;       // …from this element on
   Strides strides{};             // in elements; all 0: row-major without gaps
+  std::int64_t every = 1;        // of a cache: it has one entry for so many tokens
   TensorId pages = no_tensor;    // of a cache that lies in pages: batch × pages, which of them each sequence has
 };
 

@@ -85,8 +85,29 @@ constexpr std::array parts = std::to_array<std::string_view>({"",
                                                               "norm_gate",
                                                               "relative",
                                                               "profile",
-                                                              "factor"});
-static_assert(parts.size() == static_cast<std::size_t>(Part::factor) + 1);
+                                                              "factor",
+                                                              "entry",
+                                                              "entry_gate",
+                                                              "entry_position",
+                                                              "entry_norm",
+                                                              "index_entry",
+                                                              "index_entry_gate",
+                                                              "index_entry_position",
+                                                              "index_entry_norm",
+                                                              "output_down",
+                                                              "hyper",
+                                                              "hyper_scale",
+                                                              "query_heads_convolution",
+                                                              "key_heads_convolution",
+                                                              "value_before",
+                                                              "key_scale",
+                                                              "result_scale",
+                                                              "router_down",
+                                                              "router_state",
+                                                              "router_first",
+                                                              "router_second",
+                                                              "table"});
+static_assert(parts.size() == static_cast<std::size_t>(Part::table) + 1);
 
 constexpr std::array pieces = std::to_array<std::string_view>({"",
                                                                "weight",
@@ -114,6 +135,8 @@ constexpr std::array pieces = std::to_array<std::string_view>({"",
                                                                "convolution_cache",
                                                                "index_cache",
                                                                "index_keys",
+                                                               "entry_cache",
+                                                               "entries",
                                                                "adapter_a",
                                                                "adapter_b",
                                                                "query_nope",
@@ -159,6 +182,8 @@ bool is_norm(Role role) {
     case Part::router_norm:
     case Part::index_query_norm:
     case Part::index_key_norm:
+    case Part::entry_norm:
+    case Part::index_entry_norm:
       return true;
     default:
       return role.block == Block::final_norm;
@@ -167,10 +192,14 @@ bool is_norm(Role role) {
 
 bool is_convolution(Role role) {
   return role.part == Part::value_convolution || role.part == Part::key_convolution ||
-         role.part == Part::query_convolution;
+         role.part == Part::query_convolution || role.part == Part::query_heads_convolution ||
+         role.part == Part::key_heads_convolution;
 }
 
-bool is_indexer(Role role) { return role.part >= Part::index_query && role.part <= Part::choice; }
+bool is_indexer(Role role) {
+  return (role.part >= Part::index_query && role.part <= Part::choice) ||
+         (role.part >= Part::index_entry && role.part <= Part::index_entry_norm);
+}
 
 std::string_view name_of(Piece piece) { return pieces[static_cast<std::size_t>(piece)]; }
 

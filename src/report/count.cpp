@@ -211,6 +211,8 @@ Document count_document(const Model& model, const Ledger& ledger, const CountVie
   Document document;
   const std::vector<Rule> rules = rules_of_thumb(model, ledger, view.train_tokens);
   const std::optional<CacheCost> cache = cache_of(model, ledger);
+  document.json = count_json(model, ledger, view, rules, cache);
+  if (view.json_alone) return document;
   auto& parts = document.parts;
   parts.emplace_back(Heading{model.name});
   parts.emplace_back(Paragraph{describe(model)});
@@ -234,7 +236,6 @@ Document count_document(const Model& model, const Ledger& ledger, const CountVie
   if (view.convention != Convention::exact) append(rule_figures({convention_flops(view.convention, model, ledger)}));
   if (view.file) append(file_figures(*view.file));
   document.csv.push_back(figures_table(figures));
-  document.json = count_json(model, ledger, view, rules, cache);
   return document;
 }
 

@@ -18,6 +18,7 @@ struct CountView {
   Convention convention = Convention::exact;
   double train_tokens = 0;  // 0: none
   std::optional<FileReport> file;
+  bool json_alone = false;  // tables that nobody reads are not made
 };
 
 Document count_document(const Model& model, const Ledger& ledger, const CountView& view);

@@ -30,6 +30,41 @@ std::string notes(const EncodingTable& table) {
   return text;
 }
 
+// Where names stand beside their dots, so that none covers another or a dot.
+class Labels {
+ public:
+  struct Place {
+    double x, y;
+    bool before;  // it ends there
+  };
+  void add_dot(double x, double y) { taken_.push_back({x - 5, y - 5, x + 5, y + 5}); }
+  Place place(double x, double y, std::size_t letters) {
+    const double width = 7.2 * static_cast<double>(letters);
+    // Behind the dot or before it, on its height, and then farther and farther above and below.
+    constexpr int tries = 16;
+    for (int i = 0; i < tries; ++i) {
+      const double away = i == 0 ? 0 : (i % 2 == 0 ? 1 : -1) * 9.0 * ((i + 1) / 2);
+      for (const bool before : {false, true}) {
+        const double from = before ? x - 8 - width : x + 8, middle = y + away;
+        const Box box{from, middle - 7, from + width, middle + 7};
+        if (std::any_of(taken_.begin(), taken_.end(), [&](const Box& other) { return box.meets(other); })) continue;
+        taken_.push_back(box);
+        return {before ? x - 8 : x + 8, middle + 4, before};
+      }
+    }
+    return {x + 8, y + 4, false};
+  }
+
+ private:
+  struct Box {
+    double left, top, right, bottom;
+    bool meets(const Box& other) const {
+      return left < other.right && other.left < right && top < other.bottom && other.top < bottom;
+    }
+  };
+  std::vector<Box> taken_;
+};
+
 }  // namespace
 
 Document encoding_table_document(const std::string& model, const EncodingTable& table) {
@@ -115,7 +150,7 @@ std::string encoding_table_svg(const std::string& model, const EncodingTable& ta
       ".dot { fill: #0072b2; } .large { fill: #d55e00; } .best { stroke: #0072b2; stroke-width: 2; fill: none; }");
   out += svg_text(left, 28, "start", title, " font-size=\"16\" font-weight=\"600\"");
   if (points.empty()) return out + svg_text(left, top + 20, "start", "no encoding lost anything") + "</svg>\n";
-  const Axis x = axis_of(sizes, false, 2, 8), y = axis_of(losses, true, 10, 8);
+  const Axis x = axis_of(sizes, true, 2, 8), y = axis_of(losses, true, 10, 8);
   const auto across = [&](double value) { return left + x.place(value) * plot_width; };
   const auto down = [&](double value) { return top + (1 - y.place(value)) * plot_height; };
   for (const double tick : y.ticks) {
@@ -124,7 +159,7 @@ std::string encoding_table_svg(const std::string& model, const EncodingTable& ta
   }
   for (const double tick : x.ticks) {
     out += fmt::format("<path class=\"grid\" d=\"M{:.1f} {:.1f}V{:.1f}\"/>\n", across(tick), top, top + plot_height);
-    out += svg_text(across(tick), top + plot_height + 20, "middle", decimal_bytes(Count(std::llround(tick))),
+    out += svg_text(across(tick), top + plot_height + 20, "middle", binary_bytes(Count(std::llround(tick))),
                     " class=\"soft\"");
   }
   out += fmt::format("<path class=\"frame\" d=\"M{:.1f} {:.1f}V{:.1f}H{:.1f}\"/>\n", left, top, top + plot_height,
@@ -143,13 +178,16 @@ std::string encoding_table_svg(const std::string& model, const EncodingTable& ta
   }
   if (!line.empty()) line.pop_back();
   out += fmt::format("<polyline class=\"best\" points=\"{}\"/>\n", line);
+  Labels labels;
+  for (const Point& point : points) labels.add_dot(across(point.x), down(point.y));
   for (const Point& point : points) {
     out += fmt::format(
         "<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\"><title>{}: {}, divergence "
         "{:.6f}{}</title></circle>\n",
         point.row->fits ? "dot" : "large", across(point.x), down(point.y), svg_escaped(point.row->encoding),
-        decimal_bytes(point.row->bytes), point.y, point.row->fits ? "" : ", does not fit this machine");
-    out += svg_text(across(point.x) + 7, down(point.y) - 5, "start", point.row->encoding);
+        binary_bytes(point.row->bytes), point.y, point.row->fits ? "" : ", does not fit this machine");
+    const Labels::Place label = labels.place(across(point.x), down(point.y), point.row->encoding.size());
+    out += svg_text(label.x, label.y, label.before ? "end" : "start", point.row->encoding);
   }
   return out + "</svg>\n";
 }

@@ -15,6 +15,9 @@
 #include "ops/chosen.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
+#include "ops/convolved_heads.h"
+#include "ops/entries.h"
+#include "ops/hyper.h"
 #include "ops/difference.h"
 #include "ops/elementwise.h"
 #include "ops/embed.h"
@@ -98,6 +101,25 @@ constexpr PartLetters part_letters[] = {
     {Part::relative, "r", "r"},
     {Part::profile, "b", "p"},
     {Part::factor, "y", "f"},
+    {Part::query_heads_convolution, "q", "hq"},
+    {Part::key_heads_convolution, "k", "hk"},
+    {Part::value_before, "v_b", "vb"},
+    {Part::key_scale, "k", "τ"},
+    {Part::entry, "e", "e"},
+    {Part::entry_gate, "g_e", "ge"},
+    {Part::entry_position, "", "b_e"},
+    {Part::index_entry, "k_i", "ei"},
+    {Part::index_entry_gate, "g_i", "gi"},
+    {Part::index_entry_position, "", "b_i"},
+    {Part::output_down, "o", "do"},
+    {Part::hyper, "w", "w"},
+    {Part::hyper_scale, "w", "sw"},
+    {Part::table, "", "T"},
+    {Part::result_scale, "y", "t"},
+    {Part::router_down, "c_r", "dr"},
+    {Part::router_state, "c_r", "sr"},
+    {Part::router_first, "r_1", "r1"},
+    {Part::router_second, "r_2", "r2"},
 };
 
 PartLetters letters_of(Role role) {
@@ -163,7 +185,8 @@ bool keeps_letter(const Op& op) {
       &add_operation,         &clip_operation,           &gate_operation,
       &weigh_operation,       &position_scale_operation, &multiply_operation,
       &sparsify_operation,    &magnitude_operation,      &outer_sum_operation,
-      &exponential_operation, &pass_identity_operation,  &take_operation};
+      &exponential_operation, &pass_identity_operation,  &take_operation,
+      &delay_operation,       &scale_heads_operation};
   if (std::find(keeping.begin(), keeping.end(), op.operation) != keeping.end()) return true;
   return is_norm(op) && output_letter(op.scope.role).empty();
 }
@@ -275,9 +298,24 @@ std::string Notation::formula(const Op& op) const {
     return equation("softmax(" + decimal(op.attributes<AttendChosenAttributes>().scale) + "·" + x + "·" + second +
                     chosen + "ᵀ)·" + third + chosen);
   }
-  if (is(op, multiply_operation)) return equation(second + "·" + x);
+  if (is(op, multiply_operation) || is(op, scale_heads_operation)) return equation(second + "·" + x);
+  if (is(op, head_convolution_operation))
+    return equation("conv(" + x + " + " + third + ", " + second + ")" + plus(input(op, 3)));
+  if (is(op, open_streams_operation)) return equation(x + " in each stream");
+  if (is(op, hyper_weights_operation)) return equation("σ, 2·σ and Sinkhorn of " + third + "·" + x + plus(second));
+  if (is(op, collapse_operation)) return equation("Σ " + second + "·" + x);
+  if (is(op, connect_operation)) return equation(second + "·" + third + " + " + second + "·" + x);
+  if (is(op, entries_operation)) return equation("norm(Σ softmax(" + second + plus(third) + ")·" + x + ")");
+  if (is(op, attend_entries_operation)) {
+    const std::string key = "[" + second + ", " + third + (input(op, 3).empty() ? "" : "[" + input(op, 3) + "]") + "]";
+    return equation("softmax(" + decimal(op.attributes<AttendEntriesAttributes>().scale) + "·" + x + "·" + key + "ᵀ, " +
+                    input(op, 4) + ")·" + key);
+  }
+  if (is(op, delay_operation)) return equation(x + " of the token before");
+  if (is(op, average_heads_operation)) return equation("(" + x + " + " + second + ")/2");
   if (is(op, take_operation)) return equation(x + "[vocabulary]");
-  if (is(op, pass_identity_operation)) return equation(second + " where e is an identity expert");
+  if (is(op, pass_identity_operation))
+    return equation(second.empty() ? "0 where e makes nothing" : second + " where e is an identity expert");
   if (is(op, softmax_operation)) {
     std::string right = x;
     const auto& a = op.attributes<SoftmaxAttributes>();
@@ -387,12 +425,21 @@ std::string Notation::remark(const Op& op) const {
     say("Here a query meets only the " + top + (block > 1 ? " blocks of " + grouped(block) + " keys" : " keys") +
         " that the indexer chose; their softmax and the mixing follow at once.");
   }
-  if (is(op, pass_identity_operation))
+  if (is(op, pass_identity_operation) && op.inputs[1] == no_tensor)
+    say("A token may choose to skip the experts: what is counted is one that does not.");
+  if (is(op, pass_identity_operation) && op.inputs[1] != no_tensor)
     say("Identity experts give back what they read, for no FLOPs: what is counted is a token that chose none of them.");
+  if (is(op, attend_entries_operation)) {
+    const auto& a = op.attributes<AttendEntriesAttributes>();
+    say("A query sees the last " + grouped(a.window) + " keys, itself included, and of every " + grouped(a.every) +
+        " tokens one entry" + (op.inputs[3] != no_tensor ? ", of those that the indexer chose." : "."));
+    say("Keys are values too; a learned sink per head takes its share of the weight.");
+  }
   if (is(op, rope_operation)) {
     const Dim head = program_[op.inputs[0]].shape[-1], rotated = program_[op.inputs[1]].shape[-1];
     if (rotated.size < head.size) {
-      say("Only the first " + grouped(rotated.size) + " of a head's " + grouped(head.size) + " elements turn.");
+      say(std::string("Only the ") + (op.attributes<RopeAttributes>().trailing ? "last " : "first ") +
+          grouped(rotated.size) + " of a head's " + grouped(head.size) + " elements turn.");
     }
   }
   if (is(op, activate_operation)) {

@@ -222,6 +222,11 @@ void add_table(Document& document, Table table) {
   if (!table.rows.empty()) document.parts.emplace_back(std::move(table));
 }
 
+void add_left_out(Document& document, const std::string& left_out) {
+  if (left_out.empty()) return;
+  document.parts.emplace_back(Paragraph{fmt::format("Some layouts were left out: {}.", left_out)});
+}
+
 void add_assumptions(Document& document, const std::vector<std::string>& assumptions) {
   if (assumptions.empty()) return;
   document.parts.emplace_back(Paragraph{fmt::format("Assumed: {}.", fmt::join(assumptions, "; "))});
@@ -290,6 +295,7 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
       "computes again; MFU counts every attention score. What data ranks exchange is taken to run beside the "
       "computing of the pass that it belongs to, the last sum of gradients beside the last backward pass and "
       "gathered weights beside the next forward pass; the rest of it, and all other ranks, are waited for."});
+  add_left_out(document, plans.left_out);
   add_assumptions(document, plans.assumptions);
   document.json = head_json(search, "train", engine);
   document.json["sequences"] = search.sequences;
@@ -321,6 +327,7 @@ Document serving_document(const Search& search, const ServingPlans& plans, const
       "one to the next of a sequence; tokens/s: of all replicas. Prompts are worked through in pieces of {} tokens, "
       "which take no time from decoding here.",
       grouped(prompt_chunk))});
+  add_left_out(document, plans.left_out);
   add_assumptions(document, plans.assumptions);
   document.json = head_json(search, "serve", engine);
   if (token_seconds) document.json["token_seconds"] = *token_seconds;

@@ -30,6 +30,9 @@ constexpr std::string_view output_why = "The heads stand side by side again, and
 constexpr std::string_view stream_scale_why = "Stored numbers say how much of the stream is kept.";
 constexpr std::string_view convolution_why =
     "Each channel, by itself, is blended with its last few tokens. The cache keeps only these.";
+constexpr std::string_view hyper_why =
+    "The residual stream is several. What they hold says how much of each the sublayer reads, how much each gets of "
+    "what it makes, and by which matrix, whose rows and columns all sum to one, they are mixed meanwhile.";
 constexpr std::string_view norm_gate_why =
     "What was normalised says, by way of a few elements, how much of each of its own is let through.";
 constexpr std::string_view heads_why =
@@ -97,6 +100,14 @@ constexpr StepText texts[] = {
     {{{Block::attention, Part::choice}},
      "choice of keys",
      "The keys with the best scores are chosen for each query: only with these does it go on, however long the text."},
+    {{{Block::attention, Part::entry}},
+     "keys of several tokens",
+     "Of every so many tokens one key is made, a mean that gates weigh element by element, and kept: far back, a query "
+     "sees these in the place of the tokens."},
+    {{{Block::attention, Part::hyper}}, "weights of the streams", hyper_why},
+    {{{Block::feed_forward, Part::hyper}}, "weights of the streams", hyper_why},
+    {{{Block::streams, Part::hyper}}, "weights of the streams", hyper_why},
+    {{{Block::embedding, Part::stream_scale}}, "shift and scale", stream_scale_why},
     {{{Block::attention, Part::relative}},
      "positions by distance",
      "Each query makes, for each head, a number for every distance to a key, which is added to that key's score."},

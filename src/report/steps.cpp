@@ -22,20 +22,38 @@ Role joined(Role role, bool gated) {
   switch (role.part) {
     case Part::key:
     case Part::value:
+    case Part::value_before:
       return {role.block, Part::query};
     case Part::key_norm:
     case Part::value_norm:
+    case Part::key_scale:
       return {role.block, Part::query_norm};
+    case Part::result_scale:
+      return {role.block, Part::stream_scale};
+    case Part::entry_gate:
+    case Part::entry_position:
+    case Part::entry_norm:
+      return {role.block, Part::entry};
+    case Part::hyper_scale:
+      return {role.block, Part::hyper};
+    case Part::output_down:
+      return {role.block, Part::output};
     case Part::laurel_up:
     case Part::laurel_norm:
       return {role.block, Part::laurel_down};
     case Part::router_norm:
+    case Part::router_down:
+    case Part::router_state:
+    case Part::router_first:
+    case Part::router_second:
     case Part::expert_scale:
       return {role.block, Part::router};
     case Part::sinks:
       return {role.block, Part::softmax};
     case Part::key_convolution:
     case Part::query_convolution:
+    case Part::query_heads_convolution:
+    case Part::key_heads_convolution:
       return {role.block, Part::value_convolution};
     case Part::step_norm:
       return {role.block, Part::query_norm};
@@ -51,6 +69,10 @@ Role joined(Role role, bool gated) {
     case Part::index_key:
     case Part::index_key_norm:
     case Part::index_weight:
+    case Part::index_entry:
+    case Part::index_entry_gate:
+    case Part::index_entry_position:
+    case Part::index_entry_norm:
       return {role.block, Part::index_query};
     case Part::profile:
       return {role.block, Part::relative};

@@ -227,7 +227,7 @@ Table rows_table(const TimeReport& report) {
     row.push_back(bound);
     table.rows.push_back(std::move(row));
   };
-  double flops = 0, bytes = 0;
+  double flops = e.rows.empty() ? e.computed : 0, bytes = 0;
   for (const TimeRow& row : e.rows) {
     add(row.name, row.seconds(), row.at(Stage::forward), row.at(Stage::backward), row.flops, row.bytes,
         std::string(bound_name(row.bound())));
@@ -394,6 +394,8 @@ Document time_document(const TimeReport& report) {
   if (!e.rows.empty()) {
     document.parts.emplace_back(rows_table(report));
     if (report.roofline) document.parts.emplace_back(roofline_picture(report));
+  } else {
+    document.csv.push_back(rows_table(report));
   }
   if (report.batches && report.throughput && !report.throughput->points.empty()) {
     document.parts.emplace_back(batches_table(report));

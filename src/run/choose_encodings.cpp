@@ -25,12 +25,14 @@ std::int64_t bytes_in(const ExportedTensor& tensor, DType dtype) {
 }  // namespace
 
 EncodingChoice choose_encodings(const ModelExport& model, std::span<const DType> candidates, std::int64_t most_bytes,
-                                const Importance& importance, Pool& pool, const OnElements& progress) {
+                                const Importance& importance, std::span<const double> sensitivity, Pool& pool,
+                                const OnElements& progress) {
   const std::vector<ExportedTensor>& tensors = model.tensors();
   std::int64_t all = 0, done = 0;
   for (const ExportedTensor& tensor : tensors) all += tensor.quantisable ? tensor.elements() : 0;
 
   std::vector<std::vector<Option>> options(tensors.size());
+  double greatest = 0;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const ExportedTensor& tensor = tensors[i];
     if (!tensor.quantisable) {
@@ -39,15 +41,14 @@ EncodingChoice choose_encodings(const ModelExport& model, std::span<const DType>
       continue;
     }
     const std::vector<float> values = model.values(i);
-    const Activations* const measured = activations_of(importance, tensor);
-    const Activations columns{measured != nullptr ? measured->squares : std::vector<float>(), nullptr};
+    const std::optional<Activations> columns = columns_of(importance, tensor);
     for (const DType wanted : candidates) {
       const DType dtype = fitting(wanted, tensor.columns());
       if (std::any_of(options[i].begin(), options[i].end(), [&](const Option& o) { return o.dtype == dtype; }))
         continue;
-      const EncodedTensor encoded =
-          encode_tensor(dtype, values, tensor.columns(), measured != nullptr ? &columns : nullptr, pool);
-      options[i].push_back({dtype, std::ssize(encoded.bytes), encoded.loss});
+      const EncodedTensor encoded = encode_tensor(dtype, values, tensor.columns(), columns ? &*columns : nullptr, pool);
+      options[i].push_back({dtype, std::ssize(encoded.bytes), sensitivity[i] * encoded.loss});
+      greatest = std::max(greatest, options[i].back().loss);
     }
     progress(done += tensor.elements(), all);
   }
@@ -65,7 +66,7 @@ EncodingChoice choose_encodings(const ModelExport& model, std::span<const DType>
     }
     return choice;
   };
-  double least = 0, most = 1;  // a byte for the loss of all of a tensor: more than anything costs
+  double least = 0, most = std::max(greatest, 1e-300);  // for a byte, the greatest loss of a tensor: too much for any
   if (choose(least).bytes <= most_bytes) return choose(least);
   EncodingChoice smallest = choose(most);
   if (smallest.bytes > most_bytes)

@@ -206,9 +206,10 @@ void EngineCore::lay_out_pages() {
     const bool state = tensor.label.piece == Piece::state_cache || tensor.label.piece == Piece::convolution_cache;
     group.state = group.state || state;
     if (paged()) {
-      group.page_tokens = tensor.strides[2] / tensor.strides[1];
-      group.ring = !state && tensor.shape[1].size < options_.capacity;
-      size /= tensor.shape[1].size / group.page_tokens;
+      const std::int64_t entries = tensor.strides[2] / tensor.strides[1];  // of a page
+      group.page_tokens = entries * tensor.every;
+      group.ring = !state && tensor.every == 1 && tensor.shape[1].size < options_.capacity;
+      size /= tensor.shape[1].size / entries;
     }
     group.caches[key_of(tensor)] = {bytes_of_page[g], size};
     bytes_of_page[g] += size;

@@ -154,6 +154,25 @@ std::vector<float> ModelExport::values(std::size_t tensor) const {
   return all;
 }
 
+void ModelExport::scatter(std::size_t tensor, std::span<const float> values,
+                          std::map<TensorKey, std::vector<float>>& matrices) const {
+  for (const Place& part : parts_[tensor]) {
+    const ParameterData& data = weights_[part.parameter->key];
+    if (!data.values.empty()) continue;
+    std::vector<float>& all = matrices[part.parameter->key];
+    if (all.empty()) {
+      Elements elements(data);
+      all.resize(static_cast<std::size_t>(elements.count()));
+      std::generate(all.begin(), all.end(), [&] { return elements.next(); });
+    }
+    const StoredAxis last = part.view->axes.back();
+    auto to = all.begin() + part.first;
+    for_runs(part.view->axes, part.view->offset, [&](std::int64_t offset) {
+      for (std::int64_t i = 0; i < last.extent; ++i) *to++ = values[static_cast<std::size_t>(offset + i * last.stride)];
+    });
+  }
+}
+
 std::span<const std::byte> ModelExport::as_stored(std::size_t tensor, DType dtype) const {
   const auto found = in_source_.find(tensors_[tensor].name);
   if (found == in_source_.end() || found->second->dtype != dtype) return {};
@@ -169,6 +188,12 @@ const Activations* activations_of(const Importance& importance, const ExportedTe
   if (found == importance.end() || std::ssize(found->second.squares) != tensor.experts * tensor.columns())
     return nullptr;
   return &found->second;
+}
+
+std::optional<Activations> columns_of(const Importance& importance, const ExportedTensor& tensor) {
+  const Activations* const found = activations_of(importance, tensor);
+  if (found == nullptr) return std::nullopt;
+  return Activations{found->squares, nullptr};
 }
 
 EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int64_t columns,

@@ -14,6 +14,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -54,6 +55,9 @@ class ModelExport {
 
   // All elements of a tensor, row-major.
   std::vector<float> values(std::size_t tensor) const;
+  // What the matrices that lie in a tensor, row-major, become where that has these elements.
+  void scatter(std::size_t tensor, std::span<const float> values,
+               std::map<TensorKey, std::vector<float>>& matrices) const;
   // Its bytes as `source` has them, where that is in this encoding; else nothing.
   std::span<const std::byte> as_stored(std::size_t tensor, DType dtype) const;
 
@@ -89,6 +93,8 @@ struct EncodedTensor {
 };
 // What is known of a tensor's columns; nullptr where nothing was measured.
 const Activations* activations_of(const Importance& importance, const ExportedTensor& tensor);
+// The same but for their correlation: what takes a while to make good is left out where an encoding is only tried.
+std::optional<Activations> columns_of(const Importance& importance, const ExportedTensor& tensor);
 
 // `activations` may be nullptr.
 EncodedTensor encode_tensor(DType dtype, std::span<const float> values, std::int64_t columns,

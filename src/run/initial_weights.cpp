@@ -1,6 +1,7 @@
 // Weights that no file has: random ones to run, those that training begins with, and copies of those of a trainer.
 #include <reckon/error.h>
 
+#include "backend/host_buffer.h"
 #include "compile/compile.h"
 #include "files/checked.h"
 #include "files/random.h"
@@ -9,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numbers>
 #include <optional>
 
@@ -95,14 +97,28 @@ Weights Weights::filled(const Program& program, DType dtype, const Fill& fill, c
   const Encoding& encoding = encoding_of(dtype);
   Weights weights;
   std::vector<float> values;
+  const auto wanted = [](const Tensor& tensor) {
+    return tensor.kind == TensorKind::parameter ||
+           (tensor.kind == TensorKind::constant &&
+            (tensor.label.piece == Piece::bias || tensor.scope.role.part == Part::decay ||
+             tensor.scope.role.part == Part::stream_scale));
+  };
+  const auto size_of = [&](const Tensor& tensor) {
+    return memory_size(row_bytes(encoding, tensor.shape.elements()), "the size of a parameter");
+  };
+  // All in one piece of memory, in huge pages, each from a line of the cache on.
+  const auto room = [&](const Tensor& tensor) { return (size_of(tensor) + 63) / 64 * 64; };
+  std::size_t all = 0;
+  for (const Tensor& tensor : program.tensors)
+    if (wanted(tensor)) all = checked_add(all, room(tensor), "the size of all parameters");
+  const auto whole = std::make_shared<HostBuffer>(static_cast<std::int64_t>(all), reckon::Fill::nothing);
+  std::byte* next = whole->at(0, static_cast<std::int64_t>(all));
   for (const Tensor& tensor : program.tensors) {
-    const bool stored = tensor.kind == TensorKind::constant &&
-                        (tensor.label.piece == Piece::bias || tensor.scope.role.part == Part::decay ||
-                         tensor.scope.role.part == Part::stream_scale);
-    if (tensor.kind != TensorKind::parameter && !stored) continue;
+    if (!wanted(tensor)) continue;
     const std::int64_t elements = tensor.shape.elements();
-    const std::size_t size = memory_size(row_bytes(encoding, elements), "the size of a parameter");
-    const std::shared_ptr<std::byte[]> memory(new std::byte[size]);
+    const std::size_t size = size_of(tensor);
+    const std::shared_ptr<std::byte> memory(whole, next);
+    next += room(tensor);
     for (std::int64_t first = 0; first < elements; first += block) {
       if (cancel != nullptr && cancel->load(std::memory_order_relaxed)) throw Cancelled();
       const auto count = static_cast<std::size_t>(std::min(block, elements - first));

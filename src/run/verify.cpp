@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 
 #if __has_include(<sys/resource.h>)
 #include <sys/resource.h>
@@ -40,15 +41,17 @@ Count weight_bytes(const Model& model, const Weights& weights) {
 }
 
 // Matrices that the backend keeps a second time in the order of its kernels, beside the files: their bytes in the
-// program, and those of the copies.
+// program, and those of the copies, of which several may lie in one buffer.
 void add_copies(Verification& result, const EngineCore& engine, const Program& program) {
   Count planned = 0, taken = 0;
+  std::set<const Buffer*> counted;
   for (const Tensor& tensor : program.tensors) {
     if (tensor.kind != TensorKind::parameter || tensor.storage != no_tensor) continue;
     const auto found = engine.parameters().find(key_of(tensor));
     if (found == engine.parameters().end() || !found->second.stored || !found->second.buffer) continue;
     planned += bytes(tensor);
-    taken += found->second.buffer->bytes();
+    const Buffer* buffer = found->second.buffer.get();
+    if (counted.insert(buffer).second) taken += buffer->bytes();
   }
   if (taken > 0) result.checks.push_back({"interleaved copies", "B", std::nullopt, planned, taken, MeasuredBy::taken});
 }

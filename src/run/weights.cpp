@@ -21,8 +21,10 @@ namespace reckon {
 
 namespace {
 
-DType dtype_of(const TensorInfo& info, const TensorFile::File& file) {
+// `whole`: a table of whole numbers
+DType dtype_of(const TensorInfo& info, const TensorFile::File& file, bool whole) {
   constexpr std::array plain{DType::float32, DType::float16, DType::bfloat16};
+  if (whole && info.dtype == DType::int64) return info.dtype;
   if (std::find(plain.begin(), plain.end(), info.dtype) == plain.end() && !is_quantised(info.dtype))
     throw Error(fmt::format("{}: tensor '{}' is of type {}; reckon runs F32, F16, BF16 and the blocks of GGUF",
                             file.path.string(), info.name, encoding_of(info.dtype).stored_name));
@@ -121,10 +123,10 @@ class WeightReader {
     const std::byte* data;
     DType dtype;
   };
-  Source source(const StoredView& view) {
+  Source source(const StoredView& view, bool whole = false) {
     const TensorInfo& info = *by_name_.at(view.tensor);
     if (info.dtype == DType::float8_e4m3) return {scaled(info), DType::float32};
-    const DType dtype = dtype_of(info, file_.files[info.file]);
+    const DType dtype = dtype_of(info, file_.files[info.file], whole);
     const std::byte* base = file_.bytes_of(info, weights_.files_).data();
     const Encoding& encoding = encoding_of(dtype);
     const bool aligned = reinterpret_cast<std::uintptr_t>(base) % static_cast<std::uintptr_t>(encoding.bytes) == 0;
@@ -223,12 +225,13 @@ class WeightReader {
       read_packed(parameter, data);
       return finish_matrices(data, counted);
     }
-    data.dtype = source(parameter.views.at(0)).dtype;
+    const bool whole = parameter.key.scope.role.part == Part::table;
+    data.dtype = source(parameter.views.at(0), whole).dtype;
     if (is_vector(parameter.key, parameter.shape.size())) {
       if (counted) weights_.bytes_ += row_bytes(data.dtype, elements);
       data.values.reserve(memory_size(elements, "the elements of a vector"));
       for (const StoredView& view : parameter.views) {
-        const Source from = source(view);
+        const Source from = source(view, whole);
         const Encoding& encoding = encoding_of(from.dtype);
         for_elements(view.axes, view.offset,
                      [&](std::int64_t offset) { data.values.push_back(decode_element(encoding, from.data, offset)); });
@@ -345,6 +348,25 @@ void Weights::add(const Tensor& tensor, DType dtype, std::span<const std::byte> 
   const std::int64_t rows = tensor.shape[-2].size, cols = tensor.shape[-1].size;
   data.matrices = matrices_of(memory.data(), dtype, elements / (rows * cols), rows, cols);
   if (owner != nullptr) owned_.push_back(std::move(owner));
+}
+
+Weights Weights::shared(const Weights& from) {
+  Weights all;
+  all.parameters_ = from.parameters_;
+  all.elements_ = from.elements_;
+  all.bytes_ = from.bytes_;
+  return all;
+}
+
+void Weights::replace(const TensorKey& key, DType dtype, std::vector<std::byte> values) {
+  ParameterData& data = parameters_.at(key);
+  const std::int64_t count = std::ssize(data.matrices);
+  const std::int64_t rows = data.matrices.at(0).rows, cols = data.matrices.at(0).cols;
+  const auto owner = std::make_shared<const std::vector<std::byte>>(std::move(values));
+  bytes_ += std::ssize(*owner) - row_bytes(data.dtype, count * rows * cols);
+  data.matrices = matrices_of(owner->data(), dtype, count, rows, cols);
+  data.dtype = dtype;
+  owned_.push_back(owner);
 }
 
 std::shared_ptr<const ParameterTypes> Weights::types() const {

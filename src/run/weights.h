@@ -38,6 +38,11 @@ class Weights {
   // The values of others in memory of their own, in float32.
   static Weights copy(const Model& model, const Weights& from);
 
+  // The values of others where they lie: these must not outlive those.
+  static Weights shared(const Weights& from);
+  // Other values of matrices that are there, row-major in a float type.
+  void replace(const TensorKey& key, DType dtype, std::vector<std::byte> values);
+
   // Of all parameters of an expanded program; `fill` writes the elements of each from `first` on.
   using Fill = std::function<void(const Tensor& tensor, std::int64_t first, std::span<float> to)>;
   static Weights filled(const Program& program, DType dtype, const Fill& fill,

@@ -35,9 +35,9 @@ double matmul_flops(const Program& program) {
 // Of one rank of each stage of the pipeline. Stages are not alike: the last has the head, and layers may differ.
 double matmul_flops_of_stages(const Model& model, Workload workload, const Target& target) {
   double sum = 0;
-  for (std::int64_t stage = 0; stage < workload.layout.pipeline; ++stage) {
-    workload.layout.stage = stage;
-    sum += matmul_flops(compile(model, workload, target, Places::none).lowered);
+  for (const StageKind& kind : different_stages(model, workload.layout)) {
+    workload.layout.stage = kind.stage;
+    sum += static_cast<double>(kind.count) * matmul_flops(compile(model, workload, target, Places::none).lowered);
   }
   return sum;
 }
@@ -63,10 +63,10 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   };
   std::vector<Timed> timed;
   std::vector<StageCosts> costs;
-  const std::vector<std::int64_t> stages = different_stages(layout);
-  for (const std::int64_t stage : stages) {
+  const std::vector<StageKind> stages = different_stages(model, layout);
+  for (const StageKind& kind : stages) {
     Workload of_stage = workload;
-    of_stage.layout.stage = stage;
+    of_stage.layout.stage = kind.stage;
     Compiled compiled = compile(model, of_stage, target);
     Timing timing = time_program(compiled.lowered, hardware);
     costs.push_back(stage_costs(model, compiled, timing));
@@ -75,7 +75,9 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   result.step = put_together(workload, stages, costs);
   const StepSeconds& seconds = result.step.seconds;
   result.workload.layout.stage = result.step.slowest_stage;
-  const auto slowest = std::find(stages.begin(), stages.end(), result.step.slowest_stage) - stages.begin();
+  const auto slowest = std::find_if(stages.begin(), stages.end(),
+                                    [&](const StageKind& kind) { return kind.stage == result.step.slowest_stage; }) -
+                       stages.begin();
   const Program& program = timed[static_cast<std::size_t>(slowest)].compiled.lowered;
   const Timing& timing = timed[static_cast<std::size_t>(slowest)].timing;
   Rates rates(hardware);

@@ -3,7 +3,10 @@
 #include <reckon/error.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
+#include "compile/compile.h"
 #include "network/stages.h"
 
 namespace reckon {
@@ -18,6 +21,21 @@ bool divides(const Model& model, const Workload& workload) {
     return true;
   } catch (const Error&) {
     return false;
+  }
+}
+
+// Which operation of the model cannot be shared out over the ranks of a layout, as a sentence; empty: all can.
+std::string not_shared(const Model& model, Workload workload) {
+  Layout& layout = workload.layout;
+  layout.data *= layout.pipeline;  // of all layers at once
+  layout.pipeline = layout.virtual_stages = layout.micro_batches = 1;
+  layout.zero = 0;
+  workload.batch = 1;
+  try {
+    logical_program(model, workload);
+    return "";
+  } catch (const Error& error) {
+    return error.what();
   }
 }
 
@@ -69,8 +87,9 @@ bool alike(const Layout& a, const Layout& b) {
   return a.tensor == b.tensor && a.pipeline == b.pipeline && a.expert == b.expert;
 }
 
-std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor) {
+std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor, std::string& left_out) {
   std::vector<Workload> splits;
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, std::string> why;  // by tensor, context, expert
   const Given& given = search.given;
   const std::int64_t devices = search.hardware.devices;
   const std::int64_t layers = static_cast<std::int64_t>(search.model.layers.size());
@@ -87,11 +106,19 @@ std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor) 
           workload.layout = {
               .tensor = tensor, .context = context, .pipeline = pipeline, .expert = expert, .data = data};
           workload.batch = 1;
-          if (divides(search.model, workload)) splits.push_back(workload);
+          if (!divides(search.model, workload)) continue;
+          const auto [at, is_new] = why.try_emplace({tensor, context, expert});
+          if (is_new) at->second = not_shared(search.model, workload);
+          if (at->second.empty()) {
+            splits.push_back(workload);
+          } else if (left_out.empty()) {
+            left_out = at->second;
+          }
         }
       }
     }
   }
+  if (splits.empty() && !left_out.empty()) throw Error(left_out);
   return splits;
 }
 
@@ -119,6 +146,7 @@ std::vector<Workload> ways_of(const Search& search, const Workload& split) {
       workload.layout.virtual_stages = pieces;
       workload.layout.sequence = sequence;
       if (!divides(search.model, workload)) continue;
+      if (sequence && !not_shared(search.model, workload).empty()) continue;
       for (std::int64_t zero : choices(given.zero, zeros))
         for (std::int64_t batch : batches)
           for (Recompute recompute : recomputes) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "time/search.h"
@@ -15,7 +16,9 @@ bool alike(const Layout& a, const Layout& b);
 
 // Workloads of a rank, one for each split of the devices into tensor · context · pipeline · data ranks with those of
 // experts among them (of one piece a stage, without ZeRO, one micro-batch), with tensor ranks up to `most_tensor`.
-std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor);
+// Where some are left out because the model has an operation that cannot be shared out so, `left_out` says which; where
+// all are, that is thrown.
+std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor, std::string& left_out);
 
 // The most of ZeRO that data ranks can share out: muon steps whole matrices, so that none of its state is.
 std::int64_t most_zero(const Workload& workload);

@@ -1,6 +1,7 @@
 #include "time/search.h"
 
 #include <fmt/format.h>
+#include <reckon/error.h>
 
 #include <algorithm>
 #include <limits>
@@ -47,7 +48,7 @@ class Searcher {
   // The least that any layout needs, whatever its speed: of the ways that keep the least of each split.
   std::optional<TooLarge> most_frugal() {
     std::vector<Way> frugal;
-    for (const Workload& split : splits_of(search_, search_.hardware.devices)) {
+    for (const Workload& split : splits_of(search_, search_.hardware.devices, plans_.left_out)) {
       const auto order = [](const Workload& w) {
         return std::tuple(-w.layout.zero, w.batch, -static_cast<int>(w.recompute), w.layout.virtual_stages,
                           !w.layout.sequence);
@@ -176,9 +177,9 @@ class Searcher {
 
   RankMemory memory_of(const Workload& workload) {
     RankMemory most;
-    for (std::int64_t stage : different_stages(workload.layout)) {
+    for (const StageKind& kind : different_stages(search_.model, workload.layout)) {
       Workload of_stage = workload;
-      of_stage.layout.stage = stage;
+      of_stage.layout.stage = kind.stage;
       const RankMemory memory = costs_of(of_stage, Places::all).memory;
       if (memory.total() > most.total()) most = memory;
     }
@@ -189,7 +190,7 @@ class Searcher {
     ways_.clear();
     plans_.layouts = 0;
     std::vector<Layout> found;
-    for (const Workload& split : splits_of(search_, most_tensor)) {
+    for (const Workload& split : splits_of(search_, most_tensor, plans_.left_out)) {
       const auto same = [&](const Layout& layout) { return alike(layout, split.layout); };
       const auto number = static_cast<std::size_t>(std::find_if(found.begin(), found.end(), same) - found.begin());
       if (number == found.size()) found.push_back(split.layout);
@@ -289,11 +290,11 @@ class Searcher {
   // Nothing: it does not fit.
   std::optional<Step> timed(const Way& way) {
     ++plans_.timed;
-    const std::vector<std::int64_t> stages = different_stages(way.workload.layout);
+    const std::vector<StageKind> stages = different_stages(search_.model, way.workload.layout);
     std::vector<StageCosts> costs;
-    for (std::int64_t stage : stages) {
+    for (const StageKind& kind : stages) {
       Workload workload = way.workload;
-      workload.layout.stage = stage;
+      workload.layout.stage = kind.stage;
       costs.push_back(costs_of(workload, Places::all));
       if (costs.back().memory.total() > budget_) return std::nullopt;
     }
@@ -358,8 +359,12 @@ class Searcher {
 bool fits_on(Search search, std::int64_t devices) {
   search.hardware.devices = devices;
   Searcher searcher(search);
-  const std::optional<TooLarge> frugal = searcher.most_frugal();
-  return frugal && frugal->memory.total() <= searcher.budget();
+  try {
+    const std::optional<TooLarge> frugal = searcher.most_frugal();
+    return frugal && frugal->memory.total() <= searcher.budget();
+  } catch (const Error&) {  // no link joins so many
+    return false;
+  }
 }
 
 }  // namespace

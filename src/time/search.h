@@ -57,6 +57,7 @@ struct Plans {
   std::int64_t timed = 0;                // …and were looked at as whole
   std::int64_t compiled = 0;             // programs
   std::vector<std::string> assumptions;  // about the device, a sentence each
+  std::string left_out;                  // layouts that an operation of the model has no rule for: which, in a sentence
   bool across_nodes = false;             // tensor ranks beyond a node, where nothing within one fits
 };
 

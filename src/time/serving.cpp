@@ -1,8 +1,11 @@
 #include "time/serving.h"
 
 #include <fmt/format.h>
+#include <reckon/error.h>
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 #include "files/duration.h"
 #include "files/numbers.h"
@@ -53,13 +56,13 @@ class Searcher {
   std::int64_t budget() const { return budget_; }
 
  private:
-  std::vector<Layout> layouts(std::int64_t most_tensor) const {
+  std::vector<Layout> layouts(std::int64_t most_tensor) {
     Search search = search_;
     search.sequences = search.hardware.devices;  // each number of replicas divides them
     search.given.context = 1;
     search.workload = decoding({}, 1);
     std::vector<Layout> found;
-    for (const Workload& split : splits_of(search, most_tensor)) {
+    for (const Workload& split : splits_of(search, most_tensor, plans_.left_out)) {
       if (!search_.accepts || search_.accepts(split)) found.push_back(split.layout);
     }
     return found;
@@ -101,10 +104,11 @@ class Searcher {
   RankMemory memory_of(const Layout& layout, std::int64_t sequences) {
     RankMemory most;
     const std::int64_t chunk = std::min(prompt_chunk, search_.workload.tokens);
-    for (std::int64_t stage : different_stages(layout)) {
-      RankMemory memory = costs_of(decoding(layout, sequences), stage).memory;
-      const RankMemory with_prompt = costs_of(prompt(layout, chunk), stage).memory;
-      memory.activations = std::max(memory.activations, with_prompt.activations);
+    for (const StageKind& kind : different_stages(search_.model, layout)) {
+      RankMemory memory = costs_of(decoding(layout, sequences), kind.stage).memory;
+      const auto [prompts, is_new] = prompts_.try_emplace({layout.tensor, layout.pipeline, layout.expert, kind.stage});
+      if (is_new) prompts->second = costs_of(prompt(layout, chunk), kind.stage).memory.activations;
+      memory.activations = std::max(memory.activations, prompts->second);
       if (memory.total() > most.total()) most = memory;
     }
     return most;
@@ -138,8 +142,8 @@ class Searcher {
   // From token to token: each stage has a group in turn, and the slowest sets the pace.
   TokenTime token_time(const Layout& layout, std::int64_t group) {
     TokenTime slowest;
-    for (std::int64_t stage : different_stages(layout)) {
-      const StageCosts costs = costs_of(decoding(layout, group), stage);
+    for (const StageKind& kind : different_stages(search_.model, layout)) {
+      const StageCosts costs = costs_of(decoding(layout, group), kind.stage);
       const double busy = costs.busy(Stage::forward) + of(costs.of(Stage::forward).link, Group::data);
       if (busy > slowest.seconds) slowest = {busy, costs.of(Stage::forward).device};
     }
@@ -148,12 +152,10 @@ class Searcher {
   }
 
   double prefill_time(const Layout& layout) {
-    const std::vector<std::int64_t> stages = different_stages(layout);
     double seconds = 0;
-    for (std::int64_t stage : stages) {
-      const double busy = costs_of(prompt(layout, search_.workload.tokens), stage).busy(Stage::forward);
-      const bool between = stage != 0 && stage != layout.pipeline - 1;
-      seconds += busy * static_cast<double>(between ? layout.pipeline - 2 : 1);
+    for (const StageKind& kind : different_stages(search_.model, layout)) {
+      const double busy = costs_of(prompt(layout, search_.workload.tokens), kind.stage).busy(Stage::forward);
+      seconds += busy * static_cast<double>(kind.count);
     }
     return seconds;
   }
@@ -229,13 +231,19 @@ class Searcher {
   std::optional<double> goal_;
   std::int64_t budget_;
   ServingPlans plans_;
+  // Bytes of activations of a prompt's piece, by tensor ranks, stages, expert ranks and the stage.
+  std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::int64_t> prompts_;
 };
 
 bool fits_on(Search search, std::int64_t devices) {
   search.hardware.devices = devices;
   Searcher searcher(search, std::nullopt);
-  const std::optional<TooLarge> frugal = searcher.most_frugal();
-  return frugal && frugal->memory.total() <= searcher.budget();
+  try {
+    const std::optional<TooLarge> frugal = searcher.most_frugal();
+    return frugal && frugal->memory.total() <= searcher.budget();
+  } catch (const Error&) {  // no link joins so many
+    return false;
+  }
 }
 
 }  // namespace

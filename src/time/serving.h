@@ -32,6 +32,7 @@ struct ServingPlans {
   std::optional<Served> soonest;  // where none meets the goal: the one that comes closest
   std::int64_t layouts = 0, compiled = 0;
   std::vector<std::string> assumptions;
+  std::string left_out;  // as in search.h
 };
 
 // `search.workload.tokens` is the context; `token_seconds` the goal, if there is one.

@@ -103,13 +103,38 @@ double StepSeconds::total() const {
   return seconds;
 }
 
-std::vector<std::int64_t> different_stages(const Layout& layout) {
-  if (layout.pipeline == 1) return {0};
-  if (layout.pipeline == 2) return {0, 1};
-  return {0, 1, layout.pipeline - 1};
+std::vector<StageKind> different_stages(const Model& model, const Layout& layout) {
+  if (layout.pipeline == 1) return {{0, 1}};
+  const Layers& layers = model.layers;
+  // Each layer by the first one that is like it.
+  std::vector<std::size_t> like(layers.size()), found;
+  for (std::size_t i = 0; i < like.size(); ++i) {
+    const auto same = std::find_if(found.begin(), found.end(), [&](std::size_t j) { return layers[j] == layers[i]; });
+    like[i] = same == found.end() ? i : *same;
+    if (same == found.end()) found.push_back(i);
+  }
+  std::map<std::vector<std::size_t>, std::size_t> kinds;  // of those between the first and the last stage
+  std::vector<StageKind> stages{{0, 1}};
+  Layout at = layout;
+  for (at.stage = 1; at.stage < layout.pipeline - 1; ++at.stage) {
+    std::vector<std::size_t> own;
+    for (const LayerRange& range : stage_layers(model, at)) {
+      own.insert(own.end(), like.begin() + static_cast<std::ptrdiff_t>(range.first),
+                 like.begin() + static_cast<std::ptrdiff_t>(range.last));
+      own.push_back(layers.size());  // the end of a piece
+    }
+    const auto [kind, is_new] = kinds.try_emplace(std::move(own), stages.size());
+    if (is_new) {
+      stages.push_back({at.stage, 1});
+    } else {
+      ++stages[kind->second].count;
+    }
+  }
+  stages.push_back({layout.pipeline - 1, 1});
+  return stages;
 }
 
-Step put_together(const Workload& workload, const std::vector<std::int64_t>& stages,
+Step put_together(const Workload& workload, const std::vector<StageKind>& stages,
                   const std::vector<StageCosts>& costs) {
   const Layout& layout = workload.layout;
   Step step;
@@ -120,11 +145,11 @@ Step put_together(const Workload& workload, const std::vector<std::int64_t>& sta
     if (pace(i) > pace(slowest)) slowest = i;
     if (i == 0 || costs[i].memory.total() > step.memory.total()) {
       step.memory = costs[i].memory;
-      step.memory_stage = stages[i];
+      step.memory_stage = stages[i].stage;
     }
   }
   const StageCosts& stage = costs[slowest];
-  step.slowest_stage = stages[slowest];
+  step.slowest_stage = stages[slowest].stage;
   step.products = stage.products;
   const double m = static_cast<double>(layout.micro_batches), layers = static_cast<double>(stage.layers);
   StepSeconds& seconds = step.seconds;
@@ -153,11 +178,11 @@ Step put_together(const Workload& workload, const std::vector<std::int64_t>& sta
 }
 
 Step step_of(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware) {
-  const std::vector<std::int64_t> stages = different_stages(workload.layout);
+  const std::vector<StageKind> stages = different_stages(model, workload.layout);
   std::vector<StageCosts> costs;
-  for (std::int64_t stage : stages) {
+  for (const StageKind& kind : stages) {
     Workload of_stage = workload;
-    of_stage.layout.stage = stage;
+    of_stage.layout.stage = kind.stage;
     costs.push_back(stage_costs(model, of_stage, target, hardware));
   }
   return put_together(workload, stages, costs);
@@ -167,6 +192,7 @@ double headline_flops(const Model& model, Workload workload) {
   const Layout layout = workload.layout;
   workload.layout = {};
   workload.recompute = Recompute::none;
+  workload.optimizer = Optimizer::adamw;  // which multiplies no matrices: the network's products alone
   const double each = number(read_ledger(logical_program(model, workload)).matmul_full);
   return each * static_cast<double>(layout.data * layout.micro_batches);
 }

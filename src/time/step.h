@@ -96,16 +96,18 @@ struct MostMemory {
   std::int64_t stage = 0;
 };
 
-// Stages that are different: the first, with the embedding and the most micro-batches under way, the last, with the
-// head, and of those between them the one with the most under way.
-std::vector<std::int64_t> different_stages(const Layout& layout);
+// A stage of a pipeline, and how many have the same layers, embedding and head as it: it is the first of them, with the
+// most micro-batches under way.
+struct StageKind {
+  std::int64_t stage = 0, count = 1;
+};
+std::vector<StageKind> different_stages(const Model& model, const Layout& layout);
 
 // Puts the stages' costs together. What ranks of `data` exchange runs beside computing, of the pass that it belongs to
 // and of nothing else: what ZeRO 3 gathers and ZeRO 2 and 3 sum, beside each micro-batch's forward or backward pass;
 // sums of gradients once a step beside the last micro-batch's backward pass; weights that are gathered behind the
 // optimizer's step beside the next forward pass. What takes longer is waited for, and so are all other ranks.
-Step put_together(const Workload& workload, const std::vector<std::int64_t>& stages,
-                  const std::vector<StageCosts>& costs);
+Step put_together(const Workload& workload, const std::vector<StageKind>& stages, const std::vector<StageCosts>& costs);
 
 // All of it for one layout.
 Step step_of(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware);

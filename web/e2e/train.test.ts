@@ -68,6 +68,7 @@ test('pause, continue and reset', { timeout: 2 * minutes }, async () => {
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await page.getByRole('button', { name: 'Pause' }).click({ timeout: minutes });
   await page.getByRole('button', { name: 'Continue' }).waitFor();
+  await page.waitForTimeout(300); // the last figures that the engine sent are drawn
   const step = await card(page, 'step');
   await page.waitForTimeout(300);
   expect(await card(page, 'step')).toBe(step);

@@ -99,7 +99,7 @@ class QueryBlock {
         keys_.blocks == nullptr ? key_block : std::min(key_block, decoded_room / (g_.key_width + g_.value_width));
     for (std::int64_t p = begin, n; p < end; p += n) {
       n = std::min({most, end - p, run - p % run});
-      visit(p, n);
+      visit(p, n, p == begin);
     }
     count_written_floats(rows_ * g_.value_width);
     for (int r = 0; r < rows_; ++r) {
@@ -140,7 +140,7 @@ class QueryBlock {
         most_[i] = sinks->values[static_cast<std::size_t>(head(r))];
         sum_[i] = 1.0f;
       }
-      std::fill_n(out_row(r), g_.value_width, 0.0f);
+      if (rows_ <= few) std::fill_n(out_row(r), g_.value_width, 0.0f);
     }
   }
 
@@ -186,10 +186,10 @@ class QueryBlock {
     return room;
   }
 
-  void visit(std::int64_t p, std::int64_t n) {
+  void visit(std::int64_t p, std::int64_t n, bool first) {
     const float* keys = held(keys_, p, n, decoded_);
     const float* values = held(values_, p, n, decoded_ + n * g_.key_width);
-    rows_ > few ? visit_many(p, keys, values, n) : visit_few(p, keys, values, n);
+    rows_ > few ? visit_many(p, keys, values, n, first) : visit_few(p, keys, values, n);
     // Keys that no block of queries has visited before this one, nor another head that shares them.
     const std::int64_t fresh = p + n - std::max(p, block_ == 0 ? 0 : start_ + first_);
     if (!first_of_keys_ || fresh <= 0) return;
@@ -215,16 +215,16 @@ class QueryBlock {
     }
   }
 
-  // One head's queries.
-  void visit_many(std::int64_t p, const float* keys, const float* values, std::int64_t n) {
+  // One head's queries. What the first keys give is made where it belongs, what others give is added.
+  void visit_many(std::int64_t p, const float* keys, const float* values, std::int64_t n, bool first_keys) {
     multiply({n, rows_, g_.key_width, keys, keys_.stride[1], query_row(0), DType::float32, query_.stride[1], 1, scores_,
               rows_});
     soften_columns(p, n);
     for (std::int64_t first = 0; first < g_.value_width; first += value_block) {
       const std::int64_t width = std::min(value_block, g_.value_width - first);
-      multiply(
-          {rows_, width, n, scores_, rows_, values + first, DType::float32, 1, values_.stride[1], mixed_, width, true});
-      add_mixed(first, width);
+      multiply({rows_, width, n, scores_, rows_, values + first, DType::float32, 1, values_.stride[1],
+                first_keys ? out_row(0) + first : mixed_, first_keys ? out_.stride[1] : width, true});
+      if (!first_keys) add_mixed(first, width);
     }
   }
 

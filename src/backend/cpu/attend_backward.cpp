@@ -60,8 +60,8 @@ class HeadBackward {
 
   void run() {
     for (std::int64_t t = 0; t < tokens_; ++t) {
-      std::fill_n(at(dk_, t, kv_head_), key_width_, 0.0f);
-      if (first_of_value()) std::fill_n(at(dv_, t, value_head_), value_width_, 0.0f);
+      if (!at_once()) std::fill_n(at(dk_, t, kv_head_), key_width_, 0.0f);
+      if (!at_once() && first_of_value()) std::fill_n(at(dv_, t, value_head_), value_width_, 0.0f);
       if (shifted()) *at(launch_.outputs[d_shifts], t, kv_head_) = 0.0f;
     }
     for (std::int64_t h = kv_head_ * group_; h < (kv_head_ + 1) * group_; ++h) {
@@ -71,6 +71,9 @@ class HeadBackward {
 
  private:
   bool shifted() const { return mask_.keep > 0; }
+
+  // Whether all queries of a head are one block, with all keys.
+  bool at_once() const { return tokens_ <= query_block; }
 
   // The least shift that a token's queries see.
   float limit_of(std::int64_t token) {
@@ -95,7 +98,7 @@ class HeadBackward {
     const float* kept = launch_.inputs[log_sum_exp].floats() + (b_ * heads_ + h) * tokens_ + first;
     for (std::int64_t t = first; t < last; ++t) {
       delta_[static_cast<std::size_t>(t - first)] = vector_dot(at(do_, t, h), at(o_, t, h), value_width_);
-      std::fill_n(at(dq_, t, h), key_width_, 0.0f);
+      if (!at_once()) std::fill_n(at(dq_, t, h), key_width_, 0.0f);
       if (shifted()) limits_[static_cast<std::size_t>(t - first)] = limit_of(t);
     }
     count_read_floats(rows * (key_width_ + 2 * value_width_ + 1));  // queries, do, o, and what was kept
@@ -115,19 +118,23 @@ class HeadBackward {
       multiply(
           {n, rows, value_width_, values_at, v_.stride[1], d_outs, DType::float32, do_.stride[1], 1, d_scores_, rows});
       for (std::int64_t j = 0; j < n; ++j) soften(h, first, rows, p, j, kept);
-      multiply(
-          {n, value_width_, rows, scores_, rows, d_outs, DType::float32, 1, do_.stride[1], results_, value_width_});
-      for (std::int64_t j = 0; j < n; ++j) add(at(dv_, p + j, value_head_), j, value_width_);
-      multiply({n, key_width_, rows, d_scores_, rows, queries, DType::float32, 1, q_.stride[1], results_, key_width_});
-      for (std::int64_t j = 0; j < n; ++j) add(at(dk_, p + j, kv_head_), j, key_width_);
-      multiply(
-          {rows, key_width_, n, d_scores_, rows, keys_at, DType::float32, 1, k_.stride[1], results_, key_width_, true});
-      for (std::int64_t i = 0; i < rows; ++i) add(at(dq_, first + i, h), i, key_width_);
+      const bool first_head = at_once() && h == kv_head_ * group_;
+      add_product({n, value_width_, rows, scores_, rows, d_outs, DType::float32, 1, do_.stride[1], nullptr, 0},
+                  first_head && first_of_value(), dv_, p, value_head_);
+      add_product({n, key_width_, rows, d_scores_, rows, queries, DType::float32, 1, q_.stride[1], nullptr, 0},
+                  first_head, dk_, p, kv_head_);
+      add_product({rows, key_width_, n, d_scores_, rows, keys_at, DType::float32, 1, k_.stride[1], nullptr, 0, true},
+                  at_once(), dq_, first, h);
     }
   }
 
-  void add(float* sum, std::int64_t row, std::int64_t width) const {
-    vector_add_part(sum, results_ + row * width, width);
+  // A product's rows go to those of `sums` from `token` on: the first of them where they belong, others are added.
+  void add_product(Tile tile, bool first, const View& sums, std::int64_t token, std::int64_t head) const {
+    tile.out = first ? at(sums, token, head) : results_;
+    tile.out_stride = first ? sums.stride[1] : tile.n;
+    multiply(tile);
+    if (first) return;
+    for (std::int64_t i = 0; i < tile.m; ++i) vector_add_part(at(sums, token + i, head), results_ + i * tile.n, tile.n);
   }
 
   // Key p + j: what the queries that see it give it, and the gradients of its scores; 0 for the others.

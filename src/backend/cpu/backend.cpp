@@ -47,22 +47,37 @@ void CpuBackend::copy(const Address& from, const Address& to, std::int64_t bytes
 }
 
 std::map<TensorKey, Address> CpuBackend::load(const Parameters& parameters) {
+  const auto wanted = [](const ParameterData& data) {
+    return !data.matrices.empty() && std::all_of(data.matrices.begin(), data.matrices.end(), is_interleaved);
+  };
+  // All in one buffer: a small matrix alone would have no huge page.
+  const auto room = [](const ParameterData& data) {
+    std::int64_t bytes = 0;
+    for (const Weight& matrix : data.matrices) bytes += row_bytes(matrix.dtype, matrix.rows * matrix.cols);
+    return bytes;
+  };
+  std::int64_t all = 0, offset = 0;
+  for (const auto& [key, data] : parameters)
+    if (wanted(data) && !interleaved_.contains(key)) all += room(data);
+  const auto memory = all > 0 ? std::make_shared<HostBuffer>(all, Fill::nothing) : nullptr;
   std::map<TensorKey, Address> places;
   for (const auto& [key, data] : parameters) {
-    const bool wanted =
-        !data.matrices.empty() && std::all_of(data.matrices.begin(), data.matrices.end(), is_interleaved);
-    if (wanted && !interleaved_.contains(key)) interleave_all(key, data);
     Address& place = places[key];
-    place.stored = wanted ? &interleaved_.at(key).data : &data;
-    if (wanted) place.buffer = interleaved_.at(key).memory;
+    place.stored = &data;
+    if (!wanted(data)) continue;
+    if (!interleaved_.contains(key)) {
+      interleave_all(key, data, memory, offset);
+      offset += room(data);
+    }
+    place.stored = &interleaved_.at(key).data;
+    place.buffer = interleaved_.at(key).memory;
   }
   return places;
 }
 
-void CpuBackend::interleave_all(const TensorKey& key, const ParameterData& data) {
-  std::int64_t all = 0, offset = 0;
-  for (const Weight& matrix : data.matrices) all += row_bytes(matrix.dtype, matrix.rows * matrix.cols);
-  Interleaved copy{data, std::make_shared<HostBuffer>(all, Fill::nothing)};
+void CpuBackend::interleave_all(const TensorKey& key, const ParameterData& data, std::shared_ptr<HostBuffer> memory,
+                                std::int64_t offset) {
+  Interleaved copy{data, std::move(memory)};
   for (Weight& matrix : copy.data.matrices) {
     const std::int64_t bytes = row_bytes(matrix.dtype, matrix.rows * matrix.cols);
     const std::int64_t panel = row_bytes(matrix.dtype, rows_together * matrix.cols),

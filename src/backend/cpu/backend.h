@@ -32,7 +32,8 @@ class CpuBackend : public Backend {
   MeasureTransfer transfer_limit(std::int64_t most_bytes) override;
 
  private:
-  void interleave_all(const TensorKey& key, const ParameterData& data);
+  void interleave_all(const TensorKey& key, const ParameterData& data, std::shared_ptr<HostBuffer> memory,
+                      std::int64_t offset);
 
   Pool pool_;
   Scratch scratch_;

@@ -63,7 +63,8 @@ void run_choose_keys(const Launch& launch) {
   const std::int64_t groups = choice.size[2], top = choice.size[3];
   launch.machine.run(query.size[0] * tokens, [&](std::int64_t row, int) {
     const std::int64_t b = row / tokens, t = row % tokens;
-    const std::int64_t seen = (starts != nullptr ? starts[b] : 0) + t + 1, blocks = (seen + a.block - 1) / a.block;
+    const std::int64_t seen = ((starts != nullptr ? starts[b] : 0) + t + 1) / a.every;
+    const std::int64_t blocks = (seen + a.block - 1) / a.block;
     count_products(seen * heads * width);
     count_elementwise(seen * heads * (weights.there() ? 3 : 1));
     const Uncounted inside;
@@ -148,6 +149,49 @@ void run_attend_chosen(const Launch& launch) {
       std::fill_n(out, value_width, 0.0f);
       for (std::size_t j = 0; j < kept.size(); ++j)
         vector_add_scaled(out, value_rows.at(b, kept[j], kv_head), value_width, p[j]);
+    }
+  });
+}
+
+void run_attend_entries(const Launch& launch) {
+  const View &query = launch.inputs[0], &keys = launch.inputs[1], &entries = launch.inputs[2];
+  const View &choice = launch.inputs[3], &sinks = launch.inputs[4], &y = launch.outputs[0];
+  const auto& a = launch.op.attributes<AttendEntriesAttributes>();
+  const std::int32_t* starts = starts_of(launch, 5);
+  const float* learned = sinks.parameter != nullptr ? sinks.parameter->values.data() : sinks.floats();
+  const auto scale = static_cast<float>(a.scale);
+  const std::int64_t tokens = query.size[1], heads = query.size[2], width = query.size[3];
+  launch.machine.run(query.size[0] * tokens, [&](std::int64_t row, int) {
+    const std::int64_t b = row / tokens, t = row % tokens, position = (starts != nullptr ? starts[b] : 0) + t;
+    const std::int64_t first = std::max<std::int64_t>(0, position + 1 - a.window), seen = (position + 1) / a.every;
+    const std::int64_t top = choice.there() ? choice.size[3] : seen;
+    std::vector<std::int64_t> kept;  // entries
+    for (std::int64_t i = 0; i < top; ++i) {
+      const std::int64_t one = choice.there() ? choice.integers()[row * top + i] : i;
+      if (one >= 0) kept.push_back(one);
+    }
+    const std::int64_t near = position + 1 - first, count = near + static_cast<std::int64_t>(kept.size());
+    Rows key_rows(keys), entry_rows(entries);
+    const auto at = [&](std::int64_t j) {
+      return j < near ? key_rows.at(b, first + j, 0) : entry_rows.at(b, kept[static_cast<std::size_t>(j - near)], 0);
+    };
+    std::vector<float> p(static_cast<std::size_t>(count));
+    for (std::int64_t head = 0; head < heads; ++head) {
+      count_products(2 * count * width);
+      count_elementwise(count * (a.scale != 1.0 ? 5 : 4) + width + 4);
+      const Uncounted inside;
+      const float* q = query_at(query, b, t, head);
+      float most = learned[head];
+      for (std::int64_t j = 0; j < count; ++j) {
+        p[static_cast<std::size_t>(j)] = scale * vector_dot(q, at(j), width);
+        most = std::max(most, p[static_cast<std::size_t>(j)]);
+      }
+      float sum = std::exp(learned[head] - most);
+      for (float& one : p) sum += one = std::exp(one - most);
+      float* out = y.floats() + b * y.stride[0] + t * y.stride[1] + head * y.stride[2];
+      std::fill_n(out, width, 0.0f);
+      for (std::int64_t j = 0; j < count; ++j)
+        vector_add_scaled(out, at(j), width, p[static_cast<std::size_t>(j)] / sum);
     }
   });
 }

@@ -8,6 +8,7 @@
 #include "files/random.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace reckon {
 namespace {
@@ -83,26 +84,28 @@ void run_softcap_backward(const Launch& launch) {
 
 void run_clip(const Launch& launch) {
   const View &x = launch.inputs[0], &y = launch.outputs[0];
-  const auto limit = static_cast<float>(launch.op.attributes<ClipAttributes>().limit);
+  const auto& a = launch.op.attributes<ClipAttributes>();
+  const auto limit = static_cast<float>(a.limit), least = a.above ? -std::numeric_limits<float>::infinity() : -limit;
   over_rows(launch.machine, y.rows(), 2 * y.width(), [&](std::int64_t first, std::int64_t last, int) {
-    count_elementwise(2 * (last - first) * y.width());
+    count_elementwise((a.above ? 1 : 2) * (last - first) * y.width());
     for (std::int64_t r = first; r < last; ++r) {
       const float* from = x.row(r);
       float* to = y.row(r);
-      for (std::int64_t i = 0; i < y.width(); ++i) to[i] = std::min(std::max(from[i], -limit), limit);
+      for (std::int64_t i = 0; i < y.width(); ++i) to[i] = std::min(std::max(from[i], least), limit);
     }
   });
 }
 
 void run_clip_backward(const Launch& launch) {
   const View &dy = launch.inputs[0], &x = launch.inputs[1], &dx = launch.outputs[0];
-  const auto limit = static_cast<float>(launch.op.attributes<ClipAttributes>().limit);
+  const auto& a = launch.op.attributes<ClipAttributes>();
+  const auto limit = static_cast<float>(a.limit), least = a.above ? -std::numeric_limits<float>::infinity() : -limit;
   over_rows(launch.machine, dx.rows(), 2 * dx.width(), [&](std::int64_t first, std::int64_t last, int) {
-    count_elementwise(2 * (last - first) * dx.width());
+    count_elementwise((a.above ? 1 : 2) * (last - first) * dx.width());
     for (std::int64_t r = first; r < last; ++r) {
       const float *from = dy.row(r), *at = x.row(r);
       float* to = dx.row(r);
-      for (std::int64_t i = 0; i < dx.width(); ++i) to[i] = at[i] >= -limit && at[i] <= limit ? from[i] : 0.0f;
+      for (std::int64_t i = 0; i < dx.width(); ++i) to[i] = at[i] >= least && at[i] <= limit ? from[i] : 0.0f;
     }
   });
 }

@@ -34,18 +34,26 @@ void dot_tile(const Tile& t, const float* x, float* out) {
 
 constexpr int depth = vector_registers / 4;
 
+// Whether rows of W are read one after the other; is_amd() and with it this stay as they are.
+bool sequential() { return sequential_on_amd && is_amd(); }
+
 // Which rows of W are read together, row q of group g being g·next + q·apart: those of float32 next to each other,
-// those of 16 bits as far apart as the tile lets them; so each was measured to be faster. All kernels below follow it,
-// so that the order of a sum is the same for any number of rows of x.
+// those of 16 bits as far apart as the tile lets them, unless rows are read one after the other; so each was measured
+// to be faster. All kernels below follow it, so that the order of a sum is the same for any number of rows of x.
 template <class T>
 struct Order {
-  explicit Order(std::int64_t k) : groups(k / depth), apart(far ? groups : 1), next(far ? 1 : depth) {}
-  static constexpr bool far = sizeof(T) < sizeof(float);
+  explicit Order(std::int64_t k)
+      : far(sizeof(T) < sizeof(float) && !sequential()),
+        groups(k / depth),
+        apart(far ? groups : 1),
+        next(far ? 1 : depth) {}
+  bool far;
   std::int64_t groups, apart, next;
 };
 
 // Few rows of x: the sums stay in the nearest cache, and `vectors` of them are added to at a time: as much of W as a
-// line of the cache holds, so that each is asked for once. The streams begin at x and w.
+// line of the cache holds, so that each is asked for once. The streams begin at x and w. `ahead` 0: nothing is asked
+// for.
 template <int rows, int streams, int vectors, class D, class T>
 HWY_INLINE std::int64_t add_rows(D d, const Tile& t, const float* x, const T* w, std::int64_t apart, std::int64_t ahead,
                                  std::int64_t j, std::int64_t n, float* out, bool first) {
@@ -55,7 +63,7 @@ HWY_INLINE std::int64_t add_rows(D d, const Tile& t, const float* x, const T* w,
     HWY_UNROLL(8)
     for (int q = 0; q < streams; ++q) {
       const T* from = w + q * apart * t.col_stride + j;
-      hwy::Prefetch(from + ahead);
+      if (ahead != 0) hwy::Prefetch(from + ahead);
       HWY_UNROLL(2)
       for (int v = 0; v < vectors; ++v) weights[v][q] = kept(load(d, from + v * lanes));
     }
@@ -92,15 +100,17 @@ HWY_INLINE void stream_rows(const Tile& t, const float* x, float* out) {
   // The same place in the rows that come next, unless they are too far away to stay in the cache.
   constexpr std::int64_t longest = 32 * 1024 / sizeof(T);
   const std::int64_t ahead = t.n < longest ? order.next * t.col_stride : bytes_ahead / static_cast<int>(sizeof(T));
+  // Sums that are read and written again for every row of W are waited for where they are few.
+  const bool one_by_one = sequential() && t.n >= 256;
   for (std::int64_t j = 0; j < t.n; j += piece) {
     const std::int64_t end = std::min(t.n, j + piece);
     std::int64_t deep = 0;  // rows of W that were added
-    for (std::int64_t g = 0; g < order.groups; ++g, deep += depth) {
+    for (std::int64_t g = 0; g < order.groups && !one_by_one; ++g, deep += depth) {
       const std::int64_t p = g * order.next;
       add_piece<rows, depth>(t, x + p, w + p * t.col_stride, order.apart, ahead, j, end, out, g == 0);
     }
-    for (std::int64_t p = order.groups * depth; p < t.k; ++p, ++deep)
-      add_piece<rows, 1>(t, x + p, w + p * t.col_stride, 1, t.col_stride, j, end, out, p == 0);
+    for (std::int64_t p = deep; p < t.k; ++p, ++deep)
+      add_piece<rows, 1>(t, x + p, w + p * t.col_stride, 1, one_by_one ? 0 : t.col_stride, j, end, out, p == 0);
     count_products(rows * (end - j) * deep);
   }
 }

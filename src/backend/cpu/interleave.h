@@ -1,7 +1,7 @@
 // Rows of quantised weights 8 by 8, so that a vector has the codes of 8 rows, whose sums then stay in their lanes. Each
 // row's block is cut into pieces, of scales one and of codes four bytes, and a piece of each of the 8 rows lies side by
-// side: piece by piece in the order of the block. Where 8 does not divide the rows, the last ones are as they were.
-// The bytes are the same.
+// side: piece by piece in the order of the block, or of their use (Q6_K). Where 8 does not divide the rows, the last
+// ones are as they were. The bytes are the same.
 #pragma once
 
 #include <cstddef>

@@ -30,6 +30,26 @@ struct ColumnSum {
 #endif
 };
 
+// Of codes of 8 bits, whose 16-bit sums would not fit: `start` is −128·Σ q, for codes are made unsigned where that is
+// faster.
+struct SignedColumnSum {
+  SumVector sum;
+#if RECKON_VNNI
+  HWY_INLINE explicit SignedColumnSum(std::int32_t start) : sum(hn::Set(Integers(), start)) {}
+  HWY_INLINE void add(CodeVector w, hn::Vec<Signed8> x) {
+    const CodeVector codes = hn::Xor(w, all(0x80));
+#if HWY_TARGET == HWY_AVX2
+    sum.raw = _mm256_dpbusd_avx_epi32(sum.raw, codes.raw, x.raw);
+#else
+    sum.raw = _mm256_dpbusd_epi32(sum.raw, codes.raw, x.raw);
+#endif
+  }
+#else
+  HWY_INLINE explicit SignedColumnSum(std::int32_t) : sum(hn::Zero(Integers())) {}
+  HWY_INLINE void add(CodeVector w, hn::Vec<Signed8> x) { sum = hn::Add(sum, dot<true>(w, x)); }
+#endif
+};
+
 HWY_INLINE hn::Vec<Signed8> four_of(const std::int8_t* x) {
   std::int32_t four;
   std::memcpy(&four, x, 4);
@@ -64,8 +84,11 @@ struct PanelUnit {
   std::uint8_t* to;
   std::int64_t line, lines;
   HWY_INLINE void set_codes(std::int64_t at, CodeVector codes) const { hn::StoreU(codes, Codes(), to + at * line); }
-  HWY_INLINE void set_scales(Column scale, Column offset) const {
+  HWY_INLINE void set_scale(Column scale) const {
     hn::StoreU(scale, SomeFloats(), reinterpret_cast<float*>(to + lines * line));
+  }
+  HWY_INLINE void set_scales(Column scale, Column offset) const {
+    set_scale(scale);
     hn::StoreU(offset, SomeFloats(), reinterpret_cast<float*>(to + (lines + 1) * line));
   }
 };
@@ -84,11 +107,10 @@ struct InterleavedNibbles {
       unit.set_codes(line + 4, I::codes(hn::And(shift_right<4>(bytes), all(15))));
     }
     const Column d = I::scales(w);
-    unit.set_scales(d, hn::Mul(d, in_all(I::offset)));
+    unit.set_scale(d);
   }
   template <int rows>
-  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const*,
-                             ColumnSums<rows>& sums) {
+  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, ColumnSums<rows>& sums) {
     using I = Interleaved<Block>;
     const Column d = I::scales(w);
     ColumnSum low[rows], high[rows];
@@ -115,7 +137,7 @@ struct InterleavedNibbles {
 template <>
 struct Interleaved<Q4_0> : InterleavedNibbles<Q4_0> {
   static constexpr int lines = 16;
-  static constexpr float offset = -8;
+  static constexpr float offset = Q4_0::shift;
   static HWY_INLINE Column scales(const std::uint8_t* w) { return eight_halves(w); }
   static HWY_INLINE CodeVector codes(CodeVector v) { return v; }
 };
@@ -123,7 +145,7 @@ struct Interleaved<Q4_0> : InterleavedNibbles<Q4_0> {
 template <>
 struct Interleaved<Mxfp4> : InterleavedNibbles<Mxfp4> {
   static constexpr int lines = 8;
-  static constexpr float offset = -12;
+  static constexpr float offset = Mxfp4::shift;
   static HWY_INLINE Column scales(const std::uint8_t* w) {
     Column d;
     powers<1>(w, 8, &d);
@@ -160,8 +182,7 @@ struct Interleaved<Q4_K> {
     }
   }
   template <int rows>
-  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const*,
-                             ColumnSums<rows>& sums) {
+  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, ColumnSums<rows>& sums) {
     HWY_ALIGN std::uint8_t scales[128];
     unpack_scales(w, scales);
     Column codes[rows], minimums[rows];
@@ -200,86 +221,136 @@ struct Interleaved<Q4_K> {
   }
 };
 
-// A block of 256: 32 lines of lower and 16 of upper bits, 16 lines of 8 bytes with the scales of halves, 8 scales.
+// One block of 32: 8 scales, then 8 lines.
 template <>
-struct Interleaved<Q6_K> {
+struct Interleaved<Q8_0> {
   static constexpr bool there = true;
-  static constexpr int elements = 256;
-  static constexpr float offset = -32;
-  static HWY_INLINE void unpack(const std::uint8_t* w, PanelUnit unit, std::int64_t apart) {
-    for (int h = 0; h < 2; ++h) {
-      unpack_sixteen<0>(w + 512 * h, w + 1024 + 256 * h, w + 1536 + 64 * h, eight_halves(w + 1664), unit, apart);
-      unit.to += 8 * apart;
+  static constexpr int elements = 32;
+  static constexpr float offset = 0;
+  static HWY_INLINE void unpack(const std::uint8_t* w, PanelUnit unit, std::int64_t) {
+    for (int line = 0; line < 8; ++line) {
+      const auto bytes = load_codes(w + 16 + 32 * line);
+      if constexpr (Panel<Q8_0>::wide) {  // of four codes two in each of two lines
+        const hn::Repartition<std::uint32_t, Codes> d;
+        const auto even = hn::ShiftRight<8>(hn::ShiftLeft<8>(hn::BitCast(Integers16(), bytes)));
+        const auto odd = hn::ShiftRight<8>(hn::BitCast(Integers16(), bytes));
+        const auto low = hn::BitCast(d, even), high = hn::BitCast(d, odd);
+        const auto upper = hn::Set(d, 0xffff0000U);
+        unit.set_codes(2 * line, hn::BitCast(Codes(), hn::Or(hn::AndNot(upper, low), hn::ShiftLeft<16>(high))));
+        unit.set_codes(2 * line + 1, hn::BitCast(Codes(), hn::Or(hn::ShiftRight<16>(low), hn::And(upper, high))));
+      } else {
+        unit.set_codes(line, hn::Xor(bytes, all(0x80)));
+      }
     }
+    const Column d = eight_halves(w);
+    unit.set_scale(d);
   }
   template <int rows>
-  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, const float* const* halves,
-                             ColumnSums<rows>& sums) {
-    Column codes[rows], offsets[rows];
-    HWY_UNROLL(4)
-    for (int i = 0; i < rows; ++i) codes[i] = offsets[i] = hn::Zero(SomeFloats());
-    for (int h = 0; h < 2; ++h) {
-      const std::uint8_t *low = w + 512 * h, *high = w + 1024 + 256 * h;
-      add_sixteen<rows, 0>(low, high, w + 1536 + 64 * h, x, at + 128 * h, halves, codes, offsets);
-    }
-    const Column d = eight_halves(w + 1664);
+  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, ColumnSums<rows>& sums) {
+    const Column d = eight_halves(w);
     HWY_UNROLL(4)
     for (int i = 0; i < rows; ++i) {
-      sums.of[i] = hn::MulAdd(d, codes[i], sums.of[i]);
-      sums.offsets[i] = hn::MulAdd(d, offsets[i], sums.offsets[i]);
-    }
-  }
-
- private:
-  // The codes of elements 16s + 4t to 16s + 4t + 3 of 128.
-  template <int s>
-  static HWY_INLINE CodeVector six_bits_of(const std::uint8_t* low, const std::uint8_t* high, int t) {
-    return hn::Or(hn::And(shift<s / 4 * 4>(load_codes(low + 32 * ((4 * s + t) % 16))), all(15)),
-                  hn::And(shift<s / 2 * 2 - 4>(load_codes(high + 32 * ((4 * s + t) % 8))), all(0x30)));
-  }
-  template <int s>
-  static HWY_INLINE void unpack_sixteen(const std::uint8_t* low, const std::uint8_t* high, const std::uint8_t* scales,
-                                        Column d, PanelUnit unit, std::int64_t apart) {
-    if constexpr (s < 8) {
-      for (int t = 0; t < 4; ++t) unit.set_codes(t, six_bits_of<s>(low, high, t));
-      const Column scale = hn::Mul(d, eight_signed_bytes(scales + 8 * s));
-      unit.set_scales(scale, hn::Mul(scale, in_all(offset)));
-      unit.to += apart;
-      unpack_sixteen<s + 1>(low, high, scales, d, unit, apart);
-    }
-  }
-  // Elements 16s to 16s + 15 of 128, and those behind them.
-  template <int rows, int s>
-  static HWY_INLINE void add_sixteen(const std::uint8_t* low, const std::uint8_t* high, const std::uint8_t* scales,
-                                     const Activations* x, std::int64_t at, const float* const* halves, Column* codes,
-                                     Column* offsets) {
-    if constexpr (s < 8) {
-      ColumnSum first[rows], second[rows];
+      const std::int16_t* halves = x[i].halves + at / 16;
+      SignedColumnSum first(-128 * (halves[0] + halves[1])), second(0);
       HWY_UNROLL(4)
-      for (int t = 0; t < 4; ++t) {
-        const auto six = kept(six_bits_of<s>(low, high, t));
-        HWY_UNROLL(4)
-        for (int i = 0; i < rows; ++i) (t < 2 ? first : second)[i].add(six, four_of(x[i].q + at + 16 * s + 4 * t));
+      for (int line = 0; line < 8; line += 2) {
+        first.add(load_codes(w + 16 + 32 * line), four_of(x[i].q + at + 4 * line));
+        second.add(load_codes(w + 48 + 32 * line), four_of(x[i].q + at + 4 * line + 4));
       }
-      const Column scale = eight_signed_bytes(scales + 8 * s);
-      HWY_UNROLL(4)
-      for (int i = 0; i < rows; ++i) {
-        const auto whole = hn::Add(first[i].whole(), second[i].whole());
-        const std::int64_t half = at / 16 + s;
-        codes[i] = hn::MulAdd(hn::Mul(scale, in_all(x[i].scale[half / 2])), as_floats(whole), codes[i]);
-        offsets[i] = hn::MulAdd(scale, in_all(halves[i][half]), offsets[i]);
-      }
-      add_sixteen<rows, s + 1>(low, high, scales, x, at, halves, codes, offsets);
+      const auto whole = hn::Add(first.sum, second.sum);
+      sums.of[i] = hn::MulAdd(hn::Mul(d, in_all(x[i].scale[at / 32])), as_floats(whole), sums.of[i]);
     }
   }
 };
 
-// `panels` times 8 rows of W, `apart` bytes from each other: memory is faster read in two places than in one. `halves`:
-// dx·Σ q of every 16 elements of each row of x, for Q6_K.
-template <class Block, int rows, int panels, int ahead>
+// A block of 256: 8 scales, then four times what 64 elements need, those of 16s + 32r for r = 0 to 3: 4 lines of 8
+// bytes with their scales, and 4 times a line of upper bits and two of lower ones (interleave.cpp has the order).
+template <>
+struct Interleaved<Q6_K> {
+  static constexpr bool there = true;
+  static constexpr int elements = 256;
+  static constexpr float offset = 0;
+  static HWY_INLINE void unpack(const std::uint8_t* w, PanelUnit unit, std::int64_t apart) {
+    const Column d = eight_halves(w);
+    w += 16;
+    for (int u = 0; u < 4; ++u, w += bytes_of_64) {
+      const PanelUnit first{unit.to + (u / 2 * 8 + u % 2) * apart, unit.line, unit.lines};
+      for (int t = 0; t < 4; ++t) {
+        CodeVector codes[4];
+        six_bits_of(w + 32 + 96 * t, codes);
+        for (int r = 0; r < 4; ++r) PanelUnit{first.to + 2 * r * apart, unit.line, unit.lines}.set_codes(t, codes[r]);
+      }
+      for (int r = 0; r < 4; ++r) {
+        const Column scale = hn::Mul(d, eight_signed_bytes(w + 8 * r));
+        PanelUnit{first.to + 2 * r * apart, unit.line, unit.lines}.set_scale(scale);
+      }
+    }
+  }
+  template <int rows>
+  static HWY_INLINE void add(const std::uint8_t* w, const Activations* x, std::int64_t at, ColumnSums<rows>& sums) {
+    Column codes[rows];
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i) codes[i] = hn::Zero(SomeFloats());
+    const Column d = eight_halves(w);
+    w += 16;
+    HWY_UNROLL(4)
+    for (int u = 0; u < 4; ++u, w += bytes_of_64) {
+      constexpr int at_once = RECKON_VNNI ? 4 : 2;  // that fit a ColumnSum
+      const std::int64_t from = at + u / 2 * 128 + u % 2 * 16;
+      SumVector whole[rows][4];  // Σ (code − 32)·q
+      HWY_UNROLL(4)
+      for (int i = 0; i < rows; ++i) {
+        HWY_UNROLL(4)
+        for (int r = 0; r < 4; ++r) whole[i][r] = hn::Set(Integers(), Q6_K::shift * x[i].halves[from / 16 + 2 * r]);
+      }
+      HWY_UNROLL(2)
+      for (int t = 0; t < 4; t += at_once) {
+        ColumnSum part[rows][4];
+        HWY_UNROLL(4)
+        for (int v = t; v < t + at_once; ++v) {
+          CodeVector six[4];
+          six_bits_of(w + 32 + 96 * v, six);
+          HWY_UNROLL(4)
+          for (int i = 0; i < rows; ++i) {
+            HWY_UNROLL(4)
+            for (int r = 0; r < 4; ++r) part[i][r].add(six[r], four_of(x[i].q + from + 32 * r + 4 * v));
+          }
+        }
+        HWY_UNROLL(4)
+        for (int i = 0; i < rows; ++i) {
+          HWY_UNROLL(4)
+          for (int r = 0; r < 4; ++r) whole[i][r] = hn::Add(whole[i][r], part[i][r].whole());
+        }
+      }
+      HWY_UNROLL(4)
+      for (int r = 0; r < 4; ++r) {
+        const Column scale = eight_signed_bytes(w + 8 * r);
+        HWY_UNROLL(4)
+        for (int i = 0; i < rows; ++i)
+          codes[i] = hn::MulAdd(hn::Mul(scale, in_all(x[i].scale[from / 32 + r])), as_floats(whole[i][r]), codes[i]);
+      }
+    }
+    HWY_UNROLL(4)
+    for (int i = 0; i < rows; ++i) sums.of[i] = hn::MulAdd(d, codes[i], sums.of[i]);
+  }
+
+ private:
+  static constexpr int bytes_of_64 = 32 + 12 * 32;
+  // Of four elements each: the upper bits of all, the lower ones of r = 0 and 2, of 1 and 3.
+  static HWY_INLINE void six_bits_of(const std::uint8_t* w, CodeVector* codes) {
+    const auto high = kept(load_codes(w)), a = kept(load_codes(w + 32)), b = kept(load_codes(w + 64));
+    codes[0] = kept(hn::Or(hn::And(a, all(15)), hn::And(shift_bits<-4>(high), all(0x30))));
+    codes[1] = kept(hn::Or(hn::And(b, all(15)), hn::And(shift_bits<-2>(high), all(0x30))));
+    codes[2] = kept(hn::Or(hn::And(shift_bits<4>(a), all(15)), hn::And(high, all(0x30))));
+    codes[3] = kept(hn::Or(hn::And(shift_bits<4>(b), all(15)), hn::And(shift_bits<2>(high), all(0x30))));
+  }
+};
+
+// `panels` times 8 rows of W, `apart` bytes from each other: memory is faster read in two places than in one, where it
+// is asked for `ahead` bytes before its use. 0: it is not.
+template <class Block, int rows, int panels>
 HWY_INLINE void interleaved_dots(const std::uint8_t* w, std::int64_t apart, const Activations* x, std::int64_t k,
-                                 const float* const* halves, float* out, std::int64_t out_stride,
-                                 std::int64_t out_apart) {
+                                 float* out, std::int64_t out_stride, std::int64_t out_apart, int ahead) {
   using I = Interleaved<Block>;
   constexpr int bytes = 8 * Block::bytes;
   ColumnSums<rows> sums[panels];
@@ -291,19 +362,21 @@ HWY_INLINE void interleaved_dots(const std::uint8_t* w, std::int64_t apart, cons
   for (std::int64_t at = 0; at < k; at += I::elements, w += bytes) {
     HWY_UNROLL(2)
     for (int p = 0; p < panels; ++p) {
-      if constexpr (ahead > 0) {
+      if (ahead > 0) {
         HWY_UNROLL(32)
         for (int line = 0; line < bytes; line += 64) hwy::Prefetch(w + p * apart + ahead + line);
       }
-      I::template add<rows>(w + p * apart, x, at, halves, sums[p]);
+      I::template add<rows>(w + p * apart, x, at, sums[p]);
     }
   }
   HWY_UNROLL(2)
   for (int p = 0; p < panels; ++p) {
     HWY_UNROLL(4)
-    for (int i = 0; i < rows; ++i)
-      hn::StoreU(hn::MulAdd(sums[p].offsets[i], in_all(I::offset), sums[p].of[i]), SomeFloats(),
-                 out + i * out_stride + p * out_apart);
+    for (int i = 0; i < rows; ++i) {
+      auto sum = sums[p].of[i];
+      if constexpr (I::offset != 0) sum = hn::MulAdd(sums[p].offsets[i], in_all(I::offset), sum);
+      hn::StoreU(sum, SomeFloats(), out + i * out_stride + p * out_apart);
+    }
   }
 }
 

@@ -11,6 +11,9 @@
 #include "ops/block_matmul.h"
 #include "ops/chosen.h"
 #include "ops/collectives.h"
+#include "ops/convolved_heads.h"
+#include "ops/entries.h"
+#include "ops/hyper.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/difference.h"
@@ -79,6 +82,16 @@ Kernel cpu_kernel(const Operation& operation) {
       {&position_scale_operation, run_position_scale},
       {&take_operation, run_take},
       {&pass_identity_operation, run_pass_identity},
+      {&open_streams_operation, run_open_streams},
+      {&hyper_weights_operation, run_hyper_weights},
+      {&collapse_operation, run_collapse},
+      {&connect_operation, run_connect},
+      {&entries_operation, run_entries},
+      {&attend_entries_operation, run_attend_entries},
+      {&head_convolution_operation, run_head_convolution},
+      {&delay_operation, run_delay},
+      {&average_heads_operation, run_average_heads},
+      {&scale_heads_operation, run_scale_heads},
       {&pass_identity_backward_operation, run_pass_identity_backward},
       {&choose_keys_operation, run_choose_keys},
       {&attend_chosen_operation, run_attend_chosen},

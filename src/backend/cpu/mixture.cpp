@@ -68,6 +68,7 @@ void run_route(const Launch& launch) {
   const auto& a = launch.op.attributes<RouteAttributes>();
   const std::int64_t experts = logits.width(), active = choice.width();
   const auto scale = static_cast<float>(a.scale);
+  const float* table = launch.inputs.size() > 2 ? launch.inputs[2].floats() : nullptr;  // of the experts of tokens
   std::vector<float> more;
   float* scratch = launch.machine.scratch.of(0, 5 * experts, more).data();
   float *scores = scratch, *candidates = scratch + experts, *group_scores = scratch + 2 * experts;
@@ -80,6 +81,11 @@ void run_route(const Launch& launch) {
       for (std::int64_t e = 0; e < experts; ++e) scores[e] = 1.0f / (1.0f + std::exp(-scores[e]));
       count_elementwise(4 * experts);
     }
+    if (a.scores == Scores::root_softplus) {
+      for (std::int64_t e = 0; e < experts; ++e)
+        scores[e] = std::sqrt(std::max(scores[e], 0.0f) + std::log1p(std::exp(-std::fabs(scores[e]))));
+      count_elementwise(5 * experts);
+    }
     std::copy_n(scores, experts, candidates);
     if (correction.there()) {
       const float* moved = correction.parameter != nullptr ? correction.parameter->values.data() : correction.floats();
@@ -88,7 +94,12 @@ void run_route(const Launch& launch) {
     std::fill_n(candidates + experts - a.always, a.always, std::numeric_limits<float>::infinity());
     if (a.groups > 1) close_groups(candidates, experts, a, group_scores, open, best);
     std::int32_t* chosen = choice.integers() + r * active;
-    largest(candidates, experts, active, chosen);
+    if (table != nullptr) {
+      const float* row = table + std::int64_t{launch.inputs[3].integers()[r]} * active;
+      std::transform(row, row + active, chosen, [](float expert) { return static_cast<std::int32_t>(expert); });
+    } else {
+      largest(candidates, experts, active, chosen);
+    }
     float* w = weights.row(r);
     for (std::int64_t i = 0; i < active; ++i) w[i] = scores[chosen[i]];
     if (a.scores == Scores::softmax_of_chosen) vector_softmax(w, active);
@@ -98,7 +109,8 @@ void run_route(const Launch& launch) {
       for (std::int64_t i = 0; i < active; ++i) sum += w[i];
       count_elementwise(active - 1);
       // DeepSeek V3 guards the division of sigmoids, which may all be tiny.
-      vector_scale(w, active, 1.0f / (a.scores == Scores::sigmoid ? sum + 1e-20f : sum));
+      vector_scale(w, active,
+                   1.0f / (a.scores == Scores::sigmoid || a.scores == Scores::root_softplus ? sum + 1e-20f : sum));
     }
     if (scale != 1.0f) vector_scale(w, active, scale);
   }
@@ -148,7 +160,13 @@ void run_pass_identity(const Launch& launch) {
   const View &made = launch.inputs[0], &rows = launch.inputs[1], &y = launch.outputs[0];
   const std::int64_t end = launch.inputs[2].integers()[launch.op.attributes<PassIdentityAttributes>().experts];
   over_rows(launch.machine, y.rows(), y.width(), [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r) std::copy_n((r < end ? made : rows).row(r), y.width(), y.row(r));
+    for (std::int64_t r = first; r < last; ++r) {
+      if (r < end || rows.there()) {
+        std::copy_n((r < end ? made : rows).row(r), y.width(), y.row(r));
+      } else {
+        std::fill_n(y.row(r), y.width(), 0.0f);
+      }
+    }
   });
 }
 

@@ -143,7 +143,7 @@ HWY_INLINE CodeVector shift_left(CodeVector v) {
   return hn::BitCast(Codes(), hn::ShiftLeft<bits>(hn::BitCast(wide, v)));
 }
 template <int bits>
-HWY_INLINE CodeVector shift(CodeVector v) {  // to the right, or to the left where negative
+HWY_INLINE CodeVector shift_bits(CodeVector v) {  // to the right, or to the left where negative
   if constexpr (bits == 0)
     return v;
   else if constexpr (bits > 0)
@@ -297,6 +297,7 @@ template <int block_bytes>
 struct Small {
   static constexpr int bytes = block_bytes, elements = 32;
   static constexpr int largest = 15;  // code
+  static constexpr int shift = 0;     // F = shift·D of every sub-block; 0: they are unlike
   static constexpr bool is_signed = false, has_halves = false, has_offset = true;
 };
 // Of 256: a group is one.
@@ -304,6 +305,7 @@ template <int block_bytes>
 struct Large {
   static constexpr int bytes = block_bytes, elements = 256;
   static constexpr int largest = 15;
+  static constexpr int shift = 0;
   static constexpr bool is_signed = false, has_halves = false, has_offset = true;
 };
 
@@ -319,13 +321,14 @@ struct Q8_0 : Small<34> {
 };
 
 struct Q4_0 : Small<18> {
+  static constexpr int shift = -8;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
     return nibbles(group + j * bytes + 2, part);
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int count, Scales& s) {
     half_floats<bytes>(group, count, s.d);
-    multiply(s.d, -8, s.f);
+    multiply(s.d, shift, s.f);
   }
 };
 
@@ -340,6 +343,7 @@ struct Q4_1 : Small<20> {
 };
 
 struct Q5_0 : Small<22> {
+  static constexpr int shift = -16;
   static constexpr int largest = 31;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
@@ -347,7 +351,7 @@ struct Q5_0 : Small<22> {
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int count, Scales& s) {
     half_floats<bytes>(group, count, s.d);
-    multiply(s.d, -16, s.f);
+    multiply(s.d, shift, s.f);
   }
 };
 
@@ -378,6 +382,7 @@ struct Iq4Nl : Small<18> {
 };
 
 struct Mxfp4 : Small<17> {
+  static constexpr int shift = -12;
   static constexpr int largest = 24;
   alignas(16) static constexpr std::uint8_t table[16] = {12, 13, 14, 15, 16, 18, 20, 24,
                                                          12, 11, 10, 9,  8,  6,  4,  0};  // 12 + F
@@ -387,7 +392,7 @@ struct Mxfp4 : Small<17> {
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int count, Scales& s) {
     powers<bytes>(group, count, s.d);
-    multiply(s.d, -12, s.f);
+    multiply(s.d, shift, s.f);
   }
 };
 
@@ -436,7 +441,7 @@ struct WithMinimums : Large<block_bytes> {
 struct Q4_K : WithMinimums<144> {
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
-    return hn::And(shift<j % 2 * 4>(load_codes(group + 16 + j / 2 * 32 + part * code_bytes)), all(15));
+    return hn::And(shift_bits<j % 2 * 4>(load_codes(group + 16 + j / 2 * 32 + part * code_bytes)), all(15));
   }
 };
 
@@ -444,20 +449,20 @@ struct Q5_K : WithMinimums<176> {
   static constexpr int largest = 31;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
-    const auto low = hn::And(shift<j % 2 * 4>(load_codes(group + 48 + j / 2 * 32 + part * code_bytes)), all(15));
-    return hn::Or(low, hn::And(shift<j - 4>(load_codes(group + 16 + part * code_bytes)), all(16)));
+    const auto low = hn::And(shift_bits<j % 2 * 4>(load_codes(group + 48 + j / 2 * 32 + part * code_bytes)), all(15));
+    return hn::Or(low, hn::And(shift_bits<j - 4>(load_codes(group + 16 + part * code_bytes)), all(16)));
   }
 };
 
 struct Q6_K : Large<210> {
-  static constexpr int largest = 63;
+  static constexpr int largest = 63, shift = -32;
   static constexpr bool has_halves = true;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
     constexpr int r = j % 4;
     const int at = part * code_bytes;
-    const auto low = hn::And(shift<r / 2 * 4>(load_codes(group + 64 * (j / 4) + 32 * (r % 2) + at)), all(15));
-    return hn::Or(low, hn::And(shift<2 * r - 4>(load_codes(group + 128 + 32 * (j / 4) + at)), all(0x30)));
+    const auto low = hn::And(shift_bits<r / 2 * 4>(load_codes(group + 64 * (j / 4) + 32 * (r % 2) + at)), all(15));
+    return hn::Or(low, hn::And(shift_bits<2 * r - 4>(load_codes(group + 128 + 32 * (j / 4) + at)), all(0x30)));
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
     const float d = half_float(group + 208);
@@ -467,7 +472,7 @@ struct Q6_K : Large<210> {
     set_all(s.f, d);
     for (int j = 0; j < 16; ++j)
       s.factor[j] = std::int16_t{factor[j]};  // NOLINT(bugprone-signed-char-misuse): a number
-    for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(-32 * factor[j]);
+    for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(shift * factor[j]);
   }
 };
 
@@ -476,7 +481,7 @@ struct Q2_K : Large<84> {
   static constexpr bool has_halves = true;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
-    return hn::And(shift<j % 4 * 2>(load_codes(group + 16 + 32 * (j / 4) + part * code_bytes)), all(3));
+    return hn::And(shift_bits<j % 4 * 2>(load_codes(group + 16 + 32 * (j / 4) + part * code_bytes)), all(3));
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
     const float d = half_float(group + 80), least = half_float(group + 82);
@@ -488,12 +493,12 @@ struct Q2_K : Large<84> {
 };
 
 struct Q3_K : Large<110> {
-  static constexpr int largest = 7;
+  static constexpr int largest = 7, shift = -4;
   static constexpr bool has_halves = true;
   template <int j>
   static HWY_INLINE CodeVector codes(const std::uint8_t* group, int part) {
-    const auto low = hn::And(shift<j % 4 * 2>(load_codes(group + 32 + 32 * (j / 4) + part * code_bytes)), all(3));
-    return hn::Or(low, hn::And(shift<j - 2>(load_codes(group + part * code_bytes)), all(4)));
+    const auto low = hn::And(shift_bits<j % 4 * 2>(load_codes(group + 32 + 32 * (j / 4) + part * code_bytes)), all(3));
+    return hn::Or(low, hn::And(shift_bits<j - 2>(load_codes(group + part * code_bytes)), all(4)));
   }
   static HWY_INLINE void scales(const std::uint8_t* group, int, Scales& s) {
     const float d = half_float(group + 108);
@@ -509,7 +514,7 @@ struct Q3_K : Large<110> {
     set_all(s.d, d);
     set_all(s.f, d);
     for (int j = 0; j < 16; ++j) s.factor[j] = static_cast<std::int16_t>(factor[j] - 32);
-    for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(-4 * (factor[j] - 32));
+    for (int j = 0; j < 16; ++j) s.offset[j] = static_cast<std::int16_t>(shift * (factor[j] - 32));
   }
 };
 
@@ -686,7 +691,9 @@ struct Panel {
   static constexpr int unit = Block::has_halves ? 16 : 32;
   // Codes of all 8 bits become 16 wide, and so does x; with VNNI they are made unsigned, by an offset.
   static constexpr bool wide = Block::is_signed && !RECKON_VNNI;
-  static constexpr bool has_offset = Block::has_offset || (Block::is_signed && !wide);
+  // Where every code of the encoding is shifted alike, its sums begin at so many times Σ q; else units have offsets.
+  static constexpr int shift = Block::is_signed ? (wide ? 0 : -128) : Block::shift;
+  static constexpr bool has_offset = Block::has_offset && shift == 0;
   // Vectors of products that can be added in 16 bits, each at most 2·127 times the largest code: 8, 4 or 2.
   static constexpr int most = 32767 / (2 * 127 * Block::largest);
   static constexpr int together = most >= unit / 4 ? unit / 4 : most >= 4 ? 4 : 2;
@@ -738,9 +745,8 @@ void pack_panel(const Tile& t, std::int64_t j, std::int64_t done, std::int64_t b
         if constexpr (Block::has_offset) offset = f[part];
         if constexpr (Block::has_halves)
           scale *= static_cast<float>(s.factor[u]), offset *= static_cast<float>(s.offset[u]);
-        if constexpr (Block::is_signed) offset = -128 * scale;
         std::memcpy(to + P::lines * P::line, &scale, 4);
-        std::memcpy(to + (P::lines + 1) * P::line, &offset, 4);
+        if constexpr (P::has_offset) std::memcpy(to + (P::lines + 1) * P::line, &offset, 4);
         const std::uint8_t* from = codes + u * P::unit;
         for (int q = 0; q < P::lines; ++q) {
           if constexpr (P::wide) {
@@ -774,16 +780,16 @@ HWY_INLINE hn::Vec<Lanes32> four_bytes(const void* x) {
 }
 
 // The sums of one unit: rows of x, `x_bytes` apart, by vectors of columns, whose panels lie `apart` bytes from each
-// other.
-template <class Block, int rows, int vectors>
+// other. Those of row i begin at `start(i)`.
+template <class Block, int rows, int vectors, class Start>
 HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const std::byte* x, std::int64_t x_bytes,
-                          hn::Vec<Lanes32> (&sums)[rows][vectors]) {
+                          const Start& start, hn::Vec<Lanes32> (&sums)[rows][vectors]) {
   using P = Panel<Block>;
-  const auto zeros = [&] HWY_ATTR {
+  const auto begin = [&] HWY_ATTR {
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
       HWY_UNROLL(4)
-      for (int v = 0; v < vectors; ++v) sums[i][v] = hn::Zero(Lanes32());
+      for (int v = 0; v < vectors; ++v) sums[i][v] = P::shift != 0 ? hn::Set(Lanes32(), start(i)) : hn::Zero(Lanes32());
     }
   };
   // add(i, v, codes of vector v, x of row i), for a line of codes.
@@ -799,7 +805,7 @@ HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const s
     }
   };
   if constexpr (P::wide || RECKON_VNNI) {
-    zeros();
+    begin();
     HWY_UNROLL(16)
     for (std::int64_t q = 0; q < P::lines; ++q)
       each(q, [&](int i, int v, auto w, auto four) HWY_ATTR {
@@ -824,18 +830,22 @@ HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const s
         HWY_UNROLL(4)
         for (int v = 0; v < vectors; ++v) {
           const auto more = dot_pairs(pairs[i][v], one);
-          sums[i][v] = first == 0 ? more : hn::Add(sums[i][v], more);
+          if (P::shift != 0 && first == 0)
+            sums[i][v] = hn::Add(hn::Set(Lanes32(), start(i)), more);
+          else
+            sums[i][v] = first == 0 ? more : hn::Add(sums[i][v], more);
         }
       }
     }
   }
 }
 
-// Rows of x as panels meet them: integers of 8 or 16 bits, their scales, and dx·Σ q of each unit.
+// Rows of x as panels meet them: integers of 8 or 16 bits, their scales, and of each unit dx·Σ q, or, as an integer,
+// what its sums begin at.
 struct PanelRows {
   const std::byte* q;
   const float* scale;
-  const float* sums;
+  const void* sums;
   std::int64_t q_bytes, scale_bytes, sums_bytes;  // from row to row
 };
 
@@ -852,7 +862,12 @@ HWY_NOINLINE void quantised_block(const std::uint8_t* panel, std::int64_t apart,
   const Floats d;
   for (std::int64_t k = 0; k < depth; k += P::unit, panel += P::bytes_of_unit) {
     hn::Vec<Lanes32> sums[rows][vectors];
-    unit_sums<Block, rows, vectors>(panel, apart, x.q + k * (P::wide ? 2 : 1), x.q_bytes, sums);
+    const auto start = [&](int i) HWY_ATTR {
+      std::int32_t value;
+      std::memcpy(&value, static_cast<const std::byte*>(x.sums) + i * x.sums_bytes + k / P::unit * 4, 4);
+      return value;
+    };
+    unit_sums<Block, rows, vectors>(panel, apart, x.q + k * (P::wide ? 2 : 1), x.q_bytes, start, sums);
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
       const auto scale = hn::Set(d, skip_bytes(x.scale, i * x.scale_bytes)[k / 32]);
@@ -863,7 +878,7 @@ HWY_NOINLINE void quantised_block(const std::uint8_t* panel, std::int64_t apart,
         auto sum = hn::LoadU(d, to);
         sum = hn::MulAdd(hn::Mul(hn::ConvertTo(d, sums[i][v]), scale), hn::LoadU(d, scales), sum);
         if constexpr (P::has_offset) {
-          const auto x_sum = hn::Set(d, skip_bytes(x.sums, i * x.sums_bytes)[k / P::unit]);
+          const auto x_sum = hn::Set(d, skip_bytes(static_cast<const float*>(x.sums), i * x.sums_bytes)[k / P::unit]);
           sum = hn::MulAdd(x_sum, hn::LoadU(d, scales + panel_columns), sum);
         }
         hn::StoreU(sum, d, to);

@@ -30,13 +30,15 @@ bool is_interleaved_faster([[maybe_unused]] DType dtype) {
 void quantise(const float* x, std::int64_t k, std::byte* to) {
   auto* q = reinterpret_cast<std::int8_t*>(to);
   for (std::int64_t p = 0; p < k; p += 32) {
+    std::int32_t sums[2] = {0, 0};
 #if HWY_TARGET == HWY_SCALAR
     float largest = 0;
     for (std::int64_t i = p; i < p + 32; ++i) largest = std::max(largest, std::abs(x[i]));
     const float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
     for (std::int64_t i = p; i < p + 32; ++i) q[i] = static_cast<std::int8_t>(std::nearbyint(x[i] * inverse));
+    for (std::int64_t i = 0; i < 32; ++i) sums[i / 16] += q[p + i];
 #else
-    const hn::CappedTag<float, 32> d;
+    const hn::CappedTag<float, 16> d;
     constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
     auto largest_of = hn::Zero(d);
     for (std::int64_t i = p; i < p + 32; i += lanes) largest_of = hn::Max(largest_of, hn::Abs(hn::LoadU(d, x + i)));
@@ -44,18 +46,22 @@ void quantise(const float* x, std::int64_t k, std::byte* to) {
     const float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
     const auto factor = hn::Set(d, inverse);
     const hn::Rebind<std::int8_t, decltype(d)> narrow;
-    for (std::int64_t i = p; i < p + 32; i += lanes)
-      hn::StoreU(hn::DemoteTo(narrow, hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor))), narrow, q + i);
-#endif
-    int whole = 0;
+    const hn::RebindToSigned<decltype(d)> integers;
     for (std::int64_t half = 0; half < 2; ++half) {
-      int sum = 0;
-      for (std::int64_t i = p + 16 * half; i < p + 16 * half + 16; ++i) sum += q[i];
-      whole += sum;
-      const auto stored = static_cast<std::int16_t>(sum);
+      auto sum_of = hn::Zero(integers);
+      for (std::int64_t i = p + 16 * half; i < p + 16 * half + 16; i += lanes) {
+        const auto nearest = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor));
+        hn::StoreU(hn::DemoteTo(narrow, nearest), narrow, q + i);
+        sum_of = hn::Add(sum_of, nearest);
+      }
+      sums[half] = hn::GetLane(hn::SumOfLanes(integers, sum_of));
+    }
+#endif
+    for (std::int64_t half = 0; half < 2; ++half) {
+      const auto stored = static_cast<std::int16_t>(sums[half]);
       std::memcpy(to + k + k / 4 + p / 8 + 2 * half, &stored, 2);
     }
-    const float x_sum = scale * static_cast<float>(whole);
+    const float x_sum = scale * static_cast<float>(sums[0] + sums[1]);
     std::memcpy(to + k + p / 8, &scale, 4);
     std::memcpy(to + k + k / 8 + p / 8, &x_sum, 4);
   }
@@ -71,7 +77,10 @@ namespace reckon {
 HWY_EXPORT(quantise);
 HWY_EXPORT(is_interleaved_faster);
 
-bool want_interleaved(DType dtype) { return HWY_DYNAMIC_DISPATCH(is_interleaved_faster)(dtype); }
+bool want_interleaved(DType dtype) {
+  if (dtype == DType::q8_0 && vnni() == Vnni::none) return false;  // was not measured to be faster
+  return HWY_DYNAMIC_DISPATCH(is_interleaved_faster)(dtype);
+}
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "backend/cpu/few_rows-inl.h"
 #include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised-inl.h"
 // Behind it.
@@ -83,34 +84,37 @@ HWY_INLINE void with_block(DType dtype, const Body& body) {
 
 constexpr int quantised_ahead = 4096, interleaved_ahead = 2048;  // bytes: measured on Zen 3
 
-// Rows [first, first + rows) of x. `scratch` has room for dx·Σ q of every 16 elements of them.
+// How interleaved weights are read where there is one row of x. Zen 4: bench/candidates.cpp.
+struct InterleavedReading {
+  int panels, ahead;
+};
+inline InterleavedReading interleaved_reading() {
+  return sequential_on_amd && is_amd() ? InterleavedReading{1, 0} : InterleavedReading{2, interleaved_ahead};
+}
+
+// Rows [first, first + rows) of x.
 template <class Block, int rows>
-void few_rows_of(const Tile& t, std::int64_t first, [[maybe_unused]] float* scratch) {
+void few_rows_of(const Tile& t, std::int64_t first) {
   Activations x[rows];
   for (int i = 0; i < rows; ++i) x[i] = Activations(t.x8 + row_bytes(DType::activation8, (first + i) * t.k), t.k);
   float* out = t.out + first * t.out_stride;
   std::int64_t j = 0;
 #if RECKON_WIDE
   if constexpr (Interleaved<Block>::there) {
-    const float* halves[rows];
-    for (int i = 0; i < rows; ++i) halves[i] = scratch + i * (t.k / 16);
-    if (Block::has_halves && t.interleaved > 0)
-      for (std::int64_t u = 0; u < rows * (t.k / 16); ++u) {
-        const Activations& row = x[u / (t.k / 16)];
-        const std::int64_t half = u % (t.k / 16);
-        scratch[u] = row.scale[half / 2] * static_cast<float>(row.halves[half]);
-      }
     const std::int64_t all = std::min(t.n, t.interleaved) / rows_together,
                        bytes = row_bytes(t.dtype, rows_together * t.k);
+    const InterleavedReading how = interleaved_reading();
     if constexpr (rows == 1) {
-      const std::int64_t far = all / 2;  // panels
-      for (; j < far * rows_together; j += rows_together)
-        interleaved_dots<Block, 1, 2, interleaved_ahead>(row_of(t, j), far * bytes, x, t.k, halves, out + j,
-                                                         t.out_stride, far * rows_together);
-      j *= 2;
+      if (how.panels == 2) {
+        const std::int64_t far = all / 2;  // panels
+        for (; j < far * rows_together; j += rows_together)
+          interleaved_dots<Block, 1, 2>(row_of(t, j), far * bytes, x, t.k, out + j, t.out_stride, far * rows_together,
+                                        how.ahead);
+        j *= 2;
+      }
     }
     for (; j < all * rows_together; j += rows_together)
-      interleaved_dots<Block, rows, 1, interleaved_ahead>(row_of(t, j), 0, x, t.k, halves, out + j, t.out_stride, 0);
+      interleaved_dots<Block, rows, 1>(row_of(t, j), 0, x, t.k, out + j, t.out_stride, 0, how.ahead);
   }
 #endif
   for (; j < t.n; ++j) quantised_dots<Block, rows, quantised_ahead>(row_of(t, j), x, t.k, out + j, t.out_stride);
@@ -118,13 +122,13 @@ void few_rows_of(const Tile& t, std::int64_t first, [[maybe_unused]] float* scra
 }
 
 template <DType... among>
-void few_rows_among(const Tile& t, float* scratch) {
+void few_rows_among(const Tile& t, float*) {
   with_block<among...>(t.dtype, [&](auto block) HWY_ATTR {
     using Block = decltype(block);
     std::int64_t i = 0;
-    for (; i + 4 <= t.m; i += 4) few_rows_of<Block, 4>(t, i, scratch);
-    for (; i + 2 <= t.m; i += 2) few_rows_of<Block, 2>(t, i, scratch);
-    if (i < t.m) few_rows_of<Block, 1>(t, i, scratch);
+    for (; i + 4 <= t.m; i += 4) few_rows_of<Block, 4>(t, i);
+    for (; i + 2 <= t.m; i += 2) few_rows_of<Block, 2>(t, i);
+    if (i < t.m) few_rows_of<Block, 1>(t, i);
   });
 }
 
@@ -153,8 +157,19 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, fl
     }
     return scratch + t.m * depth / 2;
   }
+  [[maybe_unused]] const std::int64_t units = depth / P::unit;
+  if constexpr (P::shift != 0) {
+    auto* starts = reinterpret_cast<std::int32_t*>(scratch);
+    x.sums = starts;
+    x.sums_bytes = units * 4;
+    for (std::int64_t i = 0; i < t.m; ++i) {
+      const std::int16_t* halves = skip_bytes(first.halves + begin / 16, i * x_bytes);
+      for (std::int64_t u = 0; u < units; ++u)
+        starts[i * units + u] = P::shift * (P::unit == 16 ? halves[u] : halves[2 * u] + halves[2 * u + 1]);
+    }
+    return scratch + t.m * units;
+  }
   if constexpr (P::unit == 16) {
-    const std::int64_t units = depth / P::unit;
     x.sums = scratch;
     x.sums_bytes = units * 4;
     for (std::int64_t i = 0; i < t.m; ++i) {
@@ -211,7 +226,7 @@ void many_of(const Tile& t, float* scratch) {
       const auto block = [&](std::int64_t i, auto rows) HWY_ATTR {
         const PanelRows from{x.q + i * x.q_bytes,
                              skip_bytes(x.scale, i * x.scale_bytes),
-                             skip_bytes(x.sums, i * x.sums_bytes),
+                             static_cast<const std::byte*>(x.sums) + i * x.sums_bytes,
                              x.q_bytes,
                              x.scale_bytes,
                              x.sums_bytes};

@@ -14,15 +14,23 @@ void run_rope(const Launch& launch) {
   const float direction = a.inverse ? -1.0f : 1.0f;
   const std::int64_t dims = table.size[1], half = dims / 2, tokens = x.size[1], heads = x.size[2];
   const bool in_place = x.data == y.data;
+  const std::int64_t before = a.trailing ? x.width() - dims : 0;  // elements that are not rotated
   const std::int32_t* starts = launch.inputs.size() > 2 ? launch.inputs[2].integers() : nullptr;
   over_rows(launch.machine, x.rows(), 4 * x.width(), [&](std::int64_t first, std::int64_t last, int) {
-    for (std::int64_t r = first; r < last; ++r) {
-      const std::int64_t start = starts != nullptr ? starts[r / heads / tokens] : 0;
-      const float* angles = table.floats() + (start + r / heads % tokens) * dims;
+    for (std::int64_t r = first; r < last;) {  // the heads of one token
+      const std::int64_t token = r / heads, start = starts != nullptr ? starts[token / tokens] : 0;
+      const float* angles = table.floats() + (start + token % tokens) * dims;
       const float* in = x.row(r);
       float* out = y.row(r);
-      vector_rotate(in, out, angles, angles + half, half, a.interleaved, direction);
-      if (!in_place) std::copy(in + dims, in + x.width(), out + dims);
+      for (const std::int64_t end = std::min(last, (token + 1) * heads); r < end; ++r) {
+        vector_rotate(in + before, out + before, angles, angles + half, half, a.interleaved, direction);
+        if (!in_place) {
+          std::copy(in, in + before, out);
+          std::copy(in + before + dims, in + x.width(), out + before + dims);
+        }
+        in += x.stride[2];
+        out += y.stride[2];
+      }
     }
   });
 }

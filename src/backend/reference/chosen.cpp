@@ -23,7 +23,9 @@ void choose_keys(const Call& c) {
   const std::size_t keys = c.in_size(1, 1), groups = c.out_size(0, 2), top = c.out_size(0, 3);
   const auto block = static_cast<std::size_t>(a.block), local = static_cast<std::size_t>(a.local);
   for (std::size_t row = 0; row < batch * tokens; ++row) {
-    const std::size_t seen = position_of(row % tokens, tokens, keys) + 1, blocks = (seen + block - 1) / block;
+    const auto past = static_cast<std::size_t>(std::max<std::int64_t>(0, c.program.workload.past));
+    const std::size_t seen = (past + row % tokens + 1) / static_cast<std::size_t>(a.every);
+    const std::size_t blocks = (seen + block - 1) / block;
     for (std::size_t g = 0; g < groups; ++g) {
       Values scores(blocks, -std::numeric_limits<double>::infinity());
       for (std::size_t k = 0; k < seen; ++k) {
@@ -45,6 +47,43 @@ void choose_keys(const Call& c) {
       std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return scores[x] > scores[y]; });
       for (std::size_t i = 0; i < top; ++i)
         choice[(row * groups + g) * top + i] = i < blocks ? static_cast<double>(order[i]) : -1.0;
+    }
+  }
+}
+
+// Inputs: query, keys, entries, choice, sinks.
+void attend_entries(const Call& c) {
+  const Out y = c.out(0);
+  const auto& a = c.op.attributes<AttendEntriesAttributes>();
+  const std::size_t tokens = c.in_size(0, 1), heads = c.in_size(0, 2), width = c.in_size(0, 3);
+  const std::size_t keys = c.in_size(1, 1), all = c.in_size(2, 1), window = static_cast<std::size_t>(a.window);
+  const auto past = static_cast<std::size_t>(std::max<std::int64_t>(0, c.program.workload.past));
+  for (std::size_t row = 0; row < c.in_size(0, 0) * tokens; ++row) {
+    const std::size_t position = past + row % tokens, batch = row / tokens;
+    std::vector<const double*> kept;
+    for (std::size_t p = position + 1 > window ? position + 1 - window : 0; p <= position; ++p)
+      kept.push_back(&c.in(1)[(batch * keys + p + keys - past - tokens) * width]);
+    const std::size_t seen = (position + 1) / static_cast<std::size_t>(a.every),
+                      top = c.has(3) ? c.in_size(3, 3) : seen;
+    for (std::size_t i = 0; i < top; ++i) {
+      const double one = c.has(3) ? c.in(3)[row * top + i] : static_cast<double>(i);
+      if (one >= 0) kept.push_back(&c.in(2)[(batch * all + static_cast<std::size_t>(one)) * width]);
+    }
+    for (std::size_t h = 0; h < heads; ++h) {
+      const double* query = &c.in(0)[(row * heads + h) * width];
+      double* out = &y[(row * heads + h) * width];
+      Values p;
+      double most = c.in(4)[h];
+      for (const double* key : kept) {
+        p.push_back(a.scale * std::inner_product(query, query + width, key, 0.0));
+        most = std::max(most, p.back());
+      }
+      double total = std::exp(c.in(4)[h] - most);
+      for (double& one : p) total += one = std::exp(one - most);
+      for (std::size_t j = 0; j < kept.size(); ++j)
+        for (std::size_t i = 0; i < width; ++i) out[i] += p[j] / total * kept[j][i];
+      c.count_products(2 * width * kept.size());
+      c.count((a.scale != 1.0 ? 5 : 4) * kept.size() + width + 4);
     }
   }
 }

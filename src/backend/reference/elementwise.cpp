@@ -44,17 +44,23 @@ void softcap_backward(const Call& c) {
 
 void clip(const Call& c) {
   const Out y = c.out(0);
-  const double limit = c.op.attributes<ClipAttributes>().limit;
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = std::clamp(c.in(0)[i], -limit, limit);
-  c.count(2 * y.size());
+  const auto [limit, above] = c.op.attributes<ClipAttributes>();
+  for (std::size_t i = 0; i < y.size(); ++i) {
+    const double most = std::min(c.in(0)[i], limit);
+    y[i] = above ? most : std::max(most, -limit);
+  }
+  c.count((above ? 1 : 2) * y.size());
 }
 
 // Inputs: dy, x.
 void clip_backward(const Call& c) {
   const Out dx = c.out(0);
-  const double limit = c.op.attributes<ClipAttributes>().limit;
-  for (std::size_t i = 0; i < dx.size(); ++i) dx[i] = std::fabs(c.in(1)[i]) <= limit ? c.in(0)[i] : 0.0;
-  c.count(2 * dx.size());
+  const auto [limit, above] = c.op.attributes<ClipAttributes>();
+  for (std::size_t i = 0; i < dx.size(); ++i) {
+    const double x = c.in(1)[i];
+    dx[i] = x <= limit && (above || x >= -limit) ? c.in(0)[i] : 0.0;
+  }
+  c.count((above ? 1 : 2) * dx.size());
 }
 
 // What is dropped is told by the hash of (seed, layer, stream, element); the rest is divided by 1 − p.

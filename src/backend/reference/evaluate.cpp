@@ -10,6 +10,9 @@
 #include "ops/attention.h"
 #include "ops/block_matmul.h"
 #include "ops/chosen.h"
+#include "ops/convolved_heads.h"
+#include "ops/entries.h"
+#include "ops/hyper.h"
 #include "ops/cross_entropy.h"
 #include "ops/delta_rule.h"
 #include "ops/difference.h"
@@ -80,6 +83,16 @@ Kernel reference_kernel(const Operation& operation) {
       {&combine_operation, reference::combine},
       {&combine_backward_operation, reference::combine_backward},
       {&take_operation, reference::take},
+      {&open_streams_operation, reference::open_streams},
+      {&hyper_weights_operation, reference::hyper_weights},
+      {&collapse_operation, reference::collapse},
+      {&connect_operation, reference::connect},
+      {&entries_operation, reference::entries},
+      {&attend_entries_operation, reference::attend_entries},
+      {&head_convolution_operation, reference::head_convolution},
+      {&delay_operation, reference::delay},
+      {&average_heads_operation, reference::average_heads},
+      {&scale_heads_operation, reference::scale_heads},
       {&pass_identity_operation, reference::pass_identity},
       {&pass_identity_backward_operation, reference::pass_identity_backward},
       {&choose_keys_operation, reference::choose_keys},

@@ -47,6 +47,9 @@ void soften(Values& x) {
 Values expert_scores(Scores kind, const double* logits, std::size_t experts) {
   Values scores(logits, logits + experts);
   if (kind == Scores::softmax) soften(scores);
+  if (kind == Scores::root_softplus)
+    std::transform(scores.begin(), scores.end(), scores.begin(),
+                   [](double x) { return std::sqrt(std::max(x, 0.0) + std::log1p(std::exp(-std::fabs(x)))); });
   if (kind == Scores::sigmoid) std::transform(scores.begin(), scores.end(), scores.begin(), sigmoid);
   return scores;
 }
@@ -68,10 +71,12 @@ Values near_and_open(const double* logits, std::size_t experts, const std::vecto
 
 // Of one token: softmax 5n − 2 or sigmoid 4n, the correction, the groups' best and the best groups, the best k by k
 // passes of comparisons, and what normalises and scales their weights.
-std::size_t route_operations(const RouteAttributes& a, std::size_t experts, std::size_t active, bool corrected) {
+std::size_t route_operations(const RouteAttributes& a, std::size_t experts, std::size_t active, bool corrected,
+                             bool chooses) {
   const auto groups = static_cast<std::size_t>(a.groups), top = static_cast<std::size_t>(a.group_top);
-  std::size_t sum = active * (experts - 1);
+  std::size_t sum = chooses ? active * (experts - 1) : 0;
   if (a.scores == Scores::sigmoid) sum += 4 * experts;
+  if (a.scores == Scores::root_softplus) sum += 5 * experts;
   if (a.scores == Scores::softmax) sum += 5 * experts - 2;
   if (a.scores == Scores::softmax_of_chosen) sum += 5 * active - 2;
   if (a.scores == Scores::sparsemixer) sum += active * (10 * experts - 2);
@@ -100,7 +105,9 @@ void route(const Call& c) {
     for (std::size_t e = experts - static_cast<std::size_t>(a.always); e < experts; ++e)
       candidates[e] = std::numeric_limits<double>::infinity();
     if (a.groups > 1) close_groups(candidates, a);
-    const std::vector<std::size_t> chosen = largest(candidates, active);
+    std::vector<std::size_t> chosen = largest(candidates, active);
+    for (std::size_t i = 0; c.has(2) && i < active; ++i)
+      chosen[i] = static_cast<std::size_t>(c.in(2)[static_cast<std::size_t>(c.in(3)[row]) * active + i]);
     Values w;
     for (std::size_t e : chosen) w.push_back(scores[e]);
     if (a.scores == Scores::softmax_of_chosen) soften(w);
@@ -109,7 +116,7 @@ void route(const Call& c) {
         w[i] = near_and_open(&c.in(0)[row * experts], experts, chosen, i, a.jitter)[chosen[i]];
     }
     const double total = a.normalize ? std::accumulate(w.begin(), w.end(), 0.0) : 1.0;
-    c.count(route_operations(a, experts, active, c.has(1)));
+    c.count(route_operations(a, experts, active, c.has(1), !c.has(2)));
     for (std::size_t i = 0; i < active; ++i) {
       choice[row * active + i] = static_cast<double>(chosen[i]);
       weights[row * active + i] = a.scale * w[i] / total;
@@ -261,7 +268,7 @@ void pass_identity(const Call& c) {
   const Out y = c.out(0);
   const auto experts = static_cast<std::size_t>(c.op.attributes<PassIdentityAttributes>().experts);
   const std::size_t end = static_cast<std::size_t>(c.in(2)[experts]) * c.in_size(0, -1);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = c.in(i < end ? 0 : 1)[i];
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = i < end ? c.in(0)[i] : c.has(1) ? c.in(1)[i] : 0.0;
 }
 
 // Inputs: dy, offsets.

@@ -4,8 +4,8 @@ import { live } from './life';
 import { failed, loadModule, type CountModule } from './module';
 import type { CountReply, CountRequest, GivenFile, Report } from './messages';
 
-// What the first view cannot wait for is a module of its own: counts as JSON. All else is fetched when it is first asked
-// for (cmake/page_modules.cmake).
+// What the first view cannot wait for is a module of its own: counts of most models, as JSON. All else is in a second
+// one, which is fetched when it is first asked for (cmake/page_modules.cmake).
 let load: (name: string) => Promise<CountModule>;
 const modules = new Map<string, Promise<CountModule>>();
 const files: GivenFile[] = [];
@@ -16,10 +16,15 @@ function moduleOf(name: string): Promise<CountModule> {
   return module;
 }
 
+// What the first module fails at it may only lack: the second one's word holds.
+async function answer(args: string[], json: boolean): Promise<Report> {
+  const first = json && args[0] === 'count' ? (await moduleOf('count')).report(args) : null;
+  return first?.code === 0 ? first : (await moduleOf('more')).report(args);
+}
+
 async function report(args: string[]): Promise<Report> {
   const asked = args[args.lastIndexOf('--format') + 1] === 'json';
-  const module = await moduleOf(asked && args[0] === 'count' ? 'count' : 'more');
-  const { code, out, err } = module.report(args);
+  const { code, out, err } = await answer(args, asked);
   return asked && code === 0 ? { code, out: '', err, json: parseJson(out) } : { code, out, err };
 }
 
