@@ -152,7 +152,7 @@ class Quantised : public testing::TestWithParam<const char*> {
   }
   void TearDown() override { choose_instructions(""); }
 };
-INSTANTIATE_TEST_SUITE_P(, Quantised, testing::Values("VNNI", "AVX3", "AVX2", "SSE4", "NEON", "SCALAR"),
+INSTANTIATE_TEST_SUITE_P(, Quantised, testing::Values("AMX", "VNNI", "AVX3", "AVX2", "SSE4", "NEON", "SCALAR"),
                          [](const auto& set) { return set.param; });
 
 TEST_P(Quantised, ProductsAreThoseOfTheDecodedBlocks) {

@@ -37,25 +37,27 @@ Vnni detect_vnni() {
 
 struct Found {
   Vnni vnni = detect_vnni();
-  bool avx512_bfloat16 = false, amx = false;
+  bool avx512_bfloat16 = false, amx = false, amx_integers = false;
   Found() {
 #if HWY_ARCH_X86
     if (!(hwy::SupportedTargets() & HWY_AVX3)) return;
     unsigned a = 0, b = 0, c = 0, d = 0;
     avx512_bfloat16 = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
     amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) && (d >> 24 & 1) && ask_for_amx();
+    amx_integers = amx && vnni == Vnni::avx512 && (d >> 25 & 1);
 #endif
   }
   Bfloat16 best() const { return amx ? Bfloat16::amx : avx512_bfloat16 ? Bfloat16::avx512 : Bfloat16::none; }
 };
 
 const Found found;
-bool vnni_wanted = true;
+bool vnni_wanted = true, amx_wanted = true;
 Bfloat16 chosen = found.best();
 
 }  // namespace
 
 Vnni vnni() { return vnni_wanted ? found.vnni : Vnni::none; }
+bool amx_integers() { return amx_wanted && found.amx_integers; }
 Bfloat16 bfloat16_instructions() { return chosen; }
 
 bool choose_instructions(std::string_view name) {
@@ -63,7 +65,8 @@ bool choose_instructions(std::string_view name) {
   hwy::SetSupportedTargetsForTest(0);
   hwy::GetChosenTarget().DeInit();
 #endif
-  vnni_wanted = name.empty() || name == "VNNI";
+  amx_wanted = name.empty() || name == "AMX";
+  vnni_wanted = amx_wanted || name == "VNNI";  // what AMX multiplies is packed as for VNNI
   chosen = name.empty() ? found.best() : Bfloat16::none;
   if (name == "AMX" && found.amx) chosen = Bfloat16::amx;
   if (name == "AVX512-BF16" && found.avx512_bfloat16) chosen = Bfloat16::avx512;

@@ -13,6 +13,9 @@ Vnni vnni();
 enum class Bfloat16 { none, avx512, amx };
 Bfloat16 bfloat16_instructions();
 
+// Products of bytes in AMX's registers.
+bool amx_integers();
+
 // Tests and benchmarks choose: "VNNI", "AVX512-BF16", "AMX", or one of Highway's targets ("AVX2"), for all that it
 // dispatches; empty: the best. Whether the processor and the build have it. Not while products run.
 bool choose_instructions(std::string_view name);

@@ -19,6 +19,26 @@ void many_quantised_rows_tile(const Tile& tile, float* scratch);
 // then the int16 Σ q of every 16.
 void quantise_row(const float* x, std::int64_t k, std::byte* to);
 
+// Panels of 16 columns (quantised-inl.h), `apart` bytes from each other: `count` units of codes, 64 bytes for every 4
+// elements of K, then 16 scales and 16 offsets.
+struct AmxPanel {
+  std::uint8_t* units;
+  std::int64_t apart, count;
+};
+// Rows of activations, `bytes` apart: integers, and the scale of every 32 of them; dx·Σ q of each unit, `sums_bytes`
+// apart, where units have offsets.
+struct AmxRows {
+  const char *q, *scale, *sums;
+  std::int64_t bytes, sums_bytes, rows;
+};
+constexpr std::int64_t amx_depth = 1024, amx_row_bytes = amx_depth + amx_depth / 8;  // at most
+
+// out (rows × 16·panels) += x·panel, for units of 16 or 32 elements; where the processor has AMX (instructions.h).
+void amx_panels(int unit, bool has_offset, const AmxPanel& panel, int panels, const AmxRows& x, float* out,
+                std::int64_t out_stride);
+// Codes that stand for code + shift become that.
+void make_signed(int unit, int shift, const AmxPanel& panel);
+
 // The kernels of some encodings: a file each (quantised_group-inl.h). Those with VNNI are for processors that have it.
 struct QuantisedKernels {
   void (*few)(const Tile&, float*);
