@@ -171,7 +171,7 @@ struct alignas(64) Shapes {
 };
 
 void multiply_amx(const std::uint16_t* x, const std::uint16_t* w, std::int64_t steps, const Tile& t, bool add) {
-  const Shapes shapes;
+  static constexpr Shapes shapes;
   _tile_loadconfig(&shapes);
   alignas(64) float sums[4][block * block];
   constexpr std::int64_t line = 64;  // bytes

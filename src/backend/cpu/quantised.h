@@ -31,7 +31,7 @@ struct AmxRows {
   const char *q, *scale, *sums;
   std::int64_t bytes, sums_bytes, rows;
 };
-constexpr std::int64_t amx_depth = 1024, amx_row_bytes = amx_depth + amx_depth / 8;  // at most
+constexpr std::int64_t amx_depth = 1024;  // elements of K, at most
 
 // out (rows × 16·panels) += x·panel, for units of 16 or 32 elements; where the processor has AMX (instructions.h).
 void amx_panels(int unit, bool has_offset, const AmxPanel& panel, int panels, const AmxRows& x, float* out,

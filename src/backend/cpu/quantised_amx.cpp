@@ -19,62 +19,79 @@ inline __m512 floats_of(__m512i v) {  // (g++ 12 warns wrongly about _mm512_cvte
   return _mm512_maskz_cvtepi32_ps(0xffff, v);
 }
 
-// Registers 0 and 1 are sums, 2 and 3 rows of x, 4 and 5 columns of W.
+// Registers 0 to 3 are sums, 4 and 5 rows of x, 6 and 7 columns of W.
 template <int unit>
 struct alignas(64) Shapes {
   std::uint8_t palette = 1, start = 0, reserved[14] = {};
-  std::uint16_t bytes[16] = {64, 64, unit, unit, 64, 64};
-  std::uint8_t rows[16] = {block, block, block, block, unit / 4, unit / 4};
+  std::uint16_t bytes[16] = {64, 64, 64, 64, unit, unit, 64, 64};
+  std::uint8_t rows[16] = {block, block, block, block, block, block, unit / 4, unit / 4};
 };
 
-// out (`rows` of 16, × 16) += x·panel. Sums of integers leave AMX through memory: those of a unit are multiplied by
-// their scales while the next ones are made.
+// Of 16 rows of x what its units are multiplied by: scales, and dx·Σ q, for all rows side by side.
+struct Factors {
+  alignas(64) float scale[amx_depth / 32][block], sum[amx_depth / 16][block];
+};
+
+// What the sums of a unit add: a line of scales and one of offsets lie behind its codes.
+template <bool has_offset>
+HWY_INLINE void take(const std::int32_t* sums, const std::uint8_t* behind, const float* x_scale, const float* x_sum,
+                     __m512 (&all)[block]) {
+  const __m512 scale = _mm512_loadu_ps(behind);
+  [[maybe_unused]] const __m512 offset = has_offset ? _mm512_loadu_ps(behind + 64) : _mm512_setzero_ps();
+#pragma GCC unroll 16
+  for (int i = 0; i < block; ++i) {
+    const __m512 codes = floats_of(_mm512_load_si512(sums + i * block));
+    all[i] = _mm512_fmadd_ps(_mm512_mul_ps(codes, _mm512_set1_ps(x_scale[i])), scale, all[i]);
+    if constexpr (has_offset) all[i] = _mm512_fmadd_ps(_mm512_set1_ps(x_sum[i]), offset, all[i]);
+  }
+}
+
+// out (`rows` of 16, × 16) += x·panel. Sums of integers leave AMX through memory, which takes long: those of a unit are
+// multiplied by their scales while those of the next are stored and those of two more are made.
 template <int unit, bool has_offset>
-void multiply(const AmxPanel& panel, const AmxRows& x, std::int64_t rows, float* out, std::int64_t out_stride) {
+void multiply(const AmxPanel& panel, const char* q, std::int64_t x_bytes, const Factors& x, std::int64_t rows,
+              float* out, std::int64_t out_stride) {
   constexpr std::int64_t line = 64, lines = unit / 4, bytes = (lines + 2) * line;
+  const std::int64_t count = panel.count;
+  const std::uint8_t* codes = panel.units;
   alignas(64) std::int32_t sums[2][block * block];
   __m512 all[block];
 #pragma GCC unroll 16
   for (int i = 0; i < block; ++i) all[i] = i < rows ? _mm512_loadu_ps(out + i * out_stride) : _mm512_setzero_ps();
-  const auto make_even = [&](std::int64_t u) HWY_ATTR {
-    _tile_zero(0);
-    _tile_loadd(2, x.q + u * unit, x.bytes);
-    _tile_loadd(4, panel.units + u * bytes, line);
-    _tile_dpbssd(0, 2, 4);
-    _tile_stored(0, sums[0], line);
-  };
-  const auto make_odd = [&](std::int64_t u) HWY_ATTR {
-    _tile_zero(1);
-    _tile_loadd(3, x.q + u * unit, x.bytes);
-    _tile_loadd(5, panel.units + u * bytes, line);
-    _tile_dpbssd(1, 3, 5);
-    _tile_stored(1, sums[1], line);
-  };
-  const auto take = [&](std::int64_t u, const std::int32_t* from) HWY_ATTR {
-    const auto* scales = reinterpret_cast<const float*>(panel.units + u * bytes + lines * line);
-    const __m512 scale = _mm512_loadu_ps(scales);
-    [[maybe_unused]] const __m512 offset = has_offset ? _mm512_loadu_ps(scales + block) : _mm512_setzero_ps();
-    const char *x_scale = x.scale + u * unit / 32 * 4, *x_sum = x.sums + u * 4;
-#pragma GCC unroll 16
-    for (int i = 0; i < block; ++i) {
-      float by, sum = 0;
-      std::memcpy(&by, x_scale + i * x.bytes, 4);
-      const __m512 codes = floats_of(_mm512_load_si512(from + i * block));
-      all[i] = _mm512_fmadd_ps(_mm512_mul_ps(codes, _mm512_set1_ps(by)), scale, all[i]);
-      if constexpr (has_offset) {
-        std::memcpy(&sum, x_sum + i * x.sums_bytes, 4);
-        all[i] = _mm512_fmadd_ps(_mm512_set1_ps(sum), offset, all[i]);
-      }
-    }
-  };
-  make_even(0);
-  for (std::int64_t u = 1; u < panel.count; u += 2) {
-    make_odd(u);
-    take(u - 1, sums[0]);
-    if (u + 1 < panel.count) make_even(u + 1);
-    take(u, sums[1]);
+// The numbers of registers are part of the instructions' names.
+#define RECKON_MAKE(u, c, a, b)              \
+  if ((u) < count) {                         \
+    _tile_zero(c);                           \
+    _tile_loadd(a, q + (u)*unit, x_bytes);   \
+    _tile_loadd(b, codes + (u)*bytes, line); \
+    _tile_dpbssd(c, a, b);                   \
   }
-  if (panel.count % 2 != 0) take(panel.count - 1, sums[0]);
+#define RECKON_STORE(u, c) \
+  if ((u) < count) _tile_stored(c, sums[(c) % 2], line);
+#define RECKON_TAKE(u, c)                                                                                   \
+  take<has_offset>(sums[(c) % 2], codes + (u)*bytes + lines * line, x.scale[(u)*unit / 32], x.sum[u], all); \
+  if ((u) + 1 == count) break;
+  RECKON_MAKE(0, 0, 4, 6)
+  RECKON_MAKE(1, 1, 5, 7)
+  RECKON_MAKE(2, 2, 4, 6)
+  RECKON_STORE(0, 0)
+  for (std::int64_t u = 0; u < count; u += 4) {
+    RECKON_MAKE(u + 3, 3, 5, 7)
+    RECKON_STORE(u + 1, 1)
+    RECKON_TAKE(u, 0)
+    RECKON_MAKE(u + 4, 0, 4, 6)
+    RECKON_STORE(u + 2, 2)
+    RECKON_TAKE(u + 1, 1)
+    RECKON_MAKE(u + 5, 1, 5, 7)
+    RECKON_STORE(u + 3, 3)
+    RECKON_TAKE(u + 2, 2)
+    RECKON_MAKE(u + 6, 2, 4, 6)
+    RECKON_STORE(u + 4, 0)
+    RECKON_TAKE(u + 3, 3)
+  }
+#undef RECKON_STORE
+#undef RECKON_MAKE
+#undef RECKON_TAKE
 #pragma GCC unroll 16
   for (int i = 0; i < block; ++i)
     if (i < rows) _mm512_storeu_ps(out + i * out_stride, all[i]);
@@ -82,34 +99,27 @@ void multiply(const AmxPanel& panel, const AmxRows& x, std::int64_t rows, float*
 
 template <int unit, bool has_offset>
 void multiply_panels(const AmxPanel& panel, int panels, const AmxRows& x, float* out, std::int64_t out_stride) {
-  const Shapes<unit> shapes;
+  static constexpr Shapes<unit> shapes;  // (to g++ 12 the instruction reads but its first bytes)
   _tile_loadconfig(&shapes);
+  const std::int64_t depth = panel.count * unit;
+  Factors factors;
+  alignas(64) char copy[block * amx_depth];
   for (std::int64_t i = 0; i < x.rows; i += block) {
-    AmxRows some = x;
-    some.q += i * x.bytes;
-    some.scale += i * x.bytes;
-    some.sums += i * x.sums_bytes;
-    // Behind the last row may be the end of memory: the rest of its block reads that row again.
-    alignas(64) char copy[block * amx_row_bytes];
-    alignas(64) char sums[block * amx_depth / 16 * 4];
     const std::int64_t rows = std::min<std::int64_t>(block, x.rows - i);
-    if (rows < block) {
-      const std::int64_t q_bytes = panel.count * unit, scale_bytes = q_bytes / 32 * 4, sum_bytes = panel.count * 4;
-      for (std::int64_t r = 0; r < block; ++r) {
-        const std::int64_t from = std::min(r, rows - 1);
-        std::memcpy(copy + r * amx_row_bytes, some.q + from * x.bytes, static_cast<std::size_t>(q_bytes));
-        std::memcpy(copy + r * amx_row_bytes + amx_depth, some.scale + from * x.bytes,
-                    static_cast<std::size_t>(scale_bytes));
-        if (has_offset)
-          std::memcpy(sums + r * sum_bytes, some.sums + from * x.sums_bytes, static_cast<std::size_t>(sum_bytes));
-      }
-      some.q = copy;
-      some.scale = copy + amx_depth;
-      some.bytes = amx_row_bytes;
-      if (has_offset) some.sums = sums, some.sums_bytes = sum_bytes;
+    const char* q = x.q + i * x.bytes;
+    std::int64_t bytes = x.bytes;
+    for (std::int64_t r = 0; r < block; ++r) {  // behind the last row it is read again: there may be no memory
+      const std::int64_t from = i + std::min(r, rows - 1);
+      for (std::int64_t u = 0; u < depth / 32; ++u)
+        std::memcpy(&factors.scale[u][r], x.scale + from * x.bytes + u * 4, 4);
+      if (has_offset)
+        for (std::int64_t u = 0; u < panel.count; ++u)
+          std::memcpy(&factors.sum[u][r], x.sums + from * x.sums_bytes + u * 4, 4);
+      if (rows < block) std::memcpy(copy + r * amx_depth, x.q + from * x.bytes, static_cast<std::size_t>(depth));
     }
+    if (rows < block) q = copy, bytes = amx_depth;
     for (int v = 0; v < panels; ++v)
-      multiply<unit, has_offset>({panel.units + v * panel.apart, panel.apart, panel.count}, some, rows,
+      multiply<unit, has_offset>({panel.units + v * panel.apart, panel.apart, panel.count}, q, bytes, factors, rows,
                                  out + i * out_stride + v * block, out_stride);
   }
   _tile_release();
