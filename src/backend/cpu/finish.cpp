@@ -53,7 +53,9 @@ void finish(const Epilogue& e, std::int64_t row, std::int64_t rows, std::int64_t
                   static_cast<float>(e.clamp),
                   e.scale,
                   y};
-      const std::int64_t done = finish_lanes<kind.value>(Floats(), r, 0, count);
+      std::int64_t done = finish_lanes<kind.value>(Floats(), r, 0, count);
+      if constexpr (hn::MaxLanes(Floats()) > 8)  // tiles of few rows are multiples of 24 wide
+        done = finish_lanes<kind.value>(hn::CappedTag<float, 8>(), r, done, count);
       finish_lanes<kind.value>(OneFloat(), r, done, count);
     }
   });
