@@ -225,7 +225,7 @@ std::vector<std::string> config_notes(const char* nest, Fields& file, Fields& ne
 }  // namespace
 
 const Family* find_family(std::string_view type) {
-  const auto found = families().find(type);
+  const auto found = families().find(type == "AXK1" ? "axk1" : type);  // as its maker spells it
   return found == families().end() ? nullptr : &found->second;
 }
 
@@ -248,7 +248,7 @@ Model read_config(Fields& file) {
   std::optional<Fields> inner;
   if (nest != nullptr) {
     inner = file.object(nest);
-    inner->assume(sizes_left_out(inner->word("model_type", "")));
+    inner->assume(what_is_left_out(file.json(), nest));
   }
   Fields& fields = inner ? *inner : file;
   const std::vector<std::string> notes = config_notes(nest, file, fields);
