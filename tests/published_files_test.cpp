@@ -1,7 +1,13 @@
 // config.json files as their makers published them (tests/data/families/published; sources.json says where each was
-// found): every one is read, and its parameters are what transformers counts for the same file (totals.json).
+// found): every one is read, and its parameters are what transformers counts for the same file (totals.json) and what
+// is stated of it elsewhere.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
+
+#include <cmath>
+#include <fstream>
+#include <set>
 
 #include "family_references.h"
 #include "model/read.h"
@@ -18,12 +24,60 @@ Model published(const std::string& name) { return load_model((folder() / "publis
 
 class PublishedFile : public testing::TestWithParam<std::string> {};
 
-TEST_P(PublishedFile, HasTransformersParameters) {
+TEST_P(PublishedFile, IsCounted) {
   const Model model = published(GetParam());
+  Workload workload = workload_of(Phase::forward);
+  workload.tokens = 4;
+  const Ledger ledger = count(model, workload);
+  EXPECT_EQ(ledger.parameter_totals.total, count_parameters(model));
+  EXPECT_GT(ledger.forward.matmul, 0);
+}
+
+TEST_P(PublishedFile, HasTransformersParameters) {
   const json totals = read_json(folder() / "published/totals.json");
-  if (!totals.contains(GetParam()))
-    GTEST_SKIP() << "it is read, but scripts/references.py --published made no total yet";
-  EXPECT_EQ(count_parameters(model), totals[GetParam()]["parameters"].get<std::int64_t>());
+  if (!totals.contains(GetParam())) GTEST_SKIP() << "transformers was not asked for this file";
+  EXPECT_EQ(count_parameters(published(GetParam())), totals[GetParam()]["parameters"].get<std::int64_t>());
+}
+
+// A number as people state it: 518983059456, 9.78B, 350M. It holds to one of its last digit that is not 0, because
+// names are rounded up and down; all digits of a whole number hold.
+bool agrees(const std::string& stated, std::int64_t parameters) {
+  const char last = stated.back();
+  if (last != 'B' && last != 'M') return parameters == std::stoll(stated);
+  std::string digits = stated.substr(0, stated.size() - 1);
+  double unit = last == 'B' ? 1e9 : 1e6;
+  const double value = std::stod(digits) * unit;
+  if (const std::size_t point = digits.find('.'); point != std::string::npos)
+    unit /= std::pow(10.0, static_cast<double>(digits.size() - point - 1));
+  else
+    for (; digits.size() > 1 && digits.back() == '0'; digits.pop_back()) unit *= 10;
+  return std::abs(static_cast<double>(parameters) - value) < unit;
+}
+
+TEST(PublishedFiles, AStatedNumberHoldsInItsDigits) {
+  EXPECT_TRUE(agrees("9780235392", 9780235392));
+  EXPECT_FALSE(agrees("9780235392", 9780235393));
+  EXPECT_TRUE(agrees("9.78B", 9789999999));
+  EXPECT_TRUE(agrees("9.78B", 9770000001));
+  EXPECT_FALSE(agrees("9.78B", 9790000000));
+  EXPECT_TRUE(agrees("350M", 356712448));
+  EXPECT_FALSE(agrees("350M", 331196416));
+}
+
+TEST_P(PublishedFile, HasTheStatedParameters) {
+  const json source = read_json(folder() / "published/sources.json")[GetParam()];
+  if (!source.contains("stated") || source["stated"].is_null()) GTEST_SKIP() << "nothing is stated of it";
+  const std::string stated = source["stated"]["parameters"];
+  const auto parameters = static_cast<std::int64_t>(count_parameters(published(GetParam())));
+  if (!source.contains("differs")) {
+    EXPECT_TRUE(agrees(stated, parameters)) << parameters << ", stated " << stated;
+    return;
+  }
+  const json& differs = source["differs"];
+  EXPECT_FALSE(differs["reason"].get<std::string>().empty());
+  EXPECT_FALSE(agrees(stated, parameters)) << "it agrees, and yet `differs` says why it does not";
+  if (differs["by"].is_null()) return;  // a name that does not fit
+  EXPECT_TRUE(agrees(stated, parameters + differs["by"].get<std::int64_t>())) << parameters << ", stated " << stated;
 }
 
 // Those of types that are read.
@@ -50,7 +104,18 @@ TEST(PublishedFiles, AreAllNamedWithTheirSources) {
       EXPECT_TRUE(sources[name].contains(field)) << name << ": " << field;
   }
   EXPECT_EQ(files, sources.size());
-  EXPECT_GE(names().size(), 20u);
+  EXPECT_EQ(names().size(), sources.size());
+  EXPECT_GE(names().size(), 148u);
+}
+
+TEST(PublishedFiles, AreOfAsManyTypesAsTheDocumentSays) {
+  std::set<std::string> types;
+  const json sources = read_json(folder() / "published/sources.json");
+  for (const auto& [name, source] : sources.items()) types.insert(source["type"].get<std::string>());
+  std::ifstream file(project_folder() + "/docs/families.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string sentence = fmt::format("{} of these {} types", types.size(), model_types().size());
+  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
 }
 
 // Fields that makers write and transformers does not have, or under other names.

@@ -134,14 +134,15 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
 }
 
 Model read_network(Fields& fields) {
-  if (!fields.has("model_type"))
+  const bool state_spaces = !fields.has("model_type") && fields.has("ssm_cfg");
+  if (!fields.has("model_type") && !state_spaces)
     fields.fail("model_type", fmt::format("one of the {} that are known", model_types().size()));
-  const std::string type = fields.word("model_type", "");
+  const std::string type = state_spaces ? "mamba" : fields.word("model_type", "");
   const Family* family = find_family(type);
   if (family == nullptr) refuse_type(fields, type);
   read_common(fields);
-  Model model = family->read(fields);
-  model.family = family->network.empty() ? family->type : family->network;
+  Model model = state_spaces ? read_state_spaces(fields) : family->read(fields);
+  if (!state_spaces) model.family = family->network.empty() ? family->type : family->network;
   const std::vector<Fields::Unread> unread = fields.unread();
   if (!unread.empty())
     fields.refuse(fmt::format("{} is {}, which is not understood for {} and could change the count",
