@@ -33,7 +33,7 @@ const char* nested_language_model(const nlohmann::json& config) { return nest_of
 nlohmann::json what_is_left_out(const nlohmann::json& config, const char* nest) {
   nlohmann::json left_out = nlohmann::json::object();
   std::string type = word_of(config[nest]);
-  if (type.empty() && find_family(word_of(config) + "_text") != nullptr)
+  if (type.empty() && config[nest].contains("hidden_size") && find_family(word_of(config) + "_text") != nullptr)
     left_out["model_type"] = type = word_of(config) + "_text";
   const Family* family = find_family(type);
   if (family == nullptr || family->sizes.vocab_size == 0) return left_out;
