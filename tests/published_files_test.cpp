@@ -194,6 +194,11 @@ TEST(PublishedFiles, PresetsAreTheNetworksOfTheirFiles) {
       {"qwen3.5-9b", "qwen3_5"},
       {"qwen3.5-35b-a3b", "qwen3_5_moe"},
       {"mpt-7b", "mpt"},
+      {"seed-oss-36b", "seed_oss"},
+      {"apertus-8b", "apertus"},
+      {"glm-4-9b", "glm4"},
+      {"solar-open-100b", "solar_open"},
+      {"hunyuan-7b", "hunyuan_v1_dense"},
   };
   for (const auto& [preset, file] : all) {
     Model model = load_model(preset);
