@@ -48,6 +48,32 @@ TEST_F(ProgramTest, CountsGpt2AsPublished) {
   EXPECT_EQ(report.at("weights").at("int8"), 124439808);
 }
 
+// What cannot be trained yet is counted all the same, and says why there is nothing of training.
+TEST_F(ProgramTest, CountsWhatCannotBeTrainedWithoutOptions) {
+  for (const auto& [name, why] : {std::pair{"zaya", "the convolutions of its heads have no backward pass"},
+                                  {"inkling", "its positions by distance have no backward pass"},
+                                  {"deepseek_v4", "keys of several tokens have no backward pass"}}) {
+    const std::string file = project_folder() + "/tests/data/families/published/" + name + ".json";
+    const Json report = json({"count", file, "--train-tokens", "1T"});
+    EXPECT_NE(report.at("why_not_trained").get<std::string>().find(why), std::string::npos) << name;
+    int without = 0;
+    for (const Json& rule : report.at("rules"))
+      for (const char* trained : {"4·N", "6·N", "6·N·20·N", "6·N·D"})
+        if (rule.at("name") == trained) {
+          EXPECT_TRUE(rule.at("exact").is_null() && rule.at("error").is_null()) << name << ": " << trained;
+          ++without;
+        }
+    EXPECT_EQ(without, 4) << name;
+    const Result table = run({"count", file});
+    EXPECT_EQ(table.code, 0);
+    EXPECT_NE(table.out.find("It cannot be trained yet: "), std::string::npos) << name;
+    const Result training = run({"count", file, "--phase", "train"});
+    EXPECT_NE(training.code, 0);
+    EXPECT_NE(training.err.find("cannot be trained yet: "), std::string::npos) << name;
+  }
+  EXPECT_FALSE(json({"count", "gpt2"}).contains("why_not_trained"));
+}
+
 TEST_F(ProgramTest, GivesEveryCountAsAnIntegerThatAddsUp) {
   for (const char* model : {"gpt2", "llama-3.1-8b", "mixtral-8x7b", "deepseek-v3"}) {
     for (const char* phase : {"forward", "train", "decode"}) {

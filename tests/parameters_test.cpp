@@ -90,7 +90,7 @@ TEST(Parameters, EqualThePublishedNumbers) {
 // Tencent-Hunyuan/Hunyuan-A13B, NVIDIA-NeMo/Nemotron, LG-AI-EXAONE/EXAONE-4.0 and tiiuae/Falcon-H1 on GitHub, in Meta's
 // models/llama4/MODEL_CARD.md, in transformers' pages of olmoe, lfm2_moe, ernie4_5_moe, qwen3_next, gemma3 and jamba,
 // in IBM's entry of the AWS marketplace (Granite), and in the model's name (SmolLM3, Olmo 3.1, Qwen3.5, MPT, Falcon
-// Mamba). Without layers for multi-token prediction.
+// Mamba, Apertus, GLM-4, Solar Open). Without layers for multi-token prediction.
 // Scout's 109B are with its vision part of 0.9B.
 TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
   struct Announced {
@@ -120,6 +120,9 @@ TEST(Parameters, AreThoseThatMakersAnnounceInTheirDigits) {
       {"qwen3.5-35b-a3b", 35, 1},
       {"qwen3.5-122b-a10b", 122, 1},
       {"mpt-7b", 7, 1},
+      {"apertus-8b", 8, 1},
+      {"glm-4-9b", 9, 1},
+      {"solar-open-100b", 100, 10},
       {"gemma-3-27b", 27, 1},
       {"jamba-1.5-mini", 52, 1},
       {"falcon-mamba-7b", 7, 1},
@@ -143,6 +146,13 @@ TEST(Parameters, EqualTransformersForTheWholeFile) {
       {"dbrx", 131596523520},
       {"mimo-v2-flash", 308778768832},
   };
+  for (const Published& model : all)
+    EXPECT_EQ(count_parameters(load_model(model.name)), model.parameters) << model.name;
+}
+
+// What the indexes of their published weights say (tests/data/families/published/sources.json).
+TEST(Parameters, EqualTheIndexesOfTheirFiles) {
+  const Published all[] = {{"seed-oss-36b", 36151104512}, {"hunyuan-7b", 7504568320}};
   for (const Published& model : all)
     EXPECT_EQ(count_parameters(load_model(model.name)), model.parameters) << model.name;
 }

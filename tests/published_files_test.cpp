@@ -1,7 +1,13 @@
 // config.json files as their makers published them (tests/data/families/published; sources.json says where each was
-// found): every one is read, and its parameters are what transformers counts for the same file (totals.json).
+// found): every one is read, and its parameters are what transformers counts for the same file (totals.json) and what
+// is stated of it elsewhere.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
+
+#include <cmath>
+#include <fstream>
+#include <set>
 
 #include "family_references.h"
 #include "model/read.h"
@@ -16,27 +22,89 @@ using nlohmann::json;
 
 Model published(const std::string& name) { return load_model((folder() / "published" / (name + ".json")).string()); }
 
-class PublishedFile : public testing::TestWithParam<std::string> {};
-
-TEST_P(PublishedFile, HasTransformersParameters) {
-  const Model model = published(GetParam());
-  const json totals = read_json(folder() / "published/totals.json");
-  if (!totals.contains(GetParam()))
-    GTEST_SKIP() << "it is read, but scripts/references.py --published made no total yet";
-  EXPECT_EQ(count_parameters(model), totals[GetParam()]["parameters"].get<std::int64_t>());
-}
-
-// Those of types that are read.
-std::vector<std::string> names() {
+// All of types that are read; with a field, those that have it.
+std::vector<std::string> names(const char* field = nullptr) {
   std::vector<std::string> all;
   const json sources = read_json(folder() / "published/sources.json");
   for (const auto& [name, source] : sources.items())
-    if (find_family(source["type"].get<std::string>()) != nullptr) all.push_back(name);
+    if (find_family(source["type"].get<std::string>()) != nullptr &&
+        (field == nullptr || (source.contains(field) && !source[field].is_null())))
+      all.push_back(name);
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, PublishedFile, testing::ValuesIn(names()),
-                         [](const auto& one) { return family_references::test_name(one.param); });
+std::vector<std::string> names_with_totals() {
+  std::vector<std::string> all;
+  const json totals = read_json(folder() / "published/totals.json");
+  for (const auto& [name, total] : totals.items()) all.push_back(name);
+  return all;
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& one) {
+  return family_references::test_name(one.param);
+}
+
+class PublishedFile : public testing::TestWithParam<std::string> {};
+class PublishedFileWithATotal : public testing::TestWithParam<std::string> {};
+class PublishedFileWithAStatement : public testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Every, PublishedFile, testing::ValuesIn(names()), test_name);
+INSTANTIATE_TEST_SUITE_P(Every, PublishedFileWithATotal, testing::ValuesIn(names_with_totals()), test_name);
+INSTANTIATE_TEST_SUITE_P(Every, PublishedFileWithAStatement, testing::ValuesIn(names("stated")), test_name);
+
+TEST_P(PublishedFile, IsCounted) {
+  const Model model = published(GetParam());
+  Workload workload = workload_of(Phase::forward);
+  workload.tokens = 4;
+  const Ledger ledger = count(model, workload);
+  EXPECT_EQ(ledger.parameter_totals.total, count_parameters(model));
+  EXPECT_GT(ledger.forward.matmul, 0);
+}
+
+TEST_P(PublishedFileWithATotal, HasTransformersParameters) {
+  const json totals = read_json(folder() / "published/totals.json");
+  EXPECT_EQ(count_parameters(published(GetParam())), totals[GetParam()]["parameters"].get<std::int64_t>());
+}
+
+// A number as people state it: 518983059456, 9.78B, 350M. It holds to one of its last digit that is not 0, because
+// names are rounded up and down; all digits of a whole number hold.
+bool agrees(const std::string& stated, std::int64_t parameters) {
+  const char last = stated.back();
+  if (last != 'B' && last != 'M') return parameters == std::stoll(stated);
+  std::string digits = stated.substr(0, stated.size() - 1);
+  double unit = last == 'B' ? 1e9 : 1e6;
+  const double value = std::stod(digits) * unit;
+  if (const std::size_t point = digits.find('.'); point != std::string::npos)
+    unit /= std::pow(10.0, static_cast<double>(digits.size() - point - 1));
+  else
+    for (; digits.size() > 1 && digits.back() == '0'; digits.pop_back()) unit *= 10;
+  return std::abs(static_cast<double>(parameters) - value) < unit;
+}
+
+TEST(PublishedFiles, AStatedNumberHoldsInItsDigits) {
+  EXPECT_TRUE(agrees("9780235392", 9780235392));
+  EXPECT_FALSE(agrees("9780235392", 9780235393));
+  EXPECT_TRUE(agrees("9.78B", 9789999999));
+  EXPECT_TRUE(agrees("9.78B", 9770000001));
+  EXPECT_FALSE(agrees("9.78B", 9790000000));
+  EXPECT_TRUE(agrees("350M", 356712448));
+  EXPECT_FALSE(agrees("350M", 331196416));
+}
+
+TEST_P(PublishedFileWithAStatement, HasTheStatedParameters) {
+  const json source = read_json(folder() / "published/sources.json")[GetParam()];
+  const std::string stated = source["stated"]["parameters"];
+  const auto parameters = static_cast<std::int64_t>(count_parameters(published(GetParam())));
+  if (!source.contains("differs")) {
+    EXPECT_TRUE(agrees(stated, parameters)) << parameters << ", stated " << stated;
+    return;
+  }
+  const json& differs = source["differs"];
+  EXPECT_FALSE(differs["reason"].get<std::string>().empty());
+  EXPECT_FALSE(agrees(stated, parameters)) << "it agrees, and yet `differs` says why it does not";
+  if (differs["by"].is_null()) return;  // a name that does not fit
+  EXPECT_TRUE(agrees(stated, parameters + differs["by"].get<std::int64_t>())) << parameters << ", stated " << stated;
+}
 
 TEST(PublishedFiles, AreAllNamedWithTheirSources) {
   const json sources = read_json(folder() / "published/sources.json");
@@ -50,7 +118,18 @@ TEST(PublishedFiles, AreAllNamedWithTheirSources) {
       EXPECT_TRUE(sources[name].contains(field)) << name << ": " << field;
   }
   EXPECT_EQ(files, sources.size());
-  EXPECT_GE(names().size(), 20u);
+  EXPECT_EQ(names().size(), sources.size());
+  EXPECT_GE(names().size(), 148u);
+}
+
+TEST(PublishedFiles, AreOfAsManyTypesAsTheDocumentSays) {
+  std::set<std::string> types;
+  const json sources = read_json(folder() / "published/sources.json");
+  for (const auto& [name, source] : sources.items()) types.insert(source["type"].get<std::string>());
+  std::ifstream file(project_folder() + "/docs/families.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string sentence = fmt::format("{} of these {} types", types.size(), model_types().size());
+  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
 }
 
 // Fields that makers write and transformers does not have, or under other names.
@@ -115,6 +194,11 @@ TEST(PublishedFiles, PresetsAreTheNetworksOfTheirFiles) {
       {"qwen3.5-9b", "qwen3_5"},
       {"qwen3.5-35b-a3b", "qwen3_5_moe"},
       {"mpt-7b", "mpt"},
+      {"seed-oss-36b", "seed_oss"},
+      {"apertus-8b", "apertus"},
+      {"glm-4-9b", "glm4"},
+      {"solar-open-100b", "solar_open"},
+      {"hunyuan-7b", "hunyuan_v1_dense"},
   };
   for (const auto& [preset, file] : all) {
     Model model = load_model(preset);

@@ -8,6 +8,7 @@
 #include "compile/compile.h"
 #include "count/parts.h"
 #include "model/sublayers.h"
+#include "model/types.h"
 #include "ops/norm.h"
 #include "ops/rope.h"
 
@@ -81,15 +82,19 @@ bool whole_rope(const Model& model) {
 
 // Matmul FLOPs of a training step, per token.
 struct Passes {
-  double forward, backward;
+  std::optional<double> forward, backward;
+
+  std::optional<double> both() const { return forward ? std::optional(*forward + *backward) : std::nullopt; }
 };
 
+// Nothing where the model cannot be trained yet.
 Passes training_passes(const Model& model, const Ledger& ledger) {
   Workload workload = ledger.workload;
   if (workload.phase == Phase::train) {
     const double tokens = new_tokens(workload);
     return {real(ledger.forward.matmul) / tokens, real(ledger.backward.matmul) / tokens};
   }
+  if (!why_not_trained(model).empty()) return {};
   workload.phase = Phase::train;
   workload.batch = 1;  // a token's share is the same in any batch
   workload.past = 0;
@@ -150,18 +155,22 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
   rules.push_back({"2·N", "forward FLOPs per token" + of_active, 2 * n, real(ledger.forward.matmul) / tokens,
                    "FLOPs per token", kaplan_reference});
   if (ledger.workload.phase == Phase::forward || ledger.workload.phase == Phase::train) {
-    const auto [forward, backward] = training_passes(model, ledger);
+    const Passes passes = training_passes(model, ledger);
+    const auto times = [&](double tokens_of_all) {
+      const std::optional<double> both = passes.both();
+      return both ? std::optional(*both * tokens_of_all) : std::nullopt;
+    };
     rules.push_back(
-        {"4·N", "backward FLOPs per token" + of_active, 4 * n, backward, "FLOPs per token", kaplan_reference});
-    rules.push_back({"6·N", "training FLOPs per token" + of_active, 6 * n, forward + backward, "FLOPs per token",
-                     kaplan_reference});
+        {"4·N", "backward FLOPs per token" + of_active, 4 * n, passes.backward, "FLOPs per token", kaplan_reference});
+    rules.push_back(
+        {"6·N", "training FLOPs per token" + of_active, 6 * n, passes.both(), "FLOPs per token", kaplan_reference});
     rules.push_back({"20·N", "tokens for training at the optimum of compute" + all, 20 * real(p.total), std::nullopt,
                      "tokens", chinchilla_reference});
-    rules.push_back({"6·N·20·N", "FLOPs of that training", 6 * n * 20 * real(p.total),
-                     (forward + backward) * 20 * real(p.total), "FLOPs", chinchilla_reference});
+    rules.push_back({"6·N·20·N", "FLOPs of that training", 6 * n * 20 * real(p.total), times(20 * real(p.total)),
+                     "FLOPs", chinchilla_reference});
     if (train_tokens > 0) {
-      rules.push_back({"6·N·D", "FLOPs of training on D tokens", 6 * n * train_tokens,
-                       (forward + backward) * train_tokens, "FLOPs", kaplan_reference});
+      rules.push_back({"6·N·D", "FLOPs of training on D tokens", 6 * n * train_tokens, times(train_tokens), "FLOPs",
+                       kaplan_reference});
     }
   }
   rules.push_back(crossover_rule(model, ledger.workload));

@@ -100,6 +100,9 @@ std::vector<Family> gpt_families(), later_gpt_families(), llama_families(), dens
     stream_families(), routed_families(), sparse_families(), zamba_families(), step_families(), inkling_families(),
     zaya_families(), deepseek_v4_families();
 
+// A config.json without a model_type, of the package mamba_ssm: it has the field `ssm_cfg`.
+Model read_state_spaces(Fields& config);
+
 // nullptr where there is none of that model_type.
 const Family* find_family(std::string_view type);
 

@@ -211,6 +211,10 @@ void Fields::expect_off(Text name, Text why) {
   fail(name, why);
 }
 
+void Fields::expect_on(Text name, Text why) {
+  if (!flag(name, true)) fail(name, why);
+}
+
 void Fields::expect_word(Text name, Text only, Text why) {
   if (word(name, only) != only.c_str()) fail(name, why);
 }

@@ -64,6 +64,7 @@ class Fields {
 
   // For fields of which only one reading is supported.
   void expect_off(Text name, Text why);                      // false, 0, null, missing
+  void expect_on(Text name, Text why);                       // true, null, missing
   void expect_word(Text name, Text only, Text why);          // or missing
   void expect_size(Text name, std::int64_t only, Text why);  // or missing
 

@@ -10,8 +10,9 @@ namespace reckon {
 const char* nested_language_model(const nlohmann::json& config);
 
 // transformers writes into a nested config only what differs from the defaults of its class, sizes included. These are
-// the sizes of a family's class; an empty object where they are not known.
-nlohmann::json sizes_left_out(const std::string& model_type);
+// the sizes of a family's class, and the type where a nested config has a size and no type: that of a wrapper X is then
+// X_text. An empty object where they are not known.
+nlohmann::json what_is_left_out(const nlohmann::json& config, const char* nest);
 
 // The config.json of the language model alone: the nested part with the sizes that were left out, or else `config`.
 nlohmann::ordered_json language_model_config(const nlohmann::ordered_json& config);

@@ -134,14 +134,15 @@ std::optional<Resemblance> resemblance(const Fields& fields, const std::string& 
 }
 
 Model read_network(Fields& fields) {
-  if (!fields.has("model_type"))
+  const bool state_spaces = !fields.has("model_type") && fields.has("ssm_cfg");
+  if (!fields.has("model_type") && !state_spaces)
     fields.fail("model_type", fmt::format("one of the {} that are known", model_types().size()));
-  const std::string type = fields.word("model_type", "");
+  const std::string type = state_spaces ? "mamba" : fields.word("model_type", "");
   const Family* family = find_family(type);
   if (family == nullptr) refuse_type(fields, type);
   read_common(fields);
-  Model model = family->read(fields);
-  model.family = family->network.empty() ? family->type : family->network;
+  Model model = state_spaces ? read_state_spaces(fields) : family->read(fields);
+  if (!state_spaces) model.family = family->network.empty() ? family->type : family->network;
   const std::vector<Fields::Unread> unread = fields.unread();
   if (!unread.empty())
     fields.refuse(fmt::format("{} is {}, which is not understood for {} and could change the count",
@@ -225,7 +226,7 @@ std::vector<std::string> config_notes(const char* nest, Fields& file, Fields& ne
 }  // namespace
 
 const Family* find_family(std::string_view type) {
-  const auto found = families().find(type);
+  const auto found = families().find(type == "AXK1" ? "axk1" : type);  // as its maker spells it
   return found == families().end() ? nullptr : &found->second;
 }
 
@@ -248,7 +249,7 @@ Model read_config(Fields& file) {
   std::optional<Fields> inner;
   if (nest != nullptr) {
     inner = file.object(nest);
-    inner->assume(sizes_left_out(inner->word("model_type", "")));
+    inner->assume(what_is_left_out(file.json(), nest));
   }
   Fields& fields = inner ? *inner : file;
   const std::vector<std::string> notes = config_notes(nest, file, fields);

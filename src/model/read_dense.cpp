@@ -176,6 +176,7 @@ Model read_olmo(Fields& config) {
   form.epsilon_field = "";
   form.attention_bias = config.flag("attention_bias", false);
   form.attention.clip = config.number("clip_qkv", 0.0);
+  config.ignore({"rms_norm_eps"});  // its norms are others, whose epsilon is always 1e-5
   return read_form(config, form);
 }
 

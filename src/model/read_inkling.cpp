@@ -37,7 +37,11 @@ std::vector<bool> read_sliding(Fields& config, std::size_t layers) {
 
 Model read_inkling_text(Fields& config) {
   config.rename("num_local_experts", {"n_routed_experts", "num_local_experts"});
-  config.rename("intermediate_size", {"intermediate_size", "dense_intermediate_size"});
+  // The maker's files call the experts' width so, and have another field for the dense layers'.
+  const bool both = config.has("dense_intermediate_size");
+  const std::int64_t d_expert =
+      config.size("moe_intermediate_size", both ? config.size("intermediate_size", 3072) : 3072);
+  if (both) config.rename("intermediate_size", {"dense_intermediate_size"});
   config.rename("max_position_embeddings", {"max_position_embeddings", "model_max_length"});
   config.rename("sliding_window", {"sliding_window_size", "sliding_window"});
   config.rename("conv_kernel_size", {"conv_kernel_size", "sconv_kernel_size"});
@@ -81,7 +85,7 @@ Model read_inkling_text(Fields& config) {
   mixture.scores = Mixture::Scores::sigmoid;
   mixture.correction_bias = mixture.normalize = mixture.scaled = true;
   mixture.scale = config.positive("route_scale", 8.0);
-  mixture.expert.d_ff = config.size("moe_intermediate_size", 3072);
+  mixture.expert.d_ff = d_expert;
   std::vector<bool> sparse(layers);
   const auto dense = static_cast<std::size_t>(config.count("dense_mlp_idx", 0));
   for (std::size_t i = 0; i < layers; ++i) sparse[i] = i >= dense;
@@ -98,6 +102,10 @@ Model read_inkling_text(Fields& config) {
         std::get<FeedForward>(sublayer.kind).scaled = true;
       }
     });
+  config.expect_word("gate_activation", "sigmoid", "sigmoid");
+  for (const char* on : {"norm_after_topk", "use_embed_norm", "use_gate_bias", "use_global_scale", "use_sconv"})
+    config.expect_on(on, "true");
+  for (const char* off : {"q_bias", "o_bias"}) config.expect_off(off, "false: this family has no such biases");
   // How many convolutions there are, an epsilon that nothing reads, and what predicts further tokens.
   config.ignore({"number_of_conv_states", "rms_norm_eps_moe_gate", "chain_hidden_post_norm", "mtp_hidden_states_first",
                  "mtp_local_layer_ids", "local_layer_ids", "dense_mlp_idx"});

@@ -46,7 +46,10 @@ Model read_nemotron(Fields& config) {
   form.rope.fraction = 0.5;
   form.context = 4096;
   config.rename("partial_rotary_factor", {"partial_rotary_factor", "rope_percent", "rope_percentage"});
-  return read_form(config, form);
+  Model model = read_form(config, form);
+  const std::int64_t d_head = first_attention(model).d_head;
+  config.expect_size("kv_channels", d_head, fmt::format("the elements of a head, {}", d_head));
+  return model;
 }
 
 Model read_codegen(Fields& config) {

@@ -78,7 +78,12 @@ Form layer_norm_form(Text epsilon_field, bool bias) {
 
 namespace {
 
-Model read_llama(Fields& config) { return read_form(config, llama_form(config)); }
+Model read_llama(Fields& config) {
+  // Other families' files have these too, where they do nothing.
+  for (const char* factor : {"embedding_multiplier", "residual_multiplier", "logits_scaling"})
+    if (config.number(factor, 1.0) != 1.0) config.fail(factor, "1: this family has no such factor");
+  return read_form(config, llama_form(config));
+}
 
 Model read_arcee(Fields& config) {
   Form form = llama_form(config);
@@ -93,8 +98,10 @@ Model read_mistral(Fields& config) {
   Form form;
   form.n_kv_heads = 8;
   form.context = 131072;
-  form.attention.window = config.count("sliding_window", 4096, 0);
-  return read_form(config, form);
+  const std::int64_t window = config.count("sliding_window", 4096, 0);
+  Model model = read_form(config, form);
+  read_windows(config, model, window, [=](std::int64_t) { return window > 0; });
+  return model;
 }
 
 Model read_qwen2(Fields& config) {

@@ -164,6 +164,9 @@ Model read_hy_v3(Fields& config) {
   config.rename("num_local_experts", {"num_experts", "num_local_experts"});
   config.rename("n_shared_experts", {"num_shared_experts"});
   config.rename("routed_scaling_factor", {"router_scaling_factor"});
+  config.rename("moe_intermediate_size", {"moe_intermediate_size", "expert_hidden_dim"});
+  for (const char* on : {"moe_router_enable_expert_bias", "moe_router_use_sigmoid", "qk_norm", "route_norm"})
+    config.expect_on(on, "true");
   Form form = llama_form(config);
   form.norm.epsilon = 1e-5;
   form.query_key_norm = true;
@@ -174,7 +177,8 @@ Model read_hy_v3(Fields& config) {
   Model model = read_form(config, form);
   set_mixture(model, read_sigmoid_mixture(config, model, {192, 8, 1, 1536, 1, 1, 2.826, true}),
               read_sparse_layers(config, model, 1));
-  config.ignore({"enable_moe_fp32_combine"});  // about precision
+  // About precision, and how experts are run.
+  config.ignore({"enable_moe_fp32_combine", "enable_lm_head_fp32", "enable_attention_fp32_softmax", "use_grouped_mm"});
   return model;
 }
 
@@ -339,6 +343,8 @@ Model read_granitemoe_form(Fields& config, bool windows) {
   form.feed_forward_bias = false;
   form.attention.sinks = windows;
   Model model = read_form(config, form);
+  const std::string activation = config.word("hidden_act", form.activation);
+  config.expect_word("activation_function", activation, fmt::format("{}, as hidden_act", activation));
   read_multipliers(config, model);
   if (windows) read_granite_windows(config, model);
   Mixture mixture = read_experts(config, model, 8, 2);
@@ -472,7 +478,7 @@ void name_dbrx(FamilyNames& names) {
 
 Model read_aria_text(Fields& config) {
   config.rename("num_local_experts", {"moe_num_experts"});
-  config.rename("num_experts_per_tok", {"moe_topk"});
+  config.rename("num_experts_per_tok", {"moe_topk", "num_experts_per_tok"});
   Model model = read_form(config, llama_form(config));
   Mixture mixture = read_experts(config, model, 8, 2);
   mixture.scores = Mixture::Scores::softmax_of_chosen;

@@ -236,6 +236,10 @@ Model read_mamba_stack(Fields& config, bool normed) {
   r.bias = r.output_bias = config.flag("use_bias", false);
   if (normed) r.inner_norm = Norm{Norm::Kind::rms, config.positive("mixer_rms_eps", 1e-6), false, false, false};
   config.expect_word("hidden_act", "silu", "silu");
+  config.expect_on("rms_norm", "true: its norms are RMS norms");
+  // Sizes under the names that the weights were converted from, which transformers does not ask for: some files have
+  // others there than the model.
+  config.ignore({"d_inner", "d_model", "dt_rank", "fused_add_norm", "n_layer", "pad_vocab_size_multiple", "ssm_cfg"});
   ignore_start(config);
   set_layers(model, r, norm);
   return model;
@@ -626,6 +630,20 @@ void name_nemotron_h(FamilyNames& names) {
 
 // ---- linear attention
 
+// Which layers attend to all: those that MiniMax's own field has a 1 for, or every other one.
+std::vector<bool> read_full_layers(Fields& config, std::size_t layers) {
+  std::vector<bool> full(layers);
+  for (std::size_t i = 0; i < layers; ++i) full[i] = i % 2 == 0;
+  const nlohmann::json* types = config.array("attn_type_list");
+  if (types == nullptr) return full;
+  if (types->size() != layers) config.fail("attn_type_list", fmt::format("{} entries, one per layer", layers));
+  for (std::size_t i = 0; i < layers; ++i) {
+    if ((*types)[i] != 0 && (*types)[i] != 1) config.fail("attn_type_list", "an array of 0 and 1");
+    full[i] = (*types)[i] == 1;
+  }
+  return full;
+}
+
 // Mixtral, but norms take the place of the stream, and every other layer is lightning attention.
 Model read_minimax(Fields& config) {
   Model model = read_mixtral(config);
@@ -637,8 +655,23 @@ Model read_minimax(Fields& config) {
   r.norm = Norm{Norm::Kind::rms, 1e-6, true, false, false};  // its class's own epsilon, not the config's
   r.norm_before_gate = true;
   r.gate = Activation::sigmoid;
-  const std::vector<Kind> kinds =
-      read_kinds(config, "layer_types", model.layers.size(), [](std::int64_t layer) { return layer % 2 == 1; });
+  const std::vector<bool> full = read_full_layers(config, model.layers.size());
+  const std::vector<Kind> kinds = read_kinds(config, "layer_types", model.layers.size(), [&](std::int64_t layer) {
+    return !full[static_cast<std::size_t>(layer)];
+  });
+  for (std::size_t i = 0; i < kinds.size(); ++i)
+    if (config.has("attn_type_list") && full[i] != (kinds[i] == Kind::attention))
+      config.refuse(fmt::format("layer_types[{}] and attn_type_list[{}] say different kinds of attention", i, i));
+  // MiniMax's own code rotates so many elements of a head.
+  if (config.has("rotary_dim")) {
+    const std::int64_t dims = config.size("rotary_dim", attention.d_head);
+    if (dims > attention.d_head || dims % 2 != 0)
+      config.fail("rotary_dim", fmt::format("an even number of at most the {} elements of a head", attention.d_head));
+    for_each<Attention>(model.layers, [&](Attention& each) { each.rope->dims = dims; });
+  }
+  config.expect_on("postnorm", "true: norms take the stream's place");
+  config.expect_off("shared_intermediate_size", "0: this family has no shared experts");
+  config.ignore({"shared_moe_mode"});  // of shared experts
   set_recurrence(model, kinds, r);
   struct Factors {
     double alpha, beta;
@@ -646,11 +679,11 @@ Model read_minimax(Fields& config) {
   const auto factors = [&](const std::string& of) {
     return Factors{config.positive(of + "_alpha_factor", 1.0), config.positive(of + "_beta_factor", 1.0)};
   };
-  const Factors full = factors("full_attn"), linear = factors("linear_attn"), mlp = factors("mlp");
+  const Factors attending = factors("full_attn"), linear = factors("linear_attn"), mlp = factors("mlp");
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     std::vector<Sublayer>& both = model.layers[i].sublayers;
     for (std::size_t k = 0; k < both.size(); ++k) {
-      const Factors f = k == 1 ? mlp : kinds[i] == Kind::recurrence ? linear : full;
+      const Factors f = k == 1 ? mlp : kinds[i] == Kind::recurrence ? linear : attending;
       both[k].norms_stream = true;
       both[k].stream_scale = f.alpha;
       both[k].residual_scale = f.beta;
@@ -684,6 +717,7 @@ Model read_recurrent_gemma(Fields& config) {
   config.rename("sliding_window", {"attention_window_size", "sliding_window"});
   form.attention.window = config.size("sliding_window", 2048);
   Model model = read_form(config, form);
+  config.expect_on("embeddings_scale_by_sqrt_dim", "true");
   // transformers has this number in bfloat16.
   model.embedding_scale = bfloat16_root(model.d_model);
   model.head.softcap = config.positive("logits_soft_cap", 30.0);

@@ -148,6 +148,13 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
     std::optional<Fields> local = parameters->object(defaults.sliding_key);
     ropes.full = read_one(full ? *full : plain, outside);
     ropes.sliding = read_one(local ? *local : plain, sliding);
+    // What transformers writes beside the types of layers, and what says the same again.
+    parameters->expect_word("rope_type", "default", "default beside types of layers");
+    if (const double start = parameters->number("original_max_position_embeddings", 0.0); start > 0)
+      for (const Rope* rope : {&ropes.full, &ropes.sliding})
+        if (rope->original_context > 0 && rope->original_context != start)
+          parameters->fail("original_max_position_embeddings",
+                           fmt::format("{}, as a type of layer has it", rope->original_context));
     const std::vector<Fields::Unread> unread = parameters->unread();
     if (!unread.empty())
       parameters->refuse(fmt::format("{} is not a type of layer; expected {} or {}", unread.front().name,

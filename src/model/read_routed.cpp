@@ -22,7 +22,8 @@ Model read_diffllama(Fields& config) {
     if (attention.n_kv_heads % 2 != 0) config.fail("num_key_value_heads", "an even number: its heads go in pairs");
     attention.difference = {0.8 - 0.6 * std::exp(-0.3 * static_cast<double>(i)), norm};
   }
-  config.ignore({"lambda_std_dev"});  // how weights were made
+  config.expect_size("patch_size", 1, "1: a position is a token");
+  config.ignore({"lambda_std_dev", "gradient_accumulation_steps"});  // how weights were made
   return model;
 }
 
@@ -32,6 +33,14 @@ Model read_jetmoe(Fields& config) {
   config.rename("num_attention_heads", {"num_key_value_heads"});
   config.rename("head_dim", {"kv_channels"});
   config.rename("hidden_act", {"activation_function"});
+  // Behind transformers' names those of the maker's own code.
+  config.rename("intermediate_size", {"intermediate_size", "ffn_hidden_size"});
+  config.rename("num_local_experts", {"num_local_experts", "moe_num_experts"});
+  config.rename("num_experts_per_tok", {"num_experts_per_tok", "moe_top_k"});
+  config.rename("num_hidden_layers", {"num_hidden_layers", "num_layers"});
+  config.rename("max_position_embeddings", {"max_position_embeddings", "n_positions"});
+  config.rename("rms_norm_eps", {"rms_norm_eps", "layer_norm_epsilon"});
+  for (const char* on : {"bias", "glu"}) config.expect_on(on, "true");
   config.ignore({"num_attention_heads", "aux_loss_coef"});  // the key heads of all active experts
   Form form;
   form.d_head = 128;
@@ -70,8 +79,12 @@ Model read_doge(Fields& config) {
   form.attention.window = config.count("sliding_window", 0, 0);
   Model model = read_form(config, form);
   for_each<Sublayer>(model.layers, [](Sublayer& sublayer) { sublayer.stream_weight = true; });
+  // Of its first versions: masks by a share of the tokens, and one field for all biases.
+  config.expect_off("dynamic_mask_ratio", "0: keep_window_size says how many keys are kept");
+  config.expect_off("hidden_bias", "false: attention_bias and mlp_bias say which biases there are");
   if (!config.flag("is_moe", false)) {
-    config.ignore({"num_experts", "num_experts_per_tok", "norm_topk_prob"});
+    config.ignore({"num_experts", "num_experts_per_tok", "norm_topk_prob", "expert_retrieval_size", "num_cdmoe_experts",
+                   "num_cdmoe_experts_per_head", "num_cdmoe_heads"});
     return model;
   }
   config.rename("num_local_experts", {"num_experts"});

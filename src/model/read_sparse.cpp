@@ -201,6 +201,10 @@ Model read_minimax_m3_text(Fields& config) {
   form.rope.fraction =
       static_cast<double>(config.count("rotary_dim", 64)) / static_cast<double>(config.size("head_dim", 128));
   if (config.number("swiglu_alpha", 1.702) != 1.702) config.fail("swiglu_alpha", "1.702");
+  for (const char* on : {"use_gemma_norm", "use_qk_norm", "use_routing_bias"}) config.expect_on(on, "true");
+  config.expect_word("qk_norm_type", "per_head", "per_head");
+  config.expect_word("scoring_func", "sigmoid", "sigmoid");
+  config.expect_size("n_shared_experts", 1, "1");
   // What the maker's file calls the gate of gpt-oss, transformers calls silu.
   if (const nlohmann::json* act = config.value("hidden_act"); act != nullptr && is_word(*act, "swigluoai"))
     config.rename("hidden_act", {"mlp_act"});
@@ -250,6 +254,9 @@ Model read_minimax_m3_text(Fields& config) {
     indexer.top = older->size("sparse_topk_blocks", indexer.top);
     indexer.local = older->count("sparse_local_block", indexer.local);
     read_flags(*older, "sparse_attention_freq", indexed);
+    older->expect_on("use_sparse_attention", "true");
+    older->expect_word("sparse_score_type", "max", "max");
+    older->expect_off("sparse_init_block", "0: no first block is always attended to");
   }
   read_flags(config, "moe_layer_freq", sparse);
   read_words("mlp_layer_types", "sparse", "dense", sparse);

@@ -152,7 +152,14 @@ Model read_step3p5(Fields& file) {
   config.ignore(
       {"mtp_layer_types", "mtp_mlp_layer_types", "per_layer_config", "moe_layers_enum", "attention_other_setting"});
   config.expect_off("use_bidirectional_attention", "false");
-  if (!config.flag("gating", true)) config.fail("gating", "true");
+  for (const char* on : {"gating", "norm_expert_weight", "use_head_wise_attn_gate", "use_moe", "use_moe_router_bias",
+                         "use_qk_norm", "zero_centered"})
+    config.expect_on(on, "true");
+  config.expect_word("att_impl_type", "GQA", "GQA");
+  config.expect_word("moe_router_activation", "sigmoid", "sigmoid");
+  config.expect_size("moe_every_n_layer", 1, "1");
+  config.expect_size("moe_layer_offset", 0, "0");
+  config.ignore({"need_fp32_gate", "max_seq_len"});  // about precision, and the context again
   std::set<std::string> left;
   for (const Fields::Unread& unread : config.unread()) left.insert(unread.name);
   for (const auto& [name, value] : file.json().items())

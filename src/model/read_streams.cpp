@@ -185,6 +185,10 @@ Model read_gemma4_form(Fields& config, const Gemma4& defaults) {
   if (defaults.inputs) {
     read_gemma4_experts(config, model);
     read_layer_inputs(config, model);
+  } else {
+    config.expect_off("hidden_size_per_layer_input", "0: this family has no inputs of layers");
+    config.expect_off("enable_moe_block", "false: this family has no experts");
+    config.ignore({"vocab_size_per_layer_input"});  // of those inputs
   }
   return model;
 }

@@ -62,12 +62,14 @@ Model read_glm4v_text(Fields& config) {
   Form form;
   form.norm.epsilon = 1e-5;
   form.norm_after = true;
-  form.qkv_bias = true;
   form.rope.interleaved = true;
   form.n_kv_heads = 2;
   form.context = 32768;
-  config.ignore({"attention_bias"});  // there always are some
-  return read_form(config, form);
+  form.attention_bias = true;  // whatever `attention_bias` says: queries, keys and values always have some
+  config.ignore({"attention_bias"});
+  Model model = read_form(config, form);
+  for_each<Attention>(model.layers, [](Attention& attention) { attention.output_bias = false; });
+  return model;
 }
 
 Model read_glm4v_moe_text(Fields& config) {
@@ -77,7 +79,8 @@ Model read_glm4v_moe_text(Fields& config) {
   form.rope.fraction = 0.5;
   form.n_kv_heads = 8;
   form.context = 65536;
-  config.expect_off("use_qk_norm", "false: this family has no such norms");
+  for (const char* norms : {"use_qk_norm", "qk_layernorm"})
+    config.expect_off(norms, "false: this family has no such norms");
   Model model = read_form(config, form);
   for_each<Attention>(model.layers, [](Attention& attention) { attention.output_bias = false; });
   set_mixture(model, read_sigmoid_mixture(config, model, {128, 8, 1, 1408, 1, 1, 1.0, true}),

@@ -93,7 +93,7 @@ Model read_zamba(Fields& config) {
   r.conv_bias = config.flag("mamba_conv_bias", true);
   r.bias = r.output_bias = config.flag("mamba_proj_bias", false);
   config.expect_word("hidden_mamba_act", "silu", "silu");
-  config.ignore({"time_step_min"});
+  config.ignore({"time_step_min", "rope_theta"});  // it has no rotary positions
   const std::int64_t period = config.size("attn_layer_period", 6), offset = config.count("attn_layer_offset", 4);
   set_layers(
       model,

@@ -1,11 +1,67 @@
 // Zaya: queries, keys and values that tokens before have a part in, routers that are networks and hand on what they
 // made, an expert that makes nothing, learned shifts and factors of the stream.
+#include <fmt/format.h>
+
+#include <set>
+
 #include "model/forms.h"
 
 namespace reckon {
 namespace {
 
+using Json = nlohmann::json;
+
+// The maker's first files: layers of attention and of experts are counted apart, in turn, and a width is that of gate
+// and up together.
+bool is_first_form(const Fields& config) {
+  return config.has("ffn_hidden_size") && !config.has("moe_intermediate_size") && !config.has("layer_types");
+}
+
+Json in_newer_words(Fields& file) {
+  Json plain = file.json();
+  const std::int64_t layers = file.size_up_to("num_hidden_layers", most_layers), width = file.size("ffn_hidden_size");
+  if (layers % 2 != 0) file.fail("num_hidden_layers", "an even number: layers of attention and of experts in turn");
+  if (width % 2 != 0) file.fail("ffn_hidden_size", "an even number: the width of gate and up together");
+  plain["num_hidden_layers"] = layers / 2;
+  plain["moe_intermediate_size"] = width / 2;
+  plain.erase("ffn_hidden_size");
+  const std::pair<const char*, const char*> names[] = {{"moe_router_topk", "num_experts_per_tok"},
+                                                       {"norm_epsilon", "rms_norm_eps"},
+                                                       {"num_query_groups", "num_key_value_heads"},
+                                                       {"zaya_mlp_expansion", "router_hidden_size"}};
+  for (const auto& [older, newer] : names) {
+    if (!file.has(older)) continue;
+    if (plain.contains(newer) && plain[newer] != plain[older])
+      file.fail(older, fmt::format("{}, as {}", describe(plain[newer]), newer));
+    plain[newer] = plain[older];
+    plain.erase(older);
+  }
+  for (const char* on : {"cca", "gated_linear_unit", "scale_residual_merge", "zaya_use_eda", "zaya_use_mod"})
+    file.expect_on(on, "true");
+  file.expect_off("add_bias_linear", "false: this family has no such biases");
+  file.expect_word("activation_func", "swiglu", "swiglu");
+  file.expect_word("normalization", "RMSNorm", "RMSNorm");
+  for (const char* name : {"cca", "gated_linear_unit", "scale_residual_merge", "zaya_use_eda", "zaya_use_mod",
+                           "add_bias_linear", "activation_func", "normalization"})
+    plain.erase(name);
+  // About precision, and how it is computed.
+  for (const char* name : {"zaya_high_prec", "residual_in_fp32", "fused_add_norm", "apply_rope_fusion",
+                           "bias_activation_fusion", "activation_func_fp8_input_store"})
+    plain.erase(name);
+  return plain;
+}
+
 Model read_zaya(Fields& config) {
+  if (is_first_form(config)) {
+    const Json plain = in_newer_words(config);
+    Fields newer(plain, config.where());
+    Model model = read_zaya(newer);
+    std::set<std::string> left;
+    for (const Fields::Unread& unread : newer.unread()) left.insert(unread.name);
+    for (const auto& [name, value] : config.json().items())
+      if (!left.contains(name)) config.ignore({name});
+    return model;
+  }
   config.rename("num_local_experts", {"num_experts"});
   config.rename("intermediate_size", {"moe_intermediate_size"});
   Form form;

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "model/sublayers.h"
+
 namespace reckon {
 
 TypeReference type_reference(std::string_view type) {
@@ -13,6 +15,16 @@ TypeReference type_reference(std::string_view type) {
 }
 
 bool is_trainable(std::string_view type) { return type != "inkling_text" && type != "zaya" && type != "deepseek_v4"; }
+
+std::string_view why_not_trained(const Model& model) {
+  std::string_view why;
+  for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
+    if (attention.relative) why = "its positions by distance have no backward pass";
+    if (attention.shared_key) why = "its hyper-connections and its keys of several tokens have no backward pass";
+    if (attention.convolved) why = "the convolutions of its heads have no backward pass";
+  });
+  return why;
+}
 
 std::string_view what_it_adds(std::string_view type) {
   static const std::map<std::string_view, std::string_view> words{

@@ -1,6 +1,8 @@
 // What is known of each model_type: what it adds to the common form, and what its reading is held against.
 #pragma once
 
+#include <reckon/model.h>
+
 #include <string_view>
 #include <vector>
 
@@ -21,6 +23,8 @@ TypeReference type_reference(std::string_view type);
 
 // Whether its networks can be trained: not all new forms have a backward pass yet.
 bool is_trainable(std::string_view type);
+// Which of its parts cannot be trained yet, as the end of a sentence; empty where all can.
+std::string_view why_not_trained(const Model& model);
 
 // What sets the type apart, in a few words; empty where nobody has said it.
 std::string_view what_it_adds(std::string_view type);

@@ -6,6 +6,7 @@
 
 #include "files/numbers.h"
 #include "model/sublayers.h"
+#include "model/types.h"
 #include "network/adapters.h"
 #include "network/blocks.h"
 #include "network/stages.h"
@@ -474,23 +475,8 @@ Workload resolve(const Model& model, Workload w) {
                     "of a router's experts",
                     model.name));
   check_trained_types(w);
-  for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
-    if (w.phase == Phase::train && attention.relative)
-      refuse(
-          fmt::format("{} cannot be trained yet: its positions by distance have no backward pass; expected another "
-                      "phase",
-                      model.name));
-    if (w.phase == Phase::train && attention.shared_key)
-      refuse(
-          fmt::format("{} cannot be trained yet: its hyper-connections and its keys of several tokens have no backward "
-                      "pass; expected another phase",
-                      model.name));
-    if (w.phase == Phase::train && attention.convolved)
-      refuse(
-          fmt::format("{} cannot be trained yet: the convolutions of its heads have no backward pass; expected another "
-                      "phase",
-                      model.name));
-  });
+  if (const std::string_view why = why_not_trained(model); w.phase == Phase::train && !why.empty())
+    refuse(fmt::format("{} cannot be trained yet: {}; expected another phase", model.name, why));
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "files/numbers.h"
+#include "model/types.h"
 #include "report/describe.h"
 #include "report/figures.h"
 #include "report/memory.h"
@@ -229,6 +230,8 @@ Document count_document(const Model& model, const Ledger& ledger, const CountVie
   parts.emplace_back(memory_table(ledger, cache));
   parts.emplace_back(traffic_table(ledger));
   parts.emplace_back(rules_table(rules));
+  if (const std::string_view why = why_not_trained(model); !why.empty())
+    parts.emplace_back(Paragraph{fmt::format("It cannot be trained yet: {}.", why)});
   parts.emplace_back(symbols_table(dimensions(ledger)));
   std::vector<Figure> figures = model_figures(model, ledger, view.by, cache);
   const auto append = [&](const std::vector<Figure>& more) { figures.insert(figures.end(), more.begin(), more.end()); };

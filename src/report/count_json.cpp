@@ -1,4 +1,5 @@
 // The JSON of `count`; docs/json.md describes every key.
+#include "model/types.h"
 #include "report/count.h"
 #include "report/describe.h"
 #include "report/memory.h"
@@ -73,6 +74,7 @@ OrderedJson count_json(const Model& model, const Ledger& ledger, const CountView
     json["convention"] = rule_json(convention_flops(view.convention, model, ledger));
   json["rules"] = OrderedJson::array();
   for (const Rule& rule : rules) json["rules"].push_back(rule_json(rule));
+  if (const std::string_view why = why_not_trained(model); !why.empty()) json["why_not_trained"] = why;
   if (view.file) json["file"] = file_json(*view.file);
   return json;
 }

@@ -1,0 +1,153 @@
+// Fields that makers' files have and transformers does not ask for: what is known of them is checked, what could be
+// another network is refused. The files are those of tests/data/families/published.
+#include <gtest/gtest.h>
+#include <reckon/error.h>
+#include <reckon/reckon.h>
+
+#include "family_references.h"
+#include "model/read.h"
+#include "model/sublayers.h"
+
+namespace reckon {
+namespace {
+
+using nlohmann::json;
+
+json file(const std::string& name) {
+  return family_references::read_json(family_references::folder() / "published" / (name + ".json"));
+}
+
+Model read(const json& config) { return read_config(config, "config.json"); }
+
+// A file with this field changed; `nest` holds it, where it is not empty.
+struct Change {
+  const char *name, *nest, *field;
+  json value;
+  const char* said;  // a part of the sentence
+};
+
+TEST(PublishedFields, AnotherNetworkIsASentence) {
+  const Change all[] = {
+      {"mamba", "", "rms_norm", false, "its norms are RMS norms"},
+      {"glm4v_moe_4_6", "text_config", "qk_layernorm", true, "has no such norms"},
+      {"laguna", "rope_parameters", "original_max_position_embeddings", 8192, "expected 4096"},
+      {"zaya", "rope_parameters", "rope_type", "yarn", "expected default"},
+      {"zaya_first", "", "num_hidden_layers", 79, "an even number"},
+      {"zaya_first", "", "zaya_use_mod", false, "expected true"},
+      {"zaya_first", "", "zaya_layers", json::array({"a", 16}),
+       "zaya_layers is an array of 2, which is not understood"},
+      {"inkling", "text_config", "use_sconv", false, "expected true"},
+      {"inkling", "text_config", "q_bias", true, "has no such biases"},
+      {"inkling", "text_config", "gate_activation", "softmax", "expected sigmoid"},
+      {"hy_v3", "", "expert_hidden_dim", 1024, "two names of the same size"},
+      {"hy_v3", "", "route_norm", false, "expected true"},
+      {"minimax", "", "postnorm", false, "norms take the stream's place"},
+      {"minimax", "", "rotary_dim", 130, "at most the 128 elements"},
+      {"minimax", "", "shared_intermediate_size", 1024, "has no shared experts"},
+      {"minimax_m3", "text_config", "n_shared_experts", 2, "expected 1"},
+      {"minimax_m3", "text_config", "scoring_func", "softmax", "expected sigmoid"},
+      {"aria", "text_config", "num_experts_per_tok", 4, "two names of the same size"},
+      {"gemma4_unified", "text_config", "hidden_size_per_layer_input", 256, "has no inputs of layers"},
+      {"recurrent_gemma", "", "embeddings_scale_by_sqrt_dim", false, "expected true"},
+      {"step3p5", "", "moe_router_activation", "softmax", "expected sigmoid"},
+      {"step3p5", "", "use_head_wise_attn_gate", false, "expected true"},
+      {"doge_160m", "", "dynamic_mask_ratio", 0.5, "keep_window_size"},
+      {"doge_moe", "", "num_cdmoe_experts", 16384, "which is not understood"},
+      {"nemotron", "", "kv_channels", 64, "the elements of a head, 128"},
+      {"powermoe", "", "activation_function", "gelu", "silu, as hidden_act"},
+      {"diffllama_1b", "", "patch_size", 2, "a position is a token"},
+      {"hyperclovax_omni", "text_config", "logits_scaling", 8.0, "no such factor"},
+      {"ministral_8b", "", "sliding_window", nullptr, "because layer_types names sliding layers"},
+      {"mamba2_state_spaces", "", "d_intermediate", 1024, "no feed-forwards between"},
+      {"mamba2_state_spaces", "ssm_cfg", "layer", "Mamba3", "Mamba1 or Mamba2"},
+      {"mamba2_state_spaces", "ssm_cfg", "chirality", 1, "not understood"},
+  };
+  for (const Change& change : all) {
+    SCOPED_TRACE(std::string(change.name) + ": " + change.field);
+    json config = file(change.name);
+    (*change.nest == 0 ? config : config[change.nest])[change.field] = change.value;
+    try {
+      read(config);
+      ADD_FAILURE() << "it is read";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(change.said), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find(change.field), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(PublishedFields, SizesThatTransformersDoesNotAskForChangeNothing) {
+  json config = file("mamba_370m");
+  const Model model = read(config);
+  EXPECT_EQ(find<Recurrence>(model)->n_heads, 2048);  // intermediate_size, where d_inner says 160
+  for (const char* field : {"d_inner", "d_model", "n_layer", "dt_rank", "pad_vocab_size_multiple"}) config.erase(field);
+  EXPECT_EQ(read(config), model);
+}
+
+// A model in the words of its maker's own code is the model in transformers'.
+TEST(PublishedFields, OlderWordsAreTheSameNetwork) {
+  const auto same = [](const char* older, const char* newer) {
+    Model a = read(file(older)), b = read(file(newer));
+    a.notes = b.notes;
+    EXPECT_EQ(a, b) << older;
+  };
+  same("zaya_first", "zaya");
+  same("jetmoe_first", "jetmoe");
+  json axk1 = file("axk1");
+  const Model newer = read(axk1);
+  axk1["model_type"] = "AXK1";
+  EXPECT_EQ(read(axk1), newer);
+  EXPECT_EQ(newer.family, "axk1");
+  // MiniMax has a 1 for each layer that attends to all.
+  json minimax = file("minimax");
+  const Model by_words = read(minimax);
+  json numbers = json::array();
+  for (const json& type : minimax["layer_types"]) numbers.push_back(type == "full_attention" ? 1 : 0);
+  minimax.erase("layer_types");
+  minimax["attn_type_list"] = numbers;
+  EXPECT_EQ(read(minimax), by_words);
+  minimax["layer_types"] = json::array();
+  for (std::size_t i = 0; i < numbers.size(); ++i) minimax["layer_types"].push_back("full_attention");
+  EXPECT_THROW(read(minimax), Error);
+}
+
+TEST(PublishedFields, WhatTheySayIsTheNetwork) {
+  for_each<Attention>(read(file("minimax")).layers, [](const Attention& a) { EXPECT_EQ(a.rope->dims, 64); });
+  for (const char* name : {"glm4v", "glm4v_4_6_flash"})
+    for_each<Attention>(read(file(name)).layers, [](const Attention& a) {
+      EXPECT_TRUE(a.query_bias && a.key_bias && a.value_bias);
+      EXPECT_FALSE(a.output_bias);
+      EXPECT_EQ(a.rope->dims, 64);
+    });
+  const Model inkling = read(file("inkling"));
+  EXPECT_EQ(find<FeedForward>(inkling.layers[1])->d_ff, 24576);
+  EXPECT_EQ(find<Mixture>(inkling.layers[2])->expert.d_ff, 3072);
+  const json ministral = file("ministral_8b");
+  const Model windows = read(ministral);
+  for (std::size_t i = 0; i < windows.layers.size(); ++i)
+    EXPECT_EQ(find<Attention>(windows.layers[i])->window,
+              ministral["layer_types"][i] == "sliding_attention" ? 32768 : 0)
+        << i;
+  const Model laguna = read(file("laguna"));
+  EXPECT_EQ(find<Attention>(laguna.layers[0])->rope->original_context, 4096);
+  const Model m3 = read(file("minimax_m3"));  // whose type is its wrapper's
+  EXPECT_EQ(m3.family, "minimax_m3_vl_text");
+  EXPECT_EQ(m3.layers.size(), 60u);
+}
+
+// Mamba-2 of 130 million: 50,277 words, padded to 16, of width 768; in a layer 768 x (2·1536 + 2·128 + 24), a
+// convolution of 4 over 1536 + 2·128 channels, three numbers a head, two norms and 1536 x 768.
+TEST(PublishedFields, ThePackagesOwnFilesAreMambasNetwork) {
+  const Model model = read(file("mamba2_state_spaces"));
+  EXPECT_EQ(model.family, "mamba2");
+  EXPECT_EQ(model.vocab_size, 50288);
+  constexpr std::int64_t layer = 768 * 3352 + 5 * 1792 + 3 * 24 + 1536 + 1536 * 768 + 768;
+  EXPECT_EQ(count_parameters(model), 50288 * 768 + 24 * layer + 768);
+  json first = file("mamba2_state_spaces");
+  first["ssm_cfg"] = json::object();
+  EXPECT_EQ(read(first).family, "mamba");
+  EXPECT_EQ(find<Recurrence>(read(first))->d_state, 16);
+}
+
+}  // namespace
+}  // namespace reckon
