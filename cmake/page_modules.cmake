@@ -41,7 +41,7 @@ function(add_run name first_handle)
 endfunction()
 set(less src/network/less.cpp)
 set(run_less ${less} src/network/run_less.cpp src/backend/cpu/no_rarer.cpp)
-set(first_of_more 4294967296)  # web/src/engine/run.worker.ts knows it too
+set(first_of_more 4294967296)  # web/src/engine/run-modules.ts knows it too
 if(RECKON_THREADS)
   # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for
   # one of each: no exception would ever be caught. So that part of the library is compiled again, to agree. (Two
