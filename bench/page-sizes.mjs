@@ -15,8 +15,10 @@ const rows = [
   ['JavaScript, styles and WebAssembly of the first view', [...bundle, ...workers, ...engine('count')], 400],
   ['of that, the counting module', engine('count')],
   ['the module of the other commands that count', engine('more')],
-  ['the running module', engine('run'), 730],
-  ['the running module with threads', engine('run-threads'), 730],
+  ['the running module', engine('run'), 600],
+  ['the running module with threads', engine('run-threads'), 600],
+  ['the running module of rarer families', engine('run-more')],
+  ['the running module of rarer families with threads', engine('run-more-threads')],
 ];
 for (const [what, files, most] of rows) {
   if (!files.every((file) => existsSync(`${folder}/${file}`))) continue; // threads are built when asked for

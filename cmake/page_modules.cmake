@@ -31,25 +31,36 @@ function(add_module name folder functions)
     -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=web,worker -sWASM_BIGINT -sALLOW_MEMORY_GROWTH)
 endfunction()
 
-# Running: tokenizers, training, generating.
+# Running: tokenizers, training, generating. `run` leaves what only rarer families have to `run-more`, which the page
+# fetches where that is needed. Each may hold what the page made, so that their handles are told apart.
 set(one_rank src/passes/one_rank.cpp)
+function(add_run name first_handle)
+  add_module(${name} src/page _ask,_array_data,_array_size ${one_rank} ${ARGN})
+  target_compile_definitions(${name} PRIVATE RECKON_FIRST_HANDLE=${first_handle})
+  target_link_options(${name} PRIVATE -sMAXIMUM_MEMORY=4GB)
+endfunction()
+set(less src/network/less.cpp)
+set(run_less ${less} src/network/run_less.cpp src/backend/cpu/no_rarer.cpp)
+set(first_of_more 4294967296)  # web/src/engine/run-modules.ts knows it too
 if(RECKON_THREADS)
-  add_module(run-threads src/page _ask,_array_data,_array_size ${one_rank})
-  target_link_options(run-threads PRIVATE -sMAXIMUM_MEMORY=4GB -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
-    --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
   # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for
   # one of each: no exception would ever be caught. So that part of the library is compiled again, to agree. (Two
   # threads that throw at the same moment may take each other's handler; a pool ends with the first error anyway.)
   enable_language(C)
   set(unwind ${EMSCRIPTEN_ROOT_PATH}/system/lib/libunwind)
-  target_sources(run-threads PRIVATE ${unwind}/src/Unwind-wasm.c)
+  add_run(run-threads 1 ${unwind}/src/Unwind-wasm.c ${run_less})
+  add_run(run-more-threads ${first_of_more} ${unwind}/src/Unwind-wasm.c)
+  foreach(name run-threads run-more-threads)
+    target_link_options(${name} PRIVATE -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
+      --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
+  endforeach()
   set_source_files_properties(${unwind}/src/Unwind-wasm.c PROPERTIES
     COMPILE_OPTIONS "-Os;-pthread;-fwasm-exceptions;-w;-I${unwind}/include"
     COMPILE_DEFINITIONS "_Thread_local=;__USING_WASM_EXCEPTIONS__;_LIBUNWIND_DISABLE_VISIBILITY_ANNOTATIONS;NDEBUG")
   return()
 endif()
-add_module(run src/page _ask,_array_data,_array_size ${one_rank})
-target_link_options(run PRIVATE -sMAXIMUM_MEMORY=4GB)
+add_run(run 1 ${run_less})
+add_run(run-more ${first_of_more})
 
 # What both modules with commands have of the command line.
 set(files program options output sizes predict_options time_questions run_text run_options interrupt count)
@@ -71,7 +82,7 @@ function(add_commands name)
   target_link_options(${name} PRIVATE -Oz -sMALLOC=emmalloc)
 endfunction()
 add_commands(count count)  # what the first view cannot wait for, and as JSON alone
-target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp src/cli/small/less.cpp ${one_rank})
+target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp src/cli/small/less.cpp ${less} ${one_rank})
 # Once more for size: the linker's own pass stops while there is still something to gain.
 find_program(wasm_opt wasm-opt NO_CMAKE_FIND_ROOT_PATH REQUIRED)
 add_custom_command(TARGET count POST_BUILD VERBATIM

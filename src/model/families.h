@@ -106,4 +106,10 @@ Model read_state_spaces(Fields& config);
 // nullptr where there is none of that model_type.
 const Family* find_family(std::string_view type);
 
+// What may stand in any family's config, and is read or refused before the family reads its own.
+void read_common(Fields& fields);
+
+// An error that says which types this config resembles, where its own is not known.
+[[noreturn]] void refuse_type(const Fields& fields, const std::string& type);
+
 }  // namespace reckon

@@ -27,7 +27,8 @@ struct Generating;  // a model with the text that it continues
 
 class Page {
  public:
-  Page();
+  // Its handles begin with that one: those of two pages can be told apart.
+  explicit Page(std::int64_t first_handle = 1);
   ~Page();
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
@@ -44,7 +45,7 @@ class Page {
 
  private:
   std::map<std::int64_t, Kept> kept_;
-  std::int64_t next_ = 1;
+  std::int64_t next_;
 };
 
 }  // namespace reckon::page

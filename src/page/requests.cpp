@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "files/lacking.h"
 #include "files/quote.h"
 #include "model/nearest.h"
 #include "page/answers.h"
@@ -76,7 +77,7 @@ const Request& find_request(const std::string& name) {
 
 }  // namespace
 
-Page::Page() = default;
+Page::Page(std::int64_t first_handle) : next_(first_handle) {}
 Page::~Page() = default;
 
 Reply Page::ask(const Json& json) {
@@ -91,6 +92,8 @@ Reply Page::ask(const Json& json) {
     known.emplace_back("ask");
     fields.expect(known);
     return request.answer(*this, fields);
+  } catch (const Lacking& lacking) {
+    return {{{"error", lacking.what()}, {"lacking", true}}};
   } catch (const std::bad_alloc&) {
     return too_much();
   } catch (const std::length_error&) {

@@ -23,7 +23,7 @@ extern "C" {
 // A request and its reply: JSON in UTF-8, up to a zero byte.
 const char* ask(const char* request) {
   using reckon::page::Json;
-  static reckon::page::Page page;
+  static reckon::page::Page page(RECKON_FIRST_HANDLE);
   Json asked;
   try {
     asked = reckon::parse_json(request, "the request");

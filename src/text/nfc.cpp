@@ -30,6 +30,45 @@ int combining_class_of(char32_t point) {
   return after != ranges.begin() && point <= after[-1].last ? after[-1].combining_class : 0;
 }
 
+struct Decomposition {
+  char32_t point, first, second;
+};
+
+// Sorted by the character.
+const std::vector<Decomposition>& decompositions() {
+  static const std::vector<Decomposition> all = [] {
+    std::vector<Decomposition> table;
+    table.reserve(unicode::decomposition_steps.size());
+    Decomposition row{};
+    for (const unicode::DecompositionStep& step : unicode::decomposition_steps) {
+      row.point += static_cast<char32_t>(step.point);
+      row.first += static_cast<char32_t>(step.first);
+      row.second += static_cast<char32_t>(step.second);
+      table.push_back(row);
+    }
+    return table;
+  }();
+  return all;
+}
+
+bool by_parts(const Decomposition& a, const Decomposition& b) {
+  return std::tie(a.first, a.second) < std::tie(b.first, b.second);
+}
+
+// Those that go the other way too, sorted by what they are made of.
+const std::vector<Decomposition>& compositions() {
+  static const std::vector<Decomposition> all = [] {
+    std::vector<Decomposition> table = decompositions();
+    const std::span apart = unicode::never_composed;
+    std::erase_if(table, [&](const Decomposition& each) {
+      return each.second == 0 || std::binary_search(apart.begin(), apart.end(), each.point);
+    });
+    std::sort(table.begin(), table.end(), by_parts);
+    return table;
+  }();
+  return all;
+}
+
 void decompose(char32_t point, std::vector<Character>& out) {
   if (point - syllables < n_syllables) {
     const char32_t index = point - syllables, trail = index % n_trails;
@@ -38,10 +77,9 @@ void decompose(char32_t point, std::vector<Character>& out) {
     if (trail) out.push_back({trails + trail, 0});
     return;
   }
-  const std::span table = unicode::decompositions;
-  const auto found =
-      std::lower_bound(table.begin(), table.end(), point,
-                       [](const unicode::Decomposition& each, char32_t wanted) { return each.point < wanted; });
+  const std::vector<Decomposition>& table = decompositions();
+  const auto found = std::lower_bound(table.begin(), table.end(), point,
+                                      [](const Decomposition& each, char32_t wanted) { return each.point < wanted; });
   if (found == table.end() || found->point != point) return out.push_back({point, combining_class_of(point)});
   decompose(found->first, out);
   if (found->second) decompose(found->second, out);
@@ -55,11 +93,8 @@ char32_t compose(char32_t first, char32_t second) {
   if (first - syllables < n_syllables && (first - syllables) % n_trails == 0 && second - trails - 1 < n_trails - 1) {
     return first + (second - trails);
   }
-  const std::span table = unicode::compositions;
-  const auto found =
-      std::lower_bound(table.begin(), table.end(), std::pair(first, second), [](const auto& each, const auto& wanted) {
-        return std::tie(each.first, each.second) < std::tie(wanted.first, wanted.second);
-      });
+  const std::vector<Decomposition>& table = compositions();
+  const auto found = std::lower_bound(table.begin(), table.end(), Decomposition{0, first, second}, by_parts);
   return found != table.end() && found->first == first && found->second == second ? found->point : 0;
 }
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { browse, reckon, settled } from './browse';
@@ -21,13 +22,13 @@ const minute = { timeout: 60_000 };
 const model = (page: Page) => page.getByRole('region', { name: 'Model', exact: true });
 const written = async (page: Page) => (await page.locator('.story .token').allTextContents()).join('');
 
-// The view with this checkpoint in place of the tiny model.
-async function given(link: string): Promise<Page> {
+// The view with this folder in place of the tiny model.
+async function given(link: string, path = checkpoint): Promise<Page> {
   const page = await open(link);
   await settled(page, 'generate');
   await model(page).getByRole('radio', { name: 'a folder of yours' }).check();
-  await model(page).locator('input[type="file"]').setInputFiles(checkpoint);
-  await model(page).getByText(/^step-\d+$/).waitFor(minute);
+  await model(page).locator('input[type="file"]').setInputFiles(path);
+  await model(page).getByText(basename(path), { exact: true }).waitFor(minute);
   return page;
 }
 
@@ -87,4 +88,29 @@ test('files that are no model are refused with a sentence, and the model before 
   await expect.poll(() => model(page).getByRole('alert').innerText(), minute).toMatch(/^model\.safetensors: the header/);
   await page.getByRole('button', { name: 'Step', exact: true }).click();
   await expect.poll(() => page.locator('.story .token').count(), minute).toBe(1);
+});
+
+// Which of the engine's files the page's workers have fetched.
+async function fetched(page: Page): Promise<string[]> {
+  const names = () => performance.getEntriesByType('resource').map(({ name }) => name);
+  const all = (await Promise.all(page.workers().map((worker) => worker.evaluate(names)))).flat();
+  return all.map((name) => /engine\/([^?]+)/.exec(name)?.[1] ?? '');
+}
+
+// The first module lacks the family of the one, and has that of the other.
+test.each([
+  { family: 'mamba2', root: 'families/tiny', more: true },
+  { family: 'qwen2', root: 'tiny', more: false },
+])('$family is run as in the terminal, by the module of rarer families: $more', { timeout: 120_000 }, async ({ family, root, more }) => {
+  const path = fileURLToPath(new URL(`../../tests/data/${root}/${family}`, import.meta.url));
+  const page = await given('?v=1&generate.prompt=1+2+3+4&generate.temperature=0#generate', path);
+  for (let i = 1; i <= 8; ++i) {
+    await page.getByRole('button', { name: 'Step', exact: true }).click();
+    await expect.poll(() => page.locator('.story .token').count(), minute).toBe(i);
+  }
+  const ids = reckon(['generate', path, '--ids', '1,2,3,4', '--tokens', '8', '--temperature', '0']).trim().split(/\s+/);
+  expect(await page.locator('.story .token').allTextContents()).toEqual(ids.map((id) => `#${id}`));
+  const files = await fetched(page);
+  expect(files.some((name) => /^run(-threads)?\.js$/.test(name))).toBe(true);
+  expect(files.some((name) => /^run-more(-threads)?\.js$/.test(name))).toBe(more);
 });

@@ -5,9 +5,10 @@ import type { Failed } from './messages';
 interface Module {
   FS: {
     mkdirTree(path: string): void;
-    writeFile(path: string, bytes: Uint8Array): void;
+    writeFile(path: string, bytes: Uint8Array, options?: { canOwn: boolean }): void; // canOwn: without a copy
     readFile(path: string): Uint8Array;
-    lookupPath(path: string): { node: { usedBytes: number } }; // of its files in memory
+    lookupPath(path: string): { node: { usedBytes: number; contents: Uint8Array | null } }; // of its files in memory
+    analyzePath(path: string): { exists: boolean };
     unlink(path: string): void;
     rmdir(path: string): void;
     readdir(path: string): string[];

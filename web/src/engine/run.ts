@@ -11,6 +11,8 @@ export type Path = string;
 
 export interface Failure {
   error: string;
+  /** Only the larger module has what this needs (run-modules.ts). */
+  lacking?: true;
   /** Of `advance`: what came before it. */
   lines?: Line[];
 }
