@@ -15,6 +15,7 @@
 #include "ops/attention.h"
 #include "passes/expand.h"
 #include "passes/gradient.h"
+#include "program/builder.h"
 
 namespace reckon {
 namespace {
@@ -48,6 +49,15 @@ void expect_equal(const WorkTotals& a, const WorkTotals& b) {
   EXPECT_EQ(a.written, b.written);
   EXPECT_EQ(a.weights, b.weights);
   EXPECT_EQ(a.launches, b.launches);
+}
+
+TEST(Builder, RefusesToReadATensorThatWasNeverMade) {
+  Builder builder(Program{});
+  const TensorId made = builder.activation("made", {2, 3});
+  EXPECT_EQ(builder.shape(made).rank(), 2);
+  EXPECT_THROW(builder.shape(no_tensor), Error);
+  EXPECT_THROW(builder.shape(made + 1), Error);
+  EXPECT_THROW(builder.alias(no_tensor, "of", {6}), Error);
 }
 
 TEST(Expand, GivesTheSameLedgerForEveryPresetInEveryPhase) {

@@ -5,6 +5,7 @@
 
 #include "compile/compile.h"
 #include "count/ledger.h"
+#include "family_references.h"
 #include "model/load.h"
 #include "model/modify.h"
 #include "model/presets.h"
@@ -15,6 +16,7 @@
 #include "passes/gradient.h"
 #include "passes/shard.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
@@ -65,6 +67,42 @@ TEST(Layout, ThatDoesNotDivideIsRefusedWithWhatDoesNot) {
   EXPECT_EQ(refusal(model, {.virtual_stages = 2}),
             "virtual stages without a pipeline; expected a pipeline of 2 or more");
   EXPECT_EQ(refusal(model, {.tensor = 8, .pipeline = 16, .data = 128}), "no error");
+}
+
+TEST(Layout, OfRoutersThatReadTheOneBeforeThemHasNoPipeline) {
+  Model model = load_model((family_references::folder() / "tiny/zaya").string());
+  model.name = "zaya";
+  EXPECT_EQ(refusal(model, {.pipeline = 2}),
+            "zaya: routers that read what the router before them made cannot be on several stages of a pipeline; "
+            "expected a pipeline of 1");
+  EXPECT_EQ(refusal(model, {.data = 2}), "no error");
+  for (const Phase phase : {Phase::forward, Phase::prefill, Phase::decode}) {
+    Workload workload = workload_of(phase);
+    workload.layout.pipeline = 2;
+    EXPECT_THROW(logical_program(model, workload), UsageError);
+  }
+}
+
+TEST(Layout, OfExpertsThatTokensNameHasTheTokensOnEveryStageWithSuchLayers) {
+  const Model model = load_model((family_references::folder() / "published/deepseek_v4.json").string());
+  Changes changes;
+  changes.layers = 6;  // the first three of which are such
+  Workload workload = workload_of(Phase::prefill);
+  workload.tokens = 16;
+  workload.layout.pipeline = 3;
+  const auto has_tokens = [&](std::int64_t stage) {
+    workload.layout.stage = stage;
+    const Program program = logical_program(modify(model, changes), workload);
+    for (const Op& op : program.ops) {
+      const bool by_table = std::string(op.operation->name) == "route" && op.inputs.size() == 4;
+      EXPECT_FALSE(by_table && op.inputs[3] == no_tensor);
+    }
+    return std::any_of(program.tensors.begin(), program.tensors.end(),
+                       [](const Tensor& tensor) { return tensor.label == Label(Piece::ids); });
+  };
+  EXPECT_TRUE(has_tokens(0));
+  EXPECT_TRUE(has_tokens(1));
+  EXPECT_FALSE(has_tokens(2));
 }
 
 TEST(Layout, OfTokensThatDoNotDivideIsRefused) {

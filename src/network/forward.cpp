@@ -505,6 +505,18 @@ std::vector<PositionScale> distinct_position_scales(const Model& model) {
   return distinct(model, &Attention::position_scale);
 }
 
+namespace {
+
+bool any_hashed(const Model& model, const std::vector<LayerRange>& ranges) {
+  bool any = false;
+  for (const LayerRange& range : ranges)
+    for (std::size_t i = range.first; i < range.last && !any; ++i)
+      for_each<Mixture>(model.layers[i], [&](const Mixture& m) { any = any || m.hashed; });
+  return any;
+}
+
+}  // namespace
+
 Program forward(const Model& model, const Workload& asked) {
   Program program;
   program.workload = resolve(model, asked);
@@ -542,6 +554,8 @@ Program forward(const Model& model, const Workload& asked) {
     n.ids = ids;
   } else {
     x = receive(b, no_tensor, stream, layout.pipeline);
+    // Layers whose experts the tokens themselves name read those wherever they are.
+    if (any_hashed(model, ranges)) n.ids = b.tensor(TensorKind::input, Piece::ids, {n.batch, n.tokens}, DType::int32);
   }
 
   b.set_role({Block::attention, Part::rope});

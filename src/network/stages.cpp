@@ -97,6 +97,12 @@ void check_pipeline(const Model& model, const Layout& layout) {
         refuse(model, "layers that share a choice of keys cannot be on several stages of a pipeline");
     });
     if (shares) refuse(model, "layers that share weights cannot be on several stages of a pipeline");
+    for_each<Mixture>(layer, [&](const Mixture& m) {
+      if (m.router_chained)
+        refuse(model,
+               "routers that read what the router before them made cannot be on several stages of a pipeline; expected "
+               "a pipeline of 1");
+    });
   }
   if (find<CrossAttention>(model) != nullptr)
     refuse(model, "cross-attention cannot be on several stages of a pipeline: all of them would need the encoder");

@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include <algorithm>
+#include <string>
 
 namespace reckon {
 
@@ -11,6 +12,11 @@ TensorId Builder::push(Tensor tensor) {
   tensor.repeat = repeat_;
   program_.tensors.push_back(tensor);
   return static_cast<TensorId>(program_.tensors.size() - 1);
+}
+
+void Builder::refuse_unknown(TensorId id) const {
+  throw Error("tensor " + std::to_string(id) + " is read, but the program has " +
+              std::to_string(program_.tensors.size()) + " of them; expected one that was made before");
 }
 
 TensorId Builder::parameter(Role role, Piece piece, const Shape& shape) {
@@ -57,12 +63,12 @@ TensorId Builder::activation(Label label, const Shape& shape) {
 }
 
 TensorId Builder::alias(TensorId of, Label label, const Shape& shape, std::int64_t offset, const Strides& strides) {
-  const Tensor& source = program_[of];
+  const Tensor& source = (*this)[of];
   return push({scope_, label, source.kind, source.dtype, shape, -1, of, offset, strides});
 }
 
 TensorId Builder::like(TensorId other, TensorKind kind, Label label, DType dtype) {
-  const Tensor& source = program_[other];
+  const Tensor& source = (*this)[other];
   return push({source.scope, label, kind, dtype, source.shape});
 }
 

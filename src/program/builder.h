@@ -18,8 +18,12 @@ class Builder {
 
   Program& program() { return program_; }
   const Program& program() const { return program_; }
-  const Tensor& operator[](TensorId id) const { return program_[id]; }
-  Shape shape(TensorId id) const { return program_[id].shape; }
+  // A tensor that was never made is an error, not one of another's memory.
+  const Tensor& operator[](TensorId id) const {
+    if (static_cast<std::size_t>(id) >= program_.tensors.size()) refuse_unknown(id);
+    return program_[id];
+  }
+  Shape shape(TensorId id) const { return (*this)[id].shape; }
 
   TensorId parameter(Role role, Piece piece, const Shape& shape);
   // A parameter, or a constant that is stored with them. Where the layer has another's weights, it is that one's, and
@@ -68,6 +72,7 @@ class Builder {
 
  private:
   TensorId push(Tensor tensor);
+  [[noreturn]] void refuse_unknown(TensorId id) const;
   Program program_;
   Scope scope_;
   std::int32_t owner_ = -1;
