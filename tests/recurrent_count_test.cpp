@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "count/cache.h"
+#include "count/growth.h"
+#include "count/rules.h"
 #include "family_references.h"
 #include "model/read.h"
 #include "network/forward.h"
@@ -49,6 +51,21 @@ TEST(RecurrentCount, ATokenCostsTheSameAfterAnyNumberOfTokens) {
   EXPECT_EQ(flops(1).matmul, flops(1'000'000).matmul);
   EXPECT_EQ(flops(1).elementwise, flops(1'000'000).elementwise);
   EXPECT_EQ(flops(1).read, flops(1'000'000).read);
+}
+
+TEST(RecurrentCount, WithoutAttentionThereIsNoLengthAtWhichItCostsMoreThanItsProjections) {
+  for (const char* name : {"mamba", "mamba2", "falcon_mamba"}) {
+    SCOPED_TRACE(name);
+    const Model model =
+        load_model((family_references::folder() / "published" / (std::string(name) + ".json")).string());
+    for (const Phase phase : {Phase::forward, Phase::decode}) {
+      const Workload workload = workload_of(phase);
+      EXPECT_EQ(crossover(model, workload), std::nullopt);
+      for (const Rule& rule : rules_of_thumb(model, count(model, workload))) EXPECT_NE(rule.name, "T = 2·d");
+    }
+    for (const Growth& row : growth(model, workload_of(Phase::forward)))
+      EXPECT_TRUE(row.refused.empty() || row.refused.find("recurrences") != std::string::npos) << row.refused;
+  }
 }
 
 // Kimi-Linear-48B-A3B: "48B total parameters" of which 3B are activated (arXiv 2510.26692, abstract and section 5), its

@@ -57,6 +57,7 @@ std::optional<std::int64_t> crossover(const Model& model, const Workload& worklo
     double guess = 0;
     try {
       const auto [projections, pairs] = lengths.at(length);
+      if (projections == 0 && pairs == 0) return std::nullopt;  // a model without attention
       const bool reached = pairs >= projections;
       (reached ? end : below) = length;
       found = found || reached;

@@ -38,6 +38,7 @@ Model twice_as_wide(const Model& model) {
   try {
     return modify(model, changes);
   } catch (const UsageError&) {
+    if (find<Attention>(model) == nullptr) throw;
     changes.heads = 2 * first_attention(model).n_heads;
     return modify(model, changes);
   }

@@ -173,7 +173,7 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
                        kaplan_reference});
     }
   }
-  rules.push_back(crossover_rule(model, ledger.workload));
+  if (find<Attention>(model) != nullptr) rules.push_back(crossover_rule(model, ledger.workload));
   if (plain_rms_norms(model) && ledger.workload.logits == Logits::all) {
     rules.push_back({"3·(2·L + 1)·T·d", "element-wise FLOPs of RMSNorm, forward",
                      3 * (2 * s.layers + 1) * s.batch * s.tokens * s.d_model, forward_flops(ledger, rms_norm_operation),

@@ -27,7 +27,8 @@ std::vector<Rule> rules_of_thumb(const Model& model, const Ledger& ledger, doubl
 
 // The shortest context (past and new tokens) at which scores and mixing cost at least as many matmul FLOPs as the
 // projections of attention, in the workload's phase and with its way to count causal scores. In decode the cache grows
-// and the new tokens stay; elsewhere the new tokens grow. None where that is so at no length that can be counted.
+// and the new tokens stay; elsewhere the new tokens grow. None where that is so at no length that can be counted, or
+// the model has no attention.
 std::optional<std::int64_t> crossover(const Model& model, const Workload& workload);
 
 // T = 2·d, beside the crossover of this workload; `exact` is none where there is none.

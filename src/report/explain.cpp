@@ -327,6 +327,13 @@ class Page {
 
   void long_contexts(const CacheCost& cache) {
     chapter("Long contexts");
+    if (find<Attention>(model_) == nullptr) {
+      add(
+          Paragraph{fmt::format("To generate, states of {} bytes ({}) are kept, however long the text is. "
+                                "Without attention nothing else grows with the context but the work, in proportion.",
+                                grouped(cache.state), binary_bytes(cache.state))});
+      return;
+    }
     std::string text = fmt::format("To generate, keys and values are kept in a cache: {} bytes a token in bfloat16",
                                    grouped(cache.first_token));
     if (cache.last_token != cache.first_token) {
