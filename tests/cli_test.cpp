@@ -74,6 +74,16 @@ TEST_F(ProgramTest, CountsWhatCannotBeTrainedWithoutOptions) {
   EXPECT_FALSE(json({"count", "gpt2"}).contains("why_not_trained"));
 }
 
+// A step reads one set of states and writes the other; the count is of one.
+TEST_F(ProgramTest, SaysThatMemoryHoldsStatesTwice) {
+  const std::string file = project_folder() + "/tests/data/families/published/mamba.json";
+  const Result held = run({"memory", file});
+  EXPECT_EQ(held.code, 0);
+  EXPECT_NE(held.out.find("5,160,960 a sequence"), std::string::npos) << held.out;
+  EXPECT_NE(held.out.find("one set and writes the other"), std::string::npos) << held.out;
+  EXPECT_EQ(run({"memory", "gpt2"}).out.find("writes the other"), std::string::npos);
+}
+
 TEST_F(ProgramTest, GivesEveryCountAsAnIntegerThatAddsUp) {
   for (const char* model : {"gpt2", "llama-3.1-8b", "mixtral-8x7b", "deepseek-v3"}) {
     for (const char* phase : {"forward", "train", "decode"}) {

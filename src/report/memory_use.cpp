@@ -78,6 +78,10 @@ std::string cache_detail(const MemoryUse& use) {
   std::string text = fmt::format("{}; {} in {}", token_bytes_text(cache), sequences_text(cache), type_name(cache.type));
   const std::int64_t page = use.target.page_tokens;
   if (page > 1) text += fmt::format(", in pages of {}", page);
+  // As pages are laid out (lowering/pages.cpp).
+  if (page > 0 && cache.state > 0)
+    text += fmt::format("; states twice, {} a sequence: a step reads one set and writes the other",
+                        grouped(2 * cache.state));
   return text;
 }
 
