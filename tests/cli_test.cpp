@@ -74,6 +74,30 @@ TEST_F(ProgramTest, CountsWhatCannotBeTrainedWithoutOptions) {
   EXPECT_FALSE(json({"count", "gpt2"}).contains("why_not_trained"));
 }
 
+// Before anything else that may be wrong, and without a phase where none was asked for.
+TEST_F(ProgramTest, SaysFirstThatAModelCannotBeTrained) {
+  const std::string families = project_folder() + "/tests/data/families/";
+  for (const char* name : {"published/zaya.json", "tiny/zaya", "tiny/deepseek_v4"}) {
+    const Result training = run({"train", families + name, "--steps", "1", "--out", (folder_ / "never").string()});
+    EXPECT_EQ(training.code, 2) << name;
+    EXPECT_NE(training.err.find("cannot be trained yet: "), std::string::npos) << training.err;
+    EXPECT_FALSE(std::filesystem::exists((folder_ / "never").string()));
+  }
+  const Result step = run({"verify", families + "tiny/zaya", "--train"});
+  EXPECT_EQ(step.code, 2);
+  EXPECT_NE(step.err.find("cannot be trained yet: "), std::string::npos) << step.err;
+  EXPECT_EQ(step.err.find("expected another phase"), std::string::npos) << step.err;
+}
+
+TEST_F(ProgramTest, MeasuresTheTimesOfWhatCannotBeTrainedWithoutTraining) {
+  const std::string model = project_folder() + "/tests/data/families/tiny/zaya";
+  const Json report = json({"verify", model, "--time", "--rounds", "1"});
+  ASSERT_EQ(report.at("phases").size(), 2U);
+  EXPECT_EQ(report.at("phases")[0].at("phase"), "prefill");
+  EXPECT_EQ(report.at("phases")[1].at("phase"), "decode");
+  EXPECT_NE(report.at("why_not_trained").get<std::string>().find("no backward pass"), std::string::npos);
+}
+
 // A step reads one set of states and writes the other; the count is of one.
 TEST_F(ProgramTest, SaysThatMemoryHoldsStatesTwice) {
   const std::string file = project_folder() + "/tests/data/families/published/mamba.json";

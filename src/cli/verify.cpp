@@ -12,6 +12,7 @@
 #include "files/quote.h"
 #include "measure/verify_time.h"
 #include "model/location.h"
+#include "model/types.h"
 #include "report/measure.h"
 #include "report/progress.h"
 #include "report/run.h"
@@ -54,6 +55,7 @@ void check_use(const VerifyCommand& asked) {
 
 void verify_times(const VerifyCommand& asked, const Model& model) {
   VerifyTimeOptions options;
+  if (!why_not_trained(model).empty()) options.phases = {Phase::prefill, Phase::decode};
   if (asked.train) options.phases = {Phase::train};
   if (asked.phase) options.phases = {*asked.phase};
   options.tokens = asked.tokens;

@@ -1,5 +1,8 @@
 #include "model/types.h"
 
+#include <fmt/format.h>
+#include <reckon/error.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -24,6 +27,12 @@ std::string_view why_not_trained(const Model& model) {
     if (attention.convolved) why = "the convolutions of its heads have no backward pass";
   });
   return why;
+}
+
+void check_trainable(const Model& model) {
+  if (const std::string_view why = why_not_trained(model); !why.empty())
+    throw UsageError(fmt::format(
+        "{} cannot be trained yet: {}; its forward pass, prefill and decode can be counted and run", model.name, why));
 }
 
 std::string_view what_it_adds(std::string_view type) {

@@ -25,6 +25,8 @@ TypeReference type_reference(std::string_view type);
 bool is_trainable(std::string_view type);
 // Which of its parts cannot be trained yet, as the end of a sentence; empty where all can.
 std::string_view why_not_trained(const Model& model);
+// Throws UsageError where some cannot.
+void check_trainable(const Model& model);
 
 // What sets the type apart, in a few words; empty where nobody has said it.
 std::string_view what_it_adds(std::string_view type);

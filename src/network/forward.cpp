@@ -475,8 +475,7 @@ Workload resolve(const Model& model, Workload w) {
                     "of a router's experts",
                     model.name));
   check_trained_types(w);
-  if (const std::string_view why = why_not_trained(model); w.phase == Phase::train && !why.empty())
-    refuse(fmt::format("{} cannot be trained yet: {}; expected another phase", model.name, why));
+  if (w.phase == Phase::train) check_trainable(model);
   if (w.phase == Phase::train && w.logits != Logits::all) refuse("training needs every logit; expected `logits` all");
   if (model.positions.kind == Positions::Kind::learned && length > model.context)
     refuse(fmt::format("{} has {} learned positions, but {} are asked for; give it more with `context`", model.name,

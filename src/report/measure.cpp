@@ -7,6 +7,7 @@
 #include <map>
 
 #include "files/numbers.h"
+#include "model/types.h"
 
 namespace reckon {
 namespace {
@@ -174,6 +175,10 @@ Document verify_time_document(const Model& model, const TimeVerification& v) {
   document.parts.push_back(Paragraph{
       "Products that run together are one row, under the first of them. Ops are timed in runs of their own; what a run "
       "does between them is in the time of a phase alone."});
+  const std::string_view why = why_not_trained(model);
+  if (!why.empty())
+    document.parts.push_back(
+        Paragraph{fmt::format("There is no step of training: it cannot be trained yet, as {}.", why)});
   document.json = {{"schema", "reckon.verify-time/1"},
                    {"model", model.name},
                    {"processor", v.profile.title},
@@ -181,6 +186,7 @@ Document verify_time_document(const Model& model, const TimeVerification& v) {
                    {"calibrated", v.stored ? "before" : "in turns"},
                    {"rounds", v.rounds},
                    {"phases", phases}};
+  if (!why.empty()) document.json["why_not_trained"] = why;
   return document;
 }
 

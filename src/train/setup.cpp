@@ -16,6 +16,7 @@
 #include "model/changed_config.h"
 #include "model/load.h"
 #include "model/read.h"
+#include "model/types.h"
 #include "model/validate.h"
 #include "run/inputs.h"
 #include "text/load.h"
@@ -141,6 +142,7 @@ struct Asked {
 
 Asked asked_model(const RunRequest& request, bool leads) {
   const auto [described, config] = load_described(request.settings.model);
+  check_trainable(described);
   for (const std::string& sentence : described.notes) {
     if (leads) note(request, fmt::format("{}: {}", described.name, sentence));
   }
