@@ -108,6 +108,29 @@ TEST_F(ProgramTest, SaysThatMemoryHoldsStatesTwice) {
   EXPECT_EQ(run({"memory", "gpt2"}).out.find("writes the other"), std::string::npos);
 }
 
+// Inkling's router weighs two experts with the others that every token takes.
+TEST_F(ProgramTest, TellsExpertsThatEveryTokenTakesFromThoseThatAreChosen) {
+  const std::string file = project_folder() + "/tests/data/families/published/inkling.json";
+  const Json architecture = json({"count", file}).at("architecture");
+  EXPECT_EQ(architecture.at("n_experts"), 256);
+  EXPECT_EQ(architecture.at("n_active_experts"), 6);
+  EXPECT_EQ(architecture.at("n_always_experts"), 2);
+  const Result text = run({"count", file});
+  EXPECT_NE(text.out.find("6 of 256 experts"), std::string::npos) << text.out;
+  const Json fewer = json({"count", file, "--experts", "64"}).at("architecture");
+  EXPECT_EQ(fewer.at("n_experts"), 64);
+  EXPECT_EQ(fewer.at("n_active_experts"), 6);
+  const Result experts = run({"memory", file, "--expert", "8", "--data", "8"});
+  EXPECT_EQ(experts.code, 2);
+  EXPECT_NE(experts.err.find("258 experts, of which every token takes 2, cannot be shared out over 8 expert ranks"),
+            std::string::npos)
+      << experts.err;
+  const Result tensor = run({"memory", file, "--tensor", "2"});
+  EXPECT_EQ(tensor.code, 2);
+  EXPECT_NE(tensor.err.find("short convolutions cannot be shared out over tensor or context ranks"), std::string::npos)
+      << tensor.err;
+}
+
 TEST_F(ProgramTest, GivesEveryCountAsAnIntegerThatAddsUp) {
   for (const char* model : {"gpt2", "llama-3.1-8b", "mixtral-8x7b", "deepseek-v3"}) {
     for (const char* phase : {"forward", "train", "decode"}) {

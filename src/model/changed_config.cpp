@@ -127,8 +127,10 @@ class Changer {
       if (dense != nullptr && changed != nullptr) set(dense->d_ff, changed->d_ff, d_ff);
       if (mixture_before->shared && mixture_after->shared)  // so many times an expert
         set(mixture_before->shared->d_ff / before.d_ff, mixture_after->shared->d_ff / after.d_ff, "n_shared_experts");
-      set(mixture_before->n_experts, mixture_after->n_experts, "num_local_experts");
-      set(mixture_before->n_active, mixture_after->n_active, "num_experts_per_tok");
+      const auto chosen_from = [](const Mixture& m) { return m.n_experts - m.n_always; };
+      const auto chosen = [](const Mixture& m) { return m.n_active - m.n_always; };
+      set(chosen_from(*mixture_before), chosen_from(*mixture_after), "num_local_experts");
+      set(chosen(*mixture_before), chosen(*mixture_after), "num_experts_per_tok");
     } else {
       set(before.d_ff, after.d_ff, d_ff);
     }

@@ -305,11 +305,13 @@ void change_experts(Model& model, const Changes& changes) {
     sublayer.kind = mixture;
   });
   for_each<Mixture>(model.layers, [&](Mixture& mixture) {
-    mixture.n_experts = changes.experts.value_or(mixture.n_experts);
-    mixture.n_active = changes.active_experts.value_or(mixture.n_active);
-    if (mixture.n_active > mixture.n_experts)
-      refuse(
-          fmt::format("`active_experts` is {}; expected at most the {} experts", mixture.n_active, mixture.n_experts));
+    // Those that every token takes are neither asked for nor counted here.
+    const std::int64_t experts = changes.experts.value_or(mixture.n_experts - mixture.n_always);
+    const std::int64_t active = changes.active_experts.value_or(mixture.n_active - mixture.n_always);
+    if (active > experts)
+      refuse(fmt::format("`active_experts` is {}; expected at most the {} experts", active, experts));
+    mixture.n_experts = experts + mixture.n_always;
+    mixture.n_active = active + mixture.n_always;
   });
 }
 

@@ -69,8 +69,12 @@ void check_experts(const Model& model, const Layout& layout) {
   if (layout.expert == 1) return;
   if (find<Mixture>(model) == nullptr)
     refuse(model, fmt::format("it has no experts to be shared out over {} expert ranks; expected 1", layout.expert));
-  for_each<Mixture>(model.layers.written(),
-                    [&](const Mixture& m) { divide(model, m.n_experts, "experts", layout.expert, "expert ranks"); });
+  // Those that every token takes lie in one stack with the others.
+  for_each<Mixture>(model.layers.written(), [&](const Mixture& m) {
+    const std::string what =
+        m.n_always > 0 ? fmt::format("experts, of which every token takes {},", grouped(m.n_always)) : "experts";
+    divide(model, m.n_experts, what, layout.expert, "expert ranks");
+  });
   if (layout.data * layout.context % layout.expert != 0)
     refuse(model, fmt::format("{} expert ranks are not a part of {} data · {} context ranks; expected as many data "
                               "ranks as make data · context a multiple of {}",
@@ -181,6 +185,14 @@ void validate_layout(const Model& model, const Layout& layout) {
     refuse(model, "identity experts cannot be shared out over tensor or expert ranks; expected 1 of each");
   if (layout.context > 1 && find<CrossAttention>(model) != nullptr)
     refuse(model, "cross-attention cannot be shared out over context ranks");
+}
+
+void check_convolutions(const Model& model, const Layout& layout) {
+  if (layout.tensor == 1 && layout.context == 1) return;
+  bool some = false;
+  for_each<Sublayer>(model.layers.written(), [&](const Sublayer& one) { some = some || one.conv_width > 0; });
+  for_each<Attention>(model.layers.written(), [&](const Attention& a) { some = some || a.conv_width > 0; });
+  if (some) refuse(model, "short convolutions cannot be shared out over tensor or context ranks; expected 1 of each");
 }
 
 void validate_layout(const Model& model, const Workload& workload) {

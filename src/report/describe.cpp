@@ -149,8 +149,9 @@ std::string describe(const Model& model) {
     text += fmt::format(" · {}feed-forward {}", dense.gated ? "gated " : "", grouped(dense.d_ff));
   }
   if (const auto* mixture = find<Mixture>(model)) {
-    text += fmt::format(" · {} of {} experts of {}", grouped(mixture->n_active), grouped(mixture->n_experts),
-                        grouped(mixture->expert.d_ff));
+    text += fmt::format(" · {} of {} experts of {}", grouped(mixture->n_active - mixture->n_always),
+                        grouped(mixture->n_experts - mixture->n_always), grouped(mixture->expert.d_ff));
+    if (mixture->n_always > 0) text += fmt::format(" and {} that every token takes", grouped(mixture->n_always));
     if (mixture->shared) text += fmt::format(" and a shared one of {}", grouped(mixture->shared->d_ff));
   }
   return text + fmt::format(" · vocabulary {} · context {}{} · {} · {}{}{}{}", grouped(model.vocab_size),
@@ -216,8 +217,9 @@ std::vector<ModelSize> sizes_of(const Model& model) {
           {"latent of keys and values", "kv_rank", "elements", some(latent.kv_rank)},
           {"latent of queries", "query_rank", "elements", some(latent.query_rank)},
           {"feed-forward", "d_ff", "elements", some(dense != nullptr ? dense->d_ff : 0)},
-          {"experts", "n_experts", "experts", some(mixture.n_experts)},
-          {"active experts", "n_active_experts", "experts", some(mixture.n_active)},
+          {"experts", "n_experts", "experts", some(mixture.n_experts - mixture.n_always)},
+          {"active experts", "n_active_experts", "experts", some(mixture.n_active - mixture.n_always)},
+          {"experts of every token", "n_always_experts", "experts", some(mixture.n_always)},
           {"expert width", "d_expert", "elements", some(mixture.expert.d_ff)},
           {"shared expert width", "d_shared", "elements", some(mixture.shared ? mixture.shared->d_ff : 0)},
           {"window", "", "tokens", some(first_window(model))},
@@ -251,8 +253,9 @@ OrderedJson architecture_json(const Model& model) {
                       {"qkv_bias", has_qkv_bias(attention)},
                       {"window", first_window(model)},
                       {"cross_attention", has_cross_attention(model)},
-                      {"n_experts", mixture == nullptr ? 0 : mixture->n_experts},
-                      {"n_active_experts", mixture == nullptr ? 0 : mixture->n_active}};
+                      {"n_experts", mixture == nullptr ? 0 : mixture->n_experts - mixture->n_always},
+                      {"n_active_experts", mixture == nullptr ? 0 : mixture->n_active - mixture->n_always}};
+  if (mixture != nullptr && mixture->n_always > 0) json["n_always_experts"] = mixture->n_always;
   if (const std::ptrdiff_t shared = layers_sharing(model); shared > 0) json["layers_sharing"] = shared;
   if (const std::int64_t some = layers_with_positions(model); some > 0 && some < std::ssize(model.layers))
     json["layers_with_positions"] = some;
