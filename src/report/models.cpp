@@ -57,12 +57,15 @@ Document types_document(const std::vector<std::string>& types) {
                           : reference.gradients ? "yes, gradients"
                                                 : "yes",
                           network == type ? "" : network});
+    const std::string_view why = why_not_trained(type);
     document.json["types"].push_back({{"type", type},
                                       {"adds", what_it_adds(type)},
                                       {"network", network},
                                       {"configs", reference.configs},
                                       {"models", reference.models},
-                                      {"gradients", reference.gradients}});
+                                      {"gradients", reference.gradients},
+                                      {"trained", why.empty()},
+                                      {"why_not_trained", why.empty() ? OrderedJson() : OrderedJson(why)}});
   }
   document.parts.emplace_back(std::move(table));
   document.parts.emplace_back(
