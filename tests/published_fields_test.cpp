@@ -28,6 +28,21 @@ struct Change {
 
 TEST(PublishedFields, AnotherNetworkIsASentence) {
   const Change all[] = {
+      {"step3p5", "", "partial_rotary_factors", "x",
+       "partial_rotary_factors is \"x\"; expected an array of 45 entries"},
+      {"step3p5", "", "partial_rotary_factors", -1, "partial_rotary_factors is -1; expected an array of 45 entries"},
+      {"step3p5", "", "partial_rotary_factors", json::object(),
+       "partial_rotary_factors is an object; expected an array"},
+      {"step3p5", "", "partial_rotary_factors", json(45, -0.5), "an array of numbers above zero and of at most 1"},
+      {"step3p5", "", "rope_theta", json(45, "x"), "rope_theta is an array of 45; expected an array of numbers above"},
+      {"step3p5", "", "rope_scaling", "x", "rope_scaling is \"x\"; expected an object"},
+      {"step3p5", "", "swiglu_limits", "x", "swiglu_limits is \"x\"; expected an array of 45 entries"},
+      {"zamba2", "", "ffn_hidden_size", json::array({1}), "but ffn_hidden_size is an array of 1; they are two names"},
+      {"hy_v3", "", "expert_hidden_dim", json::array({1}),
+       "but expert_hidden_dim is an array of 1; they are two names"},
+      {"deepseek_v4", "", "compress_rope_theta", "160000", "compress_rope_theta is \"160000\", a string; expected"},
+      {"deepseek_v4", "", "compress_rope_theta", -1, "compress_rope_theta is -1; expected a number above zero"},
+      {"qwen3_next", "", "mlp_only_layers", json::array({-5, -5}), "an array of 2; expected an array of layer numbers"},
       {"mamba", "", "rms_norm", false, "its norms are RMS norms"},
       {"glm4v_moe_4_6", "text_config", "qk_layernorm", true, "has no such norms"},
       {"laguna", "rope_parameters", "original_max_position_embeddings", 8192, "expected 4096"},
