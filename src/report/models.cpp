@@ -27,7 +27,9 @@ Document models_document(const std::vector<Model>& models) {
     const Count parameters = count_parameters(model);
     const Attention& attention = first_attention(model);
     const bool grouped_heads = attention.n_kv_heads != attention.n_heads;
-    const std::string heads = grouped(attention.n_heads) + (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");
+    const std::string heads = attention.n_heads == 0 ? "–"
+                                                     : grouped(attention.n_heads) +
+                                                           (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");
     table.rows.push_back({model.name, count_cell(parameters), count_cell(std::ssize(model.layers)),
                           count_cell(model.d_model), heads, count_cell(model.vocab_size), count_cell(model.context),
                           model.about.empty() ? model.family : "own, as " + model.family});
