@@ -37,6 +37,8 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"step3p5", "", "rope_theta", json(45, "x"), "rope_theta is an array of 45; expected an array of numbers above"},
       {"step3p5", "", "rope_scaling", "x", "rope_scaling is \"x\"; expected an object"},
       {"step3p5", "", "swiglu_limits", "x", "swiglu_limits is \"x\"; expected an array of 45 entries"},
+      {"phi3", "", "original_max_position_embeddings", -1, "is -1; expected a number above zero"},
+      {"gpt_oss", "", "experts_per_token", json::array({1}), "they are two names"},
       {"zamba2", "", "ffn_hidden_size", json::array({1}), "but ffn_hidden_size is an array of 1; they are two names"},
       {"hy_v3", "", "expert_hidden_dim", json::array({1}),
        "but expert_hidden_dim is an array of 1; they are two names"},
