@@ -39,6 +39,8 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"step3p5", "", "swiglu_limits", "x", "swiglu_limits is \"x\"; expected an array of 45 entries"},
       {"phi3", "", "original_max_position_embeddings", -1, "is -1; expected a number above zero"},
       {"gpt_oss", "", "experts_per_token", json::array({1}), "they are two names"},
+      {"gpt_neo", "", "attention_layers", "x", "attention_layers is \"x\", a string; expected an array"},
+      {"gpt_neo", "", "attention_layers", json(24, "local"), "expected what attention_types says, layer by layer"},
       {"zamba2", "", "ffn_hidden_size", json::array({1}), "but ffn_hidden_size is an array of 1; they are two names"},
       {"hy_v3", "", "expert_hidden_dim", json::array({1}),
        "but expert_hidden_dim is an array of 1; they are two names"},
