@@ -311,6 +311,20 @@ TEST_F(ProgramTest, SaysWhatAModifiedModelIs) {
   expect(json({"count", "gemma-2-2b"}).at("architecture"), {{"norm_position", "both"}, {"window", 4096}});
 }
 
+TEST_F(ProgramTest, PartsThatAModelHasNotAreNotDescribed) {
+  const std::string published = project_folder() + "/tests/data/families/published/";
+  const Json mamba = json({"count", published + "mamba.json"}).at("architecture");
+  EXPECT_TRUE(mamba.at("activation").is_null());
+  EXPECT_EQ(mamba.at("n_heads"), 0);
+  EXPECT_EQ(json({"count", published + "inkling.json"}).at("architecture").at("positions"), "distance");
+  const std::string text = run({"compare", "gpt2", published + "mamba.json"}).out;
+  for (const char* size : {"\nheads ", "\nkey/value heads ", "\nhead width ", "\nfeed-forward "}) {
+    const std::size_t at = text.find(size);
+    ASSERT_NE(at, std::string::npos) << size;
+    EXPECT_NE(text.substr(at + 1, text.find('\n', at + 1) - at - 1).find("–"), std::string::npos) << size;
+  }
+}
+
 TEST_F(ProgramTest, CountsCausalScoresOnlyWhenAsked) {
   const Json full = json({"count", "mini-gpt"}), exact = json({"count", "mini-gpt", "--causal", "exact"});
   EXPECT_EQ(full.at("flops").at("causal"), "full");

@@ -66,7 +66,7 @@ TEST_F(LoadModel, ReadsEveryPreset) {
 TEST_F(LoadModel, SuggestsTheNearestPreset) {
   expect_complaint("gtp2", "did you mean gpt2?");
   expect_complaint("Llama-3.1-8B", "did you mean llama-3.1-8b?");
-  expect_complaint("something else entirely", "`reckon models` lists them");
+  expect_complaint("something else entirely", "`reckon models` lists the presets");
   EXPECT_THROW(load_model("gtp2"), UsageError);
   EXPECT_THROW(load_model(""), UsageError);
 }
@@ -88,13 +88,14 @@ TEST_F(LoadModel, AcceptsAByteOrderMark) {
 
 TEST_F(LoadModel, NamesWhatIsMissing) {
   expect_complaint((folder_ / "nothing").string(), "there is no such file or folder");
+  expect_complaint("nonexistent", "there is neither a file nor a preset \"nonexistent\"; `reckon models` lists");
   expect_complaint(folder_.string(), "this folder has no config.json");
   expect_complaint(write("model.safetensors", ""), "there is no config.json beside this file");
 }
 
 TEST_F(LoadModel, RefusesPicklesAndFormatsThatItDoesNotRead) {
   for (const char* name : {"pytorch_model.bin", "model.pt", "model.pth", "last.ckpt"})
-    expect_complaint(write(name, "x"), "pickle");
+    expect_complaint(write(name, "\x80\x02}q"), "pickle");
   expect_complaint(write("model.gguf", "GGUF"), "bytes follow");
   expect_complaint(write("notes.txt", "x"), "expected a folder");
 }

@@ -102,6 +102,15 @@ TEST_F(BadFiles, TypesThatCannotRunAreNamed) {
   expect_refusal(changed([&](Json& header) { header[name_]["dtype"] = "Q9_K"; }), "Q9_K");
 }
 
+TEST_F(BadFiles, WhatIsOnlyNamedLikeAPickleIsNotCalledOne) {
+  for (const char* name : {"nomodel.bin", "nomodel.pt", "nomodel.pkl"}) {
+    std::ofstream(folder_ / name) << "\x17 neither nor \xc3";
+    expect_refusal((folder_ / name).string(), "neither JSON nor safetensors nor GGUF");
+  }
+  std::ofstream(folder_ / "zip.bin") << "PK\x03\x04 and so on";
+  expect_refusal((folder_ / "zip.bin").string(), "this is a pickle");
+}
+
 TEST_F(BadFiles, PicklesAreNamedAndRefused) {
   for (const char* name : {"model.bin", "model.pt"}) {
     std::ofstream(folder_ / name) << "\x80\x02}q";

@@ -41,6 +41,28 @@ TEST_F(RunProgram, LogitsAreARowPerPositionAndEqualTheReference) {
   }
 }
 
+TEST_F(RunProgram, LogitsAreALineForEachOfTheMostLikelyTokensInCsv) {
+  const std::vector<std::string> asked = {"logits", tiny + "gpt2", "--ids", "3,1"};
+  const Json logits = json(asked)["logits"];
+  std::vector<std::string> arguments = asked;
+  arguments.insert(arguments.end(), {"--format", "csv"});
+  std::istringstream lines(run(arguments).out);
+  std::string line;
+  std::getline(lines, line);
+  EXPECT_EQ(line, "position,id,rank,next id,logit\r");
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_TRUE(std::getline(lines, line)) << i;
+    int position = -1, id = -1, rank = -1, next = -1;
+    double logit = 0;
+    ASSERT_EQ(std::sscanf(line.c_str(), "%d,%d,%d,%d,%lf", &position, &id, &rank, &next, &logit), 5) << line;
+    EXPECT_EQ(position, i / 5);
+    EXPECT_EQ(id, position == 0 ? 3 : 1);
+    EXPECT_EQ(rank, i % 5 + 1);
+    EXPECT_NEAR(logits[static_cast<std::size_t>(position)][static_cast<std::size_t>(next)].get<double>(), logit, 1e-6);
+  }
+  EXPECT_FALSE(std::getline(lines, line)) << line;
+}
+
 TEST_F(RunProgram, RunsOnTheReferenceAndSaysWhichDevicesThereAre) {
   const Json io = reference("gemma2");
   for (const std::string device : {"reference", "reference64"}) {

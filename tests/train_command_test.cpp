@@ -366,7 +366,9 @@ TEST_F(TrainProgram, RefusesToReportOnNothing) {
   fs::create_directory(folder_ / "empty");
   put("empty/metrics.jsonl", "");
   expect_complaint({"report", path("empty")}, 1, "metrics.jsonl has no line of a run");
-  expect_complaint({"report", path("nowhere")}, 1, "metrics.jsonl: cannot be opened");
+  expect_complaint({"report", path("nowhere")}, 1, "nowhere: there is no such folder");
+  fs::create_directories(folder_ / "other");
+  expect_complaint({"report", path("other")}, 1, "this is not the folder of a training run: it has no metrics.jsonl");
 }
 
 TEST_F(TrainProgram, RefusesSettingsThatMakeNoSense) {

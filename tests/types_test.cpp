@@ -11,6 +11,7 @@
 #include "family_references.h"
 #include "model/read.h"
 #include "model/types.h"
+#include "report/models.h"
 
 namespace reckon {
 namespace {
@@ -41,6 +42,31 @@ TEST(Types, EachHasItsRowInTheDocument) {
                                                         : "yes") +
                                  " | ";
     EXPECT_TRUE(rows[type].starts_with(expected)) << rows[type] << "\n" << expected;
+  }
+}
+
+TEST(Types, TheTableSaysOfTrainingWhatTheJsonSays) {
+  const Document document = types_document(model_types());
+  const auto* table = std::get_if<Table>(&document.parts.front());
+  ASSERT_NE(table, nullptr);
+  ASSERT_EQ(table->columns[4].title, "trained");
+  const OrderedJson& types = document.json["types"];
+  ASSERT_EQ(types.size(), table->rows.size());
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const OrderedJson& type = types[i];
+    const bool trained = type["trained"].get<bool>();
+    EXPECT_EQ(table->rows[i][4].text, !trained ? "no" : type["gradients"] == true ? "yes, gradients" : "yes") << type;
+    EXPECT_EQ(type["why_not_trained"].is_null(), trained) << type;
+    EXPECT_EQ(type["gradients"], type_reference(type["type"].get<std::string>()).gradients) << type;
+  }
+}
+
+// What is said of a type is what is said of its networks.
+TEST(Types, ThoseThatAreNotTrainedSayWhyOfTheirModels) {
+  for (const auto& entry : std::filesystem::directory_iterator(family_references::folder() / "tiny")) {
+    if (!entry.is_directory()) continue;
+    const Model model = read_config(read_json(entry.path() / "config.json"), "config.json");
+    EXPECT_EQ(why_not_trained(model.family), why_not_trained(model)) << entry.path();
   }
 }
 

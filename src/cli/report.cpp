@@ -27,6 +27,13 @@ void add_report(CLI::App& program) {
       ->type_name("FILE");
   command.callback([asked] {
     const std::filesystem::path run = asked->run;
+    std::error_code error;
+    const bool there = std::filesystem::exists(run / "metrics.jsonl", error);
+    if (!error && !there)
+      throw Error(fmt::format("{}: {}", run.string(),
+                              std::filesystem::exists(run, error)
+                                  ? "this is not the folder of a training run: it has no metrics.jsonl"
+                                  : "there is no such folder"));
     const std::string output = asked->output.empty() ? (run / "report.html").string() : asked->output;
     const std::vector<nlohmann::ordered_json> metrics = read_metrics(run / "metrics.jsonl");
     if (metrics.empty()) throw Error(fmt::format("{}: metrics.jsonl has no line of a run", run.string()));

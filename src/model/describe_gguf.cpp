@@ -10,6 +10,7 @@
 
 #include "files/quote.h"
 #include "model/changed_config.h"
+#include "model/differences.h"
 #include "model/families.h"
 #include "model/read.h"
 #include "model/read_gguf.h"
@@ -25,8 +26,10 @@ class Describer {
   explicit Describer(const Model& model) : model_(model), attention_(first_attention(model)) {
     out_.architecture = gguf_architecture(model);
     if (out_.architecture.empty())
-      throw Error(fmt::format("{} is of the family {}, which GGUF files have no architecture for", quote(model.name),
-                              quote(model.family)));
+      throw Error(
+          fmt::format("{} is of the family {}, for which reckon writes no GGUF file: it writes the architectures {}; "
+                      "`--out FOLDER` writes safetensors",
+                      quote(model.name), quote(model.family), fmt::join(gguf_architectures(), ", ")));
   }
 
   GgufDescription describe() {
@@ -257,11 +260,12 @@ class Describer {
       }
     out_.layout = reordered(std::move(out_.layout), model_, out_.form);
     out_.norm_shift = norm_shift(model_, out_.form);
-    if (!same_network(model_, out_.form))
-      throw Error(
-          fmt::format("{} has something that GGUF's architecture {} cannot say: what would be read again is "
-                      "another network",
-                      quote(model_.name), out_.architecture));
+    if (same_network(model_, out_.form)) return;
+    const std::vector<std::string> clauses = differences(model_, out_.form, out_.architecture);
+    throw Error(fmt::format(
+        "{} has something that GGUF's architecture {} cannot say: {}; `--out FOLDER` writes safetensors",
+        quote(model_.name), out_.architecture,
+        clauses.empty() ? "what would be read again is another network" : fmt::format("{}", fmt::join(clauses, "; "))));
   }
 
   const Model& model_;

@@ -76,9 +76,9 @@ const nlohmann::json* Fields::find(Text name) const {
     const auto entry = object_->find(spelling);
     if (entry == object_->end()) continue;
     read_.insert(spelling);
-    // Only plain values are compared: nested ones are an error anyway, and may be nested deeply.
-    if (found && found->is_primitive() && entry->is_primitive() && !found->is_null() && !entry->is_null() &&
-        *found != *entry)
+    // Two nested ones are not compared: they may be nested deeply.
+    if (found && !found->is_null() && !entry->is_null() &&
+        (found->is_primitive() ? *found != *entry : entry->is_primitive()))
       throw Error(fmt::format("{}: {}{} is {} but {}{} is {}; they are two names of the same size", where_, prefix_,
                               found_as, describe(*found), prefix_, spelling, describe(*entry)));
     if (!found || found->is_null()) {

@@ -30,12 +30,13 @@ Content content_by_name(const std::string& name) {
   return is_pickle(name) ? Content::pickle : Content::unknown;
 }
 
-// By the ending of the name, or else by the first bytes.
+// By the ending of the name, or else by the first bytes: .bin and .pt may be anything.
 Content content_of(const fs::path& path) {
   const Content named = content_by_name(path.string());
-  if (named != Content::unknown) return named;
+  if (named != Content::unknown && named != Content::pickle) return named;
   std::error_code error;
-  if (!fs::is_regular_file(path, error)) return Content::config;  // a pipe can be read only once
+  if (!fs::is_regular_file(path, error))  // a pipe can be read only once
+    return named == Content::pickle ? named : Content::config;
   const std::optional<std::string> text = read_start(path, 512);
   if (!text) return Content::config;  // whose reader says why
   std::string_view start = *text;
@@ -164,7 +165,8 @@ ModelLocation locate_model(const std::string& name_or_path) {
     std::vector<std::string> names;
     for (const Preset& preset : presets()) names.emplace_back(preset.name);
     const std::string near = nearest(name_or_path, names);
-    throw UsageError(fmt::format("there is no preset \"{}\"{}; `reckon models` lists them", name_or_path.substr(0, 100),
+    throw UsageError(fmt::format("there is neither a file nor a preset \"{}\"{}; `reckon models` lists the presets",
+                                 name_or_path.substr(0, 100),
                                  near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
   }
   found.preset = found.where = name_or_path;

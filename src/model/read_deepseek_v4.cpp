@@ -55,12 +55,11 @@ Rope read_v4_rope(Fields& config, const Model& model, bool entries, std::int64_t
   Rope rope = entries ? ropes.full : ropes.sliding;
   rope.interleaved = rope.trailing = true;
   std::optional<Fields> nested = config.object("rope_parameters");
+  const double theta = config.positive("compress_rope_theta", 160000.0);  // which the nested one takes the place of
   if (!nested || !nested->present("compress")) {
-    const double theta = config.positive("compress_rope_theta", 160000.0);
     rope.theta = entries ? theta : defaults.sliding_theta;
     if (rope.scaling == Rope::Scaling::yarn && rope.attention_factor == 0.0) rope.attention_factor = 1.0;
   }
-  config.ignore({"compress_rope_theta", "rope_theta"});
   return rope;
 }
 

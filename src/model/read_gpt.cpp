@@ -132,7 +132,11 @@ Model read_gpt_neo(Fields& config) {
   for (std::size_t i = 0; i < model.layers.size(); ++i)
     if (local[i]) find<Attention>(model.layers[i])->window = window;
   config.ignore(summary_fields);
-  config.ignore({"attention_layers"});  // attention_types again, layer by layer
+  if (const nlohmann::json* layers = config.array("attention_layers")) {
+    bool same = layers->size() == local.size();
+    for (std::size_t i = 0; same && i < local.size(); ++i) same = (*layers)[i] == (local[i] ? "local" : "global");
+    if (!same) config.fail("attention_layers", "what attention_types says, layer by layer");
+  }
   return model;
 }
 

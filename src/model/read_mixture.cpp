@@ -66,7 +66,7 @@ LayerRule read_sparse_steps(Fields& config) {
   std::set<std::int64_t> dense;
   if (const nlohmann::json* layers = config.array("mlp_only_layers"))
     for (const nlohmann::json& layer : *layers) {
-      if (!layer.is_number_integer()) config.fail("mlp_only_layers", "an array of layer numbers");
+      if (!layer.is_number_integer() || layer < 0) config.fail("mlp_only_layers", "an array of layer numbers");
       dense.insert(layer.get<std::int64_t>());
     }
   return [=](std::int64_t layer) { return !dense.count(layer) && (layer + 1) % step == 0; };

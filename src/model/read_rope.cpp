@@ -16,7 +16,7 @@ struct Outside {
   bool interleaved;
   std::int64_t d_head;
   std::int64_t context;
-  double original_context;  // 0 = not said
+  double original_context = 0.0;  // not said
 };
 
 Rope read_one(Fields& fields, const Outside& outside) {
@@ -134,7 +134,8 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
   outside.interleaved = defaults.interleaved;
   outside.d_head = d_head;
   outside.context = context;
-  outside.original_context = config.number("original_max_position_embeddings", 0.0);
+  if (config.has("original_max_position_embeddings"))
+    outside.original_context = config.positive("original_max_position_embeddings", 1.0);
   Outside sliding = outside;
   if (defaults.sliding_fraction > 0) sliding.fraction = defaults.sliding_fraction;
   if (defaults.sliding_theta > 0) sliding.theta = config.positive("rope_local_base_freq", defaults.sliding_theta);

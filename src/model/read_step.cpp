@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "model/forms.h"
@@ -20,22 +21,40 @@ Json in_newer_words(Fields& config, std::size_t layers) {
     plain[size] = config.size(size);
   const auto trim = [&](const char* name) -> Json* {
     const auto found = plain.find(name);
-    if (found == plain.end() || !found->is_array()) return nullptr;
+    if (found == plain.end() || found->is_null()) return nullptr;
+    if (!found->is_array()) config.fail(name, fmt::format("an array of {} entries, one per layer", layers));
     if (found->size() > layers) found->erase(found->begin() + static_cast<std::ptrdiff_t>(layers), found->end());
     if (found->size() < layers) config.fail(name, fmt::format("{} entries, one per layer", layers));
     return &*found;
   };
   for (const char* name : {"mlp_layer_types", "swiglu_limits", "swiglu_limits_shared"}) trim(name);
   const Json* types = trim("layer_types");
-  const Json *thetas = trim("rope_theta"), *fractions = trim("partial_rotary_factors");
+  const auto positives = [&](const char* name, double most, const char* expected) -> const Json* {
+    const Json* found = trim(name);
+    if (found != nullptr)
+      for (const Json& one : *found)
+        if (!one.is_number() || !(one.get<double>() > 0 && one.get<double>() <= most)) config.fail(name, expected);
+    return found;
+  };
+  const bool listed = plain.contains("rope_theta") && plain["rope_theta"].is_array();
+  const Json* thetas =
+      listed ? positives("rope_theta", std::numeric_limits<double>::max(), "an array of numbers above zero") : nullptr;
+  const Json* fractions = positives("partial_rotary_factors", 1.0, "an array of numbers above zero and of at most 1");
   if (thetas != nullptr || fractions != nullptr) {
     Json ropes = Json::object();
     for (std::size_t i = 0; i < layers; ++i) {
       const Json type = types != nullptr ? (*types)[i] : Json();
       const bool slides = type.is_string() && type.get<std::string>() == "sliding_attention";
       Json& rope = ropes[slides ? "sliding_attention" : "full_attention"];
-      if (!rope.is_null()) continue;  // the layers of a type agree
-      if (!slides && plain.contains("rope_scaling") && plain["rope_scaling"].is_object()) rope = plain["rope_scaling"];
+      if (!rope.is_null()) {
+        if (thetas != nullptr && (*thetas)[i] != rope["rope_theta"])
+          config.fail("rope_theta", "the same number for all layers of a type");
+        if (fractions != nullptr && (*fractions)[i] != rope["partial_rotary_factor"])
+          config.fail("partial_rotary_factors", "the same number for all layers of a type");
+        continue;
+      }
+      const std::optional<Fields> scaling = config.object("rope_scaling");
+      if (!slides && scaling) rope = scaling->json();
       rope["rope_theta"] = thetas != nullptr ? (*thetas)[i] : plain.value("rope_theta", Json(10000.0));
       if (fractions != nullptr) rope["partial_rotary_factor"] = (*fractions)[i];
     }
@@ -64,7 +83,7 @@ std::vector<bool> read_sparse(Fields& config, std::size_t layers) {
     }
   } else if (const Json* list = config.array("moe_layers_enum")) {
     for (const Json& one : *list) {
-      if (!one.is_number_integer()) config.fail("moe_layers_enum", "an array of layer numbers");
+      if (!one.is_number_integer() || one < 0) config.fail("moe_layers_enum", "an array of layer numbers");
       named.insert(one.get<std::int64_t>());
     }
   }

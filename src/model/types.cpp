@@ -17,14 +17,28 @@ TypeReference type_reference(std::string_view type) {
   return {type, 0, 0, false};
 }
 
-bool is_trainable(std::string_view type) { return type != "inkling_text" && type != "zaya" && type != "deepseek_v4"; }
+namespace {
+
+constexpr std::string_view by_distance = "its positions by distance have no backward pass";
+constexpr std::string_view of_streams = "its hyper-connections and its keys of several tokens have no backward pass";
+constexpr std::string_view of_convolutions = "the convolutions of its heads have no backward pass";
+
+}  // namespace
+
+bool is_trainable(std::string_view type) { return why_not_trained(type).empty(); }
+
+std::string_view why_not_trained(std::string_view type) {
+  if (type == "inkling_text") return by_distance;
+  if (type == "deepseek_v4") return of_streams;
+  return type == "zaya" ? of_convolutions : std::string_view();
+}
 
 std::string_view why_not_trained(const Model& model) {
   std::string_view why;
   for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
-    if (attention.relative) why = "its positions by distance have no backward pass";
-    if (attention.shared_key) why = "its hyper-connections and its keys of several tokens have no backward pass";
-    if (attention.convolved) why = "the convolutions of its heads have no backward pass";
+    if (attention.relative) why = by_distance;
+    if (attention.shared_key) why = of_streams;
+    if (attention.convolved) why = of_convolutions;
   });
   return why;
 }

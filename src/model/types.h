@@ -24,6 +24,7 @@ TypeReference type_reference(std::string_view type);
 // Whether its networks can be trained: not all new forms have a backward pass yet.
 bool is_trainable(std::string_view type);
 // Which of its parts cannot be trained yet, as the end of a sentence; empty where all can.
+std::string_view why_not_trained(std::string_view type);
 std::string_view why_not_trained(const Model& model);
 // Throws UsageError where some cannot.
 void check_trainable(const Model& model);

@@ -72,7 +72,8 @@ std::string_view positions_word(const Model& model) {
   if (model.positions.kind == Positions::Kind::sinusoidal_halves) return "sinusoidal";
   std::string_view word = "none";
   for_each<Attention>(model.layers.written(), [&](const Attention& attention) {
-    if (word == "none") word = attention.rope ? "rope" : attention.alibi ? "alibi" : "none";
+    if (word != "none") return;
+    word = attention.rope ? "rope" : attention.alibi ? "alibi" : attention.relative ? "distance" : "none";
   });
   return word;
 }
@@ -86,6 +87,7 @@ std::string positions_text(const Model& model) {
   const std::string_view word = positions_word(model);
   if (word == "rope" || word == "alibi")
     return (word == "rope" ? "RoPE" : "ALiBi") + in_layers(model, layers_with_positions(model));
+  if (word == "distance") return "positions by distance";
   return fmt::format("{} positions", word == "none" ? "no" : word);
 }
 
@@ -211,9 +213,9 @@ std::vector<ModelSize> sizes_of(const Model& model) {
   const auto some = [](std::int64_t size) { return size > 0 ? std::optional(size) : std::nullopt; };
   return {{"layers", "layers", "layers", std::ssize(model.layers)},
           {"width", "d_model", "elements", model.d_model},
-          {"heads", "n_heads", "heads", attention.n_heads},
-          {"key/value heads", "n_kv_heads", "heads", attention.n_kv_heads},
-          {"head width", "d_head", "elements", attention.d_head},
+          {"heads", "n_heads", "heads", some(attention.n_heads)},
+          {"key/value heads", "n_kv_heads", "heads", some(attention.n_kv_heads)},
+          {"head width", "d_head", "elements", some(attention.d_head)},
           {"latent of keys and values", "kv_rank", "elements", some(latent.kv_rank)},
           {"latent of queries", "query_rank", "elements", some(latent.query_rank)},
           {"feed-forward", "d_ff", "elements", some(dense != nullptr ? dense->d_ff : 0)},
@@ -232,6 +234,7 @@ OrderedJson architecture_json(const Model& model) {
   const FeedForward& feed_forward = first_feed_forward(model);
   const std::optional<Norm>& norm = norm_of(model);
   const auto* mixture = find<Mixture>(model);
+  const OrderedJson activation = feed_forward.d_ff > 0 ? OrderedJson(word_of(feed_forward.activation)) : OrderedJson();
   OrderedJson json = {{"family", model.family},
                       {"layers", model.layers.size()},
                       {"d_model", model.d_model},
@@ -247,7 +250,7 @@ OrderedJson architecture_json(const Model& model) {
                                                                : "layernorm"},
                       {"norm_position", norm_position_word(first_norms(model))},
                       {"positions", positions_word(model)},
-                      {"activation", word_of(feed_forward.activation)},
+                      {"activation", activation},
                       {"gated", feed_forward.gated},
                       {"bias", has_bias(model)},
                       {"qkv_bias", has_qkv_bias(attention)},

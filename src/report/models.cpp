@@ -27,7 +27,9 @@ Document models_document(const std::vector<Model>& models) {
     const Count parameters = count_parameters(model);
     const Attention& attention = first_attention(model);
     const bool grouped_heads = attention.n_kv_heads != attention.n_heads;
-    const std::string heads = grouped(attention.n_heads) + (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");
+    const std::string heads = attention.n_heads == 0 ? "–"
+                                                     : grouped(attention.n_heads) +
+                                                           (grouped_heads ? "/" + grouped(attention.n_kv_heads) : "");
     table.rows.push_back({model.name, count_cell(parameters), count_cell(std::ssize(model.layers)),
                           count_cell(model.d_model), heads, count_cell(model.vocab_size), count_cell(model.context),
                           model.about.empty() ? model.family : "own, as " + model.family});
@@ -57,12 +59,15 @@ Document types_document(const std::vector<std::string>& types) {
                           : reference.gradients ? "yes, gradients"
                                                 : "yes",
                           network == type ? "" : network});
+    const std::string_view why = why_not_trained(type);
     document.json["types"].push_back({{"type", type},
                                       {"adds", what_it_adds(type)},
                                       {"network", network},
                                       {"configs", reference.configs},
                                       {"models", reference.models},
-                                      {"gradients", reference.gradients}});
+                                      {"gradients", reference.gradients},
+                                      {"trained", why.empty()},
+                                      {"why_not_trained", why.empty() ? OrderedJson() : OrderedJson(why)}});
   }
   document.parts.emplace_back(std::move(table));
   document.parts.emplace_back(

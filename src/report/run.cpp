@@ -34,6 +34,9 @@ double seconds(RunProfile::Time begin, RunProfile::Time end) {
 Document logits_document(std::span<const std::int32_t> ids, std::span<const float> logits, std::int64_t vocabulary) {
   Document document;
   Table table{"Logits: the most likely next tokens", {{"position", true}, {"id", true}, {"next ids and their logits"}}};
+  Table pairs{
+      "",
+      {{"position", true}, {"id", true}, {"rank", true}, {"next id", true}, {"logit", true}}};  // a line each, in CSV
   OrderedJson all = OrderedJson::array();
   std::vector<std::size_t> order(static_cast<std::size_t>(vocabulary));
   for (std::size_t t = 0; t < ids.size(); ++t) {
@@ -43,12 +46,16 @@ Document logits_document(std::span<const std::int32_t> ids, std::span<const floa
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
                       [&](std::size_t a, std::size_t b) { return row[a] != row[b] ? row[a] > row[b] : a < b; });
     std::string best;
-    for (std::size_t i = 0; i < most; ++i)
+    for (std::size_t i = 0; i < most; ++i) {
       best += fmt::format("{}{} ({:.3f})", i == 0 ? "" : "  ", order[i], row[order[i]]);
+      pairs.rows.push_back({std::to_string(t), std::to_string(ids[t]), std::to_string(i + 1), std::to_string(order[i]),
+                            fmt::format("{}", row[order[i]])});
+    }
     table.rows.push_back({grouped(static_cast<std::int64_t>(t)), std::to_string(ids[t]), best});
     all.push_back(row);
   }
   document.parts.push_back(table);
+  document.csv.push_back(std::move(pairs));
   document.json = {{"schema", "reckon.logits/1"}, {"ids", ids}, {"logits", all}};
   return document;
 }
