@@ -25,12 +25,12 @@ using namespace testing_models;
 
 // What GGUF cannot say, or is not written, with a part of the sentence that says so.
 const std::map<std::string, std::string> not_in_gguf = {
-    {"arcee", "cannot say: its activation is gelu, arcee's relu2; `--out FOLDER` writes safetensors"},
+    {"arcee", "cannot say: its activation is gelu, arcee's relu2; a folder as `out` is written as safetensors"},
     {"deepseek_v3-noq", "its mscale of RoPE is 1, deepseek2's 0.5"},
     {"deepseek_v3-plain-rope", "its pairing of rotated elements is halves, deepseek2's neighbours"},
     {"gpt_neo",
      "is of the family 'gpt_neo', for which reckon writes no GGUF file: it writes the architectures arcee, "},
-    {"gptj", "qwen3moe, stablelm, starcoder2; `--out FOLDER` writes safetensors"},
+    {"gptj", "qwen3moe, stablelm, starcoder2; a folder as `out` is written as safetensors"},
     {"llama-dynamic", "scales RoPE dynamically"},
     {"opt", "reckon writes no GGUF file"},
     {"opt-350m", "reckon writes no GGUF file"},

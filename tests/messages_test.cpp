@@ -119,7 +119,7 @@ TEST_F(ProgramTest, GroupsTheDigitsOfLargeNumbers) {
 }
 
 TEST_F(ProgramTest, LeavesOtherWordsInBackticksAsTheyAre) {
-  EXPECT_NE(run({"count", "no-such-model"}).err.find("`reckon models` lists them"), std::string::npos);
+  EXPECT_NE(run({"count", "no-such-model"}).err.find("`reckon models` lists the presets"), std::string::npos);
 }
 
 }  // namespace

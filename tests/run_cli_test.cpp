@@ -374,7 +374,7 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
   fs::copy(tiny + "llama-gqa", other);
   fs::copy_file(tiny + "gemma2/config.json", other / "config.json", fs::copy_options::overwrite_existing);
   const fs::path pickle = folder_ / "model.bin";
-  std::ofstream(pickle) << "x";
+  std::ofstream(pickle) << "\x80\x02}q";
   const struct {
     std::vector<std::string> arguments;
     int code;
