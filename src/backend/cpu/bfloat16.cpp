@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/amx.h"
 #include "backend/cpu/counters.h"
 #include "backend/cpu/instructions.h"
 #include "hwy/highway.h"
@@ -162,16 +163,9 @@ HWY_POP_ATTRIBUTES
 HWY_PUSH_ATTRIBUTES("avx2,fma,avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-bf16")
 namespace {
 
-// How AMX's eight registers are used: 0 to 3 are sums, 4 and 5 rows of x, 6 and 7 columns of W; each has 16 rows of 64
-// bytes.
-struct alignas(64) Shapes {
-  std::uint8_t palette = 1, start = 0, reserved[14] = {};
-  std::uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-
+// Registers 0 to 3 are sums, 4 and 5 rows of x, 6 and 7 columns of W.
 void multiply_amx(const std::uint16_t* x, const std::uint16_t* w, std::int64_t steps, const Tile& t, bool add) {
-  static constexpr Shapes shapes;
+  static constexpr AmxShapes shapes;
   _tile_loadconfig(&shapes);
   alignas(64) float sums[4][block * block];
   constexpr std::int64_t line = 64;  // bytes

@@ -158,7 +158,7 @@ void run_attend_entries(const Launch& launch) {
   const View &choice = launch.inputs[3], &sinks = launch.inputs[4], &y = launch.outputs[0];
   const auto& a = launch.op.attributes<AttendEntriesAttributes>();
   const std::int32_t* starts = starts_of(launch, 5);
-  const float* learned = sinks.parameter != nullptr ? sinks.parameter->values.data() : sinks.floats();
+  const float* learned = sinks.values();
   const auto scale = static_cast<float>(a.scale);
   const std::int64_t tokens = query.size[1], heads = query.size[2], width = query.size[3];
   launch.machine.run(query.size[0] * tokens, [&](std::int64_t row, int) {

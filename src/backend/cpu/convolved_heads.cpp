@@ -1,71 +1,27 @@
-// What tokens before add to queries, keys and values. A cache has two states of a sequence: position 0 is read,
-// position 1 written.
+// What tokens before add to queries, keys and values.
 #include "ops/convolved_heads.h"
 
+#include "backend/cpu/convolved_text.h"
 #include "backend/cpu/kernels.h"
 
 #include <algorithm>
 #include <vector>
 
 namespace reckon {
-namespace {
-
-// Rows of a text of which the last ones are new.
-class Text {
- public:
-  // `row` elements a token, of which the cache has those of `before`.
-  Text(const Launch& launch, std::size_t cache, std::int64_t before, std::int64_t row)
-      : x_(launch.inputs[0]), tokens_(launch.inputs[0].size[1]), before_(before), row_(row) {
-    if (launch.inputs.size() > cache) cache_ = launch.inputs[cache];
-    if (cache_.there()) starts_ = launch.inputs[cache + 1].integers();
-  }
-  // nullptr before the text; t < 0 is before what is new.
-  const float* at(std::int64_t b, std::int64_t t) const {
-    if (t >= 0) return x_.floats() + b * x_.stride[0] + t * x_.stride[1];
-    return !cache_.there() || starts_[b] == 0 ? nullptr : cache_.position(b, 0) + (before_ + t) * row_;
-  }
-  void keep() const {
-    if (!cache_.there()) return;
-    for (std::int64_t b = 0; b < x_.size[0]; ++b) {
-      for (std::int64_t j = 0; j < before_; ++j) {
-        const float* in = at(b, tokens_ - before_ + j);
-        float* out = cache_.position(b, 1) + j * row_;
-        if (in != nullptr) {
-          std::copy_n(in, row_, out);
-        } else {
-          std::fill_n(out, row_, 0.0f);
-        }
-      }
-    }
-  }
-
- private:
-  const View& x_;
-  View cache_;
-  const std::int32_t* starts_ = nullptr;
-  std::int64_t tokens_, before_, row_;
-};
-
-const float* values_of(const View& view) {
-  return view.parameter != nullptr ? view.parameter->values.data() : view.floats();
-}
-
-}  // namespace
-
 void run_head_convolution(const Launch& launch) {
   const View &x = launch.inputs[0], &weight = launch.inputs[1], &y = launch.outputs[0];
-  const float *shift = values_of(launch.inputs[2]), *bias = values_of(launch.inputs[3]);
+  const float *shift = launch.inputs[2].values(), *bias = launch.inputs[3].values();
   const std::int64_t tokens = x.size[1], heads = x.size[2], width = x.size[3], taps = weight.size[2];
   const std::int64_t row = heads * width;
   // (H·m × m × w) as, of each token of the window and head, m rows of results: so that sums run over neighbours.
-  const float* stored = values_of(weight);
+  const float* stored = weight.values();
   std::vector<float> by_tap(static_cast<std::size_t>(row * width * taps));
   for (std::int64_t o = 0; o < row; ++o)
     for (std::int64_t i = 0; i < width; ++i)
       for (std::int64_t j = 0; j < taps; ++j)
         by_tap[static_cast<std::size_t>(((j * heads + o / width) * width + i) * width + o % width)] =
             stored[(o * width + i) * taps + j];
-  const Text text(launch, 4, taps - 1, row);
+  const ConvolvedText text(launch, 4, taps - 1, row);
   over_rows(launch.machine, x.size[0] * tokens, 2 * row * width * taps,
             [&](std::int64_t first, std::int64_t last, int) {
               count_products((last - first) * row * width * taps);
@@ -90,18 +46,9 @@ void run_head_convolution(const Launch& launch) {
 void run_delay(const Launch& launch) {
   const View &x = launch.inputs[0], &y = launch.outputs[0];
   const std::int64_t row = x.size[2];
-  const Text text(launch, 1, 1, row);
-  for (std::int64_t b = 0; b < x.size[0]; ++b) {
-    for (std::int64_t t = 0; t < x.size[1]; ++t) {
-      const float* in = text.at(b, t - 1);
-      float* out = y.floats() + b * y.stride[0] + t * y.stride[1];
-      if (in != nullptr) {
-        std::copy_n(in, row, out);
-      } else {
-        std::fill_n(out, row, 0.0f);
-      }
-    }
-  }
+  const ConvolvedText text(launch, 1, 1, row);
+  for (std::int64_t b = 0; b < x.size[0]; ++b)
+    for (std::int64_t t = 0; t < x.size[1]; ++t) text.copy(b, t - 1, y.floats() + b * y.stride[0] + t * y.stride[1]);
   text.keep();
 }
 
@@ -128,7 +75,7 @@ void run_average_heads(const Launch& launch) {
 
 void run_scale_heads(const Launch& launch) {
   const View &x = launch.inputs[0], &y = launch.outputs[0];
-  const float* factors = values_of(launch.inputs[1]);
+  const float* factors = launch.inputs[1].values();
   over_rows(launch.machine, x.rows(), x.width(), [&](std::int64_t first, std::int64_t last, int) {
     count_elementwise((last - first) * x.width());
     for (std::int64_t r = first; r < last; ++r)

@@ -15,10 +15,6 @@ namespace {
 
 using namespace entries_input;
 
-const float* values_of(const View& view) {
-  return view.parameter != nullptr ? view.parameter->values.data() : view.floats();
-}
-
 // What the tokens of a sequence gave: kv and, behind it in a state, its gate.
 class Given {
  public:
@@ -60,7 +56,7 @@ class Given {
 void run_entries(const Launch& launch) {
   const auto& a = launch.op.attributes<EntriesAttributes>();
   const View &fresh = launch.inputs[kv], &angles = launch.inputs[table], &y = launch.outputs[0];
-  const float *biases = values_of(launch.inputs[bias]), *weight = values_of(launch.inputs[norm]);
+  const float *biases = launch.inputs[bias].values(), *weight = launch.inputs[norm].values();
   const std::int64_t tokens = fresh.size[1], each = fresh.size[2], dims = angles.size[1], half = dims / 2;
   const std::int64_t width = a.overlaps ? each / 2 : each;
   const Given given(launch, a.before());

@@ -9,10 +9,6 @@
 namespace reckon {
 namespace {
 
-const float* values_of(const View& view) {
-  return view.parameter != nullptr ? view.parameter->values.data() : view.floats();
-}
-
 float sigmoid(float x) { return 1.0f / (1.0f + std::exp(-x)); }
 
 // Each of n lines of n elements, `stride` apart, over its sum + ε; lines are `step` apart.
@@ -51,7 +47,7 @@ void run_open_streams(const Launch& launch) {
 
 void run_hyper_weights(const Launch& launch) {
   const View &logits = launch.inputs[0], &y = launch.outputs[0];
-  const float *base = values_of(launch.inputs[1]), *scales = values_of(launch.inputs[2]);
+  const float *base = launch.inputs[1].values(), *scales = launch.inputs[2].values();
   const auto& a = launch.op.attributes<HyperAttributes>();
   const std::int64_t n = a.streams, width = y.width();
   const auto epsilon = static_cast<float>(a.epsilon);

@@ -45,6 +45,8 @@
 
 namespace reckon {
 
+const float* View::values() const { return parameter != nullptr ? parameter->values.data() : floats(); }
+
 std::int64_t View::rows() const {
   std::int64_t count = 1;
   for (int i = 0; i + 1 < rank; ++i) count *= size[i];

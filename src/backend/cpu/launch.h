@@ -37,6 +37,7 @@ struct View {
 
   bool there() const { return data != nullptr || parameter != nullptr; }
   float* floats() const { return reinterpret_cast<float*>(data); }
+  const float* values() const;  // of a parameter, or of a constant that is stored with them
   std::int32_t* integers() const { return reinterpret_cast<std::int32_t*>(data); }
   std::int64_t width() const { return size[rank - 1]; }
   std::int64_t rows() const;             // product of all but the last size

@@ -88,7 +88,7 @@ void run_route(const Launch& launch) {
     }
     std::copy_n(scores, experts, candidates);
     if (correction.there()) {
-      const float* moved = correction.parameter != nullptr ? correction.parameter->values.data() : correction.floats();
+      const float* moved = correction.values();
       vector_add(candidates, moved, candidates, experts - a.always);
     }
     std::fill_n(candidates + experts - a.always, a.always, std::numeric_limits<float>::infinity());

@@ -6,16 +6,9 @@
 #include <algorithm>
 
 namespace reckon {
-namespace {
-
-// A parameter, or a constant that is stored with them.
-const float* factors_of(const View& w) { return w.parameter != nullptr ? w.parameter->values.data() : w.floats(); }
-
-}  // namespace
-
 void run_multiply(const Launch& launch) {
   const View &x = launch.inputs[0], &y = launch.outputs[0];
-  const float* w = factors_of(launch.inputs[1]);
+  const float* w = launch.inputs[1].values();
   const std::int64_t width = y.width(), step = launch.inputs[1].width() == 1 ? 0 : 1;
   over_rows(launch.machine, y.rows(), 2 * width, [&](std::int64_t first, std::int64_t last, int) {
     count_elementwise((last - first) * width);
@@ -30,7 +23,7 @@ void run_multiply(const Launch& launch) {
 // Columns, in stripes, give the factors' gradients, each summed from the first row to the last.
 void run_multiply_backward(const Launch& launch) {
   const View &dy = launch.inputs[0], &x = launch.inputs[1], &dx = launch.outputs[0], &dw = launch.outputs[1];
-  const float* w = factors_of(launch.inputs[2]);
+  const float* w = launch.inputs[2].values();
   const std::int64_t width = dx.width(), rows = dx.rows(), factors = dw.width(), step = factors == 1 ? 0 : 1;
   over_rows(launch.machine, rows, 2 * width, [&](std::int64_t first, std::int64_t last, int) {
     count_elementwise((last - first) * width);

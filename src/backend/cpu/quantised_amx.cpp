@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/amx.h"
 #include "backend/cpu/quantised.h"
 #include "hwy/highway.h"
 
@@ -21,11 +22,8 @@ inline __m512 floats_of(__m512i v) {  // (g++ 12 warns wrongly about _mm512_cvte
 
 // Registers 0 to 3 are sums, 4 and 5 rows of x, 6 and 7 columns of W.
 template <int unit>
-struct alignas(64) Shapes {
-  std::uint8_t palette = 1, start = 0, reserved[14] = {};
-  std::uint16_t bytes[16] = {64, 64, 64, 64, unit, unit, 64, 64};
-  std::uint8_t rows[16] = {block, block, block, block, block, block, unit / 4, unit / 4};
-};
+constexpr AmxShapes shapes{.bytes = {64, 64, 64, 64, unit, unit, 64, 64},
+                           .rows = {block, block, block, block, block, block, unit / 4, unit / 4}};
 
 // Of 16 rows of x what its units are multiplied by: scales, and dx·Σ q, for all rows side by side.
 struct Factors {
@@ -99,8 +97,7 @@ void multiply(const AmxPanel& panel, const char* q, std::int64_t x_bytes, const 
 
 template <int unit, bool has_offset>
 void multiply_panels(const AmxPanel& panel, int panels, const AmxRows& x, float* out, std::int64_t out_stride) {
-  static constexpr Shapes<unit> shapes;  // (to g++ 12 the instruction reads but its first bytes)
-  _tile_loadconfig(&shapes);
+  _tile_loadconfig(&shapes<unit>);
   const std::int64_t depth = panel.count * unit;
   Factors factors;
   alignas(64) char copy[block * amx_depth];

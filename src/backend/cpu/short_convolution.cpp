@@ -1,7 +1,7 @@
-// The causal convolution of recurrent networks: rows of tokens times rows of weights, channel by channel. A cache has
-// two states of a sequence: position 0 is read, position 1 written.
+// The causal convolution of recurrent networks: rows of tokens times rows of weights, channel by channel.
 #include "ops/short_convolution.h"
 
+#include "backend/cpu/convolved_text.h"
 #include "backend/cpu/kernels.h"
 
 #include <algorithm>
@@ -52,16 +52,9 @@ std::vector<float> by_tap(const View& weight) {
 
 void run_short_convolution(const Launch& launch) {
   const View &x = launch.inputs[0], &weight = launch.inputs[1], &bias = launch.inputs[2], &y = launch.outputs[0];
-  const View cache = launch.inputs.size() > 3 ? launch.inputs[3] : View{};
-  const std::int32_t* starts = launch.inputs.size() > 4 ? launch.inputs[4].integers() : nullptr;
-  const std::int64_t tokens = x.size[1], channels = x.size[2], width = weight.size[1], before = width - 1;
+  const std::int64_t tokens = x.size[1], channels = x.size[2], width = weight.size[1];
   const std::vector<float> taps = by_tap(weight);
-  const auto begins = [&](std::int64_t b) { return !cache.there() || starts[b] == 0; };
-  // The input at token t of sequence b, which may lie before the new ones; nullptr before the text.
-  const auto input = [&](std::int64_t b, std::int64_t t) -> const float* {
-    if (t >= 0) return x.row(b * tokens + t);
-    return begins(b) ? nullptr : cache.position(b, 0) + (before + t) * channels;
-  };
+  const ConvolvedText text(launch, 3, width - 1, channels);
   over_rows(launch.machine, x.rows(), 2 * width * channels, [&](std::int64_t first, std::int64_t last, int) {
     count_products((last - first) * channels * width);
     if (bias.there()) count_elementwise((last - first) * channels);
@@ -73,23 +66,12 @@ void run_short_convolution(const Launch& launch) {
         std::fill_n(out, channels, 0.0f);
       }
       for (std::int64_t j = 0; j < width; ++j) {
-        const float* in = input(r / tokens, r % tokens - before + j);
+        const float* in = text.at(r / tokens, r % tokens - width + 1 + j);
         if (in != nullptr) add_products(in, taps.data() + j * channels, out, channels);
       }
     }
   });
-  if (!cache.there()) return;
-  for (std::int64_t b = 0; b < x.size[0]; ++b) {
-    for (std::int64_t j = 0; j < before; ++j) {
-      const float* in = input(b, tokens - before + j);
-      float* out = cache.position(b, 1) + j * channels;
-      if (in != nullptr) {
-        std::copy_n(in, channels, out);
-      } else {
-        std::fill_n(out, channels, 0.0f);
-      }
-    }
-  }
+  text.keep();
 }
 
 // Rows give dx; columns, in stripes, the gradients of weight and bias, each summed from the first row to the last.
