@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """References of the model types from Hugging Face transformers' own model code.
 
-    references.py --out OUT [--work DIR] [--jobs 16] [--types a,b] [--published DIR] [--limit 150]
+    references.py --out OUT [--work DIR] [--jobs 16] [--types a,b|none] [--published DIR] [--limit 150]
 
 For each type: random valid configs with their parameters and FLOPs (configs/), small models with their
 weights, logits, greedy tokens and gradients (tiny/), and report.json. OUT gets report.json and everything
@@ -2312,7 +2312,7 @@ def main():
     for folder in ("configs", "tiny", "parts"):
         os.makedirs(os.path.join(out, folder), exist_ok=True)
     report = {"transformers": transformers.__version__, "torch": torch.__version__, "types": {}, "published": {}}
-    names = [n for n in options.types.split(",") if n] or list(TYPES)
+    names = [] if options.types == "none" else [n for n in options.types.split(",") if n] or list(TYPES)
     work = [("type", n, n) for n in names]
     if options.published and os.path.isdir(options.published):
         for f in sorted(os.listdir(options.published)):

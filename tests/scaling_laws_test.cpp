@@ -6,6 +6,8 @@
 #include <reckon/reckon.h>
 
 #include <cmath>
+#include <string>
+#include <string_view>
 
 #include "count/training_amounts.h"
 #include "model/presets.h"
@@ -13,10 +15,10 @@
 namespace reckon {
 namespace {
 
-const ScalingLaw& law(const std::string& name) {
+const ScalingLaw& law(std::string_view name) {
   for (const ScalingLaw& one : scaling_laws())
     if (one.name == name) return one;
-  throw Error("no law " + name);
+  throw Error("no law " + std::string(name));
 }
 
 // Hoffmann et al. 2022, section 3.4: for Gopher's compute, 5.76e23, the three approaches give 67B, 63B and 40B.
