@@ -82,18 +82,18 @@ void check_toml(const std::string& text, const Lists& lists) {
   }
 }
 
-void check_text(Engine engine, const std::string& text, const Lists& lists) {
+void check_text(Launcher engine, const std::string& text, const Lists& lists) {
   switch (engine) {
-    case Engine::megatron:
+    case Launcher::megatron:
       check_command(text, lists.torchrun, "pretrain_gpt.py", lists.megatron);
       break;
-    case Engine::torchtitan:
+    case Launcher::torchtitan:
       check_toml(text, lists);
       break;
-    case Engine::vllm:
+    case Launcher::vllm:
       check_command(text, lists.vllm);
       break;
-    case Engine::deepspeed: {
+    case Launcher::deepspeed: {
       const std::size_t from = text.find("<<'END'\n") + 8, to = text.find("\nEND\n");
       check_keys(nlohmann::json::parse(text.substr(from, to - from)), "", lists.deepspeed, text);
       check_command(text.substr(to), lists.deepspeed, "run_clm.py", lists.transformers);
@@ -110,7 +110,7 @@ Workload training(const Layout& layout, std::int64_t tokens = 8192) {
   return workload;
 }
 
-std::string why(Engine engine, const char* model, const Workload& workload) {
+std::string why(Launcher engine, const char* model, const Workload& workload) {
   const Model read = find_preset(model);
   return refusal(engine, {read, workload, 1, 8});
 }
@@ -123,7 +123,7 @@ bool has(const std::string& text, const std::string& part) {
 
 TEST(Engines, take_every_flag_that_an_export_has) {
   const Lists lists;
-  std::map<Engine, int> texts;
+  std::map<Launcher, int> texts;
   for (const Preset& preset : presets()) {
     const Model model = find_preset(std::string(preset.name));
     std::vector<Layout> layouts;
@@ -154,7 +154,7 @@ TEST(Engines, take_every_flag_that_an_export_has) {
           workload.recompute = recompute;
           workload.optimizer = optimizer;
           if (recompute == Recompute::block) workload.precision.gradients = DType::bfloat16;
-          for (const Engine engine : {Engine::megatron, Engine::torchtitan, Engine::deepspeed}) {
+          for (const Launcher engine : {Launcher::megatron, Launcher::torchtitan, Launcher::deepspeed}) {
             const Job launch{model, workload, 16, 8};
             if (!refusal(engine, launch).empty()) continue;
             // One in seven: they are many, and alike.
@@ -167,8 +167,8 @@ TEST(Engines, take_every_flag_that_an_export_has) {
       serving.precision = training(layout).precision;
       serving.layout = layout;
       const Job launch{model, serving, 16, 8, 64, 0.92};
-      if (!refusal(Engine::vllm, launch).empty()) continue;
-      if (texts[Engine::vllm]++ % 7 == 0) check_text(Engine::vllm, launch_text(Engine::vllm, launch), lists);
+      if (!refusal(Launcher::vllm, launch).empty()) continue;
+      if (texts[Launcher::vllm]++ % 7 == 0) check_text(Launcher::vllm, launch_text(Launcher::vllm, launch), lists);
     }
     if (testing::Test::HasFailure()) return;
   }
@@ -213,7 +213,7 @@ TEST(Engines, launch_llama_3_405b_as_it_was_trained) {
                                       .data = 128,
                                       .zero = 1,
                                       .micro_batches = 16});
-  const std::string text = launch_text(Engine::megatron, {model, workload, 2048, 8});
+  const std::string text = launch_text(Launcher::megatron, {model, workload, 2048, 8});
   EXPECT_TRUE(text.starts_with("# Megatron-LM core_v0.19.0: llama-3.1-405b,")) << text;
   for (const char* part : {"--nnodes 2048",
                            "--nproc_per_node 8",
@@ -257,7 +257,7 @@ TEST(Engines, launch_llama_3_405b_as_it_was_trained) {
 
   Workload sharded = workload;
   sharded.layout.zero = 2;
-  const std::string toml = launch_text(Engine::torchtitan, {model, sharded, 2048, 8});
+  const std::string toml = launch_text(Launcher::torchtitan, {model, sharded, 2048, 8});
   EXPECT_TRUE(toml.starts_with("# torchtitan v0.2.2: llama-3.1-405b,")) << toml;
   for (const char* part :
        {"flavor = \"405B\"", "local_batch_size = 16", "global_batch_size = 2048", "seq_len = 8192",
@@ -271,8 +271,9 @@ TEST(Engines, launch_llama_3_405b_as_it_was_trained) {
 
 TEST(Engines, launch_mixtures_with_their_experts) {
   const Model model = find_preset("deepseek-v3");
-  const std::string text = launch_text(
-      Engine::megatron, {model, training({.tensor = 2, .sequence = true, .expert = 64, .data = 32, .zero = 1}), 8, 8});
+  const std::string text =
+      launch_text(Launcher::megatron,
+                  {model, training({.tensor = 2, .sequence = true, .expert = 64, .data = 32, .zero = 1}), 8, 8});
   for (const char* part :
        {"--multi-latent-attention", "--q-lora-rank 1536", "--kv-lora-rank 512", "--qk-head-dim 128",
         "--qk-pos-emb-head-dim 64", "--v-head-dim 128", "--num-experts 256", "--moe-router-topk 8",
@@ -287,7 +288,7 @@ TEST(Engines, write_what_deepspeed_reads) {
   const Model model = find_preset("llama-3.1-405b");
   Workload workload = training({.tensor = 8, .data = 2048, .zero = 3});
   workload.recompute = Recompute::block;
-  const std::string text = launch_text(Engine::deepspeed, {model, workload, 2048, 8});
+  const std::string text = launch_text(Launcher::deepspeed, {model, workload, 2048, 8});
   EXPECT_TRUE(text.starts_with("# DeepSpeed v0.19.5: llama-3.1-405b,")) << text;
   const std::size_t from = text.find("<<'END'\n") + 8;
   const nlohmann::json json = nlohmann::json::parse(text.substr(from, text.find("\nEND\n") - from));
@@ -304,7 +305,7 @@ TEST(Engines, write_what_deepspeed_reads) {
 
 TEST(Engines, have_notes_in_comments_behind_the_first_line) {
   const Model model = find_preset("llama-3.1-8b");
-  for (const Engine engine : {Engine::megatron, Engine::torchtitan, Engine::deepspeed}) {
+  for (const Launcher engine : {Launcher::megatron, Launcher::torchtitan, Launcher::deepspeed}) {
     Job launch{model, training({.data = 8, .zero = 3}), 1, 8};
     const std::string plain = launch_text(engine, launch);
     launch.notes = {"one", "two"};
@@ -321,7 +322,7 @@ TEST(Engines, serve_with_vllm) {
   workload.tokens = 1;
   workload.precision = training({}).precision;
   workload.layout = {.tensor = 8, .pipeline = 16, .data = 128};
-  const std::string text = launch_text(Engine::vllm, {model, workload, 2048, 8, 256, 0.92});
+  const std::string text = launch_text(Launcher::vllm, {model, workload, 2048, 8, 256, 0.92});
   EXPECT_TRUE(text.starts_with("# vLLM v0.27.1: llama-3.1-405b,")) << text;
   for (const char* part : {"--dtype bfloat16", "--tensor-parallel-size 8", "--pipeline-parallel-size 16", "--nnodes 16",
                            "--max-model-len 131072", "--max-num-seqs 256", "--gpu-memory-utilization 0.92",
@@ -329,7 +330,7 @@ TEST(Engines, serve_with_vllm) {
     EXPECT_TRUE(has(text, part)) << part << " is not in\n" << text;
   EXPECT_FALSE(has(text, "--data-parallel-size 128"));  // replicas of a dense model are servers of their own
   workload.layout = {.tensor = 8};
-  const std::string one = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
+  const std::string one = launch_text(Launcher::vllm, {model, workload, 1, 8, 256, 0.92});
   EXPECT_EQ(one.find("--nnodes"), std::string::npos) << one;
 }
 
@@ -339,57 +340,59 @@ TEST(Engines, say_that_vllm_needs_a_checkpoint_of_the_type_that_was_planned) {
   workload.past = 8191;
   workload.tokens = 1;
   workload.precision = training({}).precision;
-  const std::string wide = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
+  const std::string wide = launch_text(Launcher::vllm, {model, workload, 1, 8, 256, 0.92});
   EXPECT_EQ(wide.find("quantised"), std::string::npos) << wide;
   workload.parameter_types = layer_matrices_as(model, DType::int4);
-  const std::string four = launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92});
+  const std::string four = launch_text(Launcher::vllm, {model, workload, 1, 8, 256, 0.92});
   EXPECT_TRUE(has(four, "MODEL must be a checkpoint that is quantised to int4; vLLM finds")) << four;
   EXPECT_TRUE(has(four, "(awq, gptq or compressed-tensors)")) << four;
   EXPECT_TRUE(has(four, "--dtype bfloat16")) << four;
   workload.parameter_types = layer_matrices_as(model, DType::nf4);
-  EXPECT_TRUE(has(launch_text(Engine::vllm, {model, workload, 1, 8, 256, 0.92}), "(bitsandbytes)"));
+  EXPECT_TRUE(has(launch_text(Launcher::vllm, {model, workload, 1, 8, 256, 0.92}), "(bitsandbytes)"));
   workload.parameter_types = layer_matrices_as(model, DType::float8_e5m2);
-  EXPECT_NE(refusal(Engine::vllm, {model, workload, 1, 8, 256, 0.92}).find("no method for weights of"),
+  EXPECT_NE(refusal(Launcher::vllm, {model, workload, 1, 8, 256, 0.92}).find("no method for weights of"),
             std::string::npos);
 }
 
 // What each engine's own checks and documents exclude, as read in its source.
 TEST(Engines, refuse_layouts_that_they_cannot_do) {
-  const auto llama = [](Engine engine, const Layout& layout) { return why(engine, "llama-3.1-8b", training(layout)); };
+  const auto llama = [](Launcher engine, const Layout& layout) {
+    return why(engine, "llama-3.1-8b", training(layout));
+  };
   const Layout both{.tensor = 2, .sequence = true, .pipeline = 4, .data = 2, .zero = 1, .micro_batches = 4};
-  EXPECT_EQ(llama(Engine::megatron, both), "");
-  EXPECT_NE(llama(Engine::torchtitan, both).find("no ZeRO 1"), std::string::npos);
-  EXPECT_NE(llama(Engine::deepspeed, both).find("no pipeline"), std::string::npos);
-  EXPECT_EQ(llama(Engine::deepspeed, {.tensor = 2, .data = 8, .zero = 3}), "");
-  EXPECT_NE(llama(Engine::deepspeed, {.tensor = 2, .sequence = true, .data = 8, .zero = 3}).find("sequence"),
+  EXPECT_EQ(llama(Launcher::megatron, both), "");
+  EXPECT_NE(llama(Launcher::torchtitan, both).find("no ZeRO 1"), std::string::npos);
+  EXPECT_NE(llama(Launcher::deepspeed, both).find("no pipeline"), std::string::npos);
+  EXPECT_EQ(llama(Launcher::deepspeed, {.tensor = 2, .data = 8, .zero = 3}), "");
+  EXPECT_NE(llama(Launcher::deepspeed, {.tensor = 2, .sequence = true, .data = 8, .zero = 3}).find("sequence"),
             std::string::npos);
-  EXPECT_NE(llama(Engine::torchtitan, {.tensor = 2, .data = 8, .zero = 3}).find("sequence"), std::string::npos);
-  EXPECT_NE(llama(Engine::megatron, {.pipeline = 4, .data = 2, .zero = 3, .micro_batches = 4}).find("pipeline"),
+  EXPECT_NE(llama(Launcher::torchtitan, {.tensor = 2, .data = 8, .zero = 3}).find("sequence"), std::string::npos);
+  EXPECT_NE(llama(Launcher::megatron, {.pipeline = 4, .data = 2, .zero = 3, .micro_batches = 4}).find("pipeline"),
             std::string::npos);
-  EXPECT_EQ(llama(Engine::megatron, {.data = 8, .zero = 3}), "");
-  EXPECT_NE(llama(Engine::megatron, {.pipeline = 5, .micro_batches = 8}).find("32 layers"), std::string::npos);
-  EXPECT_NE(llama(Engine::megatron, {.pipeline = 8, .virtual_stages = 2, .micro_batches = 4}).find("micro-batches"),
+  EXPECT_EQ(llama(Launcher::megatron, {.data = 8, .zero = 3}), "");
+  EXPECT_NE(llama(Launcher::megatron, {.pipeline = 5, .micro_batches = 8}).find("32 layers"), std::string::npos);
+  EXPECT_NE(llama(Launcher::megatron, {.pipeline = 8, .virtual_stages = 2, .micro_batches = 4}).find("micro-batches"),
             std::string::npos);
-  EXPECT_NE(llama(Engine::vllm, {}).find("does not train"), std::string::npos);
-  EXPECT_NE(why(Engine::torchtitan, "gpt2", training({})).find("knows networks by name"), std::string::npos);
-  EXPECT_NE(why(Engine::torchtitan, "qwen3-8b", training({.pipeline = 2, .micro_batches = 2})).find("no pipeline"),
+  EXPECT_NE(llama(Launcher::vllm, {}).find("does not train"), std::string::npos);
+  EXPECT_NE(why(Launcher::torchtitan, "gpt2", training({})).find("knows networks by name"), std::string::npos);
+  EXPECT_NE(why(Launcher::torchtitan, "qwen3-8b", training({.pipeline = 2, .micro_batches = 2})).find("no pipeline"),
             std::string::npos);
-  EXPECT_NE(why(Engine::megatron, "gemma-2-9b", training({})).find("no argument"), std::string::npos);
-  EXPECT_NE(why(Engine::megatron, "bloom-560m", training({})).find("no argument"), std::string::npos);
-  EXPECT_EQ(why(Engine::megatron, "gpt2", training({}, 1024)), "");
-  EXPECT_EQ(why(Engine::megatron, "qwen3-30b-a3b", training({})), "");
+  EXPECT_NE(why(Launcher::megatron, "gemma-2-9b", training({})).find("no argument"), std::string::npos);
+  EXPECT_NE(why(Launcher::megatron, "bloom-560m", training({})).find("no argument"), std::string::npos);
+  EXPECT_EQ(why(Launcher::megatron, "gpt2", training({}, 1024)), "");
+  EXPECT_EQ(why(Launcher::megatron, "qwen3-30b-a3b", training({})), "");
   Workload selective = training({});
   selective.recompute = Recompute::selective;
-  EXPECT_EQ(why(Engine::megatron, "llama-3.1-8b", selective), "");
-  EXPECT_NE(why(Engine::torchtitan, "llama-3.1-8b", selective), "");
-  EXPECT_NE(why(Engine::deepspeed, "llama-3.1-8b", selective), "");
+  EXPECT_EQ(why(Launcher::megatron, "llama-3.1-8b", selective), "");
+  EXPECT_NE(why(Launcher::torchtitan, "llama-3.1-8b", selective), "");
+  EXPECT_NE(why(Launcher::deepspeed, "llama-3.1-8b", selective), "");
   const Model model = find_preset("llama-3.1-8b");
-  EXPECT_THROW(launch_text(Engine::torchtitan, {model, selective, 1, 8}), Error);
+  EXPECT_THROW(launch_text(Launcher::torchtitan, {model, selective, 1, 8}), Error);
 }
 
 TEST(Engines, are_found_by_name_and_suggested) {
-  EXPECT_EQ(find_engine("Megatron"), Engine::megatron);
-  EXPECT_EQ(find_engine("vllm"), Engine::vllm);
+  EXPECT_EQ(find_engine("Megatron"), Launcher::megatron);
+  EXPECT_EQ(find_engine("vllm"), Launcher::vllm);
   try {
     find_engine("megatorn");
     FAIL() << "no error";

@@ -85,9 +85,9 @@ std::int64_t sequences_of(std::int64_t batch_tokens, std::int64_t tokens) {
                   below == 0 ? grouped(tokens) : fmt::format("{} and {}", grouped(below), grouped(below + tokens))));
 }
 
-std::optional<Engine> engine_of(const PlanOptions& asked) {
+std::optional<Launcher> engine_of(const PlanOptions& asked) {
   if (asked.engine.empty() && asked.exported.empty()) return std::nullopt;
-  const Engine engine = find_engine(asked.exported.empty() ? asked.engine : asked.exported);
+  const Launcher engine = find_engine(asked.exported.empty() ? asked.engine : asked.exported);
   if (!asked.engine.empty() && find_engine(asked.engine) != engine)
     throw UsageError(fmt::format("--engine is {} and --export {}; expected the same, or one of them",
                                  quote(asked.engine), quote(asked.exported)));
@@ -197,7 +197,7 @@ void complain_of_option(const Search& search) {
 }
 
 // No layout divides: what is at fault, or how many devices do.
-[[noreturn]] void complain_of_division(const Search& search, const std::optional<Engine>& engine) {
+[[noreturn]] void complain_of_division(const Search& search, const std::optional<Launcher>& engine) {
   complain_of_ranks(search);
   const Search any_engine = of_any_engine(search);
   if (engine) {
@@ -225,7 +225,7 @@ void complain_of_option(const Search& search) {
 
 // There are layouts, but none that the engine can do: what it lacks for the fastest.
 template <class Plan>
-[[noreturn]] void complain_of_engine(const Search& search, Engine engine, const Plan& fastest) {
+[[noreturn]] void complain_of_engine(const Search& search, Launcher engine, const Plan& fastest) {
   const std::string why = refusal(engine, launch_of(search, fastest));
   throw Error(why.empty() ? fmt::format("no layout that fits is one that {} can do", engine_title(engine)) : why);
 }
@@ -235,7 +235,7 @@ const Workload& workload_in(const Served& served) { return served.workload; }
 
 // `first`: the best of all layouts, whatever the engine can do.
 template <class Plan>
-void write_launch(const PlanOptions& asked, const Search& search, Engine engine, const std::vector<Plan>& best,
+void write_launch(const PlanOptions& asked, const Search& search, Launcher engine, const std::vector<Plan>& best,
                   const Plan& first) {
   const auto rank = static_cast<std::size_t>(std::max<std::int64_t>(asked.rank, 1));
   if (rank > best.size())
@@ -248,7 +248,7 @@ void write_launch(const PlanOptions& asked, const Search& search, Engine engine,
   write_file(asked.output.file.empty() ? "-" : asked.output.file, launch_text(engine, launch));
 }
 
-void plan_training(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
+void plan_training(const PlanOptions& asked, Search& search, const std::optional<Launcher>& engine) {
   Plans plans = search_layouts(search);
   if (asked.batch_tokens == 0)
     plans.assumptions.push_back(
@@ -267,7 +267,7 @@ void plan_training(const PlanOptions& asked, Search& search, const std::optional
   write_report(plan_document(search, plans, engine ? engine_title(*engine) : ""), asked.output);
 }
 
-void plan_serving(const PlanOptions& asked, Search& search, const std::optional<Engine>& engine) {
+void plan_serving(const PlanOptions& asked, Search& search, const std::optional<Launcher>& engine) {
   std::optional<double> goal;
   if (asked.token_latency) goal = *asked.token_latency / 1e3;
   const ServingPlans plans = search_serving(search, goal);
@@ -290,7 +290,7 @@ void plan_serving(const PlanOptions& asked, Search& search, const std::optional<
 }
 
 void run(PlanOptions& asked) {
-  const std::optional<Engine> engine = engine_of(asked);
+  const std::optional<Launcher> engine = engine_of(asked);
   if (asked.rank > 0 && asked.exported.empty()) throw UsageError("--rank chooses what --export writes; expected both");
   if (!asked.exported.empty() && asked.output.format != Format::table)
     throw UsageError("--format is given with --export, which writes what the engine reads; expected one of them");

@@ -9,7 +9,7 @@
 namespace reckon {
 namespace {
 
-std::string title() { return engine_title(Engine::deepspeed); }
+std::string title() { return engine_title(Launcher::deepspeed); }
 
 // How its tensor parallelism splits a family's matrices; empty: by the plan that transformers has for the model.
 std::string_view tensor_preset(const std::string& family) {

@@ -14,14 +14,14 @@ namespace reckon {
 namespace {
 
 constexpr EngineFacts facts[] = {
-    {Engine::megatron, false, "megatron", "Megatron-LM", "core_v0.19.0"},
-    {Engine::torchtitan, false, "torchtitan", "torchtitan", "v0.2.2"},
-    {Engine::deepspeed, false, "deepspeed", "DeepSpeed", "v0.19.5"},
-    {Engine::vllm, true, "vllm", "vLLM", "v0.27.1"},
+    {Launcher::megatron, false, "megatron", "Megatron-LM", "core_v0.19.0"},
+    {Launcher::torchtitan, false, "torchtitan", "torchtitan", "v0.2.2"},
+    {Launcher::deepspeed, false, "deepspeed", "DeepSpeed", "v0.19.5"},
+    {Launcher::vllm, true, "vllm", "vLLM", "v0.27.1"},
 };
 
 // Whether it trains or serves, and what no engine's arguments can say.
-std::string general_refusal(Engine engine, const Job& job) {
+std::string general_refusal(Launcher engine, const Job& job) {
   const bool training = job.workload.phase == Phase::train;
   const std::string title = engine_title(engine);
   if (training && facts_of(engine).serves) return title + " serves models and does not train them";
@@ -39,19 +39,19 @@ constexpr Writer writers[] = {{megatron_refusal, megatron_text},
                               {torchtitan_refusal, torchtitan_text},
                               {deepspeed_refusal, deepspeed_text},
                               {vllm_refusal, vllm_text}};
-const Writer& writer_of(Engine engine) { return writers[static_cast<std::size_t>(engine)]; }
+const Writer& writer_of(Launcher engine) { return writers[static_cast<std::size_t>(engine)]; }
 
 }  // namespace
 
 std::span<const EngineFacts> engines() { return facts; }
 
-const EngineFacts& facts_of(Engine engine) { return facts[static_cast<std::size_t>(engine)]; }
+const EngineFacts& facts_of(Launcher engine) { return facts[static_cast<std::size_t>(engine)]; }
 
-std::string engine_title(Engine engine) {
+std::string engine_title(Launcher engine) {
   return fmt::format("{} {}", facts_of(engine).title, facts_of(engine).version);
 }
 
-Engine find_engine(std::string_view name) {
+Launcher find_engine(std::string_view name) {
   std::string lower(name);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
   std::vector<std::string> names;
@@ -64,12 +64,12 @@ Engine find_engine(std::string_view name) {
                                close.empty() ? "" : fmt::format("did you mean {}? ", close), fmt::join(names, " ")));
 }
 
-std::string refusal(Engine engine, const Job& job) {
+std::string refusal(Launcher engine, const Job& job) {
   if (std::string why = general_refusal(engine, job); !why.empty()) return why;
   return writer_of(engine).refusal(job);
 }
 
-std::string launch_text(Engine engine, const Job& job) {
+std::string launch_text(Launcher engine, const Job& job) {
   if (const std::string why = refusal(engine, job); !why.empty()) throw Error(why);
   std::string text = writer_of(engine).text(job);
   std::string notes;

@@ -14,21 +14,21 @@
 
 namespace reckon {
 
-enum class Engine : std::uint8_t { megatron, torchtitan, deepspeed, vllm };
+enum class Launcher : std::uint8_t { megatron, torchtitan, deepspeed, vllm };
 
 struct EngineFacts {
-  Engine engine;
+  Launcher engine;
   bool serves;               // it serves models; the others train them
   std::string_view name;     // as users say it: "megatron"
   std::string_view title;    // "Megatron-LM"
   std::string_view version;  // whose flags are meant
 };
 std::span<const EngineFacts> engines();
-const EngineFacts& facts_of(Engine engine);
-std::string engine_title(Engine engine);  // "Megatron-LM core_v0.19.0"
+const EngineFacts& facts_of(Launcher engine);
+std::string engine_title(Launcher engine);  // "Megatron-LM core_v0.19.0"
 
 // The engine of a name, in any case. An Error suggests the nearest.
-Engine find_engine(std::string_view name);
+Launcher find_engine(std::string_view name);
 
 // What is to be launched, on nodes · node_devices devices.
 struct Job {
@@ -44,8 +44,8 @@ struct Job {
 
 // Why an engine cannot do it: a sentence without a full stop, empty where it can. What no other layout would mend comes
 // first.
-std::string refusal(Engine engine, const Job& job);
+std::string refusal(Launcher engine, const Job& job);
 // The text of a file to launch it with: a shell script, or torchtitan's TOML. An Error where there is a refusal().
-std::string launch_text(Engine engine, const Job& job);
+std::string launch_text(Launcher engine, const Job& job);
 
 }  // namespace reckon

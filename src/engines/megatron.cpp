@@ -7,7 +7,7 @@
 namespace reckon {
 namespace {
 
-std::string title() { return engine_title(Engine::megatron); }
+std::string title() { return engine_title(Launcher::megatron); }
 
 // ZeRO 2 and 3 are Megatron-FSDP's there.
 bool fully_sharded(const Layout& layout) { return layout.zero >= 2 && layout.data * layout.context > 1; }

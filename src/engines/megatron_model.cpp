@@ -200,7 +200,7 @@ void add_mixture(Command& command, const Model& model, const Mixture& mixture) {
 std::string megatron_model_refusal(const Job& job) {
   const std::string why = stack_refusal(job.model);
   if (why.empty()) return "";
-  return fmt::format("no argument of {} says {}, which {} has", engine_title(Engine::megatron), why, job.model.name);
+  return fmt::format("no argument of {} says {}, which {} has", engine_title(Launcher::megatron), why, job.model.name);
 }
 
 void add_megatron_model(Command& command, const Job& job) {

@@ -8,7 +8,7 @@
 namespace reckon {
 namespace {
 
-std::string title() { return engine_title(Engine::torchtitan); }
+std::string title() { return engine_title(Launcher::torchtitan); }
 
 // Its sizes, as torchtitan/models/*/__init__.py has them; what a family has throughout is not repeated.
 struct Flavour {

@@ -9,7 +9,7 @@
 namespace reckon {
 namespace {
 
-std::string title() { return engine_title(Engine::vllm); }
+std::string title() { return engine_title(Launcher::vllm); }
 
 // Its word for the type of the weights; empty: it has none.
 std::string_view type_word(DType type) {
