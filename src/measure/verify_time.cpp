@@ -108,7 +108,7 @@ double TimedPhase::predicted_in_ops() const { return sum(shares, &OpShare::predi
 double TimedPhase::measured_in_ops() const { return sum(shares, &OpShare::measured); }
 
 TimeVerification verify_time(const Model& model, const std::function<Weights()>& weights,
-                             const VerifyTimeOptions& options, const Progress& progress) {
+                             const VerifyTimeOptions& options, const RoundsDone& progress) {
   if (options.stored) check_stored(*options.stored, thread_count(options.probe.threads));
   std::vector<Timed> timed = timed_phases(model, weights, options);
   std::optional<Calibration> calibration;

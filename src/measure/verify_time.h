@@ -53,8 +53,8 @@ struct VerifyTimeOptions {
 };
 
 // `progress` is told how many of how many steps are done.
-using Progress = std::function<void(std::int64_t done, std::int64_t total)>;
+using RoundsDone = std::function<void(std::int64_t done, std::int64_t total)>;
 TimeVerification verify_time(const Model& model, const std::function<Weights()>& weights,
-                             const VerifyTimeOptions& options, const Progress& progress = {});
+                             const VerifyTimeOptions& options, const RoundsDone& progress = {});
 
 }  // namespace reckon
