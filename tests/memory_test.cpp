@@ -10,6 +10,7 @@
 #include "files/numbers.h"
 #include "memory/breakdown.h"
 #include "model/presets.h"
+#include "phases.h"
 #include "program_fixture.h"
 #include "time/fit.h"
 
@@ -19,7 +20,7 @@ namespace {
 TEST(Breakdown, AddsUpToThePlanOfEveryPresetInEveryPhase) {
   for (const Preset& preset : presets()) {
     const Model model = load_model(std::string(preset.name));
-    for (Phase phase : {Phase::forward, Phase::prefill, Phase::decode, Phase::train}) {
+    for (Phase phase : phases_of(model)) {
       for (const Target& target : {cpu_target, gpu_target}) {
         SCOPED_TRACE(std::string(preset.name) + " on " + std::string(target.name));
         const Compiled compiled = compile(model, workload_of(phase), target);

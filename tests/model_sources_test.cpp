@@ -53,7 +53,7 @@ TEST_F(ModelSource, MayBeAPipeOrAFileOfAnyName) {
 
 TEST_F(ModelSource, SaysWhatIsLeftOutOnStandardErrorAndInJson) {
   const std::string note =
-      "a further layer (num_nextn_predict_layers), which predicts a token after the next, is left out";
+      "a further layer (num_nextn_predict_layers), which predicts a token after the next, is counted apart";
   const Result counted = run({"count", "deepseek-v3"});
   EXPECT_EQ(counted.code, 0);
   EXPECT_EQ(counted.err, "reckon: note: deepseek-v3: " + note + "\n");
@@ -61,6 +61,25 @@ TEST_F(ModelSource, SaysWhatIsLeftOutOnStandardErrorAndInJson) {
   EXPECT_EQ(json({"compare", "gpt2", "deepseek-v3"})["models"][1]["architecture"]["notes"], Json{note});
   EXPECT_EQ(json({"explain", "deepseek-v3"})["architecture"]["notes"], Json{note});
   EXPECT_EQ(run({"count", "gpt2"}).err, "");
+}
+
+// 11.5B of a layer, as README_WEIGHTS.md of DeepSeek-V3 says, and 0.1B of what joins it to the stack; of it a token
+// takes 8 experts of 256.
+TEST_F(ModelSource, CountsLayersThatPredictFurtherTokensApartInEveryFormat) {
+  const std::int64_t layer = 11507286016, join = 2 * 7168ll * 7168 + 3 * 7168;
+  const std::int64_t active = layer + join - (256 - 8) * 3 * 7168ll * 2048;
+  const Json parameters = json({"count", "deepseek-v3"})["parameters"];
+  EXPECT_EQ(parameters["prediction"]["total"], layer + join);
+  EXPECT_EQ(parameters["prediction"]["active"], active);
+  EXPECT_EQ(parameters["total"], 671026404352);
+  EXPECT_FALSE(json({"count", "gpt2"})["parameters"].contains("prediction"));
+  EXPECT_NE(run({"count", "deepseek-v3"})
+                .out.find("11,610,067,968 (11.6B) beside these, of what predicts tokens after "
+                          "the next"),
+            std::string::npos);
+  EXPECT_NE(run({"count", "deepseek-v3", "--format", "csv"})
+                .out.find("model,parameters that predict further tokens,11610067968,parameters"),
+            std::string::npos);
 }
 
 TEST_F(ModelSource, MiniGptIsSaidToBeReckonsOwn) {

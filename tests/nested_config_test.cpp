@@ -191,12 +191,14 @@ TEST(ConfigNotes, SayThatAnotherHeadIsNotCounted) {
             Notes{"\"LlamaModel\" has no head; that of a language model is taken all the same"});
 }
 
-TEST(ConfigNotes, SayThatLayersThatPredictFurtherTokensAreNotCounted) {
+TEST(ConfigNotes, SayThatLayersThatPredictFurtherTokensOfAnotherFamilyAreNotCounted) {
   EXPECT_EQ(notes({{"num_nextn_predict_layers", 0}}), Notes{});
   EXPECT_EQ(notes({{"num_nextn_predict_layers", 1}}),
-            Notes{"a further layer (num_nextn_predict_layers), which predicts a token after the next, is left out"});
+            Notes{"a further layer (num_nextn_predict_layers), which predicts a token after the next, is left out and "
+                  "not counted"});
   EXPECT_EQ(notes({{"num_mtp_layers", 3}}),
-            Notes{"3 further layers (num_mtp_layers), which predict tokens after the next, are left out"});
+            Notes{"3 further layers (num_mtp_layers), which predict tokens after the next, are left out and not "
+                  "counted"});
 }
 
 TEST(ConfigNotes, SayThatQuantizedWeightsAreCountedAsPlainNumbers) {

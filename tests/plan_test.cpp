@@ -20,6 +20,7 @@
 #include "memory/layout.h"
 #include "model/modify.h"
 #include "model/presets.h"
+#include "model/types.h"
 #include "network/forward.h"
 #include "network/stages.h"
 #include "ops/elementwise.h"
@@ -150,6 +151,7 @@ std::vector<Case> cases_of(const Model& model) {
     if (phase != Phase::decode) workload.tokens = tokens;
     cases.push_back({std::string(phase_name(phase)), workload});
   }
+  if (!is_trainable(model.family)) return cases;
   for (Recompute recompute : {Recompute::none, Recompute::selective, Recompute::block}) {
     for (DType dtype : {DType::float32, DType::bfloat16}) {
       Workload workload = workload_of(Phase::train);

@@ -79,6 +79,7 @@ struct Ledger {
   std::vector<ParameterEntry> parameters;
   std::vector<WorkEntry> work;
   ParameterTotals parameter_totals;
+  ParameterTotals prediction;  // of what predicts further tokens, beside all other totals; without embedding and head
   WorkTotals forward, backward, optimizer;
   TrainingState state;
   // The matmul FLOPs of all stages with every attention score, and with those that causality and windows let through;

@@ -485,6 +485,18 @@ struct HyperConnections {
   bool operator==(const HyperConnections&) const = default;
 };
 
+// What predicts a token after the next, behind the stack (DeepSeek-AI 2024, arXiv 2412.19437, section 2.2): what the
+// stack made and the embedding of the next token, each behind a norm, are projected together to the width of the
+// stream, and go through layers of its own. Embedding and head are the model's. It is counted apart from the model, and
+// never run.
+struct Predictor {
+  Layers layers;
+  Norm norm;                       // of what the stack made, and of the embedding
+  std::optional<Norm> final_norm;  // before the head
+  std::int64_t count = 1;          // so many alike, one behind the other
+  bool operator==(const Predictor&) const = default;
+};
+
 struct Model {
   std::string name;                // preset, or the path it was read from
   std::string family;              // Hugging Face's model_type: decides the names and layouts of stored tensors
@@ -505,6 +517,7 @@ struct Model {
   Layers layers;
   std::optional<Norm> final_norm;
   Head head;
+  std::vector<Predictor> predictors;
   bool operator==(const Model&) const = default;
 };
 

@@ -19,6 +19,7 @@ enum class Block : std::uint8_t {
   recurrence,
   layer_input,  // what layers read of the token itself
   streams,      // AltUp's
+  prediction,   // what a predictor's layers start from
   final_norm,
   head,
   loss,

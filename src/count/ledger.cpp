@@ -7,6 +7,7 @@
 
 #include "compile/compile.h"
 #include "count/ledger.h"
+#include "network/forward.h"
 #include "ops/attention.h"
 #include "ops/mixture.h"
 #include "ops/update.h"
@@ -189,9 +190,36 @@ Ledger read_ledger(Program program) {
   return ledger;
 }
 
+namespace {
+
+// Embedding and head are the model's own, and counted there.
+ParameterTotals count_predictors(const Model& model) {
+  Workload one;
+  one.tokens = 1;
+  ParameterTotals totals;
+  for (const Predictor& predictor : model.predictors) {
+    Ledger ledger;
+    read_parameters(forward(predictor, model, one), ledger);
+    for (const ParameterEntry& entry : ledger.parameters) {
+      if (entry.place.role.block == Block::embedding || entry.place.role.block == Block::head) continue;
+      const Count times = Count(entry.place.count) * predictor.count;
+      totals.total += entry.each * times;
+      totals.active += entry.active_each * times;
+      totals.tensors += times;
+    }
+  }
+  totals.non_embedding = totals.total;
+  totals.active_non_embedding = totals.active;
+  return totals;
+}
+
+}  // namespace
+
 Ledger count(const Model& model, const Workload& workload) {
   try {
-    return read_ledger(logical_program(model, workload));
+    Ledger ledger = read_ledger(logical_program(model, workload));
+    ledger.prediction = count_predictors(model);
+    return ledger;
   } catch (const Overflow& overflow) {
     throw Overflow(model.name + " is too large to count: " + overflow.what());
   }

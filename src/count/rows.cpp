@@ -71,6 +71,8 @@ RowLabel parameter_label(Role role, Piece piece) {
               role.part == Part::token || role.part == Part::norm ? "embedding" : "block"};
     case Block::streams:
       return {"streams", "block"};
+    case Block::prediction:
+      return {"predictor's input", ""};
     case Block::feed_forward:
       return {around_sublayer ? "norms"
               : role.part == Part::router || role.part == Part::router_norm || role.part == Part::expert_scale

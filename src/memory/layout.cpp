@@ -47,9 +47,16 @@ class Layout {
     std::vector<std::int64_t> best(blocks_.size());
     for (int attempt = 0; least < 0 || (least > peak_ && attempt < attempts && work_ < most_work); ++attempt) {
       order_frames(attempt % 2 == 0);
-      Order order = order_of(attempt / 2);
-      for (int i = 0; i < promotions && (least < 0 || work_ < most_work); ++i) {
+      // An order of very many blocks takes long: none is tried twice, what changes nothing is left, and it may take a
+      // second or two.
+      const bool many = blocks_.size() > very_many;
+      Order order = order_of(many && stacks_.empty() ? attempt : attempt / 2);
+      std::int64_t nearest = -1;
+      int idle = 0;
+      for (int i = 0; i < promotions && !(many && idle == 3) && (least < 0 || work_ < most_work); ++i) {
         const auto [end, last] = place_all(order);
+        idle = nearest < 0 || end < nearest ? 0 : idle + 1;
+        if (idle == 0) nearest = end;
         if (least < 0 || end < least) {
           least = end;
           for (std::size_t b = 0; b < best.size(); ++b) best[b] = blocks_[b].offset;
@@ -68,6 +75,8 @@ class Layout {
  private:
   static constexpr int attempts = 1024, promotions = 24;
   static constexpr std::size_t most_work = std::size_t{1} << 27;  // looks at a block: some tenths of a second
+
+  static constexpr std::size_t very_many = 2048;
 
   std::int64_t height(const Stack& stack) const {
     std::int64_t sum = 0;
@@ -200,7 +209,7 @@ class Layout {
   template <class Conflicts>
   std::int64_t lowest(std::int64_t size, const Conflicts& conflicts) {
     std::int64_t at = 0;
-    work_ += placed_.size();
+    work_ += blocks_.size() > very_many ? placed_.size() / 8 : placed_.size();
     for (std::size_t other : placed_) {
       if (blocks_[other].offset + blocks_[other].size <= at || !conflicts(other)) continue;
       if (at + size <= blocks_[other].offset) break;

@@ -193,6 +193,10 @@ void for_each_norm(Model& model, const Change& change) {
   };
   each(model.embedding_norm);
   each(model.final_norm);
+  for (Predictor& predictor : model.predictors) {
+    change(predictor.norm);
+    each(predictor.final_norm);
+  }
   for_each<Sublayer>(model.layers, [&](Sublayer& sublayer) {
     each(sublayer.norms.before);
     each(sublayer.norms.after);
@@ -331,6 +335,26 @@ void change_cross_attention(Model& model, bool wanted) {
   }
 }
 
+// The layers of what predicts further tokens change as those of the stack do: behind it, while it is changed.
+void lay_predictors_behind(Model& model) {
+  for (const Predictor& predictor : model.predictors)
+    for (const Layer& layer : predictor.layers.written()) model.layers.push_back(layer);
+}
+
+void take_predictors_back(Model& model) {
+  std::size_t at = model.layers.size();
+  for (const Predictor& predictor : model.predictors) at -= predictor.layers.written().size();
+  const std::size_t stack = at;
+  for (Predictor& predictor : model.predictors) {
+    Layers changed;
+    const std::size_t written = predictor.layers.written().size(), all = predictor.layers.size();
+    for (std::size_t i = 0; i < written; ++i) changed.push_back(std::as_const(model.layers)[at++]);
+    if (all > written) changed.repeat(written - 1, 1, all);  // layers that are alike
+    predictor.layers = std::move(changed);
+  }
+  if (stack < model.layers.size()) model.layers.resize(stack);
+}
+
 }  // namespace
 
 Model modify(Model model, const Changes& changes) {
@@ -355,6 +379,7 @@ Model modify(Model model, const Changes& changes) {
   std::optional<Pattern> pattern;
   if (n_layers > model.layers.size()) pattern = find_pattern(model.layers);
   if (n_layers < model.layers.size()) model.layers.resize(n_layers);
+  lay_predictors_behind(model);
   if (changes.experts || changes.active_experts) change_experts(model, changes);  // widths ask what a layer then is
   if (changes.d_model || changes.heads || changes.kv_heads || changes.d_head) change_widths(model, changes);
   change_feed_forward(model, changes);
@@ -368,6 +393,7 @@ Model modify(Model model, const Changes& changes) {
   if (changes.qkv_bias) change_qkv_bias(model, *changes.qkv_bias);
   if (changes.window) change_window(model, *changes.window);
   if (changes.cross_attention) change_cross_attention(model, *changes.cross_attention);
+  take_predictors_back(model);
   if (pattern) model.layers.repeat(pattern->start, pattern->period, n_layers);
   try {
     validate(model);

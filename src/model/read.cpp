@@ -10,6 +10,7 @@
 
 #include "model/families.h"
 #include "model/nested.h"
+#include "model/read_predictors.h"
 #include "model/validate.h"
 
 namespace reckon {
@@ -92,7 +93,7 @@ void note_nesting(const nlohmann::json& config, const std::string& nest, std::ve
   std::vector<std::string> others;
   for (const auto& [name, value] : config.items()) {
     const bool model = name.ends_with("_config") && name != nest && name != "quantization_config" &&
-                       name != "compression_config" && value.is_object();
+                       name != "compression_config" && name != "mtp_config" && value.is_object();
     if (model) others.push_back(name);
   }
   notes.push_back(others.empty()
@@ -138,26 +139,14 @@ void note_quantization(Fields& fields, std::vector<std::string>& notes) {
   }
 }
 
-void note_prediction_layers(Fields& fields, std::vector<std::string>& notes) {
-  for (const char* name : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers", "num_mtp_modules"}) {
-    const std::int64_t layers = fields.count(name, 0);
-    if (layers == 0) continue;
-    notes.push_back(
-        layers == 1
-            ? fmt::format("a further layer ({}), which predicts a token after the next, is left out", name)
-            : fmt::format("{} further layers ({}), which predict tokens after the next, are left out", layers, name));
-  }
-}
-
-// What the file says beyond the network, a sentence each: another head, further layers, quantized weights, parts that
-// are left out. `nest` is the field that holds the language model, or null. Marks what it reads.
+// What the file says beyond the network, a sentence each: another head, quantized weights, parts that are left
+// out. `nest` is the field that holds the language model, or null. Marks what it reads.
 std::vector<std::string> config_notes(const char* nest, Fields& file, Fields& network) {
   std::vector<std::string> notes;
   if (nest != nullptr) note_nesting(file.json(), nest, notes);
   note_head(file, notes);
   note_quantization(file, notes);
   if (nest != nullptr) note_quantization(network, notes);
-  note_prediction_layers(network, notes);
   return notes;
 }
 
@@ -190,14 +179,16 @@ Model read_config(Fields& file) {
     inner->assume(what_is_left_out(file.json(), nest));
   }
   Fields& fields = inner ? *inner : file;
-  const std::vector<std::string> notes = config_notes(nest, file, fields);
+  std::vector<std::string> notes = config_notes(nest, file, fields);
+  const FurtherLayers further = read_further_layers(file, fields);
   if (nest != nullptr) fields.ignore({"architectures"});  // the whole's say what is there
   Model model = read_network(fields);
   // A wrapper's own word on the head holds, whatever its language model says.
   if (nest != nullptr) model.head.tied = file.flag("tie_word_embeddings", model.head.tied);
   model.name = file.where();
   model.about = fields.word("reckon_about", "");
-  model.notes = notes;
+  if (further.layers > 0) notes.push_back(add_predictors(file, fields, further, model));
+  model.notes = std::move(notes);
   validate(model);
   return model;
 }

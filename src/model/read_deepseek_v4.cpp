@@ -134,8 +134,8 @@ Model read_deepseek_v4(Fields& config) {
       attention->rope = kinds[i] == Kind::sliding ? plain : scaled;
       if (kinds[i] == Kind::sparse) attention->indexer = indexer;
     });
-  config.ignore({"num_nextn_predict_layers", "topk_method", "expert_dtype", "n_group", "topk_group", "num_hash_layers",
-                 "compress_rate_csa", "compress_rate_hca"});
+  config.ignore({"topk_method", "expert_dtype", "n_group", "topk_group", "num_hash_layers", "compress_rate_csa",
+                 "compress_rate_hca"});
   return model;
 }
 

@@ -376,6 +376,13 @@ void validate(const Model& model) {
     check_keys(of_layer, model.layers, i);
   }
   check_streams(check, model);
+  for (const Predictor& predictor : model.predictors) {
+    const Checks of_predictor(fmt::format("{}: a layer that predicts further tokens: ", name));
+    of_predictor.norm("the norm before it", predictor.norm);
+    of_predictor.norm("the norm behind it", predictor.final_norm);
+    of_predictor.size("their number", predictor.count);
+    for (const Layer& layer : predictor.layers.written()) check_layer(of_predictor, layer, 0);
+  }
 }
 
 }  // namespace reckon

@@ -257,6 +257,25 @@ TensorId embedding(Network& n, TensorId ids, TensorId& table) {
   return model.embedding_affine ? shift_and_scale(n, x, {Block::embedding, Part::stream_scale}) : x;
 }
 
+// What a predictor's layers start from: W·[norm(made); norm(embedded)], of what the stack made, in the two halves of W.
+// Of several streams, each is projected by itself.
+TensorId join_made(Network& n, TensorId embedded, const Norm& norm) {
+  Builder& b = n.builder;
+  const Role project{Block::prediction, Part::project}, normed{Block::prediction, Part::norm};
+  const std::int64_t streams = n.model.hyper ? n.model.hyper->streams : 1;
+  const Shape one{n.batch, n.tokens, streams, n.d_model};
+  b.set_role({Block::input});
+  TensorId made = b.tensor(TensorKind::input, Piece::other, one, b.program().workload.precision.activations);
+  made = apply_linear(n, apply_norm(n, norm, made, normed), n.d_model, false, project);
+  made = view(b, made, {n.batch, n.tokens, streams == 1 ? n.d_model : Dim(streams * n.d_model.size)});
+  b.set_sublayer(-1, 1);
+  embedded = apply_linear(n, apply_norm(n, norm, embedded, normed), n.d_model, false, project);
+  b.set_sublayer(-1, 0);
+  b.set_role(project);
+  if (streams > 1) embedded = open_streams(b, embedded, streams, "streams");
+  return add(b, made, embedded, "joined");
+}
+
 TensorId drop(Network& n, TensorId x, int stream) {
   const Workload& workload = n.builder.program().workload;
   if (workload.phase != Phase::train || workload.dropout == 0.0) return x;
@@ -515,9 +534,8 @@ bool any_hashed(const Model& model, const std::vector<LayerRange>& ranges) {
   return any;
 }
 
-}  // namespace
-
-Program forward(const Model& model, const Workload& asked) {
+// `joined`: of a predictor, whose stack this is; else null.
+Program write(const Model& model, const Workload& asked, const Norm* joined) {
   Program program;
   program.workload = resolve(model, asked);
   program.width = {model.d_model, Symbol::d_model};
@@ -550,7 +568,11 @@ Program forward(const Model& model, const Workload& asked) {
     x = drop(n, embedded, 0);
     if (model.layer_inputs) make_layer_inputs(n, ids, embedded);
     if (model.altup) open_streams(n, x);
-    if (model.hyper) x = open_streams(b, x, model.hyper->streams, "streams");
+    if (joined != nullptr) {
+      x = join_made(n, x, *joined);
+    } else if (model.hyper) {
+      x = open_streams(b, x, model.hyper->streams, "streams");
+    }
     n.ids = ids;
   } else {
     x = receive(b, no_tensor, stream, layout.pipeline);
@@ -642,6 +664,16 @@ Program forward(const Model& model, const Workload& asked) {
   }
   b.program().output = output;
   return b.finish();
+}
+
+}  // namespace
+
+Program forward(const Model& model, const Workload& workload) { return write(model, workload, nullptr); }
+
+Program forward(const Predictor& predictor, Model model, const Workload& workload) {
+  model.layers = predictor.layers;
+  model.final_norm = predictor.final_norm;
+  return write(model, workload, &predictor.norm);
 }
 
 }  // namespace reckon

@@ -27,5 +27,7 @@ std::vector<PositionScale> distinct_position_scales(const Model& model);
 
 // The forward pass; when training, with the loss at its end.
 Program forward(const Model& model, const Workload& workload);
+// That of one of its predictors, with the model's embedding and head.
+Program forward(const Predictor& predictor, Model model, const Workload& workload);
 
 }  // namespace reckon

@@ -8,9 +8,9 @@ namespace reckon {
 namespace {
 
 // In the order of the enums.
-constexpr std::array blocks = std::to_array<std::string_view>({"", "input", "embedding", "attention", "cross_attention",
-                                                               "feed_forward", "recurrence", "layer_input", "streams",
-                                                               "final_norm", "head", "loss", "optimizer"});
+constexpr std::array blocks = std::to_array<std::string_view>(
+    {"", "input", "embedding", "attention", "cross_attention", "feed_forward", "recurrence", "layer_input", "streams",
+     "prediction", "final_norm", "head", "loss", "optimizer"});
 static_assert(blocks.size() == static_cast<std::size_t>(Block::optimizer) + 1);
 
 constexpr std::array experts = std::to_array<std::string_view>({"", "experts", "shared"});

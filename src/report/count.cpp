@@ -91,6 +91,11 @@ Table summary_table(const Ledger& ledger, const CountView& view, const Model& mo
                               amount(p.active_non_embedding));
   }
   table.rows.push_back({"parameters", parameters});
+  if (const ParameterTotals& further = ledger.prediction; further.total > 0) {
+    std::string apart = amount(further.total) + " beside these, of what predicts tokens after the next";
+    if (further.active != further.total) apart += fmt::format("; active for a token {}", amount(further.active));
+    table.rows.push_back({"counted apart", apart});
+  }
   const WorkTotals work = ledger.total();
   table.rows.push_back(
       {"FLOPs", fmt::format("{} ({}) in matrix products, {} element-wise", grouped(work.matmul),

@@ -53,6 +53,9 @@ OrderedJson count_json(const Model& model, const Ledger& ledger, const CountView
   json["workload"] = workload_json(ledger.workload);
   json["parameters"] = parameters_json(p);
   json["parameters"]["tensors"] = p.tensors;
+  if (const ParameterTotals& further = ledger.prediction; further.total > 0)
+    json["parameters"]["prediction"] = {
+        {"total", further.total}, {"active", further.active}, {"tensors", further.tensors}};
   json["parameters"]["by_component"] = rows_json(ledger, Quantity::parameters, By::component);
   json["flops"] = {{"matmul", work.matmul}, {"elementwise", work.elementwise}, {"total", work.flops()}};
   json["flops"]["matmul_full"] = ledger.matmul_full;

@@ -76,6 +76,10 @@ void add_totals(Figures& out, const Ledger& ledger) {
   out.of_model("embedding parameters", p.embedding, "parameters");
   out.of_model("parameters outside embeddings", p.non_embedding, "parameters");
   out.of_model("active parameters outside embeddings", p.active_non_embedding, "parameters");
+  if (ledger.prediction.total > 0) {
+    out.of_model("parameters that predict further tokens", ledger.prediction.total, "parameters");
+    out.of_model("active parameters that predict further tokens", ledger.prediction.active, "parameters");
+  }
   const WorkTotals work = ledger.total();
   out.of_model("all matmul FLOPs", work.matmul, "FLOP");
   out.of_model("all matmul FLOPs with every score", ledger.matmul_full, "FLOP");
