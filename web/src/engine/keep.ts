@@ -1,0 +1,34 @@
+// What the service worker (sw.js) is asked to keep for a time without network, beside what it keeps by itself: the page,
+// the counting engine, and what is fetched through it.
+import { possibleThreads } from './client';
+
+declare const __RUN_FILES__: string[]; // run.js, run.wasm, run-threads.js …
+declare const __ENGINE_VERSION__: string;
+
+// Now or when there is a service worker. Where there is none (no https), nothing is kept.
+export async function keep(addresses: string[]): Promise<void> {
+  const registration = await globalThis.navigator?.serviceWorker?.ready;
+  registration?.active?.postMessage({ keep: addresses });
+}
+
+// Of the files that are there, those of the module that this page runs: with threads or without.
+export const runFiles = (files: string[], threads: boolean) =>
+  files.filter((name) => name.startsWith(threads ? 'run-threads.' : 'run.'));
+
+// The running engine, so that Tokenize, Train and Generate open without a network after any first visit.
+function keepEngine(): void {
+  const { connection } = navigator as { connection?: { saveData?: boolean } };
+  if (connection?.saveData) return; // then it is kept when it is first used
+  const address = (name: string) => new URL(`engine/${name}?v=${__ENGINE_VERSION__}`, document.baseURI).href;
+  void keep(runFiles(__RUN_FILES__, possibleThreads() > 1).map(address));
+}
+
+// After the first view, when the browser has nothing else to do.
+export function keepWhenIdle(): void {
+  const start = () => {
+    navigator.serviceWorker.register('./sw.js').then(keepEngine, () => {});
+  };
+  const idle = () => ('requestIdleCallback' in globalThis ? requestIdleCallback(start, { timeout: 3000 }) : setTimeout(start, 1000));
+  if (document.readyState === 'complete') idle();
+  else addEventListener('load', idle);
+}
