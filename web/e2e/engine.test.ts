@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, inject, test } from 'vitest';
 import { browse, parametersOf, settled } from './browse';
+import { serve } from './servers';
 
 const open = browse();
 const minutes = 4 * 60_000;
@@ -47,3 +48,18 @@ test('a page that is not isolated runs all the same, on one thread', { timeout: 
   await page.getByRole('button', { name: 'Train 5 steps more' }).waitFor({ timeout: minutes });
 });
 
+test('without a network the page opens and counts', async () => {
+  const { address, process: server } = await serve();
+  const page = await open('', { at: address });
+  await settled(page, 'count');
+  await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+  await page.reload(); // from now on the service worker has the page
+  await settled(page, 'count');
+  const gone = new Promise((resolve) => server.once('exit', resolve));
+  server.kill();
+  await gone;
+  await page.reload();
+  await settled(page, 'count');
+  await page.getByLabel('All models').selectOption('gpt2-xl');
+  await expect.poll(() => parametersOf(page), { timeout: 10_000 }).toBe('1,557,611,200');
+});

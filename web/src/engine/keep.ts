@@ -23,12 +23,19 @@ function keepEngine(): void {
   void keep(runFiles(__RUN_FILES__, possibleThreads() > 1).map(address));
 }
 
-// After the first view, when the browser has nothing else to do.
-export function keepWhenIdle(): void {
-  const start = () => {
-    navigator.serviceWorker.register('./sw.js').then(keepEngine, () => {});
+const stay = 15_000; // milliseconds
+const touches = ['pointerdown', 'keydown', 'hashchange'];
+
+// What is kept is more than the first view needs: it is fetched for those who touch the page, or stay, and when the
+// browser has nothing else to do.
+export function keepForThoseWhoStay(): void {
+  const start = () => void navigator.serviceWorker.register('./sw.js').then(keepEngine, () => {});
+  const begin = () => {
+    clearTimeout(timer);
+    for (const touch of touches) removeEventListener(touch, begin);
+    if ('requestIdleCallback' in globalThis) requestIdleCallback(start, { timeout: 3000 });
+    else setTimeout(start, 500);
   };
-  const idle = () => ('requestIdleCallback' in globalThis ? requestIdleCallback(start, { timeout: 3000 }) : setTimeout(start, 1000));
-  if (document.readyState === 'complete') idle();
-  else addEventListener('load', idle);
+  const timer = setTimeout(begin, stay);
+  for (const touch of touches) addEventListener(touch, begin);
 }
