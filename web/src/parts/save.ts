@@ -8,15 +8,20 @@ export function saveBlob(blob: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-export const csvText = (rows: (string | number | bigint)[][]) =>
+export type Cell = string | number | bigint;
+
+export const csvText = (rows: Cell[][]) =>
   rows.map((row) => row.map((cell) => (/[",\n\r]/.test(String(cell)) ? `"${String(cell).replace(/"/g, '""')}"` : cell)).join(',')).join('\n') + '\n';
 
-export const saveCsv = (rows: (string | number | bigint)[][], name: string) =>
+export const saveCsv = (rows: Cell[][], name: string) =>
   saveBlob(new Blob([csvText(rows)], { type: 'text/csv' }), `${name}.csv`);
 
 // What a picture takes from the page's style, written into its elements so that it looks the same alone.
 const looks = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-opacity', 'stroke-linecap', 'stroke-linejoin',
   'opacity', 'font-family', 'font-size', 'font-weight', 'text-anchor', 'dominant-baseline', 'paint-order', 'visibility', 'display'];
+
+// The value of one of the page's colours now: --accent.
+export const pageColour = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 // On the page, or as text with a width and a height of its own.
 export type Picture = SVGSVGElement | string;
@@ -38,7 +43,7 @@ export function svgText(svg: Picture): string {
   const back = document.createElementNS('http://www.w3.org/2000/svg', 'rect');
   back.setAttribute('width', '100%');
   back.setAttribute('height', '100%');
-  back.setAttribute('fill', getComputedStyle(document.documentElement).getPropertyValue('--card'));
+  back.setAttribute('fill', pageColour('--card'));
   copy.prepend(back);
   return new XMLSerializer().serializeToString(copy);
 }
