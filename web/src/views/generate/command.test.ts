@@ -20,5 +20,5 @@ test('a beam search begins with the prompt as it was typed, or with the ids wher
 });
 
 test('the cost is that of the last token, behind those before it', () => {
-  expect(costCommand(source, { cache: { length: 3, capacity: 64, bytes: 0 } })).toEqual(['count', './tiny', '--phase', 'decode', '--past', '2', '--causal', 'exact']);
+  expect(costCommand(source, { cache: { length: 3, capacity: 64, bytes: 0 } })).toEqual(['count', './tiny', '--phase', 'decode', '--past', '2', '--causal', 'exact', '--precision', 'float32']);
 });

@@ -18,9 +18,9 @@ export const beamsCommand = ({ folder }: Where, session: Text, beams: number, to
   'generate', `./${folder}`, ...textSoFar(session), '--beams', String(beams), '--best', String(beams), '--tokens', String(tokens),
 ]; // prettier-ignore
 
-// The cache with the last token in it, and the FLOPs of that token.
+// The cache with the last token in it, and the FLOPs of that token. What runs here is float32.
 export const costCommand = ({ folder }: Where, { cache }: Pick<Session, 'cache'>): string[] => [
-  'count', `./${folder}`, '--phase', 'decode', '--past', String(Math.max(0, cache.length - 1)), '--causal', 'exact',
+  'count', `./${folder}`, '--phase', 'decode', '--past', String(Math.max(0, cache.length - 1)), '--causal', 'exact', '--precision', 'float32',
 ]; // prettier-ignore
 
 export function commands(source: Pick<Source, 'folder' | 'opened'>, session: Pick<Session, 'taken' | 'model'>): string[][] {
