@@ -17,7 +17,7 @@ export interface BarPicture {
 }
 
 const row = 24; // pixels
-const letter = 7; // about as wide as one is
+const letter = 7.8; // about as wide as one is
 const longest = (texts: string[]) => letter * Math.max(0, ...texts.map((text) => [...text].length));
 const short = (name: string, most: number) => ([...name].length > most ? `${[...name].slice(0, most - 1).join('')}…` : name);
 

@@ -29,3 +29,18 @@ export function framed({ width, height, title, note, said = title }: Frame, name
     '</svg>\n',
   ].join('\n');
 }
+
+// Names beside their colours in one row at the foot of a picture.
+export function legendText(legend: { name: string; color: string; opacity?: number }[], height: number, named: Named, left = 16): string {
+  let x = left;
+  return legend
+    .map(({ name, color, opacity = 1 }) => {
+      const at = x;
+      x += 32 + 7 * name.length;
+      return (
+        `<rect x="${at}" y="${height - 16}" width="9" height="9" rx="3" fill="${colour(color, named)}" fill-opacity="${opacity}"/>` +
+        `<text x="${at + 15}" y="${height - 7.5}" font-family="system-ui, sans-serif" font-size="12" fill="${named('--soft')}">${escaped(name)}</text>`
+      );
+    })
+    .join('');
+}

@@ -1,6 +1,6 @@
 // A chart as data: one description for the canvas that draws it live, the SVG and CSV that it is saved as, and the words
 // that stand for it where it cannot be seen.
-import { escaped, framed, top } from '../../parts/svg';
+import { escaped, framed, legendText, top } from '../../parts/svg';
 
 export interface Curve {
   name: string;
@@ -202,13 +202,7 @@ export function svg(chart: Chart, named: (name: string) => string, width = 900, 
     const dots = places.map((place) => `M${place.replace(',', ' ')}h0`).join('');
     out.push(`<path d="${dots}" ${paint} stroke-width="7" stroke-linecap="round"/>`);
   }
-  let at = left;
-  for (const curve of chart.curves.filter((one) => one.kind !== 'faint')) {
-    out.push(
-      `<rect x="${at}" y="${height - 20}" width="9" height="9" rx="3" fill="${color(curve.color)}" fill-opacity="${curve.opacity ?? 1}"/>` +
-        `<text x="${at + 15}" y="${height - 11}" ${soft}>${escaped(curve.name)}</text>`,
-    );
-    at += 34 + 7 * curve.name.length;
-  }
+  const shown = chart.curves.filter((one) => one.kind !== 'faint').map((one) => ({ ...one, color: color(one.color) }));
+  out.push(legendText(shown, height, named, left));
   return framed({ width, height, title: chart.title, note: chart.note, said: summary(chart) }, named, out);
 }
