@@ -139,11 +139,11 @@ inline Passes unchosen_keys(const Model& model, std::int64_t batch, std::int64_t
 inline Passes unseen_entries(const Model& model, std::int64_t batch, std::int64_t tokens) {
   std::int64_t sum = 0;
   for_each<Attention>(model.layers, [&](const Attention& a) {
-    if (!a.shared_key || a.shared_key->rate == 0 || tokens < a.shared_key->rate) return;
-    const std::int64_t rate = a.shared_key->rate, entries = tokens / rate;
+    if (!a.shared_key) return;
+    const std::int64_t rate = a.shared_key->rate, entries = rate > 0 ? tokens / rate : 0;
     std::int64_t pairs = 0, seen = 0;
     for (std::int64_t p = 0; p < tokens; ++p) {
-      const std::int64_t here = (p + 1) / rate;
+      const std::int64_t here = rate > 0 ? (p + 1) / rate : 0;
       pairs += std::min(p + 1, a.window) + (a.indexer ? std::min(a.indexer->top, here) : here);
       seen += here;
     }
