@@ -307,7 +307,9 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, connect_operation)) return equation(second + "·" + third + " + " + second + "·" + x);
   if (is(op, entries_operation)) return equation("norm(Σ softmax(" + second + plus(third) + ")·" + x + ")");
   if (is(op, attend_entries_operation)) {
-    const std::string key = "[" + second + ", " + third + (input(op, 3).empty() ? "" : "[" + input(op, 3) + "]") + "]";
+    std::string key = second;
+    if (!third.empty())
+      key = "[" + second + ", " + third + (input(op, 3).empty() ? "" : "[" + input(op, 3) + "]") + "]";
     return equation("softmax(" + decimal(op.attributes<AttendEntriesAttributes>().scale) + "·" + x + "·" + key + "ᵀ, " +
                     input(op, 4) + ")·" + key);
   }
@@ -431,8 +433,13 @@ std::string Notation::remark(const Op& op) const {
     say("Identity experts give back what they read, for no FLOPs: what is counted is a token that chose none of them.");
   if (is(op, attend_entries_operation)) {
     const auto& a = op.attributes<AttendEntriesAttributes>();
-    say("A query sees the last " + grouped(a.window) + " keys, itself included, and of every " + grouped(a.every) +
-        " tokens one entry" + (op.inputs[3] != no_tensor ? ", of those that the indexer chose." : "."));
+    std::string entries;
+    if (op.inputs[2] != no_tensor) {
+      entries = " and of every " + grouped(a.every) + " tokens one entry";
+      if (op.inputs[3] != no_tensor) entries += ", of those that the indexer chose";
+    }
+    say("A query sees the last " + grouped(a.window) + " keys, itself included" + (entries.empty() ? "" : ",") +
+        entries + ".");
     say("Keys are values too; a learned sink per head takes its share of the weight.");
   }
   if (is(op, rope_operation)) {
