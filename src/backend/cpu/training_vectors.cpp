@@ -62,10 +62,11 @@ float Dot(const float* a, const float* b, std::int64_t n) {
 
 float ExpSum(const float* x, std::int64_t n, float shift) {
   const D d;
+  const Exponential<D> exp(d);
   const V s = hn::Set(d, shift);
   V sum = hn::Zero(d);
   for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    const V e = exponential(d, hn::Sub(load(x + i, count), s));
+    const V e = exp(hn::Sub(load(x + i, count), s));
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(count)), e));
   });
   return sum_lanes(sum);
@@ -73,9 +74,10 @@ float ExpSum(const float* x, std::int64_t n, float shift) {
 
 void ExpScaled(const float* x, float* y, std::int64_t n, float shift, float factor) {
   const D d;
+  const Exponential<D> exp(d);
   const V s = hn::Set(d, shift), f = hn::Set(d, factor);
   for_vectors(n, [&](std::int64_t i, std::int64_t count)
-                     HWY_ATTR { store(hn::Mul(exponential(d, hn::Sub(load(x + i, count), s)), f), y + i, count); });
+                     HWY_ATTR { store(hn::Mul(exp(hn::Sub(load(x + i, count), s)), f), y + i, count); });
 }
 
 void SoftcapBackward(const float* dy, const float* y, float* dx, std::int64_t n, float cap) {
@@ -90,10 +92,11 @@ void SoftcapBackward(const float* dy, const float* y, float* dx, std::int64_t n,
 void AttentionWeights(float* s, float* dp, const float* lse, const float* delta, std::int64_t n, float scale,
                       float cap) {
   const D d;
+  const Exponential<D> exp(d);
   const V factor = hn::Set(d, scale), one = hn::Set(d, 1.0f), inverse = hn::Set(d, cap != 0.0f ? 1.0f / cap : 0.0f);
   for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
     const V score = load(s + i, count);
-    const V p = exponential(d, hn::Sub(score, load(lse + i, count)));
+    const V p = exp(hn::Sub(score, load(lse + i, count)));
     V ds = hn::Mul(hn::Mul(p, hn::Sub(load(dp + i, count), load(delta + i, count))), factor);
     if (cap != 0.0f) {
       const V t = hn::Mul(score, inverse);
