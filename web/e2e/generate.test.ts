@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { browse, reckon, settled } from './browse';
+import { browse, reckon, settled, violations } from './browse';
 import { program } from './servers';
 
 const open = browse();
@@ -67,13 +67,14 @@ test('the random number stays while the temperature is dragged', { timeout: 120_
   expect(await u.inputValue()).toBe(before);
 });
 
-test('the best beam is that of reckon generate', { timeout: 120_000 }, async () => {
+test('the best beam is that of reckon generate, and axe is content with the tree', { timeout: 120_000 }, async () => {
   const page = await given('#generate');
   await page.getByRole('button', { name: 'Search' }).click();
   await page.getByRole('tree', { name: 'Beams' }).waitFor(minute);
   const text = reckon(['generate', checkpoint, prompt, '--beams', '3', '--tokens', '6']).replace(/\n$/, '');
   const best = (await page.locator('.path code').innerText()).replaceAll('·', ' ').replaceAll('↵', '\n');
   expect(best).toBe(text);
+  expect(await violations(page)).toEqual([]);
 });
 
 // What the command in this part of the page prints, where the folder lies.
