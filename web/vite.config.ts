@@ -24,7 +24,7 @@ export default defineConfig({
   plugins: [svelte(), storedAnswers(), vocabularies(), offline(engineVersion()), smallGlue()],
   define: {
     __ENGINE_VERSION__: JSON.stringify(engineVersion()),
-    __RUN_FILES__: JSON.stringify(engineFiles('run', 'run-threads')),
+    __RUN_FILES__: JSON.stringify(engineFiles('run', 'run-threads', 'run-more', 'run-more-threads')),
     __ENGINE_THREADS__: String(existsSync(new URL('public/engine/run-threads.wasm', import.meta.url))),
   },
   build: { target: 'es2022', modulePreload: { polyfill: false } },

@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { browse, reckon, settled, violations } from './browse';
-import { program } from './servers';
 
 const open = browse();
 const prompt = 'Once upon a time';
@@ -77,11 +76,12 @@ test('the best beam is that of reckon generate, and axe is content with the tree
   expect(await violations(page)).toEqual([]);
 });
 
-// What the command in this part of the page prints, where the folder lies.
-async function terminal(page: Page, region: string, more = ''): Promise<string> {
+// What the command in this part of the page prints as JSON, where the folder lies.
+async function terminal(page: Page, region: string): Promise<string> {
   const line = await page.getByRole('region', { name: region }).locator('code[aria-label="Command for the terminal"]').last().innerText();
-  expect(line).toMatch(/^reckon /);
-  return execFileSync('bash', ['-c', `${line.replace(/^reckon/, '"$RECKON"')} ${more}`], { cwd: dirname(checkpoint), env: { ...process.env, RECKON: program }, encoding: 'utf8' });
+  const words = execFileSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' }).split('\0').slice(0, -1); // as a shell reads it
+  expect(words[0]).toBe('reckon');
+  return reckon([...words.slice(1), '--format', 'json'], dirname(checkpoint));
 }
 
 test('the commands beside the figures give them, of the prompt and of what was written since', { timeout: 120_000 }, async () => {
@@ -90,11 +90,11 @@ test('the commands beside the figures give them, of the prompt and of what was w
     await page.getByRole('button', { name: 'Step', exact: true }).click();
     await expect.poll(() => page.locator('.story .token').count(), minute).toBe(i);
   }
-  const { logits } = JSON.parse(await terminal(page, 'Distribution', '--format json')) as { logits: number[][] };
+  const { logits } = JSON.parse(await terminal(page, 'Distribution')) as { logits: number[][] };
   const shown = await page.getByRole('table', { name: 'Next token' }).locator('tbody tr').first().locator('td').first().innerText();
   expect(Number(shown.replace('−', '-'))).toBeCloseTo(Math.max(...logits.at(-1)!), 1);
 
-  const count = JSON.parse(await terminal(page, 'KV cache', '--format json')) as { cache: { bytes: number }; flops: { matmul: number } };
+  const count = JSON.parse(await terminal(page, 'KV cache')) as { cache: { bytes: number }; flops: { matmul: number } };
   expect(await page.getByRole('region', { name: 'KV cache' }).locator('.figure b').innerText()).toBe(count.cache.bytes.toLocaleString('en'));
   const flops = page.getByRole('region', { name: 'Cost of a token' }).getByRole('row', { name: 'last' }).locator('td').nth(2);
   expect(await flops.getAttribute('title')).toBe(count.flops.matmul.toLocaleString('en'));
@@ -102,7 +102,7 @@ test('the commands beside the figures give them, of the prompt and of what was w
   await page.getByRole('button', { name: 'Search' }).click();
   await page.getByRole('tree', { name: 'Beams' }).waitFor(minute);
   const best = (await page.locator('.path code').innerText()).replaceAll('·', ' ').replaceAll('↵', '\n');
-  const { continuations } = JSON.parse(await terminal(page, 'Beam search', '--format json')) as { continuations: { ids: number[] }[] };
+  const { continuations } = JSON.parse(await terminal(page, 'Beam search')) as { continuations: { ids: number[] }[] };
   expect(continuations).toHaveLength(3);
   expect(best).toBe(reckon(['tokenize', '--tokenizer', checkpoint, '--decode', continuations[0]!.ids.join(',')]).replace(/\n$/, ''));
 });

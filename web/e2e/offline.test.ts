@@ -20,7 +20,7 @@ async function withoutNetwork(visit: string, then: string, meanwhile?: (page: Pa
   const page = await open(visit, { at: address });
   await page.keyboard.press('Tab'); // whoever touches the page has it from then on
   await meanwhile?.(page);
-  await expect.poll(() => keptFiles(page), minute).toContainEqual(expect.stringMatching(/^run(-threads)?\.wasm$/));
+  await expect.poll(() => keptFiles(page), minute).toContainEqual(expect.stringMatching(/^run-more(-threads)?\.wasm$/));
   const gone = new Promise((resolve) => server.once('exit', resolve));
   server.kill();
   await gone;

@@ -47,4 +47,7 @@ async function keep(address) {
   if (await caches.match(address)) return;
   await (await fetchAndKeep(new Request(address, { priority: 'low' }))).done;
 }
-addEventListener('message', (event) => event.waitUntil(Promise.allSettled(event.data.keep.map(keep))));
+async function keepAll(addresses) {
+  for (const address of addresses) await keep(address).catch(() => {}); // one after the other: the first is needed most
+}
+addEventListener('message', (event) => event.waitUntil(keepAll(event.data.keep)));

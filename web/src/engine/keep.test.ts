@@ -3,10 +3,10 @@ import { keep, runFiles } from './keep';
 
 afterEach(() => vi.unstubAllGlobals());
 
-test('of the running modules the one that this page uses is kept, with what it is made of', () => {
-  const files = ['run-threads.js', 'run-threads.wasm', 'run-threads.worker.js', 'run.js', 'run.wasm'];
-  expect(runFiles(files, false)).toEqual(['run.js', 'run.wasm']);
-  expect(runFiles(files, true)).toEqual(['run-threads.js', 'run-threads.wasm', 'run-threads.worker.js']);
+test('of the running modules those that this page uses are kept, with what they are made of, the first one first', () => {
+  const files = ['run-more-threads.wasm', 'run-more.js', 'run-more.wasm', 'run-threads.js', 'run-threads.wasm', 'run-threads.worker.js', 'run.js', 'run.wasm'];
+  expect(runFiles(files, false)).toEqual(['run.js', 'run.wasm', 'run-more.js', 'run-more.wasm']);
+  expect(runFiles(files, true)).toEqual(['run-threads.js', 'run-threads.wasm', 'run-threads.worker.js', 'run-more-threads.wasm']);
 });
 
 test('what is to be kept is told to the service worker once it is there', async () => {

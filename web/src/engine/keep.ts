@@ -2,7 +2,7 @@
 // the counting engine, and what is fetched through it.
 import { possibleThreads } from './client';
 
-declare const __RUN_FILES__: string[]; // run.js, run.wasm, run-threads.js …
+declare const __RUN_FILES__: string[]; // run.js, run.wasm, run-threads.js, run-more.js …
 declare const __ENGINE_VERSION__: string;
 
 // Now or when there is a service worker. Where there is none (no https), nothing is kept.
@@ -11,9 +11,10 @@ export async function keep(addresses: string[]): Promise<void> {
   registration?.active?.postMessage({ keep: addresses });
 }
 
-// Of the files that are there, those of the module that this page runs: with threads or without.
+// Of the files that are there, those of the modules that this page runs, with threads or without: first that of most
+// models, then the larger one.
 export const runFiles = (files: string[], threads: boolean) =>
-  files.filter((name) => name.startsWith(threads ? 'run-threads.' : 'run.'));
+  (threads ? ['run-threads', 'run-more-threads'] : ['run', 'run-more']).flatMap((module) => files.filter((name) => name.startsWith(`${module}.`)));
 
 // The running engine, so that Tokenize, Train and Generate open without a network after any first visit.
 function keepEngine(): void {
