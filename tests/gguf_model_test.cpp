@@ -8,12 +8,17 @@
 #include <numbers>
 #include <random>
 
+#include "backend/cpu/instructions.h"
+#include "compile/compile.h"
 #include "files/tensor_file.h"
 #include "folder_fixture.h"
 #include "gguf_of_folder.h"
 #include "model/file_report.h"
 #include "model/location.h"
 #include "model/read_gguf.h"
+#include "model/stored.h"
+#include "network/forward.h"
+#include "report/memory_use.h"
 #include "run/engine.h"
 #include "run/logits.h"
 #include "run/verify.h"
@@ -373,6 +378,37 @@ TEST_F(FolderTest, GgufScalesThatAreNoNumbersAreNamedWhenTheyRun) {
     });
     EXPECT_TRUE(sentence.ends_with("expected finite numbers (are the weights damaged?)")) << sentence;
   }
+}
+
+// Also of a processor that has no products of bytes, where q8_0 is read as it lies.
+TEST_F(FolderTest, GgufCopiesInTheOrderOfKernelsAreThoseThatMemorySays) {
+  for (const char* instructions : {"", "AVX2", "SSE4"}) {
+    if (!choose_instructions(instructions)) continue;
+    for (const DType dtype : {DType::q4_0, DType::q8_0, DType::q5_0}) {
+      SCOPED_TRACE(std::string(instructions) + " " + std::string(encoding_of(dtype).name));
+      const std::string path = written(folder_ / "blocks.gguf", wide_llama().file(dtype)).string();
+      MemoryUse use;
+      use.model = load_model(path);
+      Workload workload = workload_of(Phase::prefill);
+      workload.tokens = 8;
+      workload.parameter_types = stored_types(use.model, read_tensor_file(path));
+      use.workload = resolve(use.model, workload);
+      use.target = cpu_target;
+      use.compiled = compile(use.model, use.workload, use.target);
+      use.held = break_down(use.compiled.lowered, use.compiled.plan);
+      use.stored = true;
+      const std::int64_t said = memory_document(use, MemoryBy::kind).json.value("interleaved_copies", std::int64_t{0});
+      std::int64_t measured = 0;
+      for (const Check& check : verify(use.model, Weights::load(use.model, path), {.tokens = 8, .steps = 1}).checks)
+        if (check.name == "interleaved copies") measured = static_cast<std::int64_t>(check.measured);
+      EXPECT_EQ(said, measured);
+      if (instructions != std::string("")) {
+        const bool copied = instructions == std::string("AVX2") && dtype == DType::q4_0;
+        EXPECT_EQ(said, copied ? inspect_file(use.model, read_tensor_file(path)).types.at(dtype).bytes : 0);
+      }
+    }
+  }
+  choose_instructions("");
 }
 
 TEST(GgufModel, PassesOverAChatTemplate) {

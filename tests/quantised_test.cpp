@@ -14,7 +14,6 @@
 #include "backend/cpu/dense.h"
 #include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
-#include "files/interleaved.h"
 #include "files/float_types.h"
 #include "workshop.h"
 

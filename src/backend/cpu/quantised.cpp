@@ -6,7 +6,6 @@
 #include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
-#include "files/interleaved.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/quantised.cpp"
