@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -253,6 +254,23 @@ TEST(QuantisedErrors, NameWeightsThatAreNotReadAlongTheirRows) {
   Problem problem(DType::q4_0, 1, 4, 32);
   problem.product.x8 = nullptr;
   EXPECT_THROW(machine.run({&problem.product, 1}), Error);
+}
+
+// So that a network in which something went wrong says so, wherever in a vector it is.
+TEST_P(Quantised, ActivationsThatAreNotFiniteMakeTheirProductsNaN) {
+  Workshop machine(1);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()})
+    for (const std::int64_t m : {1, 20})
+      for (const std::int64_t at : {0, 5, 31, 100}) {
+        Problem problem(DType::q4_k, m, 40, 256);
+        problem.x[static_cast<std::size_t>(at)] = bad;
+        quantise_row(problem.x.data(), 256, problem.x8.data());
+        machine.run({&problem.product, 1});
+        for (std::size_t j = 0; j < 40; ++j) ASSERT_TRUE(std::isnan(problem.y[j])) << bad << " at " << at << ", " << j;
+        if (m > 1) {
+          ASSERT_TRUE(std::isfinite(problem.y[static_cast<std::size_t>(problem.stride)]));
+        }
+      }
 }
 
 }  // namespace
