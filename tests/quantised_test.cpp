@@ -5,10 +5,11 @@
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <random>
 #include <limits>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -152,8 +153,14 @@ class Quantised : public testing::TestWithParam<const char*> {
   }
   void TearDown() override { choose_instructions(""); }
 };
-INSTANTIATE_TEST_SUITE_P(, Quantised, testing::Values("AMX", "VNNI", "AVX3", "AVX2", "SSE4", "NEON", "SCALAR"),
-                         [](const auto& set) { return set.param; });
+INSTANTIATE_TEST_SUITE_P(, Quantised,
+                         testing::Values("AMX", "VNNI", "AVX-VNNI", "AVX3", "AVX2", "SSE4", "NEON-DOT", "NEON", "WASM",
+                                         "SCALAR"),
+                         [](const auto& set) {
+                           std::string name = set.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST_P(Quantised, ProductsAreThoseOfTheDecodedBlocks) {
   Workshop machine(2);
@@ -249,13 +256,6 @@ TEST(QuantisedActivations, RoundToTheNearestOf255AndSumTheirHalves) {
   EXPECT_EQ(halves[3], 0);
 }
 
-TEST(QuantisedErrors, NameWeightsThatAreNotReadAlongTheirRows) {
-  Workshop machine(1);
-  Problem problem(DType::q4_0, 1, 4, 32);
-  problem.product.x8 = nullptr;
-  EXPECT_THROW(machine.run({&problem.product, 1}), Error);
-}
-
 // So that a network in which something went wrong says so, wherever in a vector it is.
 TEST_P(Quantised, ActivationsThatAreNotFiniteMakeTheirProductsNaN) {
   Workshop machine(1);
@@ -271,6 +271,13 @@ TEST_P(Quantised, ActivationsThatAreNotFiniteMakeTheirProductsNaN) {
           ASSERT_TRUE(std::isfinite(problem.y[static_cast<std::size_t>(problem.stride)]));
         }
       }
+}
+
+TEST(QuantisedErrors, NameWeightsThatAreNotReadAlongTheirRows) {
+  Workshop machine(1);
+  Problem problem(DType::q4_0, 1, 4, 32);
+  problem.product.x8 = nullptr;
+  EXPECT_THROW(machine.run({&problem.product, 1}), Error);
 }
 
 }  // namespace

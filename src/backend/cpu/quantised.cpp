@@ -98,7 +98,7 @@ HWY_EXPORT(quantise);
 HWY_EXPORT(is_interleaved_faster);
 
 bool want_interleaved(DType dtype) {
-  if (dtype == DType::q8_0 && vnni() == Vnni::none) return false;  // was not measured to be faster
+  if (dtype == DType::q8_0 && byte_dots() == ByteDots::none) return false;  // was not measured to be faster
   return HWY_DYNAMIC_DISPATCH(is_interleaved_faster)(dtype);
 }
 
@@ -126,12 +126,12 @@ const QuantisedKernels& kernels_of(DType dtype) {
 
 void few_quantised_rows_tile(const Tile& tile, float* scratch) {
   const QuantisedKernels& kernels = kernels_of(tile.dtype);
-  (vnni() == Vnni::none ? kernels.few : kernels.few_vnni)(tile, scratch);
+  (byte_dots() == ByteDots::none ? kernels.few : kernels.few_dots)(tile, scratch);
 }
 
 void many_quantised_rows_tile(const Tile& tile, float* scratch) {
   const QuantisedKernels& kernels = kernels_of(tile.dtype);
-  (vnni() == Vnni::none ? kernels.many : kernels.many_vnni)(tile, scratch);
+  (byte_dots() == ByteDots::none ? kernels.many : kernels.many_dots)(tile, scratch);
 }
 
 void quantise_row(const float* x, std::int64_t k, std::byte* to) {
