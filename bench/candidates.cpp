@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/cpu/dense.h"
+#include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
 #include "backend/cpu/backend.h"
@@ -26,6 +27,7 @@
 #else
 #define RECKON_VNNI 0
 #endif
+#define RECKON_SDOT 0
 #include "backend/cpu/few_rows-inl.h"
 #include "backend/cpu/quantised_tiles-inl.h"
 

@@ -1,7 +1,8 @@
 // Dense products of GPT-2's shape against limits measured in the same run, interleaved:
 //   decode   the bytes of all weights per second, beside a loop that only reads the same memory
 //   prefill  the arithmetic of 512 tokens per second, beside OpenBLAS' own rate on 1024 × 3072 × 768
-// Usage: bench_dense [decode|prefill|all] [rounds] [huge|anonymous|FILE] [threads]
+// Usage: bench_dense [decode|prefill|all] [rounds] [huge|anonymous|FILE] [threads…]
+//   One run for each number of threads; without any, for 1 and for all processors.
 //   FILE is made if it is missing, and mapped as a model's weights would be; `huge` is memory in huge pages.
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -20,6 +21,7 @@
 #include "backend/cpu/dense.h"
 #include "backend/cpu/read_memory.h"
 #include "backend/cpu/tile.h"
+#include "threads/thread_count.h"
 
 #if __has_include(<cblas.h>)
 #include <cblas.h>
@@ -249,9 +251,12 @@ int main(int count, char** arguments) {
   const std::string what = count > 1 ? arguments[1] : "all";
   const int rounds = count > 2 ? std::atoi(arguments[2]) : 9;
   const std::string where = count > 3 ? arguments[3] : "huge";
-  const int only = count > 4 ? std::atoi(arguments[4]) : 0;
-  for (const int threads : {1, 2}) {
-    if (only && threads != only) continue;
+  std::vector<int> runs;
+  for (int i = 4; i < count; ++i) runs.push_back(std::atoi(arguments[i]));
+  if (runs.empty()) runs = {1};
+  if (count <= 4 && thread_count(0) > 1) runs.push_back(thread_count(0));
+  for (const int threads : runs) {
+    if (threads < 1) return fmt::print(stderr, "bench_dense: expected numbers of threads from 1 on\n"), 2;
     if (what != "prefill") decode(where, threads, rounds);
     if (what != "decode") prefill(threads, rounds);
   }

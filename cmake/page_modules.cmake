@@ -31,8 +31,9 @@ function(add_module name folder functions)
     -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=web,worker -sWASM_BIGINT -sALLOW_MEMORY_GROWTH)
 endfunction()
 
-# Running: tokenizers, training, generating. `run` leaves what only rarer families have to `run-more`, which the page
-# fetches where that is needed. Each may hold what the page made, so that their handles are told apart.
+# Running: tokenizers, training, generating. `run` leaves what only rarer families have, and the reference, which attention
+# maps are read off, to `run-more`, which the page fetches where that is needed. Each may hold what the page made, so that
+# their handles are told apart.
 set(one_rank src/passes/one_rank.cpp)
 function(add_run name first_handle)
   add_module(${name} src/page _ask,_array_data,_array_size ${one_rank} ${ARGN})
@@ -40,7 +41,7 @@ function(add_run name first_handle)
   target_link_options(${name} PRIVATE -sMAXIMUM_MEMORY=4GB)
 endfunction()
 set(less src/network/less.cpp)
-set(run_less ${less} src/network/run_less.cpp src/backend/cpu/no_rarer.cpp)
+set(run_less ${less} src/network/run_less.cpp src/backend/cpu/no_rarer.cpp src/backend/no_reference.cpp)
 set(first_of_more 4294967296)  # web/src/engine/run-modules.ts knows it too
 if(RECKON_THREADS)
   # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for

@@ -1,11 +1,19 @@
 #!/usr/bin/env python3
 """References of the model types from Hugging Face transformers' own model code.
 
-    references.py --out OUT [--work DIR] [--jobs 16] [--types a,b|none] [--published DIR] [--limit 150]
+    references.py --out OUT [--work DIR] [--jobs 16] [--types a,b|none] [--configs a,b|none] [--published DIR]
+                  [--files a,b] [--limit 150]
+    references.py --unpack OUT --into tests/data/families [--replace a,b]
 
 For each type: random valid configs with their parameters and FLOPs (configs/), small models with their
 weights, logits, greedy tokens and gradients (tiny/), and report.json. OUT gets report.json and everything
-packed into references-N.tar.xz; --work keeps the files themselves. Each type runs in a process of its own, so that one that fails stops no other.
+packed into references-N.tar.xz; --work keeps the files themselves. Each type runs in a process of its own, so that
+one that fails stops no other. --configs names the types whose configs are made too (all, unless it is given), and
+--files those of the published files that are counted.
+
+The second form needs neither PyTorch nor transformers. It adds folders and configs that are new, or that --replace
+names, to those in the tree; of all others it says how far their logits are from those in the tree. It writes
+report.json and adds to published/totals.json.
 """
 
 import os
@@ -19,6 +27,8 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 import argparse
 import contextlib
 import copy
+import dataclasses
+import importlib
 import inspect
 import json
 import math
@@ -26,7 +36,6 @@ import multiprocessing
 import random
 import re
 import shutil
-import sys
 import tarfile
 import tempfile
 import time
@@ -34,6 +43,7 @@ import traceback
 
 TOKENS = 23
 VOCABULARY = 43
+LEAST_CHANGE = 1e-4  # of the largest logit, without a feature or a tensor
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -372,6 +382,8 @@ def exaone_moe(p):
 def flex_olmo(p):
     d = mixture(p, sizes(p, tied=True), width=None)
     d["intermediate_size"] = p(8, 12, 24, large=[2048])
+    if p.tiny:  # the norm behind the experts would cancel what scales their weights
+        d["rms_norm_eps"] = 0.05
     return biases(p, d, "norm_topk_prob")
 
 
@@ -726,10 +738,10 @@ def olmoe(p):
 def openai_gpt(p):
     h = p(4, 2, 4, 8, large=[12])
     return dict(
-        vocab_size=p(VOCABULARY, 61, 100, large=[40478]),
-        n_positions=p(64, 128, large=[512]),
-        n_embd=h * p(6, 8, 12, 16, large=[64]),
-        n_layer=p(2, 1, 2, 4, large=[12]),
+        vocab_size=p(VOCABULARY, 61, 100, large=[40478, 32000]),
+        n_positions=p(64, 128, large=[512, 1024]),
+        n_embd=h * p(6, 8, 12, 16, large=[64, 128]),
+        n_layer=p(2, 1, 2, 4, large=[12, 6]),
         n_head=h,
         afn=p("gelu", "gelu", "relu"),
         tie_word_embeddings=True,
@@ -794,11 +806,11 @@ def vaultgemma(p):
 def xglm(p):
     h = p(4, 2, 4, 8, large=[16])
     return dict(
-        vocab_size=p(VOCABULARY, 61, 100, large=[256008]),
-        max_position_embeddings=p(64, 128, large=[2048]),
-        d_model=h * p(6, 8, 12, 16, large=[64]),
-        ffn_dim=p(24, 40, 72, large=[4096]),
-        num_layers=p(2, 1, 2, 4, large=[24]),
+        vocab_size=p(VOCABULARY, 61, 100, large=[256008, 64000]),
+        max_position_embeddings=p(64, 128, large=[2048, 1024]),
+        d_model=h * p(6, 8, 12, 16, large=[64, 128]),
+        ffn_dim=p(24, 40, 72, large=[4096, 3072]),
+        num_layers=p(2, 1, 2, 4, large=[24, 12]),
         attention_heads=h,
         scale_embedding=p(True, True, False),
         tie_word_embeddings=True,
@@ -881,6 +893,78 @@ def olmo_hybrid(p):
     d["linear_allow_neg_eigval"] = p(True, True, False)
     d["attention_bias"] = p(False, True, False)
     return d
+
+
+def kimi_linear(p):
+    """In Moonshot's form, with the layers of each kind counted from 1."""
+    d = grouped(p, latent(p, without(sizes(p, layers=3), "rope_parameters")))
+    d["q_lora_rank"] = p(None, None, 12)
+    d["tie_word_embeddings"] = False
+    kinds = p.types(d["num_hidden_layers"], "kda_layers", "full_attn_layers", tiny=["kda_layers", "full_attn_layers", "kda_layers"])
+    d["linear_attn_config"] = dict(
+        num_heads=p(3, 2, 4, large=[16, 32]),
+        head_dim=p(8, 8, 16, large=[64, 128]),
+        short_conv_kernel_size=p(4, 2, 3, 4),
+        **{kind: [i + 1 for i, k in enumerate(kinds) if k == kind] for kind in ("kda_layers", "full_attn_layers")},
+    )
+    for ours, theirs in KIMI_NAMES.items():
+        d[theirs] = d.pop(ours)
+    d = dense_first(p, d)
+    d.update(
+        hidden_act="silu", rms_norm_eps=1e-5, mla_use_nope=True, moe_layer_freq=1, moe_router_activation_func="sigmoid",
+        use_grouped_topk=True,
+    )
+    return d
+
+
+KIMI_NAMES = {
+    "n_routed_experts": "num_experts",
+    "num_experts_per_tok": "num_experts_per_token",
+    "n_shared_experts": "num_shared_experts",
+    "n_group": "num_expert_group",
+    "norm_topk_prob": "moe_renormalize",
+    "max_position_embeddings": "model_max_length",
+}
+
+
+def kimi_linear_fields(d):
+    """What transformers' class calls the same fields: it reads some of Moonshot's names and not others."""
+    if not d:
+        return d
+    linear = d["linear_attn_config"]
+    same = dict(
+        linear_head_dim=linear["head_dim"], linear_num_heads=linear["num_heads"],
+        linear_conv_kernel_dim=linear["short_conv_kernel_size"], num_local_experts=d["num_experts"],
+    )
+    return {**d, **{ours: d[theirs] for ours, theirs in KIMI_NAMES.items()}, **same}
+
+
+def kimi_linear_tensors(model):
+    """The tensors under the names and in the shapes of Moonshot's files."""
+    state = model.state_dict()
+    mixtures = {name.split(".mlp.")[0] for name in state if ".mlp.experts." in name}
+    found = {}
+    for name, t in state.items():
+        name = name.replace(".forget_gate.", ".")
+        if name.split(".mlp.")[0] in mixtures:
+            name = name.replace(".mlp.", ".block_sparse_moe.")
+        if name.endswith(".A_log"):
+            found[name] = t.reshape(1, 1, -1, 1)
+        elif name.endswith(".dt_bias"):
+            found[name] = t.reshape(-1)
+        elif name.endswith(".conv1d.weight"):
+            for part, piece in zip("qkv", t.chunk(3)):
+                found[name.replace(".conv1d.", f".{part}_conv1d.")] = piece
+        elif name.endswith(".experts.gate_up_proj"):
+            for i, expert in enumerate(t):
+                one = name.replace("gate_up_proj", str(i))
+                found[one + ".w1.weight"], found[one + ".w3.weight"] = expert.chunk(2)
+        elif name.endswith(".experts.down_proj"):
+            for i, expert in enumerate(t):
+                found[name.replace("down_proj", f"{i}.w2.weight")] = expert
+        else:
+            found[name] = t
+    return found
 
 
 def mamba(p):
@@ -1506,6 +1590,78 @@ def kimi_k25(p):
     return dict(text_config=text, vision_config=vision, projection_hidden_size=16, tie_word_embeddings=False, **marks())
 
 
+def kimi_k25_tensors(model):
+    """The tensors under the names of Moonshot's files."""
+    import torch
+
+    found = {}
+    for name, t in model.state_dict().items():
+        name = name.replace("model.language_model.", "language_model.model.").replace("lm_head.", "language_model.lm_head.")
+        name = re.sub(r"^model\.(vision_tower|mm_projector)\.", r"\1.", name)
+        name = re.sub(r"^vision_tower\.(layers|final_layernorm)\.", r"vision_tower.encoder.\1.", name)
+        name = name.replace("vision_tower.encoder.layers.", "vision_tower.encoder.blocks.").replace(".attn.proj.", ".wo.")
+        name = name.replace("patch_embed.pos_emb.position_embeddings", "patch_embed.pos_emb.weight")
+        name = name.replace("mm_projector.in_proj.", "mm_projector.proj.0.").replace("mm_projector.out_proj.", "mm_projector.proj.2.")
+        if ".blocks." in name:  # norms and layers are counted from 0
+            name = re.sub(r"\.(norm|mlp\.fc)([12])\.", lambda m: f".{m[1]}{int(m[2]) - 1}.", name)
+        if name.endswith(".experts.gate_up_proj"):
+            for i, expert in enumerate(t):
+                one = name.replace("gate_up_proj", str(i))
+                found[one + ".gate_proj.weight"], found[one + ".up_proj.weight"] = expert.chunk(2)
+        elif name.endswith(".experts.down_proj"):
+            for i, expert in enumerate(t):
+                found[name.replace("down_proj", f"{i}.down_proj.weight")] = expert
+        else:
+            found[name] = t
+    # Queries, keys and values of the eyes are one matrix there, with the pairs of RoPE side by side.
+    heads = model.config.vision_config.num_attention_heads
+    for name in [n for n in found if ".blocks." in n and ".attn.q_proj." in n]:
+        parts = [found.pop(name.replace("q_proj", part + "_proj")) for part in "qkv"]
+        for i in (0, 1):
+            t = parts[i]
+            parts[i] = t.reshape(heads, 2, t.shape[0] // heads // 2, -1).transpose(1, 2).reshape(t.shape)
+        found[name.replace("attn.q_proj", "wqkv")] = torch.cat(parts)
+    return found
+
+
+def kimi_k25_saved(config, arguments):
+    config["architectures"] = ["KimiK25ForConditionalGeneration"]
+    config["text_config"]["model_type"] = "kimi_k2"
+    return config
+
+
+def gemma3n(p):
+    text = gemma3n_text(p)
+    words = text["vocab_size"]
+    vision = dict(hidden_size=8, vocab_size=2, vocab_offset=words)
+    audio = dict(
+        hidden_size=8, vocab_size=2, vocab_offset=words + 2, input_feat_size=8, conf_num_attention_heads=2,
+        conf_num_hidden_layers=1, conf_attention_chunk_size=4, conf_attention_context_left=5, conf_conv_kernel_size=3,
+        sscp_conv_channel_size=[2, 2],
+    )
+    return dict(text_config=text, vision_config=vision, audio_config=audio)
+
+
+def gemma3n_prepare():
+    """Its eyes are a network of another library (timm), too large for a small model: a matrix stands for them."""
+    import torch
+    from transformers.models.gemma3n import modeling_gemma3n
+
+    real = modeling_gemma3n.AutoModel
+
+    class Eyes(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.timm_model = torch.nn.Linear(3, 2, bias=False)
+
+    class Auto:
+        @staticmethod
+        def from_config(config, **more):
+            return Eyes() if config.model_type == "gemma3n_vision" else real.from_config(config, **more)
+
+    modeling_gemma3n.AutoModel = Auto
+
+
 def step3p7(p):
     text = windows(p, sizes(p, layers=3), tiny=["full_attention", "sliding_attention", "full_attention"])
     text = sparse_types(p, mixture(p, text, "n_routed_experts"))
@@ -1592,11 +1748,118 @@ def mistral3(p):
 
 # ---------------------------------------------------------------------------------------------------------------
 # Types: how to draw a config; features, each with what switches it off; tensors that cannot matter.
+#
+# A feature is switched off by other fields of the config, by tensors that become constant (a pattern of their names),
+# by a function that edits a copy of the model, or by a Patch of transformers' code. A variant is a function that draws
+# its config, or that with what else is its own.
 # ---------------------------------------------------------------------------------------------------------------
+
+
+class Patch:
+    """Another function in the module of a type's code."""
+
+    def __init__(self, type, name, replace):
+        self.module = f"transformers.models.{type}.modeling_{type}"
+        self.name, self.replace = name, replace
+
+    @contextlib.contextmanager
+    def applied(self):
+        module = importlib.import_module(self.module)
+        before = getattr(module, self.name)
+        setattr(module, self.name, self.replace(before))
+        try:
+            yield
+        finally:
+            setattr(module, self.name, before)
+
+
+def pairs_of_halves(old):
+    """RoPE on the first and the second half of a head, in place of neighbours."""
+    from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
+
+    return apply_rotary_pos_emb
+
+
+def without_difference(model):
+    for module in model.modules():
+        if hasattr(module, "lambda_q1"):
+            for name in ("lambda_q1", "lambda_k1", "lambda_q2", "lambda_k2"):
+                getattr(module, name).zero_()
+            module.lambda_init = 0.0
+
+
+def without_window(model):
+    model.config.sliding_window_size = 1000
+
+
+def without_far_distances(model):
+    for module in model.modules():
+        if type(module).__name__ == "InklingRelativeLogits":
+            module.proj[:, module.proj.shape[1] // 2 :] = 0
+
+
+def doge_prepare():
+    """Its experts, one token at a time: of several, transformers' view mixes the routers' scores, and it gives the
+    scores as well, which its layer cannot add."""
+    import torch
+    from transformers.models.doge.modeling_doge import DogeCDMoE
+
+    whole = DogeCDMoE.forward
+
+    def forward(self, hidden_states, **more):
+        rows = [[whole(self, hidden_states[b : b + 1, t : t + 1])[0] for t in range(hidden_states.shape[1])] for b in range(hidden_states.shape[0])]
+        return torch.cat([torch.cat(row, dim=1) for row in rows])
+
+    DogeCDMoE.forward = forward
+
+
+def inside(off):
+    """The same of a wrapper's language model."""
+    return {name: {"text_config": how} if isinstance(how, dict) else how for name, how in off.items()}
+
+
+def rope_form(make, rope, plain, **more):
+    """A variant with a published form of RoPE; plain RoPE is what switches it off."""
+    return dict(make=lambda p: {**make(p), "rope_parameters": rope, **more}, off={"scaling": {"rope_parameters": plain}})
+
 
 WINDOW = {"window": {"sliding_window": 1000}}
 TOP1 = {"second expert": {"num_experts_per_tok": 1}}
 KEY_BIAS = r"k_proj\.bias|key\.bias"
+PLAIN = {"rope_type": "default", "rope_theta": 100.0}
+ROPE = {"RoPE": {"rope_parameters": {"rope_type": "default", "rope_theta": 500.0}}}
+SCALE = {"scale": {"routed_scaling_factor": 1.0}}
+NORM = {"norm": {"norm_topk_prob": False}}
+GROUPS = {"groups": {"n_group": 1, "topk_group": 1}}
+SELECTIVE = {"decay": r"A_log$", "skip": r"\.D$", "step bias": r"dt_bias$|dt_proj_bias$|dt_proj\.bias$", "convolution": r"conv1d\.weight$"}
+# With 23 tokens and these numbers, YaRN leaves one frequency, blends one and divides the others.
+YARN = yarn(rope_theta=100.0, original_max_position_embeddings=32)
+ALPHA = {
+    "rope_type": "dynamic", "rope_theta": 10000.0, "alpha": 50.0, "factor": 1.0, "beta_fast": 32, "beta_slow": 1,
+    "mscale": 1.0, "mscale_all_dim": 1.0,
+}
+SCOUT = {**LLAMA3, "factor": 16.0, "high_freq_factor": 1.0}
+PHIMOE = {
+    "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.3, 1.7], "long_factor": [1.2, 2.5, 6.0],
+    "short_mscale": 1.15, "long_mscale": 1.4,
+}
+
+
+def phimoe_form(original, rope, **more):
+    """LongRoPE. Beyond the original context transformers takes the short factors, with the long magnitude; the
+    authors' code, and reckon, take the long ones: they are what transformers is given as the short ones."""
+    whole = {**rope, "original_max_position_embeddings": original}
+    return dict(
+        make=lambda p: {**phimoe(p), "max_position_embeddings": 128, "rope_parameters": whole},
+        off={"scaling": {"rope_parameters": dict(THETA)}, "magnitude": {"rope_parameters": {**whole, "short_mscale": 1.0, "long_mscale": 1.0}}},
+        **more,
+    )
+
+
+def phimoe_saved(config, arguments):
+    config["rope_parameters"].update(PHIMOE)
+    return config
+
 
 TYPES = {}
 
@@ -1622,41 +1885,70 @@ add("cohere_compass_text", cohere_compass_text, {**WINDOW, "logit scale": {"logi
 add("cwm", cwm, {**WINDOW, "rope scaling": {"rope_parameters": dict(THETA)}})
 add("dbrx", dbrx, {"clip": {"attn_config": dict(kv_n_heads=2, clip_qkv=100.0, rope_theta=10000.0)}, "norm": {"ffn_config": dict(ffn_hidden_size=10, moe_num_experts=4, moe_top_k=2, moe_normalize_expert_weights=None)}})
 add("deepseek_v32", deepseek_v32, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
-add("diffllama", diffllama)
-add("doge", doge, {"kept keys": {"keep_window_size": 1000}}, note="with is_moe transformers only counts: its layer cannot add the pair that its experts give; the ids differ, for equal tokens would tie in the choice of keys", distinct=True)
+add("diffllama", diffllama, {**ROPE, "difference": without_difference, "lambda": r"lambda_[qk][12]$", "biases": {"attention_bias": False}}, variants={"": diffllama, "-llama3": rope_form(diffllama, LLAMA3, dict(THETA))})
+add("doge", doge, {"kept keys": {"keep_window_size": 1000}, **ROPE}, note="with is_moe transformers only counts: its layer cannot add the pair that its experts give, and of several tokens it mixes the routers' scores; the small one runs its experts a token at a time; the ids differ, for equal tokens would tie in the choice of keys", distinct=True, prepare=doge_prepare,
+    variants={"": doge, "-moe": dict(make=lambda p: {**doge(p), "is_moe": True}, off={"kept keys": {"keep_window_size": 1000}, "second expert": {"num_experts_per_tok": 1}, "router": r"router_gate\.weight$", "experts": r"up_embed\.weight$"})})
 add("dots1", dots1, {**WINDOW, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
-add("ernie4_5", ernie4_5)
+add("ernie4_5", ernie4_5, {**ROPE, "interleave": Patch("ernie4_5", "apply_rotary_pos_emb", pairs_of_halves), "biases": {"use_bias": False}})
 add("ernie4_5_moe", ernie4_5_moe, {"second expert": {"moe_k": 1}})
-add("exaone4", exaone4, {**WINDOW, "rope only in windows": {"sliding_window": None, "layer_types": ["full_attention"] * 2}})
+EXAONE4 = {**WINDOW, "rope only in windows": {"sliding_window": None, "layer_types": ["full_attention"] * 2}}
+add("exaone4", exaone4, EXAONE4, variants={"": exaone4, "-llama3": rope_form(exaone4, LLAMA3, dict(THETA))})
 add("exaone_moe", exaone_moe, {**WINDOW, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("flex_olmo", flex_olmo, {**TOP1, "norm": {"norm_topk_prob": False}})
-add("gemma3n_text", gemma3n_text, {**WINDOW, "output scale": {"altup_correct_scale": False}, "soft cap": {"final_logit_softcapping": 1000.0}, "sparsity": {"activation_sparsity_pattern": [0.0] * 4}, "active stream": {"altup_active_idx": 0}})
-add("gemma4_text", gemma4_text, {**WINDOW, "soft cap": {"final_logit_softcapping": None}}, variants={"": gemma4_text, "-moe": lambda p: gemma4_text(p, True)}, seed=8)
-add("gemma4_unified_text", gemma4_unified_text, {**WINDOW, "soft cap": {"final_logit_softcapping": None}})
+GEMMA3N = {**WINDOW, "output scale": {"altup_correct_scale": False}, "soft cap": {"final_logit_softcapping": 1000.0}, "sparsity": {"activation_sparsity_pattern": [0.0] * 4}, "active stream": {"altup_active_idx": 0}}
+add("gemma3n_text", gemma3n_text, GEMMA3N)
+GEMMA4_ROPE = {
+    "sliding_attention": {"rope_type": "default", "rope_theta": 1000.0},
+    "full_attention": {"rope_type": "proportional", "partial_rotary_factor": 0.5, "rope_theta": 50000.0},
+}
+GEMMA4 = {
+    **WINDOW,
+    "soft cap": {"final_logit_softcapping": None},
+    "RoPE in windows": {"rope_parameters": {**GEMMA4_ROPE, "sliding_attention": {"rope_type": "default", "rope_theta": 10.0}}},
+    "RoPE elsewhere": {"rope_parameters": {**GEMMA4_ROPE, "full_attention": {**GEMMA4_ROPE["full_attention"], "rope_theta": 10.0}}},
+    "proportional RoPE": {"rope_parameters": {**GEMMA4_ROPE, "full_attention": {**GEMMA4_ROPE["full_attention"], "partial_rotary_factor": 1.0}}},
+    "query and key norms": r"self_attn\.[qk]_norm\.weight$",
+    "scalar of a layer": r"layer_scalar$",
+}
+GEMMA4_INPUTS = {**GEMMA4, "inputs of layers": r"per_layer_input_gate\.weight$", "tokens of layers": r"embed_tokens_per_layer\.weight$"}
+add("gemma4_text", gemma4_text, GEMMA4_INPUTS, variants={"": gemma4_text, "-moe": dict(make=lambda p: gemma4_text(p, True), off={**GEMMA4, "second expert": {"top_k_experts": 1}, "scale of an expert": r"router\.per_expert_scale$"})}, seed=8)
+add("gemma4_unified_text", gemma4_unified_text, GEMMA4)
 add("glm", glm, {"partial rotary": {"partial_rotary_factor": 1.0}})
 add("glm4", glm, {"partial rotary": {"partial_rotary_factor": 1.0}})
 add("glm4_moe", glm4_moe, {"partial rotary": {"partial_rotary_factor": 1.0}, "query and key norms": {"use_qk_norm": False}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("glm4_moe_lite", glm4_moe_lite, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("glm_moe_dsa", glm_moe_dsa, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
-add("gpt_bigcode", gpt_bigcode, variants={"": gpt_bigcode, "-mha": lambda p: gpt_bigcode(p, False)})
-add("gpt_neox_japanese", gpt_neox_japanese, inert=r"dense_bias$")
-add("gpt-sw3", gpt_sw3)
+GPT2 = {"positions": r"wpe\.weight$", "scale": {"scale_attn_weights": False}, "activation": {"activation_function": "relu"}}
+add("gpt_bigcode", gpt_bigcode, GPT2, variants={"": gpt_bigcode, "-mha": lambda p: gpt_bigcode(p, False)})
+add("gpt_neox_japanese", gpt_neox_japanese, {"RoPE": {"rope_parameters": {**PLAIN, "partial_rotary_factor": 1.0}}, "activation": {"hidden_act": "relu"}}, inert=r"dense_bias$")
+add("gpt-sw3", gpt_sw3, {**GPT2, "scale by layer": {"scale_attn_by_inverse_layer_idx": True}})
 MULTIPLIERS = {"embedding multiplier": {"embedding_multiplier": 1.0}, "logits scaling": {"logits_scaling": 1.0}, "residual multiplier": {"residual_multiplier": 1.0}, "attention multiplier": {"attention_multiplier": 1.0}}
 add("granite_swa", granite_swa, {**WINDOW, **MULTIPLIERS, "no rotation in layer 1": {"layer_rope_theta": [10000.0, 10000.0]}})
 add("granitemoe", granitemoe, {**TOP1, **MULTIPLIERS})
 add("granitemoeshared", granitemoeshared, {**TOP1, **MULTIPLIERS})
 add("granitemoe_swa", granitemoe_swa, {**WINDOW, **TOP1, **MULTIPLIERS, "no rotation in layer 1": {"layer_rope_theta": [10000.0, 10000.0]}})
-add("helium", helium)
-add("hunyuan_v1_dense", hunyuan_v1_dense)
-add("hunyuan_v1_moe", hunyuan_v1_moe, {"second expert": {"moe_topk": 1}})
+add("helium", helium, {**ROPE, "interleave": Patch("helium", "apply_rotary_pos_emb", pairs_of_halves)})
+HUNYUAN = {**ROPE, "query and key norms": r"(query|key)_layernorm\.weight$", "biases": {"attention_bias": False}}
+add("hunyuan_v1_dense", hunyuan_v1_dense, HUNYUAN, variants={"": hunyuan_v1_dense, "-alpha": rope_form(hunyuan_v1_dense, ALPHA, dict(THETA))})
+add("hunyuan_v1_moe", hunyuan_v1_moe, {**HUNYUAN, "second expert": {"moe_topk": 1}}, variants={"": hunyuan_v1_moe, "-alpha": rope_form(hunyuan_v1_moe, ALPHA, dict(THETA))})
 add("hy_v3", hy_v3, {**TOP1, "scale": {"router_scaling_factor": 1.0}})
 add("hyperclovax", hyperclovax, {**MULTIPLIERS, "post norm": {"use_post_norm": False}})
-add("jais2", jais2)
-add("jetmoe", jetmoe)
-add("laguna", laguna, {**WINDOW, **TOP1, "scale": {"moe_routed_scaling_factor": 1.0}, "router soft cap": {"moe_router_logit_softcapping": 0.0}}, variants={"": laguna, "-element": lambda p: {**laguna(p), "gating": "per-element"}})
-add("llama4_text", llama4_text, {"chunks": {"attention_chunk_size": 1000}, "temperature": {"attn_temperature_tuning": False}, "query and key norms": {"use_qk_norm": False}}, note="every expert runs on every token")
+add("jais2", jais2, {**ROPE, "squared ReLU": {"hidden_act": "relu"}, "attention biases": {"attention_bias": False}, "feed-forward biases": {"mlp_bias": False}})
+add("jetmoe", jetmoe, {**TOP1, **ROPE, "activation": {"activation_function": "relu"}})
+add("laguna", laguna, {**WINDOW, **TOP1, "scale": {"moe_routed_scaling_factor": 1.0}, "router soft cap": {"moe_router_logit_softcapping": 0.0}}, variants={
+    "": laguna,
+    "-element": lambda p: {**laguna(p), "gating": "per-element"},
+    "-yarn": rope_form(
+        laguna,
+        {"full_attention": {**YARN, "beta_fast": 64.0, "attention_factor": 1.0, "partial_rotary_factor": 0.5}, "sliding_attention": {**THETA, "partial_rotary_factor": 1.0}},
+        {"full_attention": {**PLAIN, "partial_rotary_factor": 0.5}, "sliding_attention": {**THETA, "partial_rotary_factor": 1.0}},
+        max_position_embeddings=128,
+    ),
+})
+LLAMA4 = {"chunks": {"attention_chunk_size": 1000}, "temperature": {"attn_temperature_tuning": False}, "query and key norms": {"use_qk_norm": False}}
+add("llama4_text", llama4_text, LLAMA4, note="every expert runs on every token", variants={"": llama4_text, "-llama3": rope_form(llama4_text, SCOUT, dict(THETA))})
 add("longcat_flash", longcat_flash, {"third expert": {"moe_topk": 2}, "scale": {"routed_scaling_factor": 1.0}}, note="experts.gate_up_proj holds rows for the identity experts too, which no token reads")
-add("mellum", mellum, {**WINDOW, **TOP1, "norm": {"norm_topk_prob": False}})
+add("mellum", mellum, {**WINDOW, **TOP1, **NORM}, variants={"": mellum, "-yarn": rope_form(mellum, {"full_attention": {**YARN, "attention_factor": 1.2772588722239782}, "sliding_attention": dict(THETA)}, {"full_attention": PLAIN, "sliding_attention": dict(THETA)}, max_position_embeddings=128)})
 add("mimo_v2_flash", mimo_v2_flash, {**WINDOW, "value scale": {"attention_value_scale": None}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("minicpm3", minicpm3, {"embedding scale": {"scale_emb": 1.0}, "depth scale": {"scale_depth": 3.0}, "head scale": {"dim_model_base": 64}})
 add("minimax_m2", minimax_m2, {**TOP1, "partial rotary": {"partial_rotary_factor": 1.0}})
@@ -1667,50 +1959,82 @@ add("mpt", mpt, {"clip": {"attn_config": dict(alibi=True, alibi_bias_max=8, clip
 add("nanochat", nanochat, {"soft cap": {"final_logit_softcapping": None}})
 add("nemotron", nemotron, {"partial rotary": {"partial_rotary_factor": 1.0}})
 add("olmo", olmo, {"clip": {"clip_qkv": None}})
-add("olmo3", olmo3, {**WINDOW})
+add("olmo3", olmo3, {**WINDOW}, variants={"": olmo3, "-yarn": rope_form(olmo3, {"full_attention": {**YARN, "attention_factor": 1.2079441541679836}, "sliding_attention": dict(THETA)}, {"full_attention": PLAIN, "sliding_attention": dict(THETA)}, max_position_embeddings=128)})
 add("olmoe", olmoe, {**TOP1, "clip": {"clip_qkv": None}, "norm": {"norm_topk_prob": False}})
-add("openai-gpt", openai_gpt)
+add("openai-gpt", openai_gpt, {"positions": r"positions_embed\.weight$", "activation": {"afn": "relu"}})
 add("persimmon", persimmon, {"partial rotary": {"partial_rotary_factor": 1.0}, "query and key norms": {"qk_layernorm": False}})
-add("phimoe", phimoe, {"sparsemixer threshold": {"router_jitter_noise": 0.4}})
+add("phimoe", phimoe, {"sparsemixer threshold": {"router_jitter_noise": 0.4}, **ROPE}, variants={
+    "": phimoe,
+    "-longrope-short": phimoe_form(64, PHIMOE),
+    "-longrope-long": phimoe_form(4, {**PHIMOE, "short_factor": PHIMOE["long_factor"], "short_mscale": PHIMOE["long_mscale"]}, saved=phimoe_saved, read_back=False),
+})
 add("qwen2_moe", qwen2_moe, {**WINDOW, **TOP1, "norm": {"norm_topk_prob": False}})
-add("seed_oss", seed_oss)
+add("seed_oss", seed_oss, {**ROPE, "biases": {"attention_bias": False}, "output bias": {"attention_out_bias": False}, "feed-forward biases": {"mlp_bias": False}})
 add("smollm3", smollm3, {**WINDOW, "layers without rope": {"no_rope_layers": [1, 1, 1], "layer_types": ["full_attention", "sliding_attention", "full_attention"]}})
-add("solar_open", solar_open, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("solar_open", solar_open, {**SCALE, **NORM, **GROUPS}, variants={"": solar_open, "-yarn": rope_form(solar_open, without(YARN, "beta_fast", "beta_slow"), PLAIN, max_position_embeddings=128)})
 add("vaultgemma", vaultgemma, {**WINDOW, "soft cap": {"final_logit_softcapping": None}, "score cap": {"attn_logit_softcapping": None}, "scale": {"query_pre_attn_scalar": 8}})
 add("xglm", xglm, {"scaled embedding": {"scale_embedding": False}}, inert=KEY_BIAS)
 add("youtu", youtu, {"interleave": {"rope_interleave": False}})
 
 add("qwen3_next", qwen3_next, {**TOP1, "norm": {"norm_topk_prob": False}, "partial rotary": {"partial_rotary_factor": 1.0}}, note=DELTA_NOTE)
-add("qwen3_5_text", qwen3_5_text, note=DELTA_NOTE)
-add("qwen3_5_moe_text", qwen3_5_moe_text, {**TOP1}, note=DELTA_NOTE)
+QWEN3_5_ROPE = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5, "mrope_section": [2, 0, 0], "mrope_interleaved": True}
+QWEN3_5 = {
+    "RoPE": {"rope_parameters": {**QWEN3_5_ROPE, "rope_theta": 100.0}},
+    "partial rotary": {"partial_rotary_factor": 1.0, "rope_parameters": {**QWEN3_5_ROPE, "partial_rotary_factor": 1.0, "mrope_section": [4, 0, 0]}},
+    "decay": r"A_log$",
+    "step bias": r"dt_bias$",
+    "convolution": r"conv1d\.weight$",
+    "learning rate": r"in_proj_b\.weight$",
+    "gate": r"in_proj_z\.weight$",
+    "query and key norms": r"self_attn\.[qk]_norm\.weight$",
+}
+add("qwen3_5_text", qwen3_5_text, QWEN3_5, note=DELTA_NOTE)
+add("qwen3_5_moe_text", qwen3_5_moe_text, {**QWEN3_5, **TOP1}, note=DELTA_NOTE)
+add("kimi_linear", kimi_linear, {
+    **SCALE, "norm": {"moe_renormalize": False}, "groups": {"num_expert_group": 1, "topk_group": 1},
+    "second expert": {"num_experts_per_token": 1}, "decay": r"A_log$", "step bias": r"dt_bias$", "convolution": r"conv1d\.weight$",
+    "learning rate": r"(b|beta)_proj\.weight$", "decay of a channel": r"f_b_proj\.weight$", "gate": r"g_b_proj\.weight$",
+    "correction": r"e_score_correction_bias$",
+}, note="the delta rule runs in chunks padded to 64 tokens, much of it as products of elements that are not counted", fields=kimi_linear_fields,
+    tensors=kimi_linear_tensors, saved=lambda config, arguments: {"architectures": ["KimiLinearForCausalLM"], "model_type": "kimi_linear", **arguments}, default=False)
 add("olmo_hybrid", olmo_hybrid, {"negative eigenvalues": {"linear_allow_neg_eigval": False}}, note=DELTA_NOTE)
-add("mamba", mamba, note=SCAN_NOTE, chunks=False)
-add("mamba2", mamba2, note=SSD_NOTE)
-add("falcon_mamba", mamba, note=SCAN_NOTE, chunks=False)
-add("bamba", bamba, note=SSD_NOTE, positions=True)
+MAMBA = {**SELECTIVE, "biases": {"use_bias": False}, "convolution bias": {"use_conv_bias": False}, "activation": {"hidden_act": "relu"}}
+add("mamba", mamba, MAMBA, note=SCAN_NOTE, chunks=False)
+add("mamba2", mamba2, {**MAMBA, "gated norm": r"mixer\.norm\.weight$"}, note=SSD_NOTE)
+add("falcon_mamba", mamba, {**MAMBA, "norms of steps, keys and queries": {"mixer_rms_eps": 1.0}}, note=SCAN_NOTE, chunks=False)
+add("bamba", bamba, {**ROPE, **SELECTIVE, "gated norm": r"mamba\.norm\.weight$", "convolution bias": {"mamba_conv_bias": False}, "projection bias": {"mamba_proj_bias": False}}, note=SSD_NOTE, positions=True)
 add("jamba", jamba, {**TOP1}, note=SCAN_NOTE, chunks=False)
-add("zamba", zamba, note=SCAN_NOTE, chunks=False)
+add("zamba", zamba, {**SELECTIVE, "convolution bias": {"mamba_conv_bias": False}, "shared block": r"\.linear\.weight$", "activation": {"hidden_act": "relu"}}, note=SCAN_NOTE, chunks=False)
 add("zamba2", zamba2, {"rope": {"use_mem_rope": False}}, note=SSD_NOTE)
 add("falcon_h1", falcon_h1, {"head multiplier": {"lm_head_multiplier": 1.0}, "embedding multiplier": {"embedding_multiplier": 1.0}, "gate multiplier": {"mlp_multipliers": [1.0, 1.3]}, "down multiplier": {"mlp_multipliers": [0.8, 1.0]}, "key multiplier": {"key_multiplier": 1.0}, "attention out": {"attention_out_multiplier": 1.0}, "attention in": {"attention_in_multiplier": 1.0}, "ssm in": {"ssm_in_multiplier": 1.0}, "ssm out": {"ssm_out_multiplier": 1.0}, "ssm parts": {"ssm_multipliers": [1.0] * 5}, "norm before gate": {"mamba_norm_before_gate": True}}, note=SSD_NOTE, rows=True)
 add("nemotron_h", nemotron_h, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SSD_NOTE)
 add("granitemoehybrid", granitemoehybrid, {**TOP1, **MULTIPLIERS, "rope": {"position_embedding_type": None}}, note=SSD_NOTE)
-add("minimax", minimax, {**TOP1, "full alpha": {"full_attn_alpha_factor": 1.0}, "full beta": {"full_attn_beta_factor": 1.0}, "linear alpha": {"linear_attn_alpha_factor": 1.0}, "linear beta": {"linear_attn_beta_factor": 1.0}, "mlp alpha": {"mlp_alpha_factor": 1.0}, "mlp beta": {"mlp_beta_factor": 1.0}}, note="lightning attention runs in blocks")
-add("lfm2", lfm2)
+add("minimax", minimax, {**TOP1, "full alpha": {"full_attn_alpha_factor": 1.0}, "full beta": {"full_attn_beta_factor": 1.0}, "linear alpha": {"linear_attn_alpha_factor": 1.0}, "linear beta": {"linear_attn_beta_factor": 1.0}, "mlp alpha": {"mlp_alpha_factor": 1.0}, "mlp beta": {"mlp_beta_factor": 1.0}}, inert=r"slope_rate$", note="lightning attention runs in blocks")
+add("lfm2", lfm2, {**ROPE, "convolution": r"conv\.conv\.weight$", "convolution bias": {"conv_bias": False}, "query and key norms": r"[qk]_layernorm\.weight$"})
 add("lfm2_moe", lfm2_moe, {**TOP1, "expert bias": {"use_expert_bias": False}, "norm": {"norm_topk_prob": False}, "scale": {"routed_scaling_factor": 1.0}})
 add("recurrent_gemma", recurrent_gemma, {"window": {"attention_window_size": 1000}, "soft cap": {"logits_soft_cap": 1000.0}}, note="the RG-LRU's recurrence is products of elements, not counted", own_cache=True, chunks=False)
 
-add("deepseek_v4", deepseek_v4, {"window": {"sliding_window": 1000}, "clamp": {"swiglu_limit": 100.0}, "index": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "sinkhorn": {"hc_sinkhorn_iters": 1}}, note=SPARSE_NOTE)
-add("minimax_m3_vl_text", minimax_m3_vl_text, {"blocks": {"index_topk_blocks": 1000}, "clamp": {"swiglu_limit": 100.0}, "scale": {"routed_scaling_factor": 1.0}}, note=SPARSE_NOTE)
-add("inkling_text", inkling_text, {"log scaling": {"log_scaling_n_floor": None}, "route scale": {"route_scale": 1.0}, "mup": {"logits_mup_width_multiplier": 1.0}})
+add("deepseek_v4", deepseek_v4, {"window": {"sliding_window": 1000}, "clamp": {"swiglu_limit": 100.0}, "index": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "sinkhorn": {"hc_sinkhorn_iters": 1}}, note=SPARSE_NOTE, variants={"": deepseek_v4, "-yarn": rope_form(deepseek_v4, YARN, {"rope_type": "default"}, compress_rope_theta=100.0, max_position_embeddings=128)})
+MINIMAX_M3 = {"blocks": {"index_topk_blocks": 1000}, "clamp": {"swiglu_limit": 100.0}, **SCALE}
+add("minimax_m3_vl_text", minimax_m3_vl_text, MINIMAX_M3, note=SPARSE_NOTE)
+add("inkling_text", inkling_text, {"log scaling": {"log_scaling_n_floor": None}, "route scale": {"route_scale": 1.0}, "mup": {"logits_mup_width_multiplier": 1.0}, "window": without_window, "distances": r"rel_logits_proj\.proj$", "far distances": without_far_distances, **TOP1, "convolutions": r"sconv\.conv1d\.weight$", "scale of a head": r"self_attn\.[qk]_norm\.weight$"})
 add("axk2", axk2, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
-add("zaya", zaya, {**WINDOW}, read_back=False, note="reading a file, transformers sets the last balancing bias to -1; the logits are those of the file's values")
+ZAYA_ROPE = {"hybrid": {"rope_type": "default", "rope_theta": 50000.0, "partial_rotary_factor": 0.5}, "hybrid_sliding": {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 0.5}}
+add("zaya", zaya, {
+    **WINDOW,
+    "RoPE in windows": {"rope_parameters": {**ZAYA_ROPE, "hybrid_sliding": {**ZAYA_ROPE["hybrid_sliding"], "rope_theta": 10.0}}},
+    "RoPE elsewhere": {"rope_parameters": {**ZAYA_ROPE, "hybrid": {**ZAYA_ROPE["hybrid"], "rope_theta": 10.0}}},
+    "partial rotary": {"rope_parameters": {k: {**v, "partial_rotary_factor": 1.0} for k, v in ZAYA_ROPE.items()}},
+    "biases": {"attention_bias": False},
+    "head bias": {"lm_head_bias": False},
+}, read_back=False, note="reading a file, transformers sets the last balancing bias to -1; the logits are those of the file's values")
 
 add("arcee", arcee, variants={})
-add("bloom", bloom, inert=r"query_key_value\.bias")
+add("bloom", bloom, {"slopes": Patch("bloom", "build_alibi_tensor", lambda old: lambda *given, **named: 0 * old(*given, **named)), "residual before the norm": {"apply_residual_connection_post_layernorm": True}, "norm of the embedding": r"word_embeddings_layernorm\.(weight|bias)$"}, inert=r"query_key_value\.bias")
 add("cohere", cohere, {"logit scale": {"logit_scale": 1.0}}, inert=KEY_BIAS)
 add("deepseek_v2", deepseek_v2, {"scale": {"routed_scaling_factor": 1.0}, "groups": {"topk_method": "greedy", "n_group": None, "topk_group": None}})
 add("deepseek_v3", deepseek_v3, variants={})
-add("falcon", falcon)
+add("falcon", falcon, {**ROPE, "biases": {"bias": False}, "positions": {"alibi": True}})
 add("gemma", gemma, variants={})
 add("gemma2", gemma2, variants={})
 add("gemma3_text", gemma3_text, {**WINDOW, "scale": {"query_pre_attn_scalar": 8}})
@@ -1734,27 +2058,65 @@ add("stablelm", stablelm, {"partial rotary": {"partial_rotary_factor": 1.0}}, va
 add("starcoder2", starcoder2, {**WINDOW})
 
 EYES = r"vision|visual|projector|audio"
-WRAPPERS = {
-    "exaone4_5": (exaone4_5, None),
-    "gemma3": (gemma3, None),
-    "gemma4": (gemma4, None, {"seed": 8}),
-    "gemma4_unified": (gemma4_unified, None),
-    "glm4v": (glm4v, None),
-    "glm4v_moe": (glm4v_moe, None),
-    "kimi_k25": (kimi_k25, None, {"variants": {}}),  # transformers saves other names than Moonshot's files have
-    "llama4": (llama4, "every expert runs on every token"),
-    "minimax_m3_vl": (minimax_m3_vl, SPARSE_NOTE),
-    "mistral3": (mistral3, None),
-    "qwen2_5_vl": (qwen2_5_vl, None),
-    "qwen2_vl": (qwen2_vl, None),
-    "qwen3_5": (qwen3_5, DELTA_NOTE),
-    "qwen3_5_moe": (qwen3_5_moe, DELTA_NOTE),
-    "qwen3_vl": (qwen3_vl, None),
-    "qwen3_vl_moe": (qwen3_vl_moe, None),
-    "step3p7": (step3p7, None),
+QWEN2_VL = {
+    "RoPE": {"rope_parameters": {**PLAIN, "mrope_section": [1, 1, 1]}},
+    "biases": r"language_model.*self_attn\.[qkv]_proj\.bias$",
 }
-for wrapper, (make, note, *more) in WRAPPERS.items():
-    add(wrapper, make, inert=EYES, note=note, **(more[0] if more else {}))
+QWEN3_VL = {
+    "RoPE": {"rope_parameters": {**PLAIN, "mrope_section": [2, 1, 1], "mrope_interleaved": True}},
+    "query and key norms": r"language_model.*self_attn\.[qk]_norm\.weight$",
+}
+GLM4V = {
+    "RoPE": {"rope_parameters": {**PLAIN, "partial_rotary_factor": 0.5, "mrope_section": [2, 0, 0]}},
+    "partial rotary": {"partial_rotary_factor": 1.0, "rope_parameters": {**THETA, "partial_rotary_factor": 1.0, "mrope_section": [4, 0, 0]}},
+}
+GEMMA3_ROPE = {"full_attention": {"rope_type": "default", "rope_theta": 50000.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 1000.0}}
+GEMMA3 = {
+    **WINDOW,
+    "scale": {"query_pre_attn_scalar": 8},
+    "RoPE in windows": {"rope_parameters": {**GEMMA3_ROPE, "sliding_attention": {"rope_type": "default", "rope_theta": 10.0}}},
+    "RoPE elsewhere": {"rope_parameters": {**GEMMA3_ROPE, "full_attention": {"rope_type": "default", "rope_theta": 10.0}}},
+}
+STEP3P5_ROPE = {
+    "full_attention": {"rope_type": "default", "rope_theta": 50000.0, "partial_rotary_factor": 0.5},
+    "sliding_attention": {"rope_type": "default", "rope_theta": 1000.0, "partial_rotary_factor": 1.0},
+}
+STEP3P5 = {
+    **WINDOW,
+    **TOP1,
+    "scale": {"moe_router_scaling_factor": 1.0},
+    "limits": {"swiglu_limits": [None] * 3},
+    "limits of shared experts": {"swiglu_limits_shared": [None] * 3},
+    "RoPE in windows": {"rope_parameters": {**STEP3P5_ROPE, "sliding_attention": {**STEP3P5_ROPE["sliding_attention"], "rope_theta": 10.0}}},
+    "RoPE elsewhere": {"rope_parameters": {**STEP3P5_ROPE, "full_attention": {**STEP3P5_ROPE["full_attention"], "rope_theta": 10.0}}},
+    "partial rotary": {"rope_parameters": {**STEP3P5_ROPE, "full_attention": {**STEP3P5_ROPE["full_attention"], "partial_rotary_factor": 1.0}}},
+    "gates of heads": r"language_model.*self_attn\.g_proj\.weight$",
+    "query and key norms": r"language_model.*self_attn\.[qk]_norm\.weight$",
+    "correction": r"language_model.*(e_score_correction_bias|router_bias)$",
+}
+WRAPPERS = {
+    "exaone4_5": (exaone4_5, EXAONE4, {}),
+    "gemma3": (gemma3, GEMMA3, {}),
+    "gemma3n": (gemma3n, GEMMA3N, {"prepare": gemma3n_prepare, "note": "for each token a token of the eyes and one of the ears is projected too; its eyes, of another library, are a matrix here"}),
+    "gemma4": (gemma4, GEMMA4_INPUTS, {"seed": 8}),
+    "gemma4_unified": (gemma4_unified, GEMMA4, {}),
+    "glm4v": (glm4v, GLM4V, {}),
+    "glm4v_moe": (glm4v_moe, {**GLM4V, **SCALE, **NORM, **GROUPS}, {}),
+    # transformers saves other names than Moonshot's files have
+    "kimi_k25": (kimi_k25, {"interleave": {"rope_interleave": False}, **SCALE, **NORM, **GROUPS}, {"tensors": kimi_k25_tensors, "saved": kimi_k25_saved}),
+    "llama4": (llama4, LLAMA4, {"note": "every expert runs on every token"}),
+    "minimax_m3_vl": (minimax_m3_vl, MINIMAX_M3, {"note": SPARSE_NOTE}),
+    "mistral3": (mistral3, WINDOW, {}),
+    "qwen2_5_vl": (qwen2_5_vl, QWEN2_VL, {}),
+    "qwen2_vl": (qwen2_vl, QWEN2_VL, {}),
+    "qwen3_5": (qwen3_5, QWEN3_5, {"note": DELTA_NOTE}),
+    "qwen3_5_moe": (qwen3_5_moe, {**QWEN3_5, **TOP1}, {"note": DELTA_NOTE}),
+    "qwen3_vl": (qwen3_vl, QWEN3_VL, {}),
+    "qwen3_vl_moe": (qwen3_vl_moe, {**QWEN3_VL, **TOP1}, {}),
+    "step3p7": (step3p7, STEP3P5, {}),
+}
+for wrapper, (make, off, more) in WRAPPERS.items():
+    add(wrapper, make, inside(off), inert=EYES, **more)
 
 
 # ---------------------------------------------------------------------------------------------------------------
@@ -1783,14 +2145,17 @@ def no_init():
 def make_config(name, arguments):
     from transformers import AutoConfig
 
-    return AutoConfig.for_model(name, **copy.deepcopy(arguments))
+    fields = TYPES[name].get("fields", lambda d: d)
+    return AutoConfig.for_model(name, **fields(copy.deepcopy(arguments)))
 
 
-def saved_config(config):
+def saved_config(config, spec, arguments):
+    """What save_pretrained writes, or what the makers of a type write."""
     with tempfile.TemporaryDirectory() as folder:
         config.save_pretrained(folder)
         with open(os.path.join(folder, "config.json")) as file:
-            return json.load(file)
+            written = json.load(file)
+    return spec["saved"](written, copy.deepcopy(arguments)) if "saved" in spec else written
 
 
 def model_class(name):
@@ -2004,23 +2369,34 @@ def kinds_of(model):
     return kinds
 
 
-def changes(model, ids, base, run):
+def make_constant(t):
+    """One where it is nearly one, as norms are, and zero elsewhere; numbers of experts change places."""
+    if not t.is_floating_point():
+        t.copy_(t.flip(0))
+    elif t.dim() <= 1 and abs(float(t.mean()) - 1) < 0.5:
+        t.fill_(1.0)
+    else:
+        t.zero_()
+
+
+def distance(model, ids, base, run):
+    return float((run(model, ids) - base).abs().nan_to_num(1e9).max())
+
+
+def changes(model, ids, base, run, skip):
     """How far the logits move when all tensors of one kind become constant."""
     import torch
 
     found = {}
     for kind, tensors in kinds_of(model).items():
+        if skip and re.search(skip, kind):
+            continue
         with torch.no_grad():
             before = [t.detach().clone() for t in tensors]
             for t in tensors:
-                if not t.is_floating_point():
-                    t.copy_(t.flip(0))
-                elif t.dim() <= 1 and abs(float(t.mean()) - 1) < 0.5:
-                    t.fill_(1.0)
-                else:
-                    t.zero_()
+                make_constant(t)
             try:
-                found[kind] = float((run(model, ids) - base).abs().nan_to_num(1e9).max())
+                found[kind] = distance(model, ids, base, run)
             except Exception as error:
                 found[kind] = f"error: {error}"
             for t, old in zip(tensors, before):
@@ -2028,11 +2404,32 @@ def changes(model, ids, base, run):
     return found
 
 
-def switched(name, arguments, overrides, model, ids, base, run):
-    """How far the logits move under a config with one feature off and the same weights."""
+def merged(arguments, overrides):
+    """Fields of a nested config take the place of its own alone."""
+    nested = {k: {**arguments[k], **v} for k, v in overrides.items() if k == "text_config"}
+    return {**arguments, **overrides, **nested}
+
+
+def switched(name, arguments, how, model, ids, base, run):
+    """How far the logits move with one feature off and the same weights."""
     import torch
 
-    other = build(make_config(name, {**arguments, **overrides}))
+    if isinstance(how, Patch):
+        with torch.no_grad(), how.applied():
+            return distance(model, ids, base, run)
+    if not isinstance(how, dict):
+        other = copy.deepcopy(model)
+        with torch.no_grad():
+            if callable(how):
+                how(other)
+            else:
+                chosen = [t for n, t in list(other.named_parameters()) + persistent_buffers(other) if re.search(how, n)]
+                if not chosen:
+                    return f"error: no tensor is called {how}"
+                for t in chosen:
+                    make_constant(t)
+            return distance(other, ids, base, run)
+    other = build(make_config(name, merged(arguments, how)))
     state = model.state_dict()
     extra = []
     with torch.no_grad():
@@ -2044,14 +2441,46 @@ def switched(name, arguments, overrides, model, ids, base, run):
     if extra:
         return f"error: other tensors {extra[:4]}"
     with torch.no_grad():
-        return float((run(other, ids) - base).abs().nan_to_num(1e9).max())
+        return distance(other, ids, base, run)
 
 
-def save_tensors(model, folder):
-    model.save_pretrained(folder)
+def save_model(model, folder, spec, arguments):
+    """By save_pretrained, but for what a type's makers write otherwise."""
+    if "tensors" in spec:
+        from safetensors.torch import save_file
+
+        tensors = {n: t.detach().clone().contiguous() for n, t in spec["tensors"](model).items()}
+        save_file(tensors, os.path.join(folder, "model.safetensors"), metadata={"format": "pt"})
+        model.config.save_pretrained(folder)
+    else:
+        model.save_pretrained(folder)
     for name in os.listdir(folder):
         if name not in ("config.json", "model.safetensors"):
             os.remove(os.path.join(folder, name))
+    if "saved" in spec:
+        path = os.path.join(folder, "config.json")
+        with open(path) as file:
+            written = spec["saved"](json.load(file), copy.deepcopy(arguments))
+        with open(path, "w") as file:
+            file.write(json.dumps(written, indent=2, sort_keys=True) + "\n")
+
+
+def greedy_tokens(model, prompt, count, distinct, run):
+    """What follows a prompt, and the least distance of a best token from the second; of ids that must differ, as far
+    as they do."""
+    import torch
+
+    row, least = list(prompt), float("inf")
+    with torch.no_grad():
+        for _ in range(count):
+            last = run(model, torch.tensor([row]))[0, -1]
+            best = last.topk(2).values
+            token = int(last.argmax())
+            if distinct and token in row:
+                break
+            least = min(least, float(best[0] - best[1]))
+            row.append(token)
+    return row, least
 
 
 def tiny(name, spec, variant, make, out):
@@ -2071,16 +2500,19 @@ def tiny(name, spec, variant, make, out):
         logits = run(model, ids)
     if not bool(torch.isfinite(logits).all()):
         failures.append("logits are not finite")
+    scale = float(logits.abs().max())
     agreement, where = {}, {}
     for title, pieces in (("chunks", [9, 1, 6, 1, 6]), ("tokens", [1] * TOKENS)):
-        if "use_cache" not in forward_names(model):
+        if not {"use_cache", "past_key_values"} & forward_names(model):
             agreement[title] = None
             continue
         try:
             # One row at a time where transformers mixes the rows of a step of one token.
             rows = ids.split(1) if spec.get("rows") else [ids]
+            # A copy where what a run leaves behind could change the next one.
+            runner = model if "use_cache" in forward_names(model) else copy.deepcopy(model)
             with torch.no_grad():
-                apart = (torch.cat([cached_logits(model, r, pieces, spec) for r in rows]) - logits).abs()
+                apart = (torch.cat([cached_logits(runner, r, pieces, spec) for r in rows]) - logits).abs()
             agreement[title] = float(apart.max())
             problem = None if agreement[title] <= 1e-4 else f"differ by {agreement[title]}"
             if problem:
@@ -2089,22 +2521,26 @@ def tiny(name, spec, variant, make, out):
             agreement[title] = None
             problem = f"{type(error).__name__}: {error}"
         if problem and (title == "tokens" or spec.get("chunks", True)):
-            failures.append(f"{title}: {problem}")
-    # Of a few prompts the one whose best token is best by most.
+            if "use_cache" in forward_names(model):
+                failures.append(f"{title}: {problem}")
+            else:  # what it keeps by itself is not asked for
+                where[title] = problem
+    # Of a few prompts the one whose best token is best by most; of ids that must differ, that with the most of them.
     greedy, prompt, gap = [], [], -1.0
-    for start in range(0, 12, 2):
-        row, least = ids[start % 4 // 2, start : start + 8].tolist(), float("inf")
-        with torch.no_grad():
-            for _ in range(20):
-                last = run(model, torch.tensor([row]))[0, -1]
-                best = last.topk(2).values
-                least = min(least, float(best[0] - best[1]))
-                token = int(last.argmax())
-                if spec.get("distinct") and token in row:
-                    break
-                row.append(token)
-        if len(row) > 8 and least > gap:
-            greedy, prompt, gap = row, row[:8], least
+    if spec.get("distinct"):
+        own = torch.Generator().manual_seed(13)
+        for i in range(300):
+            start = (3 + torch.randperm(vocabulary - 3, generator=own)[: 4 + i % 5]).tolist()
+            row, least = greedy_tokens(model, start, 12, True, run)
+            if 0.02 < least < float("inf") and (len(row) - len(start), least) > (len(greedy) - len(prompt), gap):
+                greedy, prompt, gap = row, start, least
+        if len(greedy) - len(prompt) < 4:
+            failures.append(f"greedy: {len(greedy) - len(prompt)} tokens that differ")
+    else:
+        for start in range(0, 12, 2):
+            row, least = greedy_tokens(model, ids[start % 4 // 2, start : start + 8].tolist(), 20, False, run)
+            if least > gap:
+                greedy, prompt, gap = row, row[:8], least
     for p in model.parameters():
         p.grad = None
         p.requires_grad_(True)
@@ -2113,7 +2549,7 @@ def tiny(name, spec, variant, make, out):
     folder = os.path.join(out, "tiny", name.replace("/", "_") + variant)
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
-    save_tensors(model, folder)
+    save_model(model, folder, spec, arguments)
     names = dict(model.named_parameters())
     no_gradient = sorted(n for n, p in names.items() if p.grad is None or not bool(p.grad.any()))
     # The same way of saving gives the gradients the names and layouts of the weights.
@@ -2126,10 +2562,13 @@ def tiny(name, spec, variant, make, out):
             if b.is_floating_point():
                 b.fill_(float("nan"))
     with tempfile.TemporaryDirectory() as other:
-        save_tensors(mirror, other)
+        save_model(mirror, other, spec, arguments)
         gradients = load_file(os.path.join(other, "model.safetensors"))
+    others = EYES if name in WRAPPERS else None  # what a text gives no gradient
     gradients = {
-        n: t.contiguous() for n, t in gradients.items() if t.is_floating_point() and not bool(torch.isnan(t).all())
+        n: t.contiguous()
+        for n, t in gradients.items()
+        if t.is_floating_point() and not bool(torch.isnan(t).all()) and not (others and re.search(others, n))
     }
     if any(bool(torch.isnan(t).any()) for t in gradients.values()):
         failures.append("some gradient is not a number")
@@ -2150,19 +2589,19 @@ def tiny(name, spec, variant, make, out):
     with open(os.path.join(folder, "io.json"), "w") as file:
         json.dump(io, file, separators=(",", ":"))
     model.requires_grad_(False)
-    tensors = changes(model, ids, logits, run)
+    tensors = changes(model, ids, logits, run, others)
     features = {}
     inert = spec.get("inert")
     for kind, change in tensors.items():
-        if isinstance(change, str) or change > 1e-6:
+        if isinstance(change, str) or change >= LEAST_CHANGE * scale:
             continue
         if not (inert and re.search(inert, kind)):
-            failures.append(f"tensor {kind} does not matter ({change})")
-    for feature, overrides in spec["off"].items():
+            failures.append(f"tensor {kind} does not matter ({change} of {scale})")
+    for feature, how in spec["off"].items():
         try:
-            features[feature] = switched(name, arguments, overrides, model, ids, logits, run)
-            if features[feature] == 0 or isinstance(features[feature], str):
-                failures.append(f"feature {feature}: {features[feature]}")
+            features[feature] = switched(name, arguments, how, model, ids, logits, run)
+            if isinstance(features[feature], str) or features[feature] < LEAST_CHANGE * scale:
+                failures.append(f"feature {feature}: {features[feature]} of {scale}")
         except Exception as error:
             features[feature] = f"error: {type(error).__name__}: {error}"
             failures.append(f"feature {feature}: {features[feature]}")
@@ -2182,6 +2621,7 @@ def tiny(name, spec, variant, make, out):
         failures.append(f"read back: {type(error).__name__}: {error}")
     return {
         "agreement": agreement,
+        "scale": scale,
         "where": where,
         "features": features,
         "tensors": tensors,
@@ -2195,35 +2635,43 @@ def tiny(name, spec, variant, make, out):
     }
 
 
-def one_type(name, out, budget):
+def one_type(name, out, budget, with_configs):
     torch, transformers = setup()
     spec = TYPES[name]
+    spec.get("prepare", lambda: None)()
     report = {"tiny": {}, "configs": 0, "flops": 0, "errors": [], "config_errors": []}
     started = time.time()
-    for variant, make in spec["variants"].items():
+    for variant, form in spec["variants"].items():
+        own = {**spec, **(form if isinstance(form, dict) else {"make": form})}
         try:
-            report["tiny"][variant or "plain"] = tiny(name, spec, variant, make, out)
+            report["tiny"][variant or "plain"] = tiny(name, own, variant, own["make"], out)
         except Exception:
             report["errors"].append(f"tiny{variant}: " + traceback.format_exc()[-3000:])
-    configs = []
+    configs, seen = [], []
     path = os.path.join(out, "configs", name.replace("/", "_") + ".json")
-    modes = ["small"] * 10 + ["large"] * 3 + ["default"]
+    modes = ["small"] * 10 + ["large"] * 3 + ["default"] * spec.get("default", True)
+    if "default" in modes and with_configs:
+        with contextlib.suppress(Exception):
+            seen.append(saved_config(make_config(name, defaults(name)), spec, {}))
     seed = 0
-    for index, mode in enumerate(modes):
-        for attempt in range(3):
+    for index, mode in enumerate(modes if with_configs else []):
+        attempt = 0
+        while attempt < 3 and seed < 200:
+            attempt += 1
             seed += 1
             if time.time() - started > budget:
                 report["config_errors"].append("out of time")
                 break
             try:
-                if mode == "default":
-                    extra = {"attn_config": dict(kv_n_heads=8, rope_theta=500000.0)} if name == "dbrx" else {}
-                    arguments = extra
-                else:
-                    arguments = spec["make"](Draw(mode, seed * 7919 + index))
+                arguments = defaults(name) if mode == "default" else spec["make"](Draw(mode, seed * 7919 + index))
                 config = make_config(name, arguments)
+                written = saved_config(config, spec, arguments)
+                if mode != "default" and written in seen:
+                    attempt -= 1
+                    continue
+                seen.append(written)
                 model = build(config, "meta")
-                entry = {"config": saved_config(config), "kind": mode, **count(model)}
+                entry = {"config": written, "kind": mode, **count(model)}
                 if name in WRAPPERS:
                     entry["parts"] = parts(model)
             except Exception as error:
@@ -2256,8 +2704,63 @@ def one_type(name, out, budget):
         report["note"] = spec["note"]
     report["seconds"] = round(time.time() - started, 1)
     failed = [f for t in report["tiny"].values() for f in t["failures"]]
-    report["ok"] = not failed and not report["errors"] and report["configs"] >= 12
+    report["ok"] = not failed and not report["errors"] and (report["configs"] >= 12 or not with_configs)
     return report
+
+
+def defaults(name):
+    """What a config class needs to be made as it is."""
+    return {"attn_config": dict(kv_n_heads=8, rope_theta=500000.0)} if name == "dbrx" else {}
+
+
+def floats(kind, raw):
+    """Whole numbers as floats where a config class takes nothing else."""
+    fields = {f.name: str(f.type) for f in dataclasses.fields(kind)}
+    parts = getattr(kind, "sub_configs", {})
+
+    def one(name, value):
+        if isinstance(value, dict) and dataclasses.is_dataclass(parts.get(name)):
+            return floats(parts[name], value)
+        wants = fields.get(name, "")
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        return float(value) if whole and "float" in wants and "int" not in wants else value
+
+    return {name: one(name, value) for name, value in raw.items()}
+
+
+def published_forms(raw):
+    """The forms in which transformers may read a file, with what was changed: first the file as it is."""
+    from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+    kind = raw.get("model_type")
+    raw = without(raw, "quantization_config", "auto_map")
+    if kind == "step3p5":  # there is no class of it alone
+        yield "step3p7", {"model_type": "step3p7", "text_config": raw}, "as text_config of step3p7, without its eyes"
+        return
+    if kind == "vlm":
+        yield raw["text_config"]["model_type"], raw["text_config"], "its text_config alone"
+        return
+    if kind is None and "ssm_cfg" in raw:  # as transformers' convert_mamba2_ssm_checkpoint_to_pytorch.py does
+        pad = raw["pad_vocab_size_multiple"]
+        same = dict(
+            hidden_size=raw["d_model"], num_hidden_layers=raw["n_layer"], vocab_size=-(-raw["vocab_size"] // pad) * pad,
+            n_groups=raw["ssm_cfg"].get("ngroups", 1), num_heads=raw["d_model"] * 2 // 64, tie_word_embeddings=raw["tie_embeddings"],
+        )
+        yield "mamba2", same, "with the fields that transformers' converter of such files gives it"
+        return
+    kind = {"kimi_k2": "deepseek_v3"}.get(kind, kind)
+    yield kind, raw, None
+    other = floats(CONFIG_MAPPING[kind], raw)
+    words = ["whole numbers as floats where the class takes nothing else"]
+    if "uniform_expert_assignment" in other.get("ffn_config", {}):
+        words.append("without uniform_expert_assignment, which is false")
+        other["ffn_config"] = without(other["ffn_config"], "uniform_expert_assignment")
+    yield kind, other, "with " + ", ".join(words)
+    rope = other.get("rope_parameters") or {}
+    if any(isinstance(v, dict) for v in rope.values()):
+        words.append("without what stands beside the two RoPEs")
+        other = {**other, "rope_parameters": {k: v for k, v in rope.items() if isinstance(v, dict)}}
+        yield kind, other, "with " + ", ".join(words)
 
 
 def one_published(path):
@@ -2267,17 +2770,28 @@ def one_published(path):
 
     with open(path) as file:
         raw = json.load(file)
-    kind = raw.get("model_type")
-    kind = {"kimi_k2": "deepseek_v3"}.get(kind, kind)
-    config = CONFIG_MAPPING[kind].from_dict(copy.deepcopy(without(raw, "quantization_config", "auto_map")))
-    try:
-        model = build(config, "meta")
-        part = type(model).__name__
-    except Exception:
-        model = build(config.get_text_config(), "meta")
-        part = type(model).__name__ + " (language part)"
+    errors = []
+    for kind, form, words in published_forms(raw):
+        try:
+            config = CONFIG_MAPPING[kind].from_dict(copy.deepcopy(form))
+            try:
+                model = build(config, "meta")
+                part = type(model).__name__
+            except Exception as error:
+                errors.append(f"{type(error).__name__}: {error}"[:500])
+                model = build(config.get_text_config(), "meta")
+                part = type(model).__name__ + " (language part)"
+            break
+        except Exception as error:
+            errors.append(f"{type(error).__name__}: {error}"[:500])
+    else:
+        return {"ok": False, "errors": errors}
     found = count(model)
     found["model"] = part
+    if words:
+        found["by"] = "the file " + words
+    if errors:
+        found["errors"] = errors
     found["buffers_persistent"] = sum(math.prod(s) for s in found["buffers_persistent"].values())
     found["parts"] = parts(model)
     others = ("visual", "vision", "audio", "projector")
@@ -2285,9 +2799,9 @@ def one_published(path):
     return found
 
 
-def child(kind, argument, out, budget, path):
+def child(kind, argument, out, budget, path, with_configs):
     try:
-        report = one_type(argument, out, budget) if kind == "type" else one_published(argument)
+        report = one_type(argument, out, budget, with_configs) if kind == "type" else one_published(argument)
     except BaseException:
         report = {"ok": False, "errors": [traceback.format_exc()[-4000:]]}
     with open(path + ".part", "w") as file:
@@ -2296,15 +2810,117 @@ def child(kind, argument, out, budget, path):
     os._exit(0)
 
 
+# ---------------------------------------------------------------------------------------------------------------
+# Into the tree.
+# ---------------------------------------------------------------------------------------------------------------
+
+
+def short(value):
+    """Three digits of a distance."""
+    return float("%.3g" % value) if isinstance(value, float) else value
+
+
+def told(found):
+    """What report.json says of a small model."""
+    return {
+        "agreement": {k: short(v) for k, v in found["agreement"].items()},
+        "scale": short(found["scale"]),
+        "features": {k: short(v) for k, v in found["features"].items()},
+        "tensors": {k: short(v) for k, v in found["tensors"].items()},
+        "greedy_gap": short(found["greedy_gap"]),
+        "params": found["params"],
+        "file_elements": found["file_elements"],
+        "no_gradient": [n for n in found["no_gradient"] if not re.search(EYES, n)],
+        "failures": found["failures"],
+    }
+
+
+def without_newlines(text):
+    """Objects of numbers, and lists of words, on one line each."""
+    return re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda m: re.sub(r"\s*\n\s*", " ", m[0]), text)
+
+
+def logits_apart(one, two):
+    flat = [[x for rows in json.load(open(os.path.join(f, "io.json")))["logits"] for row in rows for x in row] for f in (one, two)]
+    return max(abs(a - b) for a, b in zip(*flat)) if len(flat[0]) == len(flat[1]) else float("inf")
+
+
+def unpack(source, into, replace):
+    work = tempfile.mkdtemp()
+    for name in sorted(os.listdir(source)):
+        if name.startswith("references-") and ".tar" in name:
+            with tarfile.open(os.path.join(source, name)) as archive:
+                archive.extractall(work, filter="data")
+    with open(os.path.join(work, "report.json")) as file:
+        found = json.load(file)
+    for top in ("tiny", "configs"):
+        for name in sorted(os.listdir(os.path.join(work, top))) if os.path.isdir(os.path.join(work, top)) else []:
+            here, there = os.path.join(work, top, name), os.path.join(into, top, name)
+            if os.path.exists(there) and name.split(".json")[0] not in replace:
+                if top == "tiny" and (apart := logits_apart(here, there)) > 1e-5:
+                    print(f"{name}: logits {apart:.3g} from those in the tree, which stay")
+                continue
+            if os.path.isdir(there):
+                shutil.rmtree(there)
+            print(f"{top}/{name}: written")
+            (shutil.copytree if top == "tiny" else shutil.copy)(here, there)
+    path = os.path.join(into, "report.json")
+    with open(path) as file:
+        report = json.load(file)
+    report.update(transformers=found["transformers"], torch=found["torch"])
+    for name, one in found["types"].items():
+        for error in one.get("errors", []) + one.get("config_errors", []):
+            print(f"{name}: {error}")
+        entry = report["types"].setdefault(name, {"note": None, "tiny": {}})
+        entry["note"] = one.get("note")
+        for variant, small in one.get("tiny", {}).items():
+            entry["tiny"][variant] = told(small)
+            for failure in small["failures"]:
+                print(f"{name} {variant}: {failure}")
+    with open(path, "w") as file:
+        file.write(without_newlines(json.dumps(report, indent=1, sort_keys=True)) + "\n")
+    path = os.path.join(into, "published", "totals.json")
+    with open(path) as file:
+        totals = json.load(file)
+    for name, one in found["published"].items():
+        if "parameters" not in one:
+            print(f"published/{name}: {one['errors']}")
+            continue
+        entry = {k: one[k] for k in ("model", "parameters", "buffers_persistent", "by") if k in one}
+        if name in KNOWN_DIFFERENCES:
+            entry["differs"] = KNOWN_DIFFERENCES[name]
+        if name in totals and totals[name]["parameters"] != one["parameters"]:
+            print(f"published/{name}: {one['parameters']}, and {totals[name]['parameters']} in the tree, which stays")
+        totals.setdefault(name, entry)
+    with open(path, "w") as file:
+        file.write(json.dumps(dict(sorted(totals.items())), indent=1) + "\n")
+    shutil.rmtree(work)
+
+
+KNOWN_DIFFERENCES = {
+    "longcat_flash": {
+        "by": 28 * 256 * 2 * 6144 * 2048,
+        "reason": "transformers' class has gates and ups for the 256 identity experts of each of the 28 layers too, which nobody reads",
+    }
+}
+
+
 def main():
     options = argparse.ArgumentParser()
-    options.add_argument("--out", required=True)
+    options.add_argument("--out", default="")
     options.add_argument("--work", default="")
     options.add_argument("--jobs", type=int, default=16)
     options.add_argument("--types", default="")
+    options.add_argument("--configs", default="")
     options.add_argument("--published", default="")
+    options.add_argument("--files", default="")
     options.add_argument("--limit", type=int, default=150)
+    options.add_argument("--unpack", default="")
+    options.add_argument("--into", default="")
+    options.add_argument("--replace", default="")
     options = options.parse_args()
+    if options.unpack:
+        return unpack(options.unpack, options.into, options.replace.split(","))
     torch, transformers = setup()
     target = os.path.abspath(options.out)
     os.makedirs(target, exist_ok=True)
@@ -2314,9 +2930,11 @@ def main():
     report = {"transformers": transformers.__version__, "torch": torch.__version__, "types": {}, "published": {}}
     names = [] if options.types == "none" else [n for n in options.types.split(",") if n] or list(TYPES)
     work = [("type", n, n) for n in names]
+    configured = names if not options.configs else options.configs.split(",")
+    files = [f for f in options.files.split(",") if f]
     if options.published and os.path.isdir(options.published):
         for f in sorted(os.listdir(options.published)):
-            if f.endswith(".json") and f not in ("sources.json", "totals.json"):
+            if f.endswith(".json") and f not in ("sources.json", "totals.json") and (not files or f[:-5] in files):
                 work.append(("published", os.path.join(options.published, f), f[:-5]))
     context = multiprocessing.get_context("fork")
     running, started = [], time.time()
@@ -2338,7 +2956,7 @@ def main():
             path = os.path.join(out, "parts", f"{kind}-{name.replace('/', '_')}.json")
             if os.path.exists(path):
                 os.remove(path)
-            process = context.Process(target=child, args=(kind, argument, out, options.limit * 0.7, path))
+            process = context.Process(target=child, args=(kind, argument, out, options.limit * 0.7, path, name in configured))
             process.start()
             running.append((kind, name, path, process, time.time()))
         time.sleep(0.05)

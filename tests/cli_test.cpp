@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "gguf_of_folder.h"
 #include "paths.h"
 #include "program_fixture.h"
 #include "report/text.h"
@@ -381,6 +382,36 @@ TEST_F(ProgramTest, ReportsWhatAWeightFileHolds) {
   EXPECT_EQ(report.at("file").at("complete"), true);
   EXPECT_EQ(report.at("file").at("expected_elements"), report.at("parameters").at("total"));
   EXPECT_FALSE(json({"count", "gpt2"}).contains("file"));
+}
+
+// Of the header alone: 263 tokens, 64 and 160 wide, 2 layers, so that blocks of 32 divide the rows of every matrix.
+TEST_F(ProgramTest, CountsAndExplainsAGgufFile) {
+  const fs::path folder = fs::path(project_folder()) / "tests/data/tiny/llama3-rope", path = folder_ / "model.gguf";
+  std::ofstream(path, std::ios::binary) << GgufOfFolder(folder).file(DType::q8_0);
+  const std::int64_t matrices = 263 * 64 + 2 * (2 * 64 * 64 + 2 * 32 * 64 + 3 * 160 * 64), norms = 5 * 64;
+  const Json report = json({"count", path.string()});
+  EXPECT_EQ(report.at("parameters").at("total"), matrices + norms);
+  const Json& file = report.at("file");
+  EXPECT_EQ(file.at("complete"), true);
+  EXPECT_EQ(file.at("types").at("Q8_0"),
+            (Json{{"tensors", 1 + 2 * 7}, {"elements", matrices}, {"bytes", matrices / 32 * 34}}));
+  const std::int64_t divisors = 8;  // of RoPE's frequencies: a tensor in GGUF, and none of the model's parameters
+  EXPECT_EQ(file.at("types").at("F32"),
+            (Json{{"tensors", 5 + 1}, {"elements", norms + divisors}, {"bytes", 4 * (norms + divisors)}}));
+  EXPECT_EQ(file.at("bytes"), matrices / 32 * 34 + 4 * (norms + divisors));
+  const Result table = run({"count", path.string()});
+  EXPECT_NE(table.out.find("Q8_0"), std::string::npos) << table.out;
+
+  const Json steps = json({"explain", path.string()}).at("steps"),
+             original = json({"explain", folder.string()}).at("steps");
+  ASSERT_EQ(steps.size(), original.size());
+  std::int64_t parameters = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(steps[i].at("path"), original[i].at("path"));
+    EXPECT_EQ(steps[i].at("flops"), original[i].at("flops"));
+    parameters += steps[i].at("parameters").at("value").get<std::int64_t>() * steps[i].at("times").get<std::int64_t>();
+  }
+  EXPECT_EQ(parameters, matrices + norms);
 }
 
 TEST_F(ProgramTest, NamesTheConventionOfAPublication) {

@@ -8,12 +8,17 @@
 #include <numbers>
 #include <random>
 
+#include "backend/cpu/instructions.h"
+#include "compile/compile.h"
 #include "files/tensor_file.h"
 #include "folder_fixture.h"
 #include "gguf_of_folder.h"
 #include "model/file_report.h"
 #include "model/location.h"
 #include "model/read_gguf.h"
+#include "model/stored.h"
+#include "network/forward.h"
+#include "report/memory_use.h"
 #include "run/engine.h"
 #include "run/logits.h"
 #include "run/verify.h"
@@ -355,24 +360,68 @@ TEST(GgufModel, SaysWhatIsWrong) {
             "x.gguf: tensor 'token_embd.weight' is [3200]; expected two extents");
 }
 
+// Where the first float16 scale of a block is.
+std::int64_t scale_of(DType dtype) {
+  return dtype == DType::q2_k ? 80 : dtype == DType::q3_k ? 108 : dtype == DType::q6_k ? 208 : 0;
+}
+
+// Also one of the last layer's gate: what is no number is then a single activation, which no norm has spread.
 TEST_F(FolderTest, GgufScalesThatAreNoNumbersAreNamedWhenTheyRun) {
-  const std::string whole = GgufOfFolder(tiny_folder() / "llama3-rope").file(DType::q4_0);
-  const std::string path = written(folder_ / "whole.gguf", whole).string();
-  const TensorFile header = read_tensor_file(path);
-  const auto down = std::find_if(header.tensors.begin(), header.tensors.end(),
-                                 [](const TensorInfo& info) { return info.name == "blk.0.attn_output.weight"; });
-  ASSERT_NE(down, header.tensors.end());
-  ASSERT_EQ(down->dtype, DType::q4_0);
-  for (const std::uint8_t high : {0x7E, 0x7C}) {  // float16's NaN and infinity
-    std::string damaged = whole;
-    damaged[static_cast<std::size_t>(header.files[0].data_begin + down->begin)] = 0;
-    damaged[static_cast<std::size_t>(header.files[0].data_begin + down->begin) + 1] = static_cast<char>(high);
-    Engine engine(LoadedModel::open(written(folder_ / "damaged.gguf", damaged).string()), {.capacity = 8});
-    const std::string sentence = error_of([&] {
-      greatest(engine.session().run(std::vector<std::int32_t>{1, 2}, Logits::last));
-    });
-    EXPECT_TRUE(sentence.ends_with("expected finite numbers (are the weights damaged?)")) << sentence;
+  for (const DType dtype : {DType::q4_0, DType::q8_0, DType::iq4_nl, DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k,
+                            DType::q6_k, DType::iq4_xs}) {
+    const std::string whole = wide_llama().file(dtype);
+    const TensorFile header = read_tensor_file(written(folder_ / "whole.gguf", whole).string());
+    for (const char* name : {"blk.0.attn_output.weight", "blk.1.ffn_gate.weight"}) {
+      const auto info = std::find_if(header.tensors.begin(), header.tensors.end(),
+                                     [&](const TensorInfo& each) { return each.name == name; });
+      ASSERT_NE(info, header.tensors.end());
+      ASSERT_EQ(info->dtype, dtype);
+      const auto at = static_cast<std::size_t>(header.files[0].data_begin + info->begin + scale_of(dtype));
+      for (const std::uint8_t high : {0x7E, 0x7C}) {  // float16's NaN and infinity
+        std::string damaged = whole;
+        damaged[at] = 0;
+        damaged[at + 1] = static_cast<char>(high);
+        Engine engine(LoadedModel::open(written(folder_ / "damaged.gguf", damaged).string()), {.capacity = 32});
+        for (const std::size_t tokens : {2, 20}) {  // few rows and many
+          const std::string sentence =
+              error_of([&] { greatest(engine.session().run(std::vector<std::int32_t>(tokens, 1), Logits::last)); });
+          EXPECT_TRUE(sentence.ends_with("expected finite numbers (are the weights damaged?)"))
+              << encoding_of(dtype).name << ", " << name << ", " << tokens << " tokens: " << sentence;
+        }
+      }
+    }
   }
+}
+
+// Also of a processor that has no products of bytes, where q8_0 is read as it lies.
+TEST_F(FolderTest, GgufCopiesInTheOrderOfKernelsAreThoseThatMemorySays) {
+  for (const char* instructions : {"", "AVX2", "SSE4"}) {
+    if (!choose_instructions(instructions)) continue;
+    for (const DType dtype : {DType::q4_0, DType::q8_0, DType::q5_0}) {
+      SCOPED_TRACE(std::string(instructions) + " " + std::string(encoding_of(dtype).name));
+      const std::string path = written(folder_ / "blocks.gguf", wide_llama().file(dtype)).string();
+      MemoryUse use;
+      use.model = load_model(path);
+      Workload workload = workload_of(Phase::prefill);
+      workload.tokens = 8;
+      workload.parameter_types = stored_types(use.model, read_tensor_file(path));
+      use.workload = resolve(use.model, workload);
+      use.target = cpu_target;
+      use.compiled = compile(use.model, use.workload, use.target);
+      use.held = break_down(use.compiled.lowered, use.compiled.plan);
+      use.stored = true;
+      const std::int64_t said = memory_document(use, MemoryBy::kind).json.value("interleaved_copies", std::int64_t{0});
+      std::int64_t measured = 0;
+      for (const Check& check : verify(use.model, Weights::load(use.model, path), {.tokens = 8, .steps = 1}).checks)
+        if (check.name == "interleaved copies") measured = static_cast<std::int64_t>(check.measured);
+      EXPECT_EQ(said, measured);
+      if (instructions != std::string("")) {
+        const bool copied = instructions == std::string("AVX2") && dtype == DType::q4_0;
+        EXPECT_EQ(said, copied ? inspect_file(use.model, read_tensor_file(path)).types.at(dtype).bytes : 0);
+      }
+    }
+  }
+  choose_instructions("");
 }
 
 TEST(GgufModel, PassesOverAChatTemplate) {

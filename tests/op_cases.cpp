@@ -230,8 +230,8 @@ TensorId overlapping_entries(Builder& b) {
       {2, true, 1e-6}, "y");
 }
 // Of 3 queries with 4 heads of 8: 1 + 2 + 2 keys in a window of 2, and 0 + 1 + 1 entries of 2 tokens.
-TensorId attended_entries(Builder& b, bool chosen) {
-  return attend_entries(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 3, 1, 8}), weight(b, {2, 1, 1, 8}),
+TensorId attended_entries(Builder& b, bool chosen, bool any = true) {
+  return attend_entries(b, weight(b, {2, 3, 4, 8}), weight(b, {2, 3, 1, 8}), any ? weight(b, {2, 1, 1, 8}) : no_tensor,
                         chosen ? whole_numbers(b, {2, 3, 1, 1}) : no_tensor, weight(b, {4}), {2, 2, 0.5}, "y");
 }
 TensorId delayed(Builder& b) {
@@ -656,6 +656,8 @@ const std::vector<OpCase>& op_cases() {
       {"entries", "", ahead, 0, overlapping_entries, {{2, 2, 1, 2}}, 0, 148, 440, 208, {{"t", 8}, {"e", 2}, {"m", 2}, {"d", 2}}, after_two()},
       {"attend_entries", "", ahead, 0, [](B& b) { return attended_entries(b, false); }, {{2, 3, 4, 8}}, 1792, 568, 1040, 768, {{"p", 56}, {"m", 8}, {"n", 192}, {"r", 24}}},
       {"attend_entries", "", ahead, 0, [](B& b) { return attended_entries(b, true); }, {{2, 3, 4, 8}}, 1792, 568, 1064, 768, {{"p", 56}, {"m", 8}, {"n", 192}, {"r", 24}}, {}, 1064},
+      // Without entries: 2·4·5 pairs; queries 768 bytes, keys 192, sinks 16.
+      {"attend_entries", "", ahead, 0, [](B& b) { return attended_entries(b, false, false); }, {{2, 3, 4, 8}}, 1280, 488, 976, 768, {{"p", 40}, {"m", 8}, {"n", 192}, {"r", 24}}},
       // 24 elements, of each of which 3 tokens' 2 are read; weights and shifts are 24 and 2·4 numbers.
       {"head_convolution", "", ahead, 0, [](B& b) { return convolved_heads(b, false); }, {{2, 3, 2, 2}}, 288, 48, 224, 96, {{"n", 24}, {"m", 2}, {"w", 3}}},
       {"head_convolution", "", ahead, 0, [](B& b) { return convolved_heads(b, true); }, {{2, 3, 2, 2}}, 288, 48, 288, 160, {{"n", 24}, {"m", 2}, {"w", 3}}},

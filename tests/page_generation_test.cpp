@@ -182,6 +182,16 @@ TEST_F(PageGeneration, AttentionIsThatOfEveryHeadAndSeesNothingBehindItself) {
   }
 }
 
+TEST_F(PageGeneration, AModelThatIsWrittenIsTheSameElsewhere) {
+  const Json model = ask("model", {{"path", tiny("gpt2")}})["model"];
+  const Json request = {{"of", model}, {"ids", {1, 2, 3, 4, 5}}};
+  EXPECT_EQ(ask("write_model", {{"of", model}, {"path", path("written")}})["path"], path("written"));
+  Json again = request;
+  again["of"] = ask("model", {{"path", path("written")}}, "ModelReply")["model"];
+  EXPECT_EQ(whole_reply("attention", again).array, whole_reply("attention", request).array);
+  EXPECT_NE(error("write_model", {{"of", 999}, {"path", path("written")}}), "");
+}
+
 TEST_F(PageGeneration, NeighboursAreOfARunOrAModel) {
   const Json model = ask("model", {{"path", tiny("gpt2")}})["model"];
   const Json reply = ask("neighbours", {{"of", model}, {"token", 3}, {"count", 4}}, "NeighboursReply");

@@ -174,6 +174,19 @@ TEST_F(PageTraining, SamplesAndEvaluatesWithoutChangingTheRun) {
   EXPECT_EQ(a["gradient_norm"], b["gradient_norm"]);
 }
 
+TEST_F(PageTraining, IsWrittenAsTheModelThatItIsNow) {
+  const Json run = begin("run")["run"];
+  ask("write_model", {{"of", run}, {"path", path("first")}});
+  steps(run, 2);
+  ask("write_model", {{"of", run}, {"path", path("now")}});
+  const std::string saved = ask("save", {{"run", run}})["path"].get<std::string>();
+  for (const char* file : {"model.safetensors", "config.json", "tokenizer.json"}) {
+    EXPECT_TRUE(text_of(path("now") + "/" + file) == text_of(saved + "/" + file)) << file;
+  }
+  EXPECT_FALSE(text_of(path("now") + "/model.safetensors") == text_of(path("first") + "/model.safetensors"));
+  ask("model", {{"path", path("now")}}, "ModelReply");
+}
+
 TEST_F(PageTraining, ChangesAreThoseOfTheCommandLine) {
   const Json begun = begin("page", Json::object(),
                            {{"layers", 1}, {"d_ff", "match"}, {"ffn", "relu"}, {"tied", false}, {"context", 16}});

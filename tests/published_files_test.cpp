@@ -63,8 +63,13 @@ TEST_P(PublishedFile, IsCounted) {
 }
 
 TEST_P(PublishedFileWithATotal, HasTransformersParameters) {
-  const json totals = read_json(folder() / "published/totals.json");
-  EXPECT_EQ(count_parameters(published(GetParam())), totals[GetParam()]["parameters"].get<std::int64_t>());
+  const json total = read_json(folder() / "published/totals.json")[GetParam()];
+  std::int64_t more = 0;  // what transformers' class has and nobody reads
+  if (total.contains("differs")) {
+    EXPECT_FALSE(total["differs"]["reason"].get<std::string>().empty());
+    more = total["differs"]["by"].get<std::int64_t>();
+  }
+  EXPECT_EQ(count_parameters(published(GetParam())), total["parameters"].get<std::int64_t>() - more);
 }
 
 // A number as people state it: 518983059456, 9.78B, 350M. It holds to one of its last digit that is not 0, because

@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -14,7 +16,6 @@
 #include "backend/cpu/dense.h"
 #include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
-#include "files/interleaved.h"
 #include "files/float_types.h"
 #include "workshop.h"
 
@@ -152,8 +153,14 @@ class Quantised : public testing::TestWithParam<const char*> {
   }
   void TearDown() override { choose_instructions(""); }
 };
-INSTANTIATE_TEST_SUITE_P(, Quantised, testing::Values("AMX", "VNNI", "AVX3", "AVX2", "SSE4", "NEON", "SCALAR"),
-                         [](const auto& set) { return set.param; });
+INSTANTIATE_TEST_SUITE_P(, Quantised,
+                         testing::Values("AMX", "VNNI", "AVX-VNNI", "AVX3", "AVX2", "SSE4", "NEON-DOT", "NEON", "WASM",
+                                         "SCALAR"),
+                         [](const auto& set) {
+                           std::string name = set.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 TEST_P(Quantised, ProductsAreThoseOfTheDecodedBlocks) {
   Workshop machine(2);
@@ -247,6 +254,23 @@ TEST(QuantisedActivations, RoundToTheNearestOf255AndSumTheirHalves) {
   EXPECT_EQ(halves[1], second);
   EXPECT_EQ(halves[2], 0);
   EXPECT_EQ(halves[3], 0);
+}
+
+// So that a network in which something went wrong says so, wherever in a vector it is.
+TEST_P(Quantised, ActivationsThatAreNotFiniteMakeTheirProductsNaN) {
+  Workshop machine(1);
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), -std::numeric_limits<float>::infinity()})
+    for (const std::int64_t m : {1, 20})
+      for (const std::int64_t at : {0, 5, 31, 100}) {
+        Problem problem(DType::q4_k, m, 40, 256);
+        problem.x[static_cast<std::size_t>(at)] = bad;
+        quantise_row(problem.x.data(), 256, problem.x8.data());
+        machine.run({&problem.product, 1});
+        for (std::size_t j = 0; j < 40; ++j) ASSERT_TRUE(std::isnan(problem.y[j])) << bad << " at " << at << ", " << j;
+        if (m > 1) {
+          ASSERT_TRUE(std::isfinite(problem.y[static_cast<std::size_t>(problem.stride)]));
+        }
+      }
 }
 
 TEST(QuantisedErrors, NameWeightsThatAreNotReadAlongTheirRows) {

@@ -2,7 +2,11 @@
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "count/cache.h"
 #include "count/growth.h"
@@ -23,21 +27,70 @@ CacheCost cache_of(const std::string& type, DType cache) {
   return cache_cost(model, workload);
 }
 
+// What a small model keeps of a sequence, in elements.
+struct Kept {
+  const char* type;
+  std::int64_t states;        // of recurrences
+  std::int64_t convolutions;  // what they remember: w − 1 tokens
+  std::int64_t token;         // that the first token adds; −1: a fraction, as entries stand for several
+  std::int64_t cache;         // of 23 tokens, without the former two
+};
+
 // A state is float32 whatever the cache is, what a convolution remembers is of the cache's type.
 TEST(RecurrentCount, StatesAreExactInBytes) {
-  // qwen3_next: two layers of 4 heads of 6 × 5 states, and of 2·2·6 + 4·5 = 44 channels, 3 tokens; one layer of
-  // attention with 2 key heads of 8.
-  CacheCost cost = cache_of("qwen3_next", DType::bfloat16);
-  EXPECT_EQ(cost.state, 2 * (4 * 6 * 5 * 4 + 44 * 3 * 2));
-  EXPECT_EQ(cost.first_token, 2 * 2 * 8 * 2);
-  EXPECT_EQ(cost.total, 3 * (cost.state + 23 * cost.first_token));
-  cost = cache_of("qwen3_next", DType::float32);
-  EXPECT_EQ(cost.state, 2 * (4 * 6 * 5 * 4 + 44 * 3 * 4));
-  // mamba2: two layers of 6 heads of 8 × 5 states, 68 channels; nothing grows.
-  cost = cache_of("mamba2", DType::bfloat16);
-  EXPECT_EQ(cost.state, 2 * (6 * 8 * 5 * 4 + 68 * 3 * 2));
-  EXPECT_EQ(cost.first_token, 0);
-  EXPECT_EQ(cost.total, 3 * cost.state);
+  const std::vector<Kept> all = {
+      // Mamba-2: heads · width · N states, heads · width + 2 · groups · N channels of 3 tokens.
+      {"bamba", 8 * 8 * 5, (64 + 20) * 3, 2 * 2 * 8, 23 * 32},
+      {"falcon_h1", 2 * 4 * 6 * 5, 2 * (24 + 20) * 3, 2 * 2 * 2 * 8, 23 * 64},
+      {"granitemoehybrid", 8 * 6 * 5, (48 + 20) * 3, 2 * 2 * 6, 23 * 24},
+      {"mamba2", 2 * 6 * 8 * 5, 2 * (48 + 20) * 3, 0, 0},
+      {"nemotron_h", 2 * 6 * 8 * 5, 2 * (48 + 20) * 3, 2 * 2 * 8, 23 * 32},
+      {"zamba2", 5 * 4 * 8 * 5, 5 * (32 + 20) * 3, 3 * 2 * 4 * 8, 23 * 192},
+      // Mamba: channels · N states, of as many channels 3 tokens.
+      {"falcon_mamba", 2 * 48 * 4, 2 * 48 * 3, 0, 0},
+      {"mamba", 2 * 48 * 4, 2 * 48 * 3, 0, 0},
+      {"jamba", 2 * 24 * 4, 2 * 24 * 3, 2 * 2 * 6, 23 * 24},
+      {"zamba", 4 * 32 * 4, 4 * 32 * 3, 2 * 2 * 4 * 8, 23 * 128},
+      // The delta rule: heads · key · value states, 2 · key heads · key + heads · value channels of 3 tokens.
+      {"kimi_linear", 2 * 3 * 8 * 8, 2 * (48 + 24) * 3, 12 + 4, 23 * 16},  // latents of 12, keys of 4
+      {"olmo_hybrid", 2 * 6 * 5, (24 + 10) * 3, 2 * 2 * 6, 23 * 24},
+      {"qwen3_5", 4 * 6 * 5, (24 + 20) * 3, 2 * 2 * 8, 23 * 32},
+      {"qwen3_5_text", 2 * 4 * 6 * 5, 2 * (24 + 20) * 3, 2 * 2 * 8, 23 * 32},
+      {"qwen3_5_moe", 2 * 4 * 6 * 5, 2 * (24 + 20) * 3, 2 * 2 * 8, 23 * 32},
+      {"qwen3_5_moe_text", 2 * 4 * 6 * 5, 2 * (24 + 20) * 3, 2 * 2 * 8, 23 * 32},
+      {"qwen3_next", 2 * 4 * 6 * 5, 2 * (24 + 20) * 3, 2 * 2 * 8, 23 * 32},
+      // Lightning attention: heads · width². RG-LRU: a number a channel; its attention has a window of 5.
+      {"minimax", 4 * 8 * 8, 0, 2 * 2 * 8, 23 * 32},
+      {"recurrent_gemma", 2 * 32, 2 * 32 * 3, 2 * 8, 5 * 16},
+      // Convolutions alone: of the stream, 2 tokens.
+      {"lfm2", 0, 2 * 24 * 2, 2 * 2 * 6, 23 * 24},
+      {"lfm2_moe", 0, 2 * 24 * 2, 2 * 2 * 6, 23 * 24},
+      // …of keys and values, 3 tokens, in two layers of 4 heads of 6 with a window of 5 and one of 2 heads of 8; and of
+      // what both sublayers of each layer make.
+      {"inkling_text", 0, 3 * (48 + 32 + 48) + 3 * 2 * 24 * 3, 48 + 32 + 48, 5 * 48 + 23 * 32 + 5 * 48},
+      // …of 4 query and 2 key heads of 8, 1 token of channels and 2 of heads; and half the values of the token before.
+      {"zaya", 0, 2 * (48 * 1 + 48 * 2 + 8), 2 * 2 * 2 * 8, (5 + 23) * 32},
+      // What tokens give to entries of 6, and their gates, of 5 tokens; and of entries of 3 that overlap, 5 tokens too
+      // but twice as wide, once for the keys and once for the indexer's. Keys are values; windows of 5.
+      {"deepseek_v4", 0, 5 * 2 * 8 + 2 * 5 * 2 * 16, -1, 3 * 5 * 8 + 3 * 8 + 7 * 8 + 7 * 8},
+      {"deepseek_v4-yarn", 0, 5 * 2 * 8 + 2 * 5 * 2 * 16, -1, 3 * 5 * 8 + 3 * 8 + 7 * 8 + 7 * 8},
+  };
+  for (const Kept& kept : all) {
+    for (const auto& [type, size] : {std::pair(DType::bfloat16, 2), std::pair(DType::float32, 4)}) {
+      SCOPED_TRACE(kept.type);
+      const CacheCost cost = cache_of(kept.type, type);
+      EXPECT_EQ(cost.state, kept.states * 4 + kept.convolutions * size);
+      if (kept.token >= 0) {
+        EXPECT_EQ(cost.first_token, kept.token * size);
+      }
+      EXPECT_EQ(cost.total, 3 * (cost.state + kept.cache * size));
+    }
+  }
+  // Every small model that keeps a state is among these.
+  for (const std::string& type : family_references::found("tiny")) {
+    const bool there = std::any_of(all.begin(), all.end(), [&](const Kept& kept) { return kept.type == type; });
+    EXPECT_EQ(cache_of(type, DType::bfloat16).state > 0, there) << type;
+  }
 }
 
 // The longer the text, the more pairs attention has; a recurrence costs the same for every token.

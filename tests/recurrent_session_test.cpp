@@ -1,17 +1,19 @@
-// Sessions whose cache has states: they cannot be rewound, so a step that is cancelled must leave them, and forks go on
-// from one without changing it.
+// Sessions whose cache has states, which cannot be rewound, or other things than keys and values: a step that is
+// cancelled must leave them, and forks go on from one without changing it.
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 #include <reckon/generate.h>
 #include <reckon/reckon.h>
 
+#include <algorithm>
 #include <atomic>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 #include "backend/inspection.h"
-#include "paths.h"
+#include "compile/compile.h"
+#include "family_references.h"
 #include "run/engine.h"
 #include "run/weights.h"
 
@@ -22,7 +24,7 @@ using Ids = std::vector<std::int32_t>;
 using Row = std::vector<float>;
 
 Engine engine_of(const std::string& type, const EngineOptions& options) {
-  const std::filesystem::path folder = std::filesystem::path(project_folder()) / "tests/data/families/tiny" / type;
+  const std::filesystem::path folder = family_references::folder() / "tiny" / type;
   const Model model = load_model(folder.string());
   return Engine(model, Weights::load(model, folder), options);
 }
@@ -137,8 +139,34 @@ TEST_P(RecurrentSession, TextsThatRunTogetherHaveTheBitsThatEachHasAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, RecurrentSession,
-                         testing::Values("lfm2", "granitemoehybrid", "falcon_mamba", "qwen3_next"));
+// The small models whose cache has more than keys and values: states, what convolutions and entries wait for, entries,
+// latents, and keys of indexers.
+std::vector<std::string> with_special_caches() {
+  std::vector<std::string> types;
+  for (const std::string& type : family_references::found("tiny")) {
+    const Model model = load_model((family_references::folder() / "tiny" / type).string());
+    Workload workload = workload_of(Phase::decode);
+    workload.past = 20;
+    const Program program = logical_program(model, workload);
+    if (std::any_of(program.tensors.begin(), program.tensors.end(), [](const Tensor& tensor) {
+          const Piece piece = tensor.label.piece;
+          return tensor.kind == TensorKind::cache && piece != Piece::key_cache && piece != Piece::value_cache;
+        }))
+      types.push_back(type);
+  }
+  return types;
+}
+
+TEST(RecurrentSessions, AreThoseOfAllTypesWithSpecialCaches) {
+  const std::vector<std::string> types = with_special_caches();
+  for (const char* type : {"axk2", "deepseek_v2", "deepseek_v32", "deepseek_v4", "doge", "falcon_mamba",
+                           "granitemoehybrid", "inkling_text", "lfm2", "mamba2", "minimax", "minimax_m3_vl_text",
+                           "olmo_hybrid", "qwen3_next", "recurrent_gemma", "zamba", "zamba2", "zaya"})
+    EXPECT_TRUE(std::count(types.begin(), types.end(), type)) << type;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, RecurrentSession, testing::ValuesIn(with_special_caches()),
+                         [](const auto& entry) { return family_references::test_name(entry.param); });
 
 }  // namespace
 }  // namespace reckon

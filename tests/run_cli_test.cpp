@@ -1,6 +1,7 @@
 // The commands that run a model, as a person or a script uses them: what they print, and what they refuse.
 #include <gtest/gtest.h>
 
+#include "gguf_of_folder.h"
 #include "paths.h"
 #include "program_fixture.h"
 #include "report/text.h"
@@ -114,6 +115,17 @@ TEST_F(RunProgram, GenerateWritesOnlyTheNewIdsToStandardOutputAndItsPaceToStanda
   for (std::size_t i = prompt; i < all; ++i) expected += (i == prompt ? "" : " ") + io["greedy"][i].dump();
   EXPECT_EQ(result.out, expected + "\n");
   EXPECT_NE(result.err.find("tokens/s"), std::string::npos);
+}
+
+TEST_F(RunProgram, GeneratesFromAGgufFileWhatTheFolderThatItWasMadeOfGenerates) {
+  const fs::path path = folder_ / "model.gguf";
+  std::ofstream(path, std::ios::binary) << GgufOfFolder(tiny + "llama-gqa").file();
+  const Json io = reference("llama-gqa");
+  const std::size_t prompt = io["greedy_prompt"].size();
+  const Json generated = json({"generate", path.string(), "--ids", joined(io["greedy_prompt"]), "--temperature", "0",
+                               "--tokens", std::to_string(io["greedy"].size() - prompt)});
+  ASSERT_EQ(generated["ids"].size(), io["greedy"].size() - prompt);
+  for (std::size_t i = prompt; i < io["greedy"].size(); ++i) EXPECT_EQ(generated["ids"][i - prompt], io["greedy"][i]);
 }
 
 TEST_F(RunProgram, TheSameSeedGeneratesTheSameTokensForAnyNumberOfThreads) {

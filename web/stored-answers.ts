@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Plugin } from 'vite';
 import { firstQuestions } from './src/engine/first-questions';
+import type { Step } from './src/views/count/parts';
 import type { Preset } from './src/views/count/presets';
 
 type Ask = (args: string[]) => string;
@@ -29,11 +30,18 @@ function answered(args: string[], text: string): string {
   return text;
 }
 
-// Without spaces, but with every digit: not parsed, as doubles would round. Of the models, what the page shows of them.
+// Without spaces, but with every digit: not parsed, as doubles would round. Of the models and of a derivation's steps,
+// what the page shows of them.
 function short(args: string[], text: string): string {
-  if (args[0] !== 'models') return text.replace(/\n\s*/g, '').replace(/": /g, '":');
-  const { models } = JSON.parse(text) as { models: Preset[] };
-  return JSON.stringify({ models: models.map(({ name, family, parameters }) => ({ name, family, parameters })) });
+  if (args[0] === 'models') {
+    const { models } = JSON.parse(text) as { models: Preset[] };
+    return JSON.stringify({ models: models.map(({ name, family, parameters }) => ({ name, family, parameters })) });
+  }
+  if (args[0] === 'explain') {
+    const { steps } = JSON.parse(text) as { steps: Step[] };
+    return JSON.stringify({ steps: steps.map(({ stage, path, name, formula, why }) => ({ stage, path, name, formula, why })) });
+  }
+  return text.replace(/\n\s*/g, '').replace(/": /g, '":');
 }
 
 export function storedAnswers(): Plugin {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { svelte } from '@sveltejs/vite-plugin-svelte';
 import { defineConfig } from 'vitest/config';
-import { offline } from './offline';
+import { engineFiles, offline } from './offline';
 import { smallGlue } from './small-glue';
 import { storedAnswers } from './stored-answers';
 import { vocabularies } from './vocabularies';
@@ -24,6 +24,7 @@ export default defineConfig({
   plugins: [svelte(), storedAnswers(), vocabularies(), offline(engineVersion()), smallGlue()],
   define: {
     __ENGINE_VERSION__: JSON.stringify(engineVersion()),
+    __RUN_FILES__: JSON.stringify(engineFiles('run', 'run-threads', 'run-more', 'run-more-threads')),
     __ENGINE_THREADS__: String(existsSync(new URL('public/engine/run-threads.wasm', import.meta.url))),
   },
   build: { target: 'es2022', modulePreload: { polyfill: false } },

@@ -1,6 +1,7 @@
 // First fit: each block goes to the lowest place that is free for all its life. What decides is the order of blocks,
 // so orders are tried until one of them wastes nothing: the largest first, and whatever ends beyond the peak moved to
-// the front; then other beginnings. Stacks come first, for what they hold outlives the rest.
+// the front; then other beginnings; then the best of these, changed a block at a time. Stacks come first, for what they
+// hold outlives the rest.
 #include "memory/layout.h"
 
 #include "files/checked.h"
@@ -45,6 +46,12 @@ class Layout {
   std::int64_t run() {
     std::int64_t least = -1;
     std::vector<std::int64_t> best(blocks_.size());
+    Order found;  // the order that gave the least
+    bool by_birth = true;
+    const auto keep = [&](std::int64_t end) {
+      least = end;
+      for (std::size_t b = 0; b < best.size(); ++b) best[b] = blocks_[b].offset;
+    };
     for (int attempt = 0; least < 0 || (least > peak_ && attempt < attempts && work_ < most_work); ++attempt) {
       order_frames(attempt % 2 == 0);
       // An order of very many blocks takes long: none is tried twice, what changes nothing is left, and it may take a
@@ -58,8 +65,9 @@ class Layout {
         idle = nearest < 0 || end < nearest ? 0 : idle + 1;
         if (idle == 0) nearest = end;
         if (least < 0 || end < least) {
-          least = end;
-          for (std::size_t b = 0; b < best.size(); ++b) best[b] = blocks_[b].offset;
+          keep(end);
+          found = order;
+          by_birth = attempt % 2 == 0;
         }
         if (end <= peak_) break;
         const auto at = std::find(order.begin(), order.end(), last);
@@ -67,13 +75,28 @@ class Layout {
         std::rotate(order.begin(), at, at + 1);
       }
     }
+    // From the best of them, blocks one by one to other places in the order, as long as that is no worse.
+    order_frames(by_birth);
+    for (int i = 0; i < changes && least > peak_ && work_ < most_work && found.size() > 1; ++i) {
+      Order order = found;
+      const std::size_t from = random() % order.size(), to = random() % order.size();
+      const auto at = [&](std::size_t n) { return order.begin() + static_cast<std::ptrdiff_t>(n); };
+      if (from < to)
+        std::rotate(at(from), at(from) + 1, at(to) + 1);
+      else
+        std::rotate(at(to), at(from), at(from) + 1);
+      const std::int64_t end = place_all(order).first;
+      if (end > least) continue;
+      keep(end);
+      found = std::move(order);
+    }
     blocks_.resize(blocks_.size() - stacks_.size());
     for (std::size_t b = 0; b < blocks_.size(); ++b) blocks_[b].offset = best[b];
     return least;
   }
 
  private:
-  static constexpr int attempts = 1024, promotions = 24;
+  static constexpr int attempts = 128, promotions = 24, changes = 1 << 14;
   static constexpr std::size_t most_work = std::size_t{1} << 27;  // looks at a block: some tenths of a second
 
   static constexpr std::size_t very_many = 2048;
@@ -143,6 +166,11 @@ class Layout {
     }
   }
 
+  std::uint64_t random() {
+    random_ = random_ * 6364136223846793005u + 1442695040888963407u;
+    return random_ >> 40;
+  }
+
   // Large blocks first, long-lived ones, or those that are both; then the same with some of them out of turn.
   Order order_of(int attempt) {
     std::vector<std::pair<double, std::size_t>> keys;
@@ -152,8 +180,7 @@ class Layout {
       if (attempt % 3 != 1) key *= static_cast<double>(blocks_[b].size);
       if (attempt % 3 != 0) key *= static_cast<double>(moments_[b]);
       if (attempt >= 3) {
-        random_ = random_ * 6364136223846793005u + 1442695040888963407u;
-        key *= 0.3 + static_cast<double>(random_ >> 40) / static_cast<double>(1 << 24);
+        key *= 0.3 + static_cast<double>(random()) / static_cast<double>(1 << 24);
       }
       keys.emplace_back(key, b);
     }

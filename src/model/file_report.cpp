@@ -105,8 +105,9 @@ FileReport::Unexpected unexpected(const Model& model, const StoredLayout& layout
     return because("duplicate of the embedding (tied head)", true);
   if (name.find("vision_tower.") != std::string::npos || name.find("visual.") != std::string::npos ||
       name.find("vision_model.") != std::string::npos || name.find("multi_modal_projector.") != std::string::npos ||
-      name.find("embed_vision.") != std::string::npos || name.find("vision_embedder.") != std::string::npos ||
-      name.starts_with("vit_large_projector.") || name.starts_with("patch_merge_mlp."))
+      name.find("mm_projector.") != std::string::npos || name.find("embed_vision.") != std::string::npos ||
+      name.find("vision_embedder.") != std::string::npos || name.starts_with("vit_large_projector.") ||
+      name.starts_with("patch_merge_mlp."))
     return because("part of a vision model", true);
   if (name.find("audio_tower.") != std::string::npos || name.find("embed_audio.") != std::string::npos)
     return because("part of an audio model", true);

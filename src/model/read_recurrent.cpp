@@ -915,8 +915,8 @@ void name_olmo_hybrid(FamilyNames& names) {
   delta.step_bias = "dt_bias";
 }
 
-// Kimi Linear: decays for each channel of a key, between layers of latent attention without positions. It is not part
-// of transformers: the fields are those of Moonshot's own class (configuration_kimi.py beside the weights).
+// Kimi Linear: decays for each channel of a key, between layers of latent attention without positions. The fields are
+// those of Moonshot's own class (configuration_kimi.py beside the weights).
 Model read_kimi_linear(Fields& config) {
   Latent latent;
   latent.query_rank = config.size("q_lora_rank", 0, 0);

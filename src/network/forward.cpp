@@ -413,7 +413,7 @@ TensorId head(Network& n, TensorId x, TensorId table) {
   const TensorId weight = model.head.tied ? table : b.parameter({Block::head}, Piece::weight, shape);
   const TensorId bias = model.head.bias ? b.parameter({Block::head}, Piece::bias, {shape[0]}) : no_tensor;
   TensorId logits = linear(b, x, weight, bias, "logits");
-  if (model.padding_rows > 0) logits = take(b, logits, {model.vocab_size, Symbol::vocabulary}, "logits");
+  if (model.padding_rows > 0) logits = take(b, logits, model.vocab_size, "logits");
   if (model.head.scale != 1.0) logits = scale(b, logits, model.head.scale, "logits");
   if (model.head.softcap != 0.0) logits = softcap(b, logits, model.head.softcap, "logits");
   return logits;

@@ -274,13 +274,8 @@ TensorId shared_key_attention(Network& n, const Attention& a, TensorId x) {
   }
   k = remember(n, k, a.window, Piece::key_cache, Piece::keys);
   const TensorId sinks = b.parameter(role(Part::sinks), Piece::weight, {w.heads});
-  TensorId y;
-  if (all == no_tensor) {
-    y = attend(n, q, k, k, sinks, rule_of(a));
-  } else {
-    b.set_role(role(Part::scores));
-    y = attend_entries(b, q, k, all, choice, sinks, {a.window, shared.rate, a.scale}, "mixed");
-  }
+  b.set_role(role(Part::scores));
+  TensorId y = attend_entries(b, q, k, all, choice, sinks, {a.window, shared.rate, a.scale}, "mixed");
   b.set_role(role(Part::rope));
   y = rope(b, y, n.rope_table(*a.rope), a.rope->interleaved, "mixed", a.rope->trailing, true);
   const Dim groups(shared.output_groups), rank(shared.output_rank), read(w.mixed.size / shared.output_groups);

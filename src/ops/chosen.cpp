@@ -74,22 +74,26 @@ Cost attend_cost(const Program& program, const Op& op) {
 Cost entries_cost(const Program& program, const Op& op) {
   const Shape& query = program[op.inputs[0]].shape;
   const auto& a = op.attributes<AttendEntriesAttributes>();
-  const bool chosen = op.inputs[3] != no_tensor;
+  const bool any = op.inputs[2] != no_tensor, chosen = op.inputs[3] != no_tensor;
   const std::int64_t past = past_of(program), tokens = query[1].size, end = past + tokens;
   const std::int64_t top = chosen ? program[op.inputs[3]].shape[-1].size : 0;
-  const Count pairs = visible_pairs(tokens, end, {.window = a.window}) + entry_pairs(tokens, past, a.every, top);
+  Count pairs = visible_pairs(tokens, end, {.window = a.window});
+  if (any) pairs += entry_pairs(tokens, past, a.every, top);
   Cost cost;
   cost.matmul = Formula(times_pairs(Term(4).times(query[0]).times(query[2]).times(query[3]), pairs));
   cost.elementwise = Formula(times_pairs(Term(a.scale != 1.0 ? 5 : 4).times(query[0]).times(query[2]), pairs));
   cost.elementwise += query.product();
   cost.elementwise += query.leading().product(4);
   const std::int64_t seen = std::min(program[op.inputs[1]].shape[1].size, std::min(end, a.window - 1 + tokens));
-  const std::int64_t all = std::min(program[op.inputs[2]].shape[1].size, end / a.every);
   Count rest = bytes(program[op.inputs[0]]) + bytes(program[op.inputs[4]]) + cached_bytes(program, op.inputs[1], seen);
   if (chosen) rest += bytes(program[op.inputs[3]]);
   cost.weights = bytes(program[op.inputs[4]]);
-  cost.read = rest + cached_bytes(program, op.inputs[2], all);
-  if (chosen) cost.read_least = rest + cached_bytes(program, op.inputs[2], std::min(all, top));
+  cost.read = rest;
+  if (any) {
+    const std::int64_t all = std::min(program[op.inputs[2]].shape[1].size, end / a.every);
+    cost.read += cached_bytes(program, op.inputs[2], all);
+    if (chosen) cost.read_least = rest + cached_bytes(program, op.inputs[2], std::min(all, top));
+  }
   cost.written = bytes(program[op.outputs[0]]);
   return cost;
 }
@@ -167,7 +171,7 @@ TensorId choose_keys(Builder& builder, TensorId query, TensorId keys, TensorId w
 
 TensorId attend_entries(Builder& builder, TensorId query, TensorId keys, TensorId entries, TensorId choice,
                         TensorId sinks, const AttendEntriesAttributes& attributes, Label label) {
-  const Shape q = builder.shape(query), k = builder.shape(keys), e = builder.shape(entries);
+  const Shape q = builder.shape(query), k = builder.shape(keys), e = entries == no_tensor ? k : builder.shape(entries);
   check(q.rank() == 4 && k.rank() == 4 && e.rank() == 4 && q[3].size == k[3].size && q[3].size == e[3].size &&
             k[2].size == 1 && e[2].size == 1 && builder.shape(sinks).elements() == q[2].size,
         "attend_entries", to_string(q) + ", " + to_string(k) + " and " + to_string(e),

@@ -1,9 +1,8 @@
 // Attention to chosen keys (DeepSeek-V3.2's sparse attention; MiniMax M3's of blocks).
 //   choose_keys    q (B × T × I × m), k (B × S × 1 × m), weights (B × T × I) or no_tensor
 //                  → choice (B × T × G × top): keys, or blocks of them, in the order of their scores; −1: no more
-//   attend_entries softmax(q·kᵀ)·k of the keys in a window and of entries that stand for `every` tokens each, all that
-//   a
-//                  query sees of them or those chosen; a sink takes its share
+//   attend_entries softmax(q·kᵀ)·k of the keys in a window and of entries that stand for `every` tokens each, where
+//                  there are any: all that a query sees of them or those chosen; a sink takes its share
 //   attend_chosen  softmax(q·kᵀ)·v of the chosen keys that a query may see; query heads share the G choices evenly
 // With weights there is one choice, by Σ over the heads of weight · ReLU(q·k); without, each head's own (G = I), by the
 // largest q·k of a block. Ties go to the earlier key. A choice has no gradient.
@@ -41,8 +40,8 @@ TensorId choose_keys(Builder& builder, TensorId query, TensorId keys, TensorId w
 TensorId attend_chosen(Builder& builder, TensorId query, TensorId keys, TensorId values, TensorId choice,
                        const AttendChosenAttributes& attributes, Label label);
 
-// query (B × T × H × m), keys (B × S × 1 × m), entries (B × E × 1 × m), choice (B × T × 1 × top) or no_tensor, sinks
-// (H)
+// query (B × T × H × m), keys (B × S × 1 × m), entries (B × E × 1 × m) or no_tensor, choice (B × T × 1 × top) or
+// no_tensor, sinks (H)
 TensorId attend_entries(Builder& builder, TensorId query, TensorId keys, TensorId entries, TensorId choice,
                         TensorId sinks, const AttendEntriesAttributes& attributes, Label label);
 // The pairs of queries and entries that are seen, or of these the `top` first of each query; 0: all.

@@ -27,6 +27,7 @@ Reply limit(Page& page, const Fields& fields);
 // inspection.cpp
 Reply attention(Page& page, const Fields& fields);
 Reply neighbours(Page& page, const Fields& fields);
+Reply write_model(Page& page, const Fields& fields);
 
 // generation.cpp
 Reply model(Page& page, const Fields& fields);

@@ -16,6 +16,7 @@
 #include "files/tensor_file.h"
 #include "lowering/target.h"
 #include "model/boundary_ids.h"
+#include "model/load.h"
 #include "model/location.h"
 #include "page/answers.h"
 #include "page/memory.h"
@@ -70,6 +71,7 @@ void open(Generating& to, const std::string& path) {
   for (const TensorInfo& tensor : read_tensor_file(locate_weights(path)).tensors) bytes += tensor.end - tensor.begin;
   check_memory(fmt::format("the weights of {}", path), bytes, memory_left());
   to.loaded = LoadedModel::open(path);
+  to.config = load_described(path).config.dump();
   std::error_code none;
   if (location.gguf) to.tokenizer = std::make_shared<const Tokenizer>(load_tokenizer(location.tokenizer()));
   for (const char* file : {"tokenizer.json", "vocab.json"}) {
@@ -84,6 +86,7 @@ void copy(Generating& to, const Run& run) {
   const Trainer& trainer = run.trainer();
   check_memory("the weights of the run", Count(run.facts().parameters) * 4, memory_left());
   to.loaded = std::make_shared<const LoadedModel>(trainer.model(), Weights::copy(trainer.model(), trainer.masters()));
+  to.config = run.config();
   if (const Tokenizer* tokenizer = run.data().tokenizer()) to.tokenizer = std::make_shared<const Tokenizer>(*tokenizer);
 }
 

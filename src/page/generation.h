@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "page/fields.h"
@@ -15,6 +16,7 @@ namespace reckon::page {
 
 struct Generating {
   std::shared_ptr<const LoadedModel> loaded;
+  std::string config;                          // the text of its config.json
   std::shared_ptr<const Tokenizer> tokenizer;  // nullptr: none lies beside it
   std::optional<std::int32_t> begin_of_text;   // what an empty text begins with
   std::vector<std::int32_t> end_of_text;

@@ -1,9 +1,11 @@
-// Looking inside a model, be it one that trains or one that generates.
+// Looking inside a model, be it one that trains or one that generates, or handing it to somebody who does.
 #include <reckon/error.h>
 
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "files/atomic_write.h"
 #include "files/machine_memory.h"
 #include "page/answers.h"
 #include "page/generation.h"
@@ -12,6 +14,8 @@
 #include "page/training.h"
 #include "run/attention_maps.h"
 #include "run/neighbours.h"
+#include "run/save.h"
+#include "text/tokenizer_json.h"
 
 namespace reckon::page {
 namespace {
@@ -19,17 +23,18 @@ namespace {
 struct Inspected {
   std::shared_ptr<const LoadedModel> model;
   const Tokenizer* tokenizer;
+  const std::string& config;
 };
 
 // Valid as long as the handle is.
 Inspected inspected(const Page& page, const Fields& fields) {
   if (std::holds_alternative<std::shared_ptr<Training>>(page.kept(fields.whole("of", 0)))) {
     const Run& run = *training_of(page, fields, "of")->run;
-    return {std::make_shared<const LoadedModel>(run.trainer().model(), run.trainer().weights()),
-            run.data().tokenizer()};
+    return {std::make_shared<const LoadedModel>(run.trainer().model(), run.trainer().weights()), run.data().tokenizer(),
+            run.config()};
   }
   const Generating& model = *generating_of(page, fields, "of");
-  return {model.loaded, model.tokenizer.get()};
+  return {model.loaded, model.tokenizer.get(), model.config};
 }
 
 }  // namespace
@@ -62,6 +67,14 @@ Reply neighbours(Page& page, const Fields& fields) {
     all.push_back(std::move(json));
   }
   return {{{"token", piece_of(of.tokenizer, token)}, {"neighbours", all}}};
+}
+
+Reply write_model(Page& page, const Fields& fields) {
+  const Inspected of = inspected(page, fields);
+  const std::string path = fields.text("path");
+  save_checkpoint(of.model->model(), of.model->weights(), of.config, path);
+  if (of.tokenizer != nullptr) atomic_write(path + "/tokenizer.json", write_tokenizer_json(of.tokenizer->spec()));
+  return {{{"path", path}}};
 }
 
 }  // namespace reckon::page

@@ -51,6 +51,7 @@ const std::vector<Request>& requests() {
       {"limit", limit, {}},
       {"attention", attention, {"of", "text", "ids"}},
       {"neighbours", neighbours, {"of", "token", "count"}},
+      {"write_model", write_model, {"of", "path"}},
       {"model", model, {"path", "run"}},
       {"prefill", prefill, {"model", "text", "ids"}},
       {"append", append, {"model", "id"}},

@@ -206,9 +206,18 @@ Table symbols_table(const std::vector<Dim>& dims) {
     if (std::find(each.begin(), each.end(), dim) == each.end()) each.push_back(dim);
   }
   std::stable_sort(each.begin(), each.end(), [](const Dim& a, const Dim& b) { return a.symbol < b.symbol; });
-  for (const Dim& dim : each) {
-    table.rows.push_back(
-        {std::string(symbol_text(dim.symbol)), count_cell(dim.size), std::string(symbol_meaning(dim.symbol))});
+  for (std::size_t i = 0; i < each.size();) {
+    const Symbol symbol = each[i].symbol;
+    std::string sizes = grouped(each[i].size), meaning(symbol_meaning(symbol));
+    Cell size = count_cell(each[i].size);
+    std::size_t next = i + 1;
+    for (; next < each.size() && each[next].symbol == symbol; ++next) sizes += ", " + grouped(each[next].size);
+    if (next > i + 1) {
+      size = sizes;
+      meaning += ", not the same everywhere";
+    }
+    table.rows.push_back({std::string(symbol_text(symbol)), size, meaning});
+    i = next;
   }
   return table;
 }

@@ -12,6 +12,7 @@
 #include "count/rules.h"
 #include "files/numbers.h"
 #include "model/sublayers.h"
+#include "ops/chosen.h"
 #include "report/count.h"
 #include "report/describe.h"
 #include "report/mermaid.h"
@@ -86,10 +87,17 @@ class Page {
         "additions for each of m·n results. {} Element-wise FLOPs are those of norms, softmax, activations and sums, "
         "each "
         "operation counted as one.",
-        w.causal == Causal::full ? "Every attention score is counted, masked ones too."
-                                 : "Only the attention scores that the mask lets through are counted.")});
+        w.causal != Causal::full ? "Only the attention scores that the mask lets through are counted."
+        : is_sparse() ? "Of sparse attention the selected keys are counted; of any other every score, masked ones too."
+                      : "Every attention score is counted, masked ones too.")});
     symbols();
     add(Verbatim{flowchart(program_, sections_), "mermaid", false, true});
+  }
+
+  bool is_sparse() const {
+    return std::any_of(program_.ops.begin(), program_.ops.end(), [](const Op& op) {
+      return op.operation == &attend_chosen_operation || op.operation == &attend_entries_operation;
+    });
   }
 
   void symbols() {
@@ -102,8 +110,14 @@ class Page {
       const auto found = std::find_if(dims.begin(), dims.end(), [&](Dim dim) { return dim.symbol == symbol; });
       return found == dims.end() ? 0 : found->size;
     };
+    const auto one_size = [&](Symbol symbol) {
+      return std::all_of(dims.begin(), dims.end(),
+                         [&](Dim dim) { return dim.symbol != symbol || dim.size == size_of(symbol); });
+    };
     add(symbols_table(dims));
-    if (size_of(Symbol::heads) * size_of(Symbol::d_head) == program_.width.size)
+    if (!one_size(Symbol::heads) || !one_size(Symbol::d_head))
+      add(Paragraph{"Where all heads together are as wide as the stream, formulas say d for H·dₕ."});
+    else if (size_of(Symbol::heads) * size_of(Symbol::d_head) == program_.width.size)
       add(Paragraph{"All heads together are as wide as the stream: where H·dₕ occurs, formulas say d."});
   }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "files/interleaved.h"
+#include "backend/interleaved.h"
 #include "files/numbers.h"
 #include "network/forward.h"
 #include "network/stages.h"
@@ -282,14 +282,16 @@ std::string rank_text(const MemoryUse& use) {
   return text + ".";
 }
 
-// Of the weights as they are stored, what the cpu keeps in another order too.
+// Of the weights as they are stored, what the cpu keeps in another order too, as it is on this processor.
 std::int64_t interleaved_bytes(const MemoryUse& use) {
   if (!use.stored || !(use.target == cpu_target)) return 0;
   std::int64_t sum = 0;
-  for (const HeldTensor& tensor : use.held.tensors)
-    if (tensor.held == Held::weights && tensor.id != no_tensor &&
-        can_be_interleaved(use.compiled.lowered[tensor.id].dtype))
-      sum += tensor.bytes;
+  for (const HeldTensor& held : use.held.tensors) {
+    if (held.held != Held::weights || held.id == no_tensor) continue;
+    const Tensor& tensor = use.compiled.lowered[held.id];
+    // A matrix, or one for each expert.
+    if (tensor.shape.rank() >= 2 && keeps_interleaved(tensor.dtype, tensor.shape[-2].size)) sum += held.bytes;
+  }
   return sum;
 }
 
@@ -304,8 +306,8 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
   }
   if (const std::int64_t bytes = interleaved_bytes(use); bytes > 0)
     notes.push_back(fmt::format(
-        "{} of the weights ({} bytes) are kept a second time by every engine on the cpu, interleaved for its "
-        "kernels (AVX2, AVX-512), as many bytes: beside the file, which is mapped. They are not added here.",
+        "{} of the weights ({} bytes) are kept a second time by every engine on this cpu, interleaved for its "
+        "kernels, as many bytes: beside the file, which is mapped. They are not added here.",
         binary_bytes(bytes), grouped(bytes)));
   if (use.adapters) {
     notes.push_back(fmt::format("{} {} of the model's {} parameters ({}){}.",

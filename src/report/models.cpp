@@ -70,10 +70,10 @@ Document types_document(const std::vector<std::string>& types) {
                                       {"why_not_trained", why.empty() ? OrderedJson() : OrderedJson(why)}});
   }
   document.parts.emplace_back(std::move(table));
-  document.parts.emplace_back(
-      Paragraph{"yes, N configs: so many random ones have the parameters and FLOPs that transformers' own code has; "
-                "yes, N models: "
-                "small ones give its logits and greedy tokens; yes, gradients: and its gradients."});
+  document.parts.emplace_back(Paragraph{
+      "yes, N configs: so many random ones have the parameters that transformers' own code has, and those "
+      "small enough to run its FLOPs, forward and backward, but for differences that docs/families.md has "
+      "as formulas; yes, N models: small ones give its logits and greedy tokens; yes, gradients: and its gradients."});
   return document;
 }
 

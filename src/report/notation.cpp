@@ -107,10 +107,10 @@ constexpr PartLetters part_letters[] = {
     {Part::key_scale, "k", "τ"},
     {Part::entry, "e", "e"},
     {Part::entry_gate, "g_e", "ge"},
-    {Part::entry_position, "", "b_e"},
+    {Part::entry_position, "", "e"},
     {Part::index_entry, "k_i", "ei"},
     {Part::index_entry_gate, "g_i", "gi"},
-    {Part::index_entry_position, "", "b_i"},
+    {Part::index_entry_position, "", "i"},
     {Part::output_down, "o", "do"},
     {Part::hyper, "w", "w"},
     {Part::hyper_scale, "w", "sw"},
@@ -234,7 +234,10 @@ void Notation::name_outputs(const Op& op) {
   const auto set = [&](std::size_t i, std::string name) {
     letters_[static_cast<std::size_t>(op.outputs[i])] = std::move(name);
   };
+  if (is(op, add_operation)) name_summand(op);
   if (keeps_letter(op)) return set(0, letter(op.inputs[0]));
+  if (is(op, matmul_operation) && program_[op.inputs[1]].label.piece == Piece::adapter_a)
+    return set(0, "l_" + std::string(letters_of(program_[op.inputs[1]].scope.role).weight));
   if (is(op, split_operation) || is(op, join_operation)) return;  // its outputs have letters of their own
   if (is(op, route_operation)) {
     set(0, "e");
@@ -251,6 +254,19 @@ void Notation::name_outputs(const Op& op) {
   if (is(op, head_matmul_operation)) return set(0, op.attributes<HeadMatmulAttributes>().into_latent ? "q_c" : "o");
   if (is(op, attend_chosen_operation)) return set(0, "o");
   set(0, output_letter(op.scope.role));
+}
+
+// What is added to a tensor of its own letter, or to the one that it is a convolution of, has another one.
+void Notation::name_summand(const Op& sum) {
+  const TensorId to = sum.inputs[0], added = sum.inputs[1];
+  const auto convolves = [&](const Op& op) {
+    return is(op, short_convolution_operation) && op.outputs[0] == added && op.inputs[0] == to;
+  };
+  std::string& name = letters_[static_cast<std::size_t>(added)];
+  if (std::any_of(program_.ops.begin(), program_.ops.end(), convolves))
+    name = "c_" + letter(to);
+  else if (added != to && name == letter(to))
+    name += "′";
 }
 
 std::string Notation::input(const Op& op, std::size_t i) const {
@@ -307,7 +323,9 @@ std::string Notation::formula(const Op& op) const {
   if (is(op, connect_operation)) return equation(second + "·" + third + " + " + second + "·" + x);
   if (is(op, entries_operation)) return equation("norm(Σ softmax(" + second + plus(third) + ")·" + x + ")");
   if (is(op, attend_entries_operation)) {
-    const std::string key = "[" + second + ", " + third + (input(op, 3).empty() ? "" : "[" + input(op, 3) + "]") + "]";
+    std::string key = second;
+    if (!third.empty())
+      key = "[" + second + ", " + third + (input(op, 3).empty() ? "" : "[" + input(op, 3) + "]") + "]";
     return equation("softmax(" + decimal(op.attributes<AttendEntriesAttributes>().scale) + "·" + x + "·" + key + "ᵀ, " +
                     input(op, 4) + ")·" + key);
   }
@@ -431,8 +449,13 @@ std::string Notation::remark(const Op& op) const {
     say("Identity experts give back what they read, for no FLOPs: what is counted is a token that chose none of them.");
   if (is(op, attend_entries_operation)) {
     const auto& a = op.attributes<AttendEntriesAttributes>();
-    say("A query sees the last " + grouped(a.window) + " keys, itself included, and of every " + grouped(a.every) +
-        " tokens one entry" + (op.inputs[3] != no_tensor ? ", of those that the indexer chose." : "."));
+    std::string entries;
+    if (op.inputs[2] != no_tensor) {
+      entries = " and of every " + grouped(a.every) + " tokens one entry";
+      if (op.inputs[3] != no_tensor) entries += ", of those that the indexer chose";
+    }
+    say("A query sees the last " + grouped(a.window) + " keys, itself included" + (entries.empty() ? "" : ",") +
+        entries + ".");
     say("Keys are values too; a learned sink per head takes its share of the weight.");
   }
   if (is(op, rope_operation)) {

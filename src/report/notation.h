@@ -25,6 +25,7 @@ class Notation {
 
  private:
   void name_outputs(const Op& op);
+  void name_summand(const Op& sum);
   std::string input(const Op& op, std::size_t i) const;
   template <class Text>
   std::string extents(const Shape& shape, const Text& text) const;

@@ -1,6 +1,6 @@
-// Any bytes at all as a config.json: they give a model, whose parameters can be counted, or reckon::Error. What is
-// tried are configs of every model type (seeds: tests/data/families) with fields that are dropped, swapped, retyped or
-// taken from elsewhere, and now and then bytes.
+// Any bytes at all as a config.json: they give a model, whose parameters and FLOPs can be counted, or reckon::Error.
+// What is tried are configs of every model type (seeds: tests/data/families, published and configs) with fields that
+// are dropped, swapped, retyped or taken from elsewhere, and now and then bytes.
 #include <reckon/error.h>
 #include <reckon/reckon.h>
 
@@ -110,7 +110,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Json config = Json::parse(data, data + size, nullptr, false);
   try {
     const reckon::Model model = reckon::read_config(config, "fuzz");
-    if (model.layers.size() <= 64) reckon::count_parameters(model);
+    if (model.layers.size() > 64) return 0;
+    reckon::count_parameters(model);
+    // One phase of three, by what the input happens to be; few tokens, as sizes alone are counted.
+    constexpr reckon::Phase phases[] = {reckon::Phase::forward, reckon::Phase::decode, reckon::Phase::train};
+    reckon::Workload workload = reckon::workload_of(phases[size % std::size(phases)]);
+    if (workload.phase == reckon::Phase::decode)
+      workload.past = 5;
+    else
+      workload.tokens = 3;
+    reckon::count(model, workload);
   } catch (const reckon::Error&) {
   }
   return 0;

@@ -1,3 +1,6 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browse, digits, parametersOf, reckon } from './browse';
@@ -118,6 +121,32 @@ test.each(hostile)('%s is refused with a sentence', async (_what, name, buffer) 
   expect(sentence).not.toMatch(/undefined|RuntimeError|\[object/);
   await page.getByLabel('All models').selectOption('gpt2-medium');
   await expect.poll(() => parametersOf(page)).toBe(digits(reckon(['count', 'gpt2-medium', '--format', 'json']), 'total'));
+});
+
+test('a .safetensors file that is dropped with its config.json is counted, and only its header is read', async () => {
+  const folder = fileURLToPath(new URL('../../tests/data/tiny/llama-gqa', import.meta.url));
+  const [config, weights] = ['config.json', 'model.safetensors'].map((name) => readFileSync(join(folder, name)));
+  const page = await open();
+  await page.evaluate(([configBytes, weightBytes]) => {
+    const files = new DataTransfer();
+    files.items.add(new File([new Uint8Array(configBytes!)], 'config.json'));
+    files.items.add(new File([new Uint8Array(weightBytes!)], 'model.safetensors'));
+    const read = Blob.prototype.arrayBuffer;
+    (window as unknown as { read: number[] }).read = [];
+    Blob.prototype.arrayBuffer = function () {
+      (window as unknown as { read: number[] }).read.push(this.size);
+      return read.call(this);
+    };
+    window.dispatchEvent(new DragEvent('drop', { dataTransfer: files, cancelable: true }));
+  }, [[...config!], [...weights!]]);
+  await page.getByText('every tensor of the model is there').waitFor({ timeout: 10_000 });
+  const counted = reckon(['count', folder, '--format', 'json']);
+  expect(await parametersOf(page)).toBe(digits(counted, 'total'));
+  await page.getByText(`${digits(counted, 'elements')} elements`).waitFor();
+  const read = await page.evaluate(() => (window as unknown as { read: number[] }).read);
+  const header = 8 + Number(weights!.readBigUInt64LE());
+  expect(read.sort((a, b) => a - b)).toEqual([8, config!.length, header].sort((a, b) => a - b));
+  expect(header).toBeLessThan(weights!.length / 4);
 });
 
 test('a config.json of your own is counted, changed, and travels with the link', async () => {

@@ -52,6 +52,7 @@ test('without a network the page opens and counts', async () => {
   const { address, process: server } = await serve();
   const page = await open('', { at: address });
   await settled(page, 'count');
+  await page.keyboard.press('Tab'); // whoever touches the page has it from then on
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   await page.reload(); // from now on the service worker has the page
   await settled(page, 'count');

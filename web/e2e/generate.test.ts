@@ -1,10 +1,11 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { browse, reckon, settled } from './browse';
+import { browse, reckon, settled, violations } from './browse';
 
 const open = browse();
 const prompt = 'Once upon a time';
@@ -65,13 +66,45 @@ test('the random number stays while the temperature is dragged', { timeout: 120_
   expect(await u.inputValue()).toBe(before);
 });
 
-test('the best beam is that of reckon generate', { timeout: 120_000 }, async () => {
+test('the best beam is that of reckon generate, and axe is content with the tree', { timeout: 120_000 }, async () => {
   const page = await given('#generate');
   await page.getByRole('button', { name: 'Search' }).click();
   await page.getByRole('tree', { name: 'Beams' }).waitFor(minute);
   const text = reckon(['generate', checkpoint, prompt, '--beams', '3', '--tokens', '6']).replace(/\n$/, '');
   const best = (await page.locator('.path code').innerText()).replaceAll('·', ' ').replaceAll('↵', '\n');
   expect(best).toBe(text);
+  expect(await violations(page)).toEqual([]);
+});
+
+// What the command in this part of the page prints as JSON, where the folder lies.
+async function terminal(page: Page, region: string): Promise<string> {
+  const line = await page.getByRole('region', { name: region }).locator('code[aria-label="Command for the terminal"]').last().innerText();
+  const words = execFileSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' }).split('\0').slice(0, -1); // as a shell reads it
+  expect(words[0]).toBe('reckon');
+  return reckon([...words.slice(1), '--format', 'json'], dirname(checkpoint));
+}
+
+test('the commands beside the figures give them, of the prompt and of what was written since', { timeout: 120_000 }, async () => {
+  const page = await given('#generate');
+  for (let i = 1; i <= 2; ++i) {
+    await page.getByRole('button', { name: 'Step', exact: true }).click();
+    await expect.poll(() => page.locator('.story .token').count(), minute).toBe(i);
+  }
+  const { logits } = JSON.parse(await terminal(page, 'Distribution')) as { logits: number[][] };
+  const shown = await page.getByRole('table', { name: 'Next token' }).locator('tbody tr').first().locator('td').first().innerText();
+  expect(Number(shown.replace('−', '-'))).toBeCloseTo(Math.max(...logits.at(-1)!), 1);
+
+  const count = JSON.parse(await terminal(page, 'KV cache')) as { cache: { bytes: number }; flops: { matmul: number } };
+  expect(await page.getByRole('region', { name: 'KV cache' }).locator('.figure b').innerText()).toBe(count.cache.bytes.toLocaleString('en'));
+  const flops = page.getByRole('region', { name: 'Cost of a token' }).getByRole('row', { name: 'last' }).locator('td').nth(2);
+  expect(await flops.getAttribute('title')).toBe(count.flops.matmul.toLocaleString('en'));
+
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.getByRole('tree', { name: 'Beams' }).waitFor(minute);
+  const best = (await page.locator('.path code').innerText()).replaceAll('·', ' ').replaceAll('↵', '\n');
+  const { continuations } = JSON.parse(await terminal(page, 'Beam search')) as { continuations: { ids: number[] }[] };
+  expect(continuations).toHaveLength(3);
+  expect(best).toBe(reckon(['tokenize', '--tokenizer', checkpoint, '--decode', continuations[0]!.ids.join(',')]).replace(/\n$/, ''));
 });
 
 test('files that are no model are refused with a sentence, and the model before stays', { timeout: 120_000 }, async () => {

@@ -1,4 +1,4 @@
-// Serves web/dist while the tests run: by `reckon serve`, and by a server that knows nothing of isolation, as many hosts.
+// Serves web/dist while the tests run: by `reckon serve`, and plainly.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -32,17 +32,24 @@ const types: Record<string, string> = {
   '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.wasm': 'application/wasm', '.svg': 'image/svg+xml',
 }; // prettier-ignore
 
+// The files of web/dist by a server that knows nothing of isolation, as many hosts. `served` is told of each file's path.
+export async function servePlainly(served: (path: string) => void = () => {}): Promise<{ address: string; close: () => void }> {
+  const server = createServer((request, response) => {
+    const path = join(dist, decodeURIComponent(new URL(request.url!, 'http://x').pathname).replace(/\/$/, '/index.html'));
+    if (!path.startsWith(dist) || !existsSync(path) || !statSync(path).isFile()) return void response.writeHead(404).end();
+    served(path);
+    response.writeHead(200, { 'Content-Type': types[extname(path)] ?? 'application/octet-stream' }).end(readFileSync(path));
+  });
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+  return { address: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() };
+}
+
 export default async function setup(project: TestProject) {
   if (!existsSync(join(dist, 'index.html'))) throw new Error(`${dist}: the page is not built; scripts/page builds it`);
   const { address, process: child } = await serve();
-  const plain = createServer((request, response) => {
-    const path = join(dist, decodeURIComponent(new URL(request.url!, 'http://x').pathname).replace(/\/$/, '/index.html'));
-    if (!path.startsWith(dist) || !existsSync(path) || !statSync(path).isFile()) return void response.writeHead(404).end();
-    response.writeHead(200, { 'Content-Type': types[extname(path)] ?? 'application/octet-stream' }).end(readFileSync(path));
-  });
-  await new Promise<void>((listening) => plain.listen(0, '127.0.0.1', listening));
+  const plain = await servePlainly();
   project.provide('isolated', address);
-  project.provide('plain', `http://127.0.0.1:${(plain.address() as AddressInfo).port}/`);
+  project.provide('plain', plain.address);
   return () => {
     child.kill();
     plain.close();

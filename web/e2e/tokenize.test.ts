@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
@@ -31,6 +32,25 @@ test("a tokenizer.json of one's own gives the ids of reckon tokenize", async () 
   const side = page.getByRole('region', { name: 'Tokenizer 1' });
   await page.getByLabel('Text', { exact: true }).fill(texts[1]!);
   await expect.poll(async () => (await side.locator('.ids').innerText()).trim().split(/\s+/).join(' '), { timeout: 30_000 }).toBe(idsOf(own, texts[1]!));
+});
+
+test("a tokenizer that is trained on a text gives the ids of reckon's", { timeout: 60_000 }, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reckon-tokenizer-'));
+  try {
+    const book = join(folder, 'book.txt');
+    writeFileSync(book, readFileSync(fileURLToPath(new URL('../../CONTRIBUTING.md', import.meta.url))));
+    reckon(['tokenizer', 'train', book, '--vocab', '640', '--out', folder]);
+    const page = await open('?v=1&tokenize.two=no&tokenize.a=own&tokenize.a.vocab=640&tokenize.a.from=file#tokenize');
+    await page.getByLabel('Choose a text').locator('input[type="file"]').setInputFiles(book);
+    const side = page.getByRole('region', { name: 'Tokenizer 1' });
+    await side.getByText(/^384 merges from/).waitFor({ timeout: 30_000 });
+    for (const text of [...texts, 'Expected values are worked out by hand or come from a named outside source.']) {
+      await page.getByLabel('Text', { exact: true }).fill(text);
+      await expect.poll(async () => (await side.locator('.ids').innerText()).trim().split(/\s+/).join(' '), { timeout: 30_000 }).toBe(idsOf(join(folder, 'tokenizer.json'), text));
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test.each([

@@ -6,21 +6,20 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, test } from 'vitest';
 import { browse, reckon } from './browse';
+import { atTrain, card, done, minutes, start } from './training';
 
 const open = browse();
 const scratch = mkdtempSync(join(tmpdir(), 'reckon-page-'));
 afterAll(() => rmSync(scratch, { recursive: true }));
 
-const card = (page: Page, name: string) => page.locator('.cards .card', { hasText: name }).locator('b').first().innerText();
-const minutes = 4 * 60_000;
 const metrics = (folder: string) =>
   readFileSync(join(folder, 'metrics.jsonl'), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as { kind: string; step: number; loss: number; validation: number });
 
 // Trains mini-gpt to the last step, from a link.
 async function trained(steps: number): Promise<Page> {
-  const page = await open(`?v=1&model=mini-gpt&train.steps=${steps}#train`);
-  await page.getByRole('button', { name: 'Start', exact: true }).click();
-  await page.getByRole('button', { name: /^Train [\d,]+ steps more$/ }).waitFor({ timeout: minutes });
+  const page = await atTrain(open, steps);
+  await start(page);
+  await done(page);
   return page;
 }
 

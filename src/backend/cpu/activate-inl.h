@@ -31,9 +31,10 @@ HWY_INLINE V activate(D d, V x) {
   // ln(1 + e^x) = max(0, x) + ln(1 + e^−|x|)
   if constexpr (kind == Activation::softplus)
     return hn::Add(positive(d, x), hn::Log1p(d, exponential(d, hn::Neg(hn::Abs(x)))));
+  // x·Φ(x) = max(0, x) − h·Φ(−h)
   if constexpr (kind == Activation::gelu) {
-    V bell;
-    return hn::Mul(x, normal_distribution(d, x, bell));
+    const auto tail = normal_tail(d, x);
+    return hn::Sub(positive(d, x), hn::Mul(hn::Mul(tail.h, tail.ratio), tail.bell));
   }
   // ½(1 + tanh u) = σ(2u), with u = √(2/π)·(x + 0.044715·x³)
   if constexpr (kind == Activation::gelu_tanh) {
@@ -62,11 +63,11 @@ HWY_INLINE V derivative(D d, V x) {
     return hn::Mul(s, hn::Sub(one, s));
   }
   if constexpr (kind == Activation::softplus) return sigmoid(d, x);
-  // Φ + x·φ, with φ = e^(−½x²)/√2π
+  // Φ(x) + x·φ(x), with φ = e^(−½x²)/√2π: of −h it is Φ(−h) − h·φ(h), and of h as much less than 1
   if constexpr (kind == Activation::gelu) {
-    V bell;
-    const V below = normal_distribution(d, x, bell);
-    return hn::MulAdd(x, hn::Mul(hn::Set(d, 0.39894228f), bell), below);
+    const auto tail = normal_tail(d, x);
+    const V below = hn::Mul(hn::NegMulAdd(hn::Set(d, 0.39894228f), tail.h, tail.ratio), tail.bell);
+    return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below, hn::Sub(one, below));
   }
   // With s = σ(2u): s + x·s·(1 − s)·(2u)'
   if constexpr (kind == Activation::gelu_tanh) {

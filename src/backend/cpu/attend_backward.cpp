@@ -72,6 +72,9 @@ class HeadBackward {
  private:
   bool shifted() const { return mask_.keep > 0; }
 
+  // Whether scores are only scaled, and each key is seen by all queries from its own on.
+  bool is_plain() const { return cap_ == 0.0f && alibi_ == 0.0f && !shifted() && mask_.window == 0; }
+
   // Whether all queries of a head are one block, with all keys.
   bool at_once() const { return tokens_ <= query_block; }
 
@@ -117,7 +120,10 @@ class HeadBackward {
       multiply({n, rows, key_width_, keys_at, k_.stride[1], queries, DType::float32, q_.stride[1], 1, scores_, rows});
       multiply(
           {n, rows, value_width_, values_at, v_.stride[1], d_outs, DType::float32, do_.stride[1], 1, d_scores_, rows});
-      for (std::int64_t j = 0; j < n; ++j) soften(h, first, rows, p, j, kept);
+      if (is_plain())
+        block_attention_weights(scores_, d_scores_, n, rows, p - first, kept, delta_.data(), scale_);
+      else
+        for (std::int64_t j = 0; j < n; ++j) soften(h, first, rows, p, j, kept);
       const bool first_head = at_once() && h == kv_head_ * group_;
       add_product({n, value_width_, rows, scores_, rows, d_outs, DType::float32, 1, do_.stride[1], nullptr, 0},
                   first_head && first_of_value(), dv_, p, value_head_);

@@ -4,6 +4,7 @@
 #include "backend/cpu/executable.h"
 #include "backend/cpu/interleave.h"
 #include "backend/inspection.h"
+#include "backend/interleaved.h"
 
 #include <algorithm>
 #include <cstring>
@@ -13,7 +14,7 @@ namespace {
 
 bool is_interleaved(const Weight& w) {
   return is_quantised(w.dtype) && w.col_stride == 1 && w.row_stride == w.cols && w.block_rows == 0 &&
-         w.rows >= rows_together && want_interleaved(w.dtype);
+         keeps_interleaved(w.dtype, w.rows);
 }
 
 }  // namespace

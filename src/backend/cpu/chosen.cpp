@@ -163,7 +163,8 @@ void run_attend_entries(const Launch& launch) {
   const std::int64_t tokens = query.size[1], heads = query.size[2], width = query.size[3];
   launch.machine.run(query.size[0] * tokens, [&](std::int64_t row, int) {
     const std::int64_t b = row / tokens, t = row % tokens, position = (starts != nullptr ? starts[b] : 0) + t;
-    const std::int64_t first = std::max<std::int64_t>(0, position + 1 - a.window), seen = (position + 1) / a.every;
+    const std::int64_t first = std::max<std::int64_t>(0, position + 1 - a.window);
+    const std::int64_t seen = entries.there() ? (position + 1) / a.every : 0;
     const std::int64_t top = choice.there() ? choice.size[3] : seen;
     std::vector<std::int64_t> kept;  // entries
     for (std::int64_t i = 0; i < top; ++i) {

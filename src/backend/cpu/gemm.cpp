@@ -19,6 +19,8 @@ namespace HWY_NAMESPACE {
 constexpr int block_rows = vector_registers / 4;  // of x
 // Vectors of W's rows, at most; at most 3·16 floats. WebAssembly multiplies and adds apart, which takes registers.
 constexpr int block_width = HWY_TARGET == HWY_WASM ? 2 : 3;
+// Of one call, below each other: elsewhere each block asks for memory before it begins, which WebAssembly cannot.
+constexpr int blocks_at_once = HWY_TARGET == HWY_WASM ? 128 : 1;
 
 // The panel of columns [j, j + columns) of y: element (p, c) at p·width + c; those beyond `columns` are zero.
 
@@ -95,11 +97,10 @@ HWY_INLINE void pack(const Tile& t, std::int64_t begin, std::int64_t depth, std:
   copy_pieces(w, t.col_stride, depth, width, columns, panel);
 }
 
-// out (rows × columns) = or += x (rows × depth, or depth × rows where transposed) · panel. A function of its own: the
-// compiler takes minutes for many of them in one.
+// out (rows × columns) = or += x (rows × depth, or depth × rows where transposed) · panel.
 template <int rows, int vectors, bool transposed>
-HWY_NOINLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
-                        std::int64_t out_stride, std::int64_t columns, bool add) {
+HWY_INLINE void block(const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth, float* out,
+                      std::int64_t out_stride, std::int64_t columns, bool add) {
   const Floats d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<Floats> sums[rows][vectors];
@@ -139,13 +140,23 @@ HWY_NOINLINE void block(const float* x, std::int64_t x_stride, const float* pane
   }
 }
 
+// So many blocks below each other. A function of its own: the compiler takes minutes for many of them in one.
+template <int rows, int vectors, bool transposed>
+HWY_NOINLINE void column(std::int64_t blocks, const float* x, std::int64_t x_stride, const float* panel,
+                         std::int64_t depth, float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
+  if constexpr (rows < block_rows || blocks_at_once == 1) blocks = 1;
+  for (; blocks > 0; --blocks, x += rows * (transposed ? 1 : x_stride), out += rows * out_stride)
+    block<rows, vectors, transposed>(x, x_stride, panel, depth, out, out_stride, columns, add);
+}
+
+// Of `count` rows: whole blocks, or less than one.
 template <int vectors, bool transposed, int rows = block_rows>
-void block_of(std::int64_t count, const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth,
-              float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
+void column_of(std::int64_t count, const float* x, std::int64_t x_stride, const float* panel, std::int64_t depth,
+               float* out, std::int64_t out_stride, std::int64_t columns, bool add) {
   if constexpr (rows > 0) {
-    if (count == rows)
-      return block<rows, vectors, transposed>(x, x_stride, panel, depth, out, out_stride, columns, add);
-    block_of<vectors, transposed, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
+    if (count >= rows)
+      return column<rows, vectors, transposed>(count / rows, x, x_stride, panel, depth, out, out_stride, columns, add);
+    column_of<vectors, transposed, rows - 1>(count, x, x_stride, panel, depth, out, out_stride, columns, add);
   }
 }
 
@@ -163,12 +174,13 @@ HWY_INLINE void ask_ahead(const Tile& t, std::int64_t i, std::int64_t rows, std:
 template <int vectors, bool transposed>
 void rows_of(const Tile& t, std::int64_t begin, std::int64_t depth, std::int64_t j, std::int64_t columns,
              const float* panel) {
-  for (std::int64_t i = 0; i < t.m; i += block_rows) {
-    const std::int64_t rows = std::min<std::int64_t>(block_rows, t.m - i);
+  for (std::int64_t i = 0, rows; i < t.m; i += rows) {
+    rows = std::min<std::int64_t>(blocks_at_once * block_rows, t.m - i);
+    if (rows > block_rows) rows = rows / block_rows * block_rows;
     if (begin + depth == t.k) ask_ahead(t, i, rows, j, columns);
-    block_of<vectors, transposed>(rows, transposed ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin,
-                                  t.x_stride, panel, depth, t.out + i * t.out_stride + j, t.out_stride, columns,
-                                  begin > 0);
+    column_of<vectors, transposed>(rows, transposed ? t.x + begin * t.x_stride + i : t.x + i * t.x_stride + begin,
+                                   t.x_stride, panel, depth, t.out + i * t.out_stride + j, t.out_stride, columns,
+                                   begin > 0);
     count_products(rows * columns * depth);
   }
 }

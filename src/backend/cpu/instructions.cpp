@@ -11,18 +11,40 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #endif
+#if HWY_ARCH_ARM_A64 && defined(__linux__)
+#include <sys/auxv.h>
+#endif
 
 namespace reckon {
 namespace {
 
-Vnni detect_vnni() {
+bool detect_avx512_vnni() {
 #if HWY_ARCH_X86
-  const auto known = hwy::SupportedTargets();  // which also says that the system keeps such registers
-  unsigned a = 0, b = 0, c = 0, d = 0;
-  if ((known & HWY_AVX3) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 11 & 1)) return Vnni::avx512;
-  if ((known & HWY_AVX2) && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1)) return Vnni::avx;
+  unsigned a = 0, b = 0, c = 0, d = 0;  // Highway also says that the system keeps such registers
+  return (hwy::SupportedTargets() & HWY_AVX3) && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (c >> 11 & 1);
+#else
+  return false;
 #endif
-  return Vnni::none;
+}
+
+bool detect_avx_vnni() {
+#if HWY_ARCH_X86
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return (hwy::SupportedTargets() & HWY_AVX2) && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 4 & 1);
+#else
+  return false;
+#endif
+}
+
+bool detect_neon_dot() {
+#if defined(__ARM_FEATURE_DOTPROD)
+  return true;  // all that is compiled may have it
+#elif HWY_ARCH_ARM_A64 && defined(__linux__)
+  constexpr unsigned long dot_product = 1ul << 20;  // HWCAP_ASIMDDP
+  return (::getauxval(AT_HWCAP) & dot_product) != 0;
+#else
+  return false;
+#endif
 }
 
 // Linux saves AMX's registers, 8 KiB, only for processes that have asked for it.
@@ -36,7 +58,7 @@ Vnni detect_vnni() {
 }
 
 struct Found {
-  Vnni vnni = detect_vnni();
+  bool avx512_vnni = detect_avx512_vnni(), avx_vnni = detect_avx_vnni(), neon_dot = detect_neon_dot();
   bool avx512_bfloat16 = false, amx = false, amx_integers = false;
   Found() {
 #if HWY_ARCH_X86
@@ -44,19 +66,22 @@ struct Found {
     unsigned a = 0, b = 0, c = 0, d = 0;
     avx512_bfloat16 = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
     amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) && (d >> 24 & 1) && ask_for_amx();
-    amx_integers = amx && vnni == Vnni::avx512 && (d >> 25 & 1);
+    amx_integers = amx && avx512_vnni && (d >> 25 & 1);
 #endif
   }
+  ByteDots vnni() const { return avx512_vnni ? ByteDots::avx512 : avx_vnni ? ByteDots::avx : ByteDots::none; }
+  ByteDots best_dots() const { return neon_dot ? ByteDots::neon : vnni(); }
   Bfloat16 best() const { return amx ? Bfloat16::amx : avx512_bfloat16 ? Bfloat16::avx512 : Bfloat16::none; }
 };
 
 const Found found;
-bool vnni_wanted = true, amx_wanted = true;
+bool amx_wanted = true;
+ByteDots chosen_dots = found.best_dots();
 Bfloat16 chosen = found.best();
 
 }  // namespace
 
-Vnni vnni() { return vnni_wanted ? found.vnni : Vnni::none; }
+ByteDots byte_dots() { return chosen_dots; }
 bool amx_integers() { return amx_wanted && found.amx_integers; }
 Bfloat16 bfloat16_instructions() { return chosen; }
 
@@ -66,12 +91,17 @@ bool choose_instructions(std::string_view name) {
   hwy::GetChosenTarget().DeInit();
 #endif
   amx_wanted = name.empty() || name == "AMX";
-  vnni_wanted = amx_wanted || name == "VNNI";  // what AMX multiplies is packed as for VNNI
+  chosen_dots = ByteDots::none;
+  if (name.empty()) chosen_dots = found.best_dots();
+  if (name == "AMX" || name == "VNNI") chosen_dots = found.vnni();  // what AMX multiplies is packed as for VNNI
+  if (name == "AVX-VNNI" && found.avx_vnni) chosen_dots = ByteDots::avx;
+  if (name == "NEON-DOT" && found.neon_dot) chosen_dots = ByteDots::neon;
   chosen = name.empty() ? found.best() : Bfloat16::none;
   if (name == "AMX" && found.amx) chosen = Bfloat16::amx;
   if (name == "AVX512-BF16" && found.avx512_bfloat16) chosen = Bfloat16::avx512;
   if (name == "AMX" || name == "AVX512-BF16") return chosen != Bfloat16::none;
-  if (vnni_wanted) return name.empty() || found.vnni != Vnni::none;
+  if (name.empty()) return true;
+  if (name == "VNNI" || name == "AVX-VNNI" || name == "NEON-DOT") return chosen_dots != ByteDots::none;
 #if HWY_TARGETS & (HWY_TARGETS - 1)
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     if (name != hwy::TargetName(target)) continue;

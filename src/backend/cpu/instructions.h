@@ -5,9 +5,10 @@
 
 namespace reckon {
 
-// VPDPBUSD, products of bytes: in vectors of 32 bytes, or of 64.
-enum class Vnni { none, avx, avx512 };
-Vnni vnni();
+// Products of bytes that are added by fours: VPDPBUSD in vectors of 32 bytes (AVX-VNNI) or of 64 (AVX512-VNNI), or
+// ARM's SDOT in those of 16.
+enum class ByteDots { none, avx, avx512, neon };
+ByteDots byte_dots();
 
 // Products of bfloat16: in vectors of 64 bytes, or in AMX's registers of 16 × 64.
 enum class Bfloat16 { none, avx512, amx };
@@ -16,8 +17,9 @@ Bfloat16 bfloat16_instructions();
 // Products of bytes in AMX's registers.
 bool amx_integers();
 
-// Tests and benchmarks choose: "VNNI", "AVX512-BF16", "AMX", or one of Highway's targets ("AVX2"), for all that it
-// dispatches; empty: the best. Whether the processor and the build have it. Not while products run.
+// Tests and benchmarks choose: "VNNI" (the wider of the two), "AVX-VNNI", "NEON-DOT", "AVX512-BF16", "AMX", or one of
+// Highway's targets ("AVX2"), for all that it dispatches; empty: the best. Whether the processor and the build have it.
+// Not while products run.
 bool choose_instructions(std::string_view name);
 
 }  // namespace reckon

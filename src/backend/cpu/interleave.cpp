@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "backend/interleaved.h"
+
 namespace reckon {
 namespace {
 
@@ -42,6 +44,8 @@ void each_piece(DType dtype, const Body& body) {
 }
 
 }  // namespace
+
+bool keeps_interleaved(DType dtype, std::int64_t rows) { return rows >= rows_together && want_interleaved(dtype); }
 
 void interleave(DType dtype, const std::byte* rows, std::int64_t k, std::byte* to) {
   const Encoding& encoding = encoding_of(dtype);

@@ -13,6 +13,12 @@ namespace reckon {
 
 constexpr std::int64_t rows_together = 8;
 
+// Whether there are kernels for it, on some processor.
+constexpr bool can_be_interleaved(DType dtype) {
+  return dtype == DType::q8_0 || dtype == DType::q4_0 || dtype == DType::mxfp4 || dtype == DType::q4_k ||
+         dtype == DType::q6_k;
+}
+
 // Whether kernels of this processor are faster with it (bench/candidates.cpp). It is for matrices whose rows follow
 // each other without gaps.
 bool want_interleaved(DType dtype);

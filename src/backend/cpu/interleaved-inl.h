@@ -1,11 +1,11 @@
 // Dot products with interleaved weights (interleave.h), 8 rows of W at a time. Included as quantised-inl.h is.
 
+#if RECKON_WIDE
+
 RECKON_INTEGERS_BEFORE;
 namespace reckon {
 namespace HWY_NAMESPACE {
 namespace RECKON_INTEGERS {
-
-#if RECKON_WIDE
 
 using Column = hn::Vec<SomeFloats>;  // a number for each of 8 rows of W
 
@@ -380,9 +380,9 @@ HWY_INLINE void interleaved_dots(const std::uint8_t* w, std::int64_t apart, cons
   }
 }
 
-#endif  // RECKON_WIDE
-
 }  // namespace RECKON_INTEGERS
 }  // namespace HWY_NAMESPACE
 }  // namespace reckon
 RECKON_INTEGERS_AFTER;
+
+#endif  // RECKON_WIDE

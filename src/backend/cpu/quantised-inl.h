@@ -1,9 +1,10 @@
 // The blocks of GGUF as vectors of small integers with their scales, and products of these with activations in 8 bits.
 // Included once per instruction set, without a guard: not each has it in every file. Each including file has a
-// namespace of its own for it, and may have more than Highway's targets (VNNI):
+// namespace of its own for it, and may have more than Highway's targets (VNNI, ARM's dot product):
 //   RECKON_INTEGERS         the namespace
 //   RECKON_INTEGERS_BEFORE  the attributes of its functions begin; …_AFTER: end
-//   RECKON_VNNI             1: with VPDPBUSD
+//   RECKON_VNNI             1: with VPDPBUSD, which multiplies unsigned bytes by signed ones
+//   RECKON_SDOT             1: with SDOT, which multiplies signed ones
 //
 // Every encoding is read in sub-blocks of 32 elements, 8 of which are a group. With x = dx·q, what a sub-block adds to
 // a dot product is
@@ -88,6 +89,8 @@ HWY_INLINE auto dot_pairs(V16 a, V16 b) {
   if constexpr (sizeof(a.raw) == 32) return V32{_mm256_madd_epi16(a.raw, b.raw)};
 #elif HWY_TARGET == HWY_SSE4
   return V32{_mm_madd_epi16(a.raw, b.raw)};
+#elif HWY_TARGET == HWY_WASM
+  return V32{wasm_i32x4_dot_i16x8(a.raw, b.raw)};
 #else
   const auto first = [&](auto v) HWY_ATTR { return hn::ShiftRight<16>(hn::ShiftLeft<16>(hn::BitCast(d, v))); };
   const auto second = [&](auto v) HWY_ATTR { return hn::ShiftRight<16>(hn::BitCast(d, v)); };
@@ -110,6 +113,8 @@ HWY_INLINE SumVector dot(CodeVector w, hn::Vec<Signed8> x) {
         _mm256_dpbusd_epi32(_mm256_setzero_si256(), _mm256_abs_epi8(w.raw), _mm256_sign_epi8(x.raw, w.raw))};
   else
     return SumVector{_mm256_dpbusd_epi32(_mm256_setzero_si256(), w.raw, x.raw)};
+#elif RECKON_SDOT  // codes that are unsigned are below 128
+  return SumVector{vdotq_s32(vdupq_n_s32(0), vreinterpretq_s8_u8(w.raw), x.raw)};
 #else
   return dot_pairs(pair_products<is_signed>(w, x), hn::Set(Integers16(), std::int16_t{1}));
 #endif
@@ -118,6 +123,9 @@ HWY_INLINE SumVector dot(CodeVector w, hn::Vec<Signed8> x) {
 // …the first half of the sub-block times factors[0], the second times factors[1].
 HWY_INLINE SumVector dot_of_halves(CodeVector w, hn::Vec<Signed8> x, const std::int16_t* factors,
                                    [[maybe_unused]] int part) {
+#if RECKON_SDOT
+  return hn::Mul(dot<false>(w, x), hn::Set(Integers(), std::int32_t{factors[part]}));
+#else
 #if RECKON_WIDE
   std::int32_t two;
   std::memcpy(&two, factors, 4);
@@ -128,6 +136,7 @@ HWY_INLINE SumVector dot_of_halves(CodeVector w, hn::Vec<Signed8> x, const std::
   const auto both = hn::Set(Integers16(), factors[part]);
 #endif
   return dot_pairs(pair_products(w, x), both);
+#endif
 }
 
 // --- Codes.
@@ -648,7 +657,7 @@ HWY_INLINE void quantised_dots(const std::uint8_t* w, const Activations* x_rows,
   HWY_UNROLL(8)
   for (int i = 0; i < rows; ++i) sums.of[i][0] = sums.of[i][1] = sums.offsets[i] = hn::Zero(SomeFloats());
   // Scales take long to come by: those of the next group are prepared before this one's codes are multiplied.
-  const auto advance = [&] HWY_ATTR {
+  const auto advance = [&]() HWY_ATTR {
     w += group_bytes;
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) x[i].q += 256, x[i].scale += 8, x[i].sums += 8, x[i].halves += 16;
@@ -689,10 +698,11 @@ constexpr int panel_columns = static_cast<int>(hn::MaxLanes(Floats()));
 template <class Block>
 struct Panel {
   static constexpr int unit = Block::has_halves ? 16 : 32;
-  // Codes of all 8 bits become 16 wide, and so does x; with VNNI they are made unsigned, by an offset.
-  static constexpr bool wide = Block::is_signed && !RECKON_VNNI;
+  // Codes of all 8 bits become 16 wide, and so does x; with VNNI they are made unsigned, by an offset; SDOT takes them
+  // as they are.
+  static constexpr bool wide = Block::is_signed && !RECKON_VNNI && !RECKON_SDOT;
   // Where every code of the encoding is shifted alike, its sums begin at so many times Σ q; else units have offsets.
-  static constexpr int shift = Block::is_signed ? (wide ? 0 : -128) : Block::shift;
+  static constexpr int shift = Block::is_signed ? (RECKON_VNNI ? -128 : 0) : Block::shift;
   static constexpr bool has_offset = Block::has_offset && shift == 0;
   // Vectors of products that can be added in 16 bits, each at most 2·127 times the largest code: 8, 4 or 2.
   static constexpr int most = 32767 / (2 * 127 * Block::largest);
@@ -710,7 +720,7 @@ HWY_INLINE void unpack_codes(const std::uint8_t* group, int count, std::uint8_t*
     HWY_UNROLL(2)
     for (int part = 0; part < code_parts; ++part) {
       auto codes = Block::template codes<j>(group, part);
-      if constexpr (Block::is_signed && !Panel<Block>::wide) codes = hn::Xor(codes, all(0x80));
+      if constexpr (Block::is_signed && RECKON_VNNI) codes = hn::Xor(codes, all(0x80));
       hn::StoreU(codes, Codes(), to + 32 * j + part * code_bytes);
     }
     unpack_codes<Block, j + 1>(group, count, to);
@@ -762,9 +772,11 @@ void pack_panel(const Tile& t, std::int64_t j, std::int64_t done, std::int64_t b
   }
 }
 
-#if RECKON_VNNI
+#if RECKON_VNNI || RECKON_SDOT
 HWY_INLINE hn::Vec<Lanes32> add_dot(hn::Vec<Lanes32> sum, hn::Vec<Lines> w, hn::Vec<SignedLines> x) {
-#if HWY_TARGET == HWY_AVX2
+#if RECKON_SDOT
+  return hn::Vec<Lanes32>{vdotq_s32(sum.raw, vreinterpretq_s8_u8(w.raw), x.raw)};
+#elif HWY_TARGET == HWY_AVX2
   return hn::Vec<Lanes32>{_mm256_dpbusd_avx_epi32(sum.raw, w.raw, x.raw)};
 #else
   return hn::Vec<Lanes32>{_mm512_dpbusd_epi32(sum.raw, w.raw, x.raw)};
@@ -785,7 +797,7 @@ template <class Block, int rows, int vectors, class Start>
 HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const std::byte* x, std::int64_t x_bytes,
                           const Start& start, hn::Vec<Lanes32> (&sums)[rows][vectors]) {
   using P = Panel<Block>;
-  const auto begin = [&] HWY_ATTR {
+  const auto begin = [&]() HWY_ATTR {
     HWY_UNROLL(8)
     for (int i = 0; i < rows; ++i) {
       HWY_UNROLL(4)
@@ -804,7 +816,7 @@ HWY_INLINE void unit_sums(const std::uint8_t* panel, std::int64_t apart, const s
       for (int v = 0; v < vectors; ++v) add(i, v, w[v], four);
     }
   };
-  if constexpr (P::wide || RECKON_VNNI) {
+  if constexpr (P::wide || RECKON_VNNI || RECKON_SDOT) {
     begin();
     HWY_UNROLL(16)
     for (std::int64_t q = 0; q < P::lines; ++q)

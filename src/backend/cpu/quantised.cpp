@@ -1,12 +1,13 @@
 // Rows of activations in 8 bits, and the kernels of each encoding.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
-#include "files/interleaved.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/quantised.cpp"
@@ -26,37 +27,56 @@ bool is_interleaved_faster([[maybe_unused]] DType dtype) {
 #endif
 }
 
-// Of 32 elements the largest becomes ±127; halves are rounded to even.
+// Of 32 elements the largest size, or NaN where one is that: as integers, bits of floats without a sign are in the
+// order of the floats, and those of NaN behind them.
+inline float largest_of(const float* x) {
+#if HWY_TARGET == HWY_SCALAR
+  std::int32_t bits = 0;
+  for (std::int64_t i = 0; i < 32; ++i) bits = std::max(bits, std::bit_cast<std::int32_t>(std::abs(x[i])));
+  return std::bit_cast<float>(bits);
+#else
+  const hn::CappedTag<float, 16> d;
+  const hn::RebindToSigned<decltype(d)> integers;
+  auto bits = hn::Zero(integers);
+  for (std::size_t i = 0; i < 32; i += hn::MaxLanes(d))
+    bits = hn::Max(bits, hn::BitCast(integers, hn::Abs(hn::LoadU(d, x + i))));
+  return hn::GetLane(hn::BitCast(d, hn::MaxOfLanes(integers, bits)));
+#endif
+}
+
+// Of 32 elements the largest becomes ±127; halves are rounded to even. Where one is not finite, the scale is NaN, and
+// so is all that they are multiplied by.
 void quantise(const float* x, std::int64_t k, std::byte* to) {
   auto* q = reinterpret_cast<std::int8_t*>(to);
   for (std::int64_t p = 0; p < k; p += 32) {
     std::int32_t sums[2] = {0, 0};
+    const float largest = largest_of(x + p);
+    const bool finite = std::isfinite(largest);
+    const float scale = finite ? largest / 127 : std::numeric_limits<float>::quiet_NaN();
+    const float inverse = largest > 0 ? 127 / largest : 0;
+    if (!finite) {
+      std::memset(q + p, 0, 32);
+    } else {
 #if HWY_TARGET == HWY_SCALAR
-    float largest = 0;
-    for (std::int64_t i = p; i < p + 32; ++i) largest = std::max(largest, std::abs(x[i]));
-    const float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
-    for (std::int64_t i = p; i < p + 32; ++i) q[i] = static_cast<std::int8_t>(std::nearbyint(x[i] * inverse));
-    for (std::int64_t i = 0; i < 32; ++i) sums[i / 16] += q[p + i];
+      for (std::int64_t i = p; i < p + 32; ++i) q[i] = static_cast<std::int8_t>(std::nearbyint(x[i] * inverse));
+      for (std::int64_t i = 0; i < 32; ++i) sums[i / 16] += q[p + i];
 #else
-    const hn::CappedTag<float, 16> d;
-    constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
-    auto largest_of = hn::Zero(d);
-    for (std::int64_t i = p; i < p + 32; i += lanes) largest_of = hn::Max(largest_of, hn::Abs(hn::LoadU(d, x + i)));
-    const float largest = hn::GetLane(hn::MaxOfLanes(d, largest_of));
-    const float scale = largest / 127, inverse = largest > 0 ? 127 / largest : 0;
-    const auto factor = hn::Set(d, inverse);
-    const hn::Rebind<std::int8_t, decltype(d)> narrow;
-    const hn::RebindToSigned<decltype(d)> integers;
-    for (std::int64_t half = 0; half < 2; ++half) {
-      auto sum_of = hn::Zero(integers);
-      for (std::int64_t i = p + 16 * half; i < p + 16 * half + 16; i += lanes) {
-        const auto nearest = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor));
-        hn::StoreU(hn::DemoteTo(narrow, nearest), narrow, q + i);
-        sum_of = hn::Add(sum_of, nearest);
+      const hn::CappedTag<float, 16> d;
+      constexpr auto lanes = static_cast<std::int64_t>(hn::MaxLanes(d));
+      const auto factor = hn::Set(d, inverse);
+      const hn::Rebind<std::int8_t, decltype(d)> narrow;
+      const hn::RebindToSigned<decltype(d)> integers;
+      for (std::int64_t half = 0; half < 2; ++half) {
+        auto sum_of = hn::Zero(integers);
+        for (std::int64_t i = p + 16 * half; i < p + 16 * half + 16; i += lanes) {
+          const auto nearest = hn::NearestInt(hn::Mul(hn::LoadU(d, x + i), factor));
+          hn::StoreU(hn::DemoteTo(narrow, nearest), narrow, q + i);
+          sum_of = hn::Add(sum_of, nearest);
+        }
+        sums[half] = hn::GetLane(hn::SumOfLanes(integers, sum_of));
       }
-      sums[half] = hn::GetLane(hn::SumOfLanes(integers, sum_of));
-    }
 #endif
+    }
     for (std::int64_t half = 0; half < 2; ++half) {
       const auto stored = static_cast<std::int16_t>(sums[half]);
       std::memcpy(to + k + k / 4 + p / 8 + 2 * half, &stored, 2);
@@ -78,7 +98,7 @@ HWY_EXPORT(quantise);
 HWY_EXPORT(is_interleaved_faster);
 
 bool want_interleaved(DType dtype) {
-  if (dtype == DType::q8_0 && vnni() == Vnni::none) return false;  // was not measured to be faster
+  if (dtype == DType::q8_0 && byte_dots() == ByteDots::none) return false;  // was not measured to be faster
   return HWY_DYNAMIC_DISPATCH(is_interleaved_faster)(dtype);
 }
 
@@ -106,12 +126,12 @@ const QuantisedKernels& kernels_of(DType dtype) {
 
 void few_quantised_rows_tile(const Tile& tile, float* scratch) {
   const QuantisedKernels& kernels = kernels_of(tile.dtype);
-  (vnni() == Vnni::none ? kernels.few : kernels.few_vnni)(tile, scratch);
+  (byte_dots() == ByteDots::none ? kernels.few : kernels.few_dots)(tile, scratch);
 }
 
 void many_quantised_rows_tile(const Tile& tile, float* scratch) {
   const QuantisedKernels& kernels = kernels_of(tile.dtype);
-  (vnni() == Vnni::none ? kernels.many : kernels.many_vnni)(tile, scratch);
+  (byte_dots() == ByteDots::none ? kernels.many : kernels.many_dots)(tile, scratch);
 }
 
 void quantise_row(const float* x, std::int64_t k, std::byte* to) {

@@ -39,12 +39,13 @@ void amx_panels(int unit, bool has_offset, const AmxPanel& panel, int panels, co
 // Codes that stand for code + shift become that.
 void make_signed(int unit, int shift, const AmxPanel& panel);
 
-// The kernels of some encodings: a file each (quantised_group-inl.h). Those with VNNI are for processors that have it.
+// The kernels of some encodings: a file each (quantised_group-inl.h). Those with dots are for processors that multiply
+// bytes and add them by fours (instructions.h).
 struct QuantisedKernels {
   void (*few)(const Tile&, float*);
   void (*many)(const Tile&, float*);
-  void (*few_vnni)(const Tile&, float*);
-  void (*many_vnni)(const Tile&, float*);
+  void (*few_dots)(const Tile&, float*);
+  void (*many_dots)(const Tile&, float*);
 };
 namespace q4 {
 extern const QuantisedKernels kernels;

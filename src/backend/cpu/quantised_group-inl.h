@@ -1,6 +1,6 @@
-// The kernels of some encodings, for every instruction set that Highway has, and with VPDPBUSD, which Highway 1.0 does
-// not know: AVX512-VNNI in vectors of 64 bytes, AVX-VNNI in those of 32. They are many, so each group of encodings is a
-// file of its own (its objects are compiled side by side), which has
+// The kernels of some encodings, for every instruction set that Highway has, and with products of bytes that
+// Highway 1.0 does not know: VPDPBUSD, AVX512-VNNI in vectors of 64 bytes, AVX-VNNI in those of 32; and ARM's SDOT.
+// They are many, so each group of encodings is a file of its own (its objects are compiled side by side), which has
 //   RECKON_GROUP       its name
 //   RECKON_GROUP_LIST  its encodings
 // and includes this as the body of Highway's targets.
@@ -14,10 +14,12 @@
 #undef RECKON_INTEGERS_BEFORE
 #undef RECKON_INTEGERS_AFTER
 #undef RECKON_VNNI
+#undef RECKON_SDOT
 #define RECKON_INTEGERS plain
 #define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
 #define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
 #define RECKON_VNNI 0
+#define RECKON_SDOT 0
 #include "backend/cpu/quantised_tiles-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -39,7 +41,8 @@ HWY_AFTER_NAMESPACE();
 #undef RECKON_INTEGERS_BEFORE
 #undef RECKON_INTEGERS_AFTER
 #undef RECKON_VNNI
-#define RECKON_INTEGERS vnni
+#undef RECKON_SDOT
+#define RECKON_INTEGERS by_fours
 #if HWY_TARGET == HWY_AVX2
 #define RECKON_INTEGERS_BEFORE HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avxvnni") static_assert(true)
 #else
@@ -47,6 +50,28 @@ HWY_AFTER_NAMESPACE();
 #endif
 #define RECKON_INTEGERS_AFTER HWY_POP_ATTRIBUTES static_assert(true)
 #define RECKON_VNNI 1
+#define RECKON_SDOT 0
+#include "backend/cpu/quantised_tiles-inl.h"
+#endif
+
+// (clang 14 has the intrinsics only where all that it compiles may use them.)
+#if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64 && (HWY_COMPILER_GCC_ACTUAL || defined(__ARM_FEATURE_DOTPROD))
+#undef RECKON_INTEGERS
+#undef RECKON_INTEGERS_BEFORE
+#undef RECKON_INTEGERS_AFTER
+#undef RECKON_VNNI
+#undef RECKON_SDOT
+#define RECKON_INTEGERS by_fours
+#if HWY_COMPILER_GCC_ACTUAL
+#define RECKON_INTEGERS_BEFORE HWY_PUSH_ATTRIBUTES("arch=armv8.2-a+crypto+dotprod") static_assert(true)
+#define RECKON_INTEGERS_AFTER HWY_POP_ATTRIBUTES static_assert(true)
+#else
+#define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
+#define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
+#endif
+#define RECKON_VNNI 0
+#define RECKON_SDOT 1
+#define RECKON_HAS_SDOT
 #include "backend/cpu/quantised_tiles-inl.h"
 #endif
 
@@ -62,21 +87,24 @@ void plain_few(const Tile& tile, float* scratch) { HWY_DYNAMIC_DISPATCH(few)(til
 void plain_many(const Tile& tile, float* scratch) { HWY_DYNAMIC_DISPATCH(many)(tile, scratch); }
 
 #if (HWY_TARGETS & HWY_AVX3) && (HWY_TARGETS & HWY_AVX2)
-void vnni_few(const Tile& tile, float* scratch) {
-  (vnni() == Vnni::avx512 ? reckon::N_AVX3::vnni::few_rows_among<RECKON_GROUP_LIST>
-                          : reckon::N_AVX2::vnni::few_rows_among<RECKON_GROUP_LIST>)(tile, scratch);
+void dots_few(const Tile& tile, float* scratch) {
+  (byte_dots() == ByteDots::avx512 ? reckon::N_AVX3::by_fours::few_rows_among<RECKON_GROUP_LIST>
+                                   : reckon::N_AVX2::by_fours::few_rows_among<RECKON_GROUP_LIST>)(tile, scratch);
 }
-void vnni_many(const Tile& tile, float* scratch) {
-  (vnni() == Vnni::avx512 ? reckon::N_AVX3::vnni::many_rows_among<RECKON_GROUP_LIST>
-                          : reckon::N_AVX2::vnni::many_rows_among<RECKON_GROUP_LIST>)(tile, scratch);
+void dots_many(const Tile& tile, float* scratch) {
+  (byte_dots() == ByteDots::avx512 ? reckon::N_AVX3::by_fours::many_rows_among<RECKON_GROUP_LIST>
+                                   : reckon::N_AVX2::by_fours::many_rows_among<RECKON_GROUP_LIST>)(tile, scratch);
 }
+#elif defined(RECKON_HAS_SDOT)
+constexpr auto dots_few = reckon::N_NEON::by_fours::few_rows_among<RECKON_GROUP_LIST>,
+               dots_many = reckon::N_NEON::by_fours::many_rows_among<RECKON_GROUP_LIST>;
 #else
-constexpr auto vnni_few = plain_few, vnni_many = plain_many;
+constexpr auto dots_few = plain_few, dots_many = plain_many;
 #endif
 
 }  // namespace
 
-extern const QuantisedKernels kernels{plain_few, plain_many, vnni_few, vnni_many};
+extern const QuantisedKernels kernels{plain_few, plain_many, dots_few, dots_many};
 
 }  // namespace RECKON_GROUP
 }  // namespace reckon

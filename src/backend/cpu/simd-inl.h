@@ -76,25 +76,57 @@ HWY_INLINE void sums_of_lanes(D d, V* vectors, float* sums) {
   for (int i = 0; i * lanes < count; ++i) hn::StoreU(vectors[i], d, sums + i * lanes);
 }
 
+// Constants of a kernel that needs more of them than there are registers. Browsers make a vector constant anew from two
+// immediate numbers in every step of a loop, where it finds no register; what is read from memory is one instruction.
+HWY_INLINE const float* in_memory(const float* constants) {
+#if HWY_TARGET == HWY_WASM
+  asm("" : "+r"(constants));
+#endif
+  return constants;
+}
+
 // e^x, to about 1 ulp; 0 for NaN and −∞. Highway's own is slow where rounding to integers is, as in WebAssembly: there
-// n = x/ln 2 is rounded by adding 1.5·2²³, which leaves it in the lowest bits, and e^(x − n·ln 2) is a polynomial
-// (Cephes' expf). For x up to 88; below −87.3 it is 0.
+// n = x/ln 2 is rounded by adding 1.5·2²³, which leaves it in the lowest bits, and r = x − n·ln 2 is taken in two
+// steps, as Cephes' expf does. e^r = 1 + r + r²·q(r), where q is the polynomial whose greatest error is the least,
+// 3e-9. For x up to 88; below −87.3 it is 0. Made outside of a loop, its constants are read once.
+#if HWY_TARGET == HWY_WASM
+template <class D>
+class Exponential {
+ public:
+  using V = hn::Vec<D>;
+  HWY_INLINE explicit Exponential(D d) {
+    static constexpr float values[] = {12582912.0f,    1.44269504f,    0.693359375f, -2.12194440e-4f, -87.3f,     1.0f,
+                                       0.00138145941f, 0.00836871937f, 0.041668389f, 0.166665211f,    0.49999994f};
+    const float* from = in_memory(values);
+    for (int i = 0; i < 11; ++i) c_[i] = hn::Set(d, from[i]);
+  }
+  HWY_INLINE V operator()(V x) const {
+    const D d;
+    const hn::RebindToSigned<D> integers;
+    const V shifted = hn::MulAdd(x, c_[1], c_[0]), n = hn::Sub(shifted, c_[0]);
+    const V r = hn::Sub(hn::Sub(x, hn::Mul(n, c_[2])), hn::Mul(n, c_[3]));
+    V q = c_[6];
+    for (int i = 7; i < 11; ++i) q = hn::MulAdd(q, r, c_[i]);
+    const V power = hn::Add(hn::MulAdd(q, hn::Mul(r, r), r), c_[5]);
+    const auto bits = hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(hn::BitCast(integers, shifted)));
+    return hn::And(hn::VecFromMask(d, hn::Ge(x, c_[4])), hn::BitCast(d, bits));
+  }
+
+ private:
+  V c_[11];
+};
+#else
+template <class D>
+class Exponential {
+ public:
+  HWY_INLINE explicit Exponential(D) {}
+  HWY_INLINE hn::Vec<D> operator()(hn::Vec<D> x) const { return hn::Exp(D(), x); }
+};
+#endif
+
 template <class D, class V>
 HWY_INLINE V exponential(D d, V x) {
-#if HWY_TARGET == HWY_WASM
-  const hn::RebindToSigned<D> integers;
-  const V magic = hn::Set(d, 12582912.0f);
-  const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic), n = hn::Sub(shifted, magic);
-  const V r = hn::Sub(hn::Sub(x, hn::Mul(n, hn::Set(d, 0.693359375f))), hn::Mul(n, hn::Set(d, -2.12194440e-4f)));
-  V q = hn::Set(d, 1.9875691500e-4f);
-  for (const float c : {1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f})
-    q = hn::MulAdd(q, r, hn::Set(d, c));
-  const V power = hn::Add(hn::MulAdd(q, hn::Mul(r, r), r), hn::Set(d, 1.0f));
-  const auto bits = hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(hn::BitCast(integers, shifted)));
-  return hn::IfThenElseZero(hn::Ge(x, hn::Set(d, -87.3f)), hn::BitCast(d, bits));
-#else
-  return hn::Exp(d, x);
-#endif
+  return Exponential<D>(d)(x);
 }
 
 // 1 / (1 + e^−x), to about 2 ulp. Beyond the clamp the result is 0 to a float's precision relative to 1.
@@ -104,21 +136,35 @@ HWY_INLINE V sigmoid(D d, V x) {
   return hn::Div(one, hn::Add(one, exponential(d, hn::Min(hn::Set(d, 88.0f), hn::Neg(x)))));
 }
 
-// Φ(x), the normal distribution: with h = |x|,  Φ(−h) = e^(−h²/2)·Q(h).  Q is a polynomial in (h − 3)/(h + 3), which
-// maps [0, ∞) to [−1, 1) (the form of Shepherd and Laframboise 1981), interpolated at Chebyshev nodes for h ≤ 14.5;
-// its error is below 3e-9. `bell` becomes e^(−x²/2): 0 to a float's precision where h was cut off.
+// What GELU and its derivative are made of: with h = |x|,  Φ(−h) = bell·ratio, where bell = e^(−h²/2).
+template <class V>
+struct NormalTail {
+  V h, bell, ratio;
+};
+
+// The ratio is a polynomial in (h − 3)/(h + 3), which maps [0, ∞) to [−1, 1) (the form of Shepherd and Laframboise
+// 1981), and bell = 2^t with t = n + f, where n is the nearest integer, found as in `Exponential`, and 2^f another
+// polynomial. Both are those whose greatest error is the least: 1.4e-9 of h·Φ(−h), and 9e-8 of bell, relative to it.
+// Beyond 12.5, where both are 0 to a float's precision relative to 1, h is cut off.
 template <class D, class V>
-HWY_INLINE V normal_distribution(D d, V x, V& bell) {
-  const V h = hn::Min(hn::Set(d, 14.5f), hn::Abs(x));
-  const V three = hn::Set(d, 3.0f);
+HWY_INLINE NormalTail<V> normal_tail(D d, V x) {
+  static constexpr float constants[] = {
+      12.5f,          3.0f,           -0.721347520f,    12582912.0f,     1.0f,          0.693147004f, 0.240222424f,
+      0.0555073358f,  0.00967151299f, 0.00132647273f,   0.12151394f,     -0.206401959f, 0.123238057f, -0.0461250991f,
+      0.00642241957f, 0.00340413442f, -0.000572569494f, -0.000275237981f};
+  const float* c = in_memory(constants);
+  const hn::RebindToSigned<D> integers;
+  const V h = hn::Min(hn::Set(d, c[0]), hn::Abs(x));
+  const V three = hn::Set(d, c[1]), magic = hn::Set(d, c[3]);
   const V u = hn::Div(hn::Sub(h, three), hn::Add(h, three));
-  V q = hn::Set(d, 5.4151939e-05f);
-  const float coefficients[] = {0.000116249616f, -0.000339674574f, -0.000984372195f, 0.00290447904f, 0.00613223629f,
-                                -0.046213254f,   0.123225016f,     -0.206402622f,    0.121513948f};
-  for (const float c : coefficients) q = hn::MulAdd(q, u, hn::Set(d, c));
-  bell = exponential(d, hn::Mul(hn::Set(d, -0.5f), hn::Mul(h, h)));
-  const V tail = hn::Mul(q, bell);
-  return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(hn::Set(d, 1.0f), tail));
+  V ratio = hn::Set(d, c[17]);
+  for (int i = 16; i >= 10; --i) ratio = hn::MulAdd(ratio, u, hn::Set(d, c[i]));
+  const V t = hn::Mul(hn::Mul(h, h), hn::Set(d, c[2]));
+  const V shifted = hn::Add(t, magic), f = hn::Sub(t, hn::Sub(shifted, magic));
+  V power = hn::Set(d, c[9]);
+  for (int i = 8; i >= 4; --i) power = hn::MulAdd(power, f, hn::Set(d, c[i]));
+  const auto bits = hn::Add(hn::BitCast(integers, power), hn::ShiftLeft<23>(hn::BitCast(integers, shifted)));
+  return {h, hn::BitCast(d, bits), ratio};
 }
 
 }  // namespace HWY_NAMESPACE

@@ -1,6 +1,8 @@
 // The loops that training adds: gradients of norms, of softmax and of soft caps.
 #include "backend/cpu/vectors.h"
 
+#include <algorithm>
+
 #include "backend/cpu/counters.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -62,10 +64,11 @@ float Dot(const float* a, const float* b, std::int64_t n) {
 
 float ExpSum(const float* x, std::int64_t n, float shift) {
   const D d;
+  const Exponential<D> exp(d);
   const V s = hn::Set(d, shift);
   V sum = hn::Zero(d);
   for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    const V e = exponential(d, hn::Sub(load(x + i, count), s));
+    const V e = exp(hn::Sub(load(x + i, count), s));
     sum = hn::Add(sum, hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(count)), e));
   });
   return sum_lanes(sum);
@@ -73,9 +76,10 @@ float ExpSum(const float* x, std::int64_t n, float shift) {
 
 void ExpScaled(const float* x, float* y, std::int64_t n, float shift, float factor) {
   const D d;
+  const Exponential<D> exp(d);
   const V s = hn::Set(d, shift), f = hn::Set(d, factor);
   for_vectors(n, [&](std::int64_t i, std::int64_t count)
-                     HWY_ATTR { store(hn::Mul(exponential(d, hn::Sub(load(x + i, count), s)), f), y + i, count); });
+                     HWY_ATTR { store(hn::Mul(exp(hn::Sub(load(x + i, count), s)), f), y + i, count); });
 }
 
 void SoftcapBackward(const float* dy, const float* y, float* dx, std::int64_t n, float cap) {
@@ -90,10 +94,11 @@ void SoftcapBackward(const float* dy, const float* y, float* dx, std::int64_t n,
 void AttentionWeights(float* s, float* dp, const float* lse, const float* delta, std::int64_t n, float scale,
                       float cap) {
   const D d;
+  const Exponential<D> exp(d);
   const V factor = hn::Set(d, scale), one = hn::Set(d, 1.0f), inverse = hn::Set(d, cap != 0.0f ? 1.0f / cap : 0.0f);
   for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
     const V score = load(s + i, count);
-    const V p = exponential(d, hn::Sub(score, load(lse + i, count)));
+    const V p = exp(hn::Sub(score, load(lse + i, count)));
     V ds = hn::Mul(hn::Mul(p, hn::Sub(load(dp + i, count), load(delta + i, count))), factor);
     if (cap != 0.0f) {
       const V t = hn::Mul(score, inverse);
@@ -102,6 +107,31 @@ void AttentionWeights(float* s, float* dp, const float* lse, const float* delta,
     store(p, s + i, count);
     store(ds, dp + i, count);
   });
+}
+
+void BlockAttentionWeights(float* s, float* dp, std::int64_t keys, std::int64_t queries, std::int64_t hidden,
+                           const float* lse, const float* delta, float scale) {
+  const D d;
+  const Exponential<D> exp(d);
+  const V factor = hn::Set(d, scale);
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  for (std::int64_t j = 0; j < keys; ++j, s += queries, dp += queries) {
+    const std::int64_t from = hidden + j;
+    for_vectors(queries, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
+      V p = hn::Zero(d), ds = hn::Zero(d);
+      if (i + count > from) {
+        p = exp(hn::Sub(hn::Mul(load(s + i, count), factor), load(lse + i, count)));
+        ds = hn::Mul(hn::Mul(p, hn::Sub(load(dp + i, count), load(delta + i, count))), factor);
+        if (i < from) {
+          const auto unseen = hn::FirstN(d, static_cast<std::size_t>(std::min(from - i, lanes)));
+          p = hn::IfThenZeroElse(unseen, p);
+          ds = hn::IfThenZeroElse(unseen, ds);
+        }
+      }
+      store(p, s + i, count);
+      store(ds, dp + i, count);
+    });
+  }
 }
 
 }  // namespace HWY_NAMESPACE
@@ -118,6 +148,7 @@ HWY_EXPORT(ExpSum);
 HWY_EXPORT(ExpScaled);
 HWY_EXPORT(SoftcapBackward);
 HWY_EXPORT(AttentionWeights);
+HWY_EXPORT(BlockAttentionWeights);
 
 void vector_norm_backward(const NormRow& row, NormStatistics statistics, bool layer, const float* dy, const float* x,
                           const float* residual, float* dx) {
@@ -149,6 +180,12 @@ void vector_attention_weights(float* s, float* dp, const float* lse, const float
                               float cap) {
   count_elementwise(n * (4 + (scale != 1.0f ? 1 : 0) + (cap != 0.0f ? 4 : 0)));
   HWY_DYNAMIC_DISPATCH(AttentionWeights)(s, dp, lse, d, n, scale, cap);
+}
+void block_attention_weights(float* s, float* dp, std::int64_t keys, std::int64_t queries, std::int64_t hidden,
+                             const float* lse, const float* d, float scale) {
+  for (std::int64_t j = 0; j < keys; ++j)
+    count_elementwise((queries - std::clamp<std::int64_t>(hidden + j, 0, queries)) * (scale != 1.0f ? 6 : 4));
+  HWY_DYNAMIC_DISPATCH(BlockAttentionWeights)(s, dp, keys, queries, hidden, lse, d, scale);
 }
 
 }  // namespace reckon

@@ -28,10 +28,11 @@ float Max(const float* x, std::int64_t n) {
 
 float Exp(float* x, std::int64_t n, float shift) {
   const D d;
+  const Exponential<D> exp(d);
   const V s = hn::Set(d, shift);
   V sum = hn::Zero(d);
   for_vectors(n, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
-    V e = exponential(d, hn::Sub(load(x + i, count), s));
+    V e = exp(hn::Sub(load(x + i, count), s));
     e = hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(count)), e);
     sum = hn::Add(sum, e);
     store(e, x + i, count);
@@ -139,12 +140,12 @@ void ColumnsMax(float* s, std::int64_t rows, std::int64_t columns, float factor,
 }
 
 void ColumnsExp(float* s, std::int64_t rows, std::int64_t columns, const float* shift, float* sum) {
-  const D d;
+  const Exponential<D> exp{D()};
   for_vectors(columns, [&](std::int64_t c, std::int64_t count) HWY_ATTR {
     const V by = load(shift + c, count);
     V total = load(sum + c, count);
     for (float* at = s + c; at < s + rows * columns; at += columns) {
-      const V e = exponential(d, hn::Sub(load(at, count), by));  // which is 0 for −∞ − −∞
+      const V e = exp(hn::Sub(load(at, count), by));  // which is 0 for −∞ − −∞
       total = hn::Add(total, e);
       store(e, at, count);
     }

@@ -50,6 +50,10 @@ void vector_softcap_backward(const float* dy, const float* y, float* dx, std::in
 // With a cap, s is the capped score, and (1 − (s / cap)²) is a factor of dp.
 void vector_attention_weights(float* s, float* dp, const float* lse, const float* d, std::int64_t n, float scale,
                               float cap);
+// The same for all keys of a block, whose rows follow each other: p = e^(scale·s − lse). Key j is seen by the queries
+// from hidden + j on; the others have 0.
+void block_attention_weights(float* s, float* dp, std::int64_t keys, std::int64_t queries, std::int64_t hidden,
+                             const float* lse, const float* d, float scale);
 
 // Rotates the pairs of x: (j, j + half), or (2j, 2j + 1) where interleaved. cosines and sines are `half` long.
 // Direction 1 is forward, −1 back.

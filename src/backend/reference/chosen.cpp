@@ -56,15 +56,16 @@ void attend_entries(const Call& c) {
   const Out y = c.out(0);
   const auto& a = c.op.attributes<AttendEntriesAttributes>();
   const std::size_t tokens = c.in_size(0, 1), heads = c.in_size(0, 2), width = c.in_size(0, 3);
-  const std::size_t keys = c.in_size(1, 1), all = c.in_size(2, 1), window = static_cast<std::size_t>(a.window);
+  const std::size_t keys = c.in_size(1, 1), all = c.has(2) ? c.in_size(2, 1) : 0;
+  const auto window = static_cast<std::size_t>(a.window);
   const auto past = static_cast<std::size_t>(std::max<std::int64_t>(0, c.program.workload.past));
   for (std::size_t row = 0; row < c.in_size(0, 0) * tokens; ++row) {
     const std::size_t position = past + row % tokens, batch = row / tokens;
     std::vector<const double*> kept;
     for (std::size_t p = position + 1 > window ? position + 1 - window : 0; p <= position; ++p)
       kept.push_back(&c.in(1)[(batch * keys + p + keys - past - tokens) * width]);
-    const std::size_t seen = (position + 1) / static_cast<std::size_t>(a.every),
-                      top = c.has(3) ? c.in_size(3, 3) : seen;
+    const std::size_t seen = c.has(2) ? (position + 1) / static_cast<std::size_t>(a.every) : 0;
+    const std::size_t top = c.has(3) ? c.in_size(3, 3) : seen;
     for (std::size_t i = 0; i < top; ++i) {
       const double one = c.has(3) ? c.in(3)[row * top + i] : static_cast<double>(i);
       if (one >= 0) kept.push_back(&c.in(2)[(batch * all + static_cast<std::size_t>(one)) * width]);

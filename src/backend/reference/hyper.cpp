@@ -15,8 +15,10 @@ void open_streams(const Call& c) {
 
 // Inputs: logits, base, scales.
 void hyper_weights(const Call& c) {
-  const auto [streams, iterations, epsilon] = c.op.attributes<HyperAttributes>();
-  const auto n = static_cast<std::size_t>(streams);
+  const auto& attributes = c.op.attributes<HyperAttributes>();
+  const double epsilon = attributes.epsilon;
+  const std::int64_t iterations = attributes.iterations;
+  const auto n = static_cast<std::size_t>(attributes.streams);
   const std::size_t width = c.in_size(0, -1);
   const Out y = c.out(0);
   for (std::size_t row = 0; row * width < y.size(); ++row) {

@@ -83,3 +83,33 @@ test('where the second module cannot be fetched, the next request tries again', 
   await expect(engine.askEither({ ask: 'model', path: '/given/1' })).rejects.toThrow('no network');
   expect((await engine.askEither({ ask: 'model', path: '/given/1' })).json).toMatchObject({ text: 'second' });
 });
+
+test('what the second is to look into, and the first holds, it is given as it is now, and keeps nothing of it', async () => {
+  let step = 0;
+  const first = fake((request, files) => {
+    if (request.ask === 'attention') return { error: 'lacks', lacking: true };
+    if (request.ask === 'write_model') files.set(`${request.path}/model.safetensors`, bytes(`step ${++step}`));
+    return { path: request.path };
+  });
+  let opened = 2 ** 32;
+  const second = fake((request, files) => {
+    if (request.ask === 'model') return { model: ++opened, tokenizer: ++opened, weights: text(files.get(`${request.path}/model.safetensors`)!) };
+    return { tokens: 2 };
+  });
+  const engine = new RunModules(first.module, async () => second.module);
+  first.files.set('/runs/a-1/data', bytes('of the run'));
+  for (let i = 0; i < 2; ++i) expect((await engine.askEither({ ask: 'attention', of: 7, ids: [1, 2] })).json).toEqual({ tokens: 2 });
+  expect(step).toBe(2);
+  expect(first.asked.filter(({ ask }) => ask === 'write_model')).toEqual([1, 2].map(() => ({ ask: 'write_model', of: 7, path: '/handed' })));
+  const asked = (n: number) => [{ ask: 'model', path: '/handed' }, { ask: 'attention', of: 2 ** 32 + n, ids: [1, 2] }, { ask: 'forget', handle: 2 ** 32 + n }, { ask: 'forget', handle: 2 ** 32 + n + 1 }];
+  expect(second.asked).toEqual([...asked(1), ...asked(3)]);
+  expect([[...first.files.keys()], [...second.files.keys()]]).toEqual([['/runs/a-1/data'], []]);
+});
+
+test('where a copy cannot be made or opened, that is the answer', async () => {
+  const first = fake((request) => (request.ask === 'write_model' ? { error: 'the memory is not enough' } : { error: 'lacks', lacking: true }));
+  const second = fake(() => ({ error: 'never asked' }));
+  const engine = new RunModules(first.module, async () => second.module);
+  expect((await engine.askEither({ ask: 'attention', of: 7, ids: [1] })).json).toEqual({ error: 'the memory is not enough' });
+  expect(second.asked).toEqual([]);
+});

@@ -1,7 +1,9 @@
 // The two modules that run, as one. Most of what a page runs is of families that the first has; what it lacks it leaves
-// to the second, which has everything and is fetched when it is first needed (cmake/page_modules.cmake).
+// to the second, which has everything and is fetched when it is first needed (cmake/page_modules.cmake). Attention maps
+// are among that: of what the first module holds, the second is given a copy.
 import { parseJson } from './json';
 import type { RunModule } from './module';
+import type { Failure, ModelReply } from './run';
 
 export interface File {
   path: string;
@@ -16,6 +18,7 @@ interface Answer {
 const firstOfMore = 2 ** 32; // where the handles of the second begin
 const handles = ['run', 'model', 'tokenizer', 'of', 'handle'];
 const system = ['dev', 'home', 'proc', 'tmp']; // folders that every module has
+const handed = '/handed'; // a copy on its way
 
 const children = ({ FS }: RunModule, path: string) => FS.readdir(path).filter((name) => !/^\.\.?$/.test(name));
 const isFolder = ({ FS }: RunModule, path: string) => FS.isDir(FS.stat(path).mode);
@@ -33,6 +36,8 @@ function write({ FS }: RunModule, path: string, bytes: Uint8Array): void {
   FS.mkdirTree(path.replace(/\/[^/]*$/, '') || '/');
   FS.writeFile(path, bytes, { canOwn: true });
 }
+
+const failed = ({ json }: Answer) => (json as Partial<Failure>).error !== undefined;
 
 function remove(module: RunModule, path: string): void {
   if (!isFolder(module, path)) return module.FS.unlink(path);
@@ -62,7 +67,8 @@ export class RunModules {
     this.#loading ??= this.loadMore();
     this.#loading.catch(() => (this.#loading = null)); // the next request tries again
     this.#more = await this.#loading;
-    this.#handOver(this.#more);
+    if ('of' in request) return this.#askOfCopy(this.#more, request);
+    for (const folder of children(this.first, '/')) if (!system.includes(folder)) this.#handOver(this.#more, `/${folder}`);
     return this.#asked(this.#more, request);
   }
 
@@ -107,14 +113,31 @@ export class RunModules {
   }
 
   // The second module sees what the first one's files hold now, without a copy: nobody writes into them.
-  #handOver(more: RunModule): void {
-    for (const folder of children(this.first, '/').filter((name) => !system.includes(name))) {
-      for (const file of below(this.first, `/${folder}`)) {
-        const path = `/${folder}${file}`;
-        if (this.#holder(path) === more) continue;
-        const { contents, usedBytes } = this.first.FS.lookupPath(path).node;
-        write(more, path, contents?.subarray(0, usedBytes) ?? new Uint8Array());
+  #handOver(more: RunModule, folder: string): void {
+    for (const file of below(this.first, folder)) {
+      const path = folder + file;
+      if (this.#holder(path) === more) continue;
+      const { contents, usedBytes } = this.first.FS.lookupPath(path).node;
+      write(more, path, contents?.subarray(0, usedBytes) ?? new Uint8Array());
+    }
+  }
+
+  // Of a run or model in the first module: the second opens it as it is now, answers, and forgets it.
+  #askOfCopy(more: RunModule, request: { of?: unknown }): Answer {
+    try {
+      const written = this.#asked(this.first, { ask: 'write_model', of: request.of, path: handed });
+      if (failed(written)) return written;
+      this.#handOver(more, handed);
+      const opened = this.#asked(more, { ask: 'model', path: handed });
+      if (failed(opened)) return opened;
+      const { model, tokenizer } = opened.json as ModelReply;
+      try {
+        return this.#asked(more, { ...request, of: model });
+      } finally {
+        for (const handle of [model, tokenizer]) if (handle !== null) this.#asked(more, { ask: 'forget', handle });
       }
+    } finally {
+      if (this.first.FS.analyzePath(handed).exists) this.remove(handed);
     }
   }
 }

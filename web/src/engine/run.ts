@@ -421,6 +421,8 @@ export interface Run {
   attention: [{ of: Handle; text?: string; ids?: number[] }, AttentionReply];
   /** token: an id. */
   neighbours: [{ of: Handle; token: number; count: number }, NeighboursReply];
+  /** The run or model as it is now, its tokenizer too: a folder that `model` opens, in this module or another one. */
+  write_model: [{ of: Handle; path: Path }, { path: Path }];
 
   /** A folder with config.json and safetensors (also a run's, or a checkpoint's), or a copy of a run's as it is now. */
   model: [{ path: Path } | { run: Handle }, ModelReply];

@@ -21,6 +21,15 @@ export interface Part {
   pieces: Piece[];
 }
 
+// What is shown of a step of reckon.explain/1.
+export interface Step {
+  stage: string;
+  path: string;
+  name: string;
+  formula: string[];
+  why: string;
+}
+
 // reckon.memory/1, with --by tensor
 export interface MemoryTensor {
   name: string;

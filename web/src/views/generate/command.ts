@@ -1,7 +1,27 @@
-// The commands that continue the same text in a terminal.
+// The commands that continue the same text in a terminal, and those that give its figures.
 import { tinyArgs } from './tiny.svelte';
 import type { Source } from './source.svelte';
 import { settings, type Session } from './session.svelte';
+
+type Where = Pick<Source, 'folder'>;
+type Text = Pick<Session, 'prompt' | 'taken' | 'model' | 'slid'>;
+
+const idsOf = ({ prompt, taken }: Text) => [...prompt, ...taken.map(({ piece }) => piece)].map(({ id }) => id).join(',');
+// As it was typed; by its ids where the model has written since, as text may be cut otherwise.
+const textSoFar = (session: Text): string[] =>
+  session.model?.tokenizer === null || session.taken.length > 0 || session.slid ? ['--ids', idsOf(session)] : [settings.prompt.value];
+
+// The row of the last position is what the next token is drawn from.
+export const logitsCommand = ({ folder }: Where, session: Text): string[] => ['logits', `./${folder}`, '--ids', idsOf(session)];
+
+export const beamsCommand = ({ folder }: Where, session: Text, beams: number, tokens: number): string[] => [
+  'generate', `./${folder}`, ...textSoFar(session), '--beams', String(beams), '--best', String(beams), '--tokens', String(tokens),
+]; // prettier-ignore
+
+// The cache with the last token in it, and the FLOPs of that token. What runs here is float32.
+export const costCommand = ({ folder }: Where, { cache }: Pick<Session, 'cache'>): string[] => [
+  'count', `./${folder}`, '--phase', 'decode', '--past', String(Math.max(0, cache.length - 1)), '--causal', 'exact', '--precision', 'float32',
+]; // prettier-ignore
 
 export function commands(source: Pick<Source, 'folder' | 'opened'>, session: Pick<Session, 'taken' | 'model'>): string[][] {
   const flag = (name: string, value: string, off: string) => (value === off ? [] : [name, value]);

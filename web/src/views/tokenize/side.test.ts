@@ -4,6 +4,7 @@ vi.hoisted(() => {
   vi.stubGlobal('location', { search: '', hash: '' });
   vi.stubGlobal('document', { baseURI: 'http://localhost/page/' });
 });
+vi.mock('./versions', () => ({ versions: { gpt2: '0a1b', cl100k_base: '2c3d' } })); // what this page was built with
 import { runner } from '../../engine/client';
 import { commands } from './command';
 import { Side } from './side.svelte';
@@ -51,8 +52,8 @@ test('of what is typed while an answer is on its way only the newest is asked fo
 });
 
 test('a published vocabulary is fetched from beside the page, and handed over by its path', async () => {
-  vi.stubGlobal('fetch', async (url: URL) => {
-    expect(url.href).toBe('http://localhost/page/tokenizers/gpt2.tiktoken');
+  vi.stubGlobal('fetch', async (address: string) => {
+    expect(address).toBe('http://localhost/page/tokenizers/gpt2.tiktoken?v=0a1b');
     return new Response('IQ== 0\n');
   });
   const side = new Side('a3', 'gpt2');
@@ -71,6 +72,20 @@ test('a vocabulary that the server has not is told in one sentence, also where t
     expect(side.failed).toMatch(/^the vocabulary of cl100k_base is not on this server/);
     expect(side.encoded).toBeUndefined();
   }
+});
+
+test('a vocabulary that the page was built without is not asked for, and one without network is told of', async () => {
+  const fetched = vi.fn(async () => Promise.reject(new TypeError('Failed to fetch')));
+  vi.stubGlobal('fetch', fetched);
+  const side = new Side('a10', 'o200k_base');
+  side.ask('a');
+  await settled();
+  expect(side.failed).toMatch(/^the vocabulary of o200k_base is not on this server/);
+  expect(fetched).not.toHaveBeenCalled();
+  side.choice.value = 'gpt2';
+  side.ask('a');
+  await settled();
+  expect(side.failed).toMatch(/^the vocabulary of gpt2 could not be fetched/);
 });
 
 test('an own tokenizer is trained on the box, again when the text or its size changes, and the older one is forgotten', async () => {

@@ -1,6 +1,8 @@
 // The tokenizers that the view offers, and how each is opened in the engine.
 import type { Reply } from '../../engine/run';
 import { runner } from '../../engine/client';
+import { keep } from '../../engine/keep';
+import { versions } from './versions';
 
 export const choices = [
   { value: 'gpt2', label: 'GPT-2', file: 'gpt2.tiktoken' },
@@ -34,12 +36,17 @@ let files = 0;
 
 // A file of the page's own build, put where the engine finds it.
 async function fetched(file: string): Promise<string> {
-  const reply = await fetch(new URL(`tokenizers/${file}`, document.baseURI)).catch(() => undefined);
+  const name = file.replace('.tiktoken', '');
+  const version = versions[name];
+  const missing = `the vocabulary of ${name} is not on this server; scripts/fetch-tokenizers brings it, then build again`;
+  if (version === undefined) throw new Error(missing);
+  const address = new URL(`tokenizers/${file}?v=${version}`, document.baseURI).href;
+  const reply = await fetch(address).catch(() => {
+    throw new Error(`the vocabulary of ${name} could not be fetched; it is kept once it was there`);
+  });
   // A host that answers every address with the page itself gives HTML.
-  if (!reply?.ok || reply.headers.get('content-type')?.startsWith('text/html')) {
-    const name = file.replace('.tiktoken', '');
-    throw new Error(`the vocabulary of ${name} is not on this server; scripts/fetch-tokenizers brings it, then build again`);
-  }
+  if (!reply.ok || reply.headers.get('content-type')?.startsWith('text/html')) throw new Error(missing);
+  void keep([address]);
   const path = `/tokenizers/${file}`;
   await runner.write(path, new Uint8Array(await reply.arrayBuffer()));
   return path;

@@ -1,5 +1,6 @@
 // A chart as data: one description for the canvas that draws it live, the SVG and CSV that it is saved as, and the words
 // that stand for it where it cannot be seen.
+import { escaped, framed, legendText, top } from '../../parts/svg';
 
 export interface Curve {
   name: string;
@@ -164,24 +165,15 @@ export function trace(curve: Curve, across: (x: number) => number, visit: (x: nu
   flush();
 }
 
-const escaped = (text: string) =>
-  text.replace(/[&<>"]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' })[c]!);
-
 // The chart as a picture that stands alone; `named` gives a colour of the page.
 export function svg(chart: Chart, named: (name: string) => string, width = 900, height = 420): string {
   const color = (name: string) => (name.startsWith('--') ? named(name) : name);
-  const [left, right, top, bottom] = [64, 20, 46, 62];
+  const [left, right, bottom] = [64, 20, 62];
   const scale = yScale(chart);
   const across = (x: number) => left + (x / (chart.xEnd || 1)) * (width - left - right);
   const down = (y: number) => top + (1 - scale.place(y)) * (height - top - bottom);
   const number = (value: number) => value.toFixed(1);
-  const out = [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" ` +
-      `font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${escaped(summary(chart))}">`,
-    `<rect width="100%" height="100%" fill="${color('--card')}"/>`,
-    `<text x="16" y="26" font-size="15" font-weight="600" fill="${color('--text')}">${escaped(chart.title)}` +
-      `<tspan dx="10" font-size="12" font-weight="400" fill="${color('--soft')}">${escaped(chart.note)}</tspan></text>`,
-  ];
+  const out: string[] = [];
   const soft = `fill="${color('--soft')}"`;
   for (const tick of scale.ticks) {
     out.push(
@@ -210,13 +202,7 @@ export function svg(chart: Chart, named: (name: string) => string, width = 900, 
     const dots = places.map((place) => `M${place.replace(',', ' ')}h0`).join('');
     out.push(`<path d="${dots}" ${paint} stroke-width="7" stroke-linecap="round"/>`);
   }
-  let at = left;
-  for (const curve of chart.curves.filter((one) => one.kind !== 'faint')) {
-    out.push(
-      `<rect x="${at}" y="${height - 20}" width="9" height="9" rx="3" fill="${color(curve.color)}" fill-opacity="${curve.opacity ?? 1}"/>` +
-        `<text x="${at + 15}" y="${height - 11}" ${soft}>${escaped(curve.name)}</text>`,
-    );
-    at += 34 + 7 * curve.name.length;
-  }
-  return out.join('\n') + '\n</svg>\n';
+  const shown = chart.curves.filter((one) => one.kind !== 'faint').map((one) => ({ ...one, color: color(one.color) }));
+  out.push(legendText(shown, height, named, left));
+  return framed({ width, height, title: chart.title, note: chart.note, said: summary(chart) }, named, out);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Architecture } from '../../state/facts.svelte';
-import { changesOf, commandArgs, countArgs, ladder, sibling, tooBig, trainRequest, type Choices } from './plan';
+import { changesOf, commandArgs, countArgs, ladder, outArgs, sibling, tooBig, trainRequest, type Choices } from './plan';
 
 const choices: Choices = {
   model: 'mini-gpt', flags: [], tokenizer: 'train', steps: 1000, batch: 8, lr: 1e-3, seed: 0, text: null,
@@ -12,6 +12,10 @@ test('the command leaves usual values out', () => {
   expect(commandArgs({ ...choices, flags: ['--layers', '4'], steps: 200, lr: 3e-4, text: 'book.txt' })).toEqual([
     'train', 'mini-gpt', '--layers', '4', '--text', 'book.txt', '--steps', '200', '--lr', '0.0003',
   ]);
+});
+
+test('a run that is compared has a folder of its own in the terminal', () => {
+  expect(outArgs({ ...choices, flags: ['--layers', '4'] }, 'layers 2→4').slice(2)).toEqual(['--layers', '4', '--out', 'runs/layers-2-4']);
 });
 
 test('with bytes the vocabulary is that of the tokenizer', () => {

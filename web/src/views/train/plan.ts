@@ -43,6 +43,11 @@ export function commandArgs(choices: Choices): string[] {
   ]; // prettier-ignore
 }
 
+// The same in a folder that is called after the run: "layers 2→4" is layers-2-4.
+export const outArgs = (choices: Choices, name: string): string[] => [
+  ...commandArgs(choices), '--out', `runs/${name.replace(/[^\w.]+/g, '-').replace(/^-|-$/g, '')}`,
+]; // prettier-ignore
+
 // --d-model 128 --tied yes → { d_model: 128, tied: true }
 export function changesOf(flags: string[]): Changes {
   const value = (word: string) => (word === 'yes' ? true : word === 'no' ? false : /^\d+$/.test(word) ? Number(word) : word);
