@@ -41,7 +41,15 @@ function(add_run name first_handle)
   target_link_options(${name} PRIVATE -sMAXIMUM_MEMORY=4GB)
 endfunction()
 set(less src/network/less.cpp)
-set(run_less ${less} src/network/run_less.cpp src/backend/cpu/no_rarer.cpp src/backend/no_reference.cpp)
+# Of the presets, run has those that are trained in a browser.
+set(run_presets ${CMAKE_BINARY_DIR}/generated/run_presets.cpp)
+add_custom_command(
+  OUTPUT ${run_presets}
+  COMMAND ${CMAKE_COMMAND} -DFOLDER=${CMAKE_SOURCE_DIR}/src/model/presets -DENDING=json -DOUTPUT=${run_presets}
+          -DHEADER=model/presets.h -DTYPE=Preset -DFUNCTION=presets "-DONLY=^(mini-gpt.*|gpt2)$" -P ${CMAKE_SOURCE_DIR}/cmake/embed_files.cmake
+  DEPENDS src/model/presets/mini-gpt.json src/model/presets/mini-gpt-small.json src/model/presets/gpt2.json cmake/embed_files.cmake
+  VERBATIM)
+set(run_less ${less} ${run_presets} src/network/run_less.cpp src/backend/cpu/no_rarer.cpp src/backend/no_reference.cpp)
 set(first_of_more 4294967296)  # web/src/engine/run-modules.ts knows it too
 if(RECKON_THREADS)
   # clang 14 takes what passes an exception to its handler for one place of all threads, Emscripten 3.1.6's library for

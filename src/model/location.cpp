@@ -13,7 +13,6 @@
 #include "files/read_text.h"
 #include "files/tensor_file.h"
 #include "model/checkpoints.h"
-#include "model/nearest.h"
 #include "model/presets.h"
 
 namespace reckon {
@@ -161,14 +160,7 @@ ModelLocation locate_model(const std::string& name_or_path) {
     return found;
   }
   if (is_model_path(name_or_path)) return at_path(name_or_path);
-  if (preset_named(name_or_path) == nullptr) {
-    std::vector<std::string> names;
-    for (const Preset& preset : presets()) names.emplace_back(preset.name);
-    const std::string near = nearest(name_or_path, names);
-    throw UsageError(fmt::format("there is neither a file nor a preset \"{}\"{}; `reckon models` lists the presets",
-                                 name_or_path.substr(0, 100),
-                                 near.empty() ? "" : fmt::format(" (did you mean {}?)", near)));
-  }
+  if (preset_named(name_or_path) == nullptr) refuse_preset(name_or_path);
   found.preset = found.where = name_or_path;
   return found;
 }

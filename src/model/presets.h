@@ -1,6 +1,7 @@
 // The presets: published architectures in config.json form, embedded from src/model/presets/.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,5 +21,8 @@ inline const Preset* preset_named(std::string_view name) {
     if (preset.name == name) return &preset;
   return nullptr;
 }
+
+// There is none of that name: a UsageError that suggests the nearest.
+[[noreturn]] void refuse_preset(const std::string& name);
 
 }  // namespace reckon

@@ -1,8 +1,9 @@
-// What run alone leaves to run-more: families with latents, parts of attention, where the tensors of rarer families
-// are, and the operations that only these have. Tables still name the operations; what would emit one leaves. The twin
-// of their kernels is backend/cpu/no_rarer.cpp.
+// What run alone leaves to run-more: presets that are too large to train there, families with latents, parts of
+// attention, where the tensors of rarer families are, and the operations that only these have. Tables still name the
+// operations; what would emit one leaves. The twin of their kernels is backend/cpu/no_rarer.cpp.
 #include "files/lacking.h"
 #include "model/families.h"
+#include "model/presets.h"
 #include "model/stored_writer.h"
 #include "network/attention.h"
 #include "ops/block_matmul.h"
@@ -27,6 +28,8 @@
 #include "ops/xielu.h"
 
 namespace reckon {
+
+void refuse_preset(const std::string&) { leave(); }
 
 std::vector<Family> latent_families() { return {}; }
 
