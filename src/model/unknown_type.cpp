@@ -40,13 +40,24 @@ struct Resemblance {
   std::vector<std::string> unread;  // what that type does not understand
 };
 
+// Its fields, with fewer layers where there are very many: these would be written out once for each type.
+nlohmann::json few_layers(const Fields& fields) {
+  constexpr std::int64_t most = 1024;
+  nlohmann::json json = fields.json();
+  for (const char* name : {"num_hidden_layers", "num_layers", "n_layer", "n_layers"})
+    if (const auto found = json.find(name); found != json.end() && found->is_number_integer() && *found > most)
+      *found = most;
+  return json;
+}
+
 std::optional<Resemblance> resemblance(const Fields& fields, const std::string& type) {
+  const nlohmann::json json = few_layers(fields);
   std::optional<Resemblance> best;
   std::vector<std::string> names{nearest(type, model_types()), "llama"};  // these before others that are as good
   for (const std::string& name : model_types()) names.push_back(name);
   for (const std::string& name : names) {
     if (name.empty()) continue;
-    Fields trial(fields.json(), fields.where());
+    Fields trial(json, fields.where());
     try {
       read_as(name, trial);
     } catch (const Error&) {

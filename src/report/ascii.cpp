@@ -19,11 +19,11 @@ struct StandIn {
   std::string_view text;
 };
 constexpr StandIn stand_ins[] = {
-    {U'±', "+/-"},    {U'½', "1/2*"},  {U'×', "x"},     {U'÷', "/"},     {U'−', "-"},
-    {U'–', "-"},      {U'…', "..."},   {U'←', "<-"},    {U'→', "->"},    {U'Σ', "sum"},
-    {U'β', "beta"},   {U'γ', "gamma"}, {U'ε', "eps"},   {U'σ', "sigma"}, {U'τ', "tau"},
-    {U'µ', "u"},      {U'⇥', "\\t"},   {U'⏎', "\\n"},   {U'␣', "_"},     {U'▁', "_"},
-    {U'\uFFFD', "?"}, {U'Δ', "delta"}, {U'α', "alpha"}, {U'δ', "delta"}, {U'λ', "lambda"},
+    {U'±', "+/-"},    {U'½', "1/2*"},  {U'×', "x"},      {U'÷', "/"},     {U'−', "-"},     {U'–', "-"},
+    {U'…', "..."},    {U'←', "<-"},    {U'→', "->"},     {U'Σ', "sum"},   {U'β', "beta"},  {U'γ', "gamma"},
+    {U'ε', "eps"},    {U'σ', "sigma"}, {U'τ', "tau"},    {U'µ', "u"},     {U'⇥', "\\t"},   {U'⏎', "\\n"},
+    {U'␣', "_"},      {U'▁', "_"},     {U'\uFFFD', "?"}, {U'Δ', "delta"}, {U'α', "alpha"}, {U'δ', "delta"},
+    {U'λ', "lambda"}, {U'′', "'"},
 };
 
 // Symbols with stand-ins of one character, in the same order: those that draw, which keep their width so, and those

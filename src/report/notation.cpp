@@ -253,7 +253,9 @@ void Notation::name_outputs(const Op& op) {
   // Folded into the latent and back out of it: the query of the latent, then the heads' outputs.
   if (is(op, head_matmul_operation)) return set(0, op.attributes<HeadMatmulAttributes>().into_latent ? "q_c" : "o");
   if (is(op, attend_chosen_operation)) return set(0, "o");
-  set(0, output_letter(op.scope.role));
+  if (is(op, open_streams_operation) || is(op, connect_operation)) return set(0, "x");
+  const std::string name = output_letter(op.scope.role);
+  set(0, name.empty() ? input(op, 0) : name);
 }
 
 // What is added to a tensor of its own letter, or to the one that it is a convolution of, has another one.
@@ -265,8 +267,8 @@ void Notation::name_summand(const Op& sum) {
   std::string& name = letters_[static_cast<std::size_t>(added)];
   if (std::any_of(program_.ops.begin(), program_.ops.end(), convolves))
     name = "c_" + letter(to);
-  else if (added != to && name == letter(to))
-    name += "′";
+  else if (added != to && (name.empty() || name == letter(to)))
+    name = letter(to) + "′";
 }
 
 std::string Notation::input(const Op& op, std::size_t i) const {
