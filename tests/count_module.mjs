@@ -56,7 +56,8 @@ for (const model of models) {
   compare(['count', model, '--phase', 'train', '--batch', '16', '--format', 'json']);
   compare(['memory', model, '--format', 'json']);
 }
-if (first < 1.5 * models.length) complain(`the first module counts ${first / 2} of ${models.length} presets`);
+// Two thirds of them at least: rarer families are the larger module's.
+if (first < (4 / 3) * models.length) complain(`the first module counts ${first / 2} of ${models.length} presets`);
 
 // Files that are put into the module's own file system, under the paths that they have here.
 for (const path of ['tests/data/tiny/gpt2/config.json', 'tests/data/tiny/gpt2/model.safetensors']) {
