@@ -939,6 +939,21 @@ def kimi_linear_fields(d):
     return {**d, **{ours: d[theirs] for ours, theirs in KIMI_NAMES.items()}, **same}
 
 
+def one_by_one(name, t, gate, up, down):
+    """A tensor by its name; of all experts together, those of each, with these names for their matrices."""
+    found = {}
+    if name.endswith(".experts.gate_up_proj"):
+        for i, expert in enumerate(t):
+            one = name.replace("gate_up_proj", str(i))
+            found[f"{one}.{gate}.weight"], found[f"{one}.{up}.weight"] = expert.chunk(2)
+    elif name.endswith(".experts.down_proj"):
+        for i, expert in enumerate(t):
+            found[name.replace("down_proj", f"{i}.{down}.weight")] = expert
+    else:
+        found[name] = t
+    return found
+
+
 def kimi_linear_tensors(model):
     """The tensors under the names and in the shapes of Moonshot's files."""
     state = model.state_dict()
@@ -955,15 +970,8 @@ def kimi_linear_tensors(model):
         elif name.endswith(".conv1d.weight"):
             for part, piece in zip("qkv", t.chunk(3)):
                 found[name.replace(".conv1d.", f".{part}_conv1d.")] = piece
-        elif name.endswith(".experts.gate_up_proj"):
-            for i, expert in enumerate(t):
-                one = name.replace("gate_up_proj", str(i))
-                found[one + ".w1.weight"], found[one + ".w3.weight"] = expert.chunk(2)
-        elif name.endswith(".experts.down_proj"):
-            for i, expert in enumerate(t):
-                found[name.replace("down_proj", f"{i}.w2.weight")] = expert
         else:
-            found[name] = t
+            found.update(one_by_one(name, t, "w1", "w3", "w2"))
     return found
 
 
@@ -1604,15 +1612,7 @@ def kimi_k25_tensors(model):
         name = name.replace("mm_projector.in_proj.", "mm_projector.proj.0.").replace("mm_projector.out_proj.", "mm_projector.proj.2.")
         if ".blocks." in name:  # norms and layers are counted from 0
             name = re.sub(r"\.(norm|mlp\.fc)([12])\.", lambda m: f".{m[1]}{int(m[2]) - 1}.", name)
-        if name.endswith(".experts.gate_up_proj"):
-            for i, expert in enumerate(t):
-                one = name.replace("gate_up_proj", str(i))
-                found[one + ".gate_proj.weight"], found[one + ".up_proj.weight"] = expert.chunk(2)
-        elif name.endswith(".experts.down_proj"):
-            for i, expert in enumerate(t):
-                found[name.replace("down_proj", f"{i}.down_proj.weight")] = expert
-        else:
-            found[name] = t
+        found.update(one_by_one(name, t, "gate_proj", "up_proj", "down_proj"))
     # Queries, keys and values of the eyes are one matrix there, with the pairs of RoPE side by side.
     heads = model.config.vision_config.num_attention_heads
     for name in [n for n in found if ".blocks." in n and ".attn.q_proj." in n]:

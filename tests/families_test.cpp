@@ -131,8 +131,9 @@ TEST_P(FamilyTiny, LossAndEveryGradientAreTheReferencesOnEveryDevice) {
         difference += d * d;
         norm += value * value;
       }
-      // Plain loops that round every operation to float32 come less close: gemma4's embedding 1.2e-4.
-      EXPECT_LE(std::sqrt(difference), (device == Device::reference ? 2e-4 : 1e-4) * std::sqrt(norm) + 1e-6)
+      // Plain loops that round every operation to float32 come less close to gemma4's embeddings: 1.2e-4.
+      const bool rounded = device == Device::reference && std::string(GetParam()) == "gemma4";
+      EXPECT_LE(std::sqrt(difference), (rounded ? 2e-4 : 1e-4) * std::sqrt(norm) + 1e-6)
           << "device " << int(device) << ", " << tensor.name << " of norm " << std::sqrt(norm);
     }
   }

@@ -10,11 +10,6 @@
 #include "backend/cpu/instructions.h"
 #include "backend/cpu/quantised.h"
 
-#undef RECKON_INTEGERS
-#undef RECKON_INTEGERS_BEFORE
-#undef RECKON_INTEGERS_AFTER
-#undef RECKON_VNNI
-#undef RECKON_SDOT
 #define RECKON_INTEGERS plain
 #define RECKON_INTEGERS_BEFORE HWY_BEFORE_NAMESPACE()
 #define RECKON_INTEGERS_AFTER HWY_AFTER_NAMESPACE()
@@ -37,11 +32,6 @@ void many(const Tile& tile, float* scratch) { plain::many_rows_among<RECKON_GROU
 HWY_AFTER_NAMESPACE();
 
 #if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3
-#undef RECKON_INTEGERS
-#undef RECKON_INTEGERS_BEFORE
-#undef RECKON_INTEGERS_AFTER
-#undef RECKON_VNNI
-#undef RECKON_SDOT
 #define RECKON_INTEGERS by_fours
 #if HWY_TARGET == HWY_AVX2
 #define RECKON_INTEGERS_BEFORE HWY_PUSH_ATTRIBUTES(HWY_TARGET_STR ",avxvnni") static_assert(true)
@@ -56,11 +46,6 @@ HWY_AFTER_NAMESPACE();
 
 // (clang 14 has the intrinsics only where all that it compiles may use them.)
 #if HWY_TARGET == HWY_NEON && HWY_ARCH_ARM_A64 && (HWY_COMPILER_GCC_ACTUAL || defined(__ARM_FEATURE_DOTPROD))
-#undef RECKON_INTEGERS
-#undef RECKON_INTEGERS_BEFORE
-#undef RECKON_INTEGERS_AFTER
-#undef RECKON_VNNI
-#undef RECKON_SDOT
 #define RECKON_INTEGERS by_fours
 #if HWY_COMPILER_GCC_ACTUAL
 #define RECKON_INTEGERS_BEFORE HWY_PUSH_ATTRIBUTES("arch=armv8.2-a+crypto+dotprod") static_assert(true)

@@ -281,3 +281,10 @@ void many_rows_among(const Tile& t, float* scratch) {
 }  // namespace HWY_NAMESPACE
 }  // namespace reckon
 RECKON_INTEGERS_AFTER;
+
+// The next including place has its own.
+#undef RECKON_INTEGERS
+#undef RECKON_INTEGERS_BEFORE
+#undef RECKON_INTEGERS_AFTER
+#undef RECKON_VNNI
+#undef RECKON_SDOT
