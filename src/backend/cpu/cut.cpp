@@ -36,6 +36,13 @@ std::int64_t even_columns(std::int64_t columns, std::int64_t most) {
   return std::min(most, ceiling(ceiling(columns, tiles), step) * step);
 }
 
+// Of our own kernel's tiles of many rows.
+std::int64_t rows_of_gemm(std::int64_t k) {
+  std::int64_t rows = gemm_rows;
+  while (rows > gemm_fewest_rows && rows * k > gemm_row_work) rows /= 2;
+  return rows;
+}
+
 // Whether N runs on from the weights of `product` to those of `next`, which multiply the same x.
 bool runs_on(const Product& product, const Product& next) {
   const Weight &w = product.weight, &v = next.weight;
@@ -58,7 +65,7 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
     const bool native = native_bfloat16(product);  // which packs x as well as W
     const bool blas = product.x8 == nullptr && !native && blas_wanted(product.rows);
     const bool reuse = native || w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
-    cut.rows = blas ? blas_rows : reuse ? reuse_rows : gemm_rows;
+    cut.rows = blas ? blas_rows : reuse ? reuse_rows : product.x8 != nullptr ? gemm_rows : rows_of_gemm(w.cols);
     cut.cols = blas ? blas_cols : even_columns(w.rows, reuse ? reuse_cols : gemm_cols);
   } else if (w.col_stride == 1) {
     cut.cols = rows_of_weights(w);

@@ -66,8 +66,14 @@ Tile::Ahead operand_ahead(const Epilogue& epilogue, std::int64_t row, std::int64
   return from(epilogue.residual, epilogue.residual_stride, row, column);
 }
 
+// Whether the panels that gemm_tile packs for a tile are those of the next one, and there is room for all of them.
+bool keeps_panels(const Product& product, const Cut& cut) {
+  return cut.down > 1 && cut.cols <= gemm_cols && product.weight.block_rows == 0 &&
+         gemm_cols * product.weight.cols <= blas_cols * tile_depth;
+}
+
 void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own,
-              std::span<float> shared) {
+              std::span<float> shared, bool has_panels) {
   const Weight& w = product.weight;
   const std::int64_t row = index % cut.down * cut.rows, first = index / cut.down % cut.across * cut.cols,
                      part = index / cut.down / cut.across, begin = part * cut.depth;
@@ -97,7 +103,9 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                     .transposed = product.transposed,
                     .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)},
                     .x8 = quantised ? product.x8 + row_bytes(DType::activation8, row * k) : nullptr,
-                    .interleaved = w.interleaved ? w.rows / rows_together * rows_together - j : 0};
+                    .interleaved = w.interleaved ? w.rows / rows_together * rows_together - j : 0,
+                    .keeps_panels = keeps_panels(product, cut),
+                    .has_panels = has_panels};
     if (quantised)
       product.rows <= few_rows ? few_quantised_rows_tile(tile, weights) : many_quantised_rows_tile(tile, weights);
     else if (product.rows <= few_rows && !product.transposed)
@@ -155,9 +163,17 @@ void run_products(Machine& machine, std::span<const Product> products) {
   Scratch& scratch = machine.scratch;
   std::vector<Cut>& cuts = scratch.cuts();
   const Totals totals = cut_products(products, cuts);
+  const std::span<Scratch::Panels> panels = scratch.panels();
+  std::fill(panels.begin(), panels.end(), Scratch::Panels());
   machine.run(totals.tiles, [&](std::int64_t tile, int worker) {
     const std::size_t i = product_of(cuts, &Cut::first_tile, tile);
-    run_tile(products[i], cuts[i], tile - cuts[i].first_tile, scratch.of(worker), scratch.shared());
+    const Cut& cut = cuts[i];
+    const std::int64_t index = tile - cut.first_tile;
+    const Scratch::Panels wanted{static_cast<std::int64_t>(i), index / cut.down};
+    Scratch::Panels& there = panels[static_cast<std::size_t>(worker)];
+    const bool has_panels = keeps_panels(products[i], cut) && there == wanted;
+    there = wanted;
+    run_tile(products[i], cut, index, scratch.of(worker), scratch.shared(), has_panels);
   });
   machine.run(totals.sum_tiles, [&](std::int64_t tile, int worker) {
     const std::size_t i = product_of(cuts, &Cut::first_sum_tile, tile);

@@ -201,11 +201,12 @@ void gemm_typed(const Tile& t, float* panel) {
       const int vectors = panel_vectors(t.n - j, lanes);
       width = vectors * lanes;
       const std::int64_t columns = std::min(width, t.n - j);
-      pack<T>(t, begin, depth, j, width, panel);
+      if (!t.has_panels) pack<T>(t, begin, depth, j, width, panel);
       if constexpr (block_width == 3)
         if (vectors == 3) rows_of<3, transposed>(t, begin, depth, j, columns, panel);
       if (vectors == 2) rows_of<2, transposed>(t, begin, depth, j, columns, panel);
       if (vectors == 1) rows_of<1, transposed>(t, begin, depth, j, columns, panel);
+      if (t.keeps_panels) panel += width * depth;
     }
   }
 }

@@ -19,6 +19,7 @@ std::size_t scratch_bytes(int threads) {
 Scratch::Scratch(int threads)
     : threads_(threads), memory_(static_cast<float*>(::operator new(scratch_bytes(threads), alignment))) {
   cuts_.reserve(1024);  // more products at once than any network has experts
+  panels_.resize(static_cast<std::size_t>(threads));
 }
 
 Scratch::~Scratch() { ::operator delete(memory_, alignment); }

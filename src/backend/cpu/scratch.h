@@ -28,12 +28,19 @@ class Scratch {
   std::span<float> shared() const;
   // How the products of the run in progress are cut; kept here so that its memory is used again.
   std::vector<Cut>& cuts() { return cuts_; }
+  // Which panels of weights each worker's piece holds, in the run in progress; kept here likewise.
+  struct alignas(64) Panels {
+    std::int64_t product = -1, column = -1;
+    bool operator==(const Panels&) const = default;
+  };
+  std::span<Panels> panels() { return panels_; }
   int threads() const { return threads_; }
 
  private:
   int threads_;
   float* memory_;
   std::vector<Cut> cuts_;
+  std::vector<Panels> panels_;
 };
 
 }  // namespace reckon
