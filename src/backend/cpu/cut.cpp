@@ -4,6 +4,8 @@
 
 #include "backend/cpu/bfloat16.h"
 #include "backend/cpu/dtype.h"
+#include "backend/cpu/instructions.h"
+#include "backend/cpu/quantised.h"
 #include "backend/cpu/tile.h"
 
 namespace reckon {
@@ -64,7 +66,9 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
   if (product.rows > few_rows || product.transposed) {
     const bool native = native_bfloat16(product);  // which packs x as well as W
     const bool blas = product.x8 == nullptr && !native && blas_wanted(product.rows);
-    const bool reuse = native || w.cols > 4096 || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
+    const bool amx = product.x8 != nullptr && amx_quantised();
+    const bool reuse =
+        native || (w.cols > 4096 && !amx) || (product.transposed && product.rows * w.rows >= reuse_rows * 1024);
     cut.rows = blas ? blas_rows : reuse ? reuse_rows : product.x8 != nullptr ? gemm_rows : rows_of_gemm(w.cols);
     cut.cols = blas ? blas_cols : even_columns(w.rows, reuse ? reuse_cols : gemm_cols);
   } else if (w.col_stride == 1) {
@@ -90,12 +94,32 @@ Cut cut_of(std::span<const Product> products, std::int64_t room) {
   return cut;
 }
 
+// Where x of a product with quantised weights is packed for AMX, in shared scratch from `taken` on: whoever multiplies
+// the same x shares it. Without room it is not.
+void pack_for_amx(std::span<const Product> products, std::size_t i, std::span<const Cut> before, Cut& cut,
+                  std::int64_t& taken) {
+  constexpr std::int64_t line = 16;  // floats
+  const Product& product = products[i];
+  cut.packed = -1;
+  if (product.x8 == nullptr || product.rows <= few_rows || !amx_quantised()) return;
+  if (i > 0 && before.back().packed >= 0 && products[i - 1].x8 == product.x8 && products[i - 1].rows == product.rows &&
+      products[i - 1].weight.cols == product.weight.cols) {
+    cut.packed = before.back().packed;
+    return;
+  }
+  const std::int64_t from = ceiling(taken, line) * line, floats = amx_packed(product.rows, product.weight.cols) / 2;
+  if (from + floats > static_cast<std::int64_t>(shared_scratch)) return;
+  cut.packed = from;
+  cut.pack_tiles = ceiling(product.rows, few_rows);
+  taken = from + floats;
+}
+
 }  // namespace
 
 Totals cut_products(std::span<const Product> products, std::vector<Cut>& cuts) {
   cuts.clear();
   Totals totals;
-  std::int64_t sums = 0;
+  std::int64_t sums = 0;  // floats of shared scratch that are taken
   for (std::size_t i = 0; i < products.size(); ++i) {
     Cut cut;
     if (i > 0 && cuts.back().parts > 1 && runs_on(products[i - 1], products[i])) {
@@ -109,6 +133,10 @@ Totals cut_products(std::span<const Product> products, std::vector<Cut>& cuts) {
       totals.tiles += cut.down * cut.across * cut.parts;
       if (cut.parts > 1) sums += cut.parts * products[i].rows * cut.columns;
     }
+    cut.pack_tiles = 0;
+    cut.first_pack_tile = totals.pack_tiles;
+    pack_for_amx(products, i, cuts, cut, sums);
+    totals.pack_tiles += cut.pack_tiles;
     cut.first_sum_tile = totals.sum_tiles;
     if (cut.parts > 1 && products[i].rows > 0) totals.sum_tiles += ceiling(products[i].weight.rows, sum_cols);
     cuts.push_back(cut);

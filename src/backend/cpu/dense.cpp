@@ -72,8 +72,12 @@ bool keeps_panels(const Product& product, const Cut& cut) {
          gemm_cols * product.weight.cols <= blas_cols * tile_depth;
 }
 
-void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own,
-              std::span<float> shared, bool has_panels) {
+std::uint16_t* packed_rows(const Cut& cut, std::span<float> shared) {
+  return reinterpret_cast<std::uint16_t*>(shared.data() + cut.packed);
+}
+
+void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::span<float> own, std::span<float> shared,
+              bool has_panels) {
   const Weight& w = product.weight;
   const std::int64_t row = index % cut.down * cut.rows, first = index / cut.down % cut.across * cut.cols,
                      part = index / cut.down / cut.across, begin = part * cut.depth;
@@ -103,6 +107,7 @@ void run_tile(const Product& product, const Cut& cut, std::int64_t index, std::s
                     .transposed = product.transposed,
                     .ahead = {from(product.y, product.y_stride, row, j), operand_ahead(product.epilogue, row, j)},
                     .x8 = quantised ? product.x8 + row_bytes(DType::activation8, row * k) : nullptr,
+                    .x16 = cut.packed >= 0 ? packed_rows(cut, shared) + row * w.cols : nullptr,
                     .interleaved = w.interleaved ? w.rows / rows_together * rows_together - j : 0,
                     .keeps_panels = keeps_panels(product, cut),
                     .has_panels = has_panels};
@@ -165,6 +170,12 @@ void run_products(Machine& machine, std::span<const Product> products) {
   const Totals totals = cut_products(products, cuts);
   const std::span<Scratch::Panels> panels = scratch.panels();
   std::fill(panels.begin(), panels.end(), Scratch::Panels());
+  machine.run(totals.pack_tiles, [&](std::int64_t tile, int) {
+    const std::size_t i = product_of(cuts, &Cut::first_pack_tile, tile);
+    const Product& product = products[i];
+    amx_pack_rows(product.x8, product.rows, product.weight.cols, tile - cuts[i].first_pack_tile,
+                  packed_rows(cuts[i], scratch.shared()));
+  });
   machine.run(totals.tiles, [&](std::int64_t tile, int worker) {
     const std::size_t i = product_of(cuts, &Cut::first_tile, tile);
     const Cut& cut = cuts[i];

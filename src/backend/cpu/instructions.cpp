@@ -59,14 +59,13 @@ bool detect_neon_dot() {
 
 struct Found {
   bool avx512_vnni = detect_avx512_vnni(), avx_vnni = detect_avx_vnni(), neon_dot = detect_neon_dot();
-  bool avx512_bfloat16 = false, amx = false, amx_integers = false;
+  bool avx512_bfloat16 = false, amx = false;
   Found() {
 #if HWY_ARCH_X86
     if (!(hwy::SupportedTargets() & HWY_AVX3)) return;
     unsigned a = 0, b = 0, c = 0, d = 0;
     avx512_bfloat16 = __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
     amx = __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) && (d >> 24 & 1) && ask_for_amx();
-    amx_integers = amx && avx512_vnni && (d >> 25 & 1);
 #endif
   }
   ByteDots vnni() const { return avx512_vnni ? ByteDots::avx512 : avx_vnni ? ByteDots::avx : ByteDots::none; }
@@ -82,7 +81,7 @@ Bfloat16 chosen = found.best();
 }  // namespace
 
 ByteDots byte_dots() { return chosen_dots; }
-bool amx_integers() { return amx_wanted && found.amx_integers; }
+bool amx_quantised() { return amx_wanted && found.amx && found.avx512_vnni && found.avx512_bfloat16; }
 Bfloat16 bfloat16_instructions() { return chosen; }
 
 bool choose_instructions(std::string_view name) {
@@ -93,7 +92,7 @@ bool choose_instructions(std::string_view name) {
   amx_wanted = name.empty() || name == "AMX";
   chosen_dots = ByteDots::none;
   if (name.empty()) chosen_dots = found.best_dots();
-  if (name == "AMX" || name == "VNNI") chosen_dots = found.vnni();  // what AMX multiplies is packed as for VNNI
+  if (name == "AMX" || name == "VNNI") chosen_dots = found.vnni();  // what AMX multiplies is unpacked as for VNNI
   if (name == "AVX-VNNI" && found.avx_vnni) chosen_dots = ByteDots::avx;
   if (name == "NEON-DOT" && found.neon_dot) chosen_dots = ByteDots::neon;
   chosen = name.empty() ? found.best() : Bfloat16::none;

@@ -14,8 +14,8 @@ ByteDots byte_dots();
 enum class Bfloat16 { none, avx512, amx };
 Bfloat16 bfloat16_instructions();
 
-// Products of bytes in AMX's registers.
-bool amx_integers();
+// Products of many rows with quantised weights in AMX's registers.
+bool amx_quantised();
 
 // Tests and benchmarks choose: "VNNI" (the wider of the two), "AVX-VNNI", "NEON-DOT", "AVX512-BF16", "AMX", or one of
 // Highway's targets ("AVX2"), for all that it dispatches; empty: the best. Whether the processor and the build have it.

@@ -19,25 +19,29 @@ void many_quantised_rows_tile(const Tile& tile, float* scratch);
 // then the int16 Σ q of every 16.
 void quantise_row(const float* x, std::int64_t k, std::byte* to);
 
-// Panels of 16 columns (quantised-inl.h), `apart` bytes from each other: `count` units of codes, 64 bytes for every 4
-// elements of K, then 16 scales and 16 offsets.
-struct AmxPanel {
-  std::uint8_t* units;
-  std::int64_t apart, count;
-};
-// Rows of activations, `bytes` apart: integers, and the scale of every 32 of them; dx·Σ q of each unit, `sums_bytes`
-// apart, where units have offsets.
-struct AmxRows {
-  const char *q, *scale, *sums;
-  std::int64_t bytes, sums_bytes, rows;
-};
-constexpr std::int64_t amx_depth = 1024;  // elements of K, at most
+// --- Many rows where the processor has AMX (instructions.h): activations and weights are rounded to bfloat16, 2⁻⁹ of
+// each at most, of which AMX sums products in float32. Its products of bytes would be exact, but their sums have to
+// leave its registers for the scales of every 32 elements, which takes four times as long.
 
-// out (rows × 16·panels) += x·panel, for units of 16 or 32 elements; where the processor has AMX (instructions.h).
-void amx_panels(int unit, bool has_offset, const AmxPanel& panel, int panels, const AmxRows& x, float* out,
-                std::int64_t out_stride);
-// Codes that stand for code + shift become that.
-void make_signed(int unit, int shift, const AmxPanel& panel);
+// Elements of `rows` packed rows of k elements: whole blocks of 16 rows, of which each 32 elements lie together.
+std::int64_t amx_packed(std::int64_t rows, std::int64_t k);
+// Block `block` of these rows in activation8.
+void amx_pack_rows(const std::byte* x8, std::int64_t rows, std::int64_t k, std::int64_t block, std::uint16_t* packed);
+
+// Panels of 16 columns (quantised-inl.h), `apart` bytes from each other: `count` units of codes, 64 bytes for every 4
+// elements of K, then 16 scales and 16 offsets. Codes stand for code + shift.
+struct AmxPanels {
+  const std::uint8_t* units;
+  std::int64_t apart, count;
+  int unit, shift;
+  bool has_offset;
+};
+constexpr std::int64_t amx_panels = 3, amx_depth = 1024;  // panels, and elements of K, at most
+constexpr std::int64_t amx_unpacked = amx_panels * 16 * amx_depth;
+// out (rows × 48) += x·panels, where x is where the panels' part of K begins in packed rows of `x_k` elements.
+// `unpacked` has room for amx_unpacked elements.
+void amx_multiply(const AmxPanels& panels, const std::uint16_t* x, std::int64_t x_k, std::int64_t rows, float* out,
+                  std::int64_t out_stride, std::uint16_t* unpacked);
 
 // The kernels of some encodings: a file each (quantised_group-inl.h). Those with dots are for processors that multiply
 // bytes and add them by fours (instructions.h).

@@ -1,5 +1,5 @@
-// Panels of quantised weights (quantised-inl.h) by AMX: registers of 16 rows of 64 bytes, of which one instruction
-// multiplies 16 rows of x by 16 columns, as many elements of K deep as have one scale.
+// Many rows of activations by panels of quantised weights (quantised-inl.h), in AMX's registers of 16 rows of 64 bytes:
+// one instruction multiplies 16 rows by 16 columns, 32 elements of K deep.
 #include <algorithm>
 #include <cstring>
 
@@ -7,138 +7,188 @@
 #include "backend/cpu/quantised.h"
 #include "hwy/highway.h"
 
-#if HWY_ARCH_X86_64
-#include <immintrin.h>
-
-HWY_PUSH_ATTRIBUTES("avx2,fma,avx512f,avx512bw,avx512vl,avx512dq,amx-tile,amx-int8")
 namespace reckon {
 namespace {
 
-constexpr int block = 16;  // rows, and columns
+constexpr std::int64_t block = 16, step = 32, piece = block * step;  // rows, or columns; elements of K; both
+
+}  // namespace
+
+std::int64_t amx_packed(std::int64_t rows, std::int64_t k) { return (rows + block - 1) / block * block * k; }
+
+}  // namespace reckon
+
+#if HWY_ARCH_X86_64
+#include <immintrin.h>
+
+HWY_PUSH_ATTRIBUTES("avx2,fma,avx512f,avx512bw,avx512vl,avx512dq,avx512bf16,amx-tile,amx-bf16")
+namespace reckon {
+namespace {
 
 inline __m512 floats_of(__m512i v) {  // (g++ 12 warns wrongly about _mm512_cvtepi32_ps: GCC bug 105593)
   return _mm512_maskz_cvtepi32_ps(0xffff, v);
 }
 
-// Registers 0 to 3 are sums, 4 and 5 rows of x, 6 and 7 columns of W.
-template <int unit>
-constexpr AmxShapes shapes{.bytes = {64, 64, 64, 64, unit, unit, 64, 64},
-                           .rows = {block, block, block, block, block, block, unit / 4, unit / 4}};
+inline __m512 sixteen_of(const std::byte* codes) {
+  return floats_of(_mm512_maskz_cvtepi8_epi32(0xffff, _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes))));
+}
 
-// Of 16 rows of x what its units are multiplied by: scales, and dx·Σ q, for all rows side by side.
-struct Factors {
-  alignas(64) float scale[amx_depth / 32][block], sum[amx_depth / 16][block];
+// What the uppermost bytes of 16 codes stand for.
+template <bool has_offset>
+inline __m512 values_of(__m512i codes, __m512 scale, __m512 offset) {
+  const __m512 code = floats_of(_mm512_maskz_srai_epi32(0xffff, codes, 24));
+  return has_offset ? _mm512_fmadd_ps(code, scale, offset) : _mm512_mul_ps(code, scale);
+}
+
+// 16 pairs, each of an element of `even` and one of `odd`.
+inline void put_pairs(__m512 even, __m512 odd, __m512i by_turns, std::uint16_t* to) {
+  const auto both = (__m512i)_mm512_cvtne2ps_pbh(odd, even);
+  _mm512_storeu_si512(to, _mm512_maskz_permutexvar_epi16(0xffffffffU, by_turns, both));
+}
+
+// Two lines of bfloat16 from a line of codes, four of each of 16 columns: elements 0 and 1, then 2 and 3.
+template <bool has_offset>
+inline void unpack_line(__m512i codes, __m512 scale, __m512 offset, __m512i by_turns, std::uint16_t* to) {
+  const __m512 first = values_of<has_offset>(_mm512_maskz_slli_epi32(0xffff, codes, 24), scale, offset),
+               second = values_of<has_offset>(_mm512_maskz_slli_epi32(0xffff, codes, 16), scale, offset),
+               third = values_of<has_offset>(_mm512_maskz_slli_epi32(0xffff, codes, 8), scale, offset),
+               fourth = values_of<has_offset>(codes, scale, offset);
+  put_pairs(first, second, by_turns, to);
+  put_pairs(third, fourth, by_turns, to + step);
+}
+
+template <bool has_offset>
+void unpack(const AmxPanels& panels, const std::uint8_t* units, std::uint16_t* to) {
+  constexpr std::int64_t line = 64;
+  const std::int64_t lines = panels.unit / 4;
+  const __m512i shift = _mm512_set1_epi8(static_cast<char>(panels.shift));
+  alignas(64) std::uint16_t order[step];
+  for (std::uint16_t i = 0; i < block; ++i) {
+    order[2 * i] = i;
+    order[2 * i + 1] = static_cast<std::uint16_t>(i + block);
+  }
+  const __m512i by_turns = _mm512_load_si512(order);
+  for (std::int64_t u = 0; u < panels.count; ++u, units += (lines + 2) * line) {
+    const __m512 scale = _mm512_loadu_ps(units + lines * line);
+    const __m512 offset = has_offset ? _mm512_loadu_ps(units + (lines + 1) * line) : _mm512_setzero_ps();
+    for (std::int64_t l = 0; l < lines; ++l, to += 2 * step)
+      unpack_line<has_offset>(_mm512_add_epi8(_mm512_loadu_si512(units + l * line), shift), scale, offset, by_turns,
+                              to);
+  }
+}
+
+// A block's rows of results, those that there are.
+inline void add_sums(const float* sums, std::int64_t rows, float* out, std::int64_t stride) {
+  for (std::int64_t r = 0; r < std::min(rows, block); ++r)
+    _mm512_storeu_ps(out + r * stride,
+                     _mm512_add_ps(_mm512_loadu_ps(out + r * stride), _mm512_load_ps(sums + r * block)));
+}
+
+// Registers 0 to 3 are sums, 4 and 5 rows of x, 6 and 7 columns of W. The rows of blocks that are not there are read
+// where the last one's are, and their sums passed over.
+struct Rows {
+  const std::uint16_t* x;
+  std::int64_t apart, rows;
+  const std::uint16_t* of(std::int64_t i) const { return x + std::min(i, (rows - 1) / block) * apart; }
+  std::int64_t left(std::int64_t i) const { return rows - i * block; }
 };
 
-// What the sums of a unit add: a line of scales and one of offsets lie behind its codes.
-template <bool has_offset>
-HWY_INLINE void take(const std::int32_t* sums, const std::uint8_t* behind, const float* x_scale, const float* x_sum,
-                     __m512 (&all)[block]) {
-  const __m512 scale = _mm512_loadu_ps(behind);
-  [[maybe_unused]] const __m512 offset = has_offset ? _mm512_loadu_ps(behind + 64) : _mm512_setzero_ps();
-#pragma GCC unroll 16
-  for (int i = 0; i < block; ++i) {
-    const __m512 codes = floats_of(_mm512_load_si512(sums + i * block));
-    all[i] = _mm512_fmadd_ps(_mm512_mul_ps(codes, _mm512_set1_ps(x_scale[i])), scale, all[i]);
-    if constexpr (has_offset) all[i] = _mm512_fmadd_ps(_mm512_set1_ps(x_sum[i]), offset, all[i]);
+constexpr std::int64_t line = 64;  // bytes
+
+// Two blocks of rows by two of columns.
+inline void two_by_two(const Rows& x, std::int64_t i, const std::uint16_t* first, const std::uint16_t* second,
+                       std::int64_t steps, float (&sums)[4][block * block], float* out, std::int64_t stride) {
+  const std::uint16_t *upper = x.of(i), *lower = x.of(i + 1);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (std::int64_t s = 0; s < steps; ++s) {
+    _tile_loadd(6, first + s * piece, line);
+    _tile_loadd(4, upper + s * piece, line);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, second + s * piece, line);
+    _tile_dpbf16ps(1, 4, 7);
+    _tile_loadd(5, lower + s * piece, line);
+    _tile_dpbf16ps(2, 5, 6);
+    _tile_dpbf16ps(3, 5, 7);
   }
+  _tile_stored(0, sums[0], line);
+  _tile_stored(1, sums[1], line);
+  _tile_stored(2, sums[2], line);
+  _tile_stored(3, sums[3], line);
+  float* to = out + i * block * stride;
+  add_sums(sums[0], x.left(i), to, stride);
+  add_sums(sums[1], x.left(i), to + block, stride);
+  add_sums(sums[2], x.left(i + 1), to + block * stride, stride);
+  add_sums(sums[3], x.left(i + 1), to + block * stride + block, stride);
 }
 
-// out (`rows` of 16, × 16) += x·panel. Sums of integers leave AMX through memory, which takes long: those of a unit are
-// multiplied by their scales while those of the next are stored and those of two more are made.
-template <int unit, bool has_offset>
-void multiply(const AmxPanel& panel, const char* q, std::int64_t x_bytes, const Factors& x, std::int64_t rows,
-              float* out, std::int64_t out_stride) {
-  constexpr std::int64_t line = 64, lines = unit / 4, bytes = (lines + 2) * line;
-  const std::int64_t count = panel.count;
-  const std::uint8_t* codes = panel.units;
-  alignas(64) std::int32_t sums[2][block * block];
-  __m512 all[block];
-#pragma GCC unroll 16
-  for (int i = 0; i < block; ++i) all[i] = i < rows ? _mm512_loadu_ps(out + i * out_stride) : _mm512_setzero_ps();
-// The numbers of registers are part of the instructions' names.
-#define RECKON_MAKE(u, c, a, b)              \
-  if ((u) < count) {                         \
-    _tile_zero(c);                           \
-    _tile_loadd(a, q + (u)*unit, x_bytes);   \
-    _tile_loadd(b, codes + (u)*bytes, line); \
-    _tile_dpbssd(c, a, b);                   \
+// Four blocks of rows by one of columns.
+inline void four_by_one(const Rows& x, std::int64_t i, const std::uint16_t* columns, std::int64_t steps,
+                        float (&sums)[4][block * block], float* out, std::int64_t stride) {
+  const std::uint16_t *first = x.of(i), *second = x.of(i + 1), *third = x.of(i + 2), *fourth = x.of(i + 3);
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
+  for (std::int64_t s = 0; s < steps; ++s) {
+    _tile_loadd(6, columns + s * piece, line);
+    _tile_loadd(4, first + s * piece, line);
+    _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(5, second + s * piece, line);
+    _tile_dpbf16ps(1, 5, 6);
+    _tile_loadd(7, third + s * piece, line);
+    _tile_dpbf16ps(2, 7, 6);
+    _tile_loadd(4, fourth + s * piece, line);
+    _tile_dpbf16ps(3, 4, 6);
   }
-#define RECKON_STORE(u, c) \
-  if ((u) < count) _tile_stored(c, sums[(c) % 2], line);
-#define RECKON_TAKE(u, c)                                                                                   \
-  take<has_offset>(sums[(c) % 2], codes + (u)*bytes + lines * line, x.scale[(u)*unit / 32], x.sum[u], all); \
-  if ((u) + 1 == count) break;
-  RECKON_MAKE(0, 0, 4, 6)
-  RECKON_MAKE(1, 1, 5, 7)
-  RECKON_MAKE(2, 2, 4, 6)
-  RECKON_STORE(0, 0)
-  for (std::int64_t u = 0; u < count; u += 4) {
-    RECKON_MAKE(u + 3, 3, 5, 7)
-    RECKON_STORE(u + 1, 1)
-    RECKON_TAKE(u, 0)
-    RECKON_MAKE(u + 4, 0, 4, 6)
-    RECKON_STORE(u + 2, 2)
-    RECKON_TAKE(u + 1, 1)
-    RECKON_MAKE(u + 5, 1, 5, 7)
-    RECKON_STORE(u + 3, 3)
-    RECKON_TAKE(u + 2, 2)
-    RECKON_MAKE(u + 6, 2, 4, 6)
-    RECKON_STORE(u + 4, 0)
-    RECKON_TAKE(u + 3, 3)
-  }
-#undef RECKON_STORE
-#undef RECKON_MAKE
-#undef RECKON_TAKE
-#pragma GCC unroll 16
-  for (int i = 0; i < block; ++i)
-    if (i < rows) _mm512_storeu_ps(out + i * out_stride, all[i]);
-}
-
-template <int unit, bool has_offset>
-void multiply_panels(const AmxPanel& panel, int panels, const AmxRows& x, float* out, std::int64_t out_stride) {
-  _tile_loadconfig(&shapes<unit>);
-  const std::int64_t depth = panel.count * unit;
-  Factors factors;
-  alignas(64) char copy[block * amx_depth];
-  for (std::int64_t i = 0; i < x.rows; i += block) {
-    const std::int64_t rows = std::min<std::int64_t>(block, x.rows - i);
-    const char* q = x.q + i * x.bytes;
-    std::int64_t bytes = x.bytes;
-    for (std::int64_t r = 0; r < block; ++r) {  // behind the last row it is read again: there may be no memory
-      const std::int64_t from = i + std::min(r, rows - 1);
-      for (std::int64_t u = 0; u < depth / 32; ++u)
-        std::memcpy(&factors.scale[u][r], x.scale + from * x.bytes + u * 4, 4);
-      if (has_offset)
-        for (std::int64_t u = 0; u < panel.count; ++u)
-          std::memcpy(&factors.sum[u][r], x.sums + from * x.sums_bytes + u * 4, 4);
-      if (rows < block) std::memcpy(copy + r * amx_depth, x.q + from * x.bytes, static_cast<std::size_t>(depth));
-    }
-    if (rows < block) q = copy, bytes = amx_depth;
-    for (int v = 0; v < panels; ++v)
-      multiply<unit, has_offset>({panel.units + v * panel.apart, panel.apart, panel.count}, q, bytes, factors, rows,
-                                 out + i * out_stride + v * block, out_stride);
-  }
-  _tile_release();
+  _tile_stored(0, sums[0], line);
+  _tile_stored(1, sums[1], line);
+  _tile_stored(2, sums[2], line);
+  _tile_stored(3, sums[3], line);
+  for (std::int64_t r = 0; r < 4; ++r) add_sums(sums[r], x.left(i + r), out + (i + r) * block * stride, stride);
 }
 
 }  // namespace
 
-void amx_panels(int unit, bool has_offset, const AmxPanel& panel, int panels, const AmxRows& x, float* out,
-                std::int64_t out_stride) {
-  (unit == 16   ? has_offset ? multiply_panels<16, true> : multiply_panels<16, false>
-     : has_offset ? multiply_panels<32, true>
-                : multiply_panels<32, false>)(panel, panels, x, out, out_stride);
+void amx_pack_rows(const std::byte* x8, std::int64_t rows, std::int64_t k, std::int64_t which, std::uint16_t* packed) {
+  const std::int64_t bytes = row_bytes(DType::activation8, k);
+  std::uint16_t* to = packed + which * block * k;
+  for (std::int64_t r = 0; r < block; ++r) {
+    const std::int64_t row = which * block + r;
+    const std::byte* x = x8 + row * bytes;
+    for (std::int64_t p = 0; p < k; p += step) {
+      std::uint16_t* line_of = to + p * block + r * step;
+      if (row >= rows) {
+        _mm512_storeu_si512(line_of, _mm512_setzero_si512());
+        continue;
+      }
+      float scale;
+      std::memcpy(&scale, x + k + p / 32 * 4, 4);
+      const __m512 by = _mm512_set1_ps(scale);
+      const __m512 first = _mm512_mul_ps(sixteen_of(x + p), by), second = _mm512_mul_ps(sixteen_of(x + p + block), by);
+      _mm512_storeu_si512(line_of, (__m512i)_mm512_cvtne2ps_pbh(second, first));
+    }
+  }
 }
 
-void make_signed(int unit, int shift, const AmxPanel& panel) {
-  const std::int64_t lines = unit / 4;
-  const __m512i by = _mm512_set1_epi8(static_cast<char>(shift));
-  for (std::int64_t u = 0; u < panel.count; ++u)
-    for (std::int64_t q = 0; q < lines; ++q) {
-      std::uint8_t* codes = panel.units + (u * (lines + 2) + q) * 64;
-      _mm512_storeu_si512(codes, _mm512_add_epi8(_mm512_loadu_si512(codes), by));
-    }
+void amx_multiply(const AmxPanels& panels, const std::uint16_t* x, std::int64_t x_k, std::int64_t rows, float* out,
+                  std::int64_t out_stride, std::uint16_t* unpacked) {
+  static constexpr AmxShapes shapes;
+  const std::int64_t depth = panels.count * panels.unit, steps = depth / step, blocks = (rows + block - 1) / block;
+  for (std::int64_t v = 0; v < amx_panels; ++v) {
+    const std::uint8_t* units = panels.units + v * panels.apart;
+    std::uint16_t* to = unpacked + v * depth * block;
+    panels.has_offset ? unpack<true>(panels, units, to) : unpack<false>(panels, units, to);
+  }
+  const std::uint16_t *second = unpacked + depth * block, *third = second + depth * block;
+  const Rows of_x{x, block * x_k, rows};
+  alignas(64) float sums[4][block * block];
+  _tile_loadconfig(&shapes);
+  for (std::int64_t i = 0; i < blocks; i += 2) two_by_two(of_x, i, unpacked, second, steps, sums, out, out_stride);
+  for (std::int64_t i = 0; i < blocks; i += 4) four_by_one(of_x, i, third, steps, sums, out + 2 * block, out_stride);
+  _tile_release();
 }
 
 }  // namespace reckon
@@ -147,8 +197,9 @@ HWY_POP_ATTRIBUTES
 #else
 
 namespace reckon {
-void amx_panels(int, bool, const AmxPanel&, int, const AmxRows&, float*, std::int64_t) {}
-void make_signed(int, int, const AmxPanel&) {}
+void amx_pack_rows(const std::byte*, std::int64_t, std::int64_t, std::int64_t, std::uint16_t*) {}
+void amx_multiply(const AmxPanels&, const std::uint16_t*, std::int64_t, std::int64_t, float*, std::int64_t,
+                  std::uint16_t*) {}
 }  // namespace reckon
 
 #endif

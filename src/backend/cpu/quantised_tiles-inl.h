@@ -142,8 +142,7 @@ constexpr std::int64_t quantised_columns = quantised_vectors * panel_columns;
 // What panels need of x's elements [begin, begin + depth), as far as it is not there made in `scratch`; returns what is
 // left of that.
 template <class Block>
-float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, bool by_amx, float* scratch,
-                       PanelRows& x) {
+float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, float* scratch, PanelRows& x) {
   using P = Panel<Block>;
   const std::int64_t x_bytes = row_bytes(DType::activation8, t.k);
   const Activations first(t.x8, t.k);
@@ -161,7 +160,6 @@ float* rows_for_panels(const Tile& t, std::int64_t begin, std::int64_t depth, bo
   }
   [[maybe_unused]] const std::int64_t units = depth / P::unit;
   if constexpr (P::shift != 0) {
-    if (by_amx) return scratch;  // which multiplies signed codes
     auto* starts = reinterpret_cast<std::int32_t*>(scratch);
     x.sums = starts;
     x.sums_bytes = units * 4;
@@ -205,21 +203,15 @@ void pack_columns(const Tile& t, std::int64_t j, std::int64_t begin, std::int64_
   pack_panel<Block>(t, j, done, begin, depth, panel);
 }
 
-#if RECKON_VNNI && HWY_TARGET == HWY_AVX3
-#define RECKON_AMX amx_integers()
-#else
-#define RECKON_AMX false
-#endif
-
 template <class Block>
 void many_of(const Tile& t, float* scratch) {
   using P = Panel<Block>;
-  const bool by_amx = RECKON_AMX;
+  const bool by_amx = !P::wide && t.x16 != nullptr;
   for (std::int64_t begin = 0; begin < t.k; begin += unpacked_depth) {
     const std::int64_t depth = std::min(unpacked_depth, t.k - begin);
     const std::int64_t apart = depth / P::unit * P::bytes_of_unit;
     PanelRows x;
-    float* results = rows_for_panels<Block>(t, begin, depth, by_amx, scratch, x);  // as wide as whole panels
+    float* results = by_amx ? scratch : rows_for_panels<Block>(t, begin, depth, scratch, x);  // as wide as whole panels
     auto* panels = reinterpret_cast<std::uint8_t*>(results + t.m * quantised_columns);
     panels += -reinterpret_cast<std::uintptr_t>(panels) % 64;
     for (std::int64_t j = 0; j < t.n; j += quantised_columns) {
@@ -246,17 +238,10 @@ void many_of(const Tile& t, float* scratch) {
       };
       std::int64_t i = 0;
       if (by_amx) {
-        const AmxPanel panel{panels, apart, depth / P::unit};
-        if constexpr (P::shift != 0)
-          for (std::int64_t v = 0; v < quantised_vectors; ++v)
-            make_signed(P::unit, P::shift, {panels + v * apart, apart, panel.count});
-        const AmxRows rows{reinterpret_cast<const char*>(x.q),
-                           reinterpret_cast<const char*>(x.scale),
-                           static_cast<const char*>(x.sums),
-                           x.q_bytes,
-                           x.sums_bytes,
-                           t.m};
-        amx_panels(P::unit, P::has_offset, panel, quantised_vectors, rows, out, stride);
+        static_assert(quantised_vectors == amx_panels);
+        const AmxPanels all{panels, apart, depth / P::unit, P::unit, P::shift, P::has_offset};
+        auto* unpacked = reinterpret_cast<std::uint16_t*>(panels + quantised_vectors * apart);
+        amx_multiply(all, t.x16 + begin * panel_columns, t.k, t.m, out, stride, unpacked);
         i = t.m;
       }
       for (; i + quantised_rows <= t.m; i += quantised_rows) block(i, std::integral_constant<int, quantised_rows>());
@@ -272,8 +257,6 @@ template <DType... among>
 void many_rows_among(const Tile& t, float* scratch) {
   with_block<among...>(t.dtype, [&](auto block) HWY_ATTR { many_of<decltype(block)>(t, scratch); });
 }
-
-#undef RECKON_AMX
 
 #endif
 

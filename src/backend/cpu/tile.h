@@ -16,8 +16,8 @@ constexpr std::int64_t few_rows = cpu_target.few_rows;
 // The largest tiles of many rows: rows of x by rows of W, and how deep weights are packed or converted at a time.
 // Our own kernel streams x past a narrow panel of weights; OpenBLAS packs both, which pays for squarer tiles only.
 constexpr std::int64_t gemm_rows = 512, gemm_cols = 48;
-// Where K is long, a tile has fewer rows, down to these, so that many threads are done together: a worker's tiles of the
-// same columns follow each other, and the weights stay packed from one to the next.
+// Where K is long, a tile has fewer rows, down to these, so that many threads are done together: a worker's tiles of
+// the same columns follow each other, and the weights stay packed from one to the next.
 constexpr std::int64_t gemm_fewest_rows = 128, gemm_row_work = gemm_fewest_rows * 768;  // rows × K
 // Where x is too large to be read again for every panel, it stays in the cache while several pass by.
 constexpr std::int64_t reuse_rows = 256, reuse_cols = 192;
@@ -49,10 +49,11 @@ struct Tile {
     const float* data = nullptr;
     std::int64_t stride = 0;
   } ahead[2] = {};
-  const std::byte* x8 = nullptr;  // as in Product
-  std::int64_t interleaved = 0;   // of W's rows, from the first on (interleave.h)
-  // gemm_tile: all of K's panels stay behind each other where they are packed, which takes room for n × k floats, n being
-  // a multiple of gemm_cols or below it; or they lie there already.
+  const std::byte* x8 = nullptr;       // as in Product
+  const std::uint16_t* x16 = nullptr;  // the same rows packed for AMX, where it multiplies them (quantised.h)
+  std::int64_t interleaved = 0;        // of W's rows, from the first on (interleave.h)
+  // gemm_tile: all of K's panels stay behind each other where they are packed, which takes room for n × k floats, n
+  // being a multiple of gemm_cols or below it; or they lie there already.
   bool keeps_panels = false, has_panels = false;
 };
 
