@@ -373,6 +373,12 @@ TEST(Engines, refuse_layouts_that_they_cannot_do) {
   EXPECT_NE(llama(Launcher::megatron, {.pipeline = 5, .micro_batches = 8}).find("32 layers"), std::string::npos);
   EXPECT_NE(llama(Launcher::megatron, {.pipeline = 8, .virtual_stages = 2, .micro_batches = 4}).find("micro-batches"),
             std::string::npos);
+  // schedules.py raises an error where 0 < 6 mod 4 < 4.
+  EXPECT_NE(
+      llama(Launcher::megatron, {.pipeline = 4, .virtual_stages = 2, .micro_batches = 6}).find("there are 6 and 4"),
+      std::string::npos);
+  EXPECT_EQ(llama(Launcher::megatron, {.pipeline = 4, .virtual_stages = 2, .micro_batches = 8}), "");
+  EXPECT_EQ(llama(Launcher::megatron, {.pipeline = 4, .micro_batches = 6}), "");
   EXPECT_NE(llama(Launcher::vllm, {}).find("does not train"), std::string::npos);
   EXPECT_NE(why(Launcher::torchtitan, "gpt2", training({})).find("knows networks by name"), std::string::npos);
   EXPECT_NE(why(Launcher::torchtitan, "qwen3-8b", training({.pipeline = 2, .micro_batches = 2})).find("no pipeline"),

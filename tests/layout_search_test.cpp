@@ -105,8 +105,13 @@ TEST(LayoutSearch, what_is_exchanged_for_each_micro_batch_is_waited_for_where_it
 
 // Every way, timed one by one.
 TEST(LayoutSearch, finds_what_timing_every_layout_finds) {
-  for (const char* model : {"gpt2", "mixtral-8x7b"}) {
-    Search search = training(model, "h200:8", 1024, 8);
+  struct Case {
+    const char* model;
+    std::int64_t tokens, sequences;
+  };
+  for (const auto& [model, tokens, sequences] :
+       {Case{"gpt2", 1024, 8}, Case{"mixtral-8x7b", 1024, 8}, Case{"llama-3.2-1b", 8192, 1}}) {
+    Search search = training(model, "h200:8", tokens, sequences);
     search.wanted = 3;
     search.given.recompute = Recompute::block;
     const Plans plans = search_layouts(search);
@@ -135,6 +140,26 @@ TEST(LayoutSearch, finds_what_timing_every_layout_finds) {
   }
 }
 
+// Llama 3 8B's state of 16 bytes a parameter, 18 with gradients in float32, is 144.5 GB, which one of 8 devices with
+// 85.9 GB holds an eighth of: a step of one sequence, which leaves no data ranks, fits on context ranks.
+TEST(LayoutSearch, context_ranks_of_one_sequence_share_the_state_of_training_out) {
+  Search search = training("llama-3-8b", "h100:8", 131072, 1);
+  search.given.context = 8;
+  std::string left_out;
+  const std::vector<Workload> splits = splits_of(search, 8, left_out);
+  ASSERT_EQ(splits.size(), 1u);
+  EXPECT_EQ(splits[0].layout.data, 1);
+  std::set<std::int64_t> zeros;
+  for (const Workload& way : ways_of(search, splits[0])) zeros.insert(way.layout.zero);
+  EXPECT_EQ(zeros, (std::set<std::int64_t>{0, 1, 2, 3}));
+  const Plans plans = search_layouts(search);
+  ASSERT_EQ(plans.best.size(), 1u);
+  EXPECT_GE(plans.best[0].step.workload.layout.zero, 1);
+  search.given.context = 1;
+  search.given.tensor = 8;
+  for (const Workload& split : splits_of(search, 8, left_out)) EXPECT_EQ(most_zero(split), 0);  // nobody to share with
+}
+
 TEST(LayoutSearch, plans_are_of_all_devices_and_sequences_and_fit) {
   const Search search = training("llama-3-8b", "h100:64", 8192, 512);
   const Plans plans = search_layouts(search);
@@ -150,13 +175,33 @@ TEST(LayoutSearch, plans_are_of_all_devices_and_sequences_and_fit) {
     EXPECT_EQ(plan.left, 80 * (1ll << 30) - plan.step.memory.total());
     EXPECT_GE(plan.step.seconds.total(), before);
     before = plan.step.seconds.total();
-    EXPECT_TRUE(layout.virtual_stages == 1 || layout.micro_batches >= layout.pipeline);
+    EXPECT_TRUE(layout.virtual_stages == 1 || layout.micro_batches % layout.pipeline == 0);
     EXPECT_GT(plan.mfu, 0.05);
     EXPECT_LT(plan.mfu, 0.75);  // no product is assumed to reach more of the peak
     EXPECT_NEAR(plan.tokens_per_second, 512 * 8192 / plan.step.seconds.total(), 1);
     EXPECT_TRUE(splits.insert({layout.tensor, layout.pipeline, layout.expert}).second);
     EXPECT_EQ(plan.why_not.empty(), &plan == &plans.best.front());
   }
+}
+
+// 12 sequences over 2 data ranks are 6, 3, 2 or 1 micro-batches: 6 and 2 are whole rounds of 2 stages, none of 4.
+TEST(LayoutSearch, interleaves_only_whole_rounds_of_micro_batches) {
+  Search search = training("llama-3-8b", "h100:8", 8192, 12);
+  search.given.tensor = search.given.context = 1;
+  search.given.data = 2;
+  std::string left_out;
+  std::vector<Workload> splits = splits_of(search, 8, left_out);
+  ASSERT_EQ(splits.size(), 1u);
+  ASSERT_EQ(splits[0].layout.pipeline, 4);
+  for (const Workload& way : ways_of(search, splits[0])) EXPECT_EQ(way.layout.virtual_stages, 1);
+  search.given.pipeline = 2;
+  search.given.tensor.reset();
+  splits = splits_of(search, 8, left_out);
+  ASSERT_EQ(splits.size(), 1u);
+  std::set<std::int64_t> interleaved;
+  for (const Workload& way : ways_of(search, splits[0]))
+    if (way.layout.virtual_stages > 1) interleaved.insert(way.layout.micro_batches);
+  EXPECT_EQ(interleaved, (std::set<std::int64_t>{2, 6}));
 }
 
 TEST(LayoutSearch, keeps_to_what_is_given) {

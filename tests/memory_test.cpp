@@ -494,10 +494,18 @@ TEST_F(MemoryCommand, ComplainsInOneSentence) {
   complains({"--tensor", "0"}, "--tensor is 0; expected a whole number from 1 to 1,048,576");
   complains({"--data", "-2"}, "--data is '-2'; expected a whole number from 1");
   complains({"--zero", "4", "--data", "8", "--phase", "train"}, "--zero is 4; expected 0 to 3");
-  complains({"--zero", "1", "--phase", "train"}, "--zero is 1; expected --data of 2 or more with it");
+  complains({"--zero", "1", "--phase", "train"},
+            "--zero is 1; expected --data or --context-ranks of 2 or more with it");
+  const std::vector<std::string> context{"memory", "llama-3-8b",      "--phase", "train",  "--tokens",
+                                         "8k",     "--context-ranks", "2",       "--zero", "1"};
+  EXPECT_EQ(run(context).code, 0) << run(context).err;  // which share the state out as data ranks do
   complains({"--micro-batches", "0", "--phase", "train"}, "--micro-batches is 0; expected a whole number from 1");
   complains({"--sequence"}, "expected --tensor of 2 or more");
   complains({"--virtual-stages", "2"}, "--virtual-stages is 2; expected --pipeline of 2 or more with it");
+  complains(
+      {"--phase", "train", "--pipeline", "4", "--virtual-stages", "3", "--micro-batches", "6"},
+      "--micro-batches is 6; interleaved stages (--virtual-stages) go through them in rounds: expected a multiple "
+      "of --pipeline, 4");
   complains({"--stage", "2", "--pipeline", "2"}, "--stage is 2; expected 0 to 1, the last of --pipeline");
   complains({"--on", "h100:8", "--tensor", "4"}, "--on h100:8 are 8 devices, but the layout has 4 ranks");
   complains({"--optimizer", "sgd"}, "--optimizer is given in --phase decode; expected --phase train");

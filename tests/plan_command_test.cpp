@@ -203,7 +203,7 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
            "--batch is 3, and no layout of 8 devices leaves a rank a number of sequences that it divides; a step has "
            "256 (--batch-tokens over --context)");
   complain({"--on", "h100:8", "--batch-tokens", "1M", "--pipeline", "8", "--zero", "2", "--engine", "deepspeed"}, 2,
-           "--zero is 2, and no layout of 8 devices with the ranks that are given has data ranks");
+           "--zero is 2, and no layout of 8 devices with the ranks that are given has data or context ranks");
   complain({"--on", "h100:7", "--batch-tokens", "4M", "--sequence"}, 1, "; 8 devices would do");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "2", "--export", "deepspeed"}, 1,
            "DeepSpeed v0.19.5 has no pipeline for stock models");

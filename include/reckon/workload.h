@@ -56,7 +56,7 @@ struct Layout {
   std::int64_t stage = 0;           // of the pipeline, whose program is meant
   std::int64_t expert = 1;          // the experts of mixtures
   std::int64_t data = 1;            // the sequences: each rank has a batch of its own, and gradients are summed
-  // What ranks of `data` share out (ZeRO, Rajbhandari et al. 2019): nothing, the optimizer's state, gradients too,
+  // What data · context ranks share out (ZeRO, Rajbhandari et al. 2019): nothing, the optimizer's state, gradients too,
   // weights too.
   std::int64_t zero = 0;
   std::int64_t micro_batches = 1;  // that a step of training goes through one after another

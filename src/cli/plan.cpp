@@ -181,13 +181,13 @@ void complain_of_option(const Search& search) {
                     grouped(*given.batch), of_devices, grouped(search.sequences)));
   if (without(&Given::zero))
     throw UsageError(
-        fmt::format("--zero is {}, and {} with the ranks that are given has data ranks to share anything "
-                    "out among; expected 0, or data ranks",
+        fmt::format("--zero is {}, and {} with the ranks that are given has data or context ranks to share "
+                    "anything out among; expected 0, or such ranks",
                     *given.zero, of_devices));
   if (without(&Given::virtual_stages))
     throw UsageError(
         fmt::format("--virtual-stages is {}, and {} has stages of so many pieces: {} layers, or two more, "
-                    "are to divide by --pipeline times as many, with a micro-batch for each stage",
+                    "are to divide by --pipeline times as many, and a rank's micro-batches by --pipeline",
                     grouped(*given.virtual_stages), of_devices, grouped(search.model.layers.size())));
   if (without(&Given::sequence))
     throw UsageError(
@@ -342,12 +342,14 @@ void add_given(CLI::App& command, Given& given) {
   add("--pipeline", given.pipeline, "stages of the stack of layers");
   add("--virtual-stages", given.virtual_stages, "pieces of the stack that each stage has, interleaved");
   add("--data", given.data, "ranks with sequences of their own, or replicas that are served");
-  expect_whole(*command
-                    .add_option("--zero", given.zero,
-                                "what these share out: 1: the optimizer's state, 2: gradients too, 3: weights too")
-                    ->type_name("0..3")
-                    ->group(group),
-               0, 3);
+  expect_whole(
+      *command
+           .add_option(
+               "--zero", given.zero,
+               "what data · context ranks share out: 1: the optimizer's state, 2: gradients too, 3: weights too")
+           ->type_name("0..3")
+           ->group(group),
+      0, 3);
   add("--expert", given.expert, "ranks that share out the experts of mixtures");
   add("--context-ranks", given.context, "ranks that share out the tokens of a sequence");
   add("--batch", given.batch, "sequences of a micro-batch; --phase serve: the most at a time of a replica");

@@ -12,6 +12,7 @@
 #include "model/location.h"
 #include "model/stored.h"
 #include "network/parameter_types.h"
+#include "time/layouts.h"
 
 namespace reckon::cli {
 namespace {
@@ -124,12 +125,17 @@ void check_layout(const Layout& layout, Phase phase, const std::optional<std::in
   if (layout.virtual_stages > 1 && layout.pipeline < 2)
     throw UsageError(
         fmt::format("--virtual-stages is {}; expected --pipeline of 2 or more with it", layout.virtual_stages));
-  if (layout.zero > 0 && layout.data < 2)
-    throw UsageError(fmt::format("--zero is {}; expected --data of 2 or more with it", layout.zero));
+  if (layout.zero > 0 && layout.data * layout.context < 2)
+    throw UsageError(fmt::format("--zero is {}; expected --data or --context-ranks of 2 or more with it", layout.zero));
   if (layout.zero > 0 && phase != Phase::train)
     throw UsageError(fmt::format("--zero is given in --phase {}; expected --phase train", phase_name(phase)));
   if (layout.micro_batches > 1 && phase != Phase::train)
     throw UsageError(fmt::format("--micro-batches is given in --phase {}; expected --phase train", phase_name(phase)));
+  if (phase == Phase::train && !in_whole_rounds(layout))
+    throw UsageError(
+        fmt::format("--micro-batches is {}; interleaved stages (--virtual-stages) go through them in rounds: expected "
+                    "a multiple of --pipeline, {}",
+                    layout.micro_batches, layout.pipeline));
   if (stage && *stage >= layout.pipeline)
     throw UsageError(
         fmt::format("--stage is {}; expected 0 to {}, the last of --pipeline", *stage, layout.pipeline - 1));
@@ -255,7 +261,8 @@ void add_layout(CLI::App& command, PredictOptions& options) {
   expect_whole(
       *command
            .add_option_function<std::int64_t>(
-               "--zero", zero, "what these share out: 1: the optimizer's state, 2: gradients too, 3: weights too (0)")
+               "--zero", zero,
+               "what data · context ranks share out: 1: the optimizer's state, 2: gradients too, 3: weights too (0)")
            ->type_name("0..3")
            ->group(group),
       0, 3);

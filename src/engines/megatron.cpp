@@ -2,6 +2,7 @@
 #include "engines/each.h"
 #include "engines/megatron_model.h"
 #include "files/numbers.h"
+#include "time/layouts.h"
 #include "time/reasons.h"
 
 namespace reckon {
@@ -109,8 +110,10 @@ std::string megatron_refusal(const Job& job) {
                        title(), job.model.layers.size(), layout.pipeline * layout.virtual_stages);
   if (stages_of(job).layers == 1 && stages_of(job).uneven && layout.virtual_stages == 1)
     return fmt::format("{} would have a first and a last stage without a layer", title());
-  if (layout.virtual_stages > 1 && layout.micro_batches < layout.pipeline)
-    return fmt::format("{} interleaves stages with at least as many micro-batches as stages; there are {} and {}",
+  // forward_backward_pipelining_with_interleaving of core/pipeline_parallel/schedules.py; groups of micro-batches are
+  // as many as stages where --microbatch-group-size-per-virtual-pipeline-stage says nothing.
+  if (!in_whole_rounds(layout))
+    return fmt::format("{} interleaves stages with a multiple of as many micro-batches as stages; there are {} and {}",
                        title(), layout.micro_batches, layout.pipeline);
   if (layout.context > 1 && workload.tokens % (2 * layout.context) != 0)
     return fmt::format(

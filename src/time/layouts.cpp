@@ -123,7 +123,8 @@ std::vector<Workload> splits_of(const Search& search, std::int64_t most_tensor, 
 }
 
 std::int64_t most_zero(const Workload& workload) {
-  return workload.layout.data == 1 || workload.optimizer == Optimizer::muon ? 0 : 3;
+  const Layout& layout = workload.layout;
+  return layout.data * layout.context == 1 || workload.optimizer == Optimizer::muon ? 0 : 3;
 }
 
 std::vector<Workload> ways_of(const Search& search, const Workload& split) {
@@ -152,8 +153,7 @@ std::vector<Workload> ways_of(const Search& search, const Workload& split) {
           for (Recompute recompute : recomputes) {
             workload.layout.zero = zero;
             workload.layout.micro_batches = of_rank / batch;
-            // A micro-batch comes back to a stage when it has been to all of them: with fewer, stages would be idle.
-            if (pieces > 1 && workload.layout.micro_batches < workload.layout.pipeline) continue;
+            if (!in_whole_rounds(workload.layout)) continue;
             workload.batch = batch;
             workload.recompute = recompute;
             if (!search.accepts || search.accepts(workload)) ways.push_back(workload);
