@@ -235,6 +235,60 @@ TEST_F(CalibrateTest, VerifiesTheTimeOfEachPhaseAndItsSharesAddUp) {
   EXPECT_NE(other.err.find("was measured with 1 thread, and this run has 2"), std::string::npos) << other.err;
 }
 
+// Predicted in 1 s: measured in 1/1.15 s it is just within 15%, in 1/1.2 s and in 1/0.8 s not.
+TEST(VerifyTime, SaysWhichPhasesAreWithinTheTolerance) {
+  TimeVerification verification;
+  verification.profile = only_memory();
+  verification.rounds = 1;
+  const auto add = [&](Phase phase, double seconds) {
+    TimedPhase timed;
+    timed.phase = phase;
+    timed.predicted = 1;
+    timed.measured = {seconds, seconds, seconds};
+    verification.phases.push_back(timed);
+  };
+  add(Phase::prefill, 1 / 1.149);
+  add(Phase::decode, 1 / 1.2);
+  add(Phase::train, 1 / 0.8);
+  const Model model = find_preset("mini-gpt");
+  const Document document = verify_time_document(model, verification, 0.15);
+  EXPECT_EQ(document.json["tolerance"], 0.15);
+  EXPECT_EQ(document.json["holds"], false);
+  EXPECT_EQ(document.json["phases"][0]["holds"], true);
+  EXPECT_EQ(document.json["phases"][1]["holds"], false);
+  EXPECT_EQ(document.json["phases"][2]["holds"], false);
+  const Table& table = std::get<Table>(document.parts[1]);
+  EXPECT_EQ(table.columns.back().title, "within 15%");
+  EXPECT_EQ(table.rows[0].back().text, "yes");
+  EXPECT_EQ(table.rows[1].back().text, "no");
+  EXPECT_EQ(verify_time_document(model, verification, 0.25).json["holds"], true);
+}
+
+// A processor that needs a second for each op: far off on any machine.
+TEST_F(CalibrateTest, FailsBeyondATolerance) {
+  Profile profile = only_memory();
+  profile.efficiency->overhead = 1;
+  write("slow.json", profile_json(profile).dump());
+  const std::vector<std::string> asked{
+      "verify",   "mini-gpt", "--time",    "--phase", "decode", "--on", (folder_ / "slow.json").string(),
+      "--rounds", "1",        "--threads", "1"};
+  const Result plain = run(asked);
+  EXPECT_EQ(plain.code, 0) << plain.err;
+  EXPECT_NE(plain.out.find("within 15%"), std::string::npos) << plain.out;
+  std::vector<std::string> strict = asked;
+  strict.insert(strict.end(), {"--tolerance", "20%"});
+  const Result failed = run(strict);
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_NE(failed.out.find("within 20%"), std::string::npos) << failed.out;
+  EXPECT_NE(failed.err.find("the prediction of decode is not within 20% of what was measured"), std::string::npos)
+      << failed.err;
+  for (const char* wrong : {"0", "-5%", "many", "15 percent", "101%", "nan"}) {
+    strict.back() = wrong;
+    EXPECT_EQ(run(strict).code, 2) << wrong;
+  }
+  EXPECT_EQ(run({"verify", "mini-gpt", "--tolerance", "15%"}).code, 2);
+}
+
 TEST_F(CalibrateTest, ThisIsTheMachineThatWasMeasured) {
   ::setenv("XDG_CONFIG_HOME", (folder_ / "config").c_str(), 1);
   EXPECT_EQ(this_machine_path(), folder_ / "config" / "reckon" / "this.json");

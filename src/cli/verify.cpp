@@ -13,6 +13,7 @@
 #include "measure/verify_time.h"
 #include "model/location.h"
 #include "model/types.h"
+#include "network/forward.h"
 #include "report/measure.h"
 #include "report/progress.h"
 #include "report/run.h"
@@ -32,8 +33,27 @@ struct VerifyCommand {
   std::optional<Phase> phase;
   std::string on;
   std::int64_t rounds = 5;
+  std::optional<double> tolerance;  // a share; none: nothing is asked, and 15% is what the report speaks of
   Output output;
 };
+
+constexpr double usual_tolerance = 0.15;
+
+// 15%, 0.15
+double parse_tolerance(const std::string& text) {
+  double value = 0;
+  std::size_t end = 0;
+  try {
+    value = std::stod(text, &end);
+  } catch (const std::exception&) {
+    end = 0;
+  }
+  const std::string unit = text.substr(end);
+  if (unit == "%") value /= 100;
+  if (end == 0 || (!unit.empty() && unit != "%") || !(value > 0 && value <= 1))
+    throw UsageError(fmt::format("--tolerance is {}; expected a share above 0, up to 100%: 15% or 0.15", quote(text)));
+  return value;
+}
 
 // Before any file of the model is opened.
 void check_use(const VerifyCommand& asked) {
@@ -42,8 +62,8 @@ void check_use(const VerifyCommand& asked) {
   if (!asked.against.empty() && (asked.train || asked.batch > 0 || asked.run.device != Device::cpu))
     throw UsageError(
         "--against compares the prefill of one sequence on the cpu; leave out --train, --batch and --device");
-  if (!asked.time && (asked.phase || !asked.on.empty()))
-    throw UsageError("--phase and --on are about time; give --time too");
+  if (!asked.time && (asked.phase || !asked.on.empty() || asked.tolerance))
+    throw UsageError("--phase, --on and --tolerance are about time; give --time too");
   if (asked.time && !asked.against.empty()) throw UsageError("--time and --against are two checks; give one of them");
   if (asked.time && asked.run.device != Device::cpu)
     throw UsageError("--time is about the kernels of this machine; leave out --device");
@@ -74,7 +94,14 @@ void verify_times(const VerifyCommand& asked, const Model& model) {
     throw Error("interrupted while times were being measured");
   }
   progress.clear();
-  write_report(verify_time_document(model, verification), asked.output);
+  const double tolerance = asked.tolerance.value_or(usual_tolerance);
+  write_report(verify_time_document(model, verification, tolerance), asked.output);
+  if (!asked.tolerance) return;  // how long something takes is nobody's fault, unless it was asked for
+  for (const TimedPhase& phase : verification.phases)
+    if (!phase.within(tolerance))
+      throw Error(
+          fmt::format("the prediction of {} is not within {} of what was measured: predicted / measured is {:.3f}",
+                      phase_name(phase.phase), tolerance_text(tolerance), phase.ratio()));
 }
 
 void compare(const VerifyCommand& asked, const Model& model, Weights weights, const VerifyOptions& options) {
@@ -121,7 +148,7 @@ void add_verify(CLI::App& program) {
       "  reckon verify gpt2 --random 1\n"
       "  reckon verify ./model --tokens 256 --batch 2\n"
       "  reckon verify mini-gpt --train\n"
-      "  reckon verify mini-gpt --time\n"
+      "  reckon verify mini-gpt --time --tolerance 15%\n"
       "  reckon verify ./model --against reference\n"
       "  reckon verify mini-gpt --random 1 --device reference\n"
       "  reckon verify mixtral-8x7b --random 1 --layers 1 --d-model 512\n"
@@ -148,6 +175,12 @@ void add_verify(CLI::App& program) {
                   "with --time, predict by this profile of `reckon calibrate`, not by one that is measured in turns "
                   "with the runs")
       ->type_name("this");
+  command
+      .add_option_function<std::string>(
+          "--tolerance", [asked](const std::string& text) { asked->tolerance = parse_tolerance(text); },
+          "with --time, fail (exit code 1) where a phase is predicted further off than this; the report says which are "
+          "in any case (15%)")
+      ->type_name("SHARE");
   expect_whole(*command.add_option("--rounds", asked->rounds, "with --time, measure so often, and take medians (5)")
                     ->type_name("N"),
                1, 1000);

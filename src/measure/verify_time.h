@@ -8,6 +8,7 @@
 #include "run/limits.h"
 #include "run/weights.h"
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -31,6 +32,8 @@ struct TimedPhase {
   Spread measured;              // of the rounds; each is the median of a few runs
   std::vector<OpShare> shares;  // the longest first
   double ratio() const { return predicted / measured.median; }
+  // Whether the prediction is off by at most this share of what was measured.
+  bool within(double tolerance) const { return std::abs(ratio() - 1) <= tolerance; }
   double predicted_in_ops() const;  // the sum of the shares
   double measured_in_ops() const;
 };

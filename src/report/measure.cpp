@@ -103,7 +103,9 @@ Document calibration_document(const Profile& profile, const std::string& path) {
   return document;
 }
 
-Document verify_time_document(const Model& model, const TimeVerification& v) {
+std::string tolerance_text(double tolerance) { return fmt::format("{:.6g}%", 100 * tolerance); }
+
+Document verify_time_document(const Model& model, const TimeVerification& v, double tolerance) {
   const std::int64_t threads = v.profile.efficiency->threads;
   Document document;
   document.parts.push_back(Heading{
@@ -117,13 +119,14 @@ Document verify_time_document(const Model& model, const TimeVerification& v) {
                {"measured", true},
                {"ratio", true},
                {"from", true},
-               {"to", true}}};
+               {"to", true},
+               {"within " + tolerance_text(tolerance)}}};
   OrderedJson phases = OrderedJson::array();
   for (const TimedPhase& phase : v.phases) {
     table.rows.push_back({std::string(word(phase.phase)), grouped(phase.batch), grouped(phase.tokens),
                           grouped(phase.past), duration_cell(phase.predicted), duration_cell(phase.measured.median),
                           fmt::format("{:.3f}", phase.ratio()), duration_cell(phase.measured.least),
-                          duration_cell(phase.measured.most)});
+                          duration_cell(phase.measured.most), phase.within(tolerance) ? "yes" : "no"});
     OrderedJson operations = OrderedJson::array();
     for (const OpShare& share : phase.shares) {
       operations.push_back({{"operation", share.operation},
@@ -142,6 +145,7 @@ Document verify_time_document(const Model& model, const TimeVerification& v) {
                       {"measured_least", phase.measured.least},
                       {"measured_most", phase.measured.most},
                       {"ratio", phase.ratio()},
+                      {"holds", phase.within(tolerance)},
                       {"measured_in_ops", phase.measured_in_ops()},
                       {"operations", operations}});
   }
@@ -185,6 +189,9 @@ Document verify_time_document(const Model& model, const TimeVerification& v) {
                    {"threads", threads},
                    {"calibrated", v.stored ? "before" : "in turns"},
                    {"rounds", v.rounds},
+                   {"tolerance", tolerance},
+                   {"holds", std::all_of(v.phases.begin(), v.phases.end(),
+                                         [&](const TimedPhase& phase) { return phase.within(tolerance); })},
                    {"phases", phases}};
   if (!why.empty()) document.json["why_not_trained"] = why;
   return document;
