@@ -224,8 +224,32 @@ TEST_F(MemoryCommand, GivesTheWeightsOfLlamaInBfloat16AndQuantised) {
   EXPECT_EQ(held({"memory", "llama-3.1-8b", "--precision", "float8_e4m3"}, "weights"), matrices + rest);
   EXPECT_EQ(held({"memory", "llama-3.1-8b", "--precision", "int4"}, "weights"), matrices / 2 + rest);
   EXPECT_EQ(held({"memory", "llama-3.1-8b", "--precision", "nf4"}, "weights"), matrices / 64 * 36 + rest);
-  const std::string note = json({"memory", "llama-3.1-8b", "--precision", "int4"}).at("notes").at(0);
-  EXPECT_NE(note.find("scales are not counted"), std::string::npos) << note;
+}
+
+TEST_F(MemoryCommand, SaysWhatItsFiguresRestOn) {
+  const auto notes = [&](std::vector<std::string> asked) {
+    const Json report = json(asked);
+    return report.contains("notes") ? report.at("notes").dump() : "";
+  };
+  const auto scales = [](const std::string& of) { return "\"Scales of " + of + " are not counted.\""; };
+  for (const auto& [more, of] : std::initializer_list<std::pair<std::vector<std::string>, const char*>>{
+           {{"--precision", "int4"}, "weights in int4"},
+           {{"--precision", "float8_e4m3"}, "weights in float8_e4m3"},
+           {{"--cache", "int8"}, "the cache in int8"},
+           {{"--cache", "int4"}, "the cache in int4"},
+           {{"--precision", "int4", "--cache", "int8"}, "weights in int4 and of the cache in int8"}}) {
+    std::vector<std::string> asked{"memory", "llama-3-8b"};
+    asked.insert(asked.end(), more.begin(), more.end());
+    EXPECT_NE(notes(asked).find(scales(of)), std::string::npos) << notes(asked);
+  }
+  // q8_0 and nf4 have their scales in their blocks.
+  for (const char* cache : {"q8_0", "bfloat16"})
+    EXPECT_EQ(notes({"memory", "llama-3-8b", "--cache", cache}).find("cales"), std::string::npos) << cache;
+  EXPECT_EQ(notes({"memory", "llama-3-8b", "--precision", "nf4"}).find("not counted"), std::string::npos);
+  const std::vector<std::string> mixture{"memory", "mixtral-8x7b", "--phase", "train", "--data", "8", "--expert", "8"};
+  EXPECT_NE(notes(mixture).find("Tokens are taken to choose experts evenly"), std::string::npos) << notes(mixture);
+  EXPECT_EQ(notes({"memory", "mixtral-8x7b", "--phase", "train"}).find("evenly"),
+            std::string::npos);  // all on one rank
 }
 
 // A T4's tensor cores have float16 and no bfloat16.

@@ -103,6 +103,20 @@ TEST_F(OneStep, time_names_what_a_step_is_made_of) {
   EXPECT_NE(assumed.find("weights in float8_e4m3 are multiplied in bfloat16"), std::string::npos) << assumed;
 }
 
+TEST_F(OneStep, time_and_plan_say_whose_scales_are_not_counted) {
+  const auto assumed = [&](Words asked, const char* cache) {
+    asked.insert(asked.end(), {"--precision", "int4", "--cache", cache});
+    return json(asked).at("assumptions").dump();
+  };
+  for (const Words& asked : {Words{"time", "llama-3-8b", "--on", "h100"},
+                             Words{"plan", "llama-3-8b", "--on", "h100", "--phase", "serve", "--context", "8k"}}) {
+    const std::string both = assumed(asked, "int8"), one = assumed(asked, "bfloat16");
+    EXPECT_NE(both.find("scales of weights in int4 and of the cache in int8 are not counted"), std::string::npos)
+        << both;
+    EXPECT_NE(one.find("scales of weights in int4 are not counted"), std::string::npos) << one;
+  }
+}
+
 TEST_F(OneStep, plan_names_the_type_of_quantised_matrices) {
   const Words asked{"plan", "llama-3-8b", "--on", "h100", "--phase", "serve", "--precision", "int4", "--context", "8k"};
   EXPECT_EQ(json(asked).at("types").at("weights"), "int4");

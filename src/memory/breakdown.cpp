@@ -1,16 +1,34 @@
 #include "memory/breakdown.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "files/checked.h"
+#include "files/encoding.h"
 #include "program/iterations.h"
 
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <set>
 
 namespace reckon {
 namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+bool scaled_apart(DType type) {
+  switch (type) {
+    case DType::int8:
+    case DType::int4:
+    case DType::float4:
+    case DType::float8_e4m3:
+    case DType::float8_e5m2:
+      return true;
+    default:
+      return false;
+  }
+}
 
 // Whether the forward pass makes a tensor's memory and a later stage reads it.
 std::vector<bool> kept_for_backward(const Program& program) {
@@ -96,6 +114,16 @@ Breakdown break_down(const Program& program, const Plan& plan) {
   const std::int64_t others = train ? arena_in_flight(plan, layout) - plan.arena : 0;
   if (others > 0) add(no_tensor, Held::activations, 1, others);
   return held;
+}
+
+std::string uncounted_scales(const Program& program) {
+  std::set<std::string> of;
+  for (const Tensor& tensor : program.tensors) {
+    const bool weight = tensor.kind == TensorKind::parameter;
+    if (!scaled_apart(tensor.dtype) || (!weight && tensor.kind != TensorKind::cache)) continue;
+    of.insert(fmt::format("of {} in {}", weight ? "weights" : "the cache", encoding_of(tensor.dtype).name));
+  }
+  return of.empty() ? "" : fmt::format("scales {} are not counted", fmt::join(of.rbegin(), of.rend(), " and "));
 }
 
 Course course_of(const Program& program, const Plan& plan, std::int64_t iterations) {

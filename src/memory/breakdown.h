@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -42,6 +43,11 @@ struct Breakdown {
 
 // Of a pipeline's rank, with the activations of all micro-batches that are in flight.
 Breakdown break_down(const Program& program, const Plan& plan);
+
+// Engines keep the scales of plain 8-bit and 4-bit values apart, each in its own way, so no type of ours has them. Says
+// of which of a program's tensors they are missing: "scales of weights in int4 and of the cache in int8 are not
+// counted". Empty: of none.
+std::string uncounted_scales(const Program& program);
 
 // How many bytes of the arena are alive while an op runs.
 struct LivePoint {

@@ -299,11 +299,16 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
   std::vector<std::string> notes;
   if (use.quantised) {
     notes.push_back(
-        fmt::format("The layers' matrices are in {}, embeddings, head, norms, routers and biases in {}; {}.",
+        fmt::format("The layers' matrices are in {}, embeddings, head, norms, routers and biases in {}{}.",
                     type_name(*use.quantised), type_name(use.workload.precision.weights),
-                    *use.quantised == DType::nf4 ? "a scale in float32 for each 64 elements is counted"
-                                                 : "scales are not counted"));
+                    *use.quantised == DType::nf4 ? "; a scale in float32 for each 64 elements is counted" : ""));
   }
+  if (std::string scales = uncounted_scales(use.compiled.lowered); !scales.empty()) {
+    scales[0] = 'S';
+    notes.push_back(scales + ".");
+  }
+  if (use.workload.layout.expert > 1)
+    notes.push_back("Tokens are taken to choose experts evenly: a rank whose experts get more rows needs more.");
   if (const std::int64_t bytes = interleaved_bytes(use); bytes > 0)
     notes.push_back(fmt::format(
         "{} of the weights ({} bytes) are kept a second time by every engine on this cpu, interleaved for its "

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "files/encoding.h"
+#include "memory/breakdown.h"
 #include "ops/attend.h"
 #include "ops/dequantise.h"
 #include "ops/mixture.h"
@@ -192,6 +193,7 @@ std::set<std::string> assumed_of(const Program& program) {
     if (element_bytes(stored) < element_bytes(type) && op.operation->cost(program, op).matmul.value() > 0)
       computed_in(stored, type);
   }
+  if (const std::string scales = uncounted_scales(program); !scales.empty()) sentences.insert(scales);
   return sentences;
 }
 
