@@ -396,6 +396,62 @@ TEST(Engines, refuse_layouts_that_they_cannot_do) {
   EXPECT_THROW(launch_text(Launcher::torchtitan, {model, selective, 1, 8}), Error);
 }
 
+// The number behind a flag of a command; 0: it is not there.
+std::int64_t value_of(const std::string& text, const std::string& flag) {
+  const std::size_t at = text.find("--" + flag + " ");
+  return at == std::string::npos ? 0 : std::stoll(text.substr(at + flag.size() + 3));
+}
+
+// What validate_args (megatron/training/arguments.py) and forward_backward_pipelining_with_interleaving
+// (core/pipeline_parallel/schedules.py) ask of the values of flags, over all that is exported.
+TEST(Engines, export_values_that_megatron_takes) {
+  const Model model = find_preset("llama-3.1-8b");
+  int written = 0, interleaved = 0;
+  for (std::int64_t tensor : {1, 2, 8})
+    for (std::int64_t context : {1, 2})
+      for (std::int64_t pipeline : {1, 2, 4, 8})
+        for (std::int64_t pieces : {1, 2, 4, 17})
+          for (std::int64_t micro_batches : {1, 2, 3, 4, 6, 8, 12, 120})
+            for (std::int64_t zero : {0, 1, 3}) {
+              const Layout layout{.tensor = tensor,
+                                  .sequence = tensor > 1,
+                                  .context = context,
+                                  .pipeline = pipeline,
+                                  .virtual_stages = pieces,
+                                  .data = 4,
+                                  .zero = zero,
+                                  .micro_batches = micro_batches};
+              if (pieces > 1 && pipeline == 1) continue;
+              const Job job{model, training(layout), tensor * context * pipeline * 4, 1};
+              if (!refusal(Launcher::megatron, job).empty()) continue;
+              ++written;
+              const std::string text = launch_text(Launcher::megatron, job);
+              const auto value = [&](const char* flag) { return value_of(text, flag); };
+              const std::int64_t stages = value("pipeline-model-parallel-size");
+              const std::int64_t ranks = value("tensor-model-parallel-size") * stages * value("context-parallel-size");
+              ASSERT_EQ(value("nnodes") * value("nproc_per_node") % ranks, 0) << text;
+              const std::int64_t data = value("nnodes") * value("nproc_per_node") / ranks;
+              ASSERT_EQ(value("global-batch-size") % (value("micro-batch-size") * data), 0) << text;
+              const std::int64_t rounds = value("global-batch-size") / (value("micro-batch-size") * data);
+              const bool uneven = has(text, "--account-for-embedding-in-pipeline-split");
+              const std::int64_t layers = value("num-layers") + (uneven ? 2 : 0);
+              EXPECT_EQ(layers % stages, 0) << text;
+              EXPECT_EQ(value("seq-length") % (2 * value("context-parallel-size")), 0) << text;
+              if (has(text, "--use-megatron-fsdp")) {
+                EXPECT_EQ(stages, 1) << text;
+              }
+              const std::int64_t of_piece = value("num-layers-per-virtual-pipeline-stage");
+              if (of_piece == 0) continue;
+              ++interleaved;
+              EXPECT_GT(stages, 1) << text;
+              EXPECT_EQ(layers / stages % of_piece, 0) << text;
+              EXPECT_GE(rounds, stages) << text;
+              EXPECT_EQ(rounds % stages, 0) << text;
+            }
+  EXPECT_GT(written, 300);
+  EXPECT_GT(interleaved, 100);
+}
+
 TEST(Engines, are_found_by_name_and_suggested) {
   EXPECT_EQ(find_engine("Megatron"), Launcher::megatron);
   EXPECT_EQ(find_engine("vllm"), Launcher::vllm);
