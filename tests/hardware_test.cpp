@@ -122,6 +122,23 @@ TEST(Hardware, a_group_of_devices_uses_the_first_link_that_joins_as_many) {
   EXPECT_EQ(link_of(known("apple-m1"), 2), nullptr);
 }
 
+TEST(Hardware, a_network_that_is_given_joins_any_number_in_place_of_the_profiles) {
+  Profile card = known("l40s"), h100 = known("h100");
+  set_network(card, 12 * giga);
+  EXPECT_EQ(link_of(card, 8)->bandwidth, 32 * giga);
+  EXPECT_EQ(link_of(card, 64)->bandwidth, 12 * giga);
+  set_network(h100, 12 * giga);
+  ASSERT_EQ(h100.links.size(), 2u);
+  EXPECT_EQ(link_of(h100, 8)->bandwidth, 450 * giga);
+  EXPECT_EQ(link_of(h100, 16)->bandwidth, 12 * giga);
+}
+
+// A GB200's GPUs are B200s, of 2 × 74.
+TEST(Hardware, knows_the_multiprocessors_of_its_newest_gpus) {
+  EXPECT_EQ(known("b200").multiprocessors, 148);
+  EXPECT_EQ(known("gb200").multiprocessors, 148);
+}
+
 TEST(Hardware, is_found_by_name_and_alias_in_any_case_with_a_number_of_devices) {
   EXPECT_EQ(read_hardware("h100").profile.name, "h100-sxm");
   EXPECT_EQ(read_hardware("H100-SXM").profile.name, "h100-sxm");

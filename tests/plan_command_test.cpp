@@ -107,6 +107,20 @@ TEST_F(ProgramTest, SaysOneOfAThingInTheSingular) {
   EXPECT_NE(time.out.find("less than 0.01 device-hours"), std::string::npos) << time.out;
 }
 
+// 64 cards of 48 GiB without a network of their own: twice the bytes a second are not slower.
+TEST_F(ProgramTest, PlansOverANetworkThatIsGiven) {
+  const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "l40s:64", "--context", "8k"};
+  expect_complaint(asked, 1, "l40s has no link that joins 64 devices; expected --network GB/s");
+  const auto seconds = [&](const char* network) {
+    std::vector<std::string> given = asked;
+    given.insert(given.end(), {"--network", network, "--count", "1"});
+    return json(given).at("plans").at(0).at("step_seconds").get<double>();
+  };
+  EXPECT_LT(seconds("25"), seconds("1.5"));
+  expect_complaint({"time", "gpt2", "--on", "h100:16", "--network", "0"}, 2,
+                   "--network is 0; expected a number above 0");
+}
+
 TEST_F(ProgramTest, ExportsWhatTheFlagsOfALayoutSay) {
   const Result ran = run(
       {"plan", "llama-3.1-405b", "--on",       "h100:16384", "--batch-tokens",   "16M", "--context", "8k", "--tensor",

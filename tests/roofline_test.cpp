@@ -389,7 +389,10 @@ TEST(Roofline, a_group_that_no_link_joins_is_an_error) {
   Workload workload = bfloat16_training(1, 64);
   workload.layout.data = 16;
   const Program program = program_of("gpt2", workload);
-  EXPECT_EQ(error_of([&] { time_program(program, read_hardware("l4:16")); }), "l4 has no link that joins 16 devices");
+  EXPECT_EQ(
+      error_of([&] { time_program(program, read_hardware("l4:16")); }),
+      "l4 has no link that joins 16 devices; expected --network GB/s, of each of them between nodes, or a profile of "
+      "your own that has it");
 }
 
 }  // namespace

@@ -371,6 +371,7 @@ void add_plan(CLI::App& program) {
              "serve: the most milliseconds from one token of a sequence to the next");
   add_number(command, "--memory-share", asked->memory_share, 1, "X",
              "of a device's memory that may be filled; the rest is for drivers and libraries (0.92)");
+  add_network(command, asked->prediction);
   add_size(command, "--node", asked->node, "devices of a node (those that the profile's fastest link joins)");
   add_size(command, "--count", asked->count, "so many of the fastest (5)", {1, 100});
   command.add_option("--engine", asked->engine, "only what it can do: megatron, torchtitan, deepspeed or vllm")

@@ -218,6 +218,11 @@ void add_prediction(CLI::App& command, PredictOptions& options) {
   add_modifiers(command, options.options);
 }
 
+void add_network(CLI::App& command, PredictOptions& options) {
+  add_number(command, "--network", options.network, 1e6, "GB/s",
+             "that a device sends between nodes, in one direction (the profile's, if it has any)");
+}
+
 void add_target(CLI::App& command, PredictOptions& options) {
   add_choice(command, "--target", options.target,
              "whose operations are planned; megatron: nothing is fused, scores are written out and dropout keeps its "
@@ -293,6 +298,7 @@ Prediction settle_prediction(const PredictOptions& options, const Model& loaded)
   Workload& workload = prediction.workload;
   refuse_other_phases(options, workload.phase);
   if (!options.on.empty()) prediction.hardware = read_hardware(options.on);
+  if (options.network) set_network(prediction.hardware->profile, std::max(1ll, std::llround(*options.network * 1e9)));
   const bool processor = prediction.hardware && prediction.hardware->profile.kind == DeviceKind::cpu;
   prediction.target = options.target.value_or(processor ? cpu_target : gpu_target);
   if (options.materialised) prediction.target.fusions.attention = !*options.materialised;

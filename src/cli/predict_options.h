@@ -28,6 +28,7 @@ struct PredictOptions {
   std::optional<Target> target;      // nothing: the device's
   std::optional<bool> materialised;  // attention's scores are written out
   std::string on;
+  std::optional<double> network;      // GB/s of a device between nodes, in place of the profile's
   std::optional<Layout> layout;       // where any of its options was given
   std::optional<std::int64_t> stage;  // of the pipeline
 };
@@ -50,6 +51,8 @@ void add_prediction(CLI::App& command, PredictOptions& options, Phase usual);
 // The same without the workload, for a command that has phases of its own.
 void add_prediction(CLI::App& command, PredictOptions& options);
 // --target: for commands that need no speeds of its operations.
+// Commands that time what devices exchange.
+void add_network(CLI::App& command, PredictOptions& options);
 void add_target(CLI::App& command, PredictOptions& options);
 // --tensor … --micro-batches: for commands that do not search the layout themselves.
 void add_layout(CLI::App& command, PredictOptions& options);

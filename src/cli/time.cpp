@@ -111,6 +111,7 @@ void add_time(CLI::App& program) {
   add_prediction(command, asked->predict, Phase::decode);
   command.add_flag("--batches", asked->batches, "also the throughput by batch, until memory is full");
   command.add_flag("--roofline", asked->roofline, "also draw what parts reach below the device's roofs");
+  add_network(command, asked->predict);
   add_number(command, "--efficiency", asked->efficiency, 1, "X",
              "take this share of the peak in place of the model of efficiency");
   command

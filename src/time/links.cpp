@@ -9,6 +9,7 @@
 #include <numeric>
 #include <tuple>
 
+#include "files/numbers.h"
 #include "ops/collectives.h"
 #include "time/rates.h"
 
@@ -75,7 +76,11 @@ double link_seconds(Rates& rates, double sent, const Span& span, Exchange exchan
   if (span.ranks < 2 || sent == 0) return 0;
   const Profile& profile = rates.profile();
   const Link* const link = link_of(profile, span.among);
-  if (link == nullptr) throw Error(fmt::format("{} has no link that joins {} devices", profile.name, span.among));
+  if (link == nullptr)
+    throw Error(fmt::format(
+        "{} has no link that joins {} devices; expected --network GB/s, of each of them between nodes, or a profile of "
+        "your own that has it",
+        profile.name, grouped(span.among)));
   const Link* const inner = link == profile.links.data() ? link : link - 1;
   // Ranks of the group that every node has which it reaches into, each with a link of its own to other nodes.
   const std::int64_t together =

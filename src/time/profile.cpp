@@ -105,6 +105,14 @@ const Link* link_of(const Profile& profile, std::int64_t devices) {
   return found == profile.links.end() ? nullptr : &*found;
 }
 
+void set_network(Profile& profile, std::int64_t bandwidth) {
+  if (profile.links.empty() || profile.links.back().devices != 0) profile.links.emplace_back();
+  Link& network = profile.links.back();
+  network.name = "network, as given";
+  network.bandwidth = bandwidth;
+  network.share = 0;
+}
+
 const std::vector<Profile>& known_profiles() {
   static const std::vector<Profile> all = [] {
     std::vector<Profile> profiles;

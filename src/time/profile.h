@@ -134,6 +134,9 @@ struct Profile {
 // The link that a group of so many devices uses; null: none that is known joins as many.
 const Link* link_of(const Profile& profile, std::int64_t devices);
 
+// A link between nodes of so many bytes/s, in place of the profile's own, whose latencies it keeps.
+void set_network(Profile& profile, std::int64_t bandwidth);
+
 // `where` names the file in errors. Missing, negative, zero and absurd figures are an Error, and so is a field that is
 // not known.
 Profile read_profile(const nlohmann::json& json, const std::string& where);
