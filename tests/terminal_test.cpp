@@ -179,6 +179,10 @@ TEST_F(ProgramTest, FitsEveryReportIntoFortyColumns) {
       {"tokenize", "--tokenizer", "bytes", "--show", "--count", "Once upon a time"},
       {"score", "mini-gpt", "--random", "1", "--ids", "1,2,3,4"},
       {"logits", "mini-gpt", "--random", "1", "--ids", "1,2"},
+      {"memory", "gpt2", "--phase", "train", "--batch", "8"},
+      {"memory", "llama-3-8b", "--phase", "prefill", "--tokens", "4k", "--on", "h100"},
+      {"memory", "mini-gpt", "--phase", "train", "--tensor", "2", "--data", "4", "--zero", "3"},
+      {"time", "gpt2", "--on", "h100", "--phase", "train", "--steps", "9"},
   };
   for (const char* columns : {"40", "60", "80", "100"}) {
     const Variable width("COLUMNS", columns);

@@ -10,6 +10,7 @@
 #include "network/forward.h"
 #include "program_fixture.h"
 #include "files/duration.h"
+#include "report/describe.h"
 #include "report/text.h"
 #include "report/time.h"
 #include "text_fixture.h"
@@ -230,6 +231,41 @@ TEST_F(ProgramTest, time_draws_within_the_width_of_a_terminal) {
   }
 }
 
+// 10 devices at 3.60 USD an hour are 1 cent a second, for 1,000 tokens.
+TEST_F(ProgramTest, a_million_tokens_cost_what_devices_cost_meanwhile) {
+  EXPECT_DOUBLE_EQ(usd_per_million({3.6, ""}, 10, 1000), 10);
+  const Json decode = json({"time", "llama-3-8b", "--on", "h100:4", "--batch", "8", "--price", "7.2"});
+  EXPECT_DOUBLE_EQ(decode.at("cost").at("usd_per_million_tokens"),
+                   4 * 7.2 / 3600 * 1e6 / decode.at("tokens_per_second").get<double>());
+  EXPECT_EQ(decode.at("cost").at("price"), "7.2 USD a device-hour, as given");
+  const std::string text = run({"time", "llama-3-8b", "--on", "h100", "--batch", "8"}).out;
+  EXPECT_NE(text.find("USD for a million output tokens at"), std::string::npos) << text;
+  // A whole training has a cost of its own.
+  EXPECT_FALSE(json({"time", "gpt2", "--on", "h100", "--phase", "train", "--steps", "9"}).contains("cost"));
+  for (const std::vector<std::string>& asked :
+       {std::vector<std::string>{"plan", "llama-3-8b", "--on", "h100:4", "--phase", "serve"},
+        std::vector<std::string>{"plan", "gpt2", "--on", "h100:4", "--batch-tokens", "64k"}}) {
+    std::vector<std::string> priced = asked;
+    priced.insert(priced.end(), {"--price", "7.2"});
+    const Json plan = json(priced);
+    EXPECT_EQ(plan.at("price"), "7.2 USD a device-hour, as given");
+    for (const Json& one : plan.at("plans"))
+      EXPECT_DOUBLE_EQ(one.at("usd_per_million_tokens"),
+                       4 * 7.2 / 3600 * 1e6 / one.at("tokens_per_second").get<double>());
+    EXPECT_NE(run(priced).out.find("tokens of the first cost "), std::string::npos);
+  }
+}
+
+TEST_F(ProgramTest, time_says_small_amounts_as_they_are) {
+  const std::string text = run({"time", "gpt2", "--on", "mi325x", "--phase", "train", "--steps", "10"}).out;
+  EXPECT_NE(text.find("1 sequence of 1,024 new tokens at a time"), std::string::npos) << text;
+  EXPECT_NE(text.find("less than 0.01 kWh: all the while"), std::string::npos) << text;  // 10 steps of 10 ms at 1 kW
+  EXPECT_EQ(dollars(0.00001), "less than 0.0001 USD");
+  EXPECT_EQ(dollars(0.01234), "0.0123 USD");
+  EXPECT_EQ(dollars(99.9), "99.9 USD");
+  EXPECT_EQ(dollars(12345.6), "12,346 USD");
+}
+
 TEST_F(ProgramTest, time_refuses_what_does_not_go_together) {
   const auto refused = [&](std::vector<std::string> arguments, const std::string& sentence) {
     arguments.insert(arguments.begin(), {"time", "gpt2"});
@@ -242,8 +278,6 @@ TEST_F(ProgramTest, time_refuses_what_does_not_go_together) {
   refused({"--on", "h100", "--steps", "5"}, "--steps is of a training; expected --phase train");
   refused({"--on", "h100", "--phase", "train", "--steps", "5", "--tokens-total", "5"},
           "--tokens-total and --steps both say how long to train; expected one of them");
-  refused({"--on", "h100", "--phase", "train", "--price", "5"},
-          "--price is of a whole training; expected --tokens-total, --steps or --compute-optimal with it");
   refused({"--on", "h100", "--phase", "train", "--steps", "5", "--price", "0"},
           "--price is 0; expected a number above 0, up to 10000");
   refused({"--on", "h100", "--efficiency", "1.5"}, "--efficiency is 1.5; expected a number above 0, up to 1");

@@ -14,6 +14,7 @@
 #include "files/quote.h"
 #include "network/stages.h"
 #include "report/plan.h"
+#include "time/estimate.h"
 #include "time/layouts.h"
 #include "time/reasons.h"
 #include "time/search.h"
@@ -30,6 +31,7 @@ struct PlanOptions {
   std::int64_t batch_tokens = 0;
   std::optional<double> token_latency;  // milliseconds
   std::optional<double> memory_share;   // 0.92
+  std::optional<double> price;          // USD of a device and hour
   std::int64_t node = 0;
   Given given;
   std::int64_t count = 5;
@@ -264,7 +266,9 @@ void plan_training(const PlanOptions& asked, Search& search, const std::optional
   }
   if (!asked.exported.empty())
     return write_launch(asked, search, *engine, plans.best, search_layouts(of_any_engine(search)).best.front());
-  write_report(plan_document(search, plans, engine ? engine_title(*engine) : ""), asked.output);
+  write_report(
+      plan_document(search, plans, price_of(search.hardware.profile, asked.price), engine ? engine_title(*engine) : ""),
+      asked.output);
 }
 
 void plan_serving(const PlanOptions& asked, Search& search, const std::optional<Launcher>& engine) {
@@ -286,7 +290,9 @@ void plan_serving(const PlanOptions& asked, Search& search, const std::optional<
   }
   if (!asked.exported.empty())
     return write_launch(asked, search, *engine, plans.best, search_serving(of_any_engine(search), goal).best.front());
-  write_report(serving_document(search, plans, goal, engine ? engine_title(*engine) : ""), asked.output);
+  write_report(serving_document(search, plans, goal, price_of(search.hardware.profile, asked.price),
+                                engine ? engine_title(*engine) : ""),
+               asked.output);
 }
 
 void run(PlanOptions& asked) {
@@ -371,6 +377,8 @@ void add_plan(CLI::App& program) {
              "serve: the most milliseconds from one token of a sequence to the next");
   add_number(command, "--memory-share", asked->memory_share, 1, "X",
              "of a device's memory that may be filled; the rest is for drivers and libraries (0.92)");
+  add_number(command, "--price", asked->price, 10'000, "USD",
+             "of a device and hour (the profile's): what a million tokens cost");
   add_network(command, asked->prediction);
   add_size(command, "--node", asked->node, "devices of a node (those that the profile's fastest link joins)");
   add_size(command, "--count", asked->count, "so many of the fastest (5)", {1, 100});

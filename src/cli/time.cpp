@@ -33,8 +33,6 @@ std::optional<double> training_tokens(const TimeOptions& asked, const Estimate& 
   if ((asked.tokens_total || asked.steps) && step.workload.phase != Phase::train)
     throw UsageError(
         fmt::format("{} is of a training; expected --phase train", asked.steps ? "--steps" : "--tokens-total"));
-  if (asked.price && !asked.tokens_total && !asked.steps && !asked.questions.compute_optimal)
-    throw UsageError("--price is of a whole training; expected --tokens-total, --steps or --compute-optimal with it");
   if (asked.tokens_total) return static_cast<double>(*asked.tokens_total);
   if (asked.steps) return static_cast<double>(*asked.steps) * step.tokens;
   return std::nullopt;
@@ -70,6 +68,7 @@ void run(const TimeOptions& asked) {
   }
   const std::optional<double> tokens = training_tokens(asked, report.estimate);
   if (tokens) report.run = training_run(report.estimate, *tokens, asked.price);
+  if (!tokens) report.price = price_of(hardware.profile, asked.price);
   report.adapters = count_adapters(prediction.model, workload);
   report.quantised = prediction.weights;
   report.stored = prediction.stored;
@@ -122,7 +121,8 @@ void add_time(CLI::App& program) {
       ->type_name("FILE");
   add_amount(command, "--tokens-total", asked->tokens_total, "tokens of a whole training: its days, energy and cost");
   add_amount(command, "--steps", asked->steps, "the same by its steps");
-  add_number(command, "--price", asked->price, 10'000, "USD", "of a device and hour (the profile's)").group("Training");
+  add_number(command, "--price", asked->price, 10'000, "USD",
+             "of a device and hour (the profile's): what a million tokens, or a whole training, cost");
   add_questions(command, asked->questions);
   add_layout(command, asked->predict);
   add_output(command, asked->output);

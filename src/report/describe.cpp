@@ -356,4 +356,10 @@ Cell factor_cell(double factor) {
 
 Cell growth_cell(Count value, Count before) { return before == 0 ? Cell() : factor_cell(ratio(value, before)); }
 
+std::string dollars(double usd) {
+  if (usd < 0.0001) return "less than 0.0001 USD";
+  if (usd < 99.95) return fmt::format("{:.3g} USD", usd);
+  return grouped(static_cast<std::int64_t>(std::llround(usd))) + " USD";
+}
+
 }  // namespace reckon

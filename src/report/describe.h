@@ -58,4 +58,6 @@ Cell bar_cell(Count part, Count whole);
 Cell factor_cell(double factor);              // "×2.00"
 Cell growth_cell(Count value, Count before);  // the same; empty where there was nothing before
 
+std::string dollars(double usd);  // "0.0123 USD", "12,345 USD": three digits, or whole
+
 }  // namespace reckon

@@ -30,7 +30,7 @@ double held_throughout(const MemoryPicture& picture) {
 }  // namespace
 
 std::string below_text(const MemoryPicture& picture) {
-  return fmt::format("above {} that are held throughout", binary_bytes(static_cast<std::int64_t>(picture.below)));
+  return fmt::format("above {} held throughout", binary_bytes(static_cast<std::int64_t>(picture.below)));
 }
 
 namespace {
@@ -137,11 +137,20 @@ std::string memory_picture_text(const MemoryPicture& picture, int width) {
   // An arrow at the column of the peak, with its words on the side that has room.
   const int at = std::min(columns - 1, static_cast<int>(std::floor(picture.peak.at / picture.ops * columns)));
   const std::string words = "peak: " + picture.peak_label;
-  const bool left = at + 2 + display_width(words) > columns;
-  const std::string line = left ? justified(words + " ▲", std::max(at + 1, display_width(words) + 2), true)
-                                : std::string(static_cast<std::size_t>(at), ' ') + "▲ " + words;
-  out += indent + " " + line + "\n";
-  out += indent + " " + justified(picture.x_title, (columns + display_width(picture.x_title)) / 2, true) + "\n";
+  const std::string before(static_cast<std::size_t>(at), ' ');
+  const auto add_centred = [&](const std::string& text) {
+    for (const std::string& line : wrap(text, columns, Breaks::words))
+      out += indent + " " + justified(line, (columns + display_width(line)) / 2, true) + "\n";
+  };
+  if (at + 2 + display_width(words) <= columns) {
+    out += indent + " " + before + "▲ " + words + "\n";
+  } else if (display_width(words) + 1 <= at) {
+    out += indent + " " + justified(words + " ▲", at + 1, true) + "\n";
+  } else {
+    out += indent + " " + before + "▲\n";
+    add_centred(words);
+  }
+  add_centred(picture.x_title);
   if (limited) out += indent + " ╌ " + picture.limit->name + "\n";
   return out;
 }

@@ -44,7 +44,7 @@ std::string memory_picture_text(const MemoryPicture& picture, int width);
 // Self-contained; follows the reader's light or dark scheme.
 std::string memory_picture_svg(const MemoryPicture& picture);
 
-// "above 30.97 GiB that are held throughout", where something is not drawn.
+// "above 30.97 GiB held throughout", where something is not drawn.
 std::string below_text(const MemoryPicture& picture);
 
 // What both need: the height of the picture in bytes, and ticks of round numbers of one unit.

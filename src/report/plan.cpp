@@ -232,6 +232,26 @@ void add_assumptions(Document& document, const std::vector<std::string>& assumpt
   document.parts.emplace_back(Paragraph{fmt::format("Assumed: {}.", fmt::join(assumptions, "; "))});
 }
 
+// What a million tokens of each plan cost: in words of the first, where a price is known.
+template <class Plan>
+void add_cost(Document& document, const Search& search, const std::vector<Plan>& best,
+              const std::optional<DevicePrice>& price, const char* tokens) {
+  if (!price || best.empty()) return;
+  const double usd = usd_per_million(*price, search.hardware.devices, best.front().tokens_per_second);
+  document.parts.emplace_back(
+      Paragraph{fmt::format("A million {} of the first cost {} at {}.", tokens, dollars(usd), price->text)});
+}
+
+template <class Plan>
+void add_cost(OrderedJson& json, const Search& search, const std::vector<Plan>& best,
+              const std::optional<DevicePrice>& price) {
+  if (!price) return;
+  json["price"] = price->text;
+  for (std::size_t i = 0; i < best.size(); ++i)
+    json["plans"][i]["usd_per_million_tokens"] =
+        usd_per_million(*price, search.hardware.devices, best[i].tokens_per_second);
+}
+
 Table served_table(const ServingPlans& plans) {
   Table table;
   table.columns = {{"#", true},
@@ -273,7 +293,8 @@ Table served_memory_table(const ServingPlans& plans) {
 
 }  // namespace
 
-Document plan_document(const Search& search, const Plans& plans, const std::string& engine) {
+Document plan_document(const Search& search, const Plans& plans, const std::optional<DevicePrice>& price,
+                       const std::string& engine) {
   Document document;
   const std::int64_t tokens = search.sequences * search.workload.tokens;
   std::string head = fmt::format(
@@ -292,9 +313,11 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
   add_table(document, reasons_table(plans.best, plans.too_large));
   document.parts.emplace_back(Paragraph{
       "Batches: micro-batches that a rank works through × the sequences of one; again: what the backward pass "
-      "computes again; MFU counts every attention score. What data ranks exchange is taken to run beside the "
+      "computes again; MFU counts every attention score. What data · context ranks exchange of weights and gradients "
+      "is taken to run beside the "
       "computing of the pass that it belongs to, the last sum of gradients beside the last backward pass and "
       "gathered weights beside the next forward pass; the rest of it, and all other ranks, are waited for."});
+  add_cost(document, search, plans.best, price, "tokens");
   add_left_out(document, plans.left_out);
   add_assumptions(document, plans.assumptions);
   document.json = head_json(search, "train", engine);
@@ -302,6 +325,7 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
   document.json["batch_tokens"] = tokens;
   document.json["plans"] = OrderedJson::array();
   for (const Planned& plan : plans.best) document.json["plans"].push_back(plan_json(plan));
+  add_cost(document.json, search, plans.best, price);
   document.json["too_large"] = too_large_json(plans.too_large);
   document.json["layouts"] = plans.layouts;
   document.json["timed"] = plans.timed;
@@ -311,7 +335,7 @@ Document plan_document(const Search& search, const Plans& plans, const std::stri
 }
 
 Document serving_document(const Search& search, const ServingPlans& plans, const std::optional<double>& token_seconds,
-                          const std::string& engine) {
+                          const std::optional<DevicePrice>& price, const std::string& engine) {
   Document document;
   document.parts.emplace_back(Paragraph{fmt::format(
       "{} served on {}: sequences of {} tokens{}. A rank may fill {} of its {}.{}", model_text(search),
@@ -327,6 +351,7 @@ Document serving_document(const Search& search, const ServingPlans& plans, const
       "one to the next of a sequence; tokens/s: of all replicas. Prompts are worked through in pieces of {} tokens, "
       "which take no time from decoding here.",
       grouped(prompt_chunk))});
+  add_cost(document, search, plans.best, price, "output tokens");
   add_left_out(document, plans.left_out);
   add_assumptions(document, plans.assumptions);
   document.json = head_json(search, "serve", engine);
@@ -344,6 +369,7 @@ Document serving_document(const Search& search, const ServingPlans& plans, const
     if (!served.why_not.empty()) json["why_not"] = served.why_not;
     document.json["plans"].push_back(std::move(json));
   }
+  add_cost(document.json, search, plans.best, price);
   document.json["too_large"] = too_large_json(plans.too_large);
   document.json["layouts"] = plans.layouts;
   document.json["compiled"] = plans.compiled;

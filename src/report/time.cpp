@@ -10,6 +10,7 @@
 #include "report/describe.h"
 #include "report/named_groups.h"
 #include "files/duration.h"
+#include "time/reasons.h"
 
 namespace reckon {
 namespace {
@@ -31,8 +32,11 @@ Cell share_of(double part, double all) {
   return {percent(share), fmt::format("{:.6f}", share)};
 }
 
+// What it is at most, where that is not next to nothing.
 std::string energy(double kilowatt_hours) {
-  return kilowatt_hours < 9995 ? figure(kilowatt_hours) + " kWh" : figure(kilowatt_hours / 1000) + " MWh";
+  if (kilowatt_hours < 0.01) return "less than 0.01 kWh";
+  return "at most " +
+         (kilowatt_hours < 9995 ? figure(kilowatt_hours) + " kWh" : figure(kilowatt_hours / 1000) + " MWh");
 }
 
 bool training(const TimeReport& report) { return report.estimate.workload.phase == Phase::train; }
@@ -155,10 +159,10 @@ void add_run_lines(Table& summary, const TimeReport& report) {
                                       device_hours(run.device_hours))});
   const Profile& profile = report.estimate.hardware.profile;
   summary.rows.push_back({"energy", run.kilowatt_hours
-                                        ? fmt::format("at most {}: all the while {} W a device, without its host",
+                                        ? fmt::format("{}: all the while {} W a device, without its host",
                                                       energy(*run.kilowatt_hours), grouped(*profile.watts))
                                         : "not known: the profile has no watts"});
-  summary.rows.push_back({"cost", run.usd ? fmt::format("{} USD at {}", whole(*run.usd), run.price)
+  summary.rows.push_back({"cost", run.usd ? fmt::format("{} at {}", dollars(*run.usd), run.price)
                                           : "not known: the profile has no price"});
 }
 
@@ -185,8 +189,8 @@ Table summary_table(const TimeReport& report) {
   add(run_name(e.workload.phase), seconds_text(report));
   std::string rate = fmt::format("{} tokens/s", whole(e.tokens_per_second()));
   if (e.sequences > 1 || training(report))
-    rate += fmt::format(": {} sequences of {} new token{} at a time", whole(e.sequences), whole(e.tokens / e.sequences),
-                        e.tokens == e.sequences ? "" : "s");
+    rate += fmt::format(": {} of {} at a time", counted(std::llround(e.sequences), "sequence"),
+                        counted(std::llround(e.tokens / e.sequences), "new token"));
   add("throughput", rate);
   if (e.plain_share) {
     add("efficiency", fmt::format("{} of the peak, as given: no model of it", percent(*e.plain_share)));
@@ -199,6 +203,13 @@ Table summary_table(const TimeReport& report) {
     add("memory", memory_text(e));
   }
   if (report.throughput) add_batch_lines(summary, report);
+  if (report.price)
+    add("cost", fmt::format("{} for a million {}tokens at {}",
+                            dollars(usd_per_million(*report.price, e.hardware.devices, e.tokens_per_second())),
+                            e.workload.phase == Phase::decode    ? "output "
+                            : e.workload.phase == Phase::prefill ? "prompt "
+                                                                 : "",
+                            report.price->text));
   if (report.run) add_run_lines(summary, report);
   return summary;
 }
@@ -346,6 +357,10 @@ OrderedJson report_json(const TimeReport& report) {
   if (e.plain_share) json["efficiency"] = *e.plain_share;
   json["parts"] = rows_json(e);
   if (report.throughput) json["batches"] = throughput_json(*report.throughput);
+  if (report.price)
+    json["cost"] = {
+        {"usd_per_million_tokens", usd_per_million(*report.price, e.hardware.devices, e.tokens_per_second())},
+        {"price", report.price->text}};
   if (report.run) json["training"] = run_json(*report.run);
   json["assumptions"] = e.assumptions;
   return json;

@@ -18,6 +18,7 @@ struct TimeReport {
   bool replicas = false;                 // several devices without a layout: each has a batch of its own
   std::optional<Throughput> throughput;  // over batches
   std::optional<TrainingRun> run;        // of a whole training
+  std::optional<DevicePrice> price;      // where it is not of one
   bool batches = false;                  // show the throughput over batches
   bool roofline = false;                 // draw the roofline
   std::optional<AdapterCount> adapters;  // where there are some

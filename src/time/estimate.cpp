@@ -146,6 +146,18 @@ Throughput throughput(const Model& model, const Workload& workload, const Target
   return result;
 }
 
+std::optional<DevicePrice> price_of(const Profile& profile, std::optional<double> usd_per_hour) {
+  if (usd_per_hour) return DevicePrice{*usd_per_hour, fmt::format("{:g} USD a device-hour, as given", *usd_per_hour)};
+  if (!profile.price) return std::nullopt;
+  const Price& price = *profile.price;
+  return DevicePrice{price.usd_per_hour,
+                     fmt::format("{:g} USD a device-hour ({}, {})", price.usd_per_hour, price.kind, price.date)};
+}
+
+double usd_per_million(const DevicePrice& price, std::int64_t devices, double tokens_per_second) {
+  return price.usd_per_hour * static_cast<double>(devices) / (tokens_per_second * 3600) * 1e6;
+}
+
 TrainingRun training_run(const Estimate& step, double tokens, std::optional<double> usd_per_hour) {
   TrainingRun run;
   const Profile& profile = step.hardware.profile;
@@ -154,13 +166,10 @@ TrainingRun training_run(const Estimate& step, double tokens, std::optional<doub
   run.seconds = run.steps * step.seconds;
   run.device_hours = run.seconds / 3600 * static_cast<double>(step.hardware.devices);
   if (profile.watts) run.kilowatt_hours = run.device_hours * static_cast<double>(*profile.watts) / 1000;
-  if (usd_per_hour) {
-    run.price = fmt::format("{:g} USD a device-hour, as given", *usd_per_hour);
-  } else if (profile.price) {
-    usd_per_hour = profile.price->usd_per_hour;
-    run.price = fmt::format("{:g} USD a device-hour ({}, {})", *usd_per_hour, profile.price->kind, profile.price->date);
+  if (const std::optional<DevicePrice> price = price_of(profile, usd_per_hour)) {
+    run.price = price->text;
+    run.usd = run.device_hours * price->usd_per_hour;
   }
-  if (usd_per_hour) run.usd = run.device_hours * *usd_per_hour;
   return run;
 }
 

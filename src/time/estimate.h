@@ -67,13 +67,23 @@ struct Throughput {
 };
 Throughput throughput(const Model& model, const Workload& workload, const Target& target, const Hardware& hardware);
 
+// What an hour of a device costs, and whence that is: "3.59 USD a device-hour (RunPod …, 2026-03)".
+struct DevicePrice {
+  double usd_per_hour = 0;
+  std::string text;
+};
+// `usd_per_hour`, else the profile's; none: it has none.
+std::optional<DevicePrice> price_of(const Profile& profile, std::optional<double> usd_per_hour);
+// USD for a million tokens.
+double usd_per_million(const DevicePrice& price, std::int64_t devices, double tokens_per_second);
+
 // A whole training.
 struct TrainingRun {
   double tokens = 0, steps = 0;
   double seconds = 0, device_hours = 0;
   std::optional<double> kilowatt_hours;  // at most: all devices at their most watts, without their hosts
   std::optional<double> usd;
-  std::string price;  // "3.59 USD a device-hour (RunPod …, 2026-03)"; empty: none is known
+  std::string price;  // DevicePrice::text; empty: none is known
   double days() const { return seconds / 86400; }
 };
 // `usd_per_hour` of a device; none: the profile's.
