@@ -255,7 +255,12 @@ nlohmann::json llama_pairs() {
 }
 
 Model read_pairs(const nlohmann::json& pairs) {
-  return read_gguf_model(header_of(pairs, {{"token_embd.weight", {100, 32}}}), "x.gguf").model;
+  return read_gguf_model(header_of(pairs, {{"token_embd.weight", {100, 32}},
+                                           {"blk.0.attn_norm.weight", {32}},
+                                           {"blk.1.attn_norm.weight", {32}},
+                                           {"blk.2.attn_norm.weight", {32}}}),
+                         "x.gguf")
+      .model;
 }
 
 TEST(GgufModel, ReadsSizesNumbersAndWhatEachLayerHas) {
@@ -312,6 +317,7 @@ TEST(GgufModel, SaysWhatIsWrong) {
       {"llama.block_count", 0, at + "block_count is 0; expected a whole number of at least 1"},
       {"llama.block_count", nullptr, at + "block_count is missing; expected a whole number"},
       {"llama.block_count", 4000000000u, at + "block_count is 4000000000; expected a whole number of at most 100000"},
+      {"llama.block_count", 100000, at + "block_count is 100000; expected at most 4, the number of tensors"},
       {"llama.attention.head_count", 0, at + "attention.head_count is 0; expected a whole number of at least 1"},
       {"llama.attention.head_count", 5,
        at + "attention.head_count_kv is 2, which does not divide llama.attention.head"},
@@ -360,15 +366,37 @@ TEST(GgufModel, SaysWhatIsWrong) {
             "x.gguf: tensor 'token_embd.weight' is [3200]; expected two extents");
 }
 
-// Where the first float16 scale of a block is.
-std::int64_t scale_of(DType dtype) {
-  return dtype == DType::q2_k ? 80 : dtype == DType::q3_k ? 108 : dtype == DType::q6_k ? 208 : 0;
+// Where the scales of a block are: float16s, but for mxfp4's exponent.
+std::vector<std::size_t> scales_of(DType dtype) {
+  switch (dtype) {
+    case DType::q4_1:
+    case DType::q5_1:
+    case DType::q4_k:
+    case DType::q5_k:
+      return {0, 2};  // of the integers, and the offset
+    case DType::q2_k:
+      return {80, 82};
+    case DType::q3_k:
+      return {108};
+    case DType::q6_k:
+      return {208};
+    default:
+      return {0};
+  }
+}
+
+// What of such a scale makes it no finite number.
+std::vector<std::string> no_numbers(DType dtype) {
+  using namespace std::string_literals;
+  if (dtype == DType::mxfp4) return {"\xFF"s};  // NaN
+  return {"\0\x7E"s, "\0\x7C"s};                // float16's NaN and infinity
 }
 
 // Also one of the last layer's gate: what is no number is then a single activation, which no norm has spread.
 TEST_F(FolderTest, GgufScalesThatAreNoNumbersAreNamedWhenTheyRun) {
-  for (const DType dtype : {DType::q4_0, DType::q8_0, DType::iq4_nl, DType::q2_k, DType::q3_k, DType::q4_k, DType::q5_k,
-                            DType::q6_k, DType::iq4_xs}) {
+  for (const DType dtype :
+       {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::iq4_nl, DType::mxfp4, DType::q2_k,
+        DType::q3_k, DType::q4_k, DType::q5_k, DType::q6_k, DType::iq4_xs}) {
     const std::string whole = wide_llama().file(dtype);
     const TensorFile header = read_tensor_file(written(folder_ / "whole.gguf", whole).string());
     for (const char* name : {"blk.0.attn_output.weight", "blk.1.ffn_gate.weight"}) {
@@ -376,19 +404,20 @@ TEST_F(FolderTest, GgufScalesThatAreNoNumbersAreNamedWhenTheyRun) {
                                      [&](const TensorInfo& each) { return each.name == name; });
       ASSERT_NE(info, header.tensors.end());
       ASSERT_EQ(info->dtype, dtype);
-      const auto at = static_cast<std::size_t>(header.files[0].data_begin + info->begin + scale_of(dtype));
-      for (const std::uint8_t high : {0x7E, 0x7C}) {  // float16's NaN and infinity
-        std::string damaged = whole;
-        damaged[at] = 0;
-        damaged[at + 1] = static_cast<char>(high);
-        Engine engine(LoadedModel::open(written(folder_ / "damaged.gguf", damaged).string()), {.capacity = 32});
-        for (const std::size_t tokens : {2, 20}) {  // few rows and many
-          const std::string sentence =
-              error_of([&] { greatest(engine.session().run(std::vector<std::int32_t>(tokens, 1), Logits::last)); });
-          EXPECT_TRUE(sentence.ends_with("expected finite numbers (are the weights damaged?)"))
-              << encoding_of(dtype).name << ", " << name << ", " << tokens << " tokens: " << sentence;
+      const auto begin = static_cast<std::size_t>(header.files[0].data_begin + info->begin);
+      for (const std::size_t scale : scales_of(dtype))
+        for (const std::string& bytes : no_numbers(dtype)) {
+          std::string damaged = whole;
+          damaged.replace(begin + scale, bytes.size(), bytes);
+          Engine engine(LoadedModel::open(written(folder_ / "damaged.gguf", damaged).string()), {.capacity = 32});
+          for (const std::size_t tokens : {2, 20}) {  // few rows and many
+            const std::string sentence =
+                error_of([&] { greatest(engine.session().run(std::vector<std::int32_t>(tokens, 1), Logits::last)); });
+            EXPECT_TRUE(sentence.ends_with("expected finite numbers (are the weights damaged?)"))
+                << encoding_of(dtype).name << " at " << scale << ", " << name << ", " << tokens
+                << " tokens: " << sentence;
+          }
         }
-      }
     }
   }
 }

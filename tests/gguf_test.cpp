@@ -1,13 +1,20 @@
 // Headers of GGUF files: what is read from good ones, and the sentence for each way in which one can be bad.
 #include "files/gguf.h"
 #include "folder_fixture.h"
-#include "gguf_fixture.h"
+#include "gguf_seeds.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <span>
+
+#include "model/boundary_ids.h"
+#include "model/read_gguf.h"
+#include "text/gguf_tokenizer.h"
+#include "text/tokenizer.h"
 
 namespace reckon {
 namespace {
@@ -16,28 +23,9 @@ TensorFile parse(const std::string& file) { return parse_gguf("t.gguf", std::as_
 
 constexpr std::uint32_t f32 = 0, q4_0 = 2, q8_0 = 8, bf16 = 30;
 
-GgufFixture good() {
-  GgufFixture file;
-  file.pair("general.architecture", "llama");
-  file.pair("u8", 0, raw(std::uint8_t{255})).pair("i8", 1, raw(std::int8_t{-1}));
-  file.pair("u16", 2, raw(std::uint16_t{65535})).pair("i16", 3, raw(std::int16_t{-2}));
-  file.pair("u32", 4, raw(~std::uint32_t{0})).pair("i32", 5, raw(std::int32_t{-3}));
-  file.pair("f32", 0.5f).pair("bool", true).pair("no", false);
-  file.pair("u64", 10, raw(~std::uint64_t{0})).pair("i64", 11, raw(std::numeric_limits<std::int64_t>::min()));
-  file.pair("f64", 12, raw(0.1));
-  file.array("tokens", {"a", "", "\xE2\x96\x81the"});
-  file.array<float>("scores", 6, {-1.5f, 0, 2});
-  file.array<std::int32_t>("types", 5, {1, 3, -6});
-  file.array<std::uint8_t>("none", 0, {});
-  file.tensor("b", {32, 2}, q8_0, std::string(68, 'b'));
-  file.tensor("a", {2, 3}, bf16, std::string(12, 'a'));
-  file.tensor("one", {}, f32, std::string(4, '1'));
-  return file;
-}
-
 TEST(Gguf, ReadsPairsOfEveryType) {
   for (const std::uint32_t version : {2u, 3u}) {
-    GgufFixture fixture = good();
+    GgufFixture fixture = good_gguf();
     fixture.version = version;
     const nlohmann::json expected = {{"general.architecture", "llama"},
                                      {"u8", 255},
@@ -66,7 +54,7 @@ TEST(Gguf, ReadsPairsOfEveryType) {
 }
 
 TEST(Gguf, ListsTensorsWithTheShapesOfPyTorchInTheOrderOfTheirData) {
-  const GgufFixture fixture = good();
+  const GgufFixture fixture = good_gguf();
   const TensorFile file = parse(fixture.file());
   EXPECT_EQ(file.files.at(0).data_begin, (fixture.header().size() + 31) / 32 * 32);
   ASSERT_EQ(file.tensors.size(), 3u);
@@ -130,7 +118,7 @@ std::string with_pair(std::uint32_t type, const std::string& value) {
   return GgufFixture().pair("k", type, value).file();
 }
 std::string with_version(std::uint32_t version) {
-  GgufFixture fixture = good();
+  GgufFixture fixture = good_gguf();
   fixture.version = version;
   return fixture.file();
 }
@@ -209,6 +197,8 @@ const Bad bad_files[] = {
      "tensor 't': shape [1073741825, 1073741823, 4] has more elements than can be counted"},
     {"ExtentsTimesSizeWrap", shaped({std::int64_t{1} << 61}),
      "tensor 't': shape [2305843009213693952] has more elements than can be counted"},
+    {"ExtentsTimesSizeWrapToZero", shaped({std::int64_t{1} << 62}),
+     "tensor 't': shape [4611686018427387904] has more elements than can be counted"},
     {"RowsThatEndWithinABlock", shaped({16, 2}, q4_0), "tensor 't': 16 elements of q4_0 end within a block of 32"},
     {"RemovedType", shaped({32}, 4), "tensor 't': is in Q4_2, an encoding that reckon does not have"},
     {"EncodingThatWeDoNotHave", shaped({256}, 16), "tensor 't': is in IQ2_XXS, an encoding that reckon does not have"},
@@ -236,7 +226,7 @@ TEST(Gguf, RefusesEveryRemovedEncodingByItsName) {
 }
 
 TEST(Gguf, RefusesAFileThatIsCutAtAnyByte) {
-  const std::string whole = good().file();
+  const std::string whole = good_gguf().file();
   for (std::size_t length = 0; length < whole.size(); ++length)
     EXPECT_NE(error_of([&] { parse(whole.substr(0, length)); }), "no error") << length;
 }
@@ -259,9 +249,59 @@ TEST(Gguf, RefusesAHeaderPastItsLimitWithoutReadingIt) {
             "header");
 }
 
+std::string with_bytes(std::uint64_t count) {
+  return raw(std::uint32_t{0}) + raw(count) + std::string(static_cast<std::size_t>(count), '\0');
+}
+
+TEST(Gguf, RefusesMoreElementsOfArraysThanAnyVocabularyHas) {
+  EXPECT_EQ(error_of([] { parse(with_pair(9, with_bytes(5'000'001))); }),
+            "t.gguf: pair 'k': the arrays up to here have 5,000,001 elements, expected at most 5,000,000");
+  const std::string twelve_million_empty(std::size_t{8} * 12'000'000, '\0');
+  EXPECT_EQ(error_of([&] {
+              parse(with_pair(9, raw(std::uint32_t{8}) + raw(std::uint64_t{12'000'000}) + twelve_million_empty));
+            }),
+            "t.gguf: pair 'k': the arrays up to here have 12,000,000 elements, expected at most 5,000,000");
+  GgufFixture two;
+  two.pair("a", 9, with_bytes(2'500'001)).pair("b", 9, with_bytes(2'500'000));
+  EXPECT_EQ(error_of([&] { parse(two.file()); }),
+            "t.gguf: pair 'b': the arrays up to here have 5,000,001 elements, expected at most 5,000,000");
+}
+
+// In KiB, from /proc/self/status.
+std::int64_t memory_of_process(const std::string& name) {
+  const std::string text = text_of("/proc/self/status");
+  return std::stoll(text.substr(text.find(name + ":") + name.size() + 1));
+}
+
+using GgufMemory = FolderTest;
+
+// 16 bytes for each element: of 5 million 80 MB, beside the 5 MB of the file. nlohmann-json gives them back by way of a
+// stack that doubles as it grows, to 67 and 134 MB.
+TEST_F(GgufMemory, TheLongestArraysTakeLittleMemory) {
+  const fs::path path = folder_ / "t.gguf";
+  GgufFixture fixture;
+  fixture.pair("tokenizer.ggml.eos_token_id", 7u).pair("k", 9, with_bytes(5'000'000));
+  std::ofstream(path, std::ios::binary) << fixture.file();
+  std::ofstream("/proc/self/clear_refs") << 5;  // the peak is counted anew
+  const std::int64_t before = memory_of_process("VmRSS");
+  EXPECT_EQ(end_of_text_ids(path.string()), std::vector<std::int32_t>{7});
+  EXPECT_LT(memory_of_process("VmHWM") - before, 320'000'000 / 1024);
+}
+
+// A seed that is refused would teach the fuzz target nothing; of one that is longer than -max_len it would see a part.
+TEST(Gguf, SeedsOfTheFuzzTargetAreReadAsAWhole) {
+  for (const auto& [name, bytes] : gguf_seeds()) {
+    EXPECT_LT(bytes.size(), 16384U) << name;
+    const TensorFile file = parse(bytes);
+    if (name == "every-type") continue;
+    EXPECT_EQ(read_gguf_model(file, name).model.vocab_size, 6);
+    EXPECT_EQ(Tokenizer(read_gguf_tokenizer(file.files.front().pairs, name)).size(), 6U) << name;
+  }
+}
+
 // Thousands of small damages to a good file: each must be read or refused, never anything else.
 TEST(Gguf, SurvivesMutatedHeaders) {
-  const GgufFixture fixture = good();
+  const GgufFixture fixture = good_gguf();
   const std::string whole = fixture.file();
   std::mt19937 random(20240229);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random()) % n; };
@@ -350,14 +390,14 @@ TEST_F(GgufFolder, RefusesShardsThatDoNotBelongTogether) {
 }
 
 TEST_F(GgufFolder, IsKnownByItsNameOrItsFirstBytesAndAFolderByWhatItHolds) {
-  write("weights", good().file());
+  write("weights", good_gguf().file());
   EXPECT_EQ(read_tensor_file(folder_ / "weights").tensors.size(), 3u);
   EXPECT_TRUE(is_tensor_file_name("model.gguf"));
-  EXPECT_TRUE(begins_like_tensor_file(good().file()));
+  EXPECT_TRUE(begins_like_tensor_file(good_gguf().file()));
   EXPECT_EQ(error_at("no.gguf"), "/no.gguf: cannot be opened: No such file or directory");
-  write("one.gguf", good().file());
+  write("one.gguf", good_gguf().file());
   EXPECT_EQ(read_tensor_file(folder_).tensors.size(), 3u);
-  write("two.gguf", good().file());
+  write("two.gguf", good_gguf().file());
   EXPECT_EQ(error_of([&] { read_tensor_file(folder_); }),
             folder_.string() + ": holds 2 GGUF models, expected one; name the file");
 }

@@ -16,6 +16,9 @@ namespace reckon {
 namespace {
 
 constexpr std::uint64_t longest_header = 100'000'000;  // five times what the largest vocabularies take
+// Of all arrays together: four times what the largest vocabularies take (262,144 tokens with types and scores, 514,906
+// merges). Each is an nlohmann::json, of 16 bytes, and strings have as much again and their text behind that.
+constexpr std::uint64_t most_elements = 5'000'000;
 constexpr std::uint64_t longest_key = 65'535, longest_name = 63;
 constexpr std::uint32_t most_axes = 4;
 
@@ -157,6 +160,10 @@ class Header {
     const auto count = take<std::uint64_t>();
     const auto index = static_cast<std::size_t>(type);
     require(count, least_bytes[index], fmt::format("elements of type {}", type_names[index]));
+    elements_ += count;
+    if (elements_ > most_elements)
+      fail(fmt::format("the arrays up to here have {} elements, expected at most {}", grouped(elements_),
+                       grouped(most_elements)));
     nlohmann::json array = nlohmann::json::array();
     auto& elements = array.get_ref<nlohmann::json::array_t&>();
     elements.reserve(static_cast<std::size_t>(count));
@@ -233,6 +240,7 @@ class Header {
   std::string where_, within_;  // the file; what of it is being read
   std::span<const std::byte> start_;
   std::size_t at_ = 0;
+  std::uint64_t elements_ = 0;  // of the arrays so far
   std::uint64_t alignment_ = gguf_alignment;
   TensorFile all_;
 };

@@ -53,7 +53,7 @@ TensorFile read_shards(TensorFile given, std::int64_t count) {
   TensorFile all;
   std::unordered_set<std::string> names;
   for (std::int64_t i = 0; i < count; ++i) {
-    TensorFile one = i == own ? given : read_one(path.parent_path() / (stem + shard_ending(i, count)));
+    TensorFile one = i == own ? std::move(given) : read_one(path.parent_path() / (stem + shard_ending(i, count)));
     TensorFile::File& file = one.files.front();
     if (number_of(file, "split.no", -1) != i || number_of(file, "split.count", 1) != count)
       throw Error(fmt::format("{}: says to be shard {} of {}, expected {} of {}", file.path.string(),
@@ -101,7 +101,8 @@ TensorFile read_gguf(const fs::path& path) {
   }
   TensorFile file = read_one(path);
   const std::int64_t shards = number_of(file.files.front(), "split.count", 1);
-  return shards > 1 ? read_shards(std::move(file), shards) : file;
+  if (shards > 1) return read_shards(std::move(file), shards);
+  return file;
 }
 
 bool is_gguf(const fs::path& path) {

@@ -46,13 +46,13 @@ std::vector<std::int32_t> ids_in(const fs::path& path, const std::string& field)
 
 // A GGUF file has further tokens that end a text: those of turns and of messages.
 std::vector<std::int32_t> ids_in_gguf(const fs::path& path, const std::string& field) {
-  const nlohmann::json pairs = read_tensor_file(path).files.front().pairs;
+  const TensorFile file = read_tensor_file(path);
   const std::vector<const char*> names = field == "bos_token_id"
                                              ? std::vector{"bos_token_id"}
                                              : std::vector{"eos_token_id", "eot_token_id", "eom_token_id"};
   std::vector<std::int32_t> all;
   for (const char* name : names)
-    for (const std::int32_t id : ids_in(pairs, fmt::format("tokenizer.ggml.{}", name), path))
+    for (const std::int32_t id : ids_in(file.files.front().pairs, fmt::format("tokenizer.ggml.{}", name), path))
       if (std::find(all.begin(), all.end(), id) == all.end()) all.push_back(id);
   return all;
 }

@@ -426,6 +426,9 @@ GgufModel read_gguf_model(const TensorFile& file, const std::string& where) {
   GgufModel read;
   const Windows windows = windows_of(pairs, architecture);
   const Json config = config_of(pairs, architecture, windows);
+  // A few bytes could ask for as many layers as fit into memory.
+  if (pairs.layers + pairs.predicting > std::ssize(file.tensors))
+    pairs.fail("block_count", fmt::format("at most {}, the number of tensors", file.tensors.size()));
   read.config = config;
   read.model = read_config(config, where);
   change(pairs, architecture, windows, read.model);
