@@ -126,9 +126,9 @@ TEST(Fit, IsTheLargestBatchAndTheLongestContextThatFit) {
 }
 
 // A processor with terabytes has room for more than there are numbers for.
-std::string refusal(const Model& model, const RunOnCpu& run, std::int64_t memory) {
+std::string refusal(const Model& model, const RunOnCpu& run, std::int64_t memory, std::int64_t beside = 0) {
   try {
-    check_fits(model, run, memory);
+    check_fits(model, run, memory, beside);
   } catch (const Error& error) {
     return error.what();
   }
@@ -146,6 +146,14 @@ TEST(Fit, RefusesAModelThatTakesMoreThanThereIsAndSaysWhichEncodingWouldNot) {
   EXPECT_NE(refusal(gpt2, run, needed - 1).find("gpt2 takes " + binary_bytes(needed)), std::string::npos)
       << refusal(gpt2, run, needed - 1);
   EXPECT_NE(refusal(gpt2, run, needed - 1).find("in bfloat16 it would take"), std::string::npos);
+  // What another model takes is not there for this one.
+  EXPECT_EQ(refusal(gpt2, run, 2 * needed, needed), "");
+  EXPECT_NE(refusal(gpt2, run, 2 * needed - 1, needed)
+                .find("but there are " + binary_bytes(needed - 1) + " left beside the " + binary_bytes(needed) +
+                      " of the other model; in bfloat16 it would take"),
+            std::string::npos);
+  EXPECT_NE(refusal(gpt2, run, needed, 2 * needed).find("but there are 0 bytes left"), std::string::npos)
+      << refusal(gpt2, run, needed, 2 * needed);
   // 123,532,032 elements of matrices in q5_k: 84,928,272 bytes; with positions and vectors in float32 88,559,376. In
   // q6_k they would be 101 MB alone.
   const std::string found = refusal(gpt2, {nullptr, 1}, 100'000'000);

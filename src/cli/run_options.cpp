@@ -108,13 +108,24 @@ Model model_to_run(const RunOptions& options) {
   return model;
 }
 
-Weights weights_to_run(const RunOptions& options, const Model& model, std::int64_t tokens) {
+namespace {
+
+RunOnCpu run_on_cpu(const RunOptions& options, const Model& model, std::int64_t tokens) {
+  return {runnable_types(model, locate_weights(options.model)), tokens, options.cache.value_or(DType::float32)};
+}
+
+}  // namespace
+
+std::int64_t bytes_to_take(const RunOptions& options, const Model& model, std::int64_t tokens) {
+  if (options.random || options.device != Device::cpu) return 0;
+  return bytes_to_run(model, run_on_cpu(options, model, tokens));
+}
+
+Weights weights_to_run(const RunOptions& options, const Model& model, std::int64_t tokens, std::int64_t beside) {
   if (!options.random) {
-    const std::filesystem::path path = locate_weights(options.model);
     if (options.device == Device::cpu)
-      check_fits(model, {runnable_types(model, path), tokens, options.cache.value_or(DType::float32)},
-                 available_memory());
-    return Weights::load(model, path);
+      check_fits(model, run_on_cpu(options, model, tokens), available_memory(), beside);
+    return Weights::load(model, locate_weights(options.model));
   }
   try {
     return Weights::random(model, *options.random, dtype_of(options), &interrupt_flag());

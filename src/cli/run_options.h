@@ -32,8 +32,11 @@ CLI::Option& add_device(CLI::App& command, Device& device);  // --device; left o
 // The model that is to run, with all that can be wrong about it said; then its weights. Random ones take their time:
 // an InterruptHandler around it ends that with an Error.
 Model model_to_run(const RunOptions& options);
-// Weights are refused before they are loaded where they, and a cache for so many tokens, are more than there is memory.
-Weights weights_to_run(const RunOptions& options, const Model& model, std::int64_t tokens = 1);
+// Weights are refused before they are loaded where they, and a cache for so many tokens, are more than there is memory;
+// `beside` bytes of that are for another model.
+Weights weights_to_run(const RunOptions& options, const Model& model, std::int64_t tokens = 1, std::int64_t beside = 0);
+// What they will take of the memory that is free now. Of files: they are mapped, and read when the model runs.
+std::int64_t bytes_to_take(const RunOptions& options, const Model& model, std::int64_t tokens = 1);
 EngineOptions engine_options(const RunOptions& options);  // threads, device, and an interrupt that cancels
 
 // "1,2,3" or "1 2 3": ids of tokens, given with this option.

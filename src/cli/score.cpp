@@ -67,14 +67,40 @@ Text read(const ScoreOptions& asked, const Model& model) {
 
 constexpr std::int64_t shown_tokens = 10;
 
+// None where the model comes without one, or with one that cannot be read.
+std::optional<Tokenizer> own_tokenizer(const std::string& model) {
+  try {
+    return model_tokenizer("", model, "");
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+// Of two models that both have a tokenizer, each id must stand for the same text.
+void check_same_tokens(const ScoreOptions& asked) {
+  if (asked.run.model == asked.against) return;
+  const std::optional<Tokenizer> one = own_tokenizer(asked.run.model);
+  const std::optional<Tokenizer> other = one ? own_tokenizer(asked.against) : std::nullopt;
+  if (!other) return;
+  if (const std::optional<TokenId> id = first_difference(*one, *other))
+    throw UsageError(fmt::format("token {} is {} in {} and {} in {}; expected one vocabulary of both", *id,
+                                 quote(one->bytes(*id)), asked.run.model, quote(other->bytes(*id)), asked.against));
+}
+
+RunOptions other_run(const ScoreOptions& asked) {
+  RunOptions run = asked.run;
+  run.model = asked.against;
+  return run;
+}
+
 // The model of --against, with all else as for the first. Its files are opened before those of the first: what is wrong
 // about them is said before anything takes long.
 std::shared_ptr<const LoadedModel> other_model(const ScoreOptions& asked, const Model& first, std::int64_t capacity) {
   if (asked.against.empty()) return nullptr;
-  RunOptions run = asked.run;
-  run.model = asked.against;
+  const RunOptions run = other_run(asked);
   Model model = model_to_run(run);
   check_comparable(first, model);
+  check_same_tokens(asked);
   longest_run(model, capacity);
   Weights weights = weights_to_run(run, model, capacity);
   return std::make_shared<const LoadedModel>(std::move(model), std::move(weights));
@@ -96,7 +122,9 @@ void run(const ScoreOptions& asked) {
   options.capacity = std::min(context, length);
   const InterruptHandler handler;
   const std::shared_ptr<const LoadedModel> against = other_model(asked, model, options.capacity);
-  Weights weights = weights_to_run(asked.run, model, options.capacity);
+  Weights weights =
+      weights_to_run(asked.run, model, options.capacity,
+                     against != nullptr ? bytes_to_take(other_run(asked), against->model(), options.capacity) : 0);
   Engine engine(std::move(model), std::move(weights), options);
   ProgressLine progress;
   const OnScored show = [&](const Score& so_far) { progress.show("scoring", so_far.tokens, so_far.all); };

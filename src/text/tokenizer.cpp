@@ -1,5 +1,6 @@
 #include "text/tokenizer.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 
@@ -101,6 +102,13 @@ bool Tokenizer::is_special(TokenId id) const {
 }
 
 const TokenizerSpec& Tokenizer::spec() const { return state_->spec; }
+
+std::optional<TokenId> first_difference(const Tokenizer& one, const Tokenizer& other) {
+  const auto size = static_cast<TokenId>(std::min(one.size(), other.size()));
+  for (TokenId id = 0; id < size; ++id)
+    if (one.bytes(id) != other.bytes(id) && !one.bytes(id).empty() && !other.bytes(id).empty()) return id;
+  return std::nullopt;
+}
 
 StreamDecoder::StreamDecoder(Tokenizer tokenizer)
     : tokenizer_(std::move(tokenizer)), start_(tokenizer_.state_->decoding.start()) {}

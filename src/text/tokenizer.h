@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,10 @@ class Tokenizer {
   struct State;
   std::shared_ptr<State> state_;
 };
+
+// The first id that stands for different texts in both, of those that both have text for: one of them may have filled a
+// vocabulary up. Nothing where there is none.
+std::optional<TokenId> first_difference(const Tokenizer& one, const Tokenizer& other);
 
 // Decodes ids one by one, for a screen: gives only whole UTF-8 characters, and nothing of special tokens.
 class StreamDecoder {

@@ -119,8 +119,8 @@ std::int64_t bytes_to_run(const Model& model, const RunOnCpu& run) {
   return bytes_needed(model, workload, cpu_target);
 }
 
-void check_fits(const Model& model, const RunOnCpu& run, std::int64_t memory) {
-  const std::int64_t needed = bytes_to_run(model, run);
+void check_fits(const Model& model, const RunOnCpu& run, std::int64_t all, std::int64_t beside) {
+  const std::int64_t needed = bytes_to_run(model, run), memory = std::max<std::int64_t>(0, all - beside);
   if (needed <= memory) return;
   constexpr DType smaller[] = {DType::bfloat16, DType::q8_0, DType::q6_k, DType::q5_k,
                                DType::q4_k,     DType::q3_k, DType::q2_k};
@@ -136,8 +136,10 @@ void check_fits(const Model& model, const RunOnCpu& run, std::int64_t memory) {
     }
     advice = fmt::format("even in {} it would take {}", name, binary_bytes(bytes));
   }
-  throw Error(fmt::format("{} takes {} of memory with a context of {}, but there are {} left; {}", model.name,
-                          binary_bytes(needed), grouped(run.tokens), binary_bytes(memory), advice));
+  throw Error(fmt::format("{} takes {} of memory with a context of {}, but there are {} left{}; {}", model.name,
+                          binary_bytes(needed), grouped(run.tokens), binary_bytes(memory),
+                          beside > 0 ? fmt::format(" beside the {} of the other model", binary_bytes(beside)) : "",
+                          advice));
 }
 
 }  // namespace reckon

@@ -40,7 +40,8 @@ struct RunOnCpu {
 };
 std::int64_t bytes_to_run(const Model& model, const RunOnCpu& run);
 
-// An Error where that is more than so many bytes of memory: what it takes, and in which encoding it would fit.
-void check_fits(const Model& model, const RunOnCpu& run, std::int64_t memory);
+// An Error where that, and the `beside` bytes that another model takes, are more than so many bytes of memory: what it
+// takes, and in which encoding it would fit.
+void check_fits(const Model& model, const RunOnCpu& run, std::int64_t memory, std::int64_t beside = 0);
 
 }  // namespace reckon
