@@ -17,6 +17,7 @@
 #include "files/quote.h"
 #include "files/read_text.h"
 #include "model/boundary_ids.h"
+#include "model/changed_config.h"
 #include "model/describe_gguf.h"
 #include "measure/encoding_table.h"
 #include "model/load.h"
@@ -125,13 +126,23 @@ DType most_common(const ModelExport& model, const std::vector<DType>& types) {
       ->first;
 }
 
+// …and what a file says of its encodings.
+std::vector<GgufPair> with_types(std::span<const GgufPair> pairs, DType most) {
+  std::vector<GgufPair> all(pairs.begin(), pairs.end());
+  all.push_back(gguf_pair("general.file_type", file_type(most)));
+  all.push_back(gguf_pair("general.quantization_version", std::uint32_t{2}));
+  return all;
+}
+
 // The first tokens of a text, at most so many.
 std::vector<std::int32_t> read_ids(const QuantizeOptions& asked, const std::string& file, const Model& model,
                                    std::int64_t most, const char* purpose) {
   const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
   const TextFile text = text_input(file);
   std::vector<std::int32_t> ids = tokenizer.encode(text.text());
-  if (ids.empty()) throw UsageError(fmt::format("{} is empty; expected a text to {}", quote(file), purpose));
+  // (A tokenizer may put tokens before any text, also before none.)
+  if (text.text().empty() || ids.empty())
+    throw UsageError(fmt::format("{} is empty; expected a text to {}", quote(file), purpose));
   check_vocabulary(ids, tokenizer, model);
   if (std::ssize(ids) > most) ids.resize(static_cast<std::size_t>(most));
   return ids;
@@ -160,10 +171,10 @@ std::vector<double> sensitivity(const QuantizeOptions& asked, const std::shared_
       [&](std::string_view what, std::int64_t done, std::int64_t all) { progress.show(what, done, all); });
 }
 
-// What every tensor becomes.
+// What every tensor becomes in a GGUF file.
 std::vector<DType> choose_types(const QuantizeOptions& asked, const std::shared_ptr<const LoadedModel>& loaded,
-                                const ModelExport& model, const Importance& importance,
-                                std::span<const std::int32_t> ids, Pool& pool, bool gguf) {
+                                const ModelExport& model, std::span<const GgufPair> pairs, const Importance& importance,
+                                std::span<const std::int32_t> ids, Pool& pool) {
   std::vector<DType> wanted = asked.to.empty() ? std::vector<DType>{} : parse_encodings(asked.to);
   std::vector<DType> types;
   std::int64_t elements = 0;
@@ -171,8 +182,8 @@ std::vector<DType> choose_types(const QuantizeOptions& asked, const std::shared_
   if (asked.bits || asked.fit > 0) {
     if (wanted.empty())
       wanted = {DType::q2_k, DType::q3_k, DType::iq4_xs, DType::q4_k, DType::q5_k, DType::q6_k, DType::q8_0};
-    const auto bytes =
-        asked.bits ? static_cast<std::int64_t>(*asked.bits * static_cast<double>(elements) / 8) : asked.fit;
+    const auto bytes = asked.bits ? static_cast<std::int64_t>(*asked.bits * static_cast<double>(elements) / 8)
+                                  : asked.fit - gguf_header_bytes(model, with_types(pairs, DType::float32));
     const std::vector<double> counts = sensitivity(asked, loaded, model, importance, ids, pool);
     ProgressLine progress;
     return choose_encodings(
@@ -183,9 +194,7 @@ std::vector<DType> choose_types(const QuantizeOptions& asked, const std::shared_
   for (std::size_t i = 0; i < model.tensors().size(); ++i) {
     const ExportedTensor& tensor = model.tensors()[i];
     const bool kept = wanted.empty() || (!tensor.quantisable && !model.as_stored(i, tensor.stored).empty());
-    if (!gguf)
-      types.push_back(wanted.empty() ? tensor.stored : wanted.front());
-    else if (kept && (tensor.quantisable || !model.as_stored(i, tensor.stored).empty()))
+    if (kept && (tensor.quantisable || !model.as_stored(i, tensor.stored).empty()))
       types.push_back(tensor.stored);
     else
       types.push_back(wanted.empty() ? DType::float32 : exported_type(tensor, wanted.front()));
@@ -195,14 +204,14 @@ std::vector<DType> choose_types(const QuantizeOptions& asked, const std::shared_
 
 // The model's tokenizer; where there is none, or it cannot be written, a note says so.
 std::vector<GgufPair> tokenizer_pairs(const QuantizeOptions& asked, const Model& model) {
+  const std::optional<TokenId> begin = begin_of_text_id(asked.run.model);
+  const std::vector<TokenId> ends = end_of_text_ids(asked.run.model);
   try {
     const Tokenizer tokenizer = model_tokenizer(asked.tokenizer, asked.run.model, "");
-    const std::vector<std::int32_t> ends = end_of_text_ids(asked.run.model);
-    return gguf_tokenizer(tokenizer.spec(), model.vocab_size, begin_of_text_id(asked.run.model),
-                          ends.empty() ? std::optional<TokenId>() : ends.front());
+    return gguf_tokenizer(tokenizer.spec(), model.vocab_size, begin, ends);
   } catch (const Error& error) {
     note(fmt::format("{} has no tokenizer: {}", asked.out, error.what()));
-    return no_gguf_tokenizer();
+    return no_gguf_tokenizer(model.vocab_size, begin, ends);
   }
 }
 
@@ -211,6 +220,59 @@ void copy_beside(const fs::path& from, const fs::path& to) {
   for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.json",
                            "merges.txt", "generation_config.json"})
     if (fs::is_regular_file(from / name)) atomic_write(to / name, read_text(from / name, std::uint64_t{1} << 30));
+}
+
+// The tokenizer of a GGUF file as a tokenizer.json; empty where there is none that can be read, and a note says so.
+std::string tokenizer_json(const QuantizeOptions& asked) {
+  try {
+    return write_tokenizer_json(model_tokenizer(asked.tokenizer, asked.run.model, "").spec());
+  } catch (const Error& error) {
+    note(fmt::format("{} has no tokenizer: {}", asked.out, error.what()));
+    return "";
+  }
+}
+
+// The ids that begin and end a text, as a generation_config.json has them; empty where the model has none.
+nlohmann::ordered_json boundary_ids(const std::string& model) {
+  nlohmann::ordered_json ids = nlohmann::ordered_json::object();
+  if (const std::optional<std::int32_t> begin = begin_of_text_id(model)) ids["bos_token_id"] = *begin;
+  const std::vector<std::int32_t> ends = end_of_text_ids(model);
+  if (ends.size() == 1)
+    ids["eos_token_id"] = ends.front();
+  else if (!ends.empty())
+    ids["eos_token_id"] = ends;
+  return ids;
+}
+
+std::vector<WrittenTensor> write_folder(const QuantizeOptions& asked, const LoadedModel& loaded,
+                                        const ModelLocation& location, bool from_gguf) {
+  FolderForm form{loaded.model(), load_described(asked.run.model).config};
+  nlohmann::ordered_json ids;
+  std::optional<DType> vectors;
+  std::string tokenizer;
+  if (from_gguf) {
+    const TensorFile source = read_tensor_file(location.weights);
+    const nlohmann::json& pairs = source.files.front().pairs;
+    form = folder_form(loaded.model(), form.config, pairs);
+    vectors = type_of_vectors(pairs);
+    ids = boundary_ids(asked.run.model);
+    tokenizer = tokenizer_json(asked);
+    for (const auto& [key, value] : ids.items())
+      if (!form.config.contains(key)) form.config[key] = value;
+  }
+  const ModelExport all = ModelExport::to_folder(loaded.model(), loaded.weights(), form.model);
+  std::vector<DType> types;
+  for (const ExportedTensor& tensor : all.tensors())
+    types.push_back(asked.to.empty() ? folder_type(tensor, vectors) : parse_encodings(asked.to).front());
+  ProgressLine progress;
+  std::vector<WrittenTensor> written =
+      write_folder_model(asked.out, all, unquantised_config(form.config).dump(2) + "\n", types,
+                         [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
+  const fs::path folder = asked.out;
+  if (!tokenizer.empty()) atomic_write(folder / "tokenizer.json", tokenizer);
+  if (!ids.empty()) atomic_write(folder / "generation_config.json", ids.dump(2) + "\n");
+  if (!from_gguf && !location.folder.empty()) copy_beside(location.folder, folder);
+  return written;
 }
 
 // What converters take from there, as a text.
@@ -224,12 +286,10 @@ std::optional<GgufPair> chat_template(const fs::path& folder) {
 }
 
 std::vector<WrittenTensor> write_gguf_file(const QuantizeOptions& asked, const ModelExport& model,
-                                           std::vector<GgufPair> pairs, const std::vector<DType>& types,
+                                           const std::vector<GgufPair>& pairs, const std::vector<DType>& types,
                                            const Importance& importance, Pool& pool) {
-  pairs.push_back(gguf_pair("general.file_type", file_type(most_common(model, types))));
-  pairs.push_back(gguf_pair("general.quantization_version", std::uint32_t{2}));
   ProgressLine progress;
-  return write_gguf_model(asked.out, model, pairs, types, importance, pool,
+  return write_gguf_model(asked.out, model, with_types(pairs, most_common(model, types)), types, importance, pool,
                           [&](std::int64_t done, std::int64_t all) { progress.show("quantizing", done, all); });
 }
 
@@ -259,6 +319,7 @@ void write_table(const QuantizeOptions& asked, const std::shared_ptr<const Loade
                           : parse_encodings(asked.to);
   options.ids = ids;
   options.engine = engine_options(asked.run);
+  options.beside = bytes_to_take(asked.run, loaded->model());
   try {
     options.profile = read_hardware(std::string(this_machine)).profile;
   } catch (const Error& error) {
@@ -340,25 +401,12 @@ void run(const QuantizeOptions& asked) {
       std::move(more.begin(), more.end(), std::back_inserter(pairs));
       if (std::optional<GgufPair> chat = chat_template(location.folder)) pairs.push_back(std::move(*chat));
     }
-    const std::vector<DType> types = choose_types(asked, loaded, all, importance, calibrating, pool, true);
-    written = write_gguf_file(asked, all, std::move(pairs), types, importance, pool);
+    const std::vector<DType> types = choose_types(asked, loaded, all, pairs, importance, calibrating, pool);
+    written = write_gguf_file(asked, all, pairs, types, importance, pool);
     bytes = static_cast<std::int64_t>(fs::file_size(asked.out));
   } else {
-    const Described described = load_described(asked.run.model);
-    const FolderForm form = from_gguf ? folder_form(loaded->model(), described.config,
-                                                    read_tensor_file(location.weights).files.front().pairs)
-                                      : FolderForm{loaded->model(), described.config};
-    const ModelExport all = ModelExport::to_folder(loaded->model(), loaded->weights(), form.model);
-    ProgressLine progress;
-    written = write_folder_model(asked.out, all, form.config.dump(2) + "\n",
-                                 choose_types(asked, loaded, all, importance, calibrating, pool, false),
-                                 [&](std::int64_t done, std::int64_t of) { progress.show("writing", done, of); });
+    written = write_folder(asked, *loaded, location, from_gguf);
     bytes = static_cast<std::int64_t>(fs::file_size(fs::path(asked.out) / "model.safetensors"));
-    if (from_gguf)
-      atomic_write(fs::path(asked.out) / "tokenizer.json",
-                   write_tokenizer_json(model_tokenizer("", asked.run.model, "").spec()));
-    else if (!location.folder.empty())
-      copy_beside(location.folder, asked.out);
   }
   write_report(quantise_document(loaded->model().name, asked.out, bytes, written), asked.output);
 }
@@ -395,8 +443,8 @@ void add_quantize(CLI::App& program) {
   add_tokenizer_option(command, asked->tokenizer);
   add_number(command, "--bits", asked->bits, 32, "N",
              "chooses encodings by what they lose, for so many bits per weight");
-  add_size(command, "--fit", asked->fit, "chooses encodings by what they lose, for so many bytes: 4GiB", Bounds{},
-           Units::bytes);
+  add_size(command, "--fit", asked->fit, "chooses encodings by what they lose, for a file of so many bytes: 4GiB",
+           Bounds{}, Units::bytes);
   add_threads(command, asked->run.threads);
   add_output(command, asked->output);
   command.callback([asked] { run(*asked); });

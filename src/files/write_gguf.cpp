@@ -89,8 +89,6 @@ GgufType type_of(const std::string& key, const Json& value) {
   }
 }
 
-std::uint64_t padded(std::uint64_t bytes) { return (bytes + gguf_alignment - 1) / gguf_alignment * gguf_alignment; }
-
 std::uint64_t bytes_of(const GgufTensor& tensor) {
   TensorInfo info{tensor.name, tensor.dtype, tensor.shape, 0, 0, 0, 0};
   return measure(info);
@@ -110,9 +108,9 @@ std::string header_of(std::span<const GgufPair> pairs, std::span<const GgufTenso
     for (auto extent = tensor.shape.rbegin(); extent != tensor.shape.rend(); ++extent) put(header, *extent);
     put(header, static_cast<std::uint32_t>(encoding_of(tensor.dtype).gguf_type));
     put(header, offset);
-    offset += padded(bytes_of(tensor));
+    offset += gguf_data_size(bytes_of(tensor));
   }
-  header.resize(padded(header.size()), '\0');
+  header.resize(gguf_data_size(header.size()), '\0');  // by the same rule
   return header;
 }
 
@@ -160,15 +158,23 @@ void write_gguf(const std::filesystem::path& path, std::span<const GgufPair> pai
     if (written != bytes_of(tensors[i]))
       throw Error(fmt::format("{}: tensor {} was given {} bytes, expected {}", path.string(), quote(tensors[i].name),
                               written, bytes_of(tensors[i])));
-    const std::vector<std::byte> zeros(static_cast<std::size_t>(padded(written) - written));
+    const std::vector<std::byte> zeros(static_cast<std::size_t>(gguf_data_size(written) - written));
     file.write(zeros);
   }
   file.commit();
 }
 
+std::uint64_t gguf_data_size(std::uint64_t bytes) {
+  return (bytes + gguf_alignment - 1) / gguf_alignment * gguf_alignment;
+}
+
+std::uint64_t gguf_header_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors) {
+  return header_of(pairs, tensors).size();
+}
+
 std::uint64_t gguf_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors) {
-  std::uint64_t size = header_of(pairs, tensors).size();
-  for (const GgufTensor& tensor : tensors) size += padded(bytes_of(tensor));
+  std::uint64_t size = gguf_header_size(pairs, tensors);
+  for (const GgufTensor& tensor : tensors) size += gguf_data_size(bytes_of(tensor));
   return size;
 }
 

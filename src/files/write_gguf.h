@@ -32,7 +32,9 @@ using GgufSink = std::function<void(std::span<const std::byte>)>;
 void write_gguf(const std::filesystem::path& path, std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors,
                 const std::function<void(std::size_t tensor, const GgufSink& sink)>& data);
 
-// The bytes that such a file has.
+// The bytes that such a file has: up to its data, that of a tensor with what fills it up to the next, and in all.
+std::uint64_t gguf_header_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors);
+std::uint64_t gguf_data_size(std::uint64_t bytes);
 std::uint64_t gguf_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors);
 
 }  // namespace reckon

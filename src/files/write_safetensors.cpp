@@ -1,10 +1,12 @@
 // Writing a safetensors file.
 #include <fcntl.h>
+#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "files/descriptor.h"
 #include "files/piece_writer.h"
+#include "files/quote.h"
 #include "files/safetensors.h"
 
 namespace reckon {
@@ -13,6 +15,9 @@ void write_safetensors(const std::filesystem::path& path, std::span<const Tensor
   nlohmann::ordered_json header{{"__metadata__", {{"format", "pt"}}}};
   std::size_t total = 0;
   for (const TensorToWrite& tensor : tensors) {
+    if (safetensors_dtype(encoding_of(tensor.dtype).stored_name) != tensor.dtype)
+      throw Error(fmt::format("tensor {} is in {}, which safetensors don't have", quote(tensor.name),
+                              encoding_of(tensor.dtype).name));
     header[tensor.name] = {{"dtype", encoding_of(tensor.dtype).stored_name},
                            {"shape", tensor.shape},
                            {"data_offsets", {total, total + tensor.data.size()}}};

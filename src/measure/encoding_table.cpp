@@ -45,18 +45,22 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-// "float32", or of several those that most elements have, up to three.
-std::string encodings_of(const ModelExport& model) {
+// Of matrices, that of most elements first.
+std::vector<DType> encodings_of(const ModelExport& model, const std::vector<DType>& types) {
   std::map<DType, std::int64_t> elements;
-  for (const ExportedTensor& tensor : model.tensors())
-    if (tensor.quantisable) elements[tensor.stored] += tensor.elements();
-  std::vector<std::pair<std::int64_t, DType>> sorted;
-  sorted.reserve(elements.size());
-  for (const auto& [dtype, count] : elements) sorted.emplace_back(-count, dtype);
-  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (model.tensors()[i].quantisable) elements[types[i]] += model.tensors()[i].elements();
+  std::vector<DType> found;
+  for (const auto& [dtype, count] : elements) found.push_back(dtype);
+  std::stable_sort(found.begin(), found.end(), [&](DType a, DType b) { return elements[a] > elements[b]; });
+  return found;
+}
+
+// "float32", or of several the first three.
+std::string names_of(const std::vector<DType>& types) {
   std::string names;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, sorted.size()); ++i)
-    names += fmt::format("{}{}", i == 0 ? "" : ", ", encoding_of(sorted[i].second).name);
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, types.size()); ++i)
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", encoding_of(types[i]).name);
   return names;
 }
 
@@ -132,7 +136,10 @@ EncodingTable encoding_table(const std::shared_ptr<const LoadedModel>& original,
   };
 
   EncodingRow as_it_is;
-  as_it_is.encoding = encodings_of(model);
+  std::vector<DType> stored;
+  for (const ExportedTensor& tensor : model.tensors()) stored.push_back(tensor.stored);
+  as_it_is.matrices = encodings_of(model, stored);
+  as_it_is.encoding = names_of(as_it_is.matrices);
   as_it_is.original = true;
   measure(std::move(as_it_is), original);
   const TemporaryFolder folder;
@@ -141,10 +148,13 @@ EncodingTable encoding_table(const std::shared_ptr<const LoadedModel>& original,
     row.encoding = encoding_of(dtype).name;
     const std::string what =
         fmt::format("{}, {} of {}: quantizing", row.encoding, table.rows.size() + 1, options.encodings.size() + 1);
-    write_gguf_model(folder.file(), model, pairs, types_in(model, dtype), importance, pool,
+    const std::vector<DType> types = types_in(model, dtype);
+    row.matrices = encodings_of(model, types);
+    write_gguf_model(folder.file(), model, pairs, types, importance, pool,
                      [&](std::int64_t done, std::int64_t all) { progress(what, done, all); });
     Model smaller = load_model(folder.file().string());
     Weights weights = Weights::load(smaller, folder.file());
+    if (table.scored > 0) check_fits(smaller, {weights.types(), table.context}, available_memory(), options.beside);
     measure(std::move(row), std::make_shared<const LoadedModel>(std::move(smaller), std::move(weights)));
   }
   return table;

@@ -20,7 +20,8 @@
 namespace reckon {
 
 struct EncodingRow {
-  std::string encoding;                  // of its matrices
+  std::string encoding;                  // that was asked for
+  std::vector<DType> matrices;           // what its matrices are in, that of most elements first
   bool original = false;                 // the model as it is
   std::int64_t bytes = 0, elements = 0;  // of the weights
   std::int64_t needed = 0;               // bytes of memory to run it with the context below
@@ -52,6 +53,7 @@ struct EncodingTableOptions {
   std::optional<Profile> profile;     // of this machine; none: nothing is predicted, and this is why
   std::string no_profile;
   std::int64_t memory = 0;  // bytes; 0: what this machine has left
+  std::int64_t beside = 0;  // of what it has left, what the model as it is will take when it runs beside another
 };
 
 // What goes on with which row, and how far it is.

@@ -166,4 +166,13 @@ nlohmann::ordered_json changed_config(const Json& base, const Model& model) {
   return config;
 }
 
+Json unquantised_config(Json config) {
+  const char* nest = nested_language_model(config);
+  for (const char* name : quantization_fields) {
+    config.erase(name);
+    if (nest != nullptr) config[nest].erase(name);
+  }
+  return config;
+}
+
 }  // namespace reckon

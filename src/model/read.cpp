@@ -126,15 +126,14 @@ void note_head(Fields& fields, std::vector<std::string>& notes) {
 }
 
 void note_quantization(Fields& fields, std::vector<std::string>& notes) {
-  const std::initializer_list<Text> names{"quantization_config", "compression_config", "quantization"};
-  fields.ignore(names);
-  for (const Text& name : names) {
+  for (const char* name : quantization_fields) fields.ignore({name});
+  for (const char* name : quantization_fields) {
     const nlohmann::json* found = fields.value(name);
     if (found == nullptr || !found->is_object() || found->empty()) continue;
     const auto method = found->find("quant_method");
     notes.push_back(
-        fmt::format("its files are quantized ({}{}); parameters are counted as plain numbers, without scales",
-                    name.c_str(), method != found->end() && method->is_string() ? ": " + describe(*method) : ""));
+        fmt::format("its files are quantized ({}{}); parameters are counted as plain numbers, without scales", name,
+                    method != found->end() && method->is_string() ? ": " + describe(*method) : ""));
     return;
   }
 }

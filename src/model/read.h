@@ -19,6 +19,9 @@ Model read_config(const nlohmann::json& config, const std::string& where);
 // model is nested in them.
 Model read_config(Fields& file);
 
+// What a config.json says of how its files are quantised stands in one of these.
+inline constexpr const char* quantization_fields[] = {"quantization_config", "compression_config", "quantization"};
+
 // The supported values of `model_type`, sorted.
 const std::vector<std::string>& model_types();
 

@@ -17,7 +17,8 @@ namespace {
 
 // As if it were of that type.
 void read_as(const std::string& type, Fields& fields) {
-  fields.ignore({"model_type", "architectures", "quantization_config", "compression_config", "quantization"});
+  fields.ignore({"model_type", "architectures"});
+  for (const char* name : quantization_fields) fields.ignore({name});
   read_common(fields);
   validate(find_family(type)->read(fields));
 }

@@ -27,6 +27,14 @@ std::string notes(const EncodingTable& table) {
   text += fmt::format("Memory is what running takes with a context of {} tokens; {} are free here.",
                       grouped(table.context), binary_bytes(table.memory));
   if (table.calibrated) text += " Encodings are calibrated.";
+  for (const EncodingRow& row : table.rows) {
+    std::vector<std::string_view> others;
+    for (const DType dtype : row.matrices)
+      if (encoding_of(dtype).name != row.encoding) others.push_back(encoding_of(dtype).name);
+    if (!row.original && !others.empty())
+      text += fmt::format(" {} becomes {} where its blocks do not divide the rows.", row.encoding,
+                          fmt::join(others, " or "));
+  }
   return text;
 }
 
@@ -105,6 +113,7 @@ Document encoding_table_document(const std::string& model, const EncodingTable& 
     rows.rows.push_back(std::move(cells));
     OrderedJson entry{{"encoding", row.encoding},
                       {"original", row.original},
+                      {"matrices", OrderedJson::array()},
                       {"bytes", row.bytes},
                       {"elements", row.elements},
                       {"bits_per_weight", row.bits()},
@@ -115,6 +124,7 @@ Document encoding_table_document(const std::string& model, const EncodingTable& 
                       {"same_best", nullptr},
                       {"memory", row.needed},
                       {"fits", row.fits}};
+    for (const DType dtype : row.matrices) entry["matrices"].push_back(encoding_of(dtype).name);
     if (row.predicted) entry["predicted_tokens_per_second"] = *row.predicted;
     if (row.loss) {
       entry["perplexity"] = row.loss->perplexity;

@@ -19,7 +19,8 @@ struct Option {
 };
 
 std::int64_t bytes_in(const ExportedTensor& tensor, DType dtype) {
-  return tensor.rows() * row_bytes(dtype, tensor.columns());
+  const std::int64_t bytes = tensor.rows() * row_bytes(dtype, tensor.columns());
+  return static_cast<std::int64_t>(gguf_data_size(static_cast<std::uint64_t>(bytes)));
 }
 
 }  // namespace
@@ -47,7 +48,7 @@ EncodingChoice choose_encodings(const ModelExport& model, std::span<const DType>
       if (std::any_of(options[i].begin(), options[i].end(), [&](const Option& o) { return o.dtype == dtype; }))
         continue;
       const EncodedTensor encoded = encode_tensor(dtype, values, tensor.columns(), columns ? &*columns : nullptr, pool);
-      options[i].push_back({dtype, std::ssize(encoded.bytes), sensitivity[i] * encoded.loss});
+      options[i].push_back({dtype, bytes_in(tensor, dtype), sensitivity[i] * encoded.loss});
       greatest = std::max(greatest, options[i].back().loss);
     }
     progress(done += tensor.elements(), all);
@@ -70,8 +71,9 @@ EncodingChoice choose_encodings(const ModelExport& model, std::span<const DType>
   if (choose(least).bytes <= most_bytes) return choose(least);
   EncodingChoice smallest = choose(most);
   if (smallest.bytes > most_bytes)
-    throw UsageError(fmt::format("the smallest of these encodings take {} ({} bytes), more than the {} asked for",
-                                 binary_bytes(smallest.bytes), grouped(smallest.bytes), binary_bytes(most_bytes)));
+    throw UsageError(
+        fmt::format("the smallest of these encodings take {} bytes ({}), more than the {} that there are for them",
+                    grouped(smallest.bytes), binary_bytes(smallest.bytes), grouped(most_bytes)));
   for (int i = 0; i < 100; ++i) {
     const double middle = (least + most) / 2;
     EncodingChoice choice = choose(middle);

@@ -44,6 +44,17 @@ bool of_encodings(const std::string& key) {
          key.starts_with("split.");
 }
 
+// Of all but matrices, where it is one of 16 bits.
+std::optional<DType> common_type_of_vectors(const std::vector<ExportedTensor>& tensors) {
+  std::optional<DType> found;
+  for (const ExportedTensor& tensor : tensors) {
+    if (tensor.quantisable) continue;
+    if (found && *found != tensor.stored) return std::nullopt;
+    found = tensor.stored;
+  }
+  return found == DType::float16 || found == DType::bfloat16 ? found : std::nullopt;
+}
+
 std::int64_t product(const std::vector<std::int64_t>& shape) {
   std::int64_t elements = 1;
   for (const std::int64_t extent : shape) elements *= extent;
@@ -87,12 +98,14 @@ ModelExport::ModelExport(const Weights& weights, StoredLayout layout, float norm
 ModelExport ModelExport::to_gguf(const Model& model, const Weights& weights) {
   GgufDescription description = describe_gguf(model);
   ModelExport all(weights, std::move(description.layout), description.norm_shift);
+  all.pairs_ = std::move(description.pairs);
+  if (const std::optional<DType> vectors = common_type_of_vectors(all.tensors_))
+    all.pairs_.push_back(gguf_pair(vectors_key, std::string(encoding_of(*vectors).name)));
   for (GgufDescription::Constant& constant : description.constants) {
     all.tensors_.push_back({constant.name, {std::ssize(constant.values)}, {}, DType::float32, 0, false});
     all.parts_.emplace_back();
     all.constants_.push_back(std::move(constant.values));
   }
-  all.pairs_ = std::move(description.pairs);
   return all;
 }
 
@@ -183,6 +196,18 @@ DType exported_type(const ExportedTensor& tensor, DType wanted) {
   return tensor.quantisable ? fitting(wanted, tensor.columns()) : DType::float32;
 }
 
+DType folder_type(const ExportedTensor& tensor, std::optional<DType> vectors) {
+  if (vectors && !tensor.quantisable && tensor.stored == DType::float32) return *vectors;
+  return is_quantised(tensor.stored) ? DType::float32 : tensor.stored;
+}
+
+std::optional<DType> type_of_vectors(const nlohmann::json& pairs) {
+  const auto found = pairs.find(vectors_key);
+  for (const DType dtype : {DType::float16, DType::bfloat16})
+    if (found != pairs.end() && *found == encoding_of(dtype).name) return dtype;
+  return std::nullopt;
+}
+
 const Activations* activations_of(const Importance& importance, const ExportedTensor& tensor) {
   const auto found = importance.find(tensor.key);
   if (found == importance.end() || std::ssize(found->second.squares) != tensor.experts * tensor.columns())
@@ -269,6 +294,12 @@ std::int64_t all_elements(const ModelExport& model) {
 }
 
 }  // namespace
+
+std::int64_t gguf_header_bytes(const ModelExport& model, std::span<const GgufPair> pairs) {
+  std::vector<GgufTensor> tensors;
+  for (const ExportedTensor& tensor : model.tensors()) tensors.push_back({tensor.name, DType::float32, tensor.shape});
+  return static_cast<std::int64_t>(gguf_header_size(pairs, tensors));
+}
 
 std::vector<WrittenTensor> write_gguf_model(const std::filesystem::path& path, const ModelExport& model,
                                             std::span<const GgufPair> pairs, std::span<const DType> types,

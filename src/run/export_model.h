@@ -86,6 +86,14 @@ class ModelExport {
 // they are (GGUF: float32).
 DType exported_type(const ExportedTensor& tensor, DType wanted);
 
+// …in a folder, where none are named: what it has; of blocks, which safetensors don't have, the values as they decode.
+// `vectors` is what all but matrices had before they were written to a GGUF file (vectors_key), if they had one type.
+DType folder_type(const ExportedTensor& tensor, std::optional<DType> vectors);
+
+// The pair of a GGUF file, ours, that says so: GGUF's readers want vectors in float32.
+inline constexpr const char* vectors_key = "reckon.vectors";
+std::optional<DType> type_of_vectors(const nlohmann::json& pairs);
+
 struct EncodedTensor {
   std::vector<std::byte> bytes;
   double error = 0;  // root of the squares of what is lost, relative to those of the values
@@ -109,6 +117,9 @@ struct WrittenTensor {
 };
 
 using OnElements = std::function<void(std::int64_t done, std::int64_t all)>;
+
+// Of a GGUF file with these pairs: the bytes before its data, whatever the encodings are.
+std::int64_t gguf_header_bytes(const ModelExport& model, std::span<const GgufPair> pairs);
 
 // Writes a GGUF file with these pairs and the tensors in these encodings. `importance` may be empty.
 std::vector<WrittenTensor> write_gguf_model(const std::filesystem::path& path, const ModelExport& model,

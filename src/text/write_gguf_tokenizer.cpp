@@ -41,6 +41,23 @@ std::string splitter_name(const TokenizerSpec& spec) {
   throw Error("the tokenizer cuts a text in a way that GGUF files have no name for");
 }
 
+// Of the ids of the model's tokens.
+std::vector<GgufPair> boundary_pairs(std::optional<TokenId> bos, const std::vector<TokenId>& ends,
+                                     std::int64_t vocab_size) {
+  std::vector<GgufPair> pairs;
+  const auto add = [&](const char* name, TokenId id) {
+    pairs.push_back(gguf_pair(fmt::format("{}{}_token_id", prefix, name), static_cast<std::uint32_t>(id)));
+  };
+  if (bos && *bos < vocab_size) add("bos", *bos);
+  std::vector<const char*> names{"eom", "eot", "eos"};  // that end messages, turns and texts
+  for (const TokenId id : ends)
+    if (id < vocab_size && !names.empty()) {
+      add(names.back(), id);
+      names.pop_back();
+    }
+  return pairs;
+}
+
 class Writer {
  public:
   Writer(const TokenizerSpec& spec, std::int64_t vocab_size) : spec_(spec) {
@@ -60,7 +77,7 @@ class Writer {
     }
   }
 
-  std::vector<GgufPair> write(std::optional<TokenId> bos, std::optional<TokenId> eos) {
+  std::vector<GgufPair> write(std::optional<TokenId> bos, std::vector<TokenId> ends) {
     if (is_byte_level(spec_))
       byte_level();
     else
@@ -68,11 +85,13 @@ class Writer {
     add("tokens", texts_);
     add("token_type", kinds_);
     if (!spec_.before.empty()) bos = spec_.before.front();
-    if (!spec_.after.empty()) eos = spec_.after.front();
+    if (!spec_.after.empty()) {
+      ends.erase(std::remove(ends.begin(), ends.end(), spec_.after.front()), ends.end());
+      ends.insert(ends.begin(), spec_.after.front());
+    }
     if (spec_.before.size() > 1 || spec_.after.size() > 1)
       throw Error("the tokenizer puts several tokens before or behind a text, which GGUF files cannot say");
-    if (bos) add("bos_token_id", static_cast<std::uint32_t>(*bos));
-    if (eos) add("eos_token_id", static_cast<std::uint32_t>(*eos));
+    for (GgufPair& pair : boundary_pairs(bos, ends, std::ssize(texts_))) pairs_.push_back(std::move(pair));
     add("add_bos_token", !spec_.before.empty());
     add("add_eos_token", !spec_.after.empty());
     return std::move(pairs_);
@@ -139,10 +158,15 @@ class Writer {
 }  // namespace
 
 std::vector<GgufPair> gguf_tokenizer(const TokenizerSpec& spec, std::int64_t vocab_size, std::optional<TokenId> bos,
-                                     std::optional<TokenId> eos) {
-  return Writer(spec, vocab_size).write(bos, eos);
+                                     const std::vector<TokenId>& ends) {
+  return Writer(spec, vocab_size).write(bos, ends);
 }
 
-std::vector<GgufPair> no_gguf_tokenizer() { return {gguf_pair(prefix + "model", "none")}; }
+std::vector<GgufPair> no_gguf_tokenizer(std::int64_t vocab_size, std::optional<TokenId> bos,
+                                        const std::vector<TokenId>& ends) {
+  std::vector<GgufPair> pairs = boundary_pairs(bos, ends, vocab_size);
+  pairs.push_back(gguf_pair(prefix + "model", "none"));
+  return pairs;
+}
 
 }  // namespace reckon

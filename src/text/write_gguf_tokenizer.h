@@ -10,12 +10,14 @@
 
 namespace reckon {
 
-// With `vocab_size` tokens, those that the tokenizer does not have marked as unused. `bos` and `eos` are the model's
-// own ids for the begin and end of a text. An Error says what of the tokenizer such a file cannot hold.
+// With `vocab_size` tokens, those that the tokenizer does not have marked as unused. `bos` and `ends` are the model's
+// own ids for the begin and end of a text; of ends, a file has three. An Error says what of the tokenizer such a file
+// cannot hold.
 std::vector<GgufPair> gguf_tokenizer(const TokenizerSpec& spec, std::int64_t vocab_size, std::optional<TokenId> bos,
-                                     std::optional<TokenId> eos);
+                                     const std::vector<TokenId>& ends);
 
-// Of a model without a tokenizer.
-std::vector<GgufPair> no_gguf_tokenizer();
+// Of a model without a tokenizer: these ids alone.
+std::vector<GgufPair> no_gguf_tokenizer(std::int64_t vocab_size, std::optional<TokenId> bos,
+                                        const std::vector<TokenId>& ends);
 
 }  // namespace reckon
