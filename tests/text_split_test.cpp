@@ -4,12 +4,18 @@
 #include <gtest/gtest.h>
 #include <pcre2.h>
 
+#include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "text/byte_level.h"
+#include "text/gguf_tokenizer.h"
 #include "text/split.h"
+#include "text/tokenizer.h"
 #include "text/utf8.h"
 
 namespace {
@@ -36,8 +42,10 @@ Pieces pieces_of(Splitter splitter, std::string_view text) {
 
 class Regex {
  public:
-  explicit Regex(std::string_view pattern)
-      : code_(compile(pattern), pcre2_code_free), data_(pcre2_match_data_create(1, nullptr), pcre2_match_data_free) {
+  // Of characters, or of bytes.
+  explicit Regex(std::string_view pattern, bool characters = true)
+      : code_(compile(pattern, characters), pcre2_code_free),
+        data_(pcre2_match_data_create(1, nullptr), pcre2_match_data_free) {
     pcre2_jit_compile(code_.get(), PCRE2_JIT_COMPLETE);
   }
 
@@ -74,11 +82,11 @@ class Regex {
   }
 
  private:
-  static pcre2_code* compile(std::string_view pattern) {
+  static pcre2_code* compile(std::string_view pattern, bool characters) {
     int error = 0;
     PCRE2_SIZE offset = 0;
     pcre2_code* code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(pattern.data()), pattern.size(),
-                                     PCRE2_UTF | PCRE2_UCP, &error, &offset, nullptr);
+                                     characters ? PCRE2_UTF | PCRE2_UCP : 0, &error, &offset, nullptr);
     EXPECT_NE(code, nullptr) << "error " << error << " at " << offset;
     return code;
   }
@@ -184,6 +192,104 @@ TEST(Splitters, CutOutWhatPcre2Matches) {
     for (const auto& [splitter, regex] : regexes)
       ASSERT_EQ(pieces_of(splitter, text), regex.isolated(text)) << static_cast<int>(splitter) << ": " << text;
   }
+}
+
+// The expressions that llama.cpp (src/llama-vocab.cpp, llm_tokenizer_bpe) applies one after another for a name of
+// tokenizer.ggml.pre, in their original form where it gives that beside an adapted one. Two differ from the
+// tokenizer.json that the models were published with, where digits are cut as here: deepseek-llm's one by one, and
+// falcon's, in GPT-2's alphabet for bytes, from all else. The vocabularies have no merges that could tell.
+constexpr const char* digit_bytes = "[0-9\xB2\xB3\xB9\xBC\xBD\xBE]+";
+const struct {
+  std::vector<const char*> pres;
+  std::vector<const char*> expressions;
+} published_splits[] = {
+    {{"bloom"}, {R"re( ?[^(\s|.,!?…。，、।۔،)]+)re"}},
+    {{"codeshell", "command-r", "refact", "smollm", "starcoder"},
+     {R"re(\p{N})re", R"re('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))re"}},
+    {{"dbrx", "llama-bpe", "llama-v3", "llama3", "smaug-bpe"},
+     {R"re((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"}},
+    {{"deepseek-coder"},
+     {R"re([\r\n])re", R"re(\s?\p{L}+)re", R"re(\s?\p{P}+)re", R"re([一-龥ࠀ-一가-퟿]+)re", R"re(\p{N})re"}},
+    {{"deepseek-llm"},
+     {R"re([\r\n])re",
+      R"re(\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+)re",
+      R"re(\s?[!-/:-~！-／：-～‘-‟　-。]+)re", R"re(\s+$)re", R"re([一-龥ࠀ-一가-퟿]+)re", R"re(\p{N})re"}},
+    {{"deepseek-r1-qwen", "qwen2", "stablelm2"},
+     {R"re((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"}},
+    {{"deepseek-v3"},
+     {R"re(\p{N}{1,3})re", R"re([一-龥぀-ゟ゠-ヿ]+)re",
+      R"re([!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"}},
+    {{"falcon"},
+     {R"re([\p{P}\$\+<=>\^~\|`]+)re", R"re('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))re",
+      digit_bytes, R"re([0-9][0-9][0-9])re"}},
+    {{"gpt-2", "mpt", "olmo", "phi-2"},
+     {R"re('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))re"}},
+    {{"gpt-4o", "llama4"},
+     {R"re([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"}},
+    {{"tekken"},
+     {R"re([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)re"}},
+};
+
+// Every piece of the text is a token: so a tokenizer that leaves pieces whole says which it makes.
+Pieces pieces_of(reckon::TokenizerSpec spec, const std::string& text) {
+  spec.normalizers.clear();
+  spec.merges.clear();
+  spec.before.clear();
+  spec.ignore_merges = true;
+  std::set<std::string> substrings;
+  for (std::size_t begin = 0; begin < text.size(); ++begin)
+    for (std::size_t size = 1; begin + size <= text.size(); ++size)
+      substrings.insert(reckon::byte_level_text(text.substr(begin, size)));
+  spec.tokens.assign(substrings.begin(), substrings.end());
+  Pieces pieces;
+  for (const reckon::TokenId id : reckon::Tokenizer(spec).encode(text))
+    pieces.push_back(reckon::byte_level_bytes(spec.tokens[static_cast<std::size_t>(id)]).value());
+  return pieces;
+}
+
+TEST(GgufSplitters, ApplyTheirExpressionsInTheOrderThatLlamaCppDoes) {
+  std::vector<std::string> texts = {"Hello, w\u00F6rld 1234567!\n\n  don't  WE'LL $12.50 = 3+4",
+                                    "x1 23 456 7890 12\u00B2 \u4E2D\u6587123\u3042 a_b  ",
+                                    "\r\n def f(x):\t# 99%  \u00E9\u00C9 ...  \n"};
+  std::mt19937 random(6);
+  while (texts.size() < 60) {
+    std::string text;
+    while (text.size() < 24) {
+      const std::string& character = hard_characters[random() % hard_characters.size()];
+      for (std::size_t repeat = random() % 4 ? 1 : 1 + random() % 4; repeat > 0; --repeat) text += character;
+      if (random() % 3 == 0) text += std::to_string(random() % 10000);
+    }
+    texts.push_back(text);
+  }
+  std::vector<std::string> tested;
+  for (const auto& [pres, expressions] : published_splits) {
+    std::vector<Regex> regexes;
+    bool characters = true;
+    for (const char* expression : expressions)
+      regexes.emplace_back(expression, characters &= expression != digit_bytes);
+    for (const char* pre : pres) {
+      tested.emplace_back(pre);
+      const reckon::TokenizerSpec spec =
+          reckon::read_gguf_tokenizer({{"tokenizer.ggml.model", "gpt2"},
+                                       {"tokenizer.ggml.pre", pre},
+                                       {"tokenizer.ggml.tokens", {"a", "b"}},
+                                       {"tokenizer.ggml.merges", nlohmann::json::array()},
+                                       {"tokenizer.ggml.bos_token_id", 0u}},
+                                      "x.gguf");
+      for (const std::string& text : texts) {
+        Pieces expected{text};
+        for (const Regex& regex : regexes) {
+          Pieces cut;
+          for (const std::string& piece : expected)
+            for (std::string& part : regex.isolated(piece)) cut.push_back(std::move(part));
+          expected = std::move(cut);
+        }
+        ASSERT_EQ(pieces_of(spec, text), expected) << pre << ": " << text;
+      }
+    }
+  }
+  std::sort(tested.begin(), tested.end());
+  EXPECT_EQ(tested, reckon::gguf_splitters());
 }
 
 TEST(Splitters, TakeTimeThatGrowsWithTheTextAndNoFaster) {
