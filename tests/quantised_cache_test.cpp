@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "run/engine.h"
+#include "paths.h"
+#include "program_fixture.h"
 #include "run/verify.h"
 #include "small_models.h"
 
@@ -97,7 +99,34 @@ TEST(QuantisedCache, RefusesWhatItCannotHold) {
             "a cache in q8_0 for small llama, whose heads are 6 wide; expected a multiple of 32");
   EXPECT_EQ(refusal(wide_heads(), {.cache = DType::q4_0}), "a cache in q4_0; expected float32 or q8_0");
   EXPECT_EQ(refusal(wide_heads(), {.device = Device::reference, .cache = DType::q8_0}),
-            "a cache in q8_0 on a device that has none; expected the cpu, or a cache in float32");
+            "a cache in q8_0 for small llama, of which reference has none; expected float32, or the cpu");
+}
+
+// What is planned is refused by the same rule as what runs.
+class QuantisedCacheProgram : public ProgramTest {};
+
+TEST_F(QuantisedCacheProgram, IsPlannedWhereItRunsAndRefusedWhereItDoesNot) {
+  // Keys and values of 32 layers, 8 heads of 128 each: 4 blocks of 34 bytes.
+  const Json planned = json({"memory", "llama-3-8b", "--cache", "q8_0", "--target", "cpu"});
+  EXPECT_EQ(planned["cache"]["bytes_per_token"], 2 * 32 * 8 * 4 * 34);
+  const std::string narrow = project_folder() + "/tests/data/tiny/llama-gqa";
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"memory", narrow},
+                                                  {"memory", narrow, "--target", "cpu"},
+                                                  {"time", narrow, "--on", "h100"},
+                                                  {"verify", narrow, "--tokens", "4"},
+                                                  {"generate", narrow, "--ids", "1", "--tokens", "1"}}) {
+    std::vector<std::string> arguments = command;
+    arguments.insert(arguments.end(), {"--cache", "q8_0"});
+    expect_complaint(arguments, 2, "whose heads are 8 wide; expected a multiple of 32");
+  }
+  expect_complaint({"memory", "deepseek-v2-lite", "--cache", "q8_0", "--target", "cpu"}, 2, "holds latents");
+  // Latents of 512 and rotated keys of 64, in 27 layers, on a GPU.
+  EXPECT_EQ(json({"memory", "deepseek-v2-lite", "--cache", "q8_0"})["cache"]["bytes_per_token"],
+            27 * (512 + 64) / 32 * 34);
+  const Json verified =
+      json({"verify",     "llama-3-8b", "--random", "1",  "--layers", "1",  "--d-model", "64", "--heads", "2",
+            "--kv-heads", "1",          "--d-head", "32", "--vocab",  "64", "--tokens",  "8",  "--cache", "q8_0"});
+  EXPECT_EQ(verified["holds"], true);
 }
 
 }  // namespace

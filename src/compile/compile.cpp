@@ -1,7 +1,12 @@
 // The order of the passes.
 #include "compile/compile.h"
 
+#include <fmt/format.h>
+#include <reckon/error.h>
+
+#include "files/encoding.h"
 #include "lowering/lower.h"
+#include "model/sublayers.h"
 #include "network/forward.h"
 #include "passes/all_reduce.h"
 #include "passes/data_parallel.h"
@@ -11,9 +16,42 @@
 #include "passes/recompute.h"
 #include "passes/shard.h"
 
+#include <initializer_list>
+#include <string>
 #include <utility>
 
 namespace reckon {
+namespace {
+
+// Blocks lie within a head (or a latent), and attention in one kernel reads them. Latents are multiplied by a matrix of
+// each head, too, for which targets that multiply blocks as integers have no kernel.
+void check_cache(const Model& model, const Workload& workload, const Target& target) {
+  const Encoding& encoding = encoding_of(workload.precision.cache);
+  if (!is_quantised(workload.precision.cache) || workload.phase == Phase::train) return;
+  const auto refuse = [&](const std::string& why) {
+    throw UsageError(fmt::format("a cache in {} for {}, {}", encoding.name, model.name, why));
+  };
+  const auto check_widths = [&](const char* what, std::initializer_list<std::int64_t> widths) {
+    for (const std::int64_t width : widths)
+      if (width % encoding.elements != 0)
+        refuse(fmt::format("whose {} are {} wide; expected a multiple of {}", what, width, encoding.elements));
+  };
+  for (const Layer& layer : model.layers.written()) {
+    const auto* attention = find<Attention>(layer);
+    if (attention == nullptr) continue;
+    if (!target.fusions.attention)
+      refuse(fmt::format("of which {} has none; expected float32, or the cpu", target.name));
+    if (!attention->latent) {
+      check_widths("heads", {attention->d_head, attention->d_value});
+    } else if (target.integer_products) {
+      refuse("whose cache holds latents; expected float32");
+    } else {
+      check_widths("latents", {attention->latent->kv_rank, attention->latent->d_rope});
+    }
+  }
+}
+
+}  // namespace
 
 Program logical_program(const Model& model, const Workload& workload) {
   Program program = shard(forward(model, workload));
@@ -37,6 +75,7 @@ Compiled compile(const Program& logical, const Target& target, Places places) {
 }
 
 Compiled compile(const Model& model, const Workload& workload, const Target& target, Places places) {
+  check_cache(model, workload, target);
   return compile(logical_program(model, workload), target, places);
 }
 

@@ -28,27 +28,6 @@ const LoadedModel& given(const LoadedModel* model) {
   return *model;
 }
 
-// Blocks lie within a head, and only attention of the cpu reads them.
-void check_cache(const EngineOptions& options, const Model& model) {
-  if (options.cache == DType::float32) return;
-  const Encoding& encoding = encoding_of(options.cache);
-  if (options.cache != DType::q8_0)
-    throw UsageError(fmt::format("a cache in {}; expected float32 or q8_0", encoding.name));
-  if (options.device != Device::cpu)
-    throw UsageError("a cache in q8_0 on a device that has none; expected the cpu, or a cache in float32");
-  for (const Layer& layer : model.layers.written()) {
-    const auto* attention = find<Attention>(layer);
-    if (attention == nullptr) continue;
-    if (attention->latent)
-      throw UsageError(fmt::format("a cache in q8_0 for {}, whose cache holds latents; expected float32", model.name));
-    for (const std::int64_t width : {attention->d_head, attention->d_value}) {
-      if (width % encoding.elements != 0)
-        throw UsageError(fmt::format("a cache in q8_0 for {}, whose heads are {} wide; expected a multiple of {}",
-                                     model.name, width, encoding.elements));
-    }
-  }
-}
-
 EngineOptions filled(EngineOptions options, const Model& model) {
   const auto at_least = [](const char* field, std::int64_t found, std::int64_t least) {
     if (found < least) throw UsageError(fmt::format("`{}` is {}; expected at least {}", field, found, least));
@@ -60,7 +39,8 @@ EngineOptions filled(EngineOptions options, const Model& model) {
     throw UsageError(fmt::format("`capacity` is {}; expected at most {}, for which {} has learned positions",
                                  options.capacity, grouped(model.context), model.name));
   }
-  check_cache(options, model);
+  if (options.cache != DType::float32 && options.cache != DType::q8_0)
+    throw UsageError(fmt::format("a cache in {}; expected float32 or q8_0", encoding_of(options.cache).name));
   options.threads = thread_count(options.threads);
   if (options.capacity == 0) options.capacity = model.context;
   options.chunk = std::min(options.chunk, options.capacity);
