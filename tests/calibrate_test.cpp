@@ -13,6 +13,7 @@
 #include "measure/calibrate.h"
 #include "measure/verify_time.h"
 #include "model/load.h"
+#include "network/parameter_types.h"
 #include "ops/matmul.h"
 #include "program/builder.h"
 #include "program_fixture.h"
@@ -147,6 +148,68 @@ TEST(OnAProcessor, AProductWaitsForAMatrixFromMemoryAsLongAsWasMeasured) {
   EXPECT_NEAR(time_program(two_products(), {profile, 1}).ops[0].seconds(), 2.0 * 2 * 8 * 4 / 1000, 1e-6);
 }
 
+// y = x·Aᵀ with x of 2 × 32 and A of 16 × 32, whose rows are one block each.
+Program product_with(DType dtype) {
+  Program empty;
+  empty.workload.tokens = 2;
+  empty.workload.past = 0;
+  empty.workload.precision.weights = dtype;
+  Builder builder(std::move(empty));
+  const TensorId x = builder.tensor(TensorKind::input, "x", {1, 2, 32}, DType::float32);
+  const TensorId a = builder.parameter({Block::feed_forward, Part::up}, Piece::weight, {16, 32});
+  builder.program().output = linear(builder, x, a, no_tensor, "y");
+  return compile(builder.finish(), cpu_target).lowered;
+}
+
+TEST(OnAProcessor, AProductWithBlocksTakesAsLongAsWasMeasuredOfItsEncodingOrTheNearest) {
+  Profile profile = only_memory();
+  using Point = Efficiency::Matmul;
+  profile.efficiency->matmul = {Point{ComputeType::float32, 2, 16, 32, 500},
+                                Point{ComputeType::int8, 2, 16, 32, 1000, 0, DType::q4_0},
+                                Point{ComputeType::int8, 2, 16, 32, 4000, 0, DType::q8_0}};
+  constexpr double flops = 2.0 * 2 * 16 * 32;
+  const auto timed = [&](DType dtype) { return time_program(product_with(dtype), {profile, 1}); };
+  EXPECT_NEAR(timed(DType::float32).total(), flops / 500, 1e-6);
+  EXPECT_NEAR(timed(DType::q4_0).total(), flops / 1000, 1e-6);
+  EXPECT_NEAR(timed(DType::q8_0).total(), flops / 4000, 1e-6);
+  // 5.5 bits are nearer to 4.5 than to 8.5.
+  const Timing nearest = timed(DType::q5_0);
+  EXPECT_NEAR(nearest.total(), flops / 1000, 1e-6);
+  EXPECT_EQ(nearest.assumptions.front(), "products with q5_0 are as fast as with q4_0");
+  // A profile that was measured before there were such.
+  profile.efficiency->matmul.resize(1);
+  const Timing older = timed(DType::q4_0);
+  EXPECT_NEAR(older.total(), flops / 500, 1e-6);
+  EXPECT_EQ(older.assumptions.front(), "slow-memory has no rates for products with q4_0: those of float32 are taken");
+}
+
+TEST(OnAProcessor, AProductWaitsForBlocksFromMemoryAsLongAsWasMeasuredOfBlocks) {
+  // 16 blocks of 18 bytes, read from memory; that float32 waits for nothing there is no matter.
+  Profile profile = only_memory();
+  profile.efficiency->read = profile.efficiency->write = {{300, 1'000'000'000'000}, {400, 1'000'000}};
+  using Point = Efficiency::Matmul;
+  profile.efficiency->matmul = {Point{ComputeType::float32, 2, 16, 4, 500, 500},
+                                Point{ComputeType::int8, 2, 16, 32, 1000, 250, DType::q4_0}};
+  const Program program = product_with(DType::q4_0);
+  EXPECT_NEAR(time_program(program, {profile, 1}).ops.back().seconds(), 2.0 * 2 * 16 * 32 / 250, 1e-3);
+}
+
+TEST(ProfileOfAProcessor, SaysInWhichBlocksAMatrixLies) {
+  Profile profile = only_memory();
+  profile.efficiency->matmul.push_back({ComputeType::int8, 1, 64, 64, 1'000'000, 0, DType::q6_k});
+  auto json = Json::parse(profile_json(profile).dump());
+  EXPECT_EQ(json["efficiency"]["matmul"][1]["blocks"], "q6_k");
+  EXPECT_FALSE(json["efficiency"]["matmul"][0].contains("blocks"));
+  EXPECT_EQ(read_profile(json, "profile"), profile);
+  json["efficiency"]["matmul"][1]["blocks"] = "q9";
+  try {
+    read_profile(json, "profile");
+    ADD_FAILURE() << "was read";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("one of q2_k"), std::string::npos) << error.what();
+  }
+}
+
 class CalibrateTest : public ProgramTest {
  protected:
   // Of this machine, measured in a moment: the networks and products that are small.
@@ -173,6 +236,15 @@ TEST_F(CalibrateTest, WhatItWritesReadsBackAndPredicts) {
   EXPECT_EQ(profile.efficiency->threads, 1);
   EXPECT_GT(profile.efficiency->overhead, 0);
   EXPECT_GT(profile.efficiency->matmul.size(), 10u);
+  for (const DType blocks : {DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k, DType::mxfp4})
+    EXPECT_TRUE(std::any_of(profile.efficiency->matmul.begin(), profile.efficiency->matmul.end(),
+                            [&](const Efficiency::Matmul& point) { return point.blocks == blocks; }))
+        << encoding_of(blocks).name;
+  Workload in_blocks = workload_of(Phase::decode);
+  in_blocks.past = 4;
+  in_blocks.parameter_types = layer_matrices_as(find_preset("mini-gpt"), DType::q4_0);
+  const Program decoding = compile(find_preset("mini-gpt"), in_blocks, cpu_target).lowered;
+  EXPECT_TRUE(time_program(decoding, {profile, 1}).assumptions.empty());
   // Every op of the step of a small network that computes something and is no product was measured.
   Workload workload = workload_of(Phase::train);
   workload.batch = 2;

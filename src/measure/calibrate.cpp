@@ -15,6 +15,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -64,10 +65,18 @@ constexpr std::int64_t product_rows[] = {1, 2, 4, 8, 16, 32, 128, 512}, product_
 constexpr DType product_types[] = {DType::float32, DType::bfloat16, DType::float16};
 constexpr std::int64_t most_product_flops = 5'000'000'000, most_narrow_flops = 300'000'000;
 
+// The encodings of GGUF's blocks that files mostly have; the others are taken for the nearest.
+constexpr DType block_types[] = {DType::q8_0, DType::q4_0, DType::q4_k, DType::q6_k, DType::mxfp4};
+constexpr std::int64_t block_rows[] = {1, 4, 16, 64, 512}, block_extents[] = {256, 1024, 4096};
+constexpr std::int64_t most_block_flops = 1'200'000'000;
+
 // Matrices that come from memory: as many as a processor's last cache does not hold.
 constexpr std::int64_t cold_rows[] = {1, 4, 16, 128};
 constexpr std::pair<std::int64_t, std::int64_t> cold_extents[] = {{1024, 256}, {4096, 1024}};
 constexpr std::int64_t cold_bytes = std::int64_t{256} << 20;
+// In blocks, one encoding of kernels that wait for memory and one of those that wait for arithmetic.
+constexpr DType cold_block_types[] = {DType::q8_0, DType::q4_k};
+constexpr std::int64_t cold_block_rows[] = {1, 16};
 
 constexpr std::int64_t least_transfer = std::int64_t{1} << 15, most_transfer = std::int64_t{1} << 29;
 
@@ -92,8 +101,27 @@ std::vector<Multiplication> product_shapes() {
       }
     }
   }
+  for (const DType type : block_types) {
+    for (const std::int64_t n : block_extents) {
+      for (const std::int64_t k : block_extents) {
+        for (const std::int64_t m : block_rows)
+          if (2 * m * n * k <= most_block_flops) shapes.push_back({type, m, n, k});
+      }
+    }
+  }
   return shapes;
 }
+
+// What efficiency.matmul has of a product: integers are multiplied where a matrix lies in blocks.
+ComputeType type_of(const Multiplication& shape) {
+  return is_quantised(shape.type) ? ComputeType::int8 : compute_type_of(shape.type);
+}
+std::optional<DType> blocks_of(const Multiplication& shape) {
+  return is_quantised(shape.type) ? std::optional(shape.type) : std::nullopt;
+}
+
+// The region with the product, behind that which rounds what blocks are multiplied with.
+std::size_t product_region(const ProbeSamples& samples) { return samples.regions().size() - 1; }
 
 std::int64_t whole_rate(double rate) { return std::max<std::int64_t>(1, std::llround(rate)); }
 
@@ -122,12 +150,18 @@ struct Calibration::Parts {
                    wide_vocabulary);
     idle.emplace(probe_decode(LoadedModel::random(small_network(families[0], nothing, nothing, nothing, nothing), 1), 1,
                               1, options));
+    // One matrix for all numbers of rows.
+    std::map<std::tuple<DType, std::int64_t, std::int64_t>, std::shared_ptr<const Weights>> matrices;
     for (const Multiplication& shape : product_shapes()) {
-      if (!quick || shape.m * shape.n * shape.k <= quick_product)
-        products.push_back({shape, ProbeSamples(probe_product(backend, shape))});
+      if (quick && shape.m * shape.n * shape.k > quick_product) continue;
+      std::shared_ptr<const Weights>& matrix = matrices[{shape.type, shape.n, shape.k}];
+      if (matrix == nullptr) matrix = chain_matrices(shape, 0);
+      products.push_back({shape, ProbeSamples(probe_chain(backend, shape, 0, matrix))});
     }
     if (!quick) {
-      for (const auto& [n, k] : cold_extents) add_chains({DType::float32, 1, n, k});
+      for (const auto& [n, k] : cold_extents) add_chains({DType::float32, 1, n, k}, cold_rows);
+      const auto [n, k] = cold_extents[1];
+      for (const DType type : cold_block_types) add_chains({type, 1, n, k}, cold_block_rows);
     }
     const std::int64_t most = quick ? quick_transfer : most_transfer;
     transfer = backend->transfer_limit(most);
@@ -145,10 +179,10 @@ struct Calibration::Parts {
     add_training(model, sizes);
   }
 
-  void add_chains(Multiplication shape) {
+  void add_chains(Multiplication shape, std::span<const std::int64_t> rows) {
     const std::int64_t pairs = cold_bytes / (2 * row_bytes(shape.type, shape.n * shape.k));
     const std::shared_ptr<const Weights> matrices = chain_matrices(shape, pairs);
-    for (const std::int64_t m : cold_rows) {
+    for (const std::int64_t m : rows) {
       shape.m = m;
       chains.push_back({shape, ProbeSamples(probe_chain(backend, shape, pairs, matrices))});
     }
@@ -219,22 +253,27 @@ Profile Calibration::profile() const {
     const Multiplication& shape = product.shape;
     const double work =
         2.0 * static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(shape.k);
-    const ComputeType type = compute_type_of(shape.type);
-    const std::int64_t rate = rate_of(work, product.samples.median(0));
-    efficiency.matmul.push_back({type, shape.m, shape.n, shape.k, rate, 0});
-    profile.peak[type] = std::max(profile.peak[type], rate);
+    const std::int64_t rate = rate_of(work, product.samples.median(product_region(product.samples)));
+    const std::optional<DType> blocks = blocks_of(shape);
+    efficiency.matmul.push_back({type_of(shape), shape.m, shape.n, shape.k, rate, 0, blocks});
+    // Without blocks: a peak of int8 would be one of matrices that are int8.
+    if (!blocks) profile.peak[type_of(shape)] = std::max(profile.peak[type_of(shape)], rate);
   }
   for (const MeasuredProduct& chain : parts_->chains) {
     const Multiplication& shape = chain.shape;
     // Matrices of n × k and k × n in turns; the rate of each where it comes from memory stands beside that of the same
     // one over and over.
-    const std::vector<double> all = chain.samples.all_medians();
+    std::vector<double> all;
+    for (std::size_t i = 0; i < chain.samples.regions().size(); ++i)
+      if (is_product(chain.samples.program().ops[chain.samples.regions()[i].op]))
+        all.push_back(chain.samples.median(i));
     for (const std::size_t turn : {0, 1}) {
       std::vector<double> some;
       for (std::size_t i = turn; i < all.size(); i += 2) some.push_back(all[i]);
       const std::int64_t n = turn == 0 ? shape.n : shape.k, k = turn == 0 ? shape.k : shape.n;
       for (Efficiency::Matmul& point : efficiency.matmul) {
-        if (point.type == compute_type_of(shape.type) && point.m == shape.m && point.n == n && point.k == k)
+        if (point.type == type_of(shape) && point.blocks == blocks_of(shape) && point.m == shape.m && point.n == n &&
+            point.k == k)
           point.cold_rate = rate_of(2.0 * static_cast<double>(shape.m) * static_cast<double>(n * k), median_of(some));
       }
     }
@@ -244,10 +283,10 @@ Profile Calibration::profile() const {
   // (libc++ 13 cannot compare a struct with a string in it by itself.)
   using Key = std::tuple<std::string_view, ComputeType, std::int64_t, std::int64_t, std::int64_t>;
   std::map<Key, std::vector<double>> times;
-  for (const ProbeSamples& network : parts_->networks) {
-    const Program& program = network.program();
-    for (std::size_t i = 0; i < network.regions().size(); ++i) {
-      const Op& op = program.ops[network.regions()[i].op];
+  const auto add_times = [&](const ProbeSamples& samples) {
+    const Program& program = samples.program();
+    for (std::size_t i = 0; i < samples.regions().size(); ++i) {
+      const Op& op = program.ops[samples.regions()[i].op];
       if (is_product(op)) continue;
       const Cost cost = op.operation->cost(program, op);
       const auto work = static_cast<std::int64_t>(cost.matmul.value() + cost.elementwise.value());
@@ -255,9 +294,11 @@ Profile Calibration::profile() const {
       const OpSize size = size_of(program, op, static_cast<double>(work));
       times[{op.operation->name, compute_type_of(precision_of(program, op)), std::llround(size.rows),
              std::llround(size.sequences), work}]
-          .push_back(network.median(i));
+          .push_back(samples.median(i));
     }
-  }
+  };
+  for (const ProbeSamples& network : parts_->networks) add_times(network);
+  for (const MeasuredProduct& product : parts_->products) add_times(product.samples);  // what rounds activations
   for (const auto& [key, seconds] : times) {
     const auto& [name, type, rows, sequences, work] = key;
     efficiency.operations.push_back(

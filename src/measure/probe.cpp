@@ -1,6 +1,8 @@
 #include "measure/probe.h"
 
 #include "compile/compile.h"
+#include "files/encoding.h"
+#include "files/quantise.h"
 #include "ops/matmul.h"
 #include "passes/expand.h"
 #include "program/builder.h"
@@ -139,13 +141,36 @@ Program chain_program(const Multiplication& shape, std::int64_t pairs) {
   return builder.finish();
 }
 
+// Sums of rows stay small.
+void fill_matrix(std::int64_t first, std::span<float> to) {
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to[i] = static_cast<float>((static_cast<std::size_t>(first) + i) % 7) * 0.001f - 0.003f;
+}
+
+// Blocks take long to encode: all rows of a matrix are alike.
+Weights blocks_of_chain(const Program& program, DType type) {
+  Weights weights;
+  for (const Tensor& tensor : program.tensors) {
+    if (tensor.kind != TensorKind::parameter) continue;
+    const std::int64_t columns = tensor.shape[-1].size, rows = tensor.shape.elements() / columns;
+    const auto of_row = static_cast<std::size_t>(row_bytes(type, columns));
+    std::vector<float> values(static_cast<std::size_t>(columns));
+    fill_matrix(0, values);
+    std::vector<std::byte> row(of_row);
+    encode_row(type, values.data(), columns, nullptr, row.data());
+    auto all = std::make_shared<std::vector<std::byte>>();
+    all->reserve(static_cast<std::size_t>(rows) * of_row);
+    for (std::int64_t i = 0; i < rows; ++i) all->insert(all->end(), row.begin(), row.end());
+    weights.add(tensor, type, *all, all);
+  }
+  return weights;
+}
+
 Weights matrices_of_chain(const Multiplication& shape, std::int64_t pairs) {
-  // Sums of rows stay small.
-  return Weights::filled(chain_program(shape, pairs), shape.type,
-                         [](const Tensor&, std::int64_t first, std::span<float> to) {
-                           for (std::size_t i = 0; i < to.size(); ++i)
-                             to[i] = static_cast<float>((static_cast<std::size_t>(first) + i) % 7) * 0.001f - 0.003f;
-                         });
+  const Program program = chain_program(shape, pairs);
+  if (is_quantised(shape.type)) return blocks_of_chain(program, shape.type);
+  return Weights::filled(program, shape.type,
+                         [](const Tensor&, std::int64_t first, std::span<float> to) { fill_matrix(first, to); });
 }
 
 class Chain : public Probe {
@@ -227,10 +252,6 @@ std::unique_ptr<Probe> probe_train(const Model& model, Weights weights, DType pr
   trainer.precision = precision;
   trainer.cancel = options.cancel;
   return std::make_unique<Train>(model, std::move(weights), trainer);
-}
-
-std::unique_ptr<Probe> probe_product(std::shared_ptr<Backend> backend, const Multiplication& shape) {
-  return probe_chain(std::move(backend), shape, 0, chain_matrices(shape, 0));
 }
 
 std::shared_ptr<const Weights> chain_matrices(const Multiplication& shape, std::int64_t pairs) {

@@ -70,10 +70,8 @@ struct Multiplication {
   DType type = DType::float32;
   std::int64_t m = 1, n = 1, k = 1;
 };
-// Again and again with the same matrix.
-std::unique_ptr<Probe> probe_product(std::shared_ptr<Backend> backend, const Multiplication& shape);
-
-// With one matrix after another, n × k and k × n in turns: `pairs` of them, which chain_matrices() made.
+// With one matrix after another, n × k and k × n in turns: `pairs` of them, which chain_matrices() made; 0 pairs: again
+// and again with the same n × k.
 std::shared_ptr<const Weights> chain_matrices(const Multiplication& shape, std::int64_t pairs);
 std::unique_ptr<Probe> probe_chain(std::shared_ptr<Backend> backend, const Multiplication& shape, std::int64_t pairs,
                                    std::shared_ptr<const Weights> matrices);

@@ -85,7 +85,7 @@ Estimate estimate(const Model& model, const Workload& workload, const Target& ta
   result.peak = static_cast<double>(hardware.profile.peak.at(result.type));
   const double extent = static_cast<double>(assumed::large_extent), gib = 1 << 30;
   const ProductShape large{1, extent, extent, extent};
-  result.reached_flops = large.flops() / rates.product(large, result.type, 2);
+  result.reached_flops = large.flops() / rates.product(large, {result.type}, 2);
   result.reached_bandwidth = 2 * gib / rates.memory(gib, gib);
   result.assumptions = timing.assumptions;
   result.rows = time_rows(program, timing, result.step);

@@ -60,8 +60,9 @@ class ProcessorTimer {
         time.compute = epilogue(op, elementwise);
         continue;
       }
-      time.compute = measured(op.operation->name, op, flops[i] + elementwise)
-                         .value_or(flops[i] > 0 ? rates_.plain_product(flops[i], type_of(op)) : 0);
+      time.compute =
+          measured(op.operation->name, op, flops[i] + elementwise)
+              .value_or(flops[i] > 0 ? rates_.plain_product(flops[i], rates_.type_of(precision_of(program_, op))) : 0);
     }
     const std::vector<double> links = link_seconds(program_, costs, rates_);
     for (std::size_t i = 0; i < size; ++i) timing_.ops[i].link = links[i];
@@ -72,10 +73,9 @@ class ProcessorTimer {
   }
 
  private:
-  // Kernels compute in float32; what they are told apart by is the type of the matrices that they read.
-  ComputeType type_of(const Op& op) {
-    return rates_.type_of(is_dense_product(op) ? program_[op.inputs[1]].dtype : precision_of(program_, op));
-  }
+  // Kernels compute in float32 or multiply integers; what they are told apart by is the type of the matrices that they
+  // read.
+  MatrixType matrix_type_of(const Op& op) { return rates_.matrix_type_of(program_[op.inputs[1]].dtype); }
 
   std::optional<double> measured(std::string_view name, const Op& op, double work) {
     return rates_.operation(name, compute_type_of(precision_of(program_, op)), size_of(program_, op, work));
@@ -102,13 +102,14 @@ class ProcessorTimer {
       if (found == shapes.end() || flops[i] == 0) continue;
       const ProductShape& shape = found->second;
       OpTime& time = timing_.ops[i];
-      time.compute += rates_.product(shape, type_of(program_.ops[i]), 0) * flops[i] / shape.flops();
-      wait_for_matrices(time, shape, traffic[i], type_of(program_.ops[i]));
+      const MatrixType type = matrix_type_of(program_.ops[i]);
+      time.compute += rates_.product(shape, type, 0) * flops[i] / shape.flops();
+      wait_for_matrices(time, shape, traffic[i], type);
     }
   }
 
   // What was measured of products goes before what reading alone would take.
-  void wait_for_matrices(OpTime& time, const ProductShape& shape, const OpTraffic& traffic, ComputeType type) {
+  void wait_for_matrices(OpTime& time, const ProductShape& shape, const OpTraffic& traffic, const MatrixType& type) {
     std::vector<Traffic> others;
     for (const Traffic& one : traffic.read) {
       const std::optional<double> wait = one.parameter ? rates_.wait(shape, type, one) : std::nullopt;

@@ -3,6 +3,8 @@
 // give others (docs/hardware.md has the form).
 #pragma once
 
+#include <reckon/dtype.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -78,6 +80,7 @@ struct Efficiency {
     std::int64_t m = 0, n = 0, k = 0;
     std::int64_t rate = 0;       // FLOP/s
     std::int64_t cold_rate = 0;  // of a processor, where the matrix (n × k) comes from memory; 0: not measured
+    std::optional<DType> blocks = std::nullopt;  // of a processor, in which of GGUF's the matrix lies; none: in none
 
     bool operator==(const Matmul&) const = default;
   };

@@ -4,10 +4,13 @@
 #include <fmt/ranges.h>
 #include <reckon/error.h>
 
+#include "files/encoding.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <utility>
 
 namespace reckon {
@@ -80,6 +83,31 @@ double bytes_of(ComputeType type) {
   }
 }
 
+double bytes_of(const MatrixType& matrix) {
+  if (!matrix.blocks) return bytes_of(matrix.type);
+  const Encoding& encoding = encoding_of(*matrix.blocks);
+  return static_cast<double>(encoding.bytes) / static_cast<double>(encoding.elements);
+}
+
+MatrixType matrix_of(const Efficiency::Matmul& point) { return {point.type, point.blocks}; }
+
+// Of what was measured in blocks, by `wanted` of it, the one with the nearest number of bits to that of `blocks`, then
+// with blocks of the same length.
+template <class Wanted>
+std::optional<DType> nearest_blocks(const std::vector<Efficiency::Matmul>& points, DType blocks, const Wanted& wanted) {
+  const auto distance = [&](DType other) {
+    const double apart = std::abs(
+        std::log(bytes_of(MatrixType{ComputeType::int8, other}) / bytes_of(MatrixType{ComputeType::int8, blocks})));
+    return std::tuple(other != blocks, apart, encoding_of(other).elements != encoding_of(blocks).elements);
+  };
+  std::optional<DType> nearest;
+  for (const Efficiency::Matmul& point : points) {
+    if (!point.blocks || !wanted(point)) continue;
+    if (!nearest || distance(*point.blocks) < distance(*nearest)) nearest = point.blocks;
+  }
+  return nearest;
+}
+
 }  // namespace
 
 ComputeType compute_type_of(DType dtype) {
@@ -130,7 +158,7 @@ Rates::Rates(const Hardware& hardware) : profile_(hardware.profile) {
   for (const Efficiency::Matmul& point : measured.matmul) {
     const ProductShape shape{1, static_cast<double>(point.m), static_cast<double>(point.n),
                              static_cast<double>(point.k)};
-    products_[point.type].add(
+    products_[matrix_of(point)].add(
         {shape.m, shape.n, shape.k},
         rate_behind(shape, tiled_, shape.flops() / static_cast<double>(point.rate), bytes_of(point.type)));
   }
@@ -163,9 +191,24 @@ ComputeType Rates::type_of(DType dtype) {
                           fmt::join(known, ", ")));
 }
 
-double Rates::rate(const ProductShape& shape, ComputeType type) {
-  const auto measured = products_.find(type);
+MatrixType Rates::matrix_type_of(DType dtype) {
+  if (!is_quantised(dtype)) return {type_of(dtype)};
+  const std::string_view name = encoding_of(dtype).name;
+  const auto& measured = profile_.efficiency;
+  const auto blocks =
+      measured ? nearest_blocks(measured->matmul, dtype, [](const auto&) { return true; }) : std::nullopt;
+  if (!blocks) {
+    assume(fmt::format("{} has no rates for products with {}: those of float32 are taken", profile_.name, name));
+    return {type_of(DType::float32)};
+  }
+  if (*blocks != dtype) assume(fmt::format("products with {} are as fast as with {}", name, encoding_of(*blocks).name));
+  return {ComputeType::int8, blocks};
+}
+
+double Rates::rate(const ProductShape& shape, const MatrixType& matrix) {
+  const auto measured = products_.find(matrix);
   if (measured != products_.end()) return measured->second.at({shape.m, shape.n, shape.k});
+  const ComputeType type = matrix.type;
   assume(fmt::format("large products in {} reach {:g}% of the peak", compute_type_name(type),
                      100 * assumed::product_share));
   const auto extent = static_cast<double>(assumed::large_extent);
@@ -173,13 +216,13 @@ double Rates::rate(const ProductShape& shape, ComputeType type) {
   return rate_behind(large, tiled_, large.flops() / (assumed::product_share * peak(type)), bytes_of(type));
 }
 
-double Rates::product(const ProductShape& shape, ComputeType type, double result_bytes) {
-  return product_seconds(shape, tiled_, rate(shape, type), result_bytes);
+double Rates::product(const ProductShape& shape, const MatrixType& matrix, double result_bytes) {
+  return product_seconds(shape, tiled_, rate(shape, matrix), result_bytes);
 }
 
 double Rates::plain_product(double flops, ComputeType type) {
   const auto extent = static_cast<double>(assumed::large_extent);
-  return flops / rate({1, extent, extent, extent}, type);
+  return flops / rate({1, extent, extent, extent}, {type});
 }
 
 std::optional<double> Rates::operation(std::string_view name, ComputeType type, const OpSize& size) const {
@@ -235,18 +278,22 @@ double Rates::memory(const std::vector<Traffic>& read, const std::vector<Traffic
 // A core does not fetch far enough ahead to hide all of the way to memory, nor does it only wait. How much of the
 // difference between reading a matrix from memory and from where it lies when it is used over and over a product waits
 // for was measured.
-std::optional<double> Rates::wait(const ProductShape& shape, ComputeType type, const Traffic& matrix) const {
+std::optional<double> Rates::wait(const ProductShape& shape, const MatrixType& type, const Traffic& matrix) const {
   if (!profile_.efficiency || profile_.efficiency->read.empty()) return std::nullopt;
   const auto& read = profile_.efficiency->read;
   const double from_memory = 1 / static_cast<double>(read.back().rate);  // seconds of a byte
+  const auto is_cold = [](const Efficiency::Matmul& point) { return point.cold_rate > 0; };
+  // Kernels of blocks wait otherwise than those of numbers, which are alike.
+  const std::optional<DType> cold =
+      type.blocks ? nearest_blocks(profile_.efficiency->matmul, *type.blocks, is_cold) : std::nullopt;
   Grid<3> over_and_over, share;
   for (const Efficiency::Matmul& point : profile_.efficiency->matmul) {
     const ProductShape measured{1, static_cast<double>(point.m), static_cast<double>(point.n),
                                 static_cast<double>(point.k)};
-    const double bytes = measured.n * measured.k * bytes_of(point.type), cached = 1 / transfer_rate(read, bytes);
-    if (point.type == type) over_and_over.add({measured.m, measured.n, measured.k}, cached);
+    const double bytes = measured.n * measured.k * bytes_of(matrix_of(point)), cached = 1 / transfer_rate(read, bytes);
+    if (matrix_of(point) == type) over_and_over.add({measured.m, measured.n, measured.k}, cached);
     constexpr double least = 0.1;  // less of a difference is lost in what measuring is unsure of
-    if (point.cold_rate == 0 || from_memory - cached < least * from_memory) continue;
+    if (!is_cold(point) || point.blocks != cold || from_memory - cached < least * from_memory) continue;
     const double waited =
         measured.flops() / static_cast<double>(point.cold_rate) - measured.flops() / static_cast<double>(point.rate);
     share.add({measured.m, measured.n, measured.k}, std::max(0.0, waited / (bytes * (from_memory - cached))));

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "program/program.h"
@@ -40,6 +41,15 @@ struct OpSize {
 };
 OpSize size_of(const Program& program, const Op& op, double work);
 
+// What a product of a processor multiplies with: a matrix of a type, or one in GGUF's blocks.
+struct MatrixType {
+  ComputeType type;
+  std::optional<DType> blocks = std::nullopt;
+  // (libc++ 13 cannot compare optionals in three ways.)
+  bool operator==(const MatrixType&) const = default;
+  bool operator<(const MatrixType& other) const { return std::tie(type, blocks) < std::tie(other.type, other.blocks); }
+};
+
 // Seconds until a message has come to the next rank: one that goes at the link's bandwidth, and a small one.
 struct Latency {
   double large, small;
@@ -50,7 +60,7 @@ class Rates {
   explicit Rates(const Hardware& hardware);
 
   // Of one product, or of several alike.
-  double product(const ProductShape& shape, ComputeType type, double result_bytes);
+  double product(const ProductShape& shape, const MatrixType& matrix, double result_bytes);
   // Of products that are not cut into tiles as a whole, such as those within attention that is not fused.
   double plain_product(double flops, ComputeType type);
   // Of an op whose name was measured; nothing: it was not.
@@ -62,7 +72,7 @@ class Rates {
   double memory(const std::vector<Traffic>& read, const std::vector<Traffic>& written);
   // What a product of a processor waits for its matrix, beyond one that is multiplied with over and over; nothing:
   // products with matrices from memory were not measured.
-  std::optional<double> wait(const ProductShape& shape, ComputeType type, const Traffic& matrix) const;
+  std::optional<double> wait(const ProductShape& shape, const MatrixType& type, const Traffic& matrix) const;
   // Bytes/s that collectives reach over a link, and how long its messages are on the way.
   double link(const Link& link);
   Latency latency(const Link& link);
@@ -73,19 +83,22 @@ class Rates {
 
   // The type whose rate is used for a type: itself, or the next wider that the device has. Throws where it has none.
   ComputeType type_of(DType dtype);
+  // Whose rate is used for products with matrices of a type: of blocks that were not measured those with the nearest
+  // number of bits, and where none were, as in older profiles, what the type of all other numbers is.
+  MatrixType matrix_type_of(DType dtype);
 
   const std::vector<std::string>& assumptions() const { return assumptions_; }
 
  private:
   double peak(ComputeType type) const { return static_cast<double>(profile_.peak.at(type)); }
-  double rate(const ProductShape& shape, ComputeType type);
+  double rate(const ProductShape& shape, const MatrixType& matrix);
   void assume(const std::string& sentence);
 
   const Profile& profile_;
   TiledDevice tiled_;
   double launch_ = 0;
-  double bandwidth_ = 0;                     // where it was not measured
-  std::map<ComputeType, Grid<3>> products_;  // rates behind what was measured, by m, n and k
+  double bandwidth_ = 0;                    // where it was not measured
+  std::map<MatrixType, Grid<3>> products_;  // rates behind what was measured, by m, n and k
   std::vector<std::string> assumptions_;
 };
 

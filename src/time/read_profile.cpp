@@ -10,6 +10,7 @@
 #include <tuple>
 
 #include "time/profile.h"
+#include "files/encoding.h"
 #include "model/fields.h"
 
 namespace reckon {
@@ -123,6 +124,16 @@ ComputeType compute_type(Fields& fields, const std::string& name) {
   for (ComputeType type : compute_types) {
     if (compute_type_name(type) == word) return type;
     names.push_back(compute_type_name(type));
+  }
+  fields.fail(name, fmt::format("one of {}", fmt::join(names, ", ")));
+}
+
+DType blocks(Fields& fields, const std::string& name) {
+  const std::string word = text(fields, name);
+  std::vector<std::string_view> names;
+  for (auto dtype = DType::q2_k; is_quantised(dtype); dtype = static_cast<DType>(static_cast<int>(dtype) + 1)) {
+    names.push_back(encoding_of(dtype).name);
+    if (names.back() == word) return dtype;
   }
   fields.fail(name, fmt::format("one of {}", fmt::join(names, ", ")));
 }
@@ -278,6 +289,7 @@ Efficiency read_efficiency(Fields fields) {
                               0};
     matmul.rate = figure(point, "rate", measured_range);
     if (point.has("cold_rate")) matmul.cold_rate = figure(point, "cold_rate", measured_range);
+    if (point.has("blocks")) matmul.blocks = blocks(point, "blocks");
     return matmul;
   });
   efficiency.read = read_transfers(fields, "read");
@@ -325,8 +337,9 @@ OrderedJson json_of(const Source& source) {
 }
 
 OrderedJson json_of(const Efficiency::Matmul& point) {
-  OrderedJson json = {
-      {"type", compute_type_name(point.type)}, {"m", point.m}, {"n", point.n}, {"k", point.k}, {"rate", point.rate}};
+  OrderedJson json = {{"type", compute_type_name(point.type)}};
+  if (point.blocks) json["blocks"] = encoding_of(*point.blocks).name;
+  json.update({{"m", point.m}, {"n", point.n}, {"k", point.k}, {"rate", point.rate}});
   if (point.cold_rate > 0) json["cold_rate"] = point.cold_rate;
   return json;
 }

@@ -111,7 +111,7 @@ class Timer {
       // What a tile does at its end: it writes its result, and reads before that what it is added to.
       const bool sums = op.operation == &project_operation && op.inputs[project_input::residual] != no_tensor;
       const double result_bytes = element_bytes(program_[op.outputs[0]].dtype) * (sums ? 2 : 1);
-      seconds[i] = rates_.product(shapes_[i], rates_.type_of(factor_type(program_, op)), result_bytes);
+      seconds[i] = rates_.product(shapes_[i], {rates_.type_of(factor_type(program_, op))}, result_bytes);
     }
     for (std::size_t i = 0; i < shapes_.size(); ++i) {
       const std::size_t kernel = kernels_[i];
@@ -190,7 +190,9 @@ std::set<std::string> assumed_of(const Program& program) {
     if (op.inputs.size() < 2 || op.inputs[1] == no_tensor || program[op.inputs[1]].kind != TensorKind::parameter)
       continue;
     const DType stored = program[op.inputs[1]].dtype, type = factor_type(program, op);
-    if (element_bytes(stored) < element_bytes(type) && op.operation->cost(program, op).matmul.value() > 0)
+    // What blocks are multiplied with is an op of the program.
+    if (type != DType::activation8 && element_bytes(stored) < element_bytes(type) &&
+        op.operation->cost(program, op).matmul.value() > 0)
       computed_in(stored, type);
   }
   if (const std::string scales = uncounted_scales(program); !scales.empty()) sentences.insert(scales);
