@@ -38,7 +38,7 @@ export type CountReply =
   | Failed;
 
 export type RunRequest =
-  | { id: number; kind: 'open'; life: string; base: string; version: string; threads: number } // threads: 1 for the plain build
+  | { id: number; kind: 'open'; life: string; base: string; version: string; threads: number } // 1: the plain build
   | { id: number; kind: 'ask'; request: object }
   | { id: number; kind: 'write'; path: string; bytes: Uint8Array }
   | { id: number; kind: 'read'; path: string }

@@ -34,10 +34,11 @@ export function failed(id: number, error: unknown): Failed {
   return { id, kind: 'failed', error: dead ? `the engine stopped (${message}) and is started again` : String(message ?? error), dead };
 }
 
-type Create = (options: { locateFile(name: string): string }) => Promise<unknown>;
+// threads: of a build that has them, how many it takes.
+type Create = (options: { locateFile(name: string): string; threads: number }) => Promise<unknown>;
 
-export async function loadModule<M extends Module>(base: string, name: string, version: string): Promise<M> {
+export async function loadModule<M extends Module>(base: string, name: string, version: string, threads = 1): Promise<M> {
   const at = (file: string) => `${base}${file}?v=${version}`;
   const glue = (await import(/* @vite-ignore */ at(`${name}.js`))) as { default: Create };
-  return (await glue.default({ locateFile: at })) as M;
+  return (await glue.default({ locateFile: at, threads })) as M;
 }
