@@ -11,42 +11,64 @@ const base = () => new URL('engine/', document.baseURI).href;
 type WithoutId<T> = T extends { id: number } ? Omit<T, 'id'> : never;
 
 // A worker that answers by ids. One that dies fails everything that was asked of it, and is made anew by the next.
-class Line<Request extends { id: number }, Reply extends { id: number; kind: string }> {
+export class Line<Request extends { id: number }, Reply extends { id: number; kind: string }> {
   #worker: Worker | null = null;
-  #ready: Promise<unknown> = Promise.resolve();
+  #ready: Promise<Reply> | null = null;
+  #opened = false;
+  #way = 0;
   #next = 1;
   #waiting = new Map<
     number,
     { resolve: (reply: Reply) => void; reject: (error: Error) => void; hear?: (news: Reply) => void }
   >();
 
+  // Where there are several ways to start, the next one is taken where one fails, and kept where it does not.
   constructor(
     private readonly make: () => Worker,
-    private readonly hello: (life: string) => WithoutId<Request>,
-    private readonly died: () => void = () => {},
+    private readonly hello: (life: string, way: number) => WithoutId<Request>,
+    private readonly hear: { started?: (reply: Reply) => void; died?: () => void } = {},
+    private readonly ways = 1,
   ) {}
 
   // Starts the worker and has it fetch its module.
-  open(): Promise<unknown> {
-    if (!this.#worker) {
-      const worker = this.make();
-      worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#settle(data);
-      worker.onerror = (event) => {
-        event.preventDefault();
-        this.stop(event.message || 'the engine could not be started');
-      };
-      this.#worker = worker;
-      const life = `reckon ${performance.timeOrigin} ${Math.random()}`;
-      this.#ready = this.#post(this.hello(life), []);
-      const check = () => void (this.#worker === worker && this.stop('the engine has stopped'));
-      this.#ready.then(() => ended(life)).then(check, () => {});
+  open(): Promise<Reply> {
+    if (!this.#ready) {
+      const ready = (this.#ready = this.#start());
       // Whoever asks hears of it, and the next question tries again.
-      this.#ready.catch(() => {
-        worker.terminate();
-        if (this.#worker === worker) this.#worker = null;
-      });
+      ready.catch(() => void (this.#ready === ready && (this.#ready = null)));
     }
     return this.#ready;
+  }
+
+  async #start(): Promise<Reply> {
+    while (true) {
+      try {
+        return await this.#greet();
+      } catch (error) {
+        this.#way = (this.#way + 1) % this.ways;
+        if (this.#way === 0) throw error;
+      }
+    }
+  }
+
+  async #greet(): Promise<Reply> {
+    const worker = (this.#worker = this.make());
+    worker.onmessage = ({ data }: MessageEvent<Reply>) => this.#settle(data);
+    worker.onerror = (event) => {
+      event.preventDefault();
+      this.stop(event.message || 'the engine could not be started');
+    };
+    const life = `reckon ${performance.timeOrigin} ${Math.random()}`;
+    try {
+      const reply = await this.#post(this.hello(life, this.#way), []);
+      this.#opened = true;
+      this.hear.started?.(reply);
+      void ended(life).then(() => void (this.#worker === worker && this.stop('the engine has stopped')));
+      return reply;
+    } catch (error) {
+      worker.terminate();
+      throw error;
+    }
   }
 
   // `hear` is told of what comes before the answer.
@@ -61,7 +83,10 @@ class Line<Request extends { id: number }, Reply extends { id: number; kind: str
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const one of waiting) one.reject(new Error(why));
-    this.died();
+    if (!this.#opened) return; // nobody had anything in it
+    this.#opened = false;
+    this.#ready = null;
+    this.hear.died?.();
   }
 
   #post(request: WithoutId<Request>, transfer: Transferable[], hear?: (news: Reply) => void): Promise<Reply> {
@@ -163,17 +188,18 @@ export interface Answer<T> {
 class Runner {
   #line = new Line<RunRequest, RunReply>(
     () => new Worker(new URL('./run.worker.ts', import.meta.url), { type: 'module', name: 'run' }),
-    (life) => ({ kind: 'open', life, base: base(), version: __ENGINE_VERSION__, threads: possibleThreads() }),
-    () => this.onstop.forEach((hear) => hear()),
+    (life, way) => ({ kind: 'open', life, base: base(), version: __ENGINE_VERSION__, threads: way === 0 ? possibleThreads() : 1 }),
+    {
+      started: (reply) => this.onstart.forEach((hear) => hear(reply.kind === 'done' ? (reply.threads ?? 1) : 1)),
+      died: () => this.onstop.forEach((hear) => hear()),
+    },
+    possibleThreads() > 1 ? 2 : 1, // where its threads cannot be started, the plain one
   );
   // Called when the worker was ended or died: every handle is gone.
   readonly onstop = new Set<() => void>();
+  // Called when it was started, with how many threads it has.
+  readonly onstart = new Set<(threads: number) => void>();
 
-  // Fetches and starts the engine; how many threads it has.
-  async open(): Promise<number> {
-    const reply = (await this.#line.open()) as RunReply;
-    return reply.kind === 'done' ? (reply.threads ?? 1) : 1;
-  }
   // A request of src/page, see run.ts. Throws the engine's own sentence.
   async ask<T>(request: object): Promise<Answer<T>> {
     const reply = await this.#line.ask({ kind: 'ask', request });
@@ -209,12 +235,10 @@ class Runner {
   async remove(path: string): Promise<void> {
     await this.#line.ask({ kind: 'remove', path });
   }
-  stop(): void {
-    this.#line.stop('stopped');
-  }
 }
 
-// Threads need a page that is isolated from others (COOP and COEP).
+// Threads need a page that is isolated from others (COOP and COEP). Each is a worker with a stack of its own, so there are
+// no more than eight.
 export const possibleThreads = () =>
   __ENGINE_THREADS__ && globalThis.crossOriginIsolated ? Math.max(1, Math.min(navigator.hardwareConcurrency || 1, 8)) : 1;
 
