@@ -6,7 +6,7 @@ import type { Architecture } from '../../state/facts.svelte';
 import { model, type ModelOption } from '../../state/model.svelte';
 import { shared } from '../../state/shared.svelte';
 import { recurrent } from '../count/sizes';
-import { countArgs, flagsOf, ladder, secondsFor, sibling, usual, type Choices, type Cost, type Size } from './plan';
+import { countArgs, flagsOf, ladder, secondsFor, sibling, usual, type Choices, type Cost, type Pace, type Size } from './plan';
 
 interface Counted {
   architecture: Architecture;
@@ -83,7 +83,7 @@ class Planned {
   }
 
   // The largest model of this kind that takes at most a minute here.
-  async smallSibling(gflops: number): Promise<{ size: Size; changes: Record<string, number>; cost: Cost } | null> {
+  async smallSibling(pace: Pace): Promise<{ size: Size; changes: Record<string, number>; cost: Cost } | null> {
     if (!this.architecture) return null;
     let best = null;
     for (const size of ladder) {
@@ -94,7 +94,7 @@ class Planned {
       const counted = await engine.json<Counted>(args).catch(() => null);
       if (!counted) return best;
       const cost = costOf(counted);
-      if (best && secondsFor(cost, this.choices.steps, gflops) > 60) return best;
+      if (best && secondsFor(cost, this.choices.steps, pace) > 60) return best;
       best = { size, changes, cost };
     }
     return best;

@@ -38,10 +38,11 @@ test('samples are taken ten times, but not in each of a few steps', () => {
 
 test('too big is said in one sentence', () => {
   const small = { parameters: 131_392, stepFlops: 2e8, stateBytes: 2e6 };
-  expect(tooBig(small, 1000, 20, words)).toBe('');
-  expect(tooBig({ ...small, stateBytes: 2 ** 31 }, 1000, 20, words)).toContain('2147483648 B');
+  const pace = { gflops: 20, share: 0.7 };
+  expect(tooBig(small, 1000, pace, words)).toBe('');
+  expect(tooBig({ ...small, stateBytes: 2 ** 31 }, 1000, pace, words)).toContain('2147483648 B');
   // 1000 · 7e12 / (20e9 · 0.7) = 500,000 s
-  expect(tooBig({ ...small, stepFlops: 7e12 }, 1000, 20, words)).toContain('500000 s');
+  expect(tooBig({ ...small, stepFlops: 7e12 }, 1000, pace, words)).toBe("1,000 steps would take 500000 s here, at 70% of this engine's 20 GFLOP/s.");
 });
 
 test('a small sibling keeps the kind of its heads, windows and experts', () => {

@@ -70,8 +70,12 @@ export function trainRequest(choices: Choices, source: string, text: string | nu
 
 // ---- What this machine can do ----
 
-// Of the rate of one large product, what a step of training reaches: an assumption until a run has been measured.
-export const usualShare = 0.7;
+// How fast this engine is: the rate of one large product, and what a training reaches of it.
+export interface Pace {
+  gflops: number;
+  share: number;
+}
+export const usualShare = 0.7; // an assumption until a run has been measured
 const mostBytes = 2 ** 30; // of weights, gradients and moments
 const mostSeconds = 3600;
 
@@ -81,17 +85,16 @@ export interface Cost {
   stateBytes: number;
 }
 
-export const secondsFor = (cost: Cost, steps: number, gflops: number, share = usualShare) =>
-  (steps * cost.stepFlops) / (gflops * 1e9 * share);
+export const secondsFor = (cost: Cost, steps: number, { gflops, share }: Pace) => (steps * cost.stepFlops) / (gflops * 1e9 * share);
 
 // Why the model cannot be trained here; '' where it can.
-export function tooBig(cost: Cost, steps: number, gflops: number, words: { bytes(n: number): string; duration(s: number): string }): string {
+export function tooBig(cost: Cost, steps: number, pace: Pace, words: { bytes(n: number): string; duration(s: number): string }): string {
   if (cost.stateBytes > mostBytes) {
     return `Its weights, gradients and moments take ${words.bytes(cost.stateBytes)}; a browser's engine has room for ${words.bytes(mostBytes)} of them.`;
   }
-  const seconds = secondsFor(cost, steps, gflops);
+  const seconds = secondsFor(cost, steps, pace);
   if (seconds <= mostSeconds) return '';
-  return `${steps.toLocaleString('en')} steps would take ${words.duration(seconds)} here, at ${usualShare * 100}% of this engine's ${gflops.toFixed(0)} GFLOP/s.`;
+  return `${steps.toLocaleString('en')} steps would take ${words.duration(seconds)} here, at ${(pace.share * 100).toFixed(0)}% of this engine's ${pace.gflops.toFixed(0)} GFLOP/s.`;
 }
 
 export interface Size {

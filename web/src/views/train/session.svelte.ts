@@ -83,6 +83,7 @@ export class TrainedRun {
 export const autosave = 'the last run'; // its name in the browser's storage
 const autosaveEvery = 30; // seconds
 const mostOlder = 5;
+const leastMeasured = 20; // steps
 const nextFrame: (draw: () => void) => void = globalThis.requestAnimationFrame ?? ((draw) => setTimeout(draw));
 
 export class Session {
@@ -98,6 +99,7 @@ export class Session {
   axis = $state<Axis>('step');
   gflops = $state(0); // of one large product, measured; 0: not yet
   threads = $state(1);
+  share = $state<number>(); // that the last training reached of it, all that was done between its steps counted in
   lr = $state(0); // of the run that goes on, its highest
   #folders = 0;
   #pending = false;
@@ -151,15 +153,24 @@ export class Session {
     if (!run || this.state !== 'paused') return;
     this.state = 'running';
     this.told = '';
+    const before = run.history.length;
     try {
       await this.engine.follow(run.handle, (news) => this.#hear(run, news));
       if (this.state === 'running') this.state = 'paused';
+      this.#measure(run, before);
       await this.keep(autosave);
     } catch (error) {
       if (this.current !== run) return; // the engine is gone, and has said so
       this.state = 'paused';
       this.error = (error as Error).message;
     }
+  }
+
+  // Of the steps behind the first so many.
+  #measure({ history }: TrainedRun, before: number): void {
+    const steps = history.length - 1 - before;
+    const seconds = history.last('seconds') - (history.column('seconds')[before] ?? NaN);
+    if (steps >= leastMeasured && this.limit > 0) this.share = (steps * history.stepFlops) / (seconds * this.limit * 1e9);
   }
 
   // The engine has ended, and every run in it; what was drawn stays.

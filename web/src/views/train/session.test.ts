@@ -136,3 +136,13 @@ test('where the engine stops, the curves stay and the run can be opened again', 
   expect(session.state).toBe('paused');
   expect(session.current!.step).toBeGreaterThanOrEqual(40);
 });
+
+test('what a training reached of the limit is what the next one is expected to', async () => {
+  await session.probe(); // 20 GFLOP/s
+  expect(session.share).toBeUndefined();
+  await session.start({ ...choices, steps: 10 }, 'mini-gpt', null);
+  expect(session.share).toBeUndefined(); // too few steps
+  await session.start(choices, 'mini-gpt', null);
+  // A step has 50331648 + 2 · 78741504 = 207814656 FLOPs in 12.5 ms: 16.6 GFLOP/s.
+  expect(session.share).toBeCloseTo(207814656 / 0.0125 / 20e9, 6);
+});
