@@ -4,8 +4,11 @@ import { writeTar } from '../../parts/tar';
 import { folderOf, put } from './given';
 
 let written: string[];
+let room: number; // in the engine
 beforeEach(() => {
   written = [];
+  room = 4 * 1024 ** 3;
+  vi.spyOn(runner, 'ask').mockImplementation(async () => ({ json: { bytes: room + 1000, used: 1000 } as never, arrays: [] }));
   vi.spyOn(runner, 'write').mockImplementation(async (path) => void written.push(path.replace(/^\/given\/\d+\//, '')));
 });
 const file = (path: string, size = 3): File => {
@@ -45,4 +48,14 @@ test('what is too large, or no model, is refused in one sentence before anything
   await expect(put([file('m/model.safetensors')], () => {})).rejects.toThrow('no config.json is among these files');
   await expect(put([file('m/config.json')], () => {})).rejects.toThrow('no .safetensors lies beside m/config.json');
   expect(written).toEqual([]);
+});
+
+test('files that the engine has no room for are refused before anything is copied', async () => {
+  room = 1024 ** 3;
+  const large = [file('m/config.json'), file('m/model.safetensors', 1.5 * 1024 ** 3)];
+  await expect(put(large, () => {})).rejects.toThrow('these files have 1.50 GiB; the engine in this browser has room for 1.00 GiB');
+  expect(written).toEqual([]);
+  room *= 2;
+  await put(large, () => {});
+  expect(written).toEqual(['config.json', 'model.safetensors']);
 });

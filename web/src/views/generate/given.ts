@@ -1,9 +1,10 @@
 // A model that a person gives: a folder, its files, or a .tar of it, put where the engine finds it.
 import { runner } from '../../engine/client';
+import type { Reply } from '../../engine/run';
 import { bytes as size } from '../../numbers';
 import { readTar } from '../../parts/tar';
 
-const most = 2 * 1024 ** 3; // bytes in all
+const most = 2 * 1024 ** 3; // bytes in all, where the engine has room for them
 
 // What a model is read from; other forms of the same weights (.bin, .onnx, .gguf) stay where they are.
 const wanted = /(^|\/)([^/]+\.json|[^/]+\.safetensors|merges\.txt|[^/]+\.tiktoken)$/;
@@ -52,6 +53,9 @@ export async function put(files: File[], progress: (done: number, all: number) =
   }
   const all = inside.reduce((sum, part) => sum + part.size, 0);
   if (all > most) throw tooLarge(all);
+  // The engine reads the files into its own memory, which is smaller where the browser gave it no more.
+  const { bytes, used } = (await runner.ask<Reply<'memory'>>({ ask: 'memory' })).json;
+  if (all > bytes - used) throw new Error(`these files have ${size(all)}; the engine in this browser has room for ${size(bytes - used)}`);
   const path = `/given/${++count}`;
   let done = 0;
   for (const part of inside) {
