@@ -17,6 +17,12 @@ export function reckon(args: string[], folder?: string): string {
   if (done.status !== 0) throw new Error(`reckon ${args.join(' ')}: ${done.stderr}`);
   return done.stdout;
 }
+// The sentence with which it refuses them.
+export function refusal(args: string[], folder: string): string {
+  const done = spawnSync(program, args, { encoding: 'utf8', cwd: folder });
+  if (done.status === 0) throw new Error(`reckon ${args.join(' ')} refuses nothing`);
+  return done.stderr.trim().replace(/^reckon: /, '');
+}
 // A number as it stands in the JSON, every digit of it, with commas.
 export function digits(json: string, key: string): string {
   const found = new RegExp(`"${key}": (\\d+)`).exec(json)?.[1];
@@ -26,10 +32,11 @@ export function digits(json: string, key: string): string {
 
 interface Options extends BrowserContextOptions {
   at?: string; // the server; `reckon serve` by default
+  before?: () => void; // in the page, before anything of it runs
 }
 
 // One browser for the tests of a file. The function opens the page at a link; every test ends with none of its pages
-// having written an error or a warning to the console.
+// having written an error or a warning to the console, or having asked anything but files of its own server.
 export function browse(): (link?: string, options?: Options) => Promise<Page> {
   let browser: Browser;
   const open: { context: BrowserContext; complaints: string[] }[] = [];
@@ -42,8 +49,9 @@ export function browse(): (link?: string, options?: Options) => Promise<Page> {
     for (const { context } of all) await context.close();
     expect(all.flatMap(({ complaints }) => complaints)).toEqual([]);
   });
-  return async (link = '', { at = inject('isolated'), ...options } = {}) => {
+  return async (link = '', { at = inject('isolated'), before, ...options } = {}) => {
     const context = await browser.newContext({ viewport: sizes.desktop, ...options });
+    if (before) await context.addInitScript(before);
     const page = await context.newPage();
     const complaints: string[] = [];
     open.push({ context, complaints });
@@ -51,6 +59,11 @@ export function browse(): (link?: string, options?: Options) => Promise<Page> {
       if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
     });
     page.on('pageerror', (error) => complaints.push(String(error)));
+    // Of the page, its workers and its service worker. What is saved is made in the page (blob:, data:).
+    context.on('request', (request) => {
+      const own = request.url().startsWith(at) || /^(blob|data):/.test(request.url());
+      if (!own || request.method() !== 'GET' || request.postData() !== null) complaints.push(`asked ${request.method()} ${request.url()}`);
+    });
     await page.goto(at + link);
     return page;
   };

@@ -41,7 +41,7 @@ export interface MemoryTensor {
   bytes: Count;
 }
 export interface MemoryReport {
-  workload: { phase: string; batch: number; tokens: number; past: number; precision: string };
+  workload: { phase: string; batch: number; tokens: number; past: number; precision: string; types: { weights: string } };
   parameters: Count;
   memory: Record<'weights' | 'master' | 'gradients' | 'optimizer' | 'cache' | 'tables' | 'activations' | 'temporary' | 'total', Count>;
   tensors?: MemoryTensor[];
