@@ -54,6 +54,16 @@ test('a second run with one knob changed stands beside the first, with what it b
   const number = (cell: string) => Number(cell.replace('−', '-'));
   expect(number(second![4]!)).toBeCloseTo(number(second![3]!) - number(first![3]!), 2);
   expect(number(second![4]!)).not.toBe(0);
+  // Ten steps of each, as `reckon count` counts one, and what the difference bought.
+  const flops = [[], ['--layers', '4']].map((more) => {
+    const count = reckon(['count', 'mini-gpt', ...more, '--phase', 'train', '--batch', '8', '--causal', 'exact', '--format', 'json']);
+    return 10 * (JSON.parse(count) as { flops: { matmul: number } }).flops.matmul;
+  });
+  expect(first![2]).toBe(`${(flops[0]! / 1e9).toFixed(3)} GFLOP`);
+  expect(second![2]).toBe(`${(flops[1]! / 1e9).toFixed(3)} GFLOP`);
+  const parameters = [first!, second!].map((cells) => Number(cells[1]!.replaceAll(',', '')));
+  expect(number(second![5]!)).toBeCloseTo(number(second![4]!) / ((parameters[1]! - parameters[0]!) / 1e5), 2);
+  expect(number(second![6]!)).toBeCloseTo(number(second![4]!) / ((flops[1]! - flops[0]!) / 1e9), 2);
   await page.getByText(/loss of “.*layers.*” less that of “mini-gpt”/).waitFor({ state: 'attached' });
 });
 
@@ -102,4 +112,41 @@ test('after a reload the run of before is offered, and goes on from where it was
   await page.getByRole('button', { name: 'Continue it' }).click();
   await expect.poll(async () => number(await card(page, 'step')), { timeout: minutes }).toBeGreaterThan(number(step));
   expect(await page.getByText(/^The loss began at 6\.2/).count()).toBe(1); // its curve from the beginning
+});
+
+// A tab in the background: it is hidden, and nothing is drawn until it is seen again.
+function hideable(): void {
+  const frame = requestAnimationFrame.bind(window);
+  let held: FrameRequestCallback[] | null = null;
+  window.requestAnimationFrame = (draw) => (held ? held.push(draw) : frame(draw));
+  const show = (state: DocumentVisibilityState) => {
+    Object.defineProperty(document, 'visibilityState', { value: state, configurable: true });
+    Object.defineProperty(document, 'hidden', { value: state === 'hidden', configurable: true });
+    document.dispatchEvent(new Event('visibilitychange'));
+  };
+  Object.assign(window, {
+    hide: () => ((held = []), show('hidden')),
+    unhide: () => {
+      const draw = held ?? [];
+      held = null;
+      show('visible');
+      draw.forEach((one) => frame(one));
+    },
+  });
+}
+
+test('in a background tab a run goes on and is saved, and is drawn when it is seen again', { timeout: minutes }, async () => {
+  const page = await open('?v=1&model=mini-gpt&train.steps=5000#train', { before: hideable });
+  const number = (text: string) => Number(text.replaceAll(',', ''));
+  const step = async () => number(await card(page, 'step'));
+  await start(page);
+  await expect.poll(step, { timeout: minutes }).toBeGreaterThan(0);
+  await page.evaluate('hide()');
+  const drawn = await step();
+  const saved = page.getByRole('listitem').filter({ hasText: 'the last run' });
+  const savedStep = async () => number(/step ([\d,]+) of/.exec((await saved.allInnerTexts()).join())?.[1] ?? '0');
+  await expect.poll(savedStep, { timeout: minutes }).toBeGreaterThan(drawn + 50);
+  expect(await step()).toBe(drawn);
+  await page.evaluate('unhide()');
+  await expect.poll(step, { timeout: 20_000 }).toBeGreaterThanOrEqual(await savedStep());
 });
