@@ -33,14 +33,20 @@ async function given(link: string, path = checkpoint): Promise<Page> {
   return page;
 }
 
-test('a folder draws the tokens that reckon generate draws with the same seed', { timeout: 120_000 }, async () => {
-  const page = await given('?v=1&generate.top-k=5&generate.seed=7#generate');
+test.each([
+  ['top-k', '5'],
+  ['top-p', '0.5'],
+  ['min-p', '0.2'],
+])('with %s %s a folder draws the tokens that reckon generate draws with the same seed', { timeout: 120_000 }, async (filter, value) => {
+  const page = await given(`?v=1&generate.${filter}=${value}&generate.seed=7#generate`);
   for (let i = 1; i <= 10; ++i) {
     await page.getByRole('button', { name: 'Step', exact: true }).click();
     await expect.poll(() => page.locator('.story .token').count(), minute).toBe(i);
   }
-  const text = reckon(['generate', checkpoint, prompt, '--tokens', '10', '--top-k', '5', '--seed', '7']);
+  const args = ['generate', checkpoint, prompt, '--tokens', '10', '--seed', '7'];
+  const text = reckon([...args, `--${filter}`, value]);
   expect(await written(page)).toBe(text.replace(/\n$/, ''));
+  expect(text).not.toBe(reckon(args)); // it took out what would have been drawn
 });
 
 test('a token that is picked is taken, and a click on it goes back to before it', { timeout: 120_000 }, async () => {

@@ -53,6 +53,7 @@ test('after one visit to Count, a model is trained and writes without a network'
   await page.getByRole('button', { name: 'Train 5 steps more' }).waitFor({ timeout: 180_000 });
   await page.getByRole('link', { name: 'Generate' }).click();
   await settled(page, 'generate');
+  expect(await page.getByRole('radio', { name: 'the one in Train' }).isChecked()).toBe(true);
   await page.getByRole('button', { name: 'Step', exact: true }).click();
   await expect.poll(() => page.locator('.story .token').count(), minute).toBe(1);
 });

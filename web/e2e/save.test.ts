@@ -45,6 +45,12 @@ test('Count: pictures have the names and figures of the page, tables their rows'
 
   const all = await page.locator('section', { hasText: 'Memory of training' }).locator('.caption b').innerText();
   expect(await textsOf(page, await saved(page, 'training-memory', 'SVG'))).toContain(all);
+  const chart = await textsOf(page, await saved(page, 'flops-against-context', 'SVG'));
+  for (const name of ['scores and mixing', 'projections', 'feed-forward', 'head']) expect(chart).toContain(name);
+  const swept = linesOf(await saved(page, 'flops-against-context', 'CSV')).map((line) => line.split(','));
+  const context = swept.find(([tokens]) => tokens === '1024')!;
+  // Of a token of gpt2 at its context, in full attention: 24·L·d² + 4·L·T·d + 2·V·d.
+  expect(Number(context[1])).toBe(24 * 12 * 768 ** 2 + 4 * 12 * 1024 * 768 + 2 * 50257 * 768);
   await page.getByRole('heading', { name: 'Fits on' }).scrollIntoViewIfNeeded();
   const fits = page.locator('section', { hasText: 'Fits on' });
   await fits.locator('.share').nth(17).waitFor(minute); // nine devices, to serve and to train
@@ -92,6 +98,11 @@ test('Train: attention and neighbours of a run', { timeout: 240_000 }, async () 
   const page = await open('?v=1&model=mini-gpt&train.steps=3&train.sentence=One+day#train');
   await page.getByRole('button', { name: 'Start', exact: true }).click();
   await page.getByRole('button', { name: 'Train 3 steps more' }).waitFor({ timeout: 180_000 });
+  const curve = linesOf(await saved(page, 'loss', 'CSV')).map((line) => line.split(','));
+  const losses = curve.filter(([name]) => name === 'training (each step)');
+  expect(losses.map(([, step]) => step)).toEqual(['1', '2', '3']);
+  expect(Number(losses[0]![2])).toBeCloseTo(Math.log(512), 0);
+  expect((await textsOf(page, await saved(page, 'loss', 'SVG'))).join(' ')).toContain('Loss');
   await page.getByRole('heading', { name: 'Attention' }).scrollIntoViewIfNeeded();
   const heads = page.locator('.grid button');
   await heads.first().waitFor(minute);

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { beyondTheEdge, browse, parametersOf, settled, sizes, violations, views } from './browse';
+import { done, minutes, start } from './training';
 
 const open = browse();
 
@@ -15,6 +16,27 @@ for (const view of views) {
       });
     }
   }
+}
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  test(`phone, ${colorScheme}: with the sheet of sliders open all is inside the window, and axe is content`, async () => {
+    const page = await open('', { viewport: sizes.phone, colorScheme, reducedMotion: 'reduce' });
+    await settled(page, 'count');
+    await page.getByRole('button', { name: 'Change sizes' }).click();
+    await page.getByRole('slider', { name: 'Layers' }).waitFor();
+    expect(await beyondTheEdge(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
+  });
+
+  test(`phone, ${colorScheme}: after a run all is inside the window, and axe is content`, { timeout: minutes }, async () => {
+    const page = await open('?v=1&model=mini-gpt&train.steps=3#train', { viewport: sizes.phone, colorScheme, reducedMotion: 'reduce' });
+    await start(page);
+    await done(page);
+    await page.getByRole('heading', { name: 'Attention' }).scrollIntoViewIfNeeded();
+    await page.locator('.grid button').first().waitFor({ timeout: 60_000 });
+    expect(await beyondTheEdge(page)).toEqual([]);
+    expect(await violations(page)).toEqual([]);
+  });
 }
 
 test('nothing moves by itself where less motion is wanted', async () => {
