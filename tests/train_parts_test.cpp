@@ -9,11 +9,15 @@
 #include <sstream>
 #include <thread>
 
+#include "family_references.h"
 #include "folder_fixture.h"
 #include "model/changed_config.h"
 #include "model/load.h"
 #include "model/modify.h"
+#include "model/presets.h"
 #include "model/read.h"
+#include "model/sublayers.h"
+#include "model/types.h"
 #include "report/page_chart.h"
 #include "report/text.h"
 #include "report/train_view.h"
@@ -84,6 +88,48 @@ TEST(ChangedConfig, ReadsBackAsTheChangedModelWhateverTheFamilyCallsItsFields) {
     const auto config = changed_config(load_described(name).config, changed);
     EXPECT_TRUE(read_config(config, name) == changed) << name;
   }
+}
+
+// In the words of its file, also those of layers that no other type has.
+TEST(ChangedConfig, ReadsBackWhatWasNotChangedAndWhereOnlyTheContextWas) {
+  std::vector<std::string> models;
+  for (const std::string& name : family_references::found("tiny"))
+    models.push_back((family_references::folder() / "tiny" / name).string());
+  for (const Preset& preset : presets()) models.emplace_back(preset.name);
+  ASSERT_GT(models.size(), 200u);
+  for (const std::string& name : models) {
+    SCOPED_TRACE(name);
+    const Described described = load_described(name);
+    if (!is_trainable(described.model.family)) continue;
+    const auto reads_back = [&](const Model& model) {
+      Model again = read_config(changed_config(described.config, model), model.name);
+      again.notes = model.notes;
+      EXPECT_EQ(again, model);
+    };
+    EXPECT_NO_THROW(reads_back(described.model));
+    const std::optional<Rope>& rope = first_attention(described.model).rope;
+    using Scaling = Rope::Scaling;  // of which another context is another rotation
+    if (rope && (rope->scaling == Scaling::longrope || rope->scaling == Scaling::dynamic)) continue;
+    Changes changes;
+    changes.context = described.model.context / 2;
+    EXPECT_NO_THROW(reads_back(modify(described.model, changes)));
+  }
+}
+
+TEST(ChangedConfig, KeepsTheEntriesOfLayersThatAreThereAlready) {
+  using nlohmann::json;
+  const auto changed = [](const char* name, std::int64_t layers) {
+    const Described described = load_described((family_references::folder() / "tiny" / name).string());
+    Changes changes;
+    changes.layers = layers;
+    return changed_config(described.config, modify(described.model, changes));
+  };
+  const json cwm = changed("cwm", 3);  // one more, as the pattern goes on
+  EXPECT_EQ(cwm["layer_types"], json({"sliding_attention", "full_attention", "sliding_attention"}));
+  const json sparse = changed("deepseek_v32", 3);
+  EXPECT_EQ(sparse["layer_types"], json(3, "deepseek_sparse_attention"));
+  EXPECT_EQ(sparse["mlp_layer_types"], json({"dense", "sparse", "dense"}));
+  EXPECT_EQ(changed("deepseek_v32", 1)["mlp_layer_types"], json::array({"dense"}));
 }
 
 TEST(ChangedConfig, SaysTheDenseRoutedAndSharedWidthsOfAMixture) {

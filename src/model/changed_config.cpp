@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,18 +41,18 @@ const char* activation_word(Activation activation) {
   return "";
 }
 
-// A field with an entry for each layer, and what that says of its layer.
-struct LayerField {
-  const char* name;
-  Json (*entry)(const Attention&);
-};
-const LayerField layer_fields[] = {
-    {"layer_types", [](const Attention& a) { return Json(a.window > 0 ? "sliding_attention" : "full_attention"); }},
-    {"attention_types",  // GPT-Neo's
-     [](const Attention& a) {
-       return Json::array({Json::array({a.window > 0 ? "local" : "global"}), 1});
-     }},
-};
+// Fields with an entry for each layer.
+const char* const layer_fields[] = {"layer_types",    "mlp_layer_types",      "no_rope_layers",
+                                    "attn_type_list", "hybrid_layer_pattern", "moe_layer_freq"};
+
+// As far as these tell layers apart.
+bool alike(const Layer& a, const Layer& b) {
+  const Attention *one = find<Attention>(a), *other = find<Attention>(b);
+  if (one == nullptr || other == nullptr) return one == other;
+  return one->window == other->window && one->chunked == other->chunked &&
+         one->indexer.has_value() == other->indexer.has_value() && one->rope.has_value() == other->rope.has_value() &&
+         (find<Mixture>(a) == nullptr) == (find<Mixture>(b) == nullptr);
+}
 
 class Changer {
  public:
@@ -60,9 +61,10 @@ class Changer {
       : config_(base), fields_(fields), from_(from), to_(to) {}
 
   Json change() {
-    // A layer of today's families has one attention, and one feed-forward or mixture.
     const Layer &before = from_.layers.back(), &after = to_.layers.back();
-    if (find<Recurrence>(from_) != nullptr) return change_sizes();
+    // What is changed in one layer holds for all where each has one attention, and one feed-forward or mixture.
+    const bool plain = find<Attention>(before) != nullptr && feed_forward_of(before) != nullptr;
+    if (find<Recurrence>(from_) != nullptr || !plain) return change_sizes();
     const Attention &old = *find<Attention>(before), &attention = *find<Attention>(after);
     const FeedForward &old_ff = *feed_forward_of(before), &feed_forward = *feed_forward_of(after);
     set(from_.d_model, to_.d_model, "hidden_size");
@@ -81,13 +83,7 @@ class Changer {
     set(old.output_bias, attention.output_bias, "attention_bias");
     set(old_ff.bias, feed_forward.bias, "mlp_bias");
     set(old.window, attention.window, "sliding_window");
-    for (const LayerField& field : layer_fields) {
-      if (!stands(field.name)) continue;
-      Json entries = Json::array();
-      for_each<Attention>(to_.layers, [&](const Attention& a) { entries.push_back(field.entry(a)); });
-      config_[field.name] = entries;
-    }
-    if (stands("attention_types")) config_.erase("attention_layers");  // the same again
+    change_layer_fields();
     if (config_.contains("torch_dtype")) config_["torch_dtype"] = "float32";
     return config_;
   }
@@ -100,6 +96,39 @@ class Changer {
     set(from_.head.tied, to_.head.tied, "tie_word_embeddings");
     if (config_.contains("torch_dtype")) config_["torch_dtype"] = "float32";
     return config_;
+  }
+
+  // A layer keeps the entry that the base has for one that is alike.
+  void change_layer_fields() {
+    const Layers &before = from_.layers, &after = to_.layers;
+    if (std::equal(before.begin(), before.end(), after.begin(), after.end(), alike)) return;
+    std::vector<std::size_t> same;  // of each layer, which of the base's; as many as there are: none
+    for (std::size_t i = 0; i < after.size(); ++i) {
+      std::size_t from = i;
+      if (i >= before.size() || !alike(before[i], after[i]))
+        for (from = 0; from < before.size() && !alike(before[from], after[i]);) ++from;
+      same.push_back(from);
+    }
+    for (const char* field : layer_fields) {
+      if (!stands(field) || !config_[field].is_array()) continue;
+      Json entries = Json::array();
+      for (std::size_t i = 0; i < after.size(); ++i) {
+        const Attention* attention = find<Attention>(after[i]);
+        if (same[i] < config_[field].size())
+          entries.push_back(config_[field][same[i]]);
+        else if (field == std::string("layer_types") && attention != nullptr)
+          entries.push_back(attention->window > 0 ? "sliding_attention" : "full_attention");
+      }
+      config_[field] = entries;
+    }
+    if (stands("attention_types")) {  // GPT-Neo's
+      Json entries = Json::array();
+      for_each<Attention>(after, [&](const Attention& a) {
+        entries.push_back(Json::array({Json::array({a.window > 0 ? "local" : "global"}), 1}));
+      });
+      config_["attention_types"] = entries;
+      config_.erase("attention_layers");  // the same again
+    }
   }
 
   bool stands(const std::string& name) const { return config_.contains(name) && !config_[name].is_null(); }
