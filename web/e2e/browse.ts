@@ -8,7 +8,11 @@ import { afterAll, afterEach, beforeAll, expect, inject } from 'vitest';
 import { dist, program } from './servers';
 
 export const views = ['count', 'tokenize', 'train', 'generate', 'tour'] as const;
-export const sizes = { desktop: { width: 1280, height: 800 }, phone: { width: 390, height: 844 } };
+// A phone's scroll bar lies over the page, and its window is as wide as the device.
+export const devices = {
+  desktop: { viewport: { width: 1280, height: 800 } },
+  phone: { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true },
+};
 export const withThreads = existsSync(join(dist, 'engine/run-threads.wasm'));
 
 // `reckon ARGS`: what it prints.
@@ -41,7 +45,11 @@ export function browse(): (link?: string, options?: Options) => Promise<Page> {
   let browser: Browser;
   const open: { context: BrowserContext; complaints: string[] }[] = [];
   beforeAll(async () => {
-    browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox'] });
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+      args: ['--no-sandbox'],
+      ignoreDefaultArgs: ['--hide-scrollbars'], // readers have them
+    });
   });
   afterAll(() => browser?.close());
   afterEach(async () => {
@@ -50,7 +58,7 @@ export function browse(): (link?: string, options?: Options) => Promise<Page> {
     expect(all.flatMap(({ complaints }) => complaints)).toEqual([]);
   });
   return async (link = '', { at = inject('isolated'), before, ...options } = {}) => {
-    const context = await browser.newContext({ viewport: sizes.desktop, ...options });
+    const context = await browser.newContext({ ...devices.desktop, ...options });
     if (before) await context.addInitScript(before);
     const page = await context.newPage();
     const complaints: string[] = [];
@@ -97,14 +105,16 @@ export async function violations(page: Page): Promise<string[]> {
   return found.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')}`));
 }
 
-// Elements that reach beyond the window's right edge and that nobody can scroll to. (scrollWidth does not see all.)
+// Elements that reach beyond the window's right edge and that nobody can scroll to. (scrollWidth does not see all; and
+// innerWidth has a scroll bar in it, and grows on a phone, which zooms out to show what is too wide.)
 export const beyondTheEdge = (page: Page) =>
   page.evaluate(() => {
     const clipped = (element: Element): boolean => {
       for (let one = element.parentElement; one; one = one.parentElement) if (getComputedStyle(one).overflowX !== 'visible') return true;
       return false;
     };
+    const edge = document.documentElement.clientWidth;
     return [...document.querySelectorAll('body *')]
-      .filter((one) => one.getBoundingClientRect().width > 0 && one.getBoundingClientRect().right > innerWidth + 0.5 && !clipped(one))
+      .filter((one) => one.getBoundingClientRect().width > 0 && one.getBoundingClientRect().right > edge + 0.5 && !clipped(one))
       .map((one) => `${one.tagName} ${one.className} ${one.textContent?.trim().slice(0, 40)}`);
   });

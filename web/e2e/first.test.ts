@@ -3,17 +3,17 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
-import { browse, settled, sizes } from './browse';
+import { browse, devices, settled } from './browse';
 import { dist, servePlainly } from './servers';
 
 const open = browse();
 
-for (const [name, viewport] of Object.entries({ ...sizes, large: { width: 2560, height: 1300 } })) {
+for (const [name, device] of Object.entries({ ...devices, large: { viewport: { width: 2560, height: 1300 } } })) {
   test(`${name}: the first view explains the chosen part, and fetches less than 400 kB, gzipped`, async () => {
     const fetched = new Set<string>();
     const { address, close } = await servePlainly((path) => fetched.add(path));
     try {
-      const page = await open('', { at: address, viewport });
+      const page = await open('', { at: address, ...device });
       await settled(page, 'count');
       const part = page.getByRole('region', { name: 'The chosen part' });
       await part.getByText('what it computes').waitFor({ state: 'attached' });

@@ -1,9 +1,10 @@
-// `npm run pictures` writes the pictures of docs/: PICTURES names the folder. Otherwise nothing is done.
+// `npm run pictures` writes the pictures of docs/, `npm run pictures:all` every view in both sizes and themes, to look at:
+// PICTURES names the folder, EVERY asks for all of them. Otherwise nothing is done.
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { test } from 'vitest';
-import { browse, settled, sizes, views } from './browse';
+import { browse, devices, settled, views } from './browse';
 
 const open = browse();
 const folder = process.env.PICTURES ?? '';
@@ -41,19 +42,24 @@ const scenes: Record<(typeof views)[number], { link: string; play?: (page: Page)
   },
 };
 
-const pictures = [
-  ['count', 'desktop', 'light'], ['count', 'phone', 'light'], ['tokenize', 'desktop', 'light'], ['train', 'desktop', 'dark'],
-  ['train', 'phone', 'dark'], ['generate', 'desktop', 'dark'], ['tour', 'desktop', 'light'],
-] as const; // prettier-ignore
-for (const [view, size, theme] of pictures) {
-  test.skipIf(!folder)(`${view}, ${size}, ${theme}`, { timeout: 2 * minutes }, async () => {
-    mkdirSync(folder, { recursive: true });
-    const { link, play } = scenes[view];
-    const page = await open(link, { viewport: sizes[size], colorScheme: theme, reducedMotion: 'reduce' });
-    await settled(page, view);
-    await play?.(page);
-    await page.mouse.move(0, 0);
-    await page.waitForTimeout(400);
-    await page.screenshot({ path: join(folder, `${view}-${size}-${theme}.png`) });
-  });
+const documented = [
+  'count-desktop-light', 'count-phone-light', 'tokenize-desktop-light', 'train-desktop-dark', 'train-phone-dark',
+  'generate-desktop-dark', 'tour-desktop-light',
+]; // prettier-ignore
+for (const view of views) {
+  for (const [size, device] of Object.entries(devices)) {
+    for (const colorScheme of ['light', 'dark'] as const) {
+      const picture = `${view}-${size}-${colorScheme}`;
+      test.skipIf(!folder || !(process.env.EVERY || documented.includes(picture)))(picture, { timeout: 2 * minutes }, async () => {
+        mkdirSync(folder, { recursive: true });
+        const { link, play } = scenes[view];
+        const page = await open(link, { ...device, colorScheme, reducedMotion: 'reduce' });
+        await settled(page, view);
+        await play?.(page);
+        await page.mouse.move(0, 0);
+        await page.waitForTimeout(400);
+        await page.screenshot({ path: join(folder, `${picture}.png`) });
+      });
+    }
+  }
 }

@@ -1,15 +1,15 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { beyondTheEdge, browse, parametersOf, settled, sizes, violations, views } from './browse';
+import { beyondTheEdge, browse, devices, parametersOf, settled, violations, views } from './browse';
 import { done, minutes, start } from './training';
 
 const open = browse();
 
 for (const view of views) {
-  for (const [name, viewport] of Object.entries(sizes)) {
+  for (const [name, device] of Object.entries(devices)) {
     for (const colorScheme of ['light', 'dark'] as const) {
       test(`${view}, ${name}, ${colorScheme}: all is inside the window, and axe is content`, async () => {
-        const page = await open(`#${view}`, { viewport, colorScheme, reducedMotion: 'reduce' });
+        const page = await open(`#${view}`, { ...device, colorScheme, reducedMotion: 'reduce' });
         await settled(page, view);
         expect(await beyondTheEdge(page)).toEqual([]);
         expect(await violations(page)).toEqual([]);
@@ -20,7 +20,7 @@ for (const view of views) {
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`phone, ${colorScheme}: with the sheet of sliders open all is inside the window, and axe is content`, async () => {
-    const page = await open('', { viewport: sizes.phone, colorScheme, reducedMotion: 'reduce' });
+    const page = await open('', { ...devices.phone, colorScheme, reducedMotion: 'reduce' });
     await settled(page, 'count');
     await page.getByRole('button', { name: 'Change sizes' }).click();
     await page.getByRole('slider', { name: 'Layers' }).waitFor();
@@ -29,7 +29,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 
   test(`phone, ${colorScheme}: after a run all is inside the window, and axe is content`, { timeout: minutes }, async () => {
-    const page = await open('?v=1&model=mini-gpt&train.steps=3#train', { viewport: sizes.phone, colorScheme, reducedMotion: 'reduce' });
+    const page = await open('?v=1&model=mini-gpt&train.steps=3#train', { ...devices.phone, colorScheme, reducedMotion: 'reduce' });
     await start(page);
     await done(page);
     await page.getByRole('heading', { name: 'Attention' }).scrollIntoViewIfNeeded();
