@@ -152,7 +152,7 @@ TEST(Fit, RefusesAModelThatTakesMoreThanThereIsAndSaysWhichEncodingWouldNot) {
                 .find("but there are " + binary_bytes(needed - 1) + " left beside the " + binary_bytes(needed) +
                       " of the other model; in bfloat16 it would take"),
             std::string::npos);
-  EXPECT_NE(refusal(gpt2, run, needed, 2 * needed).find("but there are 0 bytes left"), std::string::npos)
+  EXPECT_NE(refusal(gpt2, run, needed, 2 * needed).find("but there are 0 B left"), std::string::npos)
       << refusal(gpt2, run, needed, 2 * needed);
   // 123,532,032 elements of matrices in q5_k: 84,928,272 bytes; with positions and vectors in float32 88,559,376. In
   // q6_k they would be 101 MB alone.
