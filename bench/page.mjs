@@ -19,7 +19,7 @@ async function firstView() {
 // `reckon train mini-gpt`; both in turns.
 async function measure({ name, rounds }) {
   const { default: create } = await import(new URL(`${name}.js`, base).href);
-  const module = await create({ locateFile: (file) => new URL(file, base).href });
+  const module = await create({ locateFile: (file) => new URL(file, base).href, threads: Math.min(navigator.hardwareConcurrency, 8) }); // as the page has it
   if (name === 'count') {
     const times = [];
     for (let i = 0; i < 2000; ++i) {

@@ -60,8 +60,10 @@ if(RECKON_THREADS)
   add_run(run-threads 1 ${unwind}/src/Unwind-wasm.c ${run_less})
   add_run(run-more-threads ${first_of_more} ${unwind}/src/Unwind-wasm.c)
   foreach(name run-threads run-more-threads)
-    target_link_options(${name} PRIVATE -sPTHREAD_POOL_SIZE=navigator.hardwareConcurrency-1
-      --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js)
+    target_link_options(${name} PRIVATE -sPTHREAD_POOL_SIZE=Module.threads-1
+      --pre-js ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js --js-library ${CMAKE_SOURCE_DIR}/src/page/wasm_thread_count.js)
+    set_property(TARGET ${name} APPEND PROPERTY LINK_DEPENDS
+      ${CMAKE_SOURCE_DIR}/src/page/wasm_threads.js ${CMAKE_SOURCE_DIR}/src/page/wasm_thread_count.js)
   endforeach()
   set_source_files_properties(${unwind}/src/Unwind-wasm.c PROPERTIES
     COMPILE_OPTIONS "-Os;-pthread;-fwasm-exceptions;-w;-I${unwind}/include"

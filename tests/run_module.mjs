@@ -1,15 +1,17 @@
 // The page's running modules generate what transformers generated with every small model of tests/data, greedily:
-// node tests/run_module.mjs FOLDER. FOLDER has run.js and run-more.js with their .wasm. What the first lacks it says, and
-// the second has it; attention maps among that, of a model that the first holds and hands over.
+// node tests/run_module.mjs FOLDER [-threads]. FOLDER has run.js and run-more.js with their .wasm, or run-threads.js and
+// run-more-threads.js. What the first lacks it says, and the second has it; attention maps among that, of a model that
+// the first holds and hands over.
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import './no_workers.mjs';
 
-const folder = resolve(process.argv[2]);
+const folder = resolve(process.argv[2]), ending = process.argv[3] ?? '';
 process.chdir(resolve(new URL('..', import.meta.url).pathname));
 async function load(name) {
-  const { default: create } = await import(pathToFileURL(`${folder}/${name}.js`).href);
-  const module = await create({ wasmBinary: readFileSync(`${folder}/${name}.wasm`) });
+  const { default: create } = await import(pathToFileURL(`${folder}/${name}${ending}.js`).href);
+  const module = await create({ wasmBinary: readFileSync(`${folder}/${name}${ending}.wasm`), threads: 2 });
   return { ...module, question: (request) => JSON.parse(module.ask(JSON.stringify(request)).reply) };
 }
 const first = await load('run'), second = await load('run-more');

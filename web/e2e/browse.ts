@@ -37,6 +37,7 @@ export function digits(json: string, key: string): string {
 interface Options extends BrowserContextOptions {
   at?: string; // the server; `reckon serve` by default
   before?: () => void; // in the page, before anything of it runs
+  missing?: RegExp; // addresses that cannot be fetched, of which the browser may complain
 }
 
 // One browser for the tests of a file. The function opens the page at a link; every test ends with none of its pages
@@ -57,14 +58,16 @@ export function browse(): (link?: string, options?: Options) => Promise<Page> {
     for (const { context } of all) await context.close();
     expect(all.flatMap(({ complaints }) => complaints)).toEqual([]);
   });
-  return async (link = '', { at = inject('isolated'), before, ...options } = {}) => {
+  return async (link = '', { at = inject('isolated'), before, missing, ...options } = {}) => {
     const context = await browser.newContext({ ...devices.desktop, ...options });
     if (before) await context.addInitScript(before);
+    if (missing) await context.route(missing, (route) => route.abort());
     const page = await context.newPage();
     const complaints: string[] = [];
     open.push({ context, complaints });
     page.on('console', (message) => {
-      if (['error', 'warning'].includes(message.type())) complaints.push(`${message.type()}: ${message.text()}`);
+      const told = missing && /net::ERR_FAILED|sent an error/.test(message.text());
+      if (['error', 'warning'].includes(message.type()) && !told) complaints.push(`${message.type()}: ${message.text()}`);
     });
     page.on('pageerror', (error) => complaints.push(String(error)));
     // Of the page, its workers and its service worker. What is saved is made in the page (blob:, data:).
