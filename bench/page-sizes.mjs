@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 
 const folder = resolve(process.argv[2]);
 const bytes = (files) => files.reduce((sum, file) => sum + gzipSync(readFileSync(`${folder}/${file}`), { level: 9 }).length, 0);
-const engine = (name) => [`engine/${name}.js`, `engine/${name}.wasm`];
+const engine = (name) => ['js', 'wasm', ...(name.endsWith('-threads') ? ['worker.js'] : [])].map((kind) => `engine/${name}.${kind}`);
 const html = readFileSync(`${folder}/index.html`, 'utf8');
 const bundle = [...html.matchAll(/(?:src|href)="\.\/(assets\/[^"]+\.(?:js|css))"/g)].map(([, file]) => file);
 const workers = readdirSync(`${folder}/assets`).filter((file) => /^count\.worker.*\.js$/.test(file)).map((file) => `assets/${file}`);
@@ -16,7 +16,7 @@ const rows = [
   ['of that, the counting module', engine('count')],
   ['the module of the other commands that count', engine('more')],
   ['the running module', engine('run'), 600],
-  ['the running module with threads', engine('run-threads'), 600],
+  ['the running module with threads', engine('run-threads'), 620],
   ['the running module of rarer families', engine('run-more')],
   ['the running module of rarer families with threads', engine('run-more-threads')],
 ];
