@@ -56,6 +56,24 @@ TEST(AttentionMaps, AWindowHidesWhatLiesBeforeIt) {
   }
 }
 
+// Two heads of three tokens. Of the first, the token before has (0.75 + 0.75) / 2, itself (0.25 + 0.25) / 2, the first
+// (0.75 + 0) / 2; of the second, the first has (0.5 + 1) / 2, itself (0.5 + 0) / 2, the one before (0.5 + 0) / 2.
+TEST(AttentionMaps, SayWhereAHeadLooksOnAverageBehindTheFirstToken) {
+  AttentionMaps maps;
+  maps.tokens = 3;
+  maps.layers = {{0, 2, 0}};
+  maps.weights = {1, 0, 0, 0.75F, 0.25F, 0, 0, 0.75F, 0.25F, 1, 0, 0, 0.5F, 0.5F, 0, 1, 0, 0};
+  const Habits before = habits(maps, maps.layers[0], 0), first = habits(maps, maps.layers[0], 1);
+  EXPECT_EQ(before.before, 0.75);
+  EXPECT_EQ(before.itself, 0.25);
+  EXPECT_EQ(before.first, 0.375);
+  EXPECT_EQ(first.first, 0.75);
+  EXPECT_EQ(first.itself, 0.25);
+  EXPECT_EQ(first.before, 0.25);
+  maps.tokens = 1;
+  EXPECT_EQ(habits(maps, maps.layers[0], 0).first, 0);
+}
+
 // Rows of two numbers at hand: of id 0 (1, 0) the nearest is id 3 (5, 1), then id 1 at 45°; id 2 looks away.
 TEST(Neighbours, AreRankedByTheAngleAndNotByTheLength) {
   Model model = testing_models::small_llama();

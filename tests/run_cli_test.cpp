@@ -10,6 +10,7 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <regex>
@@ -40,6 +41,91 @@ TEST_F(RunProgram, LogitsAreARowPerPositionAndEqualTheReference) {
       ASSERT_NEAR(logits[t][v].get<double>(), io["logits"][0][t][v].get<double>(), 2e-4);
     }
   }
+}
+
+// Temperature 0.5 doubles the logits; of the three highest, the probabilities are e^x over their sum, and u = 0.5 draws
+// the one that it falls on where they lie side by side by their ids.
+TEST_F(RunProgram, TheNextTokenIsFollowedFromItsLogitToItsDraw) {
+  const std::vector<std::string> model = {"logits", tiny + "gpt2", "--ids", "3,1"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), model.begin(), model.end());
+    return more;
+  };
+  const Json logits = json(model)["logits"][1];
+  std::vector<std::size_t> order(logits.size());
+  double whole = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    order[i] = i;
+    whole += std::exp(logits[i].get<double>());
+  }
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return logits[a] > logits[b]; });
+  double kept = 0;
+  for (std::size_t i = 0; i < 3; ++i) kept += std::exp(2 * logits[order[i]].get<double>());
+  const Json next = json(with({"--next", "5", "--temperature", "0.5", "--top-k", "3", "--u", "0.5"}));
+  ASSERT_EQ(next["tokens"].size(), 5u);
+  for (std::size_t i = 0; i < 5; ++i) {
+    const Json& token = next["tokens"][i];
+    const double logit = logits[order[i]].get<double>();
+    EXPECT_EQ(token["id"], order[i]);
+    EXPECT_NEAR(token["logit"].get<double>(), logit, 1e-6);
+    EXPECT_NEAR(token["scaled"].get<double>(), 2 * logit, 1e-5);
+    EXPECT_EQ(token["removed"], i < 3 ? Json() : Json("top_k"));
+    EXPECT_NEAR(token["probability"].get<double>(), i < 3 ? std::exp(2 * logit) / kept : 0, 1e-5);
+    EXPECT_NEAR(token["model_probability"].get<double>(), std::exp(logit) / whole, 1e-5);
+  }
+  EXPECT_EQ(next["rest"]["count"], logits.size() - 5);
+  EXPECT_EQ(next["kept"], 3);
+  std::sort(order.begin(), order.begin() + 3);
+  std::size_t drawn = 0;
+  for (double left = 0.5 * kept; (left -= std::exp(2 * logits[order[drawn]].get<double>())) >= 0;) ++drawn;
+  EXPECT_EQ(next["draw"]["id"], order[drawn]);
+  EXPECT_EQ(json(with({"--next", "5"})).count("draw"), 0u);
+
+  const std::string text = run(with({"--next", "5", "--top-k", "3", "--u", "0.5"})).out;
+  EXPECT_NE(text.find("top-k"), std::string::npos) << text;
+  EXPECT_NE(text.find("252 others"), std::string::npos) << text;  // of 257
+  const std::string csv = run(with({"--next", "5", "--format", "csv"})).out;
+  EXPECT_EQ(csv.substr(0, csv.find('\r')), "next id,logit,scaled,filtered,probability,by the model,from,to");
+  EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 6);
+}
+
+TEST_F(RunProgram, AttentionIsAMapForEachHead) {
+  const std::vector<std::string> asked = {"logits", tiny + "qwen2", "--ids", "3,1,4", "--attention"};
+  const Json layers = json(asked)["layers"];
+  const Json config = Json::parse(text_of(tiny + "qwen2/config.json"));
+  ASSERT_EQ(layers.size(), config["num_hidden_layers"].get<std::size_t>());
+  for (std::size_t layer = 0; layer < layers.size(); ++layer) {
+    EXPECT_EQ(layers[layer]["layer"], layer);
+    ASSERT_EQ(layers[layer]["heads"].size(), config["num_attention_heads"].get<std::size_t>());
+    for (const Json& head : layers[layer]["heads"]) {
+      const Json& weights = head["weights"];
+      EXPECT_EQ(weights[0], Json({1.0, 0.0, 0.0}));
+      EXPECT_EQ(weights[1][2], 0.0);
+      const auto at = [&](int query, int key) { return weights[query][key].get<double>(); };
+      EXPECT_NEAR(at(2, 0) + at(2, 1) + at(2, 2), 1, 1e-6);
+      EXPECT_NEAR(head["itself"].get<double>(), (at(1, 1) + at(2, 2)) / 2, 1e-6);
+    }
+  }
+  std::vector<std::string> lines = asked;
+  lines.insert(lines.end(), {"--format", "csv"});
+  const std::string csv = run(lines).out;
+  EXPECT_EQ(csv.substr(0, csv.find('\r')), "layer,head,position,looks at,weight");
+  const std::size_t heads = layers.size() * config["num_attention_heads"].get<std::size_t>();
+  EXPECT_EQ(static_cast<std::size_t>(std::count(csv.begin(), csv.end(), '\n')), 1 + heads * 6);  // 1 + 2 + 3 places
+  expect_complaint({"logits", project_folder() + "/tests/data/families/tiny/mamba2", "--ids", "1,2", "--attention"}, 1,
+                   "has no layer of attention");
+}
+
+TEST_F(RunProgram, NeighboursOfATokenAreListedTheNearestFirst) {
+  const Json eight = json({"logits", tiny + "gpt2", "--nearest", "3"});
+  ASSERT_EQ(eight["nearest"].size(), 8u);
+  for (std::size_t i = 0; i < 8; ++i) {
+    EXPECT_NE(eight["nearest"][i]["id"], 3);
+    EXPECT_LE(eight["nearest"][i]["cosine"], eight["nearest"][i == 0 ? 0 : i - 1]["cosine"]);
+  }
+  const Json two = json({"logits", tiny + "gpt2", "--nearest", "3", "--count", "2"});
+  ASSERT_EQ(two["nearest"].size(), 2u);
+  EXPECT_EQ(two["nearest"][1], eight["nearest"][1]);
 }
 
 TEST_F(RunProgram, LogitsAreALineForEachOfTheMostLikelyTokensInCsv) {
@@ -397,6 +483,14 @@ TEST_F(RunProgram, WhatCannotRunIsRefusedInOneSentence) {
       {{"logits", tiny + "gpt2", "--ids", "1,257"}, 2, "257"},
       {{"logits", tiny + "gpt2", "--ids", "1,-1"}, 2, "-1"},
       {{"logits", tiny + "gpt2", "--ids", "1,x"}, 2, "x"},
+      {{"logits", tiny + "gpt2"}, 2, "--ids is required"},
+      {{"logits", tiny + "gpt2", "--ids", "1", "--top-k", "3"}, 2, "--top-k says how the next token is drawn"},
+      {{"logits", tiny + "gpt2", "--ids", "1", "--next", "3", "--u", "1"}, 2, "--u is 1; expected 0 or more, below 1"},
+      {{"logits", tiny + "gpt2", "--ids", "1", "--next", "3", "--top-p", "2"}, 2, "--top-p is 2"},
+      {{"logits", tiny + "gpt2", "--ids", "1", "--next", "3", "--attention"}, 2, "give one of them"},
+      {{"logits", tiny + "gpt2", "--ids", "1", "--nearest", "3"}, 2, "--nearest asks of one token"},
+      {{"logits", tiny + "gpt2", "--ids", "1", "--count", "3"}, 2, "--count says how many --nearest lists"},
+      {{"logits", tiny + "gpt2", "--nearest", "257"}, 2, "257"},
       {{"logits", tiny + "gpt2", "--ids", ","}, 2, "--ids"},
       {{"logits", tiny + "gpt2", "--ids", "1,,2"}, 2, "id 2 of --ids is empty"},
       {{"logits", tiny + "gpt2", "--ids", "1,2,"}, 2, "id 3 of --ids is empty"},

@@ -183,6 +183,9 @@ TEST_F(ProgramTest, FitsEveryReportIntoFortyColumns) {
       {"memory", "llama-3-8b", "--phase", "prefill", "--tokens", "4k", "--on", "h100"},
       {"memory", "mini-gpt", "--phase", "train", "--tensor", "2", "--data", "4", "--zero", "3"},
       {"time", "gpt2", "--on", "h100", "--phase", "train", "--steps", "9"},
+      {"logits", "mini-gpt", "--random", "1", "--ids", "1,2,3,4", "--next", "9", "--u", "0.12345678901234567"},
+      {"logits", "mini-gpt", "--random", "1", "--ids", "1,2,3,4", "--attention"},
+      {"logits", "mini-gpt", "--random", "1", "--nearest", "1"},
   };
   for (const char* columns : {"40", "60", "80", "100"}) {
     const Variable width("COLUMNS", columns);

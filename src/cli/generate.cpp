@@ -17,6 +17,7 @@
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/run_text.h"
+#include "cli/sampling_options.h"
 #include "count/ledger.h"
 #include "files/numbers.h"
 #include "files/quote.h"
@@ -305,15 +306,7 @@ void add_generate(CLI::App& program) {
       ->allow_extra_args(false);
   CLI::Option& tokens =
       add_size(command, "--tokens", g.tokens, "so many new tokens (128, or what the context has room for)");
-  command.add_option("--temperature", g.sampling.temperature, "0: the most likely token (1)")->type_name("X");
-  add_size(command, "--top-k", g.sampling.top_k, "draw from the k most likely; 0: from all (0)", zero_or_more)
-      .type_name("K");
-  command.add_option("--top-p", g.sampling.top_p, "draw from the fewest that have this probability together (1)")
-      ->type_name("P");
-  command.add_option("--min-p", g.sampling.min_p, "draw from what is so many times as likely as the best (0)")
-      ->type_name("P");
-  command.add_option("--repetition-penalty", g.sampling.repetition_penalty, "over 1: less of what was there (1)")
-      ->type_name("X");
+  add_sampling(command, g.sampling);
   expect_whole(
       *command.add_option("--seed", g.sampling.seed, "the same seed draws the same tokens (0)")->type_name("N"), 0,
       std::numeric_limits<std::int64_t>::max());

@@ -5,7 +5,6 @@
 #include <reckon/reckon.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 
 #include "compile/compile.h"
@@ -26,8 +25,7 @@
 #include "run/engine.h"
 #include "run/generate.h"
 #include "run/inputs.h"
-#include "run/logits.h"
-#include "run/sampler.h"
+#include "run/next_tokens.h"
 #include "text/load.h"
 
 namespace reckon::page {
@@ -132,22 +130,6 @@ void expect_text(const Generating& model) {
   if (model.logits.empty()) throw UsageError("the model has no text yet; ask for `prefill` first");
 }
 
-const char* name_of(Filter filter) {
-  switch (filter) {
-    case Filter::greedy:
-      return "greedy";
-    case Filter::top_k:
-      return "top_k";
-    case Filter::top_p:
-      return "top_p";
-    case Filter::min_p:
-      return "min_p";
-    case Filter::none:
-      break;
-  }
-  return nullptr;
-}
-
 const char* name_of(Ending ending) {
   switch (ending) {
     case Ending::length:
@@ -246,55 +228,31 @@ Reply distribution(Page& page, const Fields& fields) {
   Random random(sampling.seed);  // as many numbers as there were draws, and one more
   for (std::size_t i = model.prompt; i <= model.ids.size(); ++i) u = random.uniform();
   u = fields.number("u", u);
-  if (!(u >= 0 && u < 1)) throw UsageError(fmt::format("`u` is {}; expected 0 or more, below 1", u));
 
-  const std::span<const float> logits = model.logits;
-  Sampler sampler(sampling, std::ssize(logits));
-  const std::vector<Chance> chances = sampler.chances(logits, model.ids);
-  const double total = log_sum_exp(logits);
-  const auto model_probability = [&](std::int32_t id) {
-    return std::exp(static_cast<double>(logits[static_cast<std::size_t>(id)]) - total);
-  };
-  const auto shown = [&](std::int32_t id) {
-    const Chance& chance = chances[static_cast<std::size_t>(id)];
-    const char* const removed = name_of(chance.removed);
-    Json json = piece_of(model.tokenizer.get(), id);
-    json["logit"] = logits[static_cast<std::size_t>(id)];
-    json["scaled"] = chance.scaled;
+  const NextTokens next = next_tokens(model.logits, model.ids, sampling, count, u);
+  const auto shown = [&](const NextToken& token) {
+    const char* const removed = name_of(token.chance.removed);
+    Json json = piece_of(model.tokenizer.get(), token.id);
+    json["logit"] = token.logit;
+    json["scaled"] = token.chance.scaled;
     json["removed"] = removed != nullptr ? Json(removed) : Json(nullptr);
-    json["model_probability"] = model_probability(id);
-    json["probability"] = chance.probability;
-    json["from"] = chance.from;
-    json["to"] = chance.to;
+    json["model_probability"] = token.model_probability;
+    json["probability"] = token.chance.probability;
+    json["from"] = token.chance.from;
+    json["to"] = token.chance.to;
     return json;
   };
-  std::vector<Ranked> best;
-  best_tokens(logits, count, best);
-  std::vector<bool> is_shown(logits.size(), false);
   Json tokens = Json::array();
-  for (const Ranked& one : best) {
-    tokens.push_back(shown(one.id));
-    is_shown[static_cast<std::size_t>(one.id)] = true;
-  }
-  std::int64_t kept = 0, rest_kept = 0;
-  double rest_model = 0, rest_probability = 0;
-  for (std::size_t id = 0; id < chances.size(); ++id) {
-    const bool stays = chances[id].removed == Filter::none;
-    kept += stays ? 1 : 0;
-    if (is_shown[id]) continue;
-    rest_kept += stays ? 1 : 0;
-    rest_model += model_probability(static_cast<std::int32_t>(id));
-    rest_probability += chances[id].probability;
-  }
-  Json draw = shown(sampler.draw(u));
+  for (const NextToken& token : next.tokens) tokens.push_back(shown(token));
+  Json draw = shown(*next.draw);
   draw["u"] = u;
   Reply reply{{{"tokens", tokens},
                {"rest",
-                {{"count", std::ssize(logits) - std::ssize(best)},
-                 {"kept", rest_kept},
-                 {"model_probability", rest_model},
-                 {"probability", rest_probability}}},
-               {"kept", kept},
+                {{"count", next.rest.count},
+                 {"kept", next.rest.kept},
+                 {"model_probability", next.rest.model_probability},
+                 {"probability", next.rest.probability}}},
+               {"kept", next.kept},
                {"draw", draw}}};
   if (fields.answer("array", false)) reply.array = model.logits;
   return reply;

@@ -51,8 +51,14 @@ Reply attention(Page& page, const Fields& fields) {
                attention_maps_bytes(of.model->model(), std::ssize(ids)), memory_left());
   AttentionMaps maps = attention_maps(of.model, ids);
   Json layers = Json::array();
-  for (const AttentionMaps::Layer& layer : maps.layers)
-    layers.push_back({{"layer", layer.layer}, {"heads", layer.heads}, {"from", layer.from}});
+  for (const AttentionMaps::Layer& layer : maps.layers) {
+    Json all = Json::array();
+    for (std::int64_t head = 0; head < layer.heads; ++head) {
+      const Habits one = habits(maps, layer, head);
+      all.push_back({{"itself", one.itself}, {"before", one.before}, {"first", one.first}});
+    }
+    layers.push_back({{"layer", layer.layer}, {"heads", layer.heads}, {"from", layer.from}, {"habits", all}});
+  }
   return {{{"tokens", maps.tokens}, {"pieces", pieces_of(of.tokenizer, ids)}, {"layers", layers}},
           std::move(maps.weights)};
 }

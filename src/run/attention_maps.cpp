@@ -1,5 +1,7 @@
 #include "run/attention_maps.h"
 
+#include <algorithm>
+
 #include "backend/backend.h"
 #include "backend/inspection.h"
 #include "compile/compile.h"
@@ -19,7 +21,8 @@ std::int64_t attention_maps_bytes(const Model& model, std::int64_t tokens) {
       checked_add(checked_add(plan.weights, plan.constants, what), checked_add(plan.arena, plan.cache, what), what));
 }
 
-AttentionMaps attention_maps(std::shared_ptr<const LoadedModel> model, std::span<const std::int32_t> ids) {
+AttentionMaps attention_maps(std::shared_ptr<const LoadedModel> model, std::span<const std::int32_t> ids,
+                             const std::atomic<bool>* cancel) {
   AttentionMaps maps;
   maps.tokens = std::ssize(ids);
   Inspection inspection;
@@ -34,9 +37,22 @@ AttentionMaps attention_maps(std::shared_ptr<const LoadedModel> model, std::span
   options.threads = 1;
   options.capacity = options.chunk = maps.tokens;
   options.inspection = &inspection;
+  options.cancel = cancel;
   Engine engine(std::move(model), options);
   engine.session().run(ids, Logits::none);
   return maps;
+}
+
+Habits habits(const AttentionMaps& maps, const AttentionMaps::Layer& layer, std::int64_t head) {
+  Habits sum;
+  for (std::int64_t query = 1; query < maps.tokens; ++query) {
+    const auto weight = [&](std::int64_t key) { return static_cast<double>(maps.weight(layer, head, query, key)); };
+    sum.itself += weight(query);
+    sum.before += weight(query - 1);
+    sum.first += weight(0);
+  }
+  const auto queries = static_cast<double>(std::max<std::int64_t>(1, maps.tokens - 1));
+  return {sum.itself / queries, sum.before / queries, sum.first / queries};
 }
 
 }  // namespace reckon

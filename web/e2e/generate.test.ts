@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
@@ -6,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { browse, reckon, settled, violations } from './browse';
+import { commandsIn, inTerminal } from './terminal';
 
 const open = browse();
 const prompt = 'Once upon a time';
@@ -83,12 +83,8 @@ test('the best beam is that of reckon generate, and axe is content with the tree
 });
 
 // What the command in this part of the page prints as JSON, where the folder lies.
-async function terminal(page: Page, region: string): Promise<string> {
-  const line = await page.getByRole('region', { name: region }).locator('code[aria-label="Command for the terminal"]').last().innerText();
-  const words = execFileSync('bash', ['-c', `printf '%s\\0' ${line}`], { encoding: 'utf8' }).split('\0').slice(0, -1); // as a shell reads it
-  expect(words[0]).toBe('reckon');
-  return reckon([...words.slice(1), '--format', 'json'], dirname(checkpoint));
-}
+const terminal = async (page: Page, region: string) =>
+  inTerminal(await commandsIn(page.getByRole('region', { name: region })).last().innerText(), dirname(checkpoint));
 
 test('the commands beside the figures give them, of the prompt and of what was written since', { timeout: 120_000 }, async () => {
   const page = await given('#generate');
@@ -96,9 +92,26 @@ test('the commands beside the figures give them, of the prompt and of what was w
     await page.getByRole('button', { name: 'Step', exact: true }).click();
     await expect.poll(() => page.locator('.story .token').count(), minute).toBe(i);
   }
-  const { logits } = JSON.parse(await terminal(page, 'Distribution')) as { logits: number[][] };
-  const shown = await page.getByRole('table', { name: 'Next token' }).locator('tbody tr').first().locator('td').first().innerText();
-  expect(Number(shown.replace('−', '-'))).toBeCloseTo(Math.max(...logits.at(-1)!), 1);
+  await page.getByRole('slider', { name: 'Temperature', exact: true }).fill('4'); // 0.4, the fifth stop
+  const rows = page.getByRole('table', { name: 'Next token' }).locator('tbody tr');
+  await expect.poll(() => rows.first().locator('.scaled').innerText(), minute).not.toBe(await rows.first().locator('td').first().innerText());
+  const next = JSON.parse(await terminal(page, 'Distribution')) as {
+    tokens: { id: number; logit: number; scaled: number; probability: number }[];
+    rest: { count: number };
+    draw: { probability: number };
+  };
+  for (const i of [0, 5]) {
+    const [logit, scaled] = (await rows.nth(i).locator('td').allInnerTexts()).map((text) => Number(text.replace('−', '-')));
+    const share = Number((await rows.nth(i).locator('.wide b').innerText()).replace(/[^\d.]/g, ''));
+    expect(logit).toBeCloseTo(next.tokens[i]!.logit, 1);
+    expect(scaled).toBeCloseTo(next.tokens[i]!.scaled, 1);
+    expect(share).toBeCloseTo(100 * next.tokens[i]!.probability, 0);
+    expect(await rows.nth(i).getByRole('button').getAttribute('title')).toBe(`Take this token, id ${next.tokens[i]!.id}`);
+  }
+  expect(await rows.locator('button').last().innerText()).toBe(`rest: ${next.rest.count + 50 - 12} tokens`); // 12 rows are shown
+
+  const wide = Number(/([\d.]+)% wide/.exec(await page.getByText(/% wide/).innerText())![1]);
+  expect(wide).toBeCloseTo(100 * next.draw.probability, 0);
 
   const count = JSON.parse(await terminal(page, 'KV cache')) as { cache: { bytes: number }; flops: { matmul: number } };
   expect(await page.getByRole('region', { name: 'KV cache' }).locator('.figure b').innerText()).toBe(count.cache.bytes.toLocaleString('en'));

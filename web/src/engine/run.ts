@@ -283,12 +283,18 @@ export interface SampleReply {
 
 // ---- Looking inside ----
 
+export interface Habits {
+  itself: number;
+  before: number;
+  first: number;
+}
 export interface AttentionReply {
   tokens: number;
   pieces: Piece[];
   /** Of each layer with attention, which maps of the array are its: heads × tokens × tokens floats from float `from`
-   *  on, a row for each query, 0 … 1. */
-  layers: { layer: number; heads: number; from: number }[];
+   *  on, a row for each query, 0 … 1. Its habits, head by head: the weight on these places, on average over the queries
+   *  after the first. */
+  layers: { layer: number; heads: number; from: number; habits: Habits[] }[];
 }
 
 export interface NeighboursReply {

@@ -11,8 +11,21 @@ const idsOf = ({ prompt, taken }: Text) => [...prompt, ...taken.map(({ piece }) 
 const textSoFar = (session: Text): string[] =>
   session.model?.tokenizer === null || session.taken.length > 0 || session.slid ? ['--ids', idsOf(session)] : [settings.prompt.value];
 
-// The row of the last position is what the next token is drawn from.
-export const logitsCommand = ({ folder }: Where, session: Text): string[] => ['logits', `./${folder}`, '--ids', idsOf(session)];
+// How a token is drawn; what is off is left out.
+function drawing(): string[] {
+  const flag = (name: string, value: string, off: string) => (value === off ? [] : [name, value]);
+  return [
+    ...flag('--temperature', settings.temperature.value, '1'),
+    ...flag('--top-k', settings.top_k.value, '0'),
+    ...flag('--top-p', settings.top_p.value, '1'),
+    ...flag('--min-p', settings.min_p.value, '0'),
+  ];
+}
+
+// What becomes of the last position's logits: as many tokens as the engine gives, and the one that is drawn.
+export const nextCommand = ({ folder }: Where, session: Text & Pick<Session, 'next'>): string[] => [
+  'logits', `./${folder}`, '--ids', idsOf(session), '--next', '50', ...drawing(), ...(session.next ? ['--u', String(session.next.draw.u)] : []),
+]; // prettier-ignore
 
 export const beamsCommand = ({ folder }: Where, session: Text, beams: number, tokens: number): string[] => [
   'generate', `./${folder}`, ...textSoFar(session), '--beams', String(beams), '--best', String(beams), '--tokens', String(tokens),
@@ -24,7 +37,6 @@ export const costCommand = ({ folder }: Where, { cache }: Pick<Session, 'cache'>
 ]; // prettier-ignore
 
 export function commands(source: Pick<Source, 'folder' | 'opened'>, session: Pick<Session, 'taken' | 'model'>): string[][] {
-  const flag = (name: string, value: string, off: string) => (value === off ? [] : [name, value]);
   const prompt = session.model?.tokenizer === null ? ['--ids', settings.prompt.value.replace(/[\s,]+/g, ',')] : [settings.prompt.value];
   const generate = [
     'generate',
@@ -32,11 +44,8 @@ export function commands(source: Pick<Source, 'folder' | 'opened'>, session: Pic
     ...prompt,
     '--tokens',
     String(session.taken.length || 64),
-    ...flag('--temperature', settings.temperature.value, '1'),
-    ...flag('--top-k', settings.top_k.value, '0'),
-    ...flag('--top-p', settings.top_p.value, '1'),
-    ...flag('--min-p', settings.min_p.value, '0'),
-    ...flag('--seed', settings.seed.value, '0'),
+    ...drawing(),
+    ...(settings.seed.value === '0' ? [] : ['--seed', settings.seed.value]),
   ];
   return source.opened === 'tiny' ? [tinyArgs, generate] : [generate];
 }

@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { mapRows, mapsPicture, shadedPaths } from './map-picture';
 
 const map = [1, 0, 0, /**/ 0.5, 0.5, 0, /**/ 0.25, 0, 0.75];
-const maps = { names: ['a', '<b>', 'c'], heads: [{ layer: 0, head: 0, map }, { layer: 0, head: 1, map }, { layer: 3, head: 0, map }] };
+const habits = { itself: 0.625, before: 0.25, first: 0.375 };
+const of = (layer: number, head: number) => ({ layer, head, habits, map });
+const maps = { names: ['a', '<b>', 'c'], heads: [of(0, 0), of(0, 1), of(3, 0)] };
 
 test('equal weights beside each other are one rectangle, and what is nothing is not drawn', () => {
   const paths = shadedPaths(map, 3);
@@ -16,7 +18,7 @@ test('equal weights beside each other are one rectangle, and what is nothing is 
 test('every head is in the picture, with its layer and the sentence', () => {
   const svg = mapsPicture(maps, 'Attention', (name) => name);
   expect(svg.match(/<title>/g)).toHaveLength(3);
-  for (const text of ['layer 3', 'head 1', 'a &lt;b&gt; c']) expect(svg).toContain(text);
+  for (const text of ['layer 3', 'head 1: most at itself, 0.63', 'a &lt;b&gt; c']) expect(svg).toContain(text);
 });
 
 test('the table has a row for each token and each that it may look at', () => {

@@ -1,11 +1,12 @@
 // Attention maps as they are saved: a picture of all heads, and a row of figures for each pair of tokens.
 import { escaped, framed, top, type Named } from '../../parts/svg';
 import type { Cell } from '../../parts/save';
+import type { Habits } from '../../engine/run';
 import { habit } from './maps';
 
 export interface HeadMaps {
   names: string[]; // of the tokens
-  heads: { layer: number; head: number; map: ArrayLike<number> }[]; // map: a row for each query
+  heads: { layer: number; head: number; habits: Habits; map: ArrayLike<number> }[]; // map: a row for each query
 }
 
 const shades = 20; // of one hue, from 0 to 1
@@ -31,10 +32,10 @@ export function mapsPicture({ names, heads }: HeadMaps, title: string, named: Na
   const tokens = names.length;
   const cell = columns <= 4 ? 160 : columns <= 8 ? 110 : 80;
   const [left, gap] = [72, 10];
-  const body = heads.map(({ layer, head, map }) => {
+  const body = heads.map(({ layer, head, habits, map }) => {
     const x = left + head * (cell + gap);
     const y = top + 18 + layers.indexOf(layer) * (cell + gap);
-    const most = habit(map, tokens);
+    const most = habit(habits);
     const drawn = shadedPaths(map, tokens).map((path, level) => (path ? `<path d="${path}" fill-opacity="${level / shades}"/>` : '')).join('');
     return (
       `<g transform="translate(${x} ${y})"><title>layer ${layer}, head ${head}: most at ${most.where}, ${most.weight.toFixed(2)}</title>` +

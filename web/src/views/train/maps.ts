@@ -1,16 +1,10 @@
 // What an attention map says in words.
+import type { Habits } from '../../engine/run';
 
-// Where a head looks most, on average over the queries after the first.
-export function habit(map: ArrayLike<number>, tokens: number): { where: string; weight: number } {
-  const mean = (key: (query: number) => number) => {
-    let sum = 0;
-    for (let query = 1; query < tokens; ++query) sum += map[query * tokens + key(query)]!;
-    return tokens > 1 ? sum / (tokens - 1) : 0;
-  };
-  const places = [
-    { where: 'itself', weight: mean((query) => query) },
-    { where: 'the token before', weight: mean((query) => query - 1) },
-    { where: 'the first token', weight: mean(() => 0) },
-  ];
-  return places.reduce((best, place) => (place.weight > best.weight ? place : best));
+const places: [keyof Habits, string][] = [['itself', 'itself'], ['before', 'the token before'], ['first', 'the first token']];
+
+// Where a head looks most; of equal ones the earlier in this list.
+export function habit(habits: Habits): { where: string; weight: number } {
+  const all = places.map(([place, where]) => ({ where, weight: habits[place] }));
+  return all.reduce((best, one) => (one.weight > best.weight ? one : best));
 }

@@ -47,6 +47,10 @@ export class TrainedRun {
   get handle(): Handle {
     return this.reply.run;
   }
+  // Its name in the terminal, once it is saved.
+  get folder(): string {
+    return this.reply.out.replace(/.*\//, '');
+  }
   get steps(): number {
     return this.reply.facts.settings.steps;
   }
@@ -301,7 +305,7 @@ export class Session {
       this.older = [...this.older, before].filter((one, i, all) => one === this.base || i >= all.length - mostOlder);
     }
     this.current = run;
-    trained.now = { run: run.handle, name: run.label, folder: reply.out.replace(/.*\//, '') };
+    trained.now = { run: run.handle, name: run.label, folder: run.folder };
     this.lr = reply.facts.settings.lr;
     this.step = null;
     this.state = run.step >= run.steps ? 'done' : 'paused';
