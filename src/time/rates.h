@@ -44,7 +44,9 @@ OpSize size_of(const Program& program, const Op& op, double work);
 // What a product of a processor multiplies with: a matrix of a type, or one in GGUF's blocks.
 struct MatrixType {
   ComputeType type;
-  std::optional<DType> blocks = std::nullopt;
+  std::optional<DType> blocks;
+  // Implicit, for most have no blocks.
+  MatrixType(ComputeType numbers, std::optional<DType> in_blocks = std::nullopt) : type(numbers), blocks(in_blocks) {}
   // (libc++ 13 cannot compare optionals in three ways.)
   bool operator==(const MatrixType&) const = default;
   bool operator<(const MatrixType& other) const { return std::tie(type, blocks) < std::tie(other.type, other.blocks); }
