@@ -191,6 +191,25 @@ TEST_F(RunProgram, VerifyComparesEachOpWithTheReference) {
   expect_complaint({"verify", tiny + "gpt2", "--against", "reference", "--tokens", "100k"}, 2, "context");
 }
 
+// Few rows and many, of a mixture's experts, too.
+TEST_F(RunProgram, VerifyComparesProductsWithBlocksThatQuantizeWrote) {
+  for (const auto& [type, experts] : {std::pair<std::string, std::string>{"llama", ""},
+                                      {"mixtral", R"(, "num_local_experts": 3, "num_experts_per_tok": 2)"}}) {
+    std::ofstream(folder_ / "wide.json") << R"({"model_type": ")" << type << R"(", "vocab_size": 256,
+      "hidden_size": 256, "intermediate_size": 256, "num_hidden_layers": 1, "num_attention_heads": 4, "num_key_value_heads": 2,
+      "max_position_embeddings": 64)" << experts
+                                         << "}";
+    for (const char* encoding : {"q8_0", "q4_k", "q6_k"}) {
+      const std::string config = (folder_ / "wide.json").string(), file = (folder_ / "t.gguf").string();
+      json({"quantize", config, "--random", "1", "--to", encoding, "--out", file});
+      for (const char* tokens : {"2", "60"}) {
+        const Json found = json({"verify", file, "--against", "reference", "--tokens", tokens});
+        EXPECT_EQ(found["holds"], true) << type << ", " << encoding << ", " << tokens << ": " << found["first"];
+      }
+    }
+  }
+}
+
 TEST_F(RunProgram, GenerateWritesOnlyTheNewIdsToStandardOutputAndItsPaceToStandardError) {
   const Json io = reference("gemma2");
   const std::size_t prompt = io["greedy_prompt"].size(), all = io["greedy"].size();

@@ -2,7 +2,10 @@
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
+#include <unistd.h>
+
 #include "backend/cpu/executable.h"
+#include "gguf_of_folder.h"
 #include "lowering/regions.h"
 #include "ops/norm.h"
 #include "run/verify.h"
@@ -12,6 +15,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -182,6 +187,60 @@ TEST(VerifyAgainst, NamesTheProductOfWhichATileWasLeftOut) {
   const ReferenceComparison c = compared(&sabotage);
   ASSERT_FALSE(c.holds());
   EXPECT_EQ(c.first->op, "project of layers.0.attention.query");
+}
+
+// What a file in blocks computes; products with them read activations that were rounded to 8 bits.
+ReferenceComparison compared_in_blocks(const std::string& name, DType dtype, const Sabotage* sabotage = nullptr) {
+  const std::filesystem::path file =
+      std::filesystem::temp_directory_path() / ("reckon-verify-" + std::to_string(getpid()) + ".gguf");
+  std::ofstream(file, std::ios::binary) << GgufOfFolder(testing_models::tiny_folder() / name).file(dtype);
+  const Model model = load_model(file.string());
+  VerifyOptions options;
+  options.sabotage = sabotage;
+  const ReferenceComparison c = compare_with_reference(model, Weights::load(model, file), options);
+  std::filesystem::remove(file);
+  return c;
+}
+
+TEST(VerifyAgainst, HoldsProductsWithBlocksByTheSameBoundOnceTheReferenceReadsWhatTheCpuRounded) {
+  for (const char* name : {"llama3-rope", "mixtral", "gpt_oss", "deepseek_v2", "phi3", "falcon-new"})
+    for (const DType dtype : {DType::q8_0, DType::q4_0, DType::mxfp4}) {
+      const ReferenceComparison c = compared_in_blocks(name, dtype);
+      EXPECT_GT(c.kinds.at("quantise").ops, 0) << name;
+      if (c.first) ADD_FAILURE() << name << ", " << c.first->op << ": " << c.first->relative;
+    }
+}
+
+TEST(VerifyAgainst, NamesTheProductWithBlocksThatIsWrong) {
+  const std::string op = "project of layers.1.feed_forward.down";
+  const Sabotage sabotage = spoiling(op);
+  const ReferenceComparison c = compared_in_blocks("llama3-rope", DType::q4_0, &sabotage);
+  ASSERT_FALSE(c.holds());
+  EXPECT_EQ(c.first->op, op);
+}
+
+// A scale of 32 elements that is 5% too large, and an integer that is two steps off: half a step is right.
+TEST(VerifyAgainst, NamesActivationsThatWereRoundedByMoreThanHalfAStep) {
+  for (const bool of_scale : {true, false}) {
+    Sabotage sabotage;
+    sabotage.done = [&](const HostExecutable& executable, std::size_t first) {
+      const Op& done = executable.program().ops[first];
+      if (name_of(done) != "quantise of layers.1.feed_forward.gate") return;
+      const View view = static_cast<const CpuExecutable&>(executable).view(done.outputs[0]);
+      if (of_scale) {
+        float scale = 0;
+        std::memcpy(&scale, view.data + view.width(), 4);
+        scale *= 1.05f;
+        std::memcpy(view.data + view.width(), &scale, 4);
+      } else {
+        auto* q = reinterpret_cast<std::int8_t*>(view.data);
+        *q = static_cast<std::int8_t>(*q > 0 ? *q - 2 : *q + 2);
+      }
+    };
+    const ReferenceComparison c = compared_in_blocks("llama3-rope", DType::q8_0, &sabotage);
+    ASSERT_FALSE(c.holds());
+    EXPECT_EQ(c.first->op, "quantise of layers.1.feed_forward.gate");
+  }
 }
 
 class GoldenAgainst : public testing::TestWithParam<std::string> {};

@@ -38,6 +38,8 @@ class Inspection {
   const Sabotage* sabotage() const { return sabotage_; }
 
   std::function<void(const Executable&, const Op&)> observe;  // called after each op, where there is one
+  // Of the reference: what an op reads as its first input instead of that, or nullptr.
+  std::function<std::vector<double>*(const Op&)> first_input;
 
   // Of ops [first, last), which run at the same time; `so_far`: all that was counted until then; `tiles`: whether bytes
   // are counted, too.

@@ -12,7 +12,8 @@
 
 namespace reckon {
 
-// How far one op's output is off: max |a − b| / max |b| over its elements, b being the reference's.
+// How far one op's output is off: max |a − b| / max |b| over its elements, b being the reference's; of activations that
+// are rounded to 8 bits, beyond half a step of theirs.
 struct Distance {
   std::string op, tensor;  // "rms_norm of layers.0.attention", and the output, of several the furthest
   double relative = 0;
@@ -34,7 +35,8 @@ struct ReferenceComparison {
   bool holds() const { return !first; }
 };
 
-// The reference runs in float64, from the same stored weights.
+// The reference runs in float64, from the same stored weights; where the cpu's products read activations in 8 bits, its
+// own read the same.
 ReferenceComparison compare_with_reference(const Model& model, Weights weights, const VerifyOptions& options);
 
 }  // namespace reckon

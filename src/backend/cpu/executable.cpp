@@ -4,6 +4,7 @@
 #include <reckon/error.h>
 
 #include "backend/cpu/kernels.h"
+#include "backend/cpu/quantised.h"
 #include "backend/inspection.h"
 #include "lowering/regions.h"
 #include "ops/adamw.h"
@@ -262,6 +263,12 @@ std::vector<double> CpuExecutable::values(TensorId id) const {
   const View from = view(id);
   const Encoding& encoding = encoding_of(program()[id].dtype);
   std::vector<double> values(static_cast<std::size_t>(from.rank == 0 ? 1 : from.rows() * from.width()));
+  if (program()[id].dtype == DType::activation8) {
+    const std::int64_t width = from.width();
+    for (std::int64_t row = 0; row < from.rows(); ++row)
+      values_of_quantised_row(from.data + row * row_bytes(encoding, width), width, values.data() + row * width);
+    return values;
+  }
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::int64_t rest = static_cast<std::int64_t>(i), at[Shape::capacity] = {};
     for (int d = from.rank - 1; d >= 0; --d) {

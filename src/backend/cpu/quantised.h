@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "backend/cpu/tile.h"
 
@@ -18,6 +19,15 @@ void many_quantised_rows_tile(const Tile& tile, float* scratch);
 // x in activation8: k integers q, then the float32 scale dx of every 32 of them, then the float32 dx·Σ q of every 32,
 // then the int16 Σ q of every 16.
 void quantise_row(const float* x, std::int64_t k, std::byte* to);
+
+// The values dx·q that such a row stands for.
+inline void values_of_quantised_row(const std::byte* row, std::int64_t k, double* to) {
+  for (std::int64_t i = 0; i < k; ++i) {
+    float scale = 0;
+    std::memcpy(&scale, row + k + i / 32 * 4, sizeof scale);
+    to[i] = static_cast<double>(scale) * static_cast<std::int8_t>(row[i]);
+  }
+}
 
 // --- Many rows where the processor has AMX (instructions.h): activations and weights are rounded to bfloat16, 2⁻⁹ of
 // each at most, of which AMX sums products in float32. Its products of bytes would be exact, but their sums have to

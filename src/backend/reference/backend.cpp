@@ -11,6 +11,7 @@
 #include "files/numbers.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace reckon {
 namespace {
@@ -66,14 +67,17 @@ class ReferenceExecutable : public HostExecutable {
     options.measured = &backend_.measured_;
     RunProfile::Time begin;
     const std::int64_t past = program().workload.past;
+    std::span<double> replaced;
     if (inspection_ != nullptr) inspection_->begin_run();
     options.before = [&](std::size_t op) {
       if (backend_.cancel_ != nullptr && *backend_.cancel_) throw Cancelled();
       if (inspection_ != nullptr) inspection_->before(*this, op, op + 1, backend_.measured_);
+      replaced = replace_first_input(program().ops[op]);
       begin = RunProfile::now();
     };
     options.after = [&](std::size_t op) {
       if (backend_.profile_ != nullptr) backend_.profile_->add(program(), program().ops[op], 1, past, begin);
+      if (!replaced.empty()) first_input(program().ops[op]) = replaced;
       if (inspection_ != nullptr)
         inspection_->after(*this, op, op + 1, past, backend_.measured_, reference_target.tiles);
     };
@@ -95,6 +99,16 @@ class ReferenceExecutable : public HostExecutable {
   }
 
  private:
+  std::span<double>& first_input(const Op& op) { return values_[static_cast<std::size_t>(op.inputs[0])]; }
+
+  // For as long as the op runs, where the inspection has other values; returns those of the program, else nothing.
+  std::span<double> replace_first_input(const Op& op) {
+    if (inspection_ == nullptr || !inspection_->first_input) return {};
+    std::vector<double>* const other = inspection_->first_input(op);
+    if (other == nullptr) return {};
+    return std::exchange(first_input(op), std::span<double>(*other));
+  }
+
   ReferenceBackend& backend_;
   std::vector<bool> gradients_;  // of parameters: micro-steps add to them
   ReferenceValues values_;
