@@ -11,6 +11,7 @@
 #include "compile/compile.h"
 #include "files/processor.h"
 #include "measure/calibrate.h"
+#include "measure/probe.h"
 #include "measure/verify_time.h"
 #include "model/load.h"
 #include "network/parameter_types.h"
@@ -208,6 +209,19 @@ TEST(ProfileOfAProcessor, SaysInWhichBlocksAMatrixLies) {
   } catch (const Error& error) {
     EXPECT_NE(std::string(error.what()).find("one of q2_k"), std::string::npos) << error.what();
   }
+}
+
+// All on one backend, which keeps matrices in blocks in another order: each has its own, though all have one name.
+TEST(ProbedProducts, MultiplyWithTheirOwnMatrixAfterOthersOfTheSameName) {
+  const std::shared_ptr<Backend> backend = make_backend(Device::cpu, 1);
+  for (const DType type : {DType::float32, DType::q8_0, DType::q4_k})
+    for (const std::int64_t n : {64, 256}) {
+      const std::shared_ptr<const Weights> matrix = chain_matrices({type, 2, n, 256}, 0);
+      const auto probe = probe_chain(backend, {type, 2, n, 256}, 0, matrix);
+      const std::int64_t before = backend->measured().matmul_flops;
+      probe->time();
+      EXPECT_EQ(backend->measured().matmul_flops - before, 2 * 2 * n * 256) << encoding_of(type).name << ", " << n;
+    }
 }
 
 class CalibrateTest : public ProgramTest {

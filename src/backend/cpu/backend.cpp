@@ -59,25 +59,24 @@ std::map<TensorKey, Address> CpuBackend::load(const Parameters& parameters) {
   };
   std::int64_t all = 0, offset = 0;
   for (const auto& [key, data] : parameters)
-    if (wanted(data) && !interleaved_.contains(key)) all += room(data);
+    if (wanted(data) && !interleaved_.contains(source_of(data))) all += room(data);
   const auto memory = all > 0 ? std::make_shared<HostBuffer>(all, Fill::nothing) : nullptr;
   std::map<TensorKey, Address> places;
   for (const auto& [key, data] : parameters) {
     Address& place = places[key];
     place.stored = &data;
     if (!wanted(data)) continue;
-    if (!interleaved_.contains(key)) {
-      interleave_all(key, data, memory, offset);
+    if (!interleaved_.contains(source_of(data))) {
+      interleave_all(data, memory, offset);
       offset += room(data);
     }
-    place.stored = &interleaved_.at(key).data;
-    place.buffer = interleaved_.at(key).memory;
+    place.stored = &interleaved_.at(source_of(data)).data;
+    place.buffer = interleaved_.at(source_of(data)).memory;
   }
   return places;
 }
 
-void CpuBackend::interleave_all(const TensorKey& key, const ParameterData& data, std::shared_ptr<HostBuffer> memory,
-                                std::int64_t offset) {
+void CpuBackend::interleave_all(const ParameterData& data, std::shared_ptr<HostBuffer> memory, std::int64_t offset) {
   Interleaved copy{data, std::move(memory)};
   for (Weight& matrix : copy.data.matrices) {
     const std::int64_t bytes = row_bytes(matrix.dtype, matrix.rows * matrix.cols);
@@ -92,7 +91,7 @@ void CpuBackend::interleave_all(const TensorKey& key, const ParameterData& data,
     matrix.interleaved = true;
     offset += bytes;
   }
-  interleaved_.emplace(key, std::move(copy));
+  interleaved_.emplace(source_of(data), std::move(copy));
 }
 
 std::unique_ptr<Executable> CpuBackend::bind(const Compiled& compiled, const Resident& resident,

@@ -5,8 +5,10 @@
 #include "backend/cpu/machine.h"
 #include "backend/host_buffer.h"
 
+#include <cstdint>
 #include <map>
 #include <memory>
+#include <tuple>
 
 namespace reckon {
 
@@ -32,8 +34,13 @@ class CpuBackend : public Backend {
   MeasureTransfer transfer_limit(std::int64_t most_bytes) override;
 
  private:
-  void interleave_all(const TensorKey& key, const ParameterData& data, std::shared_ptr<HostBuffer> memory,
-                      std::int64_t offset);
+  // Where its blocks lie, and how they are cut into rows: others of the same name are other weights.
+  using Source = std::tuple<const void*, DType, std::int64_t, std::int64_t>;
+  static Source source_of(const ParameterData& data) {
+    const Weight& first = data.matrices.front();
+    return {first.data, first.dtype, first.rows, first.cols};
+  }
+  void interleave_all(const ParameterData& data, std::shared_ptr<HostBuffer> memory, std::int64_t offset);
 
   Pool pool_;
   Scratch scratch_;
@@ -45,7 +52,7 @@ class CpuBackend : public Backend {
     ParameterData data;
     std::shared_ptr<HostBuffer> memory;
   };
-  std::map<TensorKey, Interleaved> interleaved_;
+  std::map<Source, Interleaved> interleaved_;
 };
 
 // Bytes per second that the pool reads of all of these ranges, best of 1, 2 and 4 places side by side.
