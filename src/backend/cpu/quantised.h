@@ -31,7 +31,7 @@ inline void values_of_quantised_row(const std::byte* row, std::int64_t k, double
 
 // --- Many rows where the processor has AMX (instructions.h): activations and weights are rounded to bfloat16, 2⁻⁹ of
 // each at most, of which AMX sums products in float32. Its products of bytes would be exact, but their sums have to
-// leave its registers for the scales of every 32 elements, which takes four times as long.
+// leave its registers for the scales of every 32 elements, which takes longer.
 
 // Elements of `rows` packed rows of k elements: whole blocks of 16 rows, of which each 32 elements lie together.
 std::int64_t amx_packed(std::int64_t rows, std::int64_t k);
