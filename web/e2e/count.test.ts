@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browse, digits, parametersOf, reckon, refusal } from './browse';
+import { browse, digits, parametersOf, reckon, refusal, settled } from './browse';
 
 const open = browse();
 const presets = (JSON.parse(reckon(['models', '--format', 'json'])) as { models: { name: string }[] }).models.map((one) => one.name);
@@ -72,6 +72,25 @@ test('a slider moves the figures within a frame, and no event takes long', { ret
   const { latencies, long } = await drag(page);
   expect(latencies[30]!).toBeLessThan(1000 / 60);
   expect(long).toBe(0);
+});
+
+test('the picture changes in the same frame as the figures', async () => {
+  const page = await open();
+  await settled(page, 'count');
+  const changes = await page.getByRole('slider', { name: 'Layers' }).evaluate(async (slider: HTMLInputElement) => {
+    const figure = document.querySelector('[data-figure="parameters"]')!.closest('.card')!;
+    const picture = document.querySelector('figure.picture svg')!;
+    const both: boolean[] = [];
+    for (const layers of ['3', '9', '15']) {
+      const before = [figure, picture].map((one) => one.outerHTML);
+      slider.value = layers;
+      slider.dispatchEvent(new Event('input', { bubbles: true }));
+      while (figure.outerHTML === before[0]) await new Promise(requestAnimationFrame); // before that frame is drawn
+      both.push(picture.outerHTML !== before[1]);
+    }
+    return both;
+  });
+  expect(changes).toEqual([true, true, true]);
 });
 
 test('a link gives the same page again', async () => {
