@@ -18,5 +18,12 @@ export function toggleTheme(): Theme {
     // Without storage the choice lasts as long as the page.
   }
   document.documentElement.dataset.theme = next;
+  colourFrame();
   return next;
+}
+
+// What the browser shows around the page is of its colour, also where that is not the system's theme.
+export function colourFrame(): void {
+  const page = getComputedStyle(document.documentElement).getPropertyValue('--page').trim();
+  for (const meta of document.querySelectorAll<HTMLMetaElement>('meta[name="theme-color"]')) meta.content = page;
 }
