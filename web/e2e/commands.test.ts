@@ -60,6 +60,7 @@ test('weights in a precision of files alone are those of the command beside them
   const lead = commandsIn(page.locator('.lead'));
   await expect.poll(() => lead.count(), minute).toBe(2);
   const { memory } = JSON.parse(inTerminal(await lead.last().innerText())) as { memory: { weights: number } };
+  expect(await page.locator('.card', { has: page.locator('[data-figure="weights"]') }).innerText()).toContain('in int8');
   expect(await page.locator('[data-figure="weights"]').innerText()).toBe(`${(memory.weights / 2 ** 20).toFixed(2)} MiB`);
 });
 
