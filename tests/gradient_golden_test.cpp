@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "count/ledger.h"
+#include "family_references.h"
+#include "model/types.h"
 #include "tiny_models.h"
 #include "train/trainer.h"
 
@@ -16,12 +18,15 @@ using testing_models::batch_of;
 using testing_models::tiny_folder;
 using testing_models::tiny_io;
 
-Trainer trainer_of(const std::string& name, const Batch& b, TrainerOptions options) {
-  const Model model = load_model((tiny_folder() / name).string());
+Trainer trainer_of(const std::filesystem::path& folder, const Batch& b, TrainerOptions options) {
+  const Model model = load_model(folder.string());
   options.batch = b.batch;
   options.tokens = b.tokens;
-  Weights stored = Weights::load(model, tiny_folder() / name);
-  return Trainer(model, std::move(stored), options);
+  return Trainer(model, Weights::load(model, folder), options);
+}
+
+Trainer trainer_of(const std::string& name, const Batch& b, TrainerOptions options) {
+  return trainer_of(tiny_folder() / name, b, options);
 }
 
 class GoldenGradient : public testing::TestWithParam<std::string> {};
@@ -62,13 +67,36 @@ std::vector<float> gradients(Trainer& trainer) {
   return all;
 }
 
-TEST_P(GoldenGradient, BitsAreTheSameForAnyNumberOfThreads) {
-  const Batch b = batch_of(tiny_io(GetParam()));
+// What holds to the bit, or to the byte, of every type that is trained.
+class ExactGradient : public testing::TestWithParam<std::string> {
+ protected:
+  std::filesystem::path folder_ = std::filesystem::path(project_folder()) / "tests/data" / GetParam();
+  Batch batch_ = batch_of(family_references::read_json(folder_ / "io.json"));
+};
+
+// As many as were counted: fewer only where that depends on the experts chosen (LongCat's identity experts).
+void expect_products(Trainer& trainer, const WorkTotals& counted) {
+  const Count measured = trainer.backend().measured().matmul_flops;
+  EXPECT_LE(measured, counted.matmul);
+  EXPECT_GE(measured, counted.matmul_least);
+}
+
+std::vector<std::string> trained_folders() {
+  std::vector<std::string> folders;
+  for (const std::string& name : testing_models::with_gradients()) folders.push_back("tiny/" + name);
+  for (const std::string& name : family_references::found("tiny"))
+    if (is_trainable(load_model((family_references::folder() / "tiny" / name).string()).family))
+      folders.push_back("families/tiny/" + name);
+  return folders;
+}
+
+TEST_P(ExactGradient, BitsAreTheSameForAnyNumberOfThreads) {
+  const Batch& b = batch_;
   std::vector<float> alone;
   for (int threads : {1, 3}) {
     TrainerOptions options;
     options.threads = threads;
-    Trainer trainer = trainer_of(GetParam(), b, options);
+    Trainer trainer = trainer_of(folder_, b, options);
     trainer.compute_gradient(b.ids, b.labels);
     if (threads == 1) {
       alone = gradients(trainer);
@@ -78,18 +106,18 @@ TEST_P(GoldenGradient, BitsAreTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST_P(GoldenGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
-  const Batch b = batch_of(tiny_io(GetParam()));
+TEST_P(ExactGradient, BitsAreTheSameWhenValuesAreComputedAgain) {
+  const Batch& b = batch_;
   std::vector<float> kept;
   std::int64_t arena = 0;
   for (Recompute what : {Recompute::none, Recompute::selective, Recompute::block}) {
     TrainerOptions options;
     options.recompute = what;
-    Trainer trainer = trainer_of(GetParam(), b, options);
+    Trainer trainer = trainer_of(folder_, b, options);
     trainer.compute_gradient(b.ids, b.labels);
     const Executable& executable = trainer.executable();
-    EXPECT_EQ(trainer.backend().measured().matmul_flops,
-              read_ledger(executable.program()).forward.matmul + read_ledger(executable.program()).backward.matmul);
+    const Ledger ledger = read_ledger(executable.program());
+    expect_products(trainer, WorkTotals(ledger.forward).add(ledger.backward));
     EXPECT_EQ(executable.arena().high_water(), executable.plan().arena);
     if (what == Recompute::none) {
       kept = gradients(trainer);
@@ -106,7 +134,7 @@ TEST(Trainer, ACancelledMicroStepLeavesNothingBehindAndAnUpdateIsNeverCancelled)
   std::atomic<bool> cancel = false;
   TrainerOptions options;
   options.cancel = &cancel;
-  Trainer trainer = trainer_of("gpt2", b, options);
+  Trainer trainer = trainer_of(std::string("gpt2"), b, options);
   trainer.compute_gradient(b.ids, b.labels);
   const std::vector<float> expected = gradients(trainer);
   cancel = true;
@@ -161,14 +189,14 @@ TEST_P(GoldenGradient, MicroStepsWithFewerLabelsWeighLess) {
   EXPECT_LE(distance(gradients(together), gradients(rows)), 1e-5);
 }
 
-TEST_P(GoldenGradient, TakesTheMemoryThatIsPlannedAndTheFlopsThatAreCounted) {
-  const Batch b = batch_of(tiny_io(GetParam()));
-  Trainer trainer = trainer_of(GetParam(), b, {});
+TEST_P(ExactGradient, TakesTheMemoryThatIsPlannedAndTheFlopsThatAreCounted) {
+  const Batch& b = batch_;
+  Trainer trainer = trainer_of(folder_, b, {});
   trainer.compute_gradient(b.ids, b.labels);
   trainer.update({});
   const Executable& executable = trainer.executable();
   EXPECT_EQ(executable.arena().high_water(), executable.plan().arena);
-  EXPECT_EQ(trainer.backend().measured().matmul_flops, read_ledger(executable.program()).total().matmul);
+  expect_products(trainer, read_ledger(executable.program()).total());
 }
 
 // Activations and weights in bfloat16 have three digits: the gradient points where that of float32 does.
@@ -208,7 +236,7 @@ TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
   TrainerOptions options;
   options.dropout = 0.3;
   options.seed = 5;
-  Trainer trainer = trainer_of("gpt2", b, options);
+  Trainer trainer = trainer_of(std::string("gpt2"), b, options);
   const double loss = trainer.compute_gradient(b.ids, b.labels);
   EXPECT_NE(loss, trainer.loss(b.ids, b.labels)) << "evaluation drops nothing";
   EXPECT_EQ(loss, trainer.compute_gradient(b.ids, b.labels)) << "the same step draws the same";
@@ -233,6 +261,7 @@ TEST(Dropout, ItsGradientIsThatOfTheSameDraw) {
   EXPECT_NEAR((above - below) / (2 * length), square, 0.01 * square);
 }
 
+INSTANTIATE_TEST_SUITE_P(Trained, ExactGradient, testing::ValuesIn(trained_folders()), testing_models::tiny_test_name);
 INSTANTIATE_TEST_SUITE_P(Tiny, GoldenGradient, testing::ValuesIn(testing_models::with_gradients()),
                          testing_models::tiny_test_name);
 
