@@ -5,6 +5,7 @@
 #include <reckon/reckon.h>
 
 #include "family_references.h"
+#include "model/load.h"
 #include "model/read.h"
 #include "model/sublayers.h"
 
@@ -14,7 +15,7 @@ namespace {
 using nlohmann::json;
 
 json file(const std::string& name) {
-  return family_references::read_json(family_references::folder() / "published" / (name + ".json"));
+  return load_described((family_references::folder() / "published" / (name + ".json")).string()).config;
 }
 
 Model read(const json& config) { return read_config(config, "config.json"); }
@@ -80,6 +81,37 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"mamba2_state_spaces", "", "d_intermediate", 1024, "no feed-forwards between"},
       {"mamba2_state_spaces", "ssm_cfg", "layer", "Mamba3", "Mamba1 or Mamba2"},
       {"mamba2_state_spaces", "ssm_cfg", "chirality", 1, "not understood"},
+      {"minimax_m2", "", "attn_type_list", json(62, 0), "1 for every layer"},
+      {"cohere2", "", "use_gated_activation", false, "feed-forward is gated"},
+      {"cohere2", "", "use_parallel_block", false, "side by side"},
+      {"cohere2", "", "layer_switch", 2, "two names of the same size"},
+      {"cohere2", "", "rotary_pct", 0.5, "whole heads are rotated"},
+      {"mpt", "", "expansion_ratio", 3, "four times as wide"},
+      {"mpt", "", "norm_type", "rmsnorm", "layernorm or low_precision_layernorm"},
+      {"mpt", "", "ffn_config", {{"ffn_type", "mptglu"}}, "expected mptmlp"},
+      {"mpt", "ffn_config", "ffn_act_fn", {{"name", "relu"}}, "not understood for mpt"},
+      {"mpt", "attn_config", "rope", true, "not understood for mpt"},
+      {"mpt", "attn_config", "kv_n_heads", 8, "not understood for mpt"},
+      {"mpt", "attn_config", "qk_gn", true, "not understood for mpt"},
+      {"mpt", "attn_config", "sliding_window_size", 128, "not understood for mpt"},
+      {"lfm2", "text_config", "block_use_swiglu", false, "feed-forward is gated"},
+      {"lfm2", "text_config", "use_pos_enc", false, "positions are rotary"},
+      {"lfm2", "text_config", "num_heads", 16, "32, as num_attention_heads"},
+      {"lfm2", "text_config", "block_dim", 1024, "2048, as hidden_size"},
+      {"lfm2", "text_config", "conv_dim", 1024, "2048, as hidden_size"},
+      {"lfm2", "text_config", "conv_dim_out", 1024, "2048, as hidden_size"},
+      {"nemotron_h", "", "sliding_window", 128, "windows are not supported"},
+      {"hunyuan_v1_dense", "", "norm_type", "layernorm", "expected rms"},
+      {"hunyuan_v1_dense", "", "add_classification_head", true, "heads that classify"},
+      {"laguna", "", "moe_apply_router_weight_on_input", true, "weights multiply what experts make"},
+      {"kimi_linear", "", "use_grouped_topk", false, "the best groups"},
+      {"kimi_linear", "linear_attn_config", "window", 8, "not understood for kimi_linear"},
+      {"codegen", "", "scale_attn_weights", false, "root of a head's width"},
+      {"codegen", "", "rotary", false, "positions are rotary"},
+      {"gptj", "", "scale_attn_weights", false, "root of a head's width"},
+      {"gptj", "", "rotary", false, "positions are rotary"},
+      {"gpt_bigcode", "", "scale_attn_by_inverse_layer_idx", true, "not divided by the layer's number"},
+      {"granitemoehybrid", "", "normalization_function", "layernorm", "expected rmsnorm"},
   };
   for (const Change& change : all) {
     SCOPED_TRACE(std::string(change.name) + ": " + change.field);
@@ -147,6 +179,12 @@ TEST(PublishedFields, WhatTheySayIsTheNetwork) {
     EXPECT_EQ(find<Attention>(windows.layers[i])->window,
               ministral["layer_types"][i] == "sliding_attention" ? 32768 : 0)
         << i;
+  json cohere2 = file("cohere2");
+  EXPECT_TRUE(read(cohere2).head.tied);
+  cohere2["use_embedding_sharing"] = false;
+  EXPECT_FALSE(read(cohere2).head.tied);
+  cohere2["tie_word_embeddings"] = true;
+  EXPECT_THROW(read(cohere2), Error);
   const Model laguna = read(file("laguna"));
   EXPECT_EQ(find<Attention>(laguna.layers[0])->rope->original_context, 4096);
   const Model m3 = read(file("minimax_m3"));  // whose type is its wrapper's

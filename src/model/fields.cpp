@@ -234,4 +234,10 @@ std::vector<Fields::Unread> Fields::unread() const {
   return result;
 }
 
+void Fields::refuse_unread(Text type) const {
+  if (const std::vector<Unread> left = unread(); !left.empty())
+    refuse(fmt::format("{} is {}, which is not understood for {} and could change the count", left.front().name,
+                       describe(*left.front().value), type.c_str()));
+}
+
 }  // namespace reckon

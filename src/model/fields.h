@@ -78,6 +78,9 @@ class Fields {
   };
   std::vector<Unread> unread() const;
 
+  // Throws where there are any: they are not understood for this type.
+  void refuse_unread(Text type) const;
+
   // Throws "where: field is (what was found); expected …".
   [[noreturn]] void fail(Text name, Text expected) const;
   // Throws "where: sentence".

@@ -23,6 +23,7 @@ Form gpt_form();
 void rename_sizes(Fields& config);  // GPT-2's names
 extern const std::initializer_list<Text> summary_fields;
 Model read_gpt2(Fields& config);
+void expect_gptj(Fields& config);  // what GPT-J's code could leave out
 void name_gpt(FamilyNames& names);
 void name_gpt2(FamilyNames& names);
 void name_gptj(FamilyNames& names);

@@ -82,10 +82,7 @@ Model read_network(Fields& fields) {
   read_common(fields);
   Model model = state_spaces ? read_state_spaces(fields) : family->read(fields);
   if (!state_spaces) model.family = family->network.empty() ? family->type : family->network;
-  const std::vector<Fields::Unread> unread = fields.unread();
-  if (!unread.empty())
-    fields.refuse(fmt::format("{} is {}, which is not understood for {} and could change the count",
-                              unread.front().name, describe(*unread.front().value), type));
+  fields.refuse_unread(type);
   return model;
 }
 

@@ -105,27 +105,12 @@ Form hunyuan_form(Fields& config) {
   config.expect_off("use_cla", "false: keys of other layers are not supported");
   if (!config.flag("use_qk_norm", true)) config.fail("use_qk_norm", "true");
   if (!config.flag("use_rotary_pos_emb", true)) config.fail("use_rotary_pos_emb", "true");
-  // Of other tasks and of its training; d_head and d_ff again.
-  config.ignore({"add_classification_head",
-                 "class_num",
-                 "cla_share_factor",
-                 "dense_list",
-                 "eod_token_id",
-                 "im_end_id",
-                 "im_newline_id",
-                 "im_start_id",
-                 "image_token_id",
-                 "mask_init_id",
-                 "norm_type",
-                 "org_vocab_size",
-                 "pool_type",
-                 "sep_token_id",
-                 "text_end_id",
-                 "text_start_id",
-                 "pad_id",
-                 "bos_id",
-                 "eos_id",
-                 "eod_id"});
+  config.expect_off("add_classification_head", "false: heads that classify are not supported");
+  config.expect_word("norm_type", "rms", "rms");
+  // Of that head and of keys of other layers, and of its training; d_head and d_ff again.
+  config.ignore({"class_num", "cla_share_factor", "dense_list", "eod_token_id", "im_end_id", "im_newline_id",
+                 "im_start_id", "image_token_id", "mask_init_id", "org_vocab_size", "pool_type", "sep_token_id",
+                 "text_end_id", "text_start_id", "pad_id", "bos_id", "eos_id", "eod_id"});
   return form;
 }
 
@@ -144,9 +129,12 @@ Form cohere2_form(Fields& config) {
   config.expect_off("use_qk_norm", "false: this family has no such norms");
   config.expect_word("position_embedding_type", "rope_gptj", "rope_gptj");
   config.expect_word("order_of_interleaved_layers", "local_attn_first", "local_attn_first");
-  // The head's tie, the window's pattern and the network again, in Cohere's own words.
-  config.ignore({"layer_switch", "rotary_pct", "use_embedding_sharing", "use_gated_activation", "use_parallel_block",
-                 "use_parallel_embedding"});
+  // The network again, in Cohere's own words.
+  config.expect_on("use_gated_activation", "true: this family's feed-forward is gated");
+  config.expect_on("use_parallel_block", "true: attention and feed-forward stand side by side in this family");
+  config.rename("tie_word_embeddings", {"tie_word_embeddings", "use_embedding_sharing"});
+  if (config.number("rotary_pct", 1.0) != 1.0) config.fail("rotary_pct", "1: whole heads are rotated");
+  config.ignore({"use_parallel_embedding"});  // how it was trained
   return form;
 }
 
@@ -192,6 +180,7 @@ Model read_olmo3(Fields& config) {
 
 Model read_cohere2(Fields& config) {
   Model model = read_form(config, cohere2_form(config));
+  config.rename("sliding_window_pattern", {"sliding_window_pattern", "_sliding_window_pattern", "layer_switch"});
   read_pattern_windows(config, model, config.count("sliding_window", 4096, 0), 4);
   keep_rope_where_windowed(model);
   model.head.scale = config.positive("logit_scale", 0.0625);

@@ -87,7 +87,7 @@ Model read_laguna(Fields& config) {
   mixture.shared->d_ff = config.size("shared_expert_intermediate_size", 512);
   mixture.expert.d_ff = config.size("moe_intermediate_size", 512);
   set_mixture(model, mixture, read_sparse_layers(config, model, 1));
-  config.ignore({"moe_apply_router_weight_on_input"});  // which transformers does not do
+  config.expect_off("moe_apply_router_weight_on_input", "false: weights multiply what experts make");
   return model;
 }
 

@@ -148,6 +148,15 @@ void name_gpt_neo(FamilyNames& names) {
   names.output = "attn.attention.out_proj";
 }
 
+}  // namespace
+
+void expect_gptj(Fields& config) {
+  config.expect_on("scale_attn_weights", "true: scores are divided by the root of a head's width");
+  config.expect_on("rotary", "true: positions are rotary in this family");
+}
+
+namespace {
+
 Model read_gptj(Fields& config) {
   rename_sizes(config);
   Form form = gpt_form();
@@ -164,7 +173,8 @@ Model read_gptj(Fields& config) {
     config.fail("rotary_dim", fmt::format("an even number of at most the {} elements of a head", d_head));
   for_each<Attention>(model.layers, [&](Attention& attention) { attention.rope = rope; });
   config.ignore(summary_fields);
-  config.ignore({"n_ctx", "scale_attn_weights", "rotary"});
+  expect_gptj(config);
+  config.ignore({"n_ctx"});
   return model;
 }
 

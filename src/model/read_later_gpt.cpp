@@ -22,11 +22,12 @@ Model read_gpt_bigcode(Fields& config) {
     attention.n_kv_heads = shared ? 1 : attention.n_heads;
   });
   model.positions.kind = Positions::Kind::learned;
+  config.expect_off("scale_attn_by_inverse_layer_idx", "false: scores are not divided by the layer's number here");
   config.ignore(summary_fields);
   // Precision, and how its first code ran.
   config.ignore({"n_ctx", "attention_softmax_in_fp32", "scale_attention_softmax_in_fp32", "inference_runner",
                  "max_batch_size", "pad_key_length", "pre_allocate_kv_cache", "validate_runner_input",
-                 "reorder_and_upcast_attn", "scale_attn_by_inverse_layer_idx"});
+                 "reorder_and_upcast_attn"});
   return model;
 }
 
@@ -70,7 +71,8 @@ Model read_codegen(Fields& config) {
     config.fail("num_attention_heads", "a multiple of 4: its files hold heads in 4 blocks");
   for_each<Attention>(model.layers, [&](Attention& each) { each.rope = rope; });
   config.ignore(summary_fields);
-  config.ignore({"n_ctx", "scale_attn_weights", "rotary"});
+  expect_gptj(config);
+  config.ignore({"n_ctx"});
   return model;
 }
 
@@ -175,13 +177,26 @@ Model read_mpt(Fields& config) {
     attention->expect_off("qk_ln", "false: norms of queries and keys are not supported in this family");
     if (!attention->flag("alibi", true)) attention->fail("alibi", "true");
     if (attention->number("alibi_bias_max", 8) != 8) attention->fail("alibi_bias_max", "8");
+    attention->ignore({"attn_impl", "attn_pdrop", "attn_uses_sequence_id", "model_type", "dtype", "torch_dtype",
+                       "transformers_version"});  // how it is computed, and what transformers writes everywhere
+    attention->refuse_unread("mpt");
   }
+  if (std::optional<Fields> feed_forward = config.object("ffn_config")) {
+    feed_forward->expect_word("ffn_type", "mptmlp", "mptmlp");
+    feed_forward->ignore({"fc_type"});
+    feed_forward->refuse_unread("mpt");
+  }
+  config.expect_size("expansion_ratio", form.widening, "4: its feed-forward is four times as wide as the stream");
+  const std::string norm = config.word("norm_type", "layernorm");
+  if (norm != "layernorm" && norm != "low_precision_layernorm")
+    config.fail("norm_type", "layernorm or low_precision_layernorm");
   Model model = read_form(config, form);
   if (!config.flag("no_bias", true)) config.fail("no_bias", "true");
   if (config.number("embedding_fraction", 1.0) != 1.0) config.fail("embedding_fraction", "1");
   config.expect_off("logit_scale", "null");
-  config.ignore({"expansion_ratio", "learned_pos_emb", "init_device", "init_config", "norm_type", "verbose",
-                 "resid_pdrop", "emb_pdrop", "ffn_config", "fc_type", "use_pad_tok_in_ffn", "tokenizer_name"});
+  // Learned positions are for models without ALiBi; the others say how it is computed and how weights began.
+  config.ignore({"learned_pos_emb", "init_device", "init_config", "verbose", "resid_pdrop", "emb_pdrop", "fc_type",
+                 "use_pad_tok_in_ffn", "tokenizer_name"});
   return model;
 }
 

@@ -214,8 +214,11 @@ Model read_minimax_m2(Fields& config) {
   for (const char* of : {"full_attention", "linear_attention", "mlp"})
     if (const std::string name = fmt::format("layernorm_{}_beta", of); config.number(name, 1.0) != 1.0)
       config.fail(name, "1");
-  // All layers alike, without a feed-forward or an expert for all; what predicts further tokens is left out.
-  config.ignore({"attn_type_list", "mlp_intermediate_size", "shared_moe_mode", "mtp_transformer_layers", "use_mtp"});
+  if (const nlohmann::json* types = config.array("attn_type_list"))
+    for (const nlohmann::json& type : *types)
+      if (type != 1) config.fail("attn_type_list", "1 for every layer: lightning attention is minimax's");
+  // It has no dense feed-forward or expert for all; what predicts further tokens is left out.
+  config.ignore({"mlp_intermediate_size", "shared_moe_mode", "mtp_transformer_layers", "use_mtp"});
   return model;
 }
 
@@ -454,9 +457,7 @@ Model read_dbrx(Fields& config) {
   if (experts.number("moe_normalize_expert_weights", 1.0) != 1.0)
     experts.fail("moe_normalize_expert_weights", "1 or null");
   set_mixture(model, mixture);
-  for (const Fields* fields : {&attention, &experts})
-    if (const std::vector<Fields::Unread> unread = fields->unread(); !unread.empty())
-      config.refuse(fmt::format("{} is not understood and could change the count", unread.front().name));
+  for (const Fields* fields : {&attention, &experts}) fields->refuse_unread("dbrx");
   config.ignore({"num_key_value_heads", "num_experts", "emb_pdrop", "resid_pdrop"});
   return model;
 }

@@ -136,10 +136,15 @@ Model read_lfm2_form(Fields& config) {
   form.context = 128000;
   form.tied = true;
   Model model = read_form(config, form);
-  // transformers asks for none of these; they repeat other fields or say how weights began.
-  config.ignore({"block_dim", "block_mlp_init_scale", "block_norm_eps", "block_out_init_scale", "block_use_swiglu",
-                 "block_use_xavier_init", "conv_dim", "conv_dim_out", "conv_use_xavier_init", "num_heads",
-                 "use_pos_enc", "theta"});
+  // transformers asks for none of these: what they repeat of other fields must be the same.
+  config.expect_on("block_use_swiglu", "true: this family's feed-forward is gated");
+  config.expect_on("use_pos_enc", "true: positions are rotary in this family");
+  const std::int64_t heads = first_attention(model).n_heads;
+  config.expect_size("num_heads", heads, fmt::format("{}, as num_attention_heads", heads));
+  for (const char* width : {"block_dim", "conv_dim", "conv_dim_out"})
+    config.expect_size(width, model.d_model, fmt::format("{}, as hidden_size", model.d_model));
+  config.ignore({"block_mlp_init_scale", "block_norm_eps", "block_out_init_scale", "block_use_xavier_init",
+                 "conv_use_xavier_init", "theta"});
   return model;
 }
 
@@ -443,6 +448,8 @@ Model read_granitemoehybrid(Fields& config) {
   const Recurrence r = read_mamba2_part(config, config.size("mamba_expand", 2) * model.d_model, *model.final_norm);
   config.rename("layer_types", {"layer_types", "layers_block_type"});
   set_recurrence(model, read_kinds(config, "layer_types", model.layers.size(), [](std::int64_t) { return true; }), r);
+  config.expect_word("normalization_function", "rmsnorm", "rmsnorm");
+  config.ignore({"init_method"});
   FeedForward shared = first_feed_forward(model);
   shared.d_ff = config.size("shared_intermediate_size", 1024);
   if (config.count("num_local_experts", 8) == 0) {
@@ -454,7 +461,6 @@ Model read_granitemoehybrid(Fields& config) {
   mixture.scores = Mixture::Scores::softmax_of_chosen;
   mixture.shared = shared;
   set_mixture(model, mixture);
-  config.ignore({"normalization_function", "init_method", "mlp_bias"});
   return model;
 }
 
@@ -602,10 +608,12 @@ Model read_nemotron_h(Fields& config) {
     if (kinds[i] == Kind::recurrence) both[0].kind = r;
     if (kinds[i] == Kind::mixture) both[0].kind = mixture;
   }
+  config.expect_off("sliding_window", "null: windows are not supported in this family");
+  // The shared experts are one of the width that is said, however many there are (transformers).
   config.ignore({"expand", "mamba_expand", "mamba_proj_bias", "mamba_ssm_cache_dtype", "n_shared_experts",
                  "moe_shared_expert_overlap", "hidden_dropout", "mtp_layers_block_type", "mtp_hybrid_override_pattern",
-                 "partial_rotary_factor", "rope_theta", "rope_scaling", "rope_parameters", "sliding_window",
-                 "rms_norm_eps", "time_step_rank"});
+                 "partial_rotary_factor", "rope_theta", "rope_scaling", "rope_parameters", "rms_norm_eps",
+                 "time_step_rank"});
   ignore_start(config);
   return model;
 }
@@ -953,9 +961,7 @@ Model read_kimi_linear(Fields& config) {
     }
   }
   linear->ignore({"full_attn_layers"});  // all others
-  if (const auto unread = linear->unread(); !unread.empty())
-    config.refuse(fmt::format("{} is {}, which is not understood for kimi_linear and could change the count",
-                              unread.front().name, describe(*unread.front().value)));
+  linear->refuse_unread("kimi_linear");
   set_recurrence(model, kinds, r);
 
   config.rename("num_local_experts", {"num_experts"});
@@ -977,7 +983,7 @@ Model read_kimi_linear(Fields& config) {
   mixture.n_active_groups = config.size("topk_group", 1);
   mixture.group_top = 2;
   config.expect_size("moe_layer_freq", 1, "1: every layer after the dense ones");
-  config.ignore({"use_grouped_topk"});
+  config.expect_on("use_grouped_topk", "true: experts are chosen from the best groups");
   const std::int64_t dense = config.count("first_k_dense_replace", 0);
   set_mixture(model, mixture, [=](std::int64_t layer) { return layer >= dense; });
   return model;

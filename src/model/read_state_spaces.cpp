@@ -46,8 +46,7 @@ Json in_transformers_words(Fields& config) {
   config.expect_off("attn_layer_idx", "empty: no layers of attention");
   config.expect_off("attn_cfg", "empty: no layers of attention");
   config.ignore({"residual_in_fp32", "fused_add_norm"});  // how it is computed
-  if (const std::vector<Fields::Unread> unread = mixer.unread(); !unread.empty())
-    config.refuse(fmt::format("{} is not understood and could change the count", unread.front().name));
+  mixer.refuse_unread("mamba_ssm");
   return plain;
 }
 
