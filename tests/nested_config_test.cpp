@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "family_references.h"
 #include "model/changed_config.h"
 #include "model/families.h"
 #include "model/read.h"
@@ -111,6 +112,16 @@ TEST(NestedConfig, QwenTwoVLMayHaveItsLanguageModelAtTheTop) {
   const Model flat = read_config(config, "config.json");
   EXPECT_TRUE(find<Attention>(flat)->query_bias);
   EXPECT_EQ(find<Attention>(flat)->rope->scaling, Rope::Scaling::none);
+  const Notes left{"only the language model is read: vision_config and what joins it to that are left out"};
+  EXPECT_EQ(flat.notes, left);
+  for (const char* name : {"qwen2_5_vl", "qwen2_vl", "qwen2_vl_2b"})
+    EXPECT_EQ(read_config(family_references::read_json(family_references::folder() / "published" /
+                                                       (name + std::string(".json"))),
+                          name)
+                  .notes,
+              left);
+  config.erase("vision_config");
+  EXPECT_EQ(read_config(config, "config.json").notes, Notes{});
 }
 
 TEST(NestedConfig, LlavasLanguageModelHasTheSizesOfVicuna) {

@@ -86,17 +86,20 @@ Model read_network(Fields& fields) {
   return model;
 }
 
-void note_nesting(const nlohmann::json& config, const std::string& nest, std::vector<std::string>& notes) {
+// `nest` is null where the language model's fields are at the top.
+void note_nesting(const nlohmann::json& config, const char* nest, std::vector<std::string>& notes) {
   std::vector<std::string> others;
   for (const auto& [name, value] : config.items()) {
-    const bool model = name.ends_with("_config") && name != nest && name != "quantization_config" &&
-                       name != "compression_config" && name != "mtp_config" && value.is_object();
-    if (model) others.push_back(name);
+    const bool model = nest == nullptr ? name == "vision_config"
+                                       : name.ends_with("_config") && name != nest && name != "quantization_config" &&
+                                             name != "compression_config" && name != "mtp_config";
+    if (model && value.is_object()) others.push_back(name);
   }
+  if (nest == nullptr && others.empty()) return;
+  const std::string read = fmt::format("only the language model{} is read", nest ? fmt::format(", {},", nest) : "");
   notes.push_back(others.empty()
-                      ? fmt::format("only the language model, {}, is read", nest)
-                      : fmt::format("only the language model, {}, is read: {} and what joins it to that are left out",
-                                    nest, fmt::join(others, ", ")));
+                      ? read
+                      : fmt::format("{}: {} and what joins it to that are left out", read, fmt::join(others, ", ")));
 }
 
 // GPT2LMHeadModel, LlamaForCausalLM, Gemma3ForConditionalGeneration; not LlamaForSequenceClassification or LlamaModel.
@@ -139,7 +142,7 @@ void note_quantization(Fields& fields, std::vector<std::string>& notes) {
 // out. `nest` is the field that holds the language model, or null. Marks what it reads.
 std::vector<std::string> config_notes(const char* nest, Fields& file, Fields& network) {
   std::vector<std::string> notes;
-  if (nest != nullptr) note_nesting(file.json(), nest, notes);
+  note_nesting(file.json(), nest, notes);
   note_head(file, notes);
   note_quantization(file, notes);
   if (nest != nullptr) note_quantization(network, notes);
