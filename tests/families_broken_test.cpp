@@ -1,5 +1,5 @@
-// Configs of every model type with one field or two changed, lost or of another kind: each gives a model, or a
-// sentence.
+// Configs of every model type with one field or two changed, lost, swapped or of another kind: each gives a model, or
+// a sentence, which names a field of another kind.
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 #include <reckon/reckon.h>
@@ -79,6 +79,9 @@ TEST_P(BrokenFamily, GivesAModelOrASentence) {
       std::advance(field, random() % object.size());
       if (random() % 3 == 0) {
         object.erase(field);
+      } else if (random() % 4 == 0 && object.size() > 1) {  // with its neighbour's value
+        auto neighbour = std::next(field) == object.end() ? object.begin() : std::next(field);
+        std::swap(*field, *neighbour);
       } else if (field->is_array() && !field->empty() && random() % 2 == 0) {
         random() % 2 == 0 ? field->erase(field->size() - 1) : field->push_back(other_value(random));
       } else {
@@ -103,6 +106,38 @@ TEST_P(BrokenFamily, GivesAModelOrASentence) {
   }
   EXPECT_GT(read, 0);
   EXPECT_GT(refused, 0);
+}
+
+// A value of another kind than this: no number, flag, array or object is a word, and no word is an object.
+json of_another_kind(const json& value) {
+  return value.is_string() ? json{{"a", 1}} : value.is_number() ? json::array({"a"}) : json("a");
+}
+
+TEST_P(BrokenFamily, ASentenceNamesTheFieldThatIsOfAnotherKind) {
+  const json all = family_references::read_json(family_references::folder() / "configs" / (GetParam() + ".json"));
+  const json& config = all["configs"][0]["config"];
+  int read = 0, refused = 0;
+  const auto try_field = [&](const json& broken, const std::string& field) {
+    try {
+      read_config(broken, "config.json");
+      ++read;
+    } catch (const Error& error) {
+      ++refused;
+      EXPECT_NE(std::string(error.what()).find(field), std::string::npos) << field << ": " << error.what();
+    }
+  };
+  for (const auto& [field, value] : config.items()) {
+    json broken = config;
+    broken[field] = of_another_kind(value);
+    try_field(broken, field);
+    if (!value.is_object()) continue;
+    for (const auto& [inner, held] : value.items()) {
+      broken[field] = value;
+      broken[field][inner] = of_another_kind(held);
+      try_field(broken, inner);
+    }
+  }
+  EXPECT_GT(refused, read / 4) << read << " are read all the same";
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, BrokenFamily, testing::ValuesIn(family_references::found("configs")),

@@ -81,7 +81,7 @@ TEST(BrokenConfig, NamesTheFieldWhatWasFoundAndWhatWasExpected) {
       {R"({"model_type": 7})", {"model_type is 7", "a word"}},
       {R"({"model_type": "lama"})", {"model_type is \"lama\"; expected one of the ", "did you mean llama?"}},
       {R"({"model_type": "gemma3", "text_config": {}})", {"text_config.model_type is missing", "that are known"}},
-      {R"({"model_type": "gemma3", "text_config": 3})", {"model_type is \"gemma3\"", "did you mean gemma"}},
+      {R"({"model_type": "gemma3", "text_config": 3})", {"text_config is 3; expected an object"}},
       {R"({"model_type": "llama4"})", {"model_type is \"llama4\"", "did you mean llama4_text?"}},
       {R"({"model_type": "mixtral", "num_local_experts": 2, "num_experts_per_tok": 3})",
        {"num_experts_per_tok is 3", "at most num_local_experts, 2"}},

@@ -21,7 +21,7 @@ const char* nest_of(const Json& config) {
   if (!both && find_family(word)) return nullptr;
   for (const char* name : {"text_config", "llm_config", "language_config"}) {
     const auto nested = config.find(name);
-    if (nested != config.end() && nested->is_object()) return name;
+    if (nested != config.end() && !nested->is_null()) return name;
   }
   return nullptr;
 }
