@@ -75,6 +75,21 @@ TEST_F(ProgramTest, CountsWhatCannotBeTrainedWithoutOptions) {
   EXPECT_FALSE(json({"count", "gpt2"}).contains("why_not_trained"));
 }
 
+TEST_F(ProgramTest, SaysThatIndexersStayFrozenInTraining) {
+  const std::string sentence = "its indexers stay frozen in training: their choice of keys has no gradient\n";
+  for (const char* name : {"deepseek_v32", "minimax_m3_vl"}) {
+    const std::string model = project_folder() + "/tests/data/families/tiny/" + name;
+    for (const char* command : {"count", "memory", "explain"})
+      EXPECT_TRUE(run({command, model, "--phase", "train"}).err.ends_with(sentence)) << command << " " << name;
+    EXPECT_EQ(run({"count", model}).err.find("frozen"), std::string::npos) << name;
+    const std::string out = (folder_ / name).string();
+    const Result training =
+        run({"train", model, "--steps", "1", "--batch", "1", "--tokenizer", "train:300", "--out", out});
+    EXPECT_NE(training.err.find(sentence), std::string::npos) << training.err;
+  }
+  EXPECT_EQ(run({"count", "gpt2", "--phase", "train"}).err, "");
+}
+
 // Before anything else that may be wrong, and without a phase where none was asked for.
 TEST_F(ProgramTest, SaysFirstThatAModelCannotBeTrained) {
   const std::string families = project_folder() + "/tests/data/families/";

@@ -48,7 +48,7 @@ void run(const CompareOptions& asked) {
   std::vector<Compared> compared;
   for (Model& model : models) {
     Ledger ledger = count(model, setting.workload);
-    note_past_context(model, ledger.workload);
+    note_workload(model, ledger.workload);
     std::optional<CacheCost> cache = cache_of(model, ledger);
     compared.push_back({std::move(model), std::move(ledger), cache});
   }

@@ -31,7 +31,7 @@ void run(CountOptions& asked) {
   if (!location.weights.empty()) view.file = inspect_file(loaded, read_tensor_file(location.weights));
   const Model model = modify(loaded, setting.changes);
   const Ledger ledger = count(model, setting.workload);
-  note_past_context(model, ledger.workload);
+  note_workload(model, ledger.workload);
   write_report(count_document(model, ledger, view), asked.output);
 }
 

@@ -52,7 +52,7 @@ void add_explain(CLI::App& program) {
       check_vocabulary(ids, *tokenizer, model);
       setting.workload.tokens = std::ssize(ids);
     }
-    note_past_context(model, resolve(model, setting.workload));
+    note_workload(model, resolve(model, setting.workload));
     Document document = explain(model, setting.workload);
     if (tokenizer) add_prompt(document, *tokenizer, given->prompt, ids);
     write_report(document, given->output);

@@ -13,6 +13,7 @@
 #include "files/quote.h"
 #include "model/change_words.h"
 #include "model/load.h"
+#include "model/types.h"
 #include "model/validate.h"
 #include "network/forward.h"
 #include "report/text.h"
@@ -281,7 +282,9 @@ void say_notes(const Model& model) {
     note(fmt::format("{}: {}", printable(model.name), printable(sentence)));
 }
 
-void note_past_context(const Model& model, const Workload& workload) {
+void note_workload(const Model& model, const Workload& workload) {
+  const std::string_view frozen = what_stays_frozen(model);
+  if (workload.phase == Phase::train && !frozen.empty()) note(fmt::format("{}: {}", printable(model.name), frozen));
   const std::int64_t reach = workload.past + workload.tokens;
   if (reach <= model.context) return;
   note(fmt::format("{} tokens are past {}'s context of {}", grouped(reach), printable(model.name),

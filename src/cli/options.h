@@ -107,8 +107,8 @@ std::vector<Swept> take_ranges(Options& options, std::size_t most);
 // The model, with what is to be said about how it was read on stderr.
 Model read_model(const std::string& name);
 void say_notes(const Model& model);
-// Says on stderr that more tokens are asked for than the model's context.
-void note_past_context(const Model& model, const Workload& workload);
+// Says on stderr that more tokens are asked for than the model's context, and what of it stays frozen in training.
+void note_workload(const Model& model, const Workload& workload);
 
 struct Output {
   Format format = Format::table;

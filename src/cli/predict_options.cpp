@@ -280,7 +280,7 @@ Prediction read_prediction(const PredictOptions& options) {
   const Model loaded = read_model(options.model);
   Prediction prediction = settle_prediction(options, loaded);
   take_stored_types(prediction, options, loaded);
-  note_past_context(prediction.model, prediction.workload);
+  note_workload(prediction.model, prediction.workload);
   note_float16(options, prediction);
   return prediction;
 }

@@ -49,6 +49,13 @@ void check_trainable(const Model& model) {
         "{} cannot be trained yet: {}; its forward pass, prefill and decode can be counted and run", model.name, why));
 }
 
+std::string_view what_stays_frozen(const Model& model) {
+  bool chooses = false;
+  for_each<Attention>(model.layers.written(),
+                      [&](const Attention& attention) { chooses = chooses || attention.indexer.has_value(); });
+  return chooses ? "its indexers stay frozen in training: their choice of keys has no gradient" : std::string_view();
+}
+
 std::string_view what_it_adds(std::string_view type) {
   static const std::map<std::string_view, std::string_view> words{
       {"afmoe", "output gates, norms on both sides, RoPE in windowed layers alone, sigmoid router"},

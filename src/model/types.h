@@ -28,6 +28,8 @@ std::string_view why_not_trained(std::string_view type);
 std::string_view why_not_trained(const Model& model);
 // Throws UsageError where some cannot.
 void check_trainable(const Model& model);
+// What training leaves as it is, in a sentence; empty where that is nothing.
+std::string_view what_stays_frozen(const Model& model);
 
 // What sets the type apart, in a few words; empty where nobody has said it.
 std::string_view what_it_adds(std::string_view type);

@@ -146,6 +146,8 @@ Asked asked_model(const RunRequest& request, bool leads) {
   for (const std::string& sentence : described.notes) {
     if (leads) note(request, fmt::format("{}: {}", described.name, sentence));
   }
+  if (const std::string_view frozen = what_stays_frozen(described); leads && !frozen.empty())
+    note(request, fmt::format("{}: {}", described.name, frozen));
   const ModelLocation location = locate_model(request.settings.model);
   Changes changes = request.changes;
   const std::optional<std::int64_t> context = changes.context;
