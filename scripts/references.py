@@ -2,14 +2,14 @@
 """References of the model types from Hugging Face transformers' own model code.
 
     references.py --out OUT [--work DIR] [--jobs 16] [--types a,b|none] [--configs a,b|none] [--published DIR]
-                  [--files a,b] [--limit 150]
+                  [--files a,b] [--limit 150] [--deadline 480]
     references.py --unpack OUT --into tests/data/families [--replace a,b]
 
 For each type: random valid configs with their parameters and FLOPs (configs/), small models with their
 weights, logits, greedy tokens and gradients (tiny/), and report.json. OUT gets report.json and everything
 packed into references-N.tar.xz; --work keeps the files themselves. Each type runs in a process of its own, so that
 one that fails stops no other. --configs names the types whose configs are made too (all, unless it is given), and
---files those of the published files that are counted.
+--files those of the published files that are counted. Past --limit seconds a type is left, past --deadline all.
 
 The second form needs neither PyTorch nor transformers. It adds folders and configs that are new, or that --replace
 names, to those in the tree; of all others it says how far their logits are from those in the tree. It writes
@@ -1157,6 +1157,7 @@ def granitemoehybrid(p):
     d["layer_types"] = p.types(d["num_hidden_layers"], "mamba", "attention", tiny=["mamba", "attention"])
     d["shared_intermediate_size"] = p(12, 16, 24, large=[1024])
     d["num_local_experts"] = p(4, 0, 4, 8)
+    d["num_experts_per_tok"] = min(d["num_experts_per_tok"], d["num_local_experts"] or d["num_experts_per_tok"])
     d["position_embedding_type"] = p("rope", None, "rope")
     d["attention_bias"] = p(False, True, False)
     return d
@@ -1236,7 +1237,7 @@ def deepseek_v4(p):
     d["hc_sinkhorn_iters"] = p(4, 5, 20)
     d["sliding_window"] = p(5, 4, 16)
     d["index_n_heads"] = p(8, 2, 4)
-    d["index_head_dim"] = p(8, 8, 16)
+    d["index_head_dim"] = p(8, 8, 16, large=[64, 128])  # RoPE turns as many of its elements as of a head's
     d["index_topk"] = p(3, 2, 4)
     d["n_routed_experts"] = p(4, 4, 8)
     d["num_experts_per_tok"] = p(2, 1, 2)
@@ -1758,13 +1759,12 @@ def mistral3(p):
 class Patch:
     """Another function in the module of a type's code."""
 
-    def __init__(self, type, name, replace):
-        self.module = f"transformers.models.{type}.modeling_{type}"
+    def __init__(self, name, replace):
         self.name, self.replace = name, replace
 
     @contextlib.contextmanager
-    def applied(self):
-        module = importlib.import_module(self.module)
+    def applied(self, model):
+        module = importlib.import_module(type(model).__module__)
         before = getattr(module, self.name)
         setattr(module, self.name, self.replace(before))
         try:
@@ -1778,6 +1778,53 @@ def pairs_of_halves(old):
     from transformers.models.llama.modeling_llama import apply_rotary_pos_emb
 
     return apply_rotary_pos_emb
+
+
+def rotated_halves(interleaved):
+    """The same where RoPE may turn a part of a head alone. interleaved: so are the angles that it is given."""
+
+    def replace(old):
+        import torch
+        from transformers.models.llama.modeling_llama import rotate_half
+
+        def apply(q, k, cos, sin, *unused, unsqueeze_dim=1, **more):
+            def turned(x):
+                c, s = (t[..., ::2] if interleaved else t[..., : t.shape[-1] // 2] for t in (cos, sin))
+                c, s = (torch.cat((t, t), dim=-1).unsqueeze(unsqueeze_dim) for t in (c, s))
+                part, rest = x[..., : c.shape[-1]], x[..., c.shape[-1] :]
+                return torch.cat((part * c + rotate_half(part) * s, rest), dim=-1)
+
+            return turned(q), turned(k)
+
+        return apply
+
+    return replace
+
+
+def rotated_halves_of_one(old):
+    """The same of GPT-J's form, which is given half the angles, and turns one tensor of tokens, heads and elements."""
+    import torch
+    from transformers.models.llama.modeling_llama import rotate_half
+
+    def apply(tensor, sin, cos):
+        s, c = (torch.cat((t, t), dim=-1)[:, :, None, :] for t in (sin, cos))
+        return tensor * c + rotate_half(tensor) * s
+
+    return apply
+
+
+def rotated_forwards(old):
+    from transformers.models.llama.modeling_llama import rotate_half
+
+    return rotate_half
+
+
+def without_head_norms(model):
+    import torch
+
+    for module in model.modules():
+        if hasattr(module, "q_norm"):
+            module.q_norm = module.k_norm = torch.nn.Identity()
 
 
 def without_difference(model):
@@ -1813,9 +1860,40 @@ def doge_prepare():
     DogeCDMoE.forward = forward
 
 
+class Fresh(dict):
+    """Other fields, with which the network has tensors of its own: they are drawn."""
+
+
+class Instead(tuple):
+    """Two sets of other fields: what the second one changes of the first one's logits."""
+
+
 def inside(off):
     """The same of a wrapper's language model."""
-    return {name: {"text_config": how} if isinstance(how, dict) else how for name, how in off.items()}
+
+    def within(how):
+        if isinstance(how, Instead):
+            return Instead(within(one) for one in how)
+        return type(how)(text_config=how) if isinstance(how, dict) else how
+
+    return {name: within(how) for name, how in off.items()}
+
+
+def everywhere(layers, kind="sliding_attention"):
+    """RoPE in every layer in place of the windowed ones alone: all are windowed, and no window is felt."""
+    wide = {"sliding_window": 1000}
+    return {"RoPE only in windows": Instead((wide, {**wide, "layer_types": [kind] * layers}))}
+
+
+def long_text(make):
+    """A variant of more than two chunks of 64 tokens, of a smaller vocabulary."""
+
+    def form(p):
+        d = make(p)
+        context = "model_max_length" if "model_max_length" in d else "max_position_embeddings"
+        return {**d, "vocab_size": 19, context: 256}
+
+    return dict(make=form, tokens=140)
 
 
 def rope_form(make, rope, plain, **more):
@@ -1868,34 +1946,44 @@ def add(name, make, off=None, inert=None, note=None, variants=None, **more):
     TYPES[name] = dict(make=make, off=off or {}, inert=inert, note=note, variants={"": make} if variants is None else variants, **more)
 
 
+def uneven(arguments):
+    """Keys and values of different widths, where a config of the delta rule can say so."""
+    text = arguments.get("text_config", arguments)
+    if text.get("linear_key_head_dim", 0) == text.get("linear_value_head_dim", 1):
+        text["linear_value_head_dim"] += 4
+    return arguments
+
+
+DELTA = dict(lengths=(70, 130, 200), further=uneven)
 DELTA_NOTE = "the delta rule runs in chunks padded to 64 tokens"
 SCAN_NOTE = "the scan is products of elements, not counted; a second piece of several tokens starts it anew"
 SSD_NOTE = "the scan runs in chunks of the chunk size, padded, much of it as products of elements that are not counted"
 SPARSE_NOTE = "attention is dense with a mask, the indexer's scores over all keys are counted"
 
-add("afmoe", afmoe, {**WINDOW, **TOP1, "mup": {"mup_enabled": False}, "route scale": {"route_scale": 1.0}})
+add("afmoe", afmoe, {**WINDOW, **TOP1, **everywhere(2), "mup": {"mup_enabled": False}, "route scale": {"route_scale": 1.0}})
 add("apertus", apertus, {"rope scaling": {"rope_parameters": dict(THETA)}}, inert=r"act_fn\.eps")
-add("aria_text", aria_text, {"second expert": {"moe_topk": 1}})
+add("aria_text", aria_text, {**ROPE, "attention biases": {"attention_bias": False}, "feed-forward biases": {"mlp_bias": False}, "shared experts": r"shared_experts\.down_proj\.(weight|bias)$", "router": r"router\.weight$", "second expert": {"moe_topk": 1}})
 add("axk1", axk1, {"interleave": {"rope_interleave": False}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("biogpt", biogpt, {"scaled embedding": {"scale_embedding": False}}, inert=KEY_BIAS)
-add("codegen", codegen, {"rotary": {"rotary_dim": 2}})
-add("cohere2", cohere2, {**WINDOW, "logit scale": {"logit_scale": 1.0}})
-add("cohere2_moe", cohere2_moe, {**WINDOW, **TOP1, "logit scale": {"logit_scale": 1.0}, "sigmoid": {"expert_selection_fn": "softmax"}, "norm": {"norm_topk_prob": False}, "average": {"shared_expert_combination_strategy": "sum"}, "dense layer rotates": {"prefix_dense_sliding_window_pattern": 2}}, inert=KEY_BIAS)
-add("cohere_compass_text", cohere_compass_text, {**WINDOW, "logit scale": {"logit_scale": 1.0}})
+add("codegen", codegen, {"interleave": Patch("apply_rotary_pos_emb", rotated_halves_of_one), "activation": {"activation_function": "relu"}, "rotary": {"rotary_dim": 2}})
+add("cohere2", cohere2, {**WINDOW, **everywhere(2), "interleave": Patch("apply_rotary_pos_emb", rotated_halves(True)), "logit scale": {"logit_scale": 1.0}})
+add("cohere2_moe", cohere2_moe, {**WINDOW, **TOP1, **everywhere(3), "interleave": Patch("apply_rotary_pos_emb", rotated_halves(True)), "logit scale": {"logit_scale": 1.0}, "sigmoid": {"expert_selection_fn": "softmax"}, "norm": {"norm_topk_prob": False}, "average": {"shared_expert_combination_strategy": "sum"}, "dense layer rotates": {"prefix_dense_sliding_window_pattern": 2}}, inert=KEY_BIAS)
+add("cohere_compass_text", cohere_compass_text, {**WINDOW, "interleave": Patch("apply_rotary_pos_emb", rotated_halves(True)), "logit scale": {"logit_scale": 1.0}})
 add("cwm", cwm, {**WINDOW, "rope scaling": {"rope_parameters": dict(THETA)}})
 add("dbrx", dbrx, {"clip": {"attn_config": dict(kv_n_heads=2, clip_qkv=100.0, rope_theta=10000.0)}, "norm": {"ffn_config": dict(ffn_hidden_size=10, moe_num_experts=4, moe_top_k=2, moe_normalize_expert_weights=None)}})
 add("deepseek_v32", deepseek_v32, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
 add("diffllama", diffllama, {**ROPE, "difference": without_difference, "lambda": r"lambda_[qk][12]$", "biases": {"attention_bias": False}}, variants={"": diffllama, "-llama3": rope_form(diffllama, LLAMA3, dict(THETA))})
-add("doge", doge, {"kept keys": {"keep_window_size": 1000}, **ROPE}, note="with is_moe transformers only counts: its layer cannot add the pair that its experts give, and of several tokens it mixes the routers' scores; the small one runs its experts a token at a time; the ids differ, for equal tokens would tie in the choice of keys", distinct=True, prepare=doge_prepare,
+add("doge", doge, {"kept keys": {"keep_window_size": 1000}, **ROPE}, note="with is_moe transformers only counts: its layer cannot add the pair that its experts give, and of several tokens it mixes the routers' scores; the small one runs its experts a token at a time; the ids differ, for equal tokens would tie in the choice of keys", distinct=True, prepare=doge_prepare, more=9, further=lambda d: {**d, "is_moe": False},
     variants={"": doge, "-moe": dict(make=lambda p: {**doge(p), "is_moe": True}, off={"kept keys": {"keep_window_size": 1000}, "second expert": {"num_experts_per_tok": 1}, "router": r"router_gate\.weight$", "experts": r"up_embed\.weight$"})})
 add("dots1", dots1, {**WINDOW, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
-add("ernie4_5", ernie4_5, {**ROPE, "interleave": Patch("ernie4_5", "apply_rotary_pos_emb", pairs_of_halves), "biases": {"use_bias": False}})
-add("ernie4_5_moe", ernie4_5_moe, {"second expert": {"moe_k": 1}})
-EXAONE4 = {**WINDOW, "rope only in windows": {"sliding_window": None, "layer_types": ["full_attention"] * 2}}
+add("ernie4_5", ernie4_5, {**ROPE, "interleave": Patch("apply_rotary_pos_emb", pairs_of_halves), "biases": {"use_bias": False}})
+add("ernie4_5_moe", ernie4_5_moe, {**ROPE, "interleave": Patch("apply_rotary_pos_emb", pairs_of_halves), "biases": {"use_bias": False}, "correction": r"e_score_correction_bias$", "shared experts": r"shared_experts\.down_proj\.(weight|bias)$", "second expert": {"moe_k": 1}})
+EXAONE4 = {**WINDOW, **everywhere(2), "RoPE everywhere, no windows": {"sliding_window": None, "layer_types": ["full_attention"] * 2}}
 add("exaone4", exaone4, EXAONE4, variants={"": exaone4, "-llama3": rope_form(exaone4, LLAMA3, dict(THETA))})
-add("exaone_moe", exaone_moe, {**WINDOW, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
+add("exaone_moe", exaone_moe, {**WINDOW, **everywhere(2), "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("flex_olmo", flex_olmo, {**TOP1, "norm": {"norm_topk_prob": False}})
-GEMMA3N = {**WINDOW, "output scale": {"altup_correct_scale": False}, "soft cap": {"final_logit_softcapping": 1000.0}, "sparsity": {"activation_sparsity_pattern": [0.0] * 4}, "active stream": {"altup_active_idx": 0}}
+EARLIER = {"keys and values of earlier layers": Fresh(num_kv_shared_layers=0)}
+GEMMA3N = {**WINDOW, **EARLIER, "output scale": {"altup_correct_scale": False}, "soft cap": {"final_logit_softcapping": 1000.0}, "sparsity": {"activation_sparsity_pattern": [0.0] * 4}, "active stream": {"altup_active_idx": 0}}
 add("gemma3n_text", gemma3n_text, GEMMA3N)
 GEMMA4_ROPE = {
     "sliding_attention": {"rope_type": "default", "rope_theta": 1000.0},
@@ -1910,14 +1998,14 @@ GEMMA4 = {
     "query and key norms": r"self_attn\.[qk]_norm\.weight$",
     "scalar of a layer": r"layer_scalar$",
 }
-GEMMA4_INPUTS = {**GEMMA4, "inputs of layers": r"per_layer_input_gate\.weight$", "tokens of layers": r"embed_tokens_per_layer\.weight$"}
+GEMMA4_INPUTS = {**GEMMA4, **EARLIER, "inputs of layers": r"per_layer_input_gate\.weight$", "tokens of layers": r"embed_tokens_per_layer\.weight$"}
 add("gemma4_text", gemma4_text, GEMMA4_INPUTS, variants={"": gemma4_text, "-moe": dict(make=lambda p: gemma4_text(p, True), off={**GEMMA4, "second expert": {"top_k_experts": 1}, "scale of an expert": r"router\.per_expert_scale$"})}, seed=8)
 add("gemma4_unified_text", gemma4_unified_text, GEMMA4)
-add("glm", glm, {"partial rotary": {"partial_rotary_factor": 1.0}})
-add("glm4", glm, {"partial rotary": {"partial_rotary_factor": 1.0}})
+add("glm", glm, {**ROPE, "interleave": Patch("apply_rotary_pos_emb", rotated_halves(False)), "biases": {"attention_bias": False}, "partial rotary": {"partial_rotary_factor": 1.0}})
+add("glm4", glm, {**ROPE, "interleave": Patch("apply_rotary_pos_emb", rotated_halves(False)), "biases": {"attention_bias": False}, "norms behind": r"post_(self_attn|mlp)_layernorm\.weight$", "partial rotary": {"partial_rotary_factor": 1.0}})
 add("glm4_moe", glm4_moe, {"partial rotary": {"partial_rotary_factor": 1.0}, "query and key norms": {"use_qk_norm": False}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("glm4_moe_lite", glm4_moe_lite, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
-add("glm_moe_dsa", glm_moe_dsa, {"indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
+add("glm_moe_dsa", glm_moe_dsa, {"shared choices": Fresh(indexer_types=["full"] * 3), "indexer": {"index_topk": 1000}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SPARSE_NOTE)
 GPT2 = {"positions": r"wpe\.weight$", "scale": {"scale_attn_weights": False}, "activation": {"activation_function": "relu"}}
 add("gpt_bigcode", gpt_bigcode, GPT2, variants={"": gpt_bigcode, "-mha": lambda p: gpt_bigcode(p, False)})
 add("gpt_neox_japanese", gpt_neox_japanese, {"RoPE": {"rope_parameters": {**PLAIN, "partial_rotary_factor": 1.0}}, "activation": {"hidden_act": "relu"}}, inert=r"dense_bias$")
@@ -1927,7 +2015,7 @@ add("granite_swa", granite_swa, {**WINDOW, **MULTIPLIERS, "no rotation in layer 
 add("granitemoe", granitemoe, {**TOP1, **MULTIPLIERS})
 add("granitemoeshared", granitemoeshared, {**TOP1, **MULTIPLIERS})
 add("granitemoe_swa", granitemoe_swa, {**WINDOW, **TOP1, **MULTIPLIERS, "no rotation in layer 1": {"layer_rope_theta": [10000.0, 10000.0]}})
-add("helium", helium, {**ROPE, "interleave": Patch("helium", "apply_rotary_pos_emb", pairs_of_halves)})
+add("helium", helium, {**ROPE, "interleave": Patch("apply_rotary_pos_emb", pairs_of_halves)})
 HUNYUAN = {**ROPE, "query and key norms": r"(query|key)_layernorm\.weight$", "biases": {"attention_bias": False}}
 add("hunyuan_v1_dense", hunyuan_v1_dense, HUNYUAN, variants={"": hunyuan_v1_dense, "-alpha": rope_form(hunyuan_v1_dense, ALPHA, dict(THETA))})
 add("hunyuan_v1_moe", hunyuan_v1_moe, {**HUNYUAN, "second expert": {"moe_topk": 1}}, variants={"": hunyuan_v1_moe, "-alpha": rope_form(hunyuan_v1_moe, ALPHA, dict(THETA))})
@@ -1956,7 +2044,8 @@ add("ministral", ministral, {**WINDOW})
 add("ministral3", ministral3, {"query scale": {"rope_parameters": yarn(mscale_all_dim=1.0, mscale=1.0, llama_4_scaling_beta=0.0)}, "yarn": {"rope_parameters": {**THETA, "llama_4_scaling_beta": 0.3, "original_max_position_embeddings": 8}}})
 add("mistral4", mistral4, {"query scale": {"rope_parameters": yarn(mscale_all_dim=1.0, mscale=1.0, llama_4_scaling_beta=0.0)}, "scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}})
 add("mpt", mpt, {"clip": {"attn_config": dict(alibi=True, alibi_bias_max=8, clip_qkv=None, softmax_scale=0.5)}, "scale": {"attn_config": dict(alibi=True, alibi_bias_max=8, clip_qkv=0.9, softmax_scale=None)}}, note="expansion_ratio and alibi_bias_max are not read: 4 and 8")
-add("nanochat", nanochat, {"soft cap": {"final_logit_softcapping": None}})
+# The norms behind RoPE have no weights: before it they would do the same, for it turns pairs of elements.
+add("nanochat", nanochat, {**ROPE, "RoPE backwards": Patch("rotate_half", rotated_forwards), "query and key norms": without_head_norms, "squared ReLU": {"hidden_act": "relu"}, "soft cap": {"final_logit_softcapping": None}})
 add("nemotron", nemotron, {"partial rotary": {"partial_rotary_factor": 1.0}})
 add("olmo", olmo, {"clip": {"clip_qkv": None}})
 add("olmo3", olmo3, {**WINDOW}, variants={"": olmo3, "-yarn": rope_form(olmo3, {"full_attention": {**YARN, "attention_factor": 1.2079441541679836}, "sliding_attention": dict(THETA)}, {"full_attention": PLAIN, "sliding_attention": dict(THETA)}, max_position_embeddings=128)})
@@ -1974,9 +2063,9 @@ add("smollm3", smollm3, {**WINDOW, "layers without rope": {"no_rope_layers": [1,
 add("solar_open", solar_open, {**SCALE, **NORM, **GROUPS}, variants={"": solar_open, "-yarn": rope_form(solar_open, without(YARN, "beta_fast", "beta_slow"), PLAIN, max_position_embeddings=128)})
 add("vaultgemma", vaultgemma, {**WINDOW, "soft cap": {"final_logit_softcapping": None}, "score cap": {"attn_logit_softcapping": None}, "scale": {"query_pre_attn_scalar": 8}})
 add("xglm", xglm, {"scaled embedding": {"scale_embedding": False}}, inert=KEY_BIAS)
-add("youtu", youtu, {"interleave": {"rope_interleave": False}})
+add("youtu", youtu, {**ROPE, "norms of latents": r"(q|kv)_a_layernorm\.weight$", "activation": {"hidden_act": "relu"}, "interleave": {"rope_interleave": False}})
 
-add("qwen3_next", qwen3_next, {**TOP1, "norm": {"norm_topk_prob": False}, "partial rotary": {"partial_rotary_factor": 1.0}}, note=DELTA_NOTE)
+add("qwen3_next", qwen3_next, {**TOP1, "norm": {"norm_topk_prob": False}, "partial rotary": {"partial_rotary_factor": 1.0}}, note=DELTA_NOTE, **DELTA)
 QWEN3_5_ROPE = {"rope_type": "default", "rope_theta": 10000.0, "partial_rotary_factor": 0.5, "mrope_section": [2, 0, 0], "mrope_interleaved": True}
 QWEN3_5 = {
     "RoPE": {"rope_parameters": {**QWEN3_5_ROPE, "rope_theta": 100.0}},
@@ -1988,24 +2077,32 @@ QWEN3_5 = {
     "gate": r"in_proj_z\.weight$",
     "query and key norms": r"self_attn\.[qk]_norm\.weight$",
 }
-add("qwen3_5_text", qwen3_5_text, QWEN3_5, note=DELTA_NOTE)
-add("qwen3_5_moe_text", qwen3_5_moe_text, {**QWEN3_5, **TOP1}, note=DELTA_NOTE)
+add("qwen3_5_text", qwen3_5_text, QWEN3_5, note=DELTA_NOTE, **DELTA)
+add("qwen3_5_moe_text", qwen3_5_moe_text, {**QWEN3_5, **TOP1}, note=DELTA_NOTE, **DELTA)
 add("kimi_linear", kimi_linear, {
     **SCALE, "norm": {"moe_renormalize": False}, "groups": {"num_expert_group": 1, "topk_group": 1},
     "second expert": {"num_experts_per_token": 1}, "decay": r"A_log$", "step bias": r"dt_bias$", "convolution": r"conv1d\.weight$",
     "learning rate": r"(b|beta)_proj\.weight$", "decay of a channel": r"f_b_proj\.weight$", "gate": r"g_b_proj\.weight$",
     "correction": r"e_score_correction_bias$",
 }, note="the delta rule runs in chunks padded to 64 tokens, much of it as products of elements that are not counted", fields=kimi_linear_fields,
-    tensors=kimi_linear_tensors, saved=lambda config, arguments: {"architectures": ["KimiLinearForCausalLM"], "model_type": "kimi_linear", **arguments}, default=False)
-add("olmo_hybrid", olmo_hybrid, {"negative eigenvalues": {"linear_allow_neg_eigval": False}}, note=DELTA_NOTE)
+    tensors=kimi_linear_tensors, saved=lambda config, arguments: {"architectures": ["KimiLinearForCausalLM"], "model_type": "kimi_linear", **arguments}, default=False, variants={"": kimi_linear, "-long": long_text(kimi_linear)}, **DELTA)
+add("olmo_hybrid", olmo_hybrid, {
+    "negative eigenvalues": {"linear_allow_neg_eigval": False}, "decay": r"A_log$", "step bias": r"dt_bias$", "convolution": r"conv1d\.weight$",
+    "learning rate": r"b_proj\.weight$", "gate": r"linear_attn\.g_proj\.weight$", "norm of results": r"o_norm\.weight$",
+    "query and key norms": r"self_attn\.[qk]_norm\.weight$",
+}, note=DELTA_NOTE, variants={"": olmo_hybrid, "-long": long_text(olmo_hybrid)}, **DELTA)
 MAMBA = {**SELECTIVE, "biases": {"use_bias": False}, "convolution bias": {"use_conv_bias": False}, "activation": {"hidden_act": "relu"}}
 add("mamba", mamba, MAMBA, note=SCAN_NOTE, chunks=False)
 add("mamba2", mamba2, {**MAMBA, "gated norm": r"mixer\.norm\.weight$"}, note=SSD_NOTE)
 add("falcon_mamba", mamba, {**MAMBA, "norms of steps, keys and queries": {"mixer_rms_eps": 1.0}}, note=SCAN_NOTE, chunks=False)
 add("bamba", bamba, {**ROPE, **SELECTIVE, "gated norm": r"mamba\.norm\.weight$", "convolution bias": {"mamba_conv_bias": False}, "projection bias": {"mamba_proj_bias": False}}, note=SSD_NOTE, positions=True)
-add("jamba", jamba, {**TOP1}, note=SCAN_NOTE, chunks=False)
+add("jamba", jamba, {**TOP1, **SELECTIVE, "norms of steps, keys and queries": r"mamba\.(dt|b|c)_layernorm\.weight$", "convolution bias": {"mamba_conv_bias": False}, "projection bias": {"mamba_proj_bias": False}, "activation": {"hidden_act": "relu"}}, note=SCAN_NOTE, chunks=False)
 add("zamba", zamba, {**SELECTIVE, "convolution bias": {"mamba_conv_bias": False}, "shared block": r"\.linear\.weight$", "activation": {"hidden_act": "relu"}}, note=SCAN_NOTE, chunks=False)
-add("zamba2", zamba2, {"rope": {"use_mem_rope": False}}, note=SSD_NOTE)
+add("zamba2", zamba2, {
+    **SELECTIVE, "gated norm": r"mamba\.norm\.weight$", "convolution bias": {"use_conv_bias": False}, "biases": {"add_bias_linear": False},
+    "shared block": r"layers\.\d+\.linear\.weight$", "adapters of the feed-forward": r"gate_up_proj_adapter_list",
+    "adapters of attention": r"linear_[qkv]_adapter_list", "activation": {"hidden_act": "relu"}, "rope": {"use_mem_rope": False},
+}, note=SSD_NOTE)
 add("falcon_h1", falcon_h1, {"head multiplier": {"lm_head_multiplier": 1.0}, "embedding multiplier": {"embedding_multiplier": 1.0}, "gate multiplier": {"mlp_multipliers": [1.0, 1.3]}, "down multiplier": {"mlp_multipliers": [0.8, 1.0]}, "key multiplier": {"key_multiplier": 1.0}, "attention out": {"attention_out_multiplier": 1.0}, "attention in": {"attention_in_multiplier": 1.0}, "ssm in": {"ssm_in_multiplier": 1.0}, "ssm out": {"ssm_out_multiplier": 1.0}, "ssm parts": {"ssm_multipliers": [1.0] * 5}, "norm before gate": {"mamba_norm_before_gate": True}}, note=SSD_NOTE, rows=True)
 add("nemotron_h", nemotron_h, {"scale": {"routed_scaling_factor": 1.0}, "norm": {"norm_topk_prob": False}, "groups": {"n_group": 1, "topk_group": 1}}, note=SSD_NOTE)
 add("granitemoehybrid", granitemoehybrid, {**TOP1, **MULTIPLIERS, "rope": {"position_embedding_type": None}}, note=SSD_NOTE)
@@ -2030,8 +2127,8 @@ add("zaya", zaya, {
 }, read_back=False, note="reading a file, transformers sets the last balancing bias to -1; the logits are those of the file's values")
 
 add("arcee", arcee, variants={})
-add("bloom", bloom, {"slopes": Patch("bloom", "build_alibi_tensor", lambda old: lambda *given, **named: 0 * old(*given, **named)), "residual before the norm": {"apply_residual_connection_post_layernorm": True}, "norm of the embedding": r"word_embeddings_layernorm\.(weight|bias)$"}, inert=r"query_key_value\.bias")
-add("cohere", cohere, {"logit scale": {"logit_scale": 1.0}}, inert=KEY_BIAS)
+add("bloom", bloom, {"slopes": Patch("build_alibi_tensor", lambda old: lambda *given, **named: 0 * old(*given, **named)), "residual before the norm": {"apply_residual_connection_post_layernorm": True}, "norm of the embedding": r"word_embeddings_layernorm\.(weight|bias)$"}, inert=r"query_key_value\.bias")
+add("cohere", cohere, {**ROPE, "interleave": Patch("apply_rotary_pos_emb", rotated_halves(True)), "query and key norms": {"use_qk_norm": False}, "biases": {"attention_bias": False}, "logit scale": {"logit_scale": 1.0}}, inert=KEY_BIAS)
 add("deepseek_v2", deepseek_v2, {"scale": {"routed_scaling_factor": 1.0}, "groups": {"topk_method": "greedy", "n_group": None, "topk_group": None}})
 add("deepseek_v3", deepseek_v3, variants={})
 add("falcon", falcon, {**ROPE, "biases": {"bias": False}, "positions": {"alibi": True}})
@@ -2042,7 +2139,7 @@ add("gpt2", gpt_sw3, variants={})
 add("gpt_neo", gpt_neo, {"window": {"window_size": 1000}})
 add("gpt_neox", gpt_neox, variants={})
 add("gpt_oss", gpt_oss, variants={})
-add("gptj", gptj, {"rotary": {"rotary_dim": 2}})
+add("gptj", gptj, {"interleave": Patch("apply_rotary_pos_emb", rotated_halves_of_one), "activation": {"activation_function": "relu"}, "rotary": {"rotary_dim": 2}})
 add("granite", granite, MULTIPLIERS)
 add("llama", llama, variants={})
 add("mistral", mistral, variants={})
@@ -2109,8 +2206,8 @@ WRAPPERS = {
     "mistral3": (mistral3, WINDOW, {}),
     "qwen2_5_vl": (qwen2_5_vl, QWEN2_VL, {}),
     "qwen2_vl": (qwen2_vl, QWEN2_VL, {}),
-    "qwen3_5": (qwen3_5, QWEN3_5, {"note": DELTA_NOTE}),
-    "qwen3_5_moe": (qwen3_5_moe, {**QWEN3_5, **TOP1}, {"note": DELTA_NOTE}),
+    "qwen3_5": (qwen3_5, QWEN3_5, {"note": DELTA_NOTE, **DELTA}),
+    "qwen3_5_moe": (qwen3_5_moe, {**QWEN3_5, **TOP1}, {"note": DELTA_NOTE, **DELTA}),
     "qwen3_vl": (qwen3_vl, QWEN3_VL, {}),
     "qwen3_vl_moe": (qwen3_vl_moe, {**QWEN3_VL, **TOP1}, {}),
     "step3p7": (step3p7, STEP3P5, {}),
@@ -2415,7 +2512,7 @@ def switched(name, arguments, how, model, ids, base, run):
     import torch
 
     if isinstance(how, Patch):
-        with torch.no_grad(), how.applied():
+        with torch.no_grad(), how.applied(model):
             return distance(model, ids, base, run)
     if not isinstance(how, dict):
         other = copy.deepcopy(model)
@@ -2429,19 +2526,133 @@ def switched(name, arguments, how, model, ids, base, run):
                 for t in chosen:
                     make_constant(t)
             return distance(other, ids, base, run)
-    other = build(make_config(name, merged(arguments, how)))
-    state = model.state_dict()
-    extra = []
+    others = [with_fields(name, arguments, one, model) for one in (how if isinstance(how, Instead) else [how])]
+    for _, extra in others:
+        if extra and not isinstance(how, Fresh):
+            return f"error: other tensors {extra[:4]}"
+    with torch.no_grad():
+        if len(others) == 2:
+            base = run(others.pop(0)[0], ids)
+        return distance(others[0][0], ids, base, run)
+
+
+def with_fields(name, arguments, fields, model):
+    """A model with other fields and the same weights, and which tensors it has beyond them; these are drawn."""
+    import torch
+
+    other = randomise(build(make_config(name, merged(arguments, fields))), 17)
+    state, extra = model.state_dict(), []
     with torch.no_grad():
         for key, t in other.state_dict().items():
             if key in state and state[key].shape == t.shape:
                 t.copy_(state[key])
             else:
                 extra.append(key)
-    if extra:
-        return f"error: other tensors {extra[:4]}"
-    with torch.no_grad():
-        return distance(other, ids, base, run)
+    return other, extra
+
+
+# Every field of a small model's config is given another value, by its kind alone, whether or not a feature above names
+# it. What that does is a number (how far the logits move), "tensors" (the network has others then: the field is a
+# size), or a word about what went wrong. unpack() wants a reason (UNFELT) for all that move nothing.
+
+
+def other_values(field, value, default):
+    """Values that a field might as well have: first the likeliest to be felt."""
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, int):
+        near = [v for v in (value + 1, value * 2, value // 2, value - 1, 1, 0) if v >= 0]
+        return [*near, default] if isinstance(default, int) and abs(default) <= 1024 else near
+    if isinstance(value, float):
+        return [value * 2 if value else 0.5, value / 2, 1.0, value * 1e4, default]
+    if isinstance(value, str):
+        return ["relu", "gelu", default] if "act" in field or field == "afn" else [default]
+    if isinstance(value, list) and value:
+        kinds = sorted({json.dumps(v) for v in value})
+        if len(kinds) > 1:
+            same = [[json.loads(kind)] * len(value) for kind in kinds]
+            return [*same, value[::-1]]
+        if isinstance(value[0], (int, float)) and not isinstance(value[0], bool):
+            return [[v * 2 if v else v + 1 for v in value], []]
+        return [default]
+    return []
+
+
+def switched_fields(name, arguments, model, ids, base, run, least, until):
+    """What another value of each field does to the logits."""
+    import torch
+
+    fields = TYPES[name].get("fields", lambda d: d)
+    whole = model.config.to_dict()
+    part = "text_config" if name in WRAPPERS else None
+    own = whole[part] if part else whole
+    given = fields(copy.deepcopy(arguments))
+    try:
+        config = model.config.get_text_config() if part else model.config
+        defaults = type(config)().to_dict()
+    except Exception:
+        defaults = {}
+    shapes = {key: t.shape for key, t in model.state_dict().items()}
+
+    def tried(overrides):
+        from transformers import AutoConfig
+
+        raw = copy.deepcopy(given)
+        (raw.setdefault(part, {}) if part else raw).update(overrides)
+        config = AutoConfig.for_model(name, **raw)
+        if {key: t.shape for key, t in build(config, "meta").state_dict().items()} != shapes:
+            return "tensors"
+        other = build(config)
+        with torch.no_grad():
+            for key, t in other.state_dict().items():
+                t.copy_(model.state_dict()[key])
+            return distance(other, ids, base, run)
+
+    def best(field, value, default, override):
+        found = None
+        for candidate in other_values(field, value, default):
+            if candidate is None or candidate == value:
+                continue
+            if time.time() > until:
+                return "out of time"
+            try:
+                change = tried(override(candidate))
+            except Exception as error:
+                change = f"error: {type(error).__name__}: {error}"[:120]
+            if isinstance(change, float) and (not isinstance(found, float) or change > found) or found is None:
+                found = change
+            if change == "tensors" and not isinstance(found, float):
+                found = change
+            if isinstance(found, float) and found >= least or change == "tensors" and type(value) is int:
+                break
+        return found
+
+    found = {}
+
+    def walk(path, holder, usual, outer):
+        for field, value in holder.items():
+            if re.search(PASSED, field):
+                continue
+            override = lambda v, field=field: outer({**holder, field: v} if path else {field: v})
+            usually = usual.get(field) if isinstance(usual, dict) else None
+            if isinstance(value, dict):
+                walk(f"{path}{field}.", value, usually, lambda v, override=override: override(v))
+                continue
+            change = best(field, value, usually, override)
+            if change is not None:
+                found[path + field] = change
+
+    walk("", own, defaults, lambda v: v)
+    return found
+
+
+# Fields that say nothing of the network.
+PASSED = (
+    r"^(_.*|architectures|model_type|transformers_version|dtype|torch_dtype|vocab_size|use_cache|return_dict|output_.*|id2label|label2id|"
+    r"problem_type|chunk_size_feed_forward|is_encoder_decoder|.*token_ids?|.*_token_index|initializer_range|.*init.*|.*dropout.*|.*pdrop.*|"
+    r"tie_word_embeddings|vision_config|audio_config|router_aux_loss_coef|output_router_logits|attn_implementation|summary_.*|"
+    r"pretraining_tp|keys_to_ignore_at_inference|name_or_path)$"
+)
 
 
 def save_model(model, folder, spec, arguments):
@@ -2483,17 +2694,26 @@ def greedy_tokens(model, prompt, count, distinct, run):
     return row, least
 
 
-def tiny(name, spec, variant, make, out):
+def pieces_of(tokens):
+    """Pieces of a run with the cache: long ones, and single tokens between them."""
+    if tokens == TOKENS:
+        return [9, 1, 6, 1, 6]
+    half = tokens // 2
+    return [half, 1, half // 2, 1, tokens - half - half // 2 - 2]
+
+
+def tiny(name, spec, variant, make, out, until):
     import torch
     from safetensors.torch import load_file, save_file
 
     arguments = make(Draw("tiny"))
+    length = spec.get("tokens", TOKENS)
     model = randomise(build(make_config(name, arguments)), spec.get("seed", 7))
     g = torch.Generator().manual_seed(11)
     vocabulary = min(VOCABULARY - 2, model.config.get_text_config().vocab_size)
-    ids = torch.randint(3, vocabulary, (2, TOKENS), generator=g)
+    ids = torch.randint(3, vocabulary, (2, length), generator=g)
     if spec.get("distinct"):
-        ids = torch.stack([3 + torch.randperm(vocabulary - 3, generator=g)[:TOKENS] for _ in range(2)])
+        ids = torch.stack([3 + torch.randperm(vocabulary - 3, generator=g)[:length] for _ in range(2)])
     run = logits_of
     failures = []
     with torch.no_grad():
@@ -2502,7 +2722,7 @@ def tiny(name, spec, variant, make, out):
         failures.append("logits are not finite")
     scale = float(logits.abs().max())
     agreement, where = {}, {}
-    for title, pieces in (("chunks", [9, 1, 6, 1, 6]), ("tokens", [1] * TOKENS)):
+    for title, pieces in (("chunks", pieces_of(length)), ("tokens", [1] * length)):
         if not {"use_cache", "past_key_values"} & forward_names(model):
             agreement[title] = None
             continue
@@ -2619,11 +2839,17 @@ def tiny(name, spec, variant, make, out):
             failures.append(f"read back: differs by {agreement['read back']}")
     except Exception as error:
         failures.append(f"read back: {type(error).__name__}: {error}")
+    fields = {}
+    try:
+        fields = switched_fields(name, arguments, model, ids, logits, run, LEAST_CHANGE * scale, min(until, time.time() + 40))
+    except Exception as error:
+        failures.append(f"fields: {type(error).__name__}: {error}")
     return {
         "agreement": agreement,
         "scale": scale,
         "where": where,
         "features": features,
+        "fields": fields,
         "tensors": tensors,
         "no_gradient": no_gradient,
         "greedy_gap": gap,
@@ -2644,17 +2870,20 @@ def one_type(name, out, budget, with_configs):
     for variant, form in spec["variants"].items():
         own = {**spec, **(form if isinstance(form, dict) else {"make": form})}
         try:
-            report["tiny"][variant or "plain"] = tiny(name, own, variant, own["make"], out)
+            report["tiny"][variant or "plain"] = tiny(name, own, variant, own["make"], out, started + budget / 2)
         except Exception:
             report["errors"].append(f"tiny{variant}: " + traceback.format_exc()[-3000:])
     configs, seen = [], []
     path = os.path.join(out, "configs", name.replace("/", "_") + ".json")
-    modes = ["small"] * 10 + ["large"] * 3 + ["default"] * spec.get("default", True)
-    if "default" in modes and with_configs:
+    # Of each kind, and of how many tokens FLOPs are counted: 0 stands for short texts of several lengths.
+    modes = [("small", 0)] * 10 + [("large", 0)] * 3 + [("default", 0)] * spec.get("default", True)
+    first = len(modes)
+    modes += [("small", 0)] * spec.get("more", 4) + [("small", n) for n in spec.get("lengths", ())]
+    if spec.get("default", True) and with_configs:
         with contextlib.suppress(Exception):
             seen.append(saved_config(make_config(name, defaults(name)), spec, {}))
     seed = 0
-    for index, mode in enumerate(modes if with_configs else []):
+    for index, (mode, length) in enumerate(modes if with_configs else []):
         attempt = 0
         while attempt < 3 and seed < 200:
             attempt += 1
@@ -2664,6 +2893,8 @@ def one_type(name, out, budget, with_configs):
                 break
             try:
                 arguments = defaults(name) if mode == "default" else spec["make"](Draw(mode, seed * 7919 + index))
+                if index >= first:
+                    arguments = spec.get("further", lambda d: d)(arguments)
                 config = make_config(name, arguments)
                 written = saved_config(config, spec, arguments)
                 if mode != "default" and written in seen:
@@ -2684,7 +2915,8 @@ def one_type(name, out, budget, with_configs):
                     g = torch.Generator().manual_seed(seed)
                     model = randomise(build(config), seed)
                     vocabulary = config.get_text_config().vocab_size
-                    ids = torch.randint(3, min(vocabulary, 50), (1 + index % 2, 9 + 7 * (index % 5)), generator=g)
+                    shape = (1 + index % 2, length or 9 + 7 * (index % 5))
+                    ids = torch.randint(3, min(vocabulary, 50), shape, generator=g)
                     entry["flops"] = count_flops(model, ids)
                     if sum(p.numel() for p in model.parameters()) != entry["parameters"]:
                         report["errors"].append(f"config {index}: meta and real models count differently")
@@ -2826,6 +3058,7 @@ def told(found):
         "agreement": {k: short(v) for k, v in found["agreement"].items()},
         "scale": short(found["scale"]),
         "features": {k: short(v) for k, v in found["features"].items()},
+        "fields": {k: short(v) for k, v in found["fields"].items()},
         "tensors": {k: short(v) for k, v in found["tensors"].items()},
         "greedy_gap": short(found["greedy_gap"]),
         "params": found["params"],
@@ -2915,6 +3148,7 @@ def main():
     options.add_argument("--published", default="")
     options.add_argument("--files", default="")
     options.add_argument("--limit", type=int, default=150)
+    options.add_argument("--deadline", type=int, default=10**6)
     options.add_argument("--unpack", default="")
     options.add_argument("--into", default="")
     options.add_argument("--replace", default="")
@@ -2951,6 +3185,10 @@ def main():
         print(f"{time.time() - started:6.1f} {kind} {name} {state}", flush=True)
 
     while work or running:
+        late = time.time() - started > options.deadline
+        for kind, _, name in work if late else []:
+            report["types" if kind == "type" else "published"][name] = {"ok": False, "errors": ["not begun before the deadline"]}
+        work = [] if late else work
         while work and len(running) < options.jobs:
             kind, argument, name = work.pop(0)
             path = os.path.join(out, "parts", f"{kind}-{name.replace('/', '_')}.json")
@@ -2962,7 +3200,7 @@ def main():
         time.sleep(0.05)
         for entry in list(running):
             process, since = entry[3], entry[4]
-            if process.is_alive() and time.time() - since > options.limit:
+            if process.is_alive() and (late or time.time() - since > options.limit):
                 process.kill()
                 process.join()
             if not process.is_alive():
