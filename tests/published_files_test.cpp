@@ -267,6 +267,16 @@ TEST(PublishedFiles, PresetsAreTheNetworksOfTheirFiles) {
       {"xglm-564m", "xglm"},
       {"youtu-llm-2b", "youtu"},
       {"zaya1-8b", "zaya"},
+      {"longcat-flash", "longcat_flash"},
+      {"zamba-7b", "zamba"},
+      {"zamba2-1.2b", "zamba2"},
+      {"granite-swash-3b", "granitemoe_swa"},
+      {"qwen3-vl-8b", "qwen3_vl"},
+      {"qwen3-vl-30b-a3b", "qwen3_vl_moe"},
+      {"qwen2.5-vl-7b", "qwen2_5_vl"},
+      {"kimi-k2.5", "kimi_k25"},
+      {"glm-4.1v-9b", "glm4v"},
+      {"glm-4.5v", "glm4v_moe"},
   };
   for (const auto& [preset, file] : all) {
     Model model = load_model(preset);
