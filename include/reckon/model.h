@@ -30,10 +30,11 @@ struct Rope {
   enum class Scaling { none, linear, dynamic, llama3, yarn, longrope };
   double theta = 10000.0;
   std::int64_t dims = 0;
-  bool interleaved = false;  // pairs (0,1),(2,3)… instead of (0,n/2),(1,n/2+1)…
-  bool backwards = false;    // turned the other way round (nanochat)
-  std::int64_t turned = 0;   // of the pairs, the first so many turn and the others stay (Gemma 4); 0 = all
-  bool trailing = false;     // the last `dims` elements of a head are rotated, not the first (DeepSeek V4)
+  bool interleaved = false;      // pairs (0,1),(2,3)… instead of (0,n/2),(1,n/2+1)…
+  bool backwards = false;        // turned the other way round (nanochat)
+  std::int64_t turned = 0;       // of the pairs, the first so many turn and the others stay (Gemma 4); 0 = all
+  std::int64_t evens_first = 0;  // the first so many frequencies stand even ones first, then odd ones (Cohere Compass)
+  bool trailing = false;         // the last `dims` elements of a head are rotated, not the first (DeepSeek V4)
   Scaling scaling = Scaling::none;
   double factor = 1.0;
   double original_context = 0.0;                                   // the context that the scaling starts from

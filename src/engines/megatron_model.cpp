@@ -87,6 +87,7 @@ std::string rope_refusal(const Rope& rope, bool latent) {
                     rope.beta_fast == 32 && rope.beta_slow == 1;
   if (rope.scaling != Rope::Scaling::none && !llama3 && !yarn) return "this scaling of RoPE";
   if (rope.backwards) return "RoPE that turns backwards";
+  if (rope.evens_first > 0) return "RoPE whose frequencies stand in another order";
   return "";
 }
 

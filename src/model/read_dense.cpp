@@ -187,7 +187,24 @@ Model read_cohere2(Fields& config) {
   return model;
 }
 
-// The language part of Cohere's embedding model: layers of a type may have no RoPE.
+// Cohere orders the frequencies for positions of three axes, which it takes section by section: of the first two axes
+// together the even ones stand before the odd ones. So they stand for a text too. Without sections there are those of
+// Cohere's heads of 128.
+void order_frequencies(Fields& config, std::optional<Fields>& parameters, const char* type, Rope& rope) {
+  std::vector<double> sections;
+  if (std::optional<Fields> own = parameters ? parameters->object(type) : std::nullopt; own) {
+    if (own->word("rope_type", "default") != "default") return;
+    if (own->has("mrope_section")) sections = own->numbers("mrope_section");
+  }
+  const double pairs = static_cast<double>(rope.dims) / 2;
+  if (sections.empty() && pairs != 64) return;
+  if (sections.empty()) sections = {22, 22, 20};
+  if (sections.size() != 3 || sections[0] + sections[1] + sections[2] != pairs)
+    config.refuse(fmt::format("rope_parameters.{}.mrope_section is not three numbers of {} pairs", type, pairs));
+  rope.evens_first = static_cast<std::int64_t>(sections[0] + sections[1]);
+}
+
+// The language part of Cohere's vision model: layers of a type may have no RoPE.
 Model read_cohere_compass_text(Fields& config) {
   std::optional<Fields> parameters = config.object("rope_parameters");
   const auto none = [&](const char* type) { return parameters && parameters->present(type) && !parameters->has(type); };
@@ -195,7 +212,9 @@ Model read_cohere_compass_text(Fields& config) {
   Form form = cohere2_form(config);
   form.rope.interleaved = false;
   Model model = read_form(config, form);
-  const Ropes ropes = read_rope(config, form.rope, first_attention(model).d_head, model.context);
+  Ropes ropes = read_rope(config, form.rope, first_attention(model).d_head, model.context);
+  if (!full) order_frequencies(config, parameters, "full_attention", ropes.full);
+  if (!sliding) order_frequencies(config, parameters, "sliding_attention", ropes.sliding);
   const std::int64_t window = config.count("sliding_window", 4096, 0);
   read_windows(
       config, model, window, [](std::int64_t) { return false; }, &ropes);

@@ -257,8 +257,9 @@ Model read_ernie4_5_moe(Fields& config) {
   const std::int64_t last = end == -1 ? layers - 1 : end;
   set_mixture(model, mixture,
               [=](std::int64_t layer) { return (layer + 1) % interval == 0 && layer >= first && layer <= last; });
-  // A guard of the division, and of its training.
-  config.ignore({"moe_norm_min", "moe_capacity", "moe_gate", "moe_use_aux_free", "moe_layer_start_index"});
+  // A guard of the division; of its training.
+  if (config.number("moe_norm_min", 1e-12) > 1e-6) config.fail("moe_norm_min", "at most 1e-6, a guard of a division");
+  config.ignore({"moe_capacity", "moe_gate", "moe_use_aux_free", "moe_layer_start_index"});
   return model;
 }
 
@@ -478,6 +479,7 @@ void name_dbrx(FamilyNames& names) {
 }
 
 Model read_aria_text(Fields& config) {
+  config.expect_word("hidden_act", "silu", "silu: experts have it whatever is said");
   config.rename("num_local_experts", {"moe_num_experts"});
   config.rename("num_experts_per_tok", {"moe_topk", "num_experts_per_tok"});
   Model model = read_form(config, llama_form(config));

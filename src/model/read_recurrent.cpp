@@ -88,6 +88,7 @@ void read_limits(Fields& config, Text field, Recurrence& recurrence) {
   if (found->size() != 2) config.fail(field, "two numbers, or a number and Infinity");
   recurrence.step_low = limit((*found)[0]);
   recurrence.step_high = limit((*found)[1]);
+  if ((*found)[1] == 0) config.fail(field, "a number and a greater one, or Infinity");
 }
 
 // Of how weights begin, and how the scan is run.
@@ -284,6 +285,7 @@ void name_mamba(FamilyNames& names) {
 }
 
 Model read_jamba(Fields& config) {
+  config.expect_word("hidden_act", "silu", "silu: it is what is behind the convolutions too");
   Form form;
   form.rotary = false;
   form.n_kv_heads = 8;
@@ -382,6 +384,7 @@ void name_mamba2(FamilyNames& names) {
 
 // The fields of Mamba-2 in a hybrid stack.
 Recurrence read_mamba2_part(Fields& config, std::int64_t inner, const Norm& norm) {
+  config.expect_word("hidden_act", "silu", "silu: it is what is behind the convolutions too");
   Recurrence r =
       mamba2(config.size("mamba_n_heads", 128), 0, config.size("mamba_n_groups", 1), config.size("mamba_d_state", 256));
   const nlohmann::json* each = config.value("mamba_d_head");
@@ -654,6 +657,7 @@ std::vector<bool> read_full_layers(Fields& config, std::size_t layers) {
 
 // Mixtral, but norms take the place of the stream, and every other layer is lightning attention.
 Model read_minimax(Fields& config) {
+  config.expect_word("hidden_act", "silu", "silu: queries, keys and values of lightning attention have it too");
   Model model = read_mixtral(config);
   const Attention& attention = first_attention(model);
   Recurrence r;
@@ -719,6 +723,7 @@ Model read_recurrent_gemma(Fields& config) {
   config.rename("hidden_act", {"hidden_activation"});
   Form form = gemma_form(config, 0);
   form.activation = "gelu_pytorch_tanh";
+  config.expect_word("hidden_act", "gelu_pytorch_tanh", "gelu_pytorch_tanh: recurrences are gated by it too");
   form.d_head = 0;
   form.rope.fraction = 0.5;
   form.feed_forward_bias = true;
@@ -792,6 +797,7 @@ Recurrence delta(std::int64_t heads, std::int64_t d_head, std::int64_t groups, s
 
 // Qwen3-Next and 3.5: gated attention with norms by 1 + w, between layers of the delta rule.
 Model read_qwen_hybrid(Fields& config, std::int64_t n_kv_heads) {
+  config.expect_word("hidden_act", "silu", "silu: it is what is behind the convolutions too");
   Form form;
   form.norm.weight_plus_one = true;
   form.rope.fraction = 0.25;
@@ -873,6 +879,7 @@ void name_qwen3_5(FamilyNames& names) {
 
 // OLMo 3's attention, with norms behind it; the delta rule with norms before it.
 Model read_olmo_hybrid(Fields& config) {
+  config.expect_word("hidden_act", "silu", "silu: it is what is behind the convolutions too");
   Form form;
   form.context = 65536;
   form.query_key_norm = true;
@@ -926,6 +933,7 @@ void name_olmo_hybrid(FamilyNames& names) {
 // Kimi Linear: decays for each channel of a key, between layers of latent attention without positions. The fields are
 // those of Moonshot's own class (configuration_kimi.py beside the weights).
 Model read_kimi_linear(Fields& config) {
+  config.expect_word("hidden_act", "silu", "silu: it is what is behind the convolutions too");
   Latent latent;
   latent.query_rank = config.size("q_lora_rank", 0, 0);
   latent.kv_rank = config.size("kv_lora_rank");

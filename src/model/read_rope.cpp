@@ -156,6 +156,9 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
         if (rope->original_context > 0 && rope->original_context != start)
           parameters->fail("original_max_position_embeddings",
                            fmt::format("{}, as a type of layer has it", rope->original_context));
+    // A base beside them is nobody's where each has its own, or no RoPE.
+    const auto has_a_base = [](const std::optional<Fields>& one) { return !one || one->has("rope_theta"); };
+    if (has_a_base(full) && has_a_base(local)) parameters->ignore({"rope_theta"});
     const std::vector<Fields::Unread> unread = parameters->unread();
     if (!unread.empty())
       parameters->refuse(fmt::format("{} is not a type of layer; expected {} or {}", unread.front().name,

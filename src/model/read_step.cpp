@@ -176,6 +176,7 @@ Model read_step3p5(Fields& file) {
     config.expect_on(on, "true");
   config.expect_word("att_impl_type", "GQA", "GQA");
   config.expect_word("moe_router_activation", "sigmoid", "sigmoid");
+  config.expect_word("hidden_act", "silu", "silu");
   config.expect_size("moe_every_n_layer", 1, "1");
   config.expect_size("moe_layer_offset", 0, "0");
   config.ignore({"need_fp32_gate", "max_seq_len"});  // about precision, and the context again

@@ -58,6 +58,8 @@ void check_rope(const Checks& check, const Rope& rope, std::int64_t rotated) {
   check.positive("rope.factor", rope.factor);
   check.size("rope.turned", rope.turned, 0);
   check.at_most("rope.turned", rope.turned, "half of rope.dims", rope.dims / 2);
+  check.size("rope.evens_first", rope.evens_first, 0);
+  check.at_most("rope.evens_first", rope.evens_first, "half of rope.dims", rope.dims / 2);
   check.not_negative("rope.attention_factor", rope.attention_factor);
   const bool starts = rope.scaling == Rope::Scaling::llama3 || rope.scaling == Rope::Scaling::yarn ||
                       rope.scaling == Rope::Scaling::longrope || rope.scaling == Rope::Scaling::dynamic;

@@ -103,6 +103,11 @@ std::vector<double> frequencies(const Rope& rope, std::int64_t length) {
       break;
     }
   }
+  if (rope.evens_first > 0) {
+    const std::vector<double> ordered = f;
+    const auto n = static_cast<std::size_t>(rope.evens_first), evens = (n + 1) / 2;
+    for (std::size_t i = 0; i < n; ++i) f[i] = ordered[i < evens ? 2 * i : 2 * (i - evens) + 1];
+  }
   if (rope.turned > 0) std::fill(f.begin() + rope.turned, f.end(), 0.0);
   return f;
 }
