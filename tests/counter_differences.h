@@ -72,7 +72,7 @@ inline Passes states(const Model& model, std::int64_t batch, std::int64_t tokens
         // Chunks of c = 64 tokens, the last one padded: β·k·kᵀ, q·kᵀ and what is mixed by it are products of c × c,
         // three are with the state. Values and keys are solved for, which is not counted; the gradient of the triangle
         // is. With decays for each channel (Kimi) both of k·kᵀ and q·kᵀ are products of elements, and values and keys
-        // products with the triangle's inverse. Both are read off the counts, of texts of one chunk.
+        // products with the triangle's inverse. Both are read off the counts, of texts of up to four chunks.
         const std::int64_t c = 64, chunks = (tokens + c - 1) / c;
         const std::int64_t square = c * c * (r.channel_decay ? r.d_state + 2 * r.d_head : 2 * r.d_state + r.d_head);
         sum += with_gradients(chunks * 2 * (heads * square + 3 * c * state));

@@ -30,7 +30,7 @@ class FamilyTiny : public testing::TestWithParam<std::string> {
     EngineOptions options;
     options.device = device;
     options.chunk = chunk;
-    options.capacity = 64;
+    options.capacity = std::max<std::int64_t>(64, static_cast<std::int64_t>(io_["ids"][0].size()));
     options.threads = 2;
     return Engine(model_, Weights::load(model_, folder_), options);
   }

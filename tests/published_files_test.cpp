@@ -2,6 +2,7 @@
 // found): every one is read, and its parameters are what transformers counts for the same file (totals.json) and what
 // is stated of it elsewhere.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <reckon/reckon.h>
 
@@ -138,6 +139,20 @@ TEST(PublishedFiles, AreOfAsManyTypesAsTheDocumentSays) {
   EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
 }
 
+TEST(PublishedFiles, TheDocumentNamesTheTypesOfWhichNoneIsTheMakersFileAsItIs) {
+  std::set<std::string> types, untouched;
+  const json sources = read_json(folder() / "published/sources.json");
+  for (const auto& [name, source] : sources.items()) {
+    types.insert(source["type"].get<std::string>());
+    if (!source.contains("form")) untouched.insert(source["type"].get<std::string>());
+  }
+  std::erase_if(types, [&](const std::string& type) { return untouched.contains(type); });
+  std::ifstream file(project_folder() + "/docs/families.md");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string sentence = fmt::format("is the best that was found of {}.", fmt::join(types, ", "));
+  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+}
+
 // Fields that makers write and transformers does not have, or under other names.
 TEST(PublishedFiles, MakersOwnFieldsAreRead) {
   const auto read = [](const char* text) { return read_config(json::parse(text), "config.json"); };
@@ -174,117 +189,127 @@ TEST(PublishedFiles, MakersOwnFieldsAreRead) {
   EXPECT_EQ(find<Attention>(scout)->rope->high_frequency_factor, 1);
 }
 
+constexpr std::pair<const char*, const char*> presets_and_files[] = {
+    {"glm-4.5-air", "glm4_moe"},
+    {"minimax-m2", "minimax_m2"},
+    {"llama-4-maverick", "llama4"},
+    {"olmoe-1b-7b", "olmoe"},
+    {"hunyuan-a13b", "hunyuan_v1_moe"},
+    {"lfm2-8b-a1b", "lfm2_moe"},
+    {"smollm3-3b", "smollm3"},
+    {"granite-4.0-h-small", "granitemoehybrid"},
+    {"nemotron-3-super-120b-a12b", "nemotron_3_super"},
+    {"deepseek-v3", "deepseek_v3"},
+    {"kimi-k2", "kimi_k2"},
+    {"mimo-v2-flash", "mimo_v2_flash"},
+    {"llama-4-scout", "llama4_scout"},
+    {"gpt-oss-20b", "gpt_oss"},
+    {"mixtral-8x7b", "mixtral"},
+    {"ernie-4.5-21b-a3b", "ernie4_5_moe"},
+    {"falcon-h1-7b", "falcon_h1"},
+    {"exaone-4.0-32b", "exaone4"},
+    {"olmo3-32b", "olmo3"},
+    {"qwen3-next-80b-a3b", "qwen3_next"},
+    {"qwen3.5-9b", "qwen3_5"},
+    {"qwen3.5-35b-a3b", "qwen3_5_moe"},
+    {"mpt-7b", "mpt"},
+    {"seed-oss-36b", "seed_oss"},
+    {"apertus-8b", "apertus"},
+    {"glm-4-9b", "glm4"},
+    {"solar-open-100b", "solar_open"},
+    {"hunyuan-7b", "hunyuan_v1_dense"},
+    {"trinity-mini", "afmoe"},
+    {"aria", "aria"},
+    {"a.x-k1", "axk1"},
+    {"bamba-9b", "bamba"},
+    {"biogpt", "biogpt"},
+    {"codegen-350m", "codegen"},
+    {"command-r7b", "cohere2"},
+    {"north-mini-code", "cohere2_moe"},
+    {"cwm-32b", "cwm"},
+    {"deepseek-v3.2", "deepseek_v32"},
+    {"deepseek-v4-flash", "deepseek_v4"},
+    {"diffllama-1b", "diffllama_1b"},
+    {"doge-160m", "doge_160m"},
+    {"dots.llm1", "dots1"},
+    {"ernie-4.5-0.3b", "ernie4_5"},
+    {"exaone-4.5-33b", "exaone4_5"},
+    {"k-exaone-236b-a23b", "exaone_moe"},
+    {"flexolmo-7x7b", "flex_olmo"},
+    {"gemma-3n-e4b", "gemma3n"},
+    {"gemma-4-31b", "gemma4"},
+    {"gemma-4-e2b", "gemma4_e2b"},
+    {"gemma-4-26b-a4b", "gemma4_moe"},
+    {"gemma-4-12b", "gemma4_unified"},
+    {"glm-4-9b-hf", "glm"},
+    {"glm-4.7-flash", "glm4_moe_lite"},
+    {"glm-5", "glm5"},
+    {"santacoder", "gpt_bigcode"},
+    {"gpt-neox-japanese-2.7b", "gpt_neox_japanese"},
+    {"granite-swash-2b", "granite_swa"},
+    {"granite-3.1-1b-a400m", "granitemoe"},
+    {"helium-1-2b", "helium"},
+    {"hy3-preview", "hy_v3"},
+    {"hyperclovax-seed-think-14b", "hyperclovax"},
+    {"inkling", "inkling"},
+    {"jais-2-8b", "jais2"},
+    {"jetmoe-8b", "jetmoe"},
+    {"kimi-linear-48b-a3b", "kimi_linear"},
+    {"laguna-xs.2", "laguna"},
+    {"lfm2-1.2b", "lfm2"},
+    {"mamba-130m", "mamba"},
+    {"mamba2-780m", "mamba2"},
+    {"mellum2-12b-a2.5b", "mellum"},
+    {"minicpm3-4b", "minicpm3"},
+    {"minimax-text-01", "minimax"},
+    {"minimax-m3", "minimax_m3"},
+    {"devstral-small-2-24b", "ministral3"},
+    {"mistral-small-4-119b", "mistral4"},
+    {"nanochat-d32", "nanochat"},
+    {"nemotron-mini-4b", "nemotron"},
+    {"olmo-1b", "olmo"},
+    {"olmo-7b", "olmo_7b"},
+    {"olmo-hybrid-7b", "olmo_hybrid"},
+    {"openai-gpt", "openai_gpt"},
+    {"persimmon-8b", "persimmon"},
+    {"phi-3.5-moe", "phimoe"},
+    {"qwen1.5-moe-a2.7b", "qwen2_moe"},
+    {"recurrentgemma-2b", "recurrent_gemma"},
+    {"step-3.5-flash", "step3p5"},
+    {"vaultgemma-1b", "vaultgemma"},
+    {"xglm-564m", "xglm"},
+    {"youtu-llm-2b", "youtu"},
+    {"zaya1-8b", "zaya"},
+    {"longcat-flash", "longcat_flash"},
+    {"zamba-7b", "zamba"},
+    {"zamba2-1.2b", "zamba2"},
+    {"granite-swash-3b", "granitemoe_swa"},
+    {"qwen3-vl-8b", "qwen3_vl"},
+    {"qwen3-vl-30b-a3b", "qwen3_vl_moe"},
+    {"qwen2.5-vl-7b", "qwen2_5_vl"},
+    {"kimi-k2.5", "kimi_k25"},
+    {"glm-4.1v-9b", "glm4v"},
+    {"glm-4.5v", "glm4v_moe"},
+};
+
 // Presets have the fields that matter; what is left of the whole file must be the same network.
 TEST(PublishedFiles, PresetsAreTheNetworksOfTheirFiles) {
-  const std::pair<const char*, const char*> all[] = {
-      {"glm-4.5-air", "glm4_moe"},
-      {"minimax-m2", "minimax_m2"},
-      {"llama-4-maverick", "llama4"},
-      {"olmoe-1b-7b", "olmoe"},
-      {"hunyuan-a13b", "hunyuan_v1_moe"},
-      {"lfm2-8b-a1b", "lfm2_moe"},
-      {"smollm3-3b", "smollm3"},
-      {"granite-4.0-h-small", "granitemoehybrid"},
-      {"nemotron-3-super-120b-a12b", "nemotron_3_super"},
-      {"deepseek-v3", "deepseek_v3"},
-      {"kimi-k2", "kimi_k2"},
-      {"mimo-v2-flash", "mimo_v2_flash"},
-      {"llama-4-scout", "llama4_scout"},
-      {"gpt-oss-20b", "gpt_oss"},
-      {"mixtral-8x7b", "mixtral"},
-      {"ernie-4.5-21b-a3b", "ernie4_5_moe"},
-      {"falcon-h1-7b", "falcon_h1"},
-      {"exaone-4.0-32b", "exaone4"},
-      {"olmo3-32b", "olmo3"},
-      {"qwen3-next-80b-a3b", "qwen3_next"},
-      {"qwen3.5-9b", "qwen3_5"},
-      {"qwen3.5-35b-a3b", "qwen3_5_moe"},
-      {"mpt-7b", "mpt"},
-      {"seed-oss-36b", "seed_oss"},
-      {"apertus-8b", "apertus"},
-      {"glm-4-9b", "glm4"},
-      {"solar-open-100b", "solar_open"},
-      {"hunyuan-7b", "hunyuan_v1_dense"},
-      {"trinity-mini", "afmoe"},
-      {"aria", "aria"},
-      {"a.x-k1", "axk1"},
-      {"bamba-9b", "bamba"},
-      {"biogpt", "biogpt"},
-      {"codegen-350m", "codegen"},
-      {"command-r7b", "cohere2"},
-      {"north-mini-code", "cohere2_moe"},
-      {"cwm-32b", "cwm"},
-      {"deepseek-v3.2", "deepseek_v32"},
-      {"deepseek-v4-flash", "deepseek_v4"},
-      {"diffllama-1b", "diffllama_1b"},
-      {"doge-160m", "doge_160m"},
-      {"dots.llm1", "dots1"},
-      {"ernie-4.5-0.3b", "ernie4_5"},
-      {"exaone-4.5-33b", "exaone4_5"},
-      {"k-exaone-236b-a23b", "exaone_moe"},
-      {"flexolmo-7x7b", "flex_olmo"},
-      {"gemma-3n-e4b", "gemma3n"},
-      {"gemma-4-31b", "gemma4"},
-      {"gemma-4-e2b", "gemma4_e2b"},
-      {"gemma-4-26b-a4b", "gemma4_moe"},
-      {"gemma-4-12b", "gemma4_unified"},
-      {"glm-4-9b-hf", "glm"},
-      {"glm-4.7-flash", "glm4_moe_lite"},
-      {"glm-5", "glm5"},
-      {"santacoder", "gpt_bigcode"},
-      {"gpt-neox-japanese-2.7b", "gpt_neox_japanese"},
-      {"granite-swash-2b", "granite_swa"},
-      {"granite-3.1-1b-a400m", "granitemoe"},
-      {"helium-1-2b", "helium"},
-      {"hy3-preview", "hy_v3"},
-      {"hyperclovax-seed-think-14b", "hyperclovax"},
-      {"inkling", "inkling"},
-      {"jais-2-8b", "jais2"},
-      {"jetmoe-8b", "jetmoe"},
-      {"kimi-linear-48b-a3b", "kimi_linear"},
-      {"laguna-xs.2", "laguna"},
-      {"lfm2-1.2b", "lfm2"},
-      {"mamba-130m", "mamba"},
-      {"mamba2-780m", "mamba2"},
-      {"mellum2-12b-a2.5b", "mellum"},
-      {"minicpm3-4b", "minicpm3"},
-      {"minimax-text-01", "minimax"},
-      {"minimax-m3", "minimax_m3"},
-      {"devstral-small-2-24b", "ministral3"},
-      {"mistral-small-4-119b", "mistral4"},
-      {"nanochat-d32", "nanochat"},
-      {"nemotron-mini-4b", "nemotron"},
-      {"olmo-1b", "olmo"},
-      {"olmo-7b", "olmo_7b"},
-      {"olmo-hybrid-7b", "olmo_hybrid"},
-      {"openai-gpt", "openai_gpt"},
-      {"persimmon-8b", "persimmon"},
-      {"phi-3.5-moe", "phimoe"},
-      {"qwen1.5-moe-a2.7b", "qwen2_moe"},
-      {"recurrentgemma-2b", "recurrent_gemma"},
-      {"step-3.5-flash", "step3p5"},
-      {"vaultgemma-1b", "vaultgemma"},
-      {"xglm-564m", "xglm"},
-      {"youtu-llm-2b", "youtu"},
-      {"zaya1-8b", "zaya"},
-      {"longcat-flash", "longcat_flash"},
-      {"zamba-7b", "zamba"},
-      {"zamba2-1.2b", "zamba2"},
-      {"granite-swash-3b", "granitemoe_swa"},
-      {"qwen3-vl-8b", "qwen3_vl"},
-      {"qwen3-vl-30b-a3b", "qwen3_vl_moe"},
-      {"qwen2.5-vl-7b", "qwen2_5_vl"},
-      {"kimi-k2.5", "kimi_k25"},
-      {"glm-4.1v-9b", "glm4v"},
-      {"glm-4.5v", "glm4v_moe"},
-  };
-  for (const auto& [preset, file] : all) {
+  for (const auto& [preset, file] : presets_and_files) {
     Model model = load_model(preset);
     const Model whole = published(file);
     model.name = whole.name;
     model.notes = whole.notes;
     EXPECT_EQ(model, whole) << preset;
   }
+}
+
+// Of every preset its parameters are known from elsewhere: of the files those that people state, of the others the
+// published numbers of parameters_test.cpp, or PyTorch's of tests/data/parameters.json.
+TEST(PublishedFiles, WhatIsStatedOfEachPresetIsKnown) {
+  const json sources = read_json(folder() / "published/sources.json");
+  const json golden = read_json(std::filesystem::path(project_folder()) / "tests/data/parameters.json");
+  for (const auto& [preset, file] : presets_and_files)
+    EXPECT_TRUE(golden.contains(preset) || !sources[file]["stated"].is_null()) << preset;
 }
 
 // What a hub's file holds beyond the model, where its table of elements was published, and else the sum of the tensors

@@ -53,7 +53,9 @@ TEST(RecurrentCount, StatesAreExactInBytes) {
       {"zamba", 4 * 32 * 4, 4 * 32 * 3, 2 * 2 * 4 * 8, 23 * 128},
       // The delta rule: heads · key · value states, 2 · key heads · key + heads · value channels of 3 tokens.
       {"kimi_linear", 2 * 3 * 8 * 8, 2 * (48 + 24) * 3, 12 + 4, 23 * 16},  // latents of 12, keys of 4
+      {"kimi_linear-long", 2 * 3 * 8 * 8, 2 * (48 + 24) * 3, 12 + 4, 23 * 16},
       {"olmo_hybrid", 2 * 6 * 5, (24 + 10) * 3, 2 * 2 * 6, 23 * 24},
+      {"olmo_hybrid-long", 2 * 6 * 5, (24 + 10) * 3, 2 * 2 * 6, 23 * 24},
       {"qwen3_5", 4 * 6 * 5, (24 + 20) * 3, 2 * 2 * 8, 23 * 32},
       {"qwen3_5_text", 2 * 4 * 6 * 5, 2 * (24 + 20) * 3, 2 * 2 * 8, 23 * 32},
       {"qwen3_5_moe", 2 * 4 * 6 * 5, 2 * (24 + 20) * 3, 2 * 2 * 8, 23 * 32},

@@ -71,7 +71,7 @@ std::string_view what_it_adds(std::string_view type) {
       {"cohere", "parallel block, LayerNorm without bias, logit scale"},
       {"cohere2", "cohere with windows; RoPE in windowed layers alone"},
       {"cohere2_moe", "cohere2 with experts, whose sum with the shared ones is halved"},
-      {"cohere_compass_text", "cohere2 with a RoPE for each type of layer"},
+      {"cohere_compass_text", "cohere2 with a RoPE for each type of layer, its frequencies in another order"},
       {"cwm", "windows in three layers of four, Llama 3's RoPE"},
       {"dbrx", "clipped queries, keys and values; experts in one matrix"},
       {"deepseek_v2", "latent attention, shared experts, groups of experts"},
