@@ -34,7 +34,7 @@ Row run(Session& session, const Ids& ids) {
   return {logits.begin(), logits.end()};
 }
 
-const Ids beginning = {5, 1, 4, 12, 7, 9, 30}, left = {2, 8, 3}, right = {11, 40};
+const Ids beginning = {5, 1, 4, 12, 7, 9, 13}, left = {2, 8, 3}, right = {11, 15};
 
 class RecurrentSession : public testing::TestWithParam<std::string> {};
 
