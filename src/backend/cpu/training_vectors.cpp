@@ -120,7 +120,7 @@ void BlockAttentionWeights(float* s, float* dp, std::int64_t keys, std::int64_t 
     for_vectors(queries, [&](std::int64_t i, std::int64_t count) HWY_ATTR {
       V p = hn::Zero(d), ds = hn::Zero(d);
       if (i + count > from) {
-        p = exp(hn::Sub(hn::Mul(load(s + i, count), factor), load(lse + i, count)));
+        p = exp(hn::MulSub(load(s + i, count), factor, load(lse + i, count)));
         ds = hn::Mul(hn::Mul(p, hn::Sub(load(dp + i, count), load(delta + i, count))), factor);
         if (i < from) {
           const auto unseen = hn::FirstN(d, static_cast<std::size_t>(std::min(from - i, lanes)));

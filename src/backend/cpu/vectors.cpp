@@ -121,8 +121,8 @@ void Rotate(const float* x, float* y, const float* cosines, const float* sines, 
   for_vectors(half, [&](std::int64_t j, std::int64_t count) HWY_ATTR {
     const V a = load(x + j, count), b = load(x + half + j, count);
     const V c = load(cosines + j, count), s = hn::Mul(load(sines + j, count), sign);
-    store(hn::Sub(hn::Mul(a, c), hn::Mul(b, s)), y + j, count);
-    store(hn::Add(hn::Mul(a, s), hn::Mul(b, c)), y + half + j, count);
+    store(hn::MulSub(a, c, hn::Mul(b, s)), y + j, count);
+    store(hn::MulAdd(a, s, hn::Mul(b, c)), y + half + j, count);
   });
 }
 
