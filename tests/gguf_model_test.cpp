@@ -186,7 +186,8 @@ TEST_P(GgufBlocks, RunAsTheNumbersThatTheyStandFor) {
       error += std::pow(logits[i] - expected[i], 2);
       sum += std::pow(expected[i], 2);
     }
-    EXPECT_LT(std::sqrt(error / sum), 0.02);
+    // 20 rows: AMX rounds both sides to bfloat16, too.
+    EXPECT_LT(std::sqrt(error / sum), amx_quantised() ? 0.025 : 0.02);
 
     const Model model = load_model(path);
     const FileReport report = inspect_file(model, read_tensor_file(path));

@@ -110,7 +110,7 @@ TEST_F(ProgramTest, SaysOneOfAThingInTheSingular) {
 // 64 cards of 48 GiB without a network of their own: twice the bytes a second are not slower.
 TEST_F(ProgramTest, PlansOverANetworkThatIsGiven) {
   const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "l40s:64", "--context", "8k"};
-  expect_complaint(asked, 1, "l40s has no link that joins 64 devices; expected --network GB/s");
+  expect_complaint(asked, 1, "l40s has no link that joins 64 devices; expected the GB/s that each of them has between nodes");
   const auto seconds = [&](const char* network) {
     std::vector<std::string> given = asked;
     given.insert(given.end(), {"--network", network, "--count", "1"});

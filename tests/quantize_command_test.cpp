@@ -61,7 +61,8 @@ TEST_F(QuantizeProgram, BlocksBecomePlainNumbersInAFolder) {
     }
     // What the blocks stand for is held exactly: encoded once more, nothing is lost.
     quantize({file, "--out", folder});
-    for (const Json& tensor : quantize({folder, "--to", encoding, "--out", out("again.gguf")})["tensors"])
+    const Json again = quantize({folder, "--to", encoding, "--out", out("again.gguf")});
+    for (const Json& tensor : again["tensors"])
       EXPECT_LT(tensor["error"], 1e-3) << encoding << ", " << tensor["name"];
   }
 }

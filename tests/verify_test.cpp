@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include "backend/cpu/instructions.h"
 #include "backend/cpu/executable.h"
 #include "gguf_of_folder.h"
 #include "lowering/regions.h"
@@ -209,6 +210,19 @@ TEST(VerifyAgainst, HoldsProductsWithBlocksByTheSameBoundOnceTheReferenceReadsWh
       EXPECT_GT(c.kinds.at("quantise").ops, 0) << name;
       if (c.first) ADD_FAILURE() << name << ", " << c.first->op << ": " << c.first->relative;
     }
+}
+
+// Where a processor multiplies bfloat16, more rows than 16 may be rounded to it; else they are held as any others.
+TEST(VerifyAgainst, HoldsPromptsInBfloat16AlsoWhereTheProcessorRoundsThem) {
+  const Model model = load_model("mini-gpt");
+  VerifyOptions options;
+  for (const std::int64_t tokens : {16, 32}) {
+    options.tokens = tokens;
+    const ReferenceComparison c = compare_with_reference(model, Weights::random(model, 1, DType::bfloat16), options);
+    if (c.first) ADD_FAILURE() << tokens << ", " << c.first->op << ": " << c.first->relative;
+    const bool rounds = tokens > 16 && bfloat16_instructions() == Bfloat16::avx512;
+    EXPECT_EQ(c.tolerance, rounds ? ReferenceComparison::in_bfloat16 : ReferenceComparison::in_float32);
+  }
 }
 
 TEST(VerifyAgainst, NamesTheProductWithBlocksThatIsWrong) {

@@ -60,6 +60,8 @@ class Executable {
 
   virtual Address place(TensorId id) const = 0;
   virtual std::vector<double> values(TensorId id) const = 0;  // row-major, however they lie
+  // Whether this op rounds the numbers that it multiplies to bfloat16, where the program has them in more bits.
+  virtual bool rounds(const Op&) const { return false; }
 
   const Program& program() const { return expanded_.program; }  // every iteration written out
   const Plan& plan() const { return plan_; }

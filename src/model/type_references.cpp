@@ -18,7 +18,7 @@ const std::vector<TypeReference>& type_references() {
       {"cohere", 18, 3, true},
       {"cohere2", 18, 1, true},
       {"cohere2_moe", 18, 1, true},
-      {"cohere_compass_text", 17, 1, true},
+      {"cohere_compass_text", 17, 2, true},
       {"cwm", 18, 1, true},
       {"dbrx", 18, 1, true},
       {"deepseek_v2", 18, 3, true},

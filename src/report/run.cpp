@@ -242,12 +242,13 @@ Document verify_document(const Model& model, const ReferenceComparison& c) {
   const Distance& largest = c.largest();
   document.parts.push_back(Paragraph{fmt::format(
       "A prefill of {} tokens, {} ops compared. A difference is max |a − b| / max |b| over the elements of an op's "
-      "output, b being the reference's, in float64{}. The largest is {:.1e}, of {}; {:.0e} is allowed.",
+      "output, b being the reference's, in float64{}. The largest is {:.1e}, of {}; {:.0e} is allowed{}.",
       grouped(c.tokens), grouped(c.ops()),
       c.kinds.count("quantise") == 0
           ? ""
           : ", and for activations in 8 bits what lies beyond half a step; products read the same integers",
-      largest.relative, largest.op, c.tolerance)});
+      largest.relative, largest.op, c.tolerance,
+      c.tolerance > c.in_float32 ? ", for this processor multiplies more than 16 rows in bfloat16" : "")});
   if (c.first) {
     document.parts.push_back(Paragraph{fmt::format("The first op beyond that is {}: {} differs by {:.1e}.", c.first->op,
                                                    c.first->tensor, c.first->relative)});

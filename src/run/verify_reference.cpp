@@ -100,6 +100,7 @@ ReferenceComparison compare_with_reference(const Model& model, Weights weights, 
   Inspection on_cpu(options.sabotage);
   on_cpu.observe = [&](const Executable& executable, const Op& op) {
     const Program& program = executable.program();
+    if (executable.rounds(op)) result.tolerance = ReferenceComparison::in_bfloat16;
     Done done{op.operation, name_of(op), {}};
     if (op.operation == &quantise_operation) {
       const TensorId x = op.inputs[0], to = op.outputs[0];

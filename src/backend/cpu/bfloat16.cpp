@@ -240,4 +240,9 @@ bool bfloat16_wanted(DType dtype, std::int64_t rows) {
   return dtype == DType::bfloat16 && rows > few_rows && bfloat16_instructions() != Bfloat16::none;
 }
 
+bool rounds_to_bfloat16(DType dtype, std::int64_t rows) {
+  if (is_quantised(dtype)) return rows > few_rows && amx_quantised();
+  return bfloat16_wanted(dtype, rows) && bfloat16_instructions() == Bfloat16::avx512;
+}
+
 }  // namespace reckon

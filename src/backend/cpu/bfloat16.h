@@ -15,5 +15,8 @@ void bfloat16_tile(const Tile& tile, float* scratch);
 // Whether products of so many rows with such weights can be made so; whether this one is (dense.cpp).
 bool bfloat16_wanted(DType dtype, std::int64_t rows);
 bool native_bfloat16(const Product& product);
+// Whether x, or both sides, are rounded in products of so many rows with such weights: by AVX512-BF16, and by AMX where
+// the weights are quantised.
+bool rounds_to_bfloat16(DType dtype, std::int64_t rows);
 
 }  // namespace reckon

@@ -3,6 +3,7 @@
 
 #include <reckon/error.h>
 
+#include "backend/cpu/bfloat16.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/quantised.h"
 #include "backend/inspection.h"
@@ -257,6 +258,11 @@ void CpuExecutable::run(const TrainingStep* training, Stages stages) {
       inspection_->after(*this, first, last, past, machine_.counters.total(), cpu_target.tiles);
     if (profile_ != nullptr) profile_->add(program(), *step.op, step.ops, past, begin);
   }
+}
+
+bool CpuExecutable::rounds(const Op& op) const {
+  if (op.operation != &project_operation) return false;
+  return rounds_to_bfloat16(program()[op.inputs[project_input::weight]].dtype, view(op.outputs[0]).rows());
 }
 
 std::vector<double> CpuExecutable::values(TensorId id) const {

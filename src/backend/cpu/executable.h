@@ -16,6 +16,7 @@ class CpuExecutable : public HostExecutable {
 
   void run(const TrainingStep* training, Stages stages) override;
   std::vector<double> values(TensorId id) const override;
+  bool rounds(const Op& op) const override;
   View view(TensorId id) const;  // of one that is no parameter
 
  private:
