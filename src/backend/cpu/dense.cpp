@@ -10,6 +10,7 @@
 #include "backend/cpu/bfloat16.h"
 #include "backend/cpu/cut.h"
 #include "backend/cpu/dtype.h"
+#include "backend/cpu/instructions.h"
 #include "backend/cpu/interleave.h"
 #include "backend/cpu/quantised.h"
 #include "backend/cpu/tile.h"
@@ -170,12 +171,13 @@ void run_products(Machine& machine, std::span<const Product> products) {
   const Totals totals = cut_products(products, cuts);
   const std::span<Scratch::Panels> panels = scratch.panels();
   std::fill(panels.begin(), panels.end(), Scratch::Panels());
-  machine.run(totals.pack_tiles, [&](std::int64_t tile, int) {
-    const std::size_t i = product_of(cuts, &Cut::first_pack_tile, tile);
-    const Product& product = products[i];
-    amx_pack_rows(product.x8, product.rows, product.weight.cols, tile - cuts[i].first_pack_tile,
-                  packed_rows(cuts[i], scratch.shared()));
-  });
+  if (amx_quantised())
+    machine.run(totals.pack_tiles, [&](std::int64_t tile, int) {
+      const std::size_t i = product_of(cuts, &Cut::first_pack_tile, tile);
+      const Product& product = products[i];
+      amx_pack_rows(product.x8, product.rows, product.weight.cols, tile - cuts[i].first_pack_tile,
+                    packed_rows(cuts[i], scratch.shared()));
+    });
   machine.run(totals.tiles, [&](std::int64_t tile, int worker) {
     const std::size_t i = product_of(cuts, &Cut::first_tile, tile);
     const Cut& cut = cuts[i];

@@ -81,7 +81,9 @@ Bfloat16 chosen = found.best();
 }  // namespace
 
 ByteDots byte_dots() { return chosen_dots; }
+#if defined(__x86_64__)
 bool amx_quantised() { return amx_wanted && found.amx && found.avx512_vnni && found.avx512_bfloat16; }
+#endif
 Bfloat16 bfloat16_instructions() { return chosen; }
 
 bool choose_instructions(std::string_view name) {

@@ -15,7 +15,11 @@ enum class Bfloat16 { none, avx512, amx };
 Bfloat16 bfloat16_instructions();
 
 // Products of many rows with quantised weights in AMX's registers.
+#if defined(__x86_64__)
 bool amx_quantised();
+#else
+constexpr bool amx_quantised() { return false; }
+#endif
 
 // Tests and benchmarks choose: "VNNI" (the wider of the two), "AVX-VNNI", "NEON-DOT", "AVX512-BF16", "AMX", or one of
 // Highway's targets ("AVX2"), for all that it dispatches; empty: the best. Whether the processor and the build have it.

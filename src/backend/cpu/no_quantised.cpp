@@ -14,6 +14,8 @@ namespace {
 void few_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void many_quantised_rows_tile(const Tile&, float*) { refuse(); }
 void quantise_row(const float*, std::int64_t, std::byte*) { refuse(); }
+std::int64_t amx_packed(std::int64_t, std::int64_t) { refuse(); }
+void amx_pack_rows(const std::byte*, std::int64_t, std::int64_t, std::int64_t, std::uint16_t*) { refuse(); }
 bool want_interleaved(DType) { return false; }
 
 }  // namespace reckon
