@@ -8,6 +8,7 @@
 #include "compile/compile.h"
 #include "files/machine_memory.h"
 #include "files/numbers.h"
+#include "gguf_of_folder.h"
 #include "memory/breakdown.h"
 #include "model/presets.h"
 #include "phases.h"
@@ -500,6 +501,32 @@ TEST_F(MemoryCommand, SweepsAThousandPairsOfBatchAndContext) {
     EXPECT_EQ(point.at("fits"), alone.at("device").at("fits"));
   }
   EXPECT_EQ(json({"memory", "gpt2", "--batch", "1..8"}).at("points").size(), 4u);
+}
+
+// 263 tokens, 64 and 160 wide, 2 layers; blocks of 32 elements take 18 bytes, norms are in float32.
+TEST_F(MemoryCommand, SweepsAGgufFileInTheTypesOfItsWeights) {
+  const fs::path folder = fs::path(project_folder()) / "tests/data/tiny/llama3-rope", path = folder_ / "model.gguf";
+  std::ofstream(path, std::ios::binary) << GgufOfFolder(folder).file(DType::q4_0);
+  const auto elements = [](std::int64_t layers) {
+    return 263 * 64 + layers * (2 * 64 * 64 + 2 * 32 * 64 + 3 * 160 * 64 + 2 * 64) + 64;
+  };
+  constexpr std::int64_t norms = 5 * 64;
+  const std::int64_t stored = (elements(2) - norms) / 32 * 18 + 4 * norms;
+  const std::vector<std::string> asked{"memory", path.string(), "--tokens", "1", "--past", "15"};
+  for (const auto& [flag, range] : {std::pair{"--batch", "2..4"}, {"--layers", "1..4"}}) {
+    std::vector<std::string> swept = asked;
+    swept.insert(swept.end(), {flag, range});
+    const Json points = json(swept).at("points");
+    ASSERT_GE(points.size(), 2u);
+    for (const Json& point : points) {
+      const std::int64_t value = point.at(flag + 2).get<std::int64_t>();
+      const bool of_file = std::string_view(flag) == "--batch" || value == 2;  // a model of other layers has no file
+      EXPECT_EQ(point.at("memory").at("weights"), of_file ? stored : 2 * elements(value)) << flag << ' ' << value;
+      std::vector<std::string> one = asked;
+      one.insert(one.end(), {flag, std::to_string(value)});
+      EXPECT_EQ(point.at("memory"), json(one).at("memory")) << flag << ' ' << value;
+    }
+  }
 }
 
 TEST_F(MemoryCommand, DrawsTheCourseOfAStep) {

@@ -102,13 +102,13 @@ void report_grid(MemoryOptions& asked) {
   const std::vector<Swept> ranges = take_ranges(asked.predict.options, 2);
   Sizes rows{&ranges.front().option, ranges.front().range.values}, columns;
   if (ranges.size() > 1) columns = {&ranges.back().option, ranges.back().range.values};
-  const Model loaded = read_model(asked.predict.model);
+  const StoredModel loaded = read_stored_model(asked.predict);
   MemoryGrid grid;
   const std::size_t all = rows.values.size() * columns.values.size();
   constexpr std::size_t most = 1'000'000;
   if (all > most)
     throw UsageError(fmt::format("the ranges have {} pairs; expected at most {}", grouped(all), grouped(most)));
-  grid.model = loaded.name;
+  grid.model = loaded.model.name;
   grid.row_name = rows.name();
   grid.column_name = columns.name();
   const InterruptHandler handler;

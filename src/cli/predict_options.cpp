@@ -191,13 +191,13 @@ void set_types(Prediction& prediction, const PredictOptions& options) {
   }
 }
 
-// A GGUF file says which types its weights have, unless others are asked for or the model is not the file's any more.
-void take_stored_types(Prediction& prediction, const PredictOptions& options, const Model& loaded) {
-  const ModelLocation location = locate_model(options.model);
+// Weights have the types of their file, unless the model is not the file's any more.
+void take_stored_types(Prediction& prediction, const StoredModel& loaded) {
+  if (loaded.types == nullptr) return;
   Model same = prediction.model;
-  same.context = loaded.context;
-  if (!location.gguf || options.precision || prediction.workload.phase == Phase::train || !(same == loaded)) return;
-  prediction.workload.parameter_types = stored_types(loaded, read_tensor_file(location.weights));
+  same.context = loaded.model.context;
+  if (!(same == loaded.model)) return;
+  prediction.workload.parameter_types = loaded.types;
   prediction.stored = true;
 }
 
@@ -277,12 +277,19 @@ void add_layout(CLI::App& command, PredictOptions& options) {
 }
 
 Prediction read_prediction(const PredictOptions& options) {
-  const Model loaded = read_model(options.model);
-  Prediction prediction = settle_prediction(options, loaded);
-  take_stored_types(prediction, options, loaded);
+  Prediction prediction = settle_prediction(options, read_stored_model(options));
   note_workload(prediction.model, prediction.workload);
   note_float16(options, prediction);
   return prediction;
+}
+
+StoredModel read_stored_model(const PredictOptions& options) {
+  StoredModel loaded{read_model(options.model), nullptr};
+  const ModelLocation location = locate_model(options.model);
+  const bool train = options.options.setting.workload.phase == Phase::train;
+  if (location.gguf && !options.precision && !train)
+    loaded.types = stored_types(loaded.model, read_tensor_file(location.weights));
+  return loaded;
 }
 
 void note_float16(const PredictOptions& options, const Prediction& prediction) {
@@ -291,7 +298,7 @@ void note_float16(const PredictOptions& options, const Prediction& prediction) {
                      prediction.hardware->profile.name));
 }
 
-Prediction settle_prediction(const PredictOptions& options, const Model& loaded) {
+Prediction settle_prediction(const PredictOptions& options, const StoredModel& loaded) {
   const Setting setting = read_options(options.options);
   Prediction prediction;
   prediction.workload = setting.workload;
@@ -311,8 +318,8 @@ Prediction settle_prediction(const PredictOptions& options, const Model& loaded)
   workload.layout.stage = options.stage.value_or(0);
   if (prediction.hardware) settle_devices(prediction, options.on);
 
-  prediction.model = modify(loaded, setting.changes);
-  prediction.made_for = loaded.context;
+  prediction.model = modify(loaded.model, setting.changes);
+  prediction.made_for = loaded.model.context;
   workload.optimizer = options.optimizer.value_or(Optimizer::adamw);
   workload.recompute = options.recompute.value_or(Recompute::none);
   workload.dropout = options.dropout.value_or(0);
@@ -321,6 +328,7 @@ Prediction settle_prediction(const PredictOptions& options, const Model& loaded)
                    .targets = options.lora_targets.value_or(Lora::Targets::query_value)};
   set_types(prediction, options);
   workload = resolve(prediction.model, workload);
+  take_stored_types(prediction, loaded);
   return prediction;
 }
 

@@ -6,6 +6,7 @@
 #include <reckon/workload.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -46,6 +47,12 @@ struct Prediction {
   std::int64_t made_for = 0;          // tokens: the model's own context, before --context
 };
 
+// MODEL as it was read, and the types that its weights have, where these are a GGUF file's own.
+struct StoredModel {
+  Model model;
+  std::shared_ptr<const ParameterTypes> types;  // null: those that are asked for
+};
+
 // MODEL, the workload (`usual` is the phase where none is given), types, training and --on.
 void add_prediction(CLI::App& command, PredictOptions& options, Phase usual);
 // The same without the workload, for a command that has phases of its own.
@@ -58,8 +65,9 @@ void add_target(CLI::App& command, PredictOptions& options);
 void add_layout(CLI::App& command, PredictOptions& options);
 // Options that do not go together are a UsageError; what does not divide is refused by the pass that divides.
 Prediction read_prediction(const PredictOptions& options);
-// The same of a model that is read already, with nothing said on stderr: for one of many sizes.
-Prediction settle_prediction(const PredictOptions& options, const Model& loaded);
+// Its two steps, for many sizes of one model: the model is read once, and of each size nothing is said on stderr.
+StoredModel read_stored_model(const PredictOptions& options);
+Prediction settle_prediction(const PredictOptions& options, const StoredModel& loaded);
 // Says on stderr that the device's own float16 was taken, where no type was asked for.
 void note_float16(const PredictOptions& options, const Prediction& prediction);
 
