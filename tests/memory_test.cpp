@@ -261,6 +261,57 @@ TEST_F(MemoryCommand, SaysWhatItsFiguresRestOn) {
             std::string::npos);  // all on one rank
 }
 
+TEST_F(MemoryCommand, SaysOfARangeWhatItsFiguresRestOn) {
+  const std::vector<std::string> narrow{"memory", "llama-3-8b", "--precision", "int4", "--cache",
+                                        "int8",   "--batch",    "1..4",        "--on", "rtx-4090"};
+  const std::string scales = "Scales of weights in int4 and of the cache in int8 are not counted.";
+  const std::string matrices =
+      "The layers' matrices are in int4, embeddings, head, norms, routers and biases in bfloat16.";
+  const Json report = json(narrow);
+  EXPECT_EQ(report.at("notes"), (Json{matrices, scales}));
+  EXPECT_EQ(report.at("workload").at("types"),
+            (Json{{"weights", "int4"}, {"activations", "bfloat16"}, {"cache", "int8"}}));
+  EXPECT_EQ(report.at("workload").at("target"), "gpu");
+  const std::string text = text_of_lines(run(narrow).out);
+  for (const std::string& part :  // the batch is what varies
+       {std::string("decode · 1 token after 8,191 · gpu target · int4 · cache in int8 · attention streamed "), scales})
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  const std::vector<std::string> mixture{"memory",  "mixtral-8x7b", "--tokens", "1k",     "--phase",
+                                         "train",   "--expert",     "8",        "--data", "8",
+                                         "--batch", "1..2"};
+  EXPECT_EQ(json(mixture).at("notes"),
+            (Json{"Tokens are taken to choose experts evenly: a rank whose experts get more rows needs more.",
+                  "Of one rank of the layout."}));
+  EXPECT_NE(run(mixture).out.find("training step · 1,024 tokens · every logit"), std::string::npos);
+}
+
+// The fullest stage is each point's own, and so is how many parameters there are: neither is said of all.
+TEST_F(MemoryCommand, SaysOfARangeOnlyWhatHoldsOfAllItsPoints) {
+  const std::vector<std::string> piped{"memory",          "llama-3-8b", "--tokens", "1k",     "--phase",
+                                       "train",           "--pipeline", "4",        "--lora", "8",
+                                       "--micro-batches", "8",          "--layers", "16..32"};
+  const Json fullest = json(piped);
+  EXPECT_EQ(fullest.at("notes"),
+            (Json{"Only adapters are trained; all other parameters are frozen.",
+                  "Of one rank of the pipeline's fullest stage, with the activations of all its micro-batches in "
+                  "flight."}));
+  EXPECT_FALSE(fullest.at("workload").at("layout").contains("stage"));
+  std::vector<std::string> second = piped;
+  second.insert(second.end(), {"--stage", "1"});
+  EXPECT_EQ(json(second).at("workload").at("layout").at("stage"), 1);
+  EXPECT_EQ(json(second).at("notes").at(1),  // 4 stages have 4, 3, 2 and 1 under way
+            "Of one rank of stage 1 of the pipeline, with the activations of 3 micro-batches in flight.");
+  const std::string contexts = run({"memory", "llama-3-8b", "--context", "1k..2k", "--batch", "1..2"}).out;
+  EXPECT_NE(contexts.find("\ndecode · gpu target · bfloat16 · attention streamed\n"), std::string::npos) << contexts;
+}
+
+// Of 4,097, 8,193 and 16,385 tokens the last are the most.
+TEST_F(MemoryCommand, SaysOnceThatARangeGoesPastTheContext) {
+  EXPECT_EQ(run({"memory", "llama-3-8b", "--past", "4k..16k"}).err,
+            "reckon: note: 16,385 tokens are past llama-3-8b's context of 8,192\n");
+  EXPECT_EQ(run({"memory", "llama-3-8b", "--past", "1k..4k"}).err, "");
+}
+
 // A T4's tensor cores have float16 and no bfloat16.
 TEST_F(MemoryCommand, HasBesideQuantisedMatricesSixteenBitsThatTheDeviceMultiplies) {
   const auto activations = [&](const char* device) {
@@ -516,11 +567,14 @@ TEST_F(MemoryCommand, SweepsAGgufFileInTheTypesOfItsWeights) {
   for (const auto& [flag, range] : {std::pair{"--batch", "2..4"}, {"--layers", "1..4"}}) {
     std::vector<std::string> swept = asked;
     swept.insert(swept.end(), {flag, range});
-    const Json points = json(swept).at("points");
+    const Json report = json(swept), points = report.at("points");
     ASSERT_GE(points.size(), 2u);
+    const bool layers = std::string_view(flag) == "--layers";
+    EXPECT_EQ(report.at("workload").at("types").at("weights"), layers ? "bfloat16" : "stored");
+    EXPECT_EQ(report.contains("notes"), layers);  // types are the file's at one point of them alone
     for (const Json& point : points) {
       const std::int64_t value = point.at(flag + 2).get<std::int64_t>();
-      const bool of_file = std::string_view(flag) == "--batch" || value == 2;  // a model of other layers has no file
+      const bool of_file = !layers || value == 2;  // a model of other layers has no file
       EXPECT_EQ(point.at("memory").at("weights"), of_file ? stored : 2 * elements(value)) << flag << ' ' << value;
       std::vector<std::string> one = asked;
       one.insert(one.end(), {flag, std::to_string(value)});

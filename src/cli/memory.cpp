@@ -56,31 +56,36 @@ std::int64_t whole_parameters(const Prediction& prediction, const Breakdown& hel
   return break_down(compiled.lowered, compiled.plan).parameters;
 }
 
-void report_one(const MemoryOptions& asked) {
-  Prediction prediction = read_prediction(asked.predict);
+// Without the largest batch and context that the room has space for.
+MemoryUse use_of(const Prediction& prediction, std::int64_t reserve) {
   MemoryUse use;
-  use.room = room_of(prediction, asked.reserve);
-  settle_stage(prediction);
-  const Workload& workload = prediction.workload;
-  use.compiled = compile(prediction.model, workload, prediction.target);
+  use.room = room_of(prediction, reserve);
+  use.model = prediction.model;
+  use.made_for = prediction.made_for;
+  use.workload = prediction.workload;
+  use.target = prediction.target;
+  use.compiled = compile(use.model, use.workload, use.target);
   use.held = break_down(use.compiled.lowered, use.compiled.plan);
   use.whole_parameters = whole_parameters(prediction, use.held);
-  if (workload.phase == Phase::prefill || workload.phase == Phase::decode)
-    use.cache = cache_cost(prediction.model, workload);
-  if (use.room) {
-    Workload any_stage = workload;
-    if (!prediction.stage && workload.layout.pipeline > 1) any_stage.layout.stage = -1;
-    use.room->batch = largest_batch(prediction.model, any_stage, prediction.target, use.room->bytes());
-    use.room->context = largest_context(prediction.model, any_stage, prediction.target, use.room->bytes());
-  }
+  if (use.workload.phase == Phase::prefill || use.workload.phase == Phase::decode)
+    use.cache = cache_cost(use.model, use.workload);
   use.quantised = prediction.weights;
   use.stored = prediction.stored;
-  use.adapters = count_adapters(prediction.model, workload);
+  use.adapters = count_adapters(use.model, use.workload);
   use.laid_out = prediction.laid_out;
-  use.made_for = prediction.made_for;
-  use.target = prediction.target;
-  use.workload = workload;
-  use.model = std::move(prediction.model);
+  return use;
+}
+
+void report_one(const MemoryOptions& asked) {
+  Prediction prediction = read_prediction(asked.predict);
+  settle_stage(prediction);
+  MemoryUse use = use_of(prediction, asked.reserve);
+  if (use.room) {
+    Workload any_stage = use.workload;
+    if (!prediction.stage && any_stage.layout.pipeline > 1) any_stage.layout.stage = -1;
+    use.room->batch = largest_batch(use.model, any_stage, use.target, use.room->bytes());
+    use.room->context = largest_context(use.model, any_stage, use.target, use.room->bytes());
+  }
   if (!asked.svg.empty()) write_file(asked.svg, memory_picture_svg(memory_picture(use)));
   // A drawing with a table behind it is neither.
   if (asked.svg != "-" || !to_standard_output(asked.output)) write_report(memory_document(use, asked.by), asked.output);
@@ -96,6 +101,24 @@ struct Sizes {
   }
 };
 
+VaryingSizes varying_sizes(const std::vector<Swept>& ranges) {
+  VaryingSizes varying;
+  for (const Swept& swept : ranges) {
+    const SizeOption& option = swept.option;
+    const auto* of_workload = std::get_if<std::int64_t Workload::*>(&option.field);
+    if (of_workload != nullptr) (*of_workload == &Workload::batch ? varying.batch : varying.lengths) = true;
+    // The tokens where none are given.
+    const auto* of_model = std::get_if<std::optional<std::int64_t> Changes::*>(&option.field);
+    if (of_model != nullptr && *of_model == &Changes::context) varying.lengths = true;
+  }
+  return varying;
+}
+
+// Tokens past what the model was made for.
+std::int64_t beyond_context(const Prediction& prediction) {
+  return prediction.workload.past + prediction.workload.tokens - prediction.model.context;
+}
+
 void report_grid(MemoryOptions& asked) {
   if (!asked.svg.empty()) throw UsageError("--svg draws one workload; expected no range with it");
   if (asked.by == MemoryBy::tensor) throw UsageError("--by tensor lists one workload; expected no range with it");
@@ -104,15 +127,16 @@ void report_grid(MemoryOptions& asked) {
   if (ranges.size() > 1) columns = {&ranges.back().option, ranges.back().range.values};
   const StoredModel loaded = read_stored_model(asked.predict);
   MemoryGrid grid;
+  Varying& varying = grid.first.varying;
   const std::size_t all = rows.values.size() * columns.values.size();
   constexpr std::size_t most = 1'000'000;
   if (all > most)
     throw UsageError(fmt::format("the ranges have {} pairs; expected at most {}", grouped(all), grouped(most)));
-  grid.model = loaded.model.name;
   grid.row_name = rows.name();
   grid.column_name = columns.name();
   const InterruptHandler handler;
   ProgressLine progress;
+  std::optional<Prediction> longest;
   for (std::int64_t row : rows.values) {
     for (std::int64_t column : columns.values) {
       if (interrupted())
@@ -123,16 +147,24 @@ void report_grid(MemoryOptions& asked) {
       Prediction prediction = settle_prediction(asked.predict, loaded);
       settle_stage(prediction);
       if (grid.points.empty()) {
-        note_float16(asked.predict, prediction);
-        grid.room = room_of(prediction, asked.reserve);
-        grid.workload = prediction.workload;
+        grid.first = use_of(prediction, asked.reserve);
+        varying.sizes = varying_sizes(ranges);
+        varying.stage = !prediction.stage && prediction.workload.layout.pipeline > 1;
+        grid.points.push_back({row, column, grid.first.held});
+      } else {
+        const Compiled compiled = compile(prediction.model, prediction.workload, prediction.target);
+        grid.points.push_back({row, column, break_down(compiled.lowered, compiled.plan)});
       }
-      const Compiled compiled = compile(prediction.model, prediction.workload, prediction.target);
-      grid.points.push_back({row, column, break_down(compiled.lowered, compiled.plan)});
-      grid.points.back().held.tensors.clear();  // of thousands of points, only sums are shown
+      Breakdown& held = grid.points.back().held;
+      held.tensors.clear();  // of thousands of points, only sums are shown
+      varying.parameters |= held.parameters != grid.first.held.parameters;
+      varying.stored |= prediction.stored != grid.first.stored;
+      if (!longest || beyond_context(prediction) > beyond_context(*longest)) longest = std::move(prediction);
     }
   }
   progress.clear();
+  note_workload(longest->model, longest->workload);
+  note_float16(asked.predict, *longest);
   write_report(memory_grid_document(grid), asked.output);
 }
 

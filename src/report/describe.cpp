@@ -162,14 +162,18 @@ std::string describe(const Model& model) {
                             model.head.tied ? " · tied head" : "");
 }
 
-std::string describe(const Workload& w) {
+std::string describe(const Workload& w, VaryingSizes varying) {
   std::string text = w.phase == Phase::train     ? "training step"
                      : w.phase == Phase::forward ? "forward pass"
                                                  : std::string(phase_name(w.phase));
-  text += fmt::format(" · batch {} · {} {}", grouped(w.batch), grouped(w.tokens), w.tokens == 1 ? "token" : "tokens");
-  if (w.past > 0) text += fmt::format(" after {}", grouped(w.past));
-  if (w.encoder_tokens > 0) text += fmt::format(" · {} from an encoder", grouped(w.encoder_tokens));
-  if (w.tokens > 1 || w.logits == Logits::none) {
+  if (!varying.batch) text += fmt::format(" · batch {}", grouped(w.batch));
+  if (!varying.lengths) {
+    text += fmt::format(" · {} {}", grouped(w.tokens), w.tokens == 1 ? "token" : "tokens");
+    if (w.past > 0) text += fmt::format(" after {}", grouped(w.past));
+    if (w.encoder_tokens > 0) text += fmt::format(" · {} from an encoder", grouped(w.encoder_tokens));
+  }
+  const bool some_tokens = varying.lengths ? w.phase != Phase::decode : w.tokens > 1;
+  if (some_tokens || w.logits == Logits::none) {
     text += w.logits == Logits::all    ? " · every logit"
             : w.logits == Logits::last ? " · the last logits"
                                        : " · no logits";

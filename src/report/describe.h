@@ -18,8 +18,13 @@ namespace reckon {
 // "gpt2 family · 12 layers · width 768 · 12 heads of 64 · feed-forward 3,072 · vocabulary 50,257 · context 1,024 ·
 // learned positions · LayerNorm · biases · tied head"
 std::string describe(const Model& model);
-// "forward pass · batch 1 · 1,024 tokens · every logit"
-std::string describe(const Workload& workload);
+// Sizes that several workloads do not have in common.
+struct VaryingSizes {
+  bool batch = false;
+  bool lengths = false;  // new tokens, those before them, an encoder's
+};
+// "forward pass · batch 1 · 1,024 tokens · every logit", without the sizes that vary.
+std::string describe(const Workload& workload, VaryingSizes varying = {});
 // " · adamw · selective recomputation · dropout 0.1": how a step trains; empty where it does not.
 std::string describe_training(const Workload& workload);
 // "0–4, 6–10, 12"; of more than four ranges the first `shown` and the last: "0, 2, …, 10".

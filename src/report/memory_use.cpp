@@ -10,7 +10,6 @@
 #include "files/numbers.h"
 #include "network/forward.h"
 #include "network/stages.h"
-#include "report/describe.h"
 #include "report/memory.h"
 
 namespace reckon {
@@ -272,19 +271,23 @@ std::string largest_text(const MemoryUse& use) {
 std::string rank_text(const MemoryUse& use) {
   const Layout& layout = use.workload.layout;
   if (layout.pipeline == 1) return "Of one rank of the layout.";
-  std::string text = fmt::format("Of one rank of stage {} of the pipeline", layout.stage);
-  const std::int64_t pieces = micro_batches_in_flight(layout);
+  std::string text = use.varying.stage ? "Of one rank of the pipeline's fullest stage"
+                                       : fmt::format("Of one rank of stage {} of the pipeline", layout.stage);
   if (trains(use)) {
-    text += fmt::format(", with the activations of {} micro-batches in flight", grouped(pieces));
+    text += use.varying.stage ? ", with the activations of all its micro-batches in flight"
+                              : fmt::format(", with the activations of {} micro-batches in flight",
+                                            grouped(micro_batches_in_flight(layout)));
     if (layout.virtual_stages > 1)
       text += fmt::format(", each in one of {} pieces of the stack", grouped(layout.virtual_stages));
   }
   return text + ".";
 }
 
+bool in_types_of_file(const MemoryUse& use) { return use.stored && !use.varying.stored; }
+
 // Of the weights as they are stored, what the cpu keeps in another order too, as it is on this processor.
 std::int64_t interleaved_bytes(const MemoryUse& use) {
-  if (!use.stored || !(use.target == cpu_target)) return 0;
+  if (!in_types_of_file(use) || !(use.target == cpu_target)) return 0;
   std::int64_t sum = 0;
   for (const HeldTensor& held : use.held.tensors) {
     if (held.held != Held::weights || held.id == no_tensor) continue;
@@ -309,12 +312,16 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
   }
   if (use.workload.layout.expert > 1)
     notes.push_back("Tokens are taken to choose experts evenly: a rank whose experts get more rows needs more.");
+  if (use.varying.stored)
+    notes.push_back("Weights have the types of their file where the model is the file's own, and only there.");
   if (const std::int64_t bytes = interleaved_bytes(use); bytes > 0)
     notes.push_back(fmt::format(
         "{} of the weights ({} bytes) are kept a second time by every engine on this cpu, interleaved for its "
         "kernels, as many bytes: beside the file, which is mapped. They are not added here.",
         binary_bytes(bytes), grouped(bytes)));
-  if (use.adapters) {
+  if (use.adapters && use.varying.parameters) {
+    if (trains(use)) notes.push_back("Only adapters are trained; all other parameters are frozen.");
+  } else if (use.adapters) {
     notes.push_back(fmt::format("{} {} of the model's {} parameters ({}){}.",
                                 trains(use) ? "Only adapters are trained," : "Adapters are",
                                 grouped(use.adapters->adapters), grouped(use.adapters->all),
@@ -329,14 +336,15 @@ std::vector<std::string> notes_of(const MemoryUse& use) {
 
 std::string weights_text(const MemoryUse& use) {
   const std::string all(type_name(use.workload.precision.weights));
-  if (use.stored) return "weights as in the file, all else " + all;
+  if (in_types_of_file(use)) return "weights as in the file, all else " + all;
   return use.quantised ? std::string(type_name(*use.quantised)) : all;
 }
 
 // "gpu target · bfloat16 · selective recomputation"
 std::string setting_text(const MemoryUse& use) {
   const Workload& w = use.workload;
-  std::string text = fmt::format("{} · {} target · {}", describe(w), use.target.name, weights_text(use));
+  std::string text =
+      fmt::format("{} · {} target · {}", describe(w, use.varying.sizes), use.target.name, weights_text(use));
   if (w.precision.cache != w.precision.activations && use.cache)
     text += fmt::format(" · cache in {}", type_name(w.precision.cache));
   text += use.target.fusions.attention ? " · attention streamed" : " · attention materialised";
@@ -355,8 +363,9 @@ OrderedJson workload_of_use(const MemoryUse& use) {
   OrderedJson json = workload_json(w);
   json["target"] = use.target.name;
   json["attention"] = use.target.fusions.attention ? "streamed" : "materialised";
-  json["types"] = {{"weights", use.stored ? "stored" : type_name(use.quantised.value_or(w.precision.weights))},
-                   {"activations", type_name(w.precision.activations)}};
+  json["types"] = {
+      {"weights", in_types_of_file(use) ? "stored" : type_name(use.quantised.value_or(w.precision.weights))},
+      {"activations", type_name(w.precision.activations)}};
   if (use.cache) json["types"]["cache"] = type_name(w.precision.cache);
   if (trains(use)) {
     json["types"]["gradients"] = type_name(w.precision.gradients);
@@ -367,7 +376,7 @@ OrderedJson workload_of_use(const MemoryUse& use) {
   }
   if (use.laid_out) {
     json["layout"] = layout_json(w.layout);
-    json["layout"]["stage"] = w.layout.stage;
+    if (!use.varying.stage) json["layout"]["stage"] = w.layout.stage;
     json["layout"]["micro_batches"] = w.layout.micro_batches;
   }
   return json;
@@ -553,13 +562,13 @@ Table line_table(const MemoryGrid& grid) {
   for (Held held : shown)
     table.columns.push_back({title_of(held), true, Column::Kind::text, false, held == Held::tables ? 2 : 0});
   table.columns.push_back({"total", true});
-  if (grid.room) table.columns.push_back({"left", true});
+  if (grid.first.room) table.columns.push_back({"left", true});
   for (const MemoryPoint& point : grid.points) {
     Cells row{count_cell(point.row)};
     for (Held held : shown) row.push_back(bytes_cell(point.held.of(held)));
     row.push_back(bytes_cell(point.held.total()));
-    if (grid.room) {
-      const std::int64_t left = grid.room->bytes() - point.held.total();
+    if (grid.first.room) {
+      const std::int64_t left = grid.first.room->bytes() - point.held.total();
       row.push_back(left >= 0 ? binary_bytes(left) : "−" + binary_bytes(-left));
     }
     table.rows.push_back(std::move(row));
@@ -583,7 +592,7 @@ Table square_table(const MemoryGrid& grid) {
     if (point.row == grid.points.front().row) table.columns.push_back({grouped(point.column), true});
     if (point.column == grid.points.front().column) table.rows.push_back({count_cell(point.row)});
     const std::string total = group_digits(fmt::format("{:.2f}", real(point.held.total()) / size));
-    const bool over = grid.room && point.held.total() > grid.room->bytes();
+    const bool over = grid.first.room && point.held.total() > grid.first.room->bytes();
     table.rows.back().push_back(over ? "(" + total + ")" : total);
   }
   return table;
@@ -594,22 +603,25 @@ Table square_table(const MemoryGrid& grid) {
 Document memory_grid_document(const MemoryGrid& grid) {
   Document document;
   const bool square = !grid.column_name.empty();
-  document.json = {{"schema", "reckon.memory_sweep/1"}, {"model", grid.model}};
-  document.json["workload"] = workload_json(grid.workload);
+  const std::string& model = grid.first.model.name;
+  const std::optional<RoomOn>& room = grid.first.room;
+  const std::vector<std::string> notes = notes_of(grid.first);
+  document.json = {{"schema", "reckon.memory_sweep/1"}, {"model", model}};
+  document.json["workload"] = workload_of_use(grid.first);
   document.json["sizes"] = square ? OrderedJson{grid.row_name, grid.column_name} : OrderedJson{grid.row_name};
-  if (grid.room)
-    document.json["device"] = {{"name", grid.room->hardware.profile.name},
-                               {"memory", grid.room->hardware.profile.memory_bytes},
-                               {"reserve", grid.room->reserve}};
+  if (room)
+    document.json["device"] = {{"name", room->hardware.profile.name},
+                               {"memory", room->hardware.profile.memory_bytes},
+                               {"reserve", room->reserve}};
   OrderedJson points = OrderedJson::array();
   Table all{"", {{grid.row_name, true}}};
   if (square) all.columns.push_back({grid.column_name, true});
   for (Held held : all_held) all.columns.push_back({title_of(held), true});
   all.columns.push_back({"total", true});
-  if (grid.room) all.columns.push_back({"fits"});
+  if (room) all.columns.push_back({"fits"});
   for (const MemoryPoint& point : grid.points) {
     const std::int64_t total = point.held.total();
-    const bool fits = !grid.room || total <= grid.room->bytes();
+    const bool fits = !room || total <= room->bytes();
     OrderedJson json = {{grid.row_name, point.row}};
     if (square) json[grid.column_name] = point.column;
     json["memory"] = held_json(point.held);
@@ -617,7 +629,7 @@ Document memory_grid_document(const MemoryGrid& grid) {
     if (square) row.push_back(count_cell(point.column));
     for (Held held : all_held) row.push_back(count_cell(point.held.of(held)));
     row.push_back(count_cell(total));
-    if (grid.room) {
+    if (room) {
       json["fits"] = fits;
       row.push_back(fits ? "yes" : "no");
     }
@@ -625,14 +637,17 @@ Document memory_grid_document(const MemoryGrid& grid) {
     all.rows.push_back(std::move(row));
   }
   document.json["points"] = std::move(points);
-  document.parts.emplace_back(Heading{
-      fmt::format("Memory of {} by {}{}", grid.model, grid.row_name, square ? " and " + grid.column_name : "")});
+  if (!notes.empty()) document.json["notes"] = notes;
+  document.parts.emplace_back(
+      Heading{fmt::format("Memory of {} by {}{}", model, grid.row_name, square ? " and " + grid.column_name : "")});
+  document.parts.emplace_back(Paragraph{setting_text(grid.first)});
   document.parts.emplace_back(square ? square_table(grid) : line_table(grid));
-  if (grid.room)
-    document.parts.emplace_back(Paragraph{fmt::format(
-        "{} has {}{}{}.", grid.room->hardware.profile.name, binary_bytes(grid.room->hardware.profile.memory_bytes),
-        grid.room->reserve > 0 ? fmt::format(", of which {} are kept free", binary_bytes(grid.room->reserve)) : "",
-        square ? "; what does not fit is in parentheses" : "")});
+  if (room)
+    document.parts.emplace_back(Paragraph{
+        fmt::format("{} has {}{}{}.", room->hardware.profile.name, binary_bytes(room->hardware.profile.memory_bytes),
+                    room->reserve > 0 ? fmt::format(", of which {} are kept free", binary_bytes(room->reserve)) : "",
+                    square ? "; what does not fit is in parentheses" : "")});
+  for (const std::string& note : notes) document.parts.emplace_back(Paragraph{note});
   document.csv.push_back(std::move(all));
   return document;
 }

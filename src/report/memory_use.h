@@ -13,6 +13,7 @@
 #include "count/adapters.h"
 #include "count/cache.h"
 #include "memory/breakdown.h"
+#include "report/describe.h"
 #include "report/document.h"
 #include "time/fit.h"
 #include "time/profile.h"
@@ -25,6 +26,14 @@ struct RoomOn {
   std::int64_t reserve = 0;  // bytes that are kept free
   std::int64_t bytes() const { return hardware.profile.memory_bytes - reserve; }
   Largest batch, context;
+};
+
+// What the points of a grid do not have in common, so that it is not said of all of them.
+struct Varying {
+  VaryingSizes sizes;
+  bool parameters = false;  // how many there are
+  bool stored = false;      // whether weights have the types of their file
+  bool stage = false;       // of each point, the fullest of its pipeline
 };
 
 struct MemoryUse {
@@ -41,6 +50,7 @@ struct MemoryUse {
   std::optional<AdapterCount> adapters;
   std::optional<RoomOn> room;
   bool laid_out = false;  // over several ranks, of which this is one
+  Varying varying;        // where this stands for all points of a grid
 };
 
 enum class MemoryBy { kind, tensor };
@@ -53,11 +63,9 @@ struct MemoryPoint {
   Breakdown held;
 };
 struct MemoryGrid {
-  std::string model;
-  Workload workload;                  // of the first point
+  MemoryUse first;                    // its first point; the room is without the largest batch and context
   std::string row_name, column_name;  // of the sizes: "batch"; empty: there is no second
   std::vector<MemoryPoint> points;    // row by row
-  std::optional<RoomOn> room;         // without the largest batch and context
 };
 Document memory_grid_document(const MemoryGrid& grid);
 
