@@ -464,6 +464,19 @@ TEST_F(MemoryCommand, StatesTheBytesAParameterOfMixedPrecisionTraining) {
             std::string::npos);
 }
 
+// The type of gradients is said where it is not that of the weights.
+TEST_F(MemoryCommand, AndTimeNameTheTypeOfGradients) {
+  for (const char* command : {"memory", "time"}) {
+    const std::vector<std::string> usual{command, "gpt2", "--phase", "train", "--on", "h100"};
+    std::vector<std::string> wide = usual;
+    wide.insert(wide.end(), {"--gradients", "float32"});
+    EXPECT_EQ(json(usual).at("workload").at("types").at("gradients"), "bfloat16") << command;
+    EXPECT_EQ(json(wide).at("workload").at("types").at("gradients"), "float32") << command;
+    EXPECT_EQ(run(usual).out.find("gradients in "), std::string::npos) << command;
+    EXPECT_NE(text_of_lines(run(wide).out).find("gradients in float32 · adamw"), std::string::npos) << run(wide).out;
+  }
+}
+
 TEST_F(MemoryCommand, IsThatOfOneRankOfALayout) {
   const Json whole = json({"memory", "llama-3-8b", "--context", "8k"});
   const Json rank = json({"memory", "llama-3-8b", "--context", "8k", "--tensor", "8", "--on", "h100:8"});

@@ -1,4 +1,7 @@
 // reckon plan as people use it: forms, exports and what it says of wrong use.
+#include <algorithm>
+
+#include "gguf_of_folder.h"
 #include "program_fixture.h"
 
 namespace reckon {
@@ -110,7 +113,8 @@ TEST_F(ProgramTest, SaysOneOfAThingInTheSingular) {
 // 64 cards of 48 GiB without a network of their own: twice the bytes a second are not slower.
 TEST_F(ProgramTest, PlansOverANetworkThatIsGiven) {
   const std::vector<std::string> asked{"plan", "llama-3-8b", "--on", "l40s:64", "--context", "8k"};
-  expect_complaint(asked, 1, "l40s has no link that joins 64 devices; expected the GB/s that each of them has between nodes");
+  expect_complaint(asked, 1,
+                   "l40s has no link that joins 64 devices; expected the GB/s that each of them has between nodes");
   const auto seconds = [&](const char* network) {
     std::vector<std::string> given = asked;
     given.insert(given.end(), {"--network", network, "--count", "1"});
@@ -130,6 +134,36 @@ TEST_F(ProgramTest, ExportsWhatTheFlagsOfALayoutSay) {
   for (const char* part : {"--tensor-model-parallel-size 8", "--pipeline-model-parallel-size 16",
                            "--num-layers-per-virtual-pipeline-stage 1", "--global-batch-size 2048", "--nnodes 2048"})
     EXPECT_NE(ran.out.find(part), std::string::npos) << part << ran.out;
+}
+
+TEST_F(ProgramTest, PlansSayWhatTheirFiguresRestOn) {
+  const auto text = [&](const std::vector<std::string>& asked) {
+    std::string lines = run(asked).out;
+    std::replace(lines.begin(), lines.end(), '\n', ' ');
+    return lines;
+  };
+  const auto says = [&](const std::vector<std::string>& asked, const std::string& sentence) {
+    EXPECT_NE(text(asked).find(sentence), std::string::npos) << text(asked);
+  };
+  const std::vector<std::string> train{"plan",      "gpt2",        "--on",    "h100:2",      "--batch-tokens",
+                                       "64k",       "--gradients", "float32", "--optimizer", "sgd",
+                                       "--dropout", "0.1",         "--lora",  "16"};
+  const Json report = json(train);
+  EXPECT_EQ(report.at("types"), (Json{{"weights", "bfloat16"}, {"activations", "bfloat16"}, {"gradients", "float32"}}));
+  EXPECT_EQ(report.at("optimizer"), "sgd");
+  EXPECT_EQ(report.at("dropout"), 0.1);
+  EXPECT_EQ(report.at("attention_dropout"), 0);
+  EXPECT_EQ(report.at("lora"), 16);
+  EXPECT_EQ(report.at("lora_targets"), "query-value");
+  says(train,
+       "Weights are in bfloat16, activations in bfloat16, gradients in float32; the optimizer is sgd, with adapters of "
+       "rank 16 beside query and value and dropout 0.1. ");
+  says({"plan", "gpt2", "--on", "h100:2", "--batch-tokens", "64k"}, "; the optimizer is adamw. ");
+  const fs::path folder = fs::path(project_folder()) / "tests/data/tiny/llama3-rope", path = folder_ / "model.gguf";
+  std::ofstream(path, std::ios::binary) << GgufOfFolder(folder).file(DType::q4_0);
+  const std::vector<std::string> serve{"plan", path.string(), "--on", "h100", "--phase", "serve", "--cache", "int8"};
+  EXPECT_EQ(json(serve).at("types"), (Json{{"weights", "stored"}, {"activations", "bfloat16"}, {"cache", "int8"}}));
+  says(serve, "Weights are as in the file, activations in bfloat16, the cache in int8. ");
 }
 
 TEST_F(ProgramTest, PlansFromOneToAHundredThousandDevices) {

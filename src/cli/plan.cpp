@@ -317,6 +317,7 @@ void run(PlanOptions& asked) {
   search.workload = prediction.workload;
   search.target = prediction.target;
   search.quantised = prediction.weights;
+  search.stored = prediction.stored;
   search.hardware = hardware;
   search.node = asked.node > 0 ? std::min(asked.node, hardware.devices) : node_of(hardware);
   search.memory_share = asked.memory_share.value_or(0.92);

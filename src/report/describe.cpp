@@ -178,19 +178,33 @@ std::string describe(const Workload& w, VaryingSizes varying) {
             : w.logits == Logits::last ? " · the last logits"
                                        : " · no logits";
   }
-  if (w.lora.rank > 0)
-    text += fmt::format(" · adapters of rank {} beside {}", grouped(w.lora.rank),
-                        w.lora.targets == Lora::Targets::all ? "all matrices" : "query and value");
+  if (const std::string adapters = describe_adapters(w.lora); !adapters.empty()) text += " · " + adapters;
   return text + (w.causal == Causal::exact ? " · causal scores only" : "");
 }
 
 std::string describe_training(const Workload& w) {
   if (w.phase != Phase::train) return "";
-  std::string text = fmt::format(" · {}", optimizer_name(w.optimizer));
+  std::string text;
+  if (w.precision.gradients != w.precision.weights)
+    text += fmt::format(" · gradients in {}", encoding_of(w.precision.gradients).name);
+  text += fmt::format(" · {}", optimizer_name(w.optimizer));
   if (w.recompute != Recompute::none) text += fmt::format(" · {} recomputation", recompute_name(w.recompute));
   if (w.dropout > 0) text += fmt::format(" · dropout {}", grouped(w.dropout));
   if (w.attention_dropout > 0) text += fmt::format(" · dropout {} of attention", grouped(w.attention_dropout));
   return text;
+}
+
+std::string describe_adapters(const Lora& lora) {
+  if (lora.rank == 0) return "";
+  return fmt::format("adapters of rank {} beside {}", grouped(lora.rank),
+                     lora.targets == Lora::Targets::all ? "all matrices" : "query and value");
+}
+
+std::string listed(std::vector<std::string> names) {
+  if (names.size() < 2) return names.empty() ? "" : names[0];
+  const std::string last = std::move(names.back());
+  names.pop_back();
+  return fmt::format("{} and {}", fmt::join(names, ", "), last);
 }
 
 std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown) {
@@ -310,10 +324,22 @@ OrderedJson workload_json(const Workload& w) {
   json["logits"] = w.logits == Logits::all ? "all" : w.logits == Logits::last ? "last" : "none";
   json["causal"] = causal_name(w.causal);
   json["precision"] = encoding_of(w.precision.weights).name;
-  if (w.lora.rank > 0) {
-    json["lora"] = w.lora.rank;
-    json["lora_targets"] = w.lora.targets == Lora::Targets::all ? "all" : "query-value";
-  }
+  add_lora(json, w.lora);
+  return json;
+}
+
+void add_lora(OrderedJson& json, const Lora& lora) {
+  if (lora.rank == 0) return;
+  json["lora"] = lora.rank;
+  json["lora_targets"] = lora.targets == Lora::Targets::all ? "all" : "query-value";
+}
+
+OrderedJson types_json(const Workload& w, const std::optional<DType>& quantised, bool stored) {
+  const auto name = [](DType type) { return encoding_of(type).name; };
+  OrderedJson json = {{"weights", stored ? "stored" : name(quantised.value_or(w.precision.weights))},
+                      {"activations", name(w.precision.activations)}};
+  if (w.phase == Phase::prefill || w.phase == Phase::decode) json["cache"] = name(w.precision.cache);
+  if (w.phase == Phase::train) json["gradients"] = name(w.precision.gradients);
   return json;
 }
 

@@ -25,8 +25,13 @@ struct VaryingSizes {
 };
 // "forward pass · batch 1 · 1,024 tokens · every logit", without the sizes that vary.
 std::string describe(const Workload& workload, VaryingSizes varying = {});
-// " · adamw · selective recomputation · dropout 0.1": how a step trains; empty where it does not.
+// " · gradients in float32 · adamw · selective recomputation · dropout 0.1": how a step trains, with the gradients'
+// type where it is not that of the weights; empty where it does not.
 std::string describe_training(const Workload& workload);
+// "adapters of rank 8 beside query and value"; empty where there are none.
+std::string describe_adapters(const Lora& lora);
+// "weights, gradients and optimizer state"
+std::string listed(std::vector<std::string> names);
 // "0–4, 6–10, 12"; of more than four ranges the first `shown` and the last: "0, 2, …, 10".
 std::string layer_list(const std::vector<std::int32_t>& layers, std::size_t shown = 2);
 
@@ -44,6 +49,11 @@ inline constexpr DType weight_types[] = {DType::float32, DType::bfloat16, DType:
 
 OrderedJson architecture_json(const Model& model);
 OrderedJson workload_json(const Workload& workload);
+// Adds the rank and the targets of adapters, where there are any.
+void add_lora(OrderedJson& json, const Lora& lora);
+// The types of weights ("stored": those of their file; `quantised`: of the layers' matrices alone), of activations, and
+// of what the phase has of a cache or of gradients.
+OrderedJson types_json(const Workload& workload, const std::optional<DType>& quantised, bool stored);
 std::string_view recompute_name(Recompute recompute);  // as options have it: "selective"
 std::string_view optimizer_name(Optimizer optimizer);  // "adamw"
 OrderedJson layout_json(const Layout& layout);         // what is shared out among how many ranks

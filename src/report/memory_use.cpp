@@ -187,14 +187,6 @@ std::string peak_place(const MemoryUse& use) {
   return text;
 }
 
-// "weights, gradients and optimizer state"
-std::string listed(std::vector<std::string> names) {
-  if (names.size() < 2) return names.empty() ? "" : names[0];
-  const std::string last = std::move(names.back());
-  names.pop_back();
-  return fmt::format("{} and {}", fmt::join(names, ", "), last);
-}
-
 // The lowest ZeRO that shares it out.
 std::int64_t zero_of(Held held) { return held == Held::weights ? 3 : held == Held::gradients ? 2 : 1; }
 
@@ -363,12 +355,8 @@ OrderedJson workload_of_use(const MemoryUse& use) {
   OrderedJson json = workload_json(w);
   json["target"] = use.target.name;
   json["attention"] = use.target.fusions.attention ? "streamed" : "materialised";
-  json["types"] = {
-      {"weights", in_types_of_file(use) ? "stored" : type_name(use.quantised.value_or(w.precision.weights))},
-      {"activations", type_name(w.precision.activations)}};
-  if (use.cache) json["types"]["cache"] = type_name(w.precision.cache);
+  json["types"] = types_json(w, use.quantised, in_types_of_file(use));
   if (trains(use)) {
-    json["types"]["gradients"] = type_name(w.precision.gradients);
     json["optimizer"] = optimizer_name(w.optimizer);
     json["recompute"] = recompute_name(w.recompute);
     json["dropout"] = w.dropout;

@@ -185,6 +185,7 @@ OrderedJson too_large_json(const std::vector<TooLarge>& too_large) {
 }
 
 OrderedJson head_json(const Search& search, const char* phase, const std::string& engine) {
+  const Workload& w = search.workload;
   OrderedJson json{{"schema", "reckon.plan/1"},
                    {"model", search.model.name},
                    {"phase", phase},
@@ -194,9 +195,15 @@ OrderedJson head_json(const Search& search, const char* phase, const std::string
                      {"node", search.node},
                      {"memory_bytes", search.hardware.profile.memory_bytes},
                      {"memory_share", search.memory_share}}},
-                   {"tokens", search.workload.tokens},
-                   {"precision", std::string(encoding_of(search.workload.precision.weights).name)}};
-  if (search.quantised) json["types"] = {{"weights", encoding_of(*search.quantised).name}};
+                   {"tokens", w.tokens},
+                   {"precision", encoding_of(w.precision.weights).name},
+                   {"types", types_json(w, search.quantised, search.stored)}};
+  if (w.phase == Phase::train) {
+    json["optimizer"] = optimizer_name(w.optimizer);
+    json["dropout"] = w.dropout;
+    json["attention_dropout"] = w.attention_dropout;
+  }
+  add_lora(json, w.lora);
   if (!engine.empty()) json["engine"] = engine;
   return json;
 }
@@ -205,6 +212,25 @@ OrderedJson head_json(const Search& search, const char* phase, const std::string
 std::string model_text(const Search& search) {
   return search.model.name +
          (search.quantised ? fmt::format(" with matrices in {}", encoding_of(*search.quantised).name) : "");
+}
+
+// "Weights are in bfloat16, activations in bfloat16, gradients in float32; the optimizer is adamw, with dropout 0.1."
+std::string setting_text(const Search& search) {
+  const Workload& w = search.workload;
+  const auto name = [](DType type) { return encoding_of(type).name; };
+  const bool train = w.phase == Phase::train;
+  std::string text = search.stored ? "Weights are as in the file"
+                                   : fmt::format("{} are in {}", search.quantised ? "Other weights" : "Weights",
+                                                 name(w.precision.weights));
+  text += fmt::format(", activations in {}, {} in {}", name(w.precision.activations), train ? "gradients" : "the cache",
+                      name(train ? w.precision.gradients : w.precision.cache));
+  if (!train) return text + ".";
+  std::vector<std::string> with;
+  if (w.lora.rank > 0) with.push_back(describe_adapters(w.lora));
+  if (w.dropout > 0) with.push_back(fmt::format("dropout {}", grouped(w.dropout)));
+  if (w.attention_dropout > 0) with.push_back(fmt::format("dropout {} of attention", grouped(w.attention_dropout)));
+  return fmt::format("{}; the optimizer is {}{}.", text, optimizer_name(w.optimizer),
+                     with.empty() ? "" : ", with " + listed(with));
 }
 
 std::string devices_text(const Search& search) {
@@ -298,12 +324,12 @@ Document plan_document(const Search& search, const Plans& plans, const std::opti
   Document document;
   const std::int64_t tokens = search.sequences * search.workload.tokens;
   std::string head = fmt::format(
-      "{} on {}: steps of {} of {} tokens, {} in all. A rank may fill {} of its {}. {} of laying it out {} "
+      "{} on {}: steps of {} of {} tokens, {} in all. {} A rank may fill {} of its {}. {} of laying it out {} "
       "compared{}{}.",
       model_text(search), devices_text(search), counted(search.sequences, "sequence"), grouped(search.workload.tokens),
-      grouped(tokens), percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),
-      counted(plans.layouts, "way"), plans.layouts == 1 ? "was" : "were",
-      plans.across_nodes ? ", with tensor ranks beyond a node" : "",
+      grouped(tokens), setting_text(search), percent(search.memory_share, 0),
+      binary_bytes(search.hardware.profile.memory_bytes), counted(plans.layouts, "way"),
+      plans.layouts == 1 ? "was" : "were", plans.across_nodes ? ", with tensor ranks beyond a node" : "",
       engine.empty() ? "" : fmt::format(", of those that {} can do", engine));
   document.parts.emplace_back(Paragraph{head});
   document.parts.emplace_back(plans_table(plans));
@@ -338,10 +364,10 @@ Document serving_document(const Search& search, const ServingPlans& plans, const
                           const std::optional<DevicePrice>& price, const std::string& engine) {
   Document document;
   document.parts.emplace_back(Paragraph{fmt::format(
-      "{} served on {}: sequences of {} tokens{}. A rank may fill {} of its {}.{}", model_text(search),
+      "{} served on {}: sequences of {} tokens{}. {} A rank may fill {} of its {}.{}", model_text(search),
       devices_text(search), grouped(search.workload.tokens),
       token_seconds ? fmt::format(", a token of each at the latest after {}", duration(*token_seconds)) : "",
-      percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),
+      setting_text(search), percent(search.memory_share, 0), binary_bytes(search.hardware.profile.memory_bytes),
       engine.empty() ? "" : fmt::format(" Layouts are those that {} can do.", engine))});
   document.parts.emplace_back(served_table(plans));
   add_table(document, served_memory_table(plans));

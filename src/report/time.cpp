@@ -319,6 +319,7 @@ OrderedJson report_json(const TimeReport& report) {
   OrderedJson json = {{"schema", "reckon.time/1"}, {"model", report.model.name}};
   json["architecture"] = architecture_json(report.model);
   json["workload"] = workload_json(e.workload);
+  json["workload"]["types"] = types_json(e.workload, report.quantised, report.stored);
   if (training(report)) {
     json["workload"]["optimizer"] = optimizer_name(e.workload.optimizer);
     json["workload"]["recompute"] = recompute_name(e.workload.recompute);
@@ -329,8 +330,6 @@ OrderedJson report_json(const TimeReport& report) {
                       {"peak", number_json(e.peak)},
                       {"bandwidth", e.hardware.profile.memory_bandwidth},
                       {"memory", e.hardware.profile.memory_bytes}};
-  if (report.quantised) json["workload"]["types"] = {{"weights", encoding_of(*report.quantised).name}};
-  if (report.stored) json["workload"]["types"] = {{"weights", "stored"}};
   if (report.adapters) json["adapters"] = adapters_json(*report.adapters);
   json["layout"] = layout_json(e.workload.layout);
   json["layout"]["micro_batches"] = e.workload.layout.micro_batches;

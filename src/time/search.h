@@ -24,6 +24,7 @@ struct Search {
   Workload workload;  // tokens, types, optimizer …; its layout, batch and recomputation are searched
   Target target;
   std::optional<DType> quantised;  // the type of the layers' matrices, where these alone are
+  bool stored = false;             // weights have the types of their file
   Hardware hardware;
   std::int64_t sequences = 1;  // of a step, over all ranks
   std::int64_t node = 1;       // devices that the fastest link joins
