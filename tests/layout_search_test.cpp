@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include "model/load.h"
 #include "model/read.h"
 #include "network/forward.h"
+#include "network/parameter_types.h"
 #include "time/fit.h"
 #include "time/layouts.h"
 #include "time/reasons.h"
@@ -323,6 +325,20 @@ TEST(LayoutSearch, looks_at_each_kind_of_stage) {
   workload.batch = plans.best.front().sequences;
   workload.layout.stage = -1;  // the fullest of all
   EXPECT_LE(bytes_needed(search.model, workload, search.target), plans.best.front().memory.total());
+}
+
+// The first of two stages has matrices in int8 alone, the second in int4.
+TEST(LayoutSearch, says_what_was_assumed_of_any_stage) {
+  Search search = training("llama-3.2-1b", "h100:2", 4096, 1);
+  ParameterTypes types = *layer_matrices_as(search.model, DType::int8);
+  for (auto& [key, type] : types)
+    if (key.scope.layer >= 8) type = DType::int4;
+  search.workload.parameter_types = std::make_shared<ParameterTypes>(types);
+  search.given.pipeline = 2;
+  const std::vector<std::string> assumed = search_serving(search, std::nullopt).assumptions;
+  for (const char* sentence :
+       {"weights in int8 are multiplied in bfloat16", "weights in int4 are multiplied in bfloat16"})
+    EXPECT_EQ(std::count(assumed.begin(), assumed.end(), sentence), 1) << sentence;
 }
 
 TEST(LayoutSearch, gathers_the_weights_of_recurrences_for_zero_3) {

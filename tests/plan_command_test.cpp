@@ -172,6 +172,21 @@ TEST_F(ProgramTest, PlansFromOneToAHundredThousandDevices) {
   EXPECT_EQ(many.code, 0) << many.err;  // 100,000 sequences of 8,192
 }
 
+// 12,500 nodes of 8 devices each.
+TEST_F(ProgramTest, ExportsPlansOfAHundredThousandDevices) {
+  const std::vector<std::string> train{"plan",           "llama-3-8b", "--on",        "h100:100000",
+                                       "--batch-tokens", "819200000",  "--gradients", "float32"};
+  const std::vector<std::string> serve{"plan", "llama-3-8b", "--on", "h100:100000", "--phase", "serve"};
+  for (const char* engine : {"megatron", "torchtitan", "deepspeed", "vllm"}) {
+    const bool serves = std::string_view(engine) == "vllm";
+    std::vector<std::string> asked = serves ? serve : train;
+    asked.insert(asked.end(), {"--export", engine});
+    const Result launch = run(asked);
+    EXPECT_EQ(launch.code, 0) << launch.err;
+    EXPECT_NE(launch.out.find(serves ? "100,000" : "12500"), std::string::npos) << launch.out;
+  }
+}
+
 TEST_F(ProgramTest, HelpNamesNumbersOfPredictionsPlainly) {
   const std::string plan = run({"plan", "--help"}).out, time = run({"time", "--help"}).out;
   for (const char* part : {"--token-latency MS ", "--memory-share X "})

@@ -57,9 +57,9 @@ struct StoredModel {
 void add_prediction(CLI::App& command, PredictOptions& options, Phase usual);
 // The same without the workload, for a command that has phases of its own.
 void add_prediction(CLI::App& command, PredictOptions& options);
-// --target: for commands that need no speeds of its operations.
-// Commands that time what devices exchange.
+// --network: for commands that time what devices exchange.
 void add_network(CLI::App& command, PredictOptions& options);
+// --target: for commands that need no speeds of its operations.
 void add_target(CLI::App& command, PredictOptions& options);
 // --tensor … --micro-batches: for commands that do not search the layout themselves.
 void add_layout(CLI::App& command, PredictOptions& options);

@@ -171,7 +171,7 @@ class Searcher {
   StageCosts costs_of(const Workload& workload, Places places) {
     ++plans_.compiled;
     StageCosts costs = stage_costs(search_.model, workload, search_.target, search_.hardware, places);
-    if (costs.assumptions.size() > plans_.assumptions.size()) plans_.assumptions = costs.assumptions;
+    add_new(plans_.assumptions, costs.assumptions);
     return costs;
   }
 
@@ -383,6 +383,11 @@ std::string what_would_fit(const Search& search) {
     if (fits_on(with_blocks, devices)) return needs + "; it would fit if whole blocks were computed again";
   }
   return needs + devices_that_would_do(devices, [&](std::int64_t n) { return fits_on(search, n); });
+}
+
+void add_new(std::vector<std::string>& sentences, const std::vector<std::string>& more) {
+  for (const std::string& sentence : more)
+    if (std::find(sentences.begin(), sentences.end(), sentence) == sentences.end()) sentences.push_back(sentence);
 }
 
 std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int64_t budget) {

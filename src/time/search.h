@@ -57,7 +57,7 @@ struct Plans {
   std::int64_t layouts = 0;              // that divide
   std::int64_t timed = 0;                // …and were looked at as whole
   std::int64_t compiled = 0;             // programs
-  std::vector<std::string> assumptions;  // about the device, a sentence each
+  std::vector<std::string> assumptions;  // of all programs that were made, a sentence each
   std::string left_out;                  // layouts that an operation of the model has no rule for: which, in a sentence
   bool across_nodes = false;             // tensor ranks beyond a node, where nothing within one fits
 };
@@ -68,6 +68,9 @@ Plans search_layouts(const Search& search);
 // Nothing fits: a sentence that says so and what would, recomputation that was not allowed or how many devices at the
 // least. Empty: no layout divides.
 std::string what_would_fit(const Search& search);
+
+// Adds the sentences that are not among them yet.
+void add_new(std::vector<std::string>& sentences, const std::vector<std::string>& more);
 
 // Its two halves: "X does not fit on 64 × h100-sxm: …", and "; 256 would do", the least power of two above `devices`
 // that was looked at and does: more devices need less memory each, but may not divide the sequences.

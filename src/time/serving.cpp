@@ -96,7 +96,7 @@ class Searcher {
     ++plans_.compiled;
     workload.layout.stage = stage;
     StageCosts costs = stage_costs(search_.model, workload, search_.target, search_.hardware);
-    if (costs.assumptions.size() > plans_.assumptions.size()) plans_.assumptions = costs.assumptions;
+    add_new(plans_.assumptions, costs.assumptions);
     return costs;
   }
 
