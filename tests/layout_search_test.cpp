@@ -246,10 +246,34 @@ TEST(LayoutSearch, says_how_many_devices_would_do) {
 
 // More devices are not always better: what does not divide is no advice.
 TEST(LayoutSearch, names_the_first_number_of_devices_that_does) {
-  const auto does = [](std::int64_t n) { return n == 16 || n == 64; };
-  EXPECT_EQ(devices_that_would_do(8, does), "; 16 would do");
-  EXPECT_EQ(devices_that_would_do(16, does), "; 64 would do");
-  EXPECT_EQ(devices_that_would_do(100, does), "; no power of two of devices up to 65,536 would do");
+  constexpr std::int64_t budget = 1 << 30;
+  const auto bytes = [&](std::int64_t n) {
+    return n == 16 || n == 64 ? std::optional(budget) : n == 1024 ? std::optional(2 * budget) : std::nullopt;
+  };
+  EXPECT_EQ(devices_that_would_do(8, budget, bytes), "; 16 would do");
+  EXPECT_EQ(devices_that_would_do(16, budget, bytes), "; 64 would do");
+  const std::string none = "; no power of two of devices up to 65,536 would do: ";
+  EXPECT_EQ(devices_that_would_do(100, budget, bytes),
+            none + "the layout that needs the least takes 2.00 GiB of a device");
+  EXPECT_EQ(devices_that_would_do(1024, budget, bytes),
+            none + "no layout of so many divides layers, heads and sequences");
+  const auto joins_256 = [&](std::int64_t n) -> std::optional<std::int64_t> {
+    if (n > 256) throw Error("no link joins so many");
+    return 4 * budget;
+  };
+  EXPECT_EQ(devices_that_would_do(100, budget, joins_256),
+            none + "the layout that needs the least takes 4.00 GiB of a device; no link joins so many");
+  EXPECT_EQ(devices_that_would_do(256, budget, joins_256), none + "no link joins so many");
+}
+
+// 405.85B parameters in bfloat16 are 755.9 GiB on a replica of one rank, however many of them there are.
+TEST(LayoutSearch, says_why_no_number_of_devices_would_do) {
+  Search search = training("llama-3.1-405b", "h100:8", 8192, 1);
+  search.given.tensor = search.given.pipeline = 1;
+  const std::string text = what_would_fit_serving(search);
+  EXPECT_NE(text.find("; no power of two of devices up to 65,536 would do: the layout that needs the least takes 76"),
+            std::string::npos)
+      << text;
 }
 
 // 16 bytes a parameter alone (weights and gradients in bfloat16) do not decide what activations need.

@@ -356,15 +356,11 @@ class Searcher {
       plains_;
 };
 
-bool fits_on(Search search, std::int64_t devices) {
+// That the most frugal layout takes of a device.
+std::optional<std::int64_t> bytes_on(Search search, std::int64_t devices) {
   search.hardware.devices = devices;
-  Searcher searcher(search);
-  try {
-    const std::optional<TooLarge> frugal = searcher.most_frugal();
-    return frugal && frugal->memory.total() <= searcher.budget();
-  } catch (const Error&) {  // no link joins so many
-    return false;
-  }
+  const std::optional<TooLarge> frugal = Searcher(search).most_frugal();
+  return frugal ? std::optional(frugal->memory.total()) : std::nullopt;
 }
 
 }  // namespace
@@ -380,9 +376,10 @@ std::string what_would_fit(const Search& search) {
   if (search.given.recompute && *search.given.recompute != Recompute::block) {
     Search with_blocks = search;
     with_blocks.given.recompute = Recompute::block;
-    if (fits_on(with_blocks, devices)) return needs + "; it would fit if whole blocks were computed again";
+    const std::optional<std::int64_t> bytes = bytes_on(with_blocks, devices);
+    if (bytes && *bytes <= searcher.budget()) return needs + "; it would fit if whole blocks were computed again";
   }
-  return needs + devices_that_would_do(devices, [&](std::int64_t n) { return fits_on(search, n); });
+  return needs + devices_that_would_do(devices, searcher.budget(), [&](std::int64_t n) { return bytes_on(search, n); });
 }
 
 void add_new(std::vector<std::string>& sentences, const std::vector<std::string>& more) {
@@ -398,13 +395,28 @@ std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int6
       binary_bytes(frugal.memory.total()), binary_bytes(budget));
 }
 
-std::string devices_that_would_do(std::int64_t devices, const std::function<bool(std::int64_t)>& fits_on) {
+std::string devices_that_would_do(std::int64_t devices, std::int64_t budget,
+                                  const std::function<std::optional<std::int64_t>(std::int64_t)>& bytes_on) {
   constexpr std::int64_t most = 65'536;
   std::int64_t number = 1;
   while (number <= devices) number *= 2;
-  for (; number <= most; number *= 2)
-    if (fits_on(number)) return fmt::format("; {} would do", grouped(number));
-  return fmt::format("; no power of two of devices up to {} would do", grouped(most));
+  std::optional<std::int64_t> least;
+  std::string error;
+  for (; number <= most; number *= 2) {
+    try {
+      const std::optional<std::int64_t> bytes = bytes_on(number);
+      if (!bytes) continue;
+      if (*bytes <= budget) return fmt::format("; {} would do", grouped(number));
+      least = std::min(least.value_or(*bytes), *bytes);
+    } catch (const Error& no_link) {
+      if (error.empty()) error = no_link.what();
+    }
+  }
+  std::string why;
+  if (least) why = fmt::format(": the layout that needs the least takes {} of a device", binary_bytes(*least));
+  if (!error.empty()) why += (least ? "; " : ": ") + error;
+  if (why.empty()) why = ": no layout of so many divides layers, heads and sequences";
+  return fmt::format("; no power of two of devices up to {} would do{}", grouped(most), why);
 }
 
 }  // namespace reckon

@@ -73,8 +73,11 @@ std::string what_would_fit(const Search& search);
 void add_new(std::vector<std::string>& sentences, const std::vector<std::string>& more);
 
 // Its two halves: "X does not fit on 64 × h100-sxm: …", and "; 256 would do", the least power of two above `devices`
-// that was looked at and does: more devices need less memory each, but may not divide the sequences.
+// that was looked at and does, or why none does: more devices need less memory each, but may not divide the sequences.
+// `bytes_on`: what the most frugal layout of so many takes of a device; nothing where none divides, an Error where no
+// link joins them.
 std::string does_not_fit(const Search& search, const TooLarge& frugal, std::int64_t budget);
-std::string devices_that_would_do(std::int64_t devices, const std::function<bool(std::int64_t)>& fits_on);
+std::string devices_that_would_do(std::int64_t devices, std::int64_t budget,
+                                  const std::function<std::optional<std::int64_t>(std::int64_t)>& bytes_on);
 
 }  // namespace reckon

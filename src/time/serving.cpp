@@ -235,15 +235,11 @@ class Searcher {
   std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, std::int64_t>, std::int64_t> prompts_;
 };
 
-bool fits_on(Search search, std::int64_t devices) {
+// That the most frugal layout takes of a device.
+std::optional<std::int64_t> bytes_on(Search search, std::int64_t devices) {
   search.hardware.devices = devices;
-  Searcher searcher(search, std::nullopt);
-  try {
-    const std::optional<TooLarge> frugal = searcher.most_frugal();
-    return frugal && frugal->memory.total() <= searcher.budget();
-  } catch (const Error&) {  // no link joins so many
-    return false;
-  }
+  const std::optional<TooLarge> frugal = Searcher(search, std::nullopt).most_frugal();
+  return frugal ? std::optional(frugal->memory.total()) : std::nullopt;
 }
 
 }  // namespace
@@ -257,7 +253,8 @@ std::string what_would_fit_serving(const Search& search) {
   const std::optional<TooLarge> frugal = searcher.most_frugal();
   if (!frugal) return "";
   return does_not_fit(search, *frugal, searcher.budget()) +
-         devices_that_would_do(search.hardware.devices, [&](std::int64_t n) { return fits_on(search, n); });
+         devices_that_would_do(search.hardware.devices, searcher.budget(),
+                               [&](std::int64_t n) { return bytes_on(search, n); });
 }
 
 }  // namespace reckon
