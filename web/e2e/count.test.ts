@@ -178,6 +178,36 @@ test('a .safetensors file that is dropped with its config.json is counted, and o
   expect(header).toBeLessThan(weights!.length / 4);
 });
 
+// A folder as Hugging Face has it: other JSON before the config.json, and large files of other forms.
+const folderFiles = () => [
+  { name: 'README.md', mimeType: 'text/markdown', buffer: Buffer.from('---\nlicense: mit\n---\n') },
+  { name: 'generation_config.json', mimeType: 'application/json', buffer: Buffer.from('{"eos_token_id": 2}') },
+  { name: 'pytorch_model.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(11_000_000) },
+  ...['config.json', 'model.safetensors'].map((name) => ({ name, mimeType: 'application/octet-stream', buffer: readFileSync(join(tiny, 'llama-gqa', name)) })),
+];
+
+test('of a Hugging Face folder the config.json and the weights are counted: its files, and the folder itself', async () => {
+  const total = digits(reckon(['count', join(tiny, 'llama-gqa'), '--format', 'json']), 'total');
+  const page = await open();
+  await page.getByRole('button', { name: 'Your own …' }).click();
+  await page.locator('.own input[type="file"]').setInputFiles(folderFiles());
+  await page.getByText('every tensor of the model is there').waitFor({ timeout: 10_000 });
+  expect(await parametersOf(page)).toBe(total);
+
+  const other = await open();
+  await settled(other, 'count');
+  await other.evaluate((all) => {
+    const entries = all.map(({ name, bytes }) => ({ isFile: true, fullPath: `/llama/${name}`, file: (give: (file: File) => void) => give(new File([new Uint8Array(bytes)], name)) }));
+    const folder = { isDirectory: true, createReader: () => ({ readEntries: (give: (some: object[]) => void) => give(entries.splice(0)) }) };
+    const drop = new DragEvent('drop', { cancelable: true, bubbles: true });
+    const data = { types: ['Files'], files: [new File([], 'llama')], items: [{ webkitGetAsEntry: () => folder }] };
+    Object.defineProperty(drop, 'dataTransfer', { value: data });
+    document.body.dispatchEvent(drop);
+  }, folderFiles().map(({ name, buffer }) => ({ name, bytes: [...buffer.subarray(0, 1_000_000)] })));
+  await other.getByText('every tensor of the model is there').waitFor({ timeout: 10_000 });
+  expect(await parametersOf(other)).toBe(total);
+});
+
 test('a config.json of your own is counted, changed, and travels with the link', async () => {
   const config = { model_type: 'llama', hidden_size: 256, intermediate_size: 512, num_hidden_layers: 3, num_attention_heads: 4, vocab_size: 1000 };
   const page = await open();
