@@ -114,6 +114,30 @@ test('after a reload the run of before is offered, and goes on from where it was
   expect(await page.getByText(/^The loss began at 6\.2/).count()).toBe(1); // its curve from the beginning
 });
 
+// A file that is dropped there; whether the browser was told not to open it.
+const dropped = (place: ReturnType<Page['locator']>) =>
+  place.evaluate((element) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(['no tar at all'], 'run.tar'));
+    return ['dragover', 'drop'].map((kind) => !element.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true })));
+  });
+
+test('a file that is dropped beside its place opens nothing, and a run anywhere in the place for it', async () => {
+  const page = await open();
+  for (const view of ['Tokenize', 'Train', 'Generate', 'Tour']) {
+    await page.getByRole('link', { name: view }).click();
+    const heading = page.getByRole('heading', { level: 1 }).filter({ visible: true });
+    await heading.waitFor();
+    expect(await dropped(heading), view).toEqual([true, true]);
+  }
+  await page.getByRole('link', { name: 'Train' }).click();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  expect(await dropped(page.getByText('or drop either here'))).toEqual([true, true]);
+  await page.getByRole('alert').getByText('run.tar').waitFor({ timeout: minutes });
+  await page.getByRole('link', { name: 'Count' }).click();
+  expect(await page.getByRole('heading', { level: 1, name: 'gpt2' }).isVisible()).toBe(true); // a drop on Train is no model
+});
+
 // A tab in the background: it is hidden, and nothing is drawn until it is seen again.
 function hideable(): void {
   const frame = requestAnimationFrame.bind(window);

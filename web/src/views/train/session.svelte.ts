@@ -338,8 +338,7 @@ export class Session {
   #hear(run: TrainedRun, news: AdvanceReply): void {
     for (const line of news.lines) run.history.push(line);
     if (news.done) this.state = 'done';
-    const evaluated = news.lines.some((line) => line.kind === 'evaluation');
-    if (evaluated && performance.now() - this.#savedAt > autosaveEvery * 1000) void this.keep(autosave);
+    if (performance.now() - this.#savedAt > autosaveEvery * 1000) void this.keep(autosave);
     if (this.#pending) return;
     this.#pending = true;
     nextFrame(() => {
