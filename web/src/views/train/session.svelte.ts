@@ -2,11 +2,12 @@
 // whatever view is open.
 import { engine as counter, runner } from '../../engine/client';
 import type { AdvanceReply, Ask, Handle, Reply, Request, RunReply } from '../../engine/run';
-import type { Architecture } from '../../state/facts.svelte';
+import type { CountReport } from '../../state/facts.svelte';
 import { trained } from '../../state/trained.svelte';
+import { recurrent } from '../count/sizes';
 import { packed, runAmong, unpacked } from './folders';
 import { History, type Axis } from './history';
-import { knobsOf, runName, type Knobs } from './knobs';
+import { knobsOf, runName, type Knobs, type Network } from './knobs';
 import { trainRequest, type Choices } from './plan';
 import { openStore, type Saved, type Store } from './storage';
 import type { TarFile } from '../../parts/tar';
@@ -19,7 +20,7 @@ export interface Engine {
   folder(path: string): Promise<TarFile[]>;
   write(path: string, bytes: Uint8Array): Promise<void>;
   remove(path: string): Promise<void>;
-  architecture(config: string): Promise<Architecture>;
+  network(config: string): Promise<Network>;
 }
 
 export type State = 'idle' | 'preparing' | 'running' | 'paused' | 'done';
@@ -31,7 +32,7 @@ export class TrainedRun {
 
   constructor(
     readonly reply: RunReply,
-    architecture: Architecture,
+    readonly network: Network,
     readonly text: string,
     base: TrainedRun | null, // that it is named after
     readonly label: string, // the model's name
@@ -39,7 +40,7 @@ export class TrainedRun {
   ) {
     const { settings, step_matmul_flops } = reply.facts;
     this.history = new History(settings.steps, settings.batch * settings.accumulate * settings.context, step_matmul_flops);
-    this.knobs = knobsOf(label, architecture, settings as unknown as Record<string, unknown>, text);
+    this.knobs = knobsOf(label, network.architecture, settings as unknown as Record<string, unknown>, text);
     this.name = runName(base?.knobs, this.knobs, label);
     this.history.push(reply.facts);
     for (const line of reply.lines) this.history.push(line);
@@ -296,9 +297,9 @@ export class Session {
   // The new run takes the place of the one before, whose curves stay.
   async #begin(reply: RunReply, text: string, label: string, choices: Choices | null, same?: TrainedRun): Promise<void> {
     const before = same ? null : this.current;
-    const architecture = await this.engine.architecture(reply.config);
+    const network = await this.engine.network(reply.config);
     this.base ??= before;
-    const run = new TrainedRun(reply, architecture, text, this.base === same ? null : this.base, label, choices);
+    const run = new TrainedRun(reply, network, text, this.base === same ? null : this.base, label, choices);
     if (this.base === same) this.base = null;
     if (before) {
       await this.#free(before);
@@ -367,9 +368,10 @@ const realEngine: Engine = {
   folder: (path) => runner.folder(path),
   write: (path, bytes) => runner.write(path, bytes),
   remove: (path) => runner.remove(path),
-  async architecture(config) {
+  async network(config) {
     const path = await counter.file(`config-${++configs}.json`, new TextEncoder().encode(config));
-    return (await counter.json<{ architecture: Architecture }>(['count', path])).architecture;
+    const counted = await counter.json<CountReport>(['count', path]);
+    return { architecture: counted.architecture, recurrent: recurrent(counted) };
   },
 };
 
