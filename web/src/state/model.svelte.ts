@@ -32,6 +32,13 @@ export interface ModelFile {
 
 export const longestLink = 4000; // characters of a config.json
 
+// Which model was chosen, and what was changed about it.
+export interface ChosenModel {
+  preset: string;
+  file: ModelFile | null;
+  changes: string[];
+}
+
 const options = Object.fromEntries(
   [...modelOptions, ...workloadOptions].map((name) => [name, shared(name, '')]),
 ) as Record<Option, Shared>;
@@ -68,9 +75,16 @@ class TheModel {
     for (const name of modelOptions) options[name].value = '';
   }
   choose(preset: string): void {
-    this.#hold(null);
+    this.restore({ preset, file: null, changes: [] });
+  }
+  get chosen(): ChosenModel {
+    return { preset: this.preset, file: this.file, changes: this.changes };
+  }
+  restore({ preset, file, changes }: ChosenModel): void {
+    this.#hold(file);
     this.#preset.value = preset;
     this.reset();
+    for (let i = 0; i + 1 < changes.length; i += 2) this.set(changes[i]!.slice(2) as ModelOption, changes[i + 1]!);
   }
   // Files become the model (a config.json, and weights beside it) if the engine can count it; else its sentence is
   // thrown, and nothing changes. Weights alone go beside the config.json that is open.

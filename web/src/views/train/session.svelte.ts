@@ -5,10 +5,11 @@ import type { AdvanceReply, Ask, Handle, Reply, Request, RunReply } from '../../
 import type { CountReport } from '../../state/facts.svelte';
 import { trained } from '../../state/trained.svelte';
 import { recurrent } from '../count/sizes';
+import type { Chosen } from './choices.svelte';
 import { packed, runAmong, unpacked } from './folders';
 import { History, type Axis } from './history';
 import { knobsOf, runName, type Knobs, type Network } from './knobs';
-import { trainRequest, type Choices } from './plan';
+import { textName, trainRequest, type Choices } from './plan';
 import { openStore, type Saved, type Store } from './storage';
 import type { TarFile } from '../../parts/tar';
 
@@ -37,6 +38,7 @@ export class TrainedRun {
     base: TrainedRun | null, // that it is named after
     readonly label: string, // the model's name
     readonly choices: Choices | null, // null: it was loaded
+    readonly chosen: Chosen | null, // to do it again
   ) {
     const { settings, step_matmul_flops } = reply.facts;
     this.history = new History(settings.steps, settings.batch * settings.accumulate * settings.context, step_matmul_flops);
@@ -140,14 +142,14 @@ export class Session {
   }
 
   // `source`: of the model, and `text`: both as the run engine's file system has them.
-  async start(choices: Choices, source: string, text: { name: string; bytes: Uint8Array } | null): Promise<void> {
+  async start(choices: Choices, source: string, text: { name: string; bytes: Uint8Array } | null, chosen: Chosen | null = null): Promise<void> {
     if (this.busy) return;
     await this.#prepare(`${choices.tokenizer === 'train' ? 'Training a tokenizer and encoding' : 'Encoding'} the text …`, async () => {
       const out = this.#newFolder(choices.model);
       const path = text ? `/texts/${text.name.replace(/[^\w.-]+/g, '_')}` : null;
       if (text && path) await this.engine.write(path, text.bytes);
       const { json } = await this.engine.ask({ ask: 'train', ...trainRequest(choices, source, path, out) });
-      await this.#begin(json, choices.text ?? 'stories', choices.model, choices);
+      await this.#begin(json, choices.text ?? 'stories', choices.model, { choices, chosen });
     });
     if (this.state === 'paused') await this.go();
   }
@@ -216,7 +218,7 @@ export class Session {
       await this.engine.ask({ ask: 'forget', handle: run.handle });
       if (tokenizer !== null) await this.engine.ask({ ask: 'forget', handle: tokenizer });
       const { json } = await this.engine.ask({ ask: 'resume', out, settings: { steps } });
-      await this.#begin(json, run.text, run.label, run.choices, run);
+      await this.#begin(json, run.text, run.label, run, run);
     });
     if (this.state === 'paused') await this.go();
   }
@@ -289,17 +291,17 @@ export class Session {
       await unpacked(this.engine, run, out);
       const { json } = await this.engine.ask({ ask: 'resume', out });
       const { settings, model } = json.facts;
-      await this.#begin(json, settings.text[0]?.replace(/.*\//, '') ?? 'stories', model.replace(/.*\//, ''), null);
+      await this.#begin(json, textName(settings) ?? 'stories', model.replace(/.*\//, ''), { choices: null, chosen: null });
       this.told = `${this.current!.label} at step ${this.current!.step.toLocaleString('en')} of ${this.current!.steps.toLocaleString('en')}.`;
     });
   }
 
   // The new run takes the place of the one before, whose curves stay.
-  async #begin(reply: RunReply, text: string, label: string, choices: Choices | null, same?: TrainedRun): Promise<void> {
+  async #begin(reply: RunReply, text: string, label: string, from: Pick<TrainedRun, 'choices' | 'chosen'>, same?: TrainedRun): Promise<void> {
     const before = same ? null : this.current;
     const network = await this.engine.network(reply.config);
     this.base ??= before;
-    const run = new TrainedRun(reply, network, text, this.base === same ? null : this.base, label, choices);
+    const run = new TrainedRun(reply, network, text, this.base === same ? null : this.base, label, from.choices, from.chosen);
     if (this.base === same) this.base = null;
     if (before) {
       await this.#free(before);
