@@ -178,6 +178,36 @@ test('a .safetensors file that is dropped with its config.json is counted, and o
   expect(header).toBeLessThan(weights!.length / 4);
 });
 
+// A folder as Hugging Face has it: other JSON before the config.json, and large files of other forms.
+const folderFiles = () => [
+  { name: 'README.md', mimeType: 'text/markdown', buffer: Buffer.from('---\nlicense: mit\n---\n') },
+  { name: 'generation_config.json', mimeType: 'application/json', buffer: Buffer.from('{"eos_token_id": 2}') },
+  { name: 'pytorch_model.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(11_000_000) },
+  ...['config.json', 'model.safetensors'].map((name) => ({ name, mimeType: 'application/octet-stream', buffer: readFileSync(join(tiny, 'llama-gqa', name)) })),
+];
+
+test('of a Hugging Face folder the config.json and the weights are counted: its files, and the folder itself', async () => {
+  const total = digits(reckon(['count', join(tiny, 'llama-gqa'), '--format', 'json']), 'total');
+  const page = await open();
+  await page.getByRole('button', { name: 'Your own …' }).click();
+  await page.locator('.own input[type="file"]').setInputFiles(folderFiles());
+  await page.getByText('every tensor of the model is there').waitFor({ timeout: 10_000 });
+  expect(await parametersOf(page)).toBe(total);
+
+  const other = await open();
+  await settled(other, 'count');
+  await other.evaluate((all) => {
+    const entries = all.map(({ name, bytes }) => ({ isFile: true, fullPath: `/llama/${name}`, file: (give: (file: File) => void) => give(new File([new Uint8Array(bytes)], name)) }));
+    const folder = { isDirectory: true, createReader: () => ({ readEntries: (give: (some: object[]) => void) => give(entries.splice(0)) }) };
+    const drop = new DragEvent('drop', { cancelable: true, bubbles: true });
+    const data = { types: ['Files'], files: [new File([], 'llama')], items: [{ webkitGetAsEntry: () => folder }] };
+    Object.defineProperty(drop, 'dataTransfer', { value: data });
+    document.body.dispatchEvent(drop);
+  }, folderFiles().map(({ name, buffer }) => ({ name, bytes: [...buffer.subarray(0, 1_000_000)] })));
+  await other.getByText('every tensor of the model is there').waitFor({ timeout: 10_000 });
+  expect(await parametersOf(other)).toBe(total);
+});
+
 test('a config.json of your own is counted, changed, and travels with the link', async () => {
   const config = { model_type: 'llama', hidden_size: 256, intermediate_size: 512, num_hidden_layers: 3, num_attention_heads: 4, vocab_size: 1000 };
   const page = await open();
@@ -185,11 +215,57 @@ test('a config.json of your own is counted, changed, and travels with the link',
   await page.getByLabel('or paste a config.json').fill(JSON.stringify(config));
   await page.getByRole('button', { name: 'Count it' }).click();
   await page.getByRole('heading', { level: 1, name: 'config.json' }).waitFor();
+  const own = await parametersOf(page);
+  await page.getByLabel('Layers, number').fill('5');
+  await page.keyboard.press('Tab');
+  await page.getByRole('heading', { level: 1, name: 'config.json, changed' }).waitFor();
+  await expect.poll(() => parametersOf(page)).not.toBe(own);
   const figure = await parametersOf(page);
+  await expect.poll(() => page.url(), { timeout: 3000 }).toMatch(/config=.*layers=5|layers=5.*config=/);
+  const again = await open(page.url().replace(/^[^?]*/, ''));
+  await again.getByRole('heading', { level: 1, name: 'config.json, changed' }).waitFor();
+  await expect.poll(() => parametersOf(again)).toBe(figure);
+  expect(again.url()).toContain('layers=5');
+});
+
+test('a published config.json with Infinity is counted, and travels with the link', async () => {
+  const mamba2 = fileURLToPath(new URL('../../tests/data/families/published/mamba2.json', import.meta.url));
+  const page = await open();
+  await page.getByRole('button', { name: 'Your own …' }).click();
+  await page.locator('.own input[type="file"]').setInputFiles(mamba2);
+  await page.getByRole('heading', { level: 1, name: 'mamba2.json' }).waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  const total = digits(reckon(['count', mamba2, '--format', 'json']), 'total');
+  await expect.poll(() => parametersOf(page)).toBe(total);
   await expect.poll(() => page.url(), { timeout: 3000 }).toContain('config=');
   const again = await open(page.url().replace(/^[^?]*/, ''));
-  await again.getByRole('heading', { level: 1, name: 'config.json' }).waitFor();
-  await expect.poll(() => parametersOf(again)).toBe(figure);
+  await expect.poll(() => parametersOf(again)).toBe(total);
+});
+
+test('a config.json in a link that is refused is told with the sentence of the program, in every view', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'reckon-link-'));
+  try {
+    writeFileSync(join(folder, 'config.json'), '{"model_type":"llama","hidden_size":-4}');
+    const sentence = refusal(['count', 'config.json'], folder);
+    const page = await open('?v=1&config=%7B%22model_type%22%3A%22llama%22%2C%22hidden_size%22%3A-4%7D#tour');
+    await page.getByRole('alert').getByText(`The model of this link is refused: ${sentence}`).waitFor();
+    await page.getByRole('link', { name: 'Count' }).click();
+    expect(await page.getByRole('alert').count()).toBe(1);
+    await page.getByLabel('All models').selectOption('gpt2-medium');
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+test('a config.json that is too long for a link says so', async () => {
+  const llama = { model_type: 'llama', hidden_size: 256, intermediate_size: 512, num_hidden_layers: 3, num_attention_heads: 4, vocab_size: 1000 };
+  const id2label = Object.fromEntries(Array.from({ length: 500 }, (_, i) => [i, `LABEL_${i}`]));
+  const page = await open();
+  await page.getByRole('button', { name: 'Your own …' }).click();
+  await page.getByLabel('or paste a config.json').fill(JSON.stringify({ ...llama, id2label }));
+  await page.getByRole('button', { name: 'Count it' }).click();
+  await page.getByText('too long for a link, which carries up to 4,000 characters').waitFor();
 });
 
 test('a network of recurrences alone is drawn with them, and offers no heads, positions or feed-forward', async () => {

@@ -67,6 +67,28 @@ test('a second run with one knob changed stands beside the first, with what it b
   await page.getByText(/loss of “.*layers.*” less that of “mini-gpt”/).waitFor({ state: 'attached' });
 });
 
+test('one knob changed trains the run of before, whatever was chosen since', { timeout: minutes }, async () => {
+  const page = await atTrain(open, 5, '&train.tokenizer=bytes');
+  await page.getByRole('radio', { name: 'Pasted' }).check();
+  await page.getByLabel('Text to train on').fill('The cat sat on the mat, and the owl on the hill. '.repeat(400));
+  await start(page);
+  await done(page);
+  await page.getByRole('link', { name: 'Count' }).click();
+  await page.getByLabel('All models').selectOption('gpt2');
+  await page.getByRole('link', { name: 'Train' }).click();
+  await page.getByRole('radio', { name: 'Stories' }).check();
+  await page.getByRole('radio', { name: 'Trained on the text' }).check();
+  await page.getByRole('button', { name: 'Train a small sibling' }).waitFor({ timeout: minutes });
+  await page.getByRole('button', { name: 'layers 2→4' }).click();
+  const rows = page.getByRole('table', { name: /^What each bought/ }).locator('tbody tr');
+  await expect.poll(() => rows.count(), { timeout: minutes }).toBe(2);
+  await done(page);
+  const cells = await rows.nth(1).locator('th, td').allInnerTexts();
+  expect(cells[0]).toBe('layers 2→4'); // and nothing else
+  expect(cells[1]).toBe(digits(reckon(['count', 'mini-gpt', '--layers', '4', '--vocab', '256', '--format', 'json']), 'total'));
+  expect(await page.getByLabel('Text to train on').inputValue()).toContain('The cat sat');
+});
+
 test('the learning rate that is set while it trains is that of the next steps', { timeout: minutes }, async () => {
   const page = await atTrain(open, 10_000);
   await start(page);
@@ -75,7 +97,7 @@ test('the learning rate that is set while it trains is that of the next steps', 
   const rate = async () => Number((await chart.locator('.legend b').innerText()).replace('−', '-'));
   await expect.poll(rate, { timeout: minutes }).toBeGreaterThan(0.0009); // warm: 0.001, then slowly less
   expect(await rate()).toBeLessThanOrEqual(0.001);
-  await page.getByLabel('Learning rate, number').fill('0.004');
+  await page.getByLabel('Learning rate, number').fill('4e-3');
   await page.keyboard.press('Enter');
   expect(await page.getByRole('button', { name: 'Pause' }).isVisible()).toBe(true);
   await expect.poll(rate, { timeout: 10_000 }).toBeGreaterThan(0.003);
@@ -112,6 +134,30 @@ test('after a reload the run of before is offered, and goes on from where it was
   await page.getByRole('button', { name: 'Continue it' }).click();
   await expect.poll(async () => number(await card(page, 'step')), { timeout: minutes }).toBeGreaterThan(number(step));
   expect(await page.getByText(/^The loss began at 6\.2/).count()).toBe(1); // its curve from the beginning
+});
+
+// A file that is dropped there; whether the browser was told not to open it.
+const dropped = (place: ReturnType<Page['locator']>) =>
+  place.evaluate((element) => {
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(['no tar at all'], 'run.tar'));
+    return ['dragover', 'drop'].map((kind) => !element.dispatchEvent(new DragEvent(kind, { dataTransfer, bubbles: true, cancelable: true })));
+  });
+
+test('a file that is dropped beside its place opens nothing, and a run anywhere in the place for it', async () => {
+  const page = await open();
+  for (const view of ['Tokenize', 'Train', 'Generate', 'Tour']) {
+    await page.getByRole('link', { name: view }).click();
+    const heading = page.getByRole('heading', { level: 1 }).filter({ visible: true });
+    await heading.waitFor();
+    expect(await dropped(heading), view).toEqual([true, true]);
+  }
+  await page.getByRole('link', { name: 'Train' }).click();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  expect(await dropped(page.getByText('or drop either here'))).toEqual([true, true]);
+  await page.getByRole('alert').getByText('run.tar').waitFor({ timeout: minutes });
+  await page.getByRole('link', { name: 'Count' }).click();
+  expect(await page.getByRole('heading', { level: 1, name: 'gpt2' }).isVisible()).toBe(true); // a drop on Train is no model
 });
 
 // A tab in the background: it is hidden, and nothing is drawn until it is seen again.

@@ -128,6 +128,25 @@ test('what is no run is refused with a sentence, and then a text of any bytes is
   expect(Number(await card(page, 'validation'))).toBeCloseTo(metrics(join(scratch, 'binary')).at(-1)!.validation, 2);
 });
 
+test('a seed that is emptied is that of before, on the page and in its link', async () => {
+  const page = await open('?v=1&model=mini-gpt&train.seed=7#train');
+  await settled(page, 'train');
+  const seed = page.getByLabel('Seed', { exact: true });
+  for (const nothing of ['', 'x', '-1']) {
+    await seed.fill(nothing);
+    await page.keyboard.press('Tab');
+    expect(await seed.inputValue()).toBe('7');
+  }
+  const steps = page.getByLabel('Steps, number'); // another change: by now the link would have had the seed's
+  await steps.fill('60');
+  await page.keyboard.press('Tab');
+  await expect.poll(() => page.url(), { timeout: 3000 }).toContain('train.steps=60');
+  expect(page.url()).toContain('train.seed=7');
+  await seed.fill('12');
+  await page.keyboard.press('Tab');
+  await expect.poll(() => page.url(), { timeout: 3000 }).toContain('train.seed=12');
+});
+
 test('the tour ends in front of a training', { timeout: 2 * minutes }, async () => {
   const page = await open('?v=1&tour.step=99#tour');
   await page.getByLabel('Your bet, in nats, number').fill('6');

@@ -32,6 +32,9 @@ test('sizes are read as the terminal reads them', () => {
   expect(parseSize('50,257')).toBe(50257);
   expect(parseSize('16k')).toBe(16384);
   expect(parseSize(' 1e6 ')).toBe(1000000);
+  expect(parseSize('3e-4')).toBe(0.0003);
+  expect(parseSize('1.5e+3')).toBe(1500);
   expect(parseSize('many')).toBeNaN();
+  expect(parseSize('3e-')).toBeNaN();
   expect(parseSize('')).toBeNaN();
 });

@@ -41,9 +41,9 @@ export function flops(count: Count): string {
 // ×3.37
 export const factor = (value: number) => `×${value >= 100 ? grouped(Math.round(value)) : trimmed(value.toFixed(2))}`;
 
-// What a person types into a number field: 512, 16k, 50,257, 1e6. NaN where it is none. k is 1,024, as in the terminal.
+// What a person types into a number field: 512, 16k, 50,257, 1e6, 3e-4. NaN where it is none. k is 1,024, as in the terminal.
 export function parseSize(text: string): number {
-  const found = /^\s*([\d.,_\s]*\d(?:e\d+)?)\s*([kKmM]?)\s*$/.exec(text);
+  const found = /^\s*([\d.,_\s]*\d(?:e[-+]?\d+)?)\s*([kKmM]?)\s*$/.exec(text);
   if (!found) return NaN;
   const value = Number(found[1]!.replace(/[,_\s]/g, ''));
   const unit = { k: 1024, m: 1024 * 1024 }[found[2]!.toLowerCase()] ?? 1;

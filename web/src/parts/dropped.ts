@@ -23,3 +23,11 @@ export function droppedFiles(data: DataTransfer | null): Promise<File[]> {
   if (!entries.some((entry) => entry?.isDirectory)) return Promise.resolve([...(data?.files ?? [])]);
   return Promise.all(entries.flatMap((entry) => (entry ? [filesIn(entry)] : []))).then((lists) => lists.flat());
 }
+
+// The folder of the model among these paths: that of the config.json which lies highest, and of the last checkpoint
+// where there are several.
+export function folderOf(paths: string[]): string | undefined {
+  const folders = paths.filter((path) => /(^|\/)config\.json$/.test(path)).map((path) => path.slice(0, -'config.json'.length));
+  const depth = (path: string) => path.split('/').length;
+  return folders.sort((one, other) => depth(one) - depth(other) || (one < other ? 1 : -1))[0];
+}

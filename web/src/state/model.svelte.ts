@@ -27,7 +27,16 @@ export interface ModelFile {
   name: string;
   path: string;
   config?: NamedBytes; // which the run engine can be given too
-  linked: boolean; // the address carries it
+  link: string; // of its config.json, in the address; '' where there is none that a link carries
+}
+
+export const longestLink = 4000; // characters of a config.json
+
+// Which model was chosen, and what was changed about it.
+export interface ChosenModel {
+  preset: string;
+  file: ModelFile | null;
+  changes: string[];
 }
 
 const options = Object.fromEntries(
@@ -38,6 +47,7 @@ class TheModel {
   #preset = shared('model', defaultPreset);
   #config = shared('config', ''); // a config.json that is short enough for a link
   file = $state.raw<ModelFile | null>(null);
+  refused = $state(''); // the engine's sentence on the config.json that the address carries
 
   get preset(): string {
     return this.#preset.value;
@@ -65,34 +75,52 @@ class TheModel {
     for (const name of modelOptions) options[name].value = '';
   }
   choose(preset: string): void {
-    this.file = null;
-    this.#config.value = '';
+    this.restore({ preset, file: null, changes: [] });
+  }
+  get chosen(): ChosenModel {
+    return { preset: this.preset, file: this.file, changes: this.changes };
+  }
+  restore({ preset, file, changes }: ChosenModel): void {
+    this.#hold(file);
     this.#preset.value = preset;
     this.reset();
+    for (let i = 0; i + 1 < changes.length; i += 2) this.set(changes[i]!.slice(2) as ModelOption, changes[i + 1]!);
   }
   // Files become the model (a config.json, and weights beside it) if the engine can count it; else its sentence is
   // thrown, and nothing changes. Weights alone go beside the config.json that is open.
   async open(files: NamedBytes[]): Promise<void> {
-    const config = files.find((file) => file.text !== undefined) ?? this.file?.config;
-    const all = config && !files.includes(config) ? [config, ...files] : files;
-    const path = await engine.give(all);
-    await engine.json(['count', path]);
+    const file = await this.#given(files);
     this.reset();
-    const link = config && all.length === 1 ? compactJson(config.text ?? '') : '';
-    this.file = { name: files.at(-1)!.name, path, config, linked: link !== '' };
-    this.#config.value = link;
+    this.#hold(file);
   }
-  // A link may carry a config.json. To be called once by the page.
+  // A link may carry a config.json, whose sizes are changed as it says. To be called once by the page.
   followLink(): void {
     $effect(() => {
       const text = this.#config.value;
       const held = untrack(() => this.file);
-      if (text !== '' && !held) {
-        const bytes = new TextEncoder().encode(text);
-        void this.open([{ name: 'config.json', bytes, size: bytes.length, text }]).catch(() => {});
-      }
-      if (text === '' && held?.linked) this.file = null; // Back
+      this.refused = '';
+      if (text === '' && held?.link) this.#hold(null); // Back
+      if (text === '' || text === held?.link) return;
+      const bytes = new TextEncoder().encode(text);
+      const isNewest = () => this.#config.value === text;
+      this.#given([{ name: 'config.json', bytes, size: bytes.length, text }]).then(
+        (file) => isNewest() && this.#hold(file),
+        (error: Error) => isNewest() && (this.refused = error.message),
+      );
     });
+  }
+  // Throws the engine's sentence on what it cannot count.
+  async #given(files: NamedBytes[]): Promise<ModelFile> {
+    const config = files.find((file) => file.text !== undefined) ?? this.file?.config;
+    const all = config && !files.includes(config) ? [config, ...files] : files;
+    const path = await engine.give(all);
+    await engine.json(['count', path]);
+    return { name: files.at(-1)!.name, path, config, link: linkOf(config?.text ?? '') };
+  }
+  #hold(file: ModelFile | null): void {
+    this.file = file;
+    this.#config.value = file?.link ?? '';
+    this.refused = '';
   }
   // --layers 24 …
   get changes(): string[] {
@@ -112,10 +140,11 @@ class TheModel {
   }
 }
 
-// '' where it is too long for an address.
-function compactJson(text: string): string {
-  const short = JSON.stringify(JSON.parse(text));
-  return short.length <= 4000 ? short : '';
+// The config.json in one line (no string of it has a line's end), which is not parsed: the engine takes what JSON does
+// not have, like Infinity. '' where it is too long for an address.
+export function linkOf(config: string): string {
+  const line = config.trim().replace(/[\r\n]\s*/g, '');
+  return line.length <= longestLink ? line : '';
 }
 
 function flags(names: readonly Option[], other: Partial<Record<Option, string>> = {}): string[] {

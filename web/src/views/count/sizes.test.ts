@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Architecture } from '../../state/facts.svelte';
-import { recurrent, sizes } from './sizes';
+import { changeable, recurrent, sizes } from './sizes';
 
 const gpt2 = { layers: 12, d_model: 768, n_heads: 12, n_kv_heads: 12, d_head: 64, d_ff: 3072, vocab_size: 50257, context: 1024, positions: 'learned', n_experts: 0, n_active_experts: 0, n_dense_layers: 12 } as Architecture;
 const stopsOf = (option: string, a: Architecture) => sizes.find((size) => size.option === option)!.stops(a);
@@ -34,7 +34,7 @@ test('stops rise', () => {
 
 test('what a model does not have cannot be changed, nor the width of one with recurrences', () => {
   const mamba = { ...gpt2, n_heads: 0, n_kv_heads: 0, d_ff: 0 };
-  expect(sizes.filter((size) => size.shown?.(mamba, true) ?? true).map((size) => size.option)).toEqual(['layers', 'vocab', 'context', 'batch']);
-  expect(sizes.filter((size) => size.shown?.(gpt2, false) ?? true)).toHaveLength(8);
+  expect(sizes.map((size) => size.option).filter((option) => changeable(option, mamba, true))).toEqual(['layers', 'vocab', 'context', 'batch']);
+  expect(sizes.filter((size) => changeable(size.option, gpt2, false))).toHaveLength(8);
   expect(recurrent({ parameters: { by_component: [{ name: 'norms' }, { name: 'recurrence' }] } })).toBe(true);
 });

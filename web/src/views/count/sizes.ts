@@ -54,6 +54,10 @@ export const sizes: Size[] = [
 // The sizes of a recurrence do not follow the width, so that cannot be changed.
 export const recurrent = (count: { parameters: { by_component: { name: string }[] } }) => count.parameters.by_component.some((row) => row.name === 'recurrence');
 
+// Whether the engine takes another value of this size: the same sliders and knobs wherever one is changed.
+export const changeable = (option: Option, a: Architecture, recurrent: boolean) =>
+  sizes.find((size) => size.option === option)?.shown?.(a, recurrent) ?? true;
+
 // The choice of --ffn that the model has; '' where it is none of them.
 export const feedForwardKind = (a: Architecture) =>
   a.activation === 'silu' ? (a.gated ? 'swiglu' : 'silu')

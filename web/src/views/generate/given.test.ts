@@ -1,7 +1,8 @@
 import { beforeEach, expect, test, vi } from 'vitest';
 import { runner } from '../../engine/client';
+import { folderOf } from '../../parts/dropped';
 import { writeTar } from '../../parts/tar';
-import { folderOf, put } from './given';
+import { put } from './given';
 
 let written: string[];
 let room: number; // in the engine

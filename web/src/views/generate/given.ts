@@ -2,6 +2,7 @@
 import { runner } from '../../engine/client';
 import type { Reply } from '../../engine/run';
 import { bytes as size } from '../../numbers';
+import { folderOf } from '../../parts/dropped';
 import { readTar } from '../../parts/tar';
 
 const most = 2 * 1024 ** 3; // bytes in all, where the engine has room for them
@@ -31,14 +32,6 @@ async function listed(files: File[]): Promise<Part[]> {
 }
 
 const tooLarge = (bytes: number) => new Error(`these files have ${size(bytes)}; a model on this page may have up to ${size(most)}`);
-
-// The folder of the model among these paths: that of the config.json which lies highest, and of the last checkpoint
-// where there are several.
-export function folderOf(paths: string[]): string | undefined {
-  const folders = paths.filter((path) => /(^|\/)config\.json$/.test(path)).map((path) => path.slice(0, -'config.json'.length));
-  const depth = (path: string) => path.split('/').length;
-  return folders.sort((one, other) => depth(one) - depth(other) || (one < other ? 1 : -1))[0];
-}
 
 let count = 0;
 

@@ -3,10 +3,26 @@ import { engine, latestWins, runner } from '../../engine/client';
 import type { Count } from '../../engine/json';
 import type { Settings } from '../../engine/run';
 import type { Architecture } from '../../state/facts.svelte';
-import { model, type ModelOption } from '../../state/model.svelte';
+import { model, type ChosenModel, type ModelOption } from '../../state/model.svelte';
 import { shared } from '../../state/shared.svelte';
 import { recurrent } from '../count/sizes';
-import { countArgs, flagsOf, ladder, secondsFor, sibling, usual, type Choices, type Cost, type Pace, type Size } from './plan';
+import { changes, knobsOf } from './knobs';
+import { countArgs, flagsOf, ladder, secondsFor, sibling, textName, usual, type Choices, type Cost, type Pace, type Size } from './plan';
+import type { TrainedRun } from './session.svelte';
+
+interface GivenText {
+  name: string;
+  bytes: Uint8Array;
+}
+
+// What `Choices` has by name: what a training needs to be done again when other things were chosen since.
+export interface Chosen {
+  model: ChosenModel;
+  data: string;
+  tokenizer: string;
+  pasted: string;
+  file: GivenText | null;
+}
 
 interface Counted {
   architecture: Architecture;
@@ -33,14 +49,14 @@ const costOf = (counted: Counted): Cost => ({
 class Planned {
   readonly settings = settings;
   pasted = $state('');
-  file = $state.raw<{ name: string; bytes: Uint8Array } | null>(null);
+  file = $state.raw<GivenText | null>(null);
   architecture = $state.raw<Architecture | null>(null);
   recurrent = $state(false);
   cost = $state.raw<Cost | null>(null);
   error = $state('');
 
   // The text, if it is not the stories; null where there is none yet.
-  get text(): { name: string; bytes: Uint8Array } | null {
+  get text(): GivenText | null {
     if (settings.data.value === 'file') return this.file;
     if (settings.data.value === 'text' && this.pasted.trim()) return { name: 'text.txt', bytes: new TextEncoder().encode(this.pasted) };
     return null;
@@ -59,6 +75,10 @@ class Planned {
       seed: settings.seed.number,
       text: settings.data.value === 'stories' ? null : (this.text?.name ?? 'text.txt'),
     };
+  }
+  get chosen(): Chosen {
+    const { data, tokenizer } = settings;
+    return { model: model.chosen, data: data.value, tokenizer: tokenizer.value, pasted: this.pasted, file: this.file };
   }
 
   // To be called on every change; only the newest is counted.
@@ -105,19 +125,42 @@ class Planned {
     for (const [name, value] of Object.entries(changes)) model.set(name as ModelOption, value);
   }
 
-  // The choices of a run that was loaded, and its model; null: that is here already.
-  async adopt(config: string | null, settings: Settings): Promise<void> {
-    if (config === null) return this.restore(settings, model.changes);
-    const bytes = new TextEncoder().encode(config);
-    await model.open([{ name: 'config.json', bytes, size: bytes.length, text: config }]);
-    this.restore(settings, []);
+  // What a run was trained with, once more. Throws where its text is not here.
+  async again(run: TrainedRun): Promise<void> {
+    const { chosen } = run;
+    if (!chosen) {
+      await this.adopt(run);
+      if (this.textMissing) throw new Error(`the text of that run, ${run.text}, is not here: choose it under Text first`);
+      return;
+    }
+    model.restore(chosen.model);
+    settings.data.value = chosen.data;
+    settings.tokenizer.value = chosen.tokenizer;
+    this.pasted = chosen.pasted;
+    this.file = chosen.file;
+    this.#set(run.reply.facts.settings);
   }
 
-  // The choices of a run again.
-  restore({ steps, batch, lr, seed }: Settings, flags: string[]): void {
+  // The choices of a run that was loaded, and its model, unless that is here. Of its text there is the name alone.
+  async adopt({ label, text: of, knobs, reply }: TrainedRun): Promise<void> {
+    const { config, facts: { settings: trained } } = reply; // prettier-ignore
+    const here = this.architecture !== null && changes(knobsOf(label, this.architecture, { ...trained }, of), knobs).length === 0;
+    if (!here) {
+      const bytes = new TextEncoder().encode(config);
+      await model.open([{ name: 'config.json', bytes, size: bytes.length, text: config }]);
+    }
+    const text = textName(trained);
+    if (text === null) settings.data.value = 'stories';
+    else if (this.text?.name !== text) {
+      settings.data.value = 'file';
+      if (this.file?.name !== text) this.file = null;
+    }
+    settings.tokenizer.value = trained.tokenizer === 'bytes' ? 'bytes' : 'train';
+    this.#set(trained);
+  }
+
+  #set({ steps, batch, lr, seed }: Settings): void {
     for (const [name, value] of Object.entries({ steps, batch, lr, seed })) settings[name as keyof typeof settings].value = String(value);
-    model.reset();
-    for (let i = 0; i + 1 < flags.length; i += 2) model.set(flags[i]!.slice(2) as ModelOption, flags[i + 1]!);
   }
 }
 

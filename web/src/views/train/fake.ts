@@ -52,13 +52,14 @@ export class FakeEngine implements Engine {
   async remove(path: string): Promise<void> {
     for (const name of this.files.keys()) if (name === path || name.startsWith(`${path}/`)) this.files.delete(name);
   }
-  async architecture(config: string) {
-    return {
+  async network(config: string) {
+    const architecture = {
       family: 'arcee', layers, d_model: 64, n_heads: heads, n_kv_heads: heads, d_head: 16, d_ff: 256, vocab_size: vocab,
       context: 32, tied: true, norm: 'rmsnorm', norm_position: 'pre', positions: 'rope', activation: 'gelu',
       gated: false, bias: false, qkv_bias: false, window: 0, n_experts: 0, n_active_experts: 0, n_dense_layers: 2,
       ...(JSON.parse(config) as object),
     };
+    return { architecture, recurrent: false };
   }
 
   #answer(request: { ask: string } & Record<string, unknown>): { json: unknown; arrays?: Float32Array[] } {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Architecture } from '../../state/facts.svelte';
-import { changes, knobsOf, runName } from './knobs';
+import { changes, doubledSizes, knobsOf, runName } from './knobs';
 
 const architecture: Architecture = {
   family: 'arcee', layers: 2, d_model: 64, n_heads: 4, n_kv_heads: 4, d_head: 16, d_ff: 256, vocab_size: 512,
@@ -31,4 +31,14 @@ test('a feed-forward that grows with the width is no change of its own', () => {
 test('many changes are counted', () => {
   const other = knobs({ layers: 4, d_model: 128, vocab_size: 1024 }, { seed: 1 });
   expect(runName(knobs(), other, 'mini-gpt')).toBe('layers 2→4, width 64→128 and 2 more');
+});
+
+test('the sizes that are doubled are those that the engine takes otherwise', () => {
+  const names = (a: Partial<Architecture>, recurrent = false) =>
+    doubledSizes(knobs(a), { architecture: { ...architecture, ...a }, recurrent }).map(({ name, value }) => `${name} ${value}`);
+  expect(names({})).toEqual(['layers 2', 'width 64', 'heads 4', 'feed-forward 256', 'context 32']);
+  // Sizes of a recurrence do not follow the width.
+  expect(names({ n_heads: 0, n_kv_heads: 0, d_ff: 0 }, true)).toEqual(['layers 2', 'context 32']);
+  // Where every layer is a mixture, none has the feed-forward of a dense one.
+  expect(names({ n_experts: 8, n_active_experts: 2, n_dense_layers: 0 })).toEqual(['layers 2', 'width 64', 'heads 4', 'context 32']);
 });

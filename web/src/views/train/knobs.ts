@@ -1,5 +1,13 @@
 // What decides a run, by the names a person uses, and how two runs differ.
 import type { Architecture } from '../../state/facts.svelte';
+import type { ModelOption } from '../../state/model.svelte';
+import { changeable } from '../count/sizes';
+
+// The network of a run.
+export interface Network {
+  architecture: Architecture;
+  recurrent: boolean;
+}
 
 export type Knobs = Record<string, string | number | boolean>;
 
@@ -28,6 +36,20 @@ export function knobsOf(model: string, architecture: Architecture, settings: Rec
     seed: settings.seed as number,
   };
 }
+
+const doubled: { option: ModelOption; name: string }[] = [
+  { option: 'layers', name: 'layers' },
+  { option: 'd-model', name: 'width' },
+  { option: 'heads', name: 'heads' },
+  { option: 'd-ff', name: 'feed-forward' },
+  { option: 'context', name: 'context' },
+];
+
+// The sizes that a training is done again with twice the value of: those that it has, and that the engine changes.
+export const doubledSizes = (knobs: Knobs, { architecture, recurrent }: Network) =>
+  doubled
+    .map((one) => ({ ...one, value: Number(knobs[one.name]) }))
+    .filter(({ option, value }) => value > 0 && changeable(option, architecture, recurrent));
 
 const word = (value: Knobs[string] | undefined) =>
   value === true ? 'yes' : value === false ? 'no' : typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 8 }) : String(value);

@@ -56,6 +56,9 @@ export function changesOf(flags: string[]): Changes {
   return changes as Changes;
 }
 
+// The name of the text that a run was trained on, or of its file of ids; null: the stories.
+export const textName = ({ text, tokens }: Settings): string | null => (text[0] || tokens)?.replace(/.*\//, '') || null;
+
 // `source` and `text` are paths in the run engine's file system. Checkpoints are written when the page asks for one,
 // and samples so seldom that they take little of the time.
 export function trainRequest(choices: Choices, source: string, text: string | null, out: string): TrainRequest {

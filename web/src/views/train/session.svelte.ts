@@ -2,12 +2,14 @@
 // whatever view is open.
 import { engine as counter, runner } from '../../engine/client';
 import type { AdvanceReply, Ask, Handle, Reply, Request, RunReply } from '../../engine/run';
-import type { Architecture } from '../../state/facts.svelte';
+import type { CountReport } from '../../state/facts.svelte';
 import { trained } from '../../state/trained.svelte';
+import { recurrent } from '../count/sizes';
+import type { Chosen } from './choices.svelte';
 import { packed, runAmong, unpacked } from './folders';
 import { History, type Axis } from './history';
-import { knobsOf, runName, type Knobs } from './knobs';
-import { trainRequest, type Choices } from './plan';
+import { knobsOf, runName, type Knobs, type Network } from './knobs';
+import { textName, trainRequest, type Choices } from './plan';
 import { openStore, type Saved, type Store } from './storage';
 import type { TarFile } from '../../parts/tar';
 
@@ -19,7 +21,7 @@ export interface Engine {
   folder(path: string): Promise<TarFile[]>;
   write(path: string, bytes: Uint8Array): Promise<void>;
   remove(path: string): Promise<void>;
-  architecture(config: string): Promise<Architecture>;
+  network(config: string): Promise<Network>;
 }
 
 export type State = 'idle' | 'preparing' | 'running' | 'paused' | 'done';
@@ -31,15 +33,16 @@ export class TrainedRun {
 
   constructor(
     readonly reply: RunReply,
-    architecture: Architecture,
+    readonly network: Network,
     readonly text: string,
     base: TrainedRun | null, // that it is named after
     readonly label: string, // the model's name
     readonly choices: Choices | null, // null: it was loaded
+    readonly chosen: Chosen | null, // to do it again
   ) {
     const { settings, step_matmul_flops } = reply.facts;
     this.history = new History(settings.steps, settings.batch * settings.accumulate * settings.context, step_matmul_flops);
-    this.knobs = knobsOf(label, architecture, settings as unknown as Record<string, unknown>, text);
+    this.knobs = knobsOf(label, network.architecture, settings as unknown as Record<string, unknown>, text);
     this.name = runName(base?.knobs, this.knobs, label);
     this.history.push(reply.facts);
     for (const line of reply.lines) this.history.push(line);
@@ -139,14 +142,14 @@ export class Session {
   }
 
   // `source`: of the model, and `text`: both as the run engine's file system has them.
-  async start(choices: Choices, source: string, text: { name: string; bytes: Uint8Array } | null): Promise<void> {
+  async start(choices: Choices, source: string, text: { name: string; bytes: Uint8Array } | null, chosen: Chosen | null = null): Promise<void> {
     if (this.busy) return;
     await this.#prepare(`${choices.tokenizer === 'train' ? 'Training a tokenizer and encoding' : 'Encoding'} the text …`, async () => {
       const out = this.#newFolder(choices.model);
       const path = text ? `/texts/${text.name.replace(/[^\w.-]+/g, '_')}` : null;
       if (text && path) await this.engine.write(path, text.bytes);
       const { json } = await this.engine.ask({ ask: 'train', ...trainRequest(choices, source, path, out) });
-      await this.#begin(json, choices.text ?? 'stories', choices.model, choices);
+      await this.#begin(json, choices.text ?? 'stories', choices.model, { choices, chosen });
     });
     if (this.state === 'paused') await this.go();
   }
@@ -215,7 +218,7 @@ export class Session {
       await this.engine.ask({ ask: 'forget', handle: run.handle });
       if (tokenizer !== null) await this.engine.ask({ ask: 'forget', handle: tokenizer });
       const { json } = await this.engine.ask({ ask: 'resume', out, settings: { steps } });
-      await this.#begin(json, run.text, run.label, run.choices, run);
+      await this.#begin(json, run.text, run.label, run, run);
     });
     if (this.state === 'paused') await this.go();
   }
@@ -288,17 +291,17 @@ export class Session {
       await unpacked(this.engine, run, out);
       const { json } = await this.engine.ask({ ask: 'resume', out });
       const { settings, model } = json.facts;
-      await this.#begin(json, settings.text[0]?.replace(/.*\//, '') ?? 'stories', model.replace(/.*\//, ''), null);
+      await this.#begin(json, textName(settings) ?? 'stories', model.replace(/.*\//, ''), { choices: null, chosen: null });
       this.told = `${this.current!.label} at step ${this.current!.step.toLocaleString('en')} of ${this.current!.steps.toLocaleString('en')}.`;
     });
   }
 
   // The new run takes the place of the one before, whose curves stay.
-  async #begin(reply: RunReply, text: string, label: string, choices: Choices | null, same?: TrainedRun): Promise<void> {
+  async #begin(reply: RunReply, text: string, label: string, from: Pick<TrainedRun, 'choices' | 'chosen'>, same?: TrainedRun): Promise<void> {
     const before = same ? null : this.current;
-    const architecture = await this.engine.architecture(reply.config);
+    const network = await this.engine.network(reply.config);
     this.base ??= before;
-    const run = new TrainedRun(reply, architecture, text, this.base === same ? null : this.base, label, choices);
+    const run = new TrainedRun(reply, network, text, this.base === same ? null : this.base, label, from.choices, from.chosen);
     if (this.base === same) this.base = null;
     if (before) {
       await this.#free(before);
@@ -338,8 +341,7 @@ export class Session {
   #hear(run: TrainedRun, news: AdvanceReply): void {
     for (const line of news.lines) run.history.push(line);
     if (news.done) this.state = 'done';
-    const evaluated = news.lines.some((line) => line.kind === 'evaluation');
-    if (evaluated && performance.now() - this.#savedAt > autosaveEvery * 1000) void this.keep(autosave);
+    if (performance.now() - this.#savedAt > autosaveEvery * 1000) void this.keep(autosave);
     if (this.#pending) return;
     this.#pending = true;
     nextFrame(() => {
@@ -368,9 +370,10 @@ const realEngine: Engine = {
   folder: (path) => runner.folder(path),
   write: (path, bytes) => runner.write(path, bytes),
   remove: (path) => runner.remove(path),
-  async architecture(config) {
+  async network(config) {
     const path = await counter.file(`config-${++configs}.json`, new TextEncoder().encode(config));
-    return (await counter.json<{ architecture: Architecture }>(['count', path])).architecture;
+    const counted = await counter.json<CountReport>(['count', path]);
+    return { architecture: counted.architecture, recurrent: recurrent(counted) };
   },
 };
 

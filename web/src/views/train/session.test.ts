@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { readTar } from '../../parts/tar';
 import { FakeEngine } from './fake';
 import type { Choices } from './plan';
@@ -96,6 +96,15 @@ test('a kept run is continued where it stood', async () => {
   expect(reloaded.current!.step).toBe(step);
   await reloaded.go();
   expect(reloaded.current!.step).toBe(200);
+});
+
+test('the run that goes on is saved every half minute, however seldom it is evaluated', async () => {
+  engine.stepsOfNews = 1;
+  const now = vi.spyOn(performance, 'now').mockImplementation(() => 1000 * (session.current?.step ?? 0)); // a second a step
+  const put = vi.spyOn(store, 'put');
+  await session.start(choices, 'mini-gpt', null);
+  now.mockRestore();
+  expect(put.mock.calls.map(([about]) => about.step)).toEqual([31, 62, 93, 124, 155, 186, 200]);
 });
 
 test('a file that holds no run is refused in a sentence', async () => {
