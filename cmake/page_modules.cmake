@@ -31,6 +31,16 @@ function(add_module name folder functions)
     -sMODULARIZE -sEXPORT_ES6 -sENVIRONMENT=web,worker -sWASM_BIGINT -sALLOW_MEMORY_GROWTH)
 endfunction()
 
+# Once more for size: the linker's own pass stops while there is still something to gain.
+find_program(wasm_opt wasm-opt NO_CMAKE_FIND_ROOT_PATH REQUIRED)
+function(shrink name)
+  add_custom_command(TARGET ${name} POST_BUILD VERBATIM
+    COMMAND ${wasm_opt} --enable-exception-handling --enable-mutable-globals --enable-sign-ext --enable-simd
+            $<$<BOOL:${RECKON_THREADS}>:--enable-threads> ${ARGN} --low-memory-unused --strip-debug --strip-producers
+            ${name}.wasm -o ${name}.wasm
+    COMMAND_EXPAND_LISTS)
+endfunction()
+
 # Running: tokenizers, training, generating. `run` leaves what only rarer families have, and the reference, which attention
 # maps are read off, to `run-more`, which the page fetches where that is needed. Each may hold what the page made, so that
 # their handles are told apart.
@@ -39,6 +49,7 @@ function(add_run name first_handle)
   add_module(${name} src/page _ask,_array_data,_array_size ${one_rank} ${ARGN})
   target_compile_definitions(${name} PRIVATE RECKON_FIRST_HANDLE=${first_handle})
   target_link_options(${name} PRIVATE -sMAXIMUM_MEMORY=4GB)
+  shrink(${name} -Os)
 endfunction()
 set(less src/network/less.cpp)
 # Of the presets, run has those that are trained in a browser.
@@ -94,9 +105,5 @@ function(add_commands name)
 endfunction()
 add_commands(count count)  # what the first view cannot wait for, and as JSON alone
 target_sources(count PRIVATE src/cli/small/render.cpp src/cli/small/count_document.cpp src/cli/small/less.cpp ${less} ${one_rank})
-# Once more for size: the linker's own pass stops while there is still something to gain.
-find_program(wasm_opt wasm-opt NO_CMAKE_FIND_ROOT_PATH REQUIRED)
-add_custom_command(TARGET count POST_BUILD VERBATIM
-  COMMAND ${wasm_opt} --enable-exception-handling --enable-mutable-globals --enable-sign-ext -Oz --converge
-          --low-memory-unused --strip-debug --strip-producers count.wasm -o count.wasm)
+shrink(count -Oz --converge)
 add_commands(more count models explain hardware compare sweep memory time)
