@@ -62,8 +62,7 @@ TEST_F(QuantizeProgram, BlocksBecomePlainNumbersInAFolder) {
     // What the blocks stand for is held exactly: encoded once more, nothing is lost.
     quantize({file, "--out", folder});
     const Json again = quantize({folder, "--to", encoding, "--out", out("again.gguf")});
-    for (const Json& tensor : again["tensors"])
-      EXPECT_LT(tensor["error"], 1e-3) << encoding << ", " << tensor["name"];
+    for (const Json& tensor : again["tensors"]) EXPECT_LT(tensor["error"], 1e-3) << encoding << ", " << tensor["name"];
   }
 }
 
@@ -140,6 +139,23 @@ TEST_F(QuantizeProgram, CalibratesAndChoosesWithinWhatIsAskedFor) {
                                 "--calibrate", out("text"), "--tokenizer", "bytes", "--out", out("t.gguf")});
   EXPECT_LE(report["bits_per_weight"], 7.0);
   EXPECT_GT(report["bits_per_weight"], 5.0);
+}
+
+TEST_F(QuantizeProgram, ChoosesEncodingsForAFileOfBlocks) {
+  std::string text;
+  for (int i = 0; i < 64; ++i) text += static_cast<char>('a' + i % 26);
+  std::ofstream(folder_ / "text") << text;
+  for (const char* stored : {"q8_0", "q4_0"}) {
+    const std::string file = out(std::string(stored) + ".gguf");
+    quantize({out("config.json"), "--random", "1", "--to", stored, "--out", file});
+    for (const bool calibrated : {false, true}) {
+      std::vector<std::string> arguments{file, "--to", "q4_0,q5_0,q8_0", "--bits", "6", "--out", out("t.gguf")};
+      if (calibrated) arguments.insert(arguments.end(), {"--calibrate", out("text"), "--tokenizer", "bytes"});
+      const Json report = quantize(arguments);
+      EXPECT_LE(report["bits_per_weight"], 6.0) << stored;
+      EXPECT_GT(report["bits_per_weight"], 4.0) << stored;
+    }
+  }
 }
 
 // Blocks of 32 with 4 bits lose enough to be seen in a model that says nothing, and the columns of its activations
