@@ -160,6 +160,15 @@ TEST(GgufTokenizer, SaysWhatIsWrong) {
       pairs[key] = each.value;
     EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }), each.error);
   }
+  for (const std::size_t longer : {0, 1}) {
+    Json pairs = small_pairs();
+    pairs["tokenizer.ggml.tokens"][10] = std::string(1024 + longer, 'b');
+    const std::string expected =
+        at + "tokens is an array of 12; expected at most 1,024 bytes in each, but that of id 10 has 1,025";
+    EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }), longer > 0 ? expected : "no error");
+    pairs["tokenizer.ggml.token_type"][10] = 4;  // found in a text as it is, and never merged
+    EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }), "no error");
+  }
   Json pairs = byte_level_pairs();
   pairs.erase("tokenizer.ggml.pre");
   EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }),
