@@ -117,6 +117,16 @@ TEST(GgufTokenizer, TakesEverySplitterThatItNamesAndRefusesOthersByName) {
               }).starts_with("x.gguf: tokenizer.ggml.pre is 'superbpe'; expected one of bloom,"));
 }
 
+TEST(GgufTokenizer, OfTokensThatAreNoTextHasNoTokenizerJson) {
+  for (const int id : {10, 11}) {  // one that merges give, and one that is added
+    Json pairs = small_pairs();
+    pairs["tokenizer.ggml.tokens"][static_cast<std::size_t>(id)] = "\xff\xfe";
+    const TokenizerSpec spec = read_gguf_tokenizer(pairs, "x.gguf");
+    EXPECT_EQ(error_of([&] { write_tokenizer_json(spec); }),
+              "token " + std::to_string(id) + " is '\\xff\\xfe'; expected UTF-8, which a tokenizer.json is written in");
+  }
+}
+
 TEST(GgufTokenizer, IsFoundInAFile) {
   GgufFixture file;
   file.pair("general.architecture", "llama").pair("tokenizer.ggml.model", "llama");

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "backend/interleaved.h"
+#include "gguf_of_folder.h"
 #include "paths.h"
 #include "program_fixture.h"
 
@@ -111,6 +112,23 @@ TEST_F(QuantizeProgram, AFolderOfAFileFromElsewhereKnowsWhereTextsEnd) {
   EXPECT_EQ(config["bos_token_id"], 1);
   EXPECT_EQ(config["eos_token_id"], 2);
   EXPECT_FALSE(config.contains("dtype"));
+}
+
+TEST_F(QuantizeProgram, AFolderOfAFileWhoseTokensAreNoTextHasNoTokenizer) {
+  GgufOfFolder made(tiny + "llama-gqa");
+  made.fixture.pair("tokenizer.ggml.model", "llama");
+  made.fixture.array("tokenizer.ggml.tokens", {"<unk>", "<s>", "</s>", "\xff\xfe"});
+  made.fixture.array<float>("tokenizer.ggml.scores", 6, {0, 0, 0, 0});
+  made.fixture.array<std::int32_t>("tokenizer.ggml.token_type", 5, {2, 3, 3, 1});
+  const std::string file = out("t.gguf"), folder = out("folder");
+  std::ofstream(file, std::ios::binary) << made.file();
+  const Result result = run({"quantize", file, "--out", folder});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "reckon: note: " + folder +
+                            " has no tokenizer: token 3 is '\\xff\\xfe'; expected UTF-8, which a tokenizer.json is "
+                            "written in\n");
+  EXPECT_FALSE(fs::exists(folder_ / "folder" / "tokenizer.json"));
+  EXPECT_TRUE(json({"count", folder})["file"]["complete"]);
 }
 
 TEST_F(QuantizeProgram, ReportsEveryTensor) {
