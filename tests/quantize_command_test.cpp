@@ -1,7 +1,10 @@
 // reckon quantize, as a person or a script uses it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "backend/interleaved.h"
+#include "files/numbers.h"
+#include "files/tensor_file.h"
 #include "gguf_of_folder.h"
 #include "paths.h"
 #include "program_fixture.h"
@@ -223,6 +226,12 @@ TEST_F(QuantizeProgram, AFileThatIsToFitIsNoLarger) {
                               std::to_string(least - 1), "--out", file});
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("reckon: the smallest of these encodings take "), std::string::npos) << refused.err;
+  const std::uint64_t header = read_tensor_file(file).files.front().data_begin;
+  const auto fit = [&](std::uint64_t bytes) {
+    return std::vector<std::string>{"quantize", file, "--fit", std::to_string(bytes), "--out", out("again.gguf")};
+  };
+  expect_complaint(fit(header), 2, fmt::format("--fit is {0} bytes; expected more than the {0} that", grouped(header)));
+  expect_complaint(fit(header + 1), 2, "more than the 1 that there are for them");
 }
 
 TEST_F(QuantizeProgram, CopiesInTheOrderOfKernelsAreAsLargeAsMemorySays) {
