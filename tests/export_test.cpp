@@ -166,6 +166,22 @@ Model small_model(nlohmann::json more = nlohmann::json::object()) {
 
 class QuantisedExport : public Export {};
 
+// 2 MiB lie in memory at most: what is written in one go.
+TEST_F(QuantisedExport, AFolderIsWrittenTensorByTensor) {
+  const Model model = small_model({{"vocab_size", 20000}, {"tie_word_embeddings", false}});
+  const Weights weights = Weights::random(model, 1, DType::float32);
+  const ModelExport all = ModelExport::to_folder(model, weights, model);
+  const fs::path folder = folder_ / "folder";
+  std::int64_t progressed = 0;
+  write_folder_model(folder, all, "{}", folder_types(all, {}), [&](std::int64_t done, std::int64_t) {
+    ++progressed;
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(folder)) bytes += fs::file_size(entry);
+    EXPECT_GE(bytes + (2 << 20), 4 * static_cast<std::uintmax_t>(done));
+  });
+  EXPECT_EQ(progressed, std::ssize(all.tensors()));
+}
+
 TEST_F(QuantisedExport, RowsThatNoBlockDividesFallBack) {
   const struct {
     DType wanted;

@@ -342,6 +342,7 @@ TEST(GgufModel, SaysWhatIsWrong) {
       {"llama.attention.layer_norm_rms_epsilon", nullptr,
        at + "attention.layer_norm_rms_epsilon is missing; expected a"},
       {"llama.expert_count", 4, at + "expert_used_count is missing; expected a whole number"},
+      {"llama.expert_count", 1025, at + "expert_count is 1025; expected a whole number of at most 1024"},
       {"llama.attention.causal", false, at + "attention.causal is false; expected true: only causal models"},
       {"llama.ssm.state_size", 16, at + "ssm.state_size is 16, which is not understood and could change the network"},
       {"llama.attention.sliding_window_pattern",

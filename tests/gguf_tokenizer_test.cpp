@@ -117,6 +117,16 @@ TEST(GgufTokenizer, TakesEverySplitterThatItNamesAndRefusesOthersByName) {
               }).starts_with("x.gguf: tokenizer.ggml.pre is 'superbpe'; expected one of bloom,"));
 }
 
+TEST(GgufTokenizer, OfTokensThatAreNoTextHasNoTokenizerJson) {
+  for (const int id : {10, 11}) {  // one that merges give, and one that is added
+    Json pairs = small_pairs();
+    pairs["tokenizer.ggml.tokens"][static_cast<std::size_t>(id)] = "\xff\xfe";
+    const TokenizerSpec spec = read_gguf_tokenizer(pairs, "x.gguf");
+    EXPECT_EQ(error_of([&] { write_tokenizer_json(spec); }),
+              "token " + std::to_string(id) + " is '\\xff\\xfe'; expected UTF-8, which a tokenizer.json is written in");
+  }
+}
+
 TEST(GgufTokenizer, IsFoundInAFile) {
   GgufFixture file;
   file.pair("general.architecture", "llama").pair("tokenizer.ggml.model", "llama");
@@ -159,6 +169,15 @@ TEST(GgufTokenizer, SaysWhatIsWrong) {
     else
       pairs[key] = each.value;
     EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }), each.error);
+  }
+  for (const std::size_t longer : {0, 1}) {
+    Json pairs = small_pairs();
+    pairs["tokenizer.ggml.tokens"][10] = std::string(1024 + longer, 'b');
+    const std::string expected =
+        at + "tokens is an array of 12; expected at most 1,024 bytes in each, but that of id 10 has 1,025";
+    EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }), longer > 0 ? expected : "no error");
+    pairs["tokenizer.ggml.token_type"][10] = 4;  // found in a text as it is, and never merged
+    EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }), "no error");
   }
   Json pairs = byte_level_pairs();
   pairs.erase("tokenizer.ggml.pre");

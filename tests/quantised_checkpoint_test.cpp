@@ -33,9 +33,10 @@ struct Checkpoint {
     fs::create_directories(folder);
     std::ofstream(folder / "config.json") << config;
     std::vector<TensorToWrite> all;
-    for (const auto& [name, tensor] : tensors)
-      all.push_back({name, tensor.dtype, tensor.shape, std::as_bytes(std::span(tensor.bytes))});
-    write_safetensors(folder / "model.safetensors", all);
+    for (const auto& [name, tensor] : tensors) all.push_back({name, tensor.dtype, tensor.shape});
+    write_safetensors(folder / "model.safetensors", all, [&](std::size_t i, const TensorSink& sink) {
+      sink(std::as_bytes(std::span(tensors.at(all[i].name).bytes)));
+    });
     return folder.string();
   }
 

@@ -1,7 +1,11 @@
 // reckon quantize, as a person or a script uses it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "backend/interleaved.h"
+#include "files/numbers.h"
+#include "files/tensor_file.h"
+#include "gguf_of_folder.h"
 #include "paths.h"
 #include "program_fixture.h"
 
@@ -62,8 +66,7 @@ TEST_F(QuantizeProgram, BlocksBecomePlainNumbersInAFolder) {
     // What the blocks stand for is held exactly: encoded once more, nothing is lost.
     quantize({file, "--out", folder});
     const Json again = quantize({folder, "--to", encoding, "--out", out("again.gguf")});
-    for (const Json& tensor : again["tensors"])
-      EXPECT_LT(tensor["error"], 1e-3) << encoding << ", " << tensor["name"];
+    for (const Json& tensor : again["tensors"]) EXPECT_LT(tensor["error"], 1e-3) << encoding << ", " << tensor["name"];
   }
 }
 
@@ -114,6 +117,23 @@ TEST_F(QuantizeProgram, AFolderOfAFileFromElsewhereKnowsWhereTextsEnd) {
   EXPECT_FALSE(config.contains("dtype"));
 }
 
+TEST_F(QuantizeProgram, AFolderOfAFileWhoseTokensAreNoTextHasNoTokenizer) {
+  GgufOfFolder made(tiny + "llama-gqa");
+  made.fixture.pair("tokenizer.ggml.model", "llama");
+  made.fixture.array("tokenizer.ggml.tokens", {"<unk>", "<s>", "</s>", "\xff\xfe"});
+  made.fixture.array<float>("tokenizer.ggml.scores", 6, {0, 0, 0, 0});
+  made.fixture.array<std::int32_t>("tokenizer.ggml.token_type", 5, {2, 3, 3, 1});
+  const std::string file = out("t.gguf"), folder = out("folder");
+  std::ofstream(file, std::ios::binary) << made.file();
+  const Result result = run({"quantize", file, "--out", folder});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.err, "reckon: note: " + folder +
+                            " has no tokenizer: token 3 is '\\xff\\xfe'; expected UTF-8, which a tokenizer.json is "
+                            "written in\n");
+  EXPECT_FALSE(fs::exists(folder_ / "folder" / "tokenizer.json"));
+  EXPECT_TRUE(json({"count", folder})["file"]["complete"]);
+}
+
 TEST_F(QuantizeProgram, ReportsEveryTensor) {
   const Json report = quantize({out("config.json"), "--random", "1", "--to", "q4_0", "--out", out("t.gguf")});
   std::int64_t bytes = 0, elements = 0;
@@ -140,6 +160,23 @@ TEST_F(QuantizeProgram, CalibratesAndChoosesWithinWhatIsAskedFor) {
                                 "--calibrate", out("text"), "--tokenizer", "bytes", "--out", out("t.gguf")});
   EXPECT_LE(report["bits_per_weight"], 7.0);
   EXPECT_GT(report["bits_per_weight"], 5.0);
+}
+
+TEST_F(QuantizeProgram, ChoosesEncodingsForAFileOfBlocks) {
+  std::string text;
+  for (int i = 0; i < 64; ++i) text += static_cast<char>('a' + i % 26);
+  std::ofstream(folder_ / "text") << text;
+  for (const char* stored : {"q8_0", "q4_0"}) {
+    const std::string file = out(std::string(stored) + ".gguf");
+    quantize({out("config.json"), "--random", "1", "--to", stored, "--out", file});
+    for (const bool calibrated : {false, true}) {
+      std::vector<std::string> arguments{file, "--to", "q4_0,q5_0,q8_0", "--bits", "6", "--out", out("t.gguf")};
+      if (calibrated) arguments.insert(arguments.end(), {"--calibrate", out("text"), "--tokenizer", "bytes"});
+      const Json report = quantize(arguments);
+      EXPECT_LE(report["bits_per_weight"], 6.0) << stored;
+      EXPECT_GT(report["bits_per_weight"], 4.0) << stored;
+    }
+  }
 }
 
 // Blocks of 32 with 4 bits lose enough to be seen in a model that says nothing, and the columns of its activations
@@ -189,6 +226,12 @@ TEST_F(QuantizeProgram, AFileThatIsToFitIsNoLarger) {
                               std::to_string(least - 1), "--out", file});
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("reckon: the smallest of these encodings take "), std::string::npos) << refused.err;
+  const std::uint64_t header = read_tensor_file(file).files.front().data_begin;
+  const auto fit = [&](std::uint64_t bytes) {
+    return std::vector<std::string>{"quantize", file, "--fit", std::to_string(bytes), "--out", out("again.gguf")};
+  };
+  expect_complaint(fit(header), 2, fmt::format("--fit is {0} bytes; expected more than the {0} that", grouped(header)));
+  expect_complaint(fit(header + 1), 2, "more than the 1 that there are for them");
 }
 
 TEST_F(QuantizeProgram, CopiesInTheOrderOfKernelsAreAsLargeAsMemorySays) {

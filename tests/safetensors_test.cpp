@@ -1,7 +1,7 @@
 // Headers of safetensors files: what is read from good ones, and the sentence for each way in which one can be bad.
 #include "files/safetensors.h"
+#include "folder_fixture.h"
 #include "paths.h"
-#include "text_fixture.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -339,6 +339,35 @@ TEST_F(SafetensorsFolder, SaysThatAFileIsNotThere) {
   } catch (const reckon::Error& error) {
     EXPECT_EQ(error.what(), (folder / "no.safetensors").string() + ": cannot be opened: No such file or directory");
   }
+}
+
+TEST_F(SafetensorsFolder, IsWrittenTensorByTensorAsTheFormatSays) {
+  const fs::path path = folder / "t.safetensors";
+  const std::vector<reckon::TensorToWrite> tensors = {{"b", reckon::DType::float32, {2}},
+                                                      {"a", reckon::DType::bfloat16, {1}}};
+  const std::string data = "12345678ab";
+  const auto bytes = std::as_bytes(std::span(data));
+  std::vector<std::size_t> order;
+  reckon::write_safetensors(path, tensors, [&](std::size_t i, const reckon::TensorSink& sink) {
+    order.push_back(i);
+    if (i == 1) return sink(bytes.subspan(8));
+    sink(bytes.first(3));  // in two pieces
+    sink(bytes.subspan(3, 5));
+  });
+  EXPECT_EQ(order, (std::vector<std::size_t>{0, 1}));
+  std::string header = R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                       R"("a":{"dtype":"BF16","shape":[1],"data_offsets":[8,10]}})";
+  header.resize((header.size() + 7) / 8 * 8, ' ');
+  const std::string whole = with_length(header.size(), header + data);
+  EXPECT_EQ(reckon::text_of(path), whole);
+  // What is not whole leaves the old file.
+  EXPECT_EQ(reckon::error_of([&] {
+              reckon::write_safetensors(path, tensors,
+                                        [&](std::size_t, const reckon::TensorSink& sink) { sink(bytes.first(8)); });
+            }),
+            path.string() + ": tensor 'a' was given 8 bytes, expected 2");
+  EXPECT_EQ(reckon::text_of(path), whole);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
 TEST(Safetensors, ReadsTheTinyModels) {

@@ -385,6 +385,22 @@ TEST(Stored, SaysWhatAFamilysFilesCannotHold) {
   EXPECT_EQ(error_of_layout(small_llama("rwkv")), "the names of tensors in files of the family 'rwkv' are not known");
 }
 
+// A few bytes of a header could ask for any number of names, where experts have tensors of their own.
+TEST(Stored, ListsNoMoreExpertsThanAFileCouldHold) {
+  const StoredNames files[] = {
+      {"model.embed_tokens.weight", "model.layers.0.block_sparse_moe.experts.0.w2.weight"},
+      {"token_embd.weight", "blk.0.ffn_down.0.weight", "blk.0.ffn_gate.0.weight"}};  // Mixtral before 2024-04
+  const auto model_with = [](std::int64_t experts) {
+    return changed(small_model("mixtral"), [&](Layer& layer) { find<Mixture>(layer)->n_experts = experts; });
+  };
+  for (const StoredNames& names : files) {
+    EXPECT_GT(stored_layout(model_with(20'000), names).tensors.size(), 3 * 20'000U);
+    EXPECT_EQ(error_of([&] { stored_layout(model_with(200'000), names); }),
+              "'small mixtral' has 200000 experts with tensors of their own in layer 0, far more than the " +
+                  std::to_string(names.size()) + " tensors of the file");
+  }
+}
+
 // The header of a file that holds these tensors.
 TensorFile header_of(const std::vector<StoredTensor>& tensors, DType type = DType::bfloat16) {
   TensorFile header;

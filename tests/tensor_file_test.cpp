@@ -55,9 +55,10 @@ TEST(TensorFile, TensorsLieApartInsideTheDataAndMayHaveGaps) {
 TEST(TensorFile, GivesTheBytesOfATensorUnlessTheFileChangedItsLength) {
   const fs::path path = fs::temp_directory_path() / ("reckon_tensor_file_" + std::to_string(::getpid()));
   const std::array<float, 3> first{1, 2, 3}, second{4, 5, 6};
-  const std::array tensors{TensorToWrite{"x", DType::float32, {3}, std::as_bytes(std::span(first))},
-                           TensorToWrite{"y", DType::float32, {3}, std::as_bytes(std::span(second))}};
-  write_safetensors(path, tensors);
+  const std::array tensors{TensorToWrite{"x", DType::float32, {3}}, TensorToWrite{"y", DType::float32, {3}}};
+  write_safetensors(path, tensors, [&](std::size_t i, const TensorSink& sink) {
+    sink(std::as_bytes(std::span(i == 0 ? first : second)));
+  });
   const TensorFile file = read_tensor_file(path);
   {
     const std::vector<MappedFile> mapped = file.map();

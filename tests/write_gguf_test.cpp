@@ -42,9 +42,9 @@ TEST_F(WriteGguf, HasTheBytesOfTheFormat) {
   pairs.push_back(gguf_pair("types", {1, 3}));
   pairs.push_back(gguf_pair("scores", {0.0, -2.0}));
   pairs.push_back(gguf_pair("ids", {1u, std::uint64_t{1} << 33}));
-  const std::vector<GgufTensor> tensors = {
+  const std::vector<TensorToWrite> tensors = {
       {"a", DType::float32, {2, 5}}, {"b", DType::float32, {10}}, {"c", DType::q8_0, {32}}};
-  write_gguf(path(), pairs, tensors, [&](std::size_t i, const GgufSink& sink) {
+  write_gguf(path(), pairs, tensors, [&](std::size_t i, const TensorSink& sink) {
     const std::string bytes = i == 2 ? std::string(34, 'c') : data;
     sink(std::as_bytes(std::span(bytes)).first(10));  // in two pieces
     sink(std::as_bytes(std::span(bytes)).subspan(10));
@@ -57,13 +57,13 @@ TEST_F(WriteGguf, HasTheBytesOfTheFormat) {
 }
 
 TEST_F(WriteGguf, ATensorThatIsNotWholeLeavesTheOldFile) {
-  const std::vector<GgufTensor> tensors = {{"a", DType::float32, {2}}};
+  const std::vector<TensorToWrite> tensors = {{"a", DType::float32, {2}}};
   const std::vector<std::byte> eight(8);
-  write_gguf(path(), {}, tensors, [&](std::size_t, const GgufSink& sink) { sink(eight); });
+  write_gguf(path(), {}, tensors, [&](std::size_t, const TensorSink& sink) { sink(eight); });
   const std::string old = text_of(path());
   EXPECT_EQ(error_of([&] {
               write_gguf(path(), {}, tensors,
-                         [&](std::size_t, const GgufSink& sink) { sink(std::span(eight).first(4)); });
+                         [&](std::size_t, const TensorSink& sink) { sink(std::span(eight).first(4)); });
             }),
             path().string() + ": tensor 'a' was given 4 bytes, expected 8");
   EXPECT_EQ(text_of(path()), old);
@@ -71,8 +71,8 @@ TEST_F(WriteGguf, ATensorThatIsNotWholeLeavesTheOldFile) {
 }
 
 TEST_F(WriteGguf, RefusesWhatTheFormatCannotHold) {
-  const std::vector<GgufTensor> tensors = {{"a", DType::float8_e4m3, {2}}};
-  EXPECT_EQ(error_of([&] { write_gguf(path(), {}, tensors, [](std::size_t, const GgufSink&) {}); }),
+  const std::vector<TensorToWrite> tensors = {{"a", DType::float8_e4m3, {2}}};
+  EXPECT_EQ(error_of([&] { write_gguf(path(), {}, tensors, [](std::size_t, const TensorSink&) {}); }),
             "tensor 'a' is in float8_e4m3, which GGUF files don't have");
   EXPECT_EQ(error_of([&] { gguf_pair("k", Json::object()); }), "pair 'k' is object, which GGUF files have no type for");
   EXPECT_EQ(error_of([&] {

@@ -13,6 +13,7 @@
 #include "cli/run_options.h"
 #include "cli/run_text.h"
 #include "files/atomic_write.h"
+#include "files/numbers.h"
 #include "files/quantise.h"
 #include "files/quote.h"
 #include "files/read_text.h"
@@ -182,8 +183,14 @@ std::vector<DType> choose_types(const QuantizeOptions& asked, const std::shared_
   if (asked.bits || asked.fit > 0) {
     if (wanted.empty())
       wanted = {DType::q2_k, DType::q3_k, DType::iq4_xs, DType::q4_k, DType::q5_k, DType::q6_k, DType::q8_0};
-    const auto bytes = asked.bits ? static_cast<std::int64_t>(*asked.bits * static_cast<double>(elements) / 8)
-                                  : asked.fit - gguf_header_bytes(model, with_types(pairs, DType::float32));
+    auto bytes = asked.bits ? static_cast<std::int64_t>(*asked.bits * static_cast<double>(elements) / 8) : asked.fit;
+    if (!asked.bits) {
+      const std::int64_t header = gguf_header_bytes(model, with_types(pairs, DType::float32));
+      if (bytes <= header)
+        throw UsageError(fmt::format("--fit is {} bytes; expected more than the {} that stand before the tensors",
+                                     grouped(bytes), grouped(header)));
+      bytes -= header;
+    }
     const std::vector<double> counts = sensitivity(asked, loaded, model, importance, ids, pool);
     ProgressLine progress;
     return choose_encodings(

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "files/tensor_file.h"
+#include "files/write_tensors.h"
 
 namespace reckon {
 
@@ -19,14 +20,8 @@ TensorFile parse_safetensors(const std::filesystem::path& path, std::span<const 
 bool is_safetensors_name(std::string_view name);
 bool begins_like_safetensors(std::string_view start);
 
-struct TensorToWrite {
-  std::string name;
-  DType dtype = DType::float32;
-  std::vector<std::int64_t> shape;
-  std::span<const std::byte> data;
-};
-
-// In this order, without gaps. The file is synced; on any failure nothing of it is left, and an Error says why.
-void write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors);
+// In this order, without gaps. The file appears under its name when it is whole; on any failure nothing of it is left.
+void write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
+                       const TensorSource& data);
 
 }  // namespace reckon

@@ -7,7 +7,6 @@
 #include <limits>
 #include <utility>
 
-#include "files/atomic_write.h"
 #include "files/quote.h"
 
 namespace reckon {
@@ -89,20 +88,15 @@ GgufType type_of(const std::string& key, const Json& value) {
   }
 }
 
-std::uint64_t bytes_of(const GgufTensor& tensor) {
-  TensorInfo info{tensor.name, tensor.dtype, tensor.shape, 0, 0, 0, 0};
-  return measure(info);
-}
-
 // All that stands before the data.
-std::string header_of(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors) {
+std::string header_of(std::span<const GgufPair> pairs, std::span<const TensorToWrite> tensors) {
   std::string header = "GGUF";
   put(header, std::uint32_t{3});
   put(header, std::uint64_t{tensors.size()});
   put(header, std::uint64_t{pairs.size()});
   for (const GgufPair& pair : pairs) put_pair(header, pair);
   std::uint64_t offset = 0;
-  for (const GgufTensor& tensor : tensors) {
+  for (const TensorToWrite& tensor : tensors) {
     put_string(header, tensor.name);
     put(header, static_cast<std::uint32_t>(tensor.shape.size()));
     for (auto extent = tensor.shape.rbegin(); extent != tensor.shape.rend(); ++extent) put(header, *extent);
@@ -140,27 +134,16 @@ GgufPair gguf_pair(std::string key, Json value) {
   return {std::move(key), widest, std::move(value)};
 }
 
-void write_gguf(const std::filesystem::path& path, std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors,
-                const std::function<void(std::size_t tensor, const GgufSink& sink)>& data) {
-  for (const GgufTensor& tensor : tensors)
+void write_gguf(const std::filesystem::path& path, std::span<const GgufPair> pairs,
+                std::span<const TensorToWrite> tensors, const TensorSource& data) {
+  for (const TensorToWrite& tensor : tensors)
     if (encoding_of(tensor.dtype).gguf_type < 0)
       throw Error(fmt::format("tensor {} is in {}, which GGUF files don't have", quote(tensor.name),
                               encoding_of(tensor.dtype).name));
   AtomicFile file(path);
   const std::string header = header_of(pairs, tensors);
   file.write(std::as_bytes(std::span(header)));
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    std::uint64_t written = 0;
-    data(i, [&](std::span<const std::byte> bytes) {
-      file.write(bytes);
-      written += bytes.size();
-    });
-    if (written != bytes_of(tensors[i]))
-      throw Error(fmt::format("{}: tensor {} was given {} bytes, expected {}", path.string(), quote(tensors[i].name),
-                              written, bytes_of(tensors[i])));
-    const std::vector<std::byte> zeros(static_cast<std::size_t>(gguf_data_size(written) - written));
-    file.write(zeros);
-  }
+  write_tensors(file, path, tensors, gguf_alignment, data);
   file.commit();
 }
 
@@ -168,13 +151,13 @@ std::uint64_t gguf_data_size(std::uint64_t bytes) {
   return (bytes + gguf_alignment - 1) / gguf_alignment * gguf_alignment;
 }
 
-std::uint64_t gguf_header_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors) {
+std::uint64_t gguf_header_size(std::span<const GgufPair> pairs, std::span<const TensorToWrite> tensors) {
   return header_of(pairs, tensors).size();
 }
 
-std::uint64_t gguf_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors) {
+std::uint64_t gguf_size(std::span<const GgufPair> pairs, std::span<const TensorToWrite> tensors) {
   std::uint64_t size = gguf_header_size(pairs, tensors);
-  for (const GgufTensor& tensor : tensors) size += gguf_data_size(bytes_of(tensor));
+  for (const TensorToWrite& tensor : tensors) size += gguf_data_size(bytes_of(tensor));
   return size;
 }
 

@@ -1,10 +1,10 @@
 // Writing a GGUF file, of version 3.
 #pragma once
 
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "files/gguf.h"
+#include "files/write_tensors.h"
 
 namespace reckon {
 
@@ -18,23 +18,13 @@ struct GgufPair {
 // that is exact. An array takes the widest that one of its elements needs.
 GgufPair gguf_pair(std::string key, nlohmann::json value);
 
-struct GgufTensor {
-  std::string name;
-  DType dtype = DType::float32;
-  std::vector<std::int64_t> shape;  // in PyTorch's order
-};
-
-// Takes the bytes of a tensor, piece by piece.
-using GgufSink = std::function<void(std::span<const std::byte>)>;
-
-// `data` is called for each tensor in this order, and gives all of its bytes to the sink. The same arguments give the
-// same file; it appears under its name when it is whole.
-void write_gguf(const std::filesystem::path& path, std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors,
-                const std::function<void(std::size_t tensor, const GgufSink& sink)>& data);
+// The same arguments give the same file; it appears under its name when it is whole.
+void write_gguf(const std::filesystem::path& path, std::span<const GgufPair> pairs,
+                std::span<const TensorToWrite> tensors, const TensorSource& data);
 
 // The bytes that such a file has: up to its data, that of a tensor with what fills it up to the next, and in all.
-std::uint64_t gguf_header_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors);
+std::uint64_t gguf_header_size(std::span<const GgufPair> pairs, std::span<const TensorToWrite> tensors);
 std::uint64_t gguf_data_size(std::uint64_t bytes);
-std::uint64_t gguf_size(std::span<const GgufPair> pairs, std::span<const GgufTensor> tensors);
+std::uint64_t gguf_size(std::span<const GgufPair> pairs, std::span<const TensorToWrite> tensors);
 
 }  // namespace reckon

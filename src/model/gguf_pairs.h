@@ -23,6 +23,7 @@ class GgufPairs {
   bool has(const std::string& name) const { return fields_.has(key(name)); }
   std::int64_t size(const std::string& name) { return fields_.size(key(name)); }
   std::int64_t size(const std::string& name, std::int64_t fallback) { return fields_.size(key(name), fallback); }
+  std::int64_t size_up_to(const std::string& name, std::int64_t most) { return fields_.size_up_to(key(name), most); }
   std::int64_t count(const std::string& name, std::int64_t fallback) { return fields_.count(key(name), fallback); }
   double number(const std::string& name, double fallback);
   double positive(const std::string& name, double fallback);

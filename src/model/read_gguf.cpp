@@ -30,8 +30,10 @@ struct Architecture {
   bool local_rope_unscaled = false;  // windowed layers take no part in the scaling of RoPE
 };
 
+constexpr std::int64_t most_experts = 1024;  // the most that llama.cpp has taken (LLAMA_MAX_EXPERTS)
+
 void add_experts(GgufPairs& pairs, Json& config) {
-  const std::int64_t experts = pairs.size("expert_count"), used = pairs.size("expert_used_count");
+  const std::int64_t experts = pairs.size_up_to("expert_count", most_experts), used = pairs.size("expert_used_count");
   if (used > experts)
     pairs.fail("expert_used_count", fmt::format("at most {}, {}", pairs.key("expert_count"), experts));
   config["num_local_experts"] = experts;

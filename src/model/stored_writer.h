@@ -205,6 +205,7 @@ class Writer {
     for (const Share& part : linear.parts)
       parameters.push_back(
           {key_of(part.role, bias ? Piece::bias : Piece::weight), shape_of(linear, part, bias, experts), {}});
+    if (each) check_number(plus(experts, identity_));
     for (std::int64_t i = 0; i < (each ? experts : 1); ++i) {
       const std::string name = each ? numbered(tensor, i) : std::string(tensor);
       Placed placed = place(linear, name, bias, each ? 0 : experts);
@@ -216,6 +217,17 @@ class Writer {
     for (std::int64_t i = experts; each && i < experts + identity_; ++i)
       if (const std::string name = numbered(tensor, i); has(name)) add_tensor(name, place(linear, name, bias, 0).shape);
     for (StoredParameter& parameter : parameters) layout_.parameters.push_back(std::move(parameter));
+  }
+
+  // A number in a header could ask for as many names as fit into memory.
+  void check_number(std::int64_t experts) const {
+    // Twice as many as DeepSeek-V3 has, or a file that lacks all but a few.
+    const std::ptrdiff_t most = std::max<std::ptrdiff_t>(200'000, 64 * std::ssize(present_));
+    if (present_.empty() || std::ssize(layout_.tensors) + experts <= most) return;
+    throw Error(
+        fmt::format("{} has {} experts with tensors of their own in layer {}, far more than the {} tensors of "
+                    "the file",
+                    quote(model_.name), experts, layer_, present_.size()));
   }
 
   bool has_bias(const Linear& linear) const {

@@ -287,16 +287,34 @@ EncodedTensor encoded(const ModelExport& model, std::size_t index, DType dtype, 
   }
 }
 
-std::int64_t all_elements(const ModelExport& model) {
-  std::int64_t all = 0;
-  for (const ExportedTensor& tensor : model.tensors()) all += tensor.elements();
-  return all;
+// Calls write(tensors, data) for a file with the tensors in these encodings: each is encoded when its turn comes.
+template <class Write>
+std::vector<WrittenTensor> write_encoded(const ModelExport& model, std::span<const DType> types,
+                                         const Importance& importance, Pool& pool, const OnElements& progress,
+                                         const Write& write) {
+  std::vector<TensorToWrite> tensors;
+  std::vector<WrittenTensor> written;
+  std::int64_t done = 0, all = 0;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    const ExportedTensor& tensor = model.tensors()[i];
+    tensors.push_back({tensor.name, types[i], tensor.shape});
+    written.push_back(
+        {tensor.name, tensor.shape, tensor.stored, types[i], tensor.rows() * row_bytes(types[i], tensor.columns()), 0});
+    all += tensor.elements();
+  }
+  write(tensors, [&](std::size_t i, const TensorSink& sink) {
+    const EncodedTensor tensor = encoded(model, i, types[i], importance, pool);
+    written[i].error = tensor.error;
+    sink(tensor.bytes);
+    progress(done += model.tensors()[i].elements(), all);
+  });
+  return written;
 }
 
 }  // namespace
 
 std::int64_t gguf_header_bytes(const ModelExport& model, std::span<const GgufPair> pairs) {
-  std::vector<GgufTensor> tensors;
+  std::vector<TensorToWrite> tensors;
   for (const ExportedTensor& tensor : model.tensors()) tensors.push_back({tensor.name, DType::float32, tensor.shape});
   return static_cast<std::int64_t>(gguf_header_size(pairs, tensors));
 }
@@ -304,47 +322,19 @@ std::int64_t gguf_header_bytes(const ModelExport& model, std::span<const GgufPai
 std::vector<WrittenTensor> write_gguf_model(const std::filesystem::path& path, const ModelExport& model,
                                             std::span<const GgufPair> pairs, std::span<const DType> types,
                                             const Importance& importance, Pool& pool, const OnElements& progress) {
-  std::vector<GgufTensor> tensors;
-  std::vector<WrittenTensor> written;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const ExportedTensor& tensor = model.tensors()[i];
-    tensors.push_back({tensor.name, types[i], tensor.shape});
-    written.push_back(
-        {tensor.name, tensor.shape, tensor.stored, types[i], tensor.rows() * row_bytes(types[i], tensor.columns()), 0});
-  }
-  std::int64_t done = 0;
-  const std::int64_t all = all_elements(model);
-  write_gguf(path, pairs, tensors, [&](std::size_t i, const GgufSink& sink) {
-    const EncodedTensor tensor = encoded(model, i, types[i], importance, pool);
-    written[i].error = tensor.error;
-    sink(tensor.bytes);
-    done += model.tensors()[i].elements();
-    progress(done, all);
-  });
-  return written;
+  return write_encoded(model, types, importance, pool, progress,
+                       [&](const auto& tensors, const TensorSource& data) { write_gguf(path, pairs, tensors, data); });
 }
 
 std::vector<WrittenTensor> write_folder_model(const std::filesystem::path& folder, const ModelExport& model,
                                               const std::string& config, std::span<const DType> types,
                                               const OnElements& progress) {
-  std::vector<WrittenTensor> written;
-  std::vector<TensorToWrite> tensors;
-  std::vector<std::vector<std::byte>> memory(types.size());
   Pool alone(1);
-  std::int64_t done = 0;
-  const std::int64_t all = all_elements(model);
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    const ExportedTensor& tensor = model.tensors()[i];
-    EncodedTensor bytes = encoded(model, i, types[i], {}, alone);
-    memory[i] = std::move(bytes.bytes);
-    tensors.push_back({tensor.name, types[i], tensor.shape, memory[i]});
-    written.push_back({tensor.name, tensor.shape, tensor.stored, types[i], std::ssize(memory[i]), bytes.error});
-    progress(done += tensor.elements(), all);
-  }
   make_folder(folder);
-  const std::filesystem::path target = folder / "model.safetensors", beside = folder / "model.safetensors.tmp";
-  write_safetensors(beside, tensors);
-  std::filesystem::rename(beside, target);
+  std::vector<WrittenTensor> written =
+      write_encoded(model, types, {}, alone, progress, [&](const auto& tensors, const TensorSource& data) {
+        write_safetensors(folder / "model.safetensors", tensors, data);
+      });
   atomic_write(folder / "config.json", config);
   return written;
 }

@@ -8,8 +8,8 @@
 #include "files/safetensors.h"
 #include "model/stored.h"
 
-#include <memory>
 #include <unordered_map>
+#include <vector>
 
 namespace reckon {
 namespace {
@@ -43,16 +43,15 @@ void save_checkpoint(const Model& model, const Weights& weights, const std::stri
     }
   }
   std::vector<TensorToWrite> tensors;
-  std::vector<std::unique_ptr<std::byte[]>> memory;
+  std::vector<std::vector<std::byte>> memory;
   std::unordered_map<std::string, Target> place;
   for (const StoredTensor& tensor : layout.tensors) {
     const DType dtype = types.at(tensor.name);
     std::int64_t elements = 1;
     for (std::int64_t extent : tensor.shape) elements *= extent;
     const std::size_t bytes = memory_size(row_bytes(dtype, elements), "the size of a parameter");
-    memory.push_back(std::make_unique<std::byte[]>(bytes));
-    place[tensor.name] = {memory.back().get(), &encoding_of(dtype)};
-    tensors.push_back({tensor.name, dtype, tensor.shape, {memory.back().get(), bytes}});
+    place[tensor.name] = {memory.emplace_back(bytes).data(), &encoding_of(dtype)};
+    tensors.push_back({tensor.name, dtype, tensor.shape});
   }
   const auto fill = [&](const StoredParameter& parameter) {
     Elements elements(weights[parameter.key]);
@@ -66,9 +65,8 @@ void save_checkpoint(const Model& model, const Weights& weights, const std::stri
   for (const StoredParameter& buffer : layout.buffers) fill(buffer);
 
   std::filesystem::create_directories(folder);
-  const std::filesystem::path target = folder / "model.safetensors", beside = folder / "model.safetensors.tmp";
-  write_safetensors(beside, tensors);
-  std::filesystem::rename(beside, target);
+  write_safetensors(folder / "model.safetensors", tensors,
+                    [&](std::size_t i, const TensorSink& sink) { sink(memory[i]); });
   atomic_write(folder / "config.json", config);
 }
 

@@ -38,8 +38,9 @@ std::vector<std::int32_t> own_text(Engine& engine) {
 }
 
 std::vector<std::byte> encoded_floats(DType dtype, const std::vector<float>& values) {
-  std::vector<std::byte> bytes(static_cast<std::size_t>(row_bytes(dtype, std::ssize(values))));
-  encoding_of(dtype).encode(values.data(), std::ssize(values), bytes.data());
+  const Encoding& encoding = encoding_of(dtype);
+  std::vector<std::byte> bytes(static_cast<std::size_t>(row_bytes(encoding, std::ssize(values))));
+  encoding.encode(values.data(), std::ssize(values) / encoding.elements, bytes.data());
   return bytes;
 }
 
@@ -61,7 +62,9 @@ std::shared_ptr<const LoadedModel> rounded(const LoadedModel& loaded, const Mode
   Weights weights = Weights::shared(loaded.weights());
   for (const auto& [key, values] : matrices) {
     const DType stored = weights[key].dtype;
-    const DType dtype = encoding_of(stored).encode == nullptr ? DType::bfloat16 : stored;
+    // Blocks would round once more.
+    const bool plain = encoding_of(stored).encode != nullptr && !is_quantised(stored);
+    const DType dtype = plain ? stored : DType::bfloat16;
     weights.replace(key, dtype, encoded_floats(dtype, values));
   }
   return std::make_shared<const LoadedModel>(loaded.model(), std::move(weights));

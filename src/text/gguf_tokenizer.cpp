@@ -9,6 +9,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "files/numbers.h"
 #include "files/quote.h"
 #include "text/utf8.h"
 #include "text/vocabulary.h"
@@ -90,6 +91,8 @@ const Pre pres[] = {
 };
 
 enum class Kind { normal = 1, unknown, control, user_defined, unused, byte };
+
+constexpr std::size_t longest_token = 1024;  // bytes, of SentencePiece, whose trainer makes 16 characters at most
 
 class Reader {
  public:
@@ -228,7 +231,7 @@ class Reader {
   }
 
   // Any two tokens whose text together is a token may be merged, those of the best scores first. The pairs are listed
-  // so, as merges.
+  // so, as merges: of a token every cut is tried, which takes the square of its length.
   void list_merges(const Json& scores) {
     struct Scored {
       std::size_t id;
@@ -238,6 +241,9 @@ class Reader {
     std::vector<Scored> products;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       if (kinds_[i] != Kind::normal) continue;
+      if (texts_[i].size() > longest_token)
+        fail("tokens", fmt::format("at most {} bytes in each, but that of id {} has {}", grouped(longest_token), i,
+                                   grouped(texts_[i].size())));
       ids.emplace(texts_[i], i);
       if (!scores[i].is_number() || !std::isfinite(scores[i].get<double>())) fail("scores", "an array of numbers");
       products.push_back({i, scores[i].get<double>()});

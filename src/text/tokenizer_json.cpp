@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <array>
 
+#include "files/quote.h"
 #include "text/json_tree.h"
+#include "text/utf8.h"
 
 namespace reckon {
 namespace {
@@ -54,6 +56,16 @@ Json json_of(const ByteFallback&) { return {{"type", "ByteFallback"}}; }
 Json json_of(const Fuse&) { return {{"type", "Fuse"}}; }
 Json json_of(const Strip& step) {
   return {{"type", "Strip"}, {"content", step.content}, {"start", step.start}, {"stop", step.stop}};
+}
+
+// The format's texts are UTF-8; those of a GGUF file may be any bytes.
+void check_texts(const TokenizerSpec& spec) {
+  const auto check = [](std::size_t id, const std::string& text) {
+    if (!is_utf8(text))
+      throw Error(fmt::format("token {} is {}; expected UTF-8, which a tokenizer.json is written in", id, quote(text)));
+  };
+  for (std::size_t id = 0; id < spec.tokens.size(); ++id) check(id, spec.tokens[id]);
+  for (const AddedToken& token : spec.added_tokens) check(static_cast<std::size_t>(token.id), token.content);
 }
 
 // null, the one step, or a Sequence of them under the name that the format has for the list.
@@ -355,6 +367,7 @@ TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& fil
 }
 
 std::string write_tokenizer_json(const TokenizerSpec& spec) {
+  check_texts(spec);
   const Json document = {{"version", "1.0"},
                          {"truncation", nullptr},
                          {"padding", nullptr},

@@ -13,6 +13,7 @@ namespace reckon {
 // `file` names the text in errors.
 TokenizerSpec parse_tokenizer_json(std::string_view text, const std::string& file);
 
+// Throws Error where a token is no UTF-8.
 std::string write_tokenizer_json(const TokenizerSpec& spec);
 
 }  // namespace reckon

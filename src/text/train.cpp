@@ -20,15 +20,6 @@ namespace {
 constexpr std::int64_t n_bytes = 256;
 constexpr std::int64_t most_tokens = std::numeric_limits<std::int32_t>::max();
 
-bool is_utf8(std::string_view text) {
-  for (const char *at = text.data(), *end = at + text.size(); at != end;) {
-    const Utf8Char c = utf8_char(at, end);
-    if (!c.valid) return false;
-    at += c.length;
-  }
-  return true;
-}
-
 // Tokens share one space of names, so what a special token is called no merge may make: "Ġthe" is the name of " the".
 std::set<std::string> bytes_named_by(const std::vector<std::string>& special_tokens) {
   std::set<std::string> taken;

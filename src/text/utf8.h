@@ -43,6 +43,15 @@ inline Utf8Char utf8_char(const char* at, const char* end) {
   return {point, 4, true};
 }
 
+inline bool is_utf8(std::string_view text) {
+  for (const char *at = text.data(), *end = at + text.size(); at != end;) {
+    const Utf8Char c = utf8_char(at, end);
+    if (!c.valid) return false;
+    at += c.length;
+  }
+  return true;
+}
+
 inline void append_utf8(std::string& text, char32_t point) {
   constexpr char32_t marks[] = {0, 0xC0, 0xE0, 0xF0};  // of the first byte, by how many follow it
   const int following = point < 0x80 ? 0 : point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;

@@ -4,7 +4,6 @@
 #include <reckon/error.h>
 
 #include <algorithm>
-#include <deque>
 #include <unordered_map>
 
 #include "files/atomic_write.h"
@@ -54,16 +53,19 @@ Json state_of(const Identity& identity, const Progress& progress, const Arithmet
 
 // The moments of all parameters in optimizer.safetensors.
 void write_moments(const Trainer& trainer, const fs::path& path) {
-  std::deque<std::vector<std::byte>> copies;  // where they are not in memory of the host
   std::vector<TensorToWrite> all;
+  std::vector<std::pair<const TrainedTensor*, Trainer::What>> moments;
   for (const TrainedTensor& tensor : trainer.tensors()) {
     for (const auto& [suffix, moment] : {std::pair(".first_moment", &TrainedTensor::first_moment),
                                          std::pair(".second_moment", &TrainedTensor::second_moment)}) {
-      all.push_back({tensor.name + suffix, DType::float32, tensor.shape,
-                     std::as_bytes(trainer.values(tensor, moment, copies.emplace_back()))});
+      all.push_back({tensor.name + suffix, DType::float32, tensor.shape});
+      moments.emplace_back(&tensor, moment);
     }
   }
-  write_safetensors(path, all);
+  write_safetensors(path, all, [&](std::size_t i, const TensorSink& sink) {
+    std::vector<std::byte> copy;  // where they are not in memory of the host
+    sink(std::as_bytes(trainer.values(*moments[i].first, moments[i].second, copy)));
+  });
 }
 
 }  // namespace

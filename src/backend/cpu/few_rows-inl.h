@@ -1,5 +1,5 @@
 // Dot products of few rows of x with rows of W in float32, bfloat16 or float16: memory is what they wait for, so how it
-// is read are constants of the instruction set and the type. bench/dense.cpp tries others.
+// is read are constants of the instruction set and the type. bench/candidates.cpp tries others.
 
 #if defined(RECKON_FEW_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef RECKON_FEW_ROWS_INL_H
