@@ -11,6 +11,7 @@
 #include "count/growth.h"
 #include "compile/compile.h"
 #include "count/ledger.h"
+#include "family_references.h"
 #include "files/read_text.h"
 #include "model/modify.h"
 #include "model/presets.h"
@@ -31,6 +32,15 @@ std::string page(const std::string& model, Format format = Format::table, Worklo
 
 void expect_contains(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << "missing: " << part;
+}
+
+std::string small_model(const std::string& type) { return (family_references::folder() / "tiny" / type).string(); }
+
+std::vector<std::string> presets_and_small_models() {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) names.emplace_back(preset.name);
+  for (const std::string& type : family_references::found("tiny")) names.push_back(small_model(type));
+  return names;
 }
 
 const ExplainedStep& find_step(const std::vector<Section>& sections, std::string_view key) {
@@ -60,9 +70,9 @@ void expect_steps_sum_to_ledger(const Model& model, const Workload& workload) {
   EXPECT_EQ(elementwise, ledger.total().elementwise) << model.name;
 }
 
-TEST(Explain, the_steps_add_up_to_the_ledger_for_every_preset_and_phase) {
-  for (const Preset& preset : presets()) {
-    const Model model = load_model(std::string(preset.name));
+TEST(Explain, the_steps_add_up_to_the_ledger_for_every_preset_and_type_in_every_phase) {
+  for (const std::string& name : presets_and_small_models()) {
+    const Model model = load_model(name);
     for (Phase phase : phases_of(model)) expect_steps_sum_to_ledger(model, workload_of(phase));
   }
 }
@@ -152,18 +162,30 @@ TEST(Explain, parallel_sublayers_are_said_to_be_parallel) {
 }
 
 TEST(Explain, every_formula_names_all_its_tensors) {
-  for (const Preset& preset : presets()) {
+  for (const std::string& name : presets_and_small_models()) {
     for (Phase phase : {Phase::prefill, Phase::decode}) {
-      for (const Section& section : steps_of_model(std::string(preset.name), workload_of(phase))) {
+      for (const Section& section : steps_of_model(name, workload_of(phase))) {
         for (const ExplainedStep& step : section.steps) {
           for (const std::string& formula : step.formulas) {
             EXPECT_FALSE(std::regex_search(formula, std::regex("^ |\\( |\\(\\)|  | $|\\[\\]|= ·|\\[,")))
-                << preset.name << ": " << formula;
+                << name << ": " << formula;
           }
         }
       }
     }
   }
+}
+
+// Zamba's shared block reads the stream beside the embedding; neither is cut into heads.
+TEST(Explain, what_a_shared_block_reads_is_the_stream_and_what_was_embedded) {
+  const std::vector<Section> sections = steps_of_model(small_model("zamba"));
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(find_step(sections, "attention/norm").formulas, (Lines{"x′ = [x, x_0]", "h = x′ / √(mean(x′²) + ε)·γ"}));
+  expect_contains(find_step(sections, "attention/norm").text, "what was embedded, x_0");
+  for (const Section& section : sections)
+    for (const ExplainedStep& step : section.steps)
+      for (const Operand& operand : step.operands)
+        EXPECT_FALSE(operand.letter == "x" && operand.symbols.find("→") != std::string::npos) << step.name;
 }
 
 TEST(Explain, alike_layers_are_one_section_and_different_ones_are_apart) {

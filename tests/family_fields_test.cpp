@@ -33,7 +33,7 @@ const Otherwise otherwise[] = {
      "deepseek_v4(-yarn)?) partial_rotary_factor|cohere2_moe rope_theta|deepseek_v4(-yarn)? (compress_)?rope_theta",
      "rope_parameters of the file has it too, and goes before it"},
     {"llama4 no_rope_layer_interval|llama4_text(-llama3)? no_rope_layer(s|_interval)|"
-     "smollm3 (no_rope_layer(s|_interval)|use_sliding_window)|zamba2 hybrid_layer_ids",
+     "smollm3 (no_rope_layer(s|_interval)|use_sliding_window)",
      "the file has lists of all layers, which go before it"},
     {R"((axk1|kimi_k25|longcat_flash|mistral4|youtu) head_dim)",
      "transformers' RoPE has it alone, and makers write others"},

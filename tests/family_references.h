@@ -20,6 +20,11 @@ inline nlohmann::json read_json(const std::filesystem::path& path) {
   return nlohmann::json::parse(file);
 }
 
+inline std::string document() {
+  std::ifstream file(project_folder() + "/docs/families.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 // What is there of types that are read: names of files or folders without their ending.
 inline std::vector<std::string> found(const char* kind) {
   std::vector<std::string> names;

@@ -1,4 +1,6 @@
 // What references of model types there are (scripts/references.py), and that those who made them found nothing wrong.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -75,6 +77,21 @@ TEST(Families, TheirSmallModelsAreSmall) {
     for (const auto& file : std::filesystem::directory_iterator(folder() / "tiny" / name)) bytes += file.file_size();
     EXPECT_LE(bytes, 250'000u) << name;
   }
+}
+
+TEST(Families, TheDocumentNamesTheTypesWhoseSmallModelsAreLargeInSum) {
+  const json types = read_json(folder() / "report.json")["types"];
+  std::vector<std::string> large;
+  for (const auto& [type, report] : types.items()) {
+    std::uintmax_t bytes = 0;
+    for (const auto& [variant, model] : report["tiny"].items()) {
+      const std::filesystem::path small = folder() / "tiny" / (type + (variant == "plain" ? "" : variant));
+      for (const auto& file : std::filesystem::directory_iterator(small)) bytes += file.file_size();
+    }
+    if (bytes > 250'000u) large.push_back(type);
+  }
+  const std::string sentence = fmt::format("More than 250 kB in sum have {}.", fmt::join(large, ", "));
+  EXPECT_NE(family_references::document().find(sentence), std::string::npos) << sentence;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // The language model inside a multimodal config.json, and what is said of what is left out.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 #include <reckon/reckon.h>
@@ -102,6 +103,26 @@ TEST(NestedConfig, AWrappersTieHoldsWhateverItsLanguageModelSays) {
   EXPECT_TRUE(read_config(config, "config.json").head.tied);
   config.erase("tie_word_embeddings");
   EXPECT_FALSE(read_config(config, "config.json").head.tied);
+}
+
+TEST(NestedConfig, SizesAtTheTopAreThoseOfTheLanguageModel) {
+  json text = small_llama();
+  text["model_type"] = "qwen3_vl_text";
+  const json config = {{"model_type", "qwen3_vl"}, {"text_config", text}};
+  const Model model = read_config(config, "config.json");
+  for (const char* size :
+       {"hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size", "num_attention_heads"}) {
+    json other = config;
+    other[size] = text[size];
+    EXPECT_EQ(read_config(other, "config.json"), model) << size;
+    other[size] = 77;
+    EXPECT_EQ(complaint(other),
+              fmt::format("config.json: {} is 77; expected {}, as in text_config", size, text[size].dump()));
+  }
+  json none = config;  // then it is 151936, as transformers' class has it
+  none["text_config"].erase("vocab_size");
+  none["vocab_size"] = 128;
+  EXPECT_EQ(complaint(none), "config.json: vocab_size is 128; expected 151936, as in text_config");
 }
 
 TEST(NestedConfig, QwenTwoVLMayHaveItsLanguageModelAtTheTop) {

@@ -133,10 +133,8 @@ TEST(PublishedFiles, AreOfAsManyTypesAsTheDocumentSays) {
   std::set<std::string> types;
   const json sources = read_json(folder() / "published/sources.json");
   for (const auto& [name, source] : sources.items()) types.insert(source["type"].get<std::string>());
-  std::ifstream file(project_folder() + "/docs/families.md");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::string sentence = fmt::format("{} of these {} types", types.size(), model_types().size());
-  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+  EXPECT_NE(family_references::document().find(sentence), std::string::npos) << sentence;
 }
 
 TEST(PublishedFiles, TheDocumentNamesTheTypesOfWhichNoneIsTheMakersFileAsItIs) {
@@ -147,10 +145,21 @@ TEST(PublishedFiles, TheDocumentNamesTheTypesOfWhichNoneIsTheMakersFileAsItIs) {
     if (!source.contains("form")) untouched.insert(source["type"].get<std::string>());
   }
   std::erase_if(types, [&](const std::string& type) { return untouched.contains(type); });
-  std::ifstream file(project_folder() + "/docs/families.md");
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::string sentence = fmt::format("is the best that was found of {}.", fmt::join(types, ", "));
-  EXPECT_NE(text.find(sentence), std::string::npos) << sentence;
+  EXPECT_NE(family_references::document().find(sentence), std::string::npos) << sentence;
+}
+
+TEST(PublishedFiles, TheDocumentNamesTheTypesOfWhichTheCopysRepositoryIsNotKnown) {
+  std::set<std::string> types;
+  const json sources = read_json(folder() / "published/sources.json");
+  for (const auto& [name, source] : sources.items())
+    if (source.value("form", "").find("a public repository whose name is not known") != std::string::npos) {
+      EXPECT_TRUE(source["repository"].is_null()) << name;
+      types.insert(source["type"].get<std::string>());
+    }
+  const std::string sentence =
+      fmt::format("The repository that holds the copy is not known of {}.", fmt::join(types, ", "));
+  EXPECT_NE(family_references::document().find(sentence), std::string::npos) << sentence;
 }
 
 // Fields that makers write and transformers does not have, or under other names.
@@ -280,6 +289,10 @@ constexpr std::pair<const char*, const char*> presets_and_files[] = {
     {"xglm-564m", "xglm"},
     {"youtu-llm-2b", "youtu"},
     {"zaya1-8b", "zaya"},
+    {"longcat-flash", "longcat_flash"},
+    {"zamba-7b", "zamba"},
+    {"zamba2-1.2b", "zamba2"},
+    {"north-micro-vision", "cohere_compass"},
     {"granite-swash-3b", "granitemoe_swa"},
     {"qwen3-vl-8b", "qwen3_vl"},
     {"qwen3-vl-30b-a3b", "qwen3_vl_moe"},

@@ -12,6 +12,7 @@
 #include "network/stages.h"
 #include "ops/adamw.h"
 #include "ops/collectives.h"
+#include "ops/mixture.h"
 #include "passes/expand.h"
 #include "passes/gradient.h"
 #include "passes/shard.h"
@@ -466,6 +467,18 @@ TEST(Context, GathersKeysAndValuesAndSumsTheirGradients) {
   EXPECT_EQ(sent_by_layers(ledger, Group::context), Count(layers) * 3 * 2 * tokens * width * 2 * (c - 1) / c);
 }
 
+// Identity experts give back the rows of the rank's own tokens: both ranks together do the products of the whole model,
+// and each copies half of the rows, 2 layers · 64 tokens · 3 experts a token.
+TEST(Context, OfIdentityExpertsHasTheRowsOfEachRanksTokens) {
+  const Model model = load_model((family_references::folder() / "tiny/longcat_flash").string());
+  const auto ledger = [&](std::int64_t ranks) { return ledger_of(model, training(1, 64, {.context = ranks})); };
+  EXPECT_EQ(2 * matmul(ledger(2)), matmul(ledger(1)));
+  Count written;
+  for (const WorkEntry& entry : ledger(2).work)
+    if (entry.operation == &pass_identity_operation) written += entry.each.written * entry.place.count;
+  EXPECT_EQ(written, Count(2) * 32 * 3 * model.d_model * 2);
+}
+
 // ---- rules
 
 TensorId parameter(Builder& b) { return b.parameter({}, Piece::weight, {2, 4, 8}); }
@@ -585,7 +598,7 @@ TEST(Shard, WrittenOutHasTheLedgerOfTheFoldedProgram) {
 
 // ---- everything compiles
 
-TEST(Shard, OfEveryPresetCompilesInEveryPhaseOrSaysWhyNot) {
+TEST(Shard, OfEveryPresetAndTypeCompilesInEveryPhaseOrSaysWhyNot) {
   const std::vector<Layout> layouts = {
       {.tensor = 2},
       {.tensor = 8, .sequence = true},
@@ -603,9 +616,13 @@ TEST(Shard, OfEveryPresetCompilesInEveryPhaseOrSaysWhyNot) {
       {.context = 2, .data = 2, .zero = 2},
       {.data = 4, .zero = 3},  // which any network can have
   };
+  std::vector<std::string> models;
+  for (const Preset& preset : presets()) models.emplace_back(preset.name);
+  for (const std::string& name : family_references::found("tiny"))
+    models.push_back((family_references::folder() / "tiny" / name).string());
   std::map<std::string, int> compiled;
-  for (const Preset& preset : presets()) {
-    const Model model = load_model(std::string(preset.name));
+  for (const std::string& name : models) {
+    const Model model = load_model(name);
     for (const Layout& layout : layouts) {
       for (Phase phase : {Phase::forward, Phase::prefill, Phase::decode, Phase::train}) {
         Workload workload = workload_of(phase);

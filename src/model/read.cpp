@@ -149,6 +149,16 @@ std::vector<std::string> config_notes(const char* nest, Fields& file, Fields& ne
   return notes;
 }
 
+// Sizes that a wrapper has at the top, too, are those of its language model.
+void expect_same_sizes(Fields& file, const Fields& network, const char* nest) {
+  for (const char* name :
+       {"hidden_size", "num_hidden_layers", "vocab_size", "intermediate_size", "num_attention_heads"}) {
+    const nlohmann::json *outer = file.value(name), *inner = network.value(name);
+    if (outer != nullptr && inner != nullptr && *outer != *inner)
+      file.fail(name, fmt::format("{}, as in {}", describe(*inner), nest));
+  }
+}
+
 }  // namespace
 
 const Family* find_family(std::string_view type) {
@@ -182,6 +192,7 @@ Model read_config(Fields& file) {
   const FurtherLayers further = read_further_layers(file, fields);
   if (nest != nullptr) fields.ignore({"architectures"});  // the whole's say what is there
   Model model = read_network(fields);
+  if (nest != nullptr) expect_same_sizes(file, fields, nest);
   // A wrapper's own word on the head holds, whatever its language model says.
   if (nest != nullptr) model.head.tied = file.flag("tie_word_embeddings", model.head.tied);
   model.name = file.where();

@@ -12,6 +12,8 @@ namespace {
 
 // Which layers have the block: as the field says, or by `usual`.
 std::vector<bool> read_hybrids(Fields& config, std::size_t layers, const LayerRule& usual) {
+  const nlohmann::json* newer = config.array("layer_types");  // transformers' name of all families
+  if (!config.has("layers_block_type")) config.rename("layers_block_type", {"layer_types"});
   std::vector<bool> hybrids;
   if (const nlohmann::json* words = config.array("layers_block_type")) {
     for (const nlohmann::json& word : *words) {
@@ -20,6 +22,7 @@ std::vector<bool> read_hybrids(Fields& config, std::size_t layers, const LayerRu
       hybrids.push_back(word == "hybrid");
     }
     if (hybrids.size() != layers) config.fail("layers_block_type", fmt::format("{} entries, one per layer", layers));
+    if (newer != nullptr && *newer != *words) config.fail("layer_types", "what layers_block_type says");
     return hybrids;
   }
   for (std::size_t i = 0; i < layers; ++i) hybrids.push_back(usual(static_cast<std::int64_t>(i)));
@@ -37,11 +40,20 @@ Form zamba_form(Fields& config) {
   form.attention.scale = 1.0 / std::sqrt(static_cast<double>(config.size("head_dim", form.d_head, form.d_head)) / 2.0);
   form.context = 4096;
   form.tied = true;
-  // What follows from other fields, how the scan is run, and how weights began.
-  config.ignore({"attention_hidden_size", "layer_types", "hybrid_layer_ids", "use_mamba_kernels", "num_logits_to_keep",
-                 "time_step_max", "time_step_floor", "chunk_size", "use_mem_eff_path", "kv_channels",
-                 "num_query_groups", "mamba_headdim"});
+  config.expect_size("attention_hidden_size", 2 * width, fmt::format("{}, twice hidden_size", 2 * width));
+  // How the scan is run, and how weights began.
+  config.ignore({"use_mamba_kernels", "num_logits_to_keep", "time_step_max", "time_step_floor"});
   return form;
+}
+
+// The numbers of the layers that have the block, which a file may repeat.
+void expect_hybrid_ids(Fields& config, const std::vector<bool>& hybrids) {
+  const nlohmann::json* found = config.array("hybrid_layer_ids");
+  nlohmann::json ids = nlohmann::json::array();
+  for (std::size_t i = 0; i < hybrids.size(); ++i)
+    if (hybrids[i]) ids.push_back(i);
+  if (found != nullptr && *found != ids)
+    config.fail("hybrid_layer_ids", fmt::format("the {} layers that are hybrid, in order", ids.size()));
 }
 
 // The layers: Mamba in each, and in front of it, in some of them, one of `blocks` shared blocks in turn.
@@ -158,18 +170,22 @@ Model read_zamba2(Fields& config) {
   r.d_state = config.size("mamba_d_state", 64);
   r.conv_width = config.size("mamba_d_conv", 4);
   r.conv_bias = true;
-  config.ignore({"use_conv_bias"});  // transformers always has one
+  config.ignore({"use_conv_bias"});  // whatever it says: transformers' network always has one
   r.bias = r.output_bias = form.feed_forward_bias;
   r.step_low = config.number("time_step_min", 0.001);
   r.norm = Norm{Norm::Kind::rms, 1e-5, true, false, false};
   r.norm_parts = r.n_groups;
+  const std::int64_t heads = config.size("num_attention_heads"), part = model.d_model / heads;
+  config.expect_size("mamba_headdim", r.d_head, fmt::format("{}, the inner width over n_mamba_heads", r.d_head));
+  config.expect_size("kv_channels", part, fmt::format("{}, hidden_size over num_attention_heads", part));
+  config.expect_size("num_query_groups", heads, fmt::format("{}, as num_attention_heads", heads));
+  config.ignore({"chunk_size", "use_mem_eff_path"});  // how the scan is run
   const std::int64_t blocks = config.size("num_mem_blocks", 1);
-  set_layers(model,
-             read_hybrids(config, model.layers.size(),
-                          [](std::int64_t layer) {
-                            return (layer > 0 && layer <= 42 && layer % 6 == 0) || layer == 47 || layer == 51;
-                          }),
-             r, static_cast<std::size_t>(blocks));
+  const std::vector<bool> hybrids = read_hybrids(config, model.layers.size(), [](std::int64_t layer) {
+    return (layer > 0 && layer <= 42 && layer % 6 == 0) || layer == 47 || layer == 51;
+  });
+  expect_hybrid_ids(config, hybrids);
+  set_layers(model, hybrids, r, static_cast<std::size_t>(blocks));
   return model;
 }
 

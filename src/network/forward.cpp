@@ -298,14 +298,6 @@ void add_to_streams(Network& n, const Sublayer& sublayer, TensorId made) {
   for (std::size_t i = 1; i < n.streams.size(); ++i) n.streams[i] = add(b, n.streams[i], y, "residual");
 }
 
-// Two streams, side by side.
-TensorId beside(Network& n, TensorId x, TensorId other) {
-  Builder& b = n.builder;
-  const Dim both(2 * n.d_model.size);
-  const Shape one{n.batch, n.tokens, 1, n.d_model};
-  return view(b, join(b, view(b, x, one), view(b, other, one), both, "read"), {n.batch, n.tokens, both});
-}
-
 // y·σ(W·SiLU(V·y)), by way of so many elements.
 TensorId gate_norm(Network& n, TensorId y, std::int64_t rank, Block block) {
   Builder& b = n.builder;
@@ -350,7 +342,7 @@ TensorId layer(Network& n, std::size_t i, TensorId x) {
     TensorId y = n.model.hyper ? collapse(b, x, weights, n.d_model, "read") : x;
     if (sublayer.reads == Reads::entry) y = entry;
     if (sublayer.reads == Reads::first) y = read[sublayer.beside];
-    if (sublayer.reads == Reads::embedded) y = beside(n, x, n.embedded);
+    if (sublayer.reads == Reads::embedded) y = join(b, x, n.embedded, 2 * n.d_model.size, "read");
     if (sublayer.reads == Reads::made) y = made;
     if (sublayer.reads == Reads::sum) y = add(b, x, made, "read");
     if (norms.before) y = apply_norm(n, *norms.before, y, {block, Part::norm});

@@ -637,7 +637,8 @@ class Sharding {
     if (operation == &head_matmul_operation || operation == &route_operation) return each_row(std::move(op));
     if (operation == &dispatch_operation) return dispatch(std::move(op));
     if (operation == &combine_operation) return combine(std::move(op));
-    if (operation == &weigh_operation && layout_.expert == 1) return each_element(std::move(op));
+    if ((operation == &weigh_operation || operation == &pass_identity_operation) && layout_.expert == 1)
+      return each_element(std::move(op));
     if (operation == &last_operation) return last(std::move(op));
     if (operation == &cross_entropy_operation) return cross_entropy(std::move(op));
     if (operation == &receive_operation) return receive(std::move(op));

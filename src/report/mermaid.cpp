@@ -22,7 +22,7 @@ struct Node {
 class Flowchart {
  public:
   Flowchart(const Program& program, const std::vector<Section>& sections)
-      : program_(program), notation_(program), kinds_(layer_kinds(program)), sections_(sections) {}
+      : program_(program), notation_(program), kinds_(layer_kinds(program, Stage::forward)), sections_(sections) {}
 
   std::string text() {
     for (std::size_t i = 0; i < program_.tensors.size(); ++i) {

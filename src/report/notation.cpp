@@ -213,6 +213,11 @@ std::string activation_name(Activation activation) {
   return names[static_cast<std::size_t>(activation)];
 }
 
+// Whether it is the stream that is read beside what was embedded. What is joined of parts has a letter of its own.
+bool joins_embedding(const Program& program, const Op& op) {
+  return is(op, join_operation) && letter_of(program[op.outputs[0]].label.piece).empty();
+}
+
 bool plain_scale(double scale, Dim width) {
   return std::abs(scale * std::sqrt(static_cast<double>(width.size)) - 1.0) < 1e-6;
 }
@@ -238,6 +243,7 @@ void Notation::name_outputs(const Op& op) {
   if (keeps_letter(op)) return set(0, letter(op.inputs[0]));
   if (is(op, matmul_operation) && program_[op.inputs[1]].label.piece == Piece::adapter_a)
     return set(0, "l_" + std::string(letters_of(program_[op.inputs[1]].scope.role).weight));
+  if (joins_embedding(program_, op)) return set(0, letter(op.inputs[0]) + "′");
   if (is(op, split_operation) || is(op, join_operation)) return;  // its outputs have letters of their own
   if (is(op, route_operation)) {
     set(0, "e");
@@ -391,7 +397,7 @@ std::string Notation::formula(const Op& op) const {
   }
   if (is(op, dispatch_operation)) return equation(x + " for each e");
   if (is(op, combine_operation)) return equation("Σₑ " + (second.empty() ? "" : second + "·") + x);
-  if (is(op, join_operation)) return equation("[" + x + ", " + second + "]");
+  if (is(op, join_operation)) return equation("[" + x + ", " + second + (joins_embedding(program_, op) ? "_0]" : "]"));
   if (is(op, split_operation)) return "[" + y + ", " + letter(op.outputs[1]) + "] = " + x;
   if (is(op, append_operation)) return equation("[" + second + ", " + x + "]");
   if (is(op, last_operation)) return equation(x + "[last token]");
@@ -445,6 +451,7 @@ std::string Notation::remark(const Op& op) const {
     say("Here a query meets only the " + top + (block > 1 ? " blocks of " + grouped(block) + " keys" : " keys") +
         " that the indexer chose; their softmax and the mixing follow at once.");
   }
+  if (joins_embedding(program_, op)) say("Of each token it reads what was embedded, x_0, beside the stream.");
   if (is(op, pass_identity_operation) && op.inputs[1] == no_tensor)
     say("A token may choose to skip the experts: what is counted is one that does not.");
   if (is(op, pass_identity_operation) && op.inputs[1] != no_tensor)

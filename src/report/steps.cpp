@@ -141,7 +141,11 @@ void add_once(std::vector<T>& list, const T& item) {
 
 class Walk {
  public:
-  explicit Walk(const Program& program) : program_(program), notation_(program), kinds_(layer_kinds(program)) {
+  explicit Walk(const Program& program)
+      : program_(program),
+        notation_(program),
+        kinds_(layer_kinds(program, Stage::forward)),
+        backward_kinds_(layer_kinds(program, Stage::backward)) {
     first_op_.assign(kinds_.size(), nullptr);
     for (const Op& op : program.ops) {
       if (op.scope.layer >= 0) {
@@ -157,7 +161,7 @@ class Walk {
     std::set<TensorId> read;
     for (const Op& op : program_.ops) {
       if (op.stage == Stage::optimizer) continue;
-      if (repeats_another(op.scope.layer)) continue;
+      if (repeats_another(op.stage, op.scope.layer)) continue;
       if (op.stage == Stage::forward && is_view(op) && !cuts_heads(program_, op)) continue;
       Section& section = section_of(op.stage, op.scope.layer);
       ExplainedStep& step = step_at(section, step_key(program_, op, gated(op.scope)));
@@ -178,10 +182,14 @@ class Walk {
   bool gated(Scope scope) const { return gated_.count({scope.layer, scope.nth, scope.role.expert}) > 0; }
 
   // Whether an earlier layer of the same kind stands for this one.
-  bool repeats_another(std::int32_t layer) const {
+  bool repeats_another(Stage stage, std::int32_t layer) const {
     if (layer < 0) return false;
-    const auto at = kinds_.begin() + layer;
-    return std::find(kinds_.begin(), at, *at) != at;
+    const auto at = kinds(stage).begin() + layer;
+    return std::find(kinds(stage).begin(), at, *at) != at;
+  }
+
+  const std::vector<std::int32_t>& kinds(Stage stage) const {
+    return stage == Stage::forward ? kinds_ : backward_kinds_;
   }
 
   void begin_with_tokens() {
@@ -201,14 +209,15 @@ class Walk {
       }
       return sections_.back();
     }
-    const std::int32_t kind = kinds_[static_cast<std::size_t>(layer)];
+    const std::vector<std::int32_t>& kinds = this->kinds(stage);
+    const std::int32_t kind = kinds[static_cast<std::size_t>(layer)];
     const auto found = std::find_if(sections_.begin(), sections_.end(), [&](const Section& s) {
-      return s.stage == stage && s.in_stack() && kinds_[static_cast<std::size_t>(s.layers[0])] == kind;
+      return s.stage == stage && s.in_stack() && kinds[static_cast<std::size_t>(s.layers[0])] == kind;
     });
     if (found != sections_.end()) return *found;
     Section section{stage, {}, {}};
-    for (std::size_t i = 0; i < kinds_.size(); ++i) {
-      if (kinds_[i] == kind) section.layers.push_back(static_cast<std::int32_t>(i));
+    for (std::size_t i = 0; i < kinds.size(); ++i) {
+      if (kinds[i] == kind) section.layers.push_back(static_cast<std::int32_t>(i));
     }
     sections_.push_back(std::move(section));
     return sections_.back();
@@ -268,7 +277,7 @@ class Walk {
       const Tensor& tensor = program_.tensors[i];
       const auto id = static_cast<TensorId>(i);
       if (tensor.kind != TensorKind::parameter || read.count(id) > 0) continue;
-      if (repeats_another(tensor.scope.layer)) continue;
+      if (repeats_another(Stage::forward, tensor.scope.layer)) continue;
       const Role role = joined(tensor.scope.role, gated(tensor.scope));
       ExplainedStep& step =
           step_at(forward_section(tensor.scope.layer), {role, StepKey::Detail::whole, tensor.scope.nth});
@@ -298,7 +307,7 @@ class Walk {
 
   const Program& program_;
   Notation notation_;
-  std::vector<std::int32_t> kinds_;
+  std::vector<std::int32_t> kinds_, backward_kinds_;
   std::vector<const Op*> first_op_;                                 // by layer
   std::set<std::tuple<std::int32_t, std::int32_t, Expert>> gated_;  // the feed-forwards with a gate
   std::vector<Section> sections_;
@@ -323,15 +332,15 @@ bool alike(const Program& program, const Op& a, const Op& b) {
 
 }  // namespace
 
-std::vector<std::int32_t> layer_kinds(const Program& program) {
+std::vector<std::int32_t> layer_kinds(const Program& program, Stage last) {
   const auto layers = static_cast<std::size_t>(program.layers);
-  std::vector<std::vector<const Op*>> forward(layers);
+  std::vector<std::vector<const Op*>> ops(layers);
   std::vector<std::size_t> written(layers);  // the layer that holds the ops of this one
   for (std::size_t i = 0; i < layers; ++i) written[i] = i;
   for (const Op& op : program.ops) {
-    if (op.stage != Stage::forward || op.scope.layer < 0) continue;
+    if (op.stage > last || op.scope.layer < 0) continue;
     const auto layer = static_cast<std::size_t>(op.scope.layer);
-    forward[layer].push_back(&op);
+    ops[layer].push_back(&op);
     if (op.repeat < 0) continue;
     const Repeat& body = program.repeats[static_cast<std::size_t>(op.repeat)];
     for (std::int64_t k = 1; k < body.count; ++k) {
@@ -346,7 +355,7 @@ std::vector<std::int32_t> layer_kinds(const Program& program) {
       continue;
     }
     const auto found = std::find_if(first.begin(), first.end(), [&](std::size_t other) {
-      return std::equal(forward[i].begin(), forward[i].end(), forward[other].begin(), forward[other].end(),
+      return std::equal(ops[i].begin(), ops[i].end(), ops[other].begin(), ops[other].end(),
                         [&](const Op* a, const Op* b) { return alike(program, *a, *b); });
     });
     kinds.push_back(static_cast<std::int32_t>(found - first.begin()));

@@ -53,8 +53,10 @@ std::vector<Section> steps_of(const Program& program);
 
 Count total(const Section& section, Quantity quantity);  // of all its instances
 
-// Which kind of block each layer is: equal numbers for layers that compute the same on the same shapes.
-std::vector<std::int32_t> layer_kinds(const Program& program);
+// Which kind of block each layer is: equal numbers for layers that compute the same on the same shapes, up to this
+// stage. Backward, layers differ more: where several share weights or read the embedding, all but one add to its
+// gradient.
+std::vector<std::int32_t> layer_kinds(const Program& program, Stage last);
 
 // The parts of a network as a diagram shows them.
 enum class NetworkPart : std::uint8_t {
