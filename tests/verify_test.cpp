@@ -7,14 +7,17 @@
 #include "backend/cpu/instructions.h"
 #include "backend/cpu/executable.h"
 #include "gguf_of_folder.h"
+#include "compile/compile.h"
 #include "lowering/regions.h"
 #include "ops/norm.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"
+#include "small_models.h"
 #include "tiny_models.h"
 #include "train/verify_step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -210,6 +213,39 @@ TEST(VerifyAgainst, HoldsProductsWithBlocksByTheSameBoundOnceTheReferenceReadsWh
       EXPECT_GT(c.kinds.at("quantise").ops, 0) << name;
       if (c.first) ADD_FAILURE() << name << ", " << c.first->op << ": " << c.first->relative;
     }
+}
+
+// All experts have one score, and the last one's is changed within what is allowed: the cpu chooses it, where the
+// reference would choose lower ones by its own.
+TEST(VerifyAgainst, TheReferenceSendsTokensToTheExpertsThatTheCpuChose) {
+  const Model model = testing_models::small_model("mixtral");
+  const auto experts = static_cast<std::int64_t>(find<Mixture>(model.layers[0])->n_experts);
+  Workload one;
+  one.tokens = 1;
+  Weights weights = Weights::filled(
+      expand(logical_program(model, one)), DType::float32, [](const Tensor& tensor, std::int64_t first, std::span<float> to) {
+        for (std::size_t i = 0; i < to.size(); ++i) {
+          std::int64_t element = first + static_cast<std::int64_t>(i);
+          if (tensor.scope.role.part == Part::router) element %= tensor.shape[-1].size;
+          to[i] = 0.1F * static_cast<float>(element * element % 23) - 1;
+        }
+      });
+  int changed = 0;
+  Sabotage sabotage;
+  sabotage.done = [&](const HostExecutable& executable, std::size_t op) {
+    const Op& done = executable.program().ops[op];
+    const Tensor& scores = executable.program()[done.outputs[0]];
+    if (name_of(done).find("router") == std::string::npos || scores.shape[-1].size != experts) return;
+    float* const values = static_cast<const CpuExecutable&>(executable).view(done.outputs[0]).floats();
+    for (std::int64_t i = experts - 1; i < scores.shape.elements(); i += experts)
+      values[i] += 1e-5F * std::abs(values[i]);
+    ++changed;
+  };
+  VerifyOptions options;
+  options.sabotage = &sabotage;
+  const ReferenceComparison c = compare_with_reference(model, std::move(weights), options);
+  EXPECT_EQ(changed, 2);
+  if (c.first) ADD_FAILURE() << c.first->op << ": " << c.first->relative;
 }
 
 // Where a processor multiplies bfloat16, more rows than 16 may be rounded to it; else they are held as any others.

@@ -1,12 +1,14 @@
 // Lowering leaves the tensors of the logical program where they are and adds its own behind them, so that one id is the
 // same tensor on both sides. What an op fused is compared by the last of it. The cpu runs first: where its products
 // read activations in 8 bits, the reference's read the same integers, or one that lies between two of them would be
-// rounded up here and down there.
+// rounded up here and down there; and routers choose by the cpu's scores, or a token between two experts would go to one
+// here and to the other there.
 #include "run/verify_reference.h"
 
 #include <fmt/format.h>
 #include <reckon/error.h>
 
+#include "ops/mixture.h"
 #include "ops/project.h"
 #include "ops/quantise.h"
 #include "run/engine.h"
@@ -121,6 +123,10 @@ ReferenceComparison compare_with_reference(const Model& model, Weights weights, 
     for (Output& output : done.outputs) by_id.emplace(output.id, &output);
   Inspection on_reference;
   on_reference.first_input = [&](const Op& op) -> Values* {
+    if (op.operation == &route_operation) {
+      const auto scores = by_id.find(op.inputs[0]);
+      return scores == by_id.end() ? nullptr : &scores->second->values;
+    }
     if (op.inputs.size() < 2) return nullptr;
     const auto found = reads.find({op.inputs[0], op.inputs[1]});
     return found == reads.end() ? nullptr : &rounded.at(found->second);

@@ -39,7 +39,7 @@ struct ReferenceComparison {
 };
 
 // The reference runs in float64, from the same stored weights; where the cpu's products read activations in 8 bits, its
-// own read the same.
+// own read the same, and its routers choose by the cpu's scores.
 ReferenceComparison compare_with_reference(const Model& model, Weights weights, const VerifyOptions& options);
 
 }  // namespace reckon
