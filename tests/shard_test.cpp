@@ -459,6 +459,35 @@ TEST(Experts, AreSentTheirRowsAndSendThemBack) {
   EXPECT_EQ(ledger.parameter_totals.total, whole.parameter_totals.total - experts + experts / e);
 }
 
+// Each rank runs the recurrences of its own sequences, as the whole model does: of its weights experts alone are fewer.
+TEST(Experts, LeaveRecurrencesToEachRank) {
+  for (const char* name : {"jamba", "qwen3_next", "qwen3_5_moe_text", "granitemoehybrid", "kimi_linear", "lfm2_moe",
+                           "nemotron_h", "minimax"}) {
+    SCOPED_TRACE(name);
+    const Model model = load_model((family_references::folder() / "tiny" / name).string());
+    ASSERT_NE(find<Recurrence>(model), nullptr);
+    const Ledger whole = ledger_of(model, training(1, 64, {}));
+    const std::int64_t e = find<Mixture>(model)->n_experts;
+    const Ledger ledger = ledger_of(model, training(1, 64, {.expert = e, .data = e}));
+    EXPECT_EQ(matmul(ledger), matmul(whole));
+    EXPECT_EQ(ledger.forward.elementwise, whole.forward.elementwise);
+    Count experts;
+    for (const ParameterEntry& entry : whole.parameters)
+      if (entry.place.role.expert == Expert::routed) experts += entry.each * entry.place.count;
+    EXPECT_GT(experts, 0);
+    EXPECT_EQ(ledger.parameter_totals.total, whole.parameter_totals.total - experts + experts / e);
+    EXPECT_GT(sent_by_layers(ledger, Group::expert), 0);
+  }
+}
+
+TEST(Layout, OfRecurrencesHasExpertAndDataRanksAlone) {
+  const Model model = load_model("qwen3-next-80b-a3b");
+  EXPECT_EQ(refusal(model, {.expert = 2, .data = 2}), "no error");
+  for (const Layout& layout : {Layout{.tensor = 2}, Layout{.context = 2}})
+    EXPECT_NE(refusal(model, layout).find("recurrences cannot be shared out over tensor or context ranks"),
+              std::string::npos);
+}
+
 // All-gather of keys and values: 2·s·b·kvd·(c − 1)/c elements; back, once more, and the sum of their gradients.
 TEST(Context, GathersKeysAndValuesAndSumsTheirGradients) {
   const Model model = load_model("llama-3-8b");

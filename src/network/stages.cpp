@@ -154,8 +154,9 @@ void validate_layout(const Model& model, const Layout& layout) {
   check_experts(model, layout);
   check_pipeline(model, layout);
   const bool shares_out = layout.tensor > 1 || layout.context > 1 || layout.expert > 1;
-  if (shares_out && find<Recurrence>(model) != nullptr)
-    refuse(model, "recurrences cannot be shared out over tensor, context or expert ranks; expected 1 of each");
+  // Expert ranks have whole sequences, as data ranks have: each runs the recurrences of its own.
+  if ((layout.tensor > 1 || layout.context > 1) && find<Recurrence>(model) != nullptr)
+    refuse(model, "recurrences cannot be shared out over tensor or context ranks; expected 1 of each");
   if (const Mixture* mixture = find<Mixture>(model); layout.expert > 1 && mixture != nullptr && mixture->weigh_inputs)
     refuse(model, "experts whose weights multiply what they read cannot be shared out; expected 1 expert rank");
   if (shares_out && (model.layer_inputs || model.altup))
