@@ -16,6 +16,7 @@
 #include "cli/run_options.h"
 #include "cli/sampling_options.h"
 #include "files/machine_memory.h"
+#include "model/sublayers.h"
 #include "report/inspection.h"
 #include "report/run.h"
 #include "run/engine.h"
@@ -71,8 +72,14 @@ Document attention_of(const LogitsOptions& asked, const Model& model, const std:
   Weights weights = weights_to_run(asked.run, model, std::ssize(ids));
   const auto loaded = std::make_shared<const LoadedModel>(model, std::move(weights));
   const AttentionMaps maps = attention_maps(loaded, ids, &interrupt_flag());
-  if (maps.layers.empty()) throw Error(fmt::format("{} has no layer of attention", model.name));
-  return attention_document(ids, maps);
+  if (!maps.layers.empty()) return attention_document(ids, maps);
+  bool attends = false;
+  for_each<Attention>(model.layers.written(),
+                      [&](const Attention& a) { attends = attends || a.indexer || a.shared_key; });
+  if (!attends) throw Error(fmt::format("{} has no layer of attention", model.name));
+  throw Error(fmt::format(
+      "{} attends to keys that are chosen, or stand for several tokens; weights over such keys cannot be shown",
+      model.name));
 }
 
 Document logits_of(const LogitsOptions& asked, Model model, const std::vector<std::int32_t>& ids) {
