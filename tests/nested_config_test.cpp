@@ -105,6 +105,27 @@ TEST(NestedConfig, AWrappersTieHoldsWhateverItsLanguageModelSays) {
   EXPECT_FALSE(read_config(config, "config.json").head.tied);
 }
 
+// SmolVLM's text_config says how pictures become tokens, too.
+TEST(NestedConfig, SmolVLMsLanguageModelIsLlama) {
+  json text = small_llama();
+  const json config = {{"model_type", "smolvlm"}, {"text_config", text}};
+  const Model model = read_config(config, "config.json");
+  text.update({{"neftune_noise_alpha", 0.0},
+               {"perceiver_config", {{"resampler_depth", 6}}},
+               {"pixel_shuffle_factor", 4},
+               {"qk_layer_norms", false},
+               {"use_resampler", false}});
+  json with_word = config;
+  with_word["transformers.js_config"] = json::object();  // which is no other model
+  EXPECT_EQ(read_config(with_word, "config.json").notes, model.notes);
+  for (const char* outer : {"smolvlm", "idefics3"})
+    EXPECT_EQ(read_config({{"model_type", outer}, {"text_config", text}}, "config.json"), model) << outer;
+  EXPECT_NE(complaint({{"model_type", "llava"}, {"text_config", text}}).find("perceiver_config"), std::string::npos);
+  text["qk_layer_norms"] = true;
+  EXPECT_NE(complaint({{"model_type", "smolvlm"}, {"text_config", text}}).find("qk_layer_norms is true"),
+            std::string::npos);
+}
+
 TEST(NestedConfig, SizesAtTheTopAreThoseOfTheLanguageModel) {
   json text = small_llama();
   text["model_type"] = "qwen3_vl_text";

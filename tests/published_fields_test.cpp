@@ -1,5 +1,6 @@
 // Fields that makers' files have and transformers does not ask for: what is known of them is checked, what could be
 // another network is refused. The files are those of tests/data/families/published.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 #include <reckon/reckon.h>
@@ -71,6 +72,17 @@ TEST(PublishedFields, AnotherNetworkIsASentence) {
       {"hy_v3", "", "expert_hidden_dim", 1024, "two names of the same size"},
       {"hy_v3", "", "route_norm", false, "expected true"},
       {"minimax", "", "postnorm", false, "norms take the stream's place"},
+      {"minimax_m1", "", "postnorm", false, "norms take the stream's place"},
+      {"minimax_m1", "", "postnorm", nullptr, "norms take the stream's place"},
+      {"minimax_m1", "", "attn_type_list", nullptr, "an array of 0 and 1, one per layer"},
+      {"minimax_m1", "", "layernorm_mlp_alpha", "x", "layernorm_mlp_alpha is \"x\", a string; expected a number"},
+      {"minimax_m1", "", "mlp_alpha_factor", 2.0, "which is not understood for minimax_m1"},
+      {"qwen3", "", "use_qk_norm", false, "this family has such norms"},
+      {"llama4_scout", "text_config", "attn_temperature_tuning", -4, "a whole number of at least 0"},
+      {"nemotron_h_56b", "", "mamba_d_state", 128, "they are two names of the same size"},
+      {"exaone4_5", "text_config", "layer_types", json(66, "full_attention"), "64 entries, one per layer"},
+      {"aria_base", "text_config", "moe_intermediate_size", "x", "a string; expected a whole number"},
+      {"deepseek_v4", "", "dspark_markov_rank", 256, "which is not understood for deepseek_v4"},
       {"minimax", "", "rotary_dim", 130, "at most the 128 elements"},
       {"minimax", "", "shared_intermediate_size", 1024, "has no shared experts"},
       {"minimax_m3", "text_config", "n_shared_experts", 2, "expected 1"},
@@ -199,6 +211,99 @@ TEST(PublishedFields, WhatTheySayIsTheNetwork) {
   const Model m3 = read(file("minimax_m3"));  // whose type is its wrapper's
   EXPECT_EQ(m3.family, "minimax_m3_vl_text");
   EXPECT_EQ(m3.layers.size(), 60u);
+}
+
+// The number of the first Llama 4 files is a flag; 0 is off.
+TEST(PublishedFields, LlamaFoursTuningMayBeANumber) {
+  json config = file("llama4_scout");
+  const Model tuned = read(config);
+  config["text_config"]["attn_temperature_tuning"] = 4;
+  EXPECT_EQ(read(config), tuned);
+  config["text_config"]["attn_temperature_tuning"] = 0;
+  EXPECT_NE(read(config), tuned);
+  for_each<Attention>(read(config).layers, [](const Attention& a) { EXPECT_FALSE(a.position_scale); });
+}
+
+TEST(PublishedFields, InertFieldsChangeNothing) {
+  const auto same = [](const char* name, const char* nest, const char* field, const json& value) {
+    json config = file(name);
+    const Model model = read(config);
+    (*nest == 0 ? config : config[nest])[field] = value;
+    EXPECT_EQ(read(config), model) << name << ": " << field;
+  };
+  same("bamba", "", "mamba_dt_rank", 256);
+  same("granitemoehybrid", "", "mamba_dt_rank", 256);
+  same("falcon_h1", "", "mamba_dt_rank", 256);
+  same("llama", "", "neftune_noise_alpha", 5.0);
+  same("qwen3", "", "use_qk_norm", true);
+  same("nemotron_h_56b", "", "mamba_d_state", 256);
+}
+
+// EXAONE 4.5's quantised file has the predictor's type of attention behind those of the 64 layers.
+TEST(PublishedFields, LayersThatPredictMayHaveTheirTypesBehindTheStack) {
+  json config = file("exaone4_5");
+  const Model model = read(config);
+  ASSERT_EQ(config["text_config"]["num_nextn_predict_layers"], 1);
+  json types = json::array();
+  for_each<Attention>(model.layers, [&](const Attention& a) {
+    types.push_back(a.window > 0 ? "sliding_attention" : "full_attention");
+  });
+  types.push_back("sliding_attention");
+  config["text_config"]["layer_types"] = types;
+  EXPECT_EQ(read(config), model);
+  config["text_config"]["layer_types"][64] = "lightning";
+  EXPECT_THROW(read(config), Error);
+}
+
+// DSpark's drafter takes the place of the layers that predict further tokens.
+TEST(PublishedFields, ADrafterInTheFileIsNamedAndNotCounted) {
+  json config = file("deepseek_v4");
+  const Model plain = read(config);
+  config["dspark_block_size"] = 5;
+  config["dspark_markov_rank"] = 256;
+  config["dspark_noise_token_id"] = 128799;
+  config["dspark_target_layer_ids"] = {40, 41, 42};
+  const Model model = read(config);
+  EXPECT_TRUE(model.predictors.empty());
+  EXPECT_EQ(count_parameters(model), count_parameters(plain));
+  EXPECT_EQ(model.notes.back(),
+            "a drafter of 3 layers (dspark_*), which drafts 5 tokens at once, is left out and not counted");
+}
+
+// MiniMax-M1 is MiniMax-Text-01's network, its factors by other names.
+TEST(PublishedFields, MiniMaxInItsMakersWordsIsTheSameNetwork) {
+  json config = file("minimax_m1");
+  const Model model = read(config), hub = read(file("minimax"));
+  EXPECT_EQ(model, hub);
+  config["model_type"] = "minimax_text_01";
+  EXPECT_EQ(read(config), hub);
+  for (const char* of : {"full_attention", "linear_attention", "mlp"})
+    for (const char* factor : {"alpha", "beta"}) {
+      json other = config;
+      other[fmt::format("layernorm_{}_{}", of, factor)] = 2.0;
+      EXPECT_NE(read(other), hub) << of << factor;
+    }
+}
+
+TEST(PublishedFields, AriasFirstFilesAreItsNetwork) {
+  Model first = read(file("aria_base"));
+  const Model later = read(file("aria"));
+  first.notes = later.notes;
+  EXPECT_EQ(first, later);
+}
+
+TEST(PublishedFields, ZayasFirstFilesAreBlamedByTheirOwnNames) {
+  json config = file("zaya_first");
+  for (const char* field : {"norm_epsilon", "moe_router_topk", "num_query_groups", "zaya_mlp_expansion"}) {
+    json broken = config;
+    broken[field] = "x";
+    try {
+      read(broken);
+      ADD_FAILURE() << field << ": it is read";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(std::string(field) + " is \"x\""), std::string::npos) << error.what();
+    }
+  }
 }
 
 // Mamba-2 of 130 million: 50,277 words, padded to 16, of width 768; in a layer 768 x (2·1536 + 2·128 + 24), a

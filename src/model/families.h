@@ -103,7 +103,13 @@ std::vector<Family> gpt_families(), later_gpt_families(), llama_families(), dens
 // A config.json without a model_type, of the package mamba_ssm: it has the field `ssm_cfg`.
 Model read_state_spaces(Fields& config);
 
-// nullptr where there is none of that model_type.
+// What a maker's own files call a type that transformers has under another name.
+struct OtherName {
+  std::string_view name, type;
+};
+const std::vector<OtherName>& other_names();
+
+// nullptr where there is none of that model_type, or other name of one.
 const Family* find_family(std::string_view type);
 
 // What may stand in any family's config, and is read or refused before the family reads its own.

@@ -11,6 +11,7 @@
 #include "model/families.h"
 #include "model/nested.h"
 #include "model/read_predictors.h"
+#include "model/types.h"
 #include "model/validate.h"
 
 namespace reckon {
@@ -47,7 +48,7 @@ const std::initializer_list<Text> harmless = {
     "cache_implementation",
     // how weights were made
     "initializer_range", "init_std", "layerdrop", "gradient_checkpointing", "initializer_factor",
-    "router_aux_loss_coef", "router_z_loss_coef", "router_jitter_noise",
+    "router_aux_loss_coef", "router_z_loss_coef", "router_jitter_noise", "neftune_noise_alpha",
     // what calls return
     "output_attentions", "_output_attentions", "output_hidden_states", "output_past", "output_router_logits",
     "return_dict", "return_dict_in_generate", "keys_to_ignore_at_inference",
@@ -92,7 +93,8 @@ void note_nesting(const nlohmann::json& config, const char* nest, std::vector<st
   for (const auto& [name, value] : config.items()) {
     const bool model = nest == nullptr ? name == "vision_config"
                                        : name.ends_with("_config") && name != nest && name != "quantization_config" &&
-                                             name != "compression_config" && name != "mtp_config";
+                                             name != "transformers.js_config" && name != "compression_config" &&
+                                             name != "mtp_config";
     if (model && value.is_object()) others.push_back(name);
   }
   if (nest == nullptr && others.empty()) return;
@@ -161,8 +163,16 @@ void expect_same_sizes(Fields& file, const Fields& network, const char* nest) {
 
 }  // namespace
 
+const std::vector<OtherName>& other_names() {
+  static const std::vector<OtherName> names{
+      {"AXK1", "axk1"}, {"aria_moe_lm", "aria_text"}, {"minimax_m1", "minimax"}, {"minimax_text_01", "minimax"}};
+  return names;
+}
+
 const Family* find_family(std::string_view type) {
-  const auto found = families().find(type == "AXK1" ? "axk1" : type);  // as its maker spells it
+  for (const OtherName& other : other_names())
+    if (other.name == type) type = other.type;
+  const auto found = families().find(type);
   return found == families().end() ? nullptr : &found->second;
 }
 
@@ -184,8 +194,14 @@ Model read_config(Fields& file) {
   const char* nest = nested_language_model(file.json());
   std::optional<Fields> inner;
   if (nest != nullptr) {
+    if (const std::string_view why = why_not_read(file.word("model_type", "")); !why.empty())
+      file.fail("model_type", fmt::format("one of the {} that are known: {}", model_types().size(), why));
     inner = file.object(nest);
     inner->assume(what_is_left_out(file.json(), nest));
+    if (const std::string outer = file.word("model_type", ""); outer == "idefics3" || outer == "smolvlm") {
+      inner->ignore({"perceiver_config", "pixel_shuffle_factor"});  // how pictures become tokens
+      inner->expect_off("qk_layer_norms", "false");
+    }
   }
   Fields& fields = inner ? *inner : file;
   std::vector<std::string> notes = config_notes(nest, file, fields);

@@ -113,16 +113,19 @@ std::int64_t read_used_window(Fields& config) {
 
 void read_windows(Fields& config, Model& model, std::int64_t window, const LayerRule& slides, const Ropes* ropes) {
   const nlohmann::json* types = config.array("layer_types");
-  if (types && types->size() != model.layers.size())
-    config.fail("layer_types", fmt::format("{} entries, one per layer", model.layers.size()));
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
+  // Layers that predict further tokens may have their entries behind those of the stack.
+  const std::size_t layers = model.layers.size();
+  const auto further = static_cast<std::size_t>(config.count("num_nextn_predict_layers", 0));
+  if (types && types->size() != layers && types->size() != layers + further)
+    config.fail("layer_types", fmt::format("{} entries, one per layer", layers));
+  for (std::size_t i = 0; types && i < types->size(); ++i)
+    if ((*types)[i] != "sliding_attention" && (*types)[i] != "full_attention")
+      config.refuse(
+          fmt::format("layer_types[{}] is {}; expected full_attention or sliding_attention", i, describe((*types)[i])));
+  for (std::size_t i = 0; i < layers; ++i) {
     bool slide = slides(static_cast<std::int64_t>(i));
     if (types) {
-      const nlohmann::json& type = (*types)[i];
-      slide = type == "sliding_attention";
-      if (!slide && type != "full_attention")
-        config.refuse(
-            fmt::format("layer_types[{}] is {}; expected full_attention or sliding_attention", i, describe(type)));
+      slide = (*types)[i] == "sliding_attention";
       if (slide && window == 0)
         config.fail("sliding_window", "a whole number, because layer_types names sliding layers");
     }

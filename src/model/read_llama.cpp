@@ -122,6 +122,7 @@ Model read_qwen3(Fields& config) {
   form.context = 32768;
   form.attention_bias = config.flag("attention_bias", false);
   form.query_key_norm = true;
+  config.expect_on("use_qk_norm", "true: this family has such norms");
   Model model = read_form(config, form);
   read_upper_windows(config, model);
   return model;

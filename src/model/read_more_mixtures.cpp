@@ -482,6 +482,10 @@ Model read_aria_text(Fields& config) {
   config.expect_word("hidden_act", "silu", "silu: experts have it whatever is said");
   config.rename("num_local_experts", {"moe_num_experts"});
   config.rename("num_experts_per_tok", {"moe_topk", "num_experts_per_tok"});
+  if (config.word("model_type", "") == "aria_moe_lm") {  // the maker's own: no layer is as wide as intermediate_size
+    config.rename("intermediate_size", {"moe_intermediate_size"});
+    config.ignore({"intermediate_size", "moe_grouped_gemm"});
+  }
   Model model = read_form(config, llama_form(config));
   Mixture mixture = read_experts(config, model, 8, 2);
   mixture.scores = Mixture::Scores::softmax_of_chosen;
@@ -546,6 +550,13 @@ Model read_cohere2_moe(Fields& config) {
   return model;
 }
 
+// A flag; in files of transformers' first version a number, whose value nothing else reads.
+bool read_tuning(Fields& config) {
+  const nlohmann::json* found = config.value("attn_temperature_tuning");
+  if (found != nullptr && found->is_number()) return config.count("attn_temperature_tuning", 0) != 0;
+  return config.flag("attn_temperature_tuning", true);
+}
+
 Model read_llama4_text(Fields& config) {
   Form form;
   form.norm.epsilon = 1e-5;
@@ -558,7 +569,7 @@ Model read_llama4_text(Fields& config) {
   Model model = read_form(config, form);
   read_rope_layers(config, model);
   const std::int64_t chunk = config.count("attention_chunk_size", 8192, 0);
-  const bool norms = config.flag("use_qk_norm", true), tuned = config.flag("attn_temperature_tuning", true);
+  const bool norms = config.flag("use_qk_norm", true), tuned = read_tuning(config);
   const PositionScale scale{config.positive("attn_scale", 0.1), config.positive("floor_scale", 8192), 1};
   const nlohmann::json* types = config.array("layer_types");
   if (types && types->size() != model.layers.size())

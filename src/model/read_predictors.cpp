@@ -238,10 +238,21 @@ FurtherLayers read_further_layers(Fields& file, Fields& network) {
   for (const char* name : {"num_nextn_predict_layers", "num_mtp_layers", "mtp_num_hidden_layers", "num_mtp_modules"})
     read(network, name);
   if (std::optional<Fields> beside = file.object("mtp_config")) read(*beside, "num_nextn_predict_layers");
+  // DSpark: layers in the place of the former that draft a block of tokens at once, from states of these of the stack.
+  if (const nlohmann::json* from = network.array("dspark_target_layer_ids"); from != nullptr && !from->empty()) {
+    further = {"dspark_target_layer_ids", static_cast<std::int64_t>(from->size())};
+    further.drafts = network.size("dspark_block_size", 1);
+    for (const char* name : {"dspark_markov_rank", "dspark_n_routed_experts", "dspark_num_experts_per_tok"})
+      network.count(name, 0);
+  }
   return further;
 }
 
 std::string add_predictors(Fields& file, Fields& network, const FurtherLayers& further, Model& model) {
+  if (further.drafts > 0)
+    return fmt::format(
+        "a drafter of {} layer{} (dspark_*), which drafts {} tokens at once, is left out and not counted",
+        further.layers, further.layers == 1 ? "" : "s", further.drafts);
   const auto rule =
       std::find_if(rules.begin(), rules.end(), [&](const Rule& one) { return one.family == model.family; });
   if (rule != rules.end()) model.predictors = rule->build({file, network, model, further.layers});

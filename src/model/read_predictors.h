@@ -14,6 +14,7 @@ namespace reckon {
 struct FurtherLayers {
   std::string field;
   std::int64_t layers = 0;
+  std::int64_t drafts = 0;  // where they draft so many tokens at once, from states of several layers (DSpark)
 };
 
 // Of the language model's own fields, or, beside it, of the file's; 0 where neither says that there are any.

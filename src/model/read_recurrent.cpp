@@ -400,6 +400,7 @@ Recurrence read_mamba2_part(Fields& config, std::int64_t inner, const Norm& norm
   r.bias = r.output_bias = config.flag("mamba_proj_bias", false);
   r.norm = norm;
   read_limits(config, "time_step_limit", r);
+  config.ignore({"mamba_dt_rank"});  // Mamba's: steps are projected at once here
   ignore_start(config);
   return r;
 }
@@ -536,7 +537,7 @@ Model read_nemotron_h(Fields& config) {
   config.rename("hidden_act", {"mlp_hidden_act"});
   config.rename("layer_norm_epsilon", {"layer_norm_epsilon", "norm_eps"});
   config.rename("n_groups", {"mamba_n_groups", "n_groups", "mamba_num_groups"});
-  config.rename("ssm_state_size", {"ssm_state_size", "mamba_state_dim"});
+  config.rename("ssm_state_size", {"ssm_state_size", "mamba_state_dim", "mamba_d_state"});
   config.rename("num_key_value_heads", {"num_key_value_heads", "num_query_groups"});
   config.rename("head_dim", {"head_dim", "attention_head_dim"});
   config.rename("conv_kernel", {"mamba_d_conv", "conv_kernel"});
@@ -658,6 +659,18 @@ std::vector<bool> read_full_layers(Fields& config, std::size_t layers) {
 // Mixtral, but norms take the place of the stream, and every other layer is lightning attention.
 Model read_minimax(Fields& config) {
   config.expect_word("hidden_act", "silu", "silu: queries, keys and values of lightning attention have it too");
+  // Its maker's own class: other names of the factors, and a list of the kinds that is always there.
+  const std::string type = config.word("model_type", "");
+  const bool in_makers_words = type == "minimax_text_01" || type == "minimax_m1";
+  if (in_makers_words) {
+    const std::pair<const char*, const char*> names[] = {{"full_attn", "layernorm_full_attention"},
+                                                         {"linear_attn", "layernorm_linear_attention"},
+                                                         {"mlp", "layernorm_mlp"}};
+    for (const auto& [ours, makers] : names)
+      for (const char* factor : {"alpha", "beta"})
+        config.rename(fmt::format("{}_{}_factor", ours, factor), {fmt::format("{}_{}", makers, factor)});
+    if (!config.has("attn_type_list")) config.fail("attn_type_list", "an array of 0 and 1, one per layer");
+  }
   Model model = read_mixtral(config);
   const Attention& attention = first_attention(model);
   Recurrence r;
@@ -681,6 +694,9 @@ Model read_minimax(Fields& config) {
       config.fail("rotary_dim", fmt::format("an even number of at most the {} elements of a head", attention.d_head));
     for_each<Attention>(model.layers, [&](Attention& each) { each.rope->dims = dims; });
   }
+  // In the maker's own code it is off where a file does not say it.
+  if (in_makers_words && !config.flag("postnorm", false))
+    config.fail("postnorm", "true: norms take the stream's place");
   config.expect_on("postnorm", "true: norms take the stream's place");
   config.expect_off("shared_intermediate_size", "0: this family has no shared experts");
   config.ignore({"shared_moe_mode"});  // of shared experts

@@ -25,17 +25,6 @@ Json in_newer_words(Fields& file) {
   plain["num_hidden_layers"] = layers / 2;
   plain["moe_intermediate_size"] = width / 2;
   plain.erase("ffn_hidden_size");
-  const std::pair<const char*, const char*> names[] = {{"moe_router_topk", "num_experts_per_tok"},
-                                                       {"norm_epsilon", "rms_norm_eps"},
-                                                       {"num_query_groups", "num_key_value_heads"},
-                                                       {"zaya_mlp_expansion", "router_hidden_size"}};
-  for (const auto& [older, newer] : names) {
-    if (!file.has(older)) continue;
-    if (plain.contains(newer) && plain[newer] != plain[older])
-      file.fail(older, fmt::format("{}, as {}", describe(plain[newer]), newer));
-    plain[newer] = plain[older];
-    plain.erase(older);
-  }
   for (const char* on : {"cca", "gated_linear_unit", "scale_residual_merge", "zaya_use_eda", "zaya_use_mod"})
     file.expect_on(on, "true");
   file.expect_off("add_bias_linear", "false: this family has no such biases");
@@ -64,6 +53,10 @@ Model read_zaya(Fields& config) {
   }
   config.rename("num_local_experts", {"num_experts"});
   config.rename("intermediate_size", {"moe_intermediate_size"});
+  config.rename("num_experts_per_tok", {"num_experts_per_tok", "moe_router_topk"});
+  config.rename("rms_norm_eps", {"rms_norm_eps", "norm_epsilon"});
+  config.rename("num_key_value_heads", {"num_key_value_heads", "num_query_groups"});
+  config.rename("router_hidden_size", {"router_hidden_size", "zaya_mlp_expansion"});
   Form form;
   form.norm.epsilon = 1e-5;
   form.n_kv_heads = 2;
