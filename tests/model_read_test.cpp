@@ -10,6 +10,7 @@
 
 #include "model/read.h"
 #include "model/sublayers.h"
+#include "model/types.h"
 #include "paths.h"
 
 namespace reckon {
@@ -33,6 +34,10 @@ TEST(ReadConfig, KnowsAsManyModelTypesAsTheReadmeSays) {
   const std::string readme{std::istreambuf_iterator<char>(file), {}};
   EXPECT_NE(readme.find(", " + std::to_string(model_types().size()) + " model types in all,"), std::string::npos)
       << model_types().size();
+  EXPECT_NE(readme.find(" model types in all, and the language models of " + std::to_string(wrappers().size()) +
+                        " wrappers are read"),
+            std::string::npos)
+      << wrappers().size();
 }
 
 TEST(ReadConfig, TakesTheSizesOfALlama) {

@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 #include <reckon/error.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <set>
 
 #include "family_references.h"
+#include "model/families.h"
+#include "model/load.h"
 #include "model/read.h"
 #include "model/types.h"
 #include "report/models.h"
@@ -46,7 +49,7 @@ TEST(Types, EachHasItsRowInTheDocument) {
 }
 
 TEST(Types, TheTableSaysOfTrainingWhatTheJsonSays) {
-  const Document document = types_document(model_types());
+  const Document document = types_document(model_types(), {});
   const auto* table = std::get_if<Table>(&document.parts.front());
   ASSERT_NE(table, nullptr);
   ASSERT_EQ(table->columns[4].title, "trained");
@@ -140,6 +143,63 @@ TEST(Types, AnUnknownOneIsToldWhichItsFieldsResemble) {
       << complaint(config);
 }
 
+// The commonest network before others that would do, and of Qwen's the version whose files have a head_dim.
+TEST(Types, APublishedFileOfAnUnknownTypeResemblesItsOwn) {
+  for (const char* name : {"llama", "qwen2", "qwen3", "qwen3_moe", "mixtral", "deepseek_v3", "gpt2"}) {
+    json config = read_json(family_references::folder() / "published" / (std::string(name) + ".json"));
+    config["model_type"] = "newcomer";
+    EXPECT_NE(complaint(config).find(fmt::format("read as {}, all of its fields are understood", name)),
+              std::string::npos)
+        << complaint(config);
+    EXPECT_EQ(complaint(config).find("understood but"), std::string::npos) << complaint(config);
+  }
+}
+
+// Every wrapper of the published files is listed, with the type that its language model has there.
+TEST(Types, WrappersReadKnownTypes) {
+  for (const Wrapper& wrapper : wrappers()) {
+    EXPECT_FALSE(wrapper.reads.empty()) << wrapper.type;
+    EXPECT_EQ(find_family(wrapper.type), nullptr) << wrapper.type;
+    EXPECT_EQ(why_not_read(wrapper.type), "") << wrapper.type;
+    for (const std::string_view type : wrapper.reads) EXPECT_NE(find_family(type), nullptr) << type;
+  }
+  const std::filesystem::path folder = family_references::folder() / "published";
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().stem() == "sources" || entry.path().stem() == "totals") continue;
+    const json config = load_described(entry.path().string()).config;
+    if (!config.contains("text_config") || find_family(config["model_type"].get<std::string>()) != nullptr) continue;
+    const std::string outer = config["model_type"];
+    const std::string type = config["text_config"].value("model_type", outer + "_text");
+    const Wrapper* wrapper = find_wrapper(outer);
+    ASSERT_NE(wrapper, nullptr) << outer;
+    const auto has = [&](std::string_view name) {
+      return std::find(wrapper->reads.begin(), wrapper->reads.end(), name) != wrapper->reads.end();
+    };
+    EXPECT_TRUE(has(type) || has(find_family(type)->type)) << outer << ", " << type;
+  }
+}
+
+TEST(Types, FurtherNamesHaveRowsInTheDocument) {
+  std::ifstream file(project_folder() + "/docs/families.md");
+  std::set<std::string> rows;
+  for (std::string line; std::getline(file, line);) rows.insert(line);
+  const Document document = types_document({}, further_names());
+  const auto* table = std::get_if<Table>(&document.parts.front());
+  ASSERT_NE(table, nullptr);
+  EXPECT_EQ(table->rows.size(), wrappers().size() + other_names().size());
+  for (const Cells& cells : table->rows) {
+    std::string row = "|";
+    for (const Cell& cell : cells) row += " " + cell.text + " |";
+    EXPECT_TRUE(rows.contains(row)) << row;
+  }
+  const OrderedJson& further = document.json["further"];
+  const auto find = [&](const char* name) {
+    return *std::find_if(further.begin(), further.end(), [&](const OrderedJson& one) { return one["name"] == name; });
+  };
+  EXPECT_EQ(find("gemma3"), OrderedJson({{"name", "gemma3"}, {"wraps", true}, {"reads", {"gemma3_text"}}}));
+  EXPECT_EQ(find("minimax_m1"), OrderedJson({{"name", "minimax_m1"}, {"wraps", false}, {"reads", {"minimax"}}}));
+}
+
 TEST(Types, ThoseThatAreNotReadSayWhy) {
   const std::pair<const char*, const char*> all[] = {
       {"rwkv", "a recurrence of their own form"},
@@ -153,7 +213,18 @@ TEST(Types, ThoseThatAreNotReadSayWhy) {
       {"gemma4_assistant", "it drafts tokens"},
       {"eagle3", "it drafts tokens"},
       {"bert", "it is an encoder"},
-      {"t5", "what an encoder made of another text"},
+      {"t5", "what an encoder made of something else"},
+      {"encoder-decoder", "what an encoder made of something else"},
+      {"switch_transformers", "what an encoder made of something else"},
+      {"fsmt", "what an encoder made of something else"},
+      {"rwkv5", "a recurrence of their own form"},
+      {"rwkv7", "a recurrence of their own form"},
+      {"chatglm", "files that transformers has converted are read, as glm"},
+      {"visual_bert", "it is an encoder"},
+      {"squeezebert", "it is an encoder"},
+      {"canine", "it is an encoder"},
+      {"fnet", "it is an encoder"},
+      {"vit", "it makes codes of pictures"},
   };
   for (const auto& [type, why] : all) {
     const std::string said = complaint({{"model_type", type}, {"hidden_size", 64}});

@@ -34,13 +34,14 @@ void run(const ModelsOptions& asked) {
   const std::string filter = lower_case(asked.filter);
   const auto has_filter = [&](const std::string& text) { return lower_case(text).find(filter) != std::string::npos; };
   if (asked.types) {
-    std::vector<std::string> types;
+    std::vector<std::string> types, further = further_names();
     for (const std::string& type : model_types())
       if (has_filter(type)) types.push_back(type);
-    if (types.empty())
+    std::erase_if(further, [&](const std::string& name) { return !has_filter(name); });
+    if (types.empty() && further.empty())
       throw UsageError(
           fmt::format("no model type has {} in it; `reckon models --types` lists them all", quote(asked.filter)));
-    return write_report(types_document(types), asked.output);
+    return write_report(types_document(types, further), asked.output);
   }
   std::vector<Model> found;
   for (const Preset& preset : presets()) {

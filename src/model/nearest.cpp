@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <iterator>
 
 namespace reckon {
 
@@ -25,6 +26,20 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// "qwen" of qwen3.
+std::string without_digits(std::string_view word) {
+  std::string letters;
+  std::copy_if(word.begin(), word.end(), std::back_inserter(letters), [](char c) { return !is_digit(c); });
+  return letters;
+}
+
+// Whether `a` is `b` with a greater number in it, where `word` is neither: qwen3 and qwen2, for qwen4.
+bool is_later_version(std::string_view a, std::string_view b, std::string_view word) {
+  return without_digits(a) == without_digits(b) && without_digits(word).starts_with(without_digits(a)) && a > b;
+}
+
 }  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& known) {
@@ -32,17 +47,18 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
   // What goes on as the word begins comes first: the shortest of them.
   std::string best;
   for (const std::string& candidate : known) {
-    if (word.size() > 2 && candidate.starts_with(word) && (best.empty() || candidate.size() < best.size()))
+    if (word.size() <= 2 || !candidate.starts_with(word)) continue;
+    if (best.empty() || candidate.size() < best.size() ||
+        (candidate.size() == best.size() && is_later_version(candidate, best, word)))
       best = candidate;
   }
   if (!best.empty()) return best;
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < least) {
-      least = distance;
-      best = candidate;
-    }
+    if (distance > least || (distance == least && (best.empty() || !is_later_version(candidate, best, word)))) continue;
+    least = distance;
+    best = candidate;
   }
   return best;
 }

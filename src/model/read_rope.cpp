@@ -16,8 +16,22 @@ struct Outside {
   bool interleaved;
   std::int64_t d_head;
   std::int64_t context;
+  std::string from;               // what the file says of the elements of a head
   double original_context = 0.0;  // not said
 };
+
+// `named`, and the fields that say how many elements of a head are rotated: "head_dim is 15", or what it follows from.
+std::string named_sizes(std::string named, const Fields& config) {
+  const auto add = [&](Text name) {
+    if (const nlohmann::json* found = config.value(name))
+      named += fmt::format("{}{} is {}", named.empty() ? "" : ", ", config.spelled(name), describe(*found));
+  };
+  add(config.has("qk_rope_head_dim") ? "qk_rope_head_dim" : "head_dim");
+  if (named.empty())
+    for (const char* name : {"hidden_size", "num_attention_heads"}) add(name);
+  for (const char* name : {"partial_rotary_factor", "rotary_dim"}) add(name);
+  return named;
+}
 
 Rope read_one(Fields& fields, const Outside& outside) {
   Rope rope;
@@ -29,8 +43,8 @@ Rope read_one(Fields& fields, const Outside& outside) {
   const bool proportional = type == "proportional";  // all pairs have their angle, of which the later ones are 0
   rope.dims = static_cast<std::int64_t>(static_cast<double>(outside.d_head) * (proportional ? 1.0 : fraction));
   if (rope.dims < 2 || rope.dims % 2 != 0)
-    fields.refuse(fmt::format("RoPE would rotate {} of {} elements of a head; expected an even number", rope.dims,
-                              outside.d_head));
+    fields.refuse(fmt::format("RoPE would rotate {} of {} elements of a head ({}); expected an even number", rope.dims,
+                              outside.d_head, named_sizes(outside.from, fields)));
   // Phi-3's first files call LongRoPE by other names.
   if (type == "su" || (type == "yarn" && fields.has("short_factor"))) type = "longrope";
   if (type == "mrope") type = "default";  // several axes are one on text
@@ -134,6 +148,7 @@ Ropes read_rope(Fields& config, const RopeDefaults& defaults, std::int64_t d_hea
   outside.interleaved = defaults.interleaved;
   outside.d_head = d_head;
   outside.context = context;
+  outside.from = named_sizes("", config);
   if (config.has("original_max_position_embeddings"))
     outside.original_context = config.positive("original_max_position_embeddings", 1.0);
   Outside sliding = outside;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "model/sublayers.h"
 
@@ -197,65 +196,6 @@ std::string_view what_it_adds(std::string_view type) {
   };
   const auto found = words.find(type);
   return found == words.end() ? std::string_view() : found->second;
-}
-
-std::string_view why_not_read(std::string_view type) {
-  static const std::map<std::string_view, std::string_view> words{
-      {"bitnet", "its weights have three values, and norms stand inside its sublayers"},
-      {"blt", "it reads bytes, in patches that a model of their own cuts"},
-      {"cpmant", "its prompt attends in both directions, with learned biases by distance"},
-      {"ctrl", "its positions are sines beside cosines, added to the embedding"},
-      {"hrm_text", "two stacks of layers run in cycles, one inside the other"},
-      {"modernbert-decoder", "a dense layer and a norm stand between its last layer and the vocabulary"},
-      {"rwkv", "its layers mix by a recurrence of their own form, without attention"},
-      {"xlstm", "its layers are matrix memories with exponential gates"},
-  };
-  static const std::set<std::string_view> encoders{"albert",
-                                                   "bert",
-                                                   "bert-generation",
-                                                   "big_bird",
-                                                   "camembert",
-                                                   "data2vec-text",
-                                                   "deberta",
-                                                   "deberta-v2",
-                                                   "distilbert",
-                                                   "electra",
-                                                   "ernie",
-                                                   "esm",
-                                                   "eurobert",
-                                                   "flaubert",
-                                                   "longformer",
-                                                   "megatron-bert",
-                                                   "modernbert",
-                                                   "mpnet",
-                                                   "nomic_bert",
-                                                   "rembert",
-                                                   "roberta",
-                                                   "roberta-prelayernorm",
-                                                   "roc_bert",
-                                                   "roformer",
-                                                   "xlm",
-                                                   "xlm-roberta",
-                                                   "xlm-roberta-xl",
-                                                   "xmod"};
-  static const std::set<std::string_view> with_encoders{"bart",       "bigbird_pegasus",
-                                                        "blenderbot", "blenderbot-small",
-                                                        "led",        "longt5",
-                                                        "m2m_100",    "marian",
-                                                        "mbart",      "mt5",
-                                                        "mvp",        "nllb-moe",
-                                                        "pegasus",    "pegasus_x",
-                                                        "plbart",     "prophetnet",
-                                                        "t5",         "t5gemma",
-                                                        "t5gemma2",   "umt5",
-                                                        "whisper"};
-  if (const auto found = words.find(type); found != words.end()) return found->second;
-  if (encoders.contains(type)) return "it is an encoder, which attends in both directions and predicts no next token";
-  if (with_encoders.contains(type)) return "its decoder attends to what an encoder made of another text";
-  for (const std::string_view drafter : {"_assistant", "eagle", "medusa", "speculator", "dflash", "_mtp"})
-    if (type.find(drafter) != std::string_view::npos)
-      return "it drafts tokens from the states of another model, and is none by itself";
-  return {};
 }
 
 }  // namespace reckon

@@ -34,6 +34,16 @@ std::string_view what_stays_frozen(const Model& model);
 // What sets the type apart, in a few words; empty where nobody has said it.
 std::string_view what_it_adds(std::string_view type);
 
+// The model_type of a config.json that nests its language model as text_config, llm_config or language_config, beside
+// what sees or hears; and the types that these have. Others are read as well, where their language model's type is.
+struct Wrapper {
+  std::string_view type;
+  std::vector<std::string_view> reads;
+};
+const std::vector<Wrapper>& wrappers();
+// nullptr where there is none.
+const Wrapper* find_wrapper(std::string_view type);
+
 // Of a type that is known and not read: why, in a sentence; empty of others.
 std::string_view why_not_read(std::string_view type);
 

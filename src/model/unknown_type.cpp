@@ -9,6 +9,7 @@
 #include "model/families.h"
 #include "model/nearest.h"
 #include "model/read.h"
+#include "model/read_predictors.h"
 #include "model/types.h"
 #include "model/validate.h"
 
@@ -20,6 +21,7 @@ void read_as(const std::string& type, Fields& fields) {
   fields.ignore({"model_type", "architectures"});
   for (const char* name : quantization_fields) fields.ignore({name});
   read_common(fields);
+  read_further_layers(fields, fields);
   validate(find_family(type)->read(fields));
 }
 
@@ -54,7 +56,16 @@ nlohmann::json few_layers(const Fields& fields) {
 std::optional<Resemblance> resemblance(const Fields& fields, const std::string& type) {
   const nlohmann::json json = few_layers(fields);
   std::optional<Resemblance> best;
-  std::vector<std::string> names{nearest(type, model_types()), "llama"};  // these before others that are as good
+  // These before others that are as good: the nearest name, then the commonest networks. Qwen's files have a head_dim
+  // from its third version on.
+  const bool later = fields.has("head_dim");
+  std::vector<std::string> names{nearest(type, model_types()),
+                                 "llama",
+                                 later ? "qwen3" : "qwen2",
+                                 "mixtral",
+                                 later ? "qwen3_moe" : "qwen2_moe",
+                                 "deepseek_v3",
+                                 "gpt2"};
   for (const std::string& name : model_types()) names.push_back(name);
   for (const std::string& name : names) {
     if (name.empty()) continue;
@@ -89,6 +100,9 @@ void refuse_type(const Fields& fields, const std::string& type) {
                             : fmt::format("; read as {}, all of its fields are understood but {}{}", like->type,
                                           fmt::join(missing, ", "), like->unread.size() > most ? " …" : "");
   }
+  if (const Wrapper* wrapper = find_wrapper(type))
+    hint += fmt::format("; a file of this type nests its language model ({}) as text_config",
+                        fmt::join(wrapper->reads, ", "));
   fields.fail("model_type", fmt::format("one of the {} that are known{}", model_types().size(), hint));
 }
 
