@@ -300,6 +300,14 @@ constexpr std::pair<const char*, const char*> presets_and_files[] = {
     {"kimi-k2.5", "kimi_k25"},
     {"glm-4.1v-9b", "glm4v"},
     {"glm-4.5v", "glm4v_moe"},
+    {"qwen3-coder-480b-a35b", "qwen3_coder"},
+    {"qwen3.5-397b-a17b", "qwen3_5_moe_397b"},
+    {"glm-4.5", "glm4_moe_355b"},
+    {"glm-5.2", "glm_moe_dsa"},
+    {"mamba-2.8b", "mamba_2_8b"},
+    {"lfm2-24b-a2b", "lfm2_moe_24b"},
+    {"deepseek-v4-pro", "deepseek_v4_pro"},
+    {"apertus-70b", "apertus_70b"},
 };
 
 // Presets have the fields that matter; what is left of the whole file must be the same network.
@@ -337,6 +345,9 @@ TEST(PublishedFiles, LayersThatPredictFurtherTokensAreCountedApart) {
       // its bias half as long, 446,571,248
       {"qwen3_5", 9653104368 - 456010480 - 8953803264},
       {"qwen3_5_moe", 35951822704 - 446571248 - 34660610688},
+      // 358,337,791,296, embedding and head twice, with corrections of 90 routers
+      {"glm4_moe_355b", 358337791296 - 90 * 160 - 352797814784 - 2 * 151552ll * 5120},
+      {"qwen3_5_moe_397b", 403397928944 - 456010480 - 396346350336},
       {"hy_v3", 3752612096},  // "3.8B MTP layer parameters" (its model card)
       {"deepseek_v32", 11624027392},
       {"deepseek_v4", 6610048635},
