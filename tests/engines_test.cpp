@@ -9,6 +9,7 @@
 #include <regex>
 #include <set>
 #include <sstream>
+#include <tuple>
 
 #include "engines/engine.h"
 #include "files/read_text.h"
@@ -166,7 +167,7 @@ TEST(Engines, take_every_flag_that_an_export_has) {
       serving.tokens = 1;
       serving.precision = training(layout).precision;
       serving.layout = layout;
-      const Job launch{model, serving, 16, 8, 64, 0.92};
+      const Job launch{model, serving, std::max<std::int64_t>(1, layout.tensor * layout.pipeline), 8, 64, 0.92};
       if (!refusal(Launcher::vllm, launch).empty()) continue;
       if (texts[Launcher::vllm]++ % 7 == 0) check_text(Launcher::vllm, launch_text(Launcher::vllm, launch), lists);
     }
@@ -334,6 +335,70 @@ TEST(Engines, serve_with_vllm) {
   EXPECT_EQ(one.find("--nnodes"), std::string::npos) << one;
 }
 
+// The number behind a flag of a command; 0: it is not there.
+std::int64_t value_of(const std::string& text, const std::string& flag) {
+  const std::size_t at = text.find("--" + flag + " ");
+  return at == std::string::npos ? 0 : std::stoll(text.substr(at + flag.size() + 3));
+}
+
+// vllm/engine/arg_utils.py of v0.27.1 wants world_size % nnodes == 0. 20 ranks on 3 of 5 nodes of 8 devices do not
+// divide; on 4 devices of each of the 5 nodes they do, and a second server finds the other 4. 12 ranks are on 4 devices
+// of each of 3 nodes, and 15 on none: 3 times 5 devices would leave 3 of 8 idle.
+TEST(Engines, serve_with_vllm_on_nodes_with_as_many_ranks_each) {
+  const Model model = find_preset("llama-3.1-70b");
+  Workload workload = workload_of(Phase::decode);
+  workload.past = 8191;
+  workload.tokens = 1;
+  workload.precision = training({}).precision;
+  workload.layout = {.tensor = 4, .pipeline = 5, .data = 2};
+  const std::string twenty = launch_text(Launcher::vllm, {model, workload, 5, 8, 64, 0.92});
+  EXPECT_EQ(value_of(twenty, "nnodes"), 5) << twenty;
+  EXPECT_NE(twenty.find("# 2 servers like this one, each on 4 devices of its own of each of 5 nodes, behind"),
+            std::string::npos)
+      << twenty;
+  EXPECT_NE(twenty.find("CUDA_VISIBLE_DEVICES"), std::string::npos) << twenty;
+  workload.layout = {.tensor = 4, .pipeline = 3, .data = 2};
+  const std::string twelve = launch_text(Launcher::vllm, {model, workload, 3, 8, 64, 0.92});
+  EXPECT_EQ(value_of(twelve, "nnodes"), 3) << twelve;
+  workload.layout = {.tensor = 1, .pipeline = 5, .data = 8};
+  const std::string five = launch_text(Launcher::vllm, {model, workload, 5, 8, 64, 0.92});
+  EXPECT_EQ(value_of(five, "nnodes"), 5) << five;
+  workload.layout = {.tensor = 5, .pipeline = 1, .data = 8};
+  EXPECT_EQ(refusal(Launcher::vllm, {model, workload, 5, 8, 64, 0.92}),
+            "vLLM v0.27.1 has as many ranks of a server on each of its nodes, and 8 servers of 5 ranks each do not fit "
+            "5 nodes of 8 devices so");
+}
+
+// Over all splits of the devices: ranks divide by nodes, and no node has more of them than devices.
+TEST(Engines, export_nodes_that_vllm_takes) {
+  const Model model = find_preset("mixtral-8x7b");
+  int written = 0;
+  for (const std::int64_t nodes : {1, 2, 3, 4, 5, 8})
+    for (const std::int64_t tensor : {1, 2, 3, 4, 5, 8, 16})
+      for (const std::int64_t pipeline : {1, 2, 3, 4, 5, 8})
+        for (const std::int64_t expert : {1, 2, 4, 8}) {
+          const std::int64_t devices = nodes * 8, of_data = tensor * pipeline, ranks = of_data * expert;
+          if (devices % ranks != 0 || (expert > 1 && tensor > 1)) continue;
+          Workload workload = workload_of(Phase::decode);
+          workload.past = 8191;
+          workload.tokens = 1;
+          workload.precision = training({}).precision;
+          workload.layout = {.tensor = tensor, .pipeline = pipeline, .expert = expert, .data = devices / of_data};
+          const Job job{model, workload, nodes, 8, 64, 0.92};
+          if (!refusal(Launcher::vllm, job).empty()) continue;
+          ++written;
+          const std::string text = launch_text(Launcher::vllm, job);
+          const std::int64_t spread = std::max<std::int64_t>(1, value_of(text, "nnodes"));
+          ASSERT_EQ(ranks % spread, 0) << text;
+          const std::int64_t here = ranks / spread;
+          EXPECT_LE(here, 8) << text;
+          EXPECT_TRUE(here % of_data == 0 || of_data % here == 0) << text;
+          EXPECT_LE(spread, nodes) << text;
+          EXPECT_LE(devices / ranks * spread, nodes * (8 / here)) << text;
+        }
+  EXPECT_GT(written, 40);
+}
+
 TEST(Engines, say_that_vllm_needs_a_checkpoint_of_the_type_that_was_planned) {
   const Model model = find_preset("llama-3-8b");
   Workload workload = workload_of(Phase::decode);
@@ -351,6 +416,73 @@ TEST(Engines, say_that_vllm_needs_a_checkpoint_of_the_type_that_was_planned) {
   EXPECT_TRUE(has(launch_text(Launcher::vllm, {model, workload, 1, 8, 256, 0.92}), "(bitsandbytes)"));
   workload.parameter_types = layer_matrices_as(model, DType::float8_e5m2);
   EXPECT_NE(refusal(Launcher::vllm, {model, workload, 1, 8, 256, 0.92}).find("no method for weights of"),
+            std::string::npos);
+}
+
+std::string text_of(Launcher engine, const char* model, const Workload& workload) {
+  const Model read = find_preset(model);
+  return launch_text(engine, {read, workload, 1, 8});
+}
+
+nlohmann::json deepspeed_configuration(const Workload& workload) {
+  const std::string text = text_of(Launcher::deepspeed, "gpt2", workload);
+  const std::size_t from = text.find("<<'END'\n") + 8, to = text.find("\nEND\n");
+  return nlohmann::json::parse(text.substr(from, to - from));
+}
+
+// deepspeed/runtime/engine.py of v0.19.5, _do_optimizer_sanity_check: without ZeRO the types of weights and gradients
+// are the same, or "unsupported mix". ZeRO 1 of one data rank shares nothing out.
+TEST(Engines, sum_gradients_in_float32_with_deepspeed_as_it_can) {
+  Workload workload = training({}, 1024);
+  for (const auto& [weights, mode, narrow] :
+       {std::tuple{DType::bfloat16, "bf16", "bf16"}, std::tuple{DType::float16, "fp16", "fp16"}}) {
+    workload.precision.weights = workload.precision.activations = weights;
+    workload.precision.gradients = DType::float32;
+    workload.layout = {};
+    nlohmann::json one = deepspeed_configuration(workload);
+    EXPECT_EQ(one.at(mode).at("enabled"), true);
+    EXPECT_EQ(one.at("data_types").at("grad_accum_dtype"), "fp32");
+    EXPECT_EQ(one.at("zero_optimization").at("stage"), 1);
+    EXPECT_NE(text_of(Launcher::deepspeed, "gpt2", workload).find("# ZeRO 1 shares nothing out here"),
+              std::string::npos);
+    workload.layout = {.data = 8};
+    EXPECT_NE(why(Launcher::deepspeed, "gpt2", workload).find("in float32 with ZeRO 1, 2 and 3 only"),
+              std::string::npos);
+    workload.layout = {.data = 8, .zero = 2};
+    EXPECT_EQ(deepspeed_configuration(workload).at("data_types").at("grad_accum_dtype"), "fp32");
+    EXPECT_EQ(deepspeed_configuration(workload).at("zero_optimization").at("stage"), 2);
+    workload.precision.gradients = weights;
+    workload.layout = {.data = 8};
+    EXPECT_EQ(deepspeed_configuration(workload).at("data_types").at("grad_accum_dtype"), narrow);
+    EXPECT_EQ(deepspeed_configuration(workload).at("zero_optimization").at("stage"), 0);
+  }
+  workload.precision.gradients = DType::bfloat16;  // of weights in float16
+  EXPECT_NE(why(Launcher::deepspeed, "gpt2", workload).find("expected gradients float16 or float32"),
+            std::string::npos);
+}
+
+// megatron/training/arguments.py of core_v0.19.0: --megatron-fsdp-main-grads-dtype is auto, the weights' type, and
+// --accumulate-allreduce-grads-in-fp32 is set by itself with --bf16 alone.
+TEST(Engines, sum_gradients_in_float32_with_megatron_where_it_was_planned) {
+  const auto text = [](DType weights, DType gradients, std::int64_t zero) {
+    Workload workload = training({.data = 8, .zero = zero});
+    workload.precision.weights = workload.precision.activations = weights;
+    workload.precision.gradients = gradients;
+    return text_of(Launcher::megatron, "llama-3-8b", workload);
+  };
+  const char *const sharded = "--megatron-fsdp-main-grads-dtype fp32", *const plain =
+                                                                           "--accumulate-allreduce-grads-in-fp32";
+  for (const DType weights : {DType::bfloat16, DType::float16})
+    for (const std::int64_t zero : {0, 1, 2, 3}) {
+      EXPECT_EQ(has(text(weights, DType::float32, zero), sharded), zero >= 2) << zero;
+      EXPECT_EQ(has(text(weights, DType::float32, zero), plain), weights == DType::float16 && zero < 2) << zero;
+      EXPECT_FALSE(has(text(weights, weights, zero), sharded)) << zero;
+      EXPECT_FALSE(has(text(weights, weights, zero), plain)) << zero;
+    }
+  Workload mixed = training({});
+  mixed.precision.weights = mixed.precision.activations = DType::float16;
+  mixed.precision.gradients = DType::bfloat16;
+  EXPECT_NE(why(Launcher::megatron, "llama-3-8b", mixed).find("expected gradients float16 or float32"),
             std::string::npos);
 }
 
@@ -394,12 +526,6 @@ TEST(Engines, refuse_layouts_that_they_cannot_do) {
   EXPECT_NE(why(Launcher::deepspeed, "llama-3.1-8b", selective), "");
   const Model model = find_preset("llama-3.1-8b");
   EXPECT_THROW(launch_text(Launcher::torchtitan, {model, selective, 1, 8}), Error);
-}
-
-// The number behind a flag of a command; 0: it is not there.
-std::int64_t value_of(const std::string& text, const std::string& flag) {
-  const std::size_t at = text.find("--" + flag + " ");
-  return at == std::string::npos ? 0 : std::stoll(text.substr(at + flag.size() + 3));
 }
 
 // What validate_args (megatron/training/arguments.py) and forward_backward_pipelining_with_interleaving

@@ -176,7 +176,8 @@ TEST_F(ProgramTest, PlansFromOneToAHundredThousandDevices) {
 TEST_F(ProgramTest, ExportsPlansOfAHundredThousandDevices) {
   const std::vector<std::string> train{"plan",           "llama-3-8b", "--on",        "h100:100000",
                                        "--batch-tokens", "819200000",  "--gradients", "float32"};
-  const std::vector<std::string> serve{"plan", "llama-3-8b", "--on", "h100:100000", "--phase", "serve"};
+  const std::vector<std::string> serve{"plan",  "llama-3-8b", "--on", "h100:100000", "--phase",
+                                       "serve", "--tensor",   "1",    "--pipeline",  "1"};
   for (const char* engine : {"megatron", "torchtitan", "deepspeed", "vllm"}) {
     const bool serves = std::string_view(engine) == "vllm";
     std::vector<std::string> asked = serves ? serve : train;
@@ -250,11 +251,23 @@ TEST_F(ProgramTest, SaysWhatIsWrongWithAPlan) {
   complain({"--on", "h100:1000000", "--batch-tokens", "4M"}, 2, "expected 1 to 100,000");
   complain({"--on", "tpu-v5p:64", "--batch-tokens", "4M", "--engine", "megatron"}, 2, "known here for GPUs");
   complain({"--on", "h1000:64", "--batch-tokens", "4M"}, 2, "did you mean h100?");
-  // 7 is prime: no layer, head or sequence divides by it.
-  complain(
-      {"--on", "h100:7", "--batch-tokens", "4M"}, 1,
-      "no layout of 7 devices divides the 32 layers and the heads of llama-3-8b and the 512 sequences of a step; 8 "
-      "devices would do");
+  // 7 is prime: no layer, head or sequence divides by it. 7 data ranks take 73 sequences each of 511.
+  complain({"--on", "h100:7", "--batch-tokens", "4M"}, 1,
+           "no layout of 7 devices that divides the 32 layers and the heads of llama-3-8b has a number of data ranks "
+           "that divides the 512 sequences of a step; --batch-tokens 4186112 (511 sequences) or 8 devices would do");
+  // 24,000 = 2⁶·3·5³, and 5³ divides neither layers nor heads nor tokens: data ranks are multiples of 125, and of 2,048
+  // sequences 2,000 are the nearest multiple.
+  expect_complaint(
+      {"plan", "llama-3.1-405b", "--on", "h100:24000", "--context", "8k", "--batch-tokens", "16M"}, 1,
+      "no layout of 24,000 devices that divides the 126 layers and the heads of llama-3.1-405b has a number of data "
+      "ranks that divides the 2,048 sequences of a step; --batch-tokens 16384000 (2,000 sequences) would do");
+  EXPECT_EQ(run({"plan", "llama-3.1-405b", "--on", "h100:24000", "--context", "8k", "--batch-tokens", "16384000",
+                 "--count", "1"})
+                .code,
+            0);
+  expect_complaint({"plan", "llama-3.1-405b", "--on", "h100:16", "--context", "1073741824", "--batch-tokens",
+                    "1125899906842624", "--batch", "65536"},
+                   1, "llama-3.1-405b: the workload is too large to plan: ");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--pipeline", "64"}, 2,
            "32 layers cannot be shared out over 64 stages");
   complain({"--on", "h100:64", "--batch-tokens", "4M", "--optimizer", "muon", "--zero", "1"}, 2,

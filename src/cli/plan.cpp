@@ -8,22 +8,19 @@
 #include <memory>
 
 #include "cli/commands.h"
+#include "cli/plan_faults.h"
 #include "cli/predict_options.h"
 #include "engines/engine.h"
 #include "files/numbers.h"
 #include "files/quote.h"
-#include "network/stages.h"
 #include "report/plan.h"
 #include "time/estimate.h"
-#include "time/layouts.h"
 #include "time/reasons.h"
 #include "time/search.h"
 #include "time/serving.h"
 
 namespace reckon::cli {
 namespace {
-
-constexpr std::int64_t most_devices = 100'000;
 
 struct PlanOptions {
   PredictOptions prediction;
@@ -101,12 +98,7 @@ std::optional<Launcher> engine_of(const PlanOptions& asked) {
   return engine;
 }
 
-// Nodes with as many devices each: the most that divide all of them.
-Job launch_of(const Search& search, const Workload& workload) {
-  std::int64_t of_node = search.node;
-  while (search.hardware.devices % of_node != 0) --of_node;
-  return {search.model, workload, search.hardware.devices / of_node, of_node};
-}
+using cli::launch_of;
 
 Job launch_of(const Search& search, const Planned& plan) { return launch_of(search, plan.step.workload); }
 
@@ -115,114 +107,6 @@ Job launch_of(const Search& search, const Served& served) {
   launch.sequences = served.sequences;
   launch.memory_share = search.memory_share;
   return launch;
-}
-
-// The best of all, whatever an engine can do.
-Search of_any_engine(Search search) {
-  search.accepts = nullptr;
-  search.wanted = 1;
-  return search;
-}
-
-// Any layout of these devices that divides and that the engine, if there is one, can do.
-std::optional<Workload> any_layout(Search search) {
-  const bool serve = search.workload.phase != Phase::train;
-  if (serve) {  // replicas take what comes
-    search.sequences = search.hardware.devices;
-    search.given.context = 1;
-  }
-  std::string left_out;
-  for (const Workload& split : splits_of(search, search.hardware.devices, left_out)) {
-    if (serve && (!search.accepts || search.accepts(split))) return split;
-    if (serve) continue;
-    if (const std::vector<Workload> ways = ways_of(search, split); !ways.empty()) return ways.front();
-  }
-  return std::nullopt;
-}
-
-// What was given may be at fault by itself.
-void complain_of_ranks(const Search& search) {
-  const std::int64_t devices = search.hardware.devices;
-  const Given& given = search.given;
-  Workload asked = search.workload;
-  asked.layout = {.tensor = given.tensor.value_or(1),
-                  .sequence = given.sequence.value_or(false),
-                  .context = given.context.value_or(1),
-                  .pipeline = given.pipeline.value_or(1),
-                  .virtual_stages = given.virtual_stages.value_or(1),
-                  .expert = given.expert.value_or(1),
-                  .zero = given.zero.value_or(0)};
-  const std::int64_t ranks = asked.layout.tensor * asked.layout.context * asked.layout.pipeline;
-  if (devices % ranks != 0)
-    throw UsageError(fmt::format("{} devices do not divide by the {} tensor · context · pipeline ranks that are given",
-                                 grouped(devices), grouped(ranks)));
-  asked.layout.data = given.data.value_or(devices / ranks);
-  // Ranks that are not given make up for what is missing, where there are any.
-  const bool all_given = given.tensor && given.context && given.pipeline;
-  if (all_given ? ranks * asked.layout.data != devices : devices % (ranks * asked.layout.data) != 0)
-    throw UsageError(fmt::format("the ranks that are given are {} together; expected {}, as many as devices{}",
-                                 grouped(ranks * asked.layout.data), grouped(devices),
-                                 all_given ? "" : ", or a part of them"));
-  validate_layout(search.model, asked);
-}
-
-// One of the options that are given may be what no layout goes with.
-void complain_of_option(const Search& search) {
-  const std::string of_devices = "no layout of " + counted(search.hardware.devices, "device");
-  const auto without = [&](auto Given::*option) {
-    Search other = search;
-    if (!(other.given.*option)) return false;
-    (other.given.*option).reset();
-    return any_layout(other).has_value();
-  };
-  const Given& given = search.given;
-  if (without(&Given::batch))
-    throw UsageError(
-        fmt::format("--batch is {}, and {} leaves a rank a number of sequences that it divides; a step "
-                    "has {} (--batch-tokens over --context)",
-                    grouped(*given.batch), of_devices, grouped(search.sequences)));
-  if (without(&Given::zero))
-    throw UsageError(
-        fmt::format("--zero is {}, and {} with the ranks that are given has data or context ranks to share "
-                    "anything out among; expected 0, or such ranks",
-                    *given.zero, of_devices));
-  if (without(&Given::virtual_stages))
-    throw UsageError(
-        fmt::format("--virtual-stages is {}, and {} has stages of so many pieces: {} layers, or two more, "
-                    "are to divide by --pipeline times as many, and a rank's micro-batches by --pipeline",
-                    grouped(*given.virtual_stages), of_devices, grouped(search.model.layers.size())));
-  if (without(&Given::sequence))
-    throw UsageError(
-        fmt::format("--sequence shares tokens out among tensor ranks, and {} has several of them that "
-                    "divide the tokens",
-                    of_devices));
-}
-
-// No layout divides: what is at fault, or how many devices do.
-[[noreturn]] void complain_of_division(const Search& search, const std::optional<Launcher>& engine) {
-  complain_of_ranks(search);
-  const Search any_engine = of_any_engine(search);
-  if (engine) {
-    if (const std::optional<Workload> one = any_layout(any_engine))
-      throw Error(refusal(*engine, launch_of(search, *one)));
-  }
-  complain_of_option(any_engine);
-  const std::int64_t devices = search.hardware.devices;
-  const auto would_do = [&](std::int64_t n) {
-    Search other = search;
-    other.hardware.devices = n;
-    return n >= 1 && n <= most_devices && any_layout(other).has_value();
-  };
-  std::string instead;
-  for (std::int64_t away = 1; away <= 64 && instead.empty(); ++away)
-    for (std::int64_t n : {devices - away, devices + away})
-      if (instead.empty() && would_do(n)) instead = fmt::format("; {} would do", counted(n, "device"));
-  const std::string sequences = search.workload.phase == Phase::train
-                                    ? fmt::format(" and the {} of a step", counted(search.sequences, "sequence"))
-                                    : "";
-  const std::string layers = counted(static_cast<std::int64_t>(search.model.layers.size()), "layer");
-  throw Error(fmt::format("no layout of {} divides the {} and the heads of {}{}{}", counted(devices, "device"), layers,
-                          search.model.name, sequences, instead));
 }
 
 // There are layouts, but none that the engine can do: what it lacks for the fastest.
@@ -295,7 +179,7 @@ void plan_serving(const PlanOptions& asked, Search& search, const std::optional<
                asked.output);
 }
 
-void run(PlanOptions& asked) {
+void plan(PlanOptions& asked) {
   const std::optional<Launcher> engine = engine_of(asked);
   if (asked.rank > 0 && asked.exported.empty()) throw UsageError("--rank chooses what --export writes; expected both");
   if (!asked.exported.empty() && asked.output.format != Format::table)
@@ -331,6 +215,14 @@ void run(PlanOptions& asked) {
   if (asked.serve) return plan_serving(asked, search, engine);
   search.sequences = sequences_of(asked.batch_tokens, search.workload.tokens);
   plan_training(asked, search, engine);
+}
+
+void run(PlanOptions& asked) {
+  try {
+    plan(asked);
+  } catch (const Overflow& overflow) {
+    throw Error(fmt::format("{}: the workload is too large to plan: {}", asked.prediction.model, overflow.what()));
+  }
 }
 
 void add_given(CLI::App& command, Given& given) {
@@ -370,7 +262,10 @@ void add_plan(CLI::App& program) {
       add_command(program, "plan", "how to lay a model out over many devices",
                   "  reckon plan llama-3-8b --on h100:64 --batch-tokens 4M --context 8k\n"
                   "  reckon plan llama-3.1-405b --on h100:16384 --batch-tokens 16M --context 8k --export megatron\n"
-                  "  reckon plan llama-3.1-70b --on h100:8 --phase serve --context 8k --token-latency 50");
+                  "  reckon plan llama-3.1-8b --on h100:64 --context 8k --gradients float32 --export torchtitan\n"
+                  "  reckon plan llama-3.1-8b --on h100:64 --context 8k --zero 3 --export deepspeed\n"
+                  "  reckon plan llama-3.1-70b --on h100:8 --phase serve --context 8k --token-latency 50\n"
+                  "  reckon plan llama-3.1-70b --on h100:8 --phase serve --context 8k --export vllm");
   add_choice(command, "--phase", asked->serve, "what is planned (train)", {{"train", false}, {"serve", true}});
   add_size(command, "--batch-tokens", asked->batch_tokens, "train: tokens of a step, over all devices (4M)",
            {1, std::int64_t{1} << 50});

@@ -1,8 +1,10 @@
 // DeepSpeed's configuration and job, with the training script of Hugging Face that most people run under it. The
 // script takes the network from a config.json.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engines/each.h"
+#include "files/encoding.h"
 #include "files/numbers.h"
 #include "time/reasons.h"
 
@@ -25,6 +27,19 @@ std::string_view expert_preset(const std::string& family) {
   return "";
 }
 
+// Gradients that are summed in float32 while weights are narrower.
+bool sums_wide(const Precision& precision) {
+  return precision.gradients == DType::float32 && precision.weights != DType::float32;
+}
+
+// It sums them so with ZeRO only (_do_optimizer_sanity_check of runtime/engine.py), and ZeRO 1 of one rank shares
+// nothing out.
+std::int64_t stage_of(const Job& job) {
+  const bool one_rank = job.workload.layout.data == 1;
+  return sums_wide(job.workload.precision) && one_rank ? std::max<std::int64_t>(1, job.workload.layout.zero)
+                                                       : job.workload.layout.zero;
+}
+
 nlohmann::ordered_json configuration(const Job& job) {
   const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
@@ -34,9 +49,10 @@ nlohmann::ordered_json configuration(const Job& job) {
   json["gradient_clipping"] = 1.0;
   if (workload.precision.weights == DType::bfloat16) {
     json["bf16"] = {{"enabled", true}};
-    json["data_types"] = {{"grad_accum_dtype", workload.precision.gradients == DType::float32 ? "fp32" : "bf16"}};
+    json["data_types"] = {{"grad_accum_dtype", sums_wide(workload.precision) ? "fp32" : "bf16"}};
   } else if (workload.precision.weights == DType::float16) {
     json["fp16"] = {{"enabled", true}};
+    json["data_types"] = {{"grad_accum_dtype", sums_wide(workload.precision) ? "fp32" : "fp16"}};
   }
   if (layout.tensor > 1) {
     json["tensor_parallel"] = {{"autotp_size", layout.tensor}};
@@ -46,7 +62,7 @@ nlohmann::ordered_json configuration(const Job& job) {
   if (layout.expert > 1)
     json["expert_parallel"] = {
         {"enabled", true}, {"autoep_size", layout.expert}, {"preset_model", expert_preset(job.model.family)}};
-  json["zero_optimization"] = {{"stage", layout.zero}};
+  json["zero_optimization"] = {{"stage", stage_of(job)}};
   if (layout.zero > 0) json["zero_optimization"]["overlap_comm"] = true;
   if (layout.zero > 1) json["zero_optimization"]["contiguous_gradients"] = true;
   if (layout.zero == 3) json["zero_optimization"]["stage3_gather_16bit_weights_on_model_save"] = true;
@@ -78,6 +94,9 @@ std::string deepspeed_refusal(const Job& job) {
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
       workload.precision.weights != DType::float32)
     return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
+  if (workload.precision.gradients != workload.precision.weights && workload.precision.gradients != DType::float32)
+    return fmt::format("{} sums gradients in the weights' type or in float32; expected gradients {} or float32",
+                       title(), encoding_of(workload.precision.weights).name);
   if (workload.optimizer == Optimizer::muon)
     return fmt::format("{} has Muon for parameters that the training script marks, which no argument asks for",
                        title());
@@ -87,6 +106,11 @@ std::string deepspeed_refusal(const Job& job) {
   if (layout.context > 1)
     return fmt::format("{} shares a sequence out by heads (Ulysses) in the training script, which no argument asks for",
                        title());
+  if (sums_wide(workload.precision) && stage_of(job) == 0)
+    return fmt::format(
+        "{} sums gradients of narrower weights in float32 with ZeRO 1, 2 and 3 only; expected one of "
+        "these, or gradients {}",
+        title(), encoding_of(workload.precision.weights).name);
   if (layout.expert > 1 && expert_preset(job.model.family).empty())
     return fmt::format("{} does not know the experts of family {}", title(), job.model.family);
   if (layout.expert > 1 && layout.tensor > 1)
@@ -105,6 +129,9 @@ std::string deepspeed_text(const Job& job) {
       "# learning rate, steps, tokenizer and data are yours to choose; MODEL is a folder with the model's config.json\n"
       "MODEL={}\nTOKENIZER=$MODEL\nSTEPS=1000\n",
       job.nodes > 1 ? "hostfile has a line 'host slots=N' for each node" : "on the one node", job.model.name);
+  if (stage_of(job) != workload.layout.zero)
+    text +=
+        "# ZeRO 1 shares nothing out here, with one data rank, but without it gradients are not summed in float32\n";
   text += fmt::format("cat > ds_config.json <<'END'\n{}\nEND\n", configuration(job).dump(2));
   Command command("deepspeed");
   if (job.nodes > 1) {

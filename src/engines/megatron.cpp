@@ -1,6 +1,7 @@
 // Megatron-LM's arguments: of the layout and of training. Those of the network are in megatron_model.cpp.
 #include "engines/each.h"
 #include "engines/megatron_model.h"
+#include "files/encoding.h"
 #include "files/numbers.h"
 #include "time/layouts.h"
 #include "time/reasons.h"
@@ -63,7 +64,13 @@ void add_training(Command& command, const Job& job) {
     if (workload.precision.gradients == DType::bfloat16) command.flag("grad-reduce-in-bf16");
   } else if (workload.precision.weights == DType::float16) {
     command.flag("fp16");
+    // With bfloat16 it does so by itself.
+    if (workload.precision.gradients == DType::float32 && !fully_sharded(workload.layout))
+      command.flag("accumulate-allreduce-grads-in-fp32");
   }
+  // Its FSDP has a type of its own for the sums, by default that of the weights.
+  if (fully_sharded(workload.layout) && workload.precision.gradients == DType::float32)
+    command.flag("megatron-fsdp-main-grads-dtype", "fp32");
   command.line();
   switch (workload.optimizer) {
     case Optimizer::sgd:
@@ -97,6 +104,9 @@ std::string megatron_refusal(const Job& job) {
   if (workload.precision.weights != DType::bfloat16 && workload.precision.weights != DType::float16 &&
       workload.precision.weights != DType::float32)
     return fmt::format("{} trains weights in float32, bfloat16 or float16", title());
+  if (workload.precision.gradients != workload.precision.weights && workload.precision.gradients != DType::float32)
+    return fmt::format("{} sums gradients in the weights' type or in float32; expected gradients {} or float32",
+                       title(), encoding_of(workload.precision.weights).name);
   if (fully_sharded(layout) && layout.pipeline > 1)
     return fmt::format("{} shares out gradients and weights (ZeRO {}) without a pipeline only; expected ZeRO 0 or 1",
                        title(), layout.zero);

@@ -1,4 +1,5 @@
 // vLLM's arguments for serving.
+#include <algorithm>
 #include <optional>
 
 #include "engines/each.h"
@@ -61,11 +62,24 @@ std::string_view cache_word(const Precision& precision) {
 std::int64_t joined_ranks(const Job& job) { return job.workload.layout.expert; }
 std::int64_t servers(const Job& job) { return job.workload.layout.data / joined_ranks(job); }
 
-// Nodes of one server.
-std::int64_t nodes_of(const Job& job) {
+std::int64_t ranks_of_server(const Job& job) {
+  return job.workload.layout.tensor * job.workload.layout.pipeline * joined_ranks(job);
+}
+
+// Ranks that a server has on each of its nodes: as many on each (arg_utils.py: world_size % nnodes; config/parallel.py:
+// whole data ranks on a node, or whole nodes of a data rank), tensor ranks that fit a node together, and so many that
+// all servers find devices. 0: there are none.
+std::int64_t ranks_of_node(const Job& job) {
   const Layout& layout = job.workload.layout;
-  const std::int64_t ranks = layout.tensor * layout.pipeline * joined_ranks(job);
-  return (ranks + job.node_devices - 1) / job.node_devices;
+  const std::int64_t all = ranks_of_server(job), of_data = layout.tensor * layout.pipeline;
+  for (std::int64_t here = std::min(all, job.node_devices); here > 0; --here) {
+    const std::int64_t nodes = all / here;
+    const bool whole_tensor = here % layout.tensor == 0 || layout.tensor > job.node_devices;
+    const bool whole_data = here % of_data == 0 || of_data % here == 0;
+    if (all % here != 0 || !whole_tensor || !whole_data || nodes > job.nodes) continue;
+    if (nodes * servers(job) <= job.nodes * (job.node_devices / here)) return here;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -91,19 +105,30 @@ std::string vllm_refusal(const Job& job) {
   if (cache_word(workload.precision).empty())
     return fmt::format("{} has caches of the weights' type, float16, bfloat16, float8_e4m3 or float8_e5m2 here",
                        title());
+  if (ranks_of_node(job) == 0)
+    return fmt::format("{} has as many ranks of a server on each of its nodes, and {} of {} each do not fit {} so",
+                       title(), counted(servers(job), "server"), counted(ranks_of_server(job), "rank"),
+                       job.nodes > 1
+                           ? fmt::format("{} nodes of {}", grouped(job.nodes), counted(job.node_devices, "device"))
+                           : counted(job.node_devices, "device"));
   return "";
 }
 
 std::string vllm_text(const Job& job) {
   const Workload& workload = job.workload;
   const Layout& layout = workload.layout;
-  const std::int64_t nodes = nodes_of(job);
+  const std::int64_t of_node = ranks_of_node(job), nodes = ranks_of_server(job) / of_node;
   std::string text = fmt::format("# {}: {}, {}\n", title(), job.model.name, layout_words(job.workload));
+  const bool whole_nodes = nodes > 1 && 2 * of_node > job.node_devices;
   if (servers(job) > 1)
-    text += fmt::format("# {} servers like this one, each on {} of its own, behind a load balancer\n",
+    text += fmt::format("# {} servers like this one, each on {} of its own{}, behind a load balancer\n",
                         grouped(servers(job)),
-                        nodes > 1 ? fmt::format("{} nodes", grouped(nodes))
-                                  : counted(layout.tensor * layout.pipeline * joined_ranks(job), "device"));
+                        whole_nodes ? fmt::format("{} nodes", grouped(nodes)) : counted(of_node, "device"),
+                        nodes > 1 && !whole_nodes ? fmt::format(" of each of {} nodes", grouped(nodes)) : "");
+  if (servers(job) > 1 && 2 * of_node <= job.node_devices)
+    text +=
+        fmt::format("# (on a node {} differ from server to server)\n",
+                    nodes > 1 ? "CUDA_VISIBLE_DEVICES and both ports" : "CUDA_VISIBLE_DEVICES and the port");
   if (nodes > 1) text += fmt::format("# on each of {} nodes, whose number is NODE_RANK\n", grouped(nodes));
   // No argument makes weights narrow as they were planned: they are narrow in the checkpoint.
   const std::optional<DType> type = quantised(workload);
