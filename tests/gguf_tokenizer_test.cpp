@@ -2,8 +2,11 @@
 // which one can be bad. (The splitters that they name are tested in text_split_test.cpp.)
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "folder_fixture.h"
 #include "gguf_fixture.h"
@@ -100,6 +103,37 @@ TEST(GgufTokenizer, MergesByScoreAndHasTheDefaultsOfItsKind) {
   EXPECT_EQ(Tokenizer(read_gguf_tokenizer(pairs, "x.gguf")).encode("<x> \nb"), (Ids{11, 7, 2}));
 }
 
+// Of letters repeated 1 to n times, each by every cut: n·(n − 1)/2 pairs a letter.
+Json runs_of_letters(std::size_t letters, std::size_t longest) {
+  Json tokens = {"<unk>", "<s>", "</s>"};
+  for (std::size_t letter = 0; letter < letters; ++letter)
+    for (std::size_t length = 1; length <= longest; ++length)
+      tokens.push_back(std::string(length, static_cast<char>('a' + letter)));
+  const std::vector<double> scores(tokens.size(), 0);
+  std::vector<int> types(tokens.size(), 1);
+  types[0] = 2;
+  types[1] = types[2] = 3;
+  return {{"tokenizer.ggml.model", "llama"},
+          {"tokenizer.ggml.tokens", tokens},
+          {"tokenizer.ggml.scores", scores},
+          {"tokenizer.ggml.token_type", types}};
+}
+
+TEST(GgufTokenizer, ATokenMayBeMadeOfManyPairsButNotOfMillions) {
+  const TokenizerSpec spec = read_gguf_tokenizer(runs_of_letters(2, 100), "x.gguf");
+  EXPECT_EQ(spec.merges.size(), 2u * 100 * 99 / 2);
+  std::map<TokenId, TokenId> last;  // of each token, the longest left half so far
+  for (const TokenMerge& merge : spec.merges) {
+    const auto text = [&](TokenId id) { return spec.tokens[static_cast<std::size_t>(id)]; };
+    ASSERT_EQ(text(merge.left) + text(merge.right), text(merge.product));
+    ASSERT_LT(std::exchange(last[merge.product], merge.left), merge.left);
+  }
+  // 7 letters make 3.7 million, 8 make 4.2: of strings, these took gigabytes.
+  EXPECT_EQ(error_of([] { read_gguf_tokenizer(runs_of_letters(8, 1024), "x.gguf"); }),
+            "x.gguf: tokenizer.ggml.tokens is an array of 8195; expected tokens that at most 4,000,000 pairs of others "
+            "make, but these have more");
+}
+
 TEST(GgufTokenizer, TakesEverySplitterThatItNamesAndRefusesOthersByName) {
   Json pairs = byte_level_pairs();
   for (const std::string& name : gguf_splitters()) {
@@ -184,6 +218,10 @@ TEST(GgufTokenizer, SaysWhatIsWrong) {
   EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }),
             at + "pre is missing; expected the name of a splitter: without it nobody knows how the model's texts were "
                  "split");
+  pairs = small_pairs();
+  pairs["tokenizer.ggml.scores"][8] = std::nan("");
+  EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }),
+            "x.gguf: tokenizer.ggml.scores[8] is nan; expected a finite number");
   pairs = byte_level_pairs();
   pairs["tokenizer.ggml.merges"][0] = "ab";
   EXPECT_EQ(error_of([&] { read_gguf_tokenizer(pairs, "x.gguf"); }),

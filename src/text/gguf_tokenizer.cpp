@@ -7,11 +7,11 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
+#include <utility>
 
 #include "files/numbers.h"
 #include "files/quote.h"
-#include "text/utf8.h"
+#include "text/scored_merges.h"
 #include "text/vocabulary.h"
 
 namespace reckon {
@@ -92,7 +92,8 @@ const Pre pres[] = {
 
 enum class Kind { normal = 1, unknown, control, user_defined, unused, byte };
 
-constexpr std::size_t longest_token = 1024;  // bytes, of SentencePiece, whose trainer makes 16 characters at most
+constexpr std::size_t longest_token = 1024;     // bytes, of SentencePiece, whose trainer makes 16 characters at most
+constexpr std::size_t most_merges = 4'000'000;  // seven times what the 262,144 of Gemma 3 have
 
 class Reader {
  public:
@@ -230,34 +231,25 @@ class Reader {
     set_vocabulary(std::move(listed_), spec_);
   }
 
-  // Any two tokens whose text together is a token may be merged, those of the best scores first. The pairs are listed
-  // so, as merges: of a token every cut is tried, which takes the square of its length.
+  // Of tokens with scores.
   void list_merges(const Json& scores) {
-    struct Scored {
-      std::size_t id;
-      double score;
-    };
-    std::unordered_map<std::string_view, std::size_t> ids;
-    std::vector<Scored> products;
+    std::vector<ScoredToken> scored;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       if (kinds_[i] != Kind::normal) continue;
       if (texts_[i].size() > longest_token)
         fail("tokens", fmt::format("at most {} bytes in each, but that of id {} has {}", grouped(longest_token), i,
                                    grouped(texts_[i].size())));
-      ids.emplace(texts_[i], i);
-      if (!scores[i].is_number() || !std::isfinite(scores[i].get<double>())) fail("scores", "an array of numbers");
-      products.push_back({i, scores[i].get<double>()});
+      if (!scores[i].is_number()) fail("scores", "an array of numbers");
+      if (!std::isfinite(scores[i].get<double>()))
+        throw Error(fmt::format("{}: tokenizer.ggml.scores[{}] is {}; expected a finite number", file_, i,
+                                scores[i].get<double>()));
+      scored.push_back({static_cast<TokenId>(i), texts_[i], scores[i].get<double>()});
     }
-    std::stable_sort(products.begin(), products.end(),
-                     [](const Scored& a, const Scored& b) { return a.score > b.score; });
-    for (const Scored& product : products) {
-      const std::string_view text = texts_[product.id];
-      for (std::size_t cut = utf8_char(text.data(), text.data() + text.size()).length; cut < text.size();
-           cut += utf8_char(text.data() + cut, text.data() + text.size()).length) {
-        const std::string_view left = text.substr(0, cut), right = text.substr(cut);
-        if (ids.contains(left) && ids.contains(right)) listed_.merges.emplace_back(left, right);
-      }
-    }
+    std::optional<std::vector<TokenMerge>> merges = scored_merges(std::move(scored), most_merges);
+    if (!merges)
+      fail("tokens",
+           fmt::format("tokens that at most {} pairs of others make, but these have more", grouped(most_merges)));
+    listed_.merges_of_ids = std::move(*merges);
   }
 
   void read_sentencepiece() {

@@ -64,7 +64,7 @@ void set_tokens(ListedVocabulary& listed, const AddedById& added, TokenizerSpec&
   }
 }
 
-void set_merges(const ListedVocabulary& listed, TokenizerSpec& spec) {
+void set_merges(ListedVocabulary& listed, TokenizerSpec& spec) {
   TokenIndex index(spec.tokens.size());
   for (std::size_t id = 0; id < spec.tokens.size(); ++id) {
     const std::string& text = spec.tokens[id];
@@ -73,6 +73,8 @@ void set_merges(const ListedVocabulary& listed, TokenizerSpec& spec) {
     }
     index.add(text, !text.empty());
   }
+  spec.merges = std::move(listed.merges_of_ids);
+  if (listed.merges.empty()) return;
   spec.merges.clear();
   spec.merges.reserve(listed.merges.size());
   for (const auto& pair : listed.merges) {

@@ -15,6 +15,7 @@ struct ListedVocabulary {
   std::string file;  // in errors
   std::vector<std::pair<std::string, std::int64_t>> tokens;
   std::vector<std::pair<std::string, std::string>> merges;  // from the first rank on
+  std::vector<TokenMerge> merges_of_ids;                    // …or, where a file has no list, by the ids of the tokens
 };
 
 // Fills tokens and merges. Needs the spec's added tokens, which may fill gaps in the ids and are checked against them.
